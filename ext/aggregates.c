@@ -1,0 +1,319 @@
+/*
+** aggregates.c - many rows into one filter: cf_build, cf_add_all, cf_delete_all, cf_merge.
+**
+** SQLite calls step for every row and final once, also after step has failed: so the state says whether
+** it failed, and final then only frees. Over no rows final has no state at all.
+*/
+#include "errors.h"
+#include "functions.h"
+#include "handle.h"
+#include "key.h"
+
+#include <string.h>
+
+static void *state_of(sqlite3_context *context, int bytes)
+{
+    void *state = sqlite3_aggregate_context(context, bytes);
+    if (state == NULL && bytes > 0)
+        sqlite3_result_error_nomem(context);
+    return state;
+}
+
+/* ---- cf_build(key [, fpr [, options]]) ---- */
+
+typedef struct build_state {
+    bool started, failed;
+    cuckoo_options options;
+    uint64_t *hashes;
+    size_t used, room;
+} build_state;
+
+enum { FIRST_ROOM = 256 /* hashes */ };
+
+/* The arguments other than the key are read at every row: they must not change under way. */
+static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value **argv,
+                               build_state *state)
+{
+    cuckoo_options options;
+    if (!cuckoo_options_read(context, argc - 1, argv + 1, &options))
+        return false;
+    if (!state->started) {
+        state->options = options;
+        state->started = true;
+    } else if (!cuckoo_options_equal(&options, &state->options)) {
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "fpr and options must be the same for all rows");
+        return false;
+    }
+    return true;
+}
+
+/* Room for one more hash. Repeated keys are dropped before more memory is asked for. */
+static bool make_room(sqlite3_context *context, build_state *state)
+{
+    if (state->used < state->room)
+        return true;
+    state->used = cf_sort_distinct(state->hashes, state->used);
+    if (state->room > 0 && state->used <= state->room / 4 * 3)
+        return true;
+    size_t room = state->room ? 2 * state->room : FIRST_ROOM;
+    uint64_t *larger = sqlite3_realloc64(state->hashes, room * sizeof *larger);
+    if (larger == NULL) {
+        sqlite3_result_error_nomem(context);
+        return false;
+    }
+    state->hashes = larger;
+    state->room = room;
+    return true;
+}
+
+static bool build_step_row(sqlite3_context *context, int argc, sqlite3_value **argv,
+                           build_state *state)
+{
+    uint64_t hash;
+    if (!read_build_options(context, argc, argv, state))
+        return false;
+    cuckoo_key kind = cuckoo_key_hash(argv[0], state->options.filter.seed, &hash);
+    if (kind == CUCKOO_KEY_NOMEM)
+        sqlite3_result_error_nomem(context);
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NULL;
+    if (!make_room(context, state))
+        return false;
+    state->hashes[state->used++] = hash;
+    return true;
+}
+
+static void build_step(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    build_state *state = state_of(context, sizeof *state);
+    if (state && !state->failed)
+        state->failed = !build_step_row(context, argc, argv, state);
+}
+
+/* A filter of the distinct hashes. When the planned one is full, once in a million builds, a slightly
+** wider one is tried; that depends on the keys alone. */
+static void result_build(sqlite3_context *context, build_state *state)
+{
+    cf_geometry shape;
+    cf_filter filter;
+    uint64_t keys = cf_sort_distinct(state->hashes, state->used);
+    uint64_t capacity = keys > state->options.capacity ? keys : state->options.capacity;
+    if (!cuckoo_plan(context, capacity, &state->options, &shape))
+        return;
+    for (;;) {
+        uint8_t *bytes = cuckoo_new_filter(context, &shape, &filter);
+        if (bytes == NULL)
+            return;
+        if (cf_add_many(&filter, state->hashes, keys, NULL) == CF_OK) {
+            cuckoo_result_filter(context, &filter, bytes);
+            return;
+        }
+        sqlite3_free(bytes);
+        if (cf_plan_wider(&shape) != CF_OK) {
+            cuckoo_fail(context, CF_TOO_BIG, "too many keys for one filter; split them");
+            return;
+        }
+    }
+}
+
+static void build_final(sqlite3_context *context)
+{
+    build_state empty = {0}, *state = state_of(context, 0);
+    if (state == NULL) {
+        cuckoo_options_default(&empty.options);
+        state = &empty;
+    }
+    if (!state->failed)
+        result_build(context, state);
+    sqlite3_free(state->hashes);
+    state->hashes = NULL;
+}
+
+/* ---- cf_add_all(filter, key), cf_delete_all(filter, key) ---- */
+
+typedef struct change_state {
+    bool failed;
+    uint8_t *bytes;          /* the filter that is changed */
+    cf_filter filter;
+    uint8_t *first;          /* the filter as it came with the first row */
+    const void *seen_at;     /* where the argument of the last row stood */
+    size_t window;           /* how far the comparison has come, bytes */
+} change_state;
+
+enum { WINDOW = 1024 /* bytes compared per row */ };
+
+/*
+** Is the filter of this row the one of the first row? Comparing all of it for every row would make each
+** row cost as much as a copy. The header, with counts and checksum, is compared at every row, and the
+** whole whenever it arrives at another address; otherwise one window of it per row, so that a filter
+** that differs and stays is found after (length / WINDOW) rows at the latest.
+*/
+static bool same_filter(const cf_filter *filter, change_state *state)
+{
+    size_t length = state->filter.length;
+    if (filter->length != length)
+        return false;
+    if (filter->bytes != state->seen_at) {
+        state->seen_at = filter->bytes;
+        return memcmp(filter->bytes, state->first, length) == 0;
+    }
+    size_t at = state->window < length ? state->window : 0;
+    size_t n = length - at < WINDOW ? length - at : WINDOW;
+    state->window = at + n;
+    return memcmp(filter->bytes, state->first, 64 < length ? 64 : length) == 0 &&
+           memcmp(filter->bytes + at, state->first + at, n) == 0;
+}
+
+/* The first row: two copies, one to change and one to compare with. */
+static bool start_change(sqlite3_context *context, const cf_filter *filter, change_state *state)
+{
+    cf_filter unchanged;
+    state->bytes = cuckoo_filter_copy(context, filter, &state->filter);
+    state->first = state->bytes ? cuckoo_filter_copy(context, filter, &unchanged) : NULL;
+    state->seen_at = filter->bytes;
+    return state->first != NULL;
+}
+
+static bool read_change(sqlite3_context *context, sqlite3_value **argv, change_state *state)
+{
+    cf_filter space;
+    const cf_filter *filter = cuckoo_filter_argument(context, argv[0], &space);
+    if (filter == NULL)
+        return false;
+    if (state->bytes == NULL)
+        return start_change(context, filter, state);
+    if (same_filter(filter, state))
+        return true;
+    cuckoo_fail(context, CF_BAD_ARGUMENT,
+                "filter is not the same for all rows; select one filter, or group by it");
+    return false;
+}
+
+typedef bool (*change)(sqlite3_context *context, cf_filter *filter, uint64_t hash);
+
+static bool add_one(sqlite3_context *context, cf_filter *filter, uint64_t hash)
+{
+    if (cf_add(filter, hash) == CF_OK)
+        return true;
+    cuckoo_fail_full(context, filter);
+    return false;
+}
+
+static bool delete_one(sqlite3_context *context, cf_filter *filter, uint64_t hash)
+{
+    (void)context;
+    cf_delete(filter, hash);
+    return true;
+}
+
+static void change_step(sqlite3_context *context, sqlite3_value **argv, change apply)
+{
+    uint64_t hash;
+    change_state *state = state_of(context, sizeof *state);
+    if (state == NULL || state->failed)
+        return;
+    state->failed = true;
+    if (!read_change(context, argv, state))
+        return;
+    cuckoo_key kind = cuckoo_key_hash(argv[1], state->filter.geometry.seed, &hash);
+    if (kind == CUCKOO_KEY_NOMEM)
+        sqlite3_result_error_nomem(context);
+    else
+        state->failed = kind == CUCKOO_KEY_OK && !apply(context, &state->filter, hash);
+}
+
+static void add_step(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    change_step(context, argv, add_one);
+}
+
+static void delete_step(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    change_step(context, argv, delete_one);
+}
+
+static void change_final(sqlite3_context *context)
+{
+    change_state *state = state_of(context, 0);
+    if (state == NULL) {
+        cuckoo_fail(context, CF_BAD_ARGUMENT,
+                    "no rows, so there is no filter to return; use FROM filters LEFT JOIN keys ON "
+                    "..., which gives one row with a NULL key and leaves the filter unchanged");
+        return;
+    }
+    if (state->failed)
+        sqlite3_free(state->bytes);
+    else
+        cuckoo_result_filter(context, &state->filter, state->bytes);
+    sqlite3_free(state->first);
+    memset(state, 0, sizeof *state);
+}
+
+/* ---- cf_merge(filter), over rows ---- */
+
+typedef struct merge_state {
+    bool failed;
+    uint8_t *bytes;
+    cf_filter sum;
+} merge_state;
+
+static bool merge_row(sqlite3_context *context, sqlite3_value *value, merge_state *state)
+{
+    cf_filter space;
+    const cf_filter *filter = cuckoo_filter_argument(context, value, &space);
+    if (filter == NULL)
+        return false;
+    if (state->bytes)
+        return cuckoo_merge_into(context, &state->sum, filter);
+    state->bytes = cuckoo_filter_copy(context, filter, &state->sum);
+    return state->bytes != NULL;
+}
+
+static void merge_step(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    merge_state *state = state_of(context, sizeof *state);
+    (void)argc;
+    if (state && !state->failed)
+        state->failed = !merge_row(context, argv[0], state);
+}
+
+static void merge_final(sqlite3_context *context)
+{
+    merge_state *state = state_of(context, 0);
+    if (state == NULL) {
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "no rows, so there is no filter to merge");
+        return;
+    }
+    if (state->failed)
+        sqlite3_free(state->bytes);
+    else
+        cuckoo_result_filter(context, &state->sum, state->bytes);
+    state->bytes = NULL;
+}
+
+/* ---- registration ---- */
+
+int cuckoo_register_aggregates(sqlite3 *db)
+{
+    static const struct {
+        const char *name;
+        int arguments;
+        void (*step)(sqlite3_context *, int, sqlite3_value **);
+        void (*final)(sqlite3_context *);
+    } aggregates[] = {
+        {"cf_build", 1, build_step, build_final},
+        {"cf_build", 2, build_step, build_final},
+        {"cf_build", 3, build_step, build_final},
+        {"cf_add_all", 2, add_step, change_final},
+        {"cf_delete_all", 2, delete_step, change_final},
+        {"cf_merge", 1, merge_step, merge_final},
+    };
+    int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0] && rc == SQLITE_OK; i++)
+        rc = sqlite3_create_function_v2(db, aggregates[i].name, aggregates[i].arguments, flags,
+                                        (void *)(uintptr_t)aggregates[i].name, NULL,
+                                        aggregates[i].step, aggregates[i].final, NULL);
+    return rc;
+}

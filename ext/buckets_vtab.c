@@ -1,0 +1,440 @@
+/*
+** buckets_vtab.c - the table-valued functions that look inside a filter.
+**
+**      cf_buckets(filter)        one row per slot, in order of bucket and slot
+**      cf_explain(filter, key)   one row per slot of the one or two buckets of the key
+**
+** Both are eponymous virtual tables of one kind: a plan from xBestIndex, a cursor that walks over the
+** slots from one place to another. They differ in their columns, and in that cf_explain walks over the
+** buckets of a pair instead of a range.
+**
+** idxNum, from xBestIndex to xFilter: which arguments follow in argv, in this order.
+*/
+#include "errors.h"
+#include "handle.h"
+#include "key.h"
+
+enum plan_bits {
+    PLAN_FILTER = 1,  /* filter = argv: always there */
+    PLAN_KEY = 2,     /* key = argv: always there in cf_explain */
+    PLAN_EQUAL = 4,   /* bucket = argv */
+    PLAN_LEAST = 8,   /* bucket > argv or bucket >= argv */
+    PLAN_MOST = 16    /* bucket < argv or bucket <= argv */
+};
+
+enum bucket_column {
+    BUCKETS_BUCKET,
+    BUCKETS_SLOT,
+    BUCKETS_FINGERPRINT,
+    BUCKETS_ALTERNATE,
+    BUCKETS_LENGTH,
+    BUCKETS_OVERFLOW,
+    BUCKETS_PAYLOAD,
+    BUCKETS_FILTER
+};
+
+enum explain_column {
+    EXPLAIN_SIDE,
+    EXPLAIN_BUCKET,
+    EXPLAIN_SLOT,
+    EXPLAIN_FINGERPRINT,
+    EXPLAIN_WANTED,
+    EXPLAIN_MATCH,
+    EXPLAIN_SOURCE,
+    EXPLAIN_FILTER,
+    EXPLAIN_KEY
+};
+
+typedef struct table_kind {
+    const char *name;
+    const char *schema;
+    int filter_column;
+    int key_column;    /* -1: none */
+    int bucket_column; /* of the constraints that narrow the walk; -1: none */
+} table_kind;
+
+static const table_kind buckets_kind = {
+    "cf_buckets",
+    "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
+    "length INTEGER, overflow INTEGER, payload INTEGER, filter HIDDEN)",
+    BUCKETS_FILTER, -1, BUCKETS_BUCKET};
+
+static const table_kind explain_kind = {
+    "cf_explain",
+    "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
+    "match INTEGER, source TEXT, filter HIDDEN, key HIDDEN)",
+    EXPLAIN_FILTER, EXPLAIN_KEY, -1};
+
+typedef struct inside_table {
+    sqlite3_vtab base;
+    const table_kind *kind;
+} inside_table;
+
+/* A walk over the slots of buckets first..last, or of the sides of a pair. */
+typedef struct inside_cursor {
+    sqlite3_vtab_cursor base;
+    cuckoo_handle *handle; /* keeps the bytes while the cursor is open */
+    sqlite3_value *key;
+    cf_pair pair;          /* cf_explain */
+    uint64_t at, end;      /* bucket number, or side of the pair */
+    unsigned slot;
+} inside_cursor;
+
+static inside_cursor *cursor_of(sqlite3_vtab_cursor *base)
+{
+    return (inside_cursor *)base;
+}
+
+static const table_kind *kind_of(sqlite3_vtab_cursor *base)
+{
+    return ((inside_table *)base->pVtab)->kind;
+}
+
+static int fail_table(sqlite3_vtab *table, int code, char *message)
+{
+    sqlite3_free(table->zErrMsg);
+    table->zErrMsg = message;
+    return message ? code : SQLITE_NOMEM;
+}
+
+/* ---- connecting ---- */
+
+static int inside_connect(sqlite3 *db, void *kind, int argc, const char *const *argv,
+                          sqlite3_vtab **result, char **message)
+{
+    (void)argc, (void)argv, (void)message;
+    int rc = sqlite3_declare_vtab(db, ((const table_kind *)kind)->schema);
+    if (rc != SQLITE_OK)
+        return rc;
+    inside_table *table = sqlite3_malloc64(sizeof *table);
+    if (table == NULL)
+        return SQLITE_NOMEM;
+    *table = (inside_table){.kind = kind};
+    *result = &table->base;
+    return sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+}
+
+static int inside_disconnect(sqlite3_vtab *table)
+{
+    sqlite3_free(table);
+    return SQLITE_OK;
+}
+
+/* ---- planning ---- */
+
+typedef struct chosen {
+    int filter, key, equal, least, most; /* index of the constraint, or -1 */
+    bool unusable;                       /* an argument is there, but not in this join order */
+} chosen;
+
+static void choose_argument(const struct sqlite3_index_constraint *c, int i, int *argument,
+                            bool *unusable)
+{
+    if (c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+        return;
+    if (c->usable)
+        *argument = i;
+    else
+        *unusable = true;
+}
+
+static void choose_bound(const struct sqlite3_index_constraint *c, int i, chosen *found)
+{
+    if (!c->usable)
+        return;
+    if (c->op == SQLITE_INDEX_CONSTRAINT_EQ)
+        found->equal = i;
+    if (c->op == SQLITE_INDEX_CONSTRAINT_GT || c->op == SQLITE_INDEX_CONSTRAINT_GE)
+        found->least = i;
+    if (c->op == SQLITE_INDEX_CONSTRAINT_LT || c->op == SQLITE_INDEX_CONSTRAINT_LE)
+        found->most = i;
+}
+
+static chosen choose(const table_kind *kind, const sqlite3_index_info *info)
+{
+    chosen found = {-1, -1, -1, -1, -1, false};
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        if (c->iColumn == kind->filter_column)
+            choose_argument(c, i, &found.filter, &found.unusable);
+        else if (c->iColumn == kind->key_column && kind->key_column >= 0)
+            choose_argument(c, i, &found.key, &found.unusable);
+        else if (c->iColumn == kind->bucket_column && kind->bucket_column >= 0)
+            choose_bound(c, i, &found);
+    }
+    return found;
+}
+
+/* Passes constraint i to xFilter, when there is one. Arguments are taken as given; constraints on the
+** bucket are checked again by SQLite, so that xFilter may take them loosely. */
+static void pass(sqlite3_index_info *info, int i, int bit, bool argument, int *count)
+{
+    if (i < 0)
+        return;
+    info->aConstraintUsage[i].argvIndex = ++*count;
+    info->aConstraintUsage[i].omit = argument;
+    info->idxNum |= bit;
+}
+
+static void set_cost(sqlite3_index_info *info, const table_kind *kind)
+{
+    int rows = kind->key_column >= 0 || info->idxNum & PLAN_EQUAL        ? 8
+               : info->idxNum & (PLAN_LEAST | PLAN_MOST) ? 100000
+                                                         : 1000000;
+    info->estimatedRows = rows;
+    info->estimatedCost = rows + 1000.0;
+}
+
+/* Rows come by bucket and slot, the first columns of cf_buckets. */
+static bool walks_in_order(const sqlite3_index_info *info, const table_kind *kind)
+{
+    if (kind != &buckets_kind || info->nOrderBy < 1 || info->nOrderBy > 2)
+        return false;
+    for (int i = 0; i < info->nOrderBy; i++)
+        if (info->aOrderBy[i].iColumn != BUCKETS_BUCKET + i || info->aOrderBy[i].desc)
+            return false;
+    return true;
+}
+
+static int inside_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+    const table_kind *kind = ((inside_table *)table)->kind;
+    chosen found = choose(kind, info);
+    bool missing = found.filter < 0 || (kind->key_column >= 0 && found.key < 0);
+    int count = 0;
+    if (missing && found.unusable)
+        return SQLITE_CONSTRAINT;
+    if (missing)
+        return fail_table(table, SQLITE_ERROR,
+                          sqlite3_mprintf("%s: needs its arguments: %s(filter%s)", kind->name,
+                                          kind->name, kind->key_column >= 0 ? ", key" : ""));
+    info->idxNum = 0;
+    pass(info, found.filter, PLAN_FILTER, true, &count);
+    pass(info, found.key, PLAN_KEY, true, &count);
+    pass(info, found.equal, PLAN_EQUAL, false, &count);
+    pass(info, found.least, PLAN_LEAST, false, &count);
+    pass(info, found.most, PLAN_MOST, false, &count);
+    set_cost(info, kind);
+    info->orderByConsumed = walks_in_order(info, kind);
+    return SQLITE_OK;
+}
+
+/* ---- walking ---- */
+
+static int inside_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result)
+{
+    (void)table;
+    inside_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
+    if (cursor == NULL)
+        return SQLITE_NOMEM;
+    *cursor = (inside_cursor){.handle = NULL};
+    *result = &cursor->base;
+    return SQLITE_OK;
+}
+
+static void let_go(inside_cursor *cursor)
+{
+    cuckoo_handle_release(cursor->handle);
+    sqlite3_value_free(cursor->key);
+    cursor->handle = NULL;
+    cursor->key = NULL;
+    cursor->at = cursor->end = 0;
+    cursor->slot = 0;
+}
+
+static int inside_close(sqlite3_vtab_cursor *base)
+{
+    let_go(cursor_of(base));
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
+{
+    const char *why;
+    const cf_filter *filter;
+    cf_filter space;
+    cf_status status = cuckoo_filter_read(value, &space, &filter, &why);
+    if (status != CF_OK) {
+        char *reason = cuckoo_filter_message(status, why);
+        char *message = reason ? sqlite3_mprintf("%s: %s", kind_of(base)->name, reason) : NULL;
+        sqlite3_free(reason);
+        return fail_table(base->pVtab, cuckoo_error_code(status), message);
+    }
+    cursor_of(base)->handle = filter ? cuckoo_handle_keep(value, filter) : NULL;
+    return cursor_of(base)->handle ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* A NULL key is nowhere: no rows. */
+static int take_key(inside_cursor *cursor, sqlite3_value *value)
+{
+    uint64_t hash;
+    const cf_filter *filter = &cursor->handle->filter;
+    cuckoo_key kind = cuckoo_key_hash(value, filter->geometry.seed, &hash);
+    cursor->key = sqlite3_value_dup(value);
+    if (kind == CUCKOO_KEY_NOMEM || cursor->key == NULL)
+        return SQLITE_NOMEM;
+    if (kind == CUCKOO_KEY_OK) {
+        cursor->pair = cf_candidates(filter, hash);
+        cursor->end = cursor->pair.sides;
+    }
+    return SQLITE_OK;
+}
+
+/* Narrows the walk by a bound on the bucket number. Only integers narrow it: SQLite compares again. */
+static void narrow(inside_cursor *cursor, sqlite3_value *value, int bit)
+{
+    if (sqlite3_value_type(value) != SQLITE_INTEGER)
+        return;
+    sqlite3_int64 bound = sqlite3_value_int64(value);
+    if (bit & (PLAN_EQUAL | PLAN_LEAST) && bound > (sqlite3_int64)cursor->at)
+        cursor->at = (uint64_t)bound;
+    if (bit & (PLAN_EQUAL | PLAN_MOST) && bound < (sqlite3_int64)cursor->end)
+        cursor->end = bound < 0 ? 0 : (uint64_t)bound + 1;
+}
+
+static int inside_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                         sqlite3_value **argv)
+{
+    inside_cursor *cursor = cursor_of(base);
+    int next = 1;
+    (void)text, (void)argc;
+    let_go(cursor);
+    int rc = take_filter(base, argv[0]);
+    if (rc != SQLITE_OK || plan & PLAN_KEY)
+        return rc != SQLITE_OK ? rc : take_key(cursor, argv[next]);
+    cursor->end = cursor->handle->filter.geometry.buckets;
+    for (int bit = PLAN_EQUAL; bit <= PLAN_MOST; bit *= 2)
+        if (plan & bit)
+            narrow(cursor, argv[next++], bit);
+    return SQLITE_OK;
+}
+
+static int inside_next(sqlite3_vtab_cursor *base)
+{
+    inside_cursor *cursor = cursor_of(base);
+    if (++cursor->slot == cursor->handle->filter.geometry.bucket_size) {
+        cursor->slot = 0;
+        cursor->at++;
+    }
+    return SQLITE_OK;
+}
+
+static int inside_eof(sqlite3_vtab_cursor *base)
+{
+    return cursor_of(base)->at >= cursor_of(base)->end;
+}
+
+static int inside_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+{
+    const inside_cursor *cursor = cursor_of(base);
+    *rowid = (sqlite3_int64)(cursor->at * CF_BUCKET_MAX + cursor->slot);
+    return SQLITE_OK;
+}
+
+/* ---- columns ---- */
+
+static void result_filter(sqlite3_context *context, const inside_cursor *cursor)
+{
+    const cf_filter *filter = &cursor->handle->filter;
+    sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
+}
+
+/* NULL when the slot is empty. */
+static void result_number(sqlite3_context *context, uint64_t tag, uint64_t number)
+{
+    if (tag != 0)
+        sqlite3_result_int64(context, (sqlite3_int64)number);
+}
+
+static int buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    const inside_cursor *cursor = cursor_of(base);
+    const cf_filter *filter = &cursor->handle->filter;
+    cf_side entry = {cursor->at, cf_tag_at(filter, cursor->at, cursor->slot)};
+    switch (column) {
+    case BUCKETS_BUCKET:
+        sqlite3_result_int64(context, (sqlite3_int64)entry.bucket);
+        break;
+    case BUCKETS_SLOT:
+        sqlite3_result_int64(context, cursor->slot);
+        break;
+    case BUCKETS_FINGERPRINT:
+        result_number(context, entry.tag, entry.tag);
+        break;
+    case BUCKETS_ALTERNATE:
+        result_number(context, entry.tag, cf_other_side(filter, entry).bucket);
+        break;
+    case BUCKETS_LENGTH:
+        result_number(context, entry.tag, filter->geometry.fingerprint_bits);
+        break;
+    case BUCKETS_OVERFLOW:
+        sqlite3_result_int(context, 0);
+        break;
+    case BUCKETS_FILTER:
+        result_filter(context, cursor);
+        break;
+    default: /* payload: there is none */
+        break;
+    }
+    return SQLITE_OK;
+}
+
+static int explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    const inside_cursor *cursor = cursor_of(base);
+    const cf_side *side = &cursor->pair.side[cursor->at];
+    uint64_t tag = cf_tag_at(&cursor->handle->filter, side->bucket, cursor->slot);
+    switch (column) {
+    case EXPLAIN_SIDE:
+        sqlite3_result_text(context, cursor->at == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
+        break;
+    case EXPLAIN_BUCKET:
+        sqlite3_result_int64(context, (sqlite3_int64)side->bucket);
+        break;
+    case EXPLAIN_SLOT:
+        sqlite3_result_int64(context, cursor->slot);
+        break;
+    case EXPLAIN_FINGERPRINT:
+        result_number(context, tag, tag);
+        break;
+    case EXPLAIN_WANTED:
+        sqlite3_result_int64(context, (sqlite3_int64)side->tag);
+        break;
+    case EXPLAIN_MATCH:
+        sqlite3_result_int(context, tag == side->tag);
+        break;
+    case EXPLAIN_SOURCE:
+        sqlite3_result_text(context, "bucket", -1, SQLITE_STATIC);
+        break;
+    case EXPLAIN_FILTER:
+        result_filter(context, cursor);
+        break;
+    default:
+        sqlite3_result_value(context, cursor->key);
+        break;
+    }
+    return SQLITE_OK;
+}
+
+/* ---- the modules ---- */
+
+#define INSIDE_MODULE(column)                                                                      \
+    {                                                                                              \
+        .xConnect = inside_connect, .xBestIndex = inside_best_index,                               \
+        .xDisconnect = inside_disconnect, .xOpen = inside_open, .xClose = inside_close,            \
+        .xFilter = inside_filter, .xNext = inside_next, .xEof = inside_eof, .xColumn = (column),   \
+        .xRowid = inside_rowid                                                                     \
+    }
+
+int cuckoo_register_tables(sqlite3 *db)
+{
+    static const sqlite3_module buckets_module = INSIDE_MODULE(buckets_column);
+    static const sqlite3_module explain_module = INSIDE_MODULE(explain_column);
+    int rc = sqlite3_create_module_v2(db, buckets_kind.name, &buckets_module,
+                                      (void *)(uintptr_t)&buckets_kind, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_create_module_v2(db, explain_kind.name, &explain_module,
+                                      (void *)(uintptr_t)&explain_kind, NULL);
+    return rc;
+}

@@ -1,0 +1,72 @@
+#include "errors.h"
+
+#include <stdarg.h>
+
+int cuckoo_error_code(cf_status status)
+{
+    switch (status) {
+    case CF_FULL:
+        return SQLITE_CONSTRAINT;
+    case CF_DAMAGED:
+    case CF_NEWER:
+        return SQLITE_CORRUPT;
+    case CF_TOO_BIG:
+        return SQLITE_TOOBIG;
+    case CF_MISMATCH:
+        return SQLITE_MISMATCH;
+    default:
+        return SQLITE_ERROR;
+    }
+}
+
+const char *cuckoo_function_name(sqlite3_context *context)
+{
+    return (const char *)sqlite3_user_data(context);
+}
+
+static void fail_with(sqlite3_context *context, int code, char *detail)
+{
+    char *message =
+        detail ? sqlite3_mprintf("%s: %s", cuckoo_function_name(context), detail) : NULL;
+    if (message) {
+        sqlite3_result_error(context, message, -1);
+        sqlite3_result_error_code(context, code);
+    } else {
+        sqlite3_result_error_nomem(context);
+    }
+    sqlite3_free(message);
+    sqlite3_free(detail);
+}
+
+void cuckoo_fail(sqlite3_context *context, cf_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *detail = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    fail_with(context, cuckoo_error_code(status), detail);
+}
+
+char *cuckoo_filter_message(cf_status status, const char *why)
+{
+    if (status == CF_BAD_ARGUMENT)
+        return sqlite3_mprintf("%s", why);
+    const char *remedy = status == CF_NEWER
+                             ? "use the version of this extension that wrote it"
+                             : "restore it from a copy, or build it anew with cf_build";
+    return sqlite3_mprintf("filter cannot be used: %s; %s", why, remedy);
+}
+
+void cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why)
+{
+    fail_with(context, cuckoo_error_code(status), cuckoo_filter_message(status, why));
+}
+
+void cuckoo_fail_full(sqlite3_context *context, const cf_filter *filter)
+{
+    cuckoo_fail(context, CF_FULL,
+                "filter is full: planned for %lld keys, %lld of %lld slots in use; nothing has "
+                "changed; build a larger one with cf_build or cf_new",
+                (sqlite3_int64)filter->geometry.capacity, (sqlite3_int64)filter->occupied,
+                (sqlite3_int64)cf_geometry_slots(&filter->geometry));
+}

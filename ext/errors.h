@@ -1,0 +1,46 @@
+/*
+** errors.h - the one place where a status becomes an SQLite code and a message.
+**
+**      what                              code                 in Python
+**      bad parameter, NULL filter        SQLITE_ERROR         OperationalError
+**      not a filter, damaged             SQLITE_CORRUPT       DatabaseError
+**      of a later version                SQLITE_CORRUPT       DatabaseError
+**      full                              SQLITE_CONSTRAINT    IntegrityError
+**      filters that cannot be merged     SQLITE_MISMATCH      IntegrityError
+**      too big                           SQLITE_TOOBIG        DataError
+**      out of memory                     SQLITE_NOMEM         MemoryError
+**
+** "Full" is never SQLITE_FULL, which would roll back the user's transaction.
+** Messages: lower case, "function: what is wrong with which argument; the remedy".
+*/
+#ifndef CUCKOO_ERRORS_H
+#define CUCKOO_ERRORS_H
+
+#include "api.h"
+
+/* The SQLite code for a status other than CF_OK. */
+int cuckoo_error_code(cf_status status);
+
+/* Functions are registered with their own name as user data: this is it. */
+const char *cuckoo_function_name(sqlite3_context *context);
+
+/* Makes the running function fail with "name: message". The format is that of sqlite3_mprintf. */
+void cuckoo_fail(sqlite3_context *context, cf_status status, const char *format, ...);
+
+/* What to say of an argument that should be a filter and is not: *why of cuckoo_filter_read, and the
+** remedy. Memory of sqlite3_malloc; NULL when there is none. */
+char *cuckoo_filter_message(cf_status status, const char *why);
+
+/* Makes the running function fail so. */
+void cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why);
+
+/* The same, for CF_FULL: says how full, and what to do. */
+void cuckoo_fail_full(sqlite3_context *context, const cf_filter *filter);
+
+/* Why a value is no filter, before its bytes are looked at. */
+#define CUCKOO_NO_FILTER                                                                           \
+    "filter is NULL: the row is missing, or a handle of cf_open passed through a CTE, a view or a "  \
+    "subquery in FROM; use (SELECT cf_open(f) FROM ...) as the argument itself"
+#define CUCKOO_NOT_A_BLOB "filter must be a blob made by cf_new or cf_build, or a handle of cf_open"
+
+#endif

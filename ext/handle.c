@@ -1,0 +1,130 @@
+#include "handle.h"
+
+#include "errors.h"
+
+#include <string.h>
+
+static const char pointer_type[] = "cuckoo_filter";
+
+static cuckoo_handle *pointer_in(sqlite3_value *value)
+{
+    return (cuckoo_handle *)sqlite3_value_pointer(value, pointer_type);
+}
+
+static cf_status refuse(const char **why, const char *reason)
+{
+    *why = reason;
+    return CF_BAD_ARGUMENT;
+}
+
+/* SQLite gives NULL for the bytes of an empty blob, and for those of a zeroblob it has no memory for. */
+static cf_status read_blob(sqlite3_value *value, cf_filter *space, const cf_filter **filter,
+                           const char **why)
+{
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    int length = sqlite3_value_bytes(value);
+    if (bytes == NULL && length > 0)
+        return CF_OK;
+    cf_status status = cf_open(space, bytes, (size_t)length, why);
+    if (status == CF_OK)
+        *filter = space;
+    return status;
+}
+
+static cf_status read_handle(sqlite3_value *value, const cf_filter **filter, const char **why)
+{
+    const cuckoo_handle *handle = pointer_in(value);
+    if (handle == NULL)
+        return refuse(why, CUCKOO_NO_FILTER);
+    *filter = &handle->filter;
+    return CF_OK;
+}
+
+cf_status cuckoo_filter_read(sqlite3_value *value, cf_filter *space, const cf_filter **filter,
+                             const char **why)
+{
+    *filter = NULL;
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_BLOB:
+        return read_blob(value, space, filter, why);
+    case SQLITE_NULL:
+        return read_handle(value, filter, why);
+    default:
+        return refuse(why, CUCKOO_NOT_A_BLOB);
+    }
+}
+
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value,
+                                        cf_filter *space)
+{
+    const char *why;
+    const cf_filter *filter;
+    cf_status status = cuckoo_filter_read(value, space, &filter, &why);
+    if (status != CF_OK)
+        cuckoo_fail_filter(context, status, why);
+    else if (filter == NULL)
+        sqlite3_result_error_nomem(context);
+    return filter;
+}
+
+uint8_t *cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy)
+{
+    const char *why;
+    uint8_t *bytes = sqlite3_malloc64(filter->length);
+    if (bytes == NULL) {
+        sqlite3_result_error_nomem(context);
+        return NULL;
+    }
+    memcpy(bytes, filter->bytes, filter->length);
+    cf_open_writable(copy, bytes, filter->length, &why); /* was open already: cannot fail */
+    return bytes;
+}
+
+void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter, uint8_t *bytes)
+{
+    cf_seal(filter);
+    sqlite3_result_blob64(context, bytes, filter->length, sqlite3_free);
+}
+
+/* A handle with its own copy; NULL when out of memory. */
+static cuckoo_handle *new_handle(const cf_filter *filter)
+{
+    const char *why;
+    cuckoo_handle *handle = sqlite3_malloc64(sizeof *handle + filter->length);
+    if (handle) {
+        memcpy(handle->bytes, filter->bytes, filter->length);
+        handle->references = 1;
+        cf_open(&handle->filter, handle->bytes, filter->length, &why);
+    }
+    return handle;
+}
+
+cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter)
+{
+    cuckoo_handle *handle = pointer_in(value);
+    if (handle == NULL)
+        return new_handle(filter);
+    handle->references++;
+    return handle;
+}
+
+void cuckoo_handle_release(void *handle)
+{
+    cuckoo_handle *held = handle;
+    if (held && --held->references == 0)
+        sqlite3_free(held);
+}
+
+void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    cf_filter space;
+    (void)argc;
+    const cf_filter *filter = cuckoo_filter_argument(context, argv[0], &space);
+    if (filter == NULL)
+        return;
+    cuckoo_handle *handle = new_handle(filter);
+    if (handle)
+        sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
+    else
+        sqlite3_result_error_nomem(context);
+}

@@ -1,0 +1,52 @@
+/*
+** handle.h - the filter argument of a function: a blob, or a handle made by cf_open.
+**
+** Before 3.43, SQLite copies a large blob for every row when it comes from a column or a subquery. A
+** handle is a pointer value: (SELECT cf_open(f) FROM filters WHERE ...) is evaluated once, and passing
+** it on costs nothing. A pointer cannot pass through a record (a CTE, a view, a subquery in FROM): it
+** arrives as NULL, and a NULL filter is always an error, so that no row is dropped in silence.
+*/
+#ifndef CUCKOO_HANDLE_H
+#define CUCKOO_HANDLE_H
+
+#include "api.h"
+
+/* A filter and its own copy of the bytes; counted, because a cursor may outlive the SQL value. One
+** connection uses it, so the count needs no lock. */
+typedef struct cuckoo_handle {
+    cf_filter filter;
+    unsigned references;
+    uint8_t bytes[];
+} cuckoo_handle;
+
+/*
+** The filter in an SQL value, opened for reading: in *space when the value is a blob, and then it lives
+** as long as the value; elsewhere when it is a handle. CF_OK; or a status and *why, static text, without
+** the name of a function (cuckoo_filter_message makes the sentence); or CF_OK with *filter NULL when out
+** of memory.
+*/
+cf_status cuckoo_filter_read(sqlite3_value *value, cf_filter *space, const cf_filter **filter,
+                             const char **why);
+
+/* The same for a function: NULL when it has failed, with its message. */
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value,
+                                        cf_filter *space);
+
+/* A writable copy of a filter, in memory of sqlite3_malloc64 that becomes the result by
+** cuckoo_result_filter. NULL: out of memory, and the function has failed. */
+uint8_t *cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy);
+
+/* Seals the filter and makes its memory (allocated by sqlite3_malloc64) the result. */
+void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter, uint8_t *bytes);
+
+/* Something to keep: the handle that holds `filter` when `value` is one, else a new one with a copy; with
+** one reference for the caller. NULL: out of memory. */
+cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter);
+
+/* Gives a reference back; the last one frees. NULL is allowed. */
+void cuckoo_handle_release(void *handle);
+
+/* cf_open(filter). */
+void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+** options.h - capacity, fpr and the options text: 'bucket_size=4 seed=7, growth=off'.
+**
+** name=value, separated by blanks or commas; names and words in lower case; each name at most once:
+**
+**      bucket_size=1|2|4|8      fingerprint_bits=4..32      layout=auto|plain|semisort
+**      counter_bits=0..16       value_bits=0..32            overflow=on|off
+**      growth=on|off            seed=any 64-bit integer     capacity=keys
+**
+** The whole grammar is read from the first version on. A value whose feature is not built yet is
+** refused as such: layout=semisort, counter_bits and value_bits above 0, overflow=on.
+*/
+#ifndef CUCKOO_OPTIONS_H
+#define CUCKOO_OPTIONS_H
+
+#include "api.h"
+
+typedef struct cuckoo_options {
+    cf_options filter;
+    uint64_t capacity; /* 0 when not given */
+    double fpr;        /* as cf_plan takes it */
+} cuckoo_options;
+
+#define CUCKOO_DEFAULT_FPR 0.01
+
+/* What no arguments mean. */
+void cuckoo_options_default(cuckoo_options *options);
+
+bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b);
+
+/* Reads the SQL arguments [fpr [, options]] (count 0, 1 or 2; each may be NULL: the default). False: the
+** function has failed, with its message. */
+bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
+                         cuckoo_options *options);
+
+/* Reads the SQL argument `capacity`: a whole number of keys. False: the function has failed. */
+bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);
+
+#endif

@@ -1,0 +1,267 @@
+/*
+** cuckoo_filter.h - the filter library: cuckoo filters in caller memory.
+**
+** A cuckoo filter (Fan, Andersen, Kaminsky, Mitzenmacher: "Cuckoo Filter: Practically Better Than
+** Bloom", CoNEXT 2014) is a set of fingerprints. It answers "certainly not there" or "perhaps
+** there", takes keys one by one, and can delete them again.
+**
+**                     hash (64 bits)
+**      +---------------------------------+--------------+-----------+
+**      |  high bits: base bucket         | remainder    | pair bits |
+**      +---------------------------------+--------------+-----------+
+**                                         \__ fingerprint, f bits __/
+**
+**      bucket 0   [tag][tag][tag][tag]        A key lies in its base bucket or in its alternate
+**      bucket 1   [tag][   ][tag][   ]        bucket, which follows from the base bucket and the
+**      ...                                    fingerprint alone: an entry can move between the two
+**      bucket m-1 [tag][tag][   ][tag]        without its key (paper, section 3.1).
+**
+** The whole filter is one string of bytes: a 64-byte header and the bit-packed buckets (format.h
+** has every byte). The library allocates nothing, keeps no globals, does no I/O and draws no random
+** numbers: the same calls give the same bytes on every machine.
+**
+**      cf_geometry shape;                          what to build: how many keys, which error rate
+**      cf_plan(1000000, 0.01, &options, &shape, &why);
+**      uint8_t *bytes = malloc(cf_geometry_bytes(&shape));
+**      cf_filter filter;
+**      cf_create(&filter, &shape, bytes);
+**      cf_add(&filter, cf_hash("key", 3, shape.seed));
+**      cf_seal(&filter);                           now `bytes` may be stored or sent
+**
+**      cf_open(&other, bytes, length, &why);       opening validates: hostile bytes are refused
+**      cf_contains(&other, cf_hash("key", 3, other.geometry.seed));
+**
+** Copies. Adding a key again stores another copy, up to `cap` copies: 2, 3, 4 in buckets of 2, 4, 8
+** slots. Below cap the number of copies is exact; at cap the key is *sticky*: further adds are
+** absorbed and deletes change nothing. So no number of repetitions can fill a filter, and deleting a
+** key that was added never hides a key that is still there.
+**
+** Deleting a key that was never added may remove the fingerprint of another: no filter can know.
+*/
+#ifndef CUCKOO_FILTER_H
+#define CUCKOO_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hash.h"
+
+typedef enum cf_status {
+    CF_OK = 0,
+    CF_FULL,        /* no room for this key, even by moving others: nothing has changed */
+    CF_DAMAGED,     /* the bytes are not a filter, or not a sound one */
+    CF_NEWER,       /* a filter of a later version, or with features this one does not have */
+    CF_BAD_ARGUMENT,/* a parameter is out of its range */
+    CF_TOO_BIG,     /* the filter would be larger than the format or the machine can address */
+    CF_MISMATCH     /* two filters that cannot be merged */
+} cf_status;
+
+/* Limits of the parameters. */
+enum {
+    CF_FINGERPRINT_MIN = 4,  /* bits */
+    CF_FINGERPRINT_MAX = 32, /* bits */
+    CF_BUCKET_MAX = 8,       /* slots in a bucket: 1 (for study), 2, 4 or 8 */
+    CF_PAIR_BITS_MIN = 4,
+    CF_PAIR_BITS_MAX = 8
+};
+#define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
+
+/* ---------------------------------------------------------------------------------------------
+** Choosing a shape
+*/
+
+/* What the user fixes; the planner chooses the rest. */
+typedef struct cf_options {
+    unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8; 0 = choose among 2, 4, 8 */
+    unsigned fingerprint_bits; /* CF_FINGERPRINT_MIN..MAX; 0 = the fewest that meet the error rate */
+    bool growth;               /* keep what growing without the keys will need (f >= 8, b >= 2) */
+    int64_t seed;              /* of the hash; 0 is the fastest */
+} cf_options;
+
+/* The shape of a filter: everything that is fixed when it is made. */
+typedef struct cf_geometry {
+    uint64_t buckets;         /* m0, the number of base buckets, at least 1 */
+    uint64_t capacity;        /* distinct keys it was planned for */
+    int64_t seed;             /* of the hash */
+    uint8_t bucket_size;      /* b, slots in a bucket */
+    uint8_t fingerprint_bits; /* f */
+    uint8_t pair_bits;        /* s, the lowest bits of the fingerprint; they name the alternate */
+    uint8_t cap;              /* copies of a key that are kept exactly; then it is sticky */
+    bool growth;              /* may grow when full */
+} cf_geometry;
+
+/*
+** The smallest filter that takes `capacity` distinct keys and, holding them, answers "perhaps" for
+** at most the share `fpr` of the keys it does not hold.
+**
+** capacity  0 .. CF_CAPACITY_MAX; 0 plans for one key.
+** fpr       above 0 and below 1; or 0 when options->fingerprint_bits decides.
+** The chance that a filter so planned is full before it holds `capacity` keys is at most 1e-6, at
+** every capacity: small tables get more slack than large ones (load.h).
+** Integer arithmetic only, so that every machine plans the same bytes.
+**
+** Returns CF_OK and fills *plan, or CF_BAD_ARGUMENT / CF_TOO_BIG with *why naming the parameter and
+** the remedy, and *plan unchanged.
+*/
+cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
+                  const char **why);
+
+/* The next larger shape after `shape`, about 3 % more buckets: what to try when a build with the
+** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. */
+cf_status cf_plan_wider(cf_geometry *shape);
+
+/* CF_OK when `shape` is one that cf_create takes; else CF_BAD_ARGUMENT or CF_TOO_BIG, and *why. */
+cf_status cf_geometry_check(const cf_geometry *shape, const char **why);
+
+/* The length in bytes of a filter of this (checked) shape, header and all. */
+uint64_t cf_geometry_bytes(const cf_geometry *shape);
+
+/* Slots in the table: buckets times bucket size. */
+uint64_t cf_geometry_slots(const cf_geometry *shape);
+
+/* The expected share of absent keys that are answered "perhaps" when `entries` slots are occupied
+** (paper, section 5.1; a slot matches a random fingerprint with probability (2^f + 2) / 4^f because
+** the all-zero fingerprint becomes 1). For display: no byte of a filter depends on it. */
+double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
+
+/* ---------------------------------------------------------------------------------------------
+** A filter in use
+*/
+
+/* Constants for comparing all the tags of a word at once (bucket.h). */
+typedef struct cf_lanes {
+    uint64_t ones;   /* bit 0 of every lane */
+    uint64_t highs;  /* the top bit of every lane */
+    unsigned width;  /* bits of a lane: the width of a slot */
+    unsigned count;  /* lanes in a word */
+    unsigned words;  /* words in a bucket */
+} cf_lanes;
+
+/*
+** An open filter: a view of bytes that the caller owns and keeps in place. Read `geometry`, `items`
+** and `occupied`; leave the rest to the library. A plain struct on the caller's stack: there is
+** nothing to free. Copying it gives a second view of the same bytes.
+*/
+typedef struct cf_filter {
+    cf_geometry geometry;
+    uint64_t items;    /* adds minus the deletes that took effect */
+    uint64_t occupied; /* slots in use; absorbed adds use none */
+    uint64_t length;   /* of the blob, bytes */
+
+    const uint8_t *bytes; /* the blob */
+    const uint8_t *table; /* its buckets */
+    uint8_t *writable;    /* == table when the filter may be changed, else NULL */
+    uint64_t tag_mask;
+    uint64_t pair_mask;
+    uint64_t bucket_bits; /* bits of one bucket record */
+    uint64_t odd_pairs;   /* 1 when m0 is even: see address.h */
+    cf_lanes lanes;
+} cf_filter;
+
+/* Makes an empty filter in the cf_geometry_bytes(shape) bytes at `bytes`, sealed, and opens it for
+** writing. `shape` has passed cf_plan or cf_geometry_check. */
+void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
+
+/*
+** Opens `length` bytes for reading. Opening is validating, in constant time: whatever the bytes
+** are, after CF_OK no call reads or writes outside them. Contents that lie about themselves (a wrong
+** count, say) are found by cf_check.
+** CF_DAMAGED or CF_NEWER: *why says what is wrong; *filter is unchanged.
+*/
+cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
+
+/* The same, for reading and writing. */
+cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why);
+
+/* Writes the counts of an open filter into its header, with the checksum. Until then the bytes hold
+** the counts of before: seal once, after the last change, before the bytes are stored or sent. */
+void cf_seal(cf_filter *filter);
+
+/* Perhaps (true) or certainly not (false). Two memory reads, whatever the size. Paper, algorithm 2. */
+bool cf_contains(const cf_filter *filter, uint64_t hash);
+
+/* The number of copies stored for this key and those that share its fingerprint and its pair:
+** 0 .. 2b; cap or more means "at least cap". */
+unsigned cf_count(const cf_filter *filter, uint64_t hash);
+
+/*
+** Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched
+** breadth first before anything is written (eviction.h).
+** CF_OK: stored, or absorbed because cap copies are there. CF_FULL: nothing has changed.
+*/
+cf_status cf_add(cf_filter *filter, uint64_t hash);
+
+typedef enum cf_deleted {
+    CF_ABSENT,  /* the key is certainly not there: nothing has changed */
+    CF_REMOVED, /* one copy is gone */
+    CF_STICKY   /* at cap, the number of copies is unknown: nothing has changed */
+} cf_deleted;
+
+/* Deletes one copy of a key. Paper, algorithm 3. */
+cf_deleted cf_delete(cf_filter *filter, uint64_t hash);
+
+/* Empties the filter: the bytes are those that cf_create made. */
+void cf_clear(cf_filter *filter);
+
+/* ---------------------------------------------------------------------------------------------
+** Many keys at once
+*/
+
+/* Sorts n hashes in place and drops repeated ones; returns how many are left. In this order a build
+** walks through the table instead of jumping, and its bytes depend on the set of keys alone. */
+size_t cf_sort_distinct(uint64_t *hashes, size_t n);
+
+/* Adds n hashes, one after the other. CF_FULL: those before *added (may be NULL) are in, the rest is
+** not. */
+cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added);
+
+/*
+** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must
+** agree in hash, seed, m0, b, f, s and cap: else CF_MISMATCH, *why names the field, nothing has
+** changed. CF_FULL: `into` holds a part of `from`; merge into a copy when that matters.
+*/
+cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
+
+/* CF_OK when cf_merge would not answer CF_MISMATCH; else that, and *why names the field. */
+cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why);
+
+/* ---------------------------------------------------------------------------------------------
+** Looking inside
+*/
+
+/* Where a tag lies, or would lie. */
+typedef struct cf_side {
+    uint64_t bucket; /* 0 .. m0-1 */
+    uint64_t tag;    /* the fingerprint as it is stored in that bucket */
+} cf_side;
+
+/* The two candidate places of a key; sides is 1 when both buckets are the same one. */
+typedef struct cf_pair {
+    cf_side side[2]; /* base, alternate */
+    unsigned sides;
+} cf_pair;
+
+/* The candidate buckets of a key and the tag to look for in each. */
+cf_pair cf_candidates(const cf_filter *filter, uint64_t hash);
+
+/* The tag in slot 0 .. b-1 of a bucket 0 .. m0-1; 0 when the slot is empty. */
+uint64_t cf_tag_at(const cf_filter *filter, uint64_t bucket, unsigned slot);
+
+/* The alternate of a stored tag: its other bucket, and the tag it would be there. */
+cf_side cf_other_side(const cf_filter *filter, cf_side from);
+
+/* What a full walk over the buckets finds. */
+typedef struct cf_census {
+    uint64_t occupied; /* slots in use */
+    uint64_t sticky;   /* of them, those that belong to keys at cap */
+} cf_census;
+
+/* Counts, in time proportional to the table. */
+cf_census cf_take_census(const cf_filter *filter);
+
+/* Checks all that opening does not: the counts against the buckets, no key above cap, unused bits
+** zero. CF_OK, or CF_DAMAGED and *why. Time proportional to the table. */
+cf_status cf_check(const cf_filter *filter, const char **why);
+
+#endif

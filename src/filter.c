@@ -1,0 +1,201 @@
+/*
+** filter.c - one filter: making and opening it; contains, count, add, delete.
+*/
+#include "address.h"
+#include "bucket.h"
+#include "eviction.h"
+#include "format.h"
+#include "place.h"
+
+/* ---- making and opening ---- */
+
+static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *bytes,
+                     uint64_t length, uint8_t *writable)
+{
+    const cf_geometry *g = &header->geometry;
+    filter->geometry = *g;
+    filter->items = header->items;
+    filter->occupied = header->occupied;
+    filter->length = length;
+    filter->bytes = bytes;
+    filter->table = bytes + CF_HEADER_BYTES;
+    filter->writable = writable ? writable + CF_HEADER_BYTES : NULL;
+    filter->tag_mask = cf_low_bits(g->fingerprint_bits);
+    filter->pair_mask = cf_low_bits(g->pair_bits);
+    filter->bucket_bits = (uint64_t)g->bucket_size * g->fingerprint_bits;
+    filter->odd_pairs = g->buckets % 2 == 0;
+    cf_lanes_set(&filter->lanes, g->fingerprint_bits, g->bucket_size);
+}
+
+void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
+{
+    uint64_t length = cf_geometry_bytes(shape);
+    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
+    memset(bytes + CF_HEADER_BYTES, 0, length - CF_HEADER_BYTES);
+    cf_header_encode(&header, bytes);
+    set_view(filter, &header, bytes, length, bytes);
+}
+
+static cf_status open_view(cf_filter *filter, const uint8_t *bytes, size_t length,
+                           uint8_t *writable, const char **why)
+{
+    cf_header header;
+    cf_status status = cf_header_decode(bytes, length, &header, why);
+    if (status == CF_OK)
+        set_view(filter, &header, bytes, length, writable);
+    return status;
+}
+
+cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why)
+{
+    return open_view(filter, bytes, length, NULL, why);
+}
+
+cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why)
+{
+    return open_view(filter, bytes, length, bytes, why);
+}
+
+void cf_seal(cf_filter *filter)
+{
+    uint64_t plain = cf_geometry_bytes(&filter->geometry) - CF_RESERVED_MIN;
+    cf_header header = {.geometry = filter->geometry,
+                        .items = filter->items,
+                        .occupied = filter->occupied,
+                        .reserved = (uint32_t)(filter->length - plain)};
+    cf_header_encode(&header, filter->writable - CF_HEADER_BYTES);
+}
+
+void cf_clear(cf_filter *filter)
+{
+    cf_create(filter, &filter->geometry, filter->writable - CF_HEADER_BYTES);
+}
+
+/* ---- asking ---- */
+
+bool cf_contains(const cf_filter *filter, uint64_t hash)
+{
+    const cf_lanes *lanes = &filter->lanes;
+    cf_side base = cf_base(filter, hash);
+    cf_side other = cf_alternate(filter, base);
+    if (other.bucket == base.bucket)
+        other.tag = base.tag; /* a pair of one side: as cf_count sees it */
+    uint64_t want_base = base.tag * lanes->ones, want_other = other.tag * lanes->ones;
+    uint64_t found = 0;
+    unsigned i = 0;
+    /* Both buckets are read before anything is decided, so that their cache misses overlap. */
+    do {
+        found |= cf_any_zero_lane(lanes, cf_word(filter, base.bucket, i) ^ want_base);
+        found |= cf_any_zero_lane(lanes, cf_word(filter, other.bucket, i) ^ want_other);
+    } while (++i < lanes->words);
+    return found != 0;
+}
+
+static unsigned count_pair(const cf_filter *filter, const cf_pair *pair)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < pair->sides; i++)
+        found += cf_bucket_count(filter, pair->side[i]);
+    return found;
+}
+
+unsigned cf_count(const cf_filter *filter, uint64_t hash)
+{
+    cf_pair pair = cf_pair_of(filter, hash);
+    return count_pair(filter, &pair);
+}
+
+/* ---- changing ---- */
+
+/* Puts an entry into the first empty slot of its pair. */
+static bool place_directly(cf_filter *filter, const cf_pair *pair)
+{
+    for (unsigned i = 0; i < pair->sides; i++) {
+        int slot = cf_bucket_free_slot(filter, pair->side[i].bucket);
+        if (slot >= 0) {
+            cf_slot_set(filter, pair->side[i].bucket, (unsigned)slot, pair->side[i].tag);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool place_by_moving(cf_filter *filter, const cf_pair *pair)
+{
+    cf_search search;
+    if (!cf_eviction_search(filter, pair, &search))
+        return false;
+    cf_eviction_apply(filter, pair, &search);
+    return true;
+}
+
+cf_status cf_place(cf_filter *filter, const cf_pair *pair)
+{
+    if (count_pair(filter, pair) >= filter->geometry.cap)
+        return CF_OK;
+    if (!place_directly(filter, pair) && !place_by_moving(filter, pair))
+        return CF_FULL;
+    filter->occupied++;
+    return CF_OK;
+}
+
+cf_status cf_add(cf_filter *filter, uint64_t hash)
+{
+    cf_pair pair = cf_pair_of(filter, hash);
+    cf_status status = cf_place(filter, &pair);
+    if (status == CF_OK)
+        filter->items++;
+    return status;
+}
+
+cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added)
+{
+    cf_status status = CF_OK;
+    size_t i = 0;
+    while (i < n && (status = cf_add(filter, hashes[i])) == CF_OK)
+        i++;
+    if (added)
+        *added = i;
+    return status;
+}
+
+static bool remove_one(cf_filter *filter, const cf_pair *pair)
+{
+    for (unsigned i = 0; i < pair->sides; i++) {
+        int slot = cf_bucket_find(filter, pair->side[i]);
+        if (slot >= 0) {
+            cf_slot_set(filter, pair->side[i].bucket, (unsigned)slot, 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+cf_deleted cf_delete(cf_filter *filter, uint64_t hash)
+{
+    cf_pair pair = cf_pair_of(filter, hash);
+    if (count_pair(filter, &pair) >= filter->geometry.cap)
+        return CF_STICKY;
+    if (!remove_one(filter, &pair))
+        return CF_ABSENT;
+    filter->items -= filter->items > 0;
+    filter->occupied -= filter->occupied > 0;
+    return CF_REMOVED;
+}
+
+/* ---- looking inside ---- */
+
+cf_pair cf_candidates(const cf_filter *filter, uint64_t hash)
+{
+    return cf_pair_of(filter, hash);
+}
+
+uint64_t cf_tag_at(const cf_filter *filter, uint64_t bucket, unsigned slot)
+{
+    return cf_slot_get(filter, bucket, slot);
+}
+
+cf_side cf_other_side(const cf_filter *filter, cf_side from)
+{
+    return cf_alternate(filter, from);
+}

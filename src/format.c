@@ -1,0 +1,160 @@
+#include "format.h"
+
+#include "bits.h"
+
+static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
+
+enum { FLAG_GROWTH = 1 };
+
+/* Where each field stands: see the table in format.h. */
+enum {
+    AT_VERSION = 3,
+    AT_HASH = 4,
+    AT_BUCKET_SIZE = 5,
+    AT_FINGERPRINT_BITS = 6,
+    AT_PAIR_BITS = 7,
+    AT_CAP = 8,
+    AT_SLOT_BITS = 9,
+    AT_LEVEL = 10,
+    AT_PAYLOAD_BITS = 11,
+    AT_FLAGS = 12,
+    AT_OVERFLOW_BUDGET = 13,
+    AT_SPILL_BOUND = 14,
+    AT_SPILLED = 16,
+    AT_BUCKETS = 18,
+    AT_SEED = 24,
+    AT_SPLIT_POINTER = 32,
+    AT_ITEMS = 38,
+    AT_OCCUPIED = 44,
+    AT_CAPACITY = 50,
+    AT_RESERVED = 56,
+    AT_CHECKSUM = 60
+};
+
+static void store(uint8_t *at, unsigned bytes, uint64_t value)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+/* Loads 1 to 6 bytes; at + 8 must lie inside the header. */
+static uint64_t load(const uint8_t *at, unsigned bytes)
+{
+    return cf_load64(at) & cf_low_bits(8 * bytes);
+}
+
+static uint32_t load32(const uint8_t *header, unsigned offset)
+{
+    return (uint32_t)(cf_load64(header + offset - 4) >> 32);
+}
+
+static uint32_t checksum(const uint8_t *header)
+{
+    return (uint32_t)cf_hash(header, AT_CHECKSUM, 0);
+}
+
+void cf_header_encode(const cf_header *header, uint8_t *bytes)
+{
+    const cf_geometry *g = &header->geometry;
+    memset(bytes, 0, CF_HEADER_BYTES);
+    memcpy(bytes, magic, sizeof magic);
+    bytes[AT_VERSION] = CF_FORMAT_VERSION;
+    bytes[AT_HASH] = CF_HASH_XXH3;
+    bytes[AT_BUCKET_SIZE] = g->bucket_size;
+    bytes[AT_FINGERPRINT_BITS] = g->fingerprint_bits;
+    bytes[AT_PAIR_BITS] = g->pair_bits;
+    bytes[AT_CAP] = g->cap;
+    bytes[AT_SLOT_BITS] = g->fingerprint_bits;
+    bytes[AT_FLAGS] = g->growth ? FLAG_GROWTH : 0;
+    store(bytes + AT_BUCKETS, 6, g->buckets);
+    store(bytes + AT_SEED, 8, (uint64_t)g->seed);
+    store(bytes + AT_ITEMS, 6, header->items);
+    store(bytes + AT_OCCUPIED, 6, header->occupied);
+    store(bytes + AT_CAPACITY, 6, g->capacity);
+    store(bytes + AT_RESERVED, 4, header->reserved);
+    store(bytes + AT_CHECKSUM, 4, checksum(bytes));
+}
+
+static cf_status damaged(const char **why, const char *reason)
+{
+    *why = reason;
+    return CF_DAMAGED;
+}
+
+static cf_status newer(const char **why, const char *reason)
+{
+    *why = reason;
+    return CF_NEWER;
+}
+
+/* Is this a filter at all, whole, and of a version that can be read? */
+static cf_status check_identity(const uint8_t *bytes, size_t length, const char **why)
+{
+    if (length < CF_HEADER_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
+        return damaged(why, "not a cuckoo filter");
+    if (bytes[AT_VERSION] != CF_FORMAT_VERSION)
+        return newer(why, "a cuckoo filter of another format version");
+    if (load32(bytes, AT_CHECKSUM) != checksum(bytes))
+        return damaged(why, "the header does not match its checksum");
+    return CF_OK;
+}
+
+/* The fields of features that are not there must say so. */
+static cf_status check_features(const uint8_t *bytes, const char **why)
+{
+    if (bytes[AT_HASH] != CF_HASH_XXH3)
+        return newer(why, "an unknown hash");
+    if (bytes[AT_FLAGS] & ~FLAG_GROWTH)
+        return newer(why, "an unknown flag");
+    if (bytes[AT_LEVEL] || load(bytes + AT_SPLIT_POINTER, 6) ||
+        bytes[AT_SLOT_BITS] != bytes[AT_FINGERPRINT_BITS])
+        return newer(why, "a filter that has grown");
+    if (bytes[AT_PAYLOAD_BITS])
+        return newer(why, "slots with a payload");
+    if (bytes[AT_OVERFLOW_BUDGET] || load(bytes + AT_SPILL_BOUND, 4))
+        return newer(why, "a spill list");
+    return CF_OK;
+}
+
+static void decode_fields(const uint8_t *bytes, cf_header *header)
+{
+    cf_geometry *g = &header->geometry;
+    g->buckets = load(bytes + AT_BUCKETS, 6);
+    g->capacity = load(bytes + AT_CAPACITY, 6);
+    g->seed = (int64_t)cf_load64(bytes + AT_SEED);
+    g->bucket_size = bytes[AT_BUCKET_SIZE];
+    g->fingerprint_bits = bytes[AT_FINGERPRINT_BITS];
+    g->pair_bits = bytes[AT_PAIR_BITS];
+    g->cap = bytes[AT_CAP];
+    g->growth = (bytes[AT_FLAGS] & FLAG_GROWTH) != 0;
+    header->items = load(bytes + AT_ITEMS, 6);
+    header->occupied = load(bytes + AT_OCCUPIED, 6);
+    header->reserved = load32(bytes, AT_RESERVED);
+}
+
+/* Every count against the length, before anything is used. */
+static cf_status check_counts(const cf_header *header, size_t length, const char **why)
+{
+    if (header->reserved < CF_RESERVED_MIN)
+        return damaged(why, "the header promises fewer reserved bytes than the format needs");
+    uint64_t planned = cf_geometry_bytes(&header->geometry) - CF_RESERVED_MIN;
+    if (length < planned || length - planned != header->reserved)
+        return damaged(why, "the length does not match the header: cut off, or not one filter");
+    if (header->occupied > cf_geometry_slots(&header->geometry))
+        return damaged(why, "the header counts more occupied slots than there are");
+    return CF_OK;
+}
+
+cf_status cf_header_decode(const uint8_t *bytes, size_t length, cf_header *header,
+                           const char **why)
+{
+    cf_status status = check_identity(bytes, length, why);
+    if (status == CF_OK)
+        status = check_features(bytes, why);
+    if (status != CF_OK)
+        return status;
+    decode_fields(bytes, header);
+    if (cf_geometry_check(&header->geometry, why) != CF_OK)
+        return CF_DAMAGED;
+    return check_counts(header, length, why);
+}

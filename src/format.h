@@ -1,0 +1,76 @@
+/*
+** format.h - the bytes of a filter.
+**
+**      +---------------------+------------------------------+----------------------+
+**      | header, 64 bytes    | buckets, bit-packed          | reserved zero bytes  |
+**      +---------------------+------------------------------+----------------------+
+**
+** All integers are unsigned and little-endian, unless marked; a filter is the same on every machine.
+**
+**   offset  bytes  field
+**        0      3  magic: cf 63 6b
+**        3      1  format version: 1
+**        4      1  hash identity: 1 = XXH3, 64 bits (hash.h)
+**        5      1  bucket size b: 1, 2, 4 or 8 slots
+**        6      1  fingerprint bits f: 4 .. 32
+**        7      1  pair bits s: 4 .. 8, at most f
+**        8      1  cap: 1 .. b
+**        9      1  slot bits: the width of a slot; f
+**       10      1  level of growth: 0
+**       11      1  payload bits of a slot: 0
+**       12      1  flags: bit 0 growth; the others 0
+**       13      1  budget of the overflow bits: 0
+**       14      2  bound of the spill list, entries: 0
+**       16      2  entries in the spill list: 0
+**       18      6  m0, the number of base buckets: at least 1
+**       24      8  seed of the hash (signed)
+**       32      6  split pointer of growth: 0
+**       38      6  items: adds minus deletes that took effect
+**       44      6  occupied: slots in use
+**       50      6  capacity: distinct keys it was planned for
+**       56      4  reserved: number of zero bytes behind the buckets, at least 8
+**       60      4  checksum: the low 32 bits of the hash (unseeded) of bytes 0 .. 59
+**       64         buckets
+**
+** A field given as 0 belongs to a feature that this version does not have: a filter that uses it is
+** refused as "newer", never misread.
+**
+** Bucket i is the b * slot bits that start at bit i * b * slot bits of the table; bit k of the table
+** is bit k % 8 of byte k / 8. Within a bucket slot 0 comes first. A slot holds a tag, least
+** significant bit first, or 0 when it is empty. Which bucket and which tag: address.h.
+** The bits behind the last bucket, up to the next byte, are zero.
+**
+** The reserved bytes are room to grow into; the least of them, 8, also lets a reader load 64 bits
+** from any bit of the table without leaving the blob.
+**
+** Limits that follow: log2(m0) + f <= 64, so that base bucket and fingerprint share no hash bit.
+*/
+#ifndef CF_FORMAT_H
+#define CF_FORMAT_H
+
+#include "cuckoo_filter.h"
+
+enum {
+    CF_HEADER_BYTES = 64,
+    CF_FORMAT_VERSION = 1,
+    CF_RESERVED_MIN = 8, /* bytes */
+    CF_HASH_XXH3 = 1
+};
+
+/* The header, decoded. Fields that must be zero in this version have no place here. */
+typedef struct cf_header {
+    cf_geometry geometry;
+    uint64_t items;
+    uint64_t occupied;
+    uint32_t reserved; /* bytes */
+} cf_header;
+
+/* Writes the 64 header bytes, checksum included. */
+void cf_header_encode(const cf_header *header, uint8_t *bytes);
+
+/* Reads and validates the header of a filter of `length` bytes: every field against its range and
+** against the length. CF_OK; or CF_DAMAGED / CF_NEWER with *why, and *header unspecified. */
+cf_status cf_header_decode(const uint8_t *bytes, size_t length, cf_header *header,
+                           const char **why);
+
+#endif

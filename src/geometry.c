@@ -1,0 +1,63 @@
+/*
+** geometry.c - the shape of a filter: what is sound, how large it is, how often it errs.
+*/
+#include <math.h>
+
+#include "format.h"
+
+static cf_status refuse(cf_status status, const char **why, const char *reason)
+{
+    *why = reason;
+    return status;
+}
+
+static bool sound_bucket_size(unsigned b)
+{
+    return b == 1 || b == 2 || b == 4 || b == 8;
+}
+
+/* Bits needed to number n buckets. */
+static unsigned bits_for(uint64_t n)
+{
+    unsigned bits = 0;
+    while (bits < 64 && ((uint64_t)1 << bits) < n)
+        bits++;
+    return bits;
+}
+
+cf_status cf_geometry_check(const cf_geometry *g, const char **why)
+{
+    if (!sound_bucket_size(g->bucket_size))
+        return refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
+    if (g->fingerprint_bits < CF_FINGERPRINT_MIN || g->fingerprint_bits > CF_FINGERPRINT_MAX)
+        return refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
+    if (g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > CF_PAIR_BITS_MAX ||
+        g->pair_bits > g->fingerprint_bits)
+        return refuse(CF_BAD_ARGUMENT, why, "pair bits must be from 4 to 8, and fingerprint bits");
+    if (g->cap < 1 || g->cap > g->bucket_size)
+        return refuse(CF_BAD_ARGUMENT, why, "cap must be from 1 to the bucket size");
+    if (g->buckets < 1)
+        return refuse(CF_BAD_ARGUMENT, why, "a filter has at least one bucket");
+    if (g->buckets > CF_CAPACITY_MAX || bits_for(g->buckets) + g->fingerprint_bits > 64)
+        return refuse(CF_TOO_BIG, why, "more buckets than the hash has bits for");
+    return CF_OK;
+}
+
+uint64_t cf_geometry_slots(const cf_geometry *g)
+{
+    return g->buckets * g->bucket_size;
+}
+
+uint64_t cf_geometry_bytes(const cf_geometry *g)
+{
+    uint64_t table_bits = cf_geometry_slots(g) * g->fingerprint_bits;
+    return CF_HEADER_BYTES + (table_bits + 7) / 8 + CF_RESERVED_MIN;
+}
+
+double cf_expected_fpr(const cf_geometry *g, uint64_t entries)
+{
+    double match = (ldexp(1, g->fingerprint_bits) + 2) * ldexp(1, -2 * g->fingerprint_bits);
+    double sides = g->buckets == 1 ? 1 : 2;
+    double compared = sides * (double)entries / (double)g->buckets;
+    return -expm1(compared * log1p(-match));
+}

@@ -1,0 +1,231 @@
+/*
+** plan.c - from (capacity, error rate, options) to the smallest shape that keeps both promises.
+**
+** For every bucket size and fingerprint width allowed, the fewest buckets are found that hold the keys
+** (load.h) and meet the error rate; of these shapes the one with the fewest bytes is taken. A slightly
+** larger table with fingerprints one bit shorter often wins, so size follows the error rate closely
+** instead of jumping by a bit per key.
+**
+** All decisions are made on integers: the error rate counts in units of 2^-62.
+*/
+#include "bits.h"
+#include "cuckoo_filter.h"
+#include "load.h"
+
+enum { RATE_BITS = 62 };
+
+static cf_status refuse(cf_status status, const char **why, const char *reason)
+{
+    *why = reason;
+    return status;
+}
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Growth turns remainder bits into address bits: it needs some to start with, and keeps s small. */
+static unsigned least_fingerprint(unsigned b, bool growth)
+{
+    if (!growth)
+        return CF_FINGERPRINT_MIN;
+    return b == 2 ? 12 : 8;
+}
+
+static unsigned pair_bits_for(unsigned b, unsigned f, bool growth)
+{
+    if (!growth || b == 2)
+        return smaller(f, CF_PAIR_BITS_MAX);
+    unsigned s = f - 4;
+    return s < 4 ? 4 : s > 6 ? 6 : s;
+}
+
+/* Never more than b, so that the copies of a key fit even where both its buckets are one. */
+static unsigned cap_for(unsigned b)
+{
+    return b <= 2 ? b : b == 4 ? 3 : 4;
+}
+
+/* The share of random fingerprints that a slot matches, (2^f + 2) / 4^f, rounded up. */
+static uint64_t match_rate(unsigned f)
+{
+    uint64_t first = (uint64_t)1 << (RATE_BITS - f);
+    unsigned shift = 2 * f - 1;
+    uint64_t second = shift <= RATE_BITS ? (uint64_t)1 << (RATE_BITS - shift) : 1;
+    return first + second;
+}
+
+typedef struct request {
+    uint64_t keys; /* at least 1 */
+    uint64_t rate; /* in units of 2^-RATE_BITS; 0 = any */
+} request;
+
+/* Does this shape hold the keys, and err seldom enough when it does? By the union bound: keys * sides
+** / buckets slots are compared, each matching with match_rate. */
+static bool meets(const cf_geometry *shape, const request *want)
+{
+    if (cf_load_keys(shape->bucket_size, shape->pair_bits, shape->buckets) < want->keys)
+        return false;
+    uint64_t sides = shape->buckets == 1 ? 1 : 2;
+    return want->rate == 0 || cf_product_at_most(sides * want->keys,
+                                                 match_rate(shape->fingerprint_bits),
+                                                 want->rate, shape->buckets);
+}
+
+/* The fewest buckets, 1 or an even number, that meet the request; false when not even the most do. */
+static bool fewest_buckets(cf_geometry *shape, const request *want)
+{
+    shape->buckets = 1;
+    if (meets(shape, want))
+        return true;
+    uint64_t low = 0, high = CF_CAPACITY_MAX / 2; /* in pairs of buckets: low fails, high may not */
+    shape->buckets = 2 * high;
+    if (!meets(shape, want))
+        return false;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        shape->buckets = 2 * middle;
+        if (meets(shape, want))
+            high = middle;
+        else
+            low = middle;
+    }
+    shape->buckets = 2 * high;
+    return true;
+}
+
+/* Meeting an error rate with fingerprints that are far too short takes a table that is nearly empty:
+** at more than four times the room the keys need, that is taken for a mistake. */
+static bool too_empty(const cf_geometry *shape, const request *want)
+{
+    return cf_load_keys(shape->bucket_size, shape->pair_bits, shape->buckets) / 4 >
+           want->keys + 2 * CF_BUCKET_MAX;
+}
+
+/* Compares one bucket size and fingerprint width with the best shape so far. */
+static void consider(unsigned b, unsigned f, const cf_options *options, const request *want,
+                     cf_geometry *best)
+{
+    const char *why;
+    cf_geometry shape = {.capacity = want->keys,
+                         .seed = options->seed,
+                         .bucket_size = (uint8_t)b,
+                         .fingerprint_bits = (uint8_t)f,
+                         .pair_bits = (uint8_t)pair_bits_for(b, f, options->growth),
+                         .cap = (uint8_t)cap_for(b),
+                         .growth = options->growth};
+    if (!fewest_buckets(&shape, want) || too_empty(&shape, want) ||
+        cf_geometry_check(&shape, &why) != CF_OK)
+        return;
+    if (best->buckets == 0 || cf_geometry_bytes(&shape) < cf_geometry_bytes(best))
+        *best = shape;
+}
+
+static void consider_bucket_size(unsigned b, const cf_options *options, const request *want,
+                                 cf_geometry *best)
+{
+    unsigned first = least_fingerprint(b, options->growth), last = CF_FINGERPRINT_MAX;
+    if (options->fingerprint_bits != 0)
+        first = last = options->fingerprint_bits;
+    for (unsigned f = first; f <= last; f++)
+        consider(b, f, options, want, best);
+}
+
+static cf_status check_options(const cf_options *options, const char **why)
+{
+    unsigned b = options->bucket_size, f = options->fingerprint_bits;
+    if (b != 0 && b != 1 && b != 2 && b != 4 && b != 8)
+        return refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
+    if (f != 0 && (f < CF_FINGERPRINT_MIN || f > CF_FINGERPRINT_MAX))
+        return refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
+    if (!options->growth)
+        return CF_OK;
+    if (b == 1)
+        return refuse(CF_BAD_ARGUMENT, why, "bucket_size=1 cannot grow: add growth=off");
+    if (f != 0 && f < 8)
+        return refuse(CF_BAD_ARGUMENT, why,
+                      "fingerprint_bits below 8 cannot grow: add growth=off, or use 8 or more");
+    if (b == 2 && f != 0 && f < 12)
+        return refuse(CF_BAD_ARGUMENT, why,
+                      "bucket_size=2 grows with fingerprint_bits of 12 or more: add growth=off");
+    return CF_OK;
+}
+
+static cf_status check_request(uint64_t capacity, double fpr, const cf_options *options,
+                               const char **why)
+{
+    if (capacity > CF_CAPACITY_MAX)
+        return refuse(CF_TOO_BIG, why, "capacity must be at most 1099511627776 keys");
+    if (!(fpr >= 0 && fpr < 1))
+        return refuse(CF_BAD_ARGUMENT, why, "fpr must be above 0 and below 1");
+    if (fpr == 0 && options->fingerprint_bits == 0)
+        return refuse(CF_BAD_ARGUMENT, why,
+                      "fpr must be above 0, or fingerprint_bits given in its place");
+    return check_options(options, why);
+}
+
+/* fpr in units of 2^-RATE_BITS, rounded down; scaling by a power of two is exact everywhere. */
+static uint64_t rate_of(double fpr)
+{
+    return (uint64_t)(fpr * (double)((uint64_t)1 << RATE_BITS));
+}
+
+/* May buckets of b hold what the options ask for? */
+static bool allowed(unsigned b, const cf_options *options)
+{
+    if (options->bucket_size != 0)
+        return b == options->bucket_size;
+    unsigned f = options->fingerprint_bits;
+    return b != 1 && (f == 0 || f >= least_fingerprint(b, options->growth));
+}
+
+/* The smallest shape; best.buckets stays 0 when there is none. */
+static cf_geometry smallest(const cf_options *options, const request *want)
+{
+    static const unsigned sizes[] = {4, 2, 8, 1}; /* of equal bytes the first wins */
+    cf_geometry best = {0};
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (allowed(sizes[i], options))
+            consider_bucket_size(sizes[i], options, want, &best);
+    return best;
+}
+
+static cf_status refuse_plan(const cf_options *options, request want, const char **why)
+{
+    want.rate = 0;
+    if (smallest(options, &want).buckets == 0)
+        return refuse(CF_TOO_BIG, why, "capacity is too large for these options");
+    if (options->fingerprint_bits != 0)
+        return refuse(CF_BAD_ARGUMENT, why,
+                      "fingerprint_bits is too small for this fpr: use more, or NULL as fpr");
+    return refuse(CF_BAD_ARGUMENT, why,
+                  "fpr is too small: fingerprints of 32 bits reach about 1e-9");
+}
+
+cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
+                  const char **why)
+{
+    cf_status status = check_request(capacity, fpr, options, why);
+    if (status != CF_OK)
+        return status;
+    request want = {capacity ? capacity : 1, rate_of(fpr)};
+    if (fpr > 0 && want.rate == 0)
+        want.rate = 1;
+    cf_geometry best = smallest(options, &want);
+    if (best.buckets == 0)
+        return refuse_plan(options, want, why);
+    *plan = best;
+    return CF_OK;
+}
+
+cf_status cf_plan_wider(cf_geometry *shape)
+{
+    const char *why;
+    cf_geometry wider = *shape;
+    wider.buckets = (shape->buckets + shape->buckets / 32 + 2) & ~(uint64_t)1;
+    cf_status status = cf_geometry_check(&wider, &why);
+    if (status == CF_OK)
+        *shape = wider;
+    return status;
+}

@@ -1,0 +1,136 @@
+/*
+** calibrate.c - measures how many distinct keys m buckets take, with at most one failure in a million
+** fillings; prints the rows of src/load_table.h.
+**
+**      calibrate [trials-at-the-smallest-size]      (a full run takes about half an hour)
+**
+** Each trial fills a table of random hashes until the first add fails and records how many it took. Of
+** many trials the lower tail is what matters. It falls off exponentially (each further decade of
+** probability costs the same number of keys, measured down to 1e-5), so a line through two low
+** quantiles, carried on to 2e-7, is a safe estimate of where one failure in a million lies. For large
+** tables, where trials are few, the tail is taken as mean minus nine standard deviations (a decade is
+** about one of them), and never above the least seen.
+*/
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/cuckoo_filter.h"
+
+static uint64_t state;
+
+static uint64_t next_random(void)
+{
+    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double fill_once(cf_filter *filter)
+{
+    uint64_t n = 0;
+    cf_clear(filter);
+    while (cf_add(filter, next_random()) == CF_OK)
+        n++;
+    return (double)n;
+}
+
+/* Keys at which one filling in five million fails, from sorted trials. */
+static double lower_tail(const double *keys, size_t trials)
+{
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < trials; i++)
+        mean += keys[i] / (double)trials;
+    for (size_t i = 0; i < trials; i++)
+        square += (keys[i] - mean) * (keys[i] - mean) / (double)(trials > 1 ? trials - 1 : 1);
+    double far = mean - 9 * sqrt(square);
+    if (trials < 400)
+        return far < keys[0] ? far : keys[0];
+    double p1 = 20.0 / (double)trials, p2 = p1 * 20; /* two quantiles that can be measured */
+    double k1 = keys[(size_t)(p1 * (double)trials)], k2 = keys[(size_t)(p2 * (double)trials)];
+    double decade = (k2 - k1) / log10(p2 / p1);
+    double least = keys[0] - 1, line = k1 - decade * log10(p1 / 2e-7);
+    return line < least ? line : least;
+}
+
+static double keys_for(unsigned b, unsigned s, uint64_t buckets, size_t trials)
+{
+    unsigned cap = b == 1 ? 1 : b == 2 ? 2 : b == 4 ? 3 : 4;
+    cf_geometry shape = {.buckets = buckets, .bucket_size = (uint8_t)b, .fingerprint_bits = 24,
+                         .pair_bits = (uint8_t)s, .cap = (uint8_t)cap};
+    uint8_t *bytes = malloc(cf_geometry_bytes(&shape));
+    double *keys = malloc(trials * sizeof *keys);
+    cf_filter filter;
+    if (!bytes || !keys)
+        exit(1);
+    cf_create(&filter, &shape, bytes);
+    for (size_t i = 0; i < trials; i++)
+        keys[i] = fill_once(&filter);
+    qsort(keys, trials, sizeof *keys, compare);
+    double tail = lower_tail(keys, trials);
+    free(bytes);
+    free(keys);
+    return tail;
+}
+
+/* Trials at this size: each size gets about the same time, the smallest, whose tail is long, more. */
+static size_t trials_at(uint64_t slots, double budget)
+{
+    double trials = budget * 16 / (double)slots, least = slots <= 256 ? budget * 2 : 3;
+    return trials < least ? (size_t)least : (size_t)trials;
+}
+
+/* 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, ...: steps of an eighth to a quarter. */
+static uint64_t next_size(uint64_t m)
+{
+    uint64_t step = 2;
+    while (step * 8 <= m)
+        step *= 2;
+    return m + step;
+}
+
+/* The pattern of g values differs from m0 to m0, so neighbours of a grid point are tried too, and the
+** worst load counts. */
+static double worst_load(unsigned b, unsigned s, uint64_t m, double budget)
+{
+    double worst = 1;
+    uint64_t end = next_size(m), step = (end - m) / 4 / 2 * 2;
+    if (m > (uint64_t)1 << 16)
+        step = end - m;
+    for (uint64_t at = m; at < end; at += step ? step : 2) {
+        uint64_t slots = at * b;
+        double load = keys_for(b, s, at, trials_at(slots, budget / 4)) / (double)slots;
+        if (load < worst)
+            worst = load;
+    }
+    return worst < 0 ? 0 : worst;
+}
+
+int main(int argc, char **argv)
+{
+    double budget = argc > 1 ? atof(argv[1]) : 1e6;
+    unsigned only_b = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+    static const unsigned sizes[] = {1, 2, 4, 8}, pair_bits[] = {4, 6, 8};
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned j = 0; j < 3; j++) {
+            if (only_b && sizes[i] != only_b)
+                continue;
+            state = sizes[i] * 100 + pair_bits[j];
+            for (uint64_t m = 2; m <= (uint64_t)1 << 22; m = next_size(m)) {
+                if (m > 4096 && (m & (m - 1)) != 0)
+                    continue;
+                printf("%u %u %llu %.5f\n", sizes[i], pair_bits[j], (unsigned long long)m,
+                       worst_load(sizes[i], pair_bits[j], m, budget));
+                fflush(stdout);
+            }
+        }
+    return 0;
+}
