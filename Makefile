@@ -1,28 +1,103 @@
 # Cuckoo filters for SQLite.
 #
-#   make            build/cuckoo.so
-#   make demo       a tour on real data
-#   make test       everything, sanitizers included
-#   make help       the other targets
-#
-# Variables you may set: CC, CFLAGS (optimisation), PYTHON, SQLITE3, ASSUME_DEPS=1 (do not look for packages)
+# Variables you may set:
+#   CC, CFLAGS       compiler and optimisation
+#   SQLITE3, PYTHON  the sqlite3 shell and a python3 whose sqlite3 module loads extensions
+#   SKIP_DEPS=1      do not look for missing packages
 
-CC       ?= cc
-CFLAGS   ?= -O2
-PYTHON   ?= /usr/bin/python3
-SQLITE3  ?= /usr/bin/sqlite3
-WARNINGS  = -Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -Wpedantic -Werror
-ALL       = -std=c11 $(WARNINGS) -fvisibility=hidden
+CC      ?= cc
+CFLAGS  ?= -O2
+SQLITE3 ?= /usr/bin/sqlite3
+PYTHON  ?= /usr/bin/python3
 
-SRC  = $(sort $(wildcard src/*.c))
-EXT  = $(sort $(wildcard ext/*.c))
-HEAD = $(wildcard src/*.h ext/*.h)
+WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -Wpedantic -Werror
+FLAGS    = -std=c11 $(WARNINGS) -fvisibility=hidden
+SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 
-all: build/cuckoo.so
+SRC     = $(sort $(wildcard src/*.c))
+EXT     = $(sort $(wildcard ext/*.c))
+HEADERS = $(wildcard src/*.h ext/*.h tests/*.h tests/*/*.h)
+UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
+BENCHES = bench_core bench_sql size_table load_at_failure
 
+NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
+DEMO    = sqlite3 wamerican wbritish
+TESTS   = libcmocka-dev python3 python3-pytest python3-hypothesis valgrind
+export SQLITE3 PYTHON
+
+## all: build/cuckoo.so, for the SQLite shell (.load build/cuckoo) and for applications
+all: deps-build build/cuckoo.so
+
+## demo: a tour on real data, in under a minute
+demo: deps-demo build/cuckoo.so
+	@sh tests/demo.sh
+
+## test: everything, sanitizers included
+test: deps-test build/cuckoo.so build/asan/cuckoo.so $(UNITS:%=build/asan/%) \
+      $(UNITS:%=build/plain/%) build/asan/oom build/asan/static_build build/asan/replay
+	@sh tests/run.sh
+
+## deps: installs the packages that are missing
+deps: deps-test
+
+deps-build deps-demo deps-test:
+	@[ -n "$(SKIP_DEPS)" ] || sh tests/deps.sh $(NEEDED) \
+	    $(if $(filter deps-demo deps-test,$@),$(DEMO)) $(if $(filter deps-test,$@),$(TESTS))
+
+# Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
+# with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers.
 build/cuckoo.so: $(SRC:%.c=build/pic/%.o) $(EXT:%.c=build/pic/%.o)
 	$(CC) -shared -o $@ $^ -lm
 
-build/pic/%.o: %.c $(HEAD)
+build/asan/cuckoo.so: $(SRC:%.c=build/so/%.o) $(EXT:%.c=build/so/%.o)
 	@mkdir -p $(@D)
-	$(CC) $(ALL) $(CFLAGS) -fPIC -c -o $@ $<
+	@$(CC) $(SANITIZE) -shared -o $@ $^ -lm
+
+KIND_pic      = $(CFLAGS) -fPIC
+KIND_so       = $(SANITIZE) -fPIC
+KIND_plain    = -O1 -g -DSQLITE_CORE
+KIND_asan     = $(SANITIZE) -DSQLITE_CORE
+KIND_coverage = -O0 -g --coverage -DSQLITE_CORE
+
+define kind_rules
+build/$(1)/%.o: %.c $$(HEADERS)
+	@mkdir -p $$(@D)
+	@$$(CC) $$(FLAGS) $$(KIND_$(1)) -c -o $$@ $$<
+build/$(1)/test_%: build/$(1)/tests/test_%.o $$(SRC:%.c=build/$(1)/%.o)
+	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lcmocka -lm
+build/$(1)/oom build/$(1)/static_build: build/$(1)/%: build/$(1)/tests/faults/%.o \
+    $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
+	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lcmocka -lsqlite3 -lm
+endef
+$(foreach kind,pic so plain asan coverage,$(eval $(call kind_rules,$(kind))))
+
+## valgrind: the unit tests under valgrind
+valgrind: deps-test $(UNITS:%=build/plain/%)
+	@sh tests/run.sh valgrind
+
+## coverage: branch coverage of src and ext by the C tests and the SQL
+coverage: deps-test
+	@sh tests/coverage.sh
+
+## bench: the measurements of the README; bench-quick: in less than a minute
+bench bench-quick: deps-build build/cuckoo.so $(BENCHES:%=build/bench/%)
+	@sh tests/bench/run.sh $(filter bench-quick,$@)
+
+build/bench/%: tests/bench/%.c tests/bench/bench.c $(SRC) $(HEADERS)
+	@mkdir -p $(@D)
+	@$(CC) -std=c11 -O2 -o $@ $< tests/bench/bench.c $(SRC) -lsqlite3 -lm
+
+build/bench/calibrate: tests/bench/calibrate.c $(SRC) $(HEADERS)
+	@mkdir -p $(@D)
+	@$(CC) -std=c11 -O2 -o $@ $< $(SRC) -lm
+
+## clean: removes the build folder
+clean:
+	rm -rf build
+
+## help: this list
+help:
+	@sed -n 's/^## //p' Makefile
+
+.PHONY: all demo test deps deps-build deps-demo deps-test valgrind coverage bench bench-quick clean help
+.SECONDARY:

@@ -17,6 +17,11 @@
 **   what limits small tables: at m0 = 20, b = 4, one filling in a million must not fail, and that
 **   would allow a load of about 0.4 instead of 0.7.
 **   When m0 is odd, 2j = g has one solution for every p: such a pair has one side only.
+** - All of the fingerprint is pair bits, as in the paper, unless the filter may grow: growth takes its
+**   address bits from the remainder. With few pair bits many different keys share one pair of buckets,
+**   2b of them fill it, and one more has no place: with s = 8, b = 2 and a million keys that happens in
+**   one filling of two thousand at a load of 0.85. Keys that agree in pair and fingerprint are copies to
+**   the filter, kept up to cap, and cannot overflow their pair.
 ** - x matters once growth turns remainder bits into address bits; then it makes all the extensions of
 **   the table one table. It is here from the first day because it is part of where entries lie.
 */
@@ -27,7 +32,7 @@
 #include "cuckoo_filter.h"
 
 /* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
-** 64-bit finalizer, whose first shift is left out: pair bits are fewer than 9. g is taken from the
+** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the
 ** high bits, x from the low ones. */
 static inline uint64_t cf_pair_mix(uint64_t pair_bits)
 {

@@ -62,8 +62,7 @@ enum {
     CF_FINGERPRINT_MIN = 4,  /* bits */
     CF_FINGERPRINT_MAX = 32, /* bits */
     CF_BUCKET_MAX = 8,       /* slots in a bucket: 1 (for study), 2, 4 or 8 */
-    CF_PAIR_BITS_MIN = 4,
-    CF_PAIR_BITS_MAX = 8
+    CF_PAIR_BITS_MIN = 4
 };
 #define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
 
@@ -86,7 +85,8 @@ typedef struct cf_geometry {
     int64_t seed;             /* of the hash */
     uint8_t bucket_size;      /* b, slots in a bucket */
     uint8_t fingerprint_bits; /* f */
-    uint8_t pair_bits;        /* s, the lowest bits of the fingerprint; they name the alternate */
+    uint8_t pair_bits;        /* s, the lowest bits of the fingerprint; they name the alternate;
+                                 all f of them unless the filter may grow */
     uint8_t cap;              /* copies of a key that are kept exactly; then it is sticky */
     bool growth;              /* may grow when full */
 } cf_geometry;

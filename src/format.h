@@ -13,7 +13,7 @@
 **        4      1  hash identity: 1 = XXH3, 64 bits (hash.h)
 **        5      1  bucket size b: 1, 2, 4 or 8 slots
 **        6      1  fingerprint bits f: 4 .. 32
-**        7      1  pair bits s: 4 .. 8, at most f
+**        7      1  pair bits s: 4 .. f
 **        8      1  cap: 1 .. b
 **        9      1  slot bits: the width of a slot; f
 **       10      1  level of growth: 0

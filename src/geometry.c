@@ -31,9 +31,8 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         return refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
     if (g->fingerprint_bits < CF_FINGERPRINT_MIN || g->fingerprint_bits > CF_FINGERPRINT_MAX)
         return refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
-    if (g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > CF_PAIR_BITS_MAX ||
-        g->pair_bits > g->fingerprint_bits)
-        return refuse(CF_BAD_ARGUMENT, why, "pair bits must be from 4 to 8, and fingerprint bits");
+    if (g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > g->fingerprint_bits)
+        return refuse(CF_BAD_ARGUMENT, why, "pair_bits must be from 4 to fingerprint_bits");
     if (g->cap < 1 || g->cap > g->bucket_size)
         return refuse(CF_BAD_ARGUMENT, why, "cap must be from 1 to the bucket size");
     if (g->buckets < 1)
@@ -59,5 +58,5 @@ double cf_expected_fpr(const cf_geometry *g, uint64_t entries)
     double match = (ldexp(1, g->fingerprint_bits) + 2) * ldexp(1, -2 * g->fingerprint_bits);
     double sides = g->buckets == 1 ? 1 : 2;
     double compared = sides * (double)entries / (double)g->buckets;
-    return -expm1(compared * log1p(-match));
+    return compared < 1 ? compared * match : -expm1(compared * log1p(-match));
 }

@@ -3,17 +3,21 @@
 **
 ** Large tables fill to a threshold that depends on the bucket size (paper, section 4, figure 2). Small
 ** ones fail earlier now and then, when a few keys crowd a few buckets; how early was measured over
-** millions of fillings (tests/bench/calibrate.c), and stands in load_table.h as loads by bucket size,
-** pair bits and number of buckets, such that at most one filling in a million fails.
+** millions of fillings (tests/bench/calibrate.c). Tables that may grow have few pair bits; in them 2b
+** keys that agree in their pair of buckets, but not in their fingerprint, fill both, and the larger the
+** table, the likelier it has such a pair: that is computed, for it is too rare to measure
+** (tests/bench/load_table.awk). Both stand in load_table.h as loads by shape and number of buckets, such
+** that at most one filling in a million fails.
 */
 #ifndef CF_LOAD_H
 #define CF_LOAD_H
 
-#include <stdint.h>
+#include "cuckoo_filter.h"
 
-/* The number of distinct keys that `buckets` buckets of b slots take, pair bits s, with at most one
-** failure in a million fillings. Rises with the number of buckets. Odd numbers above 1 count as the
-** even number below: odd tables have pairs of one bucket (address.h) and were not measured. */
-uint64_t cf_load_keys(unsigned b, unsigned s, uint64_t buckets);
+/* The number of distinct keys that a filter of this shape (one that cf_plan makes) takes, with at most
+** one failure in a million fillings. Never falls when only the buckets get more. Odd numbers above 1
+** count as the even number below: odd tables have pairs of one bucket (address.h) and were not
+** measured. */
+uint64_t cf_load_keys(const cf_geometry *shape);
 
 #endif

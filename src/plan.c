@@ -20,12 +20,7 @@ static cf_status refuse(cf_status status, const char **why, const char *reason)
     return status;
 }
 
-static unsigned smaller(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-/* Growth turns remainder bits into address bits: it needs some to start with, and keeps s small. */
+/* Growth turns remainder bits into address bits: it needs some to start with. */
 static unsigned least_fingerprint(unsigned b, bool growth)
 {
     if (!growth)
@@ -33,10 +28,13 @@ static unsigned least_fingerprint(unsigned b, bool growth)
     return b == 2 ? 12 : 8;
 }
 
+/* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. */
 static unsigned pair_bits_for(unsigned b, unsigned f, bool growth)
 {
-    if (!growth || b == 2)
-        return smaller(f, CF_PAIR_BITS_MAX);
+    if (!growth)
+        return f;
+    if (b == 2)
+        return 8;
     unsigned s = f - 4;
     return s < 4 ? 4 : s > 6 ? 6 : s;
 }
@@ -65,7 +63,7 @@ typedef struct request {
 ** / buckets slots are compared, each matching with match_rate. */
 static bool meets(const cf_geometry *shape, const request *want)
 {
-    if (cf_load_keys(shape->bucket_size, shape->pair_bits, shape->buckets) < want->keys)
+    if (cf_load_keys(shape) < want->keys)
         return false;
     uint64_t sides = shape->buckets == 1 ? 1 : 2;
     return want->rate == 0 || cf_product_at_most(sides * want->keys,
@@ -99,8 +97,7 @@ static bool fewest_buckets(cf_geometry *shape, const request *want)
 ** at more than four times the room the keys need, that is taken for a mistake. */
 static bool too_empty(const cf_geometry *shape, const request *want)
 {
-    return cf_load_keys(shape->bucket_size, shape->pair_bits, shape->buckets) / 4 >
-           want->keys + 2 * CF_BUCKET_MAX;
+    return cf_load_keys(shape) / 4 > want->keys + 2 * CF_BUCKET_MAX;
 }
 
 /* Compares one bucket size and fingerprint width with the best shape so far. */

@@ -1,8 +1,9 @@
 /*
 ** calibrate.c - measures how many distinct keys m buckets take, with at most one failure in a million
-** fillings; prints the rows of src/load_table.h.
+** fillings. load_table.awk makes src/load_table.h of what it prints: bucket size, fingerprint bits, pair
+** bits, buckets, load.
 **
-**      calibrate [trials-at-the-smallest-size]      (a full run takes about half an hour)
+**      calibrate [first row [last row [budget]]]      (all rows take about an hour)
 **
 ** Each trial fills a table of random hashes until the first add fails and records how many it took. Of
 ** many trials the lower tail is what matters. It falls off exponentially (each further decade of
@@ -17,6 +18,19 @@
 #include <string.h>
 
 #include "../../src/cuckoo_filter.h"
+
+/* The rows of the table: all of the fingerprint pair bits, and the shapes that may grow, with
+** fingerprints long enough that no two keys look alike. */
+typedef struct row {
+    unsigned b, f, s;
+} row;
+
+static const row rows[] = {
+    {4, 12, 12}, {4, 8, 8}, {4, 6, 6},  {4, 4, 4},  {4, 24, 4}, {4, 24, 6}, {8, 12, 12},
+    {8, 8, 8},   {8, 6, 6}, {8, 4, 4},  {8, 24, 4}, {8, 24, 6}, {2, 12, 12}, {2, 8, 8},
+    {2, 6, 6},   {2, 4, 4}, {2, 24, 8}, {1, 12, 12}, {1, 8, 8}, {1, 6, 6},  {1, 4, 4},
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
 
 static uint64_t state;
 
@@ -61,11 +75,12 @@ static double lower_tail(const double *keys, size_t trials)
     return line < least ? line : least;
 }
 
-static double keys_for(unsigned b, unsigned s, uint64_t buckets, size_t trials)
+static double keys_for(const row *r, uint64_t buckets, size_t trials)
 {
-    unsigned cap = b == 1 ? 1 : b == 2 ? 2 : b == 4 ? 3 : 4;
-    cf_geometry shape = {.buckets = buckets, .bucket_size = (uint8_t)b, .fingerprint_bits = 24,
-                         .pair_bits = (uint8_t)s, .cap = (uint8_t)cap};
+    unsigned b = r->b, cap = b <= 2 ? b : b == 4 ? 3 : 4;
+    cf_geometry shape = {.buckets = buckets, .bucket_size = (uint8_t)b,
+                         .fingerprint_bits = (uint8_t)r->f, .pair_bits = (uint8_t)r->s,
+                         .cap = (uint8_t)cap};
     uint8_t *bytes = malloc(cf_geometry_bytes(&shape));
     double *keys = malloc(trials * sizeof *keys);
     cf_filter filter;
@@ -99,15 +114,15 @@ static uint64_t next_size(uint64_t m)
 
 /* The pattern of g values differs from m0 to m0, so neighbours of a grid point are tried too, and the
 ** worst load counts. */
-static double worst_load(unsigned b, unsigned s, uint64_t m, double budget)
+static double worst_load(const row *r, uint64_t m, double budget)
 {
     double worst = 1;
     uint64_t end = next_size(m), step = (end - m) / 4 / 2 * 2;
-    if (m > (uint64_t)1 << 16)
+    if (m > 1024)
         step = end - m;
     for (uint64_t at = m; at < end; at += step ? step : 2) {
-        uint64_t slots = at * b;
-        double load = keys_for(b, s, at, trials_at(slots, budget / 4)) / (double)slots;
+        uint64_t slots = at * r->b;
+        double load = keys_for(r, at, trials_at(slots, budget / 4)) / (double)slots;
         if (load < worst)
             worst = load;
     }
@@ -116,21 +131,18 @@ static double worst_load(unsigned b, unsigned s, uint64_t m, double budget)
 
 int main(int argc, char **argv)
 {
-    double budget = argc > 1 ? atof(argv[1]) : 1e6;
-    unsigned only_b = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
-    static const unsigned sizes[] = {1, 2, 4, 8}, pair_bits[] = {4, 6, 8};
-    for (unsigned i = 0; i < 4; i++)
-        for (unsigned j = 0; j < 3; j++) {
-            if (only_b && sizes[i] != only_b)
+    int first = argc > 1 ? atoi(argv[1]) : 0, last = argc > 2 ? atoi(argv[2]) : ROWS - 1;
+    double budget = argc > 3 ? atof(argv[3]) : 1e6;
+    for (int i = first; i <= last && i < ROWS; i++) {
+        const row *r = &rows[i];
+        state = r->b * 10000 + r->f * 100 + r->s;
+        for (uint64_t m = 2; m <= (uint64_t)1 << 20; m = next_size(m)) {
+            if (m > 1024 && (m & (m - 1)) != 0)
                 continue;
-            state = sizes[i] * 100 + pair_bits[j];
-            for (uint64_t m = 2; m <= (uint64_t)1 << 22; m = next_size(m)) {
-                if (m > 4096 && (m & (m - 1)) != 0)
-                    continue;
-                printf("%u %u %llu %.5f\n", sizes[i], pair_bits[j], (unsigned long long)m,
-                       worst_load(sizes[i], pair_bits[j], m, budget));
-                fflush(stdout);
-            }
+            printf("%u %u %u %llu %.5f\n", r->b, r->f, r->s, (unsigned long long)m,
+                   worst_load(r, m, budget));
+            fflush(stdout);
         }
+    }
     return 0;
 }

@@ -1,38 +1,85 @@
-# load_table.awk - from the rows of calibrate (b s buckets load) to src/load_table.h.
+# load_table.awk - from what calibrate prints (b f s buckets load) to src/load_table.h.
 #
 #     build/bench/calibrate | awk -f tests/bench/load_table.awk > src/load_table.h
 #
-# A size that took less than a smaller one holds the smaller one down, so that loads rise with size.
-{
-    if (!(($1, $2) in sizes)) order[++rows] = $1 SUBSEP $2
-    load[$1, $2, ++sizes[$1, $2]] = $4
+# - Up to 1024 buckets, a size that took less than a smaller one holds the smaller one down.
+# - Beyond the sizes measured, the load is taken to fall by 0.001 with each doubling.
+# - Shapes with fewer pair bits s than fingerprint bits are held down to where the expected number of
+#   overfull pairs (more than 2b keys in one pair of buckets; a Poisson number of mean 2b * load / 2^s
+#   in each of the buckets * 2^s / 2 pairs) is 1e-7, which leaves room for rarer patterns.
+# - Tables of one slot per bucket fail when three keys meet in one pair of slots, or in a cycle; they are
+#   held down to (1e-6 * buckets / 4) ^ (1/3).
+
+function row_name(b, f, s) { return b " " (s < f ? (s < 6 ? 4 : 5) : s < 6 ? 0 : s < 8 ? 1 : s < 12 ? 2 : 3) }
+
+function tail(mean, k,    term, i, sum) {        # P(Poisson(mean) > k)
+    term = exp(-mean)
+    for (i = 1; i <= k + 1; i++) term *= mean / i
+    for (sum = 0; term > sum * 1e-9; term *= mean / i++) sum += term
+    return sum
 }
-END {
-    columns = sizes[order[1]]
-    print "/*"
-    print "** load_table.h - loads at which at most one filling in a million fails, in 1/65536."
-    print "** Made by tests/bench/calibrate.c and load_table.awk; one row for each bucket size 1, 2, 4, 8 and"
-    print "** pair bits 4, 6, 8; sizes as grid_index in load.c counts them."
-    print "*/"
-    print "#ifndef CF_LOAD_TABLE_H"
-    print "#define CF_LOAD_TABLE_H\n"
-    print "#include <stdint.h>\n"
-    print "#define CF_LOAD_UNIT 65536 /* a load of 1 */"
-    print "#define CF_LOAD_DENSE 4096 /* buckets up to which quarters of an octave were measured */\n"
-    printf "static const uint16_t cf_load_table[4][3][%d] = {", columns
-    for (r = 1; r <= rows; r++) {
-        least = 1
-        for (i = columns; i >= 1; i--) {
-            if (load[order[r], i] < least) least = load[order[r], i]
-            unit[i] = int(least * 65536)
-        }
-        split(order[r], name, SUBSEP)
-        if (r % 3 == 1) printf "%s\n    {", r == 1 ? "" : ""
-        printf "\n        { /* b = %d, s = %d */", name[1], name[2]
-        for (i = 1; i <= columns; i++)
-            printf "%s%d,", (i % 14 == 1) ? "\n            " : " ", unit[i]
-        printf "\n        },"
-        if (r % 3 == 0) printf "\n    },"
+
+function overfull_load(b, s, m,    low, high, middle, step) {
+    low = 0; high = 1
+    for (step = 0; step < 40; step++) {
+        middle = (low + high) / 2
+        if (m * 2 ^ s / 2 * tail(2 * b * middle / 2 ^ s, 2 * b) > 1e-7) high = middle; else low = middle
     }
-    print "\n};\n\n#endif"
+    return low
+}
+
+function smaller(a, b) { return a < b ? a : b }
+
+function held_down(row, i, load,    b, s) {
+    b = size[row]; s = growing[row]
+    # a cell of the table reaches to the next size, so that one counts
+    if (s) load = smaller(load, overfull_load(b, s, buckets[smaller(i + 1, columns)]))
+    if (b == 1) load = smaller(load, (1e-6 * buckets[i] / 4) ^ (1 / 3))
+    return load
+}
+
+function fill(row,    i, least) {
+    for (i = measured[row] + 1; i <= columns; i++) load[row, i] = load[row, i - 1] - 0.001
+    least = 1
+    for (i = columns; i >= 1; i--) {
+        if (buckets[i] <= 1024) load[row, i] = least = smaller(least, load[row, i])
+        unit[row, i] = int(held_down(row, i, load[row, i]) * 65536)
+    }
+}
+
+function print_row(row, title,    i) {
+    printf "        { /* %s */", title
+    for (i = 1; i <= columns; i++) printf "%s%d,", i % 14 == 1 ? "\n            " : " ", unit[row, i]
+    print "\n        },"
+}
+
+{
+    row = row_name($1, $2, $3)
+    size[row] = $1
+    growing[row] = $3 < $2 ? $3 : 0
+    load[row, ++measured[row]] = $5
+    buckets[measured[row]] = $4
+    if (measured[row] > columns) columns = measured[row]
+}
+
+END {
+    while (buckets[columns] < 2 ^ 40) { buckets[columns + 1] = 2 * buckets[columns]; columns++ }
+    # b = 2 grows with s = 8 only; b = 1 does not grow: its rows stay 0
+    for (row in size) fill(row)
+    for (i = 1; i <= columns; i++) unit["2 4", i] = unit["2 5", i]
+    split("f = 4, 5|f = 6, 7|f = 8 .. 11|f = 12 .. 32|growing, s = 4, 5|growing, s = 6 .. 8", title, "|")
+    print "/*"
+    print "** load_table.h - loads at which at most one filling in a million fails, in units of 1/65536."
+    print "** Made by tests/bench/calibrate.c and load_table.awk. Sizes: 2, 4, .. 14 buckets, quarters of an"
+    print "** octave up to 1024, powers of two up to 2^40."
+    print "*/"
+    print "#ifndef CF_LOAD_TABLE_H\n#define CF_LOAD_TABLE_H\n\n#include <stdint.h>\n"
+    print "enum { CF_LOAD_UNIT = 65536, CF_LOAD_SIZES = " columns ", CF_LOAD_GROWING = 4 /* first row */ };\n"
+    print "static const uint16_t cf_load_table[4][6][CF_LOAD_SIZES] = {"
+    for (b = 1; b <= 8; b *= 2) {
+        print "    {"
+        for (r = 0; r < 6; r++) print_row(b " " r, "b = " b ", " title[r + 1])
+        print "    },"
+    }
+    print "};\n\n#endif"
 }

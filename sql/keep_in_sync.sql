@@ -1,0 +1,59 @@
+-- Keeping a filter in step with a table.   sqlite3 < sql/keep_in_sync.sql
+.bail on
+.load build/cuckoo
+.mode box
+.echo on
+CREATE TABLE customers(id INTEGER PRIMARY KEY, email TEXT UNIQUE);
+INSERT INTO customers(email) VALUES ('ada@example.com'), ('bob@example.com'), ('cyd@example.com');
+CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
+INSERT INTO filters SELECT 'customers', cf_build(email, 0.001, 'capacity=1000') FROM customers;
+
+-- 1. Row by row, with triggers: in the same transaction as the change itself. Right for a UNIQUE column,
+--    where each key is added once and deleted once. One call copies the filter: good up to some 100 KB.
+CREATE TRIGGER customers_filter_insert AFTER INSERT ON customers BEGIN
+  UPDATE filters SET f = cf_add(f, new.email) WHERE name = 'customers';
+END;
+CREATE TRIGGER customers_filter_delete AFTER DELETE ON customers BEGIN
+  UPDATE filters SET f = cf_delete(f, old.email) WHERE name = 'customers';
+END;
+CREATE TRIGGER customers_filter_update AFTER UPDATE OF email ON customers WHEN old.email IS NOT new.email BEGIN
+  UPDATE filters SET f = cf_add(cf_delete(f, old.email), new.email) WHERE name = 'customers';
+END;
+INSERT INTO customers(email) VALUES ('dan@example.com');
+UPDATE customers SET email = 'bobby@example.com' WHERE email = 'bob@example.com';
+DELETE FROM customers WHERE email = 'cyd@example.com';
+SELECT key, cf_contains(f, key) AS answer
+FROM filters, (SELECT column1 AS key FROM (VALUES ('ada@example.com'), ('bob@example.com'),
+               ('bobby@example.com'), ('cyd@example.com'), ('dan@example.com')));
+BEGIN;
+DELETE FROM customers;
+ROLLBACK;
+SELECT cf_contains(f, 'ada@example.com') AS ada_after_rollback FROM filters;
+DROP TRIGGER customers_filter_insert;
+DROP TRIGGER customers_filter_delete;
+DROP TRIGGER customers_filter_update;
+
+-- 2. In batches: one UPDATE for many keys. The LEFT JOIN gives one row with a NULL key when there are
+--    no new rows, and then the filter is left as it is.
+CREATE TABLE arrivals(email TEXT);
+INSERT INTO arrivals VALUES ('eve@example.com'), ('fay@example.com'), (NULL);
+UPDATE filters SET f = (
+  SELECT cf_add_all(o.f, a.email) FROM filters AS o LEFT JOIN arrivals AS a ON 1 WHERE o.name = 'customers')
+WHERE name = 'customers';
+DELETE FROM arrivals;
+UPDATE filters SET f = (
+  SELECT cf_add_all(o.f, a.email) FROM filters AS o LEFT JOIN arrivals AS a ON 1 WHERE o.name = 'customers')
+WHERE name = 'customers';
+SELECT json_extract(cf_info(f), '$.items') AS items, cf_check(f) AS sound FROM filters;
+
+-- 3. Anew, when the table has changed much or grown beyond the capacity.
+UPDATE filters SET f = (SELECT cf_build(email, 0.001, 'capacity=1000') FROM customers) WHERE name = 'customers';
+SELECT json_extract(cf_info(f), '$.items') AS items FROM filters;
+
+-- 4. By day: a filter for each, and their sum. Equal capacity, fpr and options make them mergeable.
+CREATE TABLE visits(day TEXT, visitor TEXT);
+INSERT INTO visits VALUES ('mon', 'ada'), ('mon', 'bob'), ('tue', 'ada'), ('tue', 'cyd'), ('wed', 'dan');
+CREATE TABLE daily AS SELECT day, cf_build(visitor, 0.01, 'capacity=1000') AS f FROM visits GROUP BY day;
+SELECT visitor, cf_contains(week.f, visitor) AS this_week
+FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
+     (SELECT column1 AS visitor FROM (VALUES ('ada'), ('cyd'), ('dan'), ('zoe')));

@@ -1,0 +1,37 @@
+-- Looking inside a filter.   sqlite3 < sql/look_inside.sql
+.bail on
+.load build/cuckoo
+.mode tabs
+CREATE TABLE american(word TEXT);
+.import /usr/share/dict/american-english american
+.mode box
+.echo on
+CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
+INSERT INTO filters SELECT 'american', cf_build(word) FROM american;
+
+-- How full are the buckets? A # is 2 % of them.
+SELECT used AS slots_used, count(*) AS buckets,
+       substr('##################################################',
+              1, CAST(round(50.0 * count(*) / sum(count(*)) OVER ()) AS INTEGER)) AS share
+FROM (SELECT bucket, count(fingerprint) AS used FROM filters, cf_buckets(f) GROUP BY bucket)
+GROUP BY used;
+
+-- The first 64 buckets, # used and . empty.
+SELECT row * 8 AS from_bucket, group_concat(slots, ' ') AS slots
+FROM (SELECT bucket / 8 AS row, group_concat(iif(fingerprint IS NULL, '.', '#'), '') AS slots
+      FROM filters, cf_buckets(f) WHERE bucket < 64 GROUP BY bucket)
+GROUP BY row;
+
+-- Where is 'cuckoo', and why does the filter say so?
+SELECT side, bucket, slot, fingerprint, wanted, match
+FROM filters, cf_explain(f, 'cuckoo');
+
+-- The same fingerprint fits both buckets of its pair: the alternate of the alternate is where it lies.
+SELECT bucket, slot, fingerprint, alternate FROM filters, cf_buckets(f) WHERE bucket = 1000;
+
+-- All the figures.
+SELECT key, value FROM filters, json_each(cf_info(f));
+SELECT cf_check(f) FROM filters;
+
+-- A damaged filter is refused, never believed.
+SELECT cf_check(substr(f, 1, 1000)) AS cut_off, cf_check(x'0102') AS something_else FROM filters;

@@ -1,0 +1,73 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+double bench_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double bench_ns_since(double start, uint64_t operations)
+{
+    return (bench_seconds() - start) * 1e9 / (double)operations;
+}
+
+void bench_note(bench_series *series, double value)
+{
+    if (series->rounds < BENCH_ROUNDS_MAX)
+        series->value[series->rounds++] = value;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(const bench_series *series)
+{
+    bench_series sorted = *series;
+    size_t n = sorted.rounds;
+    if (n == 0)
+        return NAN;
+    qsort(sorted.value, n, sizeof sorted.value[0], compare);
+    return (sorted.value[(n - 1) / 2] + sorted.value[n / 2]) / 2;
+}
+
+double bench_median_ratio(const bench_series *one, const bench_series *other)
+{
+    bench_series ratio = {.rounds = 0};
+    for (size_t i = 0; i < one->rounds && i < other->rounds; i++)
+        bench_note(&ratio, one->value[i] / other->value[i]);
+    return bench_median(&ratio);
+}
+
+void bench_cell(double value, int width, int decimals)
+{
+    if (isnan(value))
+        printf("%*s", width, "-");
+    else
+        printf("%*.*f", width, decimals, value);
+}
+
+void *bench_allocate(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (memory == NULL)
+        bench_fail("out of memory");
+    return memory;
+}
+
+void bench_fail(const char *message)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s\n", message);
+    exit(1);
+}

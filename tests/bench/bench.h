@@ -1,0 +1,72 @@
+/*
+** bench.h - what the benchmarks share: a clock, random numbers, medians, and barriers that keep the
+** compiler from being clever.
+**
+** The machines that run them are shared and noisy. So the loops to be compared take turns, in many
+** short rounds, and what is reported is the median over the rounds: of each figure, and of the ratio
+** of two figures of the same round.
+*/
+#ifndef CF_BENCH_H
+#define CF_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BENCH_ROUNDS_MAX = 64 };
+
+/* One figure, measured in several rounds. */
+typedef struct bench_series {
+    double value[BENCH_ROUNDS_MAX];
+    size_t rounds;
+} bench_series;
+
+/* Seconds of processor time this program has used: other programs slow it down by what they take of
+** the caches, but do not stand in the figures themselves. */
+double bench_seconds(void);
+
+/* Nanoseconds per operation of `operations` done since `start`. */
+double bench_ns_since(double start, uint64_t operations);
+
+/* Adds the figure of one more round; those after BENCH_ROUNDS_MAX are dropped. */
+void bench_note(bench_series *series, double value);
+
+/* The median over the rounds; NaN when there are none. */
+double bench_median(const bench_series *series);
+
+/* The median of one / other, each ratio taken within a round. */
+double bench_median_ratio(const bench_series *one, const bench_series *other);
+
+/* Prints a number in a table; NaN, for "not measured", as a dash. */
+void bench_cell(double value, int width, int decimals);
+
+/* Memory, or the end of the program with a message. */
+void *bench_allocate(size_t bytes);
+
+/* Ends the program with a message. */
+_Noreturn void bench_fail(const char *message);
+
+/* Random number i of an endless sequence without repetitions (SplitMix64, a bijection of i). No number
+** depends on the one before, so making them overlaps with whatever else a loop does. */
+static inline uint64_t bench_random(uint64_t i)
+{
+    uint64_t z = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* A zero that the compiler does not know to be one: x & bench_zero() depends on x. */
+static inline uint64_t bench_zero(void)
+{
+    uint64_t zero = 0;
+    __asm__ volatile("" : "+r"(zero));
+    return zero;
+}
+
+/* Makes the compiler believe that x is used. */
+static inline void bench_use(uint64_t x)
+{
+    __asm__ volatile("" : : "r"(x));
+}
+
+#endif

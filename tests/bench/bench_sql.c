@@ -1,0 +1,239 @@
+/*
+** bench_sql.c - what a row costs in SQL: cf_contains in every formulation, beside a scan and beside a
+** function that does nothing.
+**
+**      cc -O2 -o bench_sql bench_sql.c bench.c -lsqlite3 -lm       (in tests/bench)
+**      bench_sql build/cuckoo.so          half a minute
+**
+** An in-memory database holds a million rows of random integers; two filters of 12-bit fingerprints,
+** about 1.5 and 16 MB, hold them too. Each line is a statement that goes through all rows, printed with
+**
+**   ns/row    the median over the rounds; the statements take turns
+**   / no-op   the same divided by "no-op with the filter bound", a function of the same two arguments
+**             that returns 1: the least that any extension function costs (median of ratios per round)
+**
+** Read it so: (a line) minus (the no-op) is what the extension itself takes. "present" and "absent" say
+** which keys are asked for. Before SQLite 3.43 a filter that comes from a column or a subquery is copied
+** for every row: those lines go through a few rows only, and are what cf_open is for.
+*/
+#include "bench.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 1000000, ROUNDS = 15, LENDS_BLOBS = 3043000 /* SQLite version */ };
+
+enum filter_name { SMALL, LARGE, EMPTY, NO_FILTER };
+
+typedef struct filter {
+    void *bytes;
+    int length;
+} filter;
+
+typedef struct line {
+    const char *title;
+    const char *sql;          /* ?1 is the filter; #, if any, is replaced by its literal */
+    enum filter_name bound;   /* what to bind to ?1 */
+    int rows_before_3_43;     /* of the many that a later SQLite gets; 0: all */
+    sqlite3_stmt *statement;
+    int rows;
+    bench_series ns;
+} line;
+
+#define COUNT_WHERE "SELECT count(*) FROM keys WHERE "
+#define SOME_ROWS "id <= ?2 AND "
+
+static line lines[] = {
+    {.title = "scan", .sql = COUNT_WHERE "present <> 5", .bound = NO_FILTER},
+    {.title = "no-op(x, y)", .sql = COUNT_WHERE "noop(id, present)", .bound = NO_FILTER},
+    {.title = "no-op, 1.5 MB bound", .sql = COUNT_WHERE "noop(?1, present)", .bound = SMALL},
+    {.title = "1.5 MB bound, present", .sql = COUNT_WHERE "cf_contains(?1, present)", .bound = SMALL},
+    {.title = "1.5 MB bound, absent", .sql = COUNT_WHERE "cf_contains(?1, absent)", .bound = SMALL},
+    {.title = "1.5 MB bound, text, absent",
+     .sql = "SELECT count(*) FROM words WHERE cf_contains(?1, word)", .bound = SMALL},
+    {.title = "1.5 MB literal", .sql = COUNT_WHERE "cf_contains(#, present)", .bound = NO_FILTER},
+    {.title = "1.5 MB handle",
+     .sql = COUNT_WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'small'), present)",
+     .bound = NO_FILTER},
+    {.title = "1.5 MB subquery",
+     .sql = COUNT_WHERE SOME_ROWS
+     "cf_contains((SELECT f FROM filters WHERE name = 'small'), present)",
+     .bound = NO_FILTER, .rows_before_3_43 = 1000},
+    {.title = "16 MB bound, present", .sql = COUNT_WHERE "cf_contains(?1, present)", .bound = LARGE},
+    {.title = "16 MB bound, absent", .sql = COUNT_WHERE "cf_contains(?1, absent)", .bound = LARGE},
+    {.title = "16 MB handle",
+     .sql = COUNT_WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'large'), present)",
+     .bound = NO_FILTER},
+    {.title = "16 MB subquery",
+     .sql = COUNT_WHERE SOME_ROWS
+     "cf_contains((SELECT f FROM filters WHERE name = 'large'), present)",
+     .bound = NO_FILTER, .rows_before_3_43 = 20},
+    {.title = "cf_build, integers", .sql = "SELECT cf_build(present) FROM keys", .bound = NO_FILTER},
+    {.title = "cf_build, text", .sql = "SELECT cf_build(word) FROM words", .bound = NO_FILTER},
+    {.title = "cf_add_all, empty filter bound", .sql = "SELECT cf_add_all(?1, present) FROM keys",
+     .bound = EMPTY},
+};
+
+enum { LINES = sizeof lines / sizeof lines[0], NOOP_LINE = 2 };
+
+static filter filters[NO_FILTER];
+
+/* ---- the database ---- */
+
+static void check(sqlite3 *db, int rc)
+{
+    if (rc != SQLITE_OK)
+        bench_fail(sqlite3_errmsg(db));
+}
+
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement;
+    check(db, sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
+    return statement;
+}
+
+static void noop(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    sqlite3_result_int(context, 1);
+}
+
+static sqlite3 *open_database(const char *extension)
+{
+    sqlite3 *db;
+    char *message = NULL;
+    if (sqlite3_open(":memory:", &db) != SQLITE_OK)
+        bench_fail("cannot open a database");
+    check(db, sqlite3_enable_load_extension(db, 1));
+    if (sqlite3_load_extension(db, extension, NULL, &message) != SQLITE_OK)
+        bench_fail(message ? message : "cannot load the extension");
+    check(db, sqlite3_create_function_v2(db, "noop", 2,
+                                         SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+                                         NULL, noop, NULL, NULL, NULL));
+    return db;
+}
+
+static void insert_rows(sqlite3 *db)
+{
+    sqlite3_stmt *insert = prepare(db, "INSERT INTO keys VALUES (?, ?, ?)");
+    for (int i = 1; i <= ROWS; i++) {
+        sqlite3_bind_int(insert, 1, i);
+        sqlite3_bind_int64(insert, 2, (sqlite3_int64)bench_random((uint64_t)i));
+        sqlite3_bind_int64(insert, 3, (sqlite3_int64)bench_random((uint64_t)i + ROWS));
+        sqlite3_step(insert);
+        check(db, sqlite3_reset(insert));
+    }
+    sqlite3_finalize(insert);
+}
+
+static void fill_database(sqlite3 *db)
+{
+    check(db, sqlite3_exec(db,
+                           "CREATE TABLE keys(id INTEGER PRIMARY KEY, present INT, absent INT);"
+                           "CREATE TABLE words(word TEXT);"
+                           "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
+                           "BEGIN",
+                           NULL, NULL, NULL));
+    insert_rows(db);
+    check(db, sqlite3_exec(db,
+                           "INSERT INTO words SELECT printf('user-%016x', present) FROM keys;"
+                           "INSERT INTO filters SELECT 'small', cf_build(present, 0.01, "
+                           "'bucket_size=4 fingerprint_bits=12') FROM keys;"
+                           "INSERT INTO filters SELECT 'large', cf_build(present, 0.01, "
+                           "'bucket_size=4 fingerprint_bits=12 capacity=10000000') FROM keys;"
+                           "COMMIT",
+                           NULL, NULL, NULL));
+}
+
+/* The one value of a statement, copied out of the database. */
+static filter read_filter(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement = prepare(db, sql);
+    if (sqlite3_step(statement) != SQLITE_ROW)
+        bench_fail(sqlite3_errmsg(db));
+    filter copy = {.length = sqlite3_column_bytes(statement, 0)};
+    copy.bytes = bench_allocate((size_t)copy.length);
+    memcpy(copy.bytes, sqlite3_column_blob(statement, 0), (size_t)copy.length);
+    sqlite3_finalize(statement);
+    return copy;
+}
+
+/* ---- the statements ---- */
+
+/* The statement with # replaced by the small filter as a blob literal. */
+static char *with_literal(const char *sql)
+{
+    const filter *small = &filters[SMALL];
+    const char *mark = strchr(sql, '#');
+    char *text = bench_allocate(strlen(sql) + 2 * (size_t)small->length + 4);
+    char *end = text + sprintf(text, "%.*sx'", (int)(mark - sql), sql);
+    for (int i = 0; i < small->length; i++)
+        end += sprintf(end, "%02x", ((const unsigned char *)small->bytes)[i]);
+    sprintf(end, "'%s", mark + 1);
+    return text;
+}
+
+static void prepare_line(sqlite3 *db, line *one)
+{
+    char *literal = strchr(one->sql, '#') ? with_literal(one->sql) : NULL;
+    one->statement = prepare(db, literal ? literal : one->sql);
+    free(literal);
+    one->rows = ROWS;
+    if (one->rows_before_3_43 > 0 && sqlite3_libversion_number() < LENDS_BLOBS)
+        one->rows = one->rows_before_3_43;
+    if (one->bound != NO_FILTER)
+        check(db, sqlite3_bind_blob(one->statement, 1, filters[one->bound].bytes,
+                                    filters[one->bound].length, SQLITE_STATIC));
+    if (strstr(one->sql, "?2"))
+        check(db, sqlite3_bind_int(one->statement, 2, one->rows));
+}
+
+static void run_line(sqlite3 *db, line *one)
+{
+    double start = bench_seconds();
+    if (sqlite3_step(one->statement) != SQLITE_ROW)
+        bench_fail(sqlite3_errmsg(db));
+    bench_note(&one->ns, bench_ns_since(start, (uint64_t)one->rows));
+    check(db, sqlite3_reset(one->statement));
+}
+
+static void print_lines(void)
+{
+    printf("%-34s%10s%12s%10s\n", "", "rows", "ns/row", "/ no-op");
+    for (int i = 0; i < LINES; i++) {
+        printf("%-34s%10d", lines[i].title, lines[i].rows);
+        bench_cell(bench_median(&lines[i].ns), 12, 1);
+        bench_cell(bench_median_ratio(&lines[i].ns, &lines[NOOP_LINE].ns), 10, 2);
+        printf("\n");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        bench_fail("usage: bench_sql build/cuckoo.so");
+    sqlite3 *db = open_database(argv[1]);
+    fill_database(db);
+    filters[SMALL] = read_filter(db, "SELECT f FROM filters WHERE name = 'small'");
+    filters[LARGE] = read_filter(db, "SELECT f FROM filters WHERE name = 'large'");
+    filters[EMPTY] = read_filter(db, "SELECT cf_new(1100000)");
+    for (int i = 0; i < LINES; i++)
+        prepare_line(db, &lines[i]);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < LINES; i++)
+            run_line(db, &lines[i]);
+    printf("SQLite %s, medians of %d rounds; filters of %d and %d bytes\n", sqlite3_libversion(),
+           ROUNDS, filters[SMALL].length, filters[LARGE].length);
+    print_lines();
+    for (int i = 0; i < LINES; i++)
+        sqlite3_finalize(lines[i].statement);
+    sqlite3_close(db);
+    for (int i = 0; i < NO_FILTER; i++)
+        free(filters[i].bytes);
+    return 0;
+}

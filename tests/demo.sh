@@ -1,0 +1,12 @@
+#!/bin/sh
+# The tour: the scripts of sql/, one after the other, as a user would run them.
+set -eu
+show() {
+    printf '\n=== %s\n' "$2"
+    "$SQLITE3" < "sql/$1.sql"
+}
+show tour           'The functions, on two word lists                      (sql/tour.sql)'
+show look_inside    'What a filter looks like inside                       (sql/look_inside.sql)'
+show keep_in_sync   'Keeping a filter in step with a table                 (sql/keep_in_sync.sql)'
+show prefilter_join 'A join of a million rows, without and with a filter   (sql/prefilter_join.sql)'
+printf '\nEvery statement above stands in sql/: copy what you need.\n'

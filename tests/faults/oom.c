@@ -1,0 +1,245 @@
+/*
+** oom.c - out of memory at every single request for memory.
+**
+** Each statement below runs once without faults, which gives its right answer, and then over and over
+** with request number 0, 1, 2 ... for memory refused, until a run asks for no more than that: first only
+** that request, then that one and all later ones. Together the statements call every function, aggregate
+** and table of the extension, on its good paths and on its errors. After each run:
+**
+**      - the answer is "out of memory" or, where SQLite can do without the memory, the right one;
+**      - the same connection, with memory again, gives the right answer;
+**      - closing the connection gives back every byte.
+**
+** One test per statement. All of it takes about 2 seconds, 8 with sanitizers. To run:
+**
+**      cc -std=c11 -DSQLITE_CORE tests/faults/oom.c src/[a-z]*.c ext/[a-z]*.c
+**          -lcmocka -lsqlite3 -lm -o oom && ./oom
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "answer.h"
+#include "fault_memory.h"
+
+int sqlite3_cuckoo_init(sqlite3 *db, char **message, const void *api);
+
+/* ---- the statements ---- */
+
+/* What the statements find in the database: two filters of one shape, one of another, and words. */
+static const char setup[] =
+    "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
+    "INSERT INTO filters VALUES"
+    "  ('a', cf_add(cf_add(cf_new(20), 'one'), 2)),"
+    "  ('b', cf_add(cf_add(cf_new(20), 'three'), 4.5)),"
+    "  ('other', cf_new(1000)),"
+    "  ('tiny', cf_new(1, NULL, 'bucket_size=1 fingerprint_bits=8 growth=off'));"
+    "CREATE TABLE digits(d); INSERT INTO digits VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9),(10);"
+    "CREATE TABLE words(w TEXT);"
+    "INSERT INTO words VALUES ('one'), ('zwölf'), ('άλφα'), (''),"
+    "  (hex(zeroblob(700)) || 'longer than the short way of hashing'), (NULL);";
+
+typedef struct oom_case {
+    const char *name;
+    const char *sql;
+    bool utf16; /* the encoding of the database */
+} oom_case;
+
+#define A "(SELECT f FROM filters WHERE name = 'a')"
+#define B "(SELECT f FROM filters WHERE name = 'b')"
+#define OTHER "(SELECT f FROM filters WHERE name = 'other')"
+#define TINY "(SELECT f FROM filters WHERE name = 'tiny')"
+#define HANDLE "(SELECT cf_open(f) FROM filters WHERE name = 'a')"
+#define NUMBERS "(SELECT x.d * 121 + y.d * 11 + z.d AS i FROM digits x, digits y, digits z)" /* 1331 */
+
+static const oom_case cases[] = {
+    {"cf_new", "SELECT cf_new(100), cf_new(7, 0.001), cf_new(7, NULL, 'seed=3, growth=off')", false},
+    {"cf_add", "SELECT cf_add(f, w) FROM filters, words WHERE name = 'a'", false},
+    {"cf_delete", "SELECT cf_delete(f, w) FROM filters, words WHERE name = 'a'", false},
+    {"cf_contains", "SELECT cf_contains(" A ", w), cf_contains(" A ", x'01') FROM words", false},
+    {"cf_count", "SELECT cf_count(" A ", w), cf_count(" A ", 2.0) FROM words", false},
+    {"cf_open", "SELECT cf_contains(" HANDLE ", w) FROM words", false},
+    {"handle in place of a blob",
+     "SELECT cf_add(" HANDLE ", 7), cf_add(" HANDLE ", NULL), cf_delete(" HANDLE ", 'one'), "
+     "cf_merge(" HANDLE ", " B "), cf_clear(" HANDLE "), cf_check(" HANDLE ")", false},
+    {"cf_merge", "SELECT cf_merge(" A ", " B ", " A ")", false},
+    {"cf_merge over rows", "SELECT cf_merge(f) FROM filters WHERE name < 'c'", false},
+    {"cf_clear", "SELECT cf_clear(f) FROM filters", false},
+    {"cf_info", "SELECT cf_info(f) FROM filters", false},
+    {"cf_plan", "SELECT cf_plan(10), cf_plan(10, 0.5), cf_plan(10, NULL, 'seed=1')", false},
+    {"cf_check", "SELECT cf_check(f), cf_check(x'00'), cf_check(zeroblob(80)) FROM filters", false},
+    {"cf_key", "SELECT cf_key(1, 2.5, w, zeroblob(100)), cf_key(w, NULL) FROM words", false},
+    {"cf_version", "SELECT cf_version()", false},
+    {"cf_build, growing", "SELECT cf_build(i) FROM " NUMBERS, false},
+    {"cf_build, repeated keys", "SELECT cf_build(i % 300) FROM " NUMBERS, false},
+    {"cf_build, options", "SELECT cf_build(w, 0.001, 'capacity=90 seed=-1') FROM words", false},
+    {"cf_build, groups", "SELECT cf_build(d) FROM digits GROUP BY d % 3", false},
+    {"cf_build, no rows", "SELECT cf_build(w) FROM words WHERE 0", false},
+    {"cf_add_all", "SELECT cf_add_all(" A ", w) FROM words", false},
+    {"cf_add_all, handle", "SELECT cf_add_all(" HANDLE ", w) FROM words", false},
+    {"cf_delete_all", "SELECT cf_delete_all(f, w) FROM words, filters WHERE name = 'a'", false},
+    {"cf_buckets", "SELECT b.* FROM filters, cf_buckets(f) b WHERE name = 'a'", false},
+    {"cf_buckets, columns and bounds",
+     "SELECT rowid, filter, * FROM cf_buckets(" HANDLE ") WHERE bucket >= 1 AND bucket <= 2", false},
+    {"cf_buckets, in order",
+     "SELECT * FROM cf_buckets(" A ") WHERE bucket IN (0, 3) ORDER BY fingerprint", false},
+    {"cf_explain", "SELECT e.*, e.key, e.filter FROM words, cf_explain(" A ", w) e", false},
+    {"cf_explain, handle", "SELECT * FROM cf_explain(" HANDLE ", 'one')", false},
+    {"zeroblob for a key", "SELECT cf_contains(" A ", zeroblob(3000)), cf_key(zeroblob(0))", false},
+
+    {"UTF-16: cf_add", "SELECT cf_add(f, w) FROM filters, words WHERE name = 'a'", true},
+    {"UTF-16: cf_contains", "SELECT cf_contains(" HANDLE ", w) FROM words", true},
+    {"UTF-16: cf_key", "SELECT cf_key(w, name) FROM words, filters", true},
+    {"UTF-16: cf_build", "SELECT cf_build(w, 0.01, 'seed=9') FROM words", true},
+    {"UTF-16: cf_add_all", "SELECT cf_add_all(" A ", w) FROM words", true},
+    {"UTF-16: cf_explain", "SELECT * FROM words, cf_explain(" A ", w)", true},
+    {"UTF-16: cf_info", "SELECT cf_info(f) || cf_check(f) || cf_version() FROM filters", true},
+
+    {"error: unknown option", "SELECT cf_new(10, 0.01, 'colour=red')", false},
+    {"error: bad value", "SELECT cf_new(10, 0.01, 'seed=red')", true},
+    {"error: bad fpr", "SELECT cf_build(w, 2) FROM words", false},
+    {"error: bad capacity", "SELECT cf_plan(-1)", false},
+    {"error: too big", "SELECT cf_new(1000000000000)", false},
+    {"error: NULL filter", "SELECT cf_contains(NULL, 1)", false},
+    {"error: not a blob", "SELECT cf_add('text', 1)", false},
+    {"error: damaged", "SELECT cf_info(zeroblob(100))", false},
+    {"error: full", "SELECT cf_add(cf_add(" TINY ", 1), 2)", false},
+    {"error: full over rows", "SELECT cf_add_all(" TINY ", d) FROM digits", false},
+    {"error: mismatch", "SELECT cf_merge(" A ", " OTHER ")", false},
+    {"error: mismatch over rows", "SELECT cf_merge(f) FROM filters", false},
+    {"error: two filters", "SELECT cf_add_all(f, 1) FROM filters", false},
+    {"error: options that change", "SELECT cf_build(w, d / 20.0) FROM words, digits WHERE d > 0", false},
+    {"error: no rows", "SELECT cf_delete_all(f, 1) FROM filters WHERE 0", false},
+    {"error: table of a damaged filter", "SELECT * FROM cf_buckets(x'00')", false},
+    {"error: table without arguments", "SELECT * FROM cf_explain", false},
+};
+
+/* ---- one run ---- */
+
+static sqlite3 *connect_plainly(const oom_case *c)
+{
+    sqlite3 *db = NULL;
+    char *message = NULL;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    if (c->utf16)
+        assert_int_equal(sqlite3_exec(db, "PRAGMA encoding = 'UTF-16le'", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_cuckoo_init(db, &message, NULL), SQLITE_OK);
+    if (sqlite3_exec(db, setup, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("setup: %s", message);
+    return db;
+}
+
+static answer answer_without_faults(const oom_case *c)
+{
+    sqlite3 *db = connect_plainly(c);
+    answer a = answer_of(db, c->sql);
+    bool error_expected = strncmp(c->name, "error:", 6) == 0;
+    if ((a.code != SQLITE_OK) != error_expected)
+        fail_msg("%s answers %d: %.*s", c->sql, a.code, (int)a.used, a.bytes);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return a;
+}
+
+/* Out of memory, or right; SQLite may also keep the code of an error and lose its message. */
+static bool acceptable(const answer *faulty, const answer *right)
+{
+    if (faulty->code == SQLITE_NOMEM || answer_equal(faulty, right))
+        return true;
+    const char *plain = sqlite3_errstr(right->code);
+    return right->code != SQLITE_OK && faulty->code == right->code &&
+           faulty->used == strlen(plain) && memcmp(faulty->bytes, plain, faulty->used) == 0;
+}
+
+/* Runs the statement with a fault at request n; false when it did not ask that often. */
+static bool run_with_fault(const oom_case *c, const answer *right, long n, fault_kind kind)
+{
+    sqlite3_int64 before = sqlite3_memory_used();
+    sqlite3 *db = connect_plainly(c);
+    fault_memory_arm(n, kind);
+    answer faulty = answer_of(db, c->sql);
+    long refused = fault_memory_disarm();
+    answer again = answer_of(db, c->sql);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+
+    if (!acceptable(&faulty, right))
+        fail_msg("request %ld refused: wrong answer %d: %.*s", n, faulty.code, (int)faulty.used,
+                 faulty.bytes);
+    if (!answer_equal(&again, right))
+        fail_msg("request %ld refused: the connection is broken afterwards: %d: %.*s", n, again.code,
+                 (int)again.used, again.bytes);
+    if (sqlite3_memory_used() != before)
+        fail_msg("request %ld refused: %lld bytes are lost", n, sqlite3_memory_used() - before);
+    answer_free(&faulty);
+    answer_free(&again);
+    return refused > 0;
+}
+
+static void test_statement(void **state)
+{
+    const oom_case *c = *state;
+    answer right = answer_without_faults(c);
+    for (fault_kind kind = FAULT_ONCE; kind <= FAULT_ONWARDS; kind++) {
+        long n = 0;
+        while (run_with_fault(c, &right, n, kind))
+            n++;
+        assert_true(n > 0);
+    }
+    answer_free(&right);
+}
+
+/* ---- opening and registering ---- */
+
+/* SQLite may keep a connection that it could not open to the end, to hold the error. */
+static int open_and_register(sqlite3 **db)
+{
+    char *message = NULL;
+    int rc = sqlite3_open(":memory:", db);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_cuckoo_init(*db, &message, NULL);
+    sqlite3_free(message);
+    return rc;
+}
+
+static void test_registration(void **state)
+{
+    (void)state;
+    sqlite3_int64 before = sqlite3_memory_used();
+    for (fault_kind kind = FAULT_ONCE; kind <= FAULT_ONWARDS; kind++)
+        for (long n = 0, refused = 1; refused > 0; n++) {
+            sqlite3 *db = NULL;
+            fault_memory_arm(n, kind);
+            int rc = open_and_register(&db);
+            refused = fault_memory_disarm();
+            assert_true(rc == SQLITE_NOMEM || rc == SQLITE_OK);
+            assert_true(rc == SQLITE_OK || refused > 0);
+            assert_int_equal(sqlite3_close(db), SQLITE_OK);
+            assert_int_equal(sqlite3_memory_used(), before);
+        }
+}
+
+/* ---- all of it ---- */
+
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+int main(void)
+{
+    struct CMUnitTest tests[CASES + 1] = {{"opening and registering", test_registration, 0, 0, 0}};
+    for (int i = 0; i < CASES; i++)
+        tests[i + 1] = (struct CMUnitTest){cases[i].name, test_statement, NULL, NULL,
+                                           (void *)(uintptr_t)&cases[i]};
+    if (fault_memory_install() != SQLITE_OK) {
+        fputs("the allocator could not be installed\n", stderr);
+        return 1;
+    }
+    int failed = cmocka_run_group_tests_name("out of memory", tests, NULL, NULL);
+    sqlite3_shutdown();
+    if (sqlite3_memory_used() != 0) {
+        fputs("memory is lost after sqlite3_shutdown\n", stderr);
+        return 1;
+    }
+    return failed;
+}

@@ -1,0 +1,139 @@
+/*
+** regressions.c - what fault injection, fuzzing and reading the code as an attacker would have found,
+** one test each, so that it stays away.
+**
+**      1  A filter argument that is not a filter must not harm the transaction it is used in.
+**         With the plain code SQLITE_CORRUPT, SQLite 3.40 refuses every later write and the COMMIT.
+**      2  Items are counted in 48 bits: merging a filter with itself 48 times must not wrap them to 0.
+**      3  A result longer than SQLITE_LIMIT_LENGTH is "too big", not "out of memory" (which would roll
+**         back the user's transaction).
+**      4  A few keys chosen so that they share both buckets must not make cf_build widen the table
+**         until they part: nine of them made a filter of 800,000 bytes, others could make 1 GB.
+**
+**      cc -std=c11 -DSQLITE_CORE tests/faults/regressions.c src/[a-z]*.c ext/[a-z]*.c
+**          -lcmocka -lsqlite3 -lm -o regressions && ./regressions
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "answer.h"
+
+int sqlite3_cuckoo_init(sqlite3 *db, char **message, const void *api);
+
+static int connect_to(void **state)
+{
+    sqlite3 *db = NULL;
+    char *message = NULL;
+    int rc = sqlite3_open(":memory:", &db);
+    *state = db;
+    return rc == SQLITE_OK ? sqlite3_cuckoo_init(db, &message, NULL) : rc;
+}
+
+static int disconnect_from(void **state)
+{
+    return sqlite3_close(*state);
+}
+
+static void run(sqlite3 *db, const char *sql)
+{
+    char *message = NULL;
+    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s: %s", sql, message);
+}
+
+static sqlite3_int64 integer_of(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    if (sqlite3_step(statement) != SQLITE_ROW)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    sqlite3_int64 value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
+/* The statement fails inside a transaction, which then goes on as if it had not been there. */
+static void expect_harmless_failure(sqlite3 *db, const char *sql)
+{
+    run(db, "BEGIN; INSERT INTO diary VALUES ('before')");
+    answer a = answer_of(db, sql);
+    assert_int_not_equal(a.code, SQLITE_OK);
+    answer_free(&a);
+    if (sqlite3_get_autocommit(db))
+        fail_msg("%s: rolled the transaction back", sql);
+    run(db, "INSERT INTO diary VALUES ('after'); COMMIT");
+}
+
+static void test_1_errors_leave_the_transaction_alone(void **state)
+{
+    static const char *const failures[] = {
+        "SELECT cf_contains(x'00', 1)",
+        "SELECT * FROM cf_buckets(x'00')",
+        "SELECT cf_add_all(x'00', 1)",
+        "INSERT INTO diary SELECT cf_add(zeroblob(100), 1)",
+        "INSERT INTO diary SELECT cf_new(10, 2)",
+        "INSERT INTO diary SELECT cf_new(1000000000000)",
+        "INSERT INTO diary SELECT cf_merge(cf_new(10), cf_new(1000))",
+        "INSERT INTO diary SELECT cf_add(NULL, 1)",
+        "INSERT INTO diary SELECT cf_add(cf_add(cf_new(1, NULL, 'bucket_size=1 fingerprint_bits=8 "
+        "growth=off'), 1), 2)",
+    };
+    const int n = sizeof failures / sizeof failures[0];
+    run(*state, "CREATE TABLE diary(entry)");
+    for (int i = 0; i < n; i++)
+        expect_harmless_failure(*state, failures[i]);
+    assert_int_equal(integer_of(*state, "SELECT count(*) FROM diary"), 2 * n);
+}
+
+static void test_2_items_do_not_wrap(void **state)
+{
+    assert_int_equal(integer_of(*state, "WITH RECURSIVE m(i, f) AS (SELECT 0, cf_add(cf_new(10), 1) "
+                                        "UNION ALL SELECT i + 1, cf_merge(f, f) FROM m LIMIT 60) "
+                                        "SELECT count(*) FROM m WHERE cf_check(f) <> 'ok'"),
+                     0);
+}
+
+static void test_3_too_long_is_not_out_of_memory(void **state)
+{
+    static const char *const long_answers[] = {
+        "SELECT cf_new(100)", "SELECT cf_plan(100)", "SELECT cf_key('0123456789', 0, 0, 0)",
+        "SELECT cf_build('key')"};
+    sqlite3_limit(*state, SQLITE_LIMIT_LENGTH, 40);
+    for (size_t i = 0; i < sizeof long_answers / sizeof long_answers[0]; i++) {
+        answer a = answer_of(*state, long_answers[i]);
+        if (a.code != SQLITE_TOOBIG)
+            fail_msg("%s: %d: %.*s", long_answers[i], a.code, (int)a.used, a.bytes);
+        answer_free(&a);
+    }
+}
+
+/* Their hashes agree in the highest 22 and the lowest 8 bits. */
+#define CROWD                                                                                      \
+    "(VALUES (72399506), (125822098), (126248002), (197447690), (305698083), (319138258), "        \
+    "(422020438), (432767141), (447741248))"
+
+static void test_4_hostile_keys_build_no_giant(void **state)
+{
+    answer a = answer_of(*state, "SELECT cf_build(column1, NULL, 'bucket_size=4 "
+                                 "fingerprint_bits=32') FROM " CROWD);
+    if (a.code == SQLITE_OK && a.used > 10000)
+        fail_msg("%d bytes for nine keys", (int)a.used);
+    answer_free(&a);
+}
+
+#define REGRESSION(test) cmocka_unit_test_setup_teardown(test, connect_to, disconnect_from)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REGRESSION(test_1_errors_leave_the_transaction_alone),
+        REGRESSION(test_2_items_do_not_wrap),
+        REGRESSION(test_3_too_long_is_not_out_of_memory),
+        REGRESSION(test_4_hostile_keys_build_no_giant),
+    };
+    return cmocka_run_group_tests_name("regressions", tests, NULL, NULL);
+}

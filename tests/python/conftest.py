@@ -1,0 +1,49 @@
+"""Fixtures of the Python tests.
+
+CUCKOO_SO                  the extension under test (default build/cuckoo.so of this repository)
+CUCKOO_TEST_SEED           the seed of `rng`; without it each run takes a fresh one and prints it
+CUCKOO_HYPOTHESIS_PROFILE  'default', or 'long' for a night of it
+"""
+import os
+import random
+import sqlite3
+
+# Before hypothesis is asked for anything: generated files belong under build/.
+os.environ.setdefault(
+    "HYPOTHESIS_STORAGE_DIRECTORY",
+    os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "hypothesis"))
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import support
+
+# No deadline: a run under a sanitizer is several times slower. The `db` fixture lives as long as a
+# test, all the examples included; the tests keep no state in it.
+COMMON = dict(deadline=None, print_blob=True, derandomize=False,
+              suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large,
+                                     HealthCheck.function_scoped_fixture])
+settings.register_profile("default", max_examples=60, stateful_step_count=30, **COMMON)
+settings.register_profile("long", max_examples=3000, stateful_step_count=80, **COMMON)
+settings.load_profile(os.environ.get("CUCKOO_HYPOTHESIS_PROFILE", "default"))
+
+SEED = int(os.environ.get("CUCKOO_TEST_SEED") or random.SystemRandom().randrange(2**32))
+
+
+def pytest_report_header(config):
+    return [f"extension: {support.extension_path()}, SQLite {sqlite3.sqlite_version}",
+            f"CUCKOO_TEST_SEED={SEED}"]
+
+
+@pytest.fixture
+def db():
+    connection = support.connect()
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def rng(request):
+    """Random numbers of this test; pytest shows the printed line when the test fails."""
+    print(f"repeat with CUCKOO_TEST_SEED={SEED}")
+    return random.Random(f"{SEED} {request.node.name}")

@@ -1,0 +1,206 @@
+"""What the tests share: connections, expected errors, and the bytes of a filter."""
+import ctypes
+import json
+import os
+import re
+import sqlite3
+import struct
+
+import pytest
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def extension_path():
+    path = os.environ.get("CUCKOO_SO", "build/cuckoo.so")
+    return os.path.normpath(os.path.join(ROOT, path))
+
+
+def connect(path=":memory:", encoding=None, **options):
+    """A connection in autocommit mode with the extension loaded."""
+    connection = sqlite3.connect(path, isolation_level=None, **options)
+    if encoding:
+        connection.execute(f"PRAGMA encoding = '{encoding}'")
+    connection.enable_load_extension(True)
+    connection.load_extension(extension_path().removesuffix(".so"))
+    connection.enable_load_extension(False)
+    return connection
+
+
+def ask(db, sql, *parameters):
+    """The one value of a query with one row and one column."""
+    rows = db.execute(sql, parameters).fetchall()
+    assert len(rows) == 1 and len(rows[0]) == 1, rows
+    return rows[0][0]
+
+
+def info(db, blob):
+    return json.loads(ask(db, "SELECT cf_info(?)", blob))
+
+
+def plan(db, *arguments):
+    marks = ", ".join("?" * len(arguments))
+    return json.loads(ask(db, f"SELECT cf_plan({marks})", *arguments))
+
+
+def new(db, capacity, fpr=None, options=None):
+    return ask(db, "SELECT cf_new(?, ?, ?)", capacity, fpr, options)
+
+
+def add(db, blob, *keys):
+    for key in keys:
+        blob = ask(db, "SELECT cf_add(?, ?)", blob, key)
+    return blob
+
+
+def contains(db, blob, key):
+    return ask(db, "SELECT cf_contains(?, ?)", blob, key)
+
+
+def count(db, blob, key):
+    return ask(db, "SELECT cf_count(?, ?)", blob, key)
+
+
+def build(db, keys, fpr=None, options=None):
+    return ask(db, "SELECT cf_build(value, ?, ?) FROM json_each(?)", fpr, options,
+               json.dumps(list(keys)))
+
+
+# ---- errors: the table in ext/errors.h ----
+
+BAD_PARAMETER = sqlite3.OperationalError, "SQLITE_ERROR"
+BAD_BLOB = sqlite3.DatabaseError, "SQLITE_CORRUPT"
+FULL = sqlite3.IntegrityError, "SQLITE_CONSTRAINT"
+MISMATCH = sqlite3.IntegrityError, "SQLITE_MISMATCH"
+TOO_BIG = sqlite3.DataError, "SQLITE_TOOBIG"
+
+# Words of SQL and names of SQLite may stand in capitals; nothing else may.
+CAPITALS = {"NULL", "CTE", "FROM", "SELECT", "LEFT", "JOIN", "ON", "SQLite", "SQLITE_LIMIT_LENGTH"}
+
+
+def check_message(message, function):
+    """The style every message of this extension has."""
+    assert message.startswith(function + ": "), message
+    capitals = re.findall(r"\b\w*[A-Z]\w*", message)
+    assert set(capitals) <= CAPITALS, f"capitals {capitals} in: {message}"
+    assert not message.endswith("."), message
+    assert len(message) < 500, message
+
+
+def fails(db, kind, sql, *parameters, function=None, says=""):
+    """Runs sql, which must fail in exactly this way; returns the message.
+
+    The class is compared, not caught: a damaged blob is a plain DatabaseError, which is also the base
+    class of the others.
+    """
+    function = function or re.search(r"cf_\w+", sql).group()
+    with pytest.raises(sqlite3.Error) as caught:
+        db.execute(sql, parameters).fetchall()
+    error = caught.value
+    assert (type(error), error.sqlite_errorname) == kind, repr(error)
+    check_message(str(error), function)
+    assert says in str(error), str(error)
+    return str(error)
+
+
+# ---- the bytes of a filter: the table in src/format.h ----
+
+HEADER = 64
+RESERVED = 8
+FIELDS = {  # name: (offset, bytes)
+    "magic": (0, 3), "version": (3, 1), "hash": (4, 1), "bucket_size": (5, 1),
+    "fingerprint_bits": (6, 1), "pair_bits": (7, 1), "cap": (8, 1), "slot_bits": (9, 1),
+    "level": (10, 1), "payload_bits": (11, 1), "flags": (12, 1), "overflow_budget": (13, 1),
+    "spill_bound": (14, 2), "spilled": (16, 2), "buckets": (18, 6), "seed": (24, 8),
+    "split_pointer": (32, 6), "items": (38, 6), "occupied": (44, 6), "capacity": (50, 6),
+    "reserved": (56, 4), "checksum": (60, 4),
+}
+
+
+def field(blob, name):
+    at, size = FIELDS[name]
+    return int.from_bytes(blob[at:at + size], "little")
+
+
+# The first 64 bytes of XXH3's default secret: all that an input of 33 to 64 bytes uses.
+SECRET = bytes.fromhex(
+    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671f"
+    "cb79e64eccc0e578825ad07dccff7221b8084674f743248ee03590e6813a264c")
+MASK = 2**64 - 1
+
+
+def xxh3_medium(data):
+    """XXH3, 64 bits, unseeded, of 33 to 64 bytes: independent of the library the extension uses."""
+    assert 33 <= len(data) <= 64
+
+    def mix(at, secret_at):
+        low, high = struct.unpack_from("<QQ", data, at)
+        key_low, key_high = struct.unpack_from("<QQ", SECRET, secret_at)
+        product = (low ^ key_low) * (high ^ key_high)
+        return (product & MASK) ^ (product >> 64)
+
+    n = len(data)
+    sum_ = n * 0x9E3779B185EBCA87 + mix(0, 0) + mix(n - 16, 16) + mix(16, 32) + mix(n - 32, 48)
+    sum_ &= MASK
+    sum_ = ((sum_ ^ (sum_ >> 37)) * 0x165667919E3779F9) & MASK
+    return sum_ ^ (sum_ >> 32)
+
+
+def sealed(blob):
+    """The blob with its header checksum made right."""
+    return blob[:60] + struct.pack("<I", xxh3_medium(blob[:60]) & 0xFFFFFFFF) + blob[64:]
+
+
+def patched(blob, **fields):
+    """The blob with other header fields and a right checksum."""
+    bytes_ = bytearray(blob)
+    for name, value in fields.items():
+        at, size = FIELDS[name]
+        bytes_[at:at + size] = value.to_bytes(size, "little")
+    return sealed(bytes(bytes_))
+
+
+def table_bytes(buckets, bucket_size, bits):
+    return (buckets * bucket_size * bits + 7) // 8
+
+
+def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, capacity=0):
+    """An empty filter of any shape, also of those that the planner never chooses: odd tables, say."""
+    blank = bytes(HEADER + table_bytes(buckets, bucket_size, bits) + RESERVED)
+    return patched(blank, magic=int.from_bytes(b"\xcfck", "little"), version=1, hash=1,
+                   bucket_size=bucket_size, fingerprint_bits=bits, slot_bits=bits,
+                   pair_bits=pair_bits or min(bits, 8), cap=cap or CAP[bucket_size],
+                   buckets=buckets, seed=seed % 2**64, capacity=capacity, reserved=RESERVED)
+
+
+CAP = {1: 1, 2: 2, 4: 3, 8: 4}  # copies kept exactly, by bucket size
+
+
+# ---- SQLite's own count of the memory it gave out, to SQLite and to the extension ----
+
+class Memory:
+    """Reads sqlite3_memory_used and _highwater of the SQLite that Python runs on."""
+
+    def __init__(self):
+        try:
+            library = ctypes.CDLL("libsqlite3.so.0")
+            self._used, self._high = library.sqlite3_memory_used, library.sqlite3_memory_highwater
+        except (OSError, AttributeError):
+            pytest.skip("SQLite is not a shared library here: its memory cannot be counted")
+        self._used.restype = self._high.restype = ctypes.c_int64
+        before = self.used()
+        probe = sqlite3.connect(":memory:")
+        probe.execute("CREATE TABLE t(x)")
+        grown = self.used() > before
+        probe.close()
+        if not grown:
+            pytest.skip("Python runs on another SQLite than libsqlite3.so.0, or one without counts")
+
+    def used(self):
+        return self._used()
+
+    def reset_peak(self):
+        self._high(1)
+
+    def peak(self):
+        return self._high(0)

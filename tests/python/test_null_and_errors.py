@@ -1,0 +1,390 @@
+"""What every function does with NULL, with arguments of a wrong type, and with absurd numbers; and what
+its errors look like. support.fails compares class, code and style of each one (ext/errors.h).
+"""
+import sqlite3
+
+import pytest
+
+import support
+from support import BAD_BLOB, BAD_PARAMETER, FULL, MISMATCH, TOO_BIG, ask, fails
+
+# Functions with a filter as first argument: a call with `{f}` in its place.
+READERS = ["cf_add({f}, 1)", "cf_delete({f}, 1)", "cf_contains({f}, 1)", "cf_count({f}, 1)",
+           "cf_add_all({f}, 1)", "cf_delete_all({f}, 1)", "cf_clear({f})", "cf_info({f})",
+           "cf_check({f})", "cf_open({f})", "cf_merge({f})", "cf_merge({f}, {f})",
+           "cf_add({f}, NULL)", "cf_delete({f}, NULL)", "cf_contains({f}, NULL)",
+           "cf_count({f}, NULL)", "cf_add_all({f}, NULL)", "cf_delete_all({f}, NULL)"]
+TABLES = ["cf_buckets({f})", "cf_explain({f}, 1)", "cf_explain({f}, NULL)"]
+EVERYWHERE = [f"SELECT {call}" for call in READERS] + [f"SELECT count(*) FROM {t}" for t in TABLES]
+
+
+@pytest.fixture
+def three(db):
+    """A filter of 'a', 'b', 'c', with room for more."""
+    return support.build(db, "abc", None, "capacity=10")
+
+
+# ---- a filter that is none ----
+
+@pytest.mark.parametrize("sql", EVERYWHERE)
+def test_a_null_filter_is_an_error(db, sql):
+    fails(db, BAD_PARAMETER, sql.format(f="NULL"), says="filter is NULL")
+
+
+@pytest.mark.parametrize("value", ["1", "1.5", "'text'", "''"])
+@pytest.mark.parametrize("sql", EVERYWHERE)
+def test_a_filter_of_another_type_is_an_error(db, sql, value):
+    fails(db, BAD_PARAMETER, sql.format(f=value), says="filter must be a blob")
+
+
+@pytest.mark.parametrize("blob", [b"", b"\0", b"hello", bytes(64), b"\xcfck" + bytes(100)])
+@pytest.mark.parametrize("sql", [s for s in EVERYWHERE if "cf_check" not in s])
+def test_a_blob_that_is_no_filter_is_an_error(db, sql, blob):
+    fails(db, BAD_BLOB, sql.format(f="?1"), blob, says="filter cannot be used")
+
+
+@pytest.mark.parametrize("blob", [b"", b"\0", b"hello", bytes(64)])
+def test_cf_check_answers_for_a_blob_that_is_no_filter(db, blob):
+    assert ask(db, "SELECT cf_check(?)", blob) == "not a cuckoo filter"
+
+
+@pytest.mark.parametrize("sql", EVERYWHERE)
+def test_a_filter_of_another_version_is_named(db, three, sql):
+    blob = support.patched(three, version=2)
+    if "cf_check" in sql:
+        assert "version" in ask(db, sql.format(f="?1"), blob)
+    else:
+        fails(db, BAD_BLOB, sql.format(f="?1"), blob, says="version")
+
+
+# ---- NULL keys ----
+
+def test_a_null_key_changes_nothing(db, three):
+    for call in ("cf_add", "cf_delete", "cf_add_all", "cf_delete_all"):
+        assert ask(db, f"SELECT {call}(?, NULL)", three) == three
+
+
+def test_a_null_key_is_neither_there_nor_not(db, three):
+    assert ask(db, "SELECT cf_contains(?, NULL)", three) is None
+    assert ask(db, "SELECT cf_count(?, NULL)", three) is None
+    assert db.execute("SELECT * FROM cf_explain(?, NULL)", (three,)).fetchall() == []
+
+
+def test_not_a_number_is_null(db, three):
+    """SQLite makes NULL of NaN before any function sees it."""
+    nan = "(9e999 - 9e999)"
+    assert ask(db, f"SELECT cf_contains(?, {nan})", three) is None
+    assert ask(db, f"SELECT cf_add(?, {nan})", three) == three
+    assert ask(db, f"SELECT cf_key({nan})") is None
+
+
+def test_aggregates_ignore_null_keys(db, three):
+    keys = "(SELECT NULL AS k UNION ALL VALUES ('a'), (NULL), ('b'), ('c'), (NULL))"
+    assert ask(db, f"SELECT cf_build(k, NULL, 'capacity=10') FROM {keys}") == three
+    added = ask(db, f"SELECT cf_add_all(?, k) FROM {keys}", three)
+    assert added == support.add(db, three, "a", "b", "c")
+    assert support.info(db, ask(db, f"SELECT cf_delete_all(?, k) FROM {keys}", three))["items"] == 0
+
+
+def test_a_build_over_no_rows_or_nulls_is_an_empty_filter(db):
+    for rows in ("(SELECT 1 AS k WHERE 0)", "(SELECT NULL AS k)"):
+        blob = ask(db, f"SELECT cf_build(k) FROM {rows}")
+        assert ask(db, "SELECT cf_check(?)", blob) == "ok"
+        assert support.info(db, blob)["items"] == 0
+        assert support.contains(db, blob, 1) == 0
+
+
+@pytest.mark.parametrize("call, says", [
+    ("cf_add_all(?1, k)", "LEFT JOIN"), ("cf_delete_all(?1, k)", "LEFT JOIN"),
+    ("cf_merge(k)", "no rows")])
+def test_aggregates_that_need_a_filter_refuse_no_rows(db, three, call, says):
+    fails(db, BAD_PARAMETER, f"SELECT {call} FROM (SELECT ?1 AS k WHERE 0)", three, says=says)
+
+
+@pytest.mark.parametrize("call", ["cf_add_all", "cf_delete_all"])
+def test_the_recipe_for_no_rows(db, three, call):
+    """FROM filters LEFT JOIN new: one row with a NULL key, and the filter stays as it is."""
+    db.execute("CREATE TABLE filters(f)")
+    db.execute("CREATE TABLE new(k)")
+    db.execute("INSERT INTO filters VALUES (?)", (three,))
+    assert ask(db, f"SELECT {call}(f, k) FROM filters LEFT JOIN new") == three
+
+
+def test_null_capacity_is_an_error_and_null_fpr_and_options_are_defaults(db):
+    fails(db, BAD_PARAMETER, "SELECT cf_new(NULL)", says="capacity")
+    fails(db, BAD_PARAMETER, "SELECT cf_plan(NULL)", says="capacity")
+    assert support.new(db, 100) == ask(db, "SELECT cf_new(100)") == ask(db, "SELECT cf_new(100, 0.01)")
+    assert ask(db, "SELECT cf_build(1, NULL, NULL)") == ask(db, "SELECT cf_build(1)")
+
+
+# ---- capacity and fpr ----
+
+BOTH = pytest.mark.parametrize("call", ["cf_new", "cf_plan"])
+
+
+@BOTH
+@pytest.mark.parametrize("capacity", ["-1", "-0.5", "1.5", "1e-300", "-1e18", "'10'", "'x'", "x'0a'",
+                                      "(9e999 - 9e999)", "-9e999", str(-2**63)])
+def test_capacity_must_be_a_whole_number(db, call, capacity):
+    fails(db, BAD_PARAMETER, f"SELECT {call}({capacity})", says="capacity must be a whole number")
+
+
+@BOTH
+@pytest.mark.parametrize("capacity", [str(2**40 + 1), str(2**62), str(2**63 - 1), "1e18", "1e300",
+                                      "9e999"])
+def test_an_absurd_capacity_is_too_big(db, call, capacity):
+    fails(db, TOO_BIG, f"SELECT {call}({capacity})", says="capacity")
+
+
+def test_a_capacity_beyond_the_length_limit_is_too_big_but_can_be_planned(db):
+    message = fails(db, TOO_BIG, "SELECT cf_new(1e12)", says="SQLITE_LIMIT_LENGTH")
+    assert "capacity" in message and "1000000000000 keys" in message
+    assert support.plan(db, 1e12)["bytes"] > 10**12
+
+
+@BOTH
+def test_real_capacities_that_are_whole_are_taken(db, call):
+    for whole in ("0.0", "10.0", "1e2"):
+        assert ask(db, f"SELECT {call}({whole})") == ask(db, f"SELECT {call}(CAST({whole} AS INT))")
+
+
+def test_capacity_zero_plans_for_one_key(db):
+    assert support.new(db, 0) == support.new(db, 1)
+
+
+FPR_CALLS = ["cf_new(10, {})", "cf_plan(10, {})", "cf_build(1, {})"]
+
+
+@pytest.mark.parametrize("call", FPR_CALLS)
+@pytest.mark.parametrize("fpr", ["0", "0.0", "-0.0", "1", "1.0", "2", "-0.01", "1e18", "9e999", "-9e999",
+                                 "'0.01'", "x'01'", "''"])
+def test_fpr_must_lie_between_0_and_1(db, call, fpr):
+    fails(db, BAD_PARAMETER, f"SELECT {call.format(fpr)}", says="fpr must be a number above 0 and below 1")
+
+
+@pytest.mark.parametrize("call", FPR_CALLS)
+@pytest.mark.parametrize("fpr", ["1e-13", "1e-18", "1e-300", "5e-324"])
+def test_an_fpr_that_no_fingerprint_reaches_is_an_error(db, call, fpr):
+    fails(db, BAD_PARAMETER, f"SELECT {call.format(fpr)}", says="fpr is too small")
+
+
+@pytest.mark.parametrize("call", FPR_CALLS)
+def test_an_fpr_that_is_not_a_number_is_null_and_so_the_default(db, call):
+    assert (ask(db, f"SELECT {call.format('9e999 - 9e999')}")
+            == ask(db, f"SELECT {call.format('0.01')}"))
+
+
+def test_an_fpr_next_to_one_is_taken(db):
+    assert support.plan(db, 10, 0.9999999999)["fpr_at_capacity"] < 1
+
+
+# ---- the options text ----
+
+OPTION_CALLS = pytest.mark.parametrize(
+    "call", ["cf_new(10, NULL, ?1)", "cf_plan(10, NULL, ?1)", "cf_build(1, NULL, ?1)"])
+
+
+@OPTION_CALLS
+@pytest.mark.parametrize("options, says", [
+    ("colour=blue", "unknown option colour"),
+    ("seed=1 seed=1", "seed is given twice"),
+    ("growth=off,growth=on", "growth is given twice"),
+    ("seed", "name=value"), ("seed=", "name=value"), ("=1", "name=value"), ("=", "name=value"),
+    ("seed = 1", "name=value"), ("seed=1=2", "name=value"), ("seed=1;growth=off", "name=value"),
+    ("seed=1.5", "bad value in seed=1.5"), ("seed=x", "bad value in seed=x"),
+    ("seed=0x10", "bad value"), ("seed=-", "bad value"), ("seed=--1", "bad value"),
+    ("seed=9223372036854775808", "bad value"), ("seed=-9223372036854775809", "bad value"),
+    ("seed=99999999999999999999", "bad value"), ("seed=" + "0" * 100, "name=value"),
+    ("a" * 100 + "=1", "name=value"),
+    ("bucket_size=0", "bucket_size=0"), ("bucket_size=9", "bucket_size=9"),
+    ("bucket_size=3", "bucket_size must be 1, 2, 4 or 8"),
+    ("bucket_size=-4", "bucket_size=-4"), ("bucket_size=four", "bucket_size=four"),
+    ("fingerprint_bits=3", "fingerprint_bits=3"), ("fingerprint_bits=33", "fingerprint_bits=33"),
+    ("layout=fancy", "layout=fancy"), ("growth=maybe", "growth=maybe"), ("growth=1", "growth=1"),
+    ("overflow=yes", "overflow=yes"), ("counter_bits=17", "counter_bits=17"),
+    ("counter_bits=-1", "counter_bits=-1"), ("value_bits=33", "value_bits=33"),
+    ("capacity=-1", "capacity=-1"), ("capacity=1e6", "capacity=1e6"),
+    ("capacity=1099511627777", "capacity=1099511627777"),
+    ("seed=1\0", "name=value"), ("seed=1 \0", "name=value"), ("\0", "name=value"),
+    # Good values that do not go together.
+    ("bucket_size=1", "growth=off"), ("fingerprint_bits=7", "growth=off"),
+    ("bucket_size=2 fingerprint_bits=11", "growth=off"),
+])
+def test_bad_options(db, call, options, says):
+    fails(db, BAD_PARAMETER, f"SELECT {call}", options, says=says)
+
+
+@OPTION_CALLS
+def test_an_unknown_option_and_a_bad_value_list_the_valid_ones(db, call):
+    for options in ("colour=blue", "growth=maybe", "just words"):
+        message = fails(db, BAD_PARAMETER, f"SELECT {call}", options)
+        for name in ("bucket_size", "fingerprint_bits", "layout", "counter_bits", "value_bits", "seed",
+                     "growth", "overflow", "capacity"):
+            assert f"{name}=" in message
+
+
+@OPTION_CALLS
+@pytest.mark.parametrize("options", ["layout=semisort", "counter_bits=1", "counter_bits=16",
+                                     "value_bits=8", "overflow=on"])
+def test_features_that_are_not_built_yet_say_so(db, call, options):
+    fails(db, BAD_PARAMETER, f"SELECT {call}", options, says=f"{options} is not available in version")
+
+
+@OPTION_CALLS
+@pytest.mark.parametrize("options", [1, 1.5, b"seed=1"])
+def test_options_must_be_text(db, call, options):
+    fails(db, BAD_PARAMETER, f"SELECT {call}", options, says="options must be text")
+
+
+@pytest.mark.parametrize("options", ["", " ", ",", " , ,\t\n\r", "layout=plain", "layout=auto",
+                                     "counter_bits=0 value_bits=0", "overflow=off", "growth=on",
+                                     "seed=0", "seed=-0", "seed=+0", "capacity=10"])
+def test_options_that_ask_for_the_default(db, options):
+    assert support.new(db, 10, None, options) == support.new(db, 10)
+
+
+@pytest.mark.parametrize("options", ["seed=7 growth=off", "seed=7,growth=off", "growth=off seed=7",
+                                     ",, seed=7\t,\n growth=off ,", "seed=007 growth=off"])
+def test_separators_and_order_of_options_do_not_matter(db, options):
+    assert support.new(db, 10, None, options) == support.new(db, 10, None, "seed=7 growth=off")
+
+
+def test_options_are_what_the_filter_says_of_itself(db):
+    got = support.info(db, support.new(
+        db, 10, None, f"bucket_size=4 fingerprint_bits=12 seed={-2**63} growth=off"))
+    assert (got["bucket_size"], got["fingerprint_bits"]) == (4, 12)
+    assert (got["seed"], got["growth"], got["capacity"]) == (-2**63, "off", 10)
+
+
+def test_fingerprint_bits_too_few_for_the_fpr_is_an_error(db):
+    fails(db, BAD_PARAMETER, "SELECT cf_new(1000, 1e-6, 'fingerprint_bits=8')",
+          says="fingerprint_bits is too small for this fpr")
+
+
+def test_capacity_twice_must_agree(db):
+    fails(db, BAD_PARAMETER, "SELECT cf_new(10, NULL, 'capacity=11')", says="capacity is given twice")
+    fails(db, BAD_PARAMETER, "SELECT cf_plan(10, NULL, 'capacity=11')", says="capacity is given twice")
+
+
+def test_a_build_with_other_arguments_from_row_to_row_is_an_error(db):
+    rows = "(VALUES (1, 0.1, 'seed=1'), (2, 0.1, 'seed=2'))"
+    fails(db, BAD_PARAMETER, f"SELECT cf_build(column1, 0.1, column3) FROM {rows}", says="options")
+    rows = "(VALUES (1, 0.1), (2, 0.2))"
+    fails(db, BAD_PARAMETER, f"SELECT cf_build(column1, column2) FROM {rows}", says="fpr")
+
+
+def test_wrong_numbers_of_arguments(db):
+    for call in ("cf_new()", "cf_new(1, 0.1, '', 1)", "cf_build()", "cf_add(x'')", "cf_contains(x'')",
+                 "cf_open()", "cf_clear(x'', 1)", "cf_version(1)", "cf_info()"):
+        with pytest.raises(sqlite3.OperationalError, match="wrong number of arguments"):
+            db.execute(f"SELECT {call}")
+    fails(db, BAD_PARAMETER, "SELECT cf_key()", says="at least one part")
+    fails(db, BAD_PARAMETER, "SELECT cf_merge()", says="at least one filter")
+
+
+# ---- full ----
+
+@pytest.fixture
+def full(db):
+    """A filter that is full, and a key it has no room for."""
+    blob = support.new(db, 2, None, "bucket_size=2 fingerprint_bits=32 growth=off")
+    blob = support.add(db, blob, "a", "b")
+    fails(db, FULL, "SELECT cf_add(?, 'c')", blob, says="filter is full")
+    return blob
+
+
+def test_full_names_the_capacity_and_the_remedy(db, full):
+    message = fails(db, FULL, "SELECT cf_add(?, 'c')", full)
+    assert "planned for 2 keys" in message and "cf_build" in message
+
+
+@pytest.mark.parametrize("call", ["cf_add(f, 'c')", "(SELECT cf_add_all(filters.f, k) FROM new)",
+                                  "cf_merge(f, (SELECT f FROM filters WHERE name = 'other'))"])
+def test_a_full_filter_does_not_roll_the_transaction_back(db, full, call):
+    db.execute("CREATE TABLE filters(name, f)")
+    db.execute("CREATE TABLE new(k)")
+    db.execute("INSERT INTO filters VALUES ('full', ?)", (full,))
+    other = support.add(db, ask(db, "SELECT cf_clear(?)", full), "d")
+    db.execute("BEGIN")
+    db.execute("INSERT INTO filters VALUES ('other', ?)", (other,))
+    db.execute("INSERT INTO new VALUES ('c'), ('a')")
+    fails(db, FULL, f"UPDATE filters SET f = {call} WHERE name = 'full'", says="filter is full")
+    assert db.in_transaction
+    db.execute("COMMIT")
+    assert db.execute("SELECT * FROM filters").fetchall() == [("full", full), ("other", other)]
+
+
+def test_an_update_of_many_filters_stops_at_the_full_one_and_changes_none(db, full):
+    empty = ask(db, "SELECT cf_clear(?)", full)
+    db.execute("CREATE TABLE filters(f)")
+    db.executemany("INSERT INTO filters VALUES (?)", [(empty,), (empty,), (full,), (empty,)])
+    db.execute("BEGIN")
+    fails(db, FULL, "UPDATE filters SET f = cf_add(f, 'c')")
+    db.execute("COMMIT")
+    assert db.execute("SELECT f FROM filters").fetchall() == [(empty,), (empty,), (full,), (empty,)]
+
+
+def test_or_ignore_does_not_hide_a_full_filter(db, full):
+    """SQLite's conflict clauses are for constraints of tables, not for errors of functions."""
+    db.execute("CREATE TABLE filters(f)")
+    db.execute("INSERT INTO filters VALUES (?)", (full,))
+    fails(db, FULL, "UPDATE OR IGNORE filters SET f = cf_add(f, 'c')")
+    assert ask(db, "SELECT f FROM filters") == full
+
+
+def test_a_full_filter_still_takes_sticky_keys_and_deletes(db, full):
+    blob = support.add(db, full, "a") if support.count(db, full, "a") == 2 else full
+    blob = ask(db, "SELECT cf_delete(?, 'a')", blob)
+    assert support.contains(db, support.add(db, blob, "c"), "c") == 1
+
+
+# ---- too big ----
+
+def test_the_length_limit_is_asked_before_anything_is_allocated(db):
+    memory = support.Memory()
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+    before = memory.used()
+    memory.reset_peak()
+    fails(db, TOO_BIG, "SELECT cf_new(1000000)", says="100000 (SQLITE_LIMIT_LENGTH)")
+    assert memory.peak() - before < 100_000
+
+
+def test_the_length_limit_is_exact(db):
+    length = len(support.new(db, 5000))
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, length)
+    assert len(support.new(db, 5000)) == length
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, length - 1)
+    fails(db, TOO_BIG, "SELECT length(cf_new(5000))", function="cf_new", says="SQLITE_LIMIT_LENGTH")
+
+
+def test_the_length_limit_holds_for_builds(db):
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2000)
+    fails(db, TOO_BIG, "SELECT cf_build(value, 0.01, 'capacity=100000') FROM json_each('[1]')",
+          says="SQLITE_LIMIT_LENGTH")
+    fails(db, TOO_BIG, """WITH RECURSIVE k(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM k LIMIT 5000)
+                          SELECT cf_build(x) FROM k""", says="SQLITE_LIMIT_LENGTH")
+
+
+def test_the_length_limit_holds_for_keys(db):
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2000)
+    fails(db, TOO_BIG, "SELECT cf_key(?, ?)", "x" * 1500, "y" * 1500, says="parts")
+
+
+# ---- mismatch ----
+
+def test_a_mismatch_is_told_apart_from_full_by_its_code(db):
+    a, b = (support.new(db, 10, None, f"seed={seed}") for seed in (1, 2))
+    fails(db, MISMATCH, "SELECT cf_merge(?, ?)", a, b, says="seed")
+
+
+# ---- the tables ----
+
+def test_tables_name_missing_arguments(db):
+    fails(db, BAD_PARAMETER, "SELECT * FROM cf_buckets", says="cf_buckets(filter)")
+    fails(db, BAD_PARAMETER, "SELECT * FROM cf_explain", says="cf_explain(filter, key)")
+
+
+def test_an_error_is_an_error_also_where_no_row_would_pass(db, three):
+    """A missing filter must not look like a filter that holds nothing."""
+    fails(db, BAD_PARAMETER, "SELECT 1 WHERE cf_contains((SELECT ? WHERE 0), 1)", three)
+    fails(db, BAD_PARAMETER, "SELECT 1 FROM (VALUES (1)) WHERE NOT cf_contains(NULL, column1)")

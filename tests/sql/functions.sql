@@ -1,0 +1,52 @@
+-- What each function answers.
+.bail on
+.load build/cuckoo
+.mode list
+.headers on
+CREATE TABLE f(name TEXT PRIMARY KEY, b BLOB);
+INSERT INTO f VALUES ('empty', cf_new(100)), ('three', cf_add(cf_add(cf_add(cf_new(100, 1e-6), 1), 'a'), x'00'));
+SELECT cf_version() AS version;
+SELECT name, length(b), cf_check(b) FROM f;
+
+-- contains, count, delete
+SELECT cf_contains(b, 1), cf_contains(b, 1.0), cf_contains(b, '1'), cf_contains(b, 'a'), cf_contains(b, x'61'),
+       cf_contains(b, x'00'), cf_contains(b, NULL) FROM f WHERE name = 'three';
+SELECT cf_count(b, 1), cf_count(b, 2), cf_count(cf_add(b, 1), 1), cf_count(cf_delete(b, 1), 1), cf_count(b, NULL)
+FROM f WHERE name = 'three';
+SELECT cf_delete(b, 'never there') = b AS unchanged, cf_add(b, NULL) = b AS null_added, cf_delete(b, NULL) = b AS null_deleted,
+       cf_clear(b) = cf_new(100, 1e-6) AS cleared, cf_delete(cf_add(b, 7), 7) = b AS undone FROM f WHERE name = 'three';
+
+-- copies: exact below cap (3 in buckets of 4), sticky at cap
+WITH RECURSIVE n(i, g) AS (SELECT 0, cf_new(10, 1e-6, 'bucket_size=4') UNION ALL SELECT i + 1, cf_add(g, 'k') FROM n WHERE i < 5)
+SELECT i AS adds, cf_count(g, 'k') AS copies, cf_count(cf_delete(g, 'k'), 'k') AS after_delete,
+       json_extract(cf_info(g), '$.items') AS items, json_extract(cf_info(g), '$.occupied') AS occupied,
+       json_extract(cf_info(g), '$.sticky') AS sticky FROM n;
+
+-- aggregates
+SELECT cf_contains(cf_build(value), 3) AS built, json_extract(cf_info(cf_build(value)), '$.items') AS items
+FROM json_each('[1, 2, 3, 3, null]');
+SELECT json_extract(cf_info(cf_build(value)), '$.items') AS items_of_nothing FROM json_each('[]');
+SELECT cf_build(a.value) = cf_build(b.value) AS same_bytes FROM json_each('[1,2,3]') a, json_each('[3,3,1,2]') b;
+SELECT cf_count(cf_add_all(b, value), 5) AS added FROM f, json_each('[5, 5, 6, null]') WHERE name = 'empty';
+SELECT cf_count(cf_delete_all(b, value), 1) AS deleted FROM f, json_each('[1, null]') WHERE name = 'three';
+SELECT cf_add_all(b, value) = b AS unchanged FROM f LEFT JOIN json_each('[]') ON 1 WHERE name = 'three';
+SELECT cf_contains(cf_merge(b), 'a') AS merged FROM (SELECT cf_build(value, 0.01, 'capacity=50') AS b
+  FROM json_each('["a", "b", "c"]') GROUP BY value);
+SELECT cf_count(cf_merge(b, b), 1) AS twice FROM f WHERE name = 'three';
+
+-- keys of several parts
+SELECT hex(cf_key(1, 'a')) AS k, cf_key(1, 'a') = cf_key(1.0, 'a') AS equal, cf_key('ab', 'c') = cf_key('a', 'bc') AS joined,
+       cf_key(1, NULL) AS with_null;
+
+-- a plan is the information of what it plans
+SELECT cf_plan(1000) = cf_info(cf_new(1000)) AS same, cf_plan(1000, 0.001, 'bucket_size=8, growth=off seed=-5') AS plan;
+SELECT cf_new(1000, NULL, 'fingerprint_bits=12') = cf_new(1000.0, 0.01, 'fingerprint_bits=12') AS same;
+
+-- inside
+SELECT count(*), count(fingerprint), min(bucket), min(slot), max(slot), max(length), sum(overflow), count(payload)
+FROM f, cf_buckets(b) WHERE name = 'three';
+SELECT side, count(*), sum(match), count(DISTINCT wanted), min(source) FROM f, cf_explain(b, 'a') WHERE name = 'three' GROUP BY side;
+SELECT count(*) AS of_null FROM f, cf_explain(b, NULL) WHERE name = 'three';
+
+-- a handle in place of the blob
+SELECT cf_contains((SELECT cf_open(b) FROM f WHERE name = 'three'), value) AS answer FROM json_each('[1, 2, "a"]');

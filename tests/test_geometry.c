@@ -1,0 +1,95 @@
+#include "test.h"
+
+static cf_status check(cf_geometry shape)
+{
+    const char *why = NULL;
+    cf_status status = cf_geometry_check(&shape, &why);
+    if (status != CF_OK)
+        assert_non_null(why);
+    return status;
+}
+
+static void sound_shapes_are_taken(void **state)
+{
+    (void)state;
+    for (unsigned b = 1; b <= 8; b *= 2)
+        for (unsigned f = CF_FINGERPRINT_MIN; f <= CF_FINGERPRINT_MAX; f++) {
+            assert_int_equal(check(shape_of(1, b, f)), CF_OK);
+            assert_int_equal(check(shape_of((uint64_t)1 << 32, b, f)), CF_OK);
+        }
+}
+
+static void unsound_fields_are_named(void **state)
+{
+    cf_geometry shape = shape_of(10, 4, 12);
+    (void)state;
+    for (unsigned b = 0; b < 256; b++) {
+        cf_geometry bad = shape;
+        bad.bucket_size = (uint8_t)b;
+        bad.cap = 1;
+        bool sound = b == 1 || b == 2 || b == 4 || b == 8;
+        assert_int_equal(check(bad), sound ? CF_OK : CF_BAD_ARGUMENT);
+        bad = shape;
+        bad.fingerprint_bits = (uint8_t)b;
+        assert_int_equal(check(bad), b >= 12 && b <= 32 ? CF_OK : CF_BAD_ARGUMENT); /* s = 12 */
+        bad = shape;
+        bad.pair_bits = (uint8_t)b;
+        assert_int_equal(check(bad), b >= 4 && b <= 12 ? CF_OK : CF_BAD_ARGUMENT);
+        bad = shape;
+        bad.cap = (uint8_t)b;
+        assert_int_equal(check(bad), b >= 1 && b <= 4 ? CF_OK : CF_BAD_ARGUMENT);
+    }
+}
+
+/* Base bucket and fingerprint may use 64 bits of the hash together, not 65. */
+static void hash_bits_are_enough(void **state)
+{
+    (void)state;
+    assert_int_equal(check(shape_of(0, 4, 12)), CF_BAD_ARGUMENT);
+    assert_int_equal(check(shape_of((uint64_t)1 << 32, 4, 32)), CF_OK);
+    assert_int_equal(check(shape_of(((uint64_t)1 << 32) + 1, 4, 32)), CF_TOO_BIG);
+    assert_int_equal(check(shape_of((uint64_t)1 << 40, 8, 24)), CF_OK);
+    assert_int_equal(check(shape_of(((uint64_t)1 << 40) + 1, 8, 4)), CF_TOO_BIG);
+    assert_int_equal(check(shape_of(UINT64_MAX, 8, 4)), CF_TOO_BIG);
+}
+
+static void bytes_are_header_table_and_reserve(void **state)
+{
+    cf_geometry shape = shape_of(1, 1, 4);
+    (void)state;
+    assert_int_equal(cf_geometry_bytes(&shape), 64 + 1 + 8);
+    shape = shape_of(3, 2, 5);
+    assert_int_equal(cf_geometry_bytes(&shape), 64 + 4 + 8);
+    shape = shape_of((uint64_t)1 << 32, 8, 32);
+    assert_true(cf_geometry_bytes(&shape) == 64 + ((uint64_t)1 << 37) + 8);
+    assert_true(cf_geometry_slots(&shape) == (uint64_t)1 << 35);
+}
+
+static void assert_close(double value, double expected)
+{
+    assert_true(value > expected * 0.999999 && value < expected * 1.000001);
+}
+
+/* Two full buckets of four: 1 - (1 - p)^8, p with the zero fingerprint counted as one. */
+static void expected_rate_follows_the_formula(void **state)
+{
+    cf_geometry shape = shape_of(1000, 4, 8);
+    double p = 258.0 / 65536, miss = 1;
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        miss *= 1 - p;
+    assert_close(cf_expected_fpr(&shape, 4000), 1 - miss);
+    assert_true(cf_expected_fpr(&shape, 0) == 0);
+    shape = shape_of(1, 4, 8); /* one bucket: four slots are all there is to compare */
+    assert_close(cf_expected_fpr(&shape, 4), 1 - (1 - p) * (1 - p) * (1 - p) * (1 - p));
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(sound_shapes_are_taken),
+    cmocka_unit_test(unsound_fields_are_named),
+    cmocka_unit_test(hash_bits_are_enough),
+    cmocka_unit_test(bytes_are_header_table_and_reserve),
+    cmocka_unit_test(expected_rate_follows_the_formula),
+};
+
+RUN_TESTS(tests)

@@ -1,0 +1,168 @@
+#include "test.h"
+
+#include "../src/load.h"
+
+static const cf_options growing = {.growth = true}, fixed = {.growth = false};
+
+static cf_geometry plan(uint64_t capacity, double fpr, cf_options options)
+{
+    cf_geometry shape;
+    const char *why = "";
+    if (cf_plan(capacity, fpr, &options, &shape, &why) != CF_OK)
+        fail_msg("cf_plan(%llu, %g): %s", (unsigned long long)capacity, fpr, why);
+    return shape;
+}
+
+static cf_status status_of(uint64_t capacity, double fpr, cf_options options)
+{
+    cf_geometry shape = {.buckets = 77};
+    const char *why = NULL;
+    cf_status status = cf_plan(capacity, fpr, &options, &shape, &why);
+    if (status != CF_OK) {
+        assert_non_null(why);
+        assert_int_equal(shape.buckets, 77); /* unchanged on error */
+    }
+    return status;
+}
+
+static const uint64_t capacities[] = {0, 1, 2, 3, 7, 8, 9, 10, 16, 17, 33, 100, 255, 1000, 12345,
+                                      1000000, 123456789, 1000000007};
+static const double rates[] = {0.5, 0.3, 0.1, 0.03, 0.0101, 0.01, 0.003, 1e-3, 1e-4, 1e-6, 1e-8};
+enum { CAPACITIES = sizeof capacities / sizeof capacities[0], RATES = sizeof rates / sizeof rates[0] };
+
+static void check_promises(uint64_t n, double fpr, cf_options options)
+{
+    cf_geometry shape = plan(n, fpr, options);
+    const char *why = "";
+    uint64_t keys = n ? n : 1;
+    assert_int_equal(cf_geometry_check(&shape, &why), CF_OK);
+    assert_true(cf_load_keys(&shape) >= keys);
+    assert_true(cf_expected_fpr(&shape, keys) <= fpr);
+    assert_int_equal(shape.capacity, keys);
+    assert_int_equal(shape.growth, options.growth);
+    if (options.bucket_size)
+        assert_int_equal(shape.bucket_size, options.bucket_size);
+}
+
+static void plans_keep_both_promises(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < CAPACITIES; i++)
+        for (unsigned j = 0; j < RATES; j++) {
+            check_promises(capacities[i], rates[j], growing);
+            check_promises(capacities[i], rates[j], fixed);
+            for (unsigned b = 2; b <= 8; b *= 2) {
+                check_promises(capacities[i], rates[j], (cf_options){.bucket_size = b});
+                check_promises(capacities[i], rates[j],
+                               (cf_options){.bucket_size = b, .growth = true});
+            }
+        }
+}
+
+/* All of the fingerprint is pair bits, unless the filter may grow. */
+static void pair_bits_follow_the_rules(void **state)
+{
+    (void)state;
+    for (unsigned b = 1; b <= 8; b *= 2)
+        for (unsigned f = 4; f <= 32; f++) {
+            cf_options options = {.bucket_size = b, .fingerprint_bits = f};
+            cf_geometry shape = plan(100, 0, options);
+            assert_int_equal(shape.fingerprint_bits, f);
+            assert_int_equal(shape.pair_bits, f);
+            assert_int_equal(shape.cap, b == 1 ? 1 : b == 2 ? 2 : b == 4 ? 3 : 4);
+            options.growth = true;
+            bool grows = b == 2 ? f >= 12 : b > 2 && f >= 8;
+            assert_int_equal(status_of(100, 0, options), grows ? CF_OK : CF_BAD_ARGUMENT);
+            unsigned s = b == 2 ? 8 : f >= 10 ? 6 : f - 4;
+            if (grows)
+                assert_int_equal(plan(100, 0, options).pair_bits, s);
+        }
+}
+
+/* Bytes grow with the capacity, and with no jump: 1 % more keys take about 1 % more. */
+static void size_is_in_proportion(void **state)
+{
+    (void)state;
+    for (unsigned j = 0; j < RATES; j++)
+        for (uint64_t n = 1000; n < 100000000; n += n / 100) {
+            cf_geometry now = plan(n, rates[j], growing);
+            cf_geometry next = plan(n + n / 100, rates[j], growing);
+            double ratio = (double)cf_geometry_bytes(&next) / (double)cf_geometry_bytes(&now);
+            assert_true(ratio > 0.99 && ratio < 1.05);
+        }
+}
+
+static void lower_rates_take_more_bytes_step_by_step(void **state)
+{
+    uint64_t before = 0;
+    (void)state;
+    for (double e = 0.02; e > 1e-8; e *= 0.97) {
+        cf_geometry shape = plan(1000000, e, growing);
+        uint64_t bytes = cf_geometry_bytes(&shape);
+        assert_true(bytes >= before && (before == 0 || bytes < before + before / 20));
+        before = bytes;
+    }
+}
+
+static void bad_arguments_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(100, -0.1, fixed), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 1.0, fixed), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.0 / 0.0, fixed), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0, fixed), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 1e-12, fixed), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 1e-300, fixed), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(CF_CAPACITY_MAX + 1, 0.01, fixed), CF_TOO_BIG);
+    assert_int_equal(status_of(UINT64_MAX, 0.01, fixed), CF_TOO_BIG);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.bucket_size = 3}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.bucket_size = 16}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.fingerprint_bits = 3}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.fingerprint_bits = 33}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.001, (cf_options){.fingerprint_bits = 4}), CF_BAD_ARGUMENT);
+}
+
+/* The chance that a planned filter is full too early is at most one in a million: none may fail here. */
+static void planned_filters_take_their_keys(void **state)
+{
+    (void)state;
+    for (unsigned i = 1; i < CAPACITIES - 3; i++)
+        for (unsigned j = 0; j < RATES; j++)
+            for (int growth = 0; growth < 2; growth++) {
+                cf_options options = {.growth = growth};
+                test_filter made = planned_filter(capacities[i], rates[j], options);
+                uint64_t rounds = capacities[i] < 100 ? 300 : 30000 / capacities[i] + 1;
+                for (uint64_t round = 0; round < rounds; round++) {
+                    cf_clear(&made.filter);
+                    for (uint64_t k = 0; k < capacities[i]; k++)
+                        assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
+                }
+                free_filter(&made);
+            }
+}
+
+static void wider_is_a_little_more(void **state)
+{
+    cf_geometry shape = plan(1, 0.01, fixed);
+    (void)state;
+    for (uint64_t before = shape.buckets; before < (uint64_t)1 << 39; before = shape.buckets) {
+        assert_int_equal(cf_plan_wider(&shape), CF_OK);
+        assert_true(shape.buckets > before && shape.buckets % 2 == 0);
+        assert_true(shape.buckets <= before + before / 32 + 2);
+    }
+    shape.buckets = CF_CAPACITY_MAX;
+    assert_int_equal(cf_plan_wider(&shape), CF_TOO_BIG);
+    assert_true(shape.buckets == CF_CAPACITY_MAX);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(plans_keep_both_promises),
+    cmocka_unit_test(pair_bits_follow_the_rules),
+    cmocka_unit_test(size_is_in_proportion),
+    cmocka_unit_test(lower_rates_take_more_bytes_step_by_step),
+    cmocka_unit_test(bad_arguments_are_refused),
+    cmocka_unit_test(planned_filters_take_their_keys),
+    cmocka_unit_test(wider_is_a_little_more),
+};
+
+RUN_TESTS(tests)
