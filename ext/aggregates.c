@@ -66,8 +66,7 @@ static bool make_room(sqlite3_context *context, build_state *state)
     return true;
 }
 
-static bool build_step_row(sqlite3_context *context, int argc, sqlite3_value **argv,
-                           build_state *state)
+static bool build_step_row(sqlite3_context *context, int argc, sqlite3_value **argv, build_state *state)
 {
     uint64_t hash;
     if (!read_build_options(context, argc, argv, state))
@@ -133,11 +132,11 @@ static void build_final(sqlite3_context *context)
 
 typedef struct change_state {
     bool failed;
-    uint8_t *bytes;          /* the filter that is changed */
+    uint8_t *bytes; /* the filter that is changed */
     cf_filter filter;
-    uint8_t *first;          /* the filter as it came with the first row */
-    const void *seen_at;     /* where the argument of the last row stood */
-    size_t window;           /* how far the comparison has come, bytes */
+    uint8_t *first;      /* the filter as it came with the first row */
+    const void *seen_at; /* where the argument of the last row stood */
+    size_t window;       /* how far the comparison has come, bytes */
 } change_state;
 
 enum { WINDOW = 1024 /* bytes compared per row */ };
@@ -303,17 +302,14 @@ int cuckoo_register_aggregates(sqlite3 *db)
         void (*step)(sqlite3_context *, int, sqlite3_value **);
         void (*final)(sqlite3_context *);
     } aggregates[] = {
-        {"cf_build", 1, build_step, build_final},
-        {"cf_build", 2, build_step, build_final},
-        {"cf_build", 3, build_step, build_final},
-        {"cf_add_all", 2, add_step, change_final},
-        {"cf_delete_all", 2, delete_step, change_final},
-        {"cf_merge", 1, merge_step, merge_final},
+        {"cf_build", 1, build_step, build_final},        {"cf_build", 2, build_step, build_final},
+        {"cf_build", 3, build_step, build_final},        {"cf_add_all", 2, add_step, change_final},
+        {"cf_delete_all", 2, delete_step, change_final}, {"cf_merge", 1, merge_step, merge_final},
     };
     int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0] && rc == SQLITE_OK; i++)
         rc = sqlite3_create_function_v2(db, aggregates[i].name, aggregates[i].arguments, flags,
-                                        (void *)(uintptr_t)aggregates[i].name, NULL,
-                                        aggregates[i].step, aggregates[i].final, NULL);
+                                        (void *)(uintptr_t)aggregates[i].name, NULL, aggregates[i].step,
+                                        aggregates[i].final, NULL);
     return rc;
 }

@@ -8,19 +8,12 @@
 ** slots from one place to another. They differ in their columns, and in that cf_explain walks over the
 ** buckets of a pair instead of a range.
 **
-** idxNum, from xBestIndex to xFilter: which arguments follow in argv, in this order.
+** What xBestIndex decides stands in buckets_plan.c.
 */
+#include "buckets_plan.h"
 #include "errors.h"
 #include "handle.h"
 #include "key.h"
-
-enum plan_bits {
-    PLAN_FILTER = 1,  /* filter = argv: always there */
-    PLAN_KEY = 2,     /* key = argv: always there in cf_explain */
-    PLAN_EQUAL = 4,   /* bucket = argv */
-    PLAN_LEAST = 8,   /* bucket > argv or bucket >= argv */
-    PLAN_MOST = 16    /* bucket < argv or bucket <= argv */
-};
 
 enum bucket_column {
     BUCKETS_BUCKET,
@@ -45,14 +38,6 @@ enum explain_column {
     EXPLAIN_KEY
 };
 
-typedef struct table_kind {
-    const char *name;
-    const char *schema;
-    int filter_column;
-    int key_column;    /* -1: none */
-    int bucket_column; /* of the constraints that narrow the walk; -1: none */
-} table_kind;
-
 static const table_kind buckets_kind = {
     "cf_buckets",
     "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
@@ -65,18 +50,13 @@ static const table_kind explain_kind = {
     "match INTEGER, source TEXT, filter HIDDEN, key HIDDEN)",
     EXPLAIN_FILTER, EXPLAIN_KEY, -1};
 
-typedef struct inside_table {
-    sqlite3_vtab base;
-    const table_kind *kind;
-} inside_table;
-
 /* A walk over the slots of buckets first..last, or of the sides of a pair. */
 typedef struct inside_cursor {
     sqlite3_vtab_cursor base;
     cuckoo_handle *handle; /* keeps the bytes while the cursor is open */
     sqlite3_value *key;
-    cf_pair pair;          /* cf_explain */
-    uint64_t at, end;      /* bucket number, or side of the pair */
+    cf_pair pair;     /* cf_explain */
+    uint64_t at, end; /* bucket number, or side of the pair */
     unsigned slot;
 } inside_cursor;
 
@@ -88,13 +68,6 @@ static inside_cursor *cursor_of(sqlite3_vtab_cursor *base)
 static const table_kind *kind_of(sqlite3_vtab_cursor *base)
 {
     return ((inside_table *)base->pVtab)->kind;
-}
-
-static int fail_table(sqlite3_vtab *table, int code, char *message)
-{
-    sqlite3_free(table->zErrMsg);
-    table->zErrMsg = message;
-    return message ? code : SQLITE_NOMEM;
 }
 
 /* ---- connecting ---- */
@@ -117,105 +90,6 @@ static int inside_connect(sqlite3 *db, void *kind, int argc, const char *const *
 static int inside_disconnect(sqlite3_vtab *table)
 {
     sqlite3_free(table);
-    return SQLITE_OK;
-}
-
-/* ---- planning ---- */
-
-typedef struct chosen {
-    int filter, key, equal, least, most; /* index of the constraint, or -1 */
-    bool unusable;                       /* an argument is there, but not in this join order */
-} chosen;
-
-static void choose_argument(const struct sqlite3_index_constraint *c, int i, int *argument,
-                            bool *unusable)
-{
-    if (c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-        return;
-    if (c->usable)
-        *argument = i;
-    else
-        *unusable = true;
-}
-
-static void choose_bound(const struct sqlite3_index_constraint *c, int i, chosen *found)
-{
-    if (!c->usable)
-        return;
-    if (c->op == SQLITE_INDEX_CONSTRAINT_EQ)
-        found->equal = i;
-    if (c->op == SQLITE_INDEX_CONSTRAINT_GT || c->op == SQLITE_INDEX_CONSTRAINT_GE)
-        found->least = i;
-    if (c->op == SQLITE_INDEX_CONSTRAINT_LT || c->op == SQLITE_INDEX_CONSTRAINT_LE)
-        found->most = i;
-}
-
-static chosen choose(const table_kind *kind, const sqlite3_index_info *info)
-{
-    chosen found = {-1, -1, -1, -1, -1, false};
-    for (int i = 0; i < info->nConstraint; i++) {
-        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-        if (c->iColumn == kind->filter_column)
-            choose_argument(c, i, &found.filter, &found.unusable);
-        else if (c->iColumn == kind->key_column && kind->key_column >= 0)
-            choose_argument(c, i, &found.key, &found.unusable);
-        else if (c->iColumn == kind->bucket_column && kind->bucket_column >= 0)
-            choose_bound(c, i, &found);
-    }
-    return found;
-}
-
-/* Passes constraint i to xFilter, when there is one. Arguments are taken as given; constraints on the
-** bucket are checked again by SQLite, so that xFilter may take them loosely. */
-static void pass(sqlite3_index_info *info, int i, int bit, bool argument, int *count)
-{
-    if (i < 0)
-        return;
-    info->aConstraintUsage[i].argvIndex = ++*count;
-    info->aConstraintUsage[i].omit = argument;
-    info->idxNum |= bit;
-}
-
-static void set_cost(sqlite3_index_info *info, const table_kind *kind)
-{
-    int rows = kind->key_column >= 0 || info->idxNum & PLAN_EQUAL        ? 8
-               : info->idxNum & (PLAN_LEAST | PLAN_MOST) ? 100000
-                                                         : 1000000;
-    info->estimatedRows = rows;
-    info->estimatedCost = rows + 1000.0;
-}
-
-/* Rows come by bucket and slot, the first columns of cf_buckets. */
-static bool walks_in_order(const sqlite3_index_info *info, const table_kind *kind)
-{
-    if (kind != &buckets_kind || info->nOrderBy < 1 || info->nOrderBy > 2)
-        return false;
-    for (int i = 0; i < info->nOrderBy; i++)
-        if (info->aOrderBy[i].iColumn != BUCKETS_BUCKET + i || info->aOrderBy[i].desc)
-            return false;
-    return true;
-}
-
-static int inside_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
-{
-    const table_kind *kind = ((inside_table *)table)->kind;
-    chosen found = choose(kind, info);
-    bool missing = found.filter < 0 || (kind->key_column >= 0 && found.key < 0);
-    int count = 0;
-    if (missing && found.unusable)
-        return SQLITE_CONSTRAINT;
-    if (missing)
-        return fail_table(table, SQLITE_ERROR,
-                          sqlite3_mprintf("%s: needs its arguments: %s(filter%s)", kind->name,
-                                          kind->name, kind->key_column >= 0 ? ", key" : ""));
-    info->idxNum = 0;
-    pass(info, found.filter, PLAN_FILTER, true, &count);
-    pass(info, found.key, PLAN_KEY, true, &count);
-    pass(info, found.equal, PLAN_EQUAL, false, &count);
-    pass(info, found.least, PLAN_LEAST, false, &count);
-    pass(info, found.most, PLAN_MOST, false, &count);
-    set_cost(info, kind);
-    info->orderByConsumed = walks_in_order(info, kind);
     return SQLITE_OK;
 }
 
@@ -259,7 +133,7 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
         char *reason = cuckoo_filter_message(status, why);
         char *message = reason ? sqlite3_mprintf("%s: %s", kind_of(base)->name, reason) : NULL;
         sqlite3_free(reason);
-        return fail_table(base->pVtab, cuckoo_error_code(status), message);
+        return cuckoo_table_fail(base->pVtab, cuckoo_error_code(status), message);
     }
     cursor_of(base)->handle = filter ? cuckoo_handle_keep(value, filter) : NULL;
     return cursor_of(base)->handle ? SQLITE_OK : SQLITE_NOMEM;
@@ -419,12 +293,12 @@ static int explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 
 /* ---- the modules ---- */
 
-#define INSIDE_MODULE(column)                                                                      \
-    {                                                                                              \
-        .xConnect = inside_connect, .xBestIndex = inside_best_index,                               \
-        .xDisconnect = inside_disconnect, .xOpen = inside_open, .xClose = inside_close,            \
-        .xFilter = inside_filter, .xNext = inside_next, .xEof = inside_eof, .xColumn = (column),   \
-        .xRowid = inside_rowid                                                                     \
+#define INSIDE_MODULE(column)                                                                           \
+    {                                                                                                   \
+        .xConnect = inside_connect, .xBestIndex = cuckoo_table_best_index,                              \
+        .xDisconnect = inside_disconnect, .xOpen = inside_open, .xClose = inside_close,                 \
+        .xFilter = inside_filter, .xNext = inside_next, .xEof = inside_eof, .xColumn = (column),        \
+        .xRowid = inside_rowid                                                                          \
     }
 
 int cuckoo_register_tables(sqlite3 *db)

@@ -21,8 +21,8 @@ int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines 
     SQLITE_EXTENSION_INIT2(api);
     (void)api; /* unused with SQLITE_CORE */
     if (sqlite3_libversion_number() < OLDEST_SQLITE) {
-        *message = sqlite3_mprintf("cuckoo: SQLite 3.31 or later is needed, this is %s",
-                                   sqlite3_libversion());
+        *message =
+            sqlite3_mprintf("cuckoo: SQLite 3.31 or later is needed, this is %s", sqlite3_libversion());
         return SQLITE_ERROR;
     }
     int rc = cuckoo_register_functions(db);

@@ -26,8 +26,7 @@ const char *cuckoo_function_name(sqlite3_context *context)
 
 static void fail_with(sqlite3_context *context, int code, char *detail)
 {
-    char *message =
-        detail ? sqlite3_mprintf("%s: %s", cuckoo_function_name(context), detail) : NULL;
+    char *message = detail ? sqlite3_mprintf("%s: %s", cuckoo_function_name(context), detail) : NULL;
     if (message) {
         sqlite3_result_error(context, message, -1);
         sqlite3_result_error_code(context, code);
@@ -51,9 +50,8 @@ char *cuckoo_filter_message(cf_status status, const char *why)
 {
     if (status == CF_BAD_ARGUMENT)
         return sqlite3_mprintf("%s", why);
-    const char *remedy = status == CF_NEWER
-                             ? "use the version of this extension that wrote it"
-                             : "restore it from a copy, or build it anew with cf_build";
+    const char *remedy = status == CF_NEWER ? "use the version of this extension that wrote it"
+                                            : "restore it from a copy, or build it anew with cf_build";
     return sqlite3_mprintf("filter cannot be used: %s; %s", why, remedy);
 }
 

@@ -38,8 +38,8 @@ void cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *
 void cuckoo_fail_full(sqlite3_context *context, const cf_filter *filter);
 
 /* Why a value is no filter, before its bytes are looked at. */
-#define CUCKOO_NO_FILTER                                                                           \
-    "filter is NULL: the row is missing, or a handle of cf_open passed through a CTE, a view or a "  \
+#define CUCKOO_NO_FILTER                                                                                \
+    "filter is NULL: the row is missing, or a handle of cf_open passed through a CTE, a view or a "     \
     "subquery in FROM; use (SELECT cf_open(f) FROM ...) as the argument itself"
 #define CUCKOO_NOT_A_BLOB "filter must be a blob made by cf_new or cf_build, or a handle of cf_open"
 

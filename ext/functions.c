@@ -47,8 +47,7 @@ bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_optio
     return status == CF_OK;
 }
 
-bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv,
-                           cf_geometry *shape)
+bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv, cf_geometry *shape)
 {
     cuckoo_options options;
     uint64_t capacity;
@@ -120,8 +119,7 @@ static void count_function(sqlite3_context *context, int argc, sqlite3_value **a
 /* ---- cf_add, cf_delete, cf_clear ---- */
 
 /* The result is the filter as it was: the same value, or the bytes behind a handle. */
-static void result_unchanged(sqlite3_context *context, sqlite3_value *value,
-                             const cf_filter *filter)
+static void result_unchanged(sqlite3_context *context, sqlite3_value *value, const cf_filter *filter)
 {
     if (sqlite3_value_type(value) == SQLITE_BLOB)
         sqlite3_result_value(context, value);
@@ -247,12 +245,12 @@ int cuckoo_register_functions(sqlite3 *db)
         int arguments;
         void (*function)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
-        {"cf_new", 1, new_function},           {"cf_new", 2, new_function},
-        {"cf_new", 3, new_function},           {"cf_add", 2, add_function},
-        {"cf_delete", 2, delete_function},     {"cf_contains", 2, contains_function},
-        {"cf_count", 2, count_function},       {"cf_merge", -1, merge_function},
-        {"cf_clear", 1, clear_function},       {"cf_open", 1, cuckoo_open_function},
-        {"cf_key", -1, cuckoo_key_function},   {"cf_version", 0, version_function},
+        {"cf_new", 1, new_function},         {"cf_new", 2, new_function},
+        {"cf_new", 3, new_function},         {"cf_add", 2, add_function},
+        {"cf_delete", 2, delete_function},   {"cf_contains", 2, contains_function},
+        {"cf_count", 2, count_function},     {"cf_merge", -1, merge_function},
+        {"cf_clear", 1, clear_function},     {"cf_open", 1, cuckoo_open_function},
+        {"cf_key", -1, cuckoo_key_function}, {"cf_version", 0, version_function},
     };
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof functions / sizeof functions[0] && rc == SQLITE_OK; i++)

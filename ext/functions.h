@@ -17,8 +17,7 @@ bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_optio
                  cf_geometry *shape);
 
 /* Plans from the SQL arguments (capacity [, fpr [, options]]). */
-bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv,
-                           cf_geometry *shape);
+bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv, cf_geometry *shape);
 
 /* An empty filter in memory of sqlite3_malloc64, within the connection's length limit. */
 uint8_t *cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_filter *filter);

@@ -54,8 +54,7 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_filter *space, const cf_fi
     }
 }
 
-const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value,
-                                        cf_filter *space)
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value, cf_filter *space)
 {
     const char *why;
     const cf_filter *filter;

@@ -72,8 +72,7 @@ static void info_function(sqlite3_context *context, int argc, sqlite3_value **ar
     if (filter == NULL)
         return;
     cf_census census = cf_take_census(filter);
-    contents c = {filter->items, filter->occupied, census.sticky / filter->geometry.cap,
-                  filter->length};
+    contents c = {filter->items, filter->occupied, census.sticky / filter->geometry.cap, filter->length};
     result_json(context, &filter->geometry, &c);
 }
 

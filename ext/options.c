@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALID_OPTIONS                                                                              \
-    "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "      \
-    "counter_bits=0..16, value_bits=0..32, seed=integer, growth=on|off, overflow=on|off, "          \
+#define VALID_OPTIONS                                                                                   \
+    "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
+    "counter_bits=0..16, value_bits=0..32, seed=integer, growth=on|off, overflow=on|off, "              \
     "capacity=keys"
 
 enum { MAX_NAME = 20, MAX_VALUE = 24 };
@@ -81,8 +81,7 @@ static bool take_assignment(const char **text, const char *end, assignment *foun
     if (!take_word(text, end, '=', found->name, MAX_NAME) || *text == end || **text != '=')
         return false;
     ++*text;
-    return take_word(text, end, '=', found->value, MAX_VALUE) &&
-           (*text == end || is_separator(**text));
+    return take_word(text, end, '=', found->value, MAX_VALUE) && (*text == end || is_separator(**text));
 }
 
 static int rule_named(const char *name)
@@ -258,8 +257,7 @@ bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64
     double keys = sqlite3_value_double(value);
     if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0) ||
         (keys <= 1e15 && keys != (double)(int64_t)keys)) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "capacity must be a whole number of keys, 0 or more");
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "capacity must be a whole number of keys, 0 or more");
         return false;
     }
     if (keys > (double)CF_CAPACITY_MAX) {

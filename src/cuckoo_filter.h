@@ -49,12 +49,12 @@
 
 typedef enum cf_status {
     CF_OK = 0,
-    CF_FULL,        /* no room for this key, even by moving others: nothing has changed */
-    CF_DAMAGED,     /* the bytes are not a filter, or not a sound one */
-    CF_NEWER,       /* a filter of a later version, or with features this one does not have */
-    CF_BAD_ARGUMENT,/* a parameter is out of its range */
-    CF_TOO_BIG,     /* the filter would be larger than the format or the machine can address */
-    CF_MISMATCH     /* two filters that cannot be merged */
+    CF_FULL,         /* no room for this key, even by moving others: nothing has changed */
+    CF_DAMAGED,      /* the bytes are not a filter, or not a sound one */
+    CF_NEWER,        /* a filter of a later version, or with features this one does not have */
+    CF_BAD_ARGUMENT, /* a parameter is out of its range */
+    CF_TOO_BIG,      /* the filter would be larger than the format or the machine can address */
+    CF_MISMATCH      /* two filters that cannot be merged */
 } cf_status;
 
 /* Limits of the parameters. */
@@ -131,11 +131,11 @@ double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 
 /* Constants for comparing all the tags of a word at once (bucket.h). */
 typedef struct cf_lanes {
-    uint64_t ones;   /* bit 0 of every lane */
-    uint64_t highs;  /* the top bit of every lane */
-    unsigned width;  /* bits of a lane: the width of a slot */
-    unsigned count;  /* lanes in a word */
-    unsigned words;  /* words in a bucket */
+    uint64_t ones;  /* bit 0 of every lane */
+    uint64_t highs; /* the top bit of every lane */
+    unsigned width; /* bits of a lane: the width of a slot */
+    unsigned count; /* lanes in a word */
+    unsigned words; /* words in a bucket */
 } cf_lanes;
 
 /*

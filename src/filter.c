@@ -9,8 +9,8 @@
 
 /* ---- making and opening ---- */
 
-static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *bytes,
-                     uint64_t length, uint8_t *writable)
+static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *bytes, uint64_t length,
+                     uint8_t *writable)
 {
     const cf_geometry *g = &header->geometry;
     filter->geometry = *g;
@@ -36,8 +36,8 @@ void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
     set_view(filter, &header, bytes, length, bytes);
 }
 
-static cf_status open_view(cf_filter *filter, const uint8_t *bytes, size_t length,
-                           uint8_t *writable, const char **why)
+static cf_status open_view(cf_filter *filter, const uint8_t *bytes, size_t length, uint8_t *writable,
+                           const char **why)
 {
     cf_header header;
     cf_status status = cf_header_decode(bytes, length, &header, why);

@@ -145,8 +145,7 @@ static cf_status check_counts(const cf_header *header, size_t length, const char
     return CF_OK;
 }
 
-cf_status cf_header_decode(const uint8_t *bytes, size_t length, cf_header *header,
-                           const char **why)
+cf_status cf_header_decode(const uint8_t *bytes, size_t length, cf_header *header, const char **why)
 {
     cf_status status = check_identity(bytes, length, why);
     if (status == CF_OK)

@@ -22,7 +22,12 @@ static unsigned floor_log2(uint64_t n)
 }
 
 /* The sizes measured: 2, 4, .. 14, then quarters of an octave up to 1024, then powers of two. */
-enum { EVENS = 7, OCTAVE_16 = 4, OCTAVE_DENSE = 10, INDEX_DENSE = EVENS + 4 * (OCTAVE_DENSE - OCTAVE_16) };
+enum {
+    EVENS = 7,
+    OCTAVE_16 = 4,
+    OCTAVE_DENSE = 10,
+    INDEX_DENSE = EVENS + 4 * (OCTAVE_DENSE - OCTAVE_16)
+};
 
 static uint64_t size_at(unsigned index)
 {

@@ -66,8 +66,7 @@ static bool meets(const cf_geometry *shape, const request *want)
     if (cf_load_keys(shape) < want->keys)
         return false;
     uint64_t sides = shape->buckets == 1 ? 1 : 2;
-    return want->rate == 0 || cf_product_at_most(sides * want->keys,
-                                                 match_rate(shape->fingerprint_bits),
+    return want->rate == 0 || cf_product_at_most(sides * want->keys, match_rate(shape->fingerprint_bits),
                                                  want->rate, shape->buckets);
 }
 
@@ -196,8 +195,7 @@ static cf_status refuse_plan(const cf_options *options, request want, const char
     if (options->fingerprint_bits != 0)
         return refuse(CF_BAD_ARGUMENT, why,
                       "fingerprint_bits is too small for this fpr: use more, or NULL as fpr");
-    return refuse(CF_BAD_ARGUMENT, why,
-                  "fpr is too small: fingerprints of 32 bits reach about 1e-9");
+    return refuse(CF_BAD_ARGUMENT, why, "fpr is too small: fingerprints of 32 bits reach about 1e-9");
 }
 
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,

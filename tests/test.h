@@ -52,7 +52,9 @@ static inline cf_geometry shape_of(uint64_t buckets, unsigned b, unsigned f)
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)f,
-                         .cap = (uint8_t)(b <= 2 ? b : b == 4 ? 3 : 4)};
+                         .cap = (uint8_t)(b <= 2   ? b
+                                          : b == 4 ? 3
+                                                   : 4)};
     return shape;
 }
 
@@ -96,11 +98,11 @@ static inline void assert_sound(const cf_filter *filter)
 }
 
 /* All the source of a test program but its tests. */
-#define RUN_TESTS(tests)                                                                           \
-    int main(void)                                                                                 \
-    {                                                                                              \
-        seed_random();                                                                             \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                          \
+#define RUN_TESTS(tests)                                                                                \
+    int main(void)                                                                                      \
+    {                                                                                                   \
+        seed_random();                                                                                  \
+        return cmocka_run_group_tests(tests, NULL, NULL);                                               \
     }
 
 #endif

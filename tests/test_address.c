@@ -2,8 +2,8 @@
 
 #include "../src/address.h"
 
-static const uint64_t bucket_counts[] = {1, 2, 3, 4, 5, 7, 8, 9, 10, 97, 100, 1000, 1009, 65536,
-                                         (uint64_t)1 << 32, ((uint64_t)1 << 40) - 1};
+static const uint64_t bucket_counts[] = {
+    1, 2, 3, 4, 5, 7, 8, 9, 10, 97, 100, 1000, 1009, 65536, (uint64_t)1 << 32, ((uint64_t)1 << 40) - 1};
 enum { COUNTS = sizeof bucket_counts / sizeof bucket_counts[0] };
 
 /* Addresses need no table: a view is enough, however many buckets it speaks of. */

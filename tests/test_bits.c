@@ -74,10 +74,8 @@ static void products_compare_exactly(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(loads_and_stores_are_little_endian),
-    cmocka_unit_test(low_bits_covers_all_widths),
-    cmocka_unit_test(multiply_gives_both_halves),
-    cmocka_unit_test(scale_stays_below_n),
+    cmocka_unit_test(loads_and_stores_are_little_endian), cmocka_unit_test(low_bits_covers_all_widths),
+    cmocka_unit_test(multiply_gives_both_halves),         cmocka_unit_test(scale_stays_below_n),
     cmocka_unit_test(products_compare_exactly),
 };
 

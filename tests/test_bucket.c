@@ -64,8 +64,8 @@ static bool any_match(const cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     uint64_t found = 0;
     for (unsigned i = 0; i < filter->lanes.words; i++)
-        found |= cf_any_zero_lane(&filter->lanes,
-                                  cf_word(filter, bucket, i) ^ (tag * filter->lanes.ones));
+        found |=
+            cf_any_zero_lane(&filter->lanes, cf_word(filter, bucket, i) ^ (tag * filter->lanes.ones));
     return found != 0;
 }
 

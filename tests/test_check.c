@@ -89,10 +89,8 @@ static void census_counts(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(sound_filters_pass),
-    cmocka_unit_test(counts_are_compared),
-    cmocka_unit_test(unused_bits_are_checked),
-    cmocka_unit_test(too_many_copies_are_found),
+    cmocka_unit_test(sound_filters_pass),      cmocka_unit_test(counts_are_compared),
+    cmocka_unit_test(unused_bits_are_checked), cmocka_unit_test(too_many_copies_are_found),
     cmocka_unit_test(census_counts),
 };
 

@@ -262,14 +262,10 @@ static void error_rate_is_as_expected(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(empty_filter_holds_nothing),
-    cmocka_unit_test(copies_count_up_to_cap),
-    cmocka_unit_test(deletes_take_one_copy_each),
-    cmocka_unit_test(coinciding_pairs_count_once),
-    cmocka_unit_test(failed_add_changes_nothing),
-    cmocka_unit_test(bytes_follow_from_the_calls),
-    cmocka_unit_test(seal_keeps_the_counts),
-    cmocka_unit_test(behaves_as_the_multiset_of_classes),
+    cmocka_unit_test(empty_filter_holds_nothing), cmocka_unit_test(copies_count_up_to_cap),
+    cmocka_unit_test(deletes_take_one_copy_each), cmocka_unit_test(coinciding_pairs_count_once),
+    cmocka_unit_test(failed_add_changes_nothing), cmocka_unit_test(bytes_follow_from_the_calls),
+    cmocka_unit_test(seal_keeps_the_counts),      cmocka_unit_test(behaves_as_the_multiset_of_classes),
     cmocka_unit_test(error_rate_is_as_expected),
 };
 

@@ -10,10 +10,10 @@ typedef struct vector {
     const char *hex;
 } vector;
 
-#define SHAPE(m, n, k, b, f, s, c, g)                                                              \
-    {                                                                                              \
-        .buckets = m, .capacity = n, .seed = k, .bucket_size = b, .fingerprint_bits = f,           \
-        .pair_bits = s, .cap = c, .growth = g                                                      \
+#define SHAPE(m, n, k, b, f, s, c, g)                                                                   \
+    {                                                                                                   \
+        .buckets = m, .capacity = n, .seed = k, .bucket_size = b, .fingerprint_bits = f,                \
+        .pair_bits = s, .cap = c, .growth = g                                                           \
     }
 
 static const vector vectors[] = {
@@ -164,22 +164,38 @@ static void extreme_fields_are_refused(void **state)
         uint64_t value;
         cf_status expected;
     } cases[] = {
-        {0, 3, 0, CF_DAMAGED},           {3, 1, 2, CF_NEWER},
-        {3, 1, 0, CF_NEWER},             {4, 1, 2, CF_NEWER},
-        {5, 1, 0, CF_DAMAGED},           {5, 1, 3, CF_DAMAGED},
-        {5, 1, 8, CF_DAMAGED},           {5, 1, 255, CF_DAMAGED},
-        {6, 1, 13, CF_NEWER},            {6, 2, 0x0803, CF_NEWER},
-        {7, 1, 3, CF_DAMAGED},           {7, 1, 13, CF_DAMAGED},
-        {8, 1, 0, CF_DAMAGED},           {8, 1, 5, CF_DAMAGED},
-        {9, 1, 20, CF_NEWER},            {10, 1, 1, CF_NEWER},
-        {11, 1, 8, CF_NEWER},            {12, 1, 2, CF_NEWER},
-        {12, 1, 255, CF_NEWER},          {13, 1, 1, CF_NEWER},
-        {14, 2, 1, CF_NEWER},            {16, 2, 1, CF_NEWER},
-        {18, 6, 0, CF_DAMAGED},          {18, 6, 9, CF_DAMAGED},
-        {18, 6, 11, CF_DAMAGED},         {18, 6, 0xffffffffffff, CF_DAMAGED},
-        {32, 6, 1, CF_NEWER},            {44, 6, 41, CF_DAMAGED},
-        {44, 6, 0xffffffffffff, CF_DAMAGED}, {56, 4, 0, CF_DAMAGED},
-        {56, 4, 7, CF_DAMAGED},          {56, 4, 0xffffffff, CF_DAMAGED},
+        {0, 3, 0, CF_DAMAGED},
+        {3, 1, 2, CF_NEWER},
+        {3, 1, 0, CF_NEWER},
+        {4, 1, 2, CF_NEWER},
+        {5, 1, 0, CF_DAMAGED},
+        {5, 1, 3, CF_DAMAGED},
+        {5, 1, 8, CF_DAMAGED},
+        {5, 1, 255, CF_DAMAGED},
+        {6, 1, 13, CF_NEWER},
+        {6, 2, 0x0803, CF_NEWER},
+        {7, 1, 3, CF_DAMAGED},
+        {7, 1, 13, CF_DAMAGED},
+        {8, 1, 0, CF_DAMAGED},
+        {8, 1, 5, CF_DAMAGED},
+        {9, 1, 20, CF_NEWER},
+        {10, 1, 1, CF_NEWER},
+        {11, 1, 8, CF_NEWER},
+        {12, 1, 2, CF_NEWER},
+        {12, 1, 255, CF_NEWER},
+        {13, 1, 1, CF_NEWER},
+        {14, 2, 1, CF_NEWER},
+        {16, 2, 1, CF_NEWER},
+        {18, 6, 0, CF_DAMAGED},
+        {18, 6, 9, CF_DAMAGED},
+        {18, 6, 11, CF_DAMAGED},
+        {18, 6, 0xffffffffffff, CF_DAMAGED},
+        {32, 6, 1, CF_NEWER},
+        {44, 6, 41, CF_DAMAGED},
+        {44, 6, 0xffffffffffff, CF_DAMAGED},
+        {56, 4, 0, CF_DAMAGED},
+        {56, 4, 7, CF_DAMAGED},
+        {56, 4, 0xffffffff, CF_DAMAGED},
     };
     (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -206,11 +222,11 @@ static void fingerprint_range_is_checked(void **state)
 static void fields_without_bounds_are_taken(void **state)
 {
     (void)state;
-    assert_int_equal(status_with(24, 8, UINT64_MAX, true), CF_OK);      /* seed */
-    assert_int_equal(status_with(38, 6, 0xffffffffffff, true), CF_OK);  /* items: for cf_check */
-    assert_int_equal(status_with(50, 6, 0xffffffffffff, true), CF_OK);  /* capacity */
-    assert_int_equal(status_with(12, 1, 1, true), CF_OK);               /* growth */
-    assert_int_equal(status_with(24, 8, 1, false), CF_DAMAGED);         /* but not by accident */
+    assert_int_equal(status_with(24, 8, UINT64_MAX, true), CF_OK);     /* seed */
+    assert_int_equal(status_with(38, 6, 0xffffffffffff, true), CF_OK); /* items: for cf_check */
+    assert_int_equal(status_with(50, 6, 0xffffffffffff, true), CF_OK); /* capacity */
+    assert_int_equal(status_with(12, 1, 1, true), CF_OK);              /* growth */
+    assert_int_equal(status_with(24, 8, 1, false), CF_DAMAGED);        /* but not by accident */
 }
 
 static void every_other_length_is_refused(void **state)

@@ -25,8 +25,8 @@ static cf_status status_of(uint64_t capacity, double fpr, cf_options options)
     return status;
 }
 
-static const uint64_t capacities[] = {0, 1, 2, 3, 7, 8, 9, 10, 16, 17, 33, 100, 255, 1000, 12345,
-                                      1000000, 123456789, 1000000007};
+static const uint64_t capacities[] = {0,  1,  2,   3,   7,    8,     9,       10,        16,
+                                      17, 33, 100, 255, 1000, 12345, 1000000, 123456789, 1000000007};
 static const double rates[] = {0.5, 0.3, 0.1, 0.03, 0.0101, 0.01, 0.003, 1e-3, 1e-4, 1e-6, 1e-8};
 enum { CAPACITIES = sizeof capacities / sizeof capacities[0], RATES = sizeof rates / sizeof rates[0] };
 
@@ -53,8 +53,7 @@ static void plans_keep_both_promises(void **state)
             check_promises(capacities[i], rates[j], fixed);
             for (unsigned b = 2; b <= 8; b *= 2) {
                 check_promises(capacities[i], rates[j], (cf_options){.bucket_size = b});
-                check_promises(capacities[i], rates[j],
-                               (cf_options){.bucket_size = b, .growth = true});
+                check_promises(capacities[i], rates[j], (cf_options){.bucket_size = b, .growth = true});
             }
         }
 }

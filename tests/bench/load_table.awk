@@ -73,7 +73,7 @@ END {
     print "** Made by tests/bench/calibrate.c and load_table.awk. Sizes: 2, 4, .. 14 buckets, quarters of an"
     print "** octave up to 1024, powers of two up to 2^40."
     print "*/"
-    print "#ifndef CF_LOAD_TABLE_H\n#define CF_LOAD_TABLE_H\n\n#include <stdint.h>\n"
+    print "/* clang-format off */\n#ifndef CF_LOAD_TABLE_H\n#define CF_LOAD_TABLE_H\n\n#include <stdint.h>\n"
     print "enum { CF_LOAD_UNIT = 65536, CF_LOAD_SIZES = " columns ", CF_LOAD_GROWING = 4 /* first row */ };\n"
     print "static const uint16_t cf_load_table[4][6][CF_LOAD_SIZES] = {"
     for (b = 1; b <= 8; b *= 2) {

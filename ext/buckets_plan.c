@@ -1,0 +1,104 @@
+#include "buckets_plan.h"
+
+int cuckoo_table_fail(sqlite3_vtab *table, int code, char *message)
+{
+    sqlite3_free(table->zErrMsg);
+    table->zErrMsg = message;
+    return message ? code : SQLITE_NOMEM;
+}
+
+typedef struct chosen {
+    int filter, key, equal, least, most; /* index of the constraint, or -1 */
+    bool unusable;                       /* an argument is there, but not in this join order */
+} chosen;
+
+static void choose_argument(const struct sqlite3_index_constraint *c, int i, int *argument,
+                            bool *unusable)
+{
+    if (c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+        return;
+    if (c->usable)
+        *argument = i;
+    else
+        *unusable = true;
+}
+
+static void choose_bound(const struct sqlite3_index_constraint *c, int i, chosen *found)
+{
+    if (!c->usable)
+        return;
+    if (c->op == SQLITE_INDEX_CONSTRAINT_EQ)
+        found->equal = i;
+    if (c->op == SQLITE_INDEX_CONSTRAINT_GT || c->op == SQLITE_INDEX_CONSTRAINT_GE)
+        found->least = i;
+    if (c->op == SQLITE_INDEX_CONSTRAINT_LT || c->op == SQLITE_INDEX_CONSTRAINT_LE)
+        found->most = i;
+}
+
+static chosen choose(const table_kind *kind, const sqlite3_index_info *info)
+{
+    chosen found = {-1, -1, -1, -1, -1, false};
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        if (c->iColumn == kind->filter_column)
+            choose_argument(c, i, &found.filter, &found.unusable);
+        else if (c->iColumn == kind->key_column && kind->key_column >= 0)
+            choose_argument(c, i, &found.key, &found.unusable);
+        else if (c->iColumn == kind->bucket_column && kind->bucket_column >= 0)
+            choose_bound(c, i, &found);
+    }
+    return found;
+}
+
+/* Passes constraint i to xFilter, when there is one. Arguments are taken as given; constraints on the
+** bucket are checked again by SQLite, so that xFilter may take them loosely. */
+static void pass(sqlite3_index_info *info, int i, int bit, bool argument, int *count)
+{
+    if (i < 0)
+        return;
+    info->aConstraintUsage[i].argvIndex = ++*count;
+    info->aConstraintUsage[i].omit = argument;
+    info->idxNum |= bit;
+}
+
+static void set_cost(sqlite3_index_info *info, const table_kind *kind)
+{
+    int rows = kind->key_column >= 0 || info->idxNum & PLAN_EQUAL ? 8
+               : info->idxNum & (PLAN_LEAST | PLAN_MOST)          ? 100000
+                                                                  : 1000000;
+    info->estimatedRows = rows;
+    info->estimatedCost = rows + 1000.0;
+}
+
+static bool walks_in_order(const sqlite3_index_info *info, const table_kind *kind)
+{
+    if (kind->bucket_column < 0 || info->nOrderBy < 1 || info->nOrderBy > 2)
+        return false;
+    for (int i = 0; i < info->nOrderBy; i++)
+        if (info->aOrderBy[i].iColumn != kind->bucket_column + i || info->aOrderBy[i].desc)
+            return false;
+    return true;
+}
+
+int cuckoo_table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+    const table_kind *kind = ((inside_table *)table)->kind;
+    chosen found = choose(kind, info);
+    bool missing = found.filter < 0 || (kind->key_column >= 0 && found.key < 0);
+    int count = 0;
+    if (missing && found.unusable)
+        return SQLITE_CONSTRAINT;
+    if (missing)
+        return cuckoo_table_fail(table, SQLITE_ERROR,
+                                 sqlite3_mprintf("%s: needs its arguments: %s(filter%s)", kind->name,
+                                                 kind->name, kind->key_column >= 0 ? ", key" : ""));
+    info->idxNum = 0;
+    pass(info, found.filter, PLAN_FILTER, true, &count);
+    pass(info, found.key, PLAN_KEY, true, &count);
+    pass(info, found.equal, PLAN_EQUAL, false, &count);
+    pass(info, found.least, PLAN_LEAST, false, &count);
+    pass(info, found.most, PLAN_MOST, false, &count);
+    set_cost(info, kind);
+    info->orderByConsumed = walks_in_order(info, kind);
+    return SQLITE_OK;
+}
