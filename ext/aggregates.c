@@ -89,30 +89,43 @@ static void build_step(sqlite3_context *context, int argc, sqlite3_value **argv)
         state->failed = !build_step_row(context, argc, argv, state);
 }
 
+/* More than this many tables in a row are full only when the keys were chosen to crowd one place. */
+enum { BUILD_TRIES = 8 };
+
+/* Adds the hashes to a fresh filter of this shape, which becomes the result. False: it was full. */
+static bool try_build(sqlite3_context *context, const cf_geometry *shape, const uint64_t *hashes,
+                      size_t n)
+{
+    cf_filter filter;
+    uint8_t *bytes = cuckoo_new_filter(context, shape, &filter);
+    if (bytes == NULL)
+        return true; /* that is an answer, too: the function has failed */
+    if (cf_add_many(&filter, hashes, n, NULL) == CF_OK) {
+        cuckoo_result_filter(context, &filter, bytes);
+        return true;
+    }
+    sqlite3_free(bytes);
+    return false;
+}
+
 /* A filter of the distinct hashes. When the planned one is full, once in a million builds, a slightly
 ** wider one is tried; that depends on the keys alone. */
 static void result_build(sqlite3_context *context, build_state *state)
 {
     cf_geometry shape;
-    cf_filter filter;
-    uint64_t keys = cf_sort_distinct(state->hashes, state->used);
-    uint64_t capacity = keys > state->options.capacity ? keys : state->options.capacity;
+    size_t n = cf_sort_distinct(state->hashes, state->used);
+    uint64_t capacity = n > state->options.capacity ? n : state->options.capacity;
     if (!cuckoo_plan(context, capacity, &state->options, &shape))
         return;
-    for (;;) {
-        uint8_t *bytes = cuckoo_new_filter(context, &shape, &filter);
-        if (bytes == NULL)
+    for (int i = 0; i < BUILD_TRIES; i++) {
+        if (try_build(context, &shape, state->hashes, n))
             return;
-        if (cf_add_many(&filter, state->hashes, keys, NULL) == CF_OK) {
-            cuckoo_result_filter(context, &filter, bytes);
-            return;
-        }
-        sqlite3_free(bytes);
-        if (cf_plan_wider(&shape) != CF_OK) {
-            cuckoo_fail(context, CF_TOO_BIG, "too many keys for one filter; split them");
-            return;
-        }
+        if (cf_plan_wider(&shape) != CF_OK)
+            break;
     }
+    cuckoo_fail(context, CF_FULL,
+                "too many keys crowd one place of the filter, as if chosen to; try another seed in the "
+                "options, such as 'seed=12345'");
 }
 
 static void build_final(sqlite3_context *context)

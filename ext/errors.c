@@ -9,7 +9,7 @@ int cuckoo_error_code(cf_status status)
         return SQLITE_CONSTRAINT;
     case CF_DAMAGED:
     case CF_NEWER:
-        return SQLITE_CORRUPT;
+        return SQLITE_CORRUPT_VTAB;
     case CF_TOO_BIG:
         return SQLITE_TOOBIG;
     case CF_MISMATCH:
@@ -67,4 +67,21 @@ void cuckoo_fail_full(sqlite3_context *context, const cf_filter *filter)
                 "changed; build a larger one with cf_build or cf_new",
                 (sqlite3_int64)filter->geometry.capacity, (sqlite3_int64)filter->occupied,
                 (sqlite3_int64)cf_geometry_slots(&filter->geometry));
+}
+
+char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *length)
+{
+    int code = sqlite3_str_errcode(builder);
+    *length = sqlite3_str_length(builder);
+    char *text = sqlite3_str_finish(builder);
+    if (code == SQLITE_OK && text)
+        return text;
+    sqlite3_free(text);
+    if (code == SQLITE_TOOBIG)
+        cuckoo_fail(context, CF_TOO_BIG,
+                    "the result is longer than this connection allows "
+                    "(SQLITE_LIMIT_LENGTH)");
+    else
+        sqlite3_result_error_nomem(context);
+    return NULL;
 }

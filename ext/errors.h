@@ -3,14 +3,15 @@
 **
 **      what                              code                 in Python
 **      bad parameter, NULL filter        SQLITE_ERROR         OperationalError
-**      not a filter, damaged             SQLITE_CORRUPT       DatabaseError
-**      of a later version                SQLITE_CORRUPT       DatabaseError
+**      not a filter, damaged             SQLITE_CORRUPT_VTAB  DatabaseError
+**      of a later version                SQLITE_CORRUPT_VTAB  DatabaseError
 **      full                              SQLITE_CONSTRAINT    IntegrityError
 **      filters that cannot be merged     SQLITE_MISMATCH      IntegrityError
 **      too big                           SQLITE_TOOBIG        DataError
 **      out of memory                     SQLITE_NOMEM         MemoryError
 **
-** "Full" is never SQLITE_FULL, which would roll back the user's transaction.
+** "Full" is never SQLITE_FULL, which would roll back the user's transaction; and a damaged filter is never
+** plain SQLITE_CORRUPT, after which SQLite refuses to write to the database until the transaction ends.
 ** Messages: lower case, "function: what is wrong with which argument; the remedy".
 */
 #ifndef CUCKOO_ERRORS_H
@@ -30,6 +31,10 @@ void cuckoo_fail(sqlite3_context *context, cf_status status, const char *format,
 /* What to say of an argument that should be a filter and is not: *why of cuckoo_filter_read, and the
 ** remedy. Memory of sqlite3_malloc; NULL when there is none. */
 char *cuckoo_filter_message(cf_status status, const char *why);
+
+/* The text that was put together, its memory, and its length; `builder` is gone. NULL: it is too long for
+** this connection, or memory ran out, and the function has failed. */
+char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *length);
 
 /* Makes the running function fail so. */
 void cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why);

@@ -56,12 +56,10 @@ static void result_json(sqlite3_context *context, const cf_geometry *g, const co
     append_rates(json, g, c);
     append_options(json, g, c);
     sqlite3_str_appendchar(json, 1, '}');
-    int length = sqlite3_str_length(json);
-    char *text = sqlite3_str_finish(json);
+    int length;
+    char *text = cuckoo_finish_text(context, json, &length);
     if (text)
         sqlite3_result_text(context, text, length, sqlite3_free);
-    else
-        sqlite3_result_error_nomem(context);
 }
 
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)

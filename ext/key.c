@@ -100,20 +100,6 @@ static void append(sqlite3_str *key, const canonical *form)
         sqlite3_str_append(key, (const char *)form->content, (int)form->length);
 }
 
-static void result_key(sqlite3_context *context, sqlite3_str *key)
-{
-    int code = sqlite3_str_errcode(key), length = sqlite3_str_length(key);
-    char *bytes = sqlite3_str_finish(key);
-    if (code == SQLITE_TOOBIG)
-        cuckoo_fail(context, CF_TOO_BIG, "the parts together are longer than SQLite allows");
-    else if (code != SQLITE_OK)
-        sqlite3_result_error_nomem(context);
-    if (code == SQLITE_OK)
-        sqlite3_result_blob64(context, bytes, (sqlite3_uint64)length, sqlite3_free);
-    else
-        sqlite3_free(bytes);
-}
-
 void cuckoo_key_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     if (argc == 0) {
@@ -128,11 +114,14 @@ void cuckoo_key_function(sqlite3_context *context, int argc, sqlite3_value **arg
         if (kind == CUCKOO_KEY_OK)
             append(key, &form);
     }
-    if (kind == CUCKOO_KEY_OK) {
-        result_key(context, key);
+    if (kind != CUCKOO_KEY_OK) {
+        sqlite3_free(sqlite3_str_finish(key));
+        if (kind == CUCKOO_KEY_NOMEM)
+            sqlite3_result_error_nomem(context);
         return;
     }
-    sqlite3_free(sqlite3_str_finish(key));
-    if (kind == CUCKOO_KEY_NOMEM)
-        sqlite3_result_error_nomem(context);
+    int length;
+    char *bytes = cuckoo_finish_text(context, key, &length);
+    if (bytes)
+        sqlite3_result_blob64(context, bytes, (sqlite3_uint64)length, sqlite3_free);
 }

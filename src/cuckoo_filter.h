@@ -145,7 +145,7 @@ typedef struct cf_lanes {
 */
 typedef struct cf_filter {
     cf_geometry geometry;
-    uint64_t items;    /* adds minus the deletes that took effect */
+    uint64_t items;    /* adds minus the deletes that took effect; stops counting at 2^48 - 1 */
     uint64_t occupied; /* slots in use; absorbed adds use none */
     uint64_t length;   /* of the blob, bytes */
 

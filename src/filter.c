@@ -143,8 +143,7 @@ cf_status cf_add(cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_pair_of(filter, hash);
     cf_status status = cf_place(filter, &pair);
-    if (status == CF_OK)
-        filter->items++;
+    filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
     return status;
 }
 

@@ -25,7 +25,7 @@
 **       18      6  m0, the number of base buckets: at least 1
 **       24      8  seed of the hash (signed)
 **       32      6  split pointer of growth: 0
-**       38      6  items: adds minus deletes that took effect
+**       38      6  items: adds minus deletes that took effect; at most 2^48 - 1
 **       44      6  occupied: slots in use
 **       50      6  capacity: distinct keys it was planned for
 **       56      4  reserved: number of zero bytes behind the buckets, at least 8
@@ -56,6 +56,7 @@ enum {
     CF_RESERVED_MIN = 8, /* bytes */
     CF_HASH_XXH3 = 1
 };
+#define CF_ITEMS_MAX (((uint64_t)1 << 48) - 1)
 
 /* The header, decoded. Fields that must be zero in this version have no place here. */
 typedef struct cf_header {

@@ -7,6 +7,7 @@
 */
 #include "address.h"
 #include "bucket.h"
+#include "format.h"
 #include "place.h"
 
 static cf_status mismatch(const char **why, const char *field)
@@ -52,6 +53,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     for (uint64_t bucket = 0; status == CF_OK && bucket < from->geometry.buckets; bucket++)
         status = merge_bucket(into, from, bucket);
     if (status == CF_OK)
-        into->items += from->items;
+        into->items =
+            from->items < CF_ITEMS_MAX - into->items ? into->items + from->items : CF_ITEMS_MAX;
     return status;
 }

@@ -36,7 +36,7 @@ SELECT cf_count(cf_merge(b, b), 1) AS twice FROM f WHERE name = 'three';
 
 -- keys of several parts
 SELECT hex(cf_key(1, 'a')) AS k, cf_key(1, 'a') = cf_key(1.0, 'a') AS equal, cf_key('ab', 'c') = cf_key('a', 'bc') AS joined,
-       cf_key(1, NULL) AS with_null;
+       cf_key(1, NULL) AS with_null, cf_key(NULL) AS of_null;
 
 -- a plan is the information of what it plans
 SELECT cf_plan(1000) = cf_info(cf_new(1000)) AS same, cf_plan(1000, 0.001, 'bucket_size=8, growth=off seed=-5') AS plan;
