@@ -17,7 +17,9 @@ SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sani
 SRC     = $(sort $(wildcard src/*.c))
 EXT     = $(sort $(wildcard ext/*.c))
 HEADERS = $(wildcard src/*.h ext/*.h tests/*.h tests/*/*.h)
+FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
+FAULTS  = static_build regressions oom
 BENCHES = bench_core bench_sql size_table load_at_failure
 
 NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
@@ -34,7 +36,7 @@ demo: deps-demo build/cuckoo.so
 
 ## test: everything, sanitizers included
 test: deps-test build/cuckoo.so build/asan/cuckoo.so $(UNITS:%=build/asan/%) \
-      $(UNITS:%=build/plain/%) build/asan/oom build/asan/static_build build/asan/replay
+      $(UNITS:%=build/plain/%) $(FAULTS:%=build/asan/%) build/asan/replay
 	@sh tests/run.sh
 
 ## deps: installs the packages that are missing
@@ -65,15 +67,21 @@ build/$(1)/%.o: %.c $$(HEADERS)
 	@$$(CC) $$(FLAGS) $$(KIND_$(1)) -c -o $$@ $$<
 build/$(1)/test_%: build/$(1)/tests/test_%.o $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lcmocka -lm
-build/$(1)/oom build/$(1)/static_build: build/$(1)/%: build/$(1)/tests/faults/%.o \
+$(FAULTS:%=build/$(1)/%): build/$(1)/%: build/$(1)/tests/faults/%.o \
     $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lcmocka -lsqlite3 -lm
+build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
+	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lsqlite3 -lm
 endef
 $(foreach kind,pic so plain asan coverage,$(eval $(call kind_rules,$(kind))))
 
 ## valgrind: the unit tests under valgrind
 valgrind: deps-test $(UNITS:%=build/plain/%)
 	@sh tests/run.sh valgrind
+
+## fuzz: libFuzzer (clang), three minutes for each target; FUZZ_SECONDS=n for another time
+fuzz: deps-test build/asan/replay
+	@sh tests/fuzz/run.sh
 
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
@@ -99,5 +107,5 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-.PHONY: all demo test deps deps-build deps-demo deps-test valgrind coverage bench bench-quick clean help
+.PHONY: all demo test deps deps-build deps-demo deps-test valgrind fuzz coverage bench bench-quick clean help
 .SECONDARY:

@@ -9,6 +9,8 @@
 #include "handle.h"
 #include "key.h"
 
+#include "../src/format.h"
+
 #include <string.h>
 
 static void *state_of(sqlite3_context *context, int bytes)
@@ -28,7 +30,10 @@ typedef struct build_state {
     size_t used, room;
 } build_state;
 
-enum { FIRST_ROOM = 256 /* hashes */ };
+enum {
+    FIRST_ROOM = 256,          /* hashes */
+    MOST_ROOM = 0x7fffff00 / 8 /* the most that SQLite allocates at once */
+};
 
 /* The arguments other than the key are read at every row: they must not change under way. */
 static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value **argv,
@@ -55,7 +60,14 @@ static bool make_room(sqlite3_context *context, build_state *state)
     state->used = cf_sort_distinct(state->hashes, state->used);
     if (state->room > 0 && state->used <= state->room / 4 * 3)
         return true;
+    if (state->room == MOST_ROOM) {
+        cuckoo_fail(context, CF_TOO_BIG, "more than %d distinct keys; use cf_new and cf_add_all",
+                    MOST_ROOM);
+        return false;
+    }
     size_t room = state->room ? 2 * state->room : FIRST_ROOM;
+    if (room > MOST_ROOM)
+        room = MOST_ROOM;
     uint64_t *larger = sqlite3_realloc64(state->hashes, room * sizeof *larger);
     if (larger == NULL) {
         sqlite3_result_error_nomem(context);
@@ -149,31 +161,40 @@ typedef struct change_state {
     cf_filter filter;
     uint8_t *first;      /* the filter as it came with the first row */
     const void *seen_at; /* where the argument of the last row stood */
+    uint64_t compared;   /* bytes compared in full so far */
     size_t window;       /* how far the comparison has come, bytes */
 } change_state;
 
-enum { WINDOW = 1024 /* bytes compared per row */ };
+enum {
+    FULL_COMPARISONS = 64 << 20, /* bytes compared in full over all rows, whatever the addresses */
+    WINDOW = 1024                /* bytes compared per row thereafter */
+};
+
+static bool equal_at(const cf_filter *filter, const change_state *state, size_t at, size_t most)
+{
+    size_t rest = state->filter.length - at;
+    return memcmp(filter->bytes + at, state->first + at, rest < most ? rest : most) == 0;
+}
 
 /*
 ** Is the filter of this row the one of the first row? Comparing all of it for every row would make each
-** row cost as much as a copy. The header, with counts and checksum, is compared at every row, and the
-** whole whenever it arrives at another address; otherwise one window of it per row, so that a filter
-** that differs and stays is found after (length / WINDOW) rows at the latest.
+** row cost as much as a copy. So all of it is compared until that has come to FULL_COMPARISONS bytes, and
+** from then on whenever it arrives at another address; otherwise the header, with counts and checksum, and
+** one window of the rest: a filter that differs and stays is found after (length / WINDOW) rows.
 */
 static bool same_filter(const cf_filter *filter, change_state *state)
 {
     size_t length = state->filter.length;
     if (filter->length != length)
         return false;
-    if (filter->bytes != state->seen_at) {
+    if (filter->bytes != state->seen_at || state->compared < FULL_COMPARISONS) {
         state->seen_at = filter->bytes;
-        return memcmp(filter->bytes, state->first, length) == 0;
+        state->compared += length;
+        return equal_at(filter, state, 0, length);
     }
     size_t at = state->window < length ? state->window : 0;
-    size_t n = length - at < WINDOW ? length - at : WINDOW;
-    state->window = at + n;
-    return memcmp(filter->bytes, state->first, 64 < length ? 64 : length) == 0 &&
-           memcmp(filter->bytes + at, state->first + at, n) == 0;
+    state->window = at + WINDOW;
+    return equal_at(filter, state, 0, CF_HEADER_BYTES) && equal_at(filter, state, at, WINDOW);
 }
 
 /* The first row: two copies, one to change and one to compare with. */

@@ -61,13 +61,17 @@ static void pass(sqlite3_index_info *info, int i, int bit, bool argument, int *c
     info->idxNum |= bit;
 }
 
-static void set_cost(sqlite3_index_info *info, const table_kind *kind)
+/* A plan without the arguments cannot run, and says so when it does (xFilter). It is not refused here:
+** SQLite also asks for plans of the parts of an OR, on their own, and gives up on the query when told no. */
+static void set_cost(sqlite3_index_info *info, const table_kind *kind, bool missing)
 {
-    int rows = kind->key_column >= 0 || info->idxNum & PLAN_EQUAL ? 8
-               : info->idxNum & (PLAN_LEAST | PLAN_MOST)          ? 100000
-                                                                  : 1000000;
+    int rows = 1000000;
+    if (kind->key_column >= 0 || info->idxNum & PLAN_EQUAL)
+        rows = 8;
+    else if (info->idxNum & (PLAN_LEAST | PLAN_MOST))
+        rows = 100000;
     info->estimatedRows = rows;
-    info->estimatedCost = rows + 1000.0;
+    info->estimatedCost = missing ? 1e99 : rows + 1000.0;
 }
 
 static bool walks_in_order(const sqlite3_index_info *info, const table_kind *kind)
@@ -88,17 +92,13 @@ int cuckoo_table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
     int count = 0;
     if (missing && found.unusable)
         return SQLITE_CONSTRAINT;
-    if (missing)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 sqlite3_mprintf("%s: needs its arguments: %s(filter%s)", kind->name,
-                                                 kind->name, kind->key_column >= 0 ? ", key" : ""));
     info->idxNum = 0;
     pass(info, found.filter, PLAN_FILTER, true, &count);
     pass(info, found.key, PLAN_KEY, true, &count);
     pass(info, found.equal, PLAN_EQUAL, false, &count);
     pass(info, found.least, PLAN_LEAST, false, &count);
     pass(info, found.most, PLAN_MOST, false, &count);
-    set_cost(info, kind);
+    set_cost(info, kind, missing);
     info->orderByConsumed = walks_in_order(info, kind);
     return SQLITE_OK;
 }

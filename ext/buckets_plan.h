@@ -3,7 +3,7 @@
 **
 ** The arguments of a table-valued function are equality constraints on its hidden columns. xBestIndex picks
 ** them, and the constraints on the bucket number that narrow the walk, and tells xFilter in idxNum which
-** values follow in argv, in the order of the bits.
+** values follow in argv, in the order of the bits. Without the arguments xFilter fails.
 */
 #ifndef CUCKOO_BUCKETS_PLAN_H
 #define CUCKOO_BUCKETS_PLAN_H
@@ -11,8 +11,8 @@
 #include "api.h"
 
 enum plan_bits {
-    PLAN_FILTER = 1, /* filter = argv: always there */
-    PLAN_KEY = 2,    /* key = argv: always there in cf_explain */
+    PLAN_FILTER = 1, /* filter = argv */
+    PLAN_KEY = 2,    /* key = argv, in cf_explain */
     PLAN_EQUAL = 4,  /* bucket = argv */
     PLAN_LEAST = 8,  /* bucket > argv or bucket >= argv */
     PLAN_MOST = 16   /* bucket < argv or bucket <= argv */

@@ -77,6 +77,8 @@ static int inside_connect(sqlite3 *db, void *kind, int argc, const char *const *
 {
     (void)argc, (void)argv, (void)message;
     int rc = sqlite3_declare_vtab(db, ((const table_kind *)kind)->schema);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     if (rc != SQLITE_OK)
         return rc;
     inside_table *table = sqlite3_malloc64(sizeof *table);
@@ -84,7 +86,7 @@ static int inside_connect(sqlite3 *db, void *kind, int argc, const char *const *
         return SQLITE_NOMEM;
     *table = (inside_table){.kind = kind};
     *result = &table->base;
-    return sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    return SQLITE_OK;
 }
 
 static int inside_disconnect(sqlite3_vtab *table)
@@ -167,6 +169,15 @@ static void narrow(inside_cursor *cursor, sqlite3_value *value, int bit)
         cursor->end = bound < 0 ? 0 : (uint64_t)bound + 1;
 }
 
+static int arguments_missing(sqlite3_vtab_cursor *base)
+{
+    const table_kind *kind = kind_of(base);
+    const char *key = kind->key_column >= 0 ? ", key" : "";
+    return cuckoo_table_fail(
+        base->pVtab, SQLITE_ERROR,
+        sqlite3_mprintf("%s: needs its arguments: %s(filter%s)", kind->name, kind->name, key));
+}
+
 static int inside_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
                          sqlite3_value **argv)
 {
@@ -174,6 +185,8 @@ static int inside_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     int next = 1;
     (void)text, (void)argc;
     let_go(cursor);
+    if (!(plan & PLAN_FILTER) || (kind_of(base)->key_column >= 0 && !(plan & PLAN_KEY)))
+        return arguments_missing(base);
     int rc = take_filter(base, argv[0]);
     if (rc != SQLITE_OK || plan & PLAN_KEY)
         return rc != SQLITE_OK ? rc : take_key(cursor, argv[next]);

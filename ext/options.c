@@ -261,7 +261,7 @@ bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64
         return false;
     }
     if (keys > (double)CF_CAPACITY_MAX) {
-        cuckoo_fail(context, CF_TOO_BIG, "capacity is %.0f keys; the most is %lld", keys,
+        cuckoo_fail(context, CF_TOO_BIG, "capacity is above the most there can be, %lld keys",
                     (sqlite3_int64)CF_CAPACITY_MAX);
         return false;
     }

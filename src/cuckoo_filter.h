@@ -201,7 +201,7 @@ typedef enum cf_deleted {
 /* Deletes one copy of a key. Paper, algorithm 3. */
 cf_deleted cf_delete(cf_filter *filter, uint64_t hash);
 
-/* Empties the filter: the bytes are those that cf_create made. */
+/* Empties and seals the filter; its length stays. */
 void cf_clear(cf_filter *filter);
 
 /* ---------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_
 /*
 ** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must
 ** agree in hash, seed, m0, b, f, s and cap: else CF_MISMATCH, *why names the field, nothing has
-** changed. CF_FULL: `into` holds a part of `from`; merge into a copy when that matters.
+** changed. CF_FULL: `into` holds all it held and a part of `from`; merge into a copy when that matters.
 */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 

@@ -68,7 +68,9 @@ void cf_seal(cf_filter *filter)
 
 void cf_clear(cf_filter *filter)
 {
-    cf_create(filter, &filter->geometry, filter->writable - CF_HEADER_BYTES);
+    memset(filter->writable, 0, filter->length - CF_HEADER_BYTES);
+    filter->items = filter->occupied = 0;
+    cf_seal(filter);
 }
 
 /* ---- asking ---- */
@@ -135,7 +137,8 @@ cf_status cf_place(cf_filter *filter, const cf_pair *pair)
         return CF_OK;
     if (!place_directly(filter, pair) && !place_by_moving(filter, pair))
         return CF_FULL;
-    filter->occupied++;
+    /* A header that lies may count all the slots already; it must not be made to count more. */
+    filter->occupied += filter->occupied < cf_geometry_slots(&filter->geometry);
     return CF_OK;
 }
 

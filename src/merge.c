@@ -34,17 +34,23 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
     return CF_OK;
 }
 
+static void count_items(cf_filter *filter, uint64_t more)
+{
+    filter->items = more < CF_ITEMS_MAX - filter->items ? filter->items + more : CF_ITEMS_MAX;
+}
+
 static cf_status merge_bucket(cf_filter *into, const cf_filter *from, uint64_t bucket)
 {
-    cf_status status = CF_OK;
-    for (unsigned slot = 0; slot < from->geometry.bucket_size && status == CF_OK; slot++) {
+    for (unsigned slot = 0; slot < from->geometry.bucket_size; slot++) {
         cf_side entry = {bucket, cf_slot_get(from, bucket, slot)};
         if (entry.tag == 0)
             continue;
         cf_pair pair = cf_pair_from(into, entry);
-        status = cf_place(into, &pair);
+        if (cf_place(into, &pair) != CF_OK)
+            return CF_FULL;
+        count_items(into, 1);
     }
-    return status;
+    return CF_OK;
 }
 
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
@@ -52,8 +58,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     cf_status status = cf_mergeable(into, from, why);
     for (uint64_t bucket = 0; status == CF_OK && bucket < from->geometry.buckets; bucket++)
         status = merge_bucket(into, from, bucket);
-    if (status == CF_OK)
-        into->items =
-            from->items < CF_ITEMS_MAX - into->items ? into->items + from->items : CF_ITEMS_MAX;
+    if (status == CF_OK && from->items > from->occupied)
+        count_items(into, from->items - from->occupied); /* adds that sticky keys absorbed */
     return status;
 }

@@ -4,10 +4,11 @@
 set -eu
 : "${CC:=cc}"
 make -s SKIP_DEPS=1 $(for t in tests/test_*.c; do echo "build/coverage/$(basename "$t" .c)"; done) \
-    build/coverage/oom build/coverage/static_build
+    build/coverage/oom build/coverage/static_build build/coverage/regressions build/coverage/replay
 find build/coverage -name '*.gcda' -delete
-for program in build/coverage/test_* build/coverage/static_build build/coverage/oom; do
-    "$program" > /dev/null 2>&1 || echo "failed: $program"
+for program in build/coverage/test_* build/coverage/static_build build/coverage/regressions \
+    build/coverage/oom 'build/coverage/replay 1000'; do
+    $program > /dev/null 2>&1 || echo "failed: $program"
 done
 (
     cd build/coverage

@@ -78,6 +78,7 @@ else
     units asan
     plain 'SQL scripts, README examples' sh tests/sql/run.sh
     tap   'static build, SQLITE_CORE' build/asan/static_build
+    tap   'bugs found, each a test' build/asan/regressions
     tap   'each allocation fails once' build/asan/oom
     plain 'fuzz targets, a slice' build/asan/replay 2000
     pytest 'Python: properties and models' "$PYTHON" -m pytest -q -p no:cacheprovider tests/python

@@ -125,6 +125,41 @@ static void bytes_follow_from_the_calls(void **state)
     free_filter(&fresh);
 }
 
+/* Later versions reserve more than the least; clearing keeps the length. */
+static void clear_keeps_the_reserve(void **state)
+{
+    test_filter made = new_filter(shape_of(10, 4, 12));
+    uint64_t length = made.filter.length + 12;
+    uint8_t *bytes = calloc(1, length);
+    cf_header header = {.geometry = made.filter.geometry, .reserved = CF_RESERVED_MIN + 12};
+    cf_filter filter;
+    const char *why = "";
+    (void)state;
+    cf_header_encode(&header, bytes);
+    assert_int_equal(cf_open_writable(&filter, bytes, length, &why), CF_OK);
+    assert_int_equal(cf_add(&filter, 5), CF_OK);
+    cf_clear(&filter);
+    assert_int_equal(cf_open(&filter, bytes, length, &why), CF_OK);
+    assert_int_equal(filter.items, 0);
+    assert_false(cf_contains(&filter, 5));
+    assert_sound(&filter);
+    free(bytes);
+    free_filter(&made);
+}
+
+/* A header that says "all slots occupied" of an empty table opens; what is made of it opens, too. */
+static void lying_count_stays_in_range(void **state)
+{
+    test_filter made = new_filter(shape_of(10, 4, 12));
+    const char *why = "";
+    (void)state;
+    made.filter.occupied = 40;
+    assert_int_equal(cf_add(&made.filter, 5), CF_OK);
+    cf_seal(&made.filter);
+    assert_int_equal(cf_open(&made.filter, made.bytes, made.filter.length, &why), CF_OK);
+    free_filter(&made);
+}
+
 static void seal_keeps_the_counts(void **state)
 {
     test_filter made = new_filter(shape_of(100, 4, 12));
@@ -265,6 +300,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(empty_filter_holds_nothing), cmocka_unit_test(copies_count_up_to_cap),
     cmocka_unit_test(deletes_take_one_copy_each), cmocka_unit_test(coinciding_pairs_count_once),
     cmocka_unit_test(failed_add_changes_nothing), cmocka_unit_test(bytes_follow_from_the_calls),
+    cmocka_unit_test(clear_keeps_the_reserve),    cmocka_unit_test(lying_count_stays_in_range),
     cmocka_unit_test(seal_keeps_the_counts),      cmocka_unit_test(behaves_as_the_multiset_of_classes),
     cmocka_unit_test(error_rate_is_as_expected),
 };

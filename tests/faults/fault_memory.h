@@ -44,8 +44,7 @@ static bool fault_memory_strikes(void)
         fault_memory.left--;
         return false;
     }
-    return (fault_memory.kind == FAULT_ONWARDS || fault_memory.refused == 0) &&
-           fault_memory_refuse();
+    return (fault_memory.kind == FAULT_ONWARDS || fault_memory.refused == 0) && fault_memory_refuse();
 }
 
 static void *fault_memory_malloc(int bytes)

@@ -26,7 +26,8 @@
 #include "answer.h"
 #include "fault_memory.h"
 
-int sqlite3_cuckoo_init(sqlite3 *db, char **message, const void *api);
+struct sqlite3_api_routines;
+int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
 
 /* ---- the statements ---- */
 
@@ -49,11 +50,11 @@ typedef struct oom_case {
     bool utf16; /* the encoding of the database */
 } oom_case;
 
-#define A "(SELECT f FROM filters WHERE name = 'a')"
-#define B "(SELECT f FROM filters WHERE name = 'b')"
-#define OTHER "(SELECT f FROM filters WHERE name = 'other')"
-#define TINY "(SELECT f FROM filters WHERE name = 'tiny')"
-#define HANDLE "(SELECT cf_open(f) FROM filters WHERE name = 'a')"
+#define A       "(SELECT f FROM filters WHERE name = 'a')"
+#define B       "(SELECT f FROM filters WHERE name = 'b')"
+#define OTHER   "(SELECT f FROM filters WHERE name = 'other')"
+#define TINY    "(SELECT f FROM filters WHERE name = 'tiny')"
+#define HANDLE  "(SELECT cf_open(f) FROM filters WHERE name = 'a')"
 #define NUMBERS "(SELECT x.d * 121 + y.d * 11 + z.d AS i FROM digits x, digits y, digits z)" /* 1331 */
 
 static const oom_case cases[] = {
@@ -65,7 +66,8 @@ static const oom_case cases[] = {
     {"cf_open", "SELECT cf_contains(" HANDLE ", w) FROM words", false},
     {"handle in place of a blob",
      "SELECT cf_add(" HANDLE ", 7), cf_add(" HANDLE ", NULL), cf_delete(" HANDLE ", 'one'), "
-     "cf_merge(" HANDLE ", " B "), cf_clear(" HANDLE "), cf_check(" HANDLE ")", false},
+     "cf_merge(" HANDLE ", " B "), cf_clear(" HANDLE "), cf_check(" HANDLE ")",
+     false},
     {"cf_merge", "SELECT cf_merge(" A ", " B ", " A ")", false},
     {"cf_merge over rows", "SELECT cf_merge(f) FROM filters WHERE name < 'c'", false},
     {"cf_clear", "SELECT cf_clear(f) FROM filters", false},
@@ -150,8 +152,8 @@ static bool acceptable(const answer *faulty, const answer *right)
     if (faulty->code == SQLITE_NOMEM || answer_equal(faulty, right))
         return true;
     const char *plain = sqlite3_errstr(right->code);
-    return right->code != SQLITE_OK && faulty->code == right->code &&
-           faulty->used == strlen(plain) && memcmp(faulty->bytes, plain, faulty->used) == 0;
+    return right->code != SQLITE_OK && faulty->code == right->code && faulty->used == strlen(plain) &&
+           memcmp(faulty->bytes, plain, faulty->used) == 0;
 }
 
 /* Runs the statement with a fault at request n; false when it did not ask that often. */
@@ -229,8 +231,8 @@ int main(void)
 {
     struct CMUnitTest tests[CASES + 1] = {{"opening and registering", test_registration, 0, 0, 0}};
     for (int i = 0; i < CASES; i++)
-        tests[i + 1] = (struct CMUnitTest){cases[i].name, test_statement, NULL, NULL,
-                                           (void *)(uintptr_t)&cases[i]};
+        tests[i + 1] =
+            (struct CMUnitTest){cases[i].name, test_statement, NULL, NULL, (void *)(uintptr_t)&cases[i]};
     if (fault_memory_install() != SQLITE_OK) {
         fputs("the allocator could not be installed\n", stderr);
         return 1;

@@ -9,6 +9,7 @@
 **         back the user's transaction).
 **      4  A few keys chosen so that they share both buckets must not make cf_build widen the table
 **         until they part: nine of them made a filter of 800,000 bytes, others could make 1 GB.
+**      5  A merge that ends with CF_FULL leaves a part of the other filter; what it leaves is sound.
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/regressions.c src/[a-z]*.c ext/[a-z]*.c
 **          -lcmocka -lsqlite3 -lm -o regressions && ./regressions
@@ -20,9 +21,11 @@
 
 #include <cmocka.h>
 
+#include "../../src/cuckoo_filter.h"
 #include "answer.h"
 
-int sqlite3_cuckoo_init(sqlite3 *db, char **message, const void *api);
+struct sqlite3_api_routines;
+int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
 
 static int connect_to(void **state)
 {
@@ -79,10 +82,9 @@ static void test_1_errors_leave_the_transaction_alone(void **state)
         "INSERT INTO diary SELECT cf_new(1000000000000)",
         "INSERT INTO diary SELECT cf_merge(cf_new(10), cf_new(1000))",
         "INSERT INTO diary SELECT cf_add(NULL, 1)",
-        "INSERT INTO diary SELECT cf_add(cf_add(cf_new(1, NULL, 'bucket_size=1 fingerprint_bits=8 "
-        "growth=off'), 1), 2)",
+        "INSERT INTO diary SELECT cf_add(cf_add(cf_new(1, NULL, 'bucket_size=1 growth=off'), 1), 2)",
     };
-    const int n = sizeof failures / sizeof failures[0];
+    enum { n = sizeof failures / sizeof failures[0] };
     run(*state, "CREATE TABLE diary(entry)");
     for (int i = 0; i < n; i++)
         expect_harmless_failure(*state, failures[i]);
@@ -99,9 +101,9 @@ static void test_2_items_do_not_wrap(void **state)
 
 static void test_3_too_long_is_not_out_of_memory(void **state)
 {
-    static const char *const long_answers[] = {
-        "SELECT cf_new(100)", "SELECT cf_plan(100)", "SELECT cf_key('0123456789', 0, 0, 0)",
-        "SELECT cf_build('key')"};
+    static const char *const long_answers[] = {"SELECT cf_new(100)", "SELECT cf_plan(100)",
+                                               "SELECT cf_key('0123456789', 0, 0, 0)",
+                                               "SELECT cf_build('key')"};
     sqlite3_limit(*state, SQLITE_LIMIT_LENGTH, 40);
     for (size_t i = 0; i < sizeof long_answers / sizeof long_answers[0]; i++) {
         answer a = answer_of(*state, long_answers[i]);
@@ -112,8 +114,8 @@ static void test_3_too_long_is_not_out_of_memory(void **state)
 }
 
 /* Their hashes agree in the highest 22 and the lowest 8 bits. */
-#define CROWD                                                                                      \
-    "(VALUES (72399506), (125822098), (126248002), (197447690), (305698083), (319138258), "        \
+#define CROWD                                                                                           \
+    "(VALUES (72399506), (125822098), (126248002), (197447690), (305698083), (319138258), "             \
     "(422020438), (432767141), (447741248))"
 
 static void test_4_hostile_keys_build_no_giant(void **state)
@@ -125,6 +127,29 @@ static void test_4_hostile_keys_build_no_giant(void **state)
     answer_free(&a);
 }
 
+/* A filter of one bucket of two slots, with n keys. */
+static void make_tiny(cf_filter *filter, uint8_t *bytes, uint64_t first, uint64_t n)
+{
+    const cf_geometry shape = {
+        .buckets = 1, .capacity = 2, .bucket_size = 2, .fingerprint_bits = 16, .pair_bits = 8, .cap = 1};
+    cf_create(filter, &shape, bytes);
+    for (uint64_t i = first; i < first + n; i++)
+        assert_int_equal(cf_add(filter, cf_hash(&i, sizeof i, 0)), CF_OK);
+}
+
+static void test_5_half_a_merge_is_sound(void **state)
+{
+    const char *why = "";
+    uint8_t bytes[100], other_bytes[100];
+    cf_filter into, from;
+    (void)state;
+    make_tiny(&into, bytes, 1, 1);
+    make_tiny(&from, other_bytes, 2, 2);
+    assert_int_equal(cf_merge(&into, &from, &why), CF_FULL);
+    if (cf_check(&into, &why) != CF_OK)
+        fail_msg("after CF_FULL: %s", why);
+}
+
 #define REGRESSION(test) cmocka_unit_test_setup_teardown(test, connect_to, disconnect_from)
 
 int main(void)
@@ -134,6 +159,7 @@ int main(void)
         REGRESSION(test_2_items_do_not_wrap),
         REGRESSION(test_3_too_long_is_not_out_of_memory),
         REGRESSION(test_4_hostile_keys_build_no_giant),
+        cmocka_unit_test(test_5_half_a_merge_is_sound),
     };
     return cmocka_run_group_tests_name("regressions", tests, NULL, NULL);
 }

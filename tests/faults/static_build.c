@@ -17,7 +17,8 @@
 
 #include "answer.h"
 
-int sqlite3_cuckoo_init(sqlite3 *db, char **message, const void *api);
+struct sqlite3_api_routines;
+int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
 
 static sqlite3 *open_plainly(void)
 {
@@ -54,7 +55,7 @@ static void expect_code(sqlite3 *db, const char *sql, int expected)
     answer_free(&a);
 }
 
-#define NUMBERS                                                                                    \
+#define NUMBERS                                                                                         \
     "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) SELECT i FROM n)"
 
 /* One statement for each room of the glue. */

@@ -9,7 +9,7 @@
 **
 **          clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DLIBFUZZER
 **              -DSQLITE_CORE tests/fuzz/fuzz_T.c src/[a-z]*.c [ext/[a-z]*.c -lsqlite3] -lm -o fuzz_T
-**          ./replay --seeds corpus_T T && ./fuzz_T -max_total_time=180 corpus_T
+**          mkdir corpus_T && ./replay --seeds corpus_T T && ./fuzz_T -max_total_time=180 corpus_T
 */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -29,22 +29,22 @@ int fuzz_sql(const uint8_t *data, size_t size);
 
 #ifdef LIBFUZZER
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-#define FUZZ_ENTRY(target)                                                                         \
-    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                   \
-    {                                                                                              \
-        return target(data, size);                                                                 \
+#define FUZZ_ENTRY(target)                                                                              \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                        \
+    {                                                                                                   \
+        return target(data, size);                                                                      \
     }
 #else
 #define FUZZ_ENTRY(target)
 #endif
 
 /* A promise; stays in builds without assert. */
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                \
-            abort();                                                                               \
-        }                                                                                          \
+#define REQUIRE(condition)                                                                              \
+    do {                                                                                                \
+        if (!(condition)) {                                                                             \
+            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                     \
+            abort();                                                                                    \
+        }                                                                                               \
     } while (0)
 
 /* The input, read byte by byte; zeros when it is used up. */

@@ -72,18 +72,17 @@ static bool same_side(cf_side a, cf_side b)
 static bool same_class(const cf_filter *filter, uint64_t one, uint64_t other)
 {
     cf_pair a = cf_candidates(filter, one), b = cf_candidates(filter, other);
-    return same_side(a.side[0], b.side[0]) ||
-           (b.sides == 2 && same_side(a.side[0], b.side[1]));
+    return same_side(a.side[0], b.side[0]) || (b.sides == 2 && same_side(a.side[0], b.side[1]));
 }
 
 static void find_classes(world *w)
 {
+    const cf_filter *filter = &w->model[0].filter;
     for (unsigned i = 0; i < KEYS; i++) {
-        w->class[i] = i;
-        while (w->class[i] > 0 && !same_class(&w->model[0].filter, w->hash[i], w->hash[w->class[i]]))
-            w->class[i]--;
-        if (!same_class(&w->model[0].filter, w->hash[i], w->hash[w->class[i]]))
-            w->class[i] = i;
+        unsigned first = 0;
+        while (!same_class(filter, w->hash[first], w->hash[i]))
+            first++;
+        w->class[i] = first;
     }
 }
 
@@ -136,14 +135,12 @@ static void add(const world *w, model *m, unsigned key)
     free(before);
 }
 
-static void delete(const world *w, model *m, unsigned key)
+static void delete (const world *w, model *m, unsigned key)
 {
     unsigned *stored = &m->stored[w->class[key]];
     if (m->copies[key] == 0 && *stored > 0)
         return; /* never added, but the filter cannot know */
-    cf_deleted expected = *stored == 0              ? CF_ABSENT
-                          : *stored < w->shape.cap ? CF_REMOVED
-                                                    : CF_STICKY;
+    cf_deleted expected = *stored == 0 ? CF_ABSENT : *stored < w->shape.cap ? CF_REMOVED : CF_STICKY;
     REQUIRE(cf_delete(&m->filter, w->hash[key]) == expected);
     m->copies[key] -= m->copies[key] > 0;
     m->items -= expected == CF_REMOVED;
@@ -194,7 +191,7 @@ static void operate(world *w, fuzz_input *in)
     else if ((code & 63) == 2)
         merge(w, m, &w->model[key % FILTERS]);
     else if (code & 64)
-        delete(w, m, key);
+        delete (w, m, key);
     else
         add(w, m, key);
     compare(w, m);

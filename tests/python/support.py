@@ -69,7 +69,7 @@ def build(db, keys, fpr=None, options=None):
 # ---- errors: the table in ext/errors.h ----
 
 BAD_PARAMETER = sqlite3.OperationalError, "SQLITE_ERROR"
-BAD_BLOB = sqlite3.DatabaseError, "SQLITE_CORRUPT"
+BAD_BLOB = sqlite3.DatabaseError, "SQLITE_CORRUPT_VTAB"
 FULL = sqlite3.IntegrityError, "SQLITE_CONSTRAINT"
 MISMATCH = sqlite3.IntegrityError, "SQLITE_MISMATCH"
 TOO_BIG = sqlite3.DataError, "SQLITE_TOOBIG"

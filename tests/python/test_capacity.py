@@ -158,10 +158,11 @@ def measured(db, blob, n, probes):
 @pytest.mark.parametrize("n, fpr", [(1, 0.3), (2, 0.1), (3, 0.3), (7, 0.01), (10, 0.3), (100, 0.3),
                                     (100, 0.01), (1000, 0.1), (1000, 0.01), (12345, 0.01), (12345, 1e-3)])
 def test_the_measured_rate_at_capacity(db, n, fpr, options):
-    """Within five standard errors of the expected rate, and so at most what was asked.
+    """At most what was asked, and near the expected rate, both within five standard errors.
 
-    A small filter errs more or less often by the luck of its seed, so the standard error is that
-    between filters, and at least that of counting."""
+    The expected rate takes every key for an entry of its own; keys that share theirs make it less, by a
+    few per cent where fingerprints are short. A small filter errs more or less often by the luck of its
+    seed, so the standard error is that between filters, and at least that of counting."""
     filters, probes = (40, 2000) if n <= 100 else (8, 12000)
     rates = [measured(db, filled(db, n, fpr, f"{options} seed={seed}"), n, probes)
              for seed in seeds(filters)]
@@ -170,7 +171,7 @@ def test_the_measured_rate_at_capacity(db, n, fpr, options):
     counting = math.sqrt(expected * (1 - expected) / (filters * probes))
     error = max(counting, statistics.stdev(rates) / math.sqrt(filters))
     assert mean <= fpr + 5 * error
-    assert abs(mean - expected) <= 5 * error
+    assert 0.9 * expected - 5 * error <= mean <= expected + 5 * error
 
 
 @pytest.mark.parametrize("bits", [4, 5, 8])
@@ -181,7 +182,7 @@ def test_the_measured_rate_of_short_fingerprints(db, bits):
              for seed in seeds(10)]
     expected = support.plan(db, 1000, None, options)["fpr_at_capacity"]
     error = statistics.stdev(rates) / math.sqrt(len(rates))
-    assert abs(statistics.fmean(rates) - expected) <= 5 * error
+    assert 0.9 * expected <= statistics.fmean(rates) <= expected + 5 * error
 
 
 def test_the_rate_now_follows_the_load(db):

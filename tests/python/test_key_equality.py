@@ -128,6 +128,14 @@ def test_affinity_and_collation_of_columns_do_not_count(db):
     assert (support.contains(db, s, "A"), support.contains(db, s, "a")) == (0, 1)
 
 
+@pytest.mark.parametrize("key", [1, 0.5, "short", "x" * 1023, "x" * 1024, b"x" * 5000])
+def test_the_seed_moves_every_kind_of_key(db, key):
+    """Long keys take another way through the hash than short ones: the seed counts on both."""
+    places = {tuple(db.execute("SELECT bucket, wanted FROM cf_explain(cf_new(1000, NULL, ?), ?)",
+                               (f"{OPTIONS} seed={seed}", key)).fetchone()) for seed in range(8)}
+    assert len(places) == 8
+
+
 def test_text_that_is_not_utf8_is_still_a_key(db):
     """CAST makes text of any bytes; equality is that of the bytes."""
     for a, b, equal in [("ff", "ff", 1), ("ff", "fe", 0), ("c080", "00", 0), ("eda080", "eda080", 1)]:
@@ -162,6 +170,11 @@ def test_composite_keys_of_different_lengths_differ(db, a, b):
     (("", "ab"), ("ab", ""), False),
     (("a\0", "b"), ("a", "\0b"), False),
     (("a",), ("a", ""), False),
+    # Parts that contain what might separate parts: the type bytes of ext/key.h.
+    (("a\3b",), ("a", "b"), False),
+    (("a\3b", "c"), ("a", "b\3c"), False),
+    ((b"a\4b",), (b"a", b"b"), False),
+    ((b"\1" + bytes(8),), (b"", 0), False),
     (("a",), (b"a",), False),
     ((1, 2), (12,), False),
     ((1, 2), (2, 1), False),

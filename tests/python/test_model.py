@@ -236,7 +236,7 @@ class ExactHistories(Histories):
 
 class CollidingHistories(Histories):
     @initialize(capacity=st.integers(1, 8) | st.integers(9, 200), seed=SEEDS,
-                bucket_size=st.sampled_from([1, 4, 8]), bits=st.integers(4, 8))
+                bucket_size=st.sampled_from([1, 2, 4, 8]), bits=st.integers(4, 8))
     def begin(self, capacity, bucket_size, seed, bits):
         self.start_planned(capacity, f"bucket_size={bucket_size} fingerprint_bits={bits} "
                                      f"seed={seed} growth=off")

@@ -1,0 +1,333 @@
+/*
+** fuzz_sql.c - any use of the functions in SQL, with any values.
+**
+** The input is read as a few statements: which shape, which functions with which arguments (functions
+** again, columns, or values of a pool: numbers, texts, blobs, sound filters, mutated filters with their
+** checksum made right, the first value of the statement before). Nothing may crash, hang or leak; time
+** and memory are bounded by a progress handler, SQLITE_LIMIT_LENGTH and a heap limit. Besides:
+**
+**      - no statement makes SQLite report a misuse or an internal error;
+**      - an error, unless memory ran out, leaves the transaction as it was: open and writable.
+**
+** The extension is linked statically (-DSQLITE_CORE). To run: see fuzz.h.
+*/
+#include <sqlite3.h>
+
+#include "fuzz.h"
+
+struct sqlite3_api_routines;
+int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
+
+enum {
+    STATEMENTS = 4,
+    ROWS = 300,
+    DEPTH = 3,
+    STEPS = 1000,      /* virtual machine instructions between two calls of the progress handler */
+    CALLS = 200,       /* of the progress handler, until it interrupts */
+    LONGEST = 1 << 20, /* bytes of a value */
+    HEAP = 64 << 20
+};
+
+/* ---- the statement ---- */
+
+/* SQL under construction; what does not fit is cut off, and fails to parse. */
+typedef struct text {
+    char sql[4096];
+    size_t used;
+    const char *column; /* a name that may be used in expressions, or NULL */
+} text;
+
+static void put(text *t, const char *words)
+{
+    size_t n = strlen(words);
+    if (t->used + n < sizeof t->sql) {
+        memcpy(t->sql + t->used, words, n + 1);
+        t->used += n;
+    }
+}
+
+typedef struct function {
+    const char *name;
+    unsigned arguments;
+    unsigned filters; /* how many of the first ones should be filters */
+} function;
+
+static const function scalars[] = {
+    {"cf_new", 1, 0},   {"cf_new", 2, 0},    {"cf_new", 3, 0},          {"cf_add", 2, 1},
+    {"cf_add", 2, 1},   {"cf_delete", 2, 1}, {"cf_contains", 2, 1},     {"cf_count", 2, 1},
+    {"cf_merge", 2, 2}, {"cf_merge", 3, 3},  {"cf_clear", 1, 1},        {"cf_info", 1, 1},
+    {"cf_plan", 1, 0},  {"cf_plan", 2, 0},   {"cf_plan", 3, 0},         {"cf_check", 1, 1},
+    {"cf_key", 1, 0},   {"cf_key", 3, 0},    {"cf_version", 0, 0},      {"zeroblob", 1, 0},
+    {"quote", 1, 1},    {"length", 1, 1},    {"(SELECT cf_open", 1, 1},
+};
+
+static const function aggregates[] = {
+    {"cf_build", 1, 0},   {"cf_build", 2, 0},      {"cf_build", 3, 0},
+    {"cf_add_all", 2, 1}, {"cf_delete_all", 2, 1}, {"cf_merge", 1, 1},
+};
+
+static const char *const filters[] = {
+    "?2", "?3", "?4", "?1", "(SELECT cf_open(?2))", "(SELECT cf_open(?4))", "cf_new(?5)",
+};
+
+static const char *const values[] = {
+    "?1",
+    "?2",
+    "?3",
+    "?3",
+    "?4",
+    "?4",
+    "?4",
+    "?5",
+    "?6",
+    "?7",
+    "?8",
+    "?9",
+    "NULL",
+    "1",
+    "0.01",
+    "'a'",
+    "x'00'",
+    "1e300",
+    "-9223372036854775808",
+    "10",
+    "'bucket_size=2, growth=off'",
+    "'fingerprint_bits=4 growth=off seed=5'",
+    "'capacity=100'",
+    "zeroblob(500)",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static void put_expression(text *t, fuzz_input *in, unsigned depth);
+
+/* Most of the time a filter or a handle, sound or not; else anything. */
+static void put_filter(text *t, fuzz_input *in, unsigned depth)
+{
+    unsigned code = fuzz_byte(in);
+    if (code % 4)
+        put(t, filters[code / 4 % COUNT(filters)]);
+    else
+        put_expression(t, in, depth);
+}
+
+/* Now and then with a wrong number of arguments. */
+static void put_call(text *t, fuzz_input *in, const function *f, unsigned depth)
+{
+    unsigned code = fuzz_byte(in), arguments = code < 250 ? f->arguments : code % 5;
+    put(t, f->name);
+    put(t, "(");
+    for (unsigned i = 0; i < arguments; i++) {
+        put(t, i > 0 ? "," : "");
+        (i < f->filters ? put_filter : put_expression)(t, in, depth - 1);
+    }
+    put(t, *f->name == '(' ? "))" : ")");
+}
+
+static void put_expression(text *t, fuzz_input *in, unsigned depth)
+{
+    unsigned code = fuzz_byte(in);
+    if (depth > 0 && code % 4 == 0)
+        put_call(t, in, &scalars[code / 4 % COUNT(scalars)], depth);
+    else if (t->column && code % 4 == 1)
+        put(t, t->column);
+    else
+        put(t, values[fuzz_byte(in) % COUNT(values)]);
+}
+
+/* One scalar or, where there are rows, perhaps an aggregate. */
+static void put_result(text *t, fuzz_input *in)
+{
+    unsigned code = fuzz_byte(in);
+    if (t->column && code % 2 == 0)
+        put_call(t, in, &aggregates[code / 2 % COUNT(aggregates)], DEPTH);
+    else
+        put_call(t, in, &scalars[code / 2 % COUNT(scalars)], DEPTH);
+}
+
+/* Conditions on the columns of cf_buckets. */
+static void put_where(text *t, fuzz_input *in)
+{
+    static const char *const conditions[] = {" = ", " < ", " >= ", " <> ", " IS ", " > "};
+    static const char *const orders[] = {"", " ORDER BY bucket, slot", " ORDER BY bucket DESC",
+                                         " ORDER BY fingerprint, bucket"};
+    put(t, " WHERE bucket");
+    put(t, conditions[fuzz_byte(in) % COUNT(conditions)]);
+    put_expression(t, in, 1);
+    put(t, fuzz_byte(in) % 2 ? " OR bucket" : " AND bucket");
+    put(t, conditions[fuzz_byte(in) % COUNT(conditions)]);
+    put_expression(t, in, 1);
+    put(t, orders[fuzz_byte(in) % COUNT(orders)]);
+}
+
+static void put_rows(text *t, fuzz_input *in)
+{
+    t->column = "c";
+    put(t, "WITH RECURSIVE n(c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n LIMIT ?5 % 300) SELECT ");
+    put_result(t, in);
+    put(t, " FROM n");
+    if (fuzz_byte(in) % 3 == 0)
+        put(t, " GROUP BY c % 3");
+}
+
+static void put_table(text *t, fuzz_input *in, bool explain)
+{
+    put(t, "SELECT *, ");
+    t->column = "bucket";
+    put_result(t, in);
+    t->column = NULL;
+    put(t, explain ? " FROM cf_explain(" : " FROM cf_buckets(");
+    put_filter(t, in, DEPTH);
+    if (explain) {
+        put(t, ",");
+        put_expression(t, in, DEPTH);
+    }
+    put(t, ")");
+    if (fuzz_byte(in) % 2)
+        put_where(t, in);
+}
+
+static void put_statement(text *t, fuzz_input *in)
+{
+    switch (fuzz_byte(in) % 4) {
+    case 0:
+        put(t, "SELECT ");
+        put_result(t, in);
+        break;
+    case 1:
+        put_rows(t, in);
+        break;
+    default:
+        put_table(t, in, fuzz_byte(in) % 3 == 0);
+        break;
+    }
+}
+
+/* ---- the values ---- */
+
+/* A sound filter, the same one each time but for the shape. */
+static void bind_filter(sqlite3_stmt *statement, int at, fuzz_input *in, bool mutate)
+{
+    static const unsigned sizes[] = {1, 2, 4, 8};
+    const char *why;
+    cf_geometry shape;
+    cf_filter filter;
+    cf_options options = {.bucket_size = sizes[fuzz_byte(in) % 4], .fingerprint_bits = 12};
+    REQUIRE(cf_plan(10 + fuzz_byte(in) % 3 * 20, 0, &options, &shape, &why) == CF_OK);
+    size_t length = (size_t)cf_geometry_bytes(&shape);
+    uint8_t *bytes = fuzz_malloc(length);
+    cf_create(&filter, &shape, bytes);
+    for (uint64_t i = 0; i < 12; i++)
+        cf_add(&filter, cf_hash(&i, sizeof i, 0));
+    cf_seal(&filter);
+    for (unsigned n = mutate ? fuzz_byte(in) % 6 : 0; n > 0; n--)
+        bytes[(fuzz_byte(in) % 2 ? fuzz_byte(in) % 64 : fuzz_number(in, 2)) % length] =
+            (uint8_t)fuzz_byte(in);
+    if (mutate && fuzz_byte(in) % 8)
+        fuzz_reseal(bytes);
+    sqlite3_bind_blob(statement, at, bytes, (int)length, free);
+}
+
+/* A run of the input as it stands. */
+static void bind_bytes(sqlite3_stmt *statement, int at, fuzz_input *in, bool as_text)
+{
+    size_t left = (size_t)(in->end - in->at), n = fuzz_byte(in);
+    const char *from = (const char *)in->at;
+    left -= left > 0;
+    n = n < left ? n : left;
+    if (as_text)
+        sqlite3_bind_text(statement, at, from, (int)n, SQLITE_TRANSIENT);
+    else
+        sqlite3_bind_blob(statement, at, from, (int)n, SQLITE_TRANSIENT);
+}
+
+static void bind_pool(sqlite3_stmt *statement, fuzz_input *in, const sqlite3_value *last)
+{
+    uint64_t bits = fuzz_number(in, 8);
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    if (last)
+        sqlite3_bind_value(statement, 1, last);
+    bind_filter(statement, 2, in, false);
+    bind_filter(statement, 3, in, false);
+    bind_filter(statement, 4, in, true);
+    sqlite3_bind_int64(statement, 5, (sqlite3_int64)fuzz_byte(in));
+    sqlite3_bind_double(statement, 6, real);
+    sqlite3_bind_int64(statement, 7, (sqlite3_int64)bits);
+    bind_bytes(statement, 8, in, true);
+    bind_bytes(statement, 9, in, false);
+}
+
+/* ---- running ---- */
+
+static int calls;
+
+static int interrupt(void *unused)
+{
+    (void)unused;
+    return ++calls > CALLS;
+}
+
+static sqlite3 *connection(void)
+{
+    static sqlite3 *db;
+    char *message = NULL;
+    if (db)
+        return db;
+    sqlite3_hard_heap_limit64(HEAP);
+    REQUIRE(sqlite3_open(":memory:", &db) == SQLITE_OK);
+    REQUIRE(sqlite3_cuckoo_init(db, &message, NULL) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(db, "CREATE TABLE diary(entry)", NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, LONGEST);
+    sqlite3_progress_handler(db, STEPS, interrupt, NULL);
+    return db;
+}
+
+static int step_through(sqlite3_stmt *statement, sqlite3_value **last)
+{
+    int rc = SQLITE_ROW;
+    for (unsigned rows = 0; rows < ROWS && (rc = sqlite3_step(statement)) == SQLITE_ROW; rows++)
+        for (int i = 0; i < sqlite3_column_count(statement); i++)
+            if (sqlite3_column_type(statement, i) == SQLITE_BLOB) {
+                sqlite3_value_free(*last);
+                *last = sqlite3_value_dup(sqlite3_column_value(statement, i));
+            }
+    return rc;
+}
+
+static void run_one(sqlite3 *db, fuzz_input *in, sqlite3_value **last)
+{
+    text t = {.used = 0};
+    sqlite3_stmt *statement = NULL;
+    put_statement(&t, in);
+    calls = 0;
+    int rc = sqlite3_prepare_v2(db, t.sql, -1, &statement, NULL);
+    if (rc == SQLITE_OK) {
+        bind_pool(statement, in, *last);
+        rc = step_through(statement, last);
+    }
+    sqlite3_finalize(statement);
+    REQUIRE(rc != SQLITE_MISUSE && rc != SQLITE_INTERNAL);
+    calls = 0;
+    bool excused = rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT;
+    REQUIRE(excused || !sqlite3_get_autocommit(db));
+    rc = sqlite3_exec(db, "INSERT INTO diary VALUES (1)", NULL, NULL, NULL);
+    REQUIRE(excused || rc == SQLITE_OK);
+}
+
+int fuzz_sql(const uint8_t *data, size_t size)
+{
+    fuzz_input in = {data, data + size};
+    sqlite3 *db = connection();
+    sqlite3_value *last = NULL;
+    for (unsigned n = 0; n < STATEMENTS && in.at < in.end; n++) {
+        REQUIRE(sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK);
+        run_one(db, &in, &last);
+        sqlite3_exec(db, sqlite3_get_autocommit(db) ? "DELETE FROM diary" : "ROLLBACK", NULL, NULL,
+                     NULL);
+    }
+    sqlite3_value_free(last);
+    return 0;
+}
+
+FUZZ_ENTRY(fuzz_sql)

@@ -1,0 +1,257 @@
+"""Blobs that lie. Whatever the bytes, every function answers or fails; none crashes, hangs, reads out of
+bounds (run these under a sanitizer) or allocates more than a few times what it was given.
+"""
+import random
+import sqlite3
+import struct
+import time
+
+import pytest
+
+import support
+from support import (BAD_BLOB, BAD_PARAMETER, FIELDS, FULL, HEADER, MISMATCH, TOO_BIG, ask, fails, patched,
+                     sealed, xxh3_medium)
+
+READERS = ["cf_contains(?1, {k})", "cf_count(?1, {k})", "cf_add(?1, {k})", "cf_delete(?1, {k})",
+           "cf_clear(?1)", "cf_info(?1)", "cf_check(?1)", "cf_merge(?1)", "cf_merge(?1, ?1)",
+           "cf_merge(?1, ?2)", "cf_merge(?2, ?1)", "cf_contains(cf_open(?1), {k})",
+           "(SELECT cf_add_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
+           "(SELECT cf_delete_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
+           "(SELECT cf_merge(column1) FROM (VALUES (?1), (?2), (?1)))",
+           "(SELECT total(fingerprint + alternate) FROM cf_buckets(?1))",
+           "(SELECT total(bucket) FROM cf_buckets(?1) WHERE bucket BETWEEN 1 AND 3)",
+           "(SELECT group_concat(fingerprint) FROM cf_explain(?1, {k}))"]
+KNOWN_ERRORS = {name for _, name in (BAD_PARAMETER, BAD_BLOB, FULL, MISMATCH, TOO_BIG)}
+
+
+def ordinary(db):
+    """Small filters of several shapes with something in them."""
+    return [support.build(db, range(n), None, options) for n, options in (
+        (1, None), (3, "bucket_size=1 growth=off"), (20, "bucket_size=2 seed=5"),
+        (20, "bucket_size=4 fingerprint_bits=12"), (20, "bucket_size=8 fingerprint_bits=32 growth=off"),
+        (60, "bucket_size=4 fingerprint_bits=5 growth=off"))]
+
+
+def provoke(db, blob, companion, key="3"):
+    """Gives the blob to every function. A result that is a filter must be a sound one when the blob was;
+    returns whether the blob was taken for a filter."""
+    sound = ask(db, "SELECT cf_check(?)", blob) == "ok"
+    taken = False
+    for call in READERS:
+        sql = "SELECT " + call.format(k=key)
+        try:
+            answer = db.execute(sql, (blob, companion)[:sql.count("?2") and 2 or 1]).fetchall()[0][0]
+        except sqlite3.Error as error:
+            assert error.sqlite_errorname in KNOWN_ERRORS, (sql, error)
+            continue
+        taken = taken or "cf_check" not in call
+        if isinstance(answer, bytes):
+            verdict = ask(db, "SELECT cf_check(?)", answer)
+            assert verdict == "ok" or not sound, (sql, verdict, blob.hex())
+    return taken
+
+
+def with_bit_flipped(blob, bit):
+    flipped = bytearray(blob)
+    flipped[bit // 8] ^= 1 << bit % 8
+    return bytes(flipped)
+
+
+# ---- the checksum, and damage it sees ----
+
+def test_the_checksum_is_xxh3_of_the_header(db):
+    """Computed here by a second implementation: what makes the tests below reach behind it."""
+    for blob in ordinary(db):
+        assert support.field(blob, "checksum") == xxh3_medium(blob[:60]) & 0xFFFFFFFF
+        assert sealed(blob) == blob
+    empty = support.new(db, 100, None, "seed=-3")
+    shape = {name: support.field(empty, name) for name in ("buckets", "bucket_size", "pair_bits", "cap")}
+    by_hand = support.make_blob(**shape, bits=support.field(empty, "fingerprint_bits"), seed=-3, capacity=100)
+    assert patched(by_hand, flags=1) == empty
+
+
+def test_every_flipped_bit_of_the_header_is_noticed(db):
+    for blob in ordinary(db):
+        for bit in range(8 * HEADER):
+            damaged = with_bit_flipped(blob, bit)
+            assert ask(db, "SELECT cf_check(?)", damaged) != "ok"
+            fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", damaged, says="filter cannot be used")
+
+
+def test_every_length_but_the_right_one_is_refused(db):
+    for blob in ordinary(db):
+        others = [blob[:n] for n in range(len(blob))] + [blob + bytes(n) for n in (1, 2, 8, 64, 5000)]
+        others += [blob + blob, blob[1:], b"\0" + blob]
+        for damaged in others:
+            fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", damaged, says="filter cannot be used")
+            assert ask(db, "SELECT cf_check(?)", damaged) != "ok"
+
+
+def test_flipped_bits_behind_the_header(db, rng):
+    """Not under the checksum: an answer may be wrong, but every call comes back."""
+    for blob in ordinary(db):
+        bits = range(8 * HEADER, 8 * len(blob))
+        for bit in rng.sample(bits, min(40, len(bits))):
+            assert provoke(db, with_bit_flipped(blob, bit), blob)
+
+
+def test_cf_check_sees_what_opening_does_not(db):
+    blob = support.build(db, range(20), None, "bucket_size=4 fingerprint_bits=12 growth=off")
+    assert "reserved" in ask(db, "SELECT cf_check(?)", with_bit_flipped(blob, 8 * len(blob) - 1))
+    assert "occupied" in ask(db, "SELECT cf_check(?)", patched(blob, occupied=19))
+    assert "occupied" in ask(db, "SELECT cf_check(?)", patched(blob, occupied=0))
+    assert "items" in ask(db, "SELECT cf_check(?)", patched(blob, items=19))
+    crowded = support.make_blob(8, 4, 12)
+    four_alike = (7 | 7 << 12 | 7 << 24 | 7 << 36).to_bytes(6, "little")
+    crowded = crowded[:HEADER] + four_alike + crowded[HEADER + 6:]
+    assert "cap" in ask(db, "SELECT cf_check(?)", patched(crowded, items=4, occupied=4))
+    odd = support.make_blob(1, 1, 4)
+    assert "behind the last bucket" in ask(db, "SELECT cf_check(?)", odd[:HEADER] + b"\x10" + odd[HEADER + 1:])
+
+
+# ---- headers that lie under a right checksum ----
+
+EXTREMES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 32, 33, 63, 64, 65, 127, 128, 254, 255]
+
+
+@pytest.mark.parametrize("name", [name for name in FIELDS if name != "checksum"])
+def test_header_fields_at_their_extremes(db, name):
+    size = FIELDS[name][1]
+    top = 2**(8 * size) - 1
+    values = {v for v in EXTREMES + [2**k for k in range(8 * size)] + [top, top - 1, top // 2, top // 8]
+              if v <= top}
+    for blob in ordinary(db)[1:5]:
+        for value in sorted(values | {support.field(blob, name) + d for d in (-1, 1)} - {-1, top + 1}):
+            hostile = patched(blob, **{name: value})
+            taken = provoke(db, hostile, blob)
+            if name in ("magic", "version", "hash", "slot_bits", "level", "payload_bits", "overflow_budget",
+                        "spill_bound", "spilled", "split_pointer", "reserved"):
+                assert taken == (value == support.field(blob, name)), value
+
+
+@pytest.mark.parametrize("name", ["hash", "level", "payload_bits", "overflow_budget", "spill_bound", "spilled",
+                                  "split_pointer", "version"])
+def test_features_of_later_versions_are_refused_as_such(db, name):
+    blob = patched(support.build(db, range(20)), **{name: 3})
+    message = fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", blob)
+    assert "use the version of this extension that wrote it" in message
+
+
+def test_more_occupied_slots_than_there_are_is_refused_at_once(db):
+    blob = support.make_blob(8, 4, 12)
+    assert support.contains(db, patched(blob, occupied=32), 1) == 0
+    fails(db, BAD_BLOB, "SELECT cf_contains(?, 1)", patched(blob, occupied=33), says="occupied")
+
+
+def test_several_lies_at_once(db, rng):
+    """Shapes whose size fits the length again: the table is as long as the header says."""
+    companion = ordinary(db)[3]
+    for _ in range(300):
+        blob = support.make_blob(buckets=rng.choice([1, 2, 3, 5, 8, 13, 100]), bucket_size=rng.choice([1, 2, 4, 8]),
+                                 bits=rng.randint(4, 32), pair_bits=4)
+        body = rng.choice([rng.randbytes, lambda n: b"\xff" * n, bytes])(len(blob) - HEADER)
+        bits = support.field(blob, "fingerprint_bits")
+        slots = support.field(blob, "buckets") * support.field(blob, "bucket_size")
+        hostile = patched(blob[:HEADER] + body, pair_bits=rng.randint(4, min(8, bits)),
+                          cap=rng.randint(1, support.field(blob, "bucket_size")),
+                          items=rng.choice([0, 1, slots, 2**48 - 1]), occupied=rng.choice([0, 1, slots]),
+                          capacity=rng.choice([0, 1, slots, 2**48 - 1]), flags=rng.randint(0, 1),
+                          seed=rng.choice([0, 1, 2**63, 2**64 - 1]))
+        assert provoke(db, hostile, companion, rng.choice(["3", "'x'", "x''", "1.5"])), hostile.hex()
+
+
+def test_counts_at_their_limit_stay_sound(db):
+    """Items is a field of 48 bits: one more than the most must not make a sound filter unsound."""
+    blob = patched(support.build(db, range(20), None, "capacity=100"), items=2**48 - 1)
+    assert ask(db, "SELECT cf_check(?)", blob) == "ok"
+    for call in ("cf_add(?1, 99)", "cf_merge(?1, ?1)", "cf_delete(?1, 3)"):
+        answer = ask(db, f"SELECT {call}", blob)
+        assert ask(db, "SELECT cf_check(?)", answer) == "ok", call
+
+
+def test_a_table_of_equal_tags_everywhere(db):
+    """No empty slot, every alternate the same few buckets: the longest search there is, and no loop."""
+    for buckets in (1, 2, 3, 1000, 4001):
+        for bits, pair_bits in ((4, 4), (8, 8), (32, 8)):
+            empty = support.make_blob(buckets, 4, bits, pair_bits)
+            table = (2**(bits * 4 * buckets) - 1) // (2**bits - 1)  # a one in every slot
+            body = table.to_bytes(len(empty) - HEADER, "little")
+            blob = patched(empty[:HEADER] + body, items=4 * buckets, occupied=4 * buckets)
+            started = time.monotonic()
+            assert provoke(db, blob, empty)
+            assert time.monotonic() - started < 20
+
+
+# ---- bytes that never were a filter ----
+
+FOREIGN = {
+    "empty": b"",
+    "zeros": bytes(1000),
+    "ones": b"\xff" * 1000,
+    "text": b"hello, world",
+    "the magic alone": b"\xcfck",
+    "the magic and zeros": b"\xcfck\1" + bytes(200),
+    "a dump of a key-value store": b"REDIS0011\xfa\tredis-ver\x057.2.4\xfa\nredis-bits\xc0@\xfe\0" + bytes(80),
+    "a serialised filter of a module": struct.pack("<QHHHHQQQ", 1024, 1, 2, 500, 1, 0, 0, 512) + bytes(1024),
+    "a bloom filter's bits": struct.pack("<IId", 1000, 7, 0.01) + random.Random(1).randbytes(1200),
+    "a database": b"SQLite format 3\0\x10\0\1\1\0\x40\x20\x20" + bytes(4000),
+    "gzip": b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + bytes(90),
+    "json": b'{"capacity": 1000}' * 10,
+    "an ELF header": b"\x7fELF\2\1\1" + bytes(100),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_blobs_of_others(db, name):
+    assert not provoke(db, FOREIGN[name], ordinary(db)[0])
+    assert ask(db, "SELECT cf_check(?)", FOREIGN[name]) != "ok"
+
+
+def test_random_bytes(db, rng):
+    companion = ordinary(db)[0]
+    for _ in range(150):
+        blob = rng.randbytes(rng.choice([0, 1, 63, 64, 65, 72, 200, 1000]))
+        assert not provoke(db, blob, companion)
+        dressed = sealed(b"\xcfck\1\1" + blob[5:]) if len(blob) >= 64 else blob
+        provoke(db, dressed, companion)
+
+
+def test_zeroblobs(db):
+    """Blobs that SQLite has not written out yet."""
+    for size in (0, 1, 64, 100000):
+        for call in ("cf_contains(zeroblob({}), 1)", "cf_info(zeroblob({}))", "cf_open(zeroblob({}))"):
+            fails(db, BAD_BLOB, "SELECT " + call.format(size), says="not a cuckoo filter")
+    blob = support.new(db, 10)
+    assert support.contains(db, blob, 0) == 0
+    assert ask(db, "SELECT cf_contains(cf_add(?, zeroblob(3)), x'000000')", blob) == 1
+    assert ask(db, "SELECT cf_key(zeroblob(3)) = cf_key(x'000000')") == 1
+
+
+# ---- what it may cost ----
+
+def test_memory_stays_in_proportion_to_the_blob(db, rng):
+    """No count of the header is believed before the length was compared with it."""
+    memory = support.Memory()
+    companion = ordinary(db)[3]
+    tests = [patched(companion, **{name: 2**(8 * FIELDS[name][1]) - 1}) for name in FIELDS if name != "checksum"]
+    tests += [patched(companion, buckets=2**k) for k in range(48)] + [FOREIGN["ones"], companion]
+    provoke(db, companion, companion)  # statements and page cache are there now
+    for blob in tests:
+        before = memory.used()
+        memory.reset_peak()
+        provoke(db, blob, companion)
+        assert memory.peak() - before < 200_000
+
+
+def test_nothing_leaks_on_the_way_to_an_error():
+    memory = support.Memory()
+    before = memory.used()
+    db = support.connect()
+    companion = ordinary(db)[3]
+    for blob in (b"", FOREIGN["ones"], companion[:-1], patched(companion, version=2), companion,
+                 patched(companion, occupied=0), patched(companion, seed=9)):
+        provoke(db, blob, companion)
+    full = support.add(db, support.new(db, 2, None, "bucket_size=2 fingerprint_bits=32 growth=off"), 1, 2)
+    provoke(db, full, full, key="'other'")
+    db.close()
+    assert memory.used() == before
