@@ -8,6 +8,7 @@
 #include "functions.h"
 #include "handle.h"
 #include "key.h"
+#include "register.h"
 
 #include "../src/format.h"
 
@@ -209,8 +210,7 @@ static bool start_change(sqlite3_context *context, const cf_filter *filter, chan
 
 static bool read_change(sqlite3_context *context, sqlite3_value **argv, change_state *state)
 {
-    cf_filter space;
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0], &space);
+    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL)
         return false;
     if (state->bytes == NULL)
@@ -294,8 +294,7 @@ typedef struct merge_state {
 
 static bool merge_row(sqlite3_context *context, sqlite3_value *value, merge_state *state)
 {
-    cf_filter space;
-    const cf_filter *filter = cuckoo_filter_argument(context, value, &space);
+    const cf_filter *filter = cuckoo_filter_argument(context, value);
     if (filter == NULL)
         return false;
     if (state->bytes)
@@ -333,17 +332,16 @@ int cuckoo_register_aggregates(sqlite3 *db)
     static const struct {
         const char *name;
         int arguments;
-        void (*step)(sqlite3_context *, int, sqlite3_value **);
-        void (*final)(sqlite3_context *);
+        cuckoo_call step;
+        cuckoo_last last;
     } aggregates[] = {
         {"cf_build", 1, build_step, build_final},        {"cf_build", 2, build_step, build_final},
         {"cf_build", 3, build_step, build_final},        {"cf_add_all", 2, add_step, change_final},
         {"cf_delete_all", 2, delete_step, change_final}, {"cf_merge", 1, merge_step, merge_final},
     };
-    int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, rc = SQLITE_OK;
+    int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0] && rc == SQLITE_OK; i++)
-        rc = sqlite3_create_function_v2(db, aggregates[i].name, aggregates[i].arguments, flags,
-                                        (void *)(uintptr_t)aggregates[i].name, NULL, aggregates[i].step,
-                                        aggregates[i].final, NULL);
+        rc = cuckoo_register(db, aggregates[i].name, aggregates[i].arguments, NULL, aggregates[i].step,
+                             aggregates[i].last);
     return rc;
 }

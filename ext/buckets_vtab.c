@@ -129,8 +129,8 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
 {
     const char *why;
     const cf_filter *filter;
-    cf_filter space;
-    cf_status status = cuckoo_filter_read(value, &space, &filter, &why);
+    cf_reader reader = {0};
+    cf_status status = cuckoo_filter_read(value, &reader, &filter, &why);
     if (status != CF_OK) {
         char *reason = cuckoo_filter_message(status, why);
         char *message = reason ? sqlite3_mprintf("%s: %s", kind_of(base)->name, reason) : NULL;

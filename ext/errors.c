@@ -1,5 +1,7 @@
 #include "errors.h"
 
+#include "register.h"
+
 #include <stdarg.h>
 
 int cuckoo_error_code(cf_status status)
@@ -17,11 +19,6 @@ int cuckoo_error_code(cf_status status)
     default:
         return SQLITE_ERROR;
     }
-}
-
-const char *cuckoo_function_name(sqlite3_context *context)
-{
-    return (const char *)sqlite3_user_data(context);
 }
 
 static void fail_with(sqlite3_context *context, int code, char *detail)

@@ -22,9 +22,6 @@
 /* The SQLite code for a status other than CF_OK. */
 int cuckoo_error_code(cf_status status);
 
-/* Functions are registered with their own name as user data: this is it. */
-const char *cuckoo_function_name(sqlite3_context *context);
-
 /* Makes the running function fail with "name: message". The format is that of sqlite3_mprintf. */
 void cuckoo_fail(sqlite3_context *context, cf_status status, const char *format, ...);
 

@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "handle.h"
 #include "key.h"
+#include "register.h"
 
 /* ---- cf_new ---- */
 
@@ -77,7 +78,6 @@ static void new_function(sqlite3_context *context, int argc, sqlite3_value **arg
 
 /* The two arguments (filter, key) of most functions. */
 typedef struct question {
-    cf_filter space;
     const cf_filter *filter;
     uint64_t hash;
 } question;
@@ -86,7 +86,7 @@ typedef enum read_result { READ_OK, READ_NULL_KEY, READ_FAILED } read_result;
 
 static read_result read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
 {
-    q->filter = cuckoo_filter_argument(context, argv[0], &q->space);
+    q->filter = cuckoo_filter_argument(context, argv[0]);
     if (q->filter == NULL)
         return READ_FAILED;
     switch (cuckoo_key_hash(argv[1], q->filter->geometry.seed, &q->hash)) {
@@ -167,9 +167,9 @@ static void delete_function(sqlite3_context *context, int argc, sqlite3_value **
 
 static void clear_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    cf_filter space, fresh;
+    cf_filter fresh;
     (void)argc;
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0], &space);
+    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL)
         return;
     uint8_t *bytes = cuckoo_new_filter(context, &filter->geometry, &fresh);
@@ -194,8 +194,7 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
 static bool merge_rest(sqlite3_context *context, int argc, sqlite3_value **argv, cf_filter *sum)
 {
     for (int i = 1; i < argc; i++) {
-        cf_filter space;
-        const cf_filter *filter = cuckoo_filter_argument(context, argv[i], &space);
+        const cf_filter *filter = cuckoo_filter_argument(context, argv[i]);
         if (filter == NULL || !cuckoo_merge_into(context, sum, filter))
             return false;
     }
@@ -204,12 +203,12 @@ static bool merge_rest(sqlite3_context *context, int argc, sqlite3_value **argv,
 
 static void merge_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    cf_filter space, sum;
+    cf_filter sum;
     if (argc == 0) {
         cuckoo_fail(context, CF_BAD_ARGUMENT, "needs at least one filter");
         return;
     }
-    const cf_filter *first = cuckoo_filter_argument(context, argv[0], &space);
+    const cf_filter *first = cuckoo_filter_argument(context, argv[0]);
     uint8_t *bytes = first ? cuckoo_filter_copy(context, first, &sum) : NULL;
     if (bytes == NULL)
         return;
@@ -230,20 +229,12 @@ static void version_function(sqlite3_context *context, int argc, sqlite3_value *
 
 /* ---- registration ---- */
 
-int cuckoo_register(sqlite3 *db, const char *name, int arguments,
-                    void (*function)(sqlite3_context *, int, sqlite3_value **))
-{
-    int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-    return sqlite3_create_function_v2(db, name, arguments, flags, (void *)(uintptr_t)name, function,
-                                      NULL, NULL, NULL);
-}
-
 int cuckoo_register_functions(sqlite3 *db)
 {
     static const struct {
         const char *name;
         int arguments;
-        void (*function)(sqlite3_context *, int, sqlite3_value **);
+        cuckoo_call function;
     } functions[] = {
         {"cf_new", 1, new_function},         {"cf_new", 2, new_function},
         {"cf_new", 3, new_function},         {"cf_add", 2, add_function},
@@ -254,6 +245,7 @@ int cuckoo_register_functions(sqlite3 *db)
     };
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof functions / sizeof functions[0] && rc == SQLITE_OK; i++)
-        rc = cuckoo_register(db, functions[i].name, functions[i].arguments, functions[i].function);
+        rc = cuckoo_register(db, functions[i].name, functions[i].arguments, functions[i].function, NULL,
+                             NULL);
     return rc;
 }

@@ -8,10 +8,6 @@
 
 #include "options.h"
 
-/* Registers one pure scalar function: deterministic, innocuous, its own name as user data. */
-int cuckoo_register(sqlite3 *db, const char *name, int arguments,
-                    void (*function)(sqlite3_context *, int, sqlite3_value **));
-
 /* Plans a filter for `capacity` keys. */
 bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_options *options,
                  cf_geometry *shape);

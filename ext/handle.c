@@ -1,6 +1,7 @@
 #include "handle.h"
 
 #include "errors.h"
+#include "register.h"
 
 #include <string.h>
 
@@ -18,16 +19,16 @@ static cf_status refuse(const char **why, const char *reason)
 }
 
 /* SQLite gives NULL for the bytes of an empty blob, and for those of a zeroblob it has no memory for. */
-static cf_status read_blob(sqlite3_value *value, cf_filter *space, const cf_filter **filter,
+static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                            const char **why)
 {
     const uint8_t *bytes = sqlite3_value_blob(value);
     int length = sqlite3_value_bytes(value);
     if (bytes == NULL && length > 0)
         return CF_OK;
-    cf_status status = cf_open(space, bytes, (size_t)length, why);
+    cf_status status = cf_reader_open(reader, bytes, (size_t)length, why);
     if (status == CF_OK)
-        *filter = space;
+        *filter = &reader->filter;
     return status;
 }
 
@@ -40,13 +41,13 @@ static cf_status read_handle(sqlite3_value *value, const cf_filter **filter, con
     return CF_OK;
 }
 
-cf_status cuckoo_filter_read(sqlite3_value *value, cf_filter *space, const cf_filter **filter,
+cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                              const char **why)
 {
     *filter = NULL;
     switch (sqlite3_value_type(value)) {
     case SQLITE_BLOB:
-        return read_blob(value, space, filter, why);
+        return read_blob(value, reader, filter, why);
     case SQLITE_NULL:
         return read_handle(value, filter, why);
     default:
@@ -54,11 +55,11 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_filter *space, const cf_fi
     }
 }
 
-const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value, cf_filter *space)
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
 {
     const char *why;
     const cf_filter *filter;
-    cf_status status = cuckoo_filter_read(value, space, &filter, &why);
+    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
     if (status != CF_OK)
         cuckoo_fail_filter(context, status, why);
     else if (filter == NULL)
@@ -116,9 +117,8 @@ void cuckoo_handle_release(void *handle)
 
 void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    cf_filter space;
     (void)argc;
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0], &space);
+    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL)
         return;
     cuckoo_handle *handle = new_handle(filter);

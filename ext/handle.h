@@ -20,17 +20,16 @@ typedef struct cuckoo_handle {
 } cuckoo_handle;
 
 /*
-** The filter in an SQL value, opened for reading: in *space when the value is a blob, and then it lives
+** The filter in an SQL value, opened for reading: in *reader when the value is a blob, and then it lives
 ** as long as the value; elsewhere when it is a handle. CF_OK; or a status and *why, static text, without
 ** the name of a function (cuckoo_filter_message makes the sentence); or CF_OK with *filter NULL when out
 ** of memory.
 */
-cf_status cuckoo_filter_read(sqlite3_value *value, cf_filter *space, const cf_filter **filter,
+cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                              const char **why);
 
-/* The same for a function: NULL when it has failed, with its message. */
-const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value,
-                                        cf_filter *space);
+/* The same for a function, in its own reader: until it reads another. NULL: it has failed, with its message. */
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value);
 
 /* A writable copy of a filter, in memory of sqlite3_malloc64 that becomes the result by
 ** cuckoo_result_filter. NULL: out of memory, and the function has failed. */

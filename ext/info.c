@@ -4,6 +4,7 @@
 #include "errors.h"
 #include "functions.h"
 #include "handle.h"
+#include "register.h"
 
 #include "../src/format.h"
 
@@ -64,9 +65,8 @@ static void result_json(sqlite3_context *context, const cf_geometry *g, const co
 
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    cf_filter space;
     (void)argc;
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0], &space);
+    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL)
         return;
     cf_census census = cf_take_census(filter);
@@ -88,9 +88,8 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
 {
     const char *why = "ok";
     const cf_filter *filter;
-    cf_filter space;
     (void)argc;
-    cf_status status = cuckoo_filter_read(argv[0], &space, &filter, &why);
+    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
     if (status == CF_BAD_ARGUMENT) {
         cuckoo_fail_filter(context, status, why);
     } else if (status == CF_OK && filter == NULL) {
@@ -104,10 +103,10 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
 
 int cuckoo_register_info(sqlite3 *db)
 {
-    int rc = cuckoo_register(db, "cf_info", 1, info_function);
+    int rc = cuckoo_register(db, "cf_info", 1, info_function, NULL, NULL);
     for (int arguments = 1; arguments <= 3 && rc == SQLITE_OK; arguments++)
-        rc = cuckoo_register(db, "cf_plan", arguments, plan_function);
+        rc = cuckoo_register(db, "cf_plan", arguments, plan_function, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = cuckoo_register(db, "cf_check", 1, check_function);
+        rc = cuckoo_register(db, "cf_check", 1, check_function, NULL, NULL);
     return rc;
 }

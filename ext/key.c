@@ -5,20 +5,23 @@
 
 enum { TYPE_INTEGER = 1, TYPE_REAL = 2, TYPE_TEXT = 3, TYPE_BLOB = 4 };
 
-/* A value taken apart: numbers have their 8 bytes in `number`, text and blob are elsewhere. */
+/* A value taken apart: type, and a number or the bytes of a text or blob. */
 typedef struct canonical {
     uint8_t type;
-    uint8_t number[8];
+    uint64_t number;
     const uint8_t *content;
     size_t length;
 } canonical;
 
-static void set_number(canonical *form, uint8_t type, uint64_t bits)
+static void set_number(canonical *form, uint8_t type, uint64_t number)
 {
     form->type = type;
-    cf_store64(form->number, bits);
-    form->content = form->number;
-    form->length = sizeof form->number;
+    form->number = number;
+}
+
+static bool is_number(const canonical *form)
+{
+    return form->type == TYPE_INTEGER || form->type == TYPE_REAL;
 }
 
 /* Every integer is below 2^63, and 2^63 is a real that no integer equals. */
@@ -78,25 +81,25 @@ cuckoo_key cuckoo_key_hash(sqlite3_value *value, int64_t seed, uint64_t *hash)
 {
     canonical form;
     cuckoo_key kind = canonical_form(value, &form);
-    if (kind == CUCKOO_KEY_OK)
-        *hash = cf_hash_prefixed(form.type, form.content, form.length, seed);
+    if (kind != CUCKOO_KEY_OK)
+        return kind;
+    *hash = is_number(&form) ? cf_hash_words(form.type, form.number, seed)
+                             : cf_hash_prefixed(form.type, form.content, form.length, seed);
     return kind;
 }
 
-static bool has_length(const canonical *form)
+static void append_word(sqlite3_str *key, uint64_t word)
 {
-    return form->type == TYPE_TEXT || form->type == TYPE_BLOB;
+    uint8_t bytes[8];
+    cf_store64(bytes, word);
+    sqlite3_str_append(key, (const char *)bytes, sizeof bytes);
 }
 
 static void append(sqlite3_str *key, const canonical *form)
 {
-    uint8_t length[8];
     sqlite3_str_append(key, (const char *)&form->type, 1);
-    if (has_length(form)) {
-        cf_store64(length, form->length);
-        sqlite3_str_append(key, (const char *)length, sizeof length);
-    }
-    if (form->length > 0)
+    append_word(key, is_number(form) ? form->number : form->length);
+    if (!is_number(form) && form->length > 0)
         sqlite3_str_append(key, (const char *)form->content, (int)form->length);
 }
 

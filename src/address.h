@@ -63,7 +63,7 @@ static inline cf_pair cf_pair_from(const cf_filter *filter, cf_side one)
 
 static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
 {
-    hash |= (hash & filter->tag_mask) == 0;
+    hash += (hash & filter->tag_mask) == 0; /* sets bit 0 */
     return (cf_side){cf_scale(hash, filter->geometry.buckets), hash & filter->tag_mask};
 }
 

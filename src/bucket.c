@@ -32,13 +32,15 @@ static const uint64_t ones_of_width[CF_FINGERPRINT_MAX + 1] = {
     [28] = UINT64_C(0x10000001),
     [29] = UINT64_C(0x20000001),
     [30] = UINT64_C(0x40000001),
-    [31] = UINT64_C(0x80000001),
+    [31] = UINT64_C(1),
     [32] = UINT64_C(0x100000001),
 };
 
+/* So many that a word lies within the 8 bytes it starts in: words of 58 bits start at bit 0, 2, 4 or 6 of a
+** byte, those of 60 at bit 0 or 4, those of 64 at bit 0. Two lanes of 31 bits could end beyond. */
 static unsigned lanes_in_word(unsigned width)
 {
-    return width <= 8 ? 8 : width <= 16 ? 4 : 2;
+    return width <= 8 ? 8 : width <= 16 ? 4 : width != 31 ? 2 : 1;
 }
 
 void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b)

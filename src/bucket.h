@@ -19,24 +19,18 @@
 /* Constants for slots of `width` bits in buckets of b. */
 void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b);
 
-/* The 1 to 64 bits at bit offset `at` of the table. What lies above them in the result is whatever
-** follows in the table. Reads at most 8 bytes beyond the last of those bits (CF_RESERVED_MIN). */
-static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at, unsigned bits)
+/* The word or slot at bit offset `at` of the table, up to 64 bits, and above them whatever follows. None
+** needs a ninth byte (bucket.c). Reads at most 8 bytes beyond the table (CF_RESERVED_MIN). */
+static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
 {
-    const uint8_t *p = table + (at >> 3);
-    unsigned shift = at & 7;
-    uint64_t word = cf_load64(p) >> shift;
-    if (bits > 57)
-        word |= (uint64_t)p[8] << 1 << (63 - shift);
-    return word;
+    return cf_load64(table + (at >> 3)) >> (at & 7);
 }
 
 /* Word number `index` of a bucket. */
 static inline uint64_t cf_word(const cf_filter *filter, uint64_t bucket, unsigned index)
 {
-    const cf_lanes *lanes = &filter->lanes;
-    unsigned bits = lanes->width * lanes->count;
-    return cf_load_bits(filter->table, bucket * filter->bucket_bits + (uint64_t)index * bits, bits);
+    uint64_t bits = (uint64_t)index * filter->lanes.width * filter->lanes.count;
+    return cf_load_bits(filter->table, bucket * filter->bucket_bits + bits);
 }
 
 /* Is any lane of x zero? Bits above the lanes do not count. Exact: a borrow starts at a zero lane
@@ -91,8 +85,7 @@ static inline uint64_t cf_slot_at(const cf_filter *filter, uint64_t bucket, unsi
 
 static inline uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
-    return cf_load_bits(filter->table, cf_slot_at(filter, bucket, slot), filter->lanes.width) &
-           filter->tag_mask;
+    return cf_load_bits(filter->table, cf_slot_at(filter, bucket, slot)) & filter->tag_mask;
 }
 
 /* Slots are at most 57 bits wide, so that one of them lies within the 8 bytes it starts in. */

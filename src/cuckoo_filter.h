@@ -174,6 +174,16 @@ cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const 
 /* The same, for reading and writing. */
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why);
 
+/* Opens one filter after another for reading, as a query does for each row: while the next bytes have the
+** header of the last ones, which is the rule, that costs a comparison. Start with {0}. */
+typedef struct cf_reader {
+    cf_filter filter;   /* the open filter */
+    uint8_t header[64]; /* its header, as it was read */
+} cf_reader;
+
+/* cf_open for reader->filter; that one is unchanged on error. */
+cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
+
 /* Writes the counts of an open filter into its header, with the checksum. Until then the bytes hold
 ** the counts of before: seal once, after the last change, before the bytes are stored or sent. */
 void cf_seal(cf_filter *filter);

@@ -51,6 +51,30 @@ cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const 
     return open_view(filter, bytes, length, NULL, why);
 }
 
+/* All that a view says but where the bytes are follows from the header and the length. */
+static bool same_header(const cf_reader *reader, const uint8_t *bytes, size_t length)
+{
+    uint64_t differ = 0;
+    if (length != reader->filter.length || length == 0)
+        return false; /* a reader that has not opened anything has length 0 */
+    for (unsigned i = 0; i < CF_HEADER_BYTES; i += 8)
+        differ |= cf_load64(bytes + i) ^ cf_load64(reader->header + i);
+    return differ == 0;
+}
+
+cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why)
+{
+    if (same_header(reader, bytes, length)) {
+        reader->filter.bytes = bytes;
+        reader->filter.table = bytes + CF_HEADER_BYTES;
+        return CF_OK;
+    }
+    cf_status status = cf_open(&reader->filter, bytes, length, why);
+    if (status == CF_OK)
+        memcpy(reader->header, bytes, CF_HEADER_BYTES);
+    return status;
+}
+
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why)
 {
     return open_view(filter, bytes, length, bytes, why);
@@ -75,22 +99,37 @@ void cf_clear(cf_filter *filter)
 
 /* ---- asking ---- */
 
-bool cf_contains(const cf_filter *filter, uint64_t hash)
+/* Does either of two buckets of several words hold its tag? Not inlined: it would cost the short form its
+** registers. */
+static __attribute__((noinline)) bool in_long_buckets(const cf_filter *filter, cf_side base,
+                                                      cf_side other)
 {
     const cf_lanes *lanes = &filter->lanes;
+    uint64_t found = 0;
+    for (unsigned i = 0; i < lanes->words; i++) {
+        found |= cf_any_zero_lane(lanes, cf_word(filter, base.bucket, i) ^ (base.tag * lanes->ones));
+        found |= cf_any_zero_lane(lanes, cf_word(filter, other.bucket, i) ^ (other.tag * lanes->ones));
+    }
+    return found != 0;
+}
+
+/* The same for one bucket of one word. */
+static inline uint64_t in_short_bucket(const cf_filter *filter, cf_side want)
+{
+    uint64_t word = cf_load_bits(filter->table, want.bucket * filter->bucket_bits);
+    return cf_any_zero_lane(&filter->lanes, word ^ (want.tag * filter->lanes.ones));
+}
+
+/* Both buckets are read before anything is decided, so that their cache misses overlap. */
+bool cf_contains(const cf_filter *filter, uint64_t hash)
+{
     cf_side base = cf_base(filter, hash);
     cf_side other = cf_alternate(filter, base);
     if (other.bucket == base.bucket)
         other.tag = base.tag; /* a pair of one side: as cf_count sees it */
-    uint64_t want_base = base.tag * lanes->ones, want_other = other.tag * lanes->ones;
-    uint64_t found = 0;
-    unsigned i = 0;
-    /* Both buckets are read before anything is decided, so that their cache misses overlap. */
-    do {
-        found |= cf_any_zero_lane(lanes, cf_word(filter, base.bucket, i) ^ want_base);
-        found |= cf_any_zero_lane(lanes, cf_word(filter, other.bucket, i) ^ want_other);
-    } while (++i < lanes->words);
-    return found != 0;
+    if (filter->lanes.words > 1)
+        return in_long_buckets(filter, base, other);
+    return (in_short_bucket(filter, base) | in_short_bucket(filter, other)) != 0;
 }
 
 static unsigned count_pair(const cf_filter *filter, const cf_pair *pair)

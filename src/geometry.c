@@ -16,13 +16,10 @@ static bool sound_bucket_size(unsigned b)
     return b == 1 || b == 2 || b == 4 || b == 8;
 }
 
-/* Bits needed to number n buckets. */
+/* Bits needed to number n buckets, n at least 1. */
 static unsigned bits_for(uint64_t n)
 {
-    unsigned bits = 0;
-    while (bits < 64 && ((uint64_t)1 << bits) < n)
-        bits++;
-    return bits;
+    return n == 1 ? 0 : 64 - (unsigned)__builtin_clzll(n - 1);
 }
 
 cf_status cf_geometry_check(const cf_geometry *g, const char **why)

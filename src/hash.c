@@ -1,5 +1,7 @@
 #include "hash.h"
 
+#include "bits.h"
+
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -10,6 +12,14 @@ uint64_t cf_hash(const void *bytes, size_t n, int64_t seed)
     if (seed == 0)
         return XXH3_64bits(bytes, n);
     return XXH3_64bits_withSeed(bytes, n, (XXH64_hash_t)seed);
+}
+
+uint64_t cf_hash_words(uint64_t first, uint64_t second, int64_t seed)
+{
+    uint8_t bytes[16]; /* of known length: the compiler keeps them in registers */
+    cf_store64(bytes, first);
+    cf_store64(bytes + 8, second);
+    return XXH3_64bits_withSeed(bytes, sizeof bytes, (XXH64_hash_t)seed);
 }
 
 /* Long input is fed in two pieces; the state costs more than a copy of a short one would. */

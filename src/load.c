@@ -1,5 +1,6 @@
 #include "load.h"
 
+#include "bits.h"
 #include "load_table.h"
 
 static unsigned size_index(unsigned b)
@@ -56,23 +57,46 @@ static uint64_t share(uint64_t slots, unsigned load)
     return slots / CF_LOAD_UNIT * load + slots % CF_LOAD_UNIT * load / CF_LOAD_UNIT;
 }
 
+/* whole * part / 2^bits, for bits from 1 to 63. */
+static uint64_t fraction(uint64_t whole, uint64_t part, unsigned bits)
+{
+    uint64_t high, low = cf_multiply(whole, part, &high);
+    return high << (64 - bits) | low >> bits;
+}
+
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
+/* Small tables have the load of the last size measured, which holds up to the next one; where it is lower
+** than the load before, they take what a table of just that size took. */
+static uint64_t keys_in_small(uint64_t b, const uint16_t *load, uint64_t buckets)
+{
+    unsigned i = index_of(buckets);
+    uint64_t before = i > 0 ? share(size_at(i) * b, load[i - 1]) : 0;
+    return larger(before, share(buckets * b, load[i]));
+}
+
+/* For large ones the keys are interpolated between that size and the next. */
+static uint64_t keys_in_large(uint64_t b, const uint16_t *load, uint64_t buckets)
+{
+    unsigned i = index_of(buckets), bits = OCTAVE_DENSE + i - INDEX_DENSE;
+    uint64_t here = share(size_at(i) * b, load[i]);
+    if (i + 1 == CF_LOAD_SIZES)
+        return here;
+    uint64_t next = share(2 * size_at(i) * b, load[i + 1]);
+    return here + fraction(next - here, buckets - size_at(i), bits);
+}
+
+/* Neither ever falls when the buckets get more. */
 uint64_t cf_load_keys(const cf_geometry *shape)
 {
-    unsigned b = shape->bucket_size;
+    uint64_t b = shape->bucket_size, even = shape->buckets & ~(uint64_t)1;
+    const uint16_t *load = cf_load_table[size_index(shape->bucket_size)][row_index(shape)];
     if (shape->buckets <= 1)
         return b * shape->buckets;
-    uint64_t even = shape->buckets & ~(uint64_t)1;
-    const uint16_t *load = cf_load_table[size_index(b)][row_index(shape)];
-    unsigned i = index_of(even);
-    uint64_t keys = share(even * b, load[i]);
-    /* Where the load falls from one size to the next, a table takes what the smaller ones take. */
-    if (i > 0)
-        keys = larger(keys, share(size_at(i) * b, load[i - 1]));
+    uint64_t keys = even >> OCTAVE_DENSE ? keys_in_large(b, load, even) : keys_in_small(b, load, even);
     /* Two different buckets are always room enough for as many keys as they have slots. */
-    return larger(keys, 2 * (uint64_t)b);
+    return larger(keys, 2 * b);
 }

@@ -92,11 +92,13 @@ static bool fewest_buckets(cf_geometry *shape, const request *want)
     return true;
 }
 
-/* Meeting an error rate with fingerprints that are far too short takes a table that is nearly empty:
-** at more than four times the room the keys need, that is taken for a mistake. */
+/* Meeting an error rate with fingerprints that are far too short takes a table that is nearly empty: more
+** than four times the buckets that the keys need is taken for a mistake. */
 static bool too_empty(const cf_geometry *shape, const request *want)
 {
-    return cf_load_keys(shape) / 4 > want->keys + 2 * CF_BUCKET_MAX;
+    cf_geometry full = *shape;
+    request keys_only = {want->keys, 0};
+    return want->rate != 0 && fewest_buckets(&full, &keys_only) && shape->buckets / 4 > full.buckets;
 }
 
 /* Compares one bucket size and fingerprint width with the best shape so far. */

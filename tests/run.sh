@@ -84,7 +84,7 @@ else
     pytest 'Python: properties and models' "$PYTHON" -m pytest -q -p no:cacheprovider tests/python
     pytest 'Python: hostile, under ASan' sanitized_python "$PYTHON" -m pytest -q -p no:cacheprovider \
         tests/python/test_hostile.py tests/python/test_tables.py tests/python/test_handles.py
-    tap   'valgrind: test_filter' valgrind -q --error-exitcode=99 --leak-check=full build/plain/test_filter
+    units valgrind
 fi
 echo "details: $log"
 echo "$passed passed, $failed failed"

@@ -99,12 +99,26 @@ static void load_bits_reads_any_offset(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof table; i++)
         table[i] = (uint8_t)random64();
-    for (unsigned at = 0; at < 180; at++)
-        for (unsigned bits = 1; bits <= 64; bits++) {
-            uint64_t expected = 0;
-            for (unsigned k = 0; k < bits; k++)
-                expected |= (uint64_t)(table[(at + k) / 8] >> ((at + k) % 8) & 1) << k;
-            assert_true((cf_load_bits(table, at, bits) & cf_low_bits(bits)) == expected);
+    for (unsigned at = 0; at < 180; at++) {
+        unsigned bits = 64 - at % 8; /* all that the 8 bytes hold from there */
+        uint64_t expected = 0;
+        for (unsigned k = 0; k < bits; k++)
+            expected |= (uint64_t)(table[(at + k) / 8] >> ((at + k) % 8) & 1) << k;
+        assert_true((cf_load_bits(table, at) & cf_low_bits(bits)) == expected);
+    }
+}
+
+/* No word of any bucket needs a ninth byte. */
+static void words_lie_within_eight_bytes(void **state)
+{
+    (void)state;
+    for (unsigned f = CF_FINGERPRINT_MIN; f <= CF_FINGERPRINT_MAX; f++)
+        for (unsigned i = 0; i < 4; i++) {
+            cf_lanes lanes;
+            cf_lanes_set(&lanes, f, bucket_sizes[i]);
+            unsigned bits = lanes.width * lanes.count;
+            for (unsigned word = 0; word < 64; word++)
+                assert_true(word * bits % 8 + bits <= 64);
         }
 }
 
@@ -126,9 +140,8 @@ static void lanes_cover_the_bucket(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(slots_keep_what_is_written),
-    cmocka_unit_test(matching_agrees_with_a_slot_loop),
-    cmocka_unit_test(load_bits_reads_any_offset),
+    cmocka_unit_test(slots_keep_what_is_written), cmocka_unit_test(matching_agrees_with_a_slot_loop),
+    cmocka_unit_test(load_bits_reads_any_offset), cmocka_unit_test(words_lie_within_eight_bytes),
     cmocka_unit_test(lanes_cover_the_bucket),
 };
 

@@ -160,6 +160,40 @@ static void lying_count_stays_in_range(void **state)
     free_filter(&made);
 }
 
+/* A reader answers as cf_open does, whatever it opened before. */
+static void reader_opens_as_open_does(void **state)
+{
+    test_filter one = new_filter(shape_of(10, 4, 12)), two = new_filter(shape_of(10, 4, 12));
+    cf_reader reader = {0};
+    const char *why = "";
+    (void)state;
+    assert_int_equal(cf_reader_open(&reader, NULL, 0, &why), CF_DAMAGED);
+    for (int i = 0; i < 20; i++) {
+        uint64_t left = random64(), right = random64();
+        cf_clear(&one.filter);
+        cf_clear(&two.filter);
+        cf_add(&one.filter, left);
+        cf_add(&two.filter, right);
+        cf_seal(&one.filter);
+        cf_seal(&two.filter); /* equal headers, other contents */
+        assert_int_equal(cf_reader_open(&reader, one.bytes, one.filter.length, &why), CF_OK);
+        assert_true(cf_contains(&reader.filter, left));
+        assert_int_equal(cf_reader_open(&reader, two.bytes, two.filter.length, &why), CF_OK);
+        assert_true(cf_contains(&reader.filter, right));
+        cf_add(&two.filter, left);
+        cf_seal(&two.filter); /* another header at the same place */
+        assert_int_equal(cf_reader_open(&reader, two.bytes, two.filter.length, &why), CF_OK);
+        assert_int_equal(reader.filter.items, 2);
+        assert_int_equal(cf_reader_open(&reader, two.bytes, two.filter.length - 1, &why), CF_DAMAGED);
+        assert_int_equal(cf_reader_open(&reader, two.bytes, 0, &why), CF_DAMAGED);
+        two.bytes[40] ^= 1;
+        assert_int_equal(cf_reader_open(&reader, two.bytes, two.filter.length, &why), CF_DAMAGED);
+        assert_int_equal(reader.filter.items, 2); /* unchanged on error */
+    }
+    free_filter(&one);
+    free_filter(&two);
+}
+
 static void seal_keeps_the_counts(void **state)
 {
     test_filter made = new_filter(shape_of(100, 4, 12));
@@ -297,11 +331,17 @@ static void error_rate_is_as_expected(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(empty_filter_holds_nothing), cmocka_unit_test(copies_count_up_to_cap),
-    cmocka_unit_test(deletes_take_one_copy_each), cmocka_unit_test(coinciding_pairs_count_once),
-    cmocka_unit_test(failed_add_changes_nothing), cmocka_unit_test(bytes_follow_from_the_calls),
-    cmocka_unit_test(clear_keeps_the_reserve),    cmocka_unit_test(lying_count_stays_in_range),
-    cmocka_unit_test(seal_keeps_the_counts),      cmocka_unit_test(behaves_as_the_multiset_of_classes),
+    cmocka_unit_test(empty_filter_holds_nothing),
+    cmocka_unit_test(copies_count_up_to_cap),
+    cmocka_unit_test(deletes_take_one_copy_each),
+    cmocka_unit_test(coinciding_pairs_count_once),
+    cmocka_unit_test(failed_add_changes_nothing),
+    cmocka_unit_test(bytes_follow_from_the_calls),
+    cmocka_unit_test(clear_keeps_the_reserve),
+    cmocka_unit_test(lying_count_stays_in_range),
+    cmocka_unit_test(reader_opens_as_open_does),
+    cmocka_unit_test(seal_keeps_the_counts),
+    cmocka_unit_test(behaves_as_the_multiset_of_classes),
     cmocka_unit_test(error_rate_is_as_expected),
 };
 

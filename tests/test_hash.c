@@ -37,10 +37,26 @@ static void prefixed_equals_joined(void **state)
     free(joined);
 }
 
+static void words_are_sixteen_bytes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        uint64_t a = random64(), b = random64();
+        uint8_t bytes[16];
+        for (unsigned k = 0; k < 8; k++) {
+            bytes[k] = (uint8_t)(a >> (8 * k));
+            bytes[8 + k] = (uint8_t)(b >> (8 * k));
+        }
+        assert_true(cf_hash_words(a, b, 0) == cf_hash(bytes, 16, 0));
+        assert_true(cf_hash_words(a, b, -i) == cf_hash(bytes, 16, -i));
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(is_xxh3),
     cmocka_unit_test(seed_changes_the_hash),
     cmocka_unit_test(prefixed_equals_joined),
+    cmocka_unit_test(words_are_sixteen_bytes),
 };
 
 RUN_TESTS(tests)

@@ -100,8 +100,7 @@ static double limit_round(table *t, bool dependent)
 
 static double contains_round(const table *t, uint64_t first, bool dependent, uint64_t *found)
 {
-    return dependent ? contains_loop(t, first, bench_zero(), found)
-                     : contains_loop(t, first, 0, found);
+    return dependent ? contains_loop(t, first, bench_zero(), found) : contains_loop(t, first, 0, found);
 }
 
 static double hit_round(table *t, bool dependent)

@@ -40,16 +40,16 @@ typedef struct filter {
 
 typedef struct line {
     const char *title;
-    const char *sql;          /* ?1 is the filter; #, if any, is replaced by its literal */
-    enum filter_name bound;   /* what to bind to ?1 */
-    int rows_before_3_43;     /* of the many that a later SQLite gets; 0: all */
+    const char *sql;        /* ?1 is the filter; #, if any, is replaced by its literal */
+    enum filter_name bound; /* what to bind to ?1 */
+    int rows_before_3_43;   /* of the many that a later SQLite gets; 0: all */
     sqlite3_stmt *statement;
     int rows;
     bench_series ns;
 } line;
 
 #define COUNT_WHERE "SELECT count(*) FROM keys WHERE "
-#define SOME_ROWS "id <= ?2 AND "
+#define SOME_ROWS   "id <= ?2 AND "
 
 static line lines[] = {
     {.title = "scan", .sql = COUNT_WHERE "id <> 5", .bound = NO_FILTER},
@@ -57,32 +57,32 @@ static line lines[] = {
     {.title = "no-op, 1.5 MB bound", .sql = COUNT_WHERE "noop(?1, id)", .bound = SMALL},
     {.title = "two reads, 1.5 MB bound", .sql = COUNT_WHERE "two_reads(?1, id)", .bound = SMALL},
     {.title = "1.5 MB bound, present", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = SMALL},
-    {.title = "1.5 MB bound, absent", .sql = COUNT_WHERE "cf_contains(?1, id)",
-     .bound = SMALL_OTHER},
+    {.title = "1.5 MB bound, absent", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = SMALL_OTHER},
     {.title = "1.5 MB bound, text, absent",
-     .sql = "SELECT count(*) FROM words WHERE cf_contains(?1, word)", .bound = SMALL},
+     .sql = "SELECT count(*) FROM words WHERE cf_contains(?1, word)",
+     .bound = SMALL},
     {.title = "1.5 MB literal", .sql = COUNT_WHERE "cf_contains(#, id)", .bound = NO_FILTER},
     {.title = "1.5 MB handle",
      .sql = COUNT_WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'small'), id)",
      .bound = NO_FILTER},
     {.title = "1.5 MB subquery",
-     .sql = COUNT_WHERE SOME_ROWS
-     "cf_contains((SELECT f FROM filters WHERE name = 'small'), id)",
-     .bound = NO_FILTER, .rows_before_3_43 = 1000},
+     .sql = COUNT_WHERE SOME_ROWS "cf_contains((SELECT f FROM filters WHERE name = 'small'), id)",
+     .bound = NO_FILTER,
+     .rows_before_3_43 = 1000},
     {.title = "two reads, 16 MB bound", .sql = COUNT_WHERE "two_reads(?1, id)", .bound = LARGE},
     {.title = "16 MB bound, present", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = LARGE},
-    {.title = "16 MB bound, absent", .sql = COUNT_WHERE "cf_contains(?1, id)",
-     .bound = LARGE_OTHER},
+    {.title = "16 MB bound, absent", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = LARGE_OTHER},
     {.title = "16 MB handle",
      .sql = COUNT_WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'large'), id)",
      .bound = NO_FILTER},
     {.title = "16 MB subquery",
-     .sql = COUNT_WHERE SOME_ROWS
-     "cf_contains((SELECT f FROM filters WHERE name = 'large'), id)",
-     .bound = NO_FILTER, .rows_before_3_43 = 20},
+     .sql = COUNT_WHERE SOME_ROWS "cf_contains((SELECT f FROM filters WHERE name = 'large'), id)",
+     .bound = NO_FILTER,
+     .rows_before_3_43 = 20},
     {.title = "cf_build, integers", .sql = "SELECT cf_build(id) FROM keys", .bound = NO_FILTER},
     {.title = "cf_build, text", .sql = "SELECT cf_build(word) FROM words", .bound = NO_FILTER},
-    {.title = "cf_add_all, empty filter bound", .sql = "SELECT cf_add_all(?1, id) FROM keys",
+    {.title = "cf_add_all, empty filter bound",
+     .sql = "SELECT cf_add_all(?1, id) FROM keys",
      .bound = EMPTY},
 };
 
@@ -145,28 +145,35 @@ static sqlite3 *open_database(const char *extension)
 }
 
 /* A filter of 12-bit fingerprints over an expression of `id`. */
-#define BUILD(key, options)                                                                        \
-    "(SELECT cf_build(" key ", 0.01, 'bucket_size=4 fingerprint_bits=12 growth=off " options       \
+#define BUILD(key, options)                                                                             \
+    "(SELECT cf_build(" key ", 0.01, 'bucket_size=4 fingerprint_bits=12 growth=off " options            \
     "') FROM keys)"
 
 static void fill_database(sqlite3 *db)
 {
-    check(db, sqlite3_exec(db,
-                           "CREATE TABLE keys(id INTEGER PRIMARY KEY);"
-                           "CREATE TABLE words(word TEXT);"
-                           "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
-                           "BEGIN;"
-                           "WITH RECURSIVE counter(i) AS"
-                           " (SELECT 1 UNION ALL SELECT i + 1 FROM counter WHERE i < 1000000)"
-                           " INSERT INTO keys SELECT i FROM counter;"
-                           "INSERT INTO words SELECT printf('user-%08x', id) FROM keys;"
-                           "INSERT INTO filters VALUES"
-                           " ('small', " BUILD("id", "") "),"
-                           " ('small other', " BUILD("-id", "") "),"
-                           " ('large', " BUILD("id", "capacity=10150000") "),"
-                           " ('large other', " BUILD("-id", "capacity=10150000") ");"
-                           "COMMIT",
-                           NULL, NULL, NULL));
+    check(db, sqlite3_exec(
+                  db,
+                  "CREATE TABLE keys(id INTEGER PRIMARY KEY);"
+                  "CREATE TABLE words(word TEXT);"
+                  "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
+                  "BEGIN;"
+                  "WITH RECURSIVE counter(i) AS"
+                  " (SELECT 1 UNION ALL SELECT i + 1 FROM counter WHERE i < 1000000)"
+                  " INSERT INTO keys SELECT i FROM counter;"
+                  "INSERT INTO words SELECT printf('user-%08x', id) FROM keys;"
+                  "INSERT INTO filters VALUES"
+                  " ('small', " BUILD(
+                      "id", "") "),"
+                                " ('small other', " BUILD(
+                                    "-id",
+                                    "") "),"
+                                        " ('large', " BUILD(
+                                            "id", "capacity=10150000") "),"
+                                                                       " ('large other', " BUILD(
+                                                                           "-id",
+                                                                           "capacity=10150000") ");"
+                                                                                                "COMMIT",
+                  NULL, NULL, NULL));
 }
 
 /* The one value of a statement, copied out of the database. */
@@ -248,8 +255,8 @@ int main(int argc, char **argv)
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < LINES; i++)
             run_line(db, &lines[i]);
-    printf("SQLite %s, medians of %d rounds; filters of %d and %d bytes\n", sqlite3_libversion(),
-           ROUNDS, filters[SMALL].length, filters[LARGE].length);
+    printf("SQLite %s, medians of %d rounds; filters of %d and %d bytes\n", sqlite3_libversion(), ROUNDS,
+           filters[SMALL].length, filters[LARGE].length);
     print_lines();
     for (int i = 0; i < LINES; i++)
         sqlite3_finalize(lines[i].statement);

@@ -3,7 +3,7 @@
 ** fillings. load_table.awk makes src/load_table.h of what it prints: bucket size, fingerprint bits, pair
 ** bits, buckets, load.
 **
-**      calibrate [first row [last row [budget]]]      (all rows take about an hour)
+**      calibrate [first row [last row [budget [smallest size]]]]      (all rows take about an hour)
 **
 ** Each trial fills a table of random hashes until the first add fails and records how many it took. Of
 ** many trials the lower tail is what matters. It falls off exponentially (each further decade of
@@ -26,9 +26,9 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    {4, 12, 12}, {4, 8, 8}, {4, 6, 6},  {4, 4, 4},  {4, 24, 4}, {4, 24, 6}, {8, 12, 12},
-    {8, 8, 8},   {8, 6, 6}, {8, 4, 4},  {8, 24, 4}, {8, 24, 6}, {2, 12, 12}, {2, 8, 8},
-    {2, 6, 6},   {2, 4, 4}, {2, 24, 8}, {1, 12, 12}, {1, 8, 8}, {1, 6, 6},  {1, 4, 4},
+    {4, 12, 12}, {4, 8, 8}, {4, 6, 6}, {4, 4, 4}, {4, 24, 4}, {4, 24, 6},
+    {8, 12, 12}, {8, 8, 8}, {8, 6, 6}, {8, 4, 4}, {8, 24, 4}, {8, 24, 6},
+    {2, 12, 12}, {2, 8, 8}, {2, 6, 6}, {2, 4, 4}, {2, 24, 8},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -77,9 +77,11 @@ static double lower_tail(const double *keys, size_t trials)
 
 static double keys_for(const row *r, uint64_t buckets, size_t trials)
 {
-    unsigned b = r->b, cap = b <= 2 ? b : b == 4 ? 3 : 4;
-    cf_geometry shape = {.buckets = buckets, .bucket_size = (uint8_t)b,
-                         .fingerprint_bits = (uint8_t)r->f, .pair_bits = (uint8_t)r->s,
+    unsigned b = r->b, cap = b == 2 ? 2 : b == 4 ? 3 : 4;
+    cf_geometry shape = {.buckets = buckets,
+                         .bucket_size = (uint8_t)b,
+                         .fingerprint_bits = (uint8_t)r->f,
+                         .pair_bits = (uint8_t)r->s,
                          .cap = (uint8_t)cap};
     uint8_t *bytes = malloc(cf_geometry_bytes(&shape));
     double *keys = malloc(trials * sizeof *keys);
@@ -99,7 +101,7 @@ static double keys_for(const row *r, uint64_t buckets, size_t trials)
 /* Trials at this size: each size gets about the same time, the smallest, whose tail is long, more. */
 static size_t trials_at(uint64_t slots, double budget)
 {
-    double trials = budget * 16 / (double)slots, least = slots <= 256 ? budget * 2 : 3;
+    double trials = budget * 16 / (double)slots, least = slots <= 256 ? budget * 2 : 9;
     return trials < least ? (size_t)least : (size_t)trials;
 }
 
@@ -133,10 +135,11 @@ int main(int argc, char **argv)
 {
     int first = argc > 1 ? atoi(argv[1]) : 0, last = argc > 2 ? atoi(argv[2]) : ROWS - 1;
     double budget = argc > 3 ? atof(argv[3]) : 1e6;
+    uint64_t smallest = argc > 4 ? strtoull(argv[4], NULL, 0) : 2;
     for (int i = first; i <= last && i < ROWS; i++) {
         const row *r = &rows[i];
         state = r->b * 10000 + r->f * 100 + r->s;
-        for (uint64_t m = 2; m <= (uint64_t)1 << 20; m = next_size(m)) {
+        for (uint64_t m = smallest; m <= (uint64_t)1 << 20; m = next_size(m)) {
             if (m > 1024 && (m & (m - 1)) != 0)
                 continue;
             printf("%u %u %u %llu %.5f\n", r->b, r->f, r->s, (unsigned long long)m,

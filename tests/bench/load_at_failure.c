@@ -36,7 +36,9 @@ static void measure(unsigned bucket_size, uint64_t buckets)
                          .bucket_size = (uint8_t)bucket_size,
                          .fingerprint_bits = FINGERPRINT_BITS,
                          .pair_bits = FINGERPRINT_BITS,
-                         .cap = (uint8_t)(bucket_size == 2 ? 2 : bucket_size == 4 ? 3 : 4)};
+                         .cap = (uint8_t)(bucket_size == 2   ? 2
+                                          : bucket_size == 4 ? 3
+                                                             : 4)};
     double least = 1, sum = 0;
     if (cf_geometry_check(&shape, &why) != CF_OK)
         bench_fail(why);
@@ -47,8 +49,7 @@ static void measure(unsigned bucket_size, uint64_t buckets)
         least = load < least ? load : least;
         sum += load;
     }
-    printf("%4u%12llu%12.4f%12.4f\n", bucket_size, (unsigned long long)buckets, least,
-           sum / STREAMS);
+    printf("%4u%12llu%12.4f%12.4f\n", bucket_size, (unsigned long long)buckets, least, sum / STREAMS);
     free(bytes);
 }
 

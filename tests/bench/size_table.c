@@ -111,8 +111,8 @@ static void measure_line(uint64_t n, double rate, bool growth, uint64_t most_pro
 static void measure_table(bool growth, size_t sizes, uint64_t most_probes)
 {
     printf("growth=%s\n", growth ? "on" : "off");
-    printf("%10s%8s%4s%4s%10s%7s%11s%10s%11s%9s%12s%12s\n", "n", "e", "b", "f", "m0", "load",
-           "bytes", "bits/key", "log2(1/e)", "pow2", "expected", "measured");
+    printf("%10s%8s%4s%4s%10s%7s%11s%10s%11s%9s%12s%12s\n", "n", "e", "b", "f", "m0", "load", "bytes",
+           "bits/key", "log2(1/e)", "pow2", "expected", "measured");
     for (size_t i = 0; i < sizes; i++)
         for (size_t j = 0; j < sizeof rates / sizeof rates[0]; j++)
             measure_line(counts[i], rates[j], growth, most_probes);
