@@ -6,7 +6,7 @@
 #   SKIP_DEPS=1      do not look for missing packages
 
 CC      ?= cc
-CFLAGS  ?= -O2
+CFLAGS  ?= -O2 -flto
 SQLITE3 ?= /usr/bin/sqlite3
 PYTHON  ?= /usr/bin/python3
 
@@ -49,7 +49,7 @@ deps-build deps-demo deps-test:
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
 # with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers.
 build/cuckoo.so: $(SRC:%.c=build/pic/%.o) $(EXT:%.c=build/pic/%.o)
-	$(CC) -shared -o $@ $^ -lm
+	$(CC) $(CFLAGS) -fPIC -shared -o $@ $^ -lm
 
 build/asan/cuckoo.so: $(SRC:%.c=build/so/%.o) $(EXT:%.c=build/so/%.o)
 	@mkdir -p $(@D)

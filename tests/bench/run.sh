@@ -13,7 +13,7 @@ run() {
     "$@" | tee -a "$results"
 }
 run 'The library, by hash'                 build/bench/bench_core "$size"
-run 'SQL, per row'                         build/bench/bench_sql build/cuckoo.so "$size"
+run 'SQL, per row'                         build/bench/bench_sql build/cuckoo.so
 run 'Load at the first failure'            build/bench/load_at_failure
 run 'Bytes per key and error rate'         build/bench/size_table "$size"
 printf '\nAll of it: %s\n' "$results"
