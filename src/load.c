@@ -8,13 +8,13 @@ static unsigned size_index(unsigned b)
     return b == 1 ? 0 : b == 2 ? 1 : b == 4 ? 2 : 3;
 }
 
-/* The row that was measured for this shape, or the next worse one: fewer pair bits fill worse. */
+/* The row that was measured for this shape, or for the next fewer pair bits. */
 static unsigned row_index(const cf_geometry *shape)
 {
     unsigned s = shape->pair_bits;
     if (s < shape->fingerprint_bits)
         return s < 6 ? CF_LOAD_GROWING : CF_LOAD_GROWING + 1;
-    return s < 6 ? 0 : s < 8 ? 1 : s < 12 ? 2 : 3;
+    return s < 8 ? s - CF_PAIR_BITS_MIN : s < 12 ? 4 : 5;
 }
 
 static unsigned floor_log2(uint64_t n)
