@@ -70,13 +70,24 @@ static bool meets(const cf_geometry *shape, const request *want)
                                                  want->rate, shape->buckets);
 }
 
+/* Small tables one by one, for a larger one may hold fewer keys (load.h). */
+static bool fewest_of_few(cf_geometry *shape, const request *want)
+{
+    for (uint64_t buckets = 1; buckets < CF_LOAD_RISES; buckets += buckets == 1 ? 1 : 2) {
+        shape->buckets = buckets;
+        if (meets(shape, want))
+            return true;
+    }
+    return false;
+}
+
 /* The fewest buckets, 1 or an even number, that meet the request; false when not even the most do. */
 static bool fewest_buckets(cf_geometry *shape, const request *want)
 {
-    shape->buckets = 1;
-    if (meets(shape, want))
+    if (fewest_of_few(shape, want))
         return true;
-    uint64_t low = 0, high = CF_CAPACITY_MAX / 2; /* in pairs of buckets: low fails, high may not */
+    uint64_t low = CF_LOAD_RISES / 2 - 1,
+             high = CF_CAPACITY_MAX / 2; /* pairs of buckets: low fails, high may not */
     shape->buckets = 2 * high;
     if (!meets(shape, want))
         return false;

@@ -5,6 +5,8 @@
 **
 **      calibrate [first row [last row [budget [smallest size]]]]      (all rows take about an hour)
 **
+** A budget of 0 leaves out the trials and prints what crowded pairs alone allow.
+**
 ** Each trial fills a table of random hashes until the first add fails and records how many it took. Of
 ** many trials the lower tail is what matters. It falls off exponentially (each further decade of
 ** probability costs the same number of keys, measured down to 1e-5), so a line through two low
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/bits.h"
 #include "../../src/cuckoo_filter.h"
 
 /* The rows of the table: all of the fingerprint pair bits, and the shapes that may grow, with
@@ -105,29 +108,87 @@ static size_t trials_at(uint64_t slots, double budget)
     return trials < least ? (size_t)least : (size_t)trials;
 }
 
-/* 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, ...: steps of an eighth to a quarter. */
+/* Every even number up to 128, where sizes differ in how alternates are shared; then quarters of an octave. */
 static uint64_t next_size(uint64_t m)
 {
-    uint64_t step = 2;
+    uint64_t step = 32;
+    if (m < 128)
+        return m + 2;
     while (step * 8 <= m)
         step *= 2;
     return m + step;
 }
 
-/* The pattern of g values differs from m0 to m0, so neighbours of a grid point are tried too, and the
+/* P(X > k) for a Poisson number X. */
+static double poisson_above(double mean, unsigned k)
+{
+    double term = exp(-mean), sum = 0;
+    for (unsigned i = 1; i <= k + 1; i++)
+        term *= mean / i;
+    for (unsigned i = k + 2; term > sum * 1e-9; i++) {
+        sum += term;
+        term *= mean / i;
+    }
+    return sum;
+}
+
+/* In small tables several pair bits name the same alternate. sharing[c] = how many alternates of a bucket are
+** named by c of them. */
+static void count_sharing(const row *r, uint64_t buckets, unsigned *sharing)
+{
+    cf_filter view = {.geometry = {.buckets = buckets, .pair_bits = (uint8_t)r->s}};
+    unsigned *named = calloc(buckets, sizeof *named);
+    if (!named)
+        exit(1);
+    view.pair_mask = cf_low_bits(r->s);
+    view.odd_pairs = 1;
+    for (uint64_t bits = 0; bits <= view.pair_mask; bits++)
+        named[cf_other_side(&view, (cf_side){0, bits}).bucket]++;
+    for (uint64_t i = 0; i < buckets; i++)
+        sharing[named[i]]++;
+    free(named);
+}
+
+/* The load at which the expected number of overfull pairs of buckets, with more than 2b keys, is 3e-7. Too
+** rare to be seen in the trials, and not on their line. */
+static double crowded_load(const row *r, uint64_t buckets)
+{
+    enum { MOST = 4097 };
+    unsigned sharing[MOST] = {0};
+    double low = 0, high = 1;
+    count_sharing(r, buckets, sharing);
+    for (int step = 0; step < 30; step++) {
+        double load = (low + high) / 2, overfull = 0;
+        for (unsigned c = 1; c < MOST; c++)
+            if (sharing[c])
+                overfull +=
+                    sharing[c] * (double)buckets / 2 *
+                    poisson_above(2.0 * r->b * load * c / (double)((uint64_t)1 << r->s), 2 * r->b);
+        if (overfull > 3e-7)
+            high = load;
+        else
+            low = load;
+    }
+    return low;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* The pattern of alternates differs from m0 to m0, so sizes up to the next grid point are tried too, and the
 ** worst load counts. */
 static double worst_load(const row *r, uint64_t m, double budget)
 {
     double worst = 1;
     uint64_t end = next_size(m), step = (end - m) / 4 / 2 * 2;
     if (m > 1024)
-        step = end - m;
-    for (uint64_t at = m; at < end; at += step ? step : 2) {
-        uint64_t slots = at * r->b;
-        double load = keys_for(r, at, trials_at(slots, budget / 4)) / (double)slots;
-        if (load < worst)
-            worst = load;
-    }
+        return keys_for(r, m, trials_at(m * r->b, budget / 4)) / (double)(m * r->b);
+    for (uint64_t at = m; at < end; at += 2)
+        worst = smaller(worst, crowded_load(r, at));
+    for (uint64_t at = m; at < end && budget > 0; at += step ? step : 2)
+        worst = smaller(worst, keys_for(r, at, trials_at(at * r->b, budget / 4)) / (double)(at * r->b));
     return worst < 0 ? 0 : worst;
 }
 
@@ -139,7 +200,7 @@ int main(int argc, char **argv)
     for (int i = first; i <= last && i < ROWS; i++) {
         const row *r = &rows[i];
         state = r->b * 10000 + r->f * 100 + r->s;
-        for (uint64_t m = smallest; m <= (uint64_t)1 << 20; m = next_size(m)) {
+        for (uint64_t m = smallest; m <= (uint64_t)1 << (budget > 0 ? 20 : 10); m = next_size(m)) {
             if (m > 1024 && (m & (m - 1)) != 0)
                 continue;
             printf("%u %u %u %llu %.5f\n", r->b, r->f, r->s, (unsigned long long)m,

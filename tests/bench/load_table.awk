@@ -4,14 +4,15 @@
 #
 # - Up to 256 buckets loads are lowered by 3 %, by 5 % for shapes that grow, by 8 % for fingerprints below 8 bits:
 #   which alternates there are depends on the pair bits and the number of buckets, and not all of them were measured.
-# - Up to 1024 buckets, a size that took less than a smaller one holds the smaller one down.
+# - From 128 to 1024 buckets, a size that took less than a smaller one holds the smaller one down.
 # - Above 4096 buckets, where fillings are few and their spread is estimated roughly, a size that seems to take
 #   less than the one before is taken to be like that one, less 0.0005.
 # - Beyond the sizes measured, the load is taken to fall by 0.0005 with each doubling (measured: 0.0003).
 # - Shapes with fewer pair bits s than fingerprint bits are held down to where the expected number of
 #   overfull pairs is a few in ten million: pairs of buckets with more than 2b keys, which are a Poisson number
 #   of mean 2b * load / 2^s in each of the buckets * 2^s / 2 pairs. The rest, up to one in a million, is left to
-#   rarer patterns, of which there are more when s is 4 or 5.
+#   rarer patterns; with s of 4 or 5 much, for there one more alternate shared by two pair bits makes it ten times
+#   as many.
 # - Tables of one slot per bucket, for study, are not measured: they fail when three keys meet in one pair of
 #   slots, of which (8/3) load^3 / buckets are expected, or in a cycle. They get (1e-6 * buckets / 16) ^ (1/3),
 #   0.4 at most.
@@ -29,7 +30,7 @@ function overfull_load(b, s, m,    low, high, middle, step) {
     low = 0; high = 1
     for (step = 0; step < 40; step++) {
         middle = (low + high) / 2
-        if (m * 2 ^ s / 2 * tail(2 * b * middle / 2 ^ s, 2 * b) > (s < 6 ? 3e-7 : 7e-7)) high = middle
+        if (m * 2 ^ s / 2 * tail(2 * b * middle / 2 ^ s, 2 * b) > (s < 6 ? 2e-8 : 7e-7)) high = middle
         else low = middle
     }
     return low
@@ -39,8 +40,8 @@ function smaller(a, b) { return a < b ? a : b }
 
 function held_down(row, i, load,    b, s) {
     b = size[row]; s = growing[row]
-    # up to 1024 buckets a load holds up to the next size, so that one counts; then keys are interpolated
-    if (s) load = smaller(load, overfull_load(b, s, buckets[buckets[i] < 1024 ? i + 1 : i]))
+    # from 128 to 1024 buckets a load holds up to the next size, so that one counts; then keys are interpolated
+    if (s) load = smaller(load, overfull_load(b, s, buckets[buckets[i] >= 128 && buckets[i] < 1024 ? i + 1 : i]))
     return load
 }
 
@@ -52,11 +53,12 @@ function fill(row,    i, least) {
     for (i = 1; buckets[i] <= 256; i++) load[row, i] *= spare[row]
     least = 1
     for (i = columns; i >= 1; i--) {
-        if (buckets[i] <= 1024) load[row, i] = least = smaller(least, load[row, i])
+        if (buckets[i] >= 128 && buckets[i] <= 1024) load[row, i] = least = smaller(least, load[row, i])
         load[row, i] = smaller(held_down(row, i, load[row, i]), 1)
         if (load[row, i] < 0) load[row, i] = 0
         # more buckets must not hold fewer keys
-        if (i < columns) load[row, i] = smaller(load[row, i], load[row, i + 1] * buckets[i + 1] / buckets[i])
+        if (i < columns && buckets[i] >= 128)
+            load[row, i] = smaller(load[row, i], load[row, i + 1] * buckets[i + 1] / buckets[i])
         unit[row, i] = int(load[row, i] * 65535)
     }
 }
@@ -87,8 +89,8 @@ END {
     split("f = 4|f = 5|f = 6|f = 7|f = 8 .. 11|f = 12 .. 32|growing, s = 4, 5|growing, s = 6 .. 8", title, "|")
     print "/*"
     print "** load_table.h - loads at which at most one filling in a million fails, in units of 1/65535."
-    print "** Made by tests/bench/calibrate.c and load_table.awk. Sizes: 2, 4, .. 14 buckets, quarters of an"
-    print "** octave up to 1024, powers of two up to 2^40."
+    print "** Made by tests/bench/calibrate.c and load_table.awk. Sizes: 2, 4, .. 126 buckets, quarters of"
+    print "** an octave up to 1024, powers of two up to 2^40."
     print "*/"
     print "/* clang-format off */\n#ifndef CF_LOAD_TABLE_H\n#define CF_LOAD_TABLE_H\n\n#include <stdint.h>\n"
     print "enum { CF_LOAD_UNIT = 65535, CF_LOAD_SIZES = " columns ", CF_LOAD_GROWING = 6 /* first row */ };\n"
