@@ -119,28 +119,49 @@ static uint64_t next_size(uint64_t m)
     return m + step;
 }
 
-/* P(X > k) for a Poisson number X. */
-static double poisson_above(double mean, unsigned k)
+/* P(more than k entries in a pair of buckets): the entries of `classes` fingerprints, each a Poisson number of
+** keys, of which `cap` are kept; cap 0 when keys of equal pair bits have fingerprints of their own, which makes
+** the classes one Poisson number. */
+static double overfull(double mean, unsigned classes, unsigned cap, unsigned k)
 {
-    double term = exp(-mean), sum = 0;
-    for (unsigned i = 1; i <= k + 1; i++)
-        term *= mean / i;
-    for (unsigned i = k + 2; term > sum * 1e-9; i++) {
-        sum += term;
+    double one[64] = {0}, sum[64] = {1}, above = 0;
+    unsigned most = cap ? cap : k;
+    if (cap == 0)
+        mean *= classes, classes = 1;
+    one[0] = exp(-mean);
+    for (unsigned i = 1; i <= most; i++)
+        one[i] = one[i - 1] * mean / i;
+    double beyond = 0, term = one[most] * mean / (most + 1);
+    for (unsigned i = most + 2; term > beyond * 1e-9 && term > 0; i++) {
+        beyond += term;
         term *= mean / i;
     }
-    return sum;
+    if (cap == 0)
+        return beyond;
+    one[cap] += beyond;
+    for (unsigned n = 0; n < classes; n++) {
+        for (unsigned from = k + 1 - cap; from <= k; from++)
+            for (unsigned j = k + 1 - from; j <= cap; j++)
+                above += sum[from] * one[j];
+        for (unsigned i = k + 1; i-- > 0;) {
+            double p = 0;
+            for (unsigned j = 0; j <= cap && j <= i; j++)
+                p += sum[i - j] * one[j];
+            sum[i] = p;
+        }
+    }
+    return above;
 }
 
 /* In small tables several pair bits name the same alternate. sharing[c] = how many alternates of a bucket are
 ** named by c of them. */
-static void count_sharing(const row *r, uint64_t buckets, unsigned *sharing)
+static void count_sharing(unsigned s, uint64_t buckets, unsigned *sharing)
 {
-    cf_filter view = {.geometry = {.buckets = buckets, .pair_bits = (uint8_t)r->s}};
+    cf_filter view = {.geometry = {.buckets = buckets, .pair_bits = (uint8_t)s}};
     unsigned *named = calloc(buckets, sizeof *named);
     if (!named)
         exit(1);
-    view.pair_mask = cf_low_bits(r->s);
+    view.pair_mask = cf_low_bits(s);
     view.odd_pairs = 1;
     for (uint64_t bits = 0; bits <= view.pair_mask; bits++)
         named[cf_other_side(&view, (cf_side){0, bits}).bucket]++;
@@ -149,25 +170,25 @@ static void count_sharing(const row *r, uint64_t buckets, unsigned *sharing)
     free(named);
 }
 
-/* The load at which the expected number of overfull pairs of buckets, with more than 2b keys, is 3e-7. Too
-** rare to be seen in the trials, and not on their line. */
-static double crowded_load(const row *r, uint64_t buckets)
+/* The load, up to `high`, at which the expected number of overfull pairs of buckets is 3e-7. Too rare to be seen
+** in the trials, and not on their line. */
+static double crowded_load(unsigned b, unsigned s, bool whole, uint64_t buckets, double high)
 {
     enum { MOST = 4097 };
-    unsigned sharing[MOST] = {0};
-    double low = 0, high = 1;
-    count_sharing(r, buckets, sharing);
-    for (int step = 0; step < 30; step++) {
-        double load = (low + high) / 2, overfull = 0;
+    unsigned sharing[MOST] = {0}, cap = whole ? (b == 2 ? 2 : b == 4 ? 3 : 4) : 0;
+    double low = 0, next = high;
+    count_sharing(s, buckets, sharing);
+    for (int step = 0; step < 14 && low < high; step++) {
+        double expected = 0;
         for (unsigned c = 1; c < MOST; c++)
-            if (sharing[c])
-                overfull +=
-                    sharing[c] * (double)buckets / 2 *
-                    poisson_above(2.0 * r->b * load * c / (double)((uint64_t)1 << r->s), 2 * r->b);
-        if (overfull > 3e-7)
-            high = load;
+            if (sharing[c] && (cap == 0 || c * cap > 2 * b))
+                expected += sharing[c] * (double)buckets / 2 *
+                            overfull(2.0 * b * next / (double)((uint64_t)1 << s), c, cap, 2 * b);
+        if (expected > 3e-7)
+            high = next;
         else
-            low = load;
+            low = next;
+        next = (low + high) / 2;
     }
     return low;
 }
@@ -177,16 +198,26 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* The pattern of alternates differs from m0 to m0, so sizes up to the next grid point are tried too, and the
-** worst load counts. */
+/* Rows stand for all fingerprints, or pair bits, up to those of the next row; they differ in which alternates are
+** shared, and so does every m0 up to the next size. The worst counts. */
+static double worst_crowded(const row *r, uint64_t m)
+{
+    bool whole = r->f == r->s;
+    unsigned last = !whole ? (r->s == 4 ? 5 : r->s) : r->s == 8 ? 11 : r->s;
+    uint64_t end = m >= 1024 ? 2 * m : next_size(m);
+    double worst = 1;
+    for (unsigned s = r->s; s <= last; s++)
+        for (uint64_t at = m; at < end && m <= 8192; at += 2)
+            worst = crowded_load(r->b, s, whole, at, worst);
+    return worst;
+}
+
 static double worst_load(const row *r, uint64_t m, double budget)
 {
-    double worst = 1;
+    double worst = worst_crowded(r, m);
     uint64_t end = next_size(m), step = (end - m) / 4 / 2 * 2;
     if (m > 1024)
-        return keys_for(r, m, trials_at(m * r->b, budget / 4)) / (double)(m * r->b);
-    for (uint64_t at = m; at < end; at += 2)
-        worst = smaller(worst, crowded_load(r, at));
+        end = m + 1;
     for (uint64_t at = m; at < end && budget > 0; at += step ? step : 2)
         worst = smaller(worst, keys_for(r, at, trials_at(at * r->b, budget / 4)) / (double)(at * r->b));
     return worst < 0 ? 0 : worst;
@@ -200,7 +231,7 @@ int main(int argc, char **argv)
     for (int i = first; i <= last && i < ROWS; i++) {
         const row *r = &rows[i];
         state = r->b * 10000 + r->f * 100 + r->s;
-        for (uint64_t m = smallest; m <= (uint64_t)1 << (budget > 0 ? 20 : 10); m = next_size(m)) {
+        for (uint64_t m = smallest; m <= (uint64_t)1 << 20; m = next_size(m)) {
             if (m > 1024 && (m & (m - 1)) != 0)
                 continue;
             printf("%u %u %u %llu %.5f\n", r->b, r->f, r->s, (unsigned long long)m,
