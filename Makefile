@@ -36,7 +36,7 @@ demo: deps-demo build/cuckoo.so
 
 ## test: everything, sanitizers included
 test: deps-test build/cuckoo.so build/asan/cuckoo.so $(UNITS:%=build/asan/%) \
-      $(UNITS:%=build/plain/%) $(FAULTS:%=build/asan/%) build/asan/replay
+      $(UNITS:%=build/plain/%) $(FAULTS:%=build/asan/%) build/asan/replay build/plain/loading
 	@sh tests/run.sh
 
 ## deps: installs the packages that are missing
@@ -74,6 +74,10 @@ build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT
 	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lsqlite3 -lm
 endef
 $(foreach kind,pic so plain asan coverage,$(eval $(call kind_rules,$(kind))))
+
+build/plain/loading: tests/faults/loading.c $(HEADERS)
+	@mkdir -p $(@D)
+	@$(CC) -std=c11 -O1 -g -o $@ $< -lcmocka -lsqlite3
 
 ## valgrind: the unit tests under valgrind
 valgrind: deps-test $(UNITS:%=build/plain/%)

@@ -33,7 +33,7 @@ typedef struct build_state {
 
 enum {
     FIRST_ROOM = 256,          /* hashes */
-    MOST_ROOM = 0x7fffff00 / 8 /* the most that SQLite allocates at once */
+    MOST_ROOM = 0x7ffffe00 / 8 /* the most that SQLite allocates at once */
 };
 
 /* The arguments other than the key are read at every row: they must not change under way. */
@@ -59,7 +59,7 @@ static bool make_room(sqlite3_context *context, build_state *state)
     if (state->used < state->room)
         return true;
     state->used = cf_sort_distinct(state->hashes, state->used);
-    if (state->room > 0 && state->used <= state->room / 4 * 3)
+    if (state->used < (state->room == MOST_ROOM ? MOST_ROOM : state->room / 4 * 3))
         return true;
     if (state->room == MOST_ROOM) {
         cuckoo_fail(context, CF_TOO_BIG, "more than %d distinct keys; use cf_new and cf_add_all",
@@ -327,21 +327,15 @@ static void merge_final(sqlite3_context *context)
 
 /* ---- registration ---- */
 
-int cuckoo_register_aggregates(sqlite3 *db)
+int cuckoo_register_aggregates(sqlite3 *db, bool on)
 {
-    static const struct {
-        const char *name;
-        int arguments;
-        cuckoo_call step;
-        cuckoo_last last;
-    } aggregates[] = {
-        {"cf_build", 1, build_step, build_final},        {"cf_build", 2, build_step, build_final},
-        {"cf_build", 3, build_step, build_final},        {"cf_add_all", 2, add_step, change_final},
-        {"cf_delete_all", 2, delete_step, change_final}, {"cf_merge", 1, merge_step, merge_final},
+    static const cuckoo_function aggregates[] = {
+        {"cf_build", 1, NULL, build_step, build_final},
+        {"cf_build", 2, NULL, build_step, build_final},
+        {"cf_build", 3, NULL, build_step, build_final},
+        {"cf_add_all", 2, NULL, add_step, change_final},
+        {"cf_delete_all", 2, NULL, delete_step, change_final},
+        {"cf_merge", 1, NULL, merge_step, merge_final},
     };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < sizeof aggregates / sizeof aggregates[0] && rc == SQLITE_OK; i++)
-        rc = cuckoo_register(db, aggregates[i].name, aggregates[i].arguments, NULL, aggregates[i].step,
-                             aggregates[i].last);
-    return rc;
+    return cuckoo_register(db, aggregates, sizeof aggregates / sizeof aggregates[0], on);
 }

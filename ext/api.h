@@ -16,10 +16,10 @@ SQLITE_EXTENSION_INIT3
 
 #define CUCKOO_VERSION "1.0.0"
 
-/* What each room registers; an SQLite result code. */
-int cuckoo_register_functions(sqlite3 *db);
-int cuckoo_register_info(sqlite3 *db);
-int cuckoo_register_aggregates(sqlite3 *db);
-int cuckoo_register_tables(sqlite3 *db);
+/* What each room registers, or, with `on` false, takes back; an SQLite result code. */
+int cuckoo_register_functions(sqlite3 *db, bool on);
+int cuckoo_register_info(sqlite3 *db, bool on);
+int cuckoo_register_aggregates(sqlite3 *db, bool on);
+int cuckoo_register_tables(sqlite3 *db, bool on);
 
 #endif

@@ -314,14 +314,17 @@ static int explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
         .xRowid = inside_rowid                                                                          \
     }
 
-int cuckoo_register_tables(sqlite3 *db)
+static int register_table(sqlite3 *db, const table_kind *kind, const sqlite3_module *module)
+{
+    return sqlite3_create_module_v2(db, kind->name, module, module ? (void *)(uintptr_t)kind : NULL,
+                                    NULL);
+}
+
+int cuckoo_register_tables(sqlite3 *db, bool on)
 {
     static const sqlite3_module buckets_module = INSIDE_MODULE(buckets_column);
     static const sqlite3_module explain_module = INSIDE_MODULE(explain_column);
-    int rc = sqlite3_create_module_v2(db, buckets_kind.name, &buckets_module,
-                                      (void *)(uintptr_t)&buckets_kind, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_create_module_v2(db, explain_kind.name, &explain_module,
-                                      (void *)(uintptr_t)&explain_kind, NULL);
-    return rc;
+    int rc = register_table(db, &buckets_kind, on ? &buckets_module : NULL);
+    int rc2 = register_table(db, &explain_kind, on ? &explain_module : NULL);
+    return rc != SQLITE_OK ? rc : rc2;
 }

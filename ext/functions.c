@@ -229,23 +229,21 @@ static void version_function(sqlite3_context *context, int argc, sqlite3_value *
 
 /* ---- registration ---- */
 
-int cuckoo_register_functions(sqlite3 *db)
+int cuckoo_register_functions(sqlite3 *db, bool on)
 {
-    static const struct {
-        const char *name;
-        int arguments;
-        cuckoo_call function;
-    } functions[] = {
-        {"cf_new", 1, new_function},         {"cf_new", 2, new_function},
-        {"cf_new", 3, new_function},         {"cf_add", 2, add_function},
-        {"cf_delete", 2, delete_function},   {"cf_contains", 2, contains_function},
-        {"cf_count", 2, count_function},     {"cf_merge", -1, merge_function},
-        {"cf_clear", 1, clear_function},     {"cf_open", 1, cuckoo_open_function},
-        {"cf_key", -1, cuckoo_key_function}, {"cf_version", 0, version_function},
+    static const cuckoo_function functions[] = {
+        {"cf_new", 1, new_function, NULL, NULL},
+        {"cf_new", 2, new_function, NULL, NULL},
+        {"cf_new", 3, new_function, NULL, NULL},
+        {"cf_add", 2, add_function, NULL, NULL},
+        {"cf_delete", 2, delete_function, NULL, NULL},
+        {"cf_contains", 2, contains_function, NULL, NULL},
+        {"cf_count", 2, count_function, NULL, NULL},
+        {"cf_merge", -1, merge_function, NULL, NULL},
+        {"cf_clear", 1, clear_function, NULL, NULL},
+        {"cf_open", 1, cuckoo_open_function, NULL, NULL},
+        {"cf_key", -1, cuckoo_key_function, NULL, NULL},
+        {"cf_version", 0, version_function, NULL, NULL},
     };
-    int rc = SQLITE_OK;
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0] && rc == SQLITE_OK; i++)
-        rc = cuckoo_register(db, functions[i].name, functions[i].arguments, functions[i].function, NULL,
-                             NULL);
-    return rc;
+    return cuckoo_register(db, functions, sizeof functions / sizeof functions[0], on);
 }

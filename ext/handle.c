@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static const char pointer_type[] = "cuckoo_filter";
+/* With the version, for two builds in one process must not take each other's handles. */
+static const char pointer_type[] = "cuckoo_filter " CUCKOO_VERSION;
 
 static cuckoo_handle *pointer_in(sqlite3_value *value)
 {

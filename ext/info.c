@@ -101,12 +101,12 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     }
 }
 
-int cuckoo_register_info(sqlite3 *db)
+int cuckoo_register_info(sqlite3 *db, bool on)
 {
-    int rc = cuckoo_register(db, "cf_info", 1, info_function, NULL, NULL);
-    for (int arguments = 1; arguments <= 3 && rc == SQLITE_OK; arguments++)
-        rc = cuckoo_register(db, "cf_plan", arguments, plan_function, NULL, NULL);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_register(db, "cf_check", 1, check_function, NULL, NULL);
-    return rc;
+    static const cuckoo_function functions[] = {
+        {"cf_info", 1, info_function, NULL, NULL}, {"cf_check", 1, check_function, NULL, NULL},
+        {"cf_plan", 1, plan_function, NULL, NULL}, {"cf_plan", 2, plan_function, NULL, NULL},
+        {"cf_plan", 3, plan_function, NULL, NULL},
+    };
+    return cuckoo_register(db, functions, sizeof functions / sizeof functions[0], on);
 }

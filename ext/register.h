@@ -13,10 +13,16 @@
 typedef void (*cuckoo_call)(sqlite3_context *context, int argc, sqlite3_value **argv);
 typedef void (*cuckoo_last)(sqlite3_context *context);
 
-/* Registers a pure function under a name of static text: deterministic and innocuous. Scalar: `function`,
-** and NULL for the rest. Aggregate: `step` and `last`. arguments: their number, -1 = any. An SQLite code. */
-int cuckoo_register(sqlite3 *db, const char *name, int arguments, cuckoo_call function, cuckoo_call step,
-                    cuckoo_last last);
+/* A pure function: deterministic and innocuous. Scalar: `function` is set; aggregate: `step` and `last`. */
+typedef struct cuckoo_function {
+    const char *name; /* static text */
+    int arguments;    /* their number, -1 = any */
+    cuckoo_call function, step;
+    cuckoo_last last;
+} cuckoo_function;
+
+/* Registers n functions, or takes them back. An SQLite code; when registering fails, some may be there. */
+int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, size_t n, bool on);
 
 /* The name of the running function. */
 const char *cuckoo_function_name(sqlite3_context *context);

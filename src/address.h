@@ -15,13 +15,14 @@
 ** - When m0 is even, g is made odd. Then j and j' differ in parity, and no key has to live in one
 **   bucket alone. With coinciding pairs (about one key in m0) a few keys can crowd one bucket, which is
 **   what limits small tables: at m0 = 20, b = 4, one filling in a million must not fail, and that
-**   would allow a load of about 0.4 instead of 0.7.
+**   would allow a load of about 0.4 instead of 0.5.
 **   When m0 is odd, 2j = g has one solution for every p: such a pair has one side only.
 ** - All of the fingerprint is pair bits, as in the paper, unless the filter may grow: growth takes its
 **   address bits from the remainder. With few pair bits many different keys share one pair of buckets,
 **   2b of them fill it, and one more has no place: with s = 8, b = 2 and a million keys that happens in
 **   one filling of two thousand at a load of 0.85. Keys that agree in pair and fingerprint are copies to
-**   the filter, kept up to cap, and cannot overflow their pair.
+**   the filter, kept up to cap. In small tables, where several fingerprints share an alternate, pairs still can
+**   overflow: load.h.
 ** - x matters once growth turns remainder bits into address bits; then it makes all the extensions of
 **   the table one table. It is here from the first day because it is part of where entries lie.
 */

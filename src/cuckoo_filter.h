@@ -171,7 +171,8 @@ void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 
-/* The same, for reading and writing. */
+/* The same, for reading and writing: cf_add, cf_delete, cf_clear, cf_merge (into) and cf_seal need a filter opened so,
+** or made by cf_create. */
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why);
 
 /* Opens one filter after another for reading, as a query does for each row: while the next bytes have the
@@ -181,7 +182,7 @@ typedef struct cf_reader {
     uint8_t header[64]; /* its header, as it was read */
 } cf_reader;
 
-/* cf_open for reader->filter; that one is unchanged on error. */
+/* cf_open for reader->filter; that one is unchanged on error. `bytes` may be NULL when length is 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
 
 /* Writes the counts of an open filter into its header, with the checksum. Until then the bytes hold
@@ -228,7 +229,7 @@ cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_
 
 /*
 ** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must
-** agree in hash, seed, m0, b, f, s and cap: else CF_MISMATCH, *why names the field, nothing has
+** agree in hash, seed, m0, b, f, s and cap, and have bytes of their own: else CF_MISMATCH, *why names the field, nothing has
 ** changed. CF_FULL: `into` holds all it held and a part of `from`; merge into a copy when that matters.
 */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);

@@ -2,7 +2,7 @@
 ** hash.h - the one hash of the house: XXH3, 64 bits.
 **
 ** Every key and every header checksum goes through here. The value is an integer, equal on every
-** machine; "hash identity 1" in the blob header means exactly these two functions.
+** machine; "hash identity 1" in the blob header means exactly these functions.
 */
 #ifndef CF_HASH_H
 #define CF_HASH_H
@@ -18,7 +18,7 @@ uint64_t cf_hash(const void *bytes, size_t n, int64_t seed);
 uint64_t cf_hash_words(uint64_t first, uint64_t second, int64_t seed);
 
 /* The hash of the n bytes that start with `first` and go on with the n-1 at `rest`: what cf_hash
-** would say of them side by side, without the copy. */
+** would say of them side by side. */
 uint64_t cf_hash_prefixed(uint8_t first, const void *rest, size_t rest_length, int64_t seed);
 
 #endif

@@ -3,11 +3,10 @@
 **
 ** Large tables fill to a threshold that depends on the bucket size (paper, section 4, figure 2). Small
 ** ones fail earlier now and then, when a few keys crowd a few buckets; how early was measured over
-** millions of fillings (tests/bench/calibrate.c). Tables that may grow have few pair bits; in them 2b
-** keys that agree in their pair of buckets, but not in their fingerprint, fill both, and the larger the
-** table, the likelier it has such a pair: that is computed, for it is too rare to measure
-** (tests/bench/load_table.awk). Both stand in load_table.h as loads by shape and number of buckets, such
-** that at most one filling in a million fails.
+** millions of fillings. What is too rare to measure is computed: pairs of buckets that are named by several
+** pair bits, or by keys that agree in few pair bits, and get more than 2b entries. Both are done by
+** tests/bench/calibrate.c and load_table.awk, and stand in load_table.h as loads by shape and number of buckets,
+** such that at most one filling in a million fails.
 */
 #ifndef CF_LOAD_H
 #define CF_LOAD_H

@@ -80,6 +80,7 @@ else
     tap   'static build, SQLITE_CORE' build/asan/static_build
     tap   'bugs found, each a test' build/asan/regressions
     tap   'each allocation fails once' build/asan/oom
+    tap   'loading without memory' build/plain/loading
     plain 'fuzz targets, a slice' build/asan/replay 2000
     pytest 'Python: properties and models' "$PYTHON" -m pytest -q -p no:cacheprovider tests/python
     pytest 'Python: hostile, under ASan' sanitized_python "$PYTHON" -m pytest -q -p no:cacheprovider \
