@@ -36,7 +36,8 @@ demo: deps-demo build/cuckoo.so
 
 ## test: everything, sanitizers included
 test: deps-test build/cuckoo.so build/asan/cuckoo.so $(UNITS:%=build/asan/%) \
-      $(UNITS:%=build/plain/%) $(FAULTS:%=build/asan/%) build/asan/replay build/plain/loading
+      $(UNITS:%=build/plain/%) $(FAULTS:%=build/asan/%) build/asan/replay build/plain/loading \
+      build/plain/bits_portable
 	@sh tests/run.sh
 
 ## deps: installs the packages that are missing
@@ -78,6 +79,11 @@ $(foreach kind,pic so plain asan coverage,$(eval $(call kind_rules,$(kind))))
 build/plain/loading: tests/faults/loading.c $(HEADERS)
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O1 -g -o $@ $< -lcmocka -lsqlite3
+
+# The 64-bit product of machines without a 128-bit integer.
+build/plain/bits_portable: tests/test_bits.c $(HEADERS)
+	@mkdir -p $(@D)
+	@$(CC) -std=c11 -O1 -g -U__SIZEOF_INT128__ -o $@ $< -lcmocka
 
 ## valgrind: the unit tests under valgrind
 valgrind: deps-test $(UNITS:%=build/plain/%)

@@ -76,6 +76,7 @@ if [ "${1:-}" = valgrind ]; then
     units valgrind
 else
     units asan
+    tap   'test_bits without 128-bit integers' build/plain/bits_portable
     plain 'SQL scripts, README examples' sh tests/sql/run.sh
     tap   'static build, SQLITE_CORE' build/asan/static_build
     tap   'bugs found, each a test' build/asan/regressions
