@@ -10,13 +10,15 @@ INSERT INTO filters SELECT 'customers', cf_build(email, 0.001, 'capacity=1000') 
 
 -- 1. Row by row, with triggers: in the same transaction as the change itself. Right for a UNIQUE column,
 --    where each key is added once and deleted once. One call copies the filter: good up to some 100 KB.
+--    INSERT OR REPLACE fires delete triggers only with this pragma:
+PRAGMA recursive_triggers = ON;
 CREATE TRIGGER customers_filter_insert AFTER INSERT ON customers BEGIN
   UPDATE filters SET f = cf_add(f, new.email) WHERE name = 'customers';
 END;
 CREATE TRIGGER customers_filter_delete AFTER DELETE ON customers BEGIN
   UPDATE filters SET f = cf_delete(f, old.email) WHERE name = 'customers';
 END;
-CREATE TRIGGER customers_filter_update AFTER UPDATE OF email ON customers WHEN old.email IS NOT new.email BEGIN
+CREATE TRIGGER customers_filter_update AFTER UPDATE OF email ON customers WHEN old.email IS NOT new.email COLLATE BINARY BEGIN
   UPDATE filters SET f = cf_add(cf_delete(f, old.email), new.email) WHERE name = 'customers';
 END;
 INSERT INTO customers(email) VALUES ('dan@example.com');
