@@ -4,6 +4,7 @@
 #include "address.h"
 #include "bucket.h"
 #include "format.h"
+#include "place.h"
 
 static cf_status damaged(const char **why, const char *reason)
 {
@@ -11,12 +12,11 @@ static cf_status damaged(const char **why, const char *reason)
     return CF_DAMAGED;
 }
 
-/* Copies of the entry in its two buckets. */
+/* Copies of a stored entry in its two buckets. */
 static unsigned copies_of(const cf_filter *filter, cf_side entry)
 {
-    cf_side other = cf_alternate(filter, entry);
-    unsigned copies = cf_bucket_count(filter, entry);
-    return other.bucket == entry.bucket ? copies : copies + cf_bucket_count(filter, other);
+    cf_pair pair = cf_pair_from(filter, entry);
+    return cf_copies(filter, &pair);
 }
 
 cf_census cf_take_census(const cf_filter *filter)

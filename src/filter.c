@@ -132,7 +132,7 @@ bool cf_contains(const cf_filter *filter, uint64_t hash)
     return (in_short_bucket(filter, base) | in_short_bucket(filter, other)) != 0;
 }
 
-static unsigned count_pair(const cf_filter *filter, const cf_pair *pair)
+unsigned cf_copies(const cf_filter *filter, const cf_pair *pair)
 {
     unsigned found = 0;
     for (unsigned i = 0; i < pair->sides; i++)
@@ -143,7 +143,7 @@ static unsigned count_pair(const cf_filter *filter, const cf_pair *pair)
 unsigned cf_count(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_pair_of(filter, hash);
-    return count_pair(filter, &pair);
+    return cf_copies(filter, &pair);
 }
 
 /* ---- changing ---- */
@@ -172,7 +172,7 @@ static bool place_by_moving(cf_filter *filter, const cf_pair *pair)
 
 cf_status cf_place(cf_filter *filter, const cf_pair *pair)
 {
-    if (count_pair(filter, pair) >= filter->geometry.cap)
+    if (cf_copies(filter, pair) >= filter->geometry.cap)
         return CF_OK;
     if (!place_directly(filter, pair) && !place_by_moving(filter, pair))
         return CF_FULL;
@@ -215,7 +215,7 @@ static bool remove_one(cf_filter *filter, const cf_pair *pair)
 cf_deleted cf_delete(cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_pair_of(filter, hash);
-    if (count_pair(filter, &pair) >= filter->geometry.cap)
+    if (cf_copies(filter, &pair) >= filter->geometry.cap)
         return CF_STICKY;
     if (!remove_one(filter, &pair))
         return CF_ABSENT;
