@@ -46,6 +46,11 @@ static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value
     if (!state->started) {
         state->options = options;
         state->started = true;
+        if (options.filter.value_bits) {
+            cuckoo_fail(context, CF_BAD_ARGUMENT,
+                        "keys come without values here; use cf_add_all(cf_new(...), key, value)");
+            return false;
+        }
     } else if (!cuckoo_options_equal(&options, &state->options)) {
         cuckoo_fail(context, CF_BAD_ARGUMENT, "fpr and options must be the same for all rows");
         return false;
@@ -53,17 +58,26 @@ static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value
     return true;
 }
 
-/* Room for one more hash. Repeated keys are dropped before more memory is asked for. */
+/* Copies count when there are counters; else repeated keys are dropped before more memory is asked for. */
+static size_t sort_hashes(build_state *state)
+{
+    if (state->options.filter.counter_bits == 0)
+        return cf_sort_distinct(state->hashes, state->used);
+    cf_sort(state->hashes, state->used);
+    return state->used;
+}
+
+/* Room for one more hash. */
 static bool make_room(sqlite3_context *context, build_state *state)
 {
     if (state->used < state->room)
         return true;
-    state->used = cf_sort_distinct(state->hashes, state->used);
+    state->used = sort_hashes(state);
     if (state->used < (state->room == MOST_ROOM ? MOST_ROOM : state->room / 4 * 3))
         return true;
     if (state->room == MOST_ROOM) {
-        cuckoo_fail(context, CF_TOO_BIG, "more than %d distinct keys; use cf_new and cf_add_all",
-                    MOST_ROOM);
+        cuckoo_fail(context, CF_TOO_BIG, "more than %d %s; use cf_new and cf_add_all", MOST_ROOM,
+                    state->options.filter.counter_bits ? "keys with counters" : "distinct keys");
         return false;
     }
     size_t room = state->room ? 2 * state->room : FIRST_ROOM;
@@ -105,33 +119,41 @@ static void build_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 /* More than this many tables in a row are full only when the keys were chosen to crowd one place. */
 enum { BUILD_TRIES = 8 };
 
-/* Adds the hashes to a fresh filter of this shape, which becomes the result. False: it was full. */
-static bool try_build(sqlite3_context *context, const cf_geometry *shape, const uint64_t *hashes,
-                      size_t n)
+/* Adds the hashes to a fresh filter of this shape, which becomes the result unless there is no room. */
+static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, const uint64_t *hashes,
+                           size_t n)
 {
     cf_filter filter;
-    uint8_t *bytes = cuckoo_new_filter(context, shape, &filter);
-    if (bytes == NULL)
-        return true; /* that is an answer, too: the function has failed */
-    if (cf_add_many(&filter, hashes, n, NULL) == CF_OK) {
-        cuckoo_result_filter(context, &filter, bytes);
-        return true;
-    }
-    sqlite3_free(bytes);
-    return false;
+    if (!cuckoo_new_filter(context, shape, &filter))
+        return CF_OK; /* that is an answer, too: the function has failed */
+    cf_status status = cf_add_many(&filter, hashes, n, NULL);
+    if (status == CF_OK)
+        cuckoo_result_filter(context, &filter);
+    else if (status != CF_FULL)
+        cuckoo_fail_add(context, status, &filter);
+    cuckoo_filter_free(&filter);
+    return status;
 }
 
-/* A filter of the distinct hashes. When the planned one is full, once in a million builds, a slightly
-** wider one is tried; that depends on the keys alone. */
+static size_t count_distinct(const uint64_t *sorted, size_t n)
+{
+    size_t distinct = 0;
+    for (size_t i = 0; i < n; i++)
+        distinct += i == 0 || sorted[i] != sorted[i - 1];
+    return distinct;
+}
+
+/* A filter of the hashes. When the planned one is full, once in a million builds, it grows, or a slightly wider
+** one is tried; that depends on the keys alone. */
 static void result_build(sqlite3_context *context, build_state *state)
 {
     cf_geometry shape;
-    size_t n = cf_sort_distinct(state->hashes, state->used);
-    uint64_t capacity = n > state->options.capacity ? n : state->options.capacity;
+    size_t n = sort_hashes(state), distinct = count_distinct(state->hashes, n);
+    uint64_t capacity = distinct > state->options.capacity ? distinct : state->options.capacity;
     if (!cuckoo_plan(context, capacity, &state->options, &shape))
         return;
     for (int i = 0; i < BUILD_TRIES; i++) {
-        if (try_build(context, &shape, state->hashes, n))
+        if (try_build(context, &shape, state->hashes, n) != CF_FULL)
             return;
         if (cf_plan_wider(&shape) != CF_OK)
             break;
@@ -158,9 +180,8 @@ static void build_final(sqlite3_context *context)
 
 typedef struct change_state {
     bool failed;
-    uint8_t *bytes; /* the filter that is changed */
-    cf_filter filter;
-    uint8_t *first;      /* the filter as it came with the first row */
+    cf_filter filter;    /* the one that is changed */
+    cf_filter first;     /* the one that came with the first row */
     const void *seen_at; /* where the argument of the last row stood */
     uint64_t compared;   /* bytes compared in full so far */
     size_t window;       /* how far the comparison has come, bytes */
@@ -173,8 +194,8 @@ enum {
 
 static bool equal_at(const cf_filter *filter, const change_state *state, size_t at, size_t most)
 {
-    size_t rest = state->filter.length - at;
-    return memcmp(filter->bytes + at, state->first + at, rest < most ? rest : most) == 0;
+    size_t rest = state->first.length - at;
+    return memcmp(filter->bytes + at, state->first.bytes + at, rest < most ? rest : most) == 0;
 }
 
 /*
@@ -185,7 +206,7 @@ static bool equal_at(const cf_filter *filter, const change_state *state, size_t 
 */
 static bool same_filter(const cf_filter *filter, change_state *state)
 {
-    size_t length = state->filter.length;
+    size_t length = state->first.length;
     if (filter->length != length)
         return false;
     if (filter->bytes != state->seen_at || state->compared < FULL_COMPARISONS) {
@@ -201,11 +222,9 @@ static bool same_filter(const cf_filter *filter, change_state *state)
 /* The first row: two copies, one to change and one to compare with. */
 static bool start_change(sqlite3_context *context, const cf_filter *filter, change_state *state)
 {
-    cf_filter unchanged;
-    state->bytes = cuckoo_filter_copy(context, filter, &state->filter);
-    state->first = state->bytes ? cuckoo_filter_copy(context, filter, &unchanged) : NULL;
     state->seen_at = filter->bytes;
-    return state->first != NULL;
+    return cuckoo_filter_copy(context, filter, &state->filter) &&
+           cuckoo_filter_copy(context, filter, &state->first);
 }
 
 static bool read_change(sqlite3_context *context, sqlite3_value **argv, change_state *state)
@@ -213,7 +232,7 @@ static bool read_change(sqlite3_context *context, sqlite3_value **argv, change_s
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL)
         return false;
-    if (state->bytes == NULL)
+    if (state->filter.writable == NULL)
         return start_change(context, filter, state);
     if (same_filter(filter, state))
         return true;
@@ -222,49 +241,55 @@ static bool read_change(sqlite3_context *context, sqlite3_value **argv, change_s
     return false;
 }
 
-typedef bool (*change)(sqlite3_context *context, cf_filter *filter, uint64_t hash);
+typedef bool (*change)(sqlite3_context *context, cf_filter *filter, uint64_t hash, uint64_t value);
 
-static bool add_one(sqlite3_context *context, cf_filter *filter, uint64_t hash)
+static bool add_one(sqlite3_context *context, cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    if (cf_add(filter, hash) == CF_OK)
-        return true;
-    cuckoo_fail_full(context, filter);
-    return false;
+    cf_status status = cf_add_value(filter, hash, value);
+    if (status != CF_OK)
+        cuckoo_fail_add(context, status, filter);
+    return status == CF_OK;
 }
 
-static bool delete_one(sqlite3_context *context, cf_filter *filter, uint64_t hash)
+static bool delete_one(sqlite3_context *context, cf_filter *filter, uint64_t hash, uint64_t value)
 {
     (void)context;
-    cf_delete(filter, hash);
+    cf_delete_value(filter, hash, value);
     return true;
 }
 
-static void change_step(sqlite3_context *context, sqlite3_value **argv, change apply)
+/* One row: key and value, if there is one. False: the function has failed. */
+static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv, change apply,
+                       change_state *state)
 {
-    uint64_t hash;
-    change_state *state = state_of(context, sizeof *state);
-    if (state == NULL || state->failed)
-        return;
-    state->failed = true;
+    uint64_t hash, value;
     if (!read_change(context, argv, state))
-        return;
+        return false;
     cuckoo_key kind = cuckoo_key_hash(argv[1], state->filter.geometry.seed, &hash);
-    if (kind == CUCKOO_KEY_NOMEM)
-        sqlite3_result_error_nomem(context);
-    else
-        state->failed = kind == CUCKOO_KEY_OK && !apply(context, &state->filter, hash);
+    if (kind == CUCKOO_KEY_NULL)
+        return true;
+    if (kind == CUCKOO_KEY_OK)
+        return cuckoo_value_read(context, &state->filter, argc > 2 ? argv[2] : NULL, &value) &&
+               apply(context, &state->filter, hash, value);
+    sqlite3_result_error_nomem(context);
+    return false;
+}
+
+static void change_step(sqlite3_context *context, int argc, sqlite3_value **argv, change apply)
+{
+    change_state *state = state_of(context, sizeof *state);
+    if (state && !state->failed)
+        state->failed = !change_row(context, argc, argv, apply, state);
 }
 
 static void add_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    change_step(context, argv, add_one);
+    change_step(context, argc, argv, add_one);
 }
 
 static void delete_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    change_step(context, argv, delete_one);
+    change_step(context, argc, argv, delete_one);
 }
 
 static void change_final(sqlite3_context *context)
@@ -276,19 +301,16 @@ static void change_final(sqlite3_context *context)
                     "..., which gives one row with a NULL key and leaves the filter unchanged");
         return;
     }
-    if (state->failed)
-        sqlite3_free(state->bytes);
-    else
-        cuckoo_result_filter(context, &state->filter, state->bytes);
-    sqlite3_free(state->first);
-    memset(state, 0, sizeof *state);
+    if (!state->failed)
+        cuckoo_result_filter(context, &state->filter);
+    cuckoo_filter_free(&state->filter);
+    cuckoo_filter_free(&state->first);
 }
 
 /* ---- cf_merge(filter), over rows ---- */
 
 typedef struct merge_state {
     bool failed;
-    uint8_t *bytes;
     cf_filter sum;
 } merge_state;
 
@@ -297,10 +319,9 @@ static bool merge_row(sqlite3_context *context, sqlite3_value *value, merge_stat
     const cf_filter *filter = cuckoo_filter_argument(context, value);
     if (filter == NULL)
         return false;
-    if (state->bytes)
+    if (state->sum.writable)
         return cuckoo_merge_into(context, &state->sum, filter);
-    state->bytes = cuckoo_filter_copy(context, filter, &state->sum);
-    return state->bytes != NULL;
+    return cuckoo_filter_copy(context, filter, &state->sum);
 }
 
 static void merge_step(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -318,11 +339,9 @@ static void merge_final(sqlite3_context *context)
         cuckoo_fail(context, CF_BAD_ARGUMENT, "no rows, so there is no filter to merge");
         return;
     }
-    if (state->failed)
-        sqlite3_free(state->bytes);
-    else
-        cuckoo_result_filter(context, &state->sum, state->bytes);
-    state->bytes = NULL;
+    if (!state->failed)
+        cuckoo_result_filter(context, &state->sum);
+    cuckoo_filter_free(&state->sum);
 }
 
 /* ---- registration ---- */
@@ -334,7 +353,9 @@ int cuckoo_register_aggregates(sqlite3 *db, bool on)
         {"cf_build", 2, NULL, build_step, build_final},
         {"cf_build", 3, NULL, build_step, build_final},
         {"cf_add_all", 2, NULL, add_step, change_final},
+        {"cf_add_all", 3, NULL, add_step, change_final},
         {"cf_delete_all", 2, NULL, delete_step, change_final},
+        {"cf_delete_all", 3, NULL, delete_step, change_final},
         {"cf_merge", 1, NULL, merge_step, merge_final},
     };
     return cuckoo_register(db, aggregates, sizeof aggregates / sizeof aggregates[0], on);

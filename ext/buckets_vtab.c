@@ -34,6 +34,8 @@ enum explain_column {
     EXPLAIN_WANTED,
     EXPLAIN_MATCH,
     EXPLAIN_SOURCE,
+    EXPLAIN_LENGTH,
+    EXPLAIN_PAYLOAD,
     EXPLAIN_FILTER,
     EXPLAIN_KEY
 };
@@ -47,7 +49,7 @@ static const table_kind buckets_kind = {
 static const table_kind explain_kind = {
     "cf_explain",
     "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
-    "match INTEGER, source TEXT, filter HIDDEN, key HIDDEN)",
+    "match INTEGER, source TEXT, length INTEGER, payload INTEGER, filter HIDDEN, key HIDDEN)",
     EXPLAIN_FILTER, EXPLAIN_KEY, -1};
 
 /* A walk over the slots of buckets first..last, or of the sides of a pair. */
@@ -190,7 +192,7 @@ static int inside_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     int rc = take_filter(base, argv[0]);
     if (rc != SQLITE_OK || plan & PLAN_KEY)
         return rc != SQLITE_OK ? rc : take_key(cursor, argv[next]);
-    cursor->end = cursor->handle->filter.geometry.buckets;
+    cursor->end = cursor->handle->filter.buckets;
     for (int bit = PLAN_EQUAL; bit <= PLAN_MOST; bit *= 2)
         if (plan & bit)
             narrow(cursor, argv[next++], bit);
@@ -227,41 +229,49 @@ static void result_filter(sqlite3_context *context, const inside_cursor *cursor)
     sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
 }
 
-/* NULL when the slot is empty. */
-static void result_number(sqlite3_context *context, uint64_t tag, uint64_t number)
+/* NULL unless there is one. */
+static void result_number(sqlite3_context *context, bool there, uint64_t number)
 {
-    if (tag != 0)
+    if (there)
         sqlite3_result_int64(context, (sqlite3_int64)number);
+}
+
+/* Bits of a fingerprint: pair bits, and remainder bits wherever they are kept. */
+static unsigned length_of(const cf_filter *filter, const cf_side *side)
+{
+    return filter->geometry.pair_bits + side->length;
 }
 
 static int buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     const inside_cursor *cursor = cursor_of(base);
     const cf_filter *filter = &cursor->handle->filter;
-    cf_side entry = {cursor->at, cf_tag_at(filter, cursor->at, cursor->slot)};
+    cf_entry entry;
+    bool there = cf_entry_at(filter, cursor->at, cursor->slot, &entry);
     switch (column) {
     case BUCKETS_BUCKET:
-        sqlite3_result_int64(context, (sqlite3_int64)entry.bucket);
+        sqlite3_result_int64(context, (sqlite3_int64)cursor->at);
         break;
     case BUCKETS_SLOT:
         sqlite3_result_int64(context, cursor->slot);
         break;
     case BUCKETS_FINGERPRINT:
-        result_number(context, entry.tag, entry.tag);
+        result_number(context, there, entry.side.bits);
         break;
     case BUCKETS_ALTERNATE:
-        result_number(context, entry.tag, cf_other_side(filter, entry).bucket);
+        result_number(context, there && entry.movable, entry.alternate);
         break;
     case BUCKETS_LENGTH:
-        result_number(context, entry.tag, filter->geometry.fingerprint_bits);
+        result_number(context, there, length_of(filter, &entry.side));
         break;
     case BUCKETS_OVERFLOW:
         sqlite3_result_int(context, 0);
         break;
-    case BUCKETS_FILTER:
-        result_filter(context, cursor);
+    case BUCKETS_PAYLOAD:
+        result_number(context, there && filter->payload_bits, entry.payload);
         break;
-    default: /* payload: there is none */
+    default:
+        result_filter(context, cursor);
         break;
     }
     return SQLITE_OK;
@@ -270,29 +280,38 @@ static int buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 static int explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     const inside_cursor *cursor = cursor_of(base);
-    const cf_side *side = &cursor->pair.side[cursor->at];
-    uint64_t tag = cf_tag_at(&cursor->handle->filter, side->bucket, cursor->slot);
+    const cf_filter *filter = &cursor->handle->filter;
+    const cf_side *key = &cursor->pair.side[cursor->at];
+    uint64_t bucket = cursor->pair.place[cursor->at].bucket;
+    cf_entry entry;
+    bool there = cf_entry_at(filter, bucket, cursor->slot, &entry);
     switch (column) {
     case EXPLAIN_SIDE:
         sqlite3_result_text(context, cursor->at == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
         break;
     case EXPLAIN_BUCKET:
-        sqlite3_result_int64(context, (sqlite3_int64)side->bucket);
+        sqlite3_result_int64(context, (sqlite3_int64)bucket);
         break;
     case EXPLAIN_SLOT:
         sqlite3_result_int64(context, cursor->slot);
         break;
     case EXPLAIN_FINGERPRINT:
-        result_number(context, tag, tag);
+        result_number(context, there, entry.side.bits);
         break;
     case EXPLAIN_WANTED:
-        sqlite3_result_int64(context, (sqlite3_int64)side->tag);
+        sqlite3_result_int64(context, (sqlite3_int64)cf_new_fingerprint(filter, key).bits);
         break;
     case EXPLAIN_MATCH:
-        sqlite3_result_int(context, tag == side->tag);
+        sqlite3_result_int(context, there && cf_entry_matches(filter, &entry, key));
         break;
     case EXPLAIN_SOURCE:
         sqlite3_result_text(context, "bucket", -1, SQLITE_STATIC);
+        break;
+    case EXPLAIN_LENGTH:
+        result_number(context, there, length_of(filter, &entry.side));
+        break;
+    case EXPLAIN_PAYLOAD:
+        result_number(context, there && filter->payload_bits, entry.payload);
         break;
     case EXPLAIN_FILTER:
         result_filter(context, cursor);

@@ -16,6 +16,8 @@ int cuckoo_error_code(cf_status status)
         return SQLITE_TOOBIG;
     case CF_MISMATCH:
         return SQLITE_MISMATCH;
+    case CF_NO_MEMORY:
+        return SQLITE_NOMEM;
     default:
         return SQLITE_ERROR;
     }
@@ -57,13 +59,32 @@ void cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *
     fail_with(context, cuckoo_error_code(status), cuckoo_filter_message(status, why));
 }
 
-void cuckoo_fail_full(sqlite3_context *context, const cf_filter *filter)
+/* What stands in the way, and the remedy. */
+static const char *remedy_when_full(cf_status status, const cf_filter *filter)
 {
-    cuckoo_fail(context, CF_FULL,
+    if (status == CF_TOO_BIG)
+        return "growing would make it longer than this connection allows (SQLITE_LIMIT_LENGTH); split "
+               "the keys "
+               "over several filters, or build a new one with a larger fpr";
+    if (filter->geometry.growth)
+        return "too many keys crowd one place, as if chosen to, or one key has too many values; build "
+               "it anew "
+               "with another seed in the options, such as 'seed=12345'";
+    return "build a larger one with cf_build or cf_new, or one with growth=on";
+}
+
+void cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter)
+{
+    if (status == CF_NO_MEMORY) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    cuckoo_fail(context, status,
                 "filter is full: planned for %lld keys, %lld of %lld slots in use; nothing has "
-                "changed; build a larger one with cf_build or cf_new",
+                "changed; %s",
                 (sqlite3_int64)filter->geometry.capacity, (sqlite3_int64)filter->occupied,
-                (sqlite3_int64)cf_geometry_slots(&filter->geometry));
+                (sqlite3_int64)(filter->buckets * filter->geometry.bucket_size),
+                remedy_when_full(status, filter));
 }
 
 char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *length)

@@ -36,8 +36,8 @@ char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *le
 /* Makes the running function fail so. */
 void cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why);
 
-/* The same, for CF_FULL: says how full, and what to do. */
-void cuckoo_fail_full(sqlite3_context *context, const cf_filter *filter);
+/* The same, for what cf_add answers when it is not CF_OK: says how full, and what to do. */
+void cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter);
 
 /* Why a value is no filter, before its bytes are looked at. */
 #define CUCKOO_NO_FILTER                                                                                \

@@ -26,16 +26,18 @@ static bool fits_in_sqlite(sqlite3_context *context, const cf_geometry *shape)
     return false;
 }
 
-uint8_t *cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_filter *filter)
+bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_filter *filter)
 {
     if (!fits_in_sqlite(context, shape))
-        return NULL;
+        return false;
     uint8_t *bytes = sqlite3_malloc64(cf_geometry_bytes(shape));
-    if (bytes)
-        cf_create(filter, shape, bytes);
-    else
+    if (bytes == NULL) {
         sqlite3_result_error_nomem(context);
-    return bytes;
+        return false;
+    }
+    cf_create(filter, shape, bytes);
+    cuckoo_filter_own(context, filter);
+    return true;
 }
 
 bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_options *options,
@@ -67,19 +69,18 @@ static void new_function(sqlite3_context *context, int argc, sqlite3_value **arg
 {
     cf_geometry shape;
     cf_filter filter;
-    if (!cuckoo_plan_arguments(context, argc, argv, &shape))
-        return;
-    uint8_t *bytes = cuckoo_new_filter(context, &shape, &filter);
-    if (bytes)
-        cuckoo_result_filter(context, &filter, bytes);
+    if (cuckoo_plan_arguments(context, argc, argv, &shape) &&
+        cuckoo_new_filter(context, &shape, &filter))
+        cuckoo_result_filter(context, &filter);
 }
 
-/* ---- cf_contains, cf_count ---- */
+/* ---- cf_contains, cf_count, cf_get ---- */
 
-/* The two arguments (filter, key) of most functions. */
+/* The arguments (filter, key [, value]) of most functions. */
 typedef struct question {
     const cf_filter *filter;
     uint64_t hash;
+    uint64_t value;
 } question;
 
 typedef enum read_result { READ_OK, READ_NULL_KEY, READ_FAILED } read_result;
@@ -113,10 +114,42 @@ static void count_function(sqlite3_context *context, int argc, sqlite3_value **a
     question q;
     (void)argc;
     if (read_question(context, argv, &q) == READ_OK)
-        sqlite3_result_int(context, (int)cf_count(q.filter, q.hash));
+        sqlite3_result_int64(context, (sqlite3_int64)cf_count(q.filter, q.hash));
+}
+
+static void get_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    question q;
+    (void)argc;
+    read_result read = read_question(context, argv, &q);
+    if (read != READ_FAILED && q.filter->geometry.value_bits == 0)
+        cuckoo_fail(context, CF_BAD_ARGUMENT,
+                    "filter keeps no values; make it with value_bits in the options");
+    else if (read == READ_OK && cf_get(q.filter, q.hash, &q.value))
+        sqlite3_result_int64(context, (sqlite3_int64)q.value);
 }
 
 /* ---- cf_add, cf_delete, cf_clear ---- */
+
+bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite3_value *value,
+                       uint64_t *number)
+{
+    unsigned bits = filter->geometry.value_bits;
+    sqlite3_int64 given = value ? sqlite3_value_int64(value) : 0, most = ((sqlite3_int64)1 << bits) - 1;
+    bool sound = value && sqlite3_value_type(value) == SQLITE_INTEGER && given >= 0 && given <= most;
+    *number = (uint64_t)given;
+    if (bits == 0 && value)
+        cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "filter keeps no values: leave the value out, or make it with value_bits in the options");
+    else if (bits != 0 && !value)
+        cuckoo_fail(context, CF_BAD_ARGUMENT,
+                    "filter keeps a value with every key: give (filter, key, value)");
+    else if (bits != 0 && !sound)
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "value must be an integer from 0 to %lld (value_bits=%d)",
+                    most, (int)bits);
+    return bits == 0 ? !value : sound;
+}
 
 /* The result is the filter as it was: the same value, or the bytes behind a handle. */
 static void result_unchanged(sqlite3_context *context, sqlite3_value *value, const cf_filter *filter)
@@ -127,24 +160,29 @@ static void result_unchanged(sqlite3_context *context, sqlite3_value *value, con
         sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
 }
 
+static read_result read_change(sqlite3_context *context, int argc, sqlite3_value **argv, question *q)
+{
+    read_result read = read_question(context, argv, q);
+    if (read == READ_OK && !cuckoo_value_read(context, q->filter, argc > 2 ? argv[2] : NULL, &q->value))
+        return READ_FAILED;
+    return read;
+}
+
 static void add_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     question q;
     cf_filter copy;
-    (void)argc;
-    read_result read = read_question(context, argv, &q);
+    read_result read = read_change(context, argc, argv, &q);
     if (read == READ_NULL_KEY)
         result_unchanged(context, argv[0], q.filter);
-    if (read != READ_OK)
+    if (read != READ_OK || !cuckoo_filter_copy(context, q.filter, &copy))
         return;
-    uint8_t *bytes = cuckoo_filter_copy(context, q.filter, &copy);
-    if (bytes == NULL)
-        return;
-    if (cf_add(&copy, q.hash) == CF_OK) {
-        cuckoo_result_filter(context, &copy, bytes);
+    cf_status status = cf_add_value(&copy, q.hash, q.value);
+    if (status == CF_OK) {
+        cuckoo_result_filter(context, &copy);
     } else {
-        cuckoo_fail_full(context, &copy);
-        sqlite3_free(bytes);
+        cuckoo_fail_add(context, status, &copy);
+        cuckoo_filter_free(&copy);
     }
 }
 
@@ -152,16 +190,12 @@ static void delete_function(sqlite3_context *context, int argc, sqlite3_value **
 {
     question q;
     cf_filter copy;
-    (void)argc;
-    read_result read = read_question(context, argv, &q);
+    read_result read = read_change(context, argc, argv, &q);
     if (read == READ_NULL_KEY || (read == READ_OK && !cf_contains(q.filter, q.hash))) {
         result_unchanged(context, argv[0], q.filter);
-        return;
-    }
-    uint8_t *bytes = read == READ_OK ? cuckoo_filter_copy(context, q.filter, &copy) : NULL;
-    if (bytes) {
-        cf_delete(&copy, q.hash);
-        cuckoo_result_filter(context, &copy, bytes);
+    } else if (read == READ_OK && cuckoo_filter_copy(context, q.filter, &copy)) {
+        cf_delete_value(&copy, q.hash, q.value);
+        cuckoo_result_filter(context, &copy);
     }
 }
 
@@ -170,11 +204,8 @@ static void clear_function(sqlite3_context *context, int argc, sqlite3_value **a
     cf_filter fresh;
     (void)argc;
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
-    if (filter == NULL)
-        return;
-    uint8_t *bytes = cuckoo_new_filter(context, &filter->geometry, &fresh);
-    if (bytes)
-        cuckoo_result_filter(context, &fresh, bytes);
+    if (filter && cuckoo_new_filter(context, &filter->geometry, &fresh))
+        cuckoo_result_filter(context, &fresh);
 }
 
 /* ---- cf_merge(filter, filter, ...) ---- */
@@ -186,8 +217,8 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
     if (status == CF_MISMATCH)
         cuckoo_fail(context, status,
                     "the filters differ in %s; build them with equal capacity, fpr and options", why);
-    else if (status == CF_FULL)
-        cuckoo_fail_full(context, sum);
+    else if (status != CF_OK)
+        cuckoo_fail_add(context, status, sum);
     return status == CF_OK;
 }
 
@@ -209,13 +240,12 @@ static void merge_function(sqlite3_context *context, int argc, sqlite3_value **a
         return;
     }
     const cf_filter *first = cuckoo_filter_argument(context, argv[0]);
-    uint8_t *bytes = first ? cuckoo_filter_copy(context, first, &sum) : NULL;
-    if (bytes == NULL)
+    if (first == NULL || !cuckoo_filter_copy(context, first, &sum))
         return;
     if (merge_rest(context, argc, argv, &sum))
-        cuckoo_result_filter(context, &sum, bytes);
+        cuckoo_result_filter(context, &sum);
     else
-        sqlite3_free(bytes);
+        cuckoo_filter_free(&sum);
 }
 
 /* ---- cf_version ---- */
@@ -236,7 +266,10 @@ int cuckoo_register_functions(sqlite3 *db, bool on)
         {"cf_new", 2, new_function, NULL, NULL},
         {"cf_new", 3, new_function, NULL, NULL},
         {"cf_add", 2, add_function, NULL, NULL},
+        {"cf_add", 3, add_function, NULL, NULL},
         {"cf_delete", 2, delete_function, NULL, NULL},
+        {"cf_delete", 3, delete_function, NULL, NULL},
+        {"cf_get", 2, get_function, NULL, NULL},
         {"cf_contains", 2, contains_function, NULL, NULL},
         {"cf_count", 2, count_function, NULL, NULL},
         {"cf_merge", -1, merge_function, NULL, NULL},

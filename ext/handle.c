@@ -3,6 +3,8 @@
 #include "errors.h"
 #include "register.h"
 
+#include "../src/format.h"
+
 #include <string.h>
 
 /* With the version, for two builds in one process must not take each other's handles. */
@@ -68,23 +70,47 @@ const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value 
     return filter;
 }
 
-uint8_t *cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy)
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    return sqlite3_realloc64(bytes, size);
+}
+
+static uint8_t *memory_of(const cf_filter *filter)
+{
+    return filter->writable ? filter->writable - CF_HEADER_BYTES : NULL;
+}
+
+void cuckoo_filter_own(sqlite3_context *context, cf_filter *filter)
+{
+    int most = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
+    filter->memory = (cf_memory){resize, (uint64_t)most};
+}
+
+bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy)
 {
     const char *why;
     uint8_t *bytes = sqlite3_malloc64(filter->length);
     if (bytes == NULL) {
         sqlite3_result_error_nomem(context);
-        return NULL;
+        return false;
     }
     memcpy(bytes, filter->bytes, filter->length);
     cf_open_writable(copy, bytes, filter->length, &why); /* was open already: cannot fail */
-    return bytes;
+    cuckoo_filter_own(context, copy);
+    return true;
 }
 
-void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter, uint8_t *bytes)
+void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter)
 {
     cf_seal(filter);
-    sqlite3_result_blob64(context, bytes, filter->length, sqlite3_free);
+    sqlite3_result_blob64(context, memory_of(filter), filter->length, sqlite3_free);
+    filter->writable = NULL;
+}
+
+void cuckoo_filter_free(cf_filter *filter)
+{
+    sqlite3_free(memory_of(filter));
+    filter->writable = NULL;
 }
 
 /* A handle with its own copy; NULL when out of memory. */

@@ -31,12 +31,20 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
 /* The same for a function, in its own reader: until it reads another. NULL: it has failed, with its message. */
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value);
 
-/* A writable copy of a filter, in memory of sqlite3_malloc64 that becomes the result by
-** cuckoo_result_filter. NULL: out of memory, and the function has failed. */
-uint8_t *cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy);
+/* A filter in memory of its own (sqlite3_malloc64), which may become longer up to what the connection allows. It ends
+** as the result of the function, or in cuckoo_filter_free. */
 
-/* Seals the filter and makes its memory (allocated by sqlite3_malloc64) the result. */
-void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter, uint8_t *bytes);
+/* Takes over `bytes`, in which `filter` was made or opened for writing. */
+void cuckoo_filter_own(sqlite3_context *context, cf_filter *filter);
+
+/* A copy of a filter to be changed. False: out of memory, and the function has failed. */
+bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy);
+
+/* Seals the filter and makes it the result. */
+void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter);
+
+/* Frees the memory of a filter; one that is all zero has none. */
+void cuckoo_filter_free(cf_filter *filter);
 
 /* Something to keep: the handle that holds `filter` when `value` is one, else a new one with a copy; with
 ** one reference for the caller. NULL: out of memory. */

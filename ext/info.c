@@ -8,54 +8,54 @@
 
 #include "../src/format.h"
 
-/* What cf_info counts; all zero for a plan. */
-typedef struct contents {
-    uint64_t items, occupied, sticky;
-    uint64_t bytes;
-} contents;
-
 static double ratio(uint64_t a, uint64_t b)
 {
     return b ? (double)a / (double)b : 0;
 }
 
-static void append_counts(sqlite3_str *json, const cf_geometry *g, const contents *c)
+static void append_counts(sqlite3_str *json, const cf_filter *filter)
 {
-    uint64_t slots = cf_geometry_slots(g), keys = c->items ? c->items : g->capacity;
-    sqlite3_str_appendf(json, "\"items\":%llu,\"occupied\":%llu,\"capacity\":%llu", c->items,
-                        c->occupied, g->capacity);
-    sqlite3_str_appendf(json, ",\"buckets\":%llu,\"bucket_size\":%d", g->buckets, g->bucket_size);
+    const cf_geometry *g = &filter->geometry;
+    uint64_t slots = filter->buckets * g->bucket_size,
+             keys = filter->items ? filter->items : g->capacity;
+    sqlite3_str_appendf(json, "\"items\":%llu,\"occupied\":%llu,\"capacity\":%llu", filter->items,
+                        filter->occupied, g->capacity);
+    sqlite3_str_appendf(json, ",\"buckets\":%llu,\"bucket_size\":%d", filter->buckets, g->bucket_size);
     sqlite3_str_appendf(json, ",\"fingerprint_bits\":%d,\"slot_bits\":%d", g->fingerprint_bits,
-                        g->fingerprint_bits);
-    sqlite3_str_appendf(json, ",\"layout\":\"plain\",\"level\":0,\"split\":0");
-    sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g", ratio(c->occupied, slots),
-                        ratio(c->items, slots));
-    sqlite3_str_appendf(json, ",\"bytes\":%llu,\"bits_per_key\":%.6g", c->bytes,
-                        ratio(8 * c->bytes, keys));
+                        filter->lanes.width);
+    sqlite3_str_appendf(json, ",\"layout\":\"plain\",\"level\":%d,\"split\":%llu", filter->level,
+                        filter->split);
+    sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g", ratio(filter->occupied, slots),
+                        ratio(filter->items, slots));
+    sqlite3_str_appendf(json, ",\"bytes\":%llu,\"bits_per_key\":%.6g", filter->length,
+                        ratio(8 * filter->length, keys));
 }
 
-static void append_rates(sqlite3_str *json, const cf_geometry *g, const contents *c)
+static void append_options(sqlite3_str *json, const cf_geometry *g)
 {
-    sqlite3_str_appendf(json, ",\"fpr_now\":%.6g,\"fpr_at_capacity\":%.6g",
-                        cf_expected_fpr(g, c->occupied), cf_expected_fpr(g, g->capacity));
-}
-
-static void append_options(sqlite3_str *json, const cf_geometry *g, const contents *c)
-{
-    sqlite3_str_appendf(json, ",\"seed\":%lld,\"counter_bits\":0,\"value_bits\":0", g->seed);
+    sqlite3_str_appendf(json, ",\"seed\":%lld,\"counter_bits\":%d,\"value_bits\":%d", g->seed,
+                        g->counter_bits, g->value_bits);
     sqlite3_str_appendf(json, ",\"growth\":\"%s\",\"overflow\":\"off\"", g->growth ? "on" : "off");
-    sqlite3_str_appendf(json, ",\"spilled\":0,\"sticky\":%llu,\"void\":0", c->sticky);
-    sqlite3_str_appendf(json, ",\"pair_bits\":%d,\"cap\":%d", g->pair_bits, g->cap);
+}
+
+static void append_census(sqlite3_str *json, const cf_geometry *g, const cf_census *census)
+{
+    sqlite3_str_appendf(json, ",\"fpr_now\":%.6g,\"fpr_at_capacity\":%.6g", census->fpr,
+                        cf_expected_fpr(g, g->capacity));
+    append_options(json, g);
+    sqlite3_str_appendf(json, ",\"spilled\":0,\"sticky\":%llu,\"void\":%llu", census->sticky,
+                        census->voids);
+    sqlite3_str_appendf(json, ",\"pair_bits\":%d,\"cap\":%d,\"base_buckets\":%llu", g->pair_bits, g->cap,
+                        g->buckets);
     sqlite3_str_appendf(json, ",\"format\":%d", CF_FORMAT_VERSION);
 }
 
-static void result_json(sqlite3_context *context, const cf_geometry *g, const contents *c)
+static void result_json(sqlite3_context *context, const cf_filter *filter, const cf_census *census)
 {
     sqlite3_str *json = sqlite3_str_new(sqlite3_context_db_handle(context));
     sqlite3_str_appendchar(json, 1, '{');
-    append_counts(json, g, c);
-    append_rates(json, g, c);
-    append_options(json, g, c);
+    append_counts(json, filter);
+    append_census(json, &filter->geometry, census);
     sqlite3_str_appendchar(json, 1, '}');
     int length;
     char *text = cuckoo_finish_text(context, json, &length);
@@ -70,17 +70,20 @@ static void info_function(sqlite3_context *context, int argc, sqlite3_value **ar
     if (filter == NULL)
         return;
     cf_census census = cf_take_census(filter);
-    contents c = {filter->items, filter->occupied, census.sticky / filter->geometry.cap, filter->length};
-    result_json(context, &filter->geometry, &c);
+    result_json(context, filter, &census);
 }
 
+/* What cf_new would make, with nothing in it: a view without bytes. */
 static void plan_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    cf_geometry shape;
-    if (!cuckoo_plan_arguments(context, argc, argv, &shape))
+    cf_filter planned = {.writable = NULL};
+    cf_census nothing = {0};
+    if (!cuckoo_plan_arguments(context, argc, argv, &planned.geometry))
         return;
-    contents c = {.bytes = cf_geometry_bytes(&shape)};
-    result_json(context, &shape, &c);
+    planned.buckets = planned.geometry.buckets;
+    planned.length = cf_geometry_bytes(&planned.geometry);
+    planned.lanes.width = planned.geometry.fingerprint_bits;
+    result_json(context, &planned, &nothing);
 }
 
 /* A blob that is no filter is an answer here; NULL and text are errors, as everywhere. */

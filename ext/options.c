@@ -47,8 +47,8 @@ static const option_rule rules[OPTION_COUNT] = {
     [FINGERPRINT_BITS] = {"fingerprint_bits", NULL, CF_FINGERPRINT_MIN, CF_FINGERPRINT_MAX,
                           CF_FINGERPRINT_MAX},
     [LAYOUT] = {"layout", layouts, 0, 0, 1},
-    [COUNTER_BITS] = {"counter_bits", NULL, 0, 16, 0},
-    [VALUE_BITS] = {"value_bits", NULL, 0, 32, 0},
+    [COUNTER_BITS] = {"counter_bits", NULL, 0, CF_COUNTER_MAX, CF_COUNTER_MAX},
+    [VALUE_BITS] = {"value_bits", NULL, 0, CF_VALUE_MAX, CF_VALUE_MAX},
     [SEED] = {"seed", NULL, INT64_MIN, INT64_MAX, INT64_MAX},
     [GROWTH] = {"growth", switches, 0, 0, 1},
     [OVERFLOW] = {"overflow", switches, 0, 0, 0},
@@ -132,6 +132,12 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
         break;
     case FINGERPRINT_BITS:
         options->filter.fingerprint_bits = (unsigned)value;
+        break;
+    case COUNTER_BITS:
+        options->filter.counter_bits = (unsigned)value;
+        break;
+    case VALUE_BITS:
+        options->filter.value_bits = (unsigned)value;
         break;
     case SEED:
         options->filter.seed = value;
@@ -234,7 +240,9 @@ bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b)
     return a->capacity == b->capacity && a->fpr == b->fpr &&
            a->filter.bucket_size == b->filter.bucket_size &&
            a->filter.fingerprint_bits == b->filter.fingerprint_bits &&
-           a->filter.growth == b->filter.growth && a->filter.seed == b->filter.seed;
+           a->filter.counter_bits == b->filter.counter_bits &&
+           a->filter.value_bits == b->filter.value_bits && a->filter.growth == b->filter.growth &&
+           a->filter.seed == b->filter.seed;
 }
 
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,

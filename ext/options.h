@@ -8,7 +8,7 @@
 **      growth=on|off            seed=any 64-bit integer     capacity=keys
 **
 ** The whole grammar is read from the first version on. A value whose feature is not built yet is
-** refused as such: layout=semisort, counter_bits and value_bits above 0, overflow=on.
+** refused as such: layout=semisort, overflow=on.
 */
 #ifndef CUCKOO_OPTIONS_H
 #define CUCKOO_OPTIONS_H

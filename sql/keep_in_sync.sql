@@ -48,11 +48,32 @@ UPDATE filters SET f = (
 WHERE name = 'customers';
 SELECT json_extract(cf_info(f), '$.items') AS items, cf_check(f) AS sound FROM filters;
 
--- 3. Anew, when the table has changed much or grown beyond the capacity.
+-- 3. Anew, when the table has changed much. (More keys than the capacity are no reason: a filter grows by itself.)
 UPDATE filters SET f = (SELECT cf_build(email, 0.001, 'capacity=1000') FROM customers) WHERE name = 'customers';
 SELECT json_extract(cf_info(f), '$.items') AS items FROM filters;
 
--- 4. By day: a filter for each, and their sum. Equal capacity, fpr and options make them mergeable.
+-- 4. A column that is not UNIQUE: the same triggers, and counter_bits, so that a key is gone when its last row is.
+--    Without counters, keys of more than two or three rows stay for ever. cf_build counts the rows, too.
+CREATE TABLE orders(id INTEGER PRIMARY KEY, customer TEXT);
+INSERT INTO orders(customer) VALUES ('ada'), ('ada'), ('ada'), ('ada'), ('ada'), ('bob');
+INSERT INTO filters SELECT 'orders', cf_build(customer, 0.001, 'counter_bits=8 capacity=1000') FROM orders;
+CREATE TRIGGER orders_filter_insert AFTER INSERT ON orders BEGIN
+  UPDATE filters SET f = cf_add(f, new.customer) WHERE name = 'orders';
+END;
+CREATE TRIGGER orders_filter_delete AFTER DELETE ON orders BEGIN
+  UPDATE filters SET f = cf_delete(f, old.customer) WHERE name = 'orders';
+END;
+CREATE TRIGGER orders_filter_update AFTER UPDATE OF customer ON orders
+WHEN old.customer IS NOT new.customer COLLATE BINARY BEGIN
+  UPDATE filters SET f = cf_add(cf_delete(f, old.customer), new.customer) WHERE name = 'orders';
+END;
+INSERT INTO orders(customer) VALUES ('ada'), ('cyd');
+SELECT cf_count(f, 'ada') AS ada, cf_count(f, 'bob') AS bob, cf_count(f, 'cyd') AS cyd
+FROM filters WHERE name = 'orders';
+DELETE FROM orders WHERE customer = 'ada';
+SELECT cf_contains(f, 'ada') AS ada, cf_contains(f, 'bob') AS bob FROM filters WHERE name = 'orders';
+
+-- 5. By day: a filter for each, and their sum. Equal capacity, fpr and options make them mergeable.
 CREATE TABLE visits(day TEXT, visitor TEXT);
 INSERT INTO visits VALUES ('mon', 'ada'), ('mon', 'bob'), ('tue', 'ada'), ('tue', 'cyd'), ('wed', 'dan');
 CREATE TABLE daily AS SELECT day, cf_build(visitor, 0.01, 'capacity=1000') AS f FROM visits GROUP BY day;

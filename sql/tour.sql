@@ -50,3 +50,11 @@ SELECT count(*) AS parts, json_extract(cf_info(cf_merge(part)), '$.items') AS it
 SELECT fpr, json_extract(plan, '$.bytes') AS bytes, json_extract(plan, '$.bits_per_key') AS bits_per_key,
        json_extract(plan, '$.fpr_at_capacity') AS expected
 FROM (SELECT column1 AS fpr, cf_plan(1000000, column1) AS plan FROM (VALUES (0.03), (0.01), (0.001), (0.000001)));
+
+-- 9. It never fills up. Planned for the American words, it takes the British ones as well, a bucket at a time; the
+--    words themselves are not needed for that.
+UPDATE filters SET f = (SELECT cf_add_all(filters.f, word) FROM british);
+SELECT json_extract(cf_info(f), '$.capacity') AS planned, json_extract(cf_info(f), '$.items') AS items,
+       json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS errs_now, cf_check(f) AS sound
+FROM filters;
+SELECT count(*) AS british_words, sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS found FROM british;

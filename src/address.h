@@ -1,30 +1,40 @@
 /*
-** address.h - from a hash to the two places where its key may lie.
+** address.h - from a hash to the two places where its key may lie, and back from a place to what it says.
 **
 **      base bucket  j  = floor(hash * m0 / 2^64)            the high bits; any m0
-**      tag          t  = the lowest f bits of the hash      pair bits p lowest, remainder bits above
-**      alternate    j' = (g(p) - j) mod m0                  known from (j, t) alone
-**                   t' = t with x(p) XORed into its remainder bits
+**      pair bits    p  = the lowest s bits of the hash
+**      remainder    R  = the bits above them, lowest first
+**      alternate    j' = (g(p) - j) mod m0                  known from (j, p) alone
+**                   R' = R XOR x(p)
 **
 ** Going there and back is the identity for every m0, as with the XOR of the paper (equation 1), which
 ** needs m0 to be a power of two: g - (g - j) = j, and the pair bits do not change. An entry does not
 ** know on which side it is, and need not.
 **
-** - A tag is never zero, for zero marks an empty slot: a hash whose lowest f bits are zero gets bit 0
-**   set before anything else. x(0) = 0, so an alternate tag is not zero either.
+** The fingerprint of f bits is p and the first bits of R. Growth (growth.h) turns remainder bits into address
+** bits, lowest first. A bucket is then (j, e): base bucket j, extension e, and e stands for the first remainder
+** bits of all that lies in it: `level` of them, one more when the bucket is split already, which it is when
+** j * 2^level + e < split. Growth appends buckets; their number is
+**
+**      e = 0:                      j
+**      else, t = floor(log2 e):    (m0 + j) * 2^t + e - 2^t
+**
+** - A fingerprint is never zero, for zero marks an empty slot: a hash whose lowest f bits are zero gets bit 0
+**   set before anything else, with the f of creation at every level. x(0) = 0, so on the alternate side it is
+**   not zero either.
 ** - When m0 is even, g is made odd. Then j and j' differ in parity, and no key has to live in one
 **   bucket alone. With coinciding pairs (about one key in m0) a few keys can crowd one bucket, which is
 **   what limits small tables: at m0 = 20, b = 4, one filling in a million must not fail, and that
 **   would allow a load of about 0.4 instead of 0.5.
-**   When m0 is odd, 2j = g has one solution for every p: such a pair has one side only.
+**   When m0 is odd, 2j = g has one solution for every p: such a pair has one side only, its base side, while
+**   its two strings of bits lie in one bucket.
 ** - All of the fingerprint is pair bits, as in the paper, unless the filter may grow: growth takes its
 **   address bits from the remainder. With few pair bits many different keys share one pair of buckets,
 **   2b of them fill it, and one more has no place: with s = 8, b = 2 and a million keys that happens in
-**   one filling of two thousand at a load of 0.85. Keys that agree in pair and fingerprint are copies to
-**   the filter, kept up to cap. In small tables, where several fingerprints share an alternate, pairs still can
-**   overflow: load.h.
-** - x matters once growth turns remainder bits into address bits; then it makes all the extensions of
-**   the table one table. It is here from the first day because it is part of where entries lie.
+**   one filling of two thousand at a load of 0.85. A filter that grows then splits; one that does not would be
+**   full. Keys that agree in pair and fingerprint are copies to the filter, kept up to cap.
+** - x makes the extensions of all base buckets one table; without it each base bucket, with those it is paired
+**   with, would be a small table of its own.
 */
 #ifndef CF_ADDRESS_H
 #define CF_ADDRESS_H
@@ -42,30 +52,126 @@ static inline uint64_t cf_pair_mix(uint64_t pair_bits)
     return x ^ (x >> 29);
 }
 
+/* What the same entry, or key, is on its other side. */
 static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
 {
     uint64_t m0 = filter->geometry.buckets;
-    uint64_t mix = cf_pair_mix(from.tag & filter->pair_mask);
-    uint64_t difference = (cf_scale(mix, m0) | filter->odd_pairs) - from.bucket;
+    uint64_t mix = cf_pair_mix(from.bits & filter->pair_mask);
+    uint64_t difference = (cf_scale(mix, m0) | filter->odd_pairs) - from.base;
     cf_side to;
-    to.bucket = difference + ((int64_t)difference < 0 ? m0 : 0);
-    to.tag = from.tag ^ ((mix << filter->geometry.pair_bits) & filter->tag_mask);
+    to.base = difference + ((int64_t)difference < 0 ? m0 : 0);
+    to.bits = from.bits ^ ((mix << filter->geometry.pair_bits) &
+                           cf_low_bits(filter->geometry.pair_bits + from.length));
+    to.length = from.length;
     return to;
+}
+
+/* The length of a key: longer than that of any entry. */
+enum { CF_WHOLE = 255 };
+
+/* A key on its base side. */
+static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
+{
+    hash += (hash & filter->fingerprint_mask) == 0; /* sets bit 0 */
+    return (cf_side){cf_scale(hash, filter->geometry.buckets), hash, CF_WHOLE};
+}
+
+/* The number of bucket (base, extension). No branch: whether an extension is 0 cannot be predicted. */
+static inline uint64_t cf_bucket_number(const cf_filter *filter, uint64_t base, uint64_t extension)
+{
+    unsigned t = cf_floor_log2(extension | 1);
+    uint64_t extended = ((filter->geometry.buckets + base) << t) + extension - ((uint64_t)1 << t);
+    uint64_t chosen = 0 - (uint64_t)(extension != 0);
+    return base ^ ((base ^ extended) & chosen);
+}
+
+/* Is the bucket of this base and remainder split already? 0 or 1: its extension has so many bits more than the
+** level. */
+static inline unsigned cf_is_split(const cf_filter *filter, uint64_t base, uint64_t remainder)
+{
+    return (base << filter->level | (remainder & filter->level_mask)) < filter->split;
+}
+
+/* Where a side lies. It can lie there when it knows as many bits as the extension has. */
+static inline cf_place cf_locate(const cf_filter *filter, const cf_side *side)
+{
+    if (!filter->grown)
+        return (cf_place){side->base, side->bits & filter->slot_mask, 0};
+    unsigned s = filter->geometry.pair_bits, level = filter->level;
+    uint64_t remainder = side->bits >> s;
+    unsigned split = cf_is_split(filter, side->base, remainder);
+    uint64_t extension = remainder & (filter->level_mask | (uint64_t)split << level);
+    uint64_t tag = (side->bits & filter->pair_mask) | remainder >> level >> split << s;
+    return (cf_place){cf_bucket_number(filter, side->base, extension), tag & filter->slot_mask,
+                      level + split};
+}
+
+/* A bucket by its number: base bucket, extension, and how many bits that has. */
+typedef struct cf_home {
+    uint64_t base, extension;
+    unsigned bits;
+} cf_home;
+
+static inline cf_home cf_home_of(const cf_filter *filter, uint64_t bucket)
+{
+    uint64_t m0 = filter->geometry.buckets;
+    cf_home home = {bucket, 0, 0};
+    if (!filter->grown)
+        return home;
+    if (bucket >= m0) {
+        unsigned t = cf_floor_log2(bucket) - cf_floor_log2(m0);
+        t -= bucket >> t < m0;
+        home.base = (bucket >> t) - m0;
+        home.extension = ((uint64_t)1 << t) | (bucket & cf_low_bits(t));
+    }
+    home.bits = filter->level + cf_is_split(filter, home.base, home.extension);
+    return home;
+}
+
+/* Before growth every entry can lie in both places. */
+static inline void cf_plain_pair(const cf_filter *filter, const cf_side *one, cf_pair *pair)
+{
+    cf_side other = cf_alternate(filter, *one);
+    pair->side[0] = *one;
+    pair->side[1] = other;
+    pair->place[0] = (cf_place){one->base, one->bits & filter->slot_mask, 0};
+    pair->place[1] = (cf_place){other.base, other.bits & filter->slot_mask, 0};
+    pair->sides = one->base == other.base ? 1 : 2;
+}
+
+static inline void cf_grown_pair(const cf_filter *filter, const cf_side *one, cf_pair *pair)
+{
+    cf_side other = cf_alternate(filter, *one);
+    cf_place here = cf_locate(filter, one), there = cf_locate(filter, &other);
+    pair->sides = 0;
+    if (one->length >= here.extension) {
+        pair->side[0] = *one;
+        pair->place[0] = here;
+        pair->sides = 1;
+    }
+    if (other.length >= there.extension && there.bucket != here.bucket) {
+        pair->side[pair->sides] = other;
+        pair->place[pair->sides] = there;
+        pair->sides++;
+    }
+}
+
+/* The places of an entry or a key, seen from one side: those that it can lie in, each bucket once. A side
+** that knows too little for its own place (it comes from a filter that has grown less) and for the other one
+** has none. */
+static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_pair *pair)
+{
+    if (filter->grown)
+        cf_grown_pair(filter, one, pair);
+    else
+        cf_plain_pair(filter, one, pair);
 }
 
 static inline cf_pair cf_pair_from(const cf_filter *filter, cf_side one)
 {
     cf_pair pair;
-    pair.side[0] = one;
-    pair.side[1] = cf_alternate(filter, one);
-    pair.sides = pair.side[1].bucket == one.bucket ? 1 : 2;
+    cf_pair_set(filter, &one, &pair);
     return pair;
-}
-
-static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
-{
-    hash += (hash & filter->tag_mask) == 0; /* sets bit 0 */
-    return (cf_side){cf_scale(hash, filter->geometry.buckets), hash & filter->tag_mask};
 }
 
 static inline cf_pair cf_pair_of(const cf_filter *filter, uint64_t hash)

@@ -55,6 +55,18 @@ static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
 #endif
 }
 
+/* floor(log2(n)), n at least 1. */
+static inline unsigned cf_floor_log2(uint64_t n)
+{
+    return 63 - (unsigned)__builtin_clzll(n);
+}
+
+/* Bits needed to number n things, n at least 1. */
+static inline unsigned cf_bits_for(uint64_t n)
+{
+    return n == 1 ? 0 : cf_floor_log2(n - 1) + 1;
+}
+
 /* floor(x * n / 2^64): a uniform 64-bit x becomes a uniform number below n (multiply-shift). */
 static inline uint64_t cf_scale(uint64_t x, uint64_t n)
 {

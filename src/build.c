@@ -73,10 +73,15 @@ static void sort(uint64_t *a, size_t n, unsigned shift)
         sort(a + start, end[d] - start, shift - DIGIT_BITS);
 }
 
+void cf_sort(uint64_t *hashes, size_t n)
+{
+    sort(hashes, n, 64 - DIGIT_BITS);
+}
+
 size_t cf_sort_distinct(uint64_t *hashes, size_t n)
 {
     size_t kept = 0;
-    sort(hashes, n, 64 - DIGIT_BITS);
+    cf_sort(hashes, n);
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || hashes[kept - 1] != hashes[i])
             hashes[kept++] = hashes[i];

@@ -1,10 +1,16 @@
 /*
 ** check.c - walking over all the buckets: what opening, in constant time, cannot see.
+**
+** The error rate is computed from what is stored. The hashes that match an entry are those that begin, on one of
+** their two sides, with what it knows; of two entries of a pair either one knows all that the other does, or no
+** hash matches both. So the share of hashes that match anything is the sum over the entries that no shorter one
+** covers.
 */
-#include "address.h"
+#include <math.h>
+
 #include "bucket.h"
+#include "copies.h"
 #include "format.h"
-#include "place.h"
 
 static cf_status damaged(const char **why, const char *reason)
 {
@@ -12,45 +18,113 @@ static cf_status damaged(const char **why, const char *reason)
     return CF_DAMAGED;
 }
 
-/* Copies of a stored entry in its two buckets. */
-static unsigned copies_of(const cf_filter *filter, cf_side entry)
+/* The entries that match everything this one does, itself included. */
+static void find_prefixes(const cf_filter *filter, const cf_entry *entry, uint64_t value,
+                          cf_matches *found)
 {
-    cf_pair pair = cf_pair_from(filter, entry);
-    return cf_copies(filter, &pair);
+    cf_pair pair = cf_pair_from(filter, entry->side);
+    cf_find_matches(filter, &pair, value, found);
+}
+
+/* ---- census ---- */
+
+/* The share of all hashes whose base side begins so. Hashes whose lowest f bits are zero count as those that have 1
+** there (address.h). */
+static double share_of_hashes(const cf_filter *filter, const cf_side *side)
+{
+    unsigned f = filter->geometry.fingerprint_bits, known = filter->geometry.pair_bits + side->length;
+    double share = ldexp(1, -(int)known), moved = ldexp(1, -(int)(known > f ? known : f));
+    uint64_t low = side->bits & cf_low_bits(known < f ? known : f);
+    share += low == 1 ? moved : low == 0 ? -moved : 0;
+    return share / (double)filter->geometry.buckets;
+}
+
+static double share_matched(const cf_filter *filter, const cf_entry *entry, uint64_t bucket)
+{
+    cf_side other = cf_alternate(filter, entry->side);
+    double share = share_of_hashes(filter, &entry->side);
+    if (entry->alternate != bucket)
+        share += share_of_hashes(filter, &other);
+    return share;
+}
+
+/* Is the entry at this place, of this length, the first of those that are equal to it? */
+static bool first_of_equals(const cf_matches *found, uint64_t bucket, unsigned slot, unsigned length)
+{
+    for (unsigned i = 0; i < found->n && found->match[i].length == length; i++) {
+        const cf_match *equal = &found->match[i];
+        if (equal->bucket < bucket || (equal->bucket == bucket && equal->slot < slot))
+            return false;
+    }
+    return true;
+}
+
+static void count_entry(const cf_filter *filter, const cf_entry *entry, uint64_t bucket, unsigned slot,
+                        cf_census *census)
+{
+    cf_matches same, any;
+    find_prefixes(filter, entry, entry->payload, &same);
+    find_prefixes(filter, entry, CF_ANY_VALUE, &any);
+    unsigned length = entry->side.length, shortest = any.n ? any.match[any.n - 1].length : length;
+    census->occupied++;
+    census->copies += 1 + (filter->geometry.counter_bits ? entry->payload : 0);
+    census->voids += filter->grown && length == cf_home_of(filter, bucket).bits;
+    census->sticky += cf_matches_sticky(filter, &same) && first_of_equals(&same, bucket, slot, length);
+    if (shortest == length && first_of_equals(&any, bucket, slot, length))
+        census->fpr += share_matched(filter, entry, bucket);
 }
 
 cf_census cf_take_census(const cf_filter *filter)
 {
-    cf_census census = {0, 0};
-    for (uint64_t bucket = 0; bucket < filter->geometry.buckets; bucket++)
-        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-            cf_side entry = {bucket, cf_slot_get(filter, bucket, slot)};
-            if (entry.tag == 0)
-                continue;
-            census.occupied++;
-            census.sticky += copies_of(filter, entry) >= filter->geometry.cap;
-        }
+    cf_census census = {0};
+    cf_entry entry;
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+            if (cf_entry_at(filter, bucket, slot, &entry))
+                count_entry(filter, &entry, bucket, slot, &census);
     return census;
 }
 
-static cf_status check_bucket(const cf_filter *filter, uint64_t bucket, uint64_t *occupied,
-                              const char **why)
+/* ---- check ---- */
+
+/* Before growth all entries know as much, and the copies of a key are those that are equal. */
+static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entry, const char **why)
 {
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        cf_side entry = {bucket, cf_slot_get(filter, bucket, slot)};
-        if (entry.tag == 0)
-            continue;
-        (*occupied)++;
-        if (copies_of(filter, entry) > filter->geometry.cap)
-            return damaged(why, "a key has more copies than cap allows");
+    cf_matches found;
+    find_prefixes(filter, entry, entry->payload, &found);
+    if (found.n > filter->geometry.cap)
+        return damaged(why, "a key has more copies than cap allows");
+    return CF_OK;
+}
+
+static cf_status check_grown_entry(const cf_filter *filter, const cf_entry *entry, uint64_t tag,
+                                   const char **why)
+{
+    if (tag >> filter->geometry.pair_bits == 0)
+        return damaged(why, "a slot has no terminator");
+    if (entry->side.length > filter->new_length)
+        return damaged(why, "an entry knows more bits than this level of growth gives");
+    return CF_OK;
+}
+
+static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t *occupied,
+                            const char **why)
+{
+    cf_entry entry;
+    if (cf_entry_at(filter, bucket, slot, &entry)) {
+        ++*occupied;
+        return filter->grown ? check_grown_entry(filter, &entry, cf_slot_get(filter, bucket, slot), why)
+                             : check_plain_entry(filter, &entry, why);
     }
+    if (cf_payload_get(filter, bucket, slot) != 0)
+        return damaged(why, "an empty slot has a counter or a value");
     return CF_OK;
 }
 
 /* The bits behind the last bucket, and the reserved bytes. */
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
-    uint64_t table_bits = filter->geometry.buckets * filter->bucket_bits;
+    uint64_t table_bits = filter->buckets * filter->bucket_bits;
     const uint8_t *end = filter->bytes + filter->length;
     const uint8_t *p = filter->table + table_bits / 8;
     if (table_bits % 8 != 0 && *p++ >> (table_bits % 8) != 0)
@@ -65,13 +139,14 @@ cf_status cf_check(const cf_filter *filter, const char **why)
 {
     uint64_t occupied = 0;
     cf_status status = check_rest(filter, why);
-    for (uint64_t bucket = 0; status == CF_OK && bucket < filter->geometry.buckets; bucket++)
-        status = check_bucket(filter, bucket, &occupied, why);
+    for (uint64_t bucket = 0; status == CF_OK && bucket < filter->buckets; bucket++)
+        for (unsigned slot = 0; status == CF_OK && slot < filter->geometry.bucket_size; slot++)
+            status = check_slot(filter, bucket, slot, &occupied, why);
     if (status != CF_OK)
         return status;
     if (occupied != filter->occupied)
         return damaged(why, "the header does not count the occupied slots right");
-    if (filter->items < occupied)
+    if (!filter->grown && filter->items < occupied)
         return damaged(why, "the header counts fewer items than slots are occupied");
     return CF_OK;
 }

@@ -34,7 +34,13 @@
 ** Copies. Adding a key again stores another copy, up to `cap` copies: 2, 3, 4 in buckets of 2, 4, 8
 ** slots. Below cap the number of copies is exact; at cap the key is *sticky*: further adds are
 ** absorbed and deletes change nothing. So no number of repetitions can fill a filter, and deleting a
-** key that was added never hides a key that is still there.
+** key that was added never hides a key that is still there. Counters (options) make copies exact far beyond.
+**
+** Growth. A filter that may grow and whose memory may (cf_memory) never fills up: buckets are split one at a time,
+** without the keys (growth.h). One add at most doubles the table.
+**
+** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map (paper,
+** section 6).
 **
 ** Deleting a key that was never added may remove the fingerprint of another: no filter can know.
 */
@@ -54,7 +60,8 @@ typedef enum cf_status {
     CF_NEWER,        /* a filter of a later version, or with features this one does not have */
     CF_BAD_ARGUMENT, /* a parameter is out of its range */
     CF_TOO_BIG,      /* the filter would be larger than the format or the machine can address */
-    CF_MISMATCH      /* two filters that cannot be merged */
+    CF_MISMATCH,     /* two filters that cannot be merged */
+    CF_NO_MEMORY     /* cf_resize gave none: nothing has changed */
 } cf_status;
 
 /* Limits of the parameters. */
@@ -62,7 +69,9 @@ enum {
     CF_FINGERPRINT_MIN = 4,  /* bits */
     CF_FINGERPRINT_MAX = 32, /* bits */
     CF_BUCKET_MAX = 8,       /* slots in a bucket: 1 (for study), 2, 4 or 8 */
-    CF_PAIR_BITS_MIN = 4
+    CF_PAIR_BITS_MIN = 4,
+    CF_COUNTER_MAX = 16, /* bits */
+    CF_VALUE_MAX = 32    /* bits */
 };
 #define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
 
@@ -74,8 +83,10 @@ enum {
 typedef struct cf_options {
     unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8; 0 = choose among 2, 4, 8 */
     unsigned fingerprint_bits; /* CF_FINGERPRINT_MIN..MAX; 0 = the fewest that meet the error rate */
-    bool growth;               /* keep what growing without the keys will need (f >= 8, b >= 2) */
-    int64_t seed;              /* of the hash; 0 is the fastest */
+    unsigned counter_bits;     /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
+    unsigned value_bits; /* a value with every copy: 0 .. CF_VALUE_MAX; not together with counters */
+    bool growth;         /* may grow when full (f >= 8, b >= 2) */
+    int64_t seed;        /* of the hash; 0 is the fastest */
 } cf_options;
 
 /* The shape of a filter: everything that is fixed when it is made. */
@@ -88,6 +99,8 @@ typedef struct cf_geometry {
     uint8_t pair_bits;        /* s, the lowest bits of the fingerprint; they name the alternate;
                                  all f of them unless the filter may grow */
     uint8_t cap;              /* copies of a key that are kept exactly; then it is sticky */
+    uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
+    uint8_t value_bits;       /* of the value that each entry carries */
     bool growth;              /* may grow when full */
 } cf_geometry;
 
@@ -114,15 +127,16 @@ cf_status cf_plan_wider(cf_geometry *shape);
 /* CF_OK when `shape` is one that cf_create takes; else CF_BAD_ARGUMENT or CF_TOO_BIG, and *why. */
 cf_status cf_geometry_check(const cf_geometry *shape, const char **why);
 
-/* The length in bytes of a filter of this (checked) shape, header and all. */
+/* The length in bytes of a new filter of this (checked) shape, header and all. */
 uint64_t cf_geometry_bytes(const cf_geometry *shape);
 
-/* Slots in the table: buckets times bucket size. */
+/* Slots in the table of a new filter: buckets times bucket size. */
 uint64_t cf_geometry_slots(const cf_geometry *shape);
 
-/* The expected share of absent keys that are answered "perhaps" when `entries` slots are occupied
+/* The expected share of absent keys that are answered "perhaps" when `entries` slots of a new table are occupied
 ** (paper, section 5.1; a slot matches a random fingerprint with probability (2^f + 2) / 4^f because
-** the all-zero fingerprint becomes 1). For display: no byte of a filter depends on it. */
+** the all-zero fingerprint becomes 1). For display: no byte of a filter depends on it. What a filter holds in
+** fact says cf_take_census. */
 double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 
 /* ---------------------------------------------------------------------------------------------
@@ -138,21 +152,40 @@ typedef struct cf_lanes {
     unsigned words; /* words in a bucket */
 } cf_lanes;
 
+/* Memory that can become longer: what a filter needs to grow. */
+typedef struct cf_memory {
+    uint8_t *(*resize)(uint8_t *bytes,
+                       uint64_t size); /* as realloc: NULL leaves the old bytes as they are */
+    uint64_t most;                     /* bytes; no filter becomes longer */
+} cf_memory;
+
 /*
-** An open filter: a view of bytes that the caller owns and keeps in place. Read `geometry`, `items`
-** and `occupied`; leave the rest to the library. A plain struct on the caller's stack: there is
-** nothing to free. Copying it gives a second view of the same bytes.
+** An open filter: a view of bytes that the caller owns and keeps in place. Read `geometry`, `items`, `occupied`,
+** `level`, `split`, `buckets`, `length` and `bytes`; set `memory` to let it grow; leave the rest to the library. A
+** plain struct on the caller's stack: there is nothing to free. Copying it gives a second view of the same bytes.
+**
+** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever they return: take
+** them, and `length`, from here afterwards. Without it a filter is full when it is full.
 */
 typedef struct cf_filter {
     cf_geometry geometry;
     uint64_t items;    /* adds minus the deletes that took effect; stops counting at 2^48 - 1 */
     uint64_t occupied; /* slots in use; absorbed adds use none */
+    uint64_t split;    /* split pointer: so many buckets of this level are split; 0 .. m0 * 2^level */
+    unsigned level;    /* of growth: remainder bits that all bucket numbers stand for */
+    uint64_t buckets;  /* in use: m0 * 2^level + split */
     uint64_t length;   /* of the blob, bytes */
 
     const uint8_t *bytes; /* the blob */
+    cf_memory memory;     /* {NULL, 0}: it cannot grow */
     const uint8_t *table; /* its buckets */
     uint8_t *writable;    /* == table when the filter may be changed, else NULL */
-    uint64_t tag_mask;
+    bool grown;           /* slots have terminators (bucket.h) */
+    unsigned new_length;  /* remainder bits that a new entry knows */
+    unsigned payload_bits;
+    uint64_t fingerprint_mask; /* f bits */
+    uint64_t level_mask;       /* level bits */
+    uint64_t slot_mask;        /* the bits of a slot */
     uint64_t pair_mask;
     uint64_t bucket_bits; /* bits of one bucket record */
     uint64_t odd_pairs;   /* 1 when m0 is even: see address.h */
@@ -192,16 +225,25 @@ void cf_seal(cf_filter *filter);
 /* Perhaps (true) or certainly not (false). Two memory reads, whatever the size. Paper, algorithm 2. */
 bool cf_contains(const cf_filter *filter, uint64_t hash);
 
-/* The number of copies stored for this key and those that share its fingerprint and its pair:
-** 0 .. 2b; cap or more means "at least cap". */
-unsigned cf_count(const cf_filter *filter, uint64_t hash);
+/* The number of copies stored for this key and those that share its fingerprint and its pair: cap or more means
+** "at least cap"; with counters of c bits, cap * 2^c or more means "at least that". */
+uint64_t cf_count(const cf_filter *filter, uint64_t hash);
+
+/* The value of a key in a filter with values: that of the longest match, of equally long ones the first. False:
+** the key is certainly not there, and *value is unchanged. All the matches: cf_entry_at and cf_entry_matches. */
+bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value);
 
 /*
 ** Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched
 ** breadth first before anything is written (eviction.h).
-** CF_OK: stored, or absorbed because cap copies are there. CF_FULL: nothing has changed.
+** CF_OK: stored, counted, or absorbed because cap copies are there; the filter may have grown.
+** CF_FULL: there is no room, and growing is not allowed or does not help; CF_TOO_BIG: it would be longer than
+** memory.most; CF_NO_MEMORY. Then nothing has changed.
 */
 cf_status cf_add(cf_filter *filter, uint64_t hash);
+
+/* The same with a value below 2^value_bits, for filters with values; in others, value is 0. */
+cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value);
 
 typedef enum cf_deleted {
     CF_ABSENT,  /* the key is certainly not there: nothing has changed */
@@ -212,7 +254,10 @@ typedef enum cf_deleted {
 /* Deletes one copy of a key. Paper, algorithm 3. */
 cf_deleted cf_delete(cf_filter *filter, uint64_t hash);
 
-/* Empties and seals the filter; its length stays. */
+/* The same for one copy with this value. */
+cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value);
+
+/* Makes the filter as it was when it was new: empty, not grown, sealed. */
 void cf_clear(cf_filter *filter);
 
 /* ---------------------------------------------------------------------------------------------
@@ -223,14 +268,18 @@ void cf_clear(cf_filter *filter);
 ** walks through the table instead of jumping, and its bytes depend on the set of keys alone. */
 size_t cf_sort_distinct(uint64_t *hashes, size_t n);
 
-/* Adds n hashes, one after the other. CF_FULL: those before *added (may be NULL) are in, the rest is
+/* The same, but keeps repeated hashes: for filters that count copies. */
+void cf_sort(uint64_t *hashes, size_t n);
+
+/* Adds n hashes, one after the other. Not CF_OK: as cf_add; those before *added (may be NULL) are in, the rest is
 ** not. */
 cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added);
 
 /*
-** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must
-** agree in hash, seed, m0, b, f, s and cap, and have bytes of their own: else CF_MISMATCH, *why names the field, nothing has
-** changed. CF_FULL: `into` holds all it held and a part of `from`; merge into a copy when that matters.
+** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must agree in hash,
+** seed, m0, b, f, s, cap and payload, and have bytes of their own: else CF_MISMATCH, *why names the field, nothing has
+** changed. When `from` has grown more, `into` grows as much first. CF_FULL, CF_TOO_BIG, CF_NO_MEMORY as cf_add: `into`
+** holds all it held and perhaps a part of `from`; merge into a copy when that matters.
 */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 
@@ -241,37 +290,61 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
 ** Looking inside
 */
 
-/* Where a tag lies, or would lie. */
+/* A fingerprint, or all the bits of a hash, as seen from one of its two sides. */
 typedef struct cf_side {
-    uint64_t bucket; /* 0 .. m0-1 */
-    uint64_t tag;    /* the fingerprint as it is stored in that bucket */
+    uint64_t base;   /* base bucket, 0 .. m0-1 */
+    uint64_t bits;   /* pair bits lowest, then the remainder bits known, then zeros */
+    unsigned length; /* remainder bits known */
 } cf_side;
+
+/* Where a side lies, or would lie. */
+typedef struct cf_place {
+    uint64_t bucket; /* number of the bucket */
+    uint64_t
+        tag; /* pair bits, then the remainder bits behind the extension: what slots are compared with */
+    unsigned extension; /* remainder bits that the number of the bucket stands for */
+} cf_place;
 
 /* The two candidate places of a key; sides is 1 when both buckets are the same one. */
 typedef struct cf_pair {
     cf_side side[2]; /* base, alternate */
+    cf_place place[2];
     unsigned sides;
 } cf_pair;
 
-/* The candidate buckets of a key and the tag to look for in each. */
+/* The candidate places of a key. */
 cf_pair cf_candidates(const cf_filter *filter, uint64_t hash);
 
-/* The tag in slot 0 .. b-1 of a bucket 0 .. m0-1; 0 when the slot is empty. */
-uint64_t cf_tag_at(const cf_filter *filter, uint64_t bucket, unsigned slot);
+/* One stored entry. */
+typedef struct cf_entry {
+    cf_side side;       /* seen from where it lies */
+    uint64_t payload;   /* its value, or the copies beyond the first */
+    uint64_t alternate; /* its other bucket, if it can move there */
+    bool movable;       /* it knows enough bits for its other bucket */
+} cf_entry;
 
-/* The alternate of a stored tag: its other bucket, and the tag it would be there. */
-cf_side cf_other_side(const cf_filter *filter, cf_side from);
+/* What lies in slot 0 .. b-1 of a bucket 0 .. buckets-1. False: nothing. */
+bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry);
+
+/* Does an entry that lies in the bucket of a key's side match the key? */
+bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key);
+
+/* The fingerprint that the key would get if it were added now: pair bits and so many remainder bits. */
+cf_side cf_new_fingerprint(const cf_filter *filter, const cf_side *key);
 
 /* What a full walk over the buckets finds. */
 typedef struct cf_census {
     uint64_t occupied; /* slots in use */
-    uint64_t sticky;   /* of them, those that belong to keys at cap */
+    uint64_t copies;   /* that they stand for: more with counters */
+    uint64_t sticky;   /* fingerprints whose copies are not known any more: deletes do not change them */
+    uint64_t voids;    /* entries that know no bit beyond their bucket: they double when it splits */
+    double fpr;        /* the share of all hashes that some entry matches: the error rate as it is now */
 } cf_census;
 
 /* Counts, in time proportional to the table. */
 cf_census cf_take_census(const cf_filter *filter);
 
-/* Checks all that opening does not: the counts against the buckets, no key above cap, unused bits
+/* Checks all that opening does not: the counts against the buckets, the entries against the rules, unused bits
 ** zero. CF_OK, or CF_DAMAGED and *why. Time proportional to the table. */
 cf_status cf_check(const cf_filter *filter, const char **why);
 

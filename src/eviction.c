@@ -19,31 +19,61 @@ static bool seen_before(const seen_set *seen, uint64_t bucket)
 /* Another bucket to go on from, unless the budget is spent. */
 static void push(cf_search *search, seen_set *seen, cf_node node)
 {
-    if (search->nodes == CF_SEARCH_BUCKETS)
+    if (search->nodes == search->budget)
         return;
     search->node[search->nodes++] = node;
     seen->word[node.bucket % SEEN_BITS / 64] |= (uint64_t)1 << (node.bucket % 64);
 }
 
-/* The buckets that the entries of one bucket could move to; all of them are fetched before the first
-** is looked at. */
-static void alternates_of(const cf_filter *filter, uint64_t bucket, cf_side *to)
+/* Where an entry goes that cannot move. */
+#define NOWHERE UINT64_MAX
+
+static void fetch(const cf_filter *filter, uint64_t bucket)
+{
+    __builtin_prefetch(filter->table + bucket * filter->bucket_bits / 8);
+}
+
+static void plain_alternates(const cf_filter *filter, uint64_t bucket, uint64_t *to)
 {
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        cf_side from = {bucket, cf_slot_get(filter, bucket, slot)};
-        to[slot] = cf_alternate(filter, from);
-        __builtin_prefetch(filter->table + to[slot].bucket * filter->bucket_bits / 8);
+        cf_side from = {bucket, cf_slot_get(filter, bucket, slot), 0};
+        to[slot] = cf_alternate(filter, from).base;
+        fetch(filter, to[slot]);
     }
+}
+
+/* NOWHERE for an entry that knows too little for its other bucket. */
+static void grown_alternates(const cf_filter *filter, uint64_t bucket, uint64_t *to)
+{
+    cf_home home = cf_home_of(filter, bucket);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+        cf_side other =
+            cf_alternate(filter, cf_side_of(filter, home, cf_slot_get(filter, bucket, slot)));
+        cf_place place = cf_locate(filter, &other);
+        to[slot] = other.length >= place.extension ? place.bucket : NOWHERE;
+        if (to[slot] != NOWHERE)
+            fetch(filter, to[slot]);
+    }
+}
+
+/* The buckets that the entries of one bucket could move to; all of them are fetched before the first
+** is looked at. */
+static void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to)
+{
+    if (filter->grown)
+        grown_alternates(filter, bucket, to);
+    else
+        plain_alternates(filter, bucket, to);
 }
 
 /* Looks behind every slot of node `index`: an empty slot ends the search. */
 static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, unsigned index)
 {
-    cf_side to[CF_BUCKET_MAX];
+    uint64_t to[CF_BUCKET_MAX];
     alternates_of(filter, search->node[index].bucket, to);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        cf_node node = {to[slot].bucket, (uint16_t)index, (uint8_t)slot};
-        if (seen_before(seen, node.bucket))
+        cf_node node = {to[slot], (uint16_t)index, (uint8_t)slot};
+        if (node.bucket == NOWHERE || seen_before(seen, node.bucket))
             continue;
         int free_slot = cf_bucket_free_slot(filter, node.bucket);
         if (free_slot >= 0) {
@@ -56,31 +86,42 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
     return false;
 }
 
-bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search *search)
+bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, unsigned budget, cf_search *search)
 {
     seen_set seen = {{0}};
     search->nodes = 0;
+    search->budget = budget;
     for (unsigned i = 0; i < pair->sides; i++)
-        push(search, &seen, (cf_node){pair->side[i].bucket, CF_NO_PARENT, 0});
+        push(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
     for (unsigned index = 0; index < search->nodes; index++)
         if (expand(filter, search, &seen, index))
             return true;
     return false;
 }
 
-unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search)
+/* Copies an entry to a slot of its other bucket. */
+static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, unsigned to_slot)
+{
+    uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
+    cf_side to = cf_alternate(filter, cf_side_of(filter, cf_home_of(filter, from.bucket), tag));
+    cf_place place = cf_locate(filter, &to);
+    cf_slot_set(filter, place.bucket, to_slot, cf_tag_of(filter, place, to.length),
+                cf_payload_get(filter, from.bucket, from_slot));
+}
+
+unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,
+                           const cf_newcomer *entry)
 {
     cf_node to = search->leaf;
     unsigned slot = search->free_slot, moves = 0;
     while (to.parent != CF_NO_PARENT) {
         cf_node from = search->node[to.parent];
-        cf_side entry = {from.bucket, cf_slot_get(filter, from.bucket, to.slot)};
-        cf_slot_set(filter, to.bucket, slot, cf_alternate(filter, entry).tag);
+        move_entry(filter, from, to.slot, slot);
         slot = to.slot;
         to = from;
         moves++;
     }
-    unsigned side = to.bucket == pair->side[0].bucket ? 0 : 1;
-    cf_slot_set(filter, to.bucket, slot, pair->side[side].tag);
+    cf_place place = pair->place[to.bucket == pair->place[0].bucket ? 0 : 1];
+    cf_slot_set(filter, place.bucket, slot, cf_tag_of(filter, place, entry->length), entry->payload);
     return moves;
 }

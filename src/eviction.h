@@ -14,7 +14,8 @@
 **                   ^ the new entry goes here last
 **
 ** The moves are written from the empty slot backwards, so that at every moment each entry is in at
-** least one place. The search goes on from CF_SEARCH_BUCKETS buckets at most, from none of them twice,
+** least one place. An entry that moves to a bucket with a shorter extension takes the bit back; one that knows too
+** little for the extension of its other bucket stays (growth.h). The search goes on from CF_SEARCH_BUCKETS buckets at most, from none of them twice,
 ** and uses no random numbers. Shortest paths matter most where a moved entry costs a page write.
 ** Load at the first failure, f = 12, b = 4, 1 M slots: 0.967 with 256 buckets, 0.973 with 512,
 ** 0.975 with 1,024; the time of a fill to 0.95 does not depend on it.
@@ -25,6 +26,12 @@
 #include "cuckoo_filter.h"
 
 enum { CF_SEARCH_BUCKETS = 1024 };
+
+/* The entry that needs a place: how many remainder bits it knows, and its payload. */
+typedef struct cf_newcomer {
+    unsigned length;
+    uint64_t payload;
+} cf_newcomer;
 
 /* A bucket that the search reached: from slot `slot` of the bucket of node `parent`. */
 typedef struct cf_node {
@@ -38,17 +45,19 @@ enum { CF_NO_PARENT = UINT16_MAX };
 /* The search and, when it succeeded, the path: `leaf` is where it ends. */
 typedef struct cf_search {
     cf_node node[CF_SEARCH_BUCKETS];
-    unsigned nodes;
+    unsigned nodes, budget;
     cf_node leaf;       /* the bucket with the empty slot, and how it was reached */
     unsigned free_slot; /* in that bucket */
 } cf_search;
 
-/* Looks for a path for a key whose buckets are full. False: there is none within the budget. Changes
-** nothing but *search. */
-bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search *search);
+/* Looks for a path for a key whose buckets are full, going on from `budget` buckets at most, which is up to
+** CF_SEARCH_BUCKETS. False: there is none within the budget. Changes nothing but *search. */
+bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, unsigned budget,
+                        cf_search *search);
 
-/* Moves the entries along the path found, puts the key into the slot set free, and returns the number
+/* Moves the entries along the path found, puts the new one into the slot set free, and returns the number
 ** of entries moved. Cannot fail. */
-unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search);
+unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,
+                           const cf_newcomer *entry);
 
 #endif

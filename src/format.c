@@ -1,10 +1,11 @@
 #include "format.h"
 
 #include "bits.h"
+#include "growth.h"
 
 static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 
-enum { FLAG_GROWTH = 1 };
+enum { FLAG_GROWTH = 1, FLAG_VALUES = 2 };
 
 /* Where each field stands: see the table in format.h. */
 enum {
@@ -64,10 +65,14 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     bytes[AT_FINGERPRINT_BITS] = g->fingerprint_bits;
     bytes[AT_PAIR_BITS] = g->pair_bits;
     bytes[AT_CAP] = g->cap;
-    bytes[AT_SLOT_BITS] = g->fingerprint_bits;
-    bytes[AT_FLAGS] = g->growth ? FLAG_GROWTH : 0;
+    bytes[AT_SLOT_BITS] =
+        (uint8_t)cf_slot_bits(g, header->level, cf_is_grown(header->level, header->split));
+    bytes[AT_LEVEL] = (uint8_t)header->level;
+    bytes[AT_PAYLOAD_BITS] = g->counter_bits | g->value_bits;
+    bytes[AT_FLAGS] = (uint8_t)((g->growth ? FLAG_GROWTH : 0) | (g->value_bits ? FLAG_VALUES : 0));
     store(bytes + AT_BUCKETS, 6, g->buckets);
     store(bytes + AT_SEED, 8, (uint64_t)g->seed);
+    store(bytes + AT_SPLIT_POINTER, 6, header->split);
     store(bytes + AT_ITEMS, 6, header->items);
     store(bytes + AT_OCCUPIED, 6, header->occupied);
     store(bytes + AT_CAPACITY, 6, g->capacity);
@@ -104,13 +109,8 @@ static cf_status check_features(const uint8_t *bytes, const char **why)
 {
     if (bytes[AT_HASH] != CF_HASH_XXH3)
         return newer(why, "an unknown hash");
-    if (bytes[AT_FLAGS] & ~FLAG_GROWTH)
+    if (bytes[AT_FLAGS] & ~(FLAG_GROWTH | FLAG_VALUES))
         return newer(why, "an unknown flag");
-    if (bytes[AT_LEVEL] || load(bytes + AT_SPLIT_POINTER, 6) ||
-        bytes[AT_SLOT_BITS] != bytes[AT_FINGERPRINT_BITS])
-        return newer(why, "a filter that has grown");
-    if (bytes[AT_PAYLOAD_BITS])
-        return newer(why, "slots with a payload");
     if (bytes[AT_OVERFLOW_BUDGET] || load(bytes + AT_SPILL_BOUND, 4))
         return newer(why, "a spill list");
     return CF_OK;
@@ -127,20 +127,40 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     g->pair_bits = bytes[AT_PAIR_BITS];
     g->cap = bytes[AT_CAP];
     g->growth = (bytes[AT_FLAGS] & FLAG_GROWTH) != 0;
+    g->value_bits = bytes[AT_FLAGS] & FLAG_VALUES ? bytes[AT_PAYLOAD_BITS] : 0;
+    g->counter_bits = bytes[AT_FLAGS] & FLAG_VALUES ? 0 : bytes[AT_PAYLOAD_BITS];
+    header->level = bytes[AT_LEVEL];
+    header->split = load(bytes + AT_SPLIT_POINTER, 6);
     header->items = load(bytes + AT_ITEMS, 6);
     header->occupied = load(bytes + AT_OCCUPIED, 6);
     header->reserved = load32(bytes, AT_RESERVED);
 }
 
+/* Level and split pointer, and the width of slots that follows from them. */
+static cf_status check_stage(const uint8_t *bytes, const cf_header *header, const char **why)
+{
+    const cf_geometry *g = &header->geometry;
+    bool grown = cf_is_grown(header->level, header->split);
+    if ((bytes[AT_FLAGS] & FLAG_VALUES) && g->value_bits == 0)
+        return damaged(why, "values of no bits");
+    if (cf_stage_check(g, header->level, header->split, why) != CF_OK)
+        return CF_DAMAGED;
+    if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, header->level, grown))
+        return damaged(why, "the width of slots does not follow from the level of growth");
+    return CF_OK;
+}
+
 /* Every count against the length, before anything is used. */
 static cf_status check_counts(const cf_header *header, size_t length, const char **why)
 {
+    const cf_geometry *g = &header->geometry;
     if (header->reserved < CF_RESERVED_MIN)
         return damaged(why, "the header promises fewer reserved bytes than the format needs");
-    uint64_t planned = cf_geometry_bytes(&header->geometry) - CF_RESERVED_MIN;
+    bool grown = cf_is_grown(header->level, header->split);
+    uint64_t planned = cf_bytes_at(g, header->level, header->split, grown) - CF_RESERVED_MIN;
     if (length < planned || length - planned != header->reserved)
         return damaged(why, "the length does not match the header: cut off, or not one filter");
-    if (header->occupied > cf_geometry_slots(&header->geometry))
+    if (header->occupied > g->bucket_size * cf_buckets_at(g, header->level, header->split))
         return damaged(why, "the header counts more occupied slots than there are");
     return CF_OK;
 }
@@ -155,5 +175,6 @@ cf_status cf_header_decode(const uint8_t *bytes, size_t length, cf_header *heade
     decode_fields(bytes, header);
     if (cf_geometry_check(&header->geometry, why) != CF_OK)
         return CF_DAMAGED;
-    return check_counts(header, length, why);
+    status = check_stage(bytes, header, why);
+    return status == CF_OK ? check_counts(header, length, why) : status;
 }

@@ -15,16 +15,16 @@
 **        6      1  fingerprint bits f: 4 .. 32
 **        7      1  pair bits s: 4 .. f
 **        8      1  cap: 1 .. b
-**        9      1  slot bits: the width of a slot; f
-**       10      1  level of growth: 0
-**       11      1  payload bits of a slot: 0
-**       12      1  flags: bit 0 growth; the others 0
+**        9      1  slot bits: the width of a slot; f, or, once grown, f + 2 + floor(2 log2(level + 1))
+**       10      1  level of growth: 0 .. 39
+**       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32
+**       12      1  flags: bit 0 growth, bit 1 the payload is a value; the others 0
 **       13      1  budget of the overflow bits: 0
 **       14      2  bound of the spill list, entries: 0
 **       16      2  entries in the spill list: 0
 **       18      6  m0, the number of base buckets: at least 1
 **       24      8  seed of the hash (signed)
-**       32      6  split pointer of growth: 0
+**       32      6  split pointer of growth: 0 .. m0 * 2^level
 **       38      6  items: adds minus deletes that took effect; at most 2^48 - 1
 **       44      6  occupied: slots in use
 **       50      6  capacity: distinct keys it was planned for
@@ -35,15 +35,20 @@
 ** A field given as 0 belongs to a feature that this version does not have: a filter that uses it is
 ** refused as "newer", never misread.
 **
-** Bucket i is the b * slot bits that start at bit i * b * slot bits of the table; bit k of the table
-** is bit k % 8 of byte k / 8. Within a bucket slot 0 comes first. A slot holds a tag, least
-** significant bit first, or 0 when it is empty. Which bucket and which tag: address.h.
+** A filter has grown when its level or its split pointer is not 0; growth is then allowed by its flag. It has
+** m0 * 2^level + split pointer buckets: address.h.
+**
+** Bucket i is the b * (slot bits + payload bits) bits that start at bit i * that of the table; bit k of the table
+** is bit k % 8 of byte k / 8. The slots come first, slot 0 first, then the payloads in the same order. A slot holds
+** a tag, least significant bit first, or 0 when it is empty; with it goes the number of further copies, or the
+** value. Which bucket and which tag: address.h; with terminators, once grown: bucket.h.
 ** The bits behind the last bucket, up to the next byte, are zero.
 **
 ** The reserved bytes are room to grow into; the least of them, 8, also lets a reader load 64 bits
 ** from any bit of the table without leaving the blob.
 **
-** Limits that follow: log2(m0) + f <= 64, so that base bucket and fingerprint share no hash bit.
+** Limits that follow: log2(m0) + f <= 64, so that base bucket and fingerprint share no hash bit; once grown
+** log2(m0) + s + level + 2 <= 64. New entries never know more bits than that leaves.
 */
 #ifndef CF_FORMAT_H
 #define CF_FORMAT_H
@@ -58,9 +63,11 @@ enum {
 };
 #define CF_ITEMS_MAX (((uint64_t)1 << 48) - 1)
 
-/* The header, decoded. Fields that must be zero in this version have no place here. */
+/* The header, decoded. Fields that must be zero in this version, or follow from others, have no place here. */
 typedef struct cf_header {
     cf_geometry geometry;
+    unsigned level;
+    uint64_t split;
     uint64_t items;
     uint64_t occupied;
     uint32_t reserved; /* bytes */

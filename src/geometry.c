@@ -3,7 +3,9 @@
 */
 #include <math.h>
 
+#include "bits.h"
 #include "format.h"
+#include "growth.h"
 
 static cf_status refuse(cf_status status, const char **why, const char *reason)
 {
@@ -16,12 +18,6 @@ static bool sound_bucket_size(unsigned b)
     return b == 1 || b == 2 || b == 4 || b == 8;
 }
 
-/* Bits needed to number n buckets, n at least 1. */
-static unsigned bits_for(uint64_t n)
-{
-    return n == 1 ? 0 : 64 - (unsigned)__builtin_clzll(n - 1);
-}
-
 cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 {
     if (!sound_bucket_size(g->bucket_size))
@@ -32,9 +28,15 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         return refuse(CF_BAD_ARGUMENT, why, "pair_bits must be from 4 to fingerprint_bits");
     if (g->cap < 1 || g->cap > g->bucket_size)
         return refuse(CF_BAD_ARGUMENT, why, "cap must be from 1 to the bucket size");
+    if (g->counter_bits > CF_COUNTER_MAX)
+        return refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
+    if (g->value_bits > CF_VALUE_MAX)
+        return refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
+    if (g->counter_bits && g->value_bits)
+        return refuse(CF_BAD_ARGUMENT, why, "counter_bits and value_bits exclude each other");
     if (g->buckets < 1)
         return refuse(CF_BAD_ARGUMENT, why, "a filter has at least one bucket");
-    if (g->buckets > CF_CAPACITY_MAX || bits_for(g->buckets) + g->fingerprint_bits > 64)
+    if (g->buckets > CF_CAPACITY_MAX || cf_bits_for(g->buckets) + g->fingerprint_bits > 64)
         return refuse(CF_TOO_BIG, why, "more buckets than the hash has bits for");
     return CF_OK;
 }
@@ -46,8 +48,7 @@ uint64_t cf_geometry_slots(const cf_geometry *g)
 
 uint64_t cf_geometry_bytes(const cf_geometry *g)
 {
-    uint64_t table_bits = cf_geometry_slots(g) * g->fingerprint_bits;
-    return CF_HEADER_BYTES + (table_bits + 7) / 8 + CF_RESERVED_MIN;
+    return cf_bytes_at(g, 0, 0, false);
 }
 
 double cf_expected_fpr(const cf_geometry *g, uint64_t entries)

@@ -17,11 +17,6 @@ static unsigned row_index(const cf_geometry *shape)
     return s < 8 ? s - CF_PAIR_BITS_MIN : s < 12 ? 4 : 5;
 }
 
-static unsigned floor_log2(uint64_t n)
-{
-    return 63 - (unsigned)__builtin_clzll(n);
-}
-
 /* The sizes measured: 2, 4, .. 126, then quarters of an octave up to 1024, then powers of two. */
 enum {
     EVENS = 63,
@@ -42,7 +37,7 @@ static uint64_t size_at(unsigned index)
 /* The last size measured that is not above n, even and at least 2. */
 static unsigned index_of(uint64_t n)
 {
-    unsigned top = floor_log2(n);
+    unsigned top = cf_floor_log2(n);
     if (n <= 2 * EVENS)
         return (unsigned)(n / 2 - 1);
     if (top < OCTAVE_WHOLE)

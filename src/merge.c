@@ -2,13 +2,17 @@
 ** merge.c - the multiset sum of two filters.
 **
 ** An entry knows the two places where it may lie (address.h), so the entries of one filter are added to
-** another of the same shape without their keys. Copies add up, up to cap; a key that is sticky in one
-** is sticky in the sum.
+** another of the same shape without their keys. Copies add up, up to cap, or to what counters hold; a key that is
+** sticky in one is sticky in the sum.
+**
+** The filters may have grown differently. The sum first grows as far as the other one has, so that slots are
+** wide enough for all its entries know. Where the sum has grown further, an entry of the other may know too
+** little for its bucket there: it becomes two, each with one bit more, as if the other had been split as well.
 */
-#include "address.h"
 #include "bucket.h"
 #include "format.h"
-#include "place.h"
+#include "growth.h"
+#include "insert.h"
 
 static cf_status mismatch(const char **why, const char *field)
 {
@@ -31,6 +35,12 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
         return mismatch(why, "pair_bits");
     if (a->cap != b->cap)
         return mismatch(why, "cap");
+    if (a->counter_bits != b->counter_bits)
+        return mismatch(why, "counter_bits");
+    if (a->value_bits != b->value_bits)
+        return mismatch(why, "value_bits");
+    if (other->grown && !a->growth)
+        return mismatch(why, "growth");
     return CF_OK;
 }
 
@@ -39,26 +49,56 @@ static void count_items(cf_filter *filter, uint64_t more)
     filter->items = more < CF_ITEMS_MAX - filter->items ? filter->items + more : CF_ITEMS_MAX;
 }
 
+/* An item that knows one remainder bit more. */
+static cf_item with_bit(const cf_filter *filter, const cf_item *item, uint64_t bit)
+{
+    cf_item longer = *item;
+    longer.side.bits |= bit << (filter->geometry.pair_bits + item->side.length);
+    longer.side.length++;
+    return longer;
+}
+
+/* Stores an item, or all of the items that it becomes. */
+static cf_status merge_item(cf_filter *into, cf_item item)
+{
+    cf_item left[64] = {item}; /* of each length one or two; lengths end below 64 */
+    unsigned n = 1;
+    cf_status status = CF_OK;
+    while (n > 0 && status == CF_OK) {
+        cf_item next = left[--n];
+        status = cf_insert(into, &next);
+        if (status == CF_BAD_ARGUMENT) {
+            left[n++] = with_bit(into, &next, 0);
+            left[n++] = with_bit(into, &next, 1);
+            status = CF_OK;
+        }
+    }
+    return status;
+}
+
 static cf_status merge_bucket(cf_filter *into, const cf_filter *from, uint64_t bucket)
 {
-    for (unsigned slot = 0; slot < from->geometry.bucket_size; slot++) {
-        cf_side entry = {bucket, cf_slot_get(from, bucket, slot)};
-        if (entry.tag == 0)
-            continue;
-        cf_pair pair = cf_pair_from(into, entry);
-        if (cf_place(into, &pair) != CF_OK)
-            return CF_FULL;
-        count_items(into, 1);
-    }
-    return CF_OK;
+    cf_status status = CF_OK;
+    cf_entry entry;
+    for (unsigned slot = 0; status == CF_OK && slot < from->geometry.bucket_size; slot++)
+        if (cf_entry_at(from, bucket, slot, &entry)) {
+            status = merge_item(into, (cf_item){entry.side, entry.payload});
+            count_items(into, status == CF_OK);
+        }
+    return status;
 }
 
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
     cf_status status = cf_mergeable(into, from, why);
-    for (uint64_t bucket = 0; status == CF_OK && bucket < from->geometry.buckets; bucket++)
+    uint64_t items = into->items;
+    while (status == CF_OK && into->buckets < from->buckets)
+        status = cf_grow(into);
+    for (uint64_t bucket = 0; status == CF_OK && bucket < from->buckets; bucket++)
         status = merge_bucket(into, from, bucket);
-    if (status == CF_OK && from->items > from->occupied)
-        count_items(into, from->items - from->occupied); /* adds that sticky keys absorbed */
+    if (status == CF_OK) {
+        into->items = items;
+        count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+    }
     return status;
 }

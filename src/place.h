@@ -1,17 +1,14 @@
 /*
-** place.h - one entry and its copies, whether it comes from a key or from a bucket.
+** place.h - storing one item in a table of a given size.
 */
 #ifndef CF_PLACE_H
 #define CF_PLACE_H
 
-#include "cuckoo_filter.h"
+#include "copies.h"
 
-/* Copies stored at the sides of `pair`. */
-unsigned cf_copies(const cf_filter *filter, const cf_pair *pair);
-
-/* Stores one more copy of the entry that may lie at either side of `pair`, moving others when it must.
-** CF_OK: stored, or absorbed because cap copies are there; CF_FULL: nothing has changed. Counts
-** `occupied`, not `items`. */
-cf_status cf_place(cf_filter *filter, const cf_pair *pair);
+/* Stores the copies of an item that may lie in the places of `pair` (one at least), moving other entries when it
+** must, along a path found among `budget` buckets (eviction.h). CF_OK: stored, counted, or absorbed (copies.h). CF_FULL: nothing has changed, or, of an item of several
+** copies, item->payload + 1 are left. Counts `occupied`, not `items`. */
+cf_status cf_store(cf_filter *filter, const cf_pair *pair, unsigned budget, cf_item *item);
 
 #endif

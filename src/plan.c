@@ -28,6 +28,14 @@ static unsigned least_fingerprint(unsigned b, bool growth)
     return b == 2 ? 12 : 8;
 }
 
+/* Shapes that have to be asked for by bucket_size, for they grow less densely: between two levels, keys crowd the
+** buckets that are not split yet. With b = 2 paths are found up to a load of about 0.75 only; with b = 4 and 4 pair bits
+** pairs of buckets are overfull from a million keys on (measured: load 0.58). */
+static bool grows_loosely(unsigned b, unsigned f)
+{
+    return b == 2 || (b == 4 && f < 9);
+}
+
 /* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. */
 static unsigned pair_bits_for(unsigned b, unsigned f, bool growth)
 {
@@ -59,21 +67,35 @@ typedef struct request {
     uint64_t rate; /* in units of 2^-RATE_BITS; 0 = any */
 } request;
 
+/* A filter that grows errs up to 1.85 times as often in the end as when all its slots were first full (growth.h); that
+** has to stay below three times the rate asked for. Only sparse tables, of few keys, are far from full at capacity. */
+static bool meets_when_grown(const cf_geometry *shape, const request *want)
+{
+    uint64_t slots_compared = 2 * (uint64_t)shape->bucket_size;
+    return !shape->growth || want->rate == 0 ||
+           cf_product_at_most(5 * slots_compared, match_rate(shape->fingerprint_bits), 8, want->rate);
+}
+
 /* Does this shape hold the keys, and err seldom enough when it does? By the union bound: keys * sides
 ** / buckets slots are compared, each matching with match_rate. */
 static bool meets(const cf_geometry *shape, const request *want)
 {
-    if (cf_load_keys(shape) < want->keys)
+    if (cf_load_keys(shape) < want->keys || !meets_when_grown(shape, want))
         return false;
     uint64_t sides = shape->buckets == 1 ? 1 : 2;
     return want->rate == 0 || cf_product_at_most(sides * want->keys, match_rate(shape->fingerprint_bits),
                                                  want->rate, shape->buckets);
 }
 
+/* A filter that grows starts with so many buckets at least: from fewer it would grow into a table in which many pairs
+** are crowded (measured: it would stay under a load of 0.8), while the header is most of it anyway. */
+enum { LEAST_TO_GROW = 8 };
+
 /* Small tables one by one, for a larger one may hold fewer keys (load.h). */
 static bool fewest_of_few(cf_geometry *shape, const request *want)
 {
-    for (uint64_t buckets = 1; buckets < CF_LOAD_RISES; buckets += buckets == 1 ? 1 : 2) {
+    for (uint64_t buckets = shape->growth ? LEAST_TO_GROW : 1; buckets < CF_LOAD_RISES;
+         buckets += buckets == 1 ? 1 : 2) {
         shape->buckets = buckets;
         if (meets(shape, want))
             return true;
@@ -123,6 +145,8 @@ static void consider(unsigned b, unsigned f, const cf_options *options, const re
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)pair_bits_for(b, f, options->growth),
                          .cap = (uint8_t)cap_for(b),
+                         .counter_bits = (uint8_t)options->counter_bits,
+                         .value_bits = (uint8_t)options->value_bits,
                          .growth = options->growth};
     if (!fewest_buckets(&shape, want) || too_empty(&shape, want) ||
         cf_geometry_check(&shape, &why) != CF_OK)
@@ -138,7 +162,8 @@ static void consider_bucket_size(unsigned b, const cf_options *options, const re
     if (options->fingerprint_bits != 0)
         first = last = options->fingerprint_bits;
     for (unsigned f = first; f <= last; f++)
-        consider(b, f, options, want, best);
+        if (options->bucket_size != 0 || !options->growth || !grows_loosely(b, f))
+            consider(b, f, options, want, best);
 }
 
 static cf_status check_options(const cf_options *options, const char **why)
@@ -148,6 +173,13 @@ static cf_status check_options(const cf_options *options, const char **why)
         return refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
     if (f != 0 && (f < CF_FINGERPRINT_MIN || f > CF_FINGERPRINT_MAX))
         return refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
+    if (options->counter_bits > CF_COUNTER_MAX)
+        return refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
+    if (options->value_bits > CF_VALUE_MAX)
+        return refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
+    if (options->counter_bits && options->value_bits)
+        return refuse(CF_BAD_ARGUMENT, why,
+                      "counter_bits and value_bits exclude each other: leave one of them out");
     if (!options->growth)
         return CF_OK;
     if (b == 1)

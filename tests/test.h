@@ -1,6 +1,7 @@
 /*
 ** test.h - what the unit tests share: cmocka, a filter in memory of exactly its size (so that a sanitizer
-** sees every step beyond it), and random numbers from a printed seed.
+** sees every step beyond it), memory that grows and fails as a test wants it, and random numbers from a
+** printed seed.
 **
 ** CUCKOO_TEST_SEED=n in the environment repeats a run.
 */
@@ -19,6 +20,7 @@
 
 #include "../src/cuckoo_filter.h"
 #include "../src/format.h"
+#include "../src/growth.h"
 
 static uint64_t random_state;
 
@@ -58,10 +60,35 @@ static inline cf_geometry shape_of(uint64_t buckets, unsigned b, unsigned f)
     return shape;
 }
 
+/* One that may grow; s as the planner sets it. */
+static inline cf_geometry growing_shape(uint64_t buckets, unsigned b, unsigned f)
+{
+    cf_geometry shape = shape_of(buckets, b, f);
+    unsigned s = f - 4;
+    shape.growth = true;
+    shape.pair_bits = (uint8_t)(b == 2 ? 8 : s < 4 ? 4 : s > 6 ? 6 : s);
+    return shape;
+}
+
 typedef struct test_filter {
     cf_filter filter;
-    uint8_t *bytes;
+    uint8_t *bytes; /* as they were when it was made; when it grows they move, to filter.bytes */
 } test_filter;
+
+/* An empty filter at a stage of growth. */
+static inline test_filter filter_at_stage(cf_geometry shape, unsigned level, uint64_t split)
+{
+    test_filter made;
+    const char *why = "";
+    cf_header header = {.geometry = shape, .level = level, .split = split, .reserved = CF_RESERVED_MIN};
+    size_t length = cf_bytes_at(&shape, level, split, cf_is_grown(level, split));
+    made.bytes = calloc(1, length);
+    assert_non_null(made.bytes);
+    cf_header_encode(&header, made.bytes);
+    if (cf_open_writable(&made.filter, made.bytes, length, &why) != CF_OK)
+        fail_msg("cf_open_writable: %s", why);
+    return made;
+}
 
 static inline test_filter new_filter(cf_geometry shape)
 {
@@ -71,6 +98,25 @@ static inline test_filter new_filter(cf_geometry shape)
     made.bytes = malloc(cf_geometry_bytes(&shape));
     assert_non_null(made.bytes);
     cf_create(&made.filter, &shape, made.bytes);
+    return made;
+}
+
+static uint64_t resizes_left = UINT64_MAX;
+
+/* realloc, for as many times as resizes_left says. */
+static inline uint8_t *test_resize(uint8_t *bytes, uint64_t size)
+{
+    if (resizes_left == 0)
+        return NULL;
+    resizes_left--;
+    return realloc(bytes, size);
+}
+
+/* A filter in memory that grows to `most` bytes. */
+static inline test_filter growing_filter(cf_geometry shape, uint64_t most)
+{
+    test_filter made = new_filter(shape);
+    made.filter.memory = (cf_memory){test_resize, most};
     return made;
 }
 
@@ -86,8 +132,35 @@ static inline test_filter planned_filter(uint64_t capacity, double fpr, cf_optio
 
 static inline void free_filter(test_filter *made)
 {
-    free(made->bytes);
+    free(made->filter.writable - CF_HEADER_BYTES);
     made->bytes = NULL;
+}
+
+/* A filter and its bytes as they were. */
+typedef struct snapshot {
+    cf_filter filter;
+    uint8_t *bytes;
+} snapshot;
+
+static inline snapshot remember(const cf_filter *filter)
+{
+    snapshot then = {*filter, malloc(filter->length)};
+    assert_non_null(then.bytes);
+    memcpy(then.bytes, filter->bytes, filter->length);
+    return then;
+}
+
+/* The bytes, the counts and the stage are those of then. */
+static inline void assert_unchanged(const cf_filter *now, const snapshot *then)
+{
+    assert_int_equal(now->length, then->filter.length);
+    assert_memory_equal(now->bytes, then->bytes, now->length);
+    assert_true(now->items == then->filter.items && now->occupied == then->filter.occupied);
+    assert_true(now->level == then->filter.level && now->split == then->filter.split);
+    assert_true(now->grown == then->filter.grown && now->buckets == then->filter.buckets);
+    assert_true(now->bucket_bits == then->filter.bucket_bits);
+    assert_true(now->slot_mask == then->filter.slot_mask);
+    assert_int_equal(now->lanes.width, then->filter.lanes.width);
 }
 
 static inline void assert_sound(const cf_filter *filter)

@@ -70,7 +70,7 @@ static void too_many_copies_are_found(void **state)
     cf_pair pair = cf_pair_of(&made.filter, random64());
     for (unsigned side = 0; side < pair.sides; side++)
         for (unsigned slot = 0; slot < 4; slot++)
-            cf_slot_set(&made.filter, pair.side[side].bucket, slot, pair.side[side].tag);
+            cf_slot_set(&made.filter, pair.place[side].bucket, slot, pair.place[side].tag, 0);
     assert_damaged(&made.filter, "a key has more copies than cap allows");
     free_filter(&made);
 }
@@ -84,14 +84,188 @@ static void census_counts(void **state)
             cf_add(&made.filter, copies * UINT64_C(0x3333333333333333));
     cf_census census = cf_take_census(&made.filter);
     assert_int_equal(census.occupied, 1 + 2 + 3 + 3);
-    assert_int_equal(census.sticky, 3 + 3);
+    assert_int_equal(census.copies, 1 + 2 + 3 + 3);
+    assert_int_equal(census.sticky, 2); /* fingerprints, not slots */
+    assert_int_equal(census.voids, 0);
+    free_filter(&made);
+}
+
+static void census_counts_what_counters_hold(void **state)
+{
+    cf_geometry shape = shape_of(64, 4, 20);
+    (void)state;
+    shape.counter_bits = 2;
+    test_filter made = new_filter(shape);
+    for (unsigned i = 0; i < 7; i++)
+        cf_add(&made.filter, UINT64_C(0x3333333333333333));
+    for (unsigned i = 0; i < 3 * 4; i++)
+        cf_add(&made.filter, UINT64_C(0x6666666666666666));
+    cf_census census = cf_take_census(&made.filter);
+    assert_int_equal(census.occupied, 2 + 3);
+    assert_int_equal(census.copies, 7 + 12);
+    assert_int_equal(census.sticky, 1);
+    free_filter(&made);
+}
+
+/* ---- the error rate that the entries show ---- */
+
+/* The share of hashes found, of all there can be when 6 bits choose the base bucket and the f lowest the
+** fingerprint: the others do not matter. */
+static double share_found(const cf_filter *filter)
+{
+    unsigned f = filter->geometry.fingerprint_bits;
+    uint64_t found = 0;
+    for (uint64_t base = 0; base < 64; base++)
+        for (uint64_t low = 0; low < (uint64_t)1 << f; low++)
+            found += cf_contains(filter, base << 58 | low);
+    return (double)found / (double)((uint64_t)64 << f);
+}
+
+static void assert_close(double value, double expected)
+{
+    assert_true(value > expected * 0.999999 && value < expected * 1.000001);
+}
+
+/* Exact, repeated and zero fingerprints included. */
+static void census_knows_the_error_rate(void **state)
+{
+    (void)state;
+    for (unsigned b = 1; b <= 8; b *= 2)
+        for (uint64_t m = 1; m <= 64; m *= 2) {
+            test_filter made = new_filter(shape_of(m, b, 9));
+            assert_true(cf_take_census(&made.filter).fpr == 0);
+            cf_add(&made.filter, 0); /* becomes 1 */
+            for (uint64_t i = 0; i < m * b; i++)
+                cf_add(&made.filter, i % 3 ? random64() : random64() & ~UINT64_C(511));
+            assert_close(cf_take_census(&made.filter).fpr, share_found(&made.filter));
+            free_filter(&made);
+        }
+}
+
+/* Entries of all lengths, which cover each other or do not: five standard deviations at most from what random
+** hashes find. */
+static void census_knows_the_error_rate_of_grown_filters(void **state)
+{
+    enum { PROBES = 400000 };
+    (void)state;
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (uint64_t m = 1; m <= 9; m += 4) {
+            test_filter made = growing_filter(growing_shape(m, b, 12), UINT64_MAX);
+            for (int i = 0; i < 2000; i++)
+                cf_add(&made.filter, random64());
+            double expected = cf_take_census(&made.filter).fpr, found = 0;
+            for (int i = 0; i < PROBES; i++)
+                found += cf_contains(&made.filter, random64());
+            double off = found - expected * PROBES;
+            assert_true(expected > 0 && off * off <= 25 * expected * PROBES);
+            free_filter(&made);
+        }
+}
+
+/* ---- grown tables ---- */
+
+static test_filter half_grown(void)
+{
+    test_filter made = growing_filter(growing_shape(10, 4, 12), UINT64_MAX);
+    while (made.filter.buckets < 25)
+        assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
+    assert_sound(&made.filter);
+    return made;
+}
+
+/* Some occupied slot. */
+static void find_entry(const cf_filter *filter, uint64_t *bucket, unsigned *slot, cf_entry *entry)
+{
+    do {
+        *bucket = random_below(filter->buckets);
+        *slot = (unsigned)random_below(filter->geometry.bucket_size);
+    } while (!cf_entry_at(filter, *bucket, *slot, entry));
+}
+
+static void grown_entries_are_checked(void **state)
+{
+    test_filter made = half_grown();
+    cf_entry entry;
+    uint64_t bucket;
+    unsigned slot;
+    (void)state;
+    find_entry(&made.filter, &bucket, &slot, &entry);
+    uint64_t tag = cf_slot_get(&made.filter, bucket, slot);
+    cf_slot_set(&made.filter, bucket, slot, (tag & made.filter.pair_mask) | 1, 0);
+    assert_damaged(&made.filter, "a slot has no terminator");
+    cf_slot_set(&made.filter, bucket, slot, tag, 0);
+    made.filter.occupied--;
+    assert_damaged(&made.filter, "the header does not count the occupied slots right");
+    made.filter.occupied++;
+    assert_sound(&made.filter);
+    free_filter(&made);
+}
+
+/* In a bucket that is split the widest slot has one bit more than an entry may know. */
+static void grown_entries_know_no_more_than_the_level_gives(void **state)
+{
+    test_filter made = filter_at_stage(growing_shape(10, 4, 12), 2, 7);
+    uint64_t top = (uint64_t)1 << (made.filter.lanes.width - 1);
+    (void)state;
+    made.filter.occupied = made.filter.items = 1;
+    cf_slot_set(&made.filter, 9, 0, top | 5, 0); /* not split */
+    assert_sound(&made.filter);
+    cf_slot_set(&made.filter, 9, 0, 0, 0);
+    cf_slot_set(&made.filter, 0, 0, top | 5, 0); /* split */
+    assert_damaged(&made.filter, "an entry knows more bits than this level of growth gives");
+    cf_slot_set(&made.filter, 0, 0, top >> 1 | 5, 0);
+    assert_sound(&made.filter);
+    free_filter(&made);
+}
+
+/* ---- payloads ---- */
+
+static void payloads_of_empty_slots_are_found(void **state)
+{
+    cf_geometry shape = shape_of(33, 4, 11);
+    (void)state;
+    shape.value_bits = 5;
+    test_filter made = new_filter(shape);
+    assert_int_equal(cf_add_value(&made.filter, 12345, 31), CF_OK);
+    assert_sound(&made.filter);
+    cf_payload_set(&made.filter, 32, 3, 1);
+    assert_damaged(&made.filter, "an empty slot has a counter or a value");
+    cf_payload_set(&made.filter, 32, 3, 0);
+    assert_sound(&made.filter);
+    free_filter(&made);
+}
+
+/* Cap copies of each value, not of all of them together. */
+static void copies_of_one_value_are_counted(void **state)
+{
+    cf_geometry shape = shape_of(33, 4, 11);
+    (void)state;
+    shape.value_bits = 5;
+    test_filter made = new_filter(shape);
+    cf_pair pair = cf_pair_of(&made.filter, random64());
+    for (unsigned slot = 0; slot < 4; slot++)
+        cf_slot_set(&made.filter, pair.place[0].bucket, slot, pair.place[0].tag, slot);
+    made.filter.occupied = made.filter.items = 4;
+    assert_sound(&made.filter);
+    for (unsigned slot = 0; slot < 4; slot++)
+        cf_payload_set(&made.filter, pair.place[0].bucket, slot, 7);
+    assert_damaged(&made.filter, "a key has more copies than cap allows");
     free_filter(&made);
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(sound_filters_pass),      cmocka_unit_test(counts_are_compared),
-    cmocka_unit_test(unused_bits_are_checked), cmocka_unit_test(too_many_copies_are_found),
+    cmocka_unit_test(sound_filters_pass),
+    cmocka_unit_test(counts_are_compared),
+    cmocka_unit_test(unused_bits_are_checked),
+    cmocka_unit_test(too_many_copies_are_found),
     cmocka_unit_test(census_counts),
+    cmocka_unit_test(census_counts_what_counters_hold),
+    cmocka_unit_test(census_knows_the_error_rate),
+    cmocka_unit_test(census_knows_the_error_rate_of_grown_filters),
+    cmocka_unit_test(grown_entries_are_checked),
+    cmocka_unit_test(grown_entries_know_no_more_than_the_level_gives),
+    cmocka_unit_test(payloads_of_empty_slots_are_found),
+    cmocka_unit_test(copies_of_one_value_are_counted),
 };
 
 RUN_TESTS(tests)

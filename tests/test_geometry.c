@@ -41,6 +41,22 @@ static void unsound_fields_are_named(void **state)
     }
 }
 
+static void payload_fields_are_checked(void **state)
+{
+    cf_geometry shape = shape_of(10, 4, 12);
+    (void)state;
+    for (unsigned bits = 0; bits < 256; bits++) {
+        cf_geometry other = shape;
+        other.counter_bits = (uint8_t)bits;
+        assert_int_equal(check(other), bits <= 16 ? CF_OK : CF_BAD_ARGUMENT);
+        other.value_bits = 1;
+        assert_int_equal(check(other), bits == 0 ? CF_OK : CF_BAD_ARGUMENT);
+        other.counter_bits = 0;
+        other.value_bits = (uint8_t)bits;
+        assert_int_equal(check(other), bits <= 32 ? CF_OK : CF_BAD_ARGUMENT);
+    }
+}
+
 /* Base bucket and fingerprint may use 64 bits of the hash together, not 65. */
 static void hash_bits_are_enough(void **state)
 {
@@ -60,6 +76,11 @@ static void bytes_are_header_table_and_reserve(void **state)
     assert_int_equal(cf_geometry_bytes(&shape), 64 + 1 + 8);
     shape = shape_of(3, 2, 5);
     assert_int_equal(cf_geometry_bytes(&shape), 64 + 4 + 8);
+    shape.value_bits = 3;
+    assert_int_equal(cf_geometry_bytes(&shape), 64 + 6 + 8);
+    shape.value_bits = 0;
+    shape.counter_bits = 16;
+    assert_int_equal(cf_geometry_bytes(&shape), 64 + 16 + 8);
     shape = shape_of((uint64_t)1 << 32, 8, 32);
     assert_true(cf_geometry_bytes(&shape) == 64 + ((uint64_t)1 << 37) + 8);
     assert_true(cf_geometry_slots(&shape) == (uint64_t)1 << 35);
@@ -87,6 +108,7 @@ static void expected_rate_follows_the_formula(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(sound_shapes_are_taken),
     cmocka_unit_test(unsound_fields_are_named),
+    cmocka_unit_test(payload_fields_are_checked),
     cmocka_unit_test(hash_bits_are_enough),
     cmocka_unit_test(bytes_are_header_table_and_reserve),
     cmocka_unit_test(expected_rate_follows_the_formula),

@@ -119,6 +119,32 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(status_of(100, 0.01, (cf_options){.fingerprint_bits = 3}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.fingerprint_bits = 33}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.001, (cf_options){.fingerprint_bits = 4}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.counter_bits = 17}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.value_bits = 33}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.counter_bits = UINT32_MAX}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.counter_bits = 1, .value_bits = 1}),
+                     CF_BAD_ARGUMENT);
+}
+
+/* Payloads cost what they take, and change neither promise. */
+static void payloads_are_planned(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits <= 32; bits += 4)
+        for (int growth = 0; growth < 2; growth++)
+            for (uint64_t n = 1; n < 1000000; n = n * 7 + 3) {
+                cf_options options = {.growth = growth, .value_bits = bits};
+                cf_geometry shape = plan(n, 0.01, options);
+                check_promises(n, 0.01, options);
+                assert_int_equal(shape.value_bits, bits);
+                assert_int_equal(shape.counter_bits, 0);
+                uint64_t slot = shape.fingerprint_bits + bits;
+                assert_int_equal(cf_geometry_bytes(&shape),
+                                 64 + (cf_geometry_slots(&shape) * slot + 7) / 8 + 8);
+                options = (cf_options){.growth = growth, .counter_bits = bits / 2};
+                assert_int_equal(plan(n, 0.01, options).counter_bits, bits / 2);
+                assert_int_equal(plan(n, 0.01, options).value_bits, 0);
+            }
 }
 
 /* The chance that a planned filter is full too early is at most one in a million: none may fail here. */
@@ -160,6 +186,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(size_is_in_proportion),
     cmocka_unit_test(lower_rates_take_more_bytes_step_by_step),
     cmocka_unit_test(bad_arguments_are_refused),
+    cmocka_unit_test(payloads_are_planned),
     cmocka_unit_test(planned_filters_take_their_keys),
     cmocka_unit_test(wider_is_a_little_more),
 };

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/bits.h"
+#include "../../src/address.h"
 #include "../../src/cuckoo_filter.h"
 
 /* The rows of the table: all of the fingerprint pair bits, and the shapes that may grow, with
@@ -164,7 +164,7 @@ static void count_sharing(unsigned s, uint64_t buckets, unsigned *sharing)
     view.pair_mask = cf_low_bits(s);
     view.odd_pairs = 1;
     for (uint64_t bits = 0; bits <= view.pair_mask; bits++)
-        named[cf_other_side(&view, (cf_side){0, bits}).bucket]++;
+        named[cf_alternate(&view, (cf_side){0, bits, 0}).base]++;
     for (uint64_t i = 0; i < buckets; i++)
         sharing[named[i]]++;
     free(named);

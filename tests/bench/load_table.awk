@@ -2,17 +2,16 @@
 #
 #     build/bench/calibrate | awk -f tests/bench/load_table.awk > src/load_table.h
 #
-# - Up to 256 buckets loads are lowered by 3 %, by 5 % for shapes that grow, by 8 % for fingerprints below 8 bits:
-#   which alternates there are depends on the pair bits and the number of buckets, and not all of them were measured.
+# - Up to 256 buckets loads are lowered by 3 %, by 8 % for fingerprints below 8 bits: which alternates there are
+#   depends on the pair bits and the number of buckets, and not all of them were measured. Not for shapes that grow:
+#   when one of them is full early, it grows early, and takes all its keys still.
 # - From 128 to 1024 buckets, a size that took less than a smaller one holds the smaller one down.
 # - Above 4096 buckets, where fillings are few and their spread is estimated roughly, a size that seems to take
 #   less than the one before is taken to be like that one, less 0.0005.
 # - Beyond the sizes measured, the load is taken to fall by 0.0005 with each doubling (measured: 0.0003).
-# - Shapes with fewer pair bits s than fingerprint bits are held down to where the expected number of
-#   overfull pairs is a few in ten million: pairs of buckets with more than 2b keys, which are a Poisson number
-#   of mean 2b * load / 2^s in each of the buckets * 2^s / 2 pairs. The rest, up to one in a million, is left to
-#   rarer patterns; with s of 4 or 5 much, for there one more alternate shared by two pair bits makes it ten times
-#   as many.
+# - Shapes with fewer pair bits s than fingerprint bits, those that grow, are held down to where one overfull pair of
+#   buckets is expected in a hundred fillings: pairs with more than 2b keys, which are a Poisson number of mean
+#   2b * load / 2^s in each of the buckets * 2^s / 2 pairs. Such a pair makes the table grow early.
 # - Tables of one slot per bucket, for study, are not measured: they fail when three keys meet in one pair of
 #   slots, of which (8/3) load^3 / buckets are expected, or in a cycle. They get (1e-6 * buckets / 16) ^ (1/3),
 #   0.4 at most.
@@ -30,7 +29,7 @@ function overfull_load(b, s, m,    low, high, middle, step) {
     low = 0; high = 1
     for (step = 0; step < 40; step++) {
         middle = (low + high) / 2
-        if (m * 2 ^ s / 2 * tail(2 * b * middle / 2 ^ s, 2 * b) > (s < 6 ? 2e-8 : 7e-7)) high = middle
+        if (m * 2 ^ s / 2 * tail(2 * b * middle / 2 ^ s, 2 * b) > 0.01) high = middle
         else low = middle
     }
     return low
@@ -73,7 +72,7 @@ function print_row(row, title,    i) {
     row = row_name($1, $2, $3)
     size[row] = $1
     growing[row] = $3 < $2 ? $3 : 0
-    spare[row] = $3 < $2 ? 0.95 : $3 < 8 ? 0.92 : 0.97
+    spare[row] = $3 < $2 ? 1 : $3 < 8 ? 0.92 : 0.97
     load[row, ++measured[row]] = $5
     buckets[measured[row]] = $4
     if (measured[row] > columns) columns = measured[row]

@@ -1,17 +1,21 @@
 /*
 ** fuzz_blob.c - hostile bytes in the place of a filter.
 **
-** The input is taken as a filter in three ways: as it is; with magic, version and checksum made right,
-** so that the fields of the header are reached; and with a header that fits its length, so that the
-** buckets are whatever the input says. When it opens, every function of the library is called on it, in
-** memory of exactly its length. Whatever the contents: no step outside the bytes, and
+** The input is taken as a filter in four ways: as it is; with magic, version and checksum made right,
+** so that the fields of the header are reached; with a header that fits its length, at some stage of growth, so
+** that the buckets are whatever the input says; and with buckets made sound, too. When it opens, every function
+** of the library is called on it, in memory of exactly its length, which may become longer or may not. Whatever
+** the contents: no step outside the bytes, and
 **
-**      - an add that succeeds makes the key found; one that fails changes nothing;
+**      - an add that succeeds makes the key found; one that fails changes nothing (nothing that counts, when the
+**        filter was not sound and has tried to grow);
 **      - deleting an absent or a sticky key changes nothing;
 **      - a filter that was sound (cf_check) stays sound.
 **
 ** To run: see fuzz.h.
 */
+#include "../../src/bucket.h"
+#include "../../src/growth.h"
 #include "fuzz.h"
 
 enum { KEYS = 16 };
@@ -19,75 +23,14 @@ enum { KEYS = 16 };
 /* A filter under test, and a copy of its bytes and counts from before the last call. */
 typedef struct subject {
     cf_filter filter;
-    uint8_t *bytes, *before;
-    size_t length;
-    uint64_t items, occupied;
+    cf_filter was;
+    uint8_t *before;
+    bool sound;
 } subject;
 
-static bool subject_open(subject *s, const uint8_t *bytes, size_t length)
+static uint8_t *bytes_of(const cf_filter *filter)
 {
-    const char *why = NULL;
-    s->bytes = fuzz_copy(bytes, length);
-    s->before = fuzz_copy(bytes, length);
-    s->length = length;
-    if (cf_open_writable(&s->filter, s->bytes, length, &why) == CF_OK)
-        return true;
-    REQUIRE(why != NULL && *why != 0);
-    return false;
-}
-
-static void subject_close(subject *s)
-{
-    free(s->bytes);
-    free(s->before);
-}
-
-static void remember(subject *s)
-{
-    memcpy(s->before, s->bytes, s->length);
-    s->items = s->filter.items;
-    s->occupied = s->filter.occupied;
-}
-
-static bool unchanged(const subject *s)
-{
-    return memcmp(s->before, s->bytes, s->length) == 0 && s->items == s->filter.items &&
-           s->occupied == s->filter.occupied;
-}
-
-/* Keys to ask for: hashes anywhere, and keys of entries that are there. */
-static uint64_t key_number(const subject *s, unsigned i)
-{
-    uint64_t hash = cf_hash(s->bytes, s->length, (int64_t)i);
-    if (i % 4 == 1)
-        hash &= ~s->filter.tag_mask; /* the zero tag, that is fixed up */
-    if (i % 4 == 2)
-        hash =
-            (hash & ~s->filter.tag_mask) | cf_tag_at(&s->filter, hash % s->filter.geometry.buckets, 0);
-    return hash;
-}
-
-static void look(const cf_filter *filter, uint64_t bucket, unsigned slot)
-{
-    cf_side entry = {bucket, cf_tag_at(filter, bucket, slot)};
-    REQUIRE(entry.tag <= filter->tag_mask);
-    cf_side other = cf_other_side(filter, entry);
-    REQUIRE(other.bucket < filter->geometry.buckets);
-    REQUIRE((other.tag == 0) == (entry.tag == 0));
-    cf_side back = cf_other_side(filter, other);
-    REQUIRE(back.bucket == entry.bucket && back.tag == entry.tag);
-}
-
-static void look_everywhere(const cf_filter *filter)
-{
-    for (uint64_t bucket = 0; bucket < filter->geometry.buckets; bucket++)
-        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-            look(filter, bucket, slot);
-    cf_census census = cf_take_census(filter);
-    REQUIRE(census.occupied <= cf_geometry_slots(&filter->geometry));
-    REQUIRE(census.sticky <= census.occupied);
-    double fpr = cf_expected_fpr(&filter->geometry, filter->occupied);
-    REQUIRE(fpr >= 0 && fpr <= 1);
+    return filter->writable - CF_HEADER_BYTES;
 }
 
 static bool sound(const cf_filter *filter)
@@ -96,53 +39,207 @@ static bool sound(const cf_filter *filter)
     return cf_check(filter, &why) == CF_OK;
 }
 
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    return realloc(bytes, size);
+}
+
+static bool subject_open(subject *s, const uint8_t *bytes, size_t length, bool may_grow)
+{
+    const char *why = NULL;
+    uint8_t *copy = fuzz_copy(bytes, length);
+    s->before = fuzz_copy(bytes, length);
+    if (cf_open_writable(&s->filter, copy, length, &why) == CF_OK) {
+        if (may_grow)
+            s->filter.memory = (cf_memory){resize, 4 * (uint64_t)length + 4096};
+        s->was = s->filter;
+        s->sound = sound(&s->filter);
+        return true;
+    }
+    REQUIRE(why != NULL && *why != 0);
+    free(copy);
+    free(s->before);
+    return false;
+}
+
+static void subject_close(subject *s)
+{
+    free(bytes_of(&s->filter));
+    free(s->before);
+}
+
+static void remember(subject *s)
+{
+    free(s->before);
+    s->was = s->filter;
+    s->before = fuzz_copy(s->filter.bytes, s->filter.length);
+}
+
+static bool unchanged(const subject *s)
+{
+    const cf_filter *now = &s->filter, *was = &s->was;
+    bool same_bytes = now->length == was->length && memcmp(s->before, now->bytes, was->length) == 0;
+    bool could_grow = now->memory.resize != NULL && now->geometry.growth;
+    return (same_bytes || (could_grow && !s->sound)) && now->items == was->items &&
+           now->occupied == was->occupied && now->level == was->level && now->split == was->split &&
+           now->grown == was->grown;
+}
+
+/* Keys to ask for: hashes anywhere, and keys of entries that are there. */
+static uint64_t key_number(const subject *s, unsigned i)
+{
+    uint64_t hash =
+        cf_hash(s->filter.bytes + CF_HEADER_BYTES, s->filter.length - CF_HEADER_BYTES, (int64_t)i);
+    cf_entry entry;
+    if (i % 4 == 1)
+        hash &= ~s->filter.fingerprint_mask; /* the zero fingerprint, that is fixed up */
+    if (i % 4 == 2 && cf_entry_at(&s->filter, hash % s->filter.buckets, 0, &entry))
+        hash = (hash & ~s->filter.slot_mask) | (entry.side.bits & s->filter.slot_mask);
+    return hash;
+}
+
+/* ---- looking ---- */
+
+/* Where an entry can move to it can come back from. */
+static void look(const cf_filter *filter, uint64_t bucket, unsigned slot)
+{
+    cf_entry entry;
+    REQUIRE(cf_entry_at(filter, bucket, slot, &entry) == (cf_slot_get(filter, bucket, slot) != 0));
+    if (cf_slot_get(filter, bucket, slot) == 0)
+        return;
+    cf_side other = cf_alternate(filter, entry.side), back = cf_alternate(filter, other);
+    cf_place here = cf_locate(filter, &entry.side), there = cf_locate(filter, &other);
+    REQUIRE(entry.side.base < filter->geometry.buckets && other.base < filter->geometry.buckets);
+    REQUIRE(back.base == entry.side.base && back.bits == entry.side.bits);
+    REQUIRE(here.bucket == bucket && entry.side.length >= here.extension);
+    REQUIRE(entry.alternate == there.bucket && there.bucket < filter->buckets);
+    REQUIRE(entry.movable == (other.length >= there.extension));
+    REQUIRE(entry.payload <= cf_low_bits(filter->payload_bits));
+}
+
+static void look_everywhere(const cf_filter *filter)
+{
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+            look(filter, bucket, slot);
+    cf_census census = cf_take_census(filter);
+    REQUIRE(census.occupied <= filter->buckets * filter->geometry.bucket_size);
+    REQUIRE(census.sticky <= census.occupied && census.voids <= census.occupied);
+    REQUIRE(census.copies >= census.occupied);
+    REQUIRE(census.fpr >= 0 && census.fpr <= 1.000001);
+    double fpr = cf_expected_fpr(&filter->geometry, filter->occupied);
+    REQUIRE(fpr >= 0 && fpr <= 1);
+}
+
+/* What a walk over the buckets of a key finds of it. */
+typedef struct tally {
+    uint64_t copies;  /* of all values */
+    uint64_t matches; /* of the value asked for */
+    uint64_t full;    /* of these, at their maximum */
+} tally;
+
+static tally tally_of(const cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    cf_pair pair = cf_candidates(filter, hash);
+    tally found = {0, 0, 0};
+    cf_entry entry;
+    for (unsigned i = 0; i < pair.sides; i++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+            if (!cf_entry_at(filter, pair.place[i].bucket, slot, &entry) ||
+                !cf_entry_matches(filter, &entry, &pair.side[i]))
+                continue;
+            found.copies += filter->geometry.counter_bits ? 1 + entry.payload : 1;
+            if (filter->geometry.value_bits && entry.payload != value)
+                continue;
+            found.matches++;
+            found.full += entry.payload == cf_low_bits(filter->geometry.counter_bits) ||
+                          filter->geometry.value_bits;
+        }
+    return found;
+}
+
 static void ask(const cf_filter *filter, uint64_t hash)
 {
-    unsigned copies = cf_count(filter, hash);
+    uint64_t copies = cf_count(filter, hash), value = 0;
     REQUIRE(cf_contains(filter, hash) == (copies > 0));
-    REQUIRE(copies <= 2u * filter->geometry.bucket_size);
+    REQUIRE(cf_get(filter, hash, &value) == (copies > 0));
+    REQUIRE(value <= cf_low_bits(filter->payload_bits));
+    REQUIRE(tally_of(filter, hash, 0).copies == copies);
     cf_pair pair = cf_candidates(filter, hash);
     REQUIRE(pair.sides == 1 || pair.sides == 2);
-    for (unsigned i = 0; i < pair.sides; i++)
-        REQUIRE(pair.side[i].bucket < filter->geometry.buckets && pair.side[i].tag != 0);
+    for (unsigned i = 0; i < pair.sides; i++) {
+        REQUIRE(pair.side[i].base < filter->geometry.buckets && pair.place[i].bucket < filter->buckets);
+        REQUIRE(pair.place[i].tag <= filter->slot_mask);
+        REQUIRE(filter->grown || pair.place[i].tag != 0);
+    }
 }
+
+/* ---- changing ---- */
 
 static void add(subject *s, uint64_t hash)
 {
-    unsigned copies = cf_count(&s->filter, hash);
+    uint64_t copies = cf_count(&s->filter, hash);
+    uint64_t value = hash >> 20 & cf_low_bits(s->filter.geometry.value_bits);
+    tally found = tally_of(&s->filter, hash, value);
+    bool sticky = found.full >= s->filter.geometry.cap;
     remember(s);
-    if (cf_add(&s->filter, hash) != CF_OK) {
+    if (cf_add_value(&s->filter, hash, value) != CF_OK) {
         REQUIRE(unchanged(s));
         return;
     }
     REQUIRE(cf_contains(&s->filter, hash));
-    REQUIRE(cf_count(&s->filter, hash) == copies + (copies < s->filter.geometry.cap));
+    uint64_t now = cf_count(&s->filter, hash);
+    REQUIRE(now >= copies + !sticky);
+    /* Of a grown filter the entries of a sticky key may be such that they cannot be made equal. */
+    if (s->filter.buckets == s->was.buckets)
+        REQUIRE(now == copies + !sticky || (sticky && s->filter.grown && now == copies + 1));
 }
 
 static void delete (subject *s, uint64_t hash)
 {
-    unsigned copies = cf_count(&s->filter, hash);
+    uint64_t copies = cf_count(&s->filter, hash), value = 0;
+    cf_get(&s->filter, hash, &value);
+    value &= cf_low_bits(s->filter.geometry.value_bits);
+    tally found = tally_of(&s->filter, hash, value);
     remember(s);
-    cf_deleted result = cf_delete(&s->filter, hash);
-    REQUIRE((result == CF_ABSENT) == (copies == 0));
-    REQUIRE((result == CF_STICKY) == (copies >= s->filter.geometry.cap));
-    REQUIRE((result == CF_REMOVED) != unchanged(s));
+    cf_deleted result = cf_delete_value(&s->filter, hash, value);
+    REQUIRE((result == CF_ABSENT) == (found.matches == 0));
+    REQUIRE((result == CF_STICKY) == (found.matches > 0 && found.full >= s->filter.geometry.cap));
+    bool same = memcmp(s->before, s->filter.bytes, s->filter.length) == 0;
+    REQUIRE((result == CF_REMOVED) != same);
+    REQUIRE(result == CF_REMOVED || unchanged(s));
     REQUIRE(cf_count(&s->filter, hash) == copies - (result == CF_REMOVED));
 }
 
+/* A single step of growth; one that fails changes nothing. Two sides that lay in one bucket may lie in two
+** afterwards: then a key can find more than before. */
+static void grow(subject *s)
+{
+    bool found[KEYS];
+    uint64_t keys[KEYS];
+    for (unsigned i = 0; i < KEYS; i++) {
+        keys[i] = key_number(s, i);
+        found[i] = cf_contains(&s->filter, keys[i]);
+    }
+    remember(s);
+    if (cf_grow(&s->filter) != CF_OK)
+        REQUIRE(unchanged(s));
+    for (unsigned i = 0; i < KEYS; i++)
+        REQUIRE(!found[i] || cf_contains(&s->filter, keys[i]));
+    REQUIRE(!s->sound || sound(&s->filter));
+}
+
 /* All of `from` is in the sum: what was found in either is found. CF_FULL leaves a part of it there. */
-static bool merge(subject *s, const cf_filter *from, int64_t keys)
+static bool merge(subject *s, const cf_filter *from, const uint64_t *keys)
 {
     const char *why = NULL;
     bool found[KEYS];
-    for (unsigned i = 0; i < KEYS; i++) {
-        uint64_t hash = cf_hash(s->before, s->length, keys + i);
-        found[i] = cf_contains(&s->filter, hash) || cf_contains(from, hash);
-    }
+    for (unsigned i = 0; i < KEYS; i++)
+        found[i] = cf_contains(&s->filter, keys[i]) || cf_contains(from, keys[i]);
     cf_status status = cf_merge(&s->filter, from, &why);
-    REQUIRE(status == CF_OK || status == CF_FULL);
+    REQUIRE(status == CF_OK || status == CF_FULL || status == CF_TOO_BIG);
     for (unsigned i = 0; i < KEYS && status == CF_OK; i++)
-        REQUIRE(!found[i] || cf_contains(&s->filter, cf_hash(s->before, s->length, keys + i)));
+        REQUIRE(!found[i] || cf_contains(&s->filter, keys[i]));
     return status == CF_OK;
 }
 
@@ -150,23 +247,30 @@ static bool merge_with_itself(subject *s)
 {
     const char *why = NULL;
     cf_filter from;
+    uint64_t keys[KEYS];
     cf_seal(&s->filter);
-    uint8_t *bytes = fuzz_copy(s->bytes, s->length);
-    bool all = cf_open(&from, bytes, s->length, &why) != CF_OK || merge(s, &from, 0);
+    uint8_t *bytes = fuzz_copy(s->filter.bytes, s->filter.length);
+    for (unsigned i = 0; i < KEYS; i++)
+        keys[i] = key_number(s, i);
+    bool all = cf_open(&from, bytes, s->filter.length, &why) != CF_OK || merge(s, &from, keys);
     free(bytes);
     return all;
 }
 
-/* Another filter of the same shape, with keys of its own. */
+/* Another filter of the same shape, not grown, with keys of its own: into this one, or the other way round. */
 static bool merge_with_another(subject *s)
 {
-    cf_filter from;
+    subject other = {.before = fuzz_malloc(0)};
+    uint64_t keys[KEYS];
     uint8_t *bytes = fuzz_malloc((size_t)cf_geometry_bytes(&s->filter.geometry));
-    cf_create(&from, &s->filter.geometry, bytes);
+    cf_create(&other.filter, &s->filter.geometry, bytes);
     for (unsigned i = 0; i < KEYS; i++)
-        cf_add(&from, cf_hash(s->before, s->length, KEYS + (int64_t)i));
-    bool all = merge(s, &from, KEYS);
-    free(bytes);
+        cf_add(&other.filter, keys[i] = cf_hash(s->before, 8, KEYS + (int64_t)i));
+    other.filter.memory = s->filter.memory;
+    bool all = merge(s, &other.filter, keys);
+    if (s->filter.geometry.growth)
+        merge(&other, &s->filter, keys);
+    subject_close(&other);
     return all;
 }
 
@@ -176,8 +280,9 @@ static void reopen(subject *s)
     const char *why = NULL;
     cf_filter again;
     cf_seal(&s->filter);
-    REQUIRE(cf_open(&again, s->bytes, s->length, &why) == CF_OK);
+    REQUIRE(cf_open(&again, s->filter.bytes, s->filter.length, &why) == CF_OK);
     REQUIRE(again.items == s->filter.items && again.occupied == s->filter.occupied);
+    REQUIRE(again.buckets == s->filter.buckets && again.new_length == s->filter.new_length);
     REQUIRE(sound(&again));
 }
 
@@ -186,34 +291,37 @@ static void clear(subject *s)
     const char *why = NULL;
     cf_filter again;
     cf_clear(&s->filter);
-    REQUIRE(cf_open(&again, s->bytes, s->filter.length, &why) == CF_OK);
-    REQUIRE(again.items == 0 && again.occupied == 0 && sound(&again));
+    REQUIRE(s->filter.length == cf_geometry_bytes(&s->filter.geometry));
+    REQUIRE(cf_open(&again, s->filter.bytes, s->filter.length, &why) == CF_OK);
+    REQUIRE(again.items == 0 && again.occupied == 0 && !again.grown && sound(&again));
 }
 
-static void try_filter(const uint8_t *bytes, size_t length)
+static void try_filter(const uint8_t *bytes, size_t length, bool may_grow)
 {
     subject s;
-    if (subject_open(&s, bytes, length)) {
-        bool was_sound = sound(&s.filter);
-        look_everywhere(&s.filter);
-        for (unsigned i = 0; i < KEYS; i++)
-            ask(&s.filter, key_number(&s, i));
-        for (unsigned i = 0; i < KEYS; i++)
-            add(&s, key_number(&s, i));
-        for (unsigned i = 0; i < KEYS; i++)
-            delete (&s, key_number(&s, i));
-        if (was_sound)
-            reopen(&s);
-        bool all = merge_with_itself(&s) && merge_with_another(&s);
-        look_everywhere(&s.filter);
-        if (was_sound && all)
-            reopen(&s);
-        clear(&s);
-    }
+    if (!subject_open(&s, bytes, length, may_grow))
+        return;
+    look_everywhere(&s.filter);
+    for (unsigned i = 0; i < KEYS; i++)
+        ask(&s.filter, key_number(&s, i));
+    for (unsigned i = 0; i < KEYS; i++)
+        add(&s, key_number(&s, i));
+    for (unsigned i = 0; i < KEYS; i++)
+        delete (&s, key_number(&s, i));
+    for (unsigned i = 0; i < KEYS && may_grow; i++)
+        grow(&s);
+    if (s.sound)
+        reopen(&s);
+    bool all = merge_with_itself(&s) && merge_with_another(&s);
+    look_everywhere(&s.filter);
+    if (s.sound && all)
+        reopen(&s);
+    clear(&s);
+    add(&s, 12345);
     subject_close(&s);
 }
 
-/* ---- the three ways to take the input ---- */
+/* ---- the four ways to take the input ---- */
 
 /* The right magic, version and checksum; the other fields are the input's. */
 static void make_identity(uint8_t *bytes)
@@ -221,6 +329,22 @@ static void make_identity(uint8_t *bytes)
     static const uint8_t identity[] = {0xcf, 0x63, 0x6b, CF_FORMAT_VERSION, CF_HASH_XXH3};
     memcpy(bytes, identity, sizeof identity);
     fuzz_reseal(bytes);
+}
+
+/* As many base buckets as there is room for, and after that as many split ones. */
+static void make_stage(cf_header *header, uint64_t table_bytes, unsigned level, bool grown)
+{
+    cf_geometry *g = &header->geometry;
+    unsigned payload = g->counter_bits + g->value_bits;
+    uint64_t bits = g->bucket_size * (uint64_t)(cf_slot_bits(g, level, grown) + payload);
+    uint64_t buckets = table_bytes * 8 / bits;
+    g->buckets = buckets >> level;
+    header->level = level;
+    if (grown && level == 0)
+        g->buckets = buckets - buckets / 3;
+    header->split = grown ? buckets - (g->buckets << level) : 0;
+    if (header->split > g->buckets << level)
+        header->split = g->buckets << level;
 }
 
 /* Header fields in their ranges, and as many buckets as the length has room for. */
@@ -232,46 +356,78 @@ static void make_shape(uint8_t *bytes, size_t length)
     g->fingerprint_bits = (uint8_t)(CF_FINGERPRINT_MIN + bytes[6] % 29);
     g->pair_bits = (uint8_t)(CF_PAIR_BITS_MIN + bytes[7] % (g->fingerprint_bits - 3));
     g->cap = (uint8_t)(1 + bytes[8] % g->bucket_size);
-    g->growth = bytes[12] & 1;
+    g->counter_bits = bytes[11] % 4 == 1 ? (uint8_t)(1 + bytes[13] % CF_COUNTER_MAX) : 0;
+    g->value_bits = bytes[11] % 4 == 2 ? (uint8_t)(1 + bytes[13] % CF_VALUE_MAX) : 0;
+    g->growth = bytes[12] % 4 > 0;
     g->seed = (int64_t)cf_load64(bytes + 24);
     g->capacity = cf_load64(bytes + 32) >> 16;
     header.items = cf_load64(bytes + 40) >> 16;
-    g->buckets = (length - CF_HEADER_BYTES - CF_RESERVED_MIN) * 8 /
-                 ((unsigned)g->bucket_size * g->fingerprint_bits);
+    make_stage(&header, length - CF_HEADER_BYTES - CF_RESERVED_MIN, g->growth ? bytes[10] % 10 : 0,
+               bytes[12] % 4 > 1);
     if (g->buckets == 0)
         return;
-    header.reserved += (uint32_t)(length - cf_geometry_bytes(g));
-    header.occupied = bytes[48] % 8 ? cf_geometry_slots(g) / 8 * (bytes[48] % 8) : 0;
+    bool grown = cf_is_grown(header.level, header.split);
+    header.reserved += (uint32_t)(length - cf_bytes_at(g, header.level, header.split, grown));
+    uint64_t slots = cf_buckets_at(g, header.level, header.split) * g->bucket_size;
+    header.occupied = bytes[48] % 8 ? slots / 8 * (bytes[48] % 8) : 0;
     cf_header_encode(&header, bytes);
 }
 
-/* The count that the buckets show: then cf_check finds nothing else to say of many inputs. */
-static void make_counts(uint8_t *bytes, size_t length)
+/* A slot that cf_check has nothing to say of, or empty. */
+static uint64_t sound_slot(const cf_filter *filter, uint64_t bucket, uint64_t tag)
+{
+    if (!filter->grown || tag == 0)
+        return tag;
+    unsigned most = filter->geometry.pair_bits + filter->new_length - cf_home_of(filter, bucket).bits;
+    tag &= cf_low_bits(most + 1);
+    return tag >> filter->geometry.pair_bits ? tag : 0;
+}
+
+/* Slots, counts and the bytes at the end as they should be: then cf_check finds nothing else to say of many
+** inputs. */
+static void make_sound(uint8_t *bytes, size_t length)
 {
     const char *why = NULL;
     cf_filter filter;
     if (cf_open_writable(&filter, bytes, length, &why) != CF_OK)
         return;
+    for (uint64_t bucket = 0; bucket < filter.buckets; bucket++)
+        for (unsigned slot = 0; slot < filter.geometry.bucket_size; slot++) {
+            uint64_t tag = sound_slot(&filter, bucket, cf_slot_get(&filter, bucket, slot));
+            uint64_t payload = cf_payload_get(&filter, bucket, slot);
+            cf_slot_set(&filter, bucket, slot, tag, tag ? payload : 0);
+        }
+    uint64_t bits = filter.buckets * filter.bucket_bits;
+    uint8_t *end = filter.writable + (bits + 7) / 8;
+    if (bits % 8 != 0)
+        end[-1] &= (uint8_t)cf_low_bits(bits % 8);
+    memset(end, 0, (size_t)(bytes + length - end));
     filter.occupied = cf_take_census(&filter).occupied;
     if (filter.items < filter.occupied)
         filter.items = filter.occupied;
     cf_seal(&filter);
 }
 
+static void try_both(const uint8_t *bytes, size_t length)
+{
+    try_filter(bytes, length, false);
+    try_filter(bytes, length, true);
+}
+
 int fuzz_blob(const uint8_t *data, size_t size)
 {
-    try_filter(data, size);
+    try_both(data, size);
     if (size > 0)
         REQUIRE(cf_hash_prefixed(data[0], data + 1, size - 1, -1) == cf_hash(data, size, -1));
     if (size < CF_HEADER_BYTES + CF_RESERVED_MIN)
         return 0;
     uint8_t *bytes = fuzz_copy(data, size);
     make_identity(bytes);
-    try_filter(bytes, size);
+    try_both(bytes, size);
     make_shape(bytes, size);
-    try_filter(bytes, size);
-    make_counts(bytes, size);
-    try_filter(bytes, size);
+    try_both(bytes, size);
+    make_sound(bytes, size);
+    try_both(bytes, size);
     free(bytes);
     return 0;
 }

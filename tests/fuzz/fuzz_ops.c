@@ -1,38 +1,51 @@
 /*
-** fuzz_ops.c - any sequence of operations, beside an exact reference.
+** fuzz_ops.c - any sequence of operations, beside a reference.
 **
-** The first bytes of the input choose the shape, sound but otherwise arbitrary, and how alike the hashes
-** of the 32 keys are; the rest are operations on two filters of that shape. The reference knows
+** The first bytes of the input choose the shape, sound but otherwise arbitrary, with counters or values or
+** neither, whether it grows, and how alike the hashes of the 32 keys are; the rest are operations on two filters of
+** that shape. The reference knows
 **
-**      - of each key, how many copies were added and not deleted (only keys with a copy are deleted, or
-**        such that no filter could confuse with another): the key is found, and counts at least
-**        min(copies, cap). No false negative, ever;
-**      - of each class of keys that share fingerprint and pair, the copies by the rule of the library:
-**        exact below cap, sticky at cap. cf_count, cf_delete and the counts in the header agree exactly.
+**      - of each key and value, how many copies were added and not deleted (only such are deleted, or keys that
+**        no filter could confuse with another): the key is found. No false negative, ever;
+**      - as long as the filter does not grow, of each class of keys that share fingerprint and pair, the copies by
+**        the rule of the library: exact below cap, or cap full counters, and sticky there. cf_count, cf_delete and
+**        the counts in the header agree exactly;
+**      - once it grows, that a delete of a key that is there finds something.
 **
 ** A failed add changes nothing; at the end both filters pass cf_check. To run: see fuzz.h.
 */
+#include "../../src/growth.h"
 #include "fuzz.h"
 
-enum { KEYS = 32, FILTERS = 2, OPERATIONS = 4000 };
+enum { KEYS = 32, VALUES = 4, FILTERS = 2, OPERATIONS = 4000, LONGEST = 100000 /* bytes */ };
 
 typedef struct model {
     cf_filter filter;
-    uint8_t *bytes;
-    unsigned copies[KEYS]; /* of each key: added and not deleted */
-    unsigned stored[KEYS]; /* of each class, at its first key: by the rule of the library */
+    unsigned copies[KEYS][VALUES]; /* of each key and value: added and not deleted */
+    uint64_t stored[KEYS][VALUES]; /* of each class, at its first key: by the rule of the library */
     uint64_t items;
 } model;
 
 typedef struct world {
     cf_geometry shape;
-    size_t length;
+    unsigned values; /* that are used: 1 without values */
+    uint64_t most;   /* copies of a class and value that can be told */
+    bool exact;      /* does not grow */
     uint64_t hash[KEYS];
     unsigned class[KEYS]; /* the first key with the same fingerprint and pair */
     model model[FILTERS];
 } world;
 
 /* ---- making a world ---- */
+
+static void choose_payload(fuzz_input *in, cf_geometry *shape)
+{
+    unsigned kind = fuzz_byte(in) % 4, bits = fuzz_byte(in);
+    if (kind == 1)
+        shape->counter_bits = (uint8_t)(1 + bits % 4); /* small, so that they get full */
+    if (kind == 2)
+        shape->value_bits = (uint8_t)(2 + bits % (CF_VALUE_MAX - 1));
+}
 
 static bool choose_shape(fuzz_input *in, cf_geometry *shape)
 {
@@ -48,6 +61,10 @@ static bool choose_shape(fuzz_input *in, cf_geometry *shape)
                            .cap = (uint8_t)(1 + fuzz_byte(in) % b)};
     if (fuzz_byte(in) % 8 == 0)
         shape->buckets = 1 + fuzz_number(in, 2) % 5000;
+    choose_payload(in, shape);
+    shape->growth = fuzz_byte(in) % 2;
+    if (shape->growth)
+        shape->buckets = 1 + shape->buckets % 16;
     return cf_geometry_check(shape, &why) == CF_OK;
 }
 
@@ -64,7 +81,7 @@ static void choose_keys(fuzz_input *in, world *w)
     }
 }
 
-static bool same_side(cf_side a, cf_side b)
+static bool same_place(cf_place a, cf_place b)
 {
     return a.bucket == b.bucket && a.tag == b.tag;
 }
@@ -72,7 +89,7 @@ static bool same_side(cf_side a, cf_side b)
 static bool same_class(const cf_filter *filter, uint64_t one, uint64_t other)
 {
     cf_pair a = cf_candidates(filter, one), b = cf_candidates(filter, other);
-    return same_side(a.side[0], b.side[0]) || (b.sides == 2 && same_side(a.side[0], b.side[1]));
+    return same_place(a.place[0], b.place[0]) || (b.sides == 2 && same_place(a.place[0], b.place[1]));
 }
 
 static void find_classes(world *w)
@@ -86,26 +103,89 @@ static void find_classes(world *w)
     }
 }
 
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    return realloc(bytes, size);
+}
+
+static void start_filters(world *w)
+{
+    for (unsigned i = 0; i < FILTERS; i++) {
+        cf_create(&w->model[i].filter, &w->shape, fuzz_malloc((size_t)cf_geometry_bytes(&w->shape)));
+        if (!w->exact)
+            w->model[i].filter.memory = (cf_memory){resize, LONGEST};
+    }
+}
+
+static uint8_t *bytes_of(const cf_filter *filter)
+{
+    return filter->writable - CF_HEADER_BYTES;
+}
+
 /* ---- comparing ---- */
 
-static unsigned at_most(unsigned a, unsigned b)
+static uint64_t at_most(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
+/* Entries of this value that match the key. */
+static unsigned matches(const cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    cf_pair pair = cf_candidates(filter, hash);
+    cf_entry entry;
+    unsigned found = 0;
+    for (unsigned i = 0; i < pair.sides; i++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+            if (cf_entry_at(filter, pair.place[i].bucket, slot, &entry) &&
+                cf_entry_matches(filter, &entry, &pair.side[i]))
+                found += !filter->geometry.value_bits || entry.payload == value;
+    return found;
+}
+
+static void compare_promises(const world *w, const model *m)
+{
+    for (unsigned i = 0; i < KEYS; i++)
+        for (unsigned v = 0; v < w->values; v++)
+            if (m->copies[i][v] > 0) {
+                REQUIRE(cf_contains(&m->filter, w->hash[i]));
+                REQUIRE(matches(&m->filter, w->hash[i], v) > 0);
+            }
+    REQUIRE(m->filter.items == m->items);
+}
+
+static void compare_exactly(const world *w, const model *m)
+{
+    uint64_t copies = 0, value = VALUES;
+    for (unsigned i = 0; i < KEYS; i++) {
+        const uint64_t *stored = m->stored[w->class[i]];
+        uint64_t sum = 0;
+        for (unsigned v = 0; v < w->values; v++) {
+            REQUIRE(stored[v] >= at_most(m->copies[i][v], w->most));
+            sum += stored[v];
+        }
+        REQUIRE(cf_count(&m->filter, w->hash[i]) == sum);
+        REQUIRE(cf_contains(&m->filter, w->hash[i]) == (sum > 0));
+        REQUIRE(cf_get(&m->filter, w->hash[i], &value) == (sum > 0));
+        REQUIRE(sum == 0 || !w->shape.value_bits || stored[value] > 0);
+        copies += w->class[i] == i ? sum : 0;
+    }
+    REQUIRE(cf_take_census(&m->filter).copies == copies);
+    REQUIRE(w->shape.counter_bits || m->filter.occupied == copies);
+}
+
 static void compare(const world *w, const model *m)
 {
-    unsigned occupied = 0;
-    for (unsigned i = 0; i < KEYS; i++) {
-        unsigned count = cf_count(&m->filter, w->hash[i]);
-        REQUIRE(count == m->stored[w->class[i]]);
-        REQUIRE(count >= at_most(m->copies[i], w->shape.cap));
-        REQUIRE(cf_contains(&m->filter, w->hash[i]) == (count > 0));
-        if (w->class[i] == i)
-            occupied += count;
-    }
-    REQUIRE(m->filter.items == m->items);
-    REQUIRE(m->filter.occupied == occupied);
+    compare_promises(w, m);
+    if (w->exact)
+        compare_exactly(w, m);
+}
+
+static void open_again(cf_filter *filter, uint8_t *bytes, uint64_t length, cf_memory memory)
+{
+    const char *why = NULL;
+    REQUIRE(cf_open_writable(filter, bytes, length, &why) == CF_OK);
+    filter->memory = memory;
 }
 
 /* The header written, the bytes opened anew, and checked from end to end. */
@@ -113,38 +193,56 @@ static void reopen(const world *w, model *m)
 {
     const char *why = NULL;
     cf_seal(&m->filter);
-    REQUIRE(cf_open_writable(&m->filter, m->bytes, w->length, &why) == CF_OK);
+    open_again(&m->filter, bytes_of(&m->filter), m->filter.length, m->filter.memory);
     REQUIRE(cf_check(&m->filter, &why) == CF_OK);
     compare(w, m);
 }
 
 /* ---- operations ---- */
 
-static void add(const world *w, model *m, unsigned key)
+static void require_same(const cf_filter *now, const cf_filter *was, const uint8_t *before)
 {
-    uint8_t *before = fuzz_copy(m->bytes, w->length);
-    unsigned *stored = &m->stored[w->class[key]];
-    if (cf_add(&m->filter, w->hash[key]) == CF_OK) {
+    REQUIRE(now->length == was->length && memcmp(before, now->bytes, was->length) == 0);
+    REQUIRE(now->items == was->items && now->occupied == was->occupied);
+    REQUIRE(now->level == was->level && now->split == was->split && now->grown == was->grown);
+}
+
+static void add(const world *w, model *m, unsigned key, unsigned value)
+{
+    cf_filter was = m->filter;
+    uint8_t *before = fuzz_copy(was.bytes, was.length);
+    uint64_t *stored = &m->stored[w->class[key]][value];
+    if (cf_add_value(&m->filter, w->hash[key], value) == CF_OK) {
         m->items++;
-        m->copies[key]++;
-        *stored += *stored < w->shape.cap;
+        m->copies[key][value]++;
+        *stored += *stored < w->most;
     } else {
-        REQUIRE(*stored < w->shape.cap);
-        REQUIRE(memcmp(before, m->bytes, w->length) == 0);
+        REQUIRE(!w->exact || *stored < w->most);
+        require_same(&m->filter, &was, before);
     }
     free(before);
 }
 
-static void delete (const world *w, model *m, unsigned key)
+static void delete_exactly(const world *w, model *m, unsigned key, unsigned value)
 {
-    unsigned *stored = &m->stored[w->class[key]];
-    if (m->copies[key] == 0 && *stored > 0)
+    uint64_t *stored = &m->stored[w->class[key]][value];
+    if (m->copies[key][value] == 0 && *stored > 0)
         return; /* never added, but the filter cannot know */
-    cf_deleted expected = *stored == 0 ? CF_ABSENT : *stored < w->shape.cap ? CF_REMOVED : CF_STICKY;
-    REQUIRE(cf_delete(&m->filter, w->hash[key]) == expected);
-    m->copies[key] -= m->copies[key] > 0;
+    cf_deleted expected = *stored == 0 ? CF_ABSENT : *stored < w->most ? CF_REMOVED : CF_STICKY;
+    REQUIRE(cf_delete_value(&m->filter, w->hash[key], value) == expected);
+    m->copies[key][value] -= m->copies[key][value] > 0;
     m->items -= expected == CF_REMOVED;
     *stored -= expected == CF_REMOVED;
+}
+
+static void delete_promised(const world *w, model *m, unsigned key, unsigned value)
+{
+    if (m->copies[key][value] == 0)
+        return;
+    cf_deleted result = cf_delete_value(&m->filter, w->hash[key], value);
+    REQUIRE(result != CF_ABSENT);
+    m->copies[key][value]--;
+    m->items -= result == CF_REMOVED;
 }
 
 static void clear(model *m)
@@ -155,6 +253,13 @@ static void clear(model *m)
     m->items = 0;
 }
 
+/* Steps that no add asked for. */
+static void grow(model *m, unsigned steps)
+{
+    for (; steps > 0; steps--)
+        cf_grow(&m->filter);
+}
+
 /* Into a copy that is thrown away when the sum does not fit. */
 static void merge(const world *w, model *into, const model *from)
 {
@@ -163,26 +268,31 @@ static void merge(const world *w, model *into, const model *from)
     if (into->items > UINT32_MAX)
         return;
     cf_seal(&into->filter);
-    uint8_t *bytes = fuzz_copy(into->bytes, w->length);
-    REQUIRE(cf_open_writable(&sum, bytes, w->length, &why) == CF_OK);
-    cf_status status = cf_merge(&sum, &from->filter, &why);
-    REQUIRE(status == CF_OK || status == CF_FULL);
-    if (status == CF_OK) {
-        cf_seal(&sum);
-        memcpy(into->bytes, bytes, w->length);
-        REQUIRE(cf_open_writable(&into->filter, into->bytes, w->length, &why) == CF_OK);
-        into->items += from->items;
-        for (unsigned i = 0; i < KEYS; i++) {
-            into->copies[i] += from->copies[i];
-            into->stored[i] = at_most(into->stored[i] + from->stored[i], w->shape.cap);
+    uint8_t *other = fuzz_copy(from->filter.bytes, from->filter.length); /* from may be into */
+    cf_filter source = from->filter;
+    source.bytes = other;
+    source.table = other + CF_HEADER_BYTES;
+    open_again(&sum, fuzz_copy(into->filter.bytes, into->filter.length), into->filter.length,
+               into->filter.memory);
+    cf_status status = cf_merge(&sum, &source, &why);
+    REQUIRE(status == CF_OK || status == CF_FULL || status == CF_TOO_BIG);
+    free(other);
+    free(bytes_of(status == CF_OK ? &into->filter : &sum));
+    if (status != CF_OK)
+        return;
+    into->filter = sum;
+    into->items += from->items;
+    for (unsigned i = 0; i < KEYS; i++)
+        for (unsigned v = 0; v < w->values; v++) {
+            into->copies[i][v] += from->copies[i][v];
+            into->stored[i][v] = at_most(into->stored[i][v] + from->stored[i][v], w->most);
         }
-    }
-    free(bytes);
 }
 
 static void operate(world *w, fuzz_input *in)
 {
-    unsigned code = fuzz_byte(in), key = fuzz_byte(in) % KEYS;
+    unsigned code = fuzz_byte(in), byte = fuzz_byte(in), key = byte % KEYS;
+    unsigned value = byte / KEYS % w->values;
     model *m = &w->model[code >> 7];
     if ((code & 63) == 0)
         clear(m);
@@ -190,31 +300,32 @@ static void operate(world *w, fuzz_input *in)
         reopen(w, m);
     else if ((code & 63) == 2)
         merge(w, m, &w->model[key % FILTERS]);
+    else if ((code & 63) == 3)
+        grow(m, key);
     else if (code & 64)
-        delete (w, m, key);
+        (w->exact ? delete_exactly : delete_promised)(w, m, key, value);
     else
-        add(w, m, key);
+        add(w, m, key, value);
     compare(w, m);
 }
 
 int fuzz_ops(const uint8_t *data, size_t size)
 {
-    world w = {.length = 0};
+    world w = {.values = 1};
     fuzz_input in = {data, data + size};
     if (size == 0 || !choose_shape(&in, &w.shape))
         return 0;
-    w.length = (size_t)cf_geometry_bytes(&w.shape);
-    for (unsigned i = 0; i < FILTERS; i++) {
-        w.model[i].bytes = fuzz_malloc(w.length);
-        cf_create(&w.model[i].filter, &w.shape, w.model[i].bytes);
-    }
+    w.values = w.shape.value_bits ? VALUES : 1;
+    w.most = (uint64_t)w.shape.cap << w.shape.counter_bits;
+    w.exact = !w.shape.growth;
+    start_filters(&w);
     choose_keys(&in, &w);
     find_classes(&w);
     for (unsigned n = 0; n < OPERATIONS && in.at < in.end; n++)
         operate(&w, &in);
     for (unsigned i = 0; i < FILTERS; i++) {
         reopen(&w, &w.model[i]);
-        free(w.model[i].bytes);
+        free(bytes_of(&w.model[i].filter));
     }
     return 0;
 }

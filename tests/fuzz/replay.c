@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../src/growth.h"
 #include "fuzz.h"
 
 enum { LONGEST = 1500, ENOUGH_FAILURES = 10 };
@@ -34,22 +35,45 @@ static uint64_t seed = 20140214;
 
 /* ---- inputs ---- */
 
-/* A small sound filter; its length. */
-static size_t make_filter(uint8_t *bytes, uint64_t *state)
+/* A shape with counters or values or neither, that may grow or not. */
+static cf_geometry make_shape(uint64_t *state)
 {
-    const char *why;
-    cf_filter filter;
     cf_geometry g = {.buckets = 1 + fuzz_random(state) % 60, .seed = (int64_t)fuzz_random(state)};
     g.bucket_size = (uint8_t)(1u << fuzz_random(state) % 4);
     g.fingerprint_bits = (uint8_t)(4 + fuzz_random(state) % 29);
     g.pair_bits = (uint8_t)(4 + fuzz_random(state) % 5);
     g.cap = (uint8_t)(1 + fuzz_random(state) % g.bucket_size);
     g.capacity = cf_geometry_slots(&g);
+    g.growth = fuzz_random(state) % 2;
+    if (fuzz_random(state) % 4 == 0)
+        g.counter_bits = (uint8_t)(1 + fuzz_random(state) % CF_COUNTER_MAX);
+    else if (fuzz_random(state) % 3 == 0)
+        g.value_bits = (uint8_t)(1 + fuzz_random(state) % CF_VALUE_MAX);
+    return g;
+}
+
+/* The bytes stay where they are: there is room for the longest. */
+static uint8_t *stay(uint8_t *bytes, uint64_t size)
+{
+    (void)size;
+    return bytes;
+}
+
+/* A small sound filter, grown by some steps if it may; its length. */
+static size_t make_filter(uint8_t *bytes, uint64_t *state)
+{
+    const char *why;
+    cf_filter filter;
+    cf_geometry g = make_shape(state);
     if (cf_geometry_check(&g, &why) != CF_OK || cf_geometry_bytes(&g) > LONGEST)
         return 0;
     cf_create(&filter, &g, bytes);
-    for (uint64_t n = fuzz_random(state) % (g.capacity + 1); n > 0; n--)
-        cf_add(&filter, fuzz_random(state));
+    filter.memory = (cf_memory){stay, LONGEST};
+    for (uint64_t n = fuzz_random(state) % (g.capacity + 1); n > 0; n--) {
+        cf_add_value(&filter, fuzz_random(state), fuzz_random(state) & cf_low_bits(g.value_bits));
+        if (fuzz_random(state) % 4 == 0)
+            cf_grow(&filter);
+    }
     cf_seal(&filter);
     return (size_t)filter.length;
 }

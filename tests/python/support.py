@@ -164,13 +164,21 @@ def table_bytes(buckets, bucket_size, bits):
     return (buckets * bucket_size * bits + 7) // 8
 
 
-def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, capacity=0):
+def slot_bits(bits, level, split):
+    """Width of a slot: wider once the filter has grown."""
+    return bits + 2 + ((level + 1)**2).bit_length() - 1 if level or split else bits
+
+
+def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, capacity=0, level=0, split=0,
+              payload_bits=0, flags=0):
     """An empty filter of any shape, also of those that the planner never chooses: odd tables, say."""
-    blank = bytes(HEADER + table_bytes(buckets, bucket_size, bits) + RESERVED)
+    width = slot_bits(bits, level, split)
+    blank = bytes(HEADER + table_bytes((buckets << level) + split, bucket_size, width + payload_bits) + RESERVED)
     return patched(blank, magic=int.from_bytes(b"\xcfck", "little"), version=1, hash=1,
-                   bucket_size=bucket_size, fingerprint_bits=bits, slot_bits=bits,
+                   bucket_size=bucket_size, fingerprint_bits=bits, slot_bits=width,
                    pair_bits=pair_bits or min(bits, 8), cap=cap or CAP[bucket_size],
-                   buckets=buckets, seed=seed % 2**64, capacity=capacity, reserved=RESERVED)
+                   buckets=buckets, seed=seed % 2**64, capacity=capacity, reserved=RESERVED,
+                   level=level, split_pointer=split, payload_bits=payload_bits, flags=flags)
 
 
 CAP = {1: 1, 2: 2, 4: 3, 8: 4}  # copies kept exactly, by bucket size

@@ -1,6 +1,7 @@
 """Blobs that lie. Whatever the bytes, every function answers or fails; none crashes, hangs, reads out of
 bounds (run these under a sanitizer) or allocates more than a few times what it was given.
 """
+import json
 import random
 import sqlite3
 import struct
@@ -13,15 +14,27 @@ from support import (BAD_BLOB, BAD_PARAMETER, FIELDS, FULL, HEADER, MISMATCH, TO
                      sealed, xxh3_medium)
 
 READERS = ["cf_contains(?1, {k})", "cf_count(?1, {k})", "cf_add(?1, {k})", "cf_delete(?1, {k})",
-           "cf_clear(?1)", "cf_info(?1)", "cf_check(?1)", "cf_merge(?1)", "cf_merge(?1, ?1)",
+           "cf_get(?1, {k})", "cf_add(?1, {k}, 1)", "cf_delete(?1, {k}, 1)", "cf_clear(?1)", "cf_info(?1)", "cf_check(?1)", "cf_merge(?1)", "cf_merge(?1, ?1)",
            "cf_merge(?1, ?2)", "cf_merge(?2, ?1)", "cf_contains(cf_open(?1), {k})",
            "(SELECT cf_add_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
            "(SELECT cf_delete_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
+           "(SELECT cf_add_all(?1, value, value) FROM json_each('[1, 2, 3, 1, 1, 1]'))",
+           "(SELECT cf_delete_all(?1, value, value) FROM json_each('[1, 2, 3, 1, 1, 1]'))",
            "(SELECT cf_merge(column1) FROM (VALUES (?1), (?2), (?1)))",
-           "(SELECT total(fingerprint + alternate) FROM cf_buckets(?1))",
+           "(SELECT total(fingerprint + alternate + length + payload) FROM cf_buckets(?1))",
            "(SELECT total(bucket) FROM cf_buckets(?1) WHERE bucket BETWEEN 1 AND 3)",
-           "(SELECT group_concat(fingerprint) FROM cf_explain(?1, {k}))"]
+           "(SELECT group_concat(fingerprint || length || payload) FROM cf_explain(?1, {k}))"]
+LONGEST = 500_000  # bytes that a filter of a few keys may grow to, however they were chosen
 KNOWN_ERRORS = {name for _, name in (BAD_PARAMETER, BAD_BLOB, FULL, MISMATCH, TOO_BIG)}
+
+
+@pytest.fixture
+def db():
+    """No answer of these tests may be long; should one be all the same, it must not take minutes."""
+    db = support.connect()
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 20_000_000)
+    yield db
+    db.close()
 
 
 def ordinary(db):
@@ -30,6 +43,29 @@ def ordinary(db):
         (1, None), (3, "bucket_size=1 growth=off"), (20, "bucket_size=2 seed=5"),
         (20, "bucket_size=4 fingerprint_bits=12"), (20, "bucket_size=8 fingerprint_bits=32 growth=off"),
         (60, "bucket_size=4 fingerprint_bits=5 growth=off"))]
+
+
+def grown(db, n=60, options="bucket_size=4 fingerprint_bits=10"):
+    """A small filter that has grown."""
+    keys = json.dumps(list(range(n)))
+    if "value_bits" in options:
+        blob = ask(db, "SELECT cf_add_all(cf_new(8, NULL, ?), value, value % 8) FROM json_each(?)", options, keys)
+    else:
+        blob = ask(db, "SELECT cf_add_all(cf_new(8, NULL, ?), value) FROM json_each(?)", options, keys)
+    assert support.info(db, blob)["buckets"] > support.info(db, blob)["base_buckets"]
+    return blob
+
+
+def with_payloads(db):
+    """Filters with counters and with values, new and grown."""
+    return [support.build(db, [1, 1, 1, 2, 3], None, "counter_bits=3"),
+            ask(db, "SELECT cf_add(cf_new(10, 0.01, 'value_bits=5 growth=off'), 3, 31)"),
+            grown(db, 60, "bucket_size=4 fingerprint_bits=10 counter_bits=2"),
+            grown(db, 90, "bucket_size=8 fingerprint_bits=11 value_bits=3")]
+
+
+def every_kind(db):
+    return ordinary(db) + [grown(db), grown(db, 90, "bucket_size=2 fingerprint_bits=12")] + with_payloads(db)
 
 
 def provoke(db, blob, companion, key="3"):
@@ -46,6 +82,7 @@ def provoke(db, blob, companion, key="3"):
             continue
         taken = taken or "cf_check" not in call
         if isinstance(answer, bytes):
+            assert len(answer) <= LONGEST + 64 * (len(blob) + len(companion)), (sql, len(answer), blob.hex())
             verdict = ask(db, "SELECT cf_check(?)", answer)
             assert verdict == "ok" or not sound, (sql, verdict, blob.hex())
     return taken
@@ -71,7 +108,7 @@ def test_the_checksum_is_xxh3_of_the_header(db):
 
 
 def test_every_flipped_bit_of_the_header_is_noticed(db):
-    for blob in ordinary(db):
+    for blob in every_kind(db):
         for bit in range(8 * HEADER):
             damaged = with_bit_flipped(blob, bit)
             assert ask(db, "SELECT cf_check(?)", damaged) != "ok"
@@ -79,7 +116,7 @@ def test_every_flipped_bit_of_the_header_is_noticed(db):
 
 
 def test_every_length_but_the_right_one_is_refused(db):
-    for blob in ordinary(db):
+    for blob in every_kind(db):
         others = [blob[:n] for n in range(len(blob))] + [blob + bytes(n) for n in (1, 2, 8, 64, 5000)]
         others += [blob + blob, blob[1:], b"\0" + blob]
         for damaged in others:
@@ -89,7 +126,7 @@ def test_every_length_but_the_right_one_is_refused(db):
 
 def test_flipped_bits_behind_the_header(db, rng):
     """Not under the checksum: an answer may be wrong, but every call comes back."""
-    for blob in ordinary(db):
+    for blob in every_kind(db):
         bits = range(8 * HEADER, 8 * len(blob))
         for bit in rng.sample(bits, min(40, len(bits))):
             assert provoke(db, with_bit_flipped(blob, bit), blob)
@@ -129,12 +166,67 @@ def test_header_fields_at_their_extremes(db, name):
                 assert taken == (value == support.field(blob, name)), value
 
 
-@pytest.mark.parametrize("name", ["hash", "level", "payload_bits", "overflow_budget", "spill_bound", "spilled",
-                                  "split_pointer", "version"])
-def test_features_of_later_versions_are_refused_as_such(db, name):
-    blob = patched(support.build(db, range(20)), **{name: 3})
+@pytest.mark.parametrize("name, value", [("hash", 3), ("flags", 4), ("flags", 5), ("overflow_budget", 3),
+                                         ("spill_bound", 3), ("spilled", 3), ("version", 3)])
+def test_features_of_later_versions_are_refused_as_such(db, name, value):
+    blob = patched(support.build(db, range(20)), **{name: value})
     message = fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", blob)
     assert "use the version of this extension that wrote it" in message
+
+
+@pytest.mark.parametrize("fields, says", [
+    ({"level": 1}, "width of slots"), ({"split_pointer": 1}, "width of slots"), ({"slot_bits": 12}, "width of slots"),
+    ({"level": 40}, "more buckets than"), ({"level": 255}, "more buckets than"), ({"level": 39}, "more buckets than"),
+    ({"split_pointer": 2**47}, "split pointer"), ({"flags": 0, "level": 1}, "must not grow"),
+    ({"flags": 0, "split_pointer": 1}, "must not grow"), ({"flags": 3}, "values of no bits"),
+    ({"payload_bits": 17}, "counter_bits"), ({"payload_bits": 33, "flags": 3}, "value_bits"),
+    ({"payload_bits": 3}, "length"), ({"payload_bits": 3, "flags": 3}, "length")])
+def test_stages_and_payloads_that_cannot_be_are_damage(db, fields, says):
+    """Not "newer": this version has growth, counters and values, and knows how they look."""
+    blob = support.build(db, range(20), None, "bucket_size=4 fingerprint_bits=10")
+    message = fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", patched(blob, **fields), says=says)
+    assert "restore it" in message
+
+
+@pytest.mark.parametrize("name", ["level", "split_pointer", "slot_bits", "payload_bits", "flags", "buckets",
+                                  "pair_bits", "fingerprint_bits", "bucket_size", "cap", "items", "occupied"])
+def test_headers_of_grown_filters_at_their_extremes(db, name):
+    size = FIELDS[name][1]
+    values = {v for v in EXTREMES + [2**k for k in range(8 * size)] + [2**(8 * size) - 1] if v < 2**(8 * size)}
+    for blob in (grown(db), *with_payloads(db)[2:]):
+        now = support.field(blob, name)
+        for value in sorted(values | {now - 1, now + 1} - {-1, 2**(8 * size)}):
+            provoke(db, patched(blob, **{name: value}), blob)
+
+
+def test_grown_tables_of_anything(db, rng):
+    """Headers that are sound, with any bits behind them: no terminators, entries that know too much or nothing."""
+    for _ in range(100):
+        level, payload = rng.randint(0, 6), rng.choice([0, 0, 3, 8])
+        bits, buckets = rng.randint(8, 24), rng.choice([1, 2, 3, 5, 8])
+        blob = support.make_blob(buckets, rng.choice([2, 4, 8]), bits, rng.randint(4, 8), level=level,
+                                 split=rng.randint(1, buckets << level), payload_bits=payload,
+                                 flags=rng.choice([1, 3]) if payload else 1)
+        slots = (len(blob) - HEADER) // 8
+        body = rng.choice([rng.randbytes, lambda n: b"\xff" * n, bytes, lambda n: rng.randbytes(n // 2) + bytes(n - n // 2)])
+        hostile = patched(blob[:HEADER] + body(len(blob) - HEADER), items=rng.choice([0, 1, 2**48 - 1]),
+                          occupied=rng.choice([0, 1, slots // 8]))
+        assert provoke(db, hostile, blob, rng.choice(["3", "'x'"])), hostile.hex()
+
+
+def test_a_grown_table_where_nothing_can_move(db):
+    """Void entries everywhere: each split copies all of them, and adding must come to an end all the same."""
+    for bucket_size, level in ((2, 0), (4, 3), (8, 2)):
+        empty = support.make_blob(8, bucket_size, 12, 6 if bucket_size > 2 else 8, level=level, split=8 << level, flags=1)
+        width, pair_bits = support.field(empty, "slot_bits"), support.field(empty, "pair_bits")
+        slots = (16 << level) * bucket_size
+        table = sum(((1 << pair_bits) | 5) << (i * width) for i in range(slots))
+        blob = patched(empty[:HEADER] + table.to_bytes(len(empty) - HEADER, "little"), items=slots, occupied=slots)
+        assert ask(db, "SELECT cf_check(?)", blob) == "ok"
+        assert support.info(db, blob)["void"] == slots
+        started = time.monotonic()
+        assert provoke(db, blob, empty)
+        assert time.monotonic() - started < 20
 
 
 def test_more_occupied_slots_than_there_are_is_refused_at_once(db):
@@ -249,7 +341,7 @@ def test_nothing_leaks_on_the_way_to_an_error():
     db = support.connect()
     companion = ordinary(db)[3]
     for blob in (b"", FOREIGN["ones"], companion[:-1], patched(companion, version=2), companion,
-                 patched(companion, occupied=0), patched(companion, seed=9)):
+                 patched(companion, occupied=0), patched(companion, seed=9), *with_payloads(db), grown(db)):
         provoke(db, blob, companion)
     full = support.add(db, support.new(db, 2, None, "bucket_size=2 fingerprint_bits=32 growth=off"), 1, 2)
     provoke(db, full, full, key="'other'")

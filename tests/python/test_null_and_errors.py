@@ -13,7 +13,9 @@ READERS = ["cf_add({f}, 1)", "cf_delete({f}, 1)", "cf_contains({f}, 1)", "cf_cou
            "cf_add_all({f}, 1)", "cf_delete_all({f}, 1)", "cf_clear({f})", "cf_info({f})",
            "cf_check({f})", "cf_open({f})", "cf_merge({f})", "cf_merge({f}, {f})",
            "cf_add({f}, NULL)", "cf_delete({f}, NULL)", "cf_contains({f}, NULL)",
-           "cf_count({f}, NULL)", "cf_add_all({f}, NULL)", "cf_delete_all({f}, NULL)"]
+           "cf_count({f}, NULL)", "cf_add_all({f}, NULL)", "cf_delete_all({f}, NULL)",
+           "cf_get({f}, 1)", "cf_get({f}, NULL)", "cf_add({f}, 1, 1)", "cf_delete({f}, 1, 1)",
+           "cf_add_all({f}, 1, 1)", "cf_delete_all({f}, 1, 1)", "cf_add({f}, NULL, NULL)"]
 TABLES = ["cf_buckets({f})", "cf_explain({f}, 1)", "cf_explain({f}, NULL)"]
 EVERYWHERE = [f"SELECT {call}" for call in READERS] + [f"SELECT count(*) FROM {t}" for t in TABLES]
 
@@ -224,10 +226,16 @@ def test_an_unknown_option_and_a_bad_value_list_the_valid_ones(db, call):
 
 
 @OPTION_CALLS
-@pytest.mark.parametrize("options", ["layout=semisort", "counter_bits=1", "counter_bits=16",
-                                     "value_bits=8", "overflow=on"])
+@pytest.mark.parametrize("options", ["layout=semisort", "overflow=on"])
 def test_features_that_are_not_built_yet_say_so(db, call, options):
     fails(db, BAD_PARAMETER, f"SELECT {call}", options, says=f"{options} is not available in version")
+
+
+@pytest.mark.parametrize("call", ["cf_new", "cf_plan"])
+@pytest.mark.parametrize("options", ["counter_bits=1 value_bits=1", "value_bits=32,counter_bits=16 growth=off"])
+def test_counters_and_values_exclude_each_other(db, call, options):
+    fails(db, BAD_PARAMETER, f"SELECT {call}(10, NULL, ?)", options,
+          says="counter_bits and value_bits exclude each other")
 
 
 @OPTION_CALLS
@@ -275,7 +283,7 @@ def test_a_build_with_other_arguments_from_row_to_row_is_an_error(db):
 
 def test_wrong_numbers_of_arguments(db):
     for call in ("cf_new()", "cf_new(1, 0.1, '', 1)", "cf_build()", "cf_add(x'')", "cf_contains(x'')",
-                 "cf_open()", "cf_clear(x'', 1)", "cf_version(1)", "cf_info()"):
+                 "cf_get(x'')", "cf_add(x'', 1, 1, 1)", "cf_open()", "cf_clear(x'', 1)", "cf_version(1)", "cf_info()"):
         with pytest.raises(sqlite3.OperationalError, match="wrong number of arguments"):
             db.execute(f"SELECT {call}")
     fails(db, BAD_PARAMETER, "SELECT cf_key()", says="at least one part")

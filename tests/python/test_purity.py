@@ -10,8 +10,8 @@ import support
 from support import FULL, ask, fails
 
 DETERMINISTIC, INNOCUOUS, DIRECTONLY = 0x800, 0x200000, 0x80000
-SCALARS = {"cf_new", "cf_add", "cf_delete", "cf_contains", "cf_count", "cf_merge", "cf_clear", "cf_info",
-           "cf_plan", "cf_check", "cf_open", "cf_key", "cf_version"}
+SCALARS = {"cf_new", "cf_add", "cf_delete", "cf_contains", "cf_count", "cf_get", "cf_merge", "cf_clear",
+           "cf_info", "cf_plan", "cf_check", "cf_open", "cf_key", "cf_version"}
 AGGREGATES = {"cf_build", "cf_add_all", "cf_delete_all", "cf_merge"}
 
 
@@ -73,6 +73,13 @@ def test_a_column_that_describes_a_filter(db):
     db.execute("INSERT INTO g(f) SELECT f FROM filters")
     assert db.execute("SELECT ok, info = cf_info(f), cf_count(empty, 1), one, cf_count(more, 1), "
                       "cf_count(less, 1), cf_count(twice, 1) FROM g").fetchall() == [("ok", 1, 0, 1, 2, 0, 2)]
+
+
+def test_a_column_that_describes_a_filter_with_values(db):
+    db.execute("""CREATE TABLE g(f, shard AS (cf_get(f, 'k')), more AS (cf_add(f, 'x', 2)),
+                                 less AS (cf_delete(f, 'k', 5)))""")
+    db.execute("INSERT INTO g(f) VALUES (cf_add(cf_new(10, 0.01, 'value_bits=4'), 'k', 5))")
+    assert db.execute("SELECT shard, cf_get(more, 'x'), cf_get(less, 'k') FROM g").fetchall() == [(5, 2, None)]
 
 
 def test_check_constraints(db):
@@ -171,6 +178,10 @@ def test_a_full_filter_in_a_trigger_refuses_the_row_and_keeps_the_transaction(db
     "SELECT cf_build(value) FROM json_each('[1,2,3,\"x\"]')",
     "SELECT cf_add_all(cf_new(100), value) FROM json_each('[1,2,3,1,1,1,1,1]')",
     "SELECT cf_delete_all((SELECT cf_build(value) FROM json_each('[1,2,3]')), 2)",
+    "SELECT cf_build(value % 7, 0.01, 'counter_bits=3') FROM json_each('[1,2,3,8,8,8]')",
+    "SELECT cf_add_all(cf_new(5, 0.01, 'value_bits=3'), value, value % 8) FROM json_each('[1,2,3,8,11]')",
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) "
+    "SELECT cf_add_all(cf_new(5), i) FROM n",
 ])
 def test_equal_calls_on_other_connections_give_equal_bytes(db, sql):
     other = support.connect()

@@ -1,0 +1,62 @@
+/*
+** copies.h - how often a key is there: exact below cap, sticky at cap.
+**
+** The entries that match a key lie in its pair and agree with it in every bit they know. With counters an entry
+** stands for several copies (payload + 1 of them); it is *at its maximum* when it cannot stand for more, and
+** without counters every entry is.
+**
+** - An add is absorbed when cap entries that match are at their maximum and can be cut to one length: then they say
+**   the same, whoever matches one of them matches all, and finds the key sticky for ever. Cutting is sound when
+**   each still knows the extension of its own bucket: an entry that lies in a bucket not yet split may know
+**   too little to be made equal to one in a bucket that is.
+** - A delete changes nothing when cap entries that match are at their maximum. Else it takes one copy off the longest
+**   match (growth.h says why the longest).
+*/
+#ifndef CF_COPIES_H
+#define CF_COPIES_H
+
+#include "cuckoo_filter.h"
+
+/* An entry that matches. */
+typedef struct cf_match {
+    uint64_t bucket;
+    unsigned slot;
+    unsigned length;    /* remainder bits it knows, those of the extension included */
+    unsigned extension; /* remainder bits that the number of its bucket stands for */
+    uint64_t payload;
+} cf_match;
+
+typedef struct cf_matches {
+    cf_match
+        match[2 * CF_BUCKET_MAX]; /* longest first; of equal ones, base side and lower slots first */
+    unsigned n;
+} cf_matches;
+
+/* A key, or an entry of another filter, to be stored. */
+typedef struct cf_item {
+    cf_side side;     /* either of its sides */
+    uint64_t payload; /* the value; or the number of copies less one */
+} cf_item;
+
+/* How many entries match, of whatever payload. Does not look at lengths: for keys, not for entries. */
+unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair);
+
+/* The entries that match a key, or that know no more than `pair` and agree with it; with values, those of this
+** value, unless it is CF_ANY_VALUE. */
+void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found);
+#define CF_ANY_VALUE UINT64_MAX
+
+/* The largest payload of an entry: 0 without counters. */
+uint64_t cf_most_further_copies(const cf_geometry *shape);
+
+/* Are there cap matches at their maximum? */
+bool cf_matches_sticky(const cf_filter *filter, const cf_matches *found);
+
+/* Finds room for a copy among the entries that match: absorbs it, or counts it. On return item->payload is
+** what is left to store, when it returns false. Cannot fail. */
+bool cf_copies_absorb(cf_filter *filter, const cf_pair *pair, cf_item *item);
+
+/* Takes one copy off the pair. */
+cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value);
+
+#endif

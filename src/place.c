@@ -1,0 +1,68 @@
+#include "place.h"
+
+#include "bucket.h"
+#include "eviction.h"
+
+/* A new entry, before it has a slot. */
+static cf_newcomer newcomer_of(const cf_filter *filter, const cf_item *item)
+{
+    uint64_t most = cf_most_further_copies(&filter->geometry);
+    cf_newcomer entry = {.length = item->side.length, .payload = item->payload};
+    if (entry.length > filter->new_length)
+        entry.length = filter->new_length;
+    if (!filter->geometry.value_bits && entry.payload > most)
+        entry.payload = most;
+    return entry;
+}
+
+/* Puts an entry into the first empty slot of its pair. */
+static bool place_directly(cf_filter *filter, const cf_pair *pair, const cf_newcomer *entry)
+{
+    for (unsigned i = 0; i < pair->sides; i++) {
+        cf_place there = pair->place[i];
+        int slot = cf_bucket_free_slot(filter, there.bucket);
+        if (slot >= 0) {
+            cf_slot_set(filter, there.bucket, (unsigned)slot, cf_tag_of(filter, there, entry->length),
+                        entry->payload);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool place_by_moving(cf_filter *filter, const cf_pair *pair, unsigned budget,
+                            const cf_newcomer *entry)
+{
+    cf_search search;
+    if (!cf_eviction_search(filter, pair, budget, &search))
+        return false;
+    cf_eviction_apply(filter, pair, &search, entry);
+    return true;
+}
+
+/* Gives the item, or as many of its copies as one entry counts, a slot; *left: how many are over. */
+static bool place_entry(cf_filter *filter, const cf_pair *pair, unsigned budget, const cf_item *item,
+                        uint64_t *left)
+{
+    cf_newcomer entry = newcomer_of(filter, item);
+    if (!place_directly(filter, pair, &entry) && !place_by_moving(filter, pair, budget, &entry))
+        return false;
+    /* A header that lies may count all the slots already; it must not be made to count more. */
+    filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
+    *left = item->payload - entry.payload;
+    return true;
+}
+
+cf_status cf_store(cf_filter *filter, const cf_pair *pair, unsigned budget, cf_item *item)
+{
+    uint64_t left;
+    for (;;) {
+        if (cf_entries_matching(filter, pair) > 0 && cf_copies_absorb(filter, pair, item))
+            return CF_OK;
+        if (!place_entry(filter, pair, budget, item, &left))
+            return CF_FULL;
+        if (left == 0)
+            return CF_OK;
+        item->payload = left - 1;
+    }
+}

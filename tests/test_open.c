@@ -1,0 +1,172 @@
+#include "test.h"
+
+/* A reader answers as cf_open does, whatever it opened before. */
+static void reader_opens_as_open_does(void **state)
+{
+    test_filter one = new_filter(shape_of(10, 4, 12)), two = new_filter(shape_of(10, 4, 12));
+    cf_reader reader = {0};
+    const char *why = "";
+    (void)state;
+    assert_int_equal(cf_reader_open(&reader, NULL, 0, &why), CF_DAMAGED);
+    for (int i = 0; i < 20; i++) {
+        uint64_t left = random64(), right = random64();
+        cf_clear(&one.filter);
+        cf_clear(&two.filter);
+        cf_add(&one.filter, left);
+        cf_add(&two.filter, right);
+        cf_seal(&one.filter);
+        cf_seal(&two.filter); /* equal headers, other contents */
+        assert_int_equal(cf_reader_open(&reader, one.bytes, one.filter.length, &why), CF_OK);
+        assert_true(cf_contains(&reader.filter, left));
+        assert_int_equal(cf_reader_open(&reader, two.bytes, two.filter.length, &why), CF_OK);
+        assert_true(cf_contains(&reader.filter, right));
+        cf_add(&two.filter, left);
+        cf_seal(&two.filter); /* another header at the same place */
+        assert_int_equal(cf_reader_open(&reader, two.bytes, two.filter.length, &why), CF_OK);
+        assert_int_equal(reader.filter.items, 2);
+        assert_int_equal(cf_reader_open(&reader, two.bytes, two.filter.length - 1, &why), CF_DAMAGED);
+        assert_int_equal(cf_reader_open(&reader, two.bytes, 0, &why), CF_DAMAGED);
+        two.bytes[40] ^= 1;
+        assert_int_equal(cf_reader_open(&reader, two.bytes, two.filter.length, &why), CF_DAMAGED);
+        assert_int_equal(reader.filter.items, 2); /* unchanged on error */
+    }
+    free_filter(&one);
+    free_filter(&two);
+}
+
+static void seal_keeps_the_counts(void **state)
+{
+    test_filter made = new_filter(shape_of(100, 4, 12));
+    cf_filter opened;
+    const char *why = "";
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        cf_add(&made.filter, 42);
+    cf_seal(&made.filter);
+    assert_int_equal(cf_open(&opened, made.bytes, made.filter.length, &why), CF_OK);
+    assert_int_equal(opened.items, 5);
+    assert_int_equal(opened.occupied, 3);
+    assert_true(cf_contains(&opened, 42));
+    assert_null(opened.writable);
+    free_filter(&made);
+}
+
+/* ---- clearing ---- */
+
+/* The filter is as new, whatever it was, and no byte behind the new end counts. */
+static void assert_as_new(test_filter *made, cf_geometry shape)
+{
+    test_filter fresh = new_filter(shape);
+    cf_filter opened;
+    const char *why = "";
+    cf_memory memory = made->filter.memory;
+    cf_clear(&made->filter);
+    snapshot then = remember(&fresh.filter);
+    assert_unchanged(&made->filter, &then);
+    assert_true(made->filter.memory.resize == memory.resize && made->filter.memory.most == memory.most);
+    assert_int_equal(cf_open(&opened, made->filter.bytes, made->filter.length, &why), CF_OK);
+    assert_sound(&opened);
+    free(then.bytes);
+    free_filter(&fresh);
+}
+
+static void clear_makes_it_as_new(void **state)
+{
+    cf_geometry shape = growing_shape(5, 4, 12);
+    (void)state;
+    shape.value_bits = 3;
+    test_filter made = growing_filter(shape, UINT64_MAX);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 100 << round; i++)
+            assert_int_equal(cf_add_value(&made.filter, random64(), i & 7), CF_OK);
+        assert_true(made.filter.level > 0);
+        assert_as_new(&made, shape);
+        assert_false(cf_contains(&made.filter, 5));
+    }
+    free_filter(&made);
+}
+
+/* What was reserved beyond the least is given back as well. */
+static void clear_shortens_to_the_least(void **state)
+{
+    cf_geometry shape = shape_of(10, 4, 12);
+    test_filter made = {.bytes = calloc(1, cf_geometry_bytes(&shape) + 12)};
+    cf_header header = {.geometry = shape, .reserved = CF_RESERVED_MIN + 12};
+    const char *why = "";
+    (void)state;
+    cf_header_encode(&header, made.bytes);
+    assert_int_equal(cf_open_writable(&made.filter, made.bytes, cf_geometry_bytes(&shape) + 12, &why),
+                     CF_OK);
+    assert_int_equal(cf_add(&made.filter, 5), CF_OK);
+    assert_as_new(&made, shape);
+    assert_false(cf_contains(&made.filter, 5));
+    free_filter(&made);
+}
+
+/* ---- grown filters ---- */
+
+/* Opened anew at any moment of growth, a filter is the one that was sealed. */
+static void grown_filters_reopen_as_they_were(void **state)
+{
+    const char *why = "";
+    (void)state;
+    for (unsigned payload = 0; payload <= 9; payload += 3) {
+        cf_geometry shape = growing_shape(7, 8, 12);
+        shape.counter_bits = (uint8_t)payload;
+        test_filter made = growing_filter(shape, UINT64_MAX);
+        for (int i = 0; i < 2000; i++) {
+            assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
+            cf_seal(&made.filter);
+            snapshot then = remember(&made.filter);
+            cf_filter opened;
+            assert_int_equal(cf_open(&opened, made.filter.bytes, made.filter.length, &why), CF_OK);
+            assert_unchanged(&opened, &then);
+            assert_int_equal(opened.new_length, made.filter.new_length);
+            assert_true(opened.payload_bits == payload);
+            free(then.bytes);
+        }
+        free_filter(&made);
+    }
+}
+
+/* And goes on as the first one does: equal calls, equal bytes. */
+static void grown_filters_go_on_as_they_were(void **state)
+{
+    const char *why = "";
+    (void)state;
+    for (int round = 0; round < 30; round++) {
+        test_filter one = growing_filter(growing_shape(3 + random_below(9), 8, 12), UINT64_MAX);
+        test_filter two;
+        for (uint64_t n = random_below(500); n > 0; n--)
+            assert_int_equal(cf_add(&one.filter, random64()), CF_OK);
+        cf_seal(&one.filter);
+        two.bytes = remember(&one.filter).bytes;
+        assert_int_equal(cf_open_writable(&two.filter, two.bytes, one.filter.length, &why), CF_OK);
+        assert_null(two.filter.memory.resize);
+        two.filter.memory = one.filter.memory;
+        for (int i = 0; i < 500; i++) {
+            uint64_t hash = random64();
+            assert_int_equal(cf_add(&one.filter, hash), cf_add(&two.filter, hash));
+            assert_int_equal(cf_delete(&one.filter, ~hash), cf_delete(&two.filter, ~hash));
+        }
+        snapshot then = remember(&one.filter);
+        cf_seal(&one.filter);
+        cf_seal(&two.filter);
+        memcpy(then.bytes, one.filter.bytes, CF_HEADER_BYTES);
+        assert_unchanged(&two.filter, &then);
+        free(then.bytes);
+        free_filter(&one);
+        free_filter(&two);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(reader_opens_as_open_does),
+    cmocka_unit_test(seal_keeps_the_counts),
+    cmocka_unit_test(clear_makes_it_as_new),
+    cmocka_unit_test(clear_shortens_to_the_least),
+    cmocka_unit_test(grown_filters_reopen_as_they_were),
+    cmocka_unit_test(grown_filters_go_on_as_they_were),
+};
+
+RUN_TESTS(tests)
