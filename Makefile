@@ -20,7 +20,7 @@ HEADERS = $(wildcard src/*.h ext/*.h tests/*.h tests/*/*.h)
 FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
 FAULTS  = static_build regressions oom
-BENCHES = bench_core bench_sql size_table load_at_failure
+BENCHES = bench_core bench_sql size_table load_at_failure growth_table
 
 NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
 DEMO    = sqlite3 wamerican wbritish
@@ -36,8 +36,8 @@ demo: deps-demo build/cuckoo.so
 
 ## test: everything, sanitizers included
 test: deps-test build/cuckoo.so build/asan/cuckoo.so $(UNITS:%=build/asan/%) \
-      $(UNITS:%=build/plain/%) $(FAULTS:%=build/asan/%) build/asan/replay build/plain/loading \
-      build/plain/bits_portable
+      $(UNITS:%=build/plain/%) $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress \
+      build/plain/loading build/plain/bits_portable
 	@sh tests/run.sh
 
 ## deps: installs the packages that are missing
@@ -71,6 +71,8 @@ build/$(1)/test_%: build/$(1)/tests/test_%.o $$(SRC:%.c=build/$(1)/%.o)
 $(FAULTS:%=build/$(1)/%): build/$(1)/%: build/$(1)/tests/faults/%.o \
     $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lcmocka -lsqlite3 -lm
+build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
+	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lm
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lsqlite3 -lm
 endef
@@ -92,6 +94,11 @@ valgrind: deps-test $(UNITS:%=build/plain/%)
 ## fuzz: libFuzzer (clang), three minutes for each target; FUZZ_SECONDS=n for another time
 fuzz: deps-test build/asan/replay
 	@sh tests/fuzz/run.sh
+
+## stress: six million operations with collisions made likely, and each rule of growth dropped in turn
+stress: deps-test build/plain/stress
+	@build/plain/stress long
+	@sh tests/stress/mutants.sh
 
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
@@ -117,5 +124,6 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-.PHONY: all demo test deps deps-build deps-demo deps-test valgrind fuzz coverage bench bench-quick clean help
+.PHONY: all demo test deps deps-build deps-demo deps-test valgrind fuzz stress coverage bench bench-quick \
+        clean help
 .SECONDARY:

@@ -121,16 +121,25 @@ static bool absorb(cf_filter *filter, const cf_pair *pair, const cf_matches *fou
     return equal;
 }
 
-/* The match that can count more copies: the longest, if it knows as much as a new entry would or there are so many
-** that the key should not take one more slot. */
-static const cf_match *counting_match(const cf_filter *filter, const cf_matches *found, unsigned length)
+/* The longest match that can count more copies and knows `least` bits. */
+static const cf_match *counting_match(const cf_filter *filter, const cf_matches *found, unsigned least)
 {
-    for (unsigned i = 0; i < found->n; i++) {
-        const cf_match *match = &found->match[i];
-        if (!at_maximum(filter, match) && (match->length >= length || found->n >= filter->geometry.cap))
-            return match;
-    }
+    for (unsigned i = 0; i < found->n && found->match[i].length >= least; i++)
+        if (!at_maximum(filter, &found->match[i]))
+            return &found->match[i];
     return NULL;
+}
+
+/* Bits that a match must know to count copies of this item. As a rule as many as an entry of its own would; any, when
+** there are so many matches that the key should not take one more slot. But an item at its maximum may stand for more
+** copies than it says, as one of cap that are sticky: where the sum has counted it, there must be an entry of its bits at
+** its maximum. */
+static unsigned least_to_count(const cf_filter *filter, const cf_matches *found, const cf_item *item,
+                               bool whole)
+{
+    if (found->n >= filter->geometry.cap && !whole)
+        return 0;
+    return item->side.length < filter->new_length ? item->side.length : filter->new_length;
 }
 
 /* Counts as many of the item's copies as this entry can; true when none is left. */
@@ -145,13 +154,15 @@ static bool count_copies(cf_filter *filter, const cf_match *match, cf_item *item
 
 bool cf_copies_absorb(cf_filter *filter, const cf_pair *pair, cf_item *item)
 {
-    unsigned length = item->side.length < filter->new_length ? item->side.length : filter->new_length;
-    for (;;) {
+    bool whole =
+        filter->geometry.counter_bits != 0 && item->payload == cf_most_further_copies(&filter->geometry);
+    for (;; whole = false) {
         cf_matches found;
         cf_find_matches(filter, pair, item->payload, &found);
         if (absorb(filter, pair, &found))
             return true;
-        const cf_match *match = counting_match(filter, &found, length);
+        const cf_match *match =
+            counting_match(filter, &found, least_to_count(filter, &found, item, whole));
         if (match == NULL)
             return false;
         if (count_copies(filter, match, item))

@@ -76,6 +76,11 @@ static cf_status merge_item(cf_filter *into, cf_item item)
     return status;
 }
 
+static uint64_t copies_of(const cf_filter *filter, const cf_entry *entry)
+{
+    return 1 + (filter->geometry.counter_bits ? entry->payload : 0);
+}
+
 static cf_status merge_bucket(cf_filter *into, const cf_filter *from, uint64_t bucket)
 {
     cf_status status = CF_OK;
@@ -83,7 +88,7 @@ static cf_status merge_bucket(cf_filter *into, const cf_filter *from, uint64_t b
     for (unsigned slot = 0; status == CF_OK && slot < from->geometry.bucket_size; slot++)
         if (cf_entry_at(from, bucket, slot, &entry)) {
             status = merge_item(into, (cf_item){entry.side, entry.payload});
-            count_items(into, status == CF_OK);
+            count_items(into, status == CF_OK ? copies_of(from, &entry) : 0);
         }
     return status;
 }

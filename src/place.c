@@ -6,12 +6,9 @@
 /* A new entry, before it has a slot. */
 static cf_newcomer newcomer_of(const cf_filter *filter, const cf_item *item)
 {
-    uint64_t most = cf_most_further_copies(&filter->geometry);
     cf_newcomer entry = {.length = item->side.length, .payload = item->payload};
     if (entry.length > filter->new_length)
         entry.length = filter->new_length;
-    if (!filter->geometry.value_bits && entry.payload > most)
-        entry.payload = most;
     return entry;
 }
 
@@ -40,29 +37,14 @@ static bool place_by_moving(cf_filter *filter, const cf_pair *pair, unsigned bud
     return true;
 }
 
-/* Gives the item, or as many of its copies as one entry counts, a slot; *left: how many are over. */
-static bool place_entry(cf_filter *filter, const cf_pair *pair, unsigned budget, const cf_item *item,
-                        uint64_t *left)
-{
-    cf_newcomer entry = newcomer_of(filter, item);
-    if (!place_directly(filter, pair, &entry) && !place_by_moving(filter, pair, budget, &entry))
-        return false;
-    /* A header that lies may count all the slots already; it must not be made to count more. */
-    filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
-    *left = item->payload - entry.payload;
-    return true;
-}
-
 cf_status cf_store(cf_filter *filter, const cf_pair *pair, unsigned budget, cf_item *item)
 {
-    uint64_t left;
-    for (;;) {
-        if (cf_entries_matching(filter, pair) > 0 && cf_copies_absorb(filter, pair, item))
-            return CF_OK;
-        if (!place_entry(filter, pair, budget, item, &left))
-            return CF_FULL;
-        if (left == 0)
-            return CF_OK;
-        item->payload = left - 1;
-    }
+    if (cf_entries_matching(filter, pair) > 0 && cf_copies_absorb(filter, pair, item))
+        return CF_OK;
+    cf_newcomer entry = newcomer_of(filter, item);
+    if (!place_directly(filter, pair, &entry) && !place_by_moving(filter, pair, budget, &entry))
+        return CF_FULL;
+    /* A header that lies may count all the slots already; it must not be made to count more. */
+    filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
+    return CF_OK;
 }

@@ -72,6 +72,9 @@ units() {
     done
 }
 
+# The rules of growth that deletes depend on; make stress drops all there are.
+rules='shortest match\|most bits in the slot\|any entries can be equal\|not cut\|width of slots\|longer extensions'
+
 if [ "${1:-}" = valgrind ]; then
     units valgrind
 else
@@ -82,6 +85,8 @@ else
     tap   'bugs found, each a test' build/asan/regressions
     tap   'each allocation fails once' build/asan/oom
     tap   'loading without memory' build/plain/loading
+    plain 'stress: collisions made likely' build/asan/stress
+    plain 'rules dropped, six of all' sh tests/stress/mutants.sh "$rules"
     plain 'fuzz targets, a slice' build/asan/replay 2000
     pytest 'Python: properties and models' "$PYTHON" -m pytest -q -p no:cacheprovider tests/python
     pytest 'Python: hostile, under ASan' sanitized_python "$PYTHON" -m pytest -q -p no:cacheprovider \

@@ -214,7 +214,7 @@ static void filters_of_all_stages_add_up(void **state)
     static const unsigned keys[] = {0, 1, 10, 50, 170, 600}, steps[] = {0, 3, 0, 20, 50, 1};
     (void)state;
     for (unsigned b = 4; b <= 8; b *= 2)
-        for (uint64_t m = 4; m <= 7; m += 3)
+        for (uint64_t m = 8; m <= 11; m += 3)
             for (unsigned i = 0; i < 6; i++)
                 for (unsigned k = 0; k < 6; k++)
                     check_sum(growing_shape(m, b, 8), keys[i], steps[i], keys[k], steps[k]);
@@ -227,7 +227,7 @@ static void payloads_add_up_at_all_stages(void **state)
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned i = 0; i < 3; i++)
             for (unsigned k = 0; k < 3; k++) {
-                cf_geometry shape = growing_shape(5, b, 12);
+                cf_geometry shape = growing_shape(9, b, 12);
                 shape.counter_bits = 3;
                 check_sum(shape, keys[i], steps[i], keys[k], steps[k]);
                 shape.counter_bits = 0;
@@ -317,8 +317,8 @@ static void check_failing(uint64_t resizes, uint64_t more, cf_status expected)
 {
     static keyed_filter into, from;
     const char *why = "";
-    fill_growing(&into, growing_shape(7, 4, 12), 100, 0);
-    fill_growing(&from, growing_shape(7, 4, 12), 900, 0);
+    fill_growing(&into, growing_shape(8, 4, 12), 100, 0);
+    fill_growing(&from, growing_shape(8, 4, 12), 900, 0);
     resizes_left = resizes;
     into.made.filter.memory.most = into.made.filter.length + more;
     assert_int_equal(cf_merge(&into.made.filter, &from.made.filter, &why), expected);

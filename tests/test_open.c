@@ -72,7 +72,7 @@ static void assert_as_new(test_filter *made, cf_geometry shape)
 
 static void clear_makes_it_as_new(void **state)
 {
-    cf_geometry shape = growing_shape(5, 4, 12);
+    cf_geometry shape = growing_shape(9, 4, 12);
     (void)state;
     shape.value_bits = 3;
     test_filter made = growing_filter(shape, UINT64_MAX);
@@ -111,7 +111,7 @@ static void grown_filters_reopen_as_they_were(void **state)
     const char *why = "";
     (void)state;
     for (unsigned payload = 0; payload <= 9; payload += 3) {
-        cf_geometry shape = growing_shape(7, 8, 12);
+        cf_geometry shape = growing_shape(9, 8, 12);
         shape.counter_bits = (uint8_t)payload;
         test_filter made = growing_filter(shape, UINT64_MAX);
         for (int i = 0; i < 2000; i++) {
@@ -135,7 +135,7 @@ static void grown_filters_go_on_as_they_were(void **state)
     const char *why = "";
     (void)state;
     for (int round = 0; round < 30; round++) {
-        test_filter one = growing_filter(growing_shape(3 + random_below(9), 8, 12), UINT64_MAX);
+        test_filter one = growing_filter(growing_shape(8 + random_below(9), 8, 12), UINT64_MAX);
         test_filter two;
         for (uint64_t n = random_below(500); n > 0; n--)
             assert_int_equal(cf_add(&one.filter, random64()), CF_OK);

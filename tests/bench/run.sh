@@ -16,4 +16,5 @@ run 'The library, by hash'                 build/bench/bench_core "$size"
 run 'SQL, per row'                         build/bench/bench_sql build/cuckoo.so
 run 'Load at the first failure'            build/bench/load_at_failure
 run 'Bytes per key and error rate'         build/bench/size_table "$size"
+run 'Growth'                               build/bench/growth_table "$size"
 printf '\nAll of it: %s\n' "$results"

@@ -2,8 +2,8 @@
 
 The model is DESIGN 4.3. Keys that share fingerprint and pair of buckets cannot be told apart: they are
 one *class*. A class has 0 to cap copies; an add makes one more, but not above cap; a delete takes one
-away, but none at cap: there the class is sticky and stays. This is exact, so the model foretells every
-answer, false positives included. Above it stands what users are promised: the keys they added, less
+away, but none at cap: there the class is sticky and stays. With counters of c bits the limit is not cap but
+cap * 2^c. This is exact, so the model foretells every answer, false positives included. Above it stands what users are promised: the keys they added, less
 those they deleted, are found.
 
 With 32-bit fingerprints every key is its own class, and the model takes nothing from the extension.
@@ -31,8 +31,8 @@ FULL = sqlite3.IntegrityError
 
 
 class Model:
-    def __init__(self, cap):
-        self.cap = cap
+    def __init__(self, limit):
+        self.limit = limit
         self.clear()
 
     def clear(self):
@@ -43,11 +43,11 @@ class Model:
     def add(self, key, class_):
         self.true[key] += 1
         self.items += 1
-        self.copies[class_] = min(self.copies[class_] + 1, self.cap)
+        self.copies[class_] = min(self.copies[class_] + 1, self.limit)
 
     def delete(self, key, class_):
         self.true[key] -= 1
-        if self.copies[class_] < self.cap:
+        if self.copies[class_] < self.limit:
             self.copies[class_] -= 1
             self.items -= 1
 
@@ -55,7 +55,7 @@ class Model:
         self.true.update(other.true)
         self.items += other.items
         for class_, n in other.copies.items():
-            self.copies[class_] = min(self.copies[class_] + n, self.cap)
+            self.copies[class_] = min(self.copies[class_] + n, self.limit)
 
 
 class Histories(RuleBasedStateMachine):
@@ -66,8 +66,9 @@ class Histories(RuleBasedStateMachine):
     def start(self, empty_filter, capacity=0, options=None):
         self.directory = tempfile.TemporaryDirectory()
         self.capacity, self.options = capacity, options
-        self.cap = support.field(empty_filter, "cap")
-        self.model = {"a": Model(self.cap), "b": Model(self.cap)}
+        self.counter_bits = support.field(empty_filter, "payload_bits")
+        self.limit = support.field(empty_filter, "cap") << self.counter_bits
+        self.model = {"a": Model(self.limit), "b": Model(self.limit)}
         self.class_cache = {}
         self.open()
         self.db.execute("CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB)")
@@ -114,7 +115,7 @@ class Histories(RuleBasedStateMachine):
     def may_be_full(self, model, keys):
         """A filter takes as many distinct keys as it was planned for, and every key that is sticky.
         Copies and filters not made by cf_new have no such promise."""
-        if all(model.copies[self.class_of(key)] == self.cap for key in keys):
+        if all(model.copies[self.class_of(key)] == self.limit for key in keys):
             return False
         distinct = set(keys) | {key for key, n in model.true.items() if n > 0}
         copies = len(keys) + model.items
@@ -188,7 +189,7 @@ class Histories(RuleBasedStateMachine):
         assert self.update(name, "(SELECT cf_build(value, NULL, ?) FROM json_each(?))", options,
                            json.dumps(keys))
         self.model[name].clear()
-        for key in set(keys):
+        for key in keys if self.counter_bits else set(keys):
             self.model[name].add(key, self.class_of(key))
         assert len(self.stored(name)) == len(self.empty)  # of equal shape: merges go on working
 
@@ -206,8 +207,8 @@ class Histories(RuleBasedStateMachine):
             assert ask(self.db, "SELECT cf_check(?)", blob) == "ok"
             info = support.info(self.db, blob)
             assert info["items"] == model.items
-            assert info["occupied"] == sum(model.copies.values())
-            assert info["sticky"] == sum(n == self.cap for n in model.copies.values())
+            assert self.counter_bits or info["occupied"] == sum(model.copies.values())
+            assert info["sticky"] == sum(n == self.limit for n in model.copies.values())
             self.answers_agree(model, blob)
 
     def answers_agree(self, model, blob):
@@ -219,7 +220,7 @@ class Histories(RuleBasedStateMachine):
         for key, (contained, count) in zip(asked, rows, strict=True):
             copies = model.copies[self.class_of(key)]
             assert (contained, count) == (copies > 0, copies), key
-            assert count >= min(model.true[key], self.cap), key
+            assert count >= min(model.true[key], self.limit), key
 
 
 class ExactHistories(Histories):

@@ -1,7 +1,7 @@
 /*
 ** stress.c - filters that grow, merge and forget, with collisions made likely.
 **
-**      stress [operations per configuration | long] [configuration]     the last line: N passed, N failed
+**      stress [operations per configuration | long] [configuration]    last line: N passed, N failed
 **
 ** A configuration is a bucket size, a kind of payload and a style of universe (universe.h). It is run as
 ** a row of lives. Each life has a shape of its own with short fingerprints, and a few keys; it adds,

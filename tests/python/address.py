@@ -1,0 +1,63 @@
+"""Where keys and entries lie: src/address.h a second time, written from its comment.
+
+A side is (base bucket, bits, length): pair bits lowest, then the remainder bits known.
+"""
+import support
+from support import MASK, field
+
+WHOLE = 64  # the length of a key
+
+
+def low(n):
+    return (1 << n) - 1
+
+
+def key_hash(content):
+    """Of a blob of 32 to 63 bytes as a key, with seed 0: type byte 4, then the bytes."""
+    return support.xxh3_medium(b"\4" + content)
+
+
+class Shape:
+    """What the header of a filter says of places."""
+
+    def __init__(self, blob):
+        self.m0, self.level, self.split = (field(blob, name) for name in ("buckets", "level", "split_pointer"))
+        self.s, self.f = field(blob, "pair_bits"), field(blob, "fingerprint_bits")
+        self.slot_bits = field(blob, "slot_bits")
+        self.grown = self.level > 0 or self.split > 0
+        self.home = {}  # bucket: (base, extension, bits of the extension)
+        for base in range(self.m0):
+            for extension in range(2 << self.level):
+                bits = self.extension_bits(base, extension)
+                if extension < 1 << bits:
+                    self.home[self.number(base, extension)] = base, extension, bits
+
+    def extension_bits(self, base, remainder):
+        return self.level + ((base << self.level | remainder & low(self.level)) < self.split)
+
+    def number(self, base, extension):
+        if extension == 0:
+            return base
+        t = extension.bit_length() - 1
+        return ((self.m0 + base) << t) + extension - (1 << t)
+
+    def mix(self, bits):
+        x = ((bits & low(self.s)) * 0xff51afd7ed558ccd) & MASK
+        x = ((x ^ x >> 32) * 0xc4ceb9fe1a85ec53) & MASK
+        return x ^ x >> 29
+
+    def base_side(self, hash_):
+        hash_ |= hash_ & low(self.f) == 0
+        return hash_ * self.m0 >> 64, hash_, WHOLE
+
+    def alternate(self, side):
+        base, bits, length = side
+        mix = self.mix(bits)
+        g = mix * self.m0 >> 64 | (self.m0 % 2 == 0)
+        return (g - base) % self.m0, bits ^ (mix << self.s & low(self.s + length)), length
+
+    def bucket(self, side):
+        """The bucket where a side lies, and how many remainder bits that stands for."""
+        base, bits, _ = side
+        n = self.extension_bits(base, bits >> self.s)
+        return self.number(base, bits >> self.s & low(n)), n
