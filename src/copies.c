@@ -9,17 +9,29 @@ uint64_t cf_most_further_copies(const cf_geometry *shape)
 
 /* ---- finding ---- */
 
-unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
+/* The entries that match, and the first of them when there is one. */
+static unsigned scan(const cf_filter *filter, const cf_pair *pair, uint64_t *bucket, unsigned *slot)
 {
     unsigned found = 0;
     for (unsigned i = 0; i < pair->sides; i++)
         for (unsigned word = 0; word < filter->lanes.words; word++) {
             uint64_t bits = cf_word(filter, pair->place[i].bucket, word);
             uint64_t lanes = cf_matching_lanes(filter, bits, pair->place[i].tag);
+            if (lanes != 0 && found == 0) {
+                *bucket = pair->place[i].bucket;
+                *slot = cf_first_slot(&filter->lanes, lanes, word);
+            }
             for (; lanes != 0; lanes &= lanes - 1)
                 found++;
         }
     return found;
+}
+
+unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
+{
+    uint64_t bucket;
+    unsigned slot;
+    return scan(filter, pair, &bucket, &slot);
 }
 
 /* Keeps the longest first. */
@@ -173,26 +185,13 @@ bool cf_copies_absorb(cf_filter *filter, const cf_pair *pair, cf_item *item)
 /* ---- deleting ---- */
 
 /* Without growth and payloads all matches are alike: the first one goes. */
-static void remove_first(cf_filter *filter, const cf_pair *pair)
-{
-    for (unsigned i = 0; i < pair->sides; i++)
-        for (unsigned word = 0; word < filter->lanes.words; word++) {
-            const cf_place *place = &pair->place[i];
-            uint64_t bits = cf_word(filter, place->bucket, word);
-            uint64_t lanes = cf_matching_lanes(filter, bits, place->tag);
-            if (lanes != 0) {
-                cf_slot_set(filter, place->bucket, cf_first_slot(&filter->lanes, lanes, word), 0, 0);
-                return;
-            }
-        }
-}
-
 static cf_deleted remove_plain(cf_filter *filter, const cf_pair *pair)
 {
-    unsigned copies = cf_entries_matching(filter, pair);
+    uint64_t bucket;
+    unsigned slot, copies = scan(filter, pair, &bucket, &slot);
     if (copies == 0 || copies >= filter->geometry.cap)
         return copies == 0 ? CF_ABSENT : CF_STICKY;
-    remove_first(filter, pair);
+    cf_slot_set(filter, bucket, slot, 0, 0);
     filter->occupied -= filter->occupied > 0;
     return CF_REMOVED;
 }

@@ -36,39 +36,40 @@ static void the_first_empty_slot_is_taken(void **state)
     free_filter(&made);
 }
 
-/* As many copies as there are counters for, none twice, and what is over is said. */
-static void many_copies_fill_many_entries(void **state)
+/* What an entry counts goes to entries that are there, the rest into one of its own; at cap full ones it is absorbed. */
+static void copies_are_counted_before_they_take_a_slot(void **state)
 {
+    static const unsigned copies[] = {6, 1, 8, 5, 8, 8}, sum[] = {6, 7, 15, 20, 24, 24},
+                          used[] = {1, 1, 2, 3, 3, 3};
     uint64_t hash = random64(), left;
     cf_geometry shape = shape_of(50, 4, 16);
     (void)state;
     shape.counter_bits = 3;
     test_filter made = new_filter(shape);
-    assert_int_equal(store(&made.filter, hash, 20 - 1, &left), CF_OK);
-    assert_int_equal(cf_count(&made.filter, hash), 20);
-    assert_int_equal(made.filter.occupied, 3); /* 8 + 8 + 4 */
-    assert_int_equal(store(&made.filter, hash, 100 - 1, &left), CF_OK);
-    assert_int_equal(cf_count(&made.filter, hash), 24); /* the rest is absorbed: cap entries are full */
-    assert_int_equal(made.filter.occupied, 3);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(store(&made.filter, hash, copies[i] - 1, &left), CF_OK);
+        assert_int_equal(cf_count(&made.filter, hash), sum[i]);
+        assert_int_equal(made.filter.occupied, used[i]);
+    }
     free_filter(&made);
 }
 
-/* A table so full that only the first of two entries has room. */
+/* What an entry that is there can count has found room, though the table is full. */
 static void copies_without_room_are_left(void **state)
 {
-    uint64_t hash, left;
+    uint64_t left;
     cf_geometry shape = shape_of(1, 2, 16);
     (void)state;
     shape.counter_bits = 3;
     test_filter made = new_filter(shape);
     assert_int_equal(store(&made.filter, 1, 0, &left), CF_OK);
-    hash = 2;
-    assert_int_equal(store(&made.filter, hash, 11 - 1, &left), CF_FULL);
-    assert_int_equal(left, 3);
-    assert_int_equal(cf_count(&made.filter, hash), 8);
+    assert_int_equal(store(&made.filter, 2, 6 - 1, &left), CF_OK);
+    assert_int_equal(store(&made.filter, 2, 8 - 1, &left), CF_FULL);
+    assert_int_equal(left, 6);
+    assert_int_equal(cf_count(&made.filter, 2), 8);
     snapshot then = remember(&made.filter);
-    assert_int_equal(store(&made.filter, hash, left - 1, &left), CF_FULL);
-    assert_int_equal(left, 3);
+    assert_int_equal(store(&made.filter, 2, left - 1, &left), CF_FULL);
+    assert_int_equal(left, 6);
     assert_unchanged(&made.filter, &then);
     free(then.bytes);
     free_filter(&made);
@@ -131,7 +132,7 @@ static void occupied_stays_in_range(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_first_empty_slot_is_taken),
-    cmocka_unit_test(many_copies_fill_many_entries),
+    cmocka_unit_test(copies_are_counted_before_they_take_a_slot),
     cmocka_unit_test(copies_without_room_are_left),
     cmocka_unit_test(a_full_table_is_unchanged),
     cmocka_unit_test(entries_are_as_long_as_they_may_be),

@@ -38,11 +38,17 @@ static const char setup[] =
     "  ('a', cf_add(cf_add(cf_new(20), 'one'), 2)),"
     "  ('b', cf_add(cf_add(cf_new(20), 'three'), 4.5)),"
     "  ('other', cf_new(1000)),"
-    "  ('tiny', cf_new(1, NULL, 'bucket_size=1 fingerprint_bits=8 growth=off'));"
+    "  ('tiny', cf_new(1, NULL, 'bucket_size=1 fingerprint_bits=8 growth=off')),"
+    "  ('counted', cf_add(cf_add(cf_new(8, 0.01, 'counter_bits=2'), 'one'), 'one')),"
+    "  ('valued', cf_add(cf_add(cf_new(8, 0.01, 'value_bits=4'), 'one', 1), 2, 15));"
     "CREATE TABLE digits(d); INSERT INTO digits VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9),(10);"
     "CREATE TABLE words(w TEXT);"
     "INSERT INTO words VALUES ('one'), ('zwölf'), ('άλφα'), (''),"
-    "  (hex(zeroblob(700)) || 'longer than the short way of hashing'), (NULL);";
+    "  (hex(zeroblob(700)) || 'longer than the short way of hashing'), (NULL);"
+    /* One that is about to grow, and what it grows to. */
+    "INSERT INTO filters SELECT 'brim', cf_add_all(cf_new(8), x.d * 11 + y.d) FROM digits x, digits y WHERE x.d < 3;"
+    "INSERT INTO filters SELECT 'grown', cf_add_all(f, x.d * 11 + y.d) FROM filters, digits x, digits y "
+    "  WHERE name = 'brim';";
 
 typedef struct oom_case {
     const char *name;
@@ -54,6 +60,10 @@ typedef struct oom_case {
 #define B       "(SELECT f FROM filters WHERE name = 'b')"
 #define OTHER   "(SELECT f FROM filters WHERE name = 'other')"
 #define TINY    "(SELECT f FROM filters WHERE name = 'tiny')"
+#define BRIM    "(SELECT f FROM filters WHERE name = 'brim')"
+#define GROWN   "(SELECT f FROM filters WHERE name = 'grown')"
+#define COUNTED "(SELECT f FROM filters WHERE name = 'counted')"
+#define VALUED  "(SELECT f FROM filters WHERE name = 'valued')"
 #define HANDLE  "(SELECT cf_open(f) FROM filters WHERE name = 'a')"
 #define NUMBERS "(SELECT x.d * 121 + y.d * 11 + z.d AS i FROM digits x, digits y, digits z)" /* 1331 */
 
@@ -93,6 +103,37 @@ static const oom_case cases[] = {
     {"cf_explain, handle", "SELECT * FROM cf_explain(" HANDLE ", 'one')", false},
     {"zeroblob for a key", "SELECT cf_contains(" A ", zeroblob(3000)), cf_key(zeroblob(0))", false},
 
+    {"growing: cf_add until it does",
+     "WITH RECURSIVE n(i, g) AS (SELECT 0, " BRIM " UNION ALL SELECT i + 1, cf_add(g, 'k' || i) FROM n "
+     "WHERE i < 12) SELECT i, g FROM n",
+     false},
+    {"growing: cf_add_all", "SELECT cf_add_all(" BRIM ", d + 1000) FROM digits", false},
+    {"growing: cf_add_all over several levels", "SELECT cf_add_all(" BRIM ", i) FROM " NUMBERS, false},
+    {"growing: cf_add_all to a handle",
+     "SELECT cf_add_all((SELECT cf_open(f) FROM filters WHERE name = 'brim'), i) FROM " NUMBERS, false},
+    {"growing: cf_merge", "SELECT cf_merge(" BRIM ", " GROWN "), cf_merge(" GROWN ", " BRIM ")", false},
+    {"growing: cf_merge over rows", "SELECT cf_merge(f) FROM filters WHERE name IN ('brim', 'grown')", false},
+    {"growing: stored in the table",
+     "UPDATE filters SET f = (SELECT cf_add_all(filters.f, x.d * 11 + y.d) FROM digits x, digits y) "
+     "WHERE name = 'brim' RETURNING f",
+     false},
+    {"grown: all that reads it",
+     "SELECT cf_contains(" GROWN ", 5), cf_count(" GROWN ", 5), cf_info(" GROWN "), cf_check(" GROWN "), "
+     "cf_clear(" GROWN "), cf_delete(" GROWN ", 5)",
+     false},
+    {"grown: tables", "SELECT b.* FROM cf_buckets(" GROWN ") b, cf_explain(" GROWN ", 7) e LIMIT 40", false},
+    {"counters: cf_add, cf_delete", "SELECT cf_add(" COUNTED ", w), cf_delete(" COUNTED ", w) FROM words", false},
+    {"counters: cf_add_all", "SELECT cf_add_all(" COUNTED ", i % 70) FROM " NUMBERS, false},
+    {"counters: cf_delete_all", "SELECT cf_delete_all(" COUNTED ", w) FROM words", false},
+    {"counters: cf_merge", "SELECT cf_merge(" COUNTED ", " COUNTED "), cf_info(" COUNTED ")", false},
+    {"counters: cf_build", "SELECT cf_build(i % 300, 0.01, 'counter_bits=3') FROM " NUMBERS, false},
+    {"values: cf_add, cf_delete, cf_get",
+     "SELECT cf_add(" VALUED ", w, 3), cf_delete(" VALUED ", w, 1), cf_get(" VALUED ", w) FROM words", false},
+    {"values: cf_add_all", "SELECT cf_add_all(" VALUED ", i, i % 16) FROM " NUMBERS, false},
+    {"values: cf_delete_all", "SELECT cf_delete_all(" VALUED ", w, 1) FROM words", false},
+    {"values: cf_merge, tables",
+     "SELECT cf_merge(" VALUED ", " VALUED "), e.* FROM cf_explain(" VALUED ", 2) e", false},
+
     {"UTF-16: cf_add", "SELECT cf_add(f, w) FROM filters, words WHERE name = 'a'", true},
     {"UTF-16: cf_contains", "SELECT cf_contains(" HANDLE ", w) FROM words", true},
     {"UTF-16: cf_key", "SELECT cf_key(w, name) FROM words, filters", true},
@@ -111,6 +152,13 @@ static const oom_case cases[] = {
     {"error: damaged", "SELECT cf_info(zeroblob(100))", false},
     {"error: full", "SELECT cf_add(cf_add(" TINY ", 1), 2)", false},
     {"error: full over rows", "SELECT cf_add_all(" TINY ", d) FROM digits", false},
+    {"error: too long to grow", "SELECT cf_add_all(" BRIM ", i) FROM " NUMBERS, false},
+    {"error: value out of range", "SELECT cf_add(" VALUED ", 1, 16)", false},
+    {"error: no value", "SELECT cf_add_all(" VALUED ", d) FROM digits", false},
+    {"error: value where none is kept", "SELECT cf_add(" A ", 1, 1)", false},
+    {"error: no values to get", "SELECT cf_get(" A ", 1)", false},
+    {"error: build with values", "SELECT cf_build(d, 0.01, 'value_bits=4') FROM digits", false},
+    {"error: counters and values", "SELECT cf_new(5, 0.01, 'value_bits=4 counter_bits=1')", false},
     {"error: mismatch", "SELECT cf_merge(" A ", " OTHER ")", false},
     {"error: mismatch over rows", "SELECT cf_merge(f) FROM filters", false},
     {"error: two filters", "SELECT cf_add_all(f, 1) FROM filters", false},
@@ -132,6 +180,8 @@ static sqlite3 *connect_plainly(const oom_case *c)
     assert_int_equal(sqlite3_cuckoo_init(db, &message, NULL), SQLITE_OK);
     if (sqlite3_exec(db, setup, NULL, NULL, &message) != SQLITE_OK)
         fail_msg("setup: %s", message);
+    if (strstr(c->name, "too long"))
+        sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 400);
     return db;
 }
 

@@ -58,12 +58,14 @@ static const function scalars[] = {
     {"cf_merge", 2, 2}, {"cf_merge", 3, 3},  {"cf_clear", 1, 1},        {"cf_info", 1, 1},
     {"cf_plan", 1, 0},  {"cf_plan", 2, 0},   {"cf_plan", 3, 0},         {"cf_check", 1, 1},
     {"cf_key", 1, 0},   {"cf_key", 3, 0},    {"cf_version", 0, 0},      {"zeroblob", 1, 0},
-    {"quote", 1, 1},    {"length", 1, 1},    {"(SELECT cf_open", 1, 1},
+    {"quote", 1, 1},    {"length", 1, 1},    {"(SELECT cf_open", 1, 1}, {"cf_get", 2, 1},
+    {"cf_get", 2, 1},   {"cf_add", 3, 1},    {"cf_add", 3, 1},          {"cf_delete", 3, 1},
 };
 
 static const function aggregates[] = {
     {"cf_build", 1, 0},   {"cf_build", 2, 0},      {"cf_build", 3, 0},
     {"cf_add_all", 2, 1}, {"cf_delete_all", 2, 1}, {"cf_merge", 1, 1},
+    {"cf_add_all", 3, 1}, {"cf_delete_all", 3, 1},
 };
 
 static const char *const filters[] = {
@@ -94,6 +96,11 @@ static const char *const values[] = {
     "'bucket_size=2, growth=off'",
     "'fingerprint_bits=4 growth=off seed=5'",
     "'capacity=100'",
+    "'counter_bits=3'",
+    "'value_bits=4, bucket_size=4'",
+    "'bucket_size=4 fingerprint_bits=8'",
+    "'counter_bits=16 growth=off'",
+    "3",
     "zeroblob(500)",
 };
 
@@ -205,7 +212,22 @@ static void put_statement(text *t, fuzz_input *in)
 
 /* ---- the values ---- */
 
-/* A sound filter, the same one each time but for the shape. */
+static uint8_t *longer(uint8_t *bytes, uint64_t size)
+{
+    return realloc(bytes, (size_t)size);
+}
+
+/* What a filter keeps with its entries: nothing, counters or values. */
+static void choose_payload(fuzz_input *in, cf_options *options)
+{
+    unsigned code = fuzz_byte(in), bits = 1 + code / 4 % 8;
+    if (code % 4 == 1)
+        options->counter_bits = bits;
+    if (code % 4 == 2)
+        options->value_bits = bits;
+}
+
+/* A sound filter of twelve keys, or of so many that it has grown. */
 static void bind_filter(sqlite3_stmt *statement, int at, fuzz_input *in, bool mutate)
 {
     static const unsigned sizes[] = {1, 2, 4, 8};
@@ -213,13 +235,19 @@ static void bind_filter(sqlite3_stmt *statement, int at, fuzz_input *in, bool mu
     cf_geometry shape;
     cf_filter filter;
     cf_options options = {.bucket_size = sizes[fuzz_byte(in) % 4], .fingerprint_bits = 12};
+    unsigned code = fuzz_byte(in), keys = 12 + code / 4 % 4 * 60;
+    options.growth = code % 2 && options.bucket_size > 1;
+    choose_payload(in, &options);
     REQUIRE(cf_plan(10 + fuzz_byte(in) % 3 * 20, 0, &options, &shape, &why) == CF_OK);
     size_t length = (size_t)cf_geometry_bytes(&shape);
     uint8_t *bytes = fuzz_malloc(length);
     cf_create(&filter, &shape, bytes);
-    for (uint64_t i = 0; i < 12; i++)
-        cf_add(&filter, cf_hash(&i, sizeof i, 0));
+    filter.memory = (cf_memory){longer, LONGEST};
+    for (uint64_t i = 0; i < keys; i++)
+        cf_add_value(&filter, cf_hash(&i, sizeof i, 0), options.value_bits ? i % 2 : 0);
     cf_seal(&filter);
+    bytes = (uint8_t *)(uintptr_t)filter.bytes;
+    length = (size_t)filter.length;
     for (unsigned n = mutate ? fuzz_byte(in) % 6 : 0; n > 0; n--)
         bytes[(fuzz_byte(in) % 2 ? fuzz_byte(in) % 64 : fuzz_number(in, 2)) % length] =
             (uint8_t)fuzz_byte(in);

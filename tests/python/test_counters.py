@@ -13,7 +13,8 @@ def add_all(db, blob, keys):
 
 
 def delete_all(db, blob, keys):
-    return ask(db, "SELECT cf_delete_all(?, value) FROM json_each(?)", blob, json.dumps(list(keys)))
+    keys = list(keys) or [None]
+    return ask(db, "SELECT cf_delete_all(?, value) FROM json_each(?)", blob, json.dumps(keys))
 
 
 def most(bucket_size, counter_bits):
