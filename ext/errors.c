@@ -67,9 +67,10 @@ static const char *remedy_when_full(cf_status status, const cf_filter *filter)
                "the keys "
                "over several filters, or build a new one with a larger fpr";
     if (filter->geometry.growth)
-        return "too many keys crowd one place, as if chosen to, or one key has too many values; build "
-               "it anew "
-               "with another seed in the options, such as 'seed=12345'";
+        return "keys crowd one place, as if chosen to, one key has too many values, or filters were "
+               "merged that had "
+               "grown far; build it anew from the keys, with another seed in the options, such as "
+               "'seed=12345'";
     return "build a larger one with cf_build or cf_new, or one with growth=on";
 }
 

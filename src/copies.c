@@ -43,16 +43,20 @@ static void insert_match(cf_matches *found, cf_match match)
     found->match[at] = match;
 }
 
-static void take_slot(const cf_filter *filter, const cf_side *side, const cf_place *place, unsigned slot,
-                      uint64_t value, cf_matches *found)
+/* The entry of a slot at `place`, as a match. */
+static cf_match match_at(const cf_filter *filter, const cf_place *place, unsigned slot)
 {
     cf_match match = {.bucket = place->bucket, .slot = slot, .extension = place->extension};
-    cf_home home = {side->base, 0, place->extension}; /* only the length is asked for */
+    cf_home home = {0, 0, place->extension}; /* only the length is asked for */
     match.length = cf_side_of(filter, home, cf_slot_get(filter, place->bucket, slot)).length;
     match.payload = cf_payload_get(filter, place->bucket, slot);
-    bool other_value = filter->geometry.value_bits && value != CF_ANY_VALUE && match.payload != value;
-    if (match.length <= side->length && !other_value)
-        insert_match(found, match);
+    return match;
+}
+
+static void take_match(const cf_filter *filter, const cf_match *match, uint64_t value, cf_matches *found)
+{
+    if (!filter->geometry.value_bits || value == CF_ANY_VALUE || match->payload == value)
+        insert_match(found, *match);
 }
 
 void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
@@ -63,9 +67,37 @@ void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t valu
             const cf_place *place = &pair->place[i];
             uint64_t bits = cf_word(filter, place->bucket, word);
             uint64_t lanes = cf_matching_lanes(filter, bits, place->tag);
-            for (; lanes != 0; lanes &= lanes - 1)
-                take_slot(filter, &pair->side[i], place, cf_first_slot(&filter->lanes, lanes, word),
-                          value, found);
+            for (; lanes != 0; lanes &= lanes - 1) {
+                cf_match match = match_at(filter, place, cf_first_slot(&filter->lanes, lanes, word));
+                if (match.length <= pair->side[i].length)
+                    take_match(filter, &match, value, found);
+            }
+        }
+}
+
+/* Does the entry in a slot at `place` agree with the side there in all the bits that both know? */
+static bool agrees(const cf_filter *filter, const cf_side *side, const cf_place *place, unsigned slot,
+                   const cf_match *match)
+{
+    uint64_t tag = cf_slot_get(filter, place->bucket, slot);
+    unsigned least = match->length < side->length ? match->length : side->length;
+    unsigned known = filter->geometry.pair_bits + least - place->extension; /* of the bits in the slot */
+    return ((tag ^ place->tag) & cf_low_bits(known)) == 0;
+}
+
+/* The entries that agree with an entry of another filter, also those that know more. */
+static void find_agreeing(const cf_filter *filter, const cf_pair *pair, uint64_t value,
+                          cf_matches *found)
+{
+    found->n = 0;
+    for (unsigned i = 0; i < pair->sides; i++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+            const cf_place *place = &pair->place[i];
+            if (cf_slot_get(filter, place->bucket, slot) == 0)
+                continue;
+            cf_match match = match_at(filter, place, slot);
+            if (agrees(filter, &pair->side[i], place, slot, &match))
+                take_match(filter, &match, value, found);
         }
 }
 
@@ -84,53 +116,82 @@ bool cf_matches_sticky(const cf_filter *filter, const cf_matches *found)
     return full >= filter->geometry.cap;
 }
 
-/* The longest cap matches at their maximum that lie in `bucket`, or anywhere; false when there are not so many. */
+/* Entries that are to say the same: the first `length` remainder bits that they know. */
+typedef struct sticky_class {
+    cf_match member[CF_BUCKET_MAX];
+    unsigned n, length;
+} sticky_class;
+
+/* The longest cap matches at their maximum that lie in `bucket`, or anywhere, cut to the shortest of them and to
+** `most` bits; false when there are not so many. */
 static bool choose_class(const cf_filter *filter, const cf_matches *found, const uint64_t *bucket,
-                         cf_matches *class)
+                         unsigned most, sticky_class *class)
 {
     class->n = 0;
+    class->length = most;
     for (unsigned i = 0; i < found->n && class->n < filter->geometry.cap; i++) {
         const cf_match *match = &found->match[i];
-        if (at_maximum(filter, match) && (bucket == NULL || match->bucket == *bucket))
-            class->match[class->n++] = *match;
+        if (!at_maximum(filter, match) || (bucket && match->bucket != *bucket))
+            continue;
+        class->member[class->n++] = *match;
+        if (match->length < class->length)
+            class->length = match->length;
     }
     return class->n == filter->geometry.cap;
 }
 
-/* Can all of them be cut to the shortest? */
-static bool can_be_equal(const cf_matches *class)
+/* Can all of them be cut to one length? */
+static bool can_be_equal(const sticky_class *class)
 {
-    unsigned shortest = class->match[class->n - 1].length;
     for (unsigned i = 0; i < class->n; i++)
-        if (class->match[i].extension > shortest)
+        if (class->member[i].extension > class->length)
             return false;
     return true;
 }
 
-static void cut_to_shortest(cf_filter *filter, const cf_matches *class)
+/* Makes an entry forget all but `length` remainder bits. */
+static void cut(cf_filter *filter, const cf_match *match, unsigned length)
 {
-    unsigned shortest = class->match[class->n - 1].length;
-    for (unsigned i = 0; filter->grown && i < class->n; i++) {
-        const cf_match *match = &class->match[i];
-        uint64_t tag = cf_slot_get(filter, match->bucket, match->slot);
-        cf_place place = {match->bucket, tag, match->extension};
-        cf_slot_set(filter, match->bucket, match->slot, cf_tag_of(filter, place, shortest),
-                    match->payload);
-    }
+    uint64_t tag = cf_slot_get(filter, match->bucket, match->slot);
+    cf_place place = {match->bucket, tag, match->extension};
+    cf_slot_set(filter, match->bucket, match->slot, cf_tag_of(filter, place, length), match->payload);
 }
 
-/* Makes cap of the matches a class that says the same, so that one more copy need not be stored. */
-static bool absorb(cf_filter *filter, const cf_pair *pair, const cf_matches *found)
+static void make_equal(cf_filter *filter, const sticky_class *class)
 {
-    cf_matches class;
-    if (!choose_class(filter, found, NULL, &class))
+    for (unsigned i = 0; filter->grown && i < class->n; i++)
+        cut(filter, &class->member[i], class->length);
+}
+
+/* Makes cap of the entries found a class that says the same, and no more than the item knows, so that one more copy
+** need not be stored. */
+static bool absorb(cf_filter *filter, const cf_pair *pair, const cf_item *item, const cf_matches *found)
+{
+    sticky_class class;
+    if (!choose_class(filter, found, NULL, item->side.length, &class))
         return false;
     bool equal = can_be_equal(&class);
     for (unsigned i = 0; i < pair->sides && !equal; i++)
-        equal = choose_class(filter, found, &pair->place[i].bucket, &class) && can_be_equal(&class);
+        equal = choose_class(filter, found, &pair->place[i].bucket, item->side.length, &class) &&
+                can_be_equal(&class);
     if (equal)
-        cut_to_shortest(filter, &class);
+        make_equal(filter, &class);
     return equal;
+}
+
+/* Cuts an entry that can count more copies to what the item knows, when there are so many that the key should not take
+** one more slot. */
+static bool cut_to_count(cf_filter *filter, const cf_item *item, const cf_matches *found)
+{
+    unsigned length = item->side.length;
+    for (unsigned i = 0; i < found->n && found->n >= filter->geometry.cap; i++) {
+        const cf_match *match = &found->match[i];
+        if (!at_maximum(filter, match) && match->length > length && match->extension <= length) {
+            cut(filter, match, length);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The longest match that can count more copies and knows `least` bits. */
@@ -145,10 +206,10 @@ static const cf_match *counting_match(const cf_filter *filter, const cf_matches 
 /* Bits that a match must know to count copies of this item. As a rule as many as an entry of its own would; any, when
 ** there are so many matches that the key should not take one more slot. But an item at its maximum may stand for more
 ** copies than it says, as one of cap that are sticky: where the sum has counted it, there must be an entry of its bits at
-** its maximum. */
-static unsigned least_to_count(const cf_filter *filter, const cf_matches *found, const cf_item *item,
-                               bool whole)
+** its maximum. What is left of it after that is not at its maximum any more. */
+static unsigned least_to_count(const cf_filter *filter, const cf_matches *found, const cf_item *item)
 {
+    bool whole = item->payload == cf_most_further_copies(&filter->geometry);
     if (found->n >= filter->geometry.cap && !whole)
         return 0;
     return item->side.length < filter->new_length ? item->side.length : filter->new_length;
@@ -164,22 +225,41 @@ static bool count_copies(cf_filter *filter, const cf_match *match, cf_item *item
     return taken == copies;
 }
 
+/* The entries that match the item: all that its copies can be counted on. */
+static bool absorb_matching(cf_filter *filter, const cf_pair *pair, cf_item *item, bool *progress)
+{
+    cf_matches found;
+    cf_find_matches(filter, pair, item->payload, &found);
+    if (absorb(filter, pair, item, &found))
+        return true;
+    const cf_match *match = counting_match(filter, &found, least_to_count(filter, &found, item));
+    *progress = match != NULL;
+    return match != NULL && count_copies(filter, match, item);
+}
+
+/* An item from a filter that has grown less, with entries that know more: without it the copies of one key would be
+** stored anew for each length at which it comes, until its pair is full of them. */
+static bool absorb_shorter(cf_filter *filter, const cf_pair *pair, const cf_item *item, bool *progress)
+{
+    cf_matches found;
+    if (!filter->grown || item->side.length == CF_WHOLE)
+        return false;
+    find_agreeing(filter, pair, item->payload, &found);
+    if (absorb(filter, pair, item, &found))
+        return true;
+    *progress = cut_to_count(filter, item, &found);
+    return false;
+}
+
 bool cf_copies_absorb(cf_filter *filter, const cf_pair *pair, cf_item *item)
 {
-    bool whole =
-        filter->geometry.counter_bits != 0 && item->payload == cf_most_further_copies(&filter->geometry);
-    for (;; whole = false) {
-        cf_matches found;
-        cf_find_matches(filter, pair, item->payload, &found);
-        if (absorb(filter, pair, &found))
+    for (bool progress = true; progress;) {
+        if (absorb_matching(filter, pair, item, &progress))
             return true;
-        const cf_match *match =
-            counting_match(filter, &found, least_to_count(filter, &found, item, whole));
-        if (match == NULL)
-            return false;
-        if (count_copies(filter, match, item))
+        if (!progress && absorb_shorter(filter, pair, item, &progress))
             return true;
     }
+    return false;
 }
 
 /* ---- deleting ---- */

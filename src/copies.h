@@ -8,7 +8,8 @@
 ** - An add is absorbed when cap entries that match are at their maximum and can be cut to one length: then they say
 **   the same, whoever matches one of them matches all, and finds the key sticky for ever. Cutting is sound when
 **   each still knows the extension of its own bucket: an entry that lies in a bucket not yet split may know
-**   too little to be made equal to one in a bucket that is.
+**   too little to be made equal to one in a bucket that is. An entry of another filter, in a merge, may itself know less
+**   than those that are there: then these are cut to what it knows.
 ** - A delete changes nothing when cap entries that match are at their maximum. Else it takes one copy off the longest
 **   match (growth.h says why the longest).
 */

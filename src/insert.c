@@ -36,13 +36,13 @@ static unsigned search_budget(const cf_filter *filter)
     return filter->grown ? GROWN : CF_SEARCH_BUCKETS;
 }
 
-/* Keys that were chosen to crowd one place must not make the table grow for ever: below a sixteenth of its slots
-** a filter is full all the same. */
+/* Neither keys that were chosen to crowd one place, nor void entries, of which splitting makes two, may let the table
+** grow for ever: with more than sixteen slots for every item it is full all the same. */
 enum { EMPTIEST = 16 };
 
 static bool too_empty(const cf_filter *filter)
 {
-    uint64_t most = EMPTIEST * (filter->occupied + 2 * filter->geometry.bucket_size);
+    uint64_t most = EMPTIEST * (filter->items + 2 * filter->geometry.bucket_size);
     return slots_of(filter) >= most && slots_of(filter) >= 2 * cf_geometry_slots(&filter->geometry);
 }
 
@@ -94,14 +94,25 @@ static uint64_t steps_at(unsigned tries)
     return tries < SINGLE ? 1 : (uint64_t)1 << (tries - SINGLE);
 }
 
+/* Splits a few buckets of a crowded table; one or two are enough, unless they are full of void entries. Only lack of
+** memory is an error, so that equal calls give equal bytes or none. */
+static cf_status relieve(cf_filter *filter)
+{
+    enum { MOST_STEPS = 16 };
+    cf_status status = CF_OK;
+    for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && crowded(filter) && !too_empty(filter); i++)
+        status = cf_grow(filter);
+    return status == CF_NO_MEMORY ? CF_NO_MEMORY : CF_OK;
+}
+
 /* Grows until the item finds room; takes it all back when it does not. */
 static cf_status insert_growing(cf_filter *filter, insertion *run)
 {
     cf_status status = CF_FULL, grown = CF_OK;
     if (crowded(filter)) {
-        while (crowded(filter) && filter->buckets < run->most && cf_grow(filter) == CF_OK)
-            ;
-        status = store_more(filter, run);
+        grown = relieve(filter);
+        if (grown == CF_OK)
+            status = store_more(filter, run);
     }
     for (unsigned tries = 0; status == CF_FULL && grown == CF_OK; tries++) {
         grown = grow_by(filter, steps_at(tries), run);
@@ -124,7 +135,7 @@ cf_status cf_insert(cf_filter *filter, cf_item *item)
         return status;
     insertion run = {.item = item, .then = *filter, .most = most_buckets(filter)};
     cf_status grown = insert_growing(filter, &run);
-    if (grown == CF_OK || grown == CF_BAD_ARGUMENT)
+    if (grown == CF_OK || grown == CF_BAD_ARGUMENT || grown == CF_NO_MEMORY)
         return grown;
     /* Growth does not help: a longer path may. */
     status = store(filter, item, CF_SEARCH_BUCKETS);

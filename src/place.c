@@ -39,7 +39,8 @@ static bool place_by_moving(cf_filter *filter, const cf_pair *pair, unsigned bud
 
 cf_status cf_store(cf_filter *filter, const cf_pair *pair, unsigned budget, cf_item *item)
 {
-    if (cf_entries_matching(filter, pair) > 0 && cf_copies_absorb(filter, pair, item))
+    bool key = item->side.length == CF_WHOLE; /* else longer entries count, too */
+    if ((!key || cf_entries_matching(filter, pair) > 0) && cf_copies_absorb(filter, pair, item))
         return CF_OK;
     cf_newcomer entry = newcomer_of(filter, item);
     if (!place_directly(filter, pair, &entry) && !place_by_moving(filter, pair, budget, &entry))

@@ -1,7 +1,7 @@
 /*
-** test.h - what the unit tests share: cmocka, a filter in memory of exactly its size (so that a sanitizer
-** sees every step beyond it), memory that grows and fails as a test wants it, and random numbers from a
-** printed seed.
+** test.h - what the unit tests share: cmocka, a filter in memory of exactly its size (so that a
+** sanitizer sees every step beyond it), memory that grows and fails as a test wants it, and random
+** numbers from a printed seed.
 **
 ** CUCKOO_TEST_SEED=n in the environment repeats a run.
 */

@@ -22,6 +22,19 @@ static void low_bits_covers_all_widths(void **state)
     assert_true(cf_low_bits(64) == UINT64_MAX);
 }
 
+static void logarithms_are_exact(void **state)
+{
+    (void)state;
+    assert_int_equal(cf_bits_for(1), 0);
+    for (unsigned n = 0; n < 64; n++) {
+        uint64_t power = (uint64_t)1 << n;
+        assert_int_equal(cf_floor_log2(power), n);
+        assert_int_equal(cf_floor_log2(power | (power - 1)), n);
+        assert_int_equal(cf_bits_for(power), n);
+        assert_int_equal(cf_bits_for(power + 1), n + 1);
+    }
+}
+
 /* Long multiplication in digits of 16 bits, as at school. */
 static void multiply_slowly(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
 {
@@ -74,8 +87,11 @@ static void products_compare_exactly(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(loads_and_stores_are_little_endian), cmocka_unit_test(low_bits_covers_all_widths),
-    cmocka_unit_test(multiply_gives_both_halves),         cmocka_unit_test(scale_stays_below_n),
+    cmocka_unit_test(loads_and_stores_are_little_endian),
+    cmocka_unit_test(low_bits_covers_all_widths),
+    cmocka_unit_test(logarithms_are_exact),
+    cmocka_unit_test(multiply_gives_both_halves),
+    cmocka_unit_test(scale_stays_below_n),
     cmocka_unit_test(products_compare_exactly),
 };
 

@@ -243,7 +243,8 @@ static void agreeing_lanes_are_those_of_a_slot_loop(void **state)
             }
 }
 
-/* What a slot says is what cf_tag_of wrote, cut where it does not fit, and empty slots are never written. */
+/* What a slot says is what cf_tag_of wrote, cut where it does not fit, and empty slots are never
+** written. */
 static void tags_and_sides_follow_from_each_other(void **state)
 {
     (void)state;

@@ -40,7 +40,7 @@ static void counts_are_compared(void **state)
     assert_damaged(&made.filter, "the header does not count the occupied slots right");
     made.filter.occupied++;
     made.filter.items = made.filter.occupied - 1;
-    assert_damaged(&made.filter, "the header counts fewer items than slots are occupied");
+    assert_damaged(&made.filter, "the header counts fewer items than the entries stand for");
     made.filter.items += 2;
     assert_sound(&made.filter);
     free_filter(&made);
@@ -142,8 +142,8 @@ static void census_knows_the_error_rate(void **state)
         }
 }
 
-/* Entries of all lengths, which cover each other or do not: five standard deviations at most from what random
-** hashes find. */
+/* Entries of all lengths, which cover each other or do not: five standard deviations at most from what
+** random hashes find. */
 static void census_knows_the_error_rate_of_grown_filters(void **state)
 {
     enum { PROBES = 400000 };

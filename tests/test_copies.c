@@ -65,8 +65,8 @@ static void copies_are_exact_below_cap_and_sticky_at_it(void **state)
             }
 }
 
-/* Copies of different levels know different numbers of bits. When one more is absorbed they are made equal, so
-** that whoever matches one matches all, and the key stays sticky while the filter grows on. */
+/* Copies of different levels know different numbers of bits. When one more is absorbed they are made
+** equal, so that whoever matches one matches all, and the key stays sticky while the filter grows on. */
 static void sticky_keys_stay_sticky_through_growth(void **state)
 {
     (void)state;
@@ -120,7 +120,8 @@ static void absorbing_makes_a_class_of_equals(void **state)
         }
 }
 
-/* The key of a pair whose base side lies in a bucket split already, and its alternate side in one that is not. */
+/* The key of a pair whose base side lies in a bucket split already, and its alternate side in one that
+** is not. */
 static uint64_t half_split_key(const cf_filter *filter)
 {
     for (;;) {
@@ -131,8 +132,8 @@ static uint64_t half_split_key(const cf_filter *filter)
     }
 }
 
-/* An entry that knows too little for the longer extension cannot be made equal to one that lies there: then
-** one copy more is stored, and from there on all are absorbed. */
+/* An entry that knows too little for the longer extension cannot be made equal to one that lies there:
+** then one copy more is stored, and from there on all are absorbed. */
 static void entries_that_cannot_be_cut_are_left_out_of_the_class(void **state)
 {
     (void)state;
@@ -181,7 +182,8 @@ static void check_counters(cf_filter *filter, unsigned bits)
     assert_sound(filter);
 }
 
-/* Up to 2^c copies in one entry, then in further ones; sticky only when cap of them are at their maximum. */
+/* Up to 2^c copies in one entry, then in further ones; sticky only when cap of them are at their
+** maximum. */
 static void counters_are_exact_up_to_cap_full_entries(void **state)
 {
     (void)state;
@@ -302,8 +304,8 @@ static unsigned put_lengths(cf_filter *filter, const cf_pair *pair, uint64_t fir
     return n;
 }
 
-/* The value says which entry it was. Both buckets have different extensions, so that of two slots the one with
-** fewer bits can be the longer entry. */
+/* The value says which entry it was. Both buckets have different extensions, so that of two slots the
+** one with fewer bits can be the longer entry. */
 static void the_longest_match_goes_first(void **state)
 {
     (void)state;

@@ -3,9 +3,9 @@
 #include "../src/bits.h"
 
 /* Small filters in hex, made once and never again: they fix the format, the hash, the addresses and the
-** order of insertion on every machine. The keys are the texts key0, key1, ... as in SQL (type byte 3). With
-** counters, key i is added 1 + i % 5 times; with values, its value is 37 i. A grown one is split `steps` times
-** when half of the keys are in. */
+** order of insertion on every machine. The keys are the texts key0, key1, ... as in SQL (type byte 3).
+** With counters, key i is added 1 + i % 5 times; with values, its value is 37 i. A grown one is split
+** `steps` times when half of the keys are in. */
 typedef struct vector {
     cf_geometry shape;
     unsigned keys;

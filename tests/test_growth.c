@@ -21,7 +21,8 @@ static void slots_widen_by_the_schedule(void **state)
     }
 }
 
-/* W = f - s + 1 + floor(2 log2(level + 1)) remainder bits behind the level; never more than the hash has. */
+/* W = f - s + 1 + floor(2 log2(level + 1)) remainder bits behind the level; never more than the hash
+** has. */
 static void new_entries_know_more_with_every_level(void **state)
 {
     static const unsigned w[] = {0, 2, 3, 4, 4, 5, 5, 6};
@@ -92,8 +93,8 @@ static bool same_entry(const cf_entry *a, const cf_entry *b)
            a->side.length == b->side.length && a->payload == b->payload;
 }
 
-/* What was in the bucket is in the child that it belongs to; what knew no further bit is in both, one bit
-** longer, and counted twice. Returns how many there were of these. */
+/* What was in the bucket is in the child that it belongs to; what knew no further bit is in both, one
+** bit longer, and counted twice. Returns how many there were of these. */
 static unsigned check_children(const cf_filter *filter, const contents *parent, uint64_t low,
                                uint64_t high)
 {
@@ -193,7 +194,8 @@ static void assert_all_found(const journey *trip)
     }
 }
 
-/* Step by step through `levels` levels, with new keys now and then, so that entries of all lengths meet. */
+/* Step by step through `levels` levels, with new keys now and then, so that entries of all
+** lengths meet. */
 static void travel(cf_geometry shape, unsigned levels)
 {
     static journey trip;

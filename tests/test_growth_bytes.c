@@ -36,8 +36,8 @@ static test_filter filled_filter(cf_geometry shape, unsigned level, uint64_t spl
     return made;
 }
 
-/* Keys of one pair of buckets, and of one pair still when the table has grown to 2^14 buckets: they agree in all
-** but six of the bits that an entry knows, which are among the last. */
+/* Keys of one pair of buckets, and of one pair still when the table has grown to 2^14 buckets: they
+** agree in all but six of the bits that an entry knows, which are among the last. */
 enum { CROWD = 64 };
 
 static uint64_t crowding_key(uint64_t hash, unsigned i)

@@ -4,8 +4,8 @@
 #include "../src/eviction.h"
 #include "../src/insert.h"
 
-/* Random keys never fill a filter that may grow, from as few buckets as the planner gives it. (From fewer, now and
-** then void entries come to fill a pair of buckets, and no split helps.) */
+/* Random keys never fill a filter that may grow, from as few buckets as the planner gives it. (From
+** fewer, now and then void entries come to fill a pair of buckets, and no split helps.) */
 static void random_keys_never_fill_it(void **state)
 {
     (void)state;
@@ -51,7 +51,8 @@ static void copies_do_not_make_it_grow(void **state)
     }
 }
 
-/* Keys chosen to crowd one pair of buckets: full in the end, and the table has not become much longer. */
+/* Keys chosen to crowd one pair of buckets: full in the end, and the table has not become much
+** longer. */
 static void crowding_keys_do_not_make_it_grow_without_end(void **state)
 {
     (void)state;
@@ -86,8 +87,8 @@ static void short_items_are_refused(void **state)
     free_filter(&made);
 }
 
-/* Of several copies those that an entry there can count stay, the others are said, and growth in vain is taken
-** back. */
+/* Of several copies those that an entry there can count stay, the others are said, and growth in vain is
+** taken back. */
 static void copies_without_room_are_left(void **state)
 {
     uint64_t first = UINT64_C(0x1111111111111111), second = UINT64_C(0x1111111111111511);

@@ -36,7 +36,8 @@ static void the_first_empty_slot_is_taken(void **state)
     free_filter(&made);
 }
 
-/* What an entry counts goes to entries that are there, the rest into one of its own; at cap full ones it is absorbed. */
+/* What an entry counts goes to entries that are there, the rest into one of its own; at cap full ones it
+** is absorbed. */
 static void copies_are_counted_before_they_take_a_slot(void **state)
 {
     static const unsigned copies[] = {6, 1, 8, 5, 8, 8}, sum[] = {6, 7, 15, 20, 24, 24},

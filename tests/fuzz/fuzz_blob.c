@@ -1,14 +1,14 @@
 /*
 ** fuzz_blob.c - hostile bytes in the place of a filter.
 **
-** The input is taken as a filter in four ways: as it is; with magic, version and checksum made right,
-** so that the fields of the header are reached; with a header that fits its length, at some stage of growth, so
-** that the buckets are whatever the input says; and with buckets made sound, too. When it opens, every function
-** of the library is called on it, in memory of exactly its length, which may become longer or may not. Whatever
-** the contents: no step outside the bytes, and
+** The input is taken as a filter in four ways: as it is; with magic, version and checksum made right, so
+** that the fields of the header are reached; with a header that fits its length, at some stage of
+** growth, so that the buckets are whatever the input says; and with buckets made sound, too. When it
+** opens, every function of the library is called on it, in memory of exactly its length, which may
+** become longer or may not. Whatever the contents: no step outside the bytes, and
 **
-**      - an add that succeeds makes the key found; one that fails changes nothing (nothing that counts, when the
-**        filter was not sound and has tried to grow);
+**      - an add that succeeds makes the key found; one that fails changes nothing (nothing that counts,
+**        when the filter was not sound and has tried to grow);
 **      - deleting an absent or a sticky key changes nothing;
 **      - a filter that was sound (cf_check) stays sound.
 **
@@ -17,6 +17,7 @@
 #include "../../src/bucket.h"
 #include "../../src/growth.h"
 #include "fuzz.h"
+#include "hostile.h"
 
 enum { KEYS = 16 };
 
@@ -211,8 +212,8 @@ static void delete (subject *s, uint64_t hash)
     REQUIRE(cf_count(&s->filter, hash) == copies - (result == CF_REMOVED));
 }
 
-/* A single step of growth; one that fails changes nothing. Two sides that lay in one bucket may lie in two
-** afterwards: then a key can find more than before. */
+/* A single step of growth; one that fails changes nothing. Two sides that lay in one bucket may lie in
+** two afterwards: then a key can find more than before. */
 static void grow(subject *s)
 {
     bool found[KEYS];
@@ -257,7 +258,8 @@ static bool merge_with_itself(subject *s)
     return all;
 }
 
-/* Another filter of the same shape, not grown, with keys of its own: into this one, or the other way round. */
+/* Another filter of the same shape, not grown, with keys of its own: into this one, or the other way
+** round. */
 static bool merge_with_another(subject *s)
 {
     subject other = {.before = fuzz_malloc(0)};
@@ -322,91 +324,6 @@ static void try_filter(const uint8_t *bytes, size_t length, bool may_grow)
 }
 
 /* ---- the four ways to take the input ---- */
-
-/* The right magic, version and checksum; the other fields are the input's. */
-static void make_identity(uint8_t *bytes)
-{
-    static const uint8_t identity[] = {0xcf, 0x63, 0x6b, CF_FORMAT_VERSION, CF_HASH_XXH3};
-    memcpy(bytes, identity, sizeof identity);
-    fuzz_reseal(bytes);
-}
-
-/* As many base buckets as there is room for, and after that as many split ones. */
-static void make_stage(cf_header *header, uint64_t table_bytes, unsigned level, bool grown)
-{
-    cf_geometry *g = &header->geometry;
-    unsigned payload = g->counter_bits + g->value_bits;
-    uint64_t bits = g->bucket_size * (uint64_t)(cf_slot_bits(g, level, grown) + payload);
-    uint64_t buckets = table_bytes * 8 / bits;
-    g->buckets = buckets >> level;
-    header->level = level;
-    if (grown && level == 0)
-        g->buckets = buckets - buckets / 3;
-    header->split = grown ? buckets - (g->buckets << level) : 0;
-    if (header->split > g->buckets << level)
-        header->split = g->buckets << level;
-}
-
-/* Header fields in their ranges, and as many buckets as the length has room for. */
-static void make_shape(uint8_t *bytes, size_t length)
-{
-    cf_header header = {.reserved = CF_RESERVED_MIN};
-    cf_geometry *g = &header.geometry;
-    g->bucket_size = (uint8_t)(1 << bytes[5] % 4);
-    g->fingerprint_bits = (uint8_t)(CF_FINGERPRINT_MIN + bytes[6] % 29);
-    g->pair_bits = (uint8_t)(CF_PAIR_BITS_MIN + bytes[7] % (g->fingerprint_bits - 3));
-    g->cap = (uint8_t)(1 + bytes[8] % g->bucket_size);
-    g->counter_bits = bytes[11] % 4 == 1 ? (uint8_t)(1 + bytes[13] % CF_COUNTER_MAX) : 0;
-    g->value_bits = bytes[11] % 4 == 2 ? (uint8_t)(1 + bytes[13] % CF_VALUE_MAX) : 0;
-    g->growth = bytes[12] % 4 > 0;
-    g->seed = (int64_t)cf_load64(bytes + 24);
-    g->capacity = cf_load64(bytes + 32) >> 16;
-    header.items = cf_load64(bytes + 40) >> 16;
-    make_stage(&header, length - CF_HEADER_BYTES - CF_RESERVED_MIN, g->growth ? bytes[10] % 10 : 0,
-               bytes[12] % 4 > 1);
-    if (g->buckets == 0)
-        return;
-    bool grown = cf_is_grown(header.level, header.split);
-    header.reserved += (uint32_t)(length - cf_bytes_at(g, header.level, header.split, grown));
-    uint64_t slots = cf_buckets_at(g, header.level, header.split) * g->bucket_size;
-    header.occupied = bytes[48] % 8 ? slots / 8 * (bytes[48] % 8) : 0;
-    cf_header_encode(&header, bytes);
-}
-
-/* A slot that cf_check has nothing to say of, or empty. */
-static uint64_t sound_slot(const cf_filter *filter, uint64_t bucket, uint64_t tag)
-{
-    if (!filter->grown || tag == 0)
-        return tag;
-    unsigned most = filter->geometry.pair_bits + filter->new_length - cf_home_of(filter, bucket).bits;
-    tag &= cf_low_bits(most + 1);
-    return tag >> filter->geometry.pair_bits ? tag : 0;
-}
-
-/* Slots, counts and the bytes at the end as they should be: then cf_check finds nothing else to say of many
-** inputs. */
-static void make_sound(uint8_t *bytes, size_t length)
-{
-    const char *why = NULL;
-    cf_filter filter;
-    if (cf_open_writable(&filter, bytes, length, &why) != CF_OK)
-        return;
-    for (uint64_t bucket = 0; bucket < filter.buckets; bucket++)
-        for (unsigned slot = 0; slot < filter.geometry.bucket_size; slot++) {
-            uint64_t tag = sound_slot(&filter, bucket, cf_slot_get(&filter, bucket, slot));
-            uint64_t payload = cf_payload_get(&filter, bucket, slot);
-            cf_slot_set(&filter, bucket, slot, tag, tag ? payload : 0);
-        }
-    uint64_t bits = filter.buckets * filter.bucket_bits;
-    uint8_t *end = filter.writable + (bits + 7) / 8;
-    if (bits % 8 != 0)
-        end[-1] &= (uint8_t)cf_low_bits(bits % 8);
-    memset(end, 0, (size_t)(bytes + length - end));
-    filter.occupied = cf_take_census(&filter).occupied;
-    if (filter.items < filter.occupied)
-        filter.items = filter.occupied;
-    cf_seal(&filter);
-}
 
 static void try_both(const uint8_t *bytes, size_t length)
 {

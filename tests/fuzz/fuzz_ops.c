@@ -1,15 +1,15 @@
 /*
 ** fuzz_ops.c - any sequence of operations, beside a reference.
 **
-** The first bytes of the input choose the shape, sound but otherwise arbitrary, with counters or values or
-** neither, whether it grows, and how alike the hashes of the 32 keys are; the rest are operations on two filters of
-** that shape. The reference knows
+** The first bytes of the input choose the shape, sound but otherwise arbitrary, with counters or values
+** or neither, whether it grows, and how alike the hashes of the 32 keys are; the rest are operations on
+** two filters of that shape. The reference knows
 **
-**      - of each key and value, how many copies were added and not deleted (only such are deleted, or keys that
-**        no filter could confuse with another): the key is found. No false negative, ever;
-**      - as long as the filter does not grow, of each class of keys that share fingerprint and pair, the copies by
-**        the rule of the library: exact below cap, or cap full counters, and sticky there. cf_count, cf_delete and
-**        the counts in the header agree exactly;
+**      - of each key and value, how many copies were added and not deleted (only such are deleted, or
+**        keys that no filter could confuse with another): the key is found. No false negative, ever;
+**      - as long as the filter does not grow, of each class of keys that share fingerprint and pair, the
+**        copies by the rule of the library: exact below cap, or cap full counters, and sticky there.
+**        cf_count, cf_delete and the counts in the header agree exactly;
 **      - once it grows, that a delete of a key that is there finds something.
 **
 ** A failed add changes nothing; at the end both filters pass cf_check. To run: see fuzz.h.

@@ -189,11 +189,18 @@ def test_merges_at_different_levels_both_ways(db, options, n):
             assert got["fpr_now"] <= 1.0001 * rates  # nobody learns a bit by a merge: rates add up
 
 
-def test_a_merge_of_many_that_have_grown_differently(db):
-    empty = support.new(db, 20)
-    blobs = [add_range(db, empty, 1000 * i, 1000 * i + 30 * i) for i in range(12)]
-    blob = ask(db, "SELECT cf_merge(value) FROM (SELECT column1 AS value FROM (VALUES "
+def filters_of_twelve_sizes(db, capacity):
+    empty = support.new(db, capacity)
+    return [add_range(db, empty, 1000 * i, 1000 * i + 30 * i) for i in range(12)]
+
+
+def merge_all(db, blobs):
+    return ask(db, "SELECT cf_merge(value) FROM (SELECT column1 AS value FROM (VALUES "
                + ", ".join(["(?)"] * len(blobs)) + "))", *blobs)
+
+
+def test_a_merge_of_many_that_have_grown_differently(db):
+    blob = merge_all(db, filters_of_twelve_sizes(db, 100))
     for i in range(12):
         assert lost(db, blob, 1000 * i, 1000 * i + 30 * i) == 0
     left = blob
@@ -201,6 +208,27 @@ def test_a_merge_of_many_that_have_grown_differently(db):
         left = delete_range(db, left, 1000 * i, 1000 * i + 30 * i)
     check(db, left)
     assert sum(lost(db, left, 1000 * i, 1000 * i + 30 * i) for i in range(0, 12, 2)) == 0
+
+
+def test_filters_that_grew_too_far_do_not_merge_without_bound(db):
+    """A twelfth of each is void: the sum would be void all over, and splitting would not make it emptier."""
+    blobs = filters_of_twelve_sizes(db, 20)
+    with pytest.raises(sqlite3.IntegrityError, match="filters were merged that had grown far"):
+        merge_all(db, blobs)
+
+
+@pytest.mark.parametrize("bucket_size", [2, 4, 8])
+def test_a_sticky_key_stays_one_when_filters_of_many_levels_are_merged(db, bucket_size):
+    """Each holds the key as often as can be, in entries of another length: that must not fill its buckets."""
+    cap = support.CAP[bucket_size]
+    empty = support.new(db, 10, None, f"fingerprint_bits=32 bucket_size={bucket_size}")
+    blobs = [support.add(db, add_range(db, empty, 10**5 * i, 10**5 * i + n), *["k"] * cap)
+             for i, n in enumerate((4000, 1500, 600, 200, 60, 0))]
+    for order in (blobs, blobs[::-1]):
+        blob = ask(db, "SELECT cf_merge(?, ?, ?, ?, ?, ?)", *order)
+        assert support.count(db, blob, "k") >= cap
+        assert check(db, blob)["load_items"] >= 0.5
+        assert ask(db, "SELECT cf_delete(?, 'k')", blob) == blob
 
 
 def test_deletes_after_a_merge_leave_the_others(db):

@@ -22,8 +22,9 @@ SELECT cf_new(10, 0.01, 'bucket_size=4 bucket_size=4');
 SELECT cf_new(10, 0.01, 'growth=maybe');
 SELECT cf_new(10, 0.01, 'seed=9223372036854775808');
 SELECT cf_new(10, 0.01, 'layout=semisort');
-SELECT cf_new(10, 0.01, 'counter_bits=4');
-SELECT cf_new(10, 0.01, 'value_bits=4');
+SELECT cf_new(10, 0.01, 'counter_bits=17');
+SELECT cf_new(10, 0.01, 'value_bits=33');
+SELECT cf_new(10, 0.01, 'counter_bits=4 value_bits=4');
 SELECT cf_new(10, 0.01, 'overflow=on');
 SELECT cf_new(10, 0.01, 'bucket_size=1');
 SELECT cf_new(10, 0.01, 'fingerprint_bits=5');
@@ -74,3 +75,21 @@ UPDATE f SET b = (SELECT cf_add_all(f.b, value) FROM json_each('[11,12,13,14,15,
 SELECT json_extract(cf_info(b), '$.items'), cf_check(b) FROM f;
 COMMIT;
 SELECT json_extract(cf_info(b), '$.items') FROM f;
+-- Values: in range, and only where they are kept.
+CREATE TABLE v(b BLOB);
+INSERT INTO v VALUES (cf_new(10, 0.01, 'value_bits=4'));
+SELECT cf_add(b, 'k') FROM v;
+SELECT cf_add(b, 'k', 16) FROM v;
+SELECT cf_add(b, 'k', -1) FROM v;
+SELECT cf_add(b, 'k', NULL) FROM v;
+SELECT cf_add_all(b, 'k', 'x') FROM v;
+SELECT cf_delete(b, 'k') FROM v;
+SELECT cf_get(b, 'k') IS NULL FROM v;
+SELECT cf_add(b, 'k', 1) FROM f;
+SELECT cf_get(b, 'k') FROM f;
+SELECT cf_build(1, 0.01, 'value_bits=4');
+SELECT cf_merge(b, cf_new(10, 0.01, 'value_bits=5')) FROM v;
+SELECT length(cf_add_all(b, 'k', value)) FROM v, json_each('[0,1,2,3,4,5,6,7,8,9]');
+-- Growing must not make it longer than SQLite allows.
+.limit length 2000
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) SELECT cf_add_all(cf_new(100), i) FROM n;

@@ -50,3 +50,23 @@ SELECT count(*) AS of_null FROM f, cf_explain(b, NULL) WHERE name = 'three';
 
 -- a handle in place of the blob
 SELECT cf_contains((SELECT cf_open(b) FROM f WHERE name = 'three'), value) AS answer FROM json_each('[1, 2, "a"]');
+
+-- growing: planned for 10, holding 1,000
+CREATE TABLE g AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000)
+  SELECT cf_add_all(cf_new(10), i) AS b FROM n;
+SELECT json_extract(cf_info(b), '$.capacity', '$.items', '$.base_buckets', '$.buckets', '$.level', '$.split', '$.fingerprint_bits',
+       '$.slot_bits', '$.void') AS grown, json_extract(cf_info(b), '$.load_items', '$.fpr_now') AS figures, cf_check(b) FROM g;
+SELECT length, count(*) AS entries, count(alternate) AS movable FROM g, cf_buckets(b) WHERE length IS NOT NULL GROUP BY length;
+SELECT side, sum(match), max(length), count(payload) FROM g, cf_explain(b, 700) GROUP BY side;
+SELECT cf_clear(b) = cf_new(10) AS cleared FROM g;
+
+-- counters: seven rows of 1, three of 2
+SELECT cf_count(b, 1), cf_count(b, 2), json_extract(cf_info(b), '$.items', '$.occupied', '$.counter_bits') AS counted
+FROM (SELECT cf_build(value, 0.01, 'counter_bits=4') AS b FROM json_each('[1,1,2,1,2,1,1,2,1,1,3]'));
+
+-- values
+CREATE TABLE v AS SELECT cf_add_all(cf_new(10, 0.001, 'value_bits=4'), column1, column2) AS b
+  FROM (VALUES ('ada', 3), ('bob', 7), ('cyd', 15), ('cyd', 0));
+SELECT cf_get(b, 'ada') AS ada, cf_get(b, 'bob') AS bob, cf_get(b, 'dan') AS dan, cf_get(b, NULL) AS of_null,
+       cf_get(cf_add(b, 'dan', 2), 'dan') AS dan_now, cf_get(cf_delete(b, 'bob', 7), 'bob') AS bob_gone FROM v;
+SELECT payload FROM v, cf_explain(b, 'cyd') WHERE match ORDER BY payload;

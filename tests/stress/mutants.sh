@@ -63,15 +63,15 @@ mutant "a delete takes the shortest match" \
 mutant "a delete takes the most bits in the slot" \
     's/found->match\[at - 1\]\.length < match\.length/found->match[at - 1].length - found->match[at - 1].extension < match.length - match.extension/'
 mutant "any entries can be equal" \
-    's/if (class->match\[i\]\.extension > shortest)/if (false)/'
+    's/if (class->member\[i\]\.extension > class->length)/if (false)/'
 mutant "members of a class are not cut" \
-    's/^        cut_to_shortest(filter, &class);/        (void)0;/'
+    's/^        make_equal(filter, &class);/        (void)0;/'
 mutant "a delete ignores that a key is sticky" \
     '/^cf_deleted cf_copies_remove/,/^}/ s/if (cf_matches_sticky(filter, &found))/if (false)/'
 mutant "sticky before the counters are full" \
     's/full += at_maximum(filter, &found->match\[i\]);/full++;/'
 mutant "absorbed before the counters are full" \
-    's/if (at_maximum(filter, match) && (bucket/if ((bucket/'
+    's/if (!at_maximum(filter, match) || (bucket/if ((bucket/'
 mutant "a counter counts one too many" \
     's/(&filter->geometry) - match->payload;/(\&filter->geometry) - match->payload + 1;/'
 mutant "a counter loses what it has no room for" \
@@ -83,9 +83,9 @@ mutant "a delete takes all the copies of a counter" \
 mutant "a delete ignores the value" \
     '/^cf_deleted cf_copies_remove/,/^}/ s/pair, value, &found/pair, CF_ANY_VALUE, \&found/'
 mutant "an add ignores the value" \
-    's/pair, item->payload, &found/pair, CF_ANY_VALUE, \&found/'
+    's/cf_find_matches(filter, pair, item->payload, &found/cf_find_matches(filter, pair, CF_ANY_VALUE, \&found/'
 mutant "entries match items that know less" \
-    's/if (match\.length <= side->length && !other_value)/if (!other_value)/'
+    's/if (match\.length <= pair->side\[i\]\.length)/if (true)/'
 mutant "a class of one less than cap" \
     's/return class->n == filter->geometry\.cap;/return class->n + 1 >= filter->geometry.cap;/'
 
