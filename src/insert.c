@@ -36,20 +36,21 @@ static unsigned search_budget(const cf_filter *filter)
     return filter->grown ? GROWN : CF_SEARCH_BUCKETS;
 }
 
-/* Neither keys that were chosen to crowd one place, nor void entries, of which splitting makes two, may let the table
-** grow for ever: with more than sixteen slots for every item it is full all the same. */
-enum { EMPTIEST = 16 };
-
-static bool too_empty(const cf_filter *filter)
-{
-    uint64_t most = EMPTIEST * (filter->items + 2 * filter->geometry.bucket_size);
-    return slots_of(filter) >= most && slots_of(filter) >= 2 * cf_geometry_slots(&filter->geometry);
-}
-
-/* One add at most doubles the table. A small one, where one level more often still leaves the same few keys
-** together, may go on to this many buckets. */
+/* Up to so many buckets a table grows as it must: in a small one a few keys are easily together in one place, and one
+** level more often still leaves them so. */
 enum { SMALL_TABLE = 4096 };
 
+/* Neither keys that were chosen to crowd one place, nor void entries, of which splitting makes two, may let the table
+** grow for ever: with more than sixteen slots for every item it is full all the same. */
+static bool too_empty(const cf_filter *filter)
+{
+    enum { EMPTIEST = 16 };
+    uint64_t most = EMPTIEST * (filter->items + 1);
+    return slots_of(filter) >= most && filter->buckets >= SMALL_TABLE &&
+           filter->buckets >= 2 * filter->geometry.buckets;
+}
+
+/* One add at most doubles the table. */
 static uint64_t most_buckets(const cf_filter *filter)
 {
     return 2 * filter->buckets > SMALL_TABLE ? 2 * filter->buckets : SMALL_TABLE;

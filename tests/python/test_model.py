@@ -212,10 +212,10 @@ class Histories(RuleBasedStateMachine):
             self.answers_agree(model, blob)
 
     def sticky_agrees(self, model, sticky):
-        """With counters, entries of different length may hold as many copies as make a key sticky and still know
-        how many they are."""
+        """Not with counters: entries of different length may hold as many copies as make a key sticky and still
+        know how many they are, or be sticky one as the other."""
         at_limit = sum(n == self.limit for n in model.copies.values())
-        assert sticky == at_limit or (self.counter_bits and sticky < at_limit)
+        assert sticky == at_limit or self.counter_bits
 
     def answers_agree(self, model, blob):
         """For every key ever used, and some that never were."""

@@ -1,5 +1,6 @@
 """value_bits: an approximate map from keys to small integers."""
 import json
+import sqlite3
 from collections import Counter
 
 import pytest
@@ -163,7 +164,11 @@ class Histories(RuleBasedStateMachine):
     @rule(name=NAMES)
     def merge(self, name):
         other = "b" if name == "a" else "a"
-        self.blob[name] = ask(self.db, "SELECT cf_merge(?, ?)", self.blob[name], self.blob[other])
+        try:
+            self.blob[name] = ask(self.db, "SELECT cf_merge(?, ?)", self.blob[name], self.blob[other])
+        except sqlite3.IntegrityError as error:  # three copies each of a few keys fill a pair of buckets
+            assert "filter is full" in str(error)
+            return
         self.copies[name] += self.copies[other]
 
     @invariant()
