@@ -63,9 +63,8 @@ static const function scalars[] = {
 };
 
 static const function aggregates[] = {
-    {"cf_build", 1, 0},   {"cf_build", 2, 0},      {"cf_build", 3, 0},
-    {"cf_add_all", 2, 1}, {"cf_delete_all", 2, 1}, {"cf_merge", 1, 1},
-    {"cf_add_all", 3, 1}, {"cf_delete_all", 3, 1},
+    {"cf_build", 1, 0},      {"cf_build", 2, 0}, {"cf_build", 3, 0},   {"cf_add_all", 2, 1},
+    {"cf_delete_all", 2, 1}, {"cf_merge", 1, 1}, {"cf_add_all", 3, 1}, {"cf_delete_all", 3, 1},
 };
 
 static const char *const filters[] = {
