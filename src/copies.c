@@ -194,25 +194,32 @@ static bool cut_to_count(cf_filter *filter, const cf_item *item, const cf_matche
     return false;
 }
 
-/* The longest match that can count more copies and knows `least` bits. */
-static const cf_match *counting_match(const cf_filter *filter, const cf_matches *found, unsigned least)
+/* Can this match count copies of the item? It can when it knows as much as an entry of the item's own would; when it
+** knows so much beyond its bucket that it is hardly of another key; or when there are so many matches that the key should
+** not take one more slot. But an item at its maximum may stand for more copies than it says, as one of cap that are
+** sticky: where the sum has counted it, there must be an entry of its bits at its maximum. What is left of it after
+** that is not at its maximum any more. */
+static bool can_count(const cf_filter *filter, const cf_match *match, unsigned matches,
+                      const cf_item *item)
 {
-    for (unsigned i = 0; i < found->n && found->match[i].length >= least; i++)
-        if (!at_maximum(filter, &found->match[i]))
-            return &found->match[i];
-    return NULL;
+    enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */
+    unsigned own = item->side.length < filter->new_length ? item->side.length : filter->new_length;
+    bool whole = item->payload == cf_most_further_copies(&filter->geometry);
+    if (at_maximum(filter, match))
+        return false;
+    if (match->length >= own)
+        return true;
+    return !whole && (matches >= filter->geometry.cap || match->length >= match->extension + TRUSTED);
 }
 
-/* Bits that a match must know to count copies of this item. As a rule as many as an entry of its own would; any, when
-** there are so many matches that the key should not take one more slot. But an item at its maximum may stand for more
-** copies than it says, as one of cap that are sticky: where the sum has counted it, there must be an entry of its bits at
-** its maximum. What is left of it after that is not at its maximum any more. */
-static unsigned least_to_count(const cf_filter *filter, const cf_matches *found, const cf_item *item)
+/* The longest match that can. */
+static const cf_match *counting_match(const cf_filter *filter, const cf_matches *found,
+                                      const cf_item *item)
 {
-    bool whole = item->payload == cf_most_further_copies(&filter->geometry);
-    if (found->n >= filter->geometry.cap && !whole)
-        return 0;
-    return item->side.length < filter->new_length ? item->side.length : filter->new_length;
+    for (unsigned i = 0; i < found->n; i++)
+        if (can_count(filter, &found->match[i], found->n, item))
+            return &found->match[i];
+    return NULL;
 }
 
 /* Counts as many of the item's copies as this entry can; true when none is left. */
@@ -232,7 +239,7 @@ static bool absorb_matching(cf_filter *filter, const cf_pair *pair, cf_item *ite
     cf_find_matches(filter, pair, item->payload, &found);
     if (absorb(filter, pair, item, &found))
         return true;
-    const cf_match *match = counting_match(filter, &found, least_to_count(filter, &found, item));
+    const cf_match *match = counting_match(filter, &found, item);
     *progress = match != NULL;
     return match != NULL && count_copies(filter, match, item);
 }

@@ -58,15 +58,16 @@ static cf_item with_bit(const cf_filter *filter, const cf_item *item, uint64_t b
     return longer;
 }
 
-/* Stores an item, or all of the items that it becomes. */
-static cf_status merge_item(cf_filter *into, cf_item item)
+/* Stores an item, or all of the items that it becomes. Not CF_OK: item->payload is what was left of the last one. */
+static cf_status merge_item(cf_filter *into, cf_item *item)
 {
-    cf_item left[64] = {item}; /* of each length one or two; lengths end below 64 */
+    cf_item left[64] = {*item}; /* of each length one or two; lengths end below 64 */
     unsigned n = 1;
     cf_status status = CF_OK;
     while (n > 0 && status == CF_OK) {
         cf_item next = left[--n];
         status = cf_insert(into, &next);
+        item->payload = next.payload;
         if (status == CF_BAD_ARGUMENT) {
             left[n++] = with_bit(into, &next, 0);
             left[n++] = with_bit(into, &next, 1);
@@ -76,9 +77,12 @@ static cf_status merge_item(cf_filter *into, cf_item item)
     return status;
 }
 
-static uint64_t copies_of(const cf_filter *filter, const cf_entry *entry)
+/* The copies of an entry that were stored: all of them, or those that were counted before there was no room. */
+static uint64_t copies_stored(const cf_filter *filter, cf_status status, uint64_t payload, uint64_t left)
 {
-    return 1 + (filter->geometry.counter_bits ? entry->payload : 0);
+    if (filter->geometry.counter_bits == 0)
+        return status == CF_OK;
+    return status == CF_OK ? payload + 1 : payload - left;
 }
 
 static cf_status merge_bucket(cf_filter *into, const cf_filter *from, uint64_t bucket)
@@ -87,8 +91,9 @@ static cf_status merge_bucket(cf_filter *into, const cf_filter *from, uint64_t b
     cf_entry entry;
     for (unsigned slot = 0; status == CF_OK && slot < from->geometry.bucket_size; slot++)
         if (cf_entry_at(from, bucket, slot, &entry)) {
-            status = merge_item(into, (cf_item){entry.side, entry.payload});
-            count_items(into, status == CF_OK ? copies_of(from, &entry) : 0);
+            cf_item item = {entry.side, entry.payload};
+            status = merge_item(into, &item);
+            count_items(into, copies_stored(into, status, entry.payload, item.payload));
         }
     return status;
 }
