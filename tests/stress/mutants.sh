@@ -151,7 +151,7 @@ mutant "a merge gives both halves the same bit" \
 mutant "the sum does not grow as far as the other" \
     's/into->buckets < from->buckets)/false)/'
 mutant "a merge forgets payloads" \
-    's/(cf_item){entry\.side, entry\.payload}/(cf_item){entry.side, 0}/'
+    's/cf_item item = {entry\.side, entry\.payload}/cf_item item = {entry.side, 0}/'
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
