@@ -66,11 +66,13 @@ static const char *remedy_when_full(cf_status status, const cf_filter *filter)
         return "growing would make it longer than this connection allows (SQLITE_LIMIT_LENGTH); split "
                "the keys "
                "over several filters, or build a new one with a larger fpr";
+    if (filter->geometry.value_bits)
+        return "a key has at most as many values as two buckets have slots; if none has more, build it "
+               "anew, larger";
     if (filter->geometry.growth)
-        return "keys crowd one place, as if chosen to, one key has too many values, or filters were "
-               "merged that had "
-               "grown far; build it anew from the keys, with another seed in the options, such as "
-               "'seed=12345'";
+        return "keys crowd one place, as if chosen to, or filters were merged that had grown far; build "
+               "it anew from "
+               "the keys, with another seed in the options, such as 'seed=12345'";
     return "build a larger one with cf_build or cf_new, or one with growth=on";
 }
 

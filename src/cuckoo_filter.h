@@ -37,7 +37,7 @@
 ** key that was added never hides a key that is still there. Counters (options) make copies exact far beyond.
 **
 ** Growth. A filter that may grow and whose memory may (cf_memory) never fills up: buckets are split one at a time,
-** without the keys (growth.h). One add at most doubles the table.
+** without the keys (growth.h). One add at most doubles the table; a small one may go on to 4,096 buckets.
 **
 ** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map (paper,
 ** section 6).

@@ -98,17 +98,39 @@ static cf_status merge_bucket(cf_filter *into, const cf_filter *from, uint64_t b
     return status;
 }
 
-cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
+/* The sum of two filters is never much longer than both: their entries can be hostile, of kinds that double when
+** buckets are split, and the number of items in a header a lie. */
+static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
 {
-    cf_status status = cf_mergeable(into, from, why);
-    uint64_t items = into->items;
+    enum { TIMES = 16, AT_LEAST = 1 << 18 };
+    uint64_t most = TIMES * (into->length + from->length) + AT_LEAST;
+    return most < into->memory.most ? most : into->memory.most;
+}
+
+static cf_status merge_buckets(cf_filter *into, const cf_filter *from)
+{
+    cf_status status = CF_OK;
     while (status == CF_OK && into->buckets < from->buckets)
         status = cf_grow(into);
     for (uint64_t bucket = 0; status == CF_OK && bucket < from->buckets; bucket++)
         status = merge_bucket(into, from, bucket);
+    return status;
+}
+
+cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
+{
+    uint64_t items = into->items, allowed = into->memory.most, most = most_bytes(into, from);
+    if (into->bytes == from->bytes)
+        return mismatch(why, "bytes: they are one and the same");
+    cf_status status = cf_mergeable(into, from, why);
+    if (status != CF_OK)
+        return status;
+    into->memory.most = most;
+    status = merge_buckets(into, from);
+    into->memory.most = allowed;
     if (status == CF_OK) {
         into->items = items;
         count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
     }
-    return status;
+    return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
 }
