@@ -1,31 +1,45 @@
 #include "bucket.h"
 
-/* Bits that a word may need on top of its own: where in a byte it can start, given that buckets and words start at
-** multiples of their sizes. */
-static unsigned most_shift(uint64_t bucket_bits, unsigned word_bits)
+void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 {
-    uint64_t multiple = bucket_bits | word_bits | 8;
-    return 8 - (unsigned)(multiple & (~multiple + 1));
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+        record->tag[slot] = cf_slot_get(filter, bucket, slot);
+        record->payload[slot] = cf_payload_get(filter, bucket, slot);
+    }
 }
 
-/* As many lanes as lie within the 8 bytes in which the word starts: words of 58 bits start at bit 0, 2, 4 or 6
-** of a byte, those of 60 at bit 0 or 4, those of 64 at bit 0, unless payloads lie between the buckets. One
-** lane of up to 57 bits always does. */
-static unsigned lanes_in_word(unsigned width, unsigned b, uint64_t bucket_bits)
+static void payloads_write(cf_filter *filter, uint64_t bucket, const uint64_t *payload)
 {
-    unsigned count = b;
-    while (count > 1 && count * width + most_shift(bucket_bits, count * width) > 64)
-        count /= 2;
-    return count;
+    uint64_t mask = cf_low_bits(filter->payload_bits);
+    for (unsigned slot = 0; mask != 0 && slot < filter->geometry.bucket_size; slot++)
+        cf_store_bits(filter->writable, cf_payload_at(filter, bucket, slot), mask, payload[slot]);
 }
 
-void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_bits)
+static void semisorted_write(cf_filter *filter, uint64_t bucket, cf_record *record)
 {
-    lanes->width = width;
-    lanes->count = lanes_in_word(width, b, bucket_bits);
-    lanes->words = b / lanes->count;
-    lanes->ones = 1;
-    for (unsigned n = 1; n < lanes->count; n *= 2)
-        lanes->ones |= lanes->ones << n * width;
-    lanes->highs = lanes->ones << (width - 1);
+    cf_semisort_write(filter, cf_record_at(filter, bucket), record->tag, record->payload);
+    payloads_write(filter, bucket, record->payload);
+}
+
+void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record)
+{
+    if (filter->geometry.semisorted) {
+        cf_record sorted = *record;
+        semisorted_write(filter, bucket, &sorted);
+        return;
+    }
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        cf_store_bits(filter->writable, cf_slot_at(filter, bucket, slot), filter->slot_mask,
+                      record->tag[slot]);
+    payloads_write(filter, bucket, record->payload);
+}
+
+void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
+                            uint64_t payload)
+{
+    cf_record record;
+    cf_record_read(filter, bucket, &record);
+    record.tag[slot] = tag;
+    record.payload[slot] = payload;
+    semisorted_write(filter, bucket, &record);
 }

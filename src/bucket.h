@@ -1,7 +1,7 @@
 /*
 ** bucket.h - one bucket record: reading, matching and writing its slots.
 **
-**      [ tag 0 ][ tag 1 ] ... [ tag b-1 ][ payload 0 ] ... [ payload b-1 ]         bit-packed
+**      [ tag 0 ][ tag 1 ] ... [ tag b-1 ][ overflow ][ payload 0 ] ... [ payload b-1 ]     bit-packed
 **
 ** A slot holds 0 when it is empty. Before the first growth it holds a fingerprint, all f bits. From then on
 ** entries know different numbers of bits, and the highest bit set is a terminator:
@@ -10,108 +10,77 @@
 **               ^ terminator
 **
 ** A slot without terminator, which only hostile bytes have, reads as one that knows no remainder bits. A payload
-** is the number of further copies of the entry, or a value; 0 in an empty slot.
+** is the number of further copies of the entry, or a value; 0 in an empty slot. The overflow bit is there when
+** the filter has a spill list (spill.h). Semi-sorted buckets keep their tags in another way (semisort.h), and
+** their slots in an order of their own: after a write, slots of the bucket have other numbers.
 **
-** The tags of a bucket are read as words of up to 64 bits, each holding 1, 2, 4 or 8 whole slots (lanes), and all
-** the lanes of a word are compared at once:
-**
-**      word     [ tag 3 ][ tag 2 ][ tag 1 ][ tag 0 ]
-**      wanted   [   t   ][   t   ][   t   ][   t   ]   = t * ones
-**      XOR      a lane is zero exactly where the tag is t
-**
-** With terminators, an entry matches when it agrees with t below its terminator: when the lowest bit of the XOR
-** is not below its highest bit. Nothing here can fail; buckets and slots are in range.
+** The tags of a bucket are read as words, all the slots of a word at once (lanes.h). Nothing here can fail; buckets
+** and slots are in range.
 */
 #ifndef CF_BUCKET_H
 #define CF_BUCKET_H
 
 #include "address.h"
+#include "semisort.h"
 
-/* Constants for slots of `width` bits in buckets of b, which are `bucket_bits` apart. */
-void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_bits);
+/* ---- whole buckets ---- */
 
-/* ---- words and lanes ---- */
+typedef struct cf_record {
+    uint64_t tag[CF_BUCKET_MAX], payload[CF_BUCKET_MAX]; /* by slot, up to b of them */
+} cf_record;
 
-/* The word or slot at bit offset `at` of the table, up to 64 bits, and above them whatever follows. None
-** needs a ninth byte (bucket.c). Reads at most 8 bytes beyond the table (CF_RESERVED_MIN). */
-static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
+void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record);
+
+/* Writes tags and payloads; the overflow bit stays as it is. */
+void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record);
+
+static inline uint64_t cf_record_at(const cf_filter *filter, uint64_t bucket)
 {
-    return cf_load64(table + (at >> 3)) >> (at & 7);
+    return bucket * filter->bucket_bits;
 }
+
+/* ---- words ---- */
 
 /* Word number `index` of a bucket. */
 static inline uint64_t cf_word(const cf_filter *filter, uint64_t bucket, unsigned index)
 {
-    uint64_t bits = (uint64_t)index * filter->lanes.width * filter->lanes.count;
-    return cf_load_bits(filter->table, bucket * filter->bucket_bits + bits);
-}
-
-/* Is any lane of x zero? Bits above the lanes do not count. Exact: a borrow starts at a zero lane
-** only. */
-static inline uint64_t cf_any_zero_lane(const cf_lanes *lanes, uint64_t x)
-{
-    return (x - lanes->ones) & ~x & lanes->highs;
-}
-
-/* The top bit of every lane of x that is zero. */
-static inline uint64_t cf_zero_lanes(const cf_lanes *lanes, uint64_t x)
-{
-    uint64_t rest = lanes->highs - lanes->ones; /* each lane: all ones but the top bit */
-    return ~(((x & rest) + rest) | x) & lanes->highs;
-}
-
-/* The top bit of every lane whose entry, with terminator, agrees with `tag` in all the bits it knows. */
-static inline uint64_t cf_agreeing_lanes(const cf_filter *filter, uint64_t word, uint64_t tag)
-{
-    const cf_lanes *lanes = &filter->lanes;
-    uint64_t x = (word ^ (tag * lanes->ones)) | lanes->highs; /* no lane is zero: no borrow below */
-    uint64_t up_to_difference = x ^ (x - lanes->ones);
-    uint64_t least_terminators = lanes->ones << filter->geometry.pair_bits;
-    uint64_t beyond = (word | least_terminators) & ~up_to_difference;
-    return cf_zero_lanes(lanes, beyond) & ~cf_zero_lanes(lanes, word);
+    uint64_t at = cf_record_at(filter, bucket);
+    if (filter->geometry.semisorted)
+        return cf_semisort_word(filter, at, index);
+    return cf_load_bits(filter->table, at + (uint64_t)index * filter->lanes.width * filter->lanes.count);
 }
 
 /* The top bit of every lane of a word that matches a tag. */
 static inline uint64_t cf_matching_lanes(const cf_filter *filter, uint64_t word, uint64_t tag)
 {
     if (filter->grown)
-        return cf_agreeing_lanes(filter, word, tag);
+        return cf_agreeing_lanes(&filter->lanes, word, tag);
     return cf_zero_lanes(&filter->lanes, word ^ (tag * filter->lanes.ones));
-}
-
-/* The slot of the lowest lane in a set of lanes of word `index`; the set is not empty. */
-static inline unsigned cf_first_slot(const cf_lanes *lanes, uint64_t set, unsigned index)
-{
-    return index * lanes->count + (unsigned)__builtin_ctzll(set) / lanes->width;
-}
-
-/* The first empty slot of a bucket, or -1. */
-static inline int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
-{
-    for (unsigned i = 0; i < filter->lanes.words; i++) {
-        uint64_t empty = cf_zero_lanes(&filter->lanes, cf_word(filter, bucket, i));
-        if (empty != 0)
-            return (int)cf_first_slot(&filter->lanes, empty, i);
-    }
-    return -1;
 }
 
 /* ---- slots ---- */
 
 static inline uint64_t cf_slot_at(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
-    return bucket * filter->bucket_bits + (uint64_t)slot * filter->lanes.width;
+    return cf_record_at(filter, bucket) + (uint64_t)slot * filter->lanes.width;
 }
 
 static inline uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
+    if (filter->geometry.semisorted)
+        return cf_semisort_tag(filter, cf_record_at(filter, bucket), slot);
     return cf_load_bits(filter->table, cf_slot_at(filter, bucket, slot)) & filter->slot_mask;
+}
+
+static inline uint64_t cf_overflow_at(const cf_filter *filter, uint64_t bucket)
+{
+    return cf_record_at(filter, bucket) + filter->tag_bits;
 }
 
 static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
-    uint64_t tags = (uint64_t)filter->geometry.bucket_size * filter->lanes.width;
-    return bucket * filter->bucket_bits + tags + (uint64_t)slot * filter->payload_bits;
+    unsigned overflow = filter->geometry.spill_bound != 0;
+    return cf_overflow_at(filter, bucket) + overflow + (uint64_t)slot * filter->payload_bits;
 }
 
 static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
@@ -122,27 +91,52 @@ static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, 
     return bits & cf_low_bits(filter->payload_bits);
 }
 
-/* Overwrites the bits under `mask` at bit offset `at`. They are at most 57, so that they lie within the 8 bytes they
-** start in. */
-static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uint64_t bits)
-{
-    uint8_t *p = table + (at >> 3);
-    unsigned shift = at & 7;
-    cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
-}
+/* Changes one slot. Its bucket may then have its slots in another order, when it is semi-sorted. */
+void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
+                            uint64_t payload);
 
-static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t payload)
+static inline void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
+                               uint64_t payload)
 {
+    if (filter->geometry.semisorted) {
+        cf_semisorted_slot_set(filter, bucket, slot, tag, payload);
+        return;
+    }
+    cf_store_bits(filter->writable, cf_slot_at(filter, bucket, slot), filter->slot_mask, tag);
     if (filter->payload_bits != 0)
         cf_store_bits(filter->writable, cf_payload_at(filter, bucket, slot),
                       cf_low_bits(filter->payload_bits), payload);
 }
 
-static inline void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
-                               uint64_t payload)
+static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t payload)
 {
-    cf_store_bits(filter->writable, cf_slot_at(filter, bucket, slot), filter->slot_mask, tag);
-    cf_payload_set(filter, bucket, slot, payload);
+    cf_slot_set(filter, bucket, slot, cf_slot_get(filter, bucket, slot), payload);
+}
+
+/* The first empty slot of a bucket, or -1. */
+static inline int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
+{
+    if (filter->geometry.semisorted) /* empty slots come first */
+        return cf_semisort_tag(filter, cf_record_at(filter, bucket), 0) == 0 ? 0 : -1;
+    for (unsigned i = 0; i < filter->lanes.words; i++) {
+        uint64_t empty = cf_zero_lanes(&filter->lanes, cf_word(filter, bucket, i));
+        if (empty != 0)
+            return (int)cf_first_slot(&filter->lanes, empty, i);
+    }
+    return -1;
+}
+
+/* ---- overflow bits ---- */
+
+static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
+{
+    return filter->geometry.spill_bound != 0 &&
+           (cf_load_bits(filter->table, cf_overflow_at(filter, bucket)) & 1);
+}
+
+static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
+{
+    cf_store_bits(filter->writable, cf_overflow_at(filter, bucket), 1, on);
 }
 
 /* ---- entries ---- */
@@ -151,6 +145,31 @@ static inline void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot
 static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
 {
     return cf_floor_log2(tag | (uint64_t)1 << filter->geometry.pair_bits);
+}
+
+/* Does what a slot holds agree with a tag in all the bits it knows? The slot is not empty. */
+static inline bool cf_tag_agrees(const cf_filter *filter, uint64_t stored, uint64_t tag)
+{
+    uint64_t known = filter->grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->slot_mask;
+    return ((stored ^ tag) & known) == 0;
+}
+
+/* With terminators: does a slot know nothing beyond its bucket, and which bit is the next? */
+static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
+{
+    return tag >> filter->geometry.pair_bits <= 1;
+}
+
+static inline unsigned cf_next_bit(const cf_filter *filter, uint64_t tag)
+{
+    return tag >> filter->geometry.pair_bits & 1;
+}
+
+/* A tag whose next bit has become an address bit. */
+static inline uint64_t cf_without_next_bit(const cf_filter *filter, uint64_t tag)
+{
+    unsigned s = filter->geometry.pair_bits;
+    return (tag & filter->pair_mask) | tag >> (s + 1) << s;
 }
 
 /* What a slot of the bucket at `home` says, seen from that side. The slot is not empty. */

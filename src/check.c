@@ -11,6 +11,7 @@
 #include "bucket.h"
 #include "copies.h"
 #include "format.h"
+#include "spill.h"
 
 static cf_status damaged(const char **why, const char *reason)
 {
@@ -66,7 +67,6 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, uint64_t
     find_prefixes(filter, entry, entry->payload, &same);
     find_prefixes(filter, entry, CF_ANY_VALUE, &any);
     unsigned length = entry->side.length, shortest = any.n ? any.match[any.n - 1].length : length;
-    census->occupied++;
     census->copies += 1 + (filter->geometry.counter_bits ? entry->payload : 0);
     census->voids += filter->grown && length == cf_home_of(filter, bucket).bits;
     census->sticky += cf_matches_sticky(filter, &same) && first_of_equals(&same, bucket, slot, length);
@@ -78,10 +78,16 @@ cf_census cf_take_census(const cf_filter *filter)
 {
     cf_census census = {0};
     cf_entry entry;
+    uint64_t bucket_of_spilled;
     for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-            if (cf_entry_at(filter, bucket, slot, &entry))
+            if (cf_entry_at(filter, bucket, slot, &entry)) {
+                census.occupied++;
                 count_entry(filter, &entry, bucket, slot, &census);
+            }
+    for (unsigned i = 0; i < filter->spilled; i++)
+        if (cf_spilled_at(filter, i, &bucket_of_spilled, &entry))
+            count_entry(filter, &entry, bucket_of_spilled, CF_IN_LIST + i, &census);
     return census;
 }
 
@@ -127,16 +133,56 @@ static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned s
     return CF_OK;
 }
 
-/* The bits behind the last bucket, and the reserved bytes. */
+/* Room in the pair of a spilled entry would have been taken by it. (Once grown, not all: an entry that was void learns
+** of its other bucket when its own is split.) */
+static bool has_room(const cf_filter *filter, const cf_entry *entry, uint64_t bucket)
+{
+    return cf_bucket_free_slot(filter, bucket) >= 0 ||
+           (!filter->grown && cf_bucket_free_slot(filter, entry->alternate) >= 0);
+}
+
+static cf_status check_spilled(const cf_filter *filter, unsigned index, counts *seen, const char **why)
+{
+    cf_entry entry;
+    uint64_t bucket;
+    if (!cf_spilled_at(filter, index, &bucket, &entry))
+        return CF_OK; /* cf_spill_fault has seen to it */
+    seen->copies += 1 + (filter->geometry.counter_bits ? entry.payload : 0);
+    if (has_room(filter, &entry, bucket))
+        return damaged(why, "a spilled entry has room in its buckets");
+    return filter->grown ? check_grown_entry(filter, &entry, cf_spill_get(filter, index).tag, why)
+                         : check_plain_entry(filter, &entry, why);
+}
+
+static cf_status check_list(const cf_filter *filter, counts *seen, const char **why)
+{
+    const char *fault = cf_spill_fault(filter);
+    cf_status status = fault ? damaged(why, fault) : CF_OK;
+    for (unsigned i = 0; status == CF_OK && i < filter->spilled; i++)
+        status = check_spilled(filter, i, seen, why);
+    return status;
+}
+
+/* The slots of a semi-sorted bucket are in order, their code is one. */
+static cf_status check_order(const cf_filter *filter, uint64_t bucket, const char **why)
+{
+    if (filter->geometry.semisorted && !cf_semisort_in_order(filter, cf_record_at(filter, bucket)))
+        return damaged(why, "a semi-sorted bucket is not in order");
+    return CF_OK;
+}
+
+/* The bits behind the last bucket, the reserved bytes, and the rest of the spill list. */
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
     uint64_t table_bits = filter->buckets * filter->bucket_bits;
     const uint8_t *end = filter->bytes + filter->length;
+    uint64_t list = (uint64_t)filter->geometry.spill_bound * CF_SPILL_ENTRY;
+    const uint8_t *used = end - list, *unused = used + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
     const uint8_t *p = filter->table + table_bits / 8;
     if (table_bits % 8 != 0 && *p++ >> (table_bits % 8) != 0)
         return damaged(why, "the bits behind the last bucket are not zero");
     for (; p < end; p++)
-        if (*p != 0)
+        if (*p != 0 && (p < used || p >= unused))
             return damaged(why, "the reserved bytes are not zero");
     return CF_OK;
 }
@@ -145,9 +191,13 @@ cf_status cf_check(const cf_filter *filter, const char **why)
 {
     counts seen = {0, 0};
     cf_status status = check_rest(filter, why);
-    for (uint64_t bucket = 0; status == CF_OK && bucket < filter->buckets; bucket++)
+    for (uint64_t bucket = 0; status == CF_OK && bucket < filter->buckets; bucket++) {
+        status = check_order(filter, bucket, why);
         for (unsigned slot = 0; status == CF_OK && slot < filter->geometry.bucket_size; slot++)
             status = check_slot(filter, bucket, slot, &seen, why);
+    }
+    if (status == CF_OK)
+        status = check_list(filter, &seen, why);
     if (status != CF_OK)
         return status;
     if (seen.occupied != filter->occupied)

@@ -7,100 +7,6 @@ uint64_t cf_most_further_copies(const cf_geometry *shape)
     return cf_low_bits(shape->counter_bits);
 }
 
-/* ---- finding ---- */
-
-/* The entries that match, and the first of them when there is one. */
-static unsigned scan(const cf_filter *filter, const cf_pair *pair, uint64_t *bucket, unsigned *slot)
-{
-    unsigned found = 0;
-    for (unsigned i = 0; i < pair->sides; i++)
-        for (unsigned word = 0; word < filter->lanes.words; word++) {
-            uint64_t bits = cf_word(filter, pair->place[i].bucket, word);
-            uint64_t lanes = cf_matching_lanes(filter, bits, pair->place[i].tag);
-            if (lanes != 0 && found == 0) {
-                *bucket = pair->place[i].bucket;
-                *slot = cf_first_slot(&filter->lanes, lanes, word);
-            }
-            for (; lanes != 0; lanes &= lanes - 1)
-                found++;
-        }
-    return found;
-}
-
-unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
-{
-    uint64_t bucket;
-    unsigned slot;
-    return scan(filter, pair, &bucket, &slot);
-}
-
-/* Keeps the longest first. */
-static void insert_match(cf_matches *found, cf_match match)
-{
-    unsigned at = found->n++;
-    for (; at > 0 && found->match[at - 1].length < match.length; at--)
-        found->match[at] = found->match[at - 1];
-    found->match[at] = match;
-}
-
-/* The entry of a slot at `place`, as a match. */
-static cf_match match_at(const cf_filter *filter, const cf_place *place, unsigned slot)
-{
-    cf_match match = {.bucket = place->bucket, .slot = slot, .extension = place->extension};
-    cf_home home = {0, 0, place->extension}; /* only the length is asked for */
-    match.length = cf_side_of(filter, home, cf_slot_get(filter, place->bucket, slot)).length;
-    match.payload = cf_payload_get(filter, place->bucket, slot);
-    return match;
-}
-
-static void take_match(const cf_filter *filter, const cf_match *match, uint64_t value, cf_matches *found)
-{
-    if (!filter->geometry.value_bits || value == CF_ANY_VALUE || match->payload == value)
-        insert_match(found, *match);
-}
-
-void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
-{
-    found->n = 0;
-    for (unsigned i = 0; i < pair->sides; i++)
-        for (unsigned word = 0; word < filter->lanes.words; word++) {
-            const cf_place *place = &pair->place[i];
-            uint64_t bits = cf_word(filter, place->bucket, word);
-            uint64_t lanes = cf_matching_lanes(filter, bits, place->tag);
-            for (; lanes != 0; lanes &= lanes - 1) {
-                cf_match match = match_at(filter, place, cf_first_slot(&filter->lanes, lanes, word));
-                if (match.length <= pair->side[i].length)
-                    take_match(filter, &match, value, found);
-            }
-        }
-}
-
-/* Does the entry in a slot at `place` agree with the side there in all the bits that both know? */
-static bool agrees(const cf_filter *filter, const cf_side *side, const cf_place *place, unsigned slot,
-                   const cf_match *match)
-{
-    uint64_t tag = cf_slot_get(filter, place->bucket, slot);
-    unsigned least = match->length < side->length ? match->length : side->length;
-    unsigned known = filter->geometry.pair_bits + least - place->extension; /* of the bits in the slot */
-    return ((tag ^ place->tag) & cf_low_bits(known)) == 0;
-}
-
-/* The entries that agree with an entry of another filter, also those that know more. */
-static void find_agreeing(const cf_filter *filter, const cf_pair *pair, uint64_t value,
-                          cf_matches *found)
-{
-    found->n = 0;
-    for (unsigned i = 0; i < pair->sides; i++)
-        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-            const cf_place *place = &pair->place[i];
-            if (cf_slot_get(filter, place->bucket, slot) == 0)
-                continue;
-            cf_match match = match_at(filter, place, slot);
-            if (agrees(filter, &pair->side[i], place, slot, &match))
-                take_match(filter, &match, value, found);
-        }
-}
-
 /* ---- adding ---- */
 
 static bool at_maximum(const cf_filter *filter, const cf_match *match)
@@ -152,9 +58,8 @@ static bool can_be_equal(const sticky_class *class)
 /* Makes an entry forget all but `length` remainder bits. */
 static void cut(cf_filter *filter, const cf_match *match, unsigned length)
 {
-    uint64_t tag = cf_slot_get(filter, match->bucket, match->slot);
-    cf_place place = {match->bucket, tag, match->extension};
-    cf_slot_set(filter, match->bucket, match->slot, cf_tag_of(filter, place, length), match->payload);
+    cf_place place = {match->bucket, match->tag, match->extension};
+    cf_match_change(filter, match, cf_tag_of(filter, place, length), match->payload);
 }
 
 static void make_equal(cf_filter *filter, const sticky_class *class)
@@ -227,7 +132,7 @@ static bool count_copies(cf_filter *filter, const cf_match *match, cf_item *item
 {
     uint64_t room = cf_most_further_copies(&filter->geometry) - match->payload;
     uint64_t copies = item->payload + 1, taken = copies < room ? copies : room;
-    cf_payload_set(filter, match->bucket, match->slot, match->payload + taken);
+    cf_match_change(filter, match, match->tag, match->payload + taken);
     item->payload = copies - taken - 1; /* meaningless when nothing is left */
     return taken == copies;
 }
@@ -251,7 +156,7 @@ static bool absorb_shorter(cf_filter *filter, const cf_pair *pair, const cf_item
     cf_matches found;
     if (!filter->grown || item->side.length == CF_WHOLE)
         return false;
-    find_agreeing(filter, pair, item->payload, &found);
+    cf_find_agreeing(filter, pair, item->payload, &found);
     if (absorb(filter, pair, item, &found))
         return true;
     *progress = cut_to_count(filter, item, &found);
@@ -271,11 +176,11 @@ bool cf_copies_absorb(cf_filter *filter, const cf_pair *pair, cf_item *item)
 
 /* ---- deleting ---- */
 
-/* Without growth and payloads all matches are alike: the first one goes. */
+/* In simple filters without payloads all matches are alike: the first one goes. */
 static cf_deleted remove_plain(cf_filter *filter, const cf_pair *pair)
 {
     uint64_t bucket;
-    unsigned slot, copies = scan(filter, pair, &bucket, &slot);
+    unsigned slot, copies = cf_scan_matches(filter, pair, &bucket, &slot);
     if (copies == 0 || copies >= filter->geometry.cap)
         return copies == 0 ? CF_ABSENT : CF_STICKY;
     cf_slot_set(filter, bucket, slot, 0, 0);
@@ -286,7 +191,7 @@ static cf_deleted remove_plain(cf_filter *filter, const cf_pair *pair)
 cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value)
 {
     cf_matches found;
-    if (!filter->grown && filter->payload_bits == 0)
+    if (filter->simple && filter->payload_bits == 0)
         return remove_plain(filter, pair);
     cf_find_matches(filter, pair, value, &found);
     if (found.n == 0)
@@ -294,11 +199,9 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
     if (cf_matches_sticky(filter, &found))
         return CF_STICKY;
     const cf_match *match = &found.match[0];
-    if (filter->geometry.counter_bits && match->payload > 0) {
-        cf_payload_set(filter, match->bucket, match->slot, match->payload - 1);
-    } else {
-        cf_slot_set(filter, match->bucket, match->slot, 0, 0);
-        filter->occupied -= filter->occupied > 0;
-    }
+    if (filter->geometry.counter_bits && match->payload > 0)
+        cf_match_change(filter, match, match->tag, match->payload - 1);
+    else
+        cf_match_remove(filter, match);
     return CF_REMOVED;
 }

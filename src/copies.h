@@ -16,36 +16,13 @@
 #ifndef CF_COPIES_H
 #define CF_COPIES_H
 
-#include "cuckoo_filter.h"
-
-/* An entry that matches. */
-typedef struct cf_match {
-    uint64_t bucket;
-    unsigned slot;
-    unsigned length;    /* remainder bits it knows, those of the extension included */
-    unsigned extension; /* remainder bits that the number of its bucket stands for */
-    uint64_t payload;
-} cf_match;
-
-typedef struct cf_matches {
-    cf_match
-        match[2 * CF_BUCKET_MAX]; /* longest first; of equal ones, base side and lower slots first */
-    unsigned n;
-} cf_matches;
+#include "matches.h"
 
 /* A key, or an entry of another filter, to be stored. */
 typedef struct cf_item {
     cf_side side;     /* either of its sides */
     uint64_t payload; /* the value; or the number of copies less one */
 } cf_item;
-
-/* How many entries match, of whatever payload. Does not look at lengths: for keys, not for entries. */
-unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair);
-
-/* The entries that match a key, or that know no more than `pair` and agree with it; with values, those of this
-** value, unless it is CF_ANY_VALUE. */
-void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found);
-#define CF_ANY_VALUE UINT64_MAX
 
 /* The largest payload of an entry: 0 without counters. */
 uint64_t cf_most_further_copies(const cf_geometry *shape);

@@ -71,13 +71,22 @@ enum {
     CF_BUCKET_MAX = 8,       /* slots in a bucket: 1 (for study), 2, 4 or 8 */
     CF_PAIR_BITS_MIN = 4,
     CF_COUNTER_MAX = 16, /* bits */
-    CF_VALUE_MAX = 32    /* bits */
+    CF_VALUE_MAX = 32,   /* bits */
+    CF_BUDGET_MAX = 255, /* buckets */
+    CF_SPILL_MAX = 4096  /* entries */
 };
 #define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
 
 /* ---------------------------------------------------------------------------------------------
 ** Choosing a shape
 */
+
+/* How buckets are written down. */
+typedef enum cf_layout {
+    CF_LAYOUT_AUTO,    /* the planner chooses */
+    CF_LAYOUT_PLAIN,   /* one slot after the other */
+    CF_LAYOUT_SEMISORT /* one bit per slot less (semisort.h): b = 4, f >= 5 */
+} cf_layout;
 
 /* What the user fixes; the planner chooses the rest. */
 typedef struct cf_options {
@@ -87,6 +96,11 @@ typedef struct cf_options {
     unsigned value_bits; /* a value with every copy: 0 .. CF_VALUE_MAX; not together with counters */
     bool growth;         /* may grow when full (f >= 8, b >= 2) */
     int64_t seed;        /* of the hash; 0 is the fastest */
+    cf_layout layout;
+    bool overflow; /* bounded insertion (spill.h) */
+    unsigned
+        overflow_budget;  /* buckets that an insertion looks at before it spills: 0 .. CF_BUDGET_MAX */
+    unsigned spill_bound; /* entries of the spill list: 1 .. CF_SPILL_MAX; 0 = the planner chooses */
 } cf_options;
 
 /* The shape of a filter: everything that is fixed when it is made. */
@@ -102,6 +116,9 @@ typedef struct cf_geometry {
     uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
     uint8_t value_bits;       /* of the value that each entry carries */
     bool growth;              /* may grow when full */
+    bool semisorted;          /* the layout of its buckets */
+    uint8_t budget; /* buckets that an insertion looks at before it spills; 0 without a spill list */
+    uint16_t spill_bound; /* entries that the spill list takes; 0: no spill list and no overflow bits */
 } cf_geometry;
 
 /*
@@ -143,20 +160,21 @@ double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 ** A filter in use
 */
 
-/* Constants for comparing all the tags of a word at once (bucket.h). */
+/* Constants for comparing all the tags of a word at once (lanes.h). */
 typedef struct cf_lanes {
-    uint64_t ones;  /* bit 0 of every lane */
-    uint64_t highs; /* the top bit of every lane */
-    unsigned width; /* bits of a lane: the width of a slot */
-    unsigned count; /* lanes in a word */
-    unsigned words; /* words in a bucket */
+    uint64_t ones;        /* bit 0 of every lane */
+    uint64_t highs;       /* the top bit of every lane */
+    uint64_t terminators; /* the lowest bit that can be a terminator, of every lane */
+    unsigned width;       /* bits of a lane: the width of a slot */
+    unsigned count;       /* lanes in a word */
+    unsigned words;       /* words in a bucket */
 } cf_lanes;
 
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {
-    uint8_t *(*resize)(uint8_t *bytes,
-                       uint64_t size); /* as realloc: NULL leaves the old bytes as they are */
-    uint64_t most;                     /* bytes; no filter becomes longer */
+    /* As realloc: `bytes` NULL makes new ones; NULL leaves the old ones as they are; size 0 gives them back. */
+    uint8_t *(*resize)(uint8_t *bytes, uint64_t size);
+    uint64_t most; /* bytes; no filter becomes longer */
 } cf_memory;
 
 /*
@@ -175,12 +193,14 @@ typedef struct cf_filter {
     unsigned level;    /* of growth: remainder bits that all bucket numbers stand for */
     uint64_t buckets;  /* in use: m0 * 2^level + split */
     uint64_t length;   /* of the blob, bytes */
+    unsigned spilled;  /* entries in the spill list */
 
     const uint8_t *bytes; /* the blob */
     cf_memory memory;     /* {NULL, 0}: it cannot grow */
     const uint8_t *table; /* its buckets */
     uint8_t *writable;    /* == table when the filter may be changed, else NULL */
     bool grown;           /* slots have terminators (bucket.h) */
+    bool simple;          /* neither that, nor semi-sorted, nor with a spill list */
     unsigned new_length;  /* remainder bits that a new entry knows */
     unsigned payload_bits;
     uint64_t fingerprint_mask; /* f bits */
@@ -188,8 +208,10 @@ typedef struct cf_filter {
     uint64_t slot_mask;        /* the bits of a slot */
     uint64_t pair_mask;
     uint64_t bucket_bits; /* bits of one bucket record */
+    unsigned tag_bits;    /* of them, those of the tags */
     uint64_t odd_pairs;   /* 1 when m0 is even: see address.h */
-    cf_lanes lanes;
+    cf_lanes lanes;       /* of the tags */
+    cf_lanes tops;        /* semi-sorted: of the bits that are not sorted */
 } cf_filter;
 
 /* Makes an empty filter in the cf_geometry_bytes(shape) bytes at `bytes`, sealed, and opens it for
@@ -325,6 +347,12 @@ typedef struct cf_entry {
 
 /* What lies in slot 0 .. b-1 of a bucket 0 .. buckets-1. False: nothing. */
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry);
+
+/* Entry 0 .. spilled-1 of the spill list, and the bucket it has no slot in. False: bytes that lie. */
+bool cf_spilled_at(const cf_filter *filter, unsigned index, uint64_t *bucket, cf_entry *entry);
+
+/* The overflow bit of a bucket: is it in the pair of a spilled entry? */
+bool cf_overflows(const cf_filter *filter, uint64_t bucket);
 
 /* Does an entry that lies in the bucket of a key's side match the key? */
 bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key);

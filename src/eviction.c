@@ -19,8 +19,9 @@ static bool seen_before(const seen_set *seen, uint64_t bucket)
 /* Another bucket to go on from, unless the budget is spent. */
 static void push(cf_search *search, seen_set *seen, cf_node node)
 {
-    if (search->nodes == search->budget)
+    if (search->left.nodes == 0)
         return;
+    search->left.nodes--;
     search->node[search->nodes++] = node;
     seen->word[node.bucket % SEEN_BITS / 64] |= (uint64_t)1 << (node.bucket % 64);
 }
@@ -35,8 +36,10 @@ static void fetch(const cf_filter *filter, uint64_t bucket)
 
 static void plain_alternates(const cf_filter *filter, uint64_t bucket, uint64_t *to)
 {
+    cf_record record;
+    cf_record_read(filter, bucket, &record);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        cf_side from = {bucket, cf_slot_get(filter, bucket, slot), 0};
+        cf_side from = {bucket, record.tag[slot], 0};
         to[slot] = cf_alternate(filter, from).base;
         fetch(filter, to[slot]);
     }
@@ -75,6 +78,8 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
         cf_node node = {to[slot], (uint16_t)index, (uint8_t)slot};
         if (node.bucket == NOWHERE || seen_before(seen, node.bucket))
             continue;
+        if (search->left.examined-- == 0)
+            return false;
         int free_slot = cf_bucket_free_slot(filter, node.bucket);
         if (free_slot >= 0) {
             search->leaf = node;
@@ -86,14 +91,15 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
     return false;
 }
 
-bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, unsigned budget, cf_search *search)
+bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
+                        cf_search *search)
 {
     seen_set seen = {{0}};
     search->nodes = 0;
-    search->budget = budget;
+    search->left = budget;
     for (unsigned i = 0; i < pair->sides; i++)
         push(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
-    for (unsigned index = 0; index < search->nodes; index++)
+    for (unsigned index = 0; index < search->nodes && search->left.examined <= budget.examined; index++)
         if (expand(filter, search, &seen, index))
             return true;
     return false;

@@ -42,17 +42,26 @@ typedef struct cf_node {
 
 enum { CF_NO_PARENT = UINT16_MAX };
 
+/* How far a search goes. */
+typedef struct cf_search_budget {
+    unsigned nodes;    /* buckets that it goes on from: up to CF_SEARCH_BUCKETS */
+    unsigned examined; /* buckets that it looks at for an empty slot, besides those of the key */
+} cf_search_budget;
+
+#define CF_ANY_NUMBER UINT32_MAX
+
 /* The search and, when it succeeded, the path: `leaf` is where it ends. */
 typedef struct cf_search {
     cf_node node[CF_SEARCH_BUCKETS];
-    unsigned nodes, budget;
+    unsigned nodes;
+    cf_search_budget left;
     cf_node leaf;       /* the bucket with the empty slot, and how it was reached */
     unsigned free_slot; /* in that bucket */
 } cf_search;
 
-/* Looks for a path for a key whose buckets are full, going on from `budget` buckets at most, which is up to
-** CF_SEARCH_BUCKETS. False: there is none within the budget. Changes nothing but *search. */
-bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, unsigned budget,
+/* Looks for a path for a key whose buckets are full. False: there is none within the budget. Changes nothing but
+** *search. */
+bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
                         cf_search *search);
 
 /* Moves the entries along the path found, puts the new one into the slot set free, and returns the number

@@ -4,6 +4,7 @@
 #include "bucket.h"
 #include "format.h"
 #include "insert.h"
+#include "spill.h"
 
 /* ---- asking ---- */
 
@@ -21,37 +22,65 @@ static __attribute__((noinline)) bool in_long_buckets(const cf_filter *filter, u
     return found != 0;
 }
 
-/* The same for plain buckets of one word. */
-static inline uint64_t in_short_bucket(const cf_filter *filter, cf_place want)
+/* The same for simple buckets of one word. */
+static inline uint64_t in_simple_bucket(const cf_filter *filter, cf_place want)
 {
     uint64_t word = cf_load_bits(filter->table, want.bucket * filter->bucket_bits);
     return cf_any_zero_lane(&filter->lanes, word ^ (want.tag * filter->lanes.ones));
 }
 
-/* For buckets with terminators of one word. */
-static inline uint64_t in_short_grown_bucket(const cf_filter *filter, cf_place want)
+/* For plain buckets with terminators of one word. */
+static inline uint64_t in_grown_bucket(const cf_filter *filter, cf_place want)
 {
     uint64_t word = cf_load_bits(filter->table, want.bucket * filter->bucket_bits);
-    return cf_agreeing_lanes(filter, word, want.tag);
+    return cf_agreeing_lanes(&filter->lanes, word, want.tag);
 }
 
-static __attribute__((noinline)) bool contains_grown(const cf_filter *filter, uint64_t hash)
+/* For semi-sorted buckets: can there be a match, by their tops? */
+static inline bool tops_allow(const cf_filter *filter, cf_place here, cf_place there)
+{
+    uint64_t at = cf_record_at(filter, here.bucket), at2 = cf_record_at(filter, there.bucket);
+    if (filter->tops.words > 1)
+        return true;
+    if (filter->grown)
+        return (cf_grown_tops_allow(filter, at, here.tag) |
+                cf_grown_tops_allow(filter, at2, there.tag)) != 0;
+    return (cf_tops_allow(filter, at, here.tag) | cf_tops_allow(filter, at2, there.tag)) != 0;
+}
+
+static inline bool in_buckets(const cf_filter *filter, cf_place here, cf_place there)
+{
+    if (filter->geometry.semisorted) {
+        if (!tops_allow(filter, here, there))
+            return false;
+    } else if (filter->grown && filter->lanes.words == 1) {
+        return (in_grown_bucket(filter, here) | in_grown_bucket(filter, there)) != 0;
+    }
+    return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
+}
+
+static __attribute__((noinline)) bool is_spilled(const cf_filter *filter, uint64_t hash)
+{
+    cf_pair pair = cf_pair_of(filter, hash);
+    return cf_spill_matching(filter, &pair) != 0;
+}
+
+/* Filters that are not simple. */
+static __attribute__((noinline)) bool contains_other(const cf_filter *filter, uint64_t hash)
 {
     cf_side base = cf_base(filter, hash);
     cf_side other = cf_alternate(filter, base);
     cf_place here = cf_locate(filter, &base), there = cf_locate(filter, &other);
     if (here.bucket == there.bucket)
         there.tag = here.tag; /* a pair of one side */
-    if (filter->lanes.words > 1)
-        return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
-    return (in_short_grown_bucket(filter, here) | in_short_grown_bucket(filter, there)) != 0;
+    return in_buckets(filter, here, there) || (filter->spilled != 0 && is_spilled(filter, hash));
 }
 
 /* Both buckets are read before anything is decided, so that their cache misses overlap. */
 bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-    if (filter->grown)
-        return contains_grown(filter, hash);
+    if (!filter->simple)
+        return contains_other(filter, hash);
     cf_side base = cf_base(filter, hash);
     cf_side other = cf_alternate(filter, base);
     cf_place here = {base.base, base.bits & filter->slot_mask, 0};
@@ -60,7 +89,7 @@ bool cf_contains(const cf_filter *filter, uint64_t hash)
         there.tag = here.tag; /* a pair of one side */
     if (filter->lanes.words > 1)
         return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
-    return (in_short_bucket(filter, here) | in_short_bucket(filter, there)) != 0;
+    return (in_simple_bucket(filter, here) | in_simple_bucket(filter, there)) != 0;
 }
 
 uint64_t cf_count(const cf_filter *filter, uint64_t hash)
@@ -132,18 +161,37 @@ cf_pair cf_candidates(const cf_filter *filter, uint64_t hash)
     return cf_pair_of(filter, hash);
 }
 
+static cf_entry entry_of(const cf_filter *filter, uint64_t bucket, uint64_t tag, uint64_t payload)
+{
+    cf_entry entry = {.side = cf_side_of(filter, cf_home_of(filter, bucket), tag), .payload = payload};
+    cf_side other = cf_alternate(filter, entry.side);
+    cf_place there = cf_locate(filter, &other);
+    entry.alternate = there.bucket;
+    entry.movable = other.length >= there.extension;
+    return entry;
+}
+
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry)
 {
     uint64_t tag = cf_slot_get(filter, bucket, slot);
-    if (tag == 0)
+    if (tag != 0)
+        *entry = entry_of(filter, bucket, tag, cf_payload_get(filter, bucket, slot));
+    return tag != 0;
+}
+
+bool cf_spilled_at(const cf_filter *filter, unsigned index, uint64_t *bucket, cf_entry *entry)
+{
+    cf_spilled spilled = cf_spill_get(filter, index);
+    if (spilled.tag == 0 || spilled.bucket >= filter->buckets)
         return false;
-    entry->side = cf_side_of(filter, cf_home_of(filter, bucket), tag);
-    entry->payload = cf_payload_get(filter, bucket, slot);
-    cf_side other = cf_alternate(filter, entry->side);
-    cf_place there = cf_locate(filter, &other);
-    entry->alternate = there.bucket;
-    entry->movable = other.length >= there.extension;
+    *bucket = spilled.bucket;
+    *entry = entry_of(filter, spilled.bucket, spilled.tag, spilled.payload);
     return true;
+}
+
+bool cf_overflows(const cf_filter *filter, uint64_t bucket)
+{
+    return cf_overflow_get(filter, bucket);
 }
 
 bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key)

@@ -5,7 +5,7 @@
 
 static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 
-enum { FLAG_GROWTH = 1, FLAG_VALUES = 2 };
+enum { FLAG_GROWTH = 1, FLAG_VALUES = 2, FLAG_SEMISORTED = 4 };
 
 /* Where each field stands: see the table in format.h. */
 enum {
@@ -69,7 +69,11 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
         (uint8_t)cf_slot_bits(g, header->level, cf_is_grown(header->level, header->split));
     bytes[AT_LEVEL] = (uint8_t)header->level;
     bytes[AT_PAYLOAD_BITS] = g->counter_bits | g->value_bits;
-    bytes[AT_FLAGS] = (uint8_t)((g->growth ? FLAG_GROWTH : 0) | (g->value_bits ? FLAG_VALUES : 0));
+    bytes[AT_FLAGS] = (uint8_t)((g->growth ? FLAG_GROWTH : 0) | (g->value_bits ? FLAG_VALUES : 0) |
+                                (g->semisorted ? FLAG_SEMISORTED : 0));
+    bytes[AT_OVERFLOW_BUDGET] = g->budget;
+    store(bytes + AT_SPILL_BOUND, 2, g->spill_bound);
+    store(bytes + AT_SPILLED, 2, header->spilled);
     store(bytes + AT_BUCKETS, 6, g->buckets);
     store(bytes + AT_SEED, 8, (uint64_t)g->seed);
     store(bytes + AT_SPLIT_POINTER, 6, header->split);
@@ -104,15 +108,13 @@ static cf_status check_identity(const uint8_t *bytes, size_t length, const char 
     return CF_OK;
 }
 
-/* The fields of features that are not there must say so. */
+/* Features that this version does not have. */
 static cf_status check_features(const uint8_t *bytes, const char **why)
 {
     if (bytes[AT_HASH] != CF_HASH_XXH3)
         return newer(why, "an unknown hash");
-    if (bytes[AT_FLAGS] & ~(FLAG_GROWTH | FLAG_VALUES))
+    if (bytes[AT_FLAGS] & ~(FLAG_GROWTH | FLAG_VALUES | FLAG_SEMISORTED))
         return newer(why, "an unknown flag");
-    if (bytes[AT_OVERFLOW_BUDGET] || load(bytes + AT_SPILL_BOUND, 4))
-        return newer(why, "a spill list");
     return CF_OK;
 }
 
@@ -129,6 +131,10 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     g->growth = (bytes[AT_FLAGS] & FLAG_GROWTH) != 0;
     g->value_bits = bytes[AT_FLAGS] & FLAG_VALUES ? bytes[AT_PAYLOAD_BITS] : 0;
     g->counter_bits = bytes[AT_FLAGS] & FLAG_VALUES ? 0 : bytes[AT_PAYLOAD_BITS];
+    g->semisorted = (bytes[AT_FLAGS] & FLAG_SEMISORTED) != 0;
+    g->budget = bytes[AT_OVERFLOW_BUDGET];
+    g->spill_bound = (uint16_t)load(bytes + AT_SPILL_BOUND, 2);
+    header->spilled = (unsigned)load(bytes + AT_SPILLED, 2);
     header->level = bytes[AT_LEVEL];
     header->split = load(bytes + AT_SPLIT_POINTER, 6);
     header->items = load(bytes + AT_ITEMS, 6);
@@ -160,6 +166,8 @@ static cf_status check_counts(const cf_header *header, size_t length, const char
     uint64_t planned = cf_bytes_at(g, header->level, header->split, grown) - CF_RESERVED_MIN;
     if (length < planned || length - planned != header->reserved)
         return damaged(why, "the length does not match the header: cut off, or not one filter");
+    if (header->spilled > g->spill_bound)
+        return damaged(why, "the spill list holds more than its bound");
     if (header->occupied > g->bucket_size * cf_buckets_at(g, header->level, header->split))
         return damaged(why, "the header counts more occupied slots than there are");
     return CF_OK;

@@ -1,9 +1,9 @@
 /*
 ** format.h - the bytes of a filter.
 **
-**      +---------------------+------------------------------+----------------------+
-**      | header, 64 bytes    | buckets, bit-packed          | reserved zero bytes  |
-**      +---------------------+------------------------------+----------------------+
+**      +------------------+---------------------+---------------------+-----------------------+
+**      | header, 64 bytes | buckets, bit-packed | reserved zero bytes | spill list, if any    |
+**      +------------------+---------------------+---------------------+-----------------------+
 **
 ** All integers are unsigned and little-endian, unless marked; a filter is the same on every machine.
 **
@@ -18,30 +18,29 @@
 **        9      1  slot bits: the width of a slot; f, or, once grown, f + 2 + floor(2 log2(level + 1))
 **       10      1  level of growth: 0 .. 39
 **       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32
-**       12      1  flags: bit 0 growth, bit 1 the payload is a value; the others 0
-**       13      1  budget of the overflow bits: 0
-**       14      2  bound of the spill list, entries: 0
-**       16      2  entries in the spill list: 0
+**       12      1  flags: bit 0 growth, bit 1 the payload is a value, bit 2 semi-sorted; the others 0
+**       13      1  budget: buckets that an insertion looks at before it spills; 0 without a spill list
+**       14      2  bound of the spill list, entries: 0 .. 4,096; 0: no list, no overflow bits
+**       16      2  entries in the spill list: 0 .. its bound
 **       18      6  m0, the number of base buckets: at least 1
 **       24      8  seed of the hash (signed)
 **       32      6  split pointer of growth: 0 .. m0 * 2^level
 **       38      6  items: adds minus deletes that took effect; at most 2^48 - 1
 **       44      6  occupied: slots in use
 **       50      6  capacity: distinct keys it was planned for
-**       56      4  reserved: number of zero bytes behind the buckets, at least 8
+**       56      4  reserved: number of zero bytes between buckets and spill list, at least 8
 **       60      4  checksum: the low 32 bits of the hash (unseeded) of bytes 0 .. 59
 **       64         buckets
-**
-** A field given as 0 belongs to a feature that this version does not have: a filter that uses it is
-** refused as "newer", never misread.
 **
 ** A filter has grown when its level or its split pointer is not 0; growth is then allowed by its flag. It has
 ** m0 * 2^level + split pointer buckets: address.h.
 **
 ** Bucket i is the b * (slot bits + payload bits) bits that start at bit i * that of the table; bit k of the table
-** is bit k % 8 of byte k / 8. The slots come first, slot 0 first, then the payloads in the same order. A slot holds
-** a tag, least significant bit first, or 0 when it is empty; with it goes the number of further copies, or the
-** value. Which bucket and which tag: address.h; with terminators, once grown: bucket.h.
+** is bit k % 8 of byte k / 8. The slots come first, slot 0 first; then, when there is a spill list, the overflow bit
+** (one more bit per bucket); then the payloads in the same order. A slot holds a tag, least significant bit
+** first, or 0 when it is empty; with it goes the number of further copies, or the value. Which bucket and which tag:
+** address.h; with terminators, once grown: bucket.h. Semi-sorted slots take 4 bits per bucket less: semisort.h. Entries
+** of the spill list take 16 bytes each, up to its bound: spill.h.
 ** The bits behind the last bucket, up to the next byte, are zero.
 **
 ** The reserved bytes are room to grow into; the least of them, 8, also lets a reader load 64 bits
@@ -70,6 +69,7 @@ typedef struct cf_header {
     uint64_t split;
     uint64_t items;
     uint64_t occupied;
+    unsigned spilled;
     uint32_t reserved; /* bytes */
 } cf_header;
 

@@ -34,6 +34,10 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         return refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
     if (g->counter_bits && g->value_bits)
         return refuse(CF_BAD_ARGUMENT, why, "counter_bits and value_bits exclude each other");
+    if (g->semisorted && (g->bucket_size != 4 || g->fingerprint_bits < 5))
+        return refuse(CF_BAD_ARGUMENT, why, "semi-sorted buckets have 4 slots of 5 bits or more");
+    if (g->spill_bound > CF_SPILL_MAX || (g->budget && !g->spill_bound))
+        return refuse(CF_BAD_ARGUMENT, why, "a spill list has from 1 to 4096 entries");
     if (g->buckets < 1)
         return refuse(CF_BAD_ARGUMENT, why, "a filter has at least one bucket");
     if (g->buckets > CF_CAPACITY_MAX || cf_bits_for(g->buckets) + g->fingerprint_bits > 64)

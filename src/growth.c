@@ -2,6 +2,7 @@
 
 #include "bucket.h"
 #include "format.h"
+#include "spill.h"
 
 /* ---- stages ---- */
 
@@ -22,17 +23,25 @@ uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
     return (shape->buckets << level) + split;
 }
 
+/* Bits of the tags of one bucket. */
+static unsigned tag_bits(const cf_geometry *shape, unsigned level, bool grown)
+{
+    unsigned bits = shape->bucket_size * cf_slot_bits(shape, level, grown);
+    return shape->semisorted ? bits - CF_SEMISORT_SAVES : bits;
+}
+
 /* Bits of one bucket record. */
 static uint64_t record_bits(const cf_geometry *shape, unsigned level, bool grown)
 {
-    unsigned payload = shape->counter_bits + shape->value_bits;
-    return shape->bucket_size * (uint64_t)(cf_slot_bits(shape, level, grown) + payload);
+    unsigned payload = shape->counter_bits + shape->value_bits, overflow = shape->spill_bound != 0;
+    return tag_bits(shape, level, grown) + overflow + (uint64_t)shape->bucket_size * payload;
 }
 
 uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split, bool grown)
 {
     uint64_t bits = cf_buckets_at(shape, level, split) * record_bits(shape, level, grown);
-    return CF_HEADER_BYTES + (bits + 7) / 8 + CF_RESERVED_MIN;
+    return CF_HEADER_BYTES + (bits + 7) / 8 + CF_RESERVED_MIN +
+           (uint64_t)shape->spill_bound * CF_SPILL_ENTRY;
 }
 
 /* Remainder bits that the hash has, besides base bucket and pair bits. */
@@ -60,6 +69,15 @@ cf_status cf_stage_check(const cf_geometry *shape, unsigned level, uint64_t spli
     return CF_OK;
 }
 
+static void set_lanes(cf_filter *filter, unsigned width)
+{
+    const cf_geometry *g = &filter->geometry;
+    if (g->semisorted)
+        cf_semisort_lanes_set(&filter->lanes, &filter->tops, width, g->pair_bits);
+    else
+        cf_lanes_set(&filter->lanes, width, g->bucket_size, filter->bucket_bits, g->pair_bits);
+}
+
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 {
     const cf_geometry *g = &filter->geometry;
@@ -68,12 +86,14 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     filter->level = level;
     filter->split = split;
     filter->grown = grown;
+    filter->simple = !grown && !g->semisorted && g->spill_bound == 0;
     filter->buckets = cf_buckets_at(g, level, split);
     filter->new_length = grown && length > most ? most : length;
     filter->level_mask = cf_low_bits(level);
     filter->slot_mask = cf_low_bits(width);
     filter->bucket_bits = record_bits(g, level, grown);
-    cf_lanes_set(&filter->lanes, width, g->bucket_size, filter->bucket_bits);
+    filter->tag_bits = tag_bits(g, level, grown);
+    set_lanes(filter, width);
 }
 
 /* ---- rewriting for another width of slots ---- */
@@ -89,14 +109,14 @@ static uint64_t recoded(const cf_filter *old, const cf_filter *changed, uint64_t
 
 static void rewrite_bucket(const cf_filter *old, cf_filter *changed, uint64_t bucket)
 {
-    uint64_t tag[CF_BUCKET_MAX], payload[CF_BUCKET_MAX];
-    unsigned b = old->geometry.bucket_size;
-    for (unsigned slot = 0; slot < b; slot++) {
-        tag[slot] = recoded(old, changed, cf_slot_get(old, bucket, slot));
-        payload[slot] = cf_payload_get(old, bucket, slot);
-    }
-    for (unsigned slot = 0; slot < b; slot++)
-        cf_slot_set(changed, bucket, slot, tag[slot], payload[slot]);
+    cf_record record;
+    bool overflow = cf_overflow_get(old, bucket);
+    cf_record_read(old, bucket, &record);
+    for (unsigned slot = 0; slot < old->geometry.bucket_size; slot++)
+        record.tag[slot] = recoded(old, changed, record.tag[slot]);
+    cf_record_write(changed, bucket, &record);
+    if (changed->geometry.spill_bound)
+        cf_overflow_set(changed, bucket, overflow);
 }
 
 /* The same buckets with wider slots, in place: from the last one down, so that none is overwritten before it is
@@ -109,6 +129,8 @@ static void widen(cf_filter *filter, unsigned level)
         return;
     for (uint64_t bucket = filter->buckets; bucket-- > 0;)
         rewrite_bucket(&old, filter, bucket);
+    if (!old.grown)
+        cf_spill_recode(filter);
 }
 
 /* Back again: to the stage before. */
@@ -122,81 +144,52 @@ static void narrow(cf_filter *filter, unsigned level, uint64_t split, bool grown
         rewrite_bucket(&old, filter, bucket);
 }
 
-/* ---- splitting a bucket, and taking it back ---- */
-
-static bool is_void(const cf_filter *filter, uint64_t tag)
-{
-    return tag >> filter->geometry.pair_bits <= 1;
-}
-
-/* A tag whose first remainder bit has become an address bit. */
-static uint64_t without_first_bit(const cf_filter *filter, uint64_t tag)
-{
-    unsigned s = filter->geometry.pair_bits;
-    return (tag & filter->pair_mask) | tag >> (s + 1) << s;
-}
-
-static uint64_t with_first_bit(const cf_filter *filter, uint64_t tag, uint64_t bit)
-{
-    unsigned s = filter->geometry.pair_bits;
-    return (tag & filter->pair_mask) | (tag >> s << 1 | bit) << s;
-}
+/* ---- splitting a bucket ---- */
 
 static uint64_t slots_of(const cf_filter *filter)
 {
     return filter->buckets * filter->geometry.bucket_size;
 }
 
-/* The bucket at the split pointer. */
+/* The bucket at a split pointer. */
 static uint64_t bucket_to_split(const cf_filter *filter, uint64_t position)
 {
     return cf_bucket_number(filter, position >> filter->level, position & cf_low_bits(filter->level));
 }
 
-/* Slots keep their places, so that the step can be taken back. */
-static void split_slot(cf_filter *filter, uint64_t low, uint64_t high, unsigned slot)
+/* Where the entry of a slot goes: stays in `low`, goes to `high`, or both. */
+static void split_slot(cf_filter *filter, unsigned slot, cf_record *low, cf_record *high)
 {
-    uint64_t tag = cf_slot_get(filter, low, slot), payload = cf_payload_get(filter, low, slot);
-    bool both = is_void(filter, tag), up = tag >> filter->geometry.pair_bits & 1;
-    uint64_t child = both ? tag : without_first_bit(filter, tag);
+    uint64_t tag = low->tag[slot], payload = low->payload[slot];
+    bool both = cf_is_void(filter, tag), up = cf_next_bit(filter, tag);
+    uint64_t child = both ? tag : cf_without_next_bit(filter, tag);
     bool keep = tag != 0 && (both || !up), give = tag != 0 && (both || up);
-    cf_slot_set(filter, low, slot, keep ? child : 0, keep ? payload : 0);
-    cf_slot_set(filter, high, slot, give ? child : 0, give ? payload : 0);
+    low->tag[slot] = keep ? child : 0;
+    low->payload[slot] = keep ? payload : 0;
+    high->tag[slot] = give ? child : 0;
+    high->payload[slot] = give ? payload : 0;
     filter->occupied += keep && give && filter->occupied < slots_of(filter);
 }
 
-static void split_bucket(cf_filter *filter)
-{
-    uint64_t low = bucket_to_split(filter, filter->split), high = filter->buckets;
-    filter->buckets++;
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        split_slot(filter, low, high, slot);
-    filter->split++;
-}
-
-static void join_slot(cf_filter *filter, uint64_t low, uint64_t high, unsigned slot)
-{
-    uint64_t tag = cf_slot_get(filter, low, slot), up = cf_slot_get(filter, high, slot);
-    uint64_t from = up != 0 && tag == 0 ? high : low, payload = cf_payload_get(filter, from, slot);
-    if (up != 0 && tag == 0)
-        tag = with_first_bit(filter, up, 1);
-    else if (up == 0 && tag != 0)
-        tag = with_first_bit(filter, tag, 0);
-    cf_slot_set(filter, low, slot, tag, payload);
-    cf_slot_set(filter, high, slot, 0, 0);
-}
-
-/* Takes the last split back; nothing has happened since. */
-static void join_buckets(cf_filter *filter)
-{
-    filter->split--;
-    filter->buckets--;
-    uint64_t low = bucket_to_split(filter, filter->split), high = filter->buckets;
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        join_slot(filter, low, high, slot);
-}
-
 /* ---- room ---- */
+
+static uint64_t list_bytes(const cf_filter *filter)
+{
+    return (uint64_t)filter->geometry.spill_bound * CF_SPILL_ENTRY;
+}
+
+/* The blob has become longer: zeroes, and the spill list at the end. */
+static void lengthen(cf_filter *filter, uint8_t *longer, uint64_t length)
+{
+    uint64_t list = list_bytes(filter), old = filter->length - list;
+    memset(longer + filter->length, 0, length - filter->length);
+    memmove(longer + length - list, longer + old, list);
+    memset(longer + old, 0, list < length - filter->length ? list : length - filter->length);
+    filter->bytes = longer;
+    filter->writable = longer + CF_HEADER_BYTES;
+    filter->table = filter->writable;
+    filter->length = length;
+}
 
 /* Makes the blob as long as asked for, with an eighth to spare, so that most steps find room. */
 static cf_status make_room(cf_filter *filter, uint64_t bytes)
@@ -211,56 +204,203 @@ static cf_status make_room(cf_filter *filter, uint64_t bytes)
     uint8_t *longer = memory.resize(filter->writable - CF_HEADER_BYTES, length);
     if (longer == NULL)
         return CF_NO_MEMORY;
-    memset(longer + filter->length, 0, length - filter->length);
-    filter->bytes = longer;
-    filter->writable = longer + CF_HEADER_BYTES;
-    filter->table = filter->writable;
-    filter->length = length;
+    lengthen(filter, longer, length);
+    return CF_OK;
+}
+
+/* ---- the log ---- */
+
+void cf_growth_log_begin(cf_growth_log *log, const cf_filter *filter)
+{
+    log->then = *filter;
+    log->bytes = log->first;
+    log->used = 0;
+    log->room = sizeof log->first;
+}
+
+void cf_growth_log_end(const cf_filter *filter, cf_growth_log *log)
+{
+    if (log->bytes != log->first)
+        filter->memory.resize(log->bytes, 0);
+    cf_growth_log_begin(log, filter);
+}
+
+/* Bytes of the spill list of `then`, and of a record of this filter. */
+static uint64_t list_logged(const cf_growth_log *log)
+{
+    return (uint64_t)log->then.spilled * CF_SPILL_ENTRY;
+}
+
+static uint64_t record_bytes(const cf_filter *filter)
+{
+    return (filter->bucket_bits + 7) / 8;
+}
+
+/* Makes room for the next record, whatever its width, and for the list when it is the first. */
+static cf_status log_reserve(const cf_filter *filter, cf_growth_log *log)
+{
+    enum { LONGEST_RECORD = 80, BEYOND = 8 }; /* bytes; reads and writes go beyond */
+    uint64_t needed = log->used + (log->used == 0 ? list_logged(log) : 0) + LONGEST_RECORD + BEYOND;
+    if (needed > log->room) {
+        uint64_t room = 2 * needed;
+        uint8_t *longer = filter->memory.resize(log->bytes == log->first ? NULL : log->bytes, room);
+        if (longer == NULL)
+            return CF_NO_MEMORY;
+        if (log->bytes == log->first)
+            memcpy(longer, log->first, log->used);
+        log->bytes = longer;
+        log->room = room;
+    }
+    return CF_OK;
+}
+
+/* A view of the log, whose bucket 0 is the record at `at`. */
+static cf_filter view_of(const cf_filter *filter, const cf_growth_log *log, uint64_t at)
+{
+    cf_filter view = *filter;
+    view.writable = log->bytes + at;
+    view.table = view.writable;
+    return view;
+}
+
+static void log_list(const cf_filter *filter, cf_growth_log *log)
+{
+    const uint8_t *list = filter->bytes + filter->length - list_bytes(filter);
+    memcpy(log->bytes, list, list_logged(log));
+    log->used = list_logged(log);
+}
+
+static void log_record(const cf_filter *filter, const cf_record *record, cf_growth_log *log)
+{
+    cf_filter view = view_of(filter, log, log->used);
+    memset(view.writable, 0, record_bytes(filter));
+    cf_record_write(&view, 0, record);
+    log->used += record_bytes(filter);
+}
+
+static void unlog_record(const cf_filter *filter, cf_record *record, cf_growth_log *log)
+{
+    log->used -= record_bytes(filter);
+    cf_filter view = view_of(filter, log, log->used);
+    cf_record_read(&view, 0, record);
+}
+
+/* ---- one step ---- */
+
+/* Where the next step begins. */
+typedef struct next_step {
+    unsigned level;
+    uint64_t split;
+    bool begins_level; /* all buckets of the one before are split */
+} next_step;
+
+static next_step step_of(const cf_filter *filter)
+{
+    if (filter->split == filter->geometry.buckets << filter->level)
+        return (next_step){filter->level + 1, 0, true};
+    return (next_step){filter->level, filter->split, false};
+}
+
+/* Can the step be done? Makes room for it. */
+static cf_status prepare(cf_filter *filter, const next_step *step)
+{
+    const char *why;
+    if (!filter->geometry.growth || filter->memory.resize == NULL ||
+        cf_stage_check(&filter->geometry, step->level, step->split + 1, &why) != CF_OK)
+        return CF_FULL;
+    if (filter->spilled != 0) {
+        cf_filter there = *filter;
+        there.level = step->level;
+        if (!cf_spill_can_split(filter, bucket_to_split(&there, step->split)))
+            return CF_FULL;
+    }
+    return make_room(filter, cf_bytes_at(&filter->geometry, step->level, step->split + 1, true));
+}
+
+static void split_bucket(cf_filter *filter, cf_growth_log *log)
+{
+    uint64_t low = bucket_to_split(filter, filter->split), high = filter->buckets;
+    cf_record stays, goes;
+    filter->buckets++;
+    cf_record_read(filter, low, &stays);
+    if (log != NULL)
+        log_record(filter, &stays, log);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        split_slot(filter, slot, &stays, &goes);
+    cf_record_write(filter, low, &stays);
+    cf_record_write(filter, high, &goes);
+    filter->split++;
+    cf_spill_split(filter, low, high);
+}
+
+cf_status cf_grow_logged(cf_filter *filter, cf_growth_log *log)
+{
+    next_step step = step_of(filter);
+    cf_status status = prepare(filter, &step);
+    if (status == CF_OK && log != NULL)
+        status = log_reserve(filter, log);
+    if (status != CF_OK)
+        return status;
+    if (log != NULL && log->used == 0)
+        log_list(filter, log);
+    if (step.begins_level || !filter->grown)
+        widen(filter, step.level);
+    split_bucket(filter, log);
     return CF_OK;
 }
 
 cf_status cf_grow(cf_filter *filter)
 {
-    const char *why;
-    unsigned level = filter->level;
-    uint64_t split = filter->split;
-    bool level_done = split == filter->geometry.buckets << level;
-    if (level_done)
-        level++, split = 0;
-    if (!filter->geometry.growth || filter->memory.resize == NULL ||
-        cf_stage_check(&filter->geometry, level, split + 1, &why) != CF_OK)
-        return CF_FULL;
-    cf_status status = make_room(filter, cf_bytes_at(&filter->geometry, level, split + 1, true));
-    if (status != CF_OK)
-        return status;
-    if (level_done || !filter->grown)
-        widen(filter, level);
-    split_bucket(filter);
-    return CF_OK;
+    return cf_grow_logged(filter, NULL);
 }
 
-/* Zeroes what lies behind the last bucket. */
-static void clear_rest(cf_filter *filter)
+/* ---- taking growth back ---- */
+
+/* Takes the last split back. */
+static void join_buckets(cf_filter *filter, cf_growth_log *log)
+{
+    static const cf_record nothing;
+    cf_record record;
+    filter->split--;
+    filter->buckets--;
+    unlog_record(filter, &record, log);
+    cf_record_write(filter, bucket_to_split(filter, filter->split), &record);
+    cf_record_write(filter, filter->buckets, &nothing);
+}
+
+/* Zeroes what lies behind the last bucket, to the end of a blob of this length. */
+static void clear_rest(cf_filter *filter, uint64_t length)
 {
     uint64_t bits = filter->buckets * filter->bucket_bits;
-    uint8_t *p = filter->writable + bits / 8, *end = filter->writable - CF_HEADER_BYTES + filter->length;
+    uint8_t *p = filter->writable + bits / 8, *end = filter->writable - CF_HEADER_BYTES + length;
     if (bits % 8 != 0)
         *p++ &= (uint8_t)cf_low_bits(bits % 8);
     memset(p, 0, (size_t)(end - p));
 }
 
-void cf_grow_back(cf_filter *filter, const cf_filter *then)
+static void restore_list(cf_filter *filter, const cf_growth_log *log)
 {
+    uint8_t *end = filter->writable - CF_HEADER_BYTES + filter->length;
+    memcpy(end - list_bytes(filter), log->bytes, list_logged(log));
+    filter->spilled = log->then.spilled;
+    cf_spill_set_bits(filter);
+}
+
+void cf_grow_back(cf_filter *filter, cf_growth_log *log)
+{
+    const cf_filter *then = &log->then;
     if (filter->buckets == then->buckets)
         return;
+    cf_spill_clear_bits(filter);
     while (filter->buckets > then->buckets) {
         if (filter->split == 0)
             narrow(filter, filter->level - 1, then->geometry.buckets << (filter->level - 1), true);
-        join_buckets(filter);
+        join_buckets(filter, log);
     }
     if (filter->level != then->level || filter->grown != then->grown)
         narrow(filter, then->level, then->split, then->grown);
-    clear_rest(filter);
+    clear_rest(filter, filter->length);
     filter->occupied = then->occupied;
     filter->length = then->length;
+    restore_list(filter, log);
 }

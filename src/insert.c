@@ -59,8 +59,8 @@ static uint64_t most_buckets(const cf_filter *filter)
 /* An insertion under way: the item, of which some copies may be stored before it is over. */
 typedef struct insertion {
     cf_item *item;
-    cf_filter then; /* growth from here on can be taken back */
-    uint64_t most;  /* buckets */
+    cf_growth_log log; /* growth from here on can be taken back */
+    uint64_t most;     /* buckets */
 } insertion;
 
 static cf_status store(cf_filter *filter, cf_item *item, unsigned budget)
@@ -75,15 +75,15 @@ static cf_status store_more(cf_filter *filter, insertion *run)
     uint64_t before = run->item->payload;
     cf_status status = store(filter, run->item, search_budget(filter));
     if (run->item->payload != before)
-        run->then = *filter;
+        cf_growth_log_end(filter, &run->log);
     return status;
 }
 
-static cf_status grow_by(cf_filter *filter, uint64_t steps, const insertion *run)
+static cf_status grow_by(cf_filter *filter, uint64_t steps, insertion *run)
 {
     cf_status status = filter->buckets < run->most && !too_empty(filter) ? CF_OK : CF_FULL;
     for (; status == CF_OK && steps > 0 && filter->buckets < run->most; steps--)
-        status = cf_grow(filter);
+        status = cf_grow_logged(filter, &run->log);
     return status;
 }
 
@@ -97,12 +97,12 @@ static uint64_t steps_at(unsigned tries)
 
 /* Splits a few buckets of a crowded table; one or two are enough, unless they are full of void entries. Only lack of
 ** memory is an error, so that equal calls give equal bytes or none. */
-static cf_status relieve(cf_filter *filter)
+static cf_status relieve(cf_filter *filter, insertion *run)
 {
     enum { MOST_STEPS = 16 };
     cf_status status = CF_OK;
     for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && crowded(filter) && !too_empty(filter); i++)
-        status = cf_grow(filter);
+        status = cf_grow_logged(filter, &run->log);
     return status == CF_NO_MEMORY ? CF_NO_MEMORY : CF_OK;
 }
 
@@ -111,7 +111,7 @@ static cf_status insert_growing(cf_filter *filter, insertion *run)
 {
     cf_status status = CF_FULL, grown = CF_OK;
     if (crowded(filter)) {
-        grown = relieve(filter);
+        grown = relieve(filter, run);
         if (grown == CF_OK)
             status = store_more(filter, run);
     }
@@ -122,7 +122,7 @@ static cf_status insert_growing(cf_filter *filter, insertion *run)
     }
     if (status != CF_FULL)
         return status;
-    cf_grow_back(filter, &run->then);
+    cf_grow_back(filter, &run->log);
     return grown;
 }
 
@@ -134,8 +134,10 @@ cf_status cf_insert(cf_filter *filter, cf_item *item)
         status = store(filter, item, grows ? search_budget(filter) : CF_SEARCH_BUCKETS);
     if (status != CF_FULL || !grows)
         return status;
-    insertion run = {.item = item, .then = *filter, .most = most_buckets(filter)};
+    insertion run = {.item = item, .most = most_buckets(filter)};
+    cf_growth_log_begin(&run.log, filter);
     cf_status grown = insert_growing(filter, &run);
+    cf_growth_log_end(filter, &run.log);
     if (grown == CF_OK || grown == CF_BAD_ARGUMENT || grown == CF_NO_MEMORY)
         return grown;
     /* Growth does not help: a longer path may. */

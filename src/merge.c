@@ -85,16 +85,32 @@ static uint64_t copies_stored(const cf_filter *filter, cf_status status, uint64_
     return status == CF_OK ? payload + 1 : payload - left;
 }
 
+static cf_status merge_entry(cf_filter *into, const cf_entry *entry)
+{
+    cf_item item = {entry->side, entry->payload};
+    cf_status status = merge_item(into, &item);
+    count_items(into, copies_stored(into, status, entry->payload, item.payload));
+    return status;
+}
+
 static cf_status merge_bucket(cf_filter *into, const cf_filter *from, uint64_t bucket)
 {
     cf_status status = CF_OK;
     cf_entry entry;
     for (unsigned slot = 0; status == CF_OK && slot < from->geometry.bucket_size; slot++)
-        if (cf_entry_at(from, bucket, slot, &entry)) {
-            cf_item item = {entry.side, entry.payload};
-            status = merge_item(into, &item);
-            count_items(into, copies_stored(into, status, entry.payload, item.payload));
-        }
+        if (cf_entry_at(from, bucket, slot, &entry))
+            status = merge_entry(into, &entry);
+    return status;
+}
+
+static cf_status merge_spilled(cf_filter *into, const cf_filter *from)
+{
+    cf_status status = CF_OK;
+    cf_entry entry;
+    uint64_t bucket;
+    for (unsigned i = 0; status == CF_OK && i < from->spilled; i++)
+        if (cf_spilled_at(from, i, &bucket, &entry))
+            status = merge_entry(into, &entry);
     return status;
 }
 
@@ -114,7 +130,7 @@ static cf_status merge_buckets(cf_filter *into, const cf_filter *from)
         status = cf_grow(into);
     for (uint64_t bucket = 0; status == CF_OK && bucket < from->buckets; bucket++)
         status = merge_bucket(into, from, bucket);
-    return status;
+    return status == CF_OK ? merge_spilled(into, from) : status;
 }
 
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)

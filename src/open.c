@@ -13,6 +13,7 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
     filter->items = header->items;
     filter->occupied = header->occupied;
     filter->length = length;
+    filter->spilled = header->spilled;
     filter->bytes = bytes;
     filter->memory = (cf_memory){NULL, 0};
     filter->table = bytes + CF_HEADER_BYTES;
@@ -86,6 +87,7 @@ void cf_seal(cf_filter *filter)
                         .split = filter->split,
                         .items = filter->items,
                         .occupied = filter->occupied,
+                        .spilled = filter->spilled,
                         .reserved = (uint32_t)(filter->length - plain)};
     cf_header_encode(&header, filter->writable - CF_HEADER_BYTES);
 }

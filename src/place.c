@@ -2,6 +2,7 @@
 
 #include "bucket.h"
 #include "eviction.h"
+#include "spill.h"
 
 /* A new entry, before it has a slot. */
 static cf_newcomer newcomer_of(const cf_filter *filter, const cf_item *item)
@@ -27,14 +28,32 @@ static bool place_directly(cf_filter *filter, const cf_pair *pair, const cf_newc
     return false;
 }
 
-static bool place_by_moving(cf_filter *filter, const cf_pair *pair, unsigned budget,
+static bool place_by_moving(cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
                             const cf_newcomer *entry)
 {
     cf_search search;
-    if (!cf_eviction_search(filter, pair, budget, &search))
+    if (budget.examined == 0 || !cf_eviction_search(filter, pair, budget, &search))
         return false;
     cf_eviction_apply(filter, pair, &search, entry);
     return true;
+}
+
+/* Into an empty slot, or one that can be emptied. */
+static bool place(cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
+                  const cf_newcomer *entry)
+{
+    if (!place_directly(filter, pair, entry) && !place_by_moving(filter, pair, budget, entry))
+        return false;
+    /* A header that lies may count all the slots already; it must not be made to count more. */
+    filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
+    return true;
+}
+
+/* After few steps into a slot, or else into the list. */
+static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_newcomer *entry)
+{
+    cf_search_budget few = {CF_SEARCH_BUCKETS, filter->geometry.budget};
+    return place(filter, pair, few, entry) || cf_spill_add(filter, pair, entry->length, entry->payload);
 }
 
 cf_status cf_store(cf_filter *filter, const cf_pair *pair, unsigned budget, cf_item *item)
@@ -43,9 +62,8 @@ cf_status cf_store(cf_filter *filter, const cf_pair *pair, unsigned budget, cf_i
     if ((!key || cf_entries_matching(filter, pair) > 0) && cf_copies_absorb(filter, pair, item))
         return CF_OK;
     cf_newcomer entry = newcomer_of(filter, item);
-    if (!place_directly(filter, pair, &entry) && !place_by_moving(filter, pair, budget, &entry))
-        return CF_FULL;
-    /* A header that lies may count all the slots already; it must not be made to count more. */
-    filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
-    return CF_OK;
+    if (filter->spilled < filter->geometry.spill_bound && place_or_spill(filter, pair, &entry))
+        return CF_OK;
+    cf_search_budget ordinary = {budget, CF_ANY_NUMBER};
+    return place(filter, pair, ordinary, &entry) ? CF_OK : CF_FULL;
 }

@@ -53,6 +53,11 @@ static unsigned cap_for(unsigned b)
     return b <= 2 ? b : b == 4 ? 3 : 4;
 }
 
+static bool can_be_semisorted(unsigned b, unsigned f)
+{
+    return b == 4 && f >= 5;
+}
+
 /* The share of random fingerprints that a slot matches, (2^f + 2) / 4^f, rounded up. */
 static uint64_t match_rate(unsigned f)
 {
@@ -134,9 +139,27 @@ static bool too_empty(const cf_geometry *shape, const request *want)
     return want->rate != 0 && fewest_buckets(&full, &keys_only) && shape->buckets / 4 > full.buckets;
 }
 
-/* Compares one bucket size and fingerprint width with the best shape so far. */
-static void consider(unsigned b, unsigned f, const cf_options *options, const request *want,
-                     cf_geometry *best)
+/* Entries that the spill list takes unless the user says: as many as one insertion in 64 of a burst that is
+** as large as a quarter of the table, all of them at the load it was planned for. */
+static unsigned spill_bound_for(const cf_geometry *shape)
+{
+    enum { LEAST = 16, SLOTS_PER_ENTRY = 256 };
+    uint64_t bound = cf_geometry_slots(shape) / SLOTS_PER_ENTRY;
+    return bound < LEAST ? LEAST : bound < CF_SPILL_MAX ? (unsigned)bound : CF_SPILL_MAX;
+}
+
+static void set_overflow(cf_geometry *shape, const cf_options *options)
+{
+    if (!options->overflow)
+        return;
+    shape->budget = (uint8_t)options->overflow_budget;
+    shape->spill_bound =
+        (uint16_t)(options->spill_bound ? options->spill_bound : spill_bound_for(shape));
+}
+
+/* Compares one bucket size, fingerprint width and layout with the best shape so far. */
+static void consider(unsigned b, unsigned f, bool semisorted, const cf_options *options,
+                     const request *want, cf_geometry *best)
 {
     const char *why;
     cf_geometry shape = {.capacity = want->keys,
@@ -147,12 +170,24 @@ static void consider(unsigned b, unsigned f, const cf_options *options, const re
                          .cap = (uint8_t)cap_for(b),
                          .counter_bits = (uint8_t)options->counter_bits,
                          .value_bits = (uint8_t)options->value_bits,
-                         .growth = options->growth};
-    if (!fewest_buckets(&shape, want) || too_empty(&shape, want) ||
-        cf_geometry_check(&shape, &why) != CF_OK)
+                         .growth = options->growth,
+                         .semisorted = semisorted};
+    if (!fewest_buckets(&shape, want) || too_empty(&shape, want))
+        return;
+    set_overflow(&shape, options);
+    if (cf_geometry_check(&shape, &why) != CF_OK)
         return;
     if (best->buckets == 0 || cf_geometry_bytes(&shape) < cf_geometry_bytes(best))
         *best = shape;
+}
+
+static void consider_layouts(unsigned b, unsigned f, const cf_options *options, const request *want,
+                             cf_geometry *best)
+{
+    if (options->layout != CF_LAYOUT_PLAIN && can_be_semisorted(b, f))
+        consider(b, f, true, options, want, best);
+    if (options->layout != CF_LAYOUT_SEMISORT)
+        consider(b, f, false, options, want, best);
 }
 
 static void consider_bucket_size(unsigned b, const cf_options *options, const request *want,
@@ -163,7 +198,7 @@ static void consider_bucket_size(unsigned b, const cf_options *options, const re
         first = last = options->fingerprint_bits;
     for (unsigned f = first; f <= last; f++)
         if (options->bucket_size != 0 || !options->growth || !grows_loosely(b, f))
-            consider(b, f, options, want, best);
+            consider_layouts(b, f, options, want, best);
 }
 
 static cf_status check_options(const cf_options *options, const char **why)
@@ -180,6 +215,12 @@ static cf_status check_options(const cf_options *options, const char **why)
     if (options->counter_bits && options->value_bits)
         return refuse(CF_BAD_ARGUMENT, why,
                       "counter_bits and value_bits exclude each other: leave one of them out");
+    if (options->layout == CF_LAYOUT_SEMISORT && ((b != 0 && b != 4) || (f != 0 && f < 5)))
+        return refuse(CF_BAD_ARGUMENT, why,
+                      "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more");
+    if (options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX)
+        return refuse(CF_BAD_ARGUMENT, why,
+                      "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
     if (!options->growth)
         return CF_OK;
     if (b == 1)

@@ -109,6 +109,10 @@ static inline uint8_t *test_resize(uint8_t *bytes, uint64_t size)
     if (resizes_left == 0)
         return NULL;
     resizes_left--;
+    if (size == 0) {
+        free(bytes);
+        return NULL;
+    }
     return realloc(bytes, size);
 }
 

@@ -293,7 +293,7 @@ static void words_lie_within_eight_bytes(void **state)
             for (unsigned i = 0; i < 4; i++) {
                 cf_lanes lanes;
                 uint64_t bucket_bits = bucket_sizes[i] * (width + payload);
-                cf_lanes_set(&lanes, width, bucket_sizes[i], bucket_bits);
+                cf_lanes_set(&lanes, width, bucket_sizes[i], bucket_bits, 4);
                 uint64_t bits = lanes.width * lanes.count;
                 for (uint64_t at = 0; at < 16; at++)
                     for (unsigned word = 0; word < lanes.words; word++)
@@ -308,7 +308,7 @@ static void plain_words_are_as_wide_as_they_can_be(void **state)
     cf_lanes lanes;
     (void)state;
     for (unsigned f = 4; f <= 16; f++) {
-        cf_lanes_set(&lanes, f, 8, 8 * f);
+        cf_lanes_set(&lanes, f, 8, 8 * f, 4);
         assert_int_equal(lanes.count, lanes_of_8[f - 4]);
     }
 }
@@ -319,7 +319,7 @@ static void lanes_cover_the_bucket(void **state)
     for (unsigned width = CF_FINGERPRINT_MIN; width <= WIDEST; width++)
         for (unsigned i = 0; i < 4; i++) {
             cf_lanes lanes;
-            cf_lanes_set(&lanes, width, bucket_sizes[i], bucket_sizes[i] * (width + width % 3));
+            cf_lanes_set(&lanes, width, bucket_sizes[i], bucket_sizes[i] * (width + width % 3), 4);
             uint64_t ones = 0;
             for (unsigned k = 0; k < lanes.count; k++)
                 ones |= (uint64_t)1 << (k * width);

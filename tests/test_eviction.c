@@ -51,7 +51,8 @@ static void check_making_room(cf_filter *filter, uint64_t hash)
     snapshot then = remember(filter);
     cf_pair pair = cf_pair_of(filter, hash);
     cf_search search;
-    bool found = cf_eviction_search(filter, &pair, CF_SEARCH_BUCKETS, &search);
+    bool found =
+        cf_eviction_search(filter, &pair, (cf_search_budget){CF_SEARCH_BUCKETS, CF_ANY_NUMBER}, &search);
     assert_unchanged(filter, &then);
     if (found) {
         uint64_t occupied = occupied_slots(filter), count = cf_count(filter, hash);
@@ -119,7 +120,9 @@ static void void_entries_stay_before_longer_extensions(void **state)
             cf_slot_set(&made.filter, bucket, slot, cf_slot_get(&made.filter, bucket, 0), 0);
         if (entry.alternate != bucket) {
             cf_slot_set(&made.filter, entry.alternate, 3, 0, 0);
-            assert_int_equal(cf_eviction_search(&made.filter, &pair, CF_SEARCH_BUCKETS, &search),
+            assert_int_equal(cf_eviction_search(&made.filter, &pair,
+                                                (cf_search_budget){CF_SEARCH_BUCKETS, CF_ANY_NUMBER},
+                                                &search),
                              !longer);
         }
         free_filter(&made);
@@ -163,7 +166,8 @@ static void path_is_the_shortest(void **state)
         cf_search search;
         cf_newcomer newcomer = {.length = made.filter.new_length, .payload = 0};
         cf_slot_set(&made.filter, entry.alternate, 2, 0, 0);
-        assert_true(cf_eviction_search(&made.filter, &pair, CF_SEARCH_BUCKETS, &search));
+        assert_true(cf_eviction_search(&made.filter, &pair,
+                                       (cf_search_budget){CF_SEARCH_BUCKETS, CF_ANY_NUMBER}, &search));
         assert_int_equal(cf_eviction_apply(&made.filter, &pair, &search, &newcomer), 1);
     }
     free_filter(&made);
@@ -198,7 +202,8 @@ static void full_table_has_no_path(void **state)
         cf_pair pair = cf_pair_of(&made.filter, random64());
         cf_search search;
         for (unsigned budget = 2; budget <= CF_SEARCH_BUCKETS; budget *= 2) {
-            assert_false(cf_eviction_search(&made.filter, &pair, budget, &search));
+            assert_false(cf_eviction_search(&made.filter, &pair,
+                                            (cf_search_budget){budget, CF_ANY_NUMBER}, &search));
             assert_true(search.nodes <= budget);
         }
         free_filter(&made);
@@ -214,8 +219,10 @@ static void budgets_find_paths_in_order(void **state)
         cf_pair pair = cf_pair_of(&made.filter, fill_until_blocked(&made.filter));
         cf_search small, large;
         for (unsigned budget = 2; budget < CF_SEARCH_BUCKETS; budget *= 2) {
-            bool found = cf_eviction_search(&made.filter, &pair, budget, &small);
-            bool later = cf_eviction_search(&made.filter, &pair, 2 * budget, &large);
+            bool found = cf_eviction_search(&made.filter, &pair,
+                                            (cf_search_budget){budget, CF_ANY_NUMBER}, &small);
+            bool later = cf_eviction_search(&made.filter, &pair,
+                                            (cf_search_budget){2 * budget, CF_ANY_NUMBER}, &large);
             assert_true(later || !found);
             if (found)
                 assert_true(small.leaf.bucket == large.leaf.bucket &&

@@ -41,6 +41,10 @@ static bool memory_is_scarce;
 /* As realloc; when memory is scarce, it refuses now and then. */
 static uint8_t *resize(uint8_t *bytes, uint64_t size)
 {
+    if (size == 0) {
+        free(bytes);
+        return NULL;
+    }
     if (memory_is_scarce && one_in(3))
         return NULL;
     return realloc(bytes, size);
@@ -124,10 +128,16 @@ static uint64_t entries_with_value(const cf_filter *filter, uint64_t hash, uint6
     uint64_t n = 0;
     cf_pair pair = cf_candidates(filter, hash);
     cf_entry entry;
+    uint64_t bucket;
     for (unsigned i = 0; i < pair.sides; i++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
             n += cf_entry_at(filter, pair.place[i].bucket, slot, &entry) &&
                  cf_entry_matches(filter, &entry, &pair.side[i]) && entry.payload == value;
+    for (unsigned at = 0; at < filter->spilled; at++)
+        if (cf_spilled_at(filter, at, &bucket, &entry))
+            for (unsigned i = 0; i < pair.sides; i++)
+                n += bucket == pair.place[i].bucket && entry.payload == value &&
+                     cf_entry_matches(filter, &entry, &pair.side[i]);
     return n;
 }
 

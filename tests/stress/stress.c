@@ -73,6 +73,16 @@ static uint32_t random_keys(void)
     return (uint32_t)random_between(20, one_in(4) ? 2000 : one_in(2) ? 400 : 60);
 }
 
+/* Half of the buckets that can be are semi-sorted, a third of all have a spill list. */
+static void random_layout(cf_geometry *shape)
+{
+    shape->semisorted = shape->bucket_size == 4 && shape->fingerprint_bits > 4 && one_in(2);
+    if (one_in(3)) {
+        shape->spill_bound = (uint16_t)random_between(1, one_in(2) ? 4 : 40);
+        shape->budget = (uint8_t)(one_in(3) ? 0 : random_between(1, 10));
+    }
+}
+
 static setup random_setup(unsigned configuration)
 {
     bool planned = one_in(2);
@@ -81,6 +91,7 @@ static setup random_setup(unsigned configuration)
     with.shape =
         random_shape(bucket_sizes[configuration / PAYLOADS], payloads[configuration % PAYLOADS]);
     planned ? as_planned(&with.shape) : tiny_bits(&with.shape);
+    random_layout(&with.shape);
     with.keys = random_keys();
     with.scarce = one_in(6);
     with.planned = planned && with.style == SCATTERED && !with.scarce;

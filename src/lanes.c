@@ -1,0 +1,38 @@
+#include "lanes.h"
+
+/* Bits that a word may need on top of its own: where in a byte it can start, given that buckets and words start at
+** multiples of their sizes. */
+static unsigned most_shift(uint64_t bucket_bits, unsigned word_bits)
+{
+    uint64_t multiple = bucket_bits | word_bits | 8;
+    return 8 - (unsigned)(multiple & (~multiple + 1));
+}
+
+/* As many lanes as lie within the 8 bytes in which the word starts: words of 58 bits start at bit 0, 2, 4 or 6
+** of a byte, those of 60 at bit 0 or 4, those of 64 at bit 0, unless payloads lie between the buckets. One
+** lane of up to 57 bits always does. */
+static unsigned lanes_in_word(unsigned width, unsigned b, uint64_t bucket_bits)
+{
+    unsigned count = b;
+    while (count > 1 && count * width + most_shift(bucket_bits, count * width) > 64)
+        count /= 2;
+    return count;
+}
+
+void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits)
+{
+    lanes->width = width;
+    lanes->count = count;
+    lanes->words = words;
+    lanes->ones = 1;
+    for (unsigned n = 1; n < count; n *= 2)
+        lanes->ones |= lanes->ones << n * width;
+    lanes->highs = lanes->ones << (width - 1);
+    lanes->terminators = lanes->ones << pair_bits;
+}
+
+void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_bits, unsigned pair_bits)
+{
+    unsigned count = lanes_in_word(width, b, bucket_bits);
+    cf_lanes_fill(lanes, width, count, b / count, pair_bits);
+}

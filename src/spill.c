@@ -1,0 +1,331 @@
+#include "spill.h"
+
+#include "bucket.h"
+#include "format.h"
+
+/* ---- the list ---- */
+
+static uint64_t offset_of(const cf_filter *filter, unsigned index)
+{
+    return filter->length - (uint64_t)(filter->geometry.spill_bound - index) * CF_SPILL_ENTRY;
+}
+
+cf_spilled cf_spill_get(const cf_filter *filter, unsigned index)
+{
+    const uint8_t *at = filter->bytes + offset_of(filter, index);
+    uint64_t first = cf_load64(at), second = cf_load64(at + 8);
+    return (cf_spilled){first & cf_low_bits(48),
+                        (first >> 48 | second << 16) & cf_low_bits(48) & filter->slot_mask,
+                        second >> 32 & cf_low_bits(filter->payload_bits)};
+}
+
+static void put(cf_filter *filter, unsigned index, const cf_spilled *entry)
+{
+    uint8_t *at = filter->writable - CF_HEADER_BYTES + offset_of(filter, index);
+    cf_store64(at, entry->bucket | entry->tag << 48);
+    cf_store64(at + 8, entry->tag >> 16 | entry->payload << 32);
+}
+
+static bool comes_before(const cf_spilled *a, const cf_spilled *b)
+{
+    if (a->bucket != b->bucket)
+        return a->bucket < b->bucket;
+    return a->tag != b->tag ? a->tag < b->tag : a->payload < b->payload;
+}
+
+/* Moves entry `index` down to where it belongs among those before it. */
+static void sink(cf_filter *filter, unsigned index)
+{
+    cf_spilled entry = cf_spill_get(filter, index);
+    for (; index > 0; index--) {
+        cf_spilled before = cf_spill_get(filter, index - 1);
+        if (!comes_before(&entry, &before))
+            break;
+        put(filter, index, &before);
+    }
+    put(filter, index, &entry);
+}
+
+static void sort(cf_filter *filter)
+{
+    for (unsigned i = 1; i < filter->spilled; i++)
+        sink(filter, i);
+}
+
+unsigned cf_spill_first(const cf_filter *filter, uint64_t bucket)
+{
+    unsigned low = 0, high = filter->spilled;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (cf_spill_get(filter, middle).bucket < bucket)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- overflow bits ---- */
+
+/* The buckets where keys look that an entry may match: its own, and its other one; both children of that when the
+** entry knows too little to tell which. */
+typedef struct look_set {
+    uint64_t bucket[3];
+    unsigned n;
+} look_set;
+
+static void add_look(const cf_filter *filter, const cf_side *side, look_set *looks)
+{
+    looks->bucket[looks->n++] = cf_locate(filter, side).bucket;
+}
+
+static look_set looks_of(const cf_filter *filter, const cf_spilled *entry)
+{
+    look_set looks = {.n = 0};
+    if (entry->bucket >= filter->buckets || entry->tag == 0)
+        return looks;
+    cf_side side = cf_side_of(filter, cf_home_of(filter, entry->bucket), entry->tag);
+    cf_side other = cf_alternate(filter, side);
+    looks.bucket[looks.n++] = entry->bucket;
+    add_look(filter, &other, &looks);
+    if (cf_locate(filter, &other).extension > other.length) {
+        other.bits |= (uint64_t)1 << (filter->geometry.pair_bits + other.length);
+        add_look(filter, &other, &looks);
+    }
+    return looks;
+}
+
+static bool looks_at(const look_set *looks, uint64_t bucket)
+{
+    for (unsigned i = 0; i < looks->n; i++)
+        if (looks->bucket[i] == bucket)
+            return true;
+    return false;
+}
+
+/* Has any spilled entry this bucket in its pair? */
+static bool is_named(const cf_filter *filter, uint64_t bucket)
+{
+    for (unsigned i = 0; i < filter->spilled; i++) {
+        cf_spilled entry = cf_spill_get(filter, i);
+        look_set looks = looks_of(filter, &entry);
+        if (looks_at(&looks, bucket))
+            return true;
+    }
+    return false;
+}
+
+static void set_bits_of(cf_filter *filter, unsigned index, bool on)
+{
+    cf_spilled entry = cf_spill_get(filter, index);
+    look_set looks = looks_of(filter, &entry);
+    for (unsigned i = 0; i < looks.n; i++)
+        cf_overflow_set(filter, looks.bucket[i], on);
+}
+
+void cf_spill_clear_bits(cf_filter *filter)
+{
+    for (unsigned i = 0; i < filter->spilled; i++)
+        set_bits_of(filter, i, false);
+}
+
+void cf_spill_set_bits(cf_filter *filter)
+{
+    for (unsigned i = 0; i < filter->spilled; i++)
+        set_bits_of(filter, i, true);
+}
+
+bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair)
+{
+    if (filter->spilled == 0)
+        return false;
+    for (unsigned i = 0; i < pair->sides; i++)
+        if (!cf_overflow_get(filter, pair->place[i].bucket))
+            return false;
+    return true;
+}
+
+/* ---- entries ---- */
+
+unsigned cf_spill_matching(const cf_filter *filter, const cf_pair *pair)
+{
+    unsigned found = 0;
+    if (!cf_may_be_spilled(filter, pair))
+        return 0;
+    for (unsigned i = 0; i < pair->sides; i++)
+        for (unsigned at = cf_spill_first(filter, pair->place[i].bucket); at < filter->spilled; at++) {
+            cf_spilled entry = cf_spill_get(filter, at);
+            if (entry.bucket != pair->place[i].bucket)
+                break;
+            found += cf_tag_agrees(filter, entry.tag, pair->place[i].tag);
+        }
+    return found;
+}
+
+static void append(cf_filter *filter, const cf_spilled *entry)
+{
+    put(filter, filter->spilled++, entry);
+    set_bits_of(filter, filter->spilled - 1, true);
+    sink(filter, filter->spilled - 1);
+}
+
+bool cf_spill_add(cf_filter *filter, const cf_pair *pair, unsigned length, uint64_t payload)
+{
+    cf_place place = pair->place[0];
+    if (filter->spilled >= filter->geometry.spill_bound ||
+        cf_spill_matching(filter, pair) >= CF_SPILL_COPIES)
+        return false;
+    append(filter, &(cf_spilled){place.bucket, cf_tag_of(filter, place, length), payload});
+    return true;
+}
+
+void cf_spill_remove(cf_filter *filter, unsigned index)
+{
+    cf_spilled entry = cf_spill_get(filter, index), none = {0, 0, 0};
+    for (unsigned i = index + 1; i < filter->spilled; i++) {
+        cf_spilled next = cf_spill_get(filter, i);
+        put(filter, i - 1, &next);
+    }
+    put(filter, --filter->spilled, &none);
+    look_set looks = looks_of(filter, &entry);
+    for (unsigned i = 0; i < looks.n; i++)
+        if (!is_named(filter, looks.bucket[i]))
+            cf_overflow_set(filter, looks.bucket[i], false);
+}
+
+void cf_spill_change(cf_filter *filter, unsigned index, uint64_t tag, uint64_t payload)
+{
+    cf_spilled entry = cf_spill_get(filter, index);
+    cf_spill_remove(filter, index);
+    append(filter, &(cf_spilled){entry.bucket, tag, payload});
+}
+
+/* Moves entry `index` to the slot, when it can lie in that bucket. */
+static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsigned slot)
+{
+    cf_spilled entry = cf_spill_get(filter, index);
+    if (entry.bucket >= filter->buckets || entry.tag == 0)
+        return false;
+    cf_side side = cf_side_of(filter, cf_home_of(filter, entry.bucket), entry.tag);
+    cf_pair pair = cf_pair_from(filter, side);
+    for (unsigned i = 0; i < pair.sides; i++)
+        if (pair.place[i].bucket == bucket) {
+            cf_slot_set(filter, bucket, slot, cf_tag_of(filter, pair.place[i], side.length),
+                        entry.payload);
+            filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
+            cf_spill_remove(filter, index);
+            return true;
+        }
+    return false;
+}
+
+void cf_spill_drain(cf_filter *filter, uint64_t bucket)
+{
+    unsigned index = 0;
+    while (index < filter->spilled && cf_overflow_get(filter, bucket)) {
+        int slot = cf_bucket_free_slot(filter, bucket);
+        if (slot < 0)
+            return;
+        if (!take_home(filter, index, bucket, (unsigned)slot))
+            index++;
+    }
+}
+
+/* ---- growth ---- */
+
+static uint64_t with_terminator(const cf_filter *filter, uint64_t tag)
+{
+    return filter->grown || tag == 0 ? tag : tag | (uint64_t)1 << filter->geometry.fingerprint_bits;
+}
+
+bool cf_spill_can_split(const cf_filter *filter, uint64_t low)
+{
+    unsigned more = 0;
+    if (filter->spilled == 0 || !cf_overflow_get(filter, low))
+        return true;
+    for (unsigned i = cf_spill_first(filter, low); i < filter->spilled; i++) {
+        cf_spilled entry = cf_spill_get(filter, i);
+        if (entry.bucket != low)
+            break;
+        more += cf_is_void(filter, with_terminator(filter, entry.tag));
+    }
+    return filter->spilled + more <= filter->geometry.spill_bound;
+}
+
+/* An entry of the bucket that was split goes where its next bit says; a void one to both children. */
+static void follow(cf_filter *filter, unsigned index, uint64_t high)
+{
+    cf_spilled entry = cf_spill_get(filter, index);
+    if (cf_is_void(filter, entry.tag)) {
+        cf_spilled copy = {high, entry.tag, entry.payload};
+        put(filter, filter->spilled++, &copy);
+        return;
+    }
+    if (cf_next_bit(filter, entry.tag))
+        entry.bucket = high;
+    entry.tag = cf_without_next_bit(filter, entry.tag);
+    put(filter, index, &entry);
+}
+
+void cf_spill_split(cf_filter *filter, uint64_t low, uint64_t high)
+{
+    unsigned before = filter->spilled;
+    if (before == 0 || !cf_overflow_get(filter, low))
+        return;
+    for (unsigned i = 0; i < before; i++)
+        if (cf_spill_get(filter, i).bucket == low)
+            follow(filter, i, high);
+    sort(filter);
+    cf_overflow_set(filter, low, is_named(filter, low));
+    cf_overflow_set(filter, high, is_named(filter, high));
+    cf_spill_drain(filter, low);
+    cf_spill_drain(filter, high);
+}
+
+void cf_spill_recode(cf_filter *filter)
+{
+    for (unsigned i = 0; i < filter->spilled; i++) {
+        cf_spilled entry = cf_spill_get(filter, i);
+        if (entry.tag != 0)
+            entry.tag |= (uint64_t)1 << filter->geometry.fingerprint_bits;
+        put(filter, i, &entry);
+    }
+}
+
+/* ---- looking inside ---- */
+
+static const char *entry_fault(const cf_filter *filter, unsigned index)
+{
+    cf_spilled entry = cf_spill_get(filter, index);
+    look_set looks = looks_of(filter, &entry);
+    if (looks.n == 0)
+        return "the spill list names a bucket that does not exist, or nothing";
+    if (index > 0) {
+        cf_spilled before = cf_spill_get(filter, index - 1);
+        if (comes_before(&entry, &before))
+            return "the spill list is not sorted";
+    }
+    for (unsigned i = 0; i < looks.n; i++)
+        if (!cf_overflow_get(filter, looks.bucket[i]))
+            return "an entry of the spill list has no overflow bits";
+    return NULL;
+}
+
+/* Overflow bits are set for entries of the list, and for nothing else. */
+static const char *bits_fault(const cf_filter *filter)
+{
+    uint64_t set = 0;
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
+        if (cf_overflow_get(filter, bucket) &&
+            (++set > 3 * (uint64_t)filter->spilled || !is_named(filter, bucket)))
+            return "an overflow bit is set for nothing";
+    return NULL;
+}
+
+const char *cf_spill_fault(const cf_filter *filter)
+{
+    const char *fault = NULL;
+    for (unsigned i = 0; fault == NULL && i < filter->spilled; i++)
+        fault = entry_fault(filter, i);
+    return fault || filter->geometry.spill_bound == 0 ? fault : bits_fault(filter);
+}
