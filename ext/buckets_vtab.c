@@ -154,7 +154,7 @@ static int take_key(inside_cursor *cursor, sqlite3_value *value)
         return SQLITE_NOMEM;
     if (kind == CUCKOO_KEY_OK) {
         cursor->pair = cf_candidates(filter, hash);
-        cursor->end = cursor->pair.sides;
+        cursor->end = cursor->pair.sides + (filter->spilled != 0);
     }
     return SQLITE_OK;
 }
@@ -199,13 +199,46 @@ static int inside_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     return SQLITE_OK;
 }
 
+/* cf_explain goes through the slots of either side, then through the spill list: is it there? */
+static bool in_list(const inside_cursor *cursor)
+{
+    return cursor->key != NULL && cursor->at == cursor->pair.sides;
+}
+
+/* The spilled entry at the cursor, and the side of the key in whose bucket it would be; false: in neither. */
+static bool spilled_here(const inside_cursor *cursor, cf_entry *entry, unsigned *side)
+{
+    uint64_t bucket;
+    if (!cf_spilled_at(&cursor->handle->filter, cursor->slot, &bucket, entry))
+        return false;
+    for (*side = 0; *side < cursor->pair.sides; ++*side)
+        if (cursor->pair.place[*side].bucket == bucket)
+            return true;
+    return false;
+}
+
+/* To the next spilled entry of the key's buckets, from this one on; or to the end. */
+static void seek_spilled(inside_cursor *cursor)
+{
+    cf_entry entry;
+    unsigned side;
+    while (cursor->slot < cursor->handle->filter.spilled && !spilled_here(cursor, &entry, &side))
+        cursor->slot++;
+    cursor->at += cursor->slot == cursor->handle->filter.spilled;
+}
+
 static int inside_next(sqlite3_vtab_cursor *base)
 {
     inside_cursor *cursor = cursor_of(base);
-    if (++cursor->slot == cursor->handle->filter.geometry.bucket_size) {
+    cursor->slot++;
+    if (!in_list(cursor)) {
+        if (cursor->slot < cursor->handle->filter.geometry.bucket_size)
+            return SQLITE_OK;
         cursor->slot = 0;
         cursor->at++;
     }
+    if (in_list(cursor) && cursor->at < cursor->end)
+        seek_spilled(cursor);
     return SQLITE_OK;
 }
 
@@ -265,7 +298,7 @@ static int buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
         result_number(context, there, length_of(filter, &entry.side));
         break;
     case BUCKETS_OVERFLOW:
-        sqlite3_result_int(context, 0);
+        sqlite3_result_int(context, cf_overflows(filter, cursor->at));
         break;
     case BUCKETS_PAYLOAD:
         result_number(context, there && filter->payload_bits, entry.payload);
@@ -281,19 +314,21 @@ static int explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 {
     const inside_cursor *cursor = cursor_of(base);
     const cf_filter *filter = &cursor->handle->filter;
-    const cf_side *key = &cursor->pair.side[cursor->at];
-    uint64_t bucket = cursor->pair.place[cursor->at].bucket;
+    unsigned side = (unsigned)cursor->at;
     cf_entry entry;
-    bool there = cf_entry_at(filter, bucket, cursor->slot, &entry);
+    bool spilled = in_list(cursor),
+         there = spilled ? spilled_here(cursor, &entry, &side)
+                         : cf_entry_at(filter, cursor->pair.place[side].bucket, cursor->slot, &entry);
+    const cf_side *key = &cursor->pair.side[side];
     switch (column) {
     case EXPLAIN_SIDE:
-        sqlite3_result_text(context, cursor->at == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
+        sqlite3_result_text(context, side == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
         break;
     case EXPLAIN_BUCKET:
-        sqlite3_result_int64(context, (sqlite3_int64)bucket);
+        sqlite3_result_int64(context, (sqlite3_int64)cursor->pair.place[side].bucket);
         break;
     case EXPLAIN_SLOT:
-        sqlite3_result_int64(context, cursor->slot);
+        result_number(context, !spilled, cursor->slot);
         break;
     case EXPLAIN_FINGERPRINT:
         result_number(context, there, entry.side.bits);
@@ -305,7 +340,7 @@ static int explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
         sqlite3_result_int(context, there && cf_entry_matches(filter, &entry, key));
         break;
     case EXPLAIN_SOURCE:
-        sqlite3_result_text(context, "bucket", -1, SQLITE_STATIC);
+        sqlite3_result_text(context, spilled ? "spill list" : "bucket", -1, SQLITE_STATIC);
         break;
     case EXPLAIN_LENGTH:
         result_number(context, there, length_of(filter, &entry.side));

@@ -23,8 +23,8 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
     sqlite3_str_appendf(json, ",\"buckets\":%llu,\"bucket_size\":%d", filter->buckets, g->bucket_size);
     sqlite3_str_appendf(json, ",\"fingerprint_bits\":%d,\"slot_bits\":%d", g->fingerprint_bits,
                         filter->lanes.width);
-    sqlite3_str_appendf(json, ",\"layout\":\"plain\",\"level\":%d,\"split\":%llu", filter->level,
-                        filter->split);
+    sqlite3_str_appendf(json, ",\"layout\":\"%s\",\"level\":%d,\"split\":%llu",
+                        g->semisorted ? "semisort" : "plain", filter->level, filter->split);
     sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g", ratio(filter->occupied, slots),
                         ratio(filter->items, slots));
     sqlite3_str_appendf(json, ",\"bytes\":%llu,\"bits_per_key\":%.6g", filter->length,
@@ -35,16 +35,21 @@ static void append_options(sqlite3_str *json, const cf_geometry *g)
 {
     sqlite3_str_appendf(json, ",\"seed\":%lld,\"counter_bits\":%d,\"value_bits\":%d", g->seed,
                         g->counter_bits, g->value_bits);
-    sqlite3_str_appendf(json, ",\"growth\":\"%s\",\"overflow\":\"off\"", g->growth ? "on" : "off");
+    sqlite3_str_appendf(json, ",\"growth\":\"%s\",\"overflow\":\"%s\"", g->growth ? "on" : "off",
+                        g->spill_bound ? "on" : "off");
+    if (g->spill_bound)
+        sqlite3_str_appendf(json, ",\"overflow_budget\":%d,\"spill_bound\":%d", g->budget,
+                            g->spill_bound);
 }
 
-static void append_census(sqlite3_str *json, const cf_geometry *g, const cf_census *census)
+static void append_census(sqlite3_str *json, const cf_filter *filter, const cf_census *census)
 {
+    const cf_geometry *g = &filter->geometry;
     sqlite3_str_appendf(json, ",\"fpr_now\":%.6g,\"fpr_at_capacity\":%.6g", census->fpr,
                         cf_expected_fpr(g, g->capacity));
     append_options(json, g);
-    sqlite3_str_appendf(json, ",\"spilled\":0,\"sticky\":%llu,\"void\":%llu", census->sticky,
-                        census->voids);
+    sqlite3_str_appendf(json, ",\"spilled\":%d,\"sticky\":%llu,\"void\":%llu", filter->spilled,
+                        census->sticky, census->voids);
     sqlite3_str_appendf(json, ",\"pair_bits\":%d,\"cap\":%d,\"base_buckets\":%llu", g->pair_bits, g->cap,
                         g->buckets);
     sqlite3_str_appendf(json, ",\"format\":%d", CF_FORMAT_VERSION);
@@ -55,7 +60,7 @@ static void result_json(sqlite3_context *context, const cf_filter *filter, const
     sqlite3_str *json = sqlite3_str_new(sqlite3_context_db_handle(context));
     sqlite3_str_appendchar(json, 1, '{');
     append_counts(json, filter);
-    append_census(json, &filter->geometry, census);
+    append_census(json, filter, census);
     sqlite3_str_appendchar(json, 1, '}');
     int length;
     char *text = cuckoo_finish_text(context, json, &length);

@@ -8,7 +8,7 @@
 #define VALID_OPTIONS                                                                                   \
     "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
     "counter_bits=0..16, value_bits=0..32, seed=integer, growth=on|off, overflow=on|off, "              \
-    "capacity=keys"
+    "overflow_budget=0..255, spill_bound=1..4096, capacity=keys"
 
 enum { MAX_NAME = 20, MAX_VALUE = 24 };
 
@@ -23,7 +23,6 @@ typedef struct option_rule {
     const char *name;
     const char *const *words; /* NULL: an integer */
     int64_t least, most;
-    int64_t built; /* values above this belong to a feature that is not built yet */
 } option_rule;
 
 enum {
@@ -35,6 +34,8 @@ enum {
     SEED,
     GROWTH,
     OVERFLOW,
+    OVERFLOW_BUDGET,
+    SPILL_BOUND,
     CAPACITY,
     OPTION_COUNT
 };
@@ -43,16 +44,17 @@ static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
 static const option_rule rules[OPTION_COUNT] = {
-    [BUCKET_SIZE] = {"bucket_size", NULL, 1, CF_BUCKET_MAX, CF_BUCKET_MAX},
-    [FINGERPRINT_BITS] = {"fingerprint_bits", NULL, CF_FINGERPRINT_MIN, CF_FINGERPRINT_MAX,
-                          CF_FINGERPRINT_MAX},
-    [LAYOUT] = {"layout", layouts, 0, 0, 1},
-    [COUNTER_BITS] = {"counter_bits", NULL, 0, CF_COUNTER_MAX, CF_COUNTER_MAX},
-    [VALUE_BITS] = {"value_bits", NULL, 0, CF_VALUE_MAX, CF_VALUE_MAX},
-    [SEED] = {"seed", NULL, INT64_MIN, INT64_MAX, INT64_MAX},
-    [GROWTH] = {"growth", switches, 0, 0, 1},
-    [OVERFLOW] = {"overflow", switches, 0, 0, 0},
-    [CAPACITY] = {"capacity", NULL, 0, (int64_t)CF_CAPACITY_MAX, (int64_t)CF_CAPACITY_MAX},
+    [BUCKET_SIZE] = {"bucket_size", NULL, 1, CF_BUCKET_MAX},
+    [FINGERPRINT_BITS] = {"fingerprint_bits", NULL, CF_FINGERPRINT_MIN, CF_FINGERPRINT_MAX},
+    [LAYOUT] = {"layout", layouts, 0, 0},
+    [COUNTER_BITS] = {"counter_bits", NULL, 0, CF_COUNTER_MAX},
+    [VALUE_BITS] = {"value_bits", NULL, 0, CF_VALUE_MAX},
+    [SEED] = {"seed", NULL, INT64_MIN, INT64_MAX},
+    [GROWTH] = {"growth", switches, 0, 0},
+    [OVERFLOW] = {"overflow", switches, 0, 0},
+    [OVERFLOW_BUDGET] = {"overflow_budget", NULL, 0, CF_BUDGET_MAX},
+    [SPILL_BOUND] = {"spill_bound", NULL, 1, CF_SPILL_MAX},
+    [CAPACITY] = {"capacity", NULL, 0, (int64_t)CF_CAPACITY_MAX},
 };
 
 static bool is_separator(char c)
@@ -133,6 +135,18 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
     case FINGERPRINT_BITS:
         options->filter.fingerprint_bits = (unsigned)value;
         break;
+    case LAYOUT:
+        options->filter.layout = (cf_layout)value;
+        break;
+    case OVERFLOW:
+        options->filter.overflow = value != 0;
+        break;
+    case OVERFLOW_BUDGET:
+        options->filter.overflow_budget = (unsigned)value;
+        break;
+    case SPILL_BOUND:
+        options->filter.spill_bound = (unsigned)value;
+        break;
     case COUNTER_BITS:
         options->filter.counter_bits = (unsigned)value;
         break;
@@ -148,7 +162,7 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
     case CAPACITY:
         options->capacity = (uint64_t)value;
         break;
-    default: /* the one value that is built is the only behaviour there is */
+    default:
         break;
     }
 }
@@ -166,15 +180,22 @@ static bool apply(sqlite3_context *context, const assignment *found, unsigned *g
     } else if (!parse_value(&rules[which], found->value, &value)) {
         cuckoo_fail(context, CF_BAD_ARGUMENT, "bad value in %s=%s; " VALID_OPTIONS, found->name,
                     found->value);
-    } else if (value > rules[which].built) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "%s=%s is not available in version %s; leave it out",
-                    found->name, found->value, CUCKOO_VERSION);
     } else {
         *given |= 1u << which;
         set_option(options, which, value);
         return true;
     }
     return false;
+}
+
+/* Options that mean nothing without another one are mistakes. */
+static bool check_together(sqlite3_context *context, unsigned given, const cuckoo_options *options)
+{
+    bool spills = given & (1u << OVERFLOW_BUDGET | 1u << SPILL_BOUND);
+    if (spills && !options->filter.overflow)
+        cuckoo_fail(context, CF_BAD_ARGUMENT,
+                    "overflow_budget and spill_bound need overflow=on: add it, or leave them out");
+    return !spills || options->filter.overflow;
 }
 
 static bool read_text(sqlite3_context *context, const char *text, const char *end,
@@ -186,7 +207,7 @@ static bool read_text(sqlite3_context *context, const char *text, const char *en
         while (text < end && is_separator(*text))
             text++;
         if (text == end)
-            return true;
+            return check_together(context, given, options);
         if (!take_assignment(&text, end, &found)) {
             cuckoo_fail(context, CF_BAD_ARGUMENT,
                         "options must be a list of name=value; " VALID_OPTIONS);
@@ -232,6 +253,7 @@ void cuckoo_options_default(cuckoo_options *options)
 {
     memset(options, 0, sizeof *options);
     options->filter.growth = true;
+    options->filter.overflow_budget = CUCKOO_DEFAULT_BUDGET;
     options->fpr = CUCKOO_DEFAULT_FPR;
 }
 
@@ -242,7 +264,9 @@ bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b)
            a->filter.fingerprint_bits == b->filter.fingerprint_bits &&
            a->filter.counter_bits == b->filter.counter_bits &&
            a->filter.value_bits == b->filter.value_bits && a->filter.growth == b->filter.growth &&
-           a->filter.seed == b->filter.seed;
+           a->filter.layout == b->filter.layout && a->filter.overflow == b->filter.overflow &&
+           a->filter.overflow_budget == b->filter.overflow_budget &&
+           a->filter.spill_bound == b->filter.spill_bound && a->filter.seed == b->filter.seed;
 }
 
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,

@@ -4,11 +4,9 @@
 ** name=value, separated by blanks or commas; names and words in lower case; each name at most once:
 **
 **      bucket_size=1|2|4|8      fingerprint_bits=4..32      layout=auto|plain|semisort
-**      counter_bits=0..16       value_bits=0..32            overflow=on|off
-**      growth=on|off            seed=any 64-bit integer     capacity=keys
-**
-** The whole grammar is read from the first version on. A value whose feature is not built yet is
-** refused as such: layout=semisort, overflow=on.
+**      counter_bits=0..16       value_bits=0..32            seed=any 64-bit integer
+**      growth=on|off            overflow=on|off             capacity=keys
+**      overflow_budget=0..255   spill_bound=1..4096         (with overflow=on)
 */
 #ifndef CUCKOO_OPTIONS_H
 #define CUCKOO_OPTIONS_H
@@ -22,6 +20,7 @@ typedef struct cuckoo_options {
 } cuckoo_options;
 
 #define CUCKOO_DEFAULT_FPR 0.01
+enum { CUCKOO_DEFAULT_BUDGET = 10 }; /* buckets */
 
 /* What no arguments mean. */
 void cuckoo_options_default(cuckoo_options *options);
