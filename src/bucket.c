@@ -2,10 +2,9 @@
 
 void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 {
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        record->tag[slot] = cf_slot_get(filter, bucket, slot);
+    cf_tags_read(filter, bucket, record->tag);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
         record->payload[slot] = cf_payload_get(filter, bucket, slot);
-    }
 }
 
 static void payloads_write(cf_filter *filter, uint64_t bucket, const uint64_t *payload)

@@ -31,6 +31,18 @@ typedef struct cf_record {
 
 void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record);
 
+/* Only the tags, all b of them. */
+static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64_t *tag)
+{
+    uint64_t at = bucket * filter->bucket_bits;
+    if (filter->geometry.semisorted) {
+        cf_semisort_read(filter, at, tag);
+        return;
+    }
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++, at += filter->lanes.width)
+        tag[slot] = cf_load_bits(filter->table, at) & filter->slot_mask;
+}
+
 /* Writes tags and payloads; the overflow bit stays as it is. */
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record);
 

@@ -170,6 +170,22 @@ typedef struct cf_lanes {
     unsigned words;       /* words in a bucket */
 } cf_lanes;
 
+/* Ways to look for a key: short ones for the most frequent kinds of filters (filter.c). */
+typedef enum cf_lookup { CF_LOOKUP_ANY, CF_LOOKUP_PLAIN, CF_LOOKUP_SEMISORTED } cf_lookup;
+
+/* Constants for moving up to four lanes of a word apart, in two steps (semisort.h). */
+typedef struct cf_spread {
+    uint64_t stay_two, move_two, stay,
+        move;            /* bits of the lower and the upper two lanes; of each second one */
+    unsigned by_two, by; /* bits */
+} cf_spread;
+
+/* Constants for moving the top bits of four lanes together (semisort.h). */
+typedef struct cf_gather {
+    uint64_t multiplier; /* 0: these lanes are too narrow, or too wide */
+    unsigned shift;
+} cf_gather;
+
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {
     /* As realloc: `bytes` NULL makes new ones; NULL leaves the old ones as they are; size 0 gives them back. */
@@ -200,7 +216,8 @@ typedef struct cf_filter {
     const uint8_t *table; /* its buckets */
     uint8_t *writable;    /* == table when the filter may be changed, else NULL */
     bool grown;           /* slots have terminators (bucket.h) */
-    bool simple;          /* neither that, nor semi-sorted, nor with a spill list */
+    bool simple;          /* neither that, nor with a spill list */
+    cf_lookup lookup;     /* how cf_contains reads buckets */
     unsigned new_length;  /* remainder bits that a new entry knows */
     unsigned payload_bits;
     uint64_t fingerprint_mask; /* f bits */
@@ -212,6 +229,8 @@ typedef struct cf_filter {
     uint64_t odd_pairs;   /* 1 when m0 is even: see address.h */
     cf_lanes lanes;       /* of the tags */
     cf_lanes tops;        /* semi-sorted: of the bits that are not sorted */
+    cf_spread spread_tops, spread_nibbles;
+    cf_gather gather;
 } cf_filter;
 
 /* Makes an empty filter in the cf_geometry_bytes(shape) bytes at `bytes`, sealed, and opens it for

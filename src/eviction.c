@@ -36,10 +36,10 @@ static void fetch(const cf_filter *filter, uint64_t bucket)
 
 static void plain_alternates(const cf_filter *filter, uint64_t bucket, uint64_t *to)
 {
-    cf_record record;
-    cf_record_read(filter, bucket, &record);
+    uint64_t tag[CF_BUCKET_MAX];
+    cf_tags_read(filter, bucket, tag);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        cf_side from = {bucket, record.tag[slot], 0};
+        cf_side from = {bucket, tag[slot], 0};
         to[slot] = cf_alternate(filter, from).base;
         fetch(filter, to[slot]);
     }
@@ -49,9 +49,10 @@ static void plain_alternates(const cf_filter *filter, uint64_t bucket, uint64_t 
 static void grown_alternates(const cf_filter *filter, uint64_t bucket, uint64_t *to)
 {
     cf_home home = cf_home_of(filter, bucket);
+    uint64_t tag[CF_BUCKET_MAX];
+    cf_tags_read(filter, bucket, tag);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        cf_side other =
-            cf_alternate(filter, cf_side_of(filter, home, cf_slot_get(filter, bucket, slot)));
+        cf_side other = cf_alternate(filter, cf_side_of(filter, home, tag[slot]));
         cf_place place = cf_locate(filter, &other);
         to[slot] = other.length >= place.extension ? place.bucket : NOWHERE;
         if (to[slot] != NOWHERE)

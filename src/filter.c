@@ -22,8 +22,8 @@ static __attribute__((noinline)) bool in_long_buckets(const cf_filter *filter, u
     return found != 0;
 }
 
-/* The same for simple buckets of one word. */
-static inline uint64_t in_simple_bucket(const cf_filter *filter, cf_place want)
+/* The same for plain buckets of one word. */
+static inline uint64_t in_plain_bucket(const cf_filter *filter, cf_place want)
 {
     uint64_t word = cf_load_bits(filter->table, want.bucket * filter->bucket_bits);
     return cf_any_zero_lane(&filter->lanes, word ^ (want.tag * filter->lanes.ones));
@@ -36,27 +36,25 @@ static inline uint64_t in_grown_bucket(const cf_filter *filter, cf_place want)
     return cf_agreeing_lanes(&filter->lanes, word, want.tag);
 }
 
-/* For semi-sorted buckets: can there be a match, by their tops? */
-static inline bool tops_allow(const cf_filter *filter, cf_place here, cf_place there)
+/* The same for semi-sorted buckets, with terminators or without. */
+static inline bool in_semisorted_buckets(const cf_filter *filter, cf_place here, cf_place there)
 {
     uint64_t at = cf_record_at(filter, here.bucket), at2 = cf_record_at(filter, there.bucket);
-    if (filter->tops.words > 1)
-        return true;
-    if (filter->grown)
-        return (cf_grown_tops_allow(filter, at, here.tag) |
-                cf_grown_tops_allow(filter, at2, there.tag)) != 0;
-    return (cf_tops_allow(filter, at, here.tag) | cf_tops_allow(filter, at2, there.tag)) != 0;
+    if (!cf_tops_allow(filter, at, here.tag) && !cf_tops_allow(filter, at2, there.tag))
+        return false;
+    return (cf_matching_lanes(filter, cf_semisort_word(filter, at, 0), here.tag) |
+            cf_matching_lanes(filter, cf_semisort_word(filter, at2, 0), there.tag)) != 0;
 }
 
 static inline bool in_buckets(const cf_filter *filter, cf_place here, cf_place there)
 {
-    if (filter->geometry.semisorted) {
-        if (!tops_allow(filter, here, there))
-            return false;
-    } else if (filter->grown && filter->lanes.words == 1) {
+    if (filter->lanes.words > 1)
+        return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
+    if (filter->geometry.semisorted)
+        return in_semisorted_buckets(filter, here, there);
+    if (filter->grown)
         return (in_grown_bucket(filter, here) | in_grown_bucket(filter, there)) != 0;
-    }
-    return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
+    return (in_plain_bucket(filter, here) | in_plain_bucket(filter, there)) != 0;
 }
 
 static __attribute__((noinline)) bool is_spilled(const cf_filter *filter, uint64_t hash)
@@ -65,8 +63,8 @@ static __attribute__((noinline)) bool is_spilled(const cf_filter *filter, uint64
     return cf_spill_matching(filter, &pair) != 0;
 }
 
-/* Filters that are not simple. */
-static __attribute__((noinline)) bool contains_other(const cf_filter *filter, uint64_t hash)
+/* All kinds of filters. */
+static __attribute__((noinline)) bool contains_any(const cf_filter *filter, uint64_t hash)
 {
     cf_side base = cf_base(filter, hash);
     cf_side other = cf_alternate(filter, base);
@@ -76,20 +74,35 @@ static __attribute__((noinline)) bool contains_other(const cf_filter *filter, ui
     return in_buckets(filter, here, there) || (filter->spilled != 0 && is_spilled(filter, hash));
 }
 
-/* Both buckets are read before anything is decided, so that their cache misses overlap. */
-bool cf_contains(const cf_filter *filter, uint64_t hash)
+/* The places of a key in a filter that has not grown. Both buckets are read before anything is decided, so that their
+** cache misses overlap. */
+static inline void locate_plain(const cf_filter *filter, uint64_t hash, cf_place *here, cf_place *there)
 {
-    if (!filter->simple)
-        return contains_other(filter, hash);
     cf_side base = cf_base(filter, hash);
     cf_side other = cf_alternate(filter, base);
-    cf_place here = {base.base, base.bits & filter->slot_mask, 0};
-    cf_place there = {other.base, other.bits & filter->slot_mask, 0};
-    if (there.bucket == here.bucket)
-        there.tag = here.tag; /* a pair of one side */
-    if (filter->lanes.words > 1)
-        return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
-    return (in_simple_bucket(filter, here) | in_simple_bucket(filter, there)) != 0;
+    *here = (cf_place){base.base, base.bits & filter->slot_mask, 0};
+    *there = (cf_place){other.base, other.bits & filter->slot_mask, 0};
+    if (there->bucket == here->bucket)
+        there->tag = here->tag; /* a pair of one side */
+}
+
+static __attribute__((noinline)) bool contains_semisorted(const cf_filter *filter, uint64_t hash)
+{
+    cf_place here, there;
+    locate_plain(filter, hash, &here, &there);
+    return cf_semisorted_pair_has(filter, cf_record_at(filter, here.bucket), here.tag,
+                                  cf_record_at(filter, there.bucket), there.tag);
+}
+
+bool cf_contains(const cf_filter *filter, uint64_t hash)
+{
+    if (filter->lookup == CF_LOOKUP_SEMISORTED)
+        return contains_semisorted(filter, hash);
+    if (filter->lookup == CF_LOOKUP_ANY)
+        return contains_any(filter, hash);
+    cf_place here, there;
+    locate_plain(filter, hash, &here, &there);
+    return (in_plain_bucket(filter, here) | in_plain_bucket(filter, there)) != 0;
 }
 
 uint64_t cf_count(const cf_filter *filter, uint64_t hash)

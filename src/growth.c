@@ -73,9 +73,18 @@ static void set_lanes(cf_filter *filter, unsigned width)
 {
     const cf_geometry *g = &filter->geometry;
     if (g->semisorted)
-        cf_semisort_lanes_set(&filter->lanes, &filter->tops, width, g->pair_bits);
+        cf_semisort_lanes_set(filter, width);
     else
         cf_lanes_set(&filter->lanes, width, g->bucket_size, filter->bucket_bits, g->pair_bits);
+}
+
+static cf_lookup lookup_of(const cf_filter *filter)
+{
+    if (!filter->simple)
+        return CF_LOOKUP_ANY;
+    if (filter->geometry.semisorted)
+        return filter->gather.multiplier ? CF_LOOKUP_SEMISORTED : CF_LOOKUP_ANY;
+    return filter->lanes.words == 1 ? CF_LOOKUP_PLAIN : CF_LOOKUP_ANY;
 }
 
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
@@ -86,7 +95,7 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     filter->level = level;
     filter->split = split;
     filter->grown = grown;
-    filter->simple = !grown && !g->semisorted && g->spill_bound == 0;
+    filter->simple = !grown && g->spill_bound == 0;
     filter->buckets = cf_buckets_at(g, level, split);
     filter->new_length = grown && length > most ? most : length;
     filter->level_mask = cf_low_bits(level);
@@ -94,6 +103,7 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     filter->bucket_bits = record_bits(g, level, grown);
     filter->tag_bits = tag_bits(g, level, grown);
     set_lanes(filter, width);
+    filter->lookup = lookup_of(filter);
 }
 
 /* ---- rewriting for another width of slots ---- */

@@ -8,6 +8,11 @@ static unsigned most_shift(uint64_t bucket_bits, unsigned word_bits)
     return 8 - (unsigned)(multiple & (~multiple + 1));
 }
 
+bool cf_fits_word(uint64_t bucket_bits, unsigned bits)
+{
+    return bits + most_shift(bucket_bits, 8) <= 64;
+}
+
 /* As many lanes as lie within the 8 bytes in which the word starts: words of 58 bits start at bit 0, 2, 4 or 6
 ** of a byte, those of 60 at bit 0 or 4, those of 64 at bit 0, unless payloads lie between the buckets. One
 ** lane of up to 57 bits always does. */

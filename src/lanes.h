@@ -21,6 +21,9 @@
 ** below the lowest terminator. */
 void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_bits, unsigned pair_bits);
 
+/* Do `bits` bits at the start of a bucket lie within the 8 bytes in which they start, in every bucket? */
+bool cf_fits_word(uint64_t bucket_bits, unsigned bits);
+
 /* Constants for `count` lanes of `width` bits to a word. */
 void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits);
 

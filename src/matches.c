@@ -5,13 +5,21 @@
 
 /* ---- finding ---- */
 
+/* The top bit of every lane of a word that matches. */
+static inline uint64_t lanes_at(const cf_filter *filter, const cf_place *place, unsigned word)
+{
+    if (filter->geometry.semisorted && filter->tops.words == 1 &&
+        !cf_tops_allow(filter, cf_record_at(filter, place->bucket), place->tag))
+        return 0;
+    return cf_matching_lanes(filter, cf_word(filter, place->bucket, word), place->tag);
+}
+
 unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t *bucket, unsigned *slot)
 {
     unsigned found = 0;
     for (unsigned i = 0; i < pair->sides; i++)
         for (unsigned word = 0; word < filter->lanes.words; word++) {
-            uint64_t bits = cf_word(filter, pair->place[i].bucket, word);
-            uint64_t lanes = cf_matching_lanes(filter, bits, pair->place[i].tag);
+            uint64_t lanes = lanes_at(filter, &pair->place[i], word);
             if (lanes != 0 && found == 0) {
                 *bucket = pair->place[i].bucket;
                 *slot = cf_first_slot(&filter->lanes, lanes, word);
@@ -69,8 +77,7 @@ static void find_in_bucket(const cf_filter *filter, const cf_side *side, const c
                            uint64_t value, cf_matches *found)
 {
     for (unsigned word = 0; word < filter->lanes.words; word++) {
-        uint64_t bits = cf_word(filter, place->bucket, word);
-        uint64_t lanes = cf_matching_lanes(filter, bits, place->tag);
+        uint64_t lanes = lanes_at(filter, place, word);
         for (; lanes != 0; lanes &= lanes - 1) {
             cf_match match = match_in_slot(filter, place, cf_first_slot(&filter->lanes, lanes, word));
             if (match.length <= side->length)

@@ -2,25 +2,49 @@
 
 #include "semisort_table.h"
 
-/* The rank of four sorted nibbles among all such, in colexicographic order: how many there are whose largest that
-** differs is smaller. C(n, k) things of n, k at a time. */
+/* The rank of four sorted nibbles among all such, in colexicographic order: for each nibble, from the least on, how many
+** there are of which it is the largest one that differs. That is C(n, 1), C(n + 1, 2), C(n + 2, 3), C(n + 3, 4). */
 unsigned cf_semisort_code(unsigned nibbles)
 {
-    unsigned a = nibbles & 15, b = (nibbles >> 4 & 15) + 1, c = (nibbles >> 8 & 15) + 2,
-             d = (nibbles >> 12 & 15) + 3;
-    return a + b * (b - 1) / 2 + c * (c - 1) * (c - 2) / 6 + d * (d - 1) * (d - 2) * (d - 3) / 24;
+    static const uint16_t third[16] = {0,   1,   4,   10,  20,  35,  56,  84,
+                                       120, 165, 220, 286, 364, 455, 560, 680};
+    static const uint16_t fourth[16] = {0,   1,   5,   15,   35,   70,   126,  210,
+                                        330, 495, 715, 1001, 1365, 1820, 2380, 3060};
+    unsigned b = nibbles >> 4 & 15;
+    return (nibbles & 15) + b * (b + 1) / 2 + third[nibbles >> 8 & 15] + fourth[nibbles >> 12 & 15];
+}
+
+/* For `count` lanes of `width` bits, which get `more` zero bits above each. */
+static cf_spread spread_of(unsigned count, unsigned width, unsigned more)
+{
+    uint64_t lane = cf_low_bits(width), two = cf_low_bits(2 * width);
+    cf_spread spread = {.stay_two = count == 4 ? two : UINT64_MAX, .stay = lane};
+    if (count == 4) {
+        spread.by_two = 2 * more;
+        spread.move_two = two << 2 * width;
+        spread.stay |= lane << 2 * (width + more);
+    }
+    if (count > 1) {
+        spread.by = more;
+        spread.move = spread.stay << width;
+    }
+    return spread;
 }
 
 /* Four, two or one lane to a word, as whole slots fit. Tops start anywhere in a byte, but are so much shorter that
 ** they lie within 8 bytes where slots fit in a word. */
-void cf_semisort_lanes_set(cf_lanes *lanes, cf_lanes *tops, unsigned width, unsigned pair_bits)
+void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
 {
-    unsigned count = CF_SEMISORT_SLOTS;
+    unsigned count = CF_SEMISORT_SLOTS, s = filter->geometry.pair_bits, top = width - CF_NIBBLE_BITS;
     while (count > 1 && count * width > 64)
         count /= 2;
-    cf_lanes_fill(lanes, width, count, CF_SEMISORT_SLOTS / count, pair_bits);
-    cf_lanes_fill(tops, width - CF_NIBBLE_BITS, count, CF_SEMISORT_SLOTS / count,
-                  pair_bits - CF_NIBBLE_BITS);
+    cf_lanes_fill(&filter->lanes, width, count, CF_SEMISORT_SLOTS / count, s);
+    cf_lanes_fill(&filter->tops, top, count, CF_SEMISORT_SLOTS / count, s - CF_NIBBLE_BITS);
+    filter->spread_tops = spread_of(count, top, CF_NIBBLE_BITS);
+    filter->spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
+    filter->gather = (cf_gather){0, 0};
+    if (count == 4 && top >= CF_NIBBLE_BITS && cf_fits_word(filter->bucket_bits, filter->tag_bits))
+        filter->gather = (cf_gather){CF_GATHER_FACTOR(top), CF_GATHER_SHIFT(top)};
 }
 
 /* A tag with its nibble first: in this order slots are sorted. */
@@ -35,23 +59,32 @@ static uint64_t nibble_last(uint64_t rank)
 }
 
 /* Puts a pair of slots in order; without branches, for no processor could predict them. */
-static void order(uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
+static void order(uint64_t *rank, unsigned i, unsigned j)
 {
-    uint64_t swap = 0 - (uint64_t)(rank[j] < rank[i] || (rank[j] == rank[i] && payload[j] < payload[i]));
-    uint64_t ranks = (rank[i] ^ rank[j]) & swap, payloads = (payload[i] ^ payload[j]) & swap;
-    rank[i] ^= ranks;
-    rank[j] ^= ranks;
-    payload[i] ^= payloads;
-    payload[j] ^= payloads;
+    uint64_t less = rank[i] < rank[j] ? rank[i] : rank[j], more = rank[i] ^ rank[j] ^ less;
+    rank[i] = less;
+    rank[j] = more;
 }
 
-static void sort(uint64_t *rank, uint64_t *payload)
+static void sort(uint64_t *rank)
 {
-    order(rank, payload, 0, 1);
-    order(rank, payload, 2, 3);
-    order(rank, payload, 0, 2);
-    order(rank, payload, 1, 3);
-    order(rank, payload, 1, 2);
+    order(rank, 0, 1);
+    order(rank, 2, 3);
+    order(rank, 0, 2);
+    order(rank, 1, 3);
+    order(rank, 1, 2);
+}
+
+static void sort_with_payloads(uint64_t *rank, uint64_t *payload)
+{
+    for (unsigned i = 1; i < CF_SEMISORT_SLOTS; i++)
+        for (unsigned j = i; j > 0; j--) {
+            if (rank[j - 1] < rank[j] || (rank[j - 1] == rank[j] && payload[j - 1] <= payload[j]))
+                break;
+            uint64_t tag = rank[j], with = payload[j];
+            rank[j] = rank[j - 1], payload[j] = payload[j - 1];
+            rank[j - 1] = tag, payload[j - 1] = with;
+        }
 }
 
 /* Writes the tops as far as they fit in one store, then the rest. */
@@ -72,13 +105,30 @@ void cf_semisort_write(cf_filter *filter, uint64_t at, uint64_t *tag, uint64_t *
     unsigned nibbles = 0;
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
         tag[i] = nibble_first(tag[i]);
-    sort(tag, payload);
+    if (filter->payload_bits)
+        sort_with_payloads(tag, payload);
+    else
+        sort(tag);
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
         nibbles |= (unsigned)(tag[i] >> (64 - CF_NIBBLE_BITS)) << i * CF_NIBBLE_BITS;
         tag[i] = nibble_last(tag[i]);
     }
     cf_store_bits(filter->writable, at, cf_low_bits(CF_CODE_BITS), cf_semisort_code(nibbles));
     write_tops(filter, at + CF_CODE_BITS, tag);
+}
+
+void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag)
+{
+    const cf_lanes *tops = &filter->tops;
+    uint64_t nibbles = cf_nibbles_at(filter, at), mask = cf_low_bits(tops->width);
+    for (unsigned word = 0; word < tops->words; word++) {
+        uint64_t bits = cf_tops_at(filter, at, word);
+        for (unsigned i = 0; i < tops->count; i++) {
+            *tag++ = (bits & mask) << CF_NIBBLE_BITS | (nibbles & cf_low_bits(CF_NIBBLE_BITS));
+            bits >>= tops->width;
+            nibbles >>= CF_NIBBLE_BITS;
+        }
+    }
 }
 
 bool cf_semisort_in_order(const cf_filter *filter, uint64_t at)

@@ -28,14 +28,20 @@ enum {
     CF_SEMISORT_SAVES = CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE_BITS /* bits per bucket */
 };
 
+/* A factor that moves the top bits of n-bit lanes together, in which no two bits meet when n is 4 or more: lane i has its
+** top bit at n * i + n - 1, the factor has bits at (n - 1) * (3 - i), and so bit i comes to 4 * (n - 1) + i. */
+#define CF_GATHER_FACTOR(n)                                                                             \
+    (UINT64_C(1) << 3 * ((n)-1) | UINT64_C(1) << 2 * ((n)-1) | UINT64_C(1) << ((n)-1) | UINT64_C(1))
+#define CF_GATHER_SHIFT(n) (4 * ((n)-1))
+
 /* By code: the sorted nibbles, the least in the lowest bits. */
 extern const uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];
 
 /* The code of four sorted nibbles. */
 unsigned cf_semisort_code(unsigned nibbles);
 
-/* Constants for slots of `width` bits: whole ones, and their tops. */
-void cf_semisort_lanes_set(cf_lanes *lanes, cf_lanes *tops, unsigned width, unsigned pair_bits);
+/* The constants of a view for slots of `width` bits. */
+void cf_semisort_lanes_set(cf_filter *filter, unsigned width);
 
 /* The four nibbles of the bucket whose record starts at bit `at`. */
 static inline uint64_t cf_nibbles_at(const cf_filter *filter, uint64_t at)
@@ -50,26 +56,19 @@ static inline uint64_t cf_tops_at(const cf_filter *filter, uint64_t at, unsigned
     return cf_load_bits(filter->table, at + CF_CODE_BITS + before);
 }
 
-/* Moves up to four lanes of `width` bits apart, so that `more` zero bits are above each. */
-static inline uint64_t cf_spread(uint64_t x, unsigned count, unsigned width, unsigned more)
+/* Moves lanes apart, and drops what is above them. */
+static inline uint64_t cf_spread_lanes(const cf_spread *spread, uint64_t x)
 {
-    uint64_t lane = cf_low_bits(width), two = cf_low_bits(2 * width);
-    if (count == 4)
-        x = (x & two) | (x >> 2 * width & two) << 2 * (width + more);
-    else if (count == 1)
-        return x & lane;
-    uint64_t even = lane | (count == 4 ? lane << 2 * (width + more) : 0);
-    return (x & even) | (x & even << width) << more;
+    x = (x & spread->stay_two) | (x & spread->move_two) << spread->by_two;
+    return (x & spread->stay) | (x & spread->move) << spread->by;
 }
 
 /* Word `index` as a plain bucket would have it. */
 static inline uint64_t cf_semisort_word(const cf_filter *filter, uint64_t at, unsigned index)
 {
-    unsigned count = filter->lanes.count, top = filter->tops.width;
-    uint64_t nibbles = cf_nibbles_at(filter, at) >> index * count * CF_NIBBLE_BITS;
-    uint64_t tops = cf_tops_at(filter, at, index);
-    return cf_spread(tops, count, top, CF_NIBBLE_BITS) << CF_NIBBLE_BITS |
-           cf_spread(nibbles, count, CF_NIBBLE_BITS, top);
+    uint64_t nibbles = cf_nibbles_at(filter, at) >> index * filter->tops.count * CF_NIBBLE_BITS;
+    uint64_t tops = cf_spread_lanes(&filter->spread_tops, cf_tops_at(filter, at, index));
+    return tops << CF_NIBBLE_BITS | cf_spread_lanes(&filter->spread_nibbles, nibbles);
 }
 
 /* The tag in a slot. */
@@ -81,20 +80,46 @@ static inline uint64_t cf_semisort_tag(const cf_filter *filter, uint64_t at, uns
     return (bits & cf_low_bits(top)) << CF_NIBBLE_BITS | nibble;
 }
 
-/* Can a key with this tag be in the bucket, by what the tops say? Without terminators; with them. */
-static inline uint64_t cf_tops_allow(const cf_filter *filter, uint64_t at, uint64_t tag)
+/* Can a key with this tag be in the bucket, by what the tops of its one word say? */
+static inline bool cf_tops_allow(const cf_filter *filter, uint64_t at, uint64_t tag)
 {
-    uint64_t tops = cf_tops_at(filter, at, 0);
-    return cf_any_zero_lane(&filter->tops, tops ^ ((tag >> CF_NIBBLE_BITS) * filter->tops.ones));
+    uint64_t tops = cf_tops_at(filter, at, 0), wanted = tag >> CF_NIBBLE_BITS;
+    return filter->grown ? cf_compatible_lanes(&filter->tops, tops, wanted) != 0
+                         : cf_any_zero_lane(&filter->tops, tops ^ wanted * filter->tops.ones) != 0;
 }
 
-static inline uint64_t cf_grown_tops_allow(const cf_filter *filter, uint64_t at, uint64_t tag)
+/* Does either of two buckets that have not grown, at `at` and `at2`, hold its tag? The tags agree in their nibbles, for
+** they are those of one key. For filters with filter->gather. The slots whose tops agree, and those whose nibbles do,
+** become four bits each. */
+static inline bool cf_semisorted_pair_has(const cf_filter *filter, uint64_t at, uint64_t tag,
+                                          uint64_t at2, uint64_t tag2)
 {
-    return cf_compatible_lanes(&filter->tops, cf_tops_at(filter, at, 0), tag >> CF_NIBBLE_BITS);
+    enum { CODE = (1 << CF_CODE_BITS) - 1, ONES = 0x1111, RESTS = 0x77777777 };
+    const uint32_t highs = 0x88888888;
+    const cf_lanes *tops = &filter->tops;
+    uint64_t bits = cf_load_bits(filter->table, at), bits2 = cf_load_bits(filter->table, at2);
+    uint64_t agree = cf_zero_lanes(tops, bits >> CF_CODE_BITS ^ (tag >> CF_NIBBLE_BITS) * tops->ones);
+    uint64_t agree2 = cf_zero_lanes(tops, bits2 >> CF_CODE_BITS ^ (tag2 >> CF_NIBBLE_BITS) * tops->ones);
+    if ((agree | agree2) == 0)
+        return false;
+    uint32_t wanted = (uint32_t)(tag & 0xf) * ONES;
+    uint32_t differ =
+        (cf_semisort_nibbles[bits & CODE] ^ wanted) | (cf_semisort_nibbles[bits2 & CODE] ^ wanted) << 16;
+    uint32_t nibbles = ~(((differ & RESTS) + RESTS) | differ) & highs;
+    uint32_t four = (nibbles & UINT16_MAX) * (uint32_t)CF_GATHER_FACTOR(CF_NIBBLE_BITS);
+    uint32_t four2 = (nibbles >> 16) * (uint32_t)CF_GATHER_FACTOR(CF_NIBBLE_BITS);
+    agree = agree * filter->gather.multiplier >> filter->gather.shift;
+    agree2 = agree2 * filter->gather.multiplier >> filter->gather.shift;
+    return (((four >> CF_GATHER_SHIFT(CF_NIBBLE_BITS) & agree) |
+             (four2 >> CF_GATHER_SHIFT(CF_NIBBLE_BITS) & agree2)) &
+            0xf) != 0;
 }
 
 /* Is this bucket one that cf_semisort_write writes? Ties broken by payloads are not looked at. */
 bool cf_semisort_in_order(const cf_filter *filter, uint64_t at);
+
+/* The four tags of a bucket. */
+void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag);
 
 /* Sorts four slots and writes them at bit `at` of the writable table; with `payload_bits`, sorts the payloads with
 ** them, but writes none. */
