@@ -292,6 +292,10 @@ typedef enum cf_deleted {
     CF_STICKY   /* at cap, the number of copies is unknown: nothing has changed */
 } cf_deleted;
 
+/* Moves spilled entries to slots where an ordinary search finds some: after many adds, so that the list is empty when
+** it is needed. cf_add_many and cf_merge end with it, and each delete does it for one entry. */
+void cf_settle(cf_filter *filter);
+
 /* Deletes one copy of a key. Paper, algorithm 3. */
 cf_deleted cf_delete(cf_filter *filter, uint64_t hash);
 

@@ -4,6 +4,7 @@
 #include "bucket.h"
 #include "format.h"
 #include "insert.h"
+#include "place.h"
 #include "spill.h"
 
 /* ---- asking ---- */
@@ -147,6 +148,7 @@ cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_
     size_t i = 0;
     while (i < n && (status = cf_add(filter, hashes[i])) == CF_OK)
         i++;
+    cf_settle(filter);
     if (added)
         *added = i;
     return status;
@@ -158,8 +160,16 @@ cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
     cf_pair pair;
     cf_pair_set(filter, &base, &pair);
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);
+    if (deleted == CF_REMOVED && filter->spilled > 0)
+        cf_settle_one(filter, (unsigned)(pair.place[0].bucket % filter->spilled));
     filter->items -= deleted == CF_REMOVED && filter->items > 0;
     return deleted;
+}
+
+void cf_settle(cf_filter *filter)
+{
+    for (unsigned i = filter->spilled; i-- > 0;)
+        cf_settle_one(filter, i);
 }
 
 cf_deleted cf_delete(cf_filter *filter, uint64_t hash)

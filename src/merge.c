@@ -147,6 +147,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     if (status == CF_OK) {
         into->items = items;
         count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+        cf_settle(into);
     }
     return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
 }

@@ -67,3 +67,18 @@ cf_status cf_store(cf_filter *filter, const cf_pair *pair, unsigned budget, cf_i
     cf_search_budget ordinary = {budget, CF_ANY_NUMBER};
     return place(filter, pair, ordinary, &entry) ? CF_OK : CF_FULL;
 }
+
+bool cf_settle_one(cf_filter *filter, unsigned index)
+{
+    static const cf_search_budget ordinary = {CF_SEARCH_BUCKETS, CF_ANY_NUMBER};
+    cf_spilled spilled = cf_spill_get(filter, index);
+    if (spilled.bucket >= filter->buckets || spilled.tag == 0)
+        return false;
+    cf_side side = cf_side_of(filter, cf_home_of(filter, spilled.bucket), spilled.tag);
+    cf_pair pair = cf_pair_from(filter, side);
+    cf_newcomer entry = {.length = side.length, .payload = spilled.payload};
+    if (pair.sides == 0 || !place(filter, &pair, ordinary, &entry))
+        return false;
+    cf_spill_remove(filter, index);
+    return true;
+}

@@ -13,4 +13,8 @@
 ** (copies.h). Counts `occupied`, not `items`. */
 cf_status cf_store(cf_filter *filter, const cf_pair *pair, unsigned budget, cf_item *item);
 
+/* Moves spilled entry `index` to a slot, moving others when it must, with an ordinary search. False: there is none, and
+** nothing has changed. */
+bool cf_settle_one(cf_filter *filter, unsigned index);
+
 #endif

@@ -139,8 +139,35 @@ static bool too_empty(const cf_geometry *shape, const request *want)
     return want->rate != 0 && fewest_buckets(&full, &keys_only) && shape->buckets / 4 > full.buckets;
 }
 
-/* Entries that the spill list takes unless the user says: as many as one insertion in 64 of a burst that is
-** as large as a quarter of the table, all of them at the load it was planned for. */
+/* log2(x) in units of 2^-LOG_BITS, rounded down, for x from 1 to 2^62: by squaring, in integers. */
+enum { LOG_BITS = 8 };
+
+static uint64_t log2_units(uint64_t x)
+{
+    unsigned whole = cf_floor_log2(x);
+    uint64_t units = whole, mantissa = x << (63 - whole); /* 1 <= mantissa / 2^63 < 2 */
+    for (unsigned i = 0; i < LOG_BITS; i++) {
+        uint64_t high;
+        cf_multiply(mantissa, mantissa, &high); /* in units of 2^62 */
+        units = 2 * units + (high >> 63);
+        mantissa = high >> 63 ? high : high << 1;
+    }
+    return units;
+}
+
+/* Is this shape smaller than a Bloom filter of the error rate that it has when it holds the keys? That takes
+** log2(e) log2(1/rate) bits per key. */
+static bool beats_bloom(const cf_geometry *shape, const request *want)
+{
+    enum { LOG2_E = 1477, UNIT = 1024 }; /* log2(e) = 1.4427 */
+    uint64_t matches = log2_units(2 * want->keys) + log2_units(match_rate(shape->fingerprint_bits));
+    uint64_t one = ((uint64_t)RATE_BITS << LOG_BITS) + log2_units(shape->buckets);
+    return matches < one && cf_product_at_most(8 * UNIT << LOG_BITS, cf_geometry_bytes(shape),
+                                               want->keys, LOG2_E * (one - matches));
+}
+
+/* Entries that the spill list takes unless the user says: enough for what a burst of insertions spills that adds two in a
+** hundred keys to a table loaded to 95 % (with a budget of 10 buckets one insertion in five does). */
 static unsigned spill_bound_for(const cf_geometry *shape)
 {
     enum { LEAST = 16, SLOTS_PER_ENTRY = 256 };
@@ -157,11 +184,36 @@ static void set_overflow(cf_geometry *shape, const cf_options *options)
         (uint16_t)(options->spill_bound ? options->spill_bound : spill_bound_for(shape));
 }
 
-/* Compares one bucket size, fingerprint width and layout with the best shape so far. */
-static void consider(unsigned b, unsigned f, bool semisorted, const cf_options *options,
-                     const request *want, cf_geometry *best)
+/* The smallest shapes so far; buckets is 0 when there is none. */
+typedef struct choice {
+    cf_geometry any, good; /* good ones are smaller than a Bloom filter */
+} choice;
+
+static void keep_smaller(cf_geometry *best, const cf_geometry *shape)
+{
+    if (best->buckets == 0 || cf_geometry_bytes(shape) < cf_geometry_bytes(best))
+        *best = *shape;
+}
+
+/* Compares one shape with the best ones so far, in this layout. */
+static void consider_layout(const cf_geometry *sized, bool semisorted, const cf_options *options,
+                            const request *want, choice *best)
 {
     const char *why;
+    cf_geometry shape = *sized;
+    shape.semisorted = semisorted;
+    set_overflow(&shape, options);
+    if (cf_geometry_check(&shape, &why) != CF_OK)
+        return;
+    keep_smaller(&best->any, &shape);
+    if (beats_bloom(&shape, want))
+        keep_smaller(&best->good, &shape);
+}
+
+/* The same for one bucket size and fingerprint width, in the layouts allowed. */
+static void consider(unsigned b, unsigned f, const cf_options *options, const request *want,
+                     choice *best)
+{
     cf_geometry shape = {.capacity = want->keys,
                          .seed = options->seed,
                          .bucket_size = (uint8_t)b,
@@ -170,35 +222,24 @@ static void consider(unsigned b, unsigned f, bool semisorted, const cf_options *
                          .cap = (uint8_t)cap_for(b),
                          .counter_bits = (uint8_t)options->counter_bits,
                          .value_bits = (uint8_t)options->value_bits,
-                         .growth = options->growth,
-                         .semisorted = semisorted};
+                         .growth = options->growth};
     if (!fewest_buckets(&shape, want) || too_empty(&shape, want))
         return;
-    set_overflow(&shape, options);
-    if (cf_geometry_check(&shape, &why) != CF_OK)
-        return;
-    if (best->buckets == 0 || cf_geometry_bytes(&shape) < cf_geometry_bytes(best))
-        *best = shape;
-}
-
-static void consider_layouts(unsigned b, unsigned f, const cf_options *options, const request *want,
-                             cf_geometry *best)
-{
     if (options->layout != CF_LAYOUT_PLAIN && can_be_semisorted(b, f))
-        consider(b, f, true, options, want, best);
+        consider_layout(&shape, true, options, want, best);
     if (options->layout != CF_LAYOUT_SEMISORT)
-        consider(b, f, false, options, want, best);
+        consider_layout(&shape, false, options, want, best);
 }
 
 static void consider_bucket_size(unsigned b, const cf_options *options, const request *want,
-                                 cf_geometry *best)
+                                 choice *best)
 {
     unsigned first = least_fingerprint(b, options->growth), last = CF_FINGERPRINT_MAX;
     if (options->fingerprint_bits != 0)
         first = last = options->fingerprint_bits;
     for (unsigned f = first; f <= last; f++)
         if (options->bucket_size != 0 || !options->growth || !grows_loosely(b, f))
-            consider_layouts(b, f, options, want, best);
+            consider(b, f, options, want, best);
 }
 
 static cf_status check_options(const cf_options *options, const char **why)
@@ -262,15 +303,24 @@ static bool allowed(unsigned b, const cf_options *options)
     return b != 1 && (f == 0 || f >= least_fingerprint(b, options->growth));
 }
 
-/* The smallest shape; best.buckets stays 0 when there is none. */
+/* The smallest shape. Between the error rates that full tables of two fingerprint widths have, that is a table of the
+** shorter one with slots to spare, which may take more than a Bloom filter would: then one bit more, and half the error
+** rate, is the better choice where it does not cost an eighth. */
+static cf_geometry chosen(const choice *best)
+{
+    uint64_t any = cf_geometry_bytes(&best->any), good = cf_geometry_bytes(&best->good);
+    return best->good.buckets != 0 && good - good / 9 <= any ? best->good : best->any;
+}
+
+/* What the options and the request ask for; buckets is 0 when there is no such shape. */
 static cf_geometry smallest(const cf_options *options, const request *want)
 {
     static const unsigned sizes[] = {4, 2, 8, 1}; /* of equal bytes the first wins */
-    cf_geometry best = {0};
+    choice best = {{0}, {0}};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (allowed(sizes[i], options))
             consider_bucket_size(sizes[i], options, want, &best);
-    return best;
+    return chosen(&best);
 }
 
 static cf_status refuse_plan(const cf_options *options, request want, const char **why)

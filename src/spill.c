@@ -103,6 +103,20 @@ static bool looks_at(const look_set *looks, uint64_t bucket)
     return false;
 }
 
+/* Clears the bits of these buckets, but those that other entries have in their pairs. */
+static void clear_unless_named(cf_filter *filter, const look_set *looks)
+{
+    unsigned named = 0, all = (1u << looks->n) - 1;
+    for (unsigned i = 0; i < filter->spilled && named != all; i++) {
+        cf_spilled entry = cf_spill_get(filter, i);
+        look_set its = looks_of(filter, &entry);
+        for (unsigned j = 0; j < looks->n; j++)
+            named |= (unsigned)looks_at(&its, looks->bucket[j]) << j;
+    }
+    for (unsigned j = 0; j < looks->n; j++)
+        cf_overflow_set(filter, looks->bucket[j], named >> j & 1);
+}
+
 /* Has any spilled entry this bucket in its pair? */
 static bool is_named(const cf_filter *filter, uint64_t bucket)
 {
@@ -188,9 +202,7 @@ void cf_spill_remove(cf_filter *filter, unsigned index)
     }
     put(filter, --filter->spilled, &none);
     look_set looks = looks_of(filter, &entry);
-    for (unsigned i = 0; i < looks.n; i++)
-        if (!is_named(filter, looks.bucket[i]))
-            cf_overflow_set(filter, looks.bucket[i], false);
+    clear_unless_named(filter, &looks);
 }
 
 void cf_spill_change(cf_filter *filter, unsigned index, uint64_t tag, uint64_t payload)
@@ -276,8 +288,7 @@ void cf_spill_split(cf_filter *filter, uint64_t low, uint64_t high)
         if (cf_spill_get(filter, i).bucket == low)
             follow(filter, i, high);
     sort(filter);
-    cf_overflow_set(filter, low, is_named(filter, low));
-    cf_overflow_set(filter, high, is_named(filter, high));
+    clear_unless_named(filter, &(look_set){{low, high}, 2});
     cf_spill_drain(filter, low);
     cf_spill_drain(filter, high);
 }

@@ -13,7 +13,8 @@
 ** A spilled entry is one in every respect. It lies in one of the buckets where it would have a slot; the tag is what the
 ** slot would hold. It matches, counts, is cut, absorbs and is deleted as if it were there, and is split
 ** with its bucket. Room that appears in its pair (by a delete or a split) is taken at once, so that the bucket in
-** which it would lie is full. A list that is full means ordinary search, and then growth.
+** which it would lie is full; and each delete looks for room for one spilled entry with an ordinary search (place.h), so
+** that the list is there for the next burst. A list that is full means ordinary search, and then growth.
 **
 ** Bytes that lie: an entry in a bucket that does not exist, or empty, is as good as not there.
 */
