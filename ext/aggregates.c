@@ -301,8 +301,10 @@ static void change_final(sqlite3_context *context)
                     "..., which gives one row with a NULL key and leaves the filter unchanged");
         return;
     }
-    if (!state->failed)
+    if (!state->failed) {
+        cf_settle(&state->filter);
         cuckoo_result_filter(context, &state->filter);
+    }
     cuckoo_filter_free(&state->filter);
     cuckoo_filter_free(&state->first);
 }

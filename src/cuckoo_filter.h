@@ -17,8 +17,8 @@
 **      bucket m-1 [tag][tag][   ][tag]        without its key (paper, section 3.1).
 **
 ** The whole filter is one string of bytes: a 64-byte header and the bit-packed buckets (format.h
-** has every byte). The library allocates nothing, keeps no globals, does no I/O and draws no random
-** numbers: the same calls give the same bytes on every machine.
+** has every byte). The library allocates nothing but through cf_memory, keeps no globals, does no I/O and draws no
+** random numbers: the same calls give the same bytes on every machine.
 **
 **      cf_geometry shape;                          what to build: how many keys, which error rate
 **      cf_plan(1000000, 0.01, &options, &shape, &why);
@@ -38,6 +38,12 @@
 **
 ** Growth. A filter that may grow and whose memory may (cf_memory) never fills up: buckets are split one at a time,
 ** without the keys (growth.h). One add at most doubles the table; a small one may go on to 4,096 buckets.
+**
+** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint: that saves one bit per slot, and
+** costs a little when it is written (semisort.h).
+**
+** Bounded insertion. A filter with a spill list looks at a few buckets for a new key; then the key goes to an exact list,
+** and lookups know by a bit in its buckets that they have to ask it (spill.h).
 **
 ** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map (paper,
 ** section 6).

@@ -305,11 +305,11 @@ static bool allowed(unsigned b, const cf_options *options)
 
 /* The smallest shape. Between the error rates that full tables of two fingerprint widths have, that is a table of the
 ** shorter one with slots to spare, which may take more than a Bloom filter would: then one bit more, and half the error
-** rate, is the better choice where it does not cost an eighth. */
+** rate, is the better choice where it does not cost more than a twelfth. */
 static cf_geometry chosen(const choice *best)
 {
     uint64_t any = cf_geometry_bytes(&best->any), good = cf_geometry_bytes(&best->good);
-    return best->good.buckets != 0 && good - good / 9 <= any ? best->good : best->any;
+    return best->good.buckets != 0 && good - good / 13 <= any ? best->good : best->any;
 }
 
 /* What the options and the request ask for; buckets is 0 when there is no such shape. */
