@@ -91,8 +91,9 @@ static __attribute__((noinline)) bool contains_semisorted(const cf_filter *filte
 {
     cf_place here, there;
     locate_plain(filter, hash, &here, &there);
-    return cf_semisorted_pair_has(filter, cf_record_at(filter, here.bucket), here.tag,
-                                  cf_record_at(filter, there.bucket), there.tag);
+    unsigned has = cf_semisorted_pair_has(filter, cf_record_at(filter, here.bucket), here.tag,
+                                          cf_record_at(filter, there.bucket), there.tag);
+    return has < 2 ? has : in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
 }
 
 bool cf_contains(const cf_filter *filter, uint64_t hash)

@@ -49,6 +49,13 @@ static bool place(cf_filter *filter, const cf_pair *pair, cf_search_budget budge
     return true;
 }
 
+/* Half of the list of a filter that grows is left for void entries, which double when their bucket is split. */
+static bool may_spill(const cf_filter *filter)
+{
+    unsigned bound = filter->geometry.spill_bound;
+    return filter->spilled < (filter->geometry.growth ? (bound + 1) / 2 : bound);
+}
+
 /* After few steps into a slot, or else into the list. */
 static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_newcomer *entry)
 {
@@ -62,7 +69,7 @@ cf_status cf_store(cf_filter *filter, const cf_pair *pair, unsigned budget, cf_i
     if ((!key || cf_entries_matching(filter, pair) > 0) && cf_copies_absorb(filter, pair, item))
         return CF_OK;
     cf_newcomer entry = newcomer_of(filter, item);
-    if (filter->spilled < filter->geometry.spill_bound && place_or_spill(filter, pair, &entry))
+    if (may_spill(filter) && place_or_spill(filter, pair, &entry))
         return CF_OK;
     cf_search_budget ordinary = {budget, CF_ANY_NUMBER};
     return place(filter, pair, ordinary, &entry) ? CF_OK : CF_FULL;
