@@ -49,11 +49,16 @@ static bool place(cf_filter *filter, const cf_pair *pair, cf_search_budget budge
     return true;
 }
 
-/* Half of the list of a filter that grows is left for void entries, which double when their bucket is split. */
+/* In a filter that grows, half of the list is left for void entries, which double when their bucket is split; and a small
+** table has to grow rather than fill a long list, for entries that are spilled know no more than the table's level. */
 static bool may_spill(const cf_filter *filter)
 {
+    enum { LEAST = 2, SLOTS_PER_ENTRY = 32 };
     unsigned bound = filter->geometry.spill_bound;
-    return filter->spilled < (filter->geometry.growth ? (bound + 1) / 2 : bound);
+    uint64_t few = LEAST + filter->buckets * filter->geometry.bucket_size / SLOTS_PER_ENTRY;
+    if (!filter->geometry.growth)
+        return filter->spilled < bound;
+    return filter->spilled < (bound + 1) / 2 && filter->spilled < few;
 }
 
 /* After few steps into a slot, or else into the list. */

@@ -19,11 +19,16 @@ cf_spilled cf_spill_get(const cf_filter *filter, unsigned index)
                         second >> 32 & cf_low_bits(filter->payload_bits)};
 }
 
+static void encode(const cf_spilled *entry, uint8_t *at)
+{
+    cf_store64(at, entry->bucket | entry->tag << 48);
+    cf_store64(at + 8, entry->tag >> 16 | entry->payload << 32);
+}
+
 static void put(cf_filter *filter, unsigned index, const cf_spilled *entry)
 {
     uint8_t *at = filter->writable - CF_HEADER_BYTES + offset_of(filter, index);
-    cf_store64(at, entry->bucket | entry->tag << 48);
-    cf_store64(at + 8, entry->tag >> 16 | entry->payload << 32);
+    encode(entry, at);
 }
 
 static bool comes_before(const cf_spilled *a, const cf_spilled *b)
@@ -171,7 +176,7 @@ unsigned cf_spill_matching(const cf_filter *filter, const cf_pair *pair)
             cf_spilled entry = cf_spill_get(filter, at);
             if (entry.bucket != pair->place[i].bucket)
                 break;
-            found += cf_tag_agrees(filter, entry.tag, pair->place[i].tag);
+            found += entry.tag != 0 && cf_tag_agrees(filter, entry.tag, pair->place[i].tag);
         }
     return found;
 }
@@ -379,10 +384,19 @@ void cf_spill_recode(cf_filter *filter)
 
 /* ---- looking inside ---- */
 
+static bool is_written_so(const cf_filter *filter, unsigned index, const cf_spilled *entry)
+{
+    uint8_t bytes[CF_SPILL_ENTRY];
+    encode(entry, bytes);
+    return memcmp(bytes, filter->bytes + offset_of(filter, index), sizeof bytes) == 0;
+}
+
 static const char *entry_fault(const cf_filter *filter, unsigned index)
 {
     cf_spilled entry = cf_spill_get(filter, index);
     look_set looks = looks_of(filter, &entry);
+    if (!is_written_so(filter, index, &entry))
+        return "an entry of the spill list has bits that mean nothing";
     if (looks.n == 0)
         return "the spill list names a bucket that does not exist, or nothing";
     if (index > 0) {
