@@ -20,11 +20,15 @@ HEADERS = $(wildcard src/*.h ext/*.h tests/*.h tests/*/*.h)
 FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
 FAULTS  = static_build regressions oom
-BENCHES = bench_core bench_sql size_table load_at_failure growth_table
+BENCHES = test_kinds bench_core bench_sql size_table load_at_failure growth_table load_factor space bursts \
+          planned lifecycle
+KINDS   = $(patsubst %,tests/bench/%.c,bench kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
+          walk search_steps)
 
 NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
 DEMO    = sqlite3 wamerican wbritish
 TESTS   = libcmocka-dev python3 python3-pytest python3-hypothesis valgrind
+PLOTS   = gnuplot-nox
 export SQLITE3 PYTHON
 
 ## all: build/cuckoo.so, for the SQLite shell (.load build/cuckoo) and for applications
@@ -43,9 +47,10 @@ test: deps-test build/cuckoo.so build/asan/cuckoo.so $(UNITS:%=build/asan/%) \
 ## deps: installs the packages that are missing
 deps: deps-test
 
-deps-build deps-demo deps-test:
+deps-build deps-demo deps-test deps-bench:
 	@[ -n "$(SKIP_DEPS)" ] || sh tests/deps.sh $(NEEDED) \
-	    $(if $(filter deps-demo deps-test,$@),$(DEMO)) $(if $(filter deps-test,$@),$(TESTS))
+	    $(if $(filter deps-demo deps-test,$@),$(DEMO)) $(if $(filter deps-test,$@),$(TESTS)) \
+	    $(if $(filter deps-bench,$@),$(PLOTS))
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
 # with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers.
@@ -104,13 +109,16 @@ stress: deps-test build/plain/stress
 coverage: deps-test
 	@sh tests/coverage.sh
 
-## bench: the measurements of the README; bench-quick: in less than a minute
-bench bench-quick: deps-build build/cuckoo.so $(BENCHES:%=build/bench/%)
+## bench: the evaluation of the paper and the measurements of the README; bench-quick: in less than two minutes
+bench bench-quick: deps-bench build/cuckoo.so $(BENCHES:%=build/bench/%)
 	@sh tests/bench/run.sh $(filter bench-quick,$@)
 
-build/bench/%: tests/bench/%.c tests/bench/bench.c $(SRC) $(HEADERS)
+$(BENCHES:%=build/bench/%): build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
+    $(SRC:%.c=build/bench/%.o)
+	@$(CC) -o $@ $^ -lsqlite3 -lm
+build/bench/%.o: %.c $(HEADERS)
 	@mkdir -p $(@D)
-	@$(CC) -std=c11 -O2 -o $@ $< tests/bench/bench.c $(SRC) -lsqlite3 -lm
+	@$(CC) $(FLAGS) -O2 -c -o $@ $<
 
 build/bench/calibrate: tests/bench/calibrate.c $(SRC) $(HEADERS)
 	@mkdir -p $(@D)
@@ -124,6 +132,6 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-.PHONY: all demo test deps deps-build deps-demo deps-test valgrind fuzz stress coverage bench bench-quick \
+.PHONY: all demo test deps deps-build deps-demo deps-test deps-bench valgrind fuzz stress coverage bench bench-quick \
         clean help
 .SECONDARY:

@@ -3,8 +3,9 @@
 #include "bench.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 double bench_seconds(void)
@@ -63,6 +64,44 @@ void *bench_allocate(size_t bytes)
     if (memory == NULL)
         bench_fail("out of memory");
     return memory;
+}
+
+void *bench_allocate_zeroed(size_t bytes)
+{
+    enum { LINE = 64 };
+    size_t whole = (bytes + LINE - 1) / LINE * LINE;
+    void *memory = aligned_alloc(LINE, whole);
+    if (memory == NULL)
+        bench_fail("out of memory");
+    return memset(memory, 0, whole);
+}
+
+FILE *bench_table(const char *folder, const char *name, const char *columns)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s.tsv", folder, name);
+    FILE *table = fopen(path, "w");
+    if (table == NULL)
+        bench_fail("a table cannot be written");
+    fprintf(table, "%s\n", columns);
+    return table;
+}
+
+void bench_field(FILE *table, double value, int decimals)
+{
+    if (isnan(value))
+        fprintf(table, "\t-");
+    else
+        fprintf(table, "\t%.*f", decimals, value);
+}
+
+void bench_progress(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
 }
 
 void bench_fail(const char *message)

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { BENCH_ROUNDS_MAX = 64 };
 
@@ -41,6 +42,19 @@ void bench_cell(double value, int width, int decimals);
 
 /* Memory, or the end of the program with a message. */
 void *bench_allocate(size_t bytes);
+
+/* The same, on a cache line boundary, all zero and touched, so that no page fault falls into a measurement. */
+void *bench_allocate_zeroed(size_t bytes);
+
+/* Opens `folder`/`name`.tsv for writing; its first line is `columns`, separated by tabs. Or the end of the
+** program. */
+FILE *bench_table(const char *folder, const char *name, const char *columns);
+
+/* Writes a tab and a number to a table; NaN, for "not measured", as a dash. */
+void bench_field(FILE *table, double value, int decimals);
+
+/* Tells on the terminal (stderr) what is being done; one line, as printf. */
+void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Ends the program with a message. */
 _Noreturn void bench_fail(const char *message);

@@ -4,6 +4,7 @@
 **
 **      cc -O2 -o bench_sql bench_sql.c bench.c -lsqlite3 -lm       (in tests/bench)
 **      bench_sql build/cuckoo.so          about a minute
+**      bench_sql build/cuckoo.so quick    fewer rounds, 20 seconds
 **
 ** An in-memory database holds a table of a million integers, small enough to leave room in the cache;
 ** filters of 12-bit fingerprints, about 1.5 and 16 MB, hold the same keys, or others. Each line is a
@@ -29,7 +30,7 @@
 
 #include "../../src/bits.h"
 
-enum { ROWS = 1000000, ROUNDS = 15, LENDS_BLOBS = 3043000 /* SQLite version */ };
+enum { ROWS = 1000000, ROUNDS = 15, QUICK_ROUNDS = 5, LENDS_BLOBS = 3043000 /* SQLite version */ };
 
 enum filter_name { SMALL, SMALL_OTHER, LARGE, LARGE_OTHER, EMPTY, NO_FILTER };
 
@@ -241,8 +242,9 @@ static void print_lines(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2)
-        bench_fail("usage: bench_sql build/cuckoo.so");
+    if (argc < 2)
+        bench_fail("usage: bench_sql build/cuckoo.so [quick]");
+    int rounds = argc > 2 && strcmp(argv[2], "quick") == 0 ? QUICK_ROUNDS : ROUNDS;
     sqlite3 *db = open_database(argv[1]);
     fill_database(db);
     filters[SMALL] = read_filter(db, "SELECT f FROM filters WHERE name = 'small'");
@@ -252,10 +254,10 @@ int main(int argc, char **argv)
     filters[EMPTY] = read_filter(db, "SELECT cf_new(1100000)");
     for (int i = 0; i < LINES; i++)
         prepare_line(db, &lines[i]);
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < rounds; round++)
         for (int i = 0; i < LINES; i++)
             run_line(db, &lines[i]);
-    printf("SQLite %s, medians of %d rounds; filters of %d and %d bytes\n", sqlite3_libversion(), ROUNDS,
+    printf("SQLite %s, medians of %d rounds; filters of %d and %d bytes\n", sqlite3_libversion(), rounds,
            filters[SMALL].length, filters[LARGE].length);
     print_lines();
     for (int i = 0; i < LINES; i++)

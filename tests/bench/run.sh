@@ -1,20 +1,53 @@
 #!/bin/sh
-# Runs the benchmarks one after the other; tables go to the screen and to build/bench/results.txt.
-#   run.sh             everything (about ten minutes)
-#   run.sh bench-quick smaller sizes, fewer rounds
+# Runs the benchmarks one after the other. Tables go to the screen and to build/bench/results.txt; those of the paper's
+# evaluation also to build/bench/*.tsv, and from there to the figures build/bench/*.svg.
+#   run.sh             everything (under half an hour)
+#   run.sh bench-quick smaller sizes, fewer rounds (under two minutes)
+# fill_results.sh copies the tables to RESULTS.md, which explains them.
 set -eu
 size=full
 [ "${1:-}" = bench-quick ] && size=quick
-results=build/bench/results.txt
+here=tests/bench
+out=build/bench
+results=$out/results.txt
 : > "$results"
-run() {
-    printf '\n=== %s\n' "$1" | tee -a "$results"
-    shift
-    "$@" | tee -a "$results"
+rm -f "$out/failed"
+start=$(date +%s)
+
+title() {
+    printf '\n=== %s   [%d s]\n' "$1" $(($(date +%s) - start)) | tee -a "$results"
 }
-run 'The library, by hash'                 build/bench/bench_core "$size"
-run 'SQL, per row'                         build/bench/bench_sql build/cuckoo.so
-run 'Load at the first failure'            build/bench/load_at_failure
-run 'Bytes per key and error rate'         build/bench/size_table "$size"
-run 'Growth'                               build/bench/growth_table "$size"
-printf '\nAll of it: %s\n' "$results"
+
+# A program that prints its results. A pipe answers for its last command only; so a failure leaves a mark.
+run() {
+    title "$1"
+    shift
+    { "$@" || touch "$out/failed"; } | tee -a "$results"
+    [ ! -e "$out/failed" ]
+}
+
+# evaluate title program [table ...]: a program that writes tables; those that are short enough are shown.
+evaluate() {
+    title "$1"
+    "$out/$2" "$size" "$out"
+    shift 2
+    for table in "$@"; do
+        printf '\n%s\n' "$table"
+        awk -f $here/align.awk "$out/$table.tsv" "$out/$table.tsv"
+    done | tee -a "$results"
+}
+
+run 'Are the filters that are compared sound?' $out/test_kinds
+run 'The library, by hash'                 $out/bench_core "$size"
+run 'SQL, per row'                         $out/bench_sql build/cuckoo.so "$size"
+run 'Load at the first failure'            $out/load_at_failure
+run 'Bytes per key and error rate'         $out/size_table "$size"
+run 'Growth'                               $out/growth_table "$size"
+evaluate 'Load against fingerprint bits: figure 2' load_factor
+evaluate 'Bits per key against error rate: table 2, figures 3 and 4' space table2
+evaluate 'Bounded insertion'               bursts steady bursts
+evaluate 'As many keys as planned: table 3, second part' planned table3_planned
+evaluate 'Filled, asked, emptied: table 3, figures 5 to 8' lifecycle table3 figure5
+gnuplot -e "folder='$out'" $here/plots.gp
+printf '\nAll of it, in %d s: %s; tables %s/*.tsv, figures %s/*.svg\n' $(($(date +%s) - start)) \
+    "$results" "$out" "$out"

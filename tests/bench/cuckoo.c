@@ -1,0 +1,169 @@
+/*
+** cuckoo.c - the filters of the library among the kinds that are compared.
+*/
+#include "cuckoo.h"
+
+#include <string.h>
+
+#include "kinds.h"
+
+cf_geometry cuckoo_shape(uint64_t m, unsigned b, unsigned f)
+{
+    static const uint8_t caps[CF_BUCKET_MAX + 1] = {[1] = 1, [2] = 2, [4] = 3, [8] = 4};
+    return (cf_geometry){.buckets = m,
+                         .bucket_size = (uint8_t)b,
+                         .fingerprint_bits = (uint8_t)f,
+                         .pair_bits = (uint8_t)f,
+                         .cap = caps[b]};
+}
+
+cuckoo *cuckoo_make(const cf_geometry *shape)
+{
+    const char *why;
+    if (cf_geometry_check(shape, &why) != CF_OK)
+        bench_fail(why);
+    cuckoo *made = bench_allocate_zeroed(sizeof *made + cf_geometry_bytes(shape));
+    cf_create(&made->filter, shape, made->bytes);
+    return made;
+}
+
+uint64_t cuckoo_planned(uint64_t bytes, const cf_options *options, cf_geometry *shape)
+{
+    const char *why;
+    uint64_t fits = 0, beyond = 8 * bytes;
+    while (beyond - fits > 1) {
+        uint64_t keys = fits + (beyond - fits) / 2;
+        if (cf_plan(keys, 0, options, shape, &why) != CF_OK)
+            bench_fail(why);
+        if (cf_geometry_bytes(shape) <= bytes)
+            fits = keys;
+        else
+            beyond = keys;
+    }
+    cf_plan(fits, 0, options, shape, &why);
+    return fits;
+}
+
+/* ---- the kinds ---- */
+
+static bool fits_plain(unsigned bits)
+{
+    return bits >= CF_FINGERPRINT_MIN && bits <= CF_FINGERPRINT_MAX;
+}
+
+static void *make_plain(uint64_t bytes, unsigned b, unsigned f)
+{
+    cf_geometry shape = cuckoo_shape(8 * bytes / (b * f), b, f);
+    return cuckoo_make(&shape);
+}
+
+static void *make_plain2(uint64_t bytes, unsigned bits)
+{
+    return make_plain(bytes, 2, bits);
+}
+
+static void *make_plain4(uint64_t bytes, unsigned bits)
+{
+    return make_plain(bytes, 4, bits);
+}
+
+static void *make_plain8(uint64_t bytes, unsigned bits)
+{
+    return make_plain(bytes, 8, bits);
+}
+
+static bool fits_semisorted(unsigned bits)
+{
+    return bits >= 5 && bits <= CF_FINGERPRINT_MAX;
+}
+
+/* Semi-sorting saves one bit of every slot. */
+static void *make_semisorted(uint64_t bytes, unsigned bits)
+{
+    cf_geometry shape = cuckoo_shape(8 * bytes / (4 * (bits - 1)), 4, bits);
+    shape.semisorted = true;
+    return cuckoo_make(&shape);
+}
+
+static bool add(void *state, uint64_t hash)
+{
+    return cf_add(&((cuckoo *)state)->filter, hash) == CF_OK;
+}
+
+static bool contains(const void *state, uint64_t hash)
+{
+    return cf_contains(&((const cuckoo *)state)->filter, hash);
+}
+
+static bool take_away(void *state, uint64_t hash)
+{
+    return cf_delete(&((cuckoo *)state)->filter, hash) != CF_ABSENT;
+}
+
+static uint64_t slots(const void *state)
+{
+    return cf_geometry_slots(&((const cuckoo *)state)->filter.geometry);
+}
+
+static uint64_t bytes(const void *state)
+{
+    return ((const cuckoo *)state)->filter.length;
+}
+
+static double expected(const void *state, uint64_t keys)
+{
+    return cf_expected_fpr(&((const cuckoo *)state)->filter.geometry, keys);
+}
+
+const bench_kind bench_plain2 = {
+    .name = "cuckoo b=2",
+    .bits = 11,
+    .full = 1,
+    .fits = fits_plain,
+    .make = make_plain2,
+    .add = add,
+    .contains = contains,
+    .remove = take_away,
+    .slots = slots,
+    .bytes = bytes,
+    .expected = expected,
+};
+const bench_kind bench_plain4 = {
+    .name = "cuckoo",
+    .bits = 12,
+    .full = 1,
+    .fits = fits_plain,
+    .make = make_plain4,
+    .add = add,
+    .contains = contains,
+    .remove = take_away,
+    .slots = slots,
+    .bytes = bytes,
+    .expected = expected,
+};
+const bench_kind bench_plain8 = {
+    .name = "cuckoo b=8",
+    .bits = 13,
+    .full = 1,
+    .fits = fits_plain,
+    .make = make_plain8,
+    .add = add,
+    .contains = contains,
+    .remove = take_away,
+    .slots = slots,
+    .bytes = bytes,
+    .expected = expected,
+};
+const bench_kind bench_semisorted = {
+    .name = "semi-sorted cuckoo",
+    .bits = 13,
+    .full = 1,
+    .fits = fits_semisorted,
+    .make = make_semisorted,
+    .add = add,
+    .contains = contains,
+    .remove = take_away,
+    .slots = slots,
+    .bytes = bytes,
+    .expected = expected,
+};
