@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "../src/address.h"
 #include "../src/cuckoo_filter.h"
 #include "../src/format.h"
 #include "../src/growth.h"
@@ -70,6 +71,21 @@ static inline cf_geometry growing_shape(uint64_t buckets, unsigned b, unsigned f
     return shape;
 }
 
+/* The same shape in semi-sorted buckets (b = 4, f >= 5). */
+static inline cf_geometry semisorted(cf_geometry shape)
+{
+    shape.semisorted = true;
+    return shape;
+}
+
+/* The same shape with a spill list. */
+static inline cf_geometry spilling(cf_geometry shape, unsigned budget, unsigned bound)
+{
+    shape.budget = (uint8_t)budget;
+    shape.spill_bound = (uint16_t)bound;
+    return shape;
+}
+
 typedef struct test_filter {
     cf_filter filter;
     uint8_t *bytes; /* as they were when it was made; when it grows they move, to filter.bytes */
@@ -103,16 +119,16 @@ static inline test_filter new_filter(cf_geometry shape)
 
 static uint64_t resizes_left = UINT64_MAX;
 
-/* realloc, for as many times as resizes_left says. */
+/* realloc, for as many times as resizes_left says; giving memory back is not counted, and never fails. */
 static inline uint8_t *test_resize(uint8_t *bytes, uint64_t size)
 {
-    if (resizes_left == 0)
-        return NULL;
-    resizes_left--;
     if (size == 0) {
         free(bytes);
         return NULL;
     }
+    if (resizes_left == 0)
+        return NULL;
+    resizes_left--;
     return realloc(bytes, size);
 }
 
@@ -140,6 +156,18 @@ static inline void free_filter(test_filter *made)
     made->bytes = NULL;
 }
 
+/* The key of a pair whose base side lies in a bucket split already, and its alternate side in one that
+** is not. */
+static inline uint64_t half_split_key(const cf_filter *filter)
+{
+    for (;;) {
+        uint64_t hash = random64();
+        cf_pair pair = cf_pair_of(filter, hash);
+        if (pair.sides == 2 && pair.place[0].extension > pair.place[1].extension)
+            return hash;
+    }
+}
+
 /* A filter and its bytes as they were. */
 typedef struct snapshot {
     cf_filter filter;
@@ -160,6 +188,7 @@ static inline void assert_unchanged(const cf_filter *now, const snapshot *then)
     assert_int_equal(now->length, then->filter.length);
     assert_memory_equal(now->bytes, then->bytes, now->length);
     assert_true(now->items == then->filter.items && now->occupied == then->filter.occupied);
+    assert_int_equal(now->spilled, then->filter.spilled);
     assert_true(now->level == then->filter.level && now->split == then->filter.split);
     assert_true(now->grown == then->filter.grown && now->buckets == then->filter.buckets);
     assert_true(now->bucket_bits == then->filter.bucket_bits);

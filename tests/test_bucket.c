@@ -5,7 +5,7 @@
 static const unsigned bucket_sizes[] = {1, 2, 4, 8};
 static const unsigned payloads[] = {0, 1, 7, 16};
 
-enum { BUCKETS = 17, WIDEST = 44 /* f = 32 at level 39 */ };
+enum { BUCKETS = 17 };
 
 static cf_geometry shape_with(unsigned b, unsigned f, unsigned counter_bits)
 {
@@ -267,69 +267,6 @@ static void tags_and_sides_follow_from_each_other(void **state)
     }
 }
 
-/* ---- words ---- */
-
-static void load_bits_reads_any_offset(void **state)
-{
-    uint8_t table[40];
-    (void)state;
-    for (unsigned i = 0; i < sizeof table; i++)
-        table[i] = (uint8_t)random64();
-    for (unsigned at = 0; at < 180; at++) {
-        unsigned bits = 64 - at % 8; /* all that the 8 bytes hold from there */
-        uint64_t expected = 0;
-        for (unsigned k = 0; k < bits; k++)
-            expected |= (uint64_t)(table[(at + k) / 8] >> ((at + k) % 8) & 1) << k;
-        assert_true((cf_load_bits(table, at) & cf_low_bits(bits)) == expected);
-    }
-}
-
-/* No word of any bucket needs a ninth byte, whatever payload lies between the buckets. */
-static void words_lie_within_eight_bytes(void **state)
-{
-    (void)state;
-    for (unsigned width = CF_FINGERPRINT_MIN; width <= WIDEST; width++)
-        for (unsigned payload = 0; payload <= CF_VALUE_MAX; payload++)
-            for (unsigned i = 0; i < 4; i++) {
-                cf_lanes lanes;
-                uint64_t bucket_bits = bucket_sizes[i] * (width + payload);
-                cf_lanes_set(&lanes, width, bucket_sizes[i], bucket_bits, 4);
-                uint64_t bits = lanes.width * lanes.count;
-                for (uint64_t at = 0; at < 16; at++)
-                    for (unsigned word = 0; word < lanes.words; word++)
-                        assert_true((at * bucket_bits + word * bits) % 8 + bits <= 64);
-            }
-}
-
-/* As many lanes in a word as before there were payloads: filters of then are read as fast. */
-static void plain_words_are_as_wide_as_they_can_be(void **state)
-{
-    static const unsigned lanes_of_8[] = {8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4}; /* f = 4 .. 16 */
-    cf_lanes lanes;
-    (void)state;
-    for (unsigned f = 4; f <= 16; f++) {
-        cf_lanes_set(&lanes, f, 8, 8 * f, 4);
-        assert_int_equal(lanes.count, lanes_of_8[f - 4]);
-    }
-}
-
-static void lanes_cover_the_bucket(void **state)
-{
-    (void)state;
-    for (unsigned width = CF_FINGERPRINT_MIN; width <= WIDEST; width++)
-        for (unsigned i = 0; i < 4; i++) {
-            cf_lanes lanes;
-            cf_lanes_set(&lanes, width, bucket_sizes[i], bucket_sizes[i] * (width + width % 3), 4);
-            uint64_t ones = 0;
-            for (unsigned k = 0; k < lanes.count; k++)
-                ones |= (uint64_t)1 << (k * width);
-            assert_int_equal(lanes.count * lanes.words, bucket_sizes[i]);
-            assert_true(lanes.count * width <= 64);
-            assert_true(lanes.ones == ones);
-            assert_true(lanes.highs == ones << (width - 1));
-        }
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(slots_keep_what_is_written),
     cmocka_unit_test(payloads_of_all_widths_are_kept),
@@ -337,10 +274,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(matching_agrees_with_a_slot_loop),
     cmocka_unit_test(agreeing_lanes_are_those_of_a_slot_loop),
     cmocka_unit_test(tags_and_sides_follow_from_each_other),
-    cmocka_unit_test(load_bits_reads_any_offset),
-    cmocka_unit_test(words_lie_within_eight_bytes),
-    cmocka_unit_test(plain_words_are_as_wide_as_they_can_be),
-    cmocka_unit_test(lanes_cover_the_bucket),
 };
 
 RUN_TESTS(tests)

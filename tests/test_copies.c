@@ -3,6 +3,7 @@
 #include "../src/address.h"
 #include "../src/bucket.h"
 #include "../src/copies.h"
+#include "../src/spill.h"
 
 /* A filter at some stage: 0 is plain, the others are in the middle of a level or at its end. */
 enum { STAGES = 6 };
@@ -120,18 +121,6 @@ static void absorbing_makes_a_class_of_equals(void **state)
         }
 }
 
-/* The key of a pair whose base side lies in a bucket split already, and its alternate side in one that
-** is not. */
-static uint64_t half_split_key(const cf_filter *filter)
-{
-    for (;;) {
-        uint64_t hash = random64();
-        cf_pair pair = cf_pair_of(filter, hash);
-        if (pair.sides == 2 && pair.place[0].extension > pair.place[1].extension)
-            return hash;
-    }
-}
-
 /* An entry that knows too little for the longer extension cannot be made equal to one that lies there:
 ** then one copy more is stored, and from there on all are absorbed. */
 static void entries_that_cannot_be_cut_are_left_out_of_the_class(void **state)
@@ -155,6 +144,68 @@ static void entries_that_cannot_be_cut_are_left_out_of_the_class(void **state)
             assert_sound(&made.filter);
             free_filter(&made);
         }
+}
+
+/* Fills all slots of a bucket but `left` with entries that the key does not match. */
+static void fill_with_strangers(cf_filter *filter, cf_place place, unsigned left)
+{
+    for (unsigned i = left; i < filter->geometry.bucket_size; i++) {
+        cf_place other = {place.bucket, place.tag ^ 1 ^ (uint64_t)i << 8, place.extension};
+        cf_slot_set(filter, place.bucket, (unsigned)cf_bucket_free_slot(filter, place.bucket),
+                    cf_tag_of(filter, other, filter->new_length), 0);
+        filter->occupied++;
+        filter->items++;
+    }
+}
+
+/* A copy of a key that knows `length` bits, in a slot if there is one, or else in the list. */
+static void put_copy(cf_filter *filter, const cf_pair *pair, unsigned length)
+{
+    int slot = cf_bucket_free_slot(filter, pair->place[0].bucket);
+    if (slot < 0)
+        assert_true(cf_spill_add(filter, pair, length, 0));
+    else
+        cf_slot_set(filter, pair->place[0].bucket, (unsigned)slot,
+                    cf_tag_of(filter, pair->place[0], length), 0);
+    filter->occupied += slot >= 0;
+    filter->items++;
+}
+
+/* Members of a class that are spilled are cut as those in slots, and keep the key sticky as these do. */
+static void classes_reach_into_the_list(void **state)
+{
+    unsigned spilled = 0;
+    (void)state;
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (int round = 0; round < 60; round++) {
+            cf_geometry shape = spilling(shape_with(b, 0, 0), 0, 20);
+            shape.semisorted = b == 4 && round % 2;
+            test_filter made = filter_at_stage(shape, 1, 50);
+            cf_filter *filter = &made.filter;
+            uint64_t hash = half_split_key(filter);
+            cf_pair pair = cf_pair_of(filter, hash);
+            unsigned most = pair.place[0].extension + 5, shortest = most;
+            fill_with_strangers(filter, pair.place[0], (unsigned)random_below(shape.cap));
+            fill_with_strangers(filter, pair.place[1], 0);
+            for (unsigned i = 0; i < shape.cap; i++) {
+                unsigned length = most - (unsigned)random_below(5);
+                put_copy(filter, &pair, length);
+                shortest = length < shortest ? length : shortest;
+            }
+            unsigned listed = filter->spilled;
+            assert_int_equal(cf_add(filter, hash), CF_OK);
+            assert_int_equal(filter->spilled, listed);
+            cf_matches found;
+            cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
+            assert_int_equal(found.n, shape.cap);
+            assert_int_equal(found.match[0].length, shortest);
+            assert_int_equal(found.match[found.n - 1].length, shortest);
+            assert_int_equal(cf_delete(filter, hash), CF_STICKY);
+            assert_sound(filter);
+            spilled += listed;
+            free_filter(&made);
+        }
+    assert_true(spilled > 100);
 }
 
 /* ---- counters ---- */
@@ -289,102 +340,16 @@ static void cap_counts_per_value(void **state)
         }
 }
 
-/* ---- the longest match ---- */
-
-/* Puts entries that know `length` bits, and more and more, into the two buckets of a key in turn. */
-static unsigned put_lengths(cf_filter *filter, const cf_pair *pair, uint64_t first_side)
-{
-    unsigned n = 0, length = pair->place[0].extension;
-    for (; n < 2 * filter->geometry.bucket_size && length <= filter->new_length; n++, length++) {
-        cf_place there = pair->place[(n + first_side) % 2];
-        cf_slot_set(filter, there.bucket, (unsigned)cf_bucket_free_slot(filter, there.bucket),
-                    cf_tag_of(filter, there, length), n);
-    }
-    filter->occupied = filter->items = n;
-    return n;
-}
-
-/* The value says which entry it was. Both buckets have different extensions, so that of two slots the
-** one with fewer bits can be the longer entry. */
-static void the_longest_match_goes_first(void **state)
-{
-    (void)state;
-    for (unsigned b = 2; b <= 8; b *= 2)
-        for (int round = 0; round < 50; round++) {
-            test_filter made = filter_at_stage(shape_with(b, 0, 5), 1, 50);
-            cf_pair pair = cf_pair_of(&made.filter, half_split_key(&made.filter));
-            cf_matches found;
-            unsigned n = put_lengths(&made.filter, &pair, random_below(2));
-            cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &found);
-            assert_int_equal(found.n, n);
-            for (unsigned i = 0; i < n; i++) {
-                assert_int_equal(found.match[i].payload, n - 1 - i);
-                assert_true(i == 0 || found.match[i].length < found.match[i - 1].length);
-            }
-            free_filter(&made);
-        }
-}
-
-static void deletes_take_the_longest_match(void **state)
-{
-    (void)state;
-    for (int round = 0; round < 50; round++) {
-        cf_geometry shape = shape_with(8, 0, 0);
-        shape.cap = 8; /* so that none of seven is sticky */
-        test_filter made = filter_at_stage(shape, 1, 50);
-        uint64_t hash = half_split_key(&made.filter);
-        cf_pair pair = cf_pair_of(&made.filter, hash);
-        cf_matches before, after;
-        put_lengths(&made.filter, &pair, random_below(2));
-        cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &before);
-        while (before.n >= 8) { /* the shortest out of the way */
-            cf_match last = before.match[--before.n];
-            cf_slot_set(&made.filter, last.bucket, last.slot, 0, 0);
-            made.filter.occupied--;
-        }
-        for (; before.n > 0; before = after) {
-            assert_int_equal(cf_delete(&made.filter, hash), CF_REMOVED);
-            cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &after);
-            assert_int_equal(after.n, before.n - 1);
-            for (unsigned i = 0; i < after.n; i++)
-                assert_int_equal(after.match[i].length, before.match[i + 1].length);
-        }
-        assert_int_equal(made.filter.occupied, 0);
-        free_filter(&made);
-    }
-}
-
-/* Of an entry of another filter only those are matches that know no more than it does. */
-static void longer_entries_do_not_match_a_shorter_one(void **state)
-{
-    test_filter made = filter_at_stage(shape_with(8, 0, 0), 1, 50);
-    (void)state;
-    cf_pair pair = cf_pair_of(&made.filter, half_split_key(&made.filter));
-    unsigned n = put_lengths(&made.filter, &pair, 0), first = pair.place[0].extension;
-    for (unsigned length = first; length < first + n; length++) {
-        cf_side cut = pair.side[0];
-        cf_matches found;
-        cut.length = length;
-        cut.bits &= cf_low_bits(made.filter.geometry.pair_bits + length);
-        cf_pair shorter = cf_pair_from(&made.filter, cut);
-        cf_find_matches(&made.filter, &shorter, CF_ANY_VALUE, &found);
-        assert_int_equal(found.n, length - first + 1);
-    }
-    free_filter(&made);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(copies_are_exact_below_cap_and_sticky_at_it),
     cmocka_unit_test(sticky_keys_stay_sticky_through_growth),
     cmocka_unit_test(absorbing_makes_a_class_of_equals),
     cmocka_unit_test(entries_that_cannot_be_cut_are_left_out_of_the_class),
+    cmocka_unit_test(classes_reach_into_the_list),
     cmocka_unit_test(counters_are_exact_up_to_cap_full_entries),
     cmocka_unit_test(counters_stay_exact_through_growth),
     cmocka_unit_test(values_are_kept_and_deleted_one_by_one),
     cmocka_unit_test(cap_counts_per_value),
-    cmocka_unit_test(the_longest_match_goes_first),
-    cmocka_unit_test(deletes_take_the_longest_match),
-    cmocka_unit_test(longer_entries_do_not_match_a_shorter_one),
 };
 
 RUN_TESTS(tests)

@@ -10,6 +10,9 @@ static void assert_same_shape(const cf_geometry *a, const cf_geometry *b)
     assert_int_equal(a->counter_bits, b->counter_bits);
     assert_int_equal(a->value_bits, b->value_bits);
     assert_int_equal(a->growth, b->growth);
+    assert_int_equal(a->semisorted, b->semisorted);
+    assert_int_equal(a->budget, b->budget);
+    assert_int_equal(a->spill_bound, b->spill_bound);
 }
 
 /* A header of extremes comes back as it was. */
@@ -40,6 +43,26 @@ static void header_survives_the_round_trip(void **state)
     assert_true(out.level == 3 && out.split == in.split);
     assert_true(out.items == in.items && out.occupied == in.occupied);
     assert_true(out.reserved == in.reserved);
+}
+
+/* The fields of semi-sorted buckets and of the spill list, each at its end. */
+static void layout_and_list_survive_the_round_trip(void **state)
+{
+    (void)state;
+    for (unsigned bound = 1; bound <= CF_SPILL_MAX; bound = 2 * bound + bound % 3)
+        for (unsigned budget = 0; budget <= CF_BUDGET_MAX; budget += 51) {
+            cf_header out, in = {.geometry = spilling(semisorted(shape_of(10, 4, 12)), budget, bound),
+                                 .spilled = (unsigned)random_below(bound + 1),
+                                 .reserved = CF_RESERVED_MIN};
+            uint8_t bytes[CF_HEADER_BYTES];
+            const char *why = "";
+            size_t length = cf_bytes_at(&in.geometry, 0, 0, false);
+            cf_header_encode(&in, bytes);
+            assert_int_equal(cf_header_decode(bytes, length, &out, &why), CF_OK);
+            assert_same_shape(&out.geometry, &in.geometry);
+            assert_int_equal(out.spilled, in.spilled);
+            assert_int_equal(cf_header_decode(bytes, length - CF_RESERVED_MIN, &out, &why), CF_DAMAGED);
+        }
 }
 
 /* ---- hostile headers ---- */
@@ -265,6 +288,7 @@ static void more_reserved_bytes_are_taken(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(header_survives_the_round_trip),
+    cmocka_unit_test(layout_and_list_survive_the_round_trip),
     cmocka_unit_test(every_header_bit_is_guarded),
     cmocka_unit_test(extreme_fields_are_refused),
     cmocka_unit_test(fingerprint_range_is_checked),

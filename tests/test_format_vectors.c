@@ -13,10 +13,20 @@ typedef struct vector {
     const char *hex;
 } vector;
 
+#define FIELDS(m, n, k, b, f, s, c, g, counter, value)                                                  \
+    .buckets = m, .capacity = n, .seed = k, .bucket_size = b, .fingerprint_bits = f, .pair_bits = s,    \
+    .cap = c, .counter_bits = counter, .value_bits = value, .growth = g
+
 #define SHAPE(m, n, k, b, f, s, c, g, counter, value)                                                   \
     {                                                                                                   \
-        .buckets = m, .capacity = n, .seed = k, .bucket_size = b, .fingerprint_bits = f,                \
-        .pair_bits = s, .cap = c, .counter_bits = counter, .value_bits = value, .growth = g             \
+        FIELDS(m, n, k, b, f, s, c, g, counter, value)                                                  \
+    }
+
+/* The same semi-sorted or not, and with a spill list or, when its bound is 0, without. */
+#define LISTED(m, n, k, b, f, s, c, g, counter, value, sorted, t, bound)                                \
+    {                                                                                                   \
+        FIELDS(m, n, k, b, f, s, c, g, counter, value), .semisorted = sorted, .budget = t,              \
+                                                        .spill_bound = bound                            \
     }
 
 static const vector vectors[] = {
@@ -101,6 +111,10 @@ static void assert_stage(const cf_filter *filter, const vector *v)
     assert_int_equal(filter->grown, v->steps > 0);
     if (filter->level >= 2)
         assert_true(cf_take_census(filter).voids > 0);
+    assert_int_equal(filter->geometry.semisorted, v->shape.semisorted);
+    assert_int_equal(filter->geometry.spill_bound, v->shape.spill_bound);
+    assert_int_equal(filter->geometry.budget, v->shape.budget);
+    assert_int_equal(filter->spilled > 0, v->shape.spill_bound > 0);
 }
 
 static void vectors_open_and_know_their_keys(void **state)

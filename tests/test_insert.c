@@ -12,7 +12,9 @@ static void random_keys_never_fill_it(void **state)
     for (unsigned b = 2; b <= 8; b *= 2)
         for (uint64_t m = 8; m < 14; m++)
             for (int round = 0; round < 12; round++) {
-                test_filter made = growing_filter(growing_shape(m, b, 12), UINT64_MAX);
+                cf_geometry shape = growing_shape(m, b, 12);
+                shape.semisorted = b == 4 && round % 2;
+                test_filter made = growing_filter(shape, UINT64_MAX);
                 for (int i = 0; i < 1000; i++)
                     if (cf_add(&made.filter, random64()) != CF_OK)
                         fail_msg("b=%u m=%u full at key %d", b, (unsigned)m, i);
@@ -24,8 +26,11 @@ static void random_keys_never_fill_it(void **state)
 static void grown_tables_are_well_filled(void **state)
 {
     (void)state;
-    for (unsigned b = 2; b <= 8; b *= 2) {
-        test_filter made = planned_filter(500, 0.01, (cf_options){.growth = true, .bucket_size = b});
+    for (unsigned k = 0; k < 4; k++) {
+        cf_layout layout = k == 3 ? CF_LAYOUT_SEMISORT : CF_LAYOUT_PLAIN;
+        unsigned b = k == 3 ? 4 : 2u << k;
+        test_filter made =
+            planned_filter(500, 0.01, (cf_options){.growth = true, .bucket_size = b, .layout = layout});
         made.filter.memory = (cf_memory){test_resize, UINT64_MAX};
         for (unsigned i = 1; i <= 8000; i++) {
             assert_int_equal(cf_add(&made.filter, random64()), CF_OK);

@@ -2,7 +2,7 @@
 ** fuzz_ops.c - any sequence of operations, beside a reference.
 **
 ** The first bytes of the input choose the shape, sound but otherwise arbitrary, with counters or values
-** or neither, whether it grows, and how alike the hashes of the 32 keys are; the rest are operations on
+** or neither, the layout of buckets, a spill list or none, whether it grows, and how alike the hashes of the 32 keys are; the rest are operations on
 ** two filters of that shape. The reference knows
 **
 **      - of each key and value, how many copies were added and not deleted (only such are deleted, or
@@ -16,6 +16,7 @@
 */
 #include "../../src/growth.h"
 #include "fuzz.h"
+#include "tally.h"
 
 enum { KEYS = 32, VALUES = 4, FILTERS = 2, OPERATIONS = 4000, LONGEST = 100000 /* bytes */ };
 
@@ -47,6 +48,17 @@ static void choose_payload(fuzz_input *in, cf_geometry *shape)
         shape->value_bits = (uint8_t)(2 + bits % (CF_VALUE_MAX - 1));
 }
 
+/* Semi-sorted where that can be; a spill list, so short that it gets full, or none. */
+static void choose_layout(fuzz_input *in, cf_geometry *shape)
+{
+    unsigned code = fuzz_byte(in);
+    shape->semisorted = shape->bucket_size == 4 && shape->fingerprint_bits > 4 && code % 2;
+    if (code / 2 % 2) {
+        shape->spill_bound = (uint16_t)(1 + code / 4 % 8);
+        shape->budget = (uint8_t)(code / 32);
+    }
+}
+
 static bool choose_shape(fuzz_input *in, cf_geometry *shape)
 {
     const char *why = NULL;
@@ -65,6 +77,7 @@ static bool choose_shape(fuzz_input *in, cf_geometry *shape)
     shape->growth = fuzz_byte(in) % 2;
     if (shape->growth)
         shape->buckets = 1 + shape->buckets % 16;
+    choose_layout(in, shape);
     return cf_geometry_check(shape, &why) == CF_OK;
 }
 
@@ -105,7 +118,10 @@ static void find_classes(world *w)
 
 static uint8_t *resize(uint8_t *bytes, uint64_t size)
 {
-    return realloc(bytes, size);
+    if (size > 0)
+        return realloc(bytes, size);
+    free(bytes);
+    return NULL;
 }
 
 static void start_filters(world *w)
@@ -130,17 +146,9 @@ static uint64_t at_most(uint64_t a, uint64_t b)
 }
 
 /* Entries of this value that match the key. */
-static unsigned matches(const cf_filter *filter, uint64_t hash, uint64_t value)
+static uint64_t matches(const cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    cf_pair pair = cf_candidates(filter, hash);
-    cf_entry entry;
-    unsigned found = 0;
-    for (unsigned i = 0; i < pair.sides; i++)
-        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-            if (cf_entry_at(filter, pair.place[i].bucket, slot, &entry) &&
-                cf_entry_matches(filter, &entry, &pair.side[i]))
-                found += !filter->geometry.value_bits || entry.payload == value;
-    return found;
+    return tally_of(filter, hash, value).matches;
 }
 
 static void compare_promises(const world *w, const model *m)
@@ -166,12 +174,13 @@ static void compare_exactly(const world *w, const model *m)
         }
         REQUIRE(cf_count(&m->filter, w->hash[i]) == sum);
         REQUIRE(cf_contains(&m->filter, w->hash[i]) == (sum > 0));
+        REQUIRE(w->shape.counter_bits || matches(&m->filter, w->hash[i], 0) == stored[0]);
         REQUIRE(cf_get(&m->filter, w->hash[i], &value) == (sum > 0));
         REQUIRE(sum == 0 || !w->shape.value_bits || stored[value] > 0);
         copies += w->class[i] == i ? sum : 0;
     }
     REQUIRE(cf_take_census(&m->filter).copies == copies);
-    REQUIRE(w->shape.counter_bits || m->filter.occupied == copies);
+    REQUIRE(w->shape.counter_bits || m->filter.occupied + m->filter.spilled == copies);
 }
 
 static void compare(const world *w, const model *m)
@@ -204,6 +213,7 @@ static void require_same(const cf_filter *now, const cf_filter *was, const uint8
 {
     REQUIRE(now->length == was->length && memcmp(before, now->bytes, was->length) == 0);
     REQUIRE(now->items == was->items && now->occupied == was->occupied);
+    REQUIRE(now->spilled == was->spilled);
     REQUIRE(now->level == was->level && now->split == was->split && now->grown == was->grown);
 }
 
@@ -302,6 +312,8 @@ static void operate(world *w, fuzz_input *in)
         merge(w, m, &w->model[key % FILTERS]);
     else if ((code & 63) == 3)
         grow(m, key);
+    else if ((code & 63) == 4)
+        cf_settle(&m->filter);
     else if (code & 64)
         (w->exact ? delete_exactly : delete_promised)(w, m, key, value);
     else

@@ -99,6 +99,11 @@ static const char *const values[] = {
     "'value_bits=4, bucket_size=4'",
     "'bucket_size=4 fingerprint_bits=8'",
     "'counter_bits=16 growth=off'",
+    "'layout=semisort, fingerprint_bits=9'",
+    "'layout=plain overflow=off'",
+    "'overflow=on overflow_budget=0 spill_bound=3'",
+    "'overflow=on layout=semisort growth=off'",
+    "'bucket_size=2, overflow=on, overflow_budget=255, spill_bound=4096'",
     "3",
     "zeroblob(500)",
 };
@@ -213,7 +218,10 @@ static void put_statement(text *t, fuzz_input *in)
 
 static uint8_t *longer(uint8_t *bytes, uint64_t size)
 {
-    return realloc(bytes, (size_t)size);
+    if (size > 0)
+        return realloc(bytes, (size_t)size);
+    free(bytes);
+    return NULL;
 }
 
 /* What a filter keeps with its entries: nothing, counters or values. */
@@ -224,6 +232,17 @@ static void choose_payload(fuzz_input *in, cf_options *options)
         options->counter_bits = bits;
     if (code % 4 == 2)
         options->value_bits = bits;
+}
+
+/* Semi-sorted or not; with a spill list that takes all that finds no slot at once, or without. */
+static void choose_layout(fuzz_input *in, cf_options *options)
+{
+    unsigned code = fuzz_byte(in);
+    if (code % 3 < 2)
+        options->layout = code % 3 && options->bucket_size == 4 ? CF_LAYOUT_SEMISORT : CF_LAYOUT_PLAIN;
+    options->overflow = code / 4 % 2;
+    options->overflow_budget = options->overflow ? code / 8 % 4 : 0;
+    options->spill_bound = options->overflow ? 1 + code / 32 : 0;
 }
 
 /* A sound filter of twelve keys, or of so many that it has grown. */
@@ -237,6 +256,7 @@ static void bind_filter(sqlite3_stmt *statement, int at, fuzz_input *in, bool mu
     unsigned code = fuzz_byte(in), keys = 12 + code / 4 % 4 * 60;
     options.growth = code % 2 && options.bucket_size > 1;
     choose_payload(in, &options);
+    choose_layout(in, &options);
     REQUIRE(cf_plan(10 + fuzz_byte(in) % 3 * 20, 0, &options, &shape, &why) == CF_OK);
     size_t length = (size_t)cf_geometry_bytes(&shape);
     uint8_t *bytes = fuzz_malloc(length);

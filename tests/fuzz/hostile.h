@@ -7,6 +7,7 @@
 
 #include "../../src/bucket.h"
 #include "../../src/growth.h"
+#include "../../src/spill.h"
 #include "fuzz.h"
 
 /* The right magic, version and checksum; the other fields are the input's. */
@@ -23,6 +24,8 @@ static inline void make_stage(cf_header *header, uint64_t table_bytes, unsigned 
     cf_geometry *g = &header->geometry;
     unsigned payload = g->counter_bits + g->value_bits;
     uint64_t bits = g->bucket_size * (uint64_t)(cf_slot_bits(g, level, grown) + payload);
+    bits += g->spill_bound != 0;
+    bits -= g->semisorted ? CF_SEMISORT_SAVES : 0;
     uint64_t buckets = table_bytes * 8 / bits;
     g->buckets = buckets >> level;
     header->level = level;
@@ -31,6 +34,18 @@ static inline void make_stage(cf_header *header, uint64_t table_bytes, unsigned 
     header->split = grown ? buckets - (g->buckets << level) : 0;
     if (header->split > g->buckets << level)
         header->split = g->buckets << level;
+}
+
+/* A spill list of up to half of the length, or none. */
+static inline void make_list(const uint8_t *bytes, size_t length, cf_header *header)
+{
+    uint64_t most = (length - CF_HEADER_BYTES) / 2 / CF_SPILL_ENTRY;
+    if (most == 0 || bytes[14] % 2)
+        return;
+    most = most < CF_SPILL_MAX ? most : CF_SPILL_MAX;
+    header->geometry.spill_bound = (uint16_t)(1 + (bytes[14] + 256u * bytes[15]) / 2 % most);
+    header->geometry.budget = bytes[9] % 12;
+    header->spilled = bytes[16] % (header->geometry.spill_bound + 1u);
 }
 
 /* Header fields in their ranges, and as many buckets as the length has room for. */
@@ -45,11 +60,14 @@ static inline void make_shape(uint8_t *bytes, size_t length)
     g->counter_bits = bytes[11] % 4 == 1 ? (uint8_t)(1 + bytes[13] % CF_COUNTER_MAX) : 0;
     g->value_bits = bytes[11] % 4 == 2 ? (uint8_t)(1 + bytes[13] % CF_VALUE_MAX) : 0;
     g->growth = bytes[12] % 4 > 0;
+    g->semisorted = g->bucket_size == 4 && g->fingerprint_bits > 4 && bytes[12] / 4 % 2;
+    make_list(bytes, length, &header);
     g->seed = (int64_t)cf_load64(bytes + 24);
     g->capacity = cf_load64(bytes + 32) >> 16;
     header.items = cf_load64(bytes + 40) >> 16;
-    make_stage(&header, length - CF_HEADER_BYTES - CF_RESERVED_MIN, g->growth ? bytes[10] % 10 : 0,
-               bytes[12] % 4 > 1);
+    uint64_t list = (uint64_t)g->spill_bound * CF_SPILL_ENTRY;
+    make_stage(&header, length - CF_HEADER_BYTES - CF_RESERVED_MIN - list,
+               g->growth ? bytes[10] % 10 : 0, bytes[12] % 4 > 1);
     if (g->buckets == 0)
         return;
     bool grown = cf_is_grown(header.level, header.split);
@@ -69,7 +87,39 @@ static inline uint64_t sound_slot(const cf_filter *filter, uint64_t bucket, uint
     return tag >> filter->geometry.pair_bits ? tag : 0;
 }
 
-/* Slots, counts and the bytes at the end as they should be: then cf_check finds nothing else to say of
+/* Puts a spilled entry back: into its bucket when there is room, into the list when both its buckets are full. */
+static inline void put_spilled(cf_filter *filter, const cf_spilled *entry)
+{
+    uint64_t bucket = entry->bucket % filter->buckets, tag = sound_slot(filter, bucket, entry->tag);
+    if (tag == 0)
+        return;
+    int slot = cf_bucket_free_slot(filter, bucket);
+    if (slot >= 0) {
+        cf_slot_set(filter, bucket, (unsigned)slot, tag, entry->payload);
+        return;
+    }
+    cf_side side = cf_side_of(filter, cf_home_of(filter, bucket), tag);
+    cf_pair pair = cf_pair_from(filter, side);
+    if (filter->grown || cf_bucket_free_slot(filter, pair.place[pair.sides - 1].bucket) < 0)
+        cf_spill_add(filter, &pair, side.length, entry->payload);
+}
+
+static inline void make_sound_table(cf_filter *filter)
+{
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
+        cf_record record;
+        cf_record_read(filter, bucket, &record);
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+            record.tag[slot] = sound_slot(filter, bucket, record.tag[slot]);
+            record.payload[slot] = record.tag[slot] ? record.payload[slot] : 0;
+        }
+        cf_record_write(filter, bucket, &record);
+        if (filter->geometry.spill_bound)
+            cf_overflow_set(filter, bucket, false);
+    }
+}
+
+/* Slots, list, counts and the bytes at the end as they should be: then cf_check finds nothing else to say of
 ** many inputs. */
 static inline void make_sound(uint8_t *bytes, size_t length)
 {
@@ -77,20 +127,23 @@ static inline void make_sound(uint8_t *bytes, size_t length)
     cf_filter filter;
     if (cf_open_writable(&filter, bytes, length, &why) != CF_OK)
         return;
-    for (uint64_t bucket = 0; bucket < filter.buckets; bucket++)
-        for (unsigned slot = 0; slot < filter.geometry.bucket_size; slot++) {
-            uint64_t tag = sound_slot(&filter, bucket, cf_slot_get(&filter, bucket, slot));
-            uint64_t payload = cf_payload_get(&filter, bucket, slot);
-            cf_slot_set(&filter, bucket, slot, tag, tag ? payload : 0);
-        }
+    unsigned spilled = filter.spilled;
+    cf_spilled *list = fuzz_malloc(spilled * sizeof *list);
+    for (unsigned i = 0; i < spilled; i++)
+        list[i] = cf_spill_get(&filter, i);
+    make_sound_table(&filter);
     uint64_t bits = filter.buckets * filter.bucket_bits;
     uint8_t *end = filter.writable + (bits + 7) / 8;
     if (bits % 8 != 0)
         end[-1] &= (uint8_t)cf_low_bits(bits % 8);
     memset(end, 0, (size_t)(bytes + length - end));
+    filter.spilled = 0;
+    for (unsigned i = 0; i < spilled; i++)
+        put_spilled(&filter, &list[i]);
+    free(list);
     filter.occupied = cf_take_census(&filter).occupied;
-    if (filter.items < filter.occupied)
-        filter.items = filter.occupied;
+    if (filter.items < filter.occupied + filter.spilled)
+        filter.items = filter.occupied + filter.spilled;
     cf_seal(&filter);
 }
 

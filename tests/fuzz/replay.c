@@ -35,7 +35,7 @@ static uint64_t seed = 20140214;
 
 /* ---- inputs ---- */
 
-/* A shape with counters or values or neither, that may grow or not. */
+/* A shape with counters or values or neither, that may grow or not, in any layout, with a spill list or without. */
 static cf_geometry make_shape(uint64_t *state)
 {
     cf_geometry g = {.buckets = 1 + fuzz_random(state) % 60, .seed = (int64_t)fuzz_random(state)};
@@ -49,6 +49,11 @@ static cf_geometry make_shape(uint64_t *state)
         g.counter_bits = (uint8_t)(1 + fuzz_random(state) % CF_COUNTER_MAX);
     else if (fuzz_random(state) % 3 == 0)
         g.value_bits = (uint8_t)(1 + fuzz_random(state) % CF_VALUE_MAX);
+    g.semisorted = g.bucket_size == 4 && g.fingerprint_bits > 4 && fuzz_random(state) % 2;
+    if (fuzz_random(state) % 3 == 0) {
+        g.spill_bound = (uint16_t)(1 + fuzz_random(state) % 12);
+        g.budget = (uint8_t)(fuzz_random(state) % 4);
+    }
     return g;
 }
 

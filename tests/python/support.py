@@ -47,6 +47,14 @@ def new(db, capacity, fpr=None, options=None):
     return ask(db, "SELECT cf_new(?, ?, ?)", capacity, fpr, options)
 
 
+def add_all(db, blob, keys):
+    return ask(db, "SELECT cf_add_all(?, value) FROM json_each(?)", blob, json.dumps(list(keys)))
+
+
+def delete_all(db, blob, keys):
+    return ask(db, "SELECT cf_delete_all(?, value) FROM json_each(?)", blob, json.dumps(list(keys)))
+
+
 def add(db, blob, *keys):
     for key in keys:
         blob = ask(db, "SELECT cf_add(?, ?)", blob, key)
@@ -107,6 +115,8 @@ def fails(db, kind, sql, *parameters, function=None, says=""):
 
 HEADER = 64
 RESERVED = 8
+SPILLED_ENTRY = 16
+GROWS, VALUES, SEMISORTED = 1, 2, 4  # flags
 FIELDS = {  # name: (offset, bytes)
     "magic": (0, 3), "version": (3, 1), "hash": (4, 1), "bucket_size": (5, 1),
     "fingerprint_bits": (6, 1), "pair_bits": (7, 1), "cap": (8, 1), "slot_bits": (9, 1),
@@ -160,8 +170,9 @@ def patched(blob, **fields):
     return sealed(bytes(bytes_))
 
 
-def table_bytes(buckets, bucket_size, bits):
-    return (buckets * bucket_size * bits + 7) // 8
+def table_bytes(buckets, bucket_size, bits, saved=0):
+    """Of buckets of so many slots of so many bits, with some bits per bucket less: semi-sorted ones have 4."""
+    return (buckets * (bucket_size * bits - saved) + 7) // 8
 
 
 def slot_bits(bits, level, split):
@@ -170,15 +181,18 @@ def slot_bits(bits, level, split):
 
 
 def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, capacity=0, level=0, split=0,
-              payload_bits=0, flags=0):
+              payload_bits=0, flags=0, budget=0, spill_bound=0):
     """An empty filter of any shape, also of those that the planner never chooses: odd tables, say."""
     width = slot_bits(bits, level, split)
-    blank = bytes(HEADER + table_bytes((buckets << level) + split, bucket_size, width + payload_bits) + RESERVED)
+    saved = (4 if flags & SEMISORTED else 0) - (spill_bound > 0)
+    table = table_bytes((buckets << level) + split, bucket_size, width + payload_bits, saved)
+    blank = bytes(HEADER + table + RESERVED + SPILLED_ENTRY * spill_bound)
     return patched(blank, magic=int.from_bytes(b"\xcfck", "little"), version=1, hash=1,
                    bucket_size=bucket_size, fingerprint_bits=bits, slot_bits=width,
                    pair_bits=pair_bits or min(bits, 8), cap=cap or CAP[bucket_size],
                    buckets=buckets, seed=seed % 2**64, capacity=capacity, reserved=RESERVED,
-                   level=level, split_pointer=split, payload_bits=payload_bits, flags=flags)
+                   level=level, split_pointer=split, payload_bits=payload_bits, flags=flags,
+                   overflow_budget=budget, spill_bound=spill_bound)
 
 
 CAP = {1: 1, 2: 2, 4: 3, 8: 4}  # copies kept exactly, by bucket size

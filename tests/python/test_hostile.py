@@ -1,7 +1,6 @@
 """Blobs that lie. Whatever the bytes, every function answers or fails; none crashes, hangs, reads out of
 bounds (run these under a sanitizer) or allocates more than a few times what it was given.
 """
-import json
 import random
 import sqlite3
 import struct
@@ -10,22 +9,9 @@ import time
 import pytest
 
 import support
-from support import (BAD_BLOB, BAD_PARAMETER, FIELDS, FULL, HEADER, MISMATCH, TOO_BIG, ask, fails, patched,
-                     sealed, xxh3_medium)
-
-READERS = ["cf_contains(?1, {k})", "cf_count(?1, {k})", "cf_add(?1, {k})", "cf_delete(?1, {k})",
-           "cf_get(?1, {k})", "cf_add(?1, {k}, 1)", "cf_delete(?1, {k}, 1)", "cf_clear(?1)", "cf_info(?1)", "cf_check(?1)", "cf_merge(?1)", "cf_merge(?1, ?1)",
-           "cf_merge(?1, ?2)", "cf_merge(?2, ?1)", "cf_contains(cf_open(?1), {k})",
-           "(SELECT cf_add_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
-           "(SELECT cf_delete_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
-           "(SELECT cf_add_all(?1, value, value) FROM json_each('[1, 2, 3, 1, 1, 1]'))",
-           "(SELECT cf_delete_all(?1, value, value) FROM json_each('[1, 2, 3, 1, 1, 1]'))",
-           "(SELECT cf_merge(column1) FROM (VALUES (?1), (?2), (?1)))",
-           "(SELECT total(fingerprint + alternate + length + payload) FROM cf_buckets(?1))",
-           "(SELECT total(bucket) FROM cf_buckets(?1) WHERE bucket BETWEEN 1 AND 3)",
-           "(SELECT group_concat(fingerprint || length || payload) FROM cf_explain(?1, {k}))"]
-LONGEST = 500_000  # bytes that a filter of a few keys may grow to, however they were chosen
-KNOWN_ERRORS = {name for _, name in (BAD_PARAMETER, BAD_BLOB, FULL, MISMATCH, TOO_BIG)}
+from hostile import every_kind, grown, ordinary, provoke, semisorted, spilling, with_bit_flipped, with_payloads
+from layout import NIBBLES, Table, with_list, with_overflow
+from support import (BAD_BLOB, FIELDS, GROWS, HEADER, SEMISORTED, VALUES, ask, fails, patched, sealed, xxh3_medium)
 
 
 @pytest.fixture
@@ -37,63 +23,6 @@ def db():
     db.close()
 
 
-def ordinary(db):
-    """Small filters of several shapes with something in them."""
-    return [support.build(db, range(n), None, options) for n, options in (
-        (1, None), (3, "bucket_size=1 growth=off"), (20, "bucket_size=2 seed=5"),
-        (20, "bucket_size=4 fingerprint_bits=12"), (20, "bucket_size=8 fingerprint_bits=32 growth=off"),
-        (60, "bucket_size=4 fingerprint_bits=5 growth=off"))]
-
-
-def grown(db, n=60, options="bucket_size=4 fingerprint_bits=10"):
-    """A small filter that has grown."""
-    keys = json.dumps(list(range(n)))
-    if "value_bits" in options:
-        blob = ask(db, "SELECT cf_add_all(cf_new(8, NULL, ?), value, value % 8) FROM json_each(?)", options, keys)
-    else:
-        blob = ask(db, "SELECT cf_add_all(cf_new(8, NULL, ?), value) FROM json_each(?)", options, keys)
-    assert support.info(db, blob)["buckets"] > support.info(db, blob)["base_buckets"]
-    return blob
-
-
-def with_payloads(db):
-    """Filters with counters and with values, new and grown."""
-    return [support.build(db, [1, 1, 1, 2, 3], None, "counter_bits=3"),
-            ask(db, "SELECT cf_add(cf_new(10, 0.01, 'value_bits=5 growth=off'), 3, 31)"),
-            grown(db, 60, "bucket_size=4 fingerprint_bits=10 counter_bits=2"),
-            grown(db, 90, "bucket_size=8 fingerprint_bits=11 value_bits=3")]
-
-
-def every_kind(db):
-    return ordinary(db) + [grown(db), grown(db, 90, "bucket_size=2 fingerprint_bits=12")] + with_payloads(db)
-
-
-def provoke(db, blob, companion, key="3"):
-    """Gives the blob to every function. A result that is a filter must be a sound one when the blob was;
-    returns whether the blob was taken for a filter."""
-    sound = ask(db, "SELECT cf_check(?)", blob) == "ok"
-    taken = False
-    for call in READERS:
-        sql = "SELECT " + call.format(k=key)
-        try:
-            answer = db.execute(sql, (blob, companion)[:sql.count("?2") and 2 or 1]).fetchall()[0][0]
-        except sqlite3.Error as error:
-            assert error.sqlite_errorname in KNOWN_ERRORS, (sql, error)
-            continue
-        taken = taken or "cf_check" not in call
-        if isinstance(answer, bytes):
-            assert len(answer) <= LONGEST + 64 * (len(blob) + len(companion)), (sql, len(answer), blob.hex())
-            verdict = ask(db, "SELECT cf_check(?)", answer)
-            assert verdict == "ok" or not sound, (sql, verdict, blob.hex())
-    return taken
-
-
-def with_bit_flipped(blob, bit):
-    flipped = bytearray(blob)
-    flipped[bit // 8] ^= 1 << bit % 8
-    return bytes(flipped)
-
-
 # ---- the checksum, and damage it sees ----
 
 def test_the_checksum_is_xxh3_of_the_header(db):
@@ -102,9 +31,9 @@ def test_the_checksum_is_xxh3_of_the_header(db):
         assert support.field(blob, "checksum") == xxh3_medium(blob[:60]) & 0xFFFFFFFF
         assert sealed(blob) == blob
     empty = support.new(db, 100, None, "seed=-3")
-    shape = {name: support.field(empty, name) for name in ("buckets", "bucket_size", "pair_bits", "cap")}
+    shape = {name: support.field(empty, name) for name in ("buckets", "bucket_size", "pair_bits", "cap", "flags")}
     by_hand = support.make_blob(**shape, bits=support.field(empty, "fingerprint_bits"), seed=-3, capacity=100)
-    assert patched(by_hand, flags=1) == empty
+    assert by_hand == empty
 
 
 def test_every_flipped_bit_of_the_header_is_noticed(db):
@@ -166,8 +95,8 @@ def test_header_fields_at_their_extremes(db, name):
                 assert taken == (value == support.field(blob, name)), value
 
 
-@pytest.mark.parametrize("name, value", [("hash", 3), ("flags", 4), ("flags", 5), ("overflow_budget", 3),
-                                         ("spill_bound", 3), ("spilled", 3), ("version", 3)])
+@pytest.mark.parametrize("name, value", [("hash", 3), ("flags", 8), ("flags", 15), ("flags", 128), ("flags", 255),
+                                         ("version", 3)])
 def test_features_of_later_versions_are_refused_as_such(db, name, value):
     blob = patched(support.build(db, range(20)), **{name: value})
     message = fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", blob)
@@ -178,39 +107,52 @@ def test_features_of_later_versions_are_refused_as_such(db, name, value):
     ({"level": 1}, "width of slots"), ({"split_pointer": 1}, "width of slots"), ({"slot_bits": 12}, "width of slots"),
     ({"level": 40}, "more buckets than"), ({"level": 255}, "more buckets than"), ({"level": 39}, "more buckets than"),
     ({"split_pointer": 2**47}, "split pointer"), ({"flags": 0, "level": 1}, "must not grow"),
-    ({"flags": 0, "split_pointer": 1}, "must not grow"), ({"flags": 3}, "values of no bits"),
-    ({"payload_bits": 17}, "counter_bits"), ({"payload_bits": 33, "flags": 3}, "value_bits"),
-    ({"payload_bits": 3}, "length"), ({"payload_bits": 3, "flags": 3}, "length")])
-def test_stages_and_payloads_that_cannot_be_are_damage(db, fields, says):
-    """Not "newer": this version has growth, counters and values, and knows how they look."""
-    blob = support.build(db, range(20), None, "bucket_size=4 fingerprint_bits=10")
+    ({"flags": 0, "split_pointer": 1}, "must not grow"), ({"flags": GROWS | VALUES}, "values of no bits"),
+    ({"payload_bits": 17}, "counter_bits"), ({"payload_bits": 33, "flags": VALUES}, "value_bits"),
+    ({"payload_bits": 3}, "length"), ({"payload_bits": 3, "flags": VALUES}, "length"),
+    ({"flags": GROWS | SEMISORTED}, "length"), ({"flags": SEMISORTED, "bucket_size": 8}, "semi-sorted"),
+    ({"flags": SEMISORTED, "fingerprint_bits": 4, "pair_bits": 4}, "semi-sorted"),
+    ({"overflow_budget": 3}, "spill list"), ({"spill_bound": 3}, "length"), ({"spill_bound": 4097}, "spill list"),
+    ({"spilled": 3}, "holds more than its bound")])
+def test_stages_payloads_and_lists_that_cannot_be_are_damage(db, fields, says):
+    """Not "newer": this version has growth, counters, values, layouts and spill lists, and knows how they look."""
+    blob = support.build(db, range(20), None, "layout=plain bucket_size=4 fingerprint_bits=10")
     message = fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", patched(blob, **fields), says=says)
     assert "restore it" in message
 
 
 @pytest.mark.parametrize("name", ["level", "split_pointer", "slot_bits", "payload_bits", "flags", "buckets",
-                                  "pair_bits", "fingerprint_bits", "bucket_size", "cap", "items", "occupied"])
-def test_headers_of_grown_filters_at_their_extremes(db, name):
+                                  "pair_bits", "fingerprint_bits", "bucket_size", "cap", "items", "occupied",
+                                  "overflow_budget", "spill_bound", "spilled", "reserved"])
+def test_headers_of_grown_and_spilling_filters_at_their_extremes(db, name):
     size = FIELDS[name][1]
     values = {v for v in EXTREMES + [2**k for k in range(8 * size)] + [2**(8 * size) - 1] if v < 2**(8 * size)}
-    for blob in (grown(db), *with_payloads(db)[2:]):
+    for blob in (grown(db), *with_payloads(db)[2:], *semisorted(db)[:2], *spilling(db)[1::2]):
         now = support.field(blob, name)
         for value in sorted(values | {now - 1, now + 1} - {-1, 2**(8 * size)}):
             provoke(db, patched(blob, **{name: value}), blob)
 
 
+def some_list(rng):
+    return rng.choice([{}, {"budget": rng.choice([0, 1, 255]), "spill_bound": rng.choice([1, 7, 40])}])
+
+
+def spilled_in(blob, rng):
+    return rng.randint(0, support.field(blob, "spill_bound"))
+
+
 def test_grown_tables_of_anything(db, rng):
     """Headers that are sound, with any bits behind them: no terminators, entries that know too much or nothing."""
     for _ in range(100):
-        level, payload = rng.randint(0, 6), rng.choice([0, 0, 3, 8])
+        level, payload, flags = rng.randint(0, 6), rng.choice([0, 0, 3, 8]), GROWS | rng.choice([0, SEMISORTED])
         bits, buckets = rng.randint(8, 24), rng.choice([1, 2, 3, 5, 8])
-        blob = support.make_blob(buckets, rng.choice([2, 4, 8]), bits, rng.randint(4, 8), level=level,
-                                 split=rng.randint(1, buckets << level), payload_bits=payload,
-                                 flags=rng.choice([1, 3]) if payload else 1)
+        blob = support.make_blob(buckets, 4 if flags & SEMISORTED else rng.choice([2, 4, 8]), bits, rng.randint(4, 8),
+                                 level=level, split=rng.randint(1, buckets << level), payload_bits=payload,
+                                 flags=flags | rng.choice([0, VALUES]) if payload else flags, **some_list(rng))
         slots = (len(blob) - HEADER) // 8
         body = rng.choice([rng.randbytes, lambda n: b"\xff" * n, bytes, lambda n: rng.randbytes(n // 2) + bytes(n - n // 2)])
         hostile = patched(blob[:HEADER] + body(len(blob) - HEADER), items=rng.choice([0, 1, 2**48 - 1]),
-                          occupied=rng.choice([0, 1, slots // 8]))
+                          occupied=rng.choice([0, 1, min(slots // 8, buckets << level)]), spilled=spilled_in(blob, rng))
         assert provoke(db, hostile, blob, rng.choice(["3", "'x'"])), hostile.hex()
 
 
@@ -239,16 +181,18 @@ def test_several_lies_at_once(db, rng):
     """Shapes whose size fits the length again: the table is as long as the header says."""
     companion = ordinary(db)[3]
     for _ in range(300):
-        blob = support.make_blob(buckets=rng.choice([1, 2, 3, 5, 8, 13, 100]), bucket_size=rng.choice([1, 2, 4, 8]),
-                                 bits=rng.randint(4, 32), pair_bits=4)
+        flags = rng.choice([0, SEMISORTED])
+        bucket_size = 4 if flags else rng.choice([1, 2, 4, 8])
+        blob = support.make_blob(rng.choice([1, 2, 3, 5, 8, 13, 100]), bucket_size, rng.randint(4 + (flags > 0), 32),
+                                 pair_bits=4, flags=flags, **some_list(rng))
         body = rng.choice([rng.randbytes, lambda n: b"\xff" * n, bytes])(len(blob) - HEADER)
         bits = support.field(blob, "fingerprint_bits")
         slots = support.field(blob, "buckets") * support.field(blob, "bucket_size")
         hostile = patched(blob[:HEADER] + body, pair_bits=rng.randint(4, min(8, bits)),
                           cap=rng.randint(1, support.field(blob, "bucket_size")),
                           items=rng.choice([0, 1, slots, 2**48 - 1]), occupied=rng.choice([0, 1, slots]),
-                          capacity=rng.choice([0, 1, slots, 2**48 - 1]), flags=rng.randint(0, 1),
-                          seed=rng.choice([0, 1, 2**63, 2**64 - 1]))
+                          capacity=rng.choice([0, 1, slots, 2**48 - 1]), flags=flags | rng.randint(0, 1),
+                          seed=rng.choice([0, 1, 2**63, 2**64 - 1]), spilled=spilled_in(blob, rng))
         assert provoke(db, hostile, companion, rng.choice(["3", "'x'", "x''", "1.5"])), hostile.hex()
 
 
@@ -272,6 +216,103 @@ def test_a_table_of_equal_tags_everywhere(db):
             started = time.monotonic()
             assert provoke(db, blob, empty)
             assert time.monotonic() - started < 20
+
+
+# ---- spill lists and semi-sorted buckets ----
+
+def test_every_fault_of_a_spill_list_is_named(db):
+    for blob in spilling(db):
+        table, check = Table(blob), lambda damaged: ask(db, "SELECT cf_check(?)", damaged)
+        entries, first = table.list, table.list[0]
+        assert check(with_list(blob, entries)) == "ok"
+        assert "not sorted" in check(with_list(blob, entries[::-1]))
+        for bad in ((table.buckets, *first[1:]), (2**48 - 1, *first[1:]), (first[0], 0, first[2])):
+            assert "does not exist, or nothing" in check(with_list(blob, sorted([bad, *entries[1:]])))
+        assert check(with_list(blob, [])) == "an overflow bit is set for nothing"
+        named = min(table.overflowing())
+        assert check(with_overflow(blob, named, 0)) == "an entry of the spill list has no overflow bits"
+        unnamed = min(set(range(table.buckets)) - table.overflowing())
+        assert check(with_overflow(blob, unnamed, 1)) == "an overflow bit is set for nothing"
+        (bucket, tag, payload), *others = entries  # bits that only wider slots, after more growth, would show
+        for bad in ((bucket, tag | 1 << table.slot_bits, payload), (bucket, tag, payload | 1 << table.payload_bits)):
+            assert check(with_list(blob, [bad, *others])) == "an entry of the spill list has bits that mean nothing"
+        if table.spilled < table.bound:
+            assert check(blob[:-1] + b"\1") != "ok"
+        fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", patched(blob, spilled=table.bound + 1), says="more than its bound")
+
+
+def test_a_spilled_entry_with_room_in_its_buckets_is_a_fault(db):
+    """Opening cannot see it; and it is found all the same."""
+    empty = support.make_blob(8, 4, 12, spill_bound=8)
+    place = db.execute("SELECT bucket, wanted FROM cf_explain(?, 3) WHERE side = 'base'", (empty,)).fetchone()
+    blob = with_list(empty, [(*place, 0)], items=1)
+    for bucket in Table(blob).overflowing():
+        blob = with_overflow(blob, bucket, 1)
+    assert ask(db, "SELECT cf_check(?)", blob) == "a spilled entry has room in its buckets"
+    assert support.contains(db, blob, 3) == support.count(db, blob, 3) == 1
+    assert ask(db, "SELECT cf_delete(?, 3)", blob) == empty
+
+
+def test_more_equal_entries_in_a_list_than_any_key_spills(db):
+    """A key looks at so many of them, and no further; deleting comes to an end."""
+    for options in ("growth=off", "growth=off counter_bits=2", "growth=off value_bits=2"):
+        empty = support.new(db, 10, None, f"{options} bucket_size=4 fingerprint_bits=12 overflow=on spill_bound=60")
+        bucket, wanted = db.execute("SELECT bucket, wanted FROM cf_explain(?, 3) WHERE side = 'base'", (empty,)).fetchone()
+        blob = with_list(empty, [(bucket, wanted, 1 if "bits=2" in options else 0)] * 60, items=60)
+        for named in Table(blob).overflowing():
+            blob = with_overflow(blob, named, 1)
+        assert provoke(db, blob, empty)
+
+
+def test_random_lists(db, rng):
+    """Entries that are near to true ones: other buckets, other bits, twice the same, in another order or number."""
+    for blob in spilling(db):
+        table = Table(blob)
+        for _ in range(40):
+            chosen = rng.choices(table.list, k=rng.randint(0, table.bound))
+            entries = [(rng.choice([bucket, rng.randrange(2 * table.buckets)]),
+                        tag ^ rng.choice([0, 0, 1 << rng.randrange(table.slot_bits)]),
+                        payload ^ rng.choice([0, 0, 1])) for bucket, tag, payload in chosen]
+            hostile = with_list(blob, rng.choice([entries, sorted(entries)]))
+            for bucket in rng.sample(range(table.buckets), rng.choice([0, 3])):
+                hostile = with_overflow(hostile, bucket, 1)
+            assert provoke(db, hostile, blob), hostile.hex()
+
+
+def test_a_long_list_of_void_entries(db):
+    """Splitting a bucket would have to copy all of them: it comes to an end all the same."""
+    void, n = 1 << 6 | 5, 1500
+    for flags in (GROWS, GROWS | SEMISORTED):
+        empty = support.make_blob(8, 4, 12, 6, split=8, flags=flags, spill_bound=n)
+        for entries in ([(3, void, 0)] * n, sorted((i % 16, void | i % 32, 0) for i in range(n))):
+            blob = with_list(empty, entries, items=n)
+            for bucket in range(16):
+                blob = with_overflow(blob, bucket, 1)
+            started = time.monotonic()
+            assert provoke(db, blob, empty)
+            assert time.monotonic() - started < 20
+
+
+def with_record(nibbles, tops, code=None):
+    """A semi-sorted filter of slots of 12 bits, of which the first bucket is this."""
+    empty = support.make_blob(8, 4, 12, flags=SEMISORTED)
+    record = NIBBLES.index(nibbles) if code is None else code
+    record |= sum(top << 12 + 8 * i for i, top in enumerate(tops))
+    used = sum(map(bool, tops))
+    return patched(empty[:HEADER] + record.to_bytes(len(empty) - HEADER, "little"), items=used, occupied=used)
+
+
+def test_faults_of_semi_sorted_buckets_are_named(db):
+    """Codes that no four nibbles have; slots in another order; empty slots that are not the first."""
+    sound = with_record((0, 0, 5, 5), (0, 3, 1, 2))
+    assert ask(db, "SELECT cf_check(?)", sound) == "ok"
+    assert [row[0] for row in db.execute("SELECT fingerprint FROM cf_buckets(?) WHERE bucket = 0", (sound,))] \
+        == [None, 0x30, 0x15, 0x25]
+    for blob in (with_record((0, 0, 5, 5), (0, 3, 2, 1)), with_record((0, 0, 5, 5), (3, 0, 1, 2)),
+                 *(with_record(None, (1, 2, 3, 4), code) for code in (3876, 4000, 4095))):
+        assert ask(db, "SELECT cf_check(?)", blob) == "a semi-sorted bucket is not in order"
+        for key in ("3", "4", "'x'"):
+            assert provoke(db, blob, sound, key)
 
 
 # ---- bytes that never were a filter ----

@@ -1,6 +1,7 @@
 """What every function does with NULL, with arguments of a wrong type, and with absurd numbers; and what
 its errors look like. support.fails compares class, code and style of each one (ext/errors.h).
 """
+import json
 import sqlite3
 
 import pytest
@@ -203,7 +204,11 @@ OPTION_CALLS = pytest.mark.parametrize(
     ("bucket_size=-4", "bucket_size=-4"), ("bucket_size=four", "bucket_size=four"),
     ("fingerprint_bits=3", "fingerprint_bits=3"), ("fingerprint_bits=33", "fingerprint_bits=33"),
     ("layout=fancy", "layout=fancy"), ("growth=maybe", "growth=maybe"), ("growth=1", "growth=1"),
-    ("overflow=yes", "overflow=yes"), ("counter_bits=17", "counter_bits=17"),
+    ("overflow=yes", "overflow=yes"), ("overflow=auto", "overflow=auto"), ("layout=off", "layout=off"),
+    ("overflow=on overflow_budget=256", "overflow_budget=256"), ("overflow=on overflow_budget=-1", "overflow_budget=-1"),
+    ("overflow=on spill_bound=0", "spill_bound=0"), ("overflow=on spill_bound=4097", "spill_bound=4097"),
+    ("overflow=on overflow_budget=1 overflow_budget=1", "overflow_budget is given twice"),
+    ("counter_bits=17", "counter_bits=17"),
     ("counter_bits=-1", "counter_bits=-1"), ("value_bits=33", "value_bits=33"),
     ("capacity=-1", "capacity=-1"), ("capacity=1e6", "capacity=1e6"),
     ("capacity=1099511627777", "capacity=1099511627777"),
@@ -211,6 +216,8 @@ OPTION_CALLS = pytest.mark.parametrize(
     # Good values that do not go together.
     ("bucket_size=1", "growth=off"), ("fingerprint_bits=7", "growth=off"),
     ("bucket_size=2 fingerprint_bits=11", "growth=off"),
+    ("layout=semisort bucket_size=8", "needs bucket_size=4"), ("layout=semisort bucket_size=2", "needs bucket_size=4"),
+    ("layout=semisort fingerprint_bits=4 growth=off", "fingerprint_bits of 5 or more"),
 ])
 def test_bad_options(db, call, options, says):
     fails(db, BAD_PARAMETER, f"SELECT {call}", options, says=says)
@@ -221,14 +228,27 @@ def test_an_unknown_option_and_a_bad_value_list_the_valid_ones(db, call):
     for options in ("colour=blue", "growth=maybe", "just words"):
         message = fails(db, BAD_PARAMETER, f"SELECT {call}", options)
         for name in ("bucket_size", "fingerprint_bits", "layout", "counter_bits", "value_bits", "seed",
-                     "growth", "overflow", "capacity"):
+                     "growth", "overflow", "overflow_budget", "spill_bound", "capacity"):
             assert f"{name}=" in message
 
 
 @OPTION_CALLS
-@pytest.mark.parametrize("options", ["layout=semisort", "overflow=on"])
-def test_features_that_are_not_built_yet_say_so(db, call, options):
-    fails(db, BAD_PARAMETER, f"SELECT {call}", options, says=f"{options} is not available in version")
+@pytest.mark.parametrize("options", ["overflow_budget=5", "overflow_budget=10", "spill_bound=16",
+                                     "spill_bound=16 overflow=off", "overflow=off,overflow_budget=0 spill_bound=1"])
+def test_options_of_the_spill_list_need_one(db, call, options):
+    fails(db, BAD_PARAMETER, f"SELECT {call}", options,
+          says="overflow_budget and spill_bound need overflow=on: add it, or leave them out")
+
+
+@OPTION_CALLS
+@pytest.mark.parametrize("options", [
+    "layout=semisort", "overflow=on", "overflow=on overflow_budget=0 spill_bound=1",
+    "spill_bound=4096 overflow_budget=255 overflow=on", "layout=plain overflow=on growth=off"])
+def test_layouts_and_spill_lists_are_made_as_asked(db, call, options):
+    answer = ask(db, f"SELECT {call}", options)
+    got = json.loads(answer) if "plan" in call else support.info(db, answer)
+    for name, value in (pair.split("=") for pair in options.split()):
+        assert str(got[name]) == value
 
 
 @pytest.mark.parametrize("call", ["cf_new", "cf_plan"])
@@ -244,7 +264,7 @@ def test_options_must_be_text(db, call, options):
     fails(db, BAD_PARAMETER, f"SELECT {call}", options, says="options must be text")
 
 
-@pytest.mark.parametrize("options", ["", " ", ",", " , ,\t\n\r", "layout=plain", "layout=auto",
+@pytest.mark.parametrize("options", ["", " ", ",", " , ,\t\n\r", "layout=auto",
                                      "counter_bits=0 value_bits=0", "overflow=off", "growth=on",
                                      "seed=0", "seed=-0", "seed=+0", "capacity=10"])
 def test_options_that_ask_for_the_default(db, options):

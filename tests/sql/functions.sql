@@ -70,3 +70,20 @@ CREATE TABLE v AS SELECT cf_add_all(cf_new(10, 0.001, 'value_bits=4'), column1, 
 SELECT cf_get(b, 'ada') AS ada, cf_get(b, 'bob') AS bob, cf_get(b, 'dan') AS dan, cf_get(b, NULL) AS of_null,
        cf_get(cf_add(b, 'dan', 2), 'dan') AS dan_now, cf_get(cf_delete(b, 'bob', 7), 'bob') AS bob_gone FROM v;
 SELECT payload FROM v, cf_explain(b, 'cyd') WHERE match ORDER BY payload;
+
+-- layouts: the same answers, four bits per bucket less
+WITH two(layout, b) AS (SELECT column1, (SELECT cf_build(value, 0.01, 'bucket_size=4 layout=' || column1) FROM json_each('[1,2,3,4,5,6,7]'))
+  FROM (VALUES ('plain'), ('semisort'), ('auto')))
+SELECT layout, json_extract(cf_info(b), '$.layout', '$.buckets', '$.bytes') AS made, cf_contains(b, 7) AS seven, cf_contains(b, 8) AS eight FROM two;
+
+-- bounded insertion: keys that find no slot at once are listed; a delete makes room
+CREATE TABLE s AS WITH RECURSIVE n(i, g) AS
+  (SELECT 0, cf_new(30, NULL, 'bucket_size=4 fingerprint_bits=12 growth=off overflow=on overflow_budget=0 spill_bound=4')
+   UNION ALL SELECT i + 1, cf_add(g, i) FROM n WHERE i < 38)
+  SELECT g AS b FROM n WHERE i = 38;
+SELECT json_extract(cf_info(b), '$.overflow', '$.overflow_budget', '$.spill_bound', '$.spilled', '$.occupied', '$.items') AS info,
+       (SELECT group_concat(DISTINCT bucket) FROM cf_buckets(b) WHERE overflow) AS overflowing, cf_check(b) FROM s;
+SELECT value, side, bucket, slot, match, source FROM s, json_each('[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37]'),
+  cf_explain(b, value) WHERE match AND source = 'spill list';
+SELECT json_extract(cf_info(cf_delete(b, 0)), '$.spilled', '$.occupied', '$.items') AS after_a_delete FROM s;
+SELECT json_extract(cf_info(cf_clear(b)), '$.spilled') AS cleared FROM s;

@@ -1,0 +1,49 @@
+/*
+** tally.h - looking for a key slowly: a walk over its buckets and the whole spill list, whatever the overflow bits say.
+*/
+#ifndef TALLY_H
+#define TALLY_H
+
+#include "../../src/bits.h"
+#include "../../src/cuckoo_filter.h"
+
+/* What the walk finds of a key. */
+typedef struct tally {
+    uint64_t entries; /* of all values */
+    uint64_t copies;  /* that they stand for */
+    uint64_t matches; /* of the value asked for */
+    uint64_t full;    /* of these, at their maximum */
+} tally;
+
+static inline void count_entry(const cf_filter *filter, const cf_entry *entry, uint64_t value,
+                               tally *found)
+{
+    found->entries++;
+    found->copies += filter->geometry.counter_bits ? 1 + entry->payload : 1;
+    if (filter->geometry.value_bits && entry->payload != value)
+        return;
+    found->matches++;
+    found->full +=
+        entry->payload == cf_low_bits(filter->geometry.counter_bits) || filter->geometry.value_bits;
+}
+
+static inline tally tally_of(const cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    cf_pair pair = cf_candidates(filter, hash);
+    tally found = {0, 0, 0, 0};
+    cf_entry entry;
+    uint64_t bucket;
+    for (unsigned i = 0; i < pair.sides; i++) {
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+            if (cf_entry_at(filter, pair.place[i].bucket, slot, &entry) &&
+                cf_entry_matches(filter, &entry, &pair.side[i]))
+                count_entry(filter, &entry, value, &found);
+        for (unsigned at = 0; at < filter->spilled; at++)
+            if (cf_spilled_at(filter, at, &bucket, &entry) && bucket == pair.place[i].bucket &&
+                cf_entry_matches(filter, &entry, &pair.side[i]))
+                count_entry(filter, &entry, value, &found);
+    }
+    return found;
+}
+
+#endif

@@ -1,0 +1,103 @@
+"""Blobs that lie, and what is done with them: the machinery of test_hostile.py."""
+import json
+import sqlite3
+
+import support
+from support import BAD_BLOB, BAD_PARAMETER, FULL, MISMATCH, SEMISORTED, TOO_BIG, add, ask
+
+READERS = ["cf_contains(?1, {k})", "cf_count(?1, {k})", "cf_add(?1, {k})", "cf_delete(?1, {k})",
+           "cf_get(?1, {k})", "cf_add(?1, {k}, 1)", "cf_delete(?1, {k}, 1)", "cf_clear(?1)", "cf_info(?1)", "cf_check(?1)",
+           "cf_merge(?1)", "cf_merge(?1, ?1)", "cf_merge(?1, ?2)", "cf_merge(?2, ?1)", "cf_contains(cf_open(?1), {k})",
+           "(SELECT cf_add_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
+           "(SELECT cf_delete_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
+           "(SELECT cf_add_all(?1, value, value) FROM json_each('[1, 2, 3, 1, 1, 1]'))",
+           "(SELECT cf_delete_all(?1, value, value) FROM json_each('[1, 2, 3, 1, 1, 1]'))",
+           "(SELECT cf_merge(column1) FROM (VALUES (?1), (?2), (?1)))",
+           "(SELECT total(fingerprint + alternate + length + overflow + payload) FROM cf_buckets(?1))",
+           "(SELECT total(bucket) FROM cf_buckets(?1) WHERE bucket BETWEEN 1 AND 3)",
+           "(SELECT group_concat(fingerprint || length || payload) FROM cf_explain(?1, {k}))"]
+LONGEST = 500_000  # bytes that a filter of a few keys may grow to, however they were chosen
+KNOWN_ERRORS = {name for _, name in (BAD_PARAMETER, BAD_BLOB, FULL, MISMATCH, TOO_BIG)}
+
+
+def ordinary(db):
+    """Small filters of several shapes with something in them."""
+    return [support.build(db, range(n), None, options) for n, options in (
+        (1, None), (3, "bucket_size=1 growth=off"), (20, "bucket_size=2 seed=5"),
+        (20, "bucket_size=4 fingerprint_bits=12"), (20, "bucket_size=8 fingerprint_bits=32 growth=off"),
+        (60, "bucket_size=4 fingerprint_bits=5 growth=off"))]
+
+
+def grown(db, n=60, options="bucket_size=4 fingerprint_bits=10"):
+    """A small filter that has grown."""
+    keys = json.dumps(list(range(n)))
+    if "value_bits" in options:
+        blob = ask(db, "SELECT cf_add_all(cf_new(8, NULL, ?), value, value % 8) FROM json_each(?)", options, keys)
+    else:
+        blob = ask(db, "SELECT cf_add_all(cf_new(8, NULL, ?), value) FROM json_each(?)", options, keys)
+    assert support.info(db, blob)["buckets"] > support.info(db, blob)["base_buckets"]
+    return blob
+
+
+def with_payloads(db):
+    """Filters with counters and with values, new and grown."""
+    return [support.build(db, [1, 1, 1, 2, 3], None, "counter_bits=3"),
+            ask(db, "SELECT cf_add(cf_new(10, 0.01, 'value_bits=5 growth=off'), 3, 31)"),
+            grown(db, 60, "bucket_size=4 fingerprint_bits=10 counter_bits=2"),
+            grown(db, 90, "bucket_size=8 fingerprint_bits=11 value_bits=3")]
+
+
+def spilling(db):
+    """Filters with entries in their spill lists, from adds one by one: of either layout, with counters, with values, and
+    grown."""
+    blobs = [add(db, support.make_blob(8, 4, 12, flags=flags, budget=budget, spill_bound=8), *range(36))
+             for flags, budget in ((0, 0), (SEMISORTED, 1))]
+    crowd = "layout=semisort fingerprint_bits=12 growth=off overflow=on overflow_budget=0 spill_bound=6"
+    blobs.append(add(db, support.new(db, 40, None, f"{crowd} counter_bits=2"), *range(70), *range(30), *range(9)))
+    values = support.new(db, 9, None, f"{crowd} value_bits=5")
+    for value in range(22):
+        values = ask(db, "SELECT cf_add(?, ?, ?)", values, value // 11, value % 11)
+    blobs.append(values)
+    for options in ("bucket_size=8 fingerprint_bits=11 overflow=on overflow_budget=0 spill_bound=9",
+                    "layout=semisort fingerprint_bits=10 overflow=on overflow_budget=1 spill_bound=9 counter_bits=2"):
+        blobs.append(add(db, grown(db, 120, options), *range(120, 160)))
+    assert all(support.field(blob, "spilled") > 1 for blob in blobs)
+    return blobs
+
+
+def semisorted(db):
+    """All of them say auto, so that most are anyway; these say so, and one that is plain."""
+    return [support.build(db, range(30), None, "layout=semisort fingerprint_bits=16 growth=off"),
+            grown(db, 70, "layout=semisort fingerprint_bits=12"),
+            grown(db, 70, "layout=plain bucket_size=4 fingerprint_bits=12")]
+
+
+def every_kind(db):
+    return (ordinary(db) + [grown(db), grown(db, 90, "bucket_size=2 fingerprint_bits=12")] + with_payloads(db)
+            + semisorted(db) + spilling(db))
+
+
+def provoke(db, blob, companion, key="3"):
+    """Gives the blob to every function. A result that is a filter must be a sound one when the blob was;
+    returns whether the blob was taken for a filter."""
+    sound = ask(db, "SELECT cf_check(?)", blob) == "ok"
+    taken = False
+    for call in READERS:
+        sql = "SELECT " + call.format(k=key)
+        try:
+            answer = db.execute(sql, (blob, companion)[:sql.count("?2") and 2 or 1]).fetchall()[0][0]
+        except sqlite3.Error as error:
+            assert error.sqlite_errorname in KNOWN_ERRORS, (sql, error)
+            continue
+        taken = taken or "cf_check" not in call
+        if isinstance(answer, bytes):
+            assert len(answer) <= LONGEST + 64 * (len(blob) + len(companion)), (sql, len(answer), blob.hex())
+            verdict = ask(db, "SELECT cf_check(?)", answer)
+            assert verdict == "ok" or not sound, (sql, verdict, blob.hex())
+    return taken
+
+
+def with_bit_flipped(blob, bit):
+    flipped = bytearray(blob)
+    flipped[bit // 8] ^= 1 << bit % 8
+    return bytes(flipped)

@@ -1,0 +1,88 @@
+"""How buckets and spilled entries are written down: src/semisort.h and src/spill.h a second time, from their comments."""
+from itertools import combinations_with_replacement
+
+from address import Shape, low
+from support import HEADER, SEMISORTED, SPILLED_ENTRY as ENTRY, field, patched
+
+NIBBLES = sorted(combinations_with_replacement(range(16), 4), key=lambda four: four[::-1])  # by code
+
+
+class Table(Shape):
+    """The buckets and the spill list of a blob. An entry is (bucket, tag, payload)."""
+
+    def __init__(self, blob):
+        super().__init__(blob)
+        self.buckets = len(self.home)
+        self.b, self.payload_bits = field(blob, "bucket_size"), field(blob, "payload_bits")
+        self.semisorted = field(blob, "flags") & SEMISORTED != 0
+        self.bound, self.spilled = field(blob, "spill_bound"), field(blob, "spilled")
+        self.tag_bits = self.b * self.slot_bits - 4 * self.semisorted
+        self.record_bits = self.tag_bits + (self.bound > 0) + self.b * self.payload_bits
+        self.list_at = len(blob) - ENTRY * self.bound
+        self.bits = int.from_bytes(blob[HEADER:self.list_at], "little")
+        self.list = [self.entry_of(blob[self.list_at + ENTRY * i:][:ENTRY]) for i in range(self.spilled)]
+
+    @staticmethod
+    def entry_of(row):
+        return tuple(int.from_bytes(part, "little") for part in (row[:6], row[6:12], row[12:]))
+
+    # ---- buckets ----
+
+    def load(self, bucket, at, n):
+        return self.bits >> (bucket * self.record_bits + at) & low(n)
+
+    def tags(self, bucket):
+        if not self.semisorted:
+            return [self.load(bucket, i * self.slot_bits, self.slot_bits) for i in range(self.b)]
+        top = self.slot_bits - 4
+        code = self.load(bucket, 0, 12)
+        return [self.load(bucket, 12 + i * top, top) << 4 | NIBBLES[code][i] for i in range(4)]
+
+    def overflow(self, bucket):
+        return self.load(bucket, self.tag_bits, 1) if self.bound else 0
+
+    def payload(self, bucket, slot):
+        return self.load(bucket, self.record_bits - (self.b - slot) * self.payload_bits, self.payload_bits)
+
+    # ---- entries ----
+
+    def side(self, bucket, tag):
+        """What an entry says, seen from where it lies; a tag without terminator knows nothing beyond its bucket."""
+        base, extension, known = self.home[bucket]
+        if not self.grown:
+            return base, tag, self.f - self.s
+        behind = max(tag.bit_length() - 1, self.s) - self.s
+        remainder = (tag >> self.s & low(behind)) << known | extension
+        return base, tag & low(self.s) | remainder << self.s, known + behind
+
+    def looks(self, bucket, tag):
+        """The buckets where keys look that an entry may match: its own and its other one, or both children of that
+        when it knows too little to tell which."""
+        base, bits, length = other = self.alternate(self.side(bucket, tag))
+        there, needed = self.bucket(other)
+        found = {bucket, there}
+        if needed > length:
+            found.add(self.bucket((base, bits | 1 << (self.s + length), length))[0])
+        return found
+
+    def overflowing(self):
+        """The buckets that the spilled entries name."""
+        return set().union(*(self.looks(bucket, tag) for bucket, tag, _ in self.list))
+
+
+def with_list(blob, entries, **fields):
+    """The blob with this spill list, whatever it says, and a header that knows how long it is; with other fields, too."""
+    start = len(blob) - ENTRY * field(blob, "spill_bound")
+    rows = b"".join(bucket.to_bytes(6, "little") + tag.to_bytes(6, "little") + payload.to_bytes(4, "little")
+                    for bucket, tag, payload in entries)
+    changed = blob[:start] + rows + bytes(len(blob) - start - len(rows))
+    return patched(changed, **{"spilled": len(entries), **fields})
+
+
+def with_overflow(blob, bucket, on):
+    """The blob with the overflow bit of one bucket set to this."""
+    table = Table(blob)
+    at = 8 * HEADER + bucket * table.record_bits + table.tag_bits
+    changed = bytearray(blob)
+    changed[at // 8] = changed[at // 8] & ~(1 << at % 8) | on << at % 8
+    return bytes(changed)

@@ -1,0 +1,236 @@
+/* Growth is written down, and taken back to the byte: plain and semi-sorted, with spilled entries, over any number of
+** levels, and when memory ends at any moment. */
+#include "spill_model.h"
+
+/* ---- memory that is counted ---- */
+
+static int blocks; /* that are lent */
+
+static uint8_t *counted_resize(uint8_t *bytes, uint64_t size)
+{
+    uint8_t *given = test_resize(bytes, size);
+    blocks += bytes == NULL && given != NULL;
+    blocks -= size == 0;
+    return given;
+}
+
+/* ---- filters of any content ---- */
+
+static cf_geometry any_shape(unsigned b)
+{
+    cf_geometry shape = growing_shape(1 + random_below(8), b, 28);
+    shape.pair_bits = 6;
+    shape.semisorted = b == 4 && random_below(3) > 0;
+    if (random_below(3) == 0)
+        shape.counter_bits = (uint8_t)(1 + random_below(16));
+    else if (random_below(3) == 0)
+        shape.value_bits = (uint8_t)(1 + random_below(32));
+    if (random_below(3) > 0)
+        shape = spilling(shape, (unsigned)random_below(3), 60);
+    return shape;
+}
+
+static test_filter filled_filter(cf_geometry shape, unsigned level, uint64_t split, unsigned spilled)
+{
+    test_filter made = filter_at_stage(shape, level, split);
+    made.filter.memory = (cf_memory){counted_resize, UINT64_MAX};
+    fill_any_lengths(&made.filter, spilled);
+    blocks = 1;
+    return made;
+}
+
+/* Calls `check` for stages of many shapes, the ends of levels among them. */
+static void at_many_stages(void (*check)(test_filter *made))
+{
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (unsigned level = 0; level <= 3; level++)
+            for (int round = 0; round < 12; round++) {
+                cf_geometry shape = any_shape(b);
+                uint64_t most = shape.buckets << level;
+                uint64_t split = round == 0 ? 0 : round == 1 ? most : random_below(most + 1);
+                test_filter made = filled_filter(shape, level, split, (unsigned)random_below(40));
+                check(&made);
+                assert_int_equal(blocks, 1);
+                free_filter(&made);
+            }
+}
+
+/* ---- taking growth back ---- */
+
+/* As many steps as are asked for, or as can be done. */
+static cf_status grow(cf_filter *filter, unsigned steps, cf_growth_log *log)
+{
+    cf_status status = CF_OK;
+    for (; steps > 0 && status == CF_OK; steps--)
+        status = cf_grow_logged(filter, log);
+    return status;
+}
+
+static unsigned any_number_of_steps(const cf_filter *filter)
+{
+    uint64_t most = random_below(2) ? 3 : 5 * filter->buckets;
+    return 1 + (unsigned)random_below(most);
+}
+
+static unsigned levels_crossed, entries_spilled;
+
+static void check_taking_back(test_filter *made)
+{
+    cf_growth_log log;
+    cf_filter *filter = &made->filter;
+    snapshot then = remember(filter);
+    unsigned steps = any_number_of_steps(filter);
+    cf_growth_log_begin(&log, filter);
+    grow(filter, steps, &log);
+    levels_crossed += filter->level - then.filter.level;
+    entries_spilled += filter->spilled;
+    snapshot grown = remember(filter);
+    cf_grow_back(filter, &log);
+    cf_growth_log_end(filter, &log);
+    assert_unchanged(filter, &then);
+    assert_int_equal(filter->new_length, then.filter.new_length);
+    assert_sound(filter);
+    assert_list(filter);
+    grow(filter, steps, NULL); /* as if nothing had been: the same bytes */
+    assert_int_equal(filter->spilled, grown.filter.spilled);
+    assert_true(filter->occupied == grown.filter.occupied && filter->buckets == grown.filter.buckets);
+    assert_memory_equal(filter->writable, grown.bytes + CF_HEADER_BYTES,
+                        (filter->buckets * filter->bucket_bits + 7) / 8);
+    free(grown.bytes);
+    free(then.bytes);
+}
+
+static void growth_is_taken_back_to_the_byte(void **state)
+{
+    (void)state;
+    levels_crossed = entries_spilled = 0;
+    for (int round = 0; round < 6; round++)
+        at_many_stages(check_taking_back);
+    assert_true(levels_crossed > 200 && entries_spilled > 1000);
+}
+
+/* What comes after the log began anew is taken back, and nothing before. */
+static void check_taking_back_a_part(test_filter *made)
+{
+    cf_growth_log log;
+    cf_filter *filter = &made->filter;
+    cf_growth_log_begin(&log, filter);
+    grow(filter, any_number_of_steps(filter), &log);
+    cf_growth_log_end(filter, &log);
+    snapshot then = remember(filter);
+    grow(filter, any_number_of_steps(filter), &log);
+    cf_grow_back(filter, &log);
+    assert_unchanged(filter, &then);
+    cf_grow_back(filter, &log); /* nothing is left to be taken back */
+    assert_unchanged(filter, &then);
+    cf_growth_log_end(filter, &log);
+    free(then.bytes);
+}
+
+static void logs_begin_anew(void **state)
+{
+    (void)state;
+    at_many_stages(check_taking_back_a_part);
+}
+
+/* ---- memory ends ---- */
+
+/* Memory for `given` blocks: as far as it goes, and back. */
+static cf_status check_ending(test_filter *made, uint64_t given, unsigned steps)
+{
+    cf_growth_log log;
+    snapshot then = remember(&made->filter);
+    resizes_left = given;
+    cf_growth_log_begin(&log, &made->filter);
+    cf_status status = grow(&made->filter, steps, &log);
+    cf_grow_back(&made->filter, &log);
+    cf_growth_log_end(&made->filter, &log);
+    resizes_left = UINT64_MAX;
+    assert_true(status == CF_OK || status == CF_FULL || status == CF_NO_MEMORY);
+    assert_unchanged(&made->filter, &then);
+    free(then.bytes);
+    return status;
+}
+
+static void check_every_ending(test_filter *made)
+{
+    for (uint64_t given = 0; check_ending(made, given, 100) == CF_NO_MEMORY; given++)
+        continue;
+}
+
+static void growth_without_memory_is_taken_back(void **state)
+{
+    (void)state;
+    at_many_stages(check_every_ending);
+}
+
+/* One step more, without memory for it, or for its log: nothing has changed, the length included. */
+static void a_step_without_memory_changes_nothing(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        cf_growth_log log;
+        cf_geometry shape = spilling(any_shape(2u << random_below(3)), 0, 60);
+        unsigned level = (unsigned)random_below(3);
+        test_filter made = filled_filter(shape, level, random_below((shape.buckets << level) + 1),
+                                         20 + (unsigned)random_below(20));
+        cf_growth_log_begin(&log, &made.filter);
+        for (uint64_t given = 0; given < 2; given++) {
+            snapshot then = remember(&made.filter);
+            resizes_left = given;
+            cf_status status = cf_grow_logged(&made.filter, &log);
+            resizes_left = UINT64_MAX;
+            if (status != CF_OK)
+                assert_unchanged(&made.filter, &then);
+            free(then.bytes);
+        }
+        cf_growth_log_end(&made.filter, &log);
+        assert_int_equal(blocks, 1);
+        free_filter(&made);
+    }
+}
+
+/* The same for adds, which grow when the list is full. */
+static cf_status check_add(test_filter *made, uint64_t given)
+{
+    cf_status status = CF_OK;
+    while (status == CF_OK && made->filter.level < 6) {
+        snapshot then = remember(&made->filter);
+        resizes_left = given;
+        status = cf_add_value(&made->filter, random64(), 0);
+        resizes_left = UINT64_MAX;
+        if (status != CF_OK)
+            assert_unchanged(&made->filter, &then);
+        free(then.bytes);
+        assert_int_equal(blocks, 1);
+    }
+    assert_sound(&made->filter);
+    return status;
+}
+
+static void adds_without_memory_change_nothing(void **state)
+{
+    unsigned failed = 0;
+    (void)state;
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (int round = 0; round < 30; round++) {
+            cf_geometry shape = spilling(any_shape(b), 0, 20 + (unsigned)random_below(30));
+            for (uint64_t given = 0; given < 4; given++) {
+                test_filter made = filled_filter(shape, 1 + (unsigned)random_below(3),
+                                                 random_below(shape.buckets), shape.spill_bound / 2u);
+                failed += check_add(&made, given) == CF_NO_MEMORY;
+                free_filter(&made);
+            }
+        }
+    assert_true(failed > 100);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(growth_is_taken_back_to_the_byte),
+    cmocka_unit_test(logs_begin_anew),
+    cmocka_unit_test(growth_without_memory_is_taken_back),
+    cmocka_unit_test(a_step_without_memory_changes_nothing),
+    cmocka_unit_test(adds_without_memory_change_nothing),
+};
+
+RUN_TESTS(tests)
