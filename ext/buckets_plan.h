@@ -35,9 +35,9 @@ typedef struct inside_table {
 } inside_table;
 
 /* xBestIndex of both tables. */
-int cuckoo_table_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
+int cuckoo_inside_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
 
 /* Makes `message` (memory of sqlite3_malloc; NULL when there was none) the error of the table; the code. */
-int cuckoo_table_fail(sqlite3_vtab *table, int code, char *message);
+int cuckoo_inside_fail(sqlite3_vtab *table, int code, char *message);
 
 #endif

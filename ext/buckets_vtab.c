@@ -137,7 +137,7 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
         char *reason = cuckoo_filter_message(status, why);
         char *message = reason ? sqlite3_mprintf("%s: %s", kind_of(base)->name, reason) : NULL;
         sqlite3_free(reason);
-        return cuckoo_table_fail(base->pVtab, cuckoo_error_code(status), message);
+        return cuckoo_inside_fail(base->pVtab, cuckoo_error_code(status), message);
     }
     cursor_of(base)->handle = filter ? cuckoo_handle_keep(value, filter) : NULL;
     return cursor_of(base)->handle ? SQLITE_OK : SQLITE_NOMEM;
@@ -175,7 +175,7 @@ static int arguments_missing(sqlite3_vtab_cursor *base)
 {
     const table_kind *kind = kind_of(base);
     const char *key = kind->key_column >= 0 ? ", key" : "";
-    return cuckoo_table_fail(
+    return cuckoo_inside_fail(
         base->pVtab, SQLITE_ERROR,
         sqlite3_mprintf("%s: needs its arguments: %s(filter%s)", kind->name, kind->name, key));
 }
@@ -362,7 +362,7 @@ static int explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 
 #define INSIDE_MODULE(column)                                                                           \
     {                                                                                                   \
-        .xConnect = inside_connect, .xBestIndex = cuckoo_table_best_index,                              \
+        .xConnect = inside_connect, .xBestIndex = cuckoo_inside_best_index,                             \
         .xDisconnect = inside_disconnect, .xOpen = inside_open, .xClose = inside_close,                 \
         .xFilter = inside_filter, .xNext = inside_next, .xEof = inside_eof, .xColumn = (column),        \
         .xRowid = inside_rowid                                                                          \

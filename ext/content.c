@@ -10,15 +10,15 @@
 
 static int execute(cuckoo_table *table, char *sql)
 {
-    int rc = sql ? sqlite3_exec(table->paged.db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    int rc = sql ? sqlite3_exec(table->paged.shadow.db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
     return rc;
 }
 
 int cuckoo_content_follow(cuckoo_table *table)
 {
-    const char *s = table->paged.schema, *t = table->paged.table, *content = table->content,
-               *column = table->column;
+    const char *s = table->paged.shadow.schema, *t = table->paged.shadow.table,
+               *content = table->content, *column = table->column;
     int rc = execute(
         table, sqlite3_mprintf("CREATE TRIGGER \"%w\".\"%w_inserted\" AFTER INSERT ON \"%w\" BEGIN "
                                "INSERT INTO \"%w\"(key) VALUES (new.\"%w\"); END",
@@ -42,8 +42,9 @@ int cuckoo_content_leave(cuckoo_table *table)
     static const char *const names[] = {"inserted", "deleted", "updated"};
     int rc = SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && i < 3; i++)
-        rc = execute(table, sqlite3_mprintf("DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"",
-                                            table->paged.schema, table->paged.table, names[i]));
+        rc = execute(table,
+                     sqlite3_mprintf("DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"",
+                                     table->paged.shadow.schema, table->paged.shadow.table, names[i]));
     return rc;
 }
 
@@ -80,9 +81,9 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, char **message)
 static int build(cuckoo_table *table, cf_filter *filter, char **message)
 {
     sqlite3_stmt *keys = NULL;
-    char *sql = sqlite3_mprintf("SELECT \"%w\" FROM \"%w\".\"%w\"", table->column, table->paged.schema,
-                                table->content);
-    int rc = sql ? sqlite3_prepare_v2(table->paged.db, sql, -1, &keys, NULL) : SQLITE_NOMEM;
+    char *sql = sqlite3_mprintf("SELECT \"%w\" FROM \"%w\".\"%w\"", table->column,
+                                table->paged.shadow.schema, table->content);
+    int rc = sql ? sqlite3_prepare_v2(table->paged.shadow.db, sql, -1, &keys, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
     if (rc == SQLITE_OK)
         rc = add_keys(keys, filter, message);
@@ -96,7 +97,7 @@ int cuckoo_content_rebuild(cuckoo_table *table, char **message)
     if (table->content == NULL) {
         *message = sqlite3_mprintf(
             "%s: nothing to rebuild from: it was created without content='table(column)'",
-            table->paged.table);
+            table->paged.shadow.table);
         return SQLITE_ERROR;
     }
     int rc = cuckoo_paged_begin(&table->paged, &why);
@@ -114,8 +115,8 @@ int cuckoo_content_rebuild(cuckoo_table *table, char **message)
     if (rc == SQLITE_OK)
         rc = cuckoo_paged_replace(&table->paged, filter.bytes, filter.length);
     if (rc != SQLITE_OK && *message == NULL)
-        *message = sqlite3_mprintf("%s: the content cannot be read: %s", table->paged.table,
-                                   sqlite3_errmsg(table->paged.db));
+        *message = sqlite3_mprintf("%s: the content cannot be read: %s", table->paged.shadow.table,
+                                   sqlite3_errmsg(table->paged.shadow.db));
     sqlite3_free(filter.writable - 64);
     return rc;
 }

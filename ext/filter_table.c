@@ -123,8 +123,8 @@ void cuckoo_registry_release(void *pointer)
 static cuckoo_table *connected(const cuckoo_registry *registry, const char *schema, const char *name)
 {
     for (cuckoo_table *table = registry->first; table; table = table->next)
-        if (sqlite3_stricmp(table->paged.table, name) == 0 &&
-            sqlite3_stricmp(table->paged.schema, schema) == 0)
+        if (sqlite3_stricmp(table->paged.shadow.table, name) == 0 &&
+            sqlite3_stricmp(table->paged.shadow.schema, schema) == 0)
             return table;
     return NULL;
 }

@@ -25,6 +25,22 @@ typedef struct cuckoo_registry {
     unsigned references; /* of the module and of each function */
 } cuckoo_registry;
 
+/* Columns of the table; `value` is hidden unless the filter keeps values. */
+enum cuckoo_column { COLUMN_KEY, COLUMN_VALUE, COLUMN_COMMAND };
+
+/* Makes `message` (sqlite3_malloc; NULL when there was no memory) the error of the table; the code to return. */
+int cuckoo_table_fail(cuckoo_table *table, int code, char *message);
+
+/* The same for SQLITE_CORRUPT_VTAB, because of `why`; other codes are passed on. */
+int cuckoo_table_damaged(cuckoo_table *table, int rc, const char *why);
+
+/* Begins and ends a use of the table's filter (pages.h), with messages. */
+int cuckoo_table_begin(cuckoo_table *table);
+int cuckoo_table_end(cuckoo_table *table);
+
+/* xUpdate. */
+int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
+
 cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
 
 /* One user less; the last one frees it. */

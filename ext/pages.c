@@ -8,76 +8,8 @@
 
 enum {
     HEADER_ROW = CF_HEADER_BYTES + 12,
-    BEYOND = 8,        /* bytes that src may read behind the blob */
-    PAGE_OVERHEAD = 64 /* of a row on a database page, with some reserved bytes */
+    BEYOND = 8 /* bytes that src may read behind the blob */
 };
-
-/* ---- statements ---- */
-
-static int prepare(cuckoo_paged *paged, sqlite3_stmt **statement, const char *format)
-{
-    if (*statement)
-        return SQLITE_OK;
-    char *sql = sqlite3_mprintf(format, paged->schema, paged->table);
-    if (sql == NULL)
-        return SQLITE_NOMEM;
-    int rc = sqlite3_prepare_v3(paged->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
-    sqlite3_free(sql);
-    return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc; /* the shadow table is missing */
-}
-
-static void finalize(cuckoo_paged *paged)
-{
-    sqlite3_finalize(paged->read);
-    sqlite3_finalize(paged->write);
-    sqlite3_finalize(paged->version);
-    sqlite3_finalize(paged->hold);
-    paged->read = paged->write = paged->version = paged->hold = NULL;
-}
-
-static int execute(cuckoo_paged *paged, const char *format, const char *name)
-{
-    char *sql = sqlite3_mprintf(format, paged->schema, paged->table, name);
-    if (sql == NULL)
-        return SQLITE_NOMEM;
-    int rc = sqlite3_exec(paged->db, sql, NULL, NULL, NULL);
-    sqlite3_free(sql);
-    return rc;
-}
-
-static int read_row(cuckoo_paged *paged, uint64_t no, uint8_t *into, uint64_t bytes, uint64_t *length)
-{
-    *length = 0;
-    int rc = prepare(paged, &paged->read, "SELECT data FROM \"%w\".\"%w_page\" WHERE no = ?1");
-    if (rc != SQLITE_OK)
-        return rc;
-    sqlite3_bind_int64(paged->read, 1, (sqlite3_int64)no);
-    if (sqlite3_step(paged->read) == SQLITE_ROW) {
-        const void *data = sqlite3_column_blob(paged->read, 0);
-        uint64_t have = (uint64_t)sqlite3_column_bytes(paged->read, 0);
-        *length = have < bytes ? have : bytes;
-        if (data)
-            memcpy(into, data, *length);
-        else
-            *length = 0;
-    }
-    return sqlite3_reset(paged->read);
-}
-
-static int write_row(cuckoo_paged *paged, uint64_t no, const uint8_t *bytes, uint64_t length)
-{
-    int rc = prepare(paged, &paged->write, "REPLACE INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2)");
-    if (rc != SQLITE_OK)
-        return rc;
-    sqlite3_int64 rowid = sqlite3_last_insert_rowid(paged->db);
-    sqlite3_bind_int64(paged->write, 1, (sqlite3_int64)no);
-    sqlite3_bind_blob64(paged->write, 2, bytes, length, SQLITE_STATIC);
-    sqlite3_step(paged->write);
-    rc = sqlite3_reset(paged->write);
-    sqlite3_bind_null(paged->write, 2);
-    sqlite3_set_last_insert_rowid(paged->db, rowid);
-    return rc;
-}
 
 /* ---- the image ---- */
 
@@ -158,7 +90,7 @@ static void read_page(cuckoo_paged *paged, uint64_t page)
 {
     uint64_t bytes, have;
     uint8_t *at = page_bytes_at(paged, page, &bytes);
-    int rc = read_row(paged, page, at, bytes, &have);
+    int rc = cuckoo_shadow_read(&paged->shadow, page, at, bytes, &have);
     memset(at + have, 0, bytes - have);
     paged->read_in[page] = paged->epoch;
     if (rc != SQLITE_OK)
@@ -228,49 +160,16 @@ void cuckoo_paged_count(cuckoo_paged *paged)
     paged->own_changes++;
 }
 
-/* Is a read transaction open, so that the version of the file is that of what we would read? */
-static bool in_transaction(const cuckoo_paged *paged)
-{
-#if SQLITE_VERSION_NUMBER >= 3034000
-    enum { HAS_TXN_STATE = 3034000 };
-    if (sqlite3_libversion_number() >= HAS_TXN_STATE)
-        return sqlite3_txn_state(paged->db, paged->schema) != SQLITE_TXN_NONE;
-#endif
-    return false;
-}
-
-/* Opens a read transaction that lasts until cuckoo_paged_end. */
-static int hold(cuckoo_paged *paged)
-{
-    int rc = prepare(paged, &paged->hold, "SELECT no FROM \"%w\".\"%w_page\" WHERE no = 0");
-    if (rc != SQLITE_OK)
-        return rc;
-    sqlite3_step(paged->hold);
-    if (sqlite3_stmt_busy(paged->hold))
-        return SQLITE_OK;
-    rc = sqlite3_reset(paged->hold);
-    return rc == SQLITE_OK ? SQLITE_CORRUPT_VTAB : rc; /* there is no header */
-}
-
-static int read_other_version(cuckoo_paged *paged, int64_t *version)
-{
-    int rc = prepare(paged, &paged->version, "PRAGMA \"%w\".data_version");
-    if (rc != SQLITE_OK)
-        return rc;
-    if (sqlite3_step(paged->version) == SQLITE_ROW)
-        *version = sqlite3_column_int64(paged->version, 0);
-    return sqlite3_reset(paged->version);
-}
-
 /* Have others committed? */
 static int look_at_file(cuckoo_paged *paged)
 {
     unsigned version = 0;
     int64_t others = paged->other_version;
-    int rc = sqlite3_file_control(paged->db, paged->schema, SQLITE_FCNTL_DATA_VERSION, &version);
+    int rc = sqlite3_file_control(paged->shadow.db, paged->shadow.schema, SQLITE_FCNTL_DATA_VERSION,
+                                  &version);
     if (rc != SQLITE_OK || (version == paged->file_version && paged->header_in != 0))
         return rc;
-    rc = read_other_version(paged, &others);
+    rc = cuckoo_shadow_version(&paged->shadow, &others);
     if (rc == SQLITE_OK && others != paged->other_version)
         cuckoo_paged_forget(paged);
     paged->file_version = version;
@@ -281,7 +180,7 @@ static int look_at_file(cuckoo_paged *paged)
 /* Has this connection written anything that is not ours? */
 static void look_at_changes(cuckoo_paged *paged)
 {
-    int now = sqlite3_total_changes(paged->db), more = now - paged->changes;
+    int now = sqlite3_total_changes(paged->shadow.db), more = now - paged->changes;
     if (more == 0)
         return;
     if (more != paged->own_changes)
@@ -320,7 +219,7 @@ static int read_header(cuckoo_paged *paged, const char **why)
 {
     uint8_t row[HEADER_ROW];
     uint64_t length;
-    int rc = read_row(paged, 0, row, sizeof row, &length);
+    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
     if (rc == SQLITE_OK && length != sizeof row)
         return damaged(why, "its header is missing");
     return rc == SQLITE_OK ? open_image(paged, row, why) : rc;
@@ -333,7 +232,7 @@ static int write_header(cuckoo_paged *paged)
     memcpy(row, paged->image, CF_HEADER_BYTES);
     cf_store64(row + CF_HEADER_BYTES, paged->length);
     cf_store64(row + CF_HEADER_BYTES + 8, paged->page_bytes);
-    return write_row(paged, 0, row, HEADER_ROW);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
 }
 
 /* ---- using it ---- */
@@ -341,7 +240,7 @@ static int write_header(cuckoo_paged *paged)
 int cuckoo_paged_begin(cuckoo_paged *paged, const char **why)
 {
     *why = "its shadow table is missing";
-    int rc = in_transaction(paged) ? SQLITE_OK : hold(paged);
+    int rc = cuckoo_shadow_hold(&paged->shadow);
     if (rc == SQLITE_OK)
         rc = look_at_file(paged);
     if (rc == SQLITE_OK) {
@@ -360,8 +259,7 @@ int cuckoo_paged_end(cuckoo_paged *paged)
     if (rc != SQLITE_OK)
         cuckoo_paged_forget(paged);
     paged->rc = SQLITE_OK;
-    if (paged->hold)
-        sqlite3_reset(paged->hold);
+    cuckoo_shadow_release(&paged->shadow);
     return rc;
 }
 
@@ -373,7 +271,7 @@ static int write_dirty(cuckoo_paged *paged)
         if (paged->dirty[i] >= pages_of(paged, paged->length))
             continue; /* growth that was taken back */
         uint8_t *at = page_bytes_at(paged, paged->dirty[i], &bytes);
-        rc = write_row(paged, paged->dirty[i], at, bytes);
+        rc = cuckoo_shadow_write(&paged->shadow, paged->dirty[i], at, bytes);
     }
     return rc;
 }
@@ -386,7 +284,7 @@ int cuckoo_paged_write(cuckoo_paged *paged)
     if (paged->rc == SQLITE_OK)
         fail(paged, write_header(paged));
     clear_dirty(paged);
-    paged->changes = sqlite3_total_changes(paged->db);
+    paged->changes = sqlite3_total_changes(paged->shadow.db);
     return cuckoo_paged_end(paged);
 }
 
@@ -405,7 +303,7 @@ int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t len
         paged->read_in[page] = paged->epoch;
         mark(paged, page);
     }
-    rc = execute(paged, "DELETE FROM \"%w\".\"%w_page\"", NULL);
+    rc = cuckoo_shadow_empty(&paged->shadow);
     if (rc != SQLITE_OK)
         fail(paged, rc);
     return cuckoo_paged_write(paged);
@@ -415,40 +313,23 @@ int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t len
 
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table)
 {
-    *paged = (cuckoo_paged){.db = db, .epoch = 1};
+    *paged = (cuckoo_paged){.epoch = 1};
     paged->hooks = (cf_pages){need, change, paged};
-    paged->schema = sqlite3_mprintf("%s", schema);
-    paged->table = sqlite3_mprintf("%s", table);
-    return paged->schema && paged->table ? SQLITE_OK : SQLITE_NOMEM;
+    return cuckoo_shadow_init(&paged->shadow, db, schema, table);
 }
 
 void cuckoo_paged_free(cuckoo_paged *paged)
 {
-    finalize(paged);
+    cuckoo_shadow_free(&paged->shadow);
     resize_block(paged->image, 0, NULL);
     free(paged->read_in);
     free(paged->is_dirty);
     free(paged->dirty);
-    sqlite3_free(paged->schema);
-    sqlite3_free(paged->table);
-}
-
-/* Bytes of a row that fits on one page of the database. */
-static int find_page_bytes(cuckoo_paged *paged)
-{
-    sqlite3_stmt *statement = NULL;
-    int rc = prepare(paged, &statement, "PRAGMA \"%w\".page_size");
-    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
-        paged->page_bytes = (uint32_t)sqlite3_column_int(statement, 0) - PAGE_OVERHEAD;
-    sqlite3_finalize(statement);
-    return rc;
 }
 
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
 {
-    int rc = execute(paged, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)", NULL);
-    if (rc == SQLITE_OK)
-        rc = find_page_bytes(paged);
+    int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     if (rc == SQLITE_OK)
         rc = make_room(paged, cf_geometry_bytes(shape));
     if (rc != SQLITE_OK)
@@ -456,28 +337,5 @@ int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
     cf_create(&paged->filter, shape, paged->image); /* all zeros: no page needs a row */
     rc = write_header(paged);
     cuckoo_paged_forget(paged);
-    return rc;
-}
-
-int cuckoo_paged_drop(cuckoo_paged *paged)
-{
-    finalize(paged);
-    return execute(paged, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"", NULL);
-}
-
-int cuckoo_paged_rename(cuckoo_paged *paged, const char *table)
-{
-    char *copy = sqlite3_mprintf("%s", table), *page = sqlite3_mprintf("%s_page", table);
-    int rc = copy && page ? SQLITE_OK : SQLITE_NOMEM;
-    finalize(paged);
-    if (rc == SQLITE_OK)
-        rc = execute(paged, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w\"", page);
-    if (rc == SQLITE_OK) {
-        sqlite3_free(paged->table);
-        paged->table = copy;
-        copy = NULL;
-    }
-    sqlite3_free(copy);
-    sqlite3_free(page);
     return rc;
 }

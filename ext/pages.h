@@ -1,8 +1,6 @@
 /*
 ** pages.h - a filter in the database: one row of a shadow table for each page, and what of it is in memory.
 **
-**      CREATE TABLE "seen_page"(no INTEGER PRIMARY KEY, data BLOB)
-**
 **      no = 0       the header of the filter (format.h), its length (8 bytes) and the bytes of a page (4), little-endian
 **      no = 1, ..   the bytes behind the header, so many to a row that a row fits on one database page;
 **                   a row that is not there is all zeros
@@ -24,12 +22,10 @@
 #ifndef CUCKOO_PAGES_H
 #define CUCKOO_PAGES_H
 
-#include "api.h"
+#include "shadow.h"
 
 typedef struct cuckoo_paged {
-    sqlite3 *db;
-    char *schema, *table; /* of the virtual table */
-    sqlite3_stmt *read, *write, *version, *hold;
+    cuckoo_shadow shadow;
 
     cf_filter filter;    /* a view of the image */
     cf_pages hooks;      /* of the filter, with this as context */
@@ -59,10 +55,6 @@ void cuckoo_paged_free(cuckoo_paged *paged);
 
 /* Creates the shadow table with an empty filter of this shape. */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape);
-
-/* Drops the shadow table, if it is there; renames it. */
-int cuckoo_paged_drop(cuckoo_paged *paged);
-int cuckoo_paged_rename(cuckoo_paged *paged, const char *table);
 
 /* To be called before each use, within a statement: afterwards paged->filter is as the database has it, until
 ** cuckoo_paged_end. An SQLite code, and then it has ended; SQLITE_CORRUPT_VTAB: *why (static text) says what is wrong. */

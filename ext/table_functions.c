@@ -88,7 +88,7 @@ static void export_function(sqlite3_context *context, int argc, sqlite3_value **
         return;
     cuckoo_paged *paged = &table->paged;
     uint64_t length = paged->filter.length;
-    int most = sqlite3_limit(paged->db, SQLITE_LIMIT_LENGTH, -1);
+    int most = sqlite3_limit(paged->shadow.db, SQLITE_LIMIT_LENGTH, -1);
     if (length > (uint64_t)most) {
         cuckoo_paged_end(paged);
         fail(context, name, SQLITE_TOOBIG,
