@@ -6,33 +6,14 @@
 ** hash of the key, by which DELETE finds it again. Keys cannot be listed: without "key =" only count(*) works.
 */
 #include "errors.h"
+#include "filter_cursor.h"
 #include "filter_table.h"
-#include "key.h"
 
 #include <string.h>
-
-enum plan_bits {
-    PLAN_KEY = 1,      /* key = argv[0] */
-    PLAN_WANT_KEY = 2, /* the key column is read */
-    PLAN_COUNT = 4     /* no column is read: as many rows as items */
-};
-
-typedef struct table_cursor {
-    sqlite3_vtab_cursor base;
-    sqlite3_value *key; /* that was asked for; NULL when its column is not read */
-    uint64_t hash, value;
-    bool has_value;
-    uint64_t left; /* rows */
-} table_cursor;
 
 static cuckoo_table *table_of(sqlite3_vtab *base)
 {
     return (cuckoo_table *)base;
-}
-
-static table_cursor *cursor_of(sqlite3_vtab_cursor *base)
-{
-    return (table_cursor *)base;
 }
 
 /* ---- creating, connecting ---- */
@@ -175,136 +156,6 @@ static int shadow_name(const char *suffix)
     return sqlite3_stricmp(suffix, "page") == 0;
 }
 
-/* ---- asking ---- */
-
-/* key = value under a collation other than BINARY is not what a hash can answer. */
-static bool is_key_constraint(sqlite3_index_info *info, int i)
-{
-    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-    return c->iColumn == COLUMN_KEY && c->op == SQLITE_INDEX_CONSTRAINT_EQ &&
-           sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
-}
-
-static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
-{
-    bool unusable = false;
-    (void)base;
-    info->idxNum = info->colUsed == 0 ? PLAN_COUNT : info->colUsed & 1 ? PLAN_WANT_KEY : 0;
-    info->estimatedCost = 1e12;
-    info->estimatedRows = 1000000;
-    for (int i = 0; i < info->nConstraint; i++) {
-        if (!is_key_constraint(info, i))
-            continue;
-        if (!info->aConstraint[i].usable) {
-            unusable = true;
-            continue;
-        }
-        info->aConstraintUsage[i].argvIndex = 1;
-        info->aConstraintUsage[i].omit = 1;
-        info->idxNum = (info->idxNum & PLAN_WANT_KEY) | PLAN_KEY;
-        info->estimatedCost = 1;
-        info->estimatedRows = 1;
-        return SQLITE_OK;
-    }
-    return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
-}
-
-static int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
-{
-    (void)base;
-    table_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
-    if (cursor == NULL)
-        return SQLITE_NOMEM;
-    memset(cursor, 0, sizeof *cursor);
-    *result = &cursor->base;
-    return SQLITE_OK;
-}
-
-static void let_go(table_cursor *cursor)
-{
-    sqlite3_value_free(cursor->key);
-    cursor->key = NULL;
-    cursor->left = 0;
-    cursor->has_value = false;
-}
-
-static int table_close(sqlite3_vtab_cursor *base)
-{
-    let_go(cursor_of(base));
-    sqlite3_free(base);
-    return SQLITE_OK;
-}
-
-static int find_key(cuckoo_table *table, table_cursor *cursor, sqlite3_value *key)
-{
-    const cf_filter *filter = &table->paged.filter;
-    cuckoo_key kind = cuckoo_key_hash(key, filter->geometry.seed, &cursor->hash);
-    if (kind == CUCKOO_KEY_NOMEM)
-        return SQLITE_NOMEM;
-    if (kind == CUCKOO_KEY_NULL)
-        return SQLITE_OK;
-    cursor->left = cf_contains(filter, cursor->hash);
-    if (cursor->left && filter->geometry.value_bits)
-        cursor->has_value = cf_get(filter, cursor->hash, &cursor->value);
-    return SQLITE_OK;
-}
-
-static int table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-                        sqlite3_value **argv)
-{
-    cuckoo_table *table = table_of(base->pVtab);
-    table_cursor *cursor = cursor_of(base);
-    (void)text, (void)argc;
-    let_go(cursor);
-    if (!(plan & (PLAN_KEY | PLAN_COUNT)))
-        return cuckoo_table_fail(
-            table, SQLITE_ERROR,
-            sqlite3_mprintf(
-                "%s: a filter cannot list its keys; use WHERE key = ..., EXISTS or a join on "
-                "key, count(*), or INSERT INTO %s(%s) VALUES('clear')",
-                table->paged.shadow.table, table->paged.shadow.table, table->paged.shadow.table));
-    int rc = cuckoo_table_begin(table);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (plan & PLAN_COUNT)
-        cursor->left = table->paged.filter.items;
-    else
-        rc = find_key(table, cursor, argv[0]);
-    if (rc == SQLITE_OK && cursor->left && plan & PLAN_WANT_KEY) {
-        cursor->key = sqlite3_value_dup(argv[0]);
-        rc = cursor->key ? SQLITE_OK : SQLITE_NOMEM;
-    }
-    int rc2 = cuckoo_table_end(table);
-    return rc == SQLITE_OK ? rc2 : rc;
-}
-
-static int table_next(sqlite3_vtab_cursor *base)
-{
-    cursor_of(base)->left--;
-    return SQLITE_OK;
-}
-
-static int table_eof(sqlite3_vtab_cursor *base)
-{
-    return cursor_of(base)->left == 0;
-}
-
-static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
-{
-    const table_cursor *cursor = cursor_of(base);
-    if (column == COLUMN_KEY && cursor->key)
-        sqlite3_result_value(context, cursor->key);
-    else if (column == COLUMN_VALUE && cursor->has_value)
-        sqlite3_result_int64(context, (sqlite3_int64)cursor->value);
-    return SQLITE_OK;
-}
-
-static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
-{
-    *rowid = (sqlite3_int64)cursor_of(base)->hash;
-    return SQLITE_OK;
-}
-
 /* ---- transactions ---- */
 
 static int table_begin(sqlite3_vtab *base)
@@ -331,20 +182,46 @@ static int table_rollback_to(sqlite3_vtab *base, int number)
     return table_rollback(base);
 }
 
+#if SQLITE_VERSION_NUMBER >= 3044000
+/* PRAGMA integrity_check; the quick one does not read all of it. */
+static int table_integrity(sqlite3_vtab *base, const char *schema, const char *name, int flags,
+                           char **message)
+{
+    const char *why;
+    cuckoo_table *table = table_of(base);
+    (void)schema;
+    int rc = cuckoo_paged_begin(&table->paged, &why);
+    if (rc == SQLITE_OK && !(flags & 1) && cf_check(&table->paged.filter, &why) != CF_OK)
+        rc = SQLITE_CORRUPT_VTAB;
+    int rc2 = cuckoo_paged_end(&table->paged);
+    rc = rc == SQLITE_OK ? rc2 : rc;
+    if (rc == SQLITE_CORRUPT_VTAB) {
+        *message = sqlite3_mprintf("%s: damaged: %s", name, why);
+        return *message ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    return rc;
+}
+#endif
+
 static const sqlite3_module filter_module = {
+#if SQLITE_VERSION_NUMBER >= 3044000
+    .iVersion = 4,
+    .xIntegrity = table_integrity,
+#else
     .iVersion = 3,
+#endif
     .xCreate = table_create,
     .xConnect = table_connect,
-    .xBestIndex = table_best_index,
+    .xBestIndex = cuckoo_cursor_best_index,
     .xDisconnect = table_disconnect,
     .xDestroy = table_destroy,
-    .xOpen = table_open,
-    .xClose = table_close,
-    .xFilter = table_filter,
-    .xNext = table_next,
-    .xEof = table_eof,
-    .xColumn = table_column,
-    .xRowid = table_rowid,
+    .xOpen = cuckoo_cursor_open,
+    .xClose = cuckoo_cursor_close,
+    .xFilter = cuckoo_cursor_filter,
+    .xNext = cuckoo_cursor_next,
+    .xEof = cuckoo_cursor_eof,
+    .xColumn = cuckoo_cursor_column,
+    .xRowid = cuckoo_cursor_rowid,
     .xUpdate = cuckoo_table_update,
     .xBegin = table_begin,
     .xRollback = table_rollback,

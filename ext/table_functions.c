@@ -6,6 +6,7 @@
 */
 #include "errors.h"
 #include "filter_table.h"
+#include "functions.h"
 #include "key.h"
 
 #include <string.h>
@@ -78,6 +79,17 @@ static void contains_function(sqlite3_context *context, int argc, sqlite3_value 
     end(context, name, table);
 }
 
+static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    static const char name[] = "cf_table_info";
+    (void)argc;
+    cuckoo_table *table = begin(context, name, argv[0]);
+    if (table == NULL)
+        return;
+    cuckoo_result_info(context, &table->paged.filter);
+    end(context, name, table);
+}
+
 /* The whole filter as a blob. */
 static void export_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
@@ -106,7 +118,9 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
         const char *name;
         int arguments;
         void (*function)(sqlite3_context *, int, sqlite3_value **);
-    } functions[] = {{"cf_table_contains", 2, contains_function}, {"cf_export", 1, export_function}};
+    } functions[] = {{"cf_table_contains", 2, contains_function},
+                     {"cf_table_info", 1, info_function},
+                     {"cf_export", 1, export_function}};
     int first = SQLITE_OK;
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         if (registry)
