@@ -21,6 +21,5 @@ int cuckoo_register_functions(sqlite3 *db, bool on);
 int cuckoo_register_info(sqlite3 *db, bool on);
 int cuckoo_register_aggregates(sqlite3 *db, bool on);
 int cuckoo_register_tables(sqlite3 *db, bool on);
-int cuckoo_register_filter_table(sqlite3 *db, bool on);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef CUCKOO_FILTER_TABLE_H
 #define CUCKOO_FILTER_TABLE_H
 
+#include "handle.h"
 #include "options.h"
 #include "pages.h"
 
@@ -48,6 +49,14 @@ void cuckoo_registry_release(void *registry);
 
 /* Registers the functions that take a table by its name, or takes them back (NULL). */
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
+
+/* Registers cf_buckets, cf_explain and cf_table_buckets, or takes them back (NULL). */
+int cuckoo_register_inside(sqlite3 *db, cuckoo_registry *registry);
+
+/* A copy of the filter of the table that `name` names, as it is now, with one reference for the caller. Not SQLITE_OK:
+** *message (sqlite3_malloc) says what is wrong. */
+int cuckoo_table_snapshot(cuckoo_registry *registry, sqlite3_value *name, cuckoo_handle **snapshot,
+                          char **message);
 
 /* What CREATE VIRTUAL TABLE says. Texts are memory of sqlite3_malloc. */
 typedef struct cuckoo_table_plan {

@@ -232,12 +232,16 @@ static const sqlite3_module filter_module = {
     .xShadowName = shadow_name,
 };
 
-int cuckoo_register_filter_table(sqlite3 *db, bool on)
+int cuckoo_register_tables(sqlite3 *db, bool on)
 {
     cuckoo_registry *registry = on ? cuckoo_registry_new(db) : NULL;
     if (on && registry == NULL)
         return SQLITE_NOMEM;
     int rc = sqlite3_create_module_v2(db, "cuckoo_filter", on ? &filter_module : NULL, registry,
                                       cuckoo_registry_release);
-    return rc == SQLITE_OK ? cuckoo_register_table_functions(db, registry) : rc;
+    if (rc != SQLITE_OK && on)
+        return rc; /* the registry is gone */
+    int rc2 = cuckoo_register_table_functions(db, registry);
+    int rc3 = cuckoo_register_inside(db, registry);
+    return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
 }

@@ -18,42 +18,71 @@ static cuckoo_registry *registry_of(sqlite3_context *context)
 
 static void fail(sqlite3_context *context, const char *function, int rc, const char *why)
 {
-    char *message = sqlite3_mprintf("%s: %s", function, why);
-    if (message && rc != SQLITE_NOMEM)
-        sqlite3_result_error(context, message, -1);
-    else
+    char *message = rc == SQLITE_NOMEM ? NULL : sqlite3_mprintf("%s: %s", function, why);
+    if (message == NULL) {
         sqlite3_result_error_nomem(context);
-    if (message && rc != SQLITE_NOMEM)
-        sqlite3_result_error_code(context, rc);
+        return;
+    }
+    sqlite3_result_error(context, message, -1);
+    sqlite3_result_error_code(context, rc);
     sqlite3_free(message);
 }
 
-/* The table that the first argument names, in use until cuckoo_paged_end. NULL: the function has failed. */
+/* The table of this name, in use until cuckoo_paged_end; `known` may be it already. Not SQLITE_OK: *why (static text). */
+static int use(cuckoo_registry *registry, sqlite3_value *name, cuckoo_table *known, cuckoo_table **table,
+               const char **why)
+{
+    int rc = SQLITE_OK;
+    const char *text = (const char *)sqlite3_value_text(name);
+    *table = cuckoo_table_is_connected(registry, known) ? known : NULL;
+    *why = "the first argument must be the name of a cuckoo_filter table";
+    if (sqlite3_value_type(name) != SQLITE_TEXT || text == NULL)
+        return SQLITE_ERROR;
+    if (*table == NULL)
+        *table = cuckoo_table_find(registry, text, &rc);
+    *why = "there is no cuckoo_filter table of this name";
+    if (*table == NULL)
+        return rc == SQLITE_OK ? SQLITE_ERROR : rc;
+    rc = cuckoo_paged_begin(&(*table)->paged, why);
+    if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB)
+        *why = sqlite3_errstr(rc);
+    return rc;
+}
+
+/* The same for a function, which remembers the table while a statement runs. NULL: it has failed. */
 static cuckoo_table *begin(sqlite3_context *context, const char *function, sqlite3_value *name)
 {
-    const char *text = (const char *)sqlite3_value_text(name), *why = "cannot be read";
-    int rc = SQLITE_OK;
-    if (sqlite3_value_type(name) != SQLITE_TEXT || text == NULL) {
-        fail(context, function, SQLITE_ERROR,
-             "the first argument must be the name of a cuckoo_filter table");
+    const char *why;
+    cuckoo_table *known = sqlite3_get_auxdata(context, 0), *table;
+    int rc = use(registry_of(context), name, known, &table, &why);
+    if (rc != SQLITE_OK) {
+        fail(context, function, rc, why);
         return NULL;
     }
-    cuckoo_table *table = sqlite3_get_auxdata(context, 0);
-    if (!cuckoo_table_is_connected(registry_of(context), table)) {
-        table = cuckoo_table_find(registry_of(context), text, &rc);
-        if (table)
-            sqlite3_set_auxdata(context, 0, table, NULL);
+    if (known != table)
+        sqlite3_set_auxdata(context, 0, table, NULL);
+    return table;
+}
+
+int cuckoo_table_snapshot(cuckoo_registry *registry, sqlite3_value *name, cuckoo_handle **snapshot,
+                          char **message)
+{
+    const char *why;
+    cuckoo_table *table;
+    int rc = use(registry, name, NULL, &table, &why);
+    if (rc == SQLITE_OK) {
+        cuckoo_paged *paged = &table->paged;
+        paged->hooks.need(paged, 0, paged->filter.length);
+        *snapshot = cuckoo_handle_keep(name, &paged->filter);
+        why = "a page of the table cannot be read";
+        rc = cuckoo_paged_end(paged);
+        if (rc == SQLITE_OK)
+            return *snapshot ? SQLITE_OK : SQLITE_NOMEM;
+        cuckoo_handle_release(*snapshot);
+        *snapshot = NULL;
     }
-    if (table == NULL) {
-        fail(context, function, rc == SQLITE_OK ? SQLITE_ERROR : rc,
-             "there is no cuckoo_filter table of this name");
-        return NULL;
-    }
-    rc = cuckoo_paged_begin(&table->paged, &why);
-    if (rc == SQLITE_OK)
-        return table;
-    fail(context, function, rc, rc == SQLITE_CORRUPT_VTAB ? why : sqlite3_errstr(rc));
-    return NULL;
+    *message = sqlite3_mprintf("%s", why);
+    return *message ? rc : SQLITE_NOMEM;
 }
 
 static void end(sqlite3_context *context, const char *function, cuckoo_table *table)
