@@ -152,7 +152,8 @@ static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
 
 static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
 {
-    cf_store_bits(filter, cf_overflow_at(filter, bucket), 1, on);
+    if (cf_overflow_get(filter, bucket) != on)
+        cf_store_bits(filter, cf_overflow_at(filter, bucket), 1, on);
 }
 
 /* ---- entries ---- */

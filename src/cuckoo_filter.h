@@ -186,12 +186,6 @@ typedef struct cf_spread {
     unsigned by_two, by; /* bits */
 } cf_spread;
 
-/* Constants for moving the top bits of four lanes together (semisort.h). */
-typedef struct cf_gather {
-    uint64_t multiplier; /* 0: these lanes are too narrow, or too wide */
-    unsigned shift;
-} cf_gather;
-
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {
     /* As realloc: `bytes` NULL makes new ones; NULL leaves the old ones as they are; size 0 gives them back. */
@@ -246,7 +240,7 @@ typedef struct cf_filter {
     cf_lanes lanes;       /* of the tags */
     cf_lanes tops;        /* semi-sorted: of the bits that are not sorted */
     cf_spread spread_tops, spread_nibbles;
-    cf_gather gather;
+    unsigned lane_of; /* semi-sorted: see there; 0: not for this filter */
 } cf_filter;
 
 /* Makes an empty filter in the cf_geometry_bytes(shape) bytes at `bytes`, sealed, and opens it for

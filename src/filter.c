@@ -92,8 +92,9 @@ static __attribute__((noinline)) bool contains_semisorted(const cf_filter *filte
 {
     cf_place here, there;
     locate_plain(filter, hash, &here, &there);
-    return cf_semisorted_pair_has(filter, here.bucket * filter->bucket_bits, here.tag,
-                                  there.bucket * filter->bucket_bits, there.tag);
+    unsigned has = cf_semisorted_pair_has(filter, here.bucket * filter->bucket_bits, here.tag,
+                                          there.bucket * filter->bucket_bits, there.tag);
+    return has < 2 ? has : in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
 }
 
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages)

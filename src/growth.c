@@ -83,7 +83,7 @@ static cf_lookup lookup_of(const cf_filter *filter)
     if (!filter->simple || filter->pages)
         return CF_LOOKUP_ANY;
     if (filter->geometry.semisorted)
-        return filter->gather.multiplier ? CF_LOOKUP_SEMISORTED : CF_LOOKUP_ANY;
+        return filter->lane_of ? CF_LOOKUP_SEMISORTED : CF_LOOKUP_ANY;
     return filter->lanes.words == 1 ? CF_LOOKUP_PLAIN : CF_LOOKUP_ANY;
 }
 
@@ -334,6 +334,7 @@ static void split_bucket(cf_filter *filter, cf_growth_log *log)
 {
     uint64_t low = bucket_to_split(filter, filter->split), high = filter->buckets;
     cf_record stays, goes;
+    bool spilled = cf_spill_prepare_split(filter, low);
     filter->buckets++;
     cf_record_read(filter, low, &stays);
     if (log != NULL)
@@ -343,15 +344,16 @@ static void split_bucket(cf_filter *filter, cf_growth_log *log)
     cf_record_write(filter, low, &stays);
     cf_record_write(filter, high, &goes);
     filter->split++;
-    cf_spill_split(filter, low, high);
+    if (spilled)
+        cf_spill_split(filter, low, high);
 }
 
 cf_status cf_grow_logged(cf_filter *filter, cf_growth_log *log)
 {
     next_step step = step_of(filter);
-    cf_status status = prepare(filter, &step);
-    if (status == CF_OK && log != NULL)
-        status = log_reserve(filter, log);
+    cf_status status = log ? log_reserve(filter, log) : CF_OK;
+    if (status == CF_OK)
+        status = prepare(filter, &step); /* last, for it lengthens the blob */
     if (status != CF_OK)
         return status;
     if (log != NULL && log->used == 0)

@@ -66,7 +66,7 @@ static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, 
 }
 
 /* Is any lane of x zero? Bits above the lanes do not count. Exact: a borrow starts at a zero lane
-** only. */
+** only. The lowest lane set is zero; lanes of two bits or more that are zero are all set, others may be, too. */
 static inline uint64_t cf_any_zero_lane(const cf_lanes *lanes, uint64_t x)
 {
     return (x - lanes->ones) & ~x & lanes->highs;

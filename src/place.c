@@ -49,6 +49,18 @@ static bool place(cf_filter *filter, const cf_pair *pair, cf_search_budget budge
     return true;
 }
 
+/* In a filter that grows, half of the list is left for void entries, which double when their bucket is split; and a small
+** table has to grow rather than fill a long list, for entries that are spilled know no more than the table's level. */
+static bool may_spill(const cf_filter *filter)
+{
+    enum { LEAST = 2, SLOTS_PER_ENTRY = 32 };
+    unsigned bound = filter->geometry.spill_bound;
+    uint64_t few = LEAST + filter->buckets * filter->geometry.bucket_size / SLOTS_PER_ENTRY;
+    if (!filter->geometry.growth)
+        return filter->spilled < bound;
+    return filter->spilled < (bound + 1) / 2 && filter->spilled < few;
+}
+
 /* After few steps into a slot, or else into the list. */
 static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_newcomer *entry)
 {
@@ -62,7 +74,7 @@ cf_status cf_store(cf_filter *filter, const cf_pair *pair, unsigned budget, cf_i
     if ((!key || cf_entries_matching(filter, pair) > 0) && cf_copies_absorb(filter, pair, item))
         return CF_OK;
     cf_newcomer entry = newcomer_of(filter, item);
-    if (filter->spilled < filter->geometry.spill_bound && place_or_spill(filter, pair, &entry))
+    if (may_spill(filter) && place_or_spill(filter, pair, &entry))
         return CF_OK;
     cf_search_budget ordinary = {budget, CF_ANY_NUMBER};
     return place(filter, pair, ordinary, &entry) ? CF_OK : CF_FULL;

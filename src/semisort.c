@@ -42,9 +42,9 @@ void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
     cf_lanes_fill(&filter->tops, top, count, CF_SEMISORT_SLOTS / count, s - CF_NIBBLE_BITS);
     filter->spread_tops = spread_of(count, top, CF_NIBBLE_BITS);
     filter->spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
-    filter->gather = (cf_gather){0, 0};
-    if (count == 4 && top >= CF_NIBBLE_BITS && cf_fits_word(filter->bucket_bits, filter->tag_bits))
-        filter->gather = (cf_gather){CF_GATHER_FACTOR(top), CF_GATHER_SHIFT(top)};
+    filter->lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
+    if (top > 1 && count == CF_SEMISORT_SLOTS && cf_fits_word(filter->bucket_bits, filter->tag_bits))
+        filter->lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
 }
 
 /* A tag with its nibble first: in this order slots are sorted. */

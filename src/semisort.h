@@ -28,11 +28,8 @@ enum {
     CF_SEMISORT_SAVES = CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE_BITS /* bits per bucket */
 };
 
-/* A factor that moves the top bits of n-bit lanes together, in which no two bits meet when n is 4 or more: lane i has its
-** top bit at n * i + n - 1, the factor has bits at (n - 1) * (3 - i), and so bit i comes to 4 * (n - 1) + i. */
-#define CF_GATHER_FACTOR(n)                                                                             \
-    (UINT64_C(1) << 3 * ((n)-1) | UINT64_C(1) << 2 * ((n)-1) | UINT64_C(1) << ((n)-1) | UINT64_C(1))
-#define CF_GATHER_SHIFT(n) (4 * ((n)-1))
+/* Bit n is in lane n * lane_of >> CF_LANE_OF_SHIFT: a division by the width of lanes, for bits of a word. */
+enum { CF_LANE_OF_SHIFT = 16 };
 
 /* By code: the sorted nibbles, the least in the lowest bits. */
 extern const uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];
@@ -89,30 +86,25 @@ static inline bool cf_tops_allow(const cf_filter *filter, uint64_t at, uint64_t 
 }
 
 /* Does either of two buckets that have not grown, at `at` and `at2`, hold its tag? The tags agree in their nibbles, for
-** they are those of one key. For filters with filter->gather. The slots whose tops agree, and those whose nibbles do,
-** become four bits each. */
-static inline bool cf_semisorted_pair_has(const cf_filter *filter, uint64_t at, uint64_t tag,
-                                          uint64_t at2, uint64_t tag2)
+** they are those of one key. For filters with filter->lane_of. When the key is there, as a rule one top of eight agrees,
+** and its nibble decides; 2: several do, and this cannot tell. */
+static inline unsigned cf_semisorted_pair_has(const cf_filter *filter, uint64_t at, uint64_t tag,
+                                              uint64_t at2, uint64_t tag2)
 {
-    enum { CODE = (1 << CF_CODE_BITS) - 1, ONES = 0x1111, RESTS = 0x77777777 };
-    const uint32_t highs = 0x88888888;
     const cf_lanes *tops = &filter->tops;
     uint64_t bits = cf_load_bits(filter->table, at), bits2 = cf_load_bits(filter->table, at2);
-    uint64_t agree = cf_zero_lanes(tops, bits >> CF_CODE_BITS ^ (tag >> CF_NIBBLE_BITS) * tops->ones);
-    uint64_t agree2 = cf_zero_lanes(tops, bits2 >> CF_CODE_BITS ^ (tag2 >> CF_NIBBLE_BITS) * tops->ones);
-    if ((agree | agree2) == 0)
-        return false;
-    uint32_t wanted = (uint32_t)(tag & 0xf) * ONES;
-    uint32_t differ =
-        (cf_semisort_nibbles[bits & CODE] ^ wanted) | (cf_semisort_nibbles[bits2 & CODE] ^ wanted) << 16;
-    uint32_t nibbles = ~(((differ & RESTS) + RESTS) | differ) & highs;
-    uint32_t four = (nibbles & UINT16_MAX) * (uint32_t)CF_GATHER_FACTOR(CF_NIBBLE_BITS);
-    uint32_t four2 = (nibbles >> 16) * (uint32_t)CF_GATHER_FACTOR(CF_NIBBLE_BITS);
-    agree = agree * filter->gather.multiplier >> filter->gather.shift;
-    agree2 = agree2 * filter->gather.multiplier >> filter->gather.shift;
-    return (((four >> CF_GATHER_SHIFT(CF_NIBBLE_BITS) & agree) |
-             (four2 >> CF_GATHER_SHIFT(CF_NIBBLE_BITS) & agree2)) &
-            0xf) != 0;
+    uint64_t x = bits >> CF_CODE_BITS ^ (tag >> CF_NIBBLE_BITS) * tops->ones;
+    uint64_t x2 = bits2 >> CF_CODE_BITS ^ (tag2 >> CF_NIBBLE_BITS) * tops->ones;
+    uint64_t agree = cf_any_zero_lane(tops, x), agree2 = cf_any_zero_lane(tops, x2),
+             any = agree | agree2;
+    if (any == 0)
+        return 0;
+    if (((any & (any - 1)) | (agree & agree2)) != 0)
+        return 2;
+    uint64_t code = (agree ? bits : bits2) & cf_low_bits(CF_CODE_BITS);
+    unsigned lane = (unsigned)__builtin_ctzll(any) * filter->lane_of >> CF_LANE_OF_SHIFT;
+    return ((cf_semisort_nibbles[code] >> lane * CF_NIBBLE_BITS ^ tag) & cf_low_bits(CF_NIBBLE_BITS)) ==
+           0;
 }
 
 /* Is this bucket one that cf_semisort_write writes? Ties broken by payloads are not looked at. */

@@ -21,13 +21,17 @@ cf_spilled cf_spill_get(const cf_filter *filter, unsigned index)
                         second >> 32 & cf_low_bits(filter->payload_bits)};
 }
 
+static void encode(const cf_spilled *entry, uint8_t *at)
+{
+    cf_store64(at, entry->bucket | entry->tag << 48);
+    cf_store64(at + 8, entry->tag >> 16 | entry->payload << 32);
+}
+
 static void put(cf_filter *filter, unsigned index, const cf_spilled *entry)
 {
     uint64_t offset = offset_of(filter, index);
-    uint8_t *at = filter->writable - CF_HEADER_BYTES + offset;
     cf_change(filter, offset, offset + CF_SPILL_ENTRY);
-    cf_store64(at, entry->bucket | entry->tag << 48);
-    cf_store64(at + 8, entry->tag >> 16 | entry->payload << 32);
+    encode(entry, filter->writable - CF_HEADER_BYTES + offset);
 }
 
 static bool comes_before(const cf_spilled *a, const cf_spilled *b)
@@ -175,7 +179,7 @@ unsigned cf_spill_matching(const cf_filter *filter, const cf_pair *pair)
             cf_spilled entry = cf_spill_get(filter, at);
             if (entry.bucket != pair->place[i].bucket)
                 break;
-            found += cf_tag_agrees(filter, entry.tag, pair->place[i].tag);
+            found += entry.tag != 0 && cf_tag_agrees(filter, entry.tag, pair->place[i].tag);
         }
     return found;
 }
@@ -197,14 +201,21 @@ bool cf_spill_add(cf_filter *filter, const cf_pair *pair, unsigned length, uint6
     return true;
 }
 
-void cf_spill_remove(cf_filter *filter, unsigned index)
+/* Takes an entry out of the list; its bits stay. */
+static void take_out(cf_filter *filter, unsigned index)
 {
-    cf_spilled entry = cf_spill_get(filter, index), none = {0, 0, 0};
+    cf_spilled none = {0, 0, 0};
     for (unsigned i = index + 1; i < filter->spilled; i++) {
         cf_spilled next = cf_spill_get(filter, i);
         put(filter, i - 1, &next);
     }
     put(filter, --filter->spilled, &none);
+}
+
+void cf_spill_remove(cf_filter *filter, unsigned index)
+{
+    cf_spilled entry = cf_spill_get(filter, index);
+    take_out(filter, index);
     look_set looks = looks_of(filter, &entry);
     clear_unless_named(filter, &looks);
 }
@@ -254,45 +265,112 @@ static uint64_t with_terminator(const cf_filter *filter, uint64_t tag)
     return filter->grown || tag == 0 ? tag : tag | (uint64_t)1 << filter->geometry.fingerprint_bits;
 }
 
+/* How many of some entries of a bucket go to either child when it is split; void ones go to both. */
+typedef struct children {
+    unsigned low, high;
+} children;
+
+static void count_child(const cf_filter *filter, uint64_t tag, children *count)
+{
+    bool both = cf_is_void(filter, with_terminator(filter, tag));
+    count->low += both || !cf_next_bit(filter, tag);
+    count->high += both || cf_next_bit(filter, tag);
+}
+
+static children count_slots(const cf_filter *filter, uint64_t bucket)
+{
+    children count = {0, 0};
+    uint64_t tag[CF_BUCKET_MAX];
+    cf_tags_read(filter, bucket, tag);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        if (tag[slot] != 0)
+            count_child(filter, tag[slot], &count);
+    return count;
+}
+
+static unsigned beyond(unsigned entries, unsigned slots)
+{
+    return entries > slots ? entries - slots : 0;
+}
+
 bool cf_spill_can_split(const cf_filter *filter, uint64_t low)
 {
-    unsigned more = 0;
     if (filter->spilled == 0 || !cf_overflow_get(filter, low))
         return true;
-    for (unsigned i = cf_spill_first(filter, low); i < filter->spilled; i++) {
+    children in_slots = count_slots(filter, low), all = in_slots;
+    unsigned before = 0, b = filter->geometry.bucket_size;
+    for (unsigned i = cf_spill_first(filter, low); i < filter->spilled; i++, before++) {
         cf_spilled entry = cf_spill_get(filter, i);
         if (entry.bucket != low)
             break;
-        more += cf_is_void(filter, with_terminator(filter, entry.tag));
+        count_child(filter, entry.tag, &all);
     }
-    return filter->spilled + more <= filter->geometry.spill_bound;
+    unsigned after = beyond(all.low, b) + beyond(all.high, b);
+    return filter->spilled - before + after <= filter->geometry.spill_bound;
+}
+
+/* Entries that have followed stand at the end of the list, under a number that no bucket has, until all have. */
+#define FOLLOWED ((uint64_t)1 << 47)
+
+/* Gives a spilled entry an empty slot of the child, or a place at the end of the list. */
+static void give(cf_filter *filter, uint64_t child, uint64_t tag, uint64_t payload)
+{
+    int slot = cf_bucket_free_slot(filter, child);
+    if (slot < 0) {
+        append(filter, &(cf_spilled){child | FOLLOWED, tag, payload});
+        return;
+    }
+    cf_slot_set(filter, child, (unsigned)slot, tag, payload);
+    filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
 }
 
 /* An entry of the bucket that was split goes where its next bit says; a void one to both children. */
-static void follow(cf_filter *filter, unsigned index, uint64_t high)
+static void follow(cf_filter *filter, uint64_t low, uint64_t high, const cf_spilled *entry)
 {
-    cf_spilled entry = cf_spill_get(filter, index);
-    if (cf_is_void(filter, entry.tag)) {
-        cf_spilled copy = {high, entry.tag, entry.payload};
-        put(filter, filter->spilled++, &copy);
-        return;
+    bool both = cf_is_void(filter, entry->tag), up = cf_next_bit(filter, entry->tag);
+    uint64_t tag = both ? entry->tag : cf_without_next_bit(filter, entry->tag);
+    if (both || !up)
+        give(filter, low, tag, entry->payload);
+    if (both || up)
+        give(filter, high, tag, entry->payload);
+}
+
+static void unmark_followed(cf_filter *filter)
+{
+    for (unsigned i = 0; i < filter->spilled; i++) {
+        cf_spilled entry = cf_spill_get(filter, i);
+        entry.bucket &= ~FOLLOWED;
+        put(filter, i, &entry);
     }
-    if (cf_next_bit(filter, entry.tag))
-        entry.bucket = high;
-    entry.tag = cf_without_next_bit(filter, entry.tag);
-    put(filter, index, &entry);
+    sort(filter);
+}
+
+/* Is entry `index` one of this bucket? */
+static bool lies_in(const cf_filter *filter, unsigned index, uint64_t bucket)
+{
+    return index < filter->spilled && cf_spill_get(filter, index).bucket == bucket;
+}
+
+bool cf_spill_prepare_split(cf_filter *filter, uint64_t low)
+{
+    if (filter->spilled == 0 || !cf_overflow_get(filter, low))
+        return false;
+    for (unsigned i = cf_spill_first(filter, low); lies_in(filter, i, low); i++)
+        set_bits_of(filter, i, false);
+    return true;
 }
 
 void cf_spill_split(cf_filter *filter, uint64_t low, uint64_t high)
 {
-    unsigned before = filter->spilled;
-    if (before == 0 || !cf_overflow_get(filter, low))
-        return;
-    for (unsigned i = 0; i < before; i++)
-        if (cf_spill_get(filter, i).bucket == low)
-            follow(filter, i, high);
-    sort(filter);
+    unsigned first = cf_spill_first(filter, low);
+    while (lies_in(filter, first, low)) {
+        cf_spilled entry = cf_spill_get(filter, first);
+        take_out(filter, first);
+        follow(filter, low, high, &entry);
+    }
+    unmark_followed(filter);
     clear_unless_named(filter, &(look_set){{low, high}, 2});
+    cf_spill_set_bits(filter);
     cf_spill_drain(filter, low);
     cf_spill_drain(filter, high);
 }
@@ -309,10 +387,19 @@ void cf_spill_recode(cf_filter *filter)
 
 /* ---- looking inside ---- */
 
+static bool is_written_so(const cf_filter *filter, unsigned index, const cf_spilled *entry)
+{
+    uint8_t bytes[CF_SPILL_ENTRY];
+    encode(entry, bytes);
+    return memcmp(bytes, filter->bytes + offset_of(filter, index), sizeof bytes) == 0;
+}
+
 static const char *entry_fault(const cf_filter *filter, unsigned index)
 {
     cf_spilled entry = cf_spill_get(filter, index);
     look_set looks = looks_of(filter, &entry);
+    if (!is_written_so(filter, index, &entry))
+        return "an entry of the spill list has bits that mean nothing";
     if (looks.n == 0)
         return "the spill list names a bucket that does not exist, or nothing";
     if (index > 0) {

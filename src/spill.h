@@ -60,7 +60,10 @@ void cf_spill_drain(cf_filter *filter, uint64_t bucket);
 /* Is there room for what the bucket at the split pointer has spilled, when it is split? */
 bool cf_spill_can_split(const cf_filter *filter, uint64_t low);
 
-/* After bucket `low` was split into itself and `high`: its spilled entries follow. */
+/* Before bucket `low` is split: clears the bits of its spilled entries. False: its pair has none. */
+bool cf_spill_prepare_split(cf_filter *filter, uint64_t low);
+
+/* After it was split into itself and `high`: its spilled entries follow, and all bits are right again. */
 void cf_spill_split(cf_filter *filter, uint64_t low, uint64_t high);
 
 /* After slots got terminators. */

@@ -78,7 +78,8 @@ static void pair_bits_follow_the_rules(void **state)
         }
 }
 
-/* Bytes grow with the capacity, and with no jump: 1 % more keys take about 1 % more. */
+/* Bytes grow with the capacity: 1 % more keys take about 1 % more, or a twelfth more or less where the planner takes
+** another fingerprint width (plan.c, chosen). */
 static void size_is_in_proportion(void **state)
 {
     (void)state;
@@ -87,7 +88,7 @@ static void size_is_in_proportion(void **state)
             cf_geometry now = plan(n, rates[j], growing);
             cf_geometry next = plan(n + n / 100, rates[j], growing);
             double ratio = (double)cf_geometry_bytes(&next) / (double)cf_geometry_bytes(&now);
-            assert_true(ratio > 0.99 && ratio < 1.05);
+            assert_true(ratio > 0.92 && ratio < 1.1);
         }
 }
 
@@ -98,7 +99,7 @@ static void lower_rates_take_more_bytes_step_by_step(void **state)
     for (double e = 0.02; e > 1e-8; e *= 0.97) {
         cf_geometry shape = plan(1000000, e, growing);
         uint64_t bytes = cf_geometry_bytes(&shape);
-        assert_true(bytes >= before && (before == 0 || bytes < before + before / 20));
+        assert_true(bytes >= before && (before == 0 || bytes < before + before / 11));
         before = bytes;
     }
 }
