@@ -55,12 +55,12 @@ static int fail_add(cuckoo_table *table, cf_status status)
                         (sqlite3_int64)filter->occupied));
 }
 
-/* The value that goes with a key. */
+/* The value that goes with a key; `given` is NULL when the filter keeps none. */
 static int read_value(cuckoo_table *table, sqlite3_value *given, uint64_t *value)
 {
     unsigned bits = table->paged.filter.geometry.value_bits;
     *value = 0;
-    if (bits == 0 && sqlite3_value_type(given) == SQLITE_NULL)
+    if (given == NULL)
         return SQLITE_OK;
     sqlite3_int64 number = sqlite3_value_int64(given);
     if (bits == 0 || sqlite3_value_type(given) != SQLITE_INTEGER || number < 0 || number >> bits)
@@ -90,7 +90,9 @@ static int add_key(cuckoo_table *table, sqlite3_value *key, sqlite3_value *given
 static int change_rows(cuckoo_table *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     cf_filter *filter = &table->paged.filter;
-    int rc = argc > 1 ? add_key(table, argv[2 + COLUMN_KEY], argv[2 + COLUMN_VALUE], rowid) : SQLITE_OK;
+    int rc = argc > 1 ? add_key(table, argv[2 + COLUMN_KEY],
+                                table->values ? argv[2 + COLUMN_VALUE] : NULL, rowid)
+                      : SQLITE_OK;
     if (rc == SQLITE_OK && sqlite3_value_type(argv[0]) != SQLITE_NULL) {
         uint64_t old = (uint64_t)sqlite3_value_int64(argv[0]), value = 0;
         if (!filter->geometry.value_bits || cf_get(filter, old, &value))
@@ -167,14 +169,19 @@ static int run_command(cuckoo_table *table, sqlite3_value *command, sqlite3_valu
 
 /* ---- */
 
+static int command_column(const cuckoo_table *table)
+{
+    return 1 + table->values;
+}
+
 int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     cuckoo_table *table = (cuckoo_table *)base;
-    bool command = argc > 1 && sqlite3_value_type(argv[2 + COLUMN_COMMAND]) != SQLITE_NULL;
+    bool command = argc > 1 && sqlite3_value_type(argv[2 + command_column(table)]) != SQLITE_NULL;
     int rc = cuckoo_table_begin(table);
     if (rc != SQLITE_OK)
         return rc;
-    rc = command ? run_command(table, argv[2 + COLUMN_COMMAND], argv[2 + COLUMN_KEY])
+    rc = command ? run_command(table, argv[2 + command_column(table)], argv[2 + COLUMN_KEY])
                  : change_rows(table, argc, argv, rowid);
     if (rc != SQLITE_OK) {
         cuckoo_paged_forget(&table->paged);

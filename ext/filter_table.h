@@ -16,6 +16,7 @@ typedef struct cuckoo_table {
     sqlite3_vtab base;
     cuckoo_paged paged;
     char *content, *column; /* of content='table(column)'; NULL: none */
+    bool values;            /* the filter keeps values */
     struct cuckoo_registry *registry;
     struct cuckoo_table *next;
 } cuckoo_table;
@@ -26,8 +27,9 @@ typedef struct cuckoo_registry {
     unsigned references; /* of the module and of each function */
 } cuckoo_registry;
 
-/* Columns of the table; `value` is hidden unless the filter keeps values. */
-enum cuckoo_column { COLUMN_KEY, COLUMN_VALUE, COLUMN_COMMAND };
+/* Columns of the table: key; value, only when the filter keeps values (another would hide columns of that name in
+** subqueries); last and hidden, that of commands, which has the name of the table. */
+enum cuckoo_column { COLUMN_KEY, COLUMN_VALUE };
 
 /* Makes `message` (sqlite3_malloc; NULL when there was no memory) the error of the table; the code to return. */
 int cuckoo_table_fail(cuckoo_table *table, int code, char *message);

@@ -20,8 +20,7 @@ static cuckoo_table *table_of(sqlite3_vtab *base)
 
 static int declare(sqlite3 *db, const char *table, bool values)
 {
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key, %s\"%w\" HIDDEN)",
-                                values ? "value, " : "value HIDDEN, ", table);
+    char *sql = sqlite3_mprintf("CREATE TABLE x(key, %s\"%w\" HIDDEN)", values ? "value, " : "", table);
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
     if (rc == SQLITE_OK)
@@ -52,6 +51,7 @@ static int make_table(sqlite3 *db, cuckoo_registry *registry, const char *const 
         return SQLITE_NOMEM;
     memset(table, 0, sizeof *table);
     int rc = cuckoo_paged_init(&table->paged, db, argv[1], argv[2]);
+    table->values = plan->options.filter.value_bits != 0;
     table->content = plan->content;
     table->column = plan->column;
     plan->content = plan->column = NULL;
