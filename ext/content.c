@@ -30,10 +30,12 @@ int cuckoo_content_follow(cuckoo_table *table)
                                      s, t, content, t, column));
     if (rc == SQLITE_OK)
         rc = execute(table, sqlite3_mprintf(
-                                "CREATE TRIGGER \"%w\".\"%w_updated\" AFTER UPDATE OF \"%w\" ON \"%w\" "
+                                /* not UPDATE OF: columns change by others, too */
+                                "CREATE TRIGGER \"%w\".\"%w_updated\" AFTER UPDATE ON \"%w\" "
+                                "WHEN old.\"%w\" COLLATE BINARY IS NOT new.\"%w\" "
                                 "BEGIN INSERT INTO \"%w\"(key) VALUES (new.\"%w\"); "
                                 "DELETE FROM \"%w\" WHERE key = +old.\"%w\"; END",
-                                s, t, column, content, t, column, t, column));
+                                s, t, content, column, column, t, column, t, column));
     return rc;
 }
 
@@ -81,7 +83,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, char **message)
 static int build(cuckoo_table *table, cf_filter *filter, char **message)
 {
     sqlite3_stmt *keys = NULL;
-    char *sql = sqlite3_mprintf("SELECT \"%w\" FROM \"%w\".\"%w\"", table->column,
+    char *sql = sqlite3_mprintf("SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c", table->column,
                                 table->paged.shadow.schema, table->content);
     int rc = sql ? sqlite3_prepare_v2(table->paged.shadow.db, sql, -1, &keys, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);

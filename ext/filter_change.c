@@ -137,6 +137,12 @@ static int command_import(cuckoo_table *table, sqlite3_value *blob)
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  sqlite3_mprintf("%s: key is not a sound filter to import: %s",
                                                  table->paged.shadow.table, why));
+    if ((filter.geometry.value_bits != 0) != table->values)
+        return cuckoo_table_fail(
+            table, SQLITE_MISMATCH,
+            sqlite3_mprintf("%s: a filter with values goes only into a table with value_bits, one "
+                            "without only into one without",
+                            table->paged.shadow.table));
     return cuckoo_paged_replace(&table->paged, bytes, length);
 }
 

@@ -217,9 +217,12 @@ int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     return SQLITE_OK;
 }
 
+/* Rows that are only counted have none: DELETE without "key =" must not take them for hashes. */
 int cuckoo_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
     const table_cursor *cursor = cursor_of(base);
-    *rowid = (sqlite3_int64)(cursor->found ? cursor->found[cursor->at].hash : cursor->at);
+    if (cursor->found == NULL)
+        return cannot_list(table_of(base->pVtab));
+    *rowid = (sqlite3_int64)cursor->found[cursor->at].hash;
     return SQLITE_OK;
 }

@@ -29,32 +29,76 @@ static bool complain(char **message, char *text)
     return false;
 }
 
-static bool read_fpr(const char *text, cuckoo_options *options, char **message)
+static bool read_fpr(const char *text, cuckoo_table_plan *plan, char **message)
 {
     char rest;
     double fpr;
+    if (plan->has_fpr)
+        return complain(message, sqlite3_mprintf("cuckoo_filter: fpr is given twice"));
     if (sscanf(text, "%lf %c", &fpr, &rest) != 1 || !(fpr > 0 && fpr < 1))
         return complain(
             message, sqlite3_mprintf("cuckoo_filter: fpr must be a number above 0 and below 1, such as "
                                      "fpr=0.001"));
-    options->fpr = fpr;
+    plan->options.fpr = fpr;
+    plan->has_fpr = true;
     return true;
 }
 
-/* content='table(column)': what is in quotes, or without them. */
-static bool read_content(const char *text, cuckoo_table_plan *plan, char **message)
+/* A copy of a quoted text without its quotes, in which they are doubled; of any other text, without blanks around it. */
+static char *unquoted(const char *text, size_t n)
+{
+    static const char opening[] = "'\"`[", closing[] = "'\"`]";
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+        n--;
+    while (n > 0 && strchr(" \t\r\n", *text))
+        text++, n--;
+    char *copy = sqlite3_mprintf("%.*s", (int)n, text);
+    const char *quote = n >= 2 ? strchr(opening, *text) : NULL;
+    if (copy == NULL || quote == NULL || text[n - 1] != closing[quote - opening])
+        return copy;
+    size_t kept = 0;
+    for (size_t i = 1; i < n - 1; i++) {
+        copy[kept++] = text[i];
+        if (text[i] == *quote && i + 1 < n - 1 && text[i + 1] == *quote)
+            i++;
+    }
+    copy[kept] = 0;
+    return copy;
+}
+
+/* content='table(column)', in which either may be quoted. */
+static bool split_content(const char *text, cuckoo_table_plan *plan, char **message)
 {
     size_t n = strlen(text);
-    while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\n'))
-        n--;
-    if (n >= 2 && (*text == '\'' || *text == '"') && text[n - 1] == *text)
-        text++, n -= 2;
-    const char *open = memchr(text, '(', n);
+    const char *open = strrchr(text, '(');
     if (open == NULL || open == text || text[n - 1] != ')' || open + 1 == text + n - 1)
         return complain(message, sqlite3_mprintf("cuckoo_filter: content must be 'table(column)'"));
-    plan->content = sqlite3_mprintf("%.*s", (int)(open - text), text);
-    plan->column = sqlite3_mprintf("%.*s", (int)(text + n - open - 2), open + 1);
+    plan->content = unquoted(text, (size_t)(open - text));
+    plan->column = unquoted(open + 1, (size_t)(text + n - open - 2));
     return plan->content && plan->column;
+}
+
+static bool read_content(const char *value, cuckoo_table_plan *plan, char **message)
+{
+    if (plan->content)
+        return complain(message, sqlite3_mprintf("cuckoo_filter: content is given twice"));
+    char *text = unquoted(value, strlen(value));
+    bool ok = text && split_content(text, plan, message);
+    sqlite3_free(text);
+    return ok;
+}
+
+/* "name = value" without blanks, to be read with the others. */
+static void append_option(sqlite3_str *rest, const char *argument)
+{
+    const char *equals = strchr(argument, '=');
+    size_t n = equals ? (size_t)(equals - argument) : 0;
+    while (n > 0 && strchr(" \t\r\n", argument[n - 1]))
+        n--;
+    if (equals)
+        sqlite3_str_appendf(rest, "%.*s=%s ", (int)n, argument, skip_blanks(equals + 1));
+    else
+        sqlite3_str_appendf(rest, "%s ", argument);
 }
 
 static bool read_argument(const char *argument, sqlite3_str *rest, cuckoo_table_plan *plan,
@@ -62,10 +106,10 @@ static bool read_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
 {
     const char *value;
     if ((value = value_of(argument, "fpr")) != NULL)
-        return read_fpr(value, &plan->options, message);
+        return read_fpr(value, plan, message);
     if ((value = value_of(argument, "content")) != NULL)
         return read_content(value, plan, message);
-    sqlite3_str_appendf(rest, "%s ", argument);
+    append_option(rest, argument);
     return true;
 }
 
@@ -90,7 +134,12 @@ bool cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan
     bool ok = true;
     for (int i = FIRST; ok && i < argc; i++)
         ok = read_argument(argv[i], rest, plan, message);
-    ok = read_rest(rest, plan, ok ? message : &(char *){NULL}) && ok;
+    if (ok)
+        ok = read_rest(rest, plan, message);
+    else
+        sqlite3_free(sqlite3_str_finish(rest));
+    if (!plan->has_fpr && plan->options.filter.fingerprint_bits)
+        plan->options.fpr = 0; /* these alone count */
     if (!ok)
         cuckoo_table_plan_free(plan);
     return ok;
@@ -167,46 +216,49 @@ static cuckoo_table *connect_table(const cuckoo_registry *registry, const char *
 }
 
 static cuckoo_table *find_in(const cuckoo_registry *registry, const char *schema, const char *name,
-                             int *rc)
+                             bool *stop, int *rc)
 {
     bool there = false;
     *rc = exists(registry, schema, name, &there);
+    *stop = there;
     if (*rc != SQLITE_OK || !there)
         return NULL;
     cuckoo_table *table = connected(registry, schema, name);
     return table ? table : connect_table(registry, schema, name, rc);
 }
 
-/* As SQLite looks for an unqualified name: temp, main, then the attached ones in order. */
-static cuckoo_table *find_anywhere(const cuckoo_registry *registry, const char *name, int *rc)
+/* The name behind "schema.", when it begins so; else NULL. */
+static const char *name_in(const char *schema, const char *name)
 {
-    cuckoo_table *table = find_in(registry, "temp", name, rc);
-    sqlite3_stmt *statement = NULL;
-    if (table || *rc != SQLITE_OK)
-        return table;
-    *rc = sqlite3_prepare_v2(registry->db,
-                             "SELECT name FROM pragma_database_list WHERE name <> 'temp' ORDER BY seq",
-                             -1, &statement, NULL);
-    while (*rc == SQLITE_OK && table == NULL && sqlite3_step(statement) == SQLITE_ROW)
-        table = find_in(registry, (const char *)sqlite3_column_text(statement, 0), name, rc);
-    int rc2 = sqlite3_finalize(statement);
-    *rc = *rc == SQLITE_OK ? rc2 : *rc;
+    int n = (int)strlen(schema);
+    return sqlite3_strnicmp(name, schema, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
+}
+
+/* Looks in one schema, for a name with or without it. *stop: there is something of this name. */
+static cuckoo_table *look_in(const cuckoo_registry *registry, const char *schema, const char *name,
+                             bool *stop, int *rc)
+{
+    const char *rest = name_in(schema, name);
+    cuckoo_table *table = find_in(registry, schema, name, stop, rc);
+    if (table == NULL && !*stop && *rc == SQLITE_OK && rest)
+        table = find_in(registry, schema, rest, stop, rc);
     return table;
 }
 
+/* As SQLite looks for an unqualified name: temp, main, then the attached ones in order. */
 cuckoo_table *cuckoo_table_find(cuckoo_registry *registry, const char *name, int *rc)
 {
-    const char *dot = strchr(name, '.');
-    cuckoo_table *table = find_anywhere(registry, name, rc);
-    if (table || *rc != SQLITE_OK || dot == NULL)
+    bool stop = false;
+    cuckoo_table *table = look_in(registry, "temp", name, &stop, rc);
+    sqlite3_stmt *schemas = NULL;
+    if (stop || *rc != SQLITE_OK)
         return table;
-    char *schema = sqlite3_mprintf("%.*s", (int)(dot - name), name);
-    if (schema == NULL)
-        *rc = SQLITE_NOMEM;
-    else
-        table = find_in(registry, schema, dot + 1, rc);
-    if (*rc == SQLITE_ERROR)
-        *rc = SQLITE_OK; /* there is no such schema */
-    sqlite3_free(schema);
+    *rc = sqlite3_prepare_v2(registry->db,
+                             "SELECT name FROM pragma_database_list WHERE name <> 'temp' ORDER BY seq",
+                             -1, &schemas, NULL);
+    while (*rc == SQLITE_OK && !stop && sqlite3_step(schemas) == SQLITE_ROW)
+        table = look_in(registry, (const char *)sqlite3_column_text(schemas, 0), name, &stop, rc);
+    int rc2 = sqlite3_finalize(schemas);
+    *rc = *rc == SQLITE_OK ? rc2 : *rc;
     return table;
 }

@@ -24,6 +24,7 @@ typedef struct cuckoo_table {
 typedef struct cuckoo_registry {
     sqlite3 *db;
     cuckoo_table *first;
+    sqlite3_stmt *hold;  /* keeps a read transaction open while a function runs */
     unsigned references; /* of the module and of each function */
 } cuckoo_registry;
 
@@ -63,6 +64,7 @@ int cuckoo_table_snapshot(cuckoo_registry *registry, sqlite3_value *name, cuckoo
 /* What CREATE VIRTUAL TABLE says. Texts are memory of sqlite3_malloc. */
 typedef struct cuckoo_table_plan {
     cuckoo_options options;
+    bool has_fpr;
     char *content, *column;
 } cuckoo_table_plan;
 

@@ -160,12 +160,19 @@ static int shadow_name(const char *suffix)
 
 static int table_begin(sqlite3_vtab *base)
 {
-    (void)base;
+    table_of(base)->paged.joined = true;
+    return SQLITE_OK;
+}
+
+static int table_commit(sqlite3_vtab *base)
+{
+    table_of(base)->paged.joined = false;
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base)
 {
+    table_of(base)->paged.joined = false;
     cuckoo_paged_forget(&table_of(base)->paged);
     return SQLITE_OK;
 }
@@ -179,7 +186,8 @@ static int table_savepoint(sqlite3_vtab *base, int number)
 static int table_rollback_to(sqlite3_vtab *base, int number)
 {
     (void)number;
-    return table_rollback(base);
+    cuckoo_paged_forget(&table_of(base)->paged);
+    return SQLITE_OK;
 }
 
 #if SQLITE_VERSION_NUMBER >= 3044000
@@ -224,6 +232,7 @@ static const sqlite3_module filter_module = {
     .xRowid = cuckoo_cursor_rowid,
     .xUpdate = cuckoo_table_update,
     .xBegin = table_begin,
+    .xCommit = table_commit,
     .xRollback = table_rollback,
     .xRename = table_rename,
     .xSavepoint = table_savepoint,

@@ -177,16 +177,23 @@ static int look_at_file(cuckoo_paged *paged)
     return rc;
 }
 
-/* Has this connection written anything that is not ours? */
+/* Has this connection written anything that is not ours? What is read while it has, in a transaction that this table has
+** no part in, may be rolled back without our being told: then nothing is kept from one use to the next. */
 static void look_at_changes(cuckoo_paged *paged)
 {
     int now = sqlite3_total_changes(paged->shadow.db), more = now - paged->changes;
-    if (more == 0)
-        return;
-    if (more != paged->own_changes)
+    bool alone = !paged->joined && cuckoo_shadow_transaction(&paged->shadow) == CUCKOO_WRITING;
+    if (more != 0 && more != paged->own_changes)
         cuckoo_paged_forget(paged);
-    paged->changes = now;
-    paged->own_changes = 0;
+    else if (paged->keeps_nothing)
+        cuckoo_paged_forget(paged);
+    if (more != 0) {
+        paged->changes = now;
+        paged->own_changes = 0;
+    }
+    if (!alone)
+        paged->settled_changes = now;
+    paged->keeps_nothing = alone && now != paged->settled_changes;
 }
 
 /* ---- the header ---- */
@@ -199,10 +206,13 @@ static int damaged(const char **why, const char *reason)
 
 static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
 {
+    cf_header header;
     uint64_t length = cf_load64(row + CF_HEADER_BYTES);
     paged->page_bytes = (uint32_t)(cf_load64(row + CF_HEADER_BYTES + 4) >> 32);
-    if (paged->page_bytes < 64 || length < CF_HEADER_BYTES || length >> 48)
+    if (paged->page_bytes < 64)
         return damaged(why, "its header has been changed");
+    if (cf_header_decode(row, length, &header, why) != CF_OK)
+        return SQLITE_CORRUPT_VTAB;
     int rc = make_room(paged, length);
     if (rc != SQLITE_OK)
         return rc;
@@ -239,10 +249,8 @@ static int write_header(cuckoo_paged *paged)
 
 int cuckoo_paged_begin(cuckoo_paged *paged, const char **why)
 {
-    *why = "its shadow table is missing";
-    int rc = cuckoo_shadow_hold(&paged->shadow);
-    if (rc == SQLITE_OK)
-        rc = look_at_file(paged);
+    *why = "its shadow table is missing, or not as it was created";
+    int rc = look_at_file(paged);
     if (rc == SQLITE_OK) {
         look_at_changes(paged);
         if (paged->header_in != paged->epoch)
@@ -259,7 +267,6 @@ int cuckoo_paged_end(cuckoo_paged *paged)
     if (rc != SQLITE_OK)
         cuckoo_paged_forget(paged);
     paged->rc = SQLITE_OK;
-    cuckoo_shadow_release(&paged->shadow);
     return rc;
 }
 
@@ -327,15 +334,16 @@ void cuckoo_paged_free(cuckoo_paged *paged)
     free(paged->dirty);
 }
 
+/* Only the header is written: pages that are all zeros need no rows. */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
 {
+    uint8_t row[HEADER_ROW + 4];
+    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
-    if (rc == SQLITE_OK)
-        rc = make_room(paged, cf_geometry_bytes(shape));
     if (rc != SQLITE_OK)
         return rc;
-    cf_create(&paged->filter, shape, paged->image); /* all zeros: no page needs a row */
-    rc = write_header(paged);
-    cuckoo_paged_forget(paged);
-    return rc;
+    cf_header_encode(&header, row);
+    cf_store64(row + CF_HEADER_BYTES, cf_geometry_bytes(shape));
+    cf_store64(row + CF_HEADER_BYTES + 8, paged->page_bytes);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
 }

@@ -44,7 +44,10 @@ typedef struct cuckoo_paged {
     int64_t other_version; /* as PRAGMA data_version has it: with those of others */
     int changes;           /* sqlite3_total_changes, as far as it is accounted for */
     int own_changes; /* rows that statements under way have changed through us, not yet counted there */
-    int rc;          /* the first error since it was last asked for */
+    bool joined;     /* this table has written in the transaction: it is told of its end */
+    bool keeps_nothing;  /* what is read is forgotten at the next use */
+    int settled_changes; /* sqlite3_total_changes when nothing could be rolled back unnoticed */
+    int rc;              /* the first error since it was last asked for */
 } cuckoo_paged;
 
 /* Nothing is read yet. `schema` and `table` are copied. SQLITE_OK or SQLITE_NOMEM. */

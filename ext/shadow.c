@@ -6,6 +6,12 @@ enum { PAGE_OVERHEAD = 64 /* of a row on a database page, with some reserved byt
 
 /* ---- statements ---- */
 
+/* The only errors of this kind: the shadow table is not there, or not as it was created. */
+static int corrupt_if_missing(int rc)
+{
+    return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
+}
+
 static int prepare(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *format)
 {
     if (*statement)
@@ -15,7 +21,7 @@ static int prepare(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *
         return SQLITE_NOMEM;
     int rc = sqlite3_prepare_v3(shadow->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
     sqlite3_free(sql);
-    return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc; /* the shadow table is missing */
+    return corrupt_if_missing(rc);
 }
 
 static void finalize_all(cuckoo_shadow *shadow)
@@ -23,8 +29,7 @@ static void finalize_all(cuckoo_shadow *shadow)
     sqlite3_finalize(shadow->read);
     sqlite3_finalize(shadow->write);
     sqlite3_finalize(shadow->version);
-    sqlite3_finalize(shadow->hold);
-    shadow->read = shadow->write = shadow->version = shadow->hold = NULL;
+    shadow->read = shadow->write = shadow->version = NULL;
 }
 
 static int execute(cuckoo_shadow *shadow, const char *format, const char *name)
@@ -54,7 +59,7 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, uint64_t no, uint8_t *into, uint64
         else
             *length = 0;
     }
-    return sqlite3_reset(shadow->read);
+    return corrupt_if_missing(sqlite3_reset(shadow->read));
 }
 
 int cuckoo_shadow_write(cuckoo_shadow *shadow, uint64_t no, const uint8_t *bytes, uint64_t length)
@@ -67,41 +72,25 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, uint64_t no, const uint8_t *bytes
     sqlite3_bind_int64(shadow->write, 1, (sqlite3_int64)no);
     sqlite3_bind_blob64(shadow->write, 2, bytes, length, SQLITE_STATIC);
     sqlite3_step(shadow->write);
-    rc = sqlite3_reset(shadow->write);
+    rc = corrupt_if_missing(sqlite3_reset(shadow->write));
     sqlite3_bind_null(shadow->write, 2);
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
     return rc;
 }
 
-/* Is a read transaction open, so that the version of the file is that of what we would read? */
-static bool in_transaction(const cuckoo_shadow *shadow)
+/* SQLite before 3.34 does not tell: then it is taken for open in a transaction of the user. */
+cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow)
 {
 #if SQLITE_VERSION_NUMBER >= 3034000
     enum { HAS_TXN_STATE = 3034000 };
-    if (sqlite3_libversion_number() >= HAS_TXN_STATE)
-        return sqlite3_txn_state(shadow->db, shadow->schema) != SQLITE_TXN_NONE;
+    if (sqlite3_libversion_number() >= HAS_TXN_STATE) {
+        int state = sqlite3_txn_state(shadow->db, shadow->schema);
+        return state == SQLITE_TXN_NONE   ? CUCKOO_NONE
+               : state == SQLITE_TXN_READ ? CUCKOO_READING
+                                          : CUCKOO_WRITING;
+    }
 #endif
-    return false;
-}
-
-int cuckoo_shadow_hold(cuckoo_shadow *shadow)
-{
-    if (in_transaction(shadow))
-        return SQLITE_OK;
-    int rc = prepare(shadow, &shadow->hold, "SELECT no FROM \"%w\".\"%w_page\" WHERE no = 0");
-    if (rc != SQLITE_OK)
-        return rc;
-    sqlite3_step(shadow->hold);
-    if (sqlite3_stmt_busy(shadow->hold))
-        return SQLITE_OK;
-    rc = sqlite3_reset(shadow->hold);
-    return rc == SQLITE_OK ? SQLITE_CORRUPT_VTAB : rc; /* there is no header */
-}
-
-void cuckoo_shadow_release(cuckoo_shadow *shadow)
-{
-    if (shadow->hold)
-        sqlite3_reset(shadow->hold);
+    return sqlite3_get_autocommit(shadow->db) ? CUCKOO_NONE : CUCKOO_WRITING;
 }
 
 int cuckoo_shadow_version(cuckoo_shadow *shadow, int64_t *version)

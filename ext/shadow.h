@@ -13,7 +13,7 @@
 typedef struct cuckoo_shadow {
     sqlite3 *db;
     char *schema, *table; /* of the virtual table */
-    sqlite3_stmt *read, *write, *version, *hold;
+    sqlite3_stmt *read, *write, *version;
 } cuckoo_shadow;
 
 /* `schema` and `table` are copied. To be freed in any case. */
@@ -35,10 +35,10 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, uint64_t no, uint8_t *into, uint64
 /* Writes a row. sqlite3_last_insert_rowid stays as it is. */
 int cuckoo_shadow_write(cuckoo_shadow *shadow, uint64_t no, const uint8_t *bytes, uint64_t length);
 
-/* From here on there is a read transaction, until cuckoo_shadow_release. SQLITE_CORRUPT_VTAB: row 0 or the table is
-** missing. */
-int cuckoo_shadow_hold(cuckoo_shadow *shadow);
-void cuckoo_shadow_release(cuckoo_shadow *shadow);
+/* The transaction that this connection has open on the database of the table. */
+typedef enum cuckoo_transaction { CUCKOO_NONE, CUCKOO_READING, CUCKOO_WRITING } cuckoo_transaction;
+
+cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow);
 
 /* PRAGMA data_version: changes when other connections have committed. */
 int cuckoo_shadow_version(cuckoo_shadow *shadow, int64_t *version);

@@ -28,24 +28,76 @@ static void fail(sqlite3_context *context, const char *function, int rc, const c
     sqlite3_free(message);
 }
 
-/* The table of this name, in use until cuckoo_paged_end; `known` may be it already. Not SQLITE_OK: *why (static text). */
-static int use(cuckoo_registry *registry, sqlite3_value *name, cuckoo_table *known, cuckoo_table **table,
-               const char **why)
+/* Opens a read transaction on the database of the table, when none is open, for what SQLite knows of other connections'
+** commits it knows inside of one only. This may bring a new schema, and with it the end of any table: look it up again. */
+static int hold(cuckoo_registry *registry, const cuckoo_table *table)
 {
-    int rc = SQLITE_OK;
-    const char *text = (const char *)sqlite3_value_text(name);
-    *table = cuckoo_table_is_connected(registry, known) ? known : NULL;
+    if (cuckoo_shadow_transaction(&table->paged.shadow) != CUCKOO_NONE)
+        return SQLITE_OK;
+    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".sqlite_master", table->paged.shadow.schema);
+    int rc = sql ? sqlite3_prepare_v2(registry->db, sql, -1, &registry->hold, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    if (rc != SQLITE_OK || sqlite3_step(registry->hold) == SQLITE_ROW)
+        return rc;
+    rc = sqlite3_finalize(registry->hold);
+    registry->hold = NULL;
+    return rc;
+}
+
+static void release(cuckoo_registry *registry)
+{
+    sqlite3_finalize(registry->hold);
+    registry->hold = NULL;
+}
+
+static const char *name_of(sqlite3_value *value)
+{
+    const char *text =
+        sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
+    return text && strlen(text) == (size_t)sqlite3_value_bytes(value) ? text : NULL;
+}
+
+/* The table of this name, in a read transaction; `known` may be it already. NULL: there is none, or *rc says why. */
+static cuckoo_table *find_held(cuckoo_registry *registry, const char *name, cuckoo_table *known, int *rc)
+{
+    *rc = SQLITE_OK;
+    cuckoo_table *table =
+        cuckoo_table_is_connected(registry, known) ? known : cuckoo_table_find(registry, name, rc);
+    if (table == NULL)
+        return NULL;
+    *rc = hold(registry, table);
+    if (*rc != SQLITE_OK)
+        return NULL;
+    return cuckoo_table_is_connected(registry, table) ? table : cuckoo_table_find(registry, name, rc);
+}
+
+/* The same, begun (pages.h); to be ended with `finish`. Not SQLITE_OK: *why (static text), and it has ended. */
+static int use(cuckoo_registry *registry, sqlite3_value *value, cuckoo_table *known,
+               cuckoo_table **table, const char **why)
+{
+    int rc;
+    const char *name = name_of(value);
     *why = "the first argument must be the name of a cuckoo_filter table";
-    if (sqlite3_value_type(name) != SQLITE_TEXT || text == NULL)
+    if (name == NULL)
         return SQLITE_ERROR;
-    if (*table == NULL)
-        *table = cuckoo_table_find(registry, text, &rc);
-    *why = "there is no cuckoo_filter table of this name";
-    if (*table == NULL)
-        return rc == SQLITE_OK ? SQLITE_ERROR : rc;
-    rc = cuckoo_paged_begin(&(*table)->paged, why);
-    if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB)
-        *why = sqlite3_errstr(rc);
+    *table = find_held(registry, name, known, &rc);
+    *why = rc == SQLITE_OK ? "there is no cuckoo_filter table of this name" : sqlite3_errstr(rc);
+    if (*table) {
+        rc = cuckoo_paged_begin(&(*table)->paged, why);
+        if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB)
+            *why = sqlite3_errstr(rc);
+    } else if (rc == SQLITE_OK) {
+        rc = SQLITE_ERROR;
+    }
+    if (rc != SQLITE_OK)
+        release(registry);
+    return rc;
+}
+
+static int finish(cuckoo_registry *registry, cuckoo_table *table)
+{
+    int rc = cuckoo_paged_end(&table->paged);
+    release(registry);
     return rc;
 }
 
@@ -75,7 +127,7 @@ int cuckoo_table_snapshot(cuckoo_registry *registry, sqlite3_value *name, cuckoo
         paged->hooks.need(paged, 0, paged->filter.length);
         *snapshot = cuckoo_handle_keep(name, &paged->filter);
         why = "a page of the table cannot be read";
-        rc = cuckoo_paged_end(paged);
+        rc = finish(registry, table);
         if (rc == SQLITE_OK)
             return *snapshot ? SQLITE_OK : SQLITE_NOMEM;
         cuckoo_handle_release(*snapshot);
@@ -87,7 +139,7 @@ int cuckoo_table_snapshot(cuckoo_registry *registry, sqlite3_value *name, cuckoo
 
 static void end(sqlite3_context *context, const char *function, cuckoo_table *table)
 {
-    int rc = cuckoo_paged_end(&table->paged);
+    int rc = finish(registry_of(context), table);
     if (rc != SQLITE_OK)
         fail(context, function, rc, "a page of the table cannot be read");
 }
@@ -131,7 +183,7 @@ static void export_function(sqlite3_context *context, int argc, sqlite3_value **
     uint64_t length = paged->filter.length;
     int most = sqlite3_limit(paged->shadow.db, SQLITE_LIMIT_LENGTH, -1);
     if (length > (uint64_t)most) {
-        cuckoo_paged_end(paged);
+        finish(registry_of(context), table);
         fail(context, name, SQLITE_TOOBIG,
              "the filter is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
         return;
