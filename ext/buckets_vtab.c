@@ -155,8 +155,10 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
     inside_table *table = (inside_table *)base->pVtab;
     char *message = NULL;
     int rc = cuckoo_table_snapshot(table->registry, name, &cursor_of(base)->handle, &message);
-    if (rc == SQLITE_OK || rc == SQLITE_NOMEM)
+    if (rc == SQLITE_OK || rc == SQLITE_NOMEM) {
+        sqlite3_free(message);
         return rc;
+    }
     char *whole = message ? sqlite3_mprintf("%s: %s", kind_of(base)->name, message) : NULL;
     sqlite3_free(message);
     return cuckoo_inside_fail(base->pVtab, rc, whole);

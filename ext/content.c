@@ -97,9 +97,8 @@ int cuckoo_content_rebuild(cuckoo_table *table, char **message)
 {
     const char *why;
     if (table->content == NULL) {
-        *message = sqlite3_mprintf(
-            "%s: nothing to rebuild from: it was created without content='table(column)'",
-            table->paged.shadow.table);
+        *message =
+            sqlite3_mprintf("nothing to rebuild from: it was created without content='table(column)'");
         return SQLITE_ERROR;
     }
     int rc = cuckoo_paged_begin(&table->paged, &why);
@@ -117,8 +116,8 @@ int cuckoo_content_rebuild(cuckoo_table *table, char **message)
     if (rc == SQLITE_OK)
         rc = cuckoo_paged_replace(&table->paged, filter.bytes, filter.length);
     if (rc != SQLITE_OK && *message == NULL)
-        *message = sqlite3_mprintf("%s: the content cannot be read: %s", table->paged.shadow.table,
-                                   sqlite3_errmsg(table->paged.shadow.db));
+        *message =
+            sqlite3_mprintf("the content cannot be read: %s", sqlite3_errmsg(table->paged.shadow.db));
     sqlite3_free(filter.writable - 64);
     return rc;
 }

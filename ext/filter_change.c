@@ -146,6 +146,13 @@ static int command_import(cuckoo_table *table, sqlite3_value *blob)
     return cuckoo_paged_replace(&table->paged, bytes, length);
 }
 
+static int fail_rebuild(cuckoo_table *table, int rc, char *why)
+{
+    char *message = why ? sqlite3_mprintf("%s: %s", table->paged.shadow.table, why) : NULL;
+    sqlite3_free(why);
+    return cuckoo_table_fail(table, rc, message);
+}
+
 static int run_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
 {
     const char *name = (const char *)sqlite3_value_text(command);
@@ -165,7 +172,7 @@ static int run_command(cuckoo_table *table, sqlite3_value *command, sqlite3_valu
     }
     if (strcmp(name, "rebuild") == 0) {
         rc = cuckoo_content_rebuild(table, &message);
-        return rc == SQLITE_OK ? rc : cuckoo_table_fail(table, rc, message);
+        return rc == SQLITE_OK ? rc : fail_rebuild(table, rc, message);
     }
     return cuckoo_table_fail(
         table, SQLITE_ERROR,

@@ -66,11 +66,23 @@ static char *unquoted(const char *text, size_t n)
     return copy;
 }
 
+/* The parenthesis that the last one closes; NULL: none. */
+static const char *opening_of(const char *text, size_t n)
+{
+    int depth = 0;
+    for (const char *at = text + n; at-- > text;) {
+        depth += (*at == ')') - (*at == '(');
+        if (depth == 0)
+            return *at == '(' ? at : NULL;
+    }
+    return NULL;
+}
+
 /* content='table(column)', in which either may be quoted. */
 static bool split_content(const char *text, cuckoo_table_plan *plan, char **message)
 {
     size_t n = strlen(text);
-    const char *open = strrchr(text, '(');
+    const char *open = opening_of(text, n);
     if (open == NULL || open == text || text[n - 1] != ')' || open + 1 == text + n - 1)
         return complain(message, sqlite3_mprintf("cuckoo_filter: content must be 'table(column)'"));
     plan->content = unquoted(text, (size_t)(open - text));
@@ -115,8 +127,9 @@ static bool read_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
 
 static bool read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **message)
 {
-    char *why = NULL, *text = sqlite3_str_finish(rest);
-    bool ok = text == NULL || cuckoo_options_parse(text, strlen(text), &plan->options, &why);
+    int code = sqlite3_str_errcode(rest);
+    char *why = NULL, *text = sqlite3_str_finish(rest); /* NULL: nothing, or no memory */
+    bool ok = text ? cuckoo_options_parse(text, strlen(text), &plan->options, &why) : code == SQLITE_OK;
     if (!ok && why)
         *message = sqlite3_mprintf("cuckoo_filter: %s; and fpr=number, content='table(column)'", why);
     sqlite3_free(why);

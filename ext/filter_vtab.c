@@ -84,8 +84,12 @@ static int create_shadow(cuckoo_table *table, const cuckoo_table_plan *plan, cha
         rc = cuckoo_content_follow(table);
     if (rc == SQLITE_OK && table->content)
         rc = cuckoo_content_rebuild(table, message);
-    if (rc != SQLITE_OK && *message == NULL)
-        *message = sqlite3_mprintf("cuckoo_filter: %s", sqlite3_errmsg(table->paged.shadow.db));
+    if (rc != SQLITE_OK) {
+        char *why = *message;
+        *message =
+            sqlite3_mprintf("cuckoo_filter: %s", why ? why : sqlite3_errmsg(table->paged.shadow.db));
+        sqlite3_free(why);
+    }
     return rc;
 }
 
@@ -148,6 +152,8 @@ static int table_rename(sqlite3_vtab *base, const char *name)
         rc = cuckoo_shadow_rename(&table->paged.shadow, name);
     if (rc == SQLITE_OK && table->content)
         rc = cuckoo_content_follow(table);
+    if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
+        rc = cuckoo_table_fail(table, rc, sqlite3_mprintf("%s", sqlite3_errmsg(table->paged.shadow.db)));
     return rc;
 }
 

@@ -63,11 +63,6 @@ static bool enlarge(void **array, uint64_t count, size_t each)
 static int make_room(cuckoo_paged *paged, uint64_t length)
 {
     uint64_t pages = pages_of(paged, length), had = paged->page_room;
-    uint8_t *larger = resize_block(paged->image, length, paged);
-    if (larger == NULL)
-        return SQLITE_NOMEM;
-    paged->image = larger;
-    memset(paged->image + length, 0, BEYOND);
     if (pages > had) {
         if (!enlarge((void **)&paged->read_in, pages, sizeof *paged->read_in) ||
             !enlarge((void **)&paged->is_dirty, pages, sizeof *paged->is_dirty))
@@ -76,6 +71,12 @@ static int make_room(cuckoo_paged *paged, uint64_t length)
         memset(paged->is_dirty + had, 0, (pages - had) * sizeof *paged->is_dirty);
         paged->page_room = pages;
     }
+    /* Last: when it fails the old one is still there, as src expects. */
+    uint8_t *larger = resize_block(paged->image, length, paged);
+    if (larger == NULL)
+        return SQLITE_NOMEM;
+    paged->image = larger;
+    memset(paged->image + length, 0, BEYOND);
     paged->length = length;
     return SQLITE_OK;
 }
@@ -339,6 +340,10 @@ int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
 {
     uint8_t row[HEADER_ROW + 4];
     cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
+    uint8_t *image = resize_block(NULL, cf_geometry_bytes(shape), NULL);
+    if (image == NULL)
+        return SQLITE_NOMEM; /* it could never be used */
+    resize_block(image, 0, NULL);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     if (rc != SQLITE_OK)
         return rc;

@@ -77,7 +77,9 @@ static int use(cuckoo_registry *registry, sqlite3_value *value, cuckoo_table *kn
 {
     int rc;
     const char *name = name_of(value);
-    *why = "the first argument must be the name of a cuckoo_filter table";
+    *why = sqlite3_value_type(value) == SQLITE_TEXT
+               ? "there is no cuckoo_filter table of this name"
+               : "the first argument must be the name of a cuckoo_filter table";
     if (name == NULL)
         return SQLITE_ERROR;
     *table = find_held(registry, name, known, &rc);
