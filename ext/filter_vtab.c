@@ -85,10 +85,10 @@ static int create_shadow(cuckoo_table *table, const cuckoo_table_plan *plan, cha
     if (rc == SQLITE_OK && table->content)
         rc = cuckoo_content_rebuild(table, message);
     if (rc != SQLITE_OK) {
-        char *why = *message;
+        char *reason = *message;
         *message =
-            sqlite3_mprintf("cuckoo_filter: %s", why ? why : sqlite3_errmsg(table->paged.shadow.db));
-        sqlite3_free(why);
+            sqlite3_mprintf("cuckoo_filter: %s", reason ? reason : sqlite3_errmsg(table->paged.shadow.db));
+        sqlite3_free(reason);
     }
     return rc;
 }
