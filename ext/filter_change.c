@@ -139,7 +139,7 @@ static int command_import(cuckoo_table *table, sqlite3_value *blob)
                                                  table->paged.shadow.table, why));
     if ((filter.geometry.value_bits != 0) != table->values)
         return cuckoo_table_fail(
-            table, SQLITE_MISMATCH,
+            table, SQLITE_ERROR,
             sqlite3_mprintf("%s: a filter with values goes only into a table with value_bits, one "
                             "without only into one without",
                             table->paged.shadow.table));
