@@ -19,7 +19,7 @@ EXT     = $(sort $(wildcard ext/*.c))
 HEADERS = $(wildcard src/*.h ext/*.h tests/*.h tests/*/*.h)
 FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
-FAULTS  = static_build regressions oom
+FAULTS  = static_build regressions oom oom_table vfs_faults
 BENCHES = test_kinds bench_core bench_sql size_table load_at_failure growth_table load_factor space bursts \
           planned lifecycle
 KINDS   = $(patsubst %,tests/bench/%.c,bench kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
@@ -75,7 +75,8 @@ build/$(1)/test_%: build/$(1)/tests/test_%.o $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lcmocka -lm
 $(FAULTS:%=build/$(1)/%): build/$(1)/%: build/$(1)/tests/faults/%.o \
     $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
-	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lcmocka -lsqlite3 -lm
+	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ $$(LDFLAGS) -lcmocka -lsqlite3 -lm
+build/$(1)/oom_table: LDFLAGS = -Wl,--wrap=realloc
 build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lm
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
@@ -105,6 +106,11 @@ stress: deps-test build/plain/stress
 	@build/plain/stress long
 	@sh tests/stress/mutants.sh
 
+## faults: persistent filters with each request for memory and each call to the disk failing, and each power loss
+faults: deps-test build/plain/oom_table build/plain/vfs_faults
+	@build/plain/oom_table all
+	@build/plain/vfs_faults all
+
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
 	@sh tests/coverage.sh
@@ -132,6 +138,6 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-.PHONY: all demo test deps deps-build deps-demo deps-test deps-bench valgrind fuzz stress coverage bench bench-quick \
-        clean help
+.PHONY: all demo test deps deps-build deps-demo deps-test deps-bench valgrind fuzz stress faults coverage bench \
+        bench-quick clean help
 .SECONDARY:

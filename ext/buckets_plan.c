@@ -1,6 +1,6 @@
 #include "buckets_plan.h"
 
-int cuckoo_table_fail(sqlite3_vtab *table, int code, char *message)
+int cuckoo_inside_fail(sqlite3_vtab *table, int code, char *message)
 {
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = message;
@@ -84,7 +84,7 @@ static bool walks_in_order(const sqlite3_index_info *info, const table_kind *kin
     return true;
 }
 
-int cuckoo_table_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+int cuckoo_inside_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     const table_kind *kind = ((inside_table *)table)->kind;
     chosen found = choose(kind, info);

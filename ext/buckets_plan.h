@@ -8,7 +8,7 @@
 #ifndef CUCKOO_BUCKETS_PLAN_H
 #define CUCKOO_BUCKETS_PLAN_H
 
-#include "api.h"
+#include "filter_table.h"
 
 enum plan_bits {
     PLAN_FILTER = 1, /* filter = argv */
@@ -24,6 +24,7 @@ typedef struct table_kind {
     const char *schema;
     int filter_column;
     int key_column;    /* -1: none */
+    bool by_name;      /* the filter is a persistent table, by its name */
     int bucket_column; /* of the constraints that narrow the walk; -1: none. Rows come in its order, then
                           in that of the next column */
 } table_kind;
@@ -32,12 +33,13 @@ typedef struct table_kind {
 typedef struct inside_table {
     sqlite3_vtab base;
     const table_kind *kind;
+    cuckoo_registry *registry; /* of the connection */
 } inside_table;
 
 /* xBestIndex of both tables. */
-int cuckoo_table_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
+int cuckoo_inside_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
 
 /* Makes `message` (memory of sqlite3_malloc; NULL when there was none) the error of the table; the code. */
-int cuckoo_table_fail(sqlite3_vtab *table, int code, char *message);
+int cuckoo_inside_fail(sqlite3_vtab *table, int code, char *message);
 
 #endif

@@ -44,13 +44,34 @@ static const table_kind buckets_kind = {
     "cf_buckets",
     "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
     "length INTEGER, overflow INTEGER, payload INTEGER, filter HIDDEN)",
-    BUCKETS_FILTER, -1, BUCKETS_BUCKET};
+    BUCKETS_FILTER,
+    -1,
+    false,
+    BUCKETS_BUCKET};
+
+static const table_kind table_buckets_kind = {
+    "cf_table_buckets",
+    "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
+    "length INTEGER, overflow INTEGER, payload INTEGER, name HIDDEN)",
+    BUCKETS_FILTER,
+    -1,
+    true,
+    BUCKETS_BUCKET};
 
 static const table_kind explain_kind = {
     "cf_explain",
     "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
     "match INTEGER, source TEXT, length INTEGER, payload INTEGER, filter HIDDEN, key HIDDEN)",
-    EXPLAIN_FILTER, EXPLAIN_KEY, -1};
+    EXPLAIN_FILTER,
+    EXPLAIN_KEY,
+    false,
+    -1};
+
+/* What a module knows: its kind, and the tables of the connection. */
+typedef struct inside_aux {
+    const table_kind *kind;
+    cuckoo_registry *registry;
+} inside_aux;
 
 /* A walk over the slots of buckets first..last, or of the sides of a pair. */
 typedef struct inside_cursor {
@@ -74,19 +95,20 @@ static const table_kind *kind_of(sqlite3_vtab_cursor *base)
 
 /* ---- connecting ---- */
 
-static int inside_connect(sqlite3 *db, void *kind, int argc, const char *const *argv,
+static int inside_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                           sqlite3_vtab **result, char **message)
 {
+    const inside_aux *known = aux;
     (void)argc, (void)argv, (void)message;
-    int rc = sqlite3_declare_vtab(db, ((const table_kind *)kind)->schema);
-    if (rc == SQLITE_OK)
+    int rc = sqlite3_declare_vtab(db, known->kind->schema);
+    if (rc == SQLITE_OK && !known->kind->by_name)
         rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
     if (rc != SQLITE_OK)
         return rc;
     inside_table *table = sqlite3_malloc64(sizeof *table);
     if (table == NULL)
         return SQLITE_NOMEM;
-    *table = (inside_table){.kind = kind};
+    *table = (inside_table){.kind = known->kind, .registry = known->registry};
     *result = &table->base;
     return SQLITE_OK;
 }
@@ -127,8 +149,25 @@ static int inside_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
+/* A copy of a persistent filter as it is now. */
+static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
+{
+    inside_table *table = (inside_table *)base->pVtab;
+    char *message = NULL;
+    int rc = cuckoo_table_snapshot(table->registry, name, &cursor_of(base)->handle, &message);
+    if (rc == SQLITE_OK || rc == SQLITE_NOMEM) {
+        sqlite3_free(message);
+        return rc;
+    }
+    char *whole = message ? sqlite3_mprintf("%s: %s", kind_of(base)->name, message) : NULL;
+    sqlite3_free(message);
+    return cuckoo_inside_fail(base->pVtab, rc, whole);
+}
+
 static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
 {
+    if (kind_of(base)->by_name)
+        return take_table(base, value);
     const char *why;
     const cf_filter *filter;
     cf_reader reader = {0};
@@ -137,7 +176,7 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
         char *reason = cuckoo_filter_message(status, why);
         char *message = reason ? sqlite3_mprintf("%s: %s", kind_of(base)->name, reason) : NULL;
         sqlite3_free(reason);
-        return cuckoo_table_fail(base->pVtab, cuckoo_error_code(status), message);
+        return cuckoo_inside_fail(base->pVtab, cuckoo_error_code(status), message);
     }
     cursor_of(base)->handle = filter ? cuckoo_handle_keep(value, filter) : NULL;
     return cursor_of(base)->handle ? SQLITE_OK : SQLITE_NOMEM;
@@ -175,7 +214,7 @@ static int arguments_missing(sqlite3_vtab_cursor *base)
 {
     const table_kind *kind = kind_of(base);
     const char *key = kind->key_column >= 0 ? ", key" : "";
-    return cuckoo_table_fail(
+    return cuckoo_inside_fail(
         base->pVtab, SQLITE_ERROR,
         sqlite3_mprintf("%s: needs its arguments: %s(filter%s)", kind->name, kind->name, key));
 }
@@ -362,23 +401,37 @@ static int explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 
 #define INSIDE_MODULE(column)                                                                           \
     {                                                                                                   \
-        .xConnect = inside_connect, .xBestIndex = cuckoo_table_best_index,                              \
+        .xConnect = inside_connect, .xBestIndex = cuckoo_inside_best_index,                             \
         .xDisconnect = inside_disconnect, .xOpen = inside_open, .xClose = inside_close,                 \
         .xFilter = inside_filter, .xNext = inside_next, .xEof = inside_eof, .xColumn = (column),        \
         .xRowid = inside_rowid                                                                          \
     }
 
-static int register_table(sqlite3 *db, const table_kind *kind, const sqlite3_module *module)
+static void free_aux(void *aux)
 {
-    return sqlite3_create_module_v2(db, kind->name, module, module ? (void *)(uintptr_t)kind : NULL,
-                                    NULL);
+    cuckoo_registry_release(((inside_aux *)aux)->registry);
+    sqlite3_free(aux);
 }
 
-int cuckoo_register_tables(sqlite3 *db, bool on)
+static int register_table(sqlite3 *db, const table_kind *kind, const sqlite3_module *module,
+                          cuckoo_registry *registry)
+{
+    if (registry == NULL)
+        return sqlite3_create_module_v2(db, kind->name, NULL, NULL, NULL);
+    inside_aux *aux = sqlite3_malloc64(sizeof *aux);
+    if (aux == NULL)
+        return SQLITE_NOMEM;
+    *aux = (inside_aux){kind, registry};
+    registry->references++;
+    return sqlite3_create_module_v2(db, kind->name, module, aux, free_aux);
+}
+
+int cuckoo_register_inside(sqlite3 *db, cuckoo_registry *registry)
 {
     static const sqlite3_module buckets_module = INSIDE_MODULE(buckets_column);
     static const sqlite3_module explain_module = INSIDE_MODULE(explain_column);
-    int rc = register_table(db, &buckets_kind, on ? &buckets_module : NULL);
-    int rc2 = register_table(db, &explain_kind, on ? &explain_module : NULL);
-    return rc != SQLITE_OK ? rc : rc2;
+    int rc = register_table(db, &buckets_kind, &buckets_module, registry);
+    int rc2 = register_table(db, &explain_kind, &explain_module, registry);
+    int rc3 = register_table(db, &table_buckets_kind, &buckets_module, registry);
+    return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
 }

@@ -23,6 +23,9 @@ bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_fi
 bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite3_value *value,
                        uint64_t *number);
 
+/* What cf_info says of a filter. */
+void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter);
+
 /* Adds all of `filter` to `sum`. */
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter);
 

@@ -68,14 +68,18 @@ static void result_json(sqlite3_context *context, const cf_filter *filter, const
         sqlite3_result_text(context, text, length, sqlite3_free);
 }
 
+void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter)
+{
+    cf_census census = cf_take_census(filter);
+    result_json(context, filter, &census);
+}
+
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
-    if (filter == NULL)
-        return;
-    cf_census census = cf_take_census(filter);
-    result_json(context, filter, &census);
+    if (filter)
+        cuckoo_result_info(context, filter);
 }
 
 /* What cf_new would make, with nothing in it: a view without bytes. */

@@ -167,55 +167,69 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
     }
 }
 
-/* Applies one assignment; `given` has a bit for each option seen before. */
-static bool apply(sqlite3_context *context, const assignment *found, unsigned *given,
-                  cuckoo_options *options)
+/* What is wrong with an option, in memory of sqlite3_malloc (NULL: there is none); no error: false. */
+static bool complain(char **why, char *message)
 {
-    int which = rule_named(found->name);
-    int64_t value = 0;
-    if (which < 0) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "unknown option %s; " VALID_OPTIONS, found->name);
-    } else if (*given & 1u << which) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "option %s is given twice", found->name);
-    } else if (!parse_value(&rules[which], found->value, &value)) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "bad value in %s=%s; " VALID_OPTIONS, found->name,
-                    found->value);
-    } else {
-        *given |= 1u << which;
-        set_option(options, which, value);
-        return true;
-    }
+    *why = message;
     return false;
 }
 
+/* Applies one assignment; `given` has a bit for each option seen before. */
+static bool apply(const assignment *found, unsigned *given, cuckoo_options *options, char **why)
+{
+    int which = rule_named(found->name);
+    int64_t value = 0;
+    if (which < 0)
+        return complain(why, sqlite3_mprintf("unknown option %s; " VALID_OPTIONS, found->name));
+    if (*given & 1u << which)
+        return complain(why, sqlite3_mprintf("option %s is given twice", found->name));
+    if (!parse_value(&rules[which], found->value, &value))
+        return complain(
+            why, sqlite3_mprintf("bad value in %s=%s; " VALID_OPTIONS, found->name, found->value));
+    *given |= 1u << which;
+    set_option(options, which, value);
+    return true;
+}
+
 /* Options that mean nothing without another one are mistakes. */
-static bool check_together(sqlite3_context *context, unsigned given, const cuckoo_options *options)
+static bool check_together(unsigned given, const cuckoo_options *options, char **why)
 {
     bool spills = given & (1u << OVERFLOW_BUDGET | 1u << SPILL_BOUND);
     if (spills && !options->filter.overflow)
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "overflow_budget and spill_bound need overflow=on: add it, or leave them out");
-    return !spills || options->filter.overflow;
+        return complain(why, sqlite3_mprintf("overflow_budget and spill_bound need overflow=on: add it, "
+                                             "or leave them out"));
+    return true;
 }
 
-static bool read_text(sqlite3_context *context, const char *text, const char *end,
-                      cuckoo_options *options)
+bool cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why)
 {
+    const char *end = text + length;
     unsigned given = 0;
     for (;;) {
         assignment found;
         while (text < end && is_separator(*text))
             text++;
         if (text == end)
-            return check_together(context, given, options);
-        if (!take_assignment(&text, end, &found)) {
-            cuckoo_fail(context, CF_BAD_ARGUMENT,
-                        "options must be a list of name=value; " VALID_OPTIONS);
-            return false;
-        }
-        if (!apply(context, &found, &given, options))
+            return check_together(given, options, why);
+        if (!take_assignment(&text, end, &found))
+            return complain(why,
+                            sqlite3_mprintf("options must be a list of name=value; " VALID_OPTIONS));
+        if (!apply(&found, &given, options, why))
             return false;
     }
+}
+
+static bool read_text(sqlite3_context *context, const char *text, int length, cuckoo_options *options)
+{
+    char *why = NULL;
+    if (cuckoo_options_parse(text, (size_t)length, options, &why))
+        return true;
+    if (why)
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "%s", why);
+    else
+        sqlite3_result_error_nomem(context);
+    sqlite3_free(why);
+    return false;
 }
 
 static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_options *options)
@@ -231,7 +245,7 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_
         sqlite3_result_error_nomem(context);
         return false;
     }
-    return read_text(context, text, text + sqlite3_value_bytes(value), options);
+    return read_text(context, text, sqlite3_value_bytes(value), options);
 }
 
 static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr)

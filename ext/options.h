@@ -27,6 +27,10 @@ void cuckoo_options_default(cuckoo_options *options);
 
 bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b);
 
+/* Reads an options text on top of what is in *options. False: *why says what is wrong, in memory of sqlite3_malloc; NULL
+** when there is none. */
+bool cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
+
 /* Reads the SQL arguments [fpr [, options]] (count 0, 1 or 2; each may be NULL: the default). False: the
 ** function has failed, with its message. */
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,

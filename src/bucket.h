@@ -29,12 +29,21 @@ typedef struct cf_record {
     uint64_t tag[CF_BUCKET_MAX], payload[CF_BUCKET_MAX]; /* by slot, up to b of them */
 } cf_record;
 
+/* Where it starts, in bits of the table. */
+static inline uint64_t cf_record_at(const cf_filter *filter, uint64_t bucket)
+{
+    uint64_t at = bucket * filter->bucket_bits;
+    if (__builtin_expect(filter->pages != NULL, 0))
+        cf_need_bits(filter, at, filter->bucket_bits);
+    return at;
+}
+
 void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record);
 
 /* Only the tags, all b of them. */
 static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64_t *tag)
 {
-    uint64_t at = bucket * filter->bucket_bits;
+    uint64_t at = cf_record_at(filter, bucket);
     if (filter->geometry.semisorted) {
         cf_semisort_read(filter, at, tag);
         return;
@@ -45,11 +54,6 @@ static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64
 
 /* Writes tags and payloads; the overflow bit stays as it is. */
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record);
-
-static inline uint64_t cf_record_at(const cf_filter *filter, uint64_t bucket)
-{
-    return bucket * filter->bucket_bits;
-}
 
 /* ---- words ---- */
 
@@ -114,10 +118,10 @@ static inline void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot
         cf_semisorted_slot_set(filter, bucket, slot, tag, payload);
         return;
     }
-    cf_store_bits(filter->writable, cf_slot_at(filter, bucket, slot), filter->slot_mask, tag);
+    cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->slot_mask, tag);
     if (filter->payload_bits != 0)
-        cf_store_bits(filter->writable, cf_payload_at(filter, bucket, slot),
-                      cf_low_bits(filter->payload_bits), payload);
+        cf_store_bits(filter, cf_payload_at(filter, bucket, slot), cf_low_bits(filter->payload_bits),
+                      payload);
 }
 
 static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t payload)
@@ -149,7 +153,7 @@ static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
 static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
 {
     if (cf_overflow_get(filter, bucket) != on)
-        cf_store_bits(filter->writable, cf_overflow_at(filter, bucket), 1, on);
+        cf_store_bits(filter, cf_overflow_at(filter, bucket), 1, on);
 }
 
 /* ---- entries ---- */

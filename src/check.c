@@ -179,6 +179,7 @@ static cf_status check_rest(const cf_filter *filter, const char **why)
     uint64_t list = (uint64_t)filter->geometry.spill_bound * CF_SPILL_ENTRY;
     const uint8_t *used = end - list, *unused = used + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
     const uint8_t *p = filter->table + table_bits / 8;
+    cf_need(filter, CF_HEADER_BYTES + table_bits / 8, filter->length);
     if (table_bits % 8 != 0 && *p++ >> (table_bits % 8) != 0)
         return damaged(why, "the bits behind the last bucket are not zero");
     for (; p < end; p++)

@@ -193,6 +193,15 @@ typedef struct cf_memory {
     uint64_t most; /* bytes; no filter becomes longer */
 } cf_memory;
 
+/* For filters of which only a part is in memory: told of bytes that are going to be read, or changed, before they are.
+** From `from` to before `to`, counted from the start of the blob. Both may be called with ranges that were there
+** before. A caller that cannot provide the bytes leaves zeros, and forgets what the operation under way has done. */
+typedef struct cf_pages {
+    void (*need)(void *context, uint64_t from, uint64_t to);
+    void (*change)(void *context, uint64_t from, uint64_t to); /* implies need */
+    void *context;
+} cf_pages;
+
 /*
 ** An open filter: a view of bytes that the caller owns and keeps in place. Read `geometry`, `items`, `occupied`,
 ** `level`, `split`, `buckets`, `length` and `bytes`; set `memory` to let it grow; leave the rest to the library. A
@@ -211,14 +220,15 @@ typedef struct cf_filter {
     uint64_t length;   /* of the blob, bytes */
     unsigned spilled;  /* entries in the spill list */
 
-    const uint8_t *bytes; /* the blob */
-    cf_memory memory;     /* {NULL, 0}: it cannot grow */
-    const uint8_t *table; /* its buckets */
-    uint8_t *writable;    /* == table when the filter may be changed, else NULL */
-    bool grown;           /* slots have terminators (bucket.h) */
-    bool simple;          /* neither that, nor with a spill list */
-    cf_lookup lookup;     /* how cf_contains reads buckets */
-    unsigned new_length;  /* remainder bits that a new entry knows */
+    const uint8_t *bytes;  /* the blob */
+    cf_memory memory;      /* {NULL, 0}: it cannot grow */
+    const cf_pages *pages; /* NULL: all of it is in memory */
+    const uint8_t *table;  /* its buckets */
+    uint8_t *writable;     /* == table when the filter may be changed, else NULL */
+    bool grown;            /* slots have terminators (bucket.h) */
+    bool simple;           /* neither that, nor with a spill list */
+    cf_lookup lookup;      /* how cf_contains reads buckets */
+    unsigned new_length;   /* remainder bits that a new entry knows */
     unsigned payload_bits;
     uint64_t fingerprint_mask; /* f bits */
     uint64_t level_mask;       /* level bits */
@@ -258,6 +268,9 @@ typedef struct cf_reader {
 
 /* cf_open for reader->filter; that one is unchanged on error. `bytes` may be NULL when length is 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
+
+/* From now on the filter tells of the bytes it touches; NULL: no more. `pages` must live as long. */
+void cf_attach_pages(cf_filter *filter, const cf_pages *pages);
 
 /* Writes the counts of an open filter into its header, with the checksum. Until then the bytes hold
 ** the counts of before: seal once, after the last change, before the bytes are stored or sent. */

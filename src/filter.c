@@ -3,6 +3,7 @@
 */
 #include "bucket.h"
 #include "format.h"
+#include "growth.h"
 #include "insert.h"
 #include "place.h"
 #include "spill.h"
@@ -33,7 +34,7 @@ static inline uint64_t in_plain_bucket(const cf_filter *filter, cf_place want)
 /* For plain buckets with terminators of one word. */
 static inline uint64_t in_grown_bucket(const cf_filter *filter, cf_place want)
 {
-    uint64_t word = cf_load_bits(filter->table, want.bucket * filter->bucket_bits);
+    uint64_t word = cf_load_bits(filter->table, cf_record_at(filter, want.bucket));
     return cf_agreeing_lanes(&filter->lanes, word, want.tag);
 }
 
@@ -55,7 +56,7 @@ static inline bool in_buckets(const cf_filter *filter, cf_place here, cf_place t
         return in_semisorted_buckets(filter, here, there);
     if (filter->grown)
         return (in_grown_bucket(filter, here) | in_grown_bucket(filter, there)) != 0;
-    return (in_plain_bucket(filter, here) | in_plain_bucket(filter, there)) != 0;
+    return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
 }
 
 static __attribute__((noinline)) bool is_spilled(const cf_filter *filter, uint64_t hash)
@@ -91,9 +92,15 @@ static __attribute__((noinline)) bool contains_semisorted(const cf_filter *filte
 {
     cf_place here, there;
     locate_plain(filter, hash, &here, &there);
-    unsigned has = cf_semisorted_pair_has(filter, cf_record_at(filter, here.bucket), here.tag,
-                                          cf_record_at(filter, there.bucket), there.tag);
+    unsigned has = cf_semisorted_pair_has(filter, here.bucket * filter->bucket_bits, here.tag,
+                                          there.bucket * filter->bucket_bits, there.tag);
     return has < 2 ? has : in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
+}
+
+void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
+{
+    filter->pages = pages;
+    cf_set_stage(filter, filter->level, filter->split, filter->grown);
 }
 
 bool cf_contains(const cf_filter *filter, uint64_t hash)

@@ -80,7 +80,7 @@ static void set_lanes(cf_filter *filter, unsigned width)
 
 static cf_lookup lookup_of(const cf_filter *filter)
 {
-    if (!filter->simple)
+    if (!filter->simple || filter->pages)
         return CF_LOOKUP_ANY;
     if (filter->geometry.semisorted)
         return filter->lane_of ? CF_LOOKUP_SEMISORTED : CF_LOOKUP_ANY;
@@ -192,6 +192,7 @@ static uint64_t list_bytes(const cf_filter *filter)
 static void lengthen(cf_filter *filter, uint8_t *longer, uint64_t length)
 {
     uint64_t list = list_bytes(filter), old = filter->length - list;
+    cf_change(filter, old, length);
     memset(longer + filter->length, 0, length - filter->length);
     memmove(longer + length - list, longer + old, list);
     memset(longer + old, 0, list < length - filter->length ? list : length - filter->length);
@@ -270,12 +271,14 @@ static cf_filter view_of(const cf_filter *filter, const cf_growth_log *log, uint
     cf_filter view = *filter;
     view.writable = log->bytes + at;
     view.table = view.writable;
+    view.pages = NULL;
     return view;
 }
 
 static void log_list(const cf_filter *filter, cf_growth_log *log)
 {
     const uint8_t *list = filter->bytes + filter->length - list_bytes(filter);
+    cf_need(filter, filter->length - list_bytes(filter), filter->length);
     memcpy(log->bytes, list, list_logged(log));
     log->used = list_logged(log);
 }
@@ -385,6 +388,7 @@ static void clear_rest(cf_filter *filter, uint64_t length)
 {
     uint64_t bits = filter->buckets * filter->bucket_bits;
     uint8_t *p = filter->writable + bits / 8, *end = filter->writable - CF_HEADER_BYTES + length;
+    cf_change(filter, CF_HEADER_BYTES + bits / 8, length);
     if (bits % 8 != 0)
         *p++ &= (uint8_t)cf_low_bits(bits % 8);
     memset(p, 0, (size_t)(end - p));
@@ -393,6 +397,7 @@ static void clear_rest(cf_filter *filter, uint64_t length)
 static void restore_list(cf_filter *filter, const cf_growth_log *log)
 {
     uint8_t *end = filter->writable - CF_HEADER_BYTES + filter->length;
+    cf_change(filter, filter->length - list_bytes(filter), filter->length);
     memcpy(end - list_bytes(filter), log->bytes, list_logged(log));
     filter->spilled = log->then.spilled;
     cf_spill_set_bits(filter);

@@ -15,7 +15,7 @@
 #define CF_LANES_H
 
 #include "bits.h"
-#include "cuckoo_filter.h"
+#include "format.h"
 
 /* Constants for slots of `width` bits in buckets of b, which are `bucket_bits` apart; `pair_bits` of a slot are
 ** below the lowest terminator. */
@@ -34,12 +34,34 @@ static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
     return cf_load64(table + (at >> 3)) >> (at & 7);
 }
 
-/* Overwrites the bits under `mask` at bit offset `at`. They are at most 57, so that they lie within the 8 bytes they
-** start in. */
-static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uint64_t bits)
+/* Tells of bytes of the blob that are going to be read, or changed. */
+static inline void cf_need(const cf_filter *filter, uint64_t from, uint64_t to)
 {
-    uint8_t *p = table + (at >> 3);
+    if (filter->pages)
+        filter->pages->need(filter->pages->context, from, to);
+}
+
+static inline void cf_change(const cf_filter *filter, uint64_t from, uint64_t to)
+{
+    if (filter->pages)
+        filter->pages->change(filter->pages->context, from, to);
+}
+
+/* The same for bits of the table. */
+static inline void cf_need_bits(const cf_filter *filter, uint64_t at, uint64_t bits)
+{
+    cf_need(filter, CF_HEADER_BYTES + (at >> 3), CF_HEADER_BYTES + ((at + bits + 7) >> 3));
+}
+
+/* Overwrites the bits under `mask`, some ones, at bit offset `at`. They are at most 57, so that they lie within the 8
+** bytes they start in. */
+static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, uint64_t bits)
+{
+    uint8_t *p = filter->writable + (at >> 3);
     unsigned shift = at & 7;
+    if (__builtin_expect(filter->pages != NULL, 0))
+        cf_change(filter, CF_HEADER_BYTES + (at >> 3),
+                  CF_HEADER_BYTES + ((at + cf_floor_log2(mask)) >> 3) + 1);
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
 }
 

@@ -1,9 +1,8 @@
 /*
 ** open.c - making a filter, opening one, and writing down its counts.
 */
-#include "bits.h"
-#include "format.h"
 #include "growth.h"
+#include "lanes.h"
 
 static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *bytes, uint64_t length,
                      uint8_t *writable)
@@ -16,6 +15,7 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
     filter->spilled = header->spilled;
     filter->bytes = bytes;
     filter->memory = (cf_memory){NULL, 0};
+    filter->pages = NULL;
     filter->table = bytes + CF_HEADER_BYTES;
     filter->writable = writable ? writable + CF_HEADER_BYTES : NULL;
     filter->payload_bits = g->counter_bits + g->value_bits;
@@ -89,13 +89,17 @@ void cf_seal(cf_filter *filter)
                         .occupied = filter->occupied,
                         .spilled = filter->spilled,
                         .reserved = (uint32_t)(filter->length - plain)};
+    cf_change(filter, 0, CF_HEADER_BYTES);
     cf_header_encode(&header, filter->writable - CF_HEADER_BYTES);
 }
 
 void cf_clear(cf_filter *filter)
 {
     cf_memory memory = filter->memory;
+    const cf_pages *pages = filter->pages;
     cf_geometry shape = filter->geometry;
+    cf_change(filter, 0, filter->length);
     cf_create(filter, &shape, filter->writable - CF_HEADER_BYTES);
     filter->memory = memory;
+    cf_attach_pages(filter, pages);
 }

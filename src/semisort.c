@@ -96,7 +96,7 @@ static void write_tops(cf_filter *filter, uint64_t at, const uint64_t *tag)
         unsigned width = tops->count * tops->width;
         for (unsigned i = 0; i < tops->count; i++)
             bits |= (tag[word * tops->count + i] >> CF_NIBBLE_BITS) << i * tops->width;
-        cf_store_bits(filter->writable, at + (uint64_t)word * width, cf_low_bits(width), bits);
+        cf_store_bits(filter, at + (uint64_t)word * width, cf_low_bits(width), bits);
     }
 }
 
@@ -113,7 +113,7 @@ void cf_semisort_write(cf_filter *filter, uint64_t at, uint64_t *tag, uint64_t *
         nibbles |= (unsigned)(tag[i] >> (64 - CF_NIBBLE_BITS)) << i * CF_NIBBLE_BITS;
         tag[i] = nibble_last(tag[i]);
     }
-    cf_store_bits(filter->writable, at, cf_low_bits(CF_CODE_BITS), cf_semisort_code(nibbles));
+    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), cf_semisort_code(nibbles));
     write_tops(filter, at + CF_CODE_BITS, tag);
 }
 

@@ -12,7 +12,9 @@ static uint64_t offset_of(const cf_filter *filter, unsigned index)
 
 cf_spilled cf_spill_get(const cf_filter *filter, unsigned index)
 {
-    const uint8_t *at = filter->bytes + offset_of(filter, index);
+    uint64_t offset = offset_of(filter, index);
+    const uint8_t *at = filter->bytes + offset;
+    cf_need(filter, offset, offset + CF_SPILL_ENTRY);
     uint64_t first = cf_load64(at), second = cf_load64(at + 8);
     return (cf_spilled){first & cf_low_bits(48),
                         (first >> 48 | second << 16) & cf_low_bits(48) & filter->slot_mask,
@@ -27,8 +29,9 @@ static void encode(const cf_spilled *entry, uint8_t *at)
 
 static void put(cf_filter *filter, unsigned index, const cf_spilled *entry)
 {
-    uint8_t *at = filter->writable - CF_HEADER_BYTES + offset_of(filter, index);
-    encode(entry, at);
+    uint64_t offset = offset_of(filter, index);
+    cf_change(filter, offset, offset + CF_SPILL_ENTRY);
+    encode(entry, filter->writable - CF_HEADER_BYTES + offset);
 }
 
 static bool comes_before(const cf_spilled *a, const cf_spilled *b)

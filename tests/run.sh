@@ -84,6 +84,8 @@ else
     tap   'static build, SQLITE_CORE' build/asan/static_build
     tap   'bugs found, each a test' build/asan/regressions
     tap   'each allocation fails once' build/asan/oom
+    tap   'persistent: allocations fail' build/asan/oom_table 97
+    tap   'disk fails, power goes: a slice' build/asan/vfs_faults 800
     tap   'loading without memory' build/plain/loading
     plain 'stress: collisions made likely' build/asan/stress
     plain 'rules dropped, six of all' sh tests/stress/mutants.sh "$rules"

@@ -132,16 +132,17 @@ class Histories(RuleBasedStateMachine):
 
     @rule(name=NAMES, pair=PAIRS)
     def add(self, name, pair):
-        self.add_to(name, [pair])
+        self.change(name, lambda blob: ask(self.db, "SELECT cf_add(?, ?, ?)", blob, *pair), [pair])
 
     @rule(name=NAMES, first=st.integers(100, 3000), n=st.integers(1, 400))
     def add_many(self, name, first, n):
-        self.add_to(name, [(key, key * key % 8) for key in range(first, first + n)])
+        pairs = [(key, key * key % 8) for key in range(first, first + n)]
+        self.change(name, lambda blob: add_pairs(self.db, blob, pairs), pairs)
 
-    def add_to(self, name, pairs):
+    def change(self, name, add, pairs):
         """Never full, but when copies at cap that know nothing more crowd a place: growth copies all of them."""
         try:
-            self.blob[name] = add_pairs(self.db, self.blob[name], pairs)
+            self.blob[name] = add(self.blob[name])
         except sqlite3.IntegrityError as error:
             assert "filter is full" in str(error) and max(self.copies[name].values()) >= self.cap
             return

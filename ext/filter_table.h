@@ -1,0 +1,89 @@
+/*
+** filter_table.h - one persistent filter: a virtual table cuckoo_filter in one connection.
+**
+**      CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000000, fpr=0.001, growth=on, content='users(email)')
+**
+** All tables of a connection that are connected stand in one registry, so that functions find them by name.
+*/
+#ifndef CUCKOO_FILTER_TABLE_H
+#define CUCKOO_FILTER_TABLE_H
+
+#include "handle.h"
+#include "options.h"
+#include "pages.h"
+
+typedef struct cuckoo_table {
+    sqlite3_vtab base;
+    cuckoo_paged paged;
+    char *content, *column; /* of content='table(column)'; NULL: none */
+    bool values;            /* the filter keeps values */
+    struct cuckoo_registry *registry;
+    struct cuckoo_table *next;
+} cuckoo_table;
+
+typedef struct cuckoo_registry {
+    sqlite3 *db;
+    cuckoo_table *first;
+    sqlite3_stmt *hold;  /* keeps a read transaction open while a function runs */
+    unsigned references; /* of the module and of each function */
+} cuckoo_registry;
+
+/* Columns of the table: key; value, only when the filter keeps values (another would hide columns of that name in
+** subqueries); last and hidden, that of commands, which has the name of the table. */
+enum cuckoo_column { COLUMN_KEY, COLUMN_VALUE };
+
+/* Makes `message` (sqlite3_malloc; NULL when there was no memory) the error of the table; the code to return. */
+int cuckoo_table_fail(cuckoo_table *table, int code, char *message);
+
+/* The same for SQLITE_CORRUPT_VTAB, because of `why`; other codes are passed on. */
+int cuckoo_table_damaged(cuckoo_table *table, int rc, const char *why);
+
+/* Begins and ends a use of the table's filter (pages.h), with messages. */
+int cuckoo_table_begin(cuckoo_table *table);
+int cuckoo_table_end(cuckoo_table *table);
+
+/* xUpdate. */
+int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
+
+cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
+
+/* One user less; the last one frees it. */
+void cuckoo_registry_release(void *registry);
+
+/* Registers the functions that take a table by its name, or takes them back (NULL). */
+int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
+
+/* Registers cf_buckets, cf_explain and cf_table_buckets, or takes them back (NULL). */
+int cuckoo_register_inside(sqlite3 *db, cuckoo_registry *registry);
+
+/* A copy of the filter of the table that `name` names, as it is now, with one reference for the caller. Not SQLITE_OK:
+** *message (sqlite3_malloc) says what is wrong. */
+int cuckoo_table_snapshot(cuckoo_registry *registry, sqlite3_value *name, cuckoo_handle **snapshot,
+                          char **message);
+
+/* What CREATE VIRTUAL TABLE says. Texts are memory of sqlite3_malloc. */
+typedef struct cuckoo_table_plan {
+    cuckoo_options options;
+    bool has_fpr;
+    char *content, *column;
+} cuckoo_table_plan;
+
+/* Reads the arguments of the module, argv[3] on. False: *message says what is wrong; NULL: out of memory. */
+bool cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan *plan, char **message);
+void cuckoo_table_plan_free(cuckoo_table_plan *plan);
+
+/* The table of this name ('seen' or 'main.seen'), connected when it was not. NULL: there is none, or it is another kind of
+** table; *rc is SQLITE_OK then, or an error. */
+cuckoo_table *cuckoo_table_find(cuckoo_registry *registry, const char *name, int *rc);
+
+/* Is it still one of the tables of the connection? NULL is not. */
+bool cuckoo_table_is_connected(const cuckoo_registry *registry, const cuckoo_table *table);
+
+/* Triggers that keep the table in step with its content, named "<table>_inserted", "_deleted", "_updated". */
+int cuckoo_content_follow(cuckoo_table *table);
+int cuckoo_content_leave(cuckoo_table *table);
+
+/* Empties the filter and adds all of the content. *message (sqlite3_malloc) says why not. */
+int cuckoo_content_rebuild(cuckoo_table *table, char **message);
+
+#endif

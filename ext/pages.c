@@ -1,0 +1,354 @@
+#include "pages.h"
+
+#include "../src/bits.h"
+#include "../src/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HEADER_ROW = CF_HEADER_BYTES + 12,
+    BEYOND = 8 /* bytes that src may read behind the blob */
+};
+
+/* ---- the image ---- */
+
+static uint64_t pages_of(const cuckoo_paged *paged, uint64_t length)
+{
+    return 1 + (length - CF_HEADER_BYTES + paged->page_bytes - 1) / paged->page_bytes;
+}
+
+static uint64_t page_at(const cuckoo_paged *paged, uint64_t offset)
+{
+    return offset < CF_HEADER_BYTES ? 0 : 1 + (offset - CF_HEADER_BYTES) / paged->page_bytes;
+}
+
+/* Where a page is in the image, and how many of its bytes. */
+static uint8_t *page_bytes_at(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes)
+{
+    uint64_t from = CF_HEADER_BYTES + (page - 1) * paged->page_bytes;
+    *bytes = paged->length - from < paged->page_bytes ? paged->length - from : paged->page_bytes;
+    return paged->image + from;
+}
+
+/* Blocks that src may ask to resize begin with what they belong to: the image to its filter, others to nothing. */
+typedef union block_head {
+    struct cuckoo_paged *owner;
+    uint64_t align[2];
+} block_head;
+
+static uint8_t *resize_block(uint8_t *bytes, uint64_t size, cuckoo_paged *owner)
+{
+    block_head *block = bytes ? (block_head *)(void *)bytes - 1 : NULL;
+    if (size == 0) {
+        free(block);
+        return NULL;
+    }
+    block_head *larger = realloc(block, sizeof *block + size + BEYOND);
+    if (larger == NULL)
+        return NULL;
+    larger->owner = owner;
+    return (uint8_t *)(larger + 1);
+}
+
+static bool enlarge(void **array, uint64_t count, size_t each)
+{
+    void *larger = realloc(*array, count * each);
+    if (larger)
+        *array = larger;
+    return larger != NULL;
+}
+
+/* Memory for an image of so many bytes. New pages are stale. */
+static int make_room(cuckoo_paged *paged, uint64_t length)
+{
+    uint64_t pages = pages_of(paged, length), had = paged->page_room;
+    if (pages > had) {
+        if (!enlarge((void **)&paged->read_in, pages, sizeof *paged->read_in) ||
+            !enlarge((void **)&paged->is_dirty, pages, sizeof *paged->is_dirty))
+            return SQLITE_NOMEM;
+        memset(paged->read_in + had, 0, (pages - had) * sizeof *paged->read_in);
+        memset(paged->is_dirty + had, 0, (pages - had) * sizeof *paged->is_dirty);
+        paged->page_room = pages;
+    }
+    /* Last: when it fails the old one is still there, as src expects. */
+    uint8_t *larger = resize_block(paged->image, length, paged);
+    if (larger == NULL)
+        return SQLITE_NOMEM;
+    paged->image = larger;
+    memset(paged->image + length, 0, BEYOND);
+    paged->length = length;
+    return SQLITE_OK;
+}
+
+static void fail(cuckoo_paged *paged, int rc)
+{
+    if (paged->rc == SQLITE_OK)
+        paged->rc = rc;
+}
+
+static void read_page(cuckoo_paged *paged, uint64_t page)
+{
+    uint64_t bytes, have;
+    uint8_t *at = page_bytes_at(paged, page, &bytes);
+    int rc = cuckoo_shadow_read(&paged->shadow, page, at, bytes, &have);
+    memset(at + have, 0, bytes - have);
+    paged->read_in[page] = paged->epoch;
+    if (rc != SQLITE_OK)
+        fail(paged, rc);
+}
+
+static void need(void *context, uint64_t from, uint64_t to)
+{
+    cuckoo_paged *paged = context;
+    for (uint64_t page = page_at(paged, from); from < to && page <= page_at(paged, to - 1); page++)
+        if (page > 0 && paged->read_in[page] != paged->epoch)
+            read_page(paged, page);
+}
+
+static void mark(cuckoo_paged *paged, uint64_t page)
+{
+    if (paged->is_dirty[page])
+        return;
+    if (paged->dirty_count == paged->dirty_room) {
+        uint64_t room = 2 * paged->dirty_room + 16;
+        if (!enlarge((void **)&paged->dirty, room, sizeof *paged->dirty)) {
+            fail(paged, SQLITE_NOMEM);
+            return;
+        }
+        paged->dirty_room = room;
+    }
+    paged->is_dirty[page] = 1;
+    paged->dirty[paged->dirty_count++] = page;
+}
+
+static void change(void *context, uint64_t from, uint64_t to)
+{
+    cuckoo_paged *paged = context;
+    need(context, from, to);
+    for (uint64_t page = page_at(paged, from); from < to && page <= page_at(paged, to - 1); page++)
+        if (page > 0)
+            mark(paged, page);
+}
+
+/* What src grows with. */
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    cuckoo_paged *owner = bytes ? ((block_head *)(void *)bytes - 1)->owner : NULL;
+    if (owner == NULL)
+        return resize_block(bytes, size, NULL);
+    return make_room(owner, size) == SQLITE_OK ? owner->image : NULL;
+}
+
+/* ---- what is stale ---- */
+
+static void clear_dirty(cuckoo_paged *paged)
+{
+    for (uint64_t i = 0; i < paged->dirty_count; i++)
+        paged->is_dirty[paged->dirty[i]] = 0;
+    paged->dirty_count = 0;
+}
+
+void cuckoo_paged_forget(cuckoo_paged *paged)
+{
+    clear_dirty(paged);
+    paged->own_changes = 0;
+    paged->epoch++;
+}
+
+void cuckoo_paged_count(cuckoo_paged *paged)
+{
+    paged->own_changes++;
+}
+
+/* Have others committed? */
+static int look_at_file(cuckoo_paged *paged)
+{
+    unsigned version = 0;
+    int64_t others = paged->other_version;
+    int rc = sqlite3_file_control(paged->shadow.db, paged->shadow.schema, SQLITE_FCNTL_DATA_VERSION,
+                                  &version);
+    if (rc != SQLITE_OK || (version == paged->file_version && paged->header_in != 0))
+        return rc;
+    rc = cuckoo_shadow_version(&paged->shadow, &others);
+    if (rc == SQLITE_OK && others != paged->other_version)
+        cuckoo_paged_forget(paged);
+    paged->file_version = version;
+    paged->other_version = others;
+    return rc;
+}
+
+/* Has this connection written anything that is not ours? What is read while it has, in a transaction that this table has
+** no part in, may be rolled back without our being told: then nothing is kept from one use to the next. */
+static void look_at_changes(cuckoo_paged *paged)
+{
+    int now = sqlite3_total_changes(paged->shadow.db), more = now - paged->changes;
+    bool alone = !paged->joined && cuckoo_shadow_transaction(&paged->shadow) == CUCKOO_WRITING;
+    if (more != 0 && more != paged->own_changes)
+        cuckoo_paged_forget(paged);
+    else if (paged->keeps_nothing)
+        cuckoo_paged_forget(paged);
+    if (more != 0) {
+        paged->changes = now;
+        paged->own_changes = 0;
+    }
+    if (!alone)
+        paged->settled_changes = now;
+    paged->keeps_nothing = alone && now != paged->settled_changes;
+}
+
+/* ---- the header ---- */
+
+static int damaged(const char **why, const char *reason)
+{
+    *why = reason;
+    return SQLITE_CORRUPT_VTAB;
+}
+
+static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
+{
+    cf_header header;
+    uint64_t length = cf_load64(row + CF_HEADER_BYTES);
+    paged->page_bytes = (uint32_t)(cf_load64(row + CF_HEADER_BYTES + 4) >> 32);
+    if (paged->page_bytes < 64)
+        return damaged(why, "its header has been changed");
+    if (cf_header_decode(row, length, &header, why) != CF_OK)
+        return SQLITE_CORRUPT_VTAB;
+    int rc = make_room(paged, length);
+    if (rc != SQLITE_OK)
+        return rc;
+    memcpy(paged->image, row, CF_HEADER_BYTES);
+    if (cf_open_writable(&paged->filter, paged->image, length, why) != CF_OK)
+        return SQLITE_CORRUPT_VTAB;
+    paged->filter.memory = (cf_memory){resize, INT64_MAX};
+    cf_attach_pages(&paged->filter, &paged->hooks);
+    paged->header_in = paged->epoch;
+    return SQLITE_OK;
+}
+
+static int read_header(cuckoo_paged *paged, const char **why)
+{
+    uint8_t row[HEADER_ROW];
+    uint64_t length;
+    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
+    if (rc == SQLITE_OK && length != sizeof row)
+        return damaged(why, "its header is missing");
+    return rc == SQLITE_OK ? open_image(paged, row, why) : rc;
+}
+
+static int write_header(cuckoo_paged *paged)
+{
+    uint8_t row[HEADER_ROW + 4];
+    cf_seal(&paged->filter);
+    memcpy(row, paged->image, CF_HEADER_BYTES);
+    cf_store64(row + CF_HEADER_BYTES, paged->length);
+    cf_store64(row + CF_HEADER_BYTES + 8, paged->page_bytes);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
+}
+
+/* ---- using it ---- */
+
+int cuckoo_paged_begin(cuckoo_paged *paged, const char **why)
+{
+    *why = "its shadow table is missing, or not as it was created";
+    int rc = look_at_file(paged);
+    if (rc == SQLITE_OK) {
+        look_at_changes(paged);
+        if (paged->header_in != paged->epoch)
+            rc = read_header(paged, why);
+    }
+    if (rc != SQLITE_OK)
+        cuckoo_paged_end(paged);
+    return rc;
+}
+
+int cuckoo_paged_end(cuckoo_paged *paged)
+{
+    int rc = paged->rc;
+    if (rc != SQLITE_OK)
+        cuckoo_paged_forget(paged);
+    paged->rc = SQLITE_OK;
+    return rc;
+}
+
+static int write_dirty(cuckoo_paged *paged)
+{
+    int rc = SQLITE_OK;
+    for (uint64_t i = 0; rc == SQLITE_OK && i < paged->dirty_count; i++) {
+        uint64_t bytes;
+        if (paged->dirty[i] >= pages_of(paged, paged->length))
+            continue; /* growth that was taken back */
+        uint8_t *at = page_bytes_at(paged, paged->dirty[i], &bytes);
+        rc = cuckoo_shadow_write(&paged->shadow, paged->dirty[i], at, bytes);
+    }
+    return rc;
+}
+
+int cuckoo_paged_write(cuckoo_paged *paged)
+{
+    paged->length = paged->filter.length;
+    if (paged->rc == SQLITE_OK)
+        fail(paged, write_dirty(paged));
+    if (paged->rc == SQLITE_OK)
+        fail(paged, write_header(paged));
+    clear_dirty(paged);
+    paged->changes = sqlite3_total_changes(paged->shadow.db);
+    return cuckoo_paged_end(paged);
+}
+
+int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t length)
+{
+    const char *why;
+    int rc = make_room(paged, length);
+    if (rc != SQLITE_OK)
+        return rc;
+    memcpy(paged->image, bytes, length);
+    cf_open_writable(&paged->filter, paged->image, length, &why); /* was sound */
+    paged->filter.memory = (cf_memory){resize, INT64_MAX};
+    cf_attach_pages(&paged->filter, &paged->hooks);
+    paged->header_in = paged->epoch;
+    for (uint64_t page = 1; page < pages_of(paged, length); page++) {
+        paged->read_in[page] = paged->epoch;
+        mark(paged, page);
+    }
+    rc = cuckoo_shadow_empty(&paged->shadow);
+    if (rc != SQLITE_OK)
+        fail(paged, rc);
+    return cuckoo_paged_write(paged);
+}
+
+/* ---- coming and going ---- */
+
+int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table)
+{
+    *paged = (cuckoo_paged){.epoch = 1};
+    paged->hooks = (cf_pages){need, change, paged};
+    return cuckoo_shadow_init(&paged->shadow, db, schema, table);
+}
+
+void cuckoo_paged_free(cuckoo_paged *paged)
+{
+    cuckoo_shadow_free(&paged->shadow);
+    resize_block(paged->image, 0, NULL);
+    free(paged->read_in);
+    free(paged->is_dirty);
+    free(paged->dirty);
+}
+
+/* Only the header is written: pages that are all zeros need no rows. */
+int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
+{
+    uint8_t row[HEADER_ROW + 4];
+    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
+    uint8_t *image = resize_block(NULL, cf_geometry_bytes(shape), NULL);
+    if (image == NULL)
+        return SQLITE_NOMEM; /* it could never be used */
+    resize_block(image, 0, NULL);
+    int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
+    if (rc != SQLITE_OK)
+        return rc;
+    cf_header_encode(&header, row);
+    cf_store64(row + CF_HEADER_BYTES, cf_geometry_bytes(shape));
+    cf_store64(row + CF_HEADER_BYTES + 8, paged->page_bytes);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
+}

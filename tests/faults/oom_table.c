@@ -1,0 +1,361 @@
+/*
+** oom_table.c - out of memory at every single request for memory: persistent filters.
+**
+** As oom.c, but the statements change a database. Each is run on a copy of it, in autocommit mode and within a transaction
+** that has inserted a key before, with request number 0, 1, 2 ... refused: only that one, or that one and all later ones.
+** After each run:
+**
+**      - "out of memory", and all filters are as before the statement (or, when SQLite has rolled it back, as before the
+**        transaction); or the right answer, and all filters are as they are after it without faults;
+**      - the same connection, with memory again, does the rest;
+**      - closing the connection gives back every byte.
+**
+** The image of a filter is memory of the C library: its realloc is wrapped by the linker. By default each 11th request or so
+** is refused, with `all` each. To run:
+**
+**      cc -std=c11 -DSQLITE_CORE -Wl,--wrap=realloc tests/faults/oom_table.c src/[a-z]*.c ext/[a-z]*.c
+**          -lcmocka -lsqlite3 -lm -o oom_table && ./oom_table all
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* The test itself always gets memory. */
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+#define realloc __real_realloc
+#include "answer.h"
+#undef realloc
+#include "fault_memory.h"
+
+struct sqlite3_api_routines;
+int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
+
+static long stride = 11;
+static long runs;
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    return fault_memory_strikes() ? NULL : __real_realloc(old, bytes);
+}
+
+/* ---- the statements ---- */
+
+#define NUMBERS(from, to)                                                                               \
+    "(WITH RECURSIVE n(i) AS (SELECT " #from " UNION ALL SELECT i + 1 FROM n WHERE i < " #to            \
+    ") SELECT i FROM n)"
+
+static const char setup[] =
+    "PRAGMA page_size = 512;"
+    "CREATE TABLE keys(k); INSERT INTO keys SELECT i FROM " NUMBERS(
+        1, 150) ";"
+                "INSERT INTO keys VALUES ('text'), (x'01'), ('zwölf');"
+                "CREATE TABLE users(id); INSERT INTO users SELECT i FROM " NUMBERS(
+                    1, 40) ";"
+                           "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100, fpr=1e-6);"
+                           "CREATE VIRTUAL TABLE brim USING cuckoo_filter(capacity=40, fpr=1e-6);"
+                           "CREATE VIRTUAL TABLE fed USING cuckoo_filter(capacity=60, fpr=1e-6, "
+                           "content='users(id)');"
+                           "CREATE VIRTUAL TABLE valued USING cuckoo_filter(capacity=20, fpr=1e-6, "
+                           "value_bits=4);"
+                           "INSERT INTO seen(key) SELECT k FROM keys;"
+                           "INSERT INTO brim(key) SELECT i FROM " NUMBERS(
+                               1, 42) ";"
+                                      "INSERT INTO valued(key, value) SELECT i, i % 16 FROM " NUMBERS(
+                                          1, 9) ";";
+
+typedef struct oom_case {
+    const char *name, *sql;
+} oom_case;
+
+static const oom_case cases[] = {
+    {"create", "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=3000, fpr=1e-3, seed=4)"},
+    {"create with content",
+     "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=9, fpr=1e-6, content='users(id)')"},
+    {"error: create, option", "CREATE VIRTUAL TABLE made USING cuckoo_filter(colour=red)"},
+    {"error: create, content", "CREATE VIRTUAL TABLE made USING cuckoo_filter(content='nowhere(x)')"},
+    {"insert", "INSERT INTO seen(key) VALUES ('new')"},
+    {"insert, many", "INSERT INTO seen(key) SELECT i FROM " NUMBERS(1000, 1030)},
+    {"insert, growing", "INSERT INTO brim(key) SELECT i FROM " NUMBERS(1000, 1100)},
+    {"insert, value", "INSERT INTO valued(key, value) VALUES ('new', 7)"},
+    {"error: insert, value", "INSERT INTO valued(key, value) VALUES ('new', 16)"},
+    {"delete", "DELETE FROM seen WHERE key = 77"},
+    {"delete, list", "DELETE FROM seen WHERE key IN (1, 2, 3, 'text', x'01')"},
+    {"update", "UPDATE seen SET key = 'other' WHERE key = 'text'"},
+    {"select", "SELECT * FROM seen WHERE key = 'text'"},
+    {"select, value", "SELECT key, value FROM valued WHERE key = 3"},
+    {"exists", "SELECT count(*) FROM keys WHERE EXISTS (SELECT 1 FROM seen WHERE key = k)"},
+    {"join", "SELECT k, s.key FROM keys JOIN seen s ON s.key = k"},
+    {"list", "SELECT key FROM seen WHERE key IN (SELECT k FROM keys)"},
+    {"count", "SELECT count(*) FROM seen"},
+    {"error: scan", "SELECT key FROM seen"},
+    {"cf_table_contains",
+     "SELECT sum(cf_table_contains('seen', k)), cf_table_contains('main.fed', 3) FROM keys"},
+    {"error: cf_table_contains", "SELECT cf_table_contains('keys', 1)"},
+    {"cf_table_info", "SELECT cf_table_info('seen'), cf_table_info('main.brim')"},
+    {"cf_table_buckets", "SELECT count(*), sum(fingerprint) FROM cf_table_buckets('seen')"},
+    {"error: cf_table_buckets", "SELECT * FROM cf_table_buckets('nowhere')"},
+    {"cf_export", "SELECT cf_export('seen')"},
+    {"import", "INSERT INTO seen(seen, key) VALUES ('import', cf_export('brim'))"},
+    {"error: import", "INSERT INTO seen(seen, key) VALUES ('import', x'00')"},
+    {"clear", "INSERT INTO seen(seen) VALUES ('clear')"},
+    {"check", "INSERT INTO seen(seen) VALUES ('check')"},
+    {"optimize", "INSERT INTO brim(brim) VALUES ('optimize')"},
+    {"rebuild", "INSERT INTO fed(fed) VALUES ('rebuild')"},
+    {"error: rebuild", "INSERT INTO seen(seen) VALUES ('rebuild')"},
+    {"error: command", "INSERT INTO seen(seen) VALUES ('dance')"},
+    {"content: insert", "INSERT INTO users SELECT i FROM " NUMBERS(1000, 1050)},
+    {"content: delete", "DELETE FROM users WHERE id < 9"},
+    {"content: update", "UPDATE users SET id = id + 500 WHERE id < 9"},
+    {"rename", "ALTER TABLE seen RENAME TO looked_at"},
+    {"rename with content", "ALTER TABLE fed RENAME TO nourished"},
+    {"drop", "DROP TABLE seen"},
+    {"drop with content", "DROP TABLE fed"},
+    {"vacuum", "VACUUM"},
+};
+
+/* ---- connections to copies of one database ---- */
+
+static unsigned char *original;
+static sqlite3_int64 original_bytes;
+
+static sqlite3 *connect_empty(void)
+{
+    sqlite3 *db = NULL;
+    char *message = NULL;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_cuckoo_init(db, &message, NULL), SQLITE_OK);
+    return db;
+}
+
+static sqlite3 *connect_to_copy(void)
+{
+    enum { FLAGS = SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE };
+    sqlite3 *db = connect_empty();
+    unsigned char *copy = sqlite3_malloc64((sqlite3_uint64)original_bytes);
+    memcpy(copy, original, (size_t)original_bytes);
+    assert_int_equal(sqlite3_deserialize(db, "main", copy, original_bytes, original_bytes, FLAGS),
+                     SQLITE_OK);
+    return db;
+}
+
+static int make_original(void **state)
+{
+    char *message = NULL;
+    sqlite3 *db = connect_empty();
+    (void)state;
+    if (sqlite3_exec(db, setup, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("setup: %s", message);
+    unsigned char *bytes = sqlite3_serialize(db, "main", &original_bytes, 0);
+    original = malloc((size_t)original_bytes);
+    memcpy(original, bytes, (size_t)original_bytes);
+    sqlite3_free(bytes);
+    return sqlite3_close(db);
+}
+
+/* An answer has bytes, also when there are no rows. */
+static answer answer_to(sqlite3 *db, const char *sql)
+{
+    answer a = answer_of(db, sql);
+    answer_append(&a, "", 1);
+    return a;
+}
+
+/* ---- what all filters of the database hold ---- */
+
+static void append_answer(answer *all, sqlite3 *db, const char *format, const char *name)
+{
+    char sql[300];
+    snprintf(sql, sizeof sql, format, name, name);
+    answer a = answer_of(db, sql);
+    answer_append(all, &a.code, sizeof a.code);
+    if (a.used > 0)
+        answer_append(all, a.bytes, a.used);
+    answer_free(&a);
+}
+
+/* Their names, counts and keys, and that they are sound. Not their bytes: where there was no memory to grow, a filter may have
+** grown a key later. */
+static answer state_of(sqlite3 *db)
+{
+    answer all = {0, NULL, 0, 0};
+    sqlite3_stmt *names = NULL;
+    append_answer(&all, db, "SELECT type, name FROM sqlite_schema ORDER BY 1, 2; -- %s%s", "");
+    append_answer(&all, db, "SELECT count(*), sum(id) FROM users; -- %s%s", "");
+    sqlite3_prepare_v2(db, "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%' ORDER BY 1",
+                       -1, &names, NULL);
+    while (sqlite3_step(names) == SQLITE_ROW) {
+        char name[60];
+        snprintf(name, sizeof name, "%s", (const char *)sqlite3_column_text(names, 0));
+        append_answer(&all, db, "SELECT count(*) FROM %s; -- %s", name);
+        append_answer(
+            &all, db,
+            "SELECT sum(cf_table_contains('%s', k)), sum(cf_table_contains('%s', k + 500)) FROM keys",
+            name);
+        append_answer(&all, db,
+                      "SELECT count(*) FROM keys WHERE EXISTS (SELECT 1 FROM %s WHERE key = k); -- %s",
+                      name);
+        append_answer(
+            &all, db,
+            "SELECT value -> 'capacity', value -> 'fingerprint_bits', value -> 'seed', value -> "
+            "'value_bits' FROM (SELECT cf_table_info('%s') AS value); -- %s",
+            name);
+        append_answer(&all, db, "SELECT cf_check(cf_export('%s')); -- %s", name);
+    }
+    sqlite3_finalize(names);
+    return all;
+}
+
+/* As text, to be looked at. */
+static void show(const char *title, const answer *a)
+{
+    printf("# %s:", title);
+    for (size_t i = 0; i < a->used; i++)
+        putchar(a->bytes[i] >= ' ' && a->bytes[i] <= '~' ? a->bytes[i] : '.');
+    putchar('\n');
+}
+
+static void expect_state(sqlite3 *db, const answer *expected, const char *when, long n)
+{
+    answer now = state_of(db);
+    if (!answer_equal(&now, expected)) {
+        show("is", &now);
+        show("should be", expected);
+        fail_msg("request %ld refused: filters are not what they should be %s", n, when);
+    }
+    answer_free(&now);
+}
+
+/* ---- one run ---- */
+
+typedef struct oom_run {
+    const oom_case *c;
+    bool in_transaction;
+    answer original, before, after, right; /* states, and the answer */
+} oom_run;
+
+static void prepare(const oom_run *r, sqlite3 *db)
+{
+    if (r->in_transaction)
+        assert_int_equal(
+            sqlite3_exec(db, "BEGIN; INSERT INTO seen(key) VALUES ('marker')", NULL, NULL, NULL),
+            SQLITE_OK);
+}
+
+static bool is_error(const oom_case *c)
+{
+    return strncmp(c->name, "error:", 6) == 0;
+}
+
+static void run_without_faults(oom_run *r)
+{
+    sqlite3 *db = connect_to_copy();
+    r->original = state_of(db);
+    prepare(r, db);
+    r->before = state_of(db);
+    r->right = answer_to(db, r->c->sql);
+    if ((r->right.code != SQLITE_OK) != is_error(r->c))
+        fail_msg("%s answers %d: %.*s", r->c->sql, r->right.code, (int)r->right.used, r->right.bytes);
+    r->after = state_of(db);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static bool is_out_of_memory(int code)
+{
+    return (code & 0xff) == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM;
+}
+
+/* SQLite may keep the code of an error and lose its message. */
+static bool acceptable(const answer *faulty, const answer *right)
+{
+    return is_out_of_memory(faulty->code) || answer_equal(faulty, right) ||
+           (right->code != SQLITE_OK && faulty->code == right->code);
+}
+
+/* The statement was refused: as if it had not been there. Now it works. */
+static void expect_undone(const oom_run *r, sqlite3 *db, long n)
+{
+    bool rolled_back = r->in_transaction && sqlite3_get_autocommit(db);
+    expect_state(db, rolled_back ? &r->original : &r->before, "after out of memory", n);
+    if (rolled_back)
+        prepare(r, db);
+    answer again = answer_to(db, r->c->sql);
+    if (!answer_equal(&again, &r->right))
+        fail_msg("request %ld refused: the connection is broken afterwards: %d: %s", n, again.code,
+                 again.code ? again.bytes : "");
+    answer_free(&again);
+}
+
+/* False when it did not ask that often. */
+static bool run_with_fault(const oom_run *r, long n, fault_kind kind)
+{
+    sqlite3_int64 before = sqlite3_memory_used();
+    sqlite3 *db = connect_to_copy();
+    prepare(r, db);
+    fault_memory_arm(n, kind);
+    answer faulty = answer_to(db, r->c->sql);
+    long refused = fault_memory_disarm();
+    if (!acceptable(&faulty, &r->right))
+        fail_msg("request %ld refused (%s): wrong answer %d: %s", n,
+                 kind == FAULT_ONCE ? "once" : "onwards", faulty.code, faulty.code ? faulty.bytes : "");
+    if (is_out_of_memory(faulty.code))
+        expect_undone(r, db, n);
+    bool lost = is_error(r->c) && r->in_transaction &&
+                sqlite3_get_autocommit(db); /* out of memory, on its way to another error */
+    expect_state(db, lost ? &r->original : &r->after, "at the end", n);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    if (sqlite3_memory_used() != before)
+        fail_msg("request %ld refused: %lld bytes are lost", n, sqlite3_memory_used() - before);
+    answer_free(&faulty);
+    runs++;
+    return refused > 0;
+}
+
+static void test_statement(void **state)
+{
+    oom_run r = {.c = *state};
+    for (int i = 0; i < 2; i++) {
+        r.in_transaction = i == 1;
+        if (r.in_transaction && strcmp(r.c->sql, "VACUUM") == 0)
+            return;
+        run_without_faults(&r);
+        for (fault_kind kind = FAULT_ONCE; kind <= FAULT_ONWARDS; kind++)
+            for (long n = 0; run_with_fault(&r, n, kind);)
+                n += stride;
+        answer_free(&r.original);
+        answer_free(&r.before);
+        answer_free(&r.after);
+        answer_free(&r.right);
+    }
+}
+
+/* ---- all of it ---- */
+
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+int main(int argc, char **argv)
+{
+    struct CMUnitTest tests[CASES];
+    memset(tests, 0, sizeof tests);
+    for (int i = 0; i < CASES; i++)
+        tests[i] =
+            (struct CMUnitTest){cases[i].name, test_statement, NULL, NULL, (void *)(uintptr_t)&cases[i]};
+    stride = argc > 1 && strcmp(argv[1], "all") == 0 ? 1 : argc > 1 ? atol(argv[1]) : stride;
+    if (argc > 2)
+        cmocka_set_test_filter(argv[2]);
+    if (fault_memory_install() != SQLITE_OK) {
+        fputs("the allocator could not be installed\n", stderr);
+        return 1;
+    }
+    int failed =
+        cmocka_run_group_tests_name("out of memory: persistent filters", tests, make_original, NULL);
+    free(original);
+    sqlite3_shutdown();
+    printf("# %ld runs\n", runs);
+    return failed;
+}

@@ -1,0 +1,76 @@
+/*
+** table_verify.h - do the filters say what the model of table_workload.h knows? count(*), each key by function and by SQL, and
+** their own checks. What is not so is described in w->failure.
+*/
+#ifndef TABLE_VERIFY_H
+#define TABLE_VERIFY_H
+
+#include "table_workload.h"
+
+static bool complain(workload *w, const char *what, sqlite3_int64 a, sqlite3_int64 b)
+{
+    snprintf(w->failure, sizeof w->failure, "%s: %lld, not %lld (%s)", what, a, b,
+             sqlite3_errmsg(w->db));
+    return false;
+}
+
+static bool expect(workload *w, const char *sql, sqlite3_int64 expected)
+{
+    int rc;
+    sqlite3_int64 answer = ask(w, sql, &rc);
+    return rc == SQLITE_OK && answer == expected ? true : complain(w, sql, answer, expected);
+}
+
+static bool verify_keys(workload *w, const char *table, const uint8_t *keys)
+{
+    char sql[200];
+    sqlite3_stmt *statement = NULL;
+    bool ok = true;
+    snprintf(sql, sizeof sql,
+             "SELECT cf_table_contains('%s', ?1), EXISTS(SELECT 1 FROM %s WHERE key = ?1)", table,
+             table);
+    if (sqlite3_prepare_v2(w->db, sql, -1, &statement, NULL) != SQLITE_OK)
+        return complain(w, sql, 0, 1);
+    for (int i = 0; ok && i < UNIVERSE; i++) {
+        if (keys[i] == 0)
+            continue;
+        sqlite3_bind_int(statement, 1, i);
+        ok = sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 1 &&
+             sqlite3_column_int(statement, 1) == 1;
+        if (!ok)
+            complain(w, "key not found", i, i);
+        sqlite3_reset(statement);
+    }
+    sqlite3_finalize(statement);
+    return ok;
+}
+
+static bool verify_table(workload *w, const char *table, const uint8_t *keys)
+{
+    char sql[200];
+    sqlite3_int64 count = 0;
+    for (int i = 0; i < UNIVERSE; i++)
+        count += keys[i];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
+    if (!expect(w, sql, count) || !verify_keys(w, table, keys))
+        return false;
+    snprintf(sql, sizeof sql, "INSERT INTO %s(%s) VALUES ('check')", table, table);
+    return workload_sql(w->db, sql) == SQLITE_OK ? true : complain(w, sql, 0, 0);
+}
+
+/* What a new connection of this model must find. */
+static bool workload_verify_as(workload *w, const model *m)
+{
+    return (!m->has_seen || verify_table(w, "seen", m->seen)) &&
+           (!m->has_fed || verify_table(w, "fed", m->users)) &&
+           expect(w, "SELECT x FROM first", m->transactions) && expect(w, "PRAGMA integrity_check", 1) &&
+           expect(w, "SELECT count(*) FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'",
+                  m->has_seen + m->has_fed);
+}
+
+static bool workload_verify(workload *w)
+{
+    return workload_verify_as(w, &w->now);
+}
+
+#endif

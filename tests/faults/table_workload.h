@@ -1,0 +1,323 @@
+/*
+** table_workload.h - a list of steps on two persistent filters, and a model of what they must hold afterwards.
+**
+** `seen` has its keys inserted; `fed` follows the column of the table `users`. Keys are whole numbers below UNIVERSE. Of
+** each the model knows how often it is there: after the last COMMIT, now, and at the savepoint. Each transaction also counts
+** itself in an ordinary table, `first`: SQLite says that some COMMITs have failed that have not (the journal was gone, but the
+** database file could not be made shorter). What is true of that table has to be true of the filters.
+**
+**      workload_step(w, i)         runs step i and changes the model accordingly, also when it fails
+**      workload_verify(w)          (table_verify.h) asks the filters for everything that the model knows
+*/
+#ifndef TABLE_WORKLOAD_H
+#define TABLE_WORKLOAD_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { UNIVERSE = 1600 };
+
+typedef enum step_kind {
+    MAKE_SEEN,
+    MAKE_USERS,
+    MAKE_FED,
+    BEGIN,
+    COMMIT,
+    ROLLBACK,
+    SAVEPOINT,
+    ROLLBACK_TO,
+    RELEASE,
+    ADD,        /* keys from..to to seen, in one statement */
+    TAKE,       /* the same, deleted */
+    MOVE,       /* key `from` becomes `to` */
+    JOIN_USERS, /* users from..to */
+    LEAVE_USERS,
+    MOVE_USERS, /* users from..to get a number larger by 800 */
+    OPTIMIZE,
+    CLEAR,
+    CHECK,
+    REBUILD,
+    IMPORT, /* seen becomes what fed is */
+    DROP_SEEN,
+    EACH = 64 /* with ADD and TAKE: one statement for each key */
+} step_kind;
+
+typedef struct step {
+    int kind, from, to;
+} step;
+
+typedef struct model {
+    bool has_seen, has_users, has_fed;
+    int transactions;
+    uint8_t seen[UNIVERSE], users[UNIVERSE];
+} model;
+
+typedef struct workload {
+    sqlite3 *db;
+    model committed, now, saved;
+    model after; /* what the statement under way would make of it, */
+    bool ends;   /* and commit */
+    bool has_savepoint;
+    char failure[300]; /* of workload_verify */
+} workload;
+
+static const step steps[] = {
+    {MAKE_SEEN, 0, 0},      {MAKE_USERS, 0, 0},      {MAKE_FED, 0, 0},       {ADD, 0, 99},
+    {ADD | EACH, 100, 103}, {BEGIN, 0, 0},           {ADD | EACH, 104, 119}, {COMMIT, 0, 0},
+    {BEGIN, 0, 0},          {ADD, 200, 200},         {SAVEPOINT, 0, 0},      {ADD, 201, 240},
+    {TAKE, 0, 9},           {ROLLBACK_TO, 0, 0},     {ADD | EACH, 241, 243}, {COMMIT, 0, 0},
+    {MOVE, 20, 1020},       {JOIN_USERS, 0, 59},     {LEAVE_USERS, 10, 19},  {MOVE_USERS, 20, 29},
+    {ADD, 300, 500}, /* grows */
+    {BEGIN, 0, 0},          {ADD | EACH, 700, 720},  {ROLLBACK, 0, 0},       {BEGIN, 0, 0},
+    {ADD | EACH, 740, 790}, /* grows key by key */
+    {COMMIT, 0, 0},         {BEGIN, 0, 0},           {ADD, 800, 801},        {SAVEPOINT, 0, 0},
+    {ADD, 810, 1000}, /* growth that is taken back */
+    {ROLLBACK_TO, 0, 0},    {ADD, 1100, 1100},       {RELEASE, 0, 0},        {TAKE | EACH, 300, 310},
+    {COMMIT, 0, 0},         {TAKE, 320, 450},        {OPTIMIZE, 0, 0},       {BEGIN, 0, 0},
+    {JOIN_USERS, 100, 300}, /* fed grows, by triggers */
+    {SAVEPOINT, 0, 0},      {LEAVE_USERS, 100, 150}, {ROLLBACK_TO, 0, 0},    {MOVE_USERS, 160, 170},
+    {COMMIT, 0, 0},         {REBUILD, 0, 0},         {BEGIN, 0, 0},          {CLEAR, 0, 0},
+    {ADD, 0, 30},           {ROLLBACK, 0, 0},        {BEGIN, 0, 0},          {MOVE, 21, 1021},
+    {CLEAR, 0, 0},          {ADD, 0, 150},           {COMMIT, 0, 0},         {BEGIN, 0, 0},
+    {SAVEPOINT, 0, 0},      {IMPORT, 0, 0},          {ROLLBACK_TO, 0, 0},    {ADD | EACH, 1200, 1201},
+    {COMMIT, 0, 0},         {IMPORT, 0, 0},          {ADD, 1300, 1310},      {CHECK, 0, 0},
+    {DROP_SEEN, 0, 0},      {MAKE_SEEN, 0, 0},       {ADD, 0, 20},
+};
+
+enum { STEPS = sizeof steps / sizeof steps[0] };
+
+/* ---- the model ---- */
+
+static void add_all(uint8_t *keys, int from, int to, int change)
+{
+    for (int i = from; i <= to; i++)
+        keys[i] = (uint8_t)(keys[i] + change);
+}
+
+static void move_users(uint8_t *users, int from, int to)
+{
+    for (int i = from; i <= to; i++) {
+        users[i + 800] = (uint8_t)(users[i + 800] + users[i]);
+        users[i] = 0;
+    }
+}
+
+static void apply(model *m, step s)
+{
+    switch (s.kind & ~EACH) {
+    case MAKE_SEEN:
+    case DROP_SEEN:
+        m->has_seen = s.kind == MAKE_SEEN;
+        memset(m->seen, 0, sizeof m->seen);
+        break;
+    case BEGIN:
+        m->transactions++;
+        break;
+    case MAKE_USERS:
+        m->has_users = true;
+        break;
+    case MAKE_FED:
+        m->has_fed = true;
+        break;
+    case ADD:
+        add_all(m->seen, s.from, s.to, 1);
+        break;
+    case TAKE:
+        add_all(m->seen, s.from, s.to, -1);
+        break;
+    case MOVE:
+        add_all(m->seen, s.from, s.from, -1);
+        add_all(m->seen, s.to, s.to, 1);
+        break;
+    case JOIN_USERS:
+        add_all(m->users, s.from, s.to, 1);
+        break;
+    case LEAVE_USERS:
+        memset(m->users + s.from, 0, (size_t)(s.to - s.from + 1));
+        break;
+    case MOVE_USERS:
+        move_users(m->users, s.from, s.to);
+        break;
+    case CLEAR:
+        memset(m->seen, 0, sizeof m->seen);
+        break;
+    case IMPORT:
+        memcpy(m->seen, m->users, sizeof m->seen);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Only keys that are there are deleted: of others a filter promises nothing. */
+static bool has_keys(const model *m, int from, int to)
+{
+    for (int i = from; i <= to; i++)
+        if (m->seen[i] == 0)
+            return false;
+    return m->has_seen;
+}
+
+/* A step that failed changes what later ones find: some have to be left out. */
+static bool is_possible(const workload *w, step s)
+{
+    bool idle = sqlite3_get_autocommit(w->db);
+    switch (s.kind) {
+    case MAKE_SEEN:
+        return !w->now.has_seen;
+    case BEGIN:
+        return idle;
+    case COMMIT:
+    case ROLLBACK:
+    case SAVEPOINT:
+        return !idle;
+    case ROLLBACK_TO:
+    case RELEASE:
+        return w->has_savepoint;
+    case TAKE:
+        return has_keys(&w->now, s.from, s.to);
+    case MOVE:
+        return has_keys(&w->now, s.from, s.from);
+    case REBUILD:
+        return w->now.has_fed;
+    case IMPORT:
+        return w->now.has_seen && w->now.has_fed;
+    default:
+        return s.kind < ADD || s.kind >= JOIN_USERS || w->now.has_seen;
+    }
+}
+
+/* ---- SQL ---- */
+
+#define RANGE                                                                                           \
+    "(WITH RECURSIVE n(i) AS (SELECT %d UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i FROM n)"
+
+static const char *sql_of(step s)
+{
+    switch (s.kind) {
+    case MAKE_SEEN:
+        return "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=150, fpr=1e-8)";
+    case MAKE_USERS:
+        return "CREATE TABLE users(id)";
+    case MAKE_FED:
+        return "CREATE VIRTUAL TABLE fed USING cuckoo_filter(capacity=40, fpr=1e-6, "
+               "content='users(id)')";
+    case BEGIN:
+        return "BEGIN; UPDATE first SET x = x + 1";
+    case COMMIT:
+        return "COMMIT";
+    case ROLLBACK:
+        return "ROLLBACK";
+    case SAVEPOINT:
+        return "SAVEPOINT here";
+    case ROLLBACK_TO:
+        return "ROLLBACK TO here";
+    case RELEASE:
+        return "RELEASE here";
+    case ADD:
+        return s.from == s.to ? "INSERT INTO seen(key) VALUES (%d)"
+                              : "INSERT INTO seen(key) SELECT i FROM " RANGE;
+    case TAKE:
+        return s.from == s.to ? "DELETE FROM seen WHERE key = %d"
+                              : "DELETE FROM seen WHERE key IN " RANGE;
+    case MOVE:
+        return "UPDATE seen SET key = %2$d WHERE key = %1$d";
+    case JOIN_USERS:
+        return "INSERT INTO users SELECT i FROM " RANGE;
+    case LEAVE_USERS:
+        return "DELETE FROM users WHERE id BETWEEN %d AND %d";
+    case MOVE_USERS:
+        return "UPDATE users SET id = id + 800 WHERE id BETWEEN %d AND %d";
+    case OPTIMIZE:
+        return "INSERT INTO seen(seen) VALUES ('optimize')";
+    case CLEAR:
+        return "INSERT INTO seen(seen) VALUES ('clear')";
+    case CHECK:
+        return "INSERT INTO seen(seen) VALUES ('check')";
+    case REBUILD:
+        return "INSERT INTO fed(fed) VALUES ('rebuild')";
+    case IMPORT:
+        return "INSERT INTO seen(seen, key) VALUES ('import', cf_export('fed'))";
+    default:
+        return "DROP TABLE seen";
+    }
+}
+
+static int workload_sql(sqlite3 *db, const char *sql)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+/* ---- one step ---- */
+
+/* The first column of the first row; -1 with an error. Texts that begin with "ok" are 1. */
+static sqlite3_int64 ask(workload *w, const char *sql, int *rc)
+{
+    sqlite3_stmt *statement = NULL;
+    sqlite3_int64 answer = -1;
+    *rc = sqlite3_prepare_v2(w->db, sql, -1, &statement, NULL);
+    if (*rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(statement, 0);
+        answer = text && strcmp(text, "ok") == 0 ? 1 : sqlite3_column_int64(statement, 0);
+    }
+    if (*rc == SQLITE_OK)
+        *rc = sqlite3_finalize(statement);
+    return answer;
+}
+
+static int transactions_in(workload *w)
+{
+    int rc;
+    return (int)ask(w, "SELECT x FROM first", &rc);
+}
+
+static void accept(workload *w, step s)
+{
+    if (s.kind == SAVEPOINT)
+        w->saved = w->now;
+    else if (s.kind == ROLLBACK_TO)
+        w->now = w->saved;
+    else if (s.kind == ROLLBACK)
+        w->now = w->committed;
+    else
+        w->now = w->after;
+    w->has_savepoint = s.kind == SAVEPOINT || (w->has_savepoint && s.kind != RELEASE);
+}
+
+static int run_one(workload *w, step s)
+{
+    char sql[300];
+    if (!is_possible(w, s))
+        return SQLITE_OK;
+    w->after = w->now;
+    apply(&w->after, s);
+    w->ends = s.kind == COMMIT || sqlite3_get_autocommit(w->db);
+    snprintf(sql, sizeof sql, sql_of(s), s.from, s.to);
+    int rc = workload_sql(w->db, sql);
+    bool idle = sqlite3_get_autocommit(w->db);
+    if (rc == SQLITE_OK)
+        accept(w, s);
+    else if (idle && !(s.kind == COMMIT && transactions_in(w) == w->after.transactions))
+        w->now = w->committed; /* the transaction is gone; else only the statement */
+    if (idle) {
+        w->has_savepoint = false;
+        w->committed = w->now;
+    }
+    return rc;
+}
+
+static int workload_step(workload *w, int i)
+{
+    step s = steps[i];
+    int rc = SQLITE_OK;
+    if (!(s.kind & EACH))
+        return run_one(w, s);
+    for (int key = s.from; rc == SQLITE_OK && key <= s.to; key++)
+        rc = run_one(w, (step){s.kind & ~EACH, key, key});
+    return rc;
+}
+
+#endif

@@ -1,0 +1,346 @@
+"""The persistent table in transactions: savepoints, failing statements, other connections. What is kept in memory is never older
+than the database."""
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+import support
+from support import ask
+from test_persistent import check, create, has, info, insert, items, lost, schema_of
+
+MODES = ["wal", "delete", "truncate", "persist"]
+
+
+@pytest.fixture(params=MODES)
+def path(request, tmp_path):
+    name = str(tmp_path / "seen.db")
+    db = support.connect(name)
+    db.execute(f"PRAGMA journal_mode = {request.param}")
+    create(db)
+    insert(db, 1)
+    db.close()
+    return name
+
+
+@pytest.fixture
+def two(path):
+    connections = [support.connect(path, timeout=0) for _ in range(2)]
+    for connection in connections:
+        connection.execute("PRAGMA synchronous = OFF")
+        assert has(connection, 1)  # its pages are in memory
+    yield connections
+    for connection in connections:
+        connection.close()
+
+
+def by_name(db, key):
+    return ask(db, "SELECT cf_table_contains('seen', ?)", key)
+
+
+# ---- other connections ----
+
+@pytest.mark.parametrize("question", [has, by_name])
+def test_a_commit_of_another_connection_is_seen_at_once(two, question):
+    writer, reader = two
+    for key in range(2, 60):
+        assert not question(reader, key)
+        insert(writer, key)
+        assert question(reader, key)
+        writer.execute("DELETE FROM seen WHERE key = ?", (key,))
+        assert not question(reader, key)
+
+
+def test_both_write_in_turn(two):
+    for key in range(2, 300):
+        insert(two[key % 2], key)
+        assert has(two[1 - key % 2], key)
+    for db in two:
+        assert lost(db, range(1, 300)) == [] and items(db) == 299
+        check(db)
+
+
+def test_uncommitted_keys_are_only_seen_by_their_own_connection(two):
+    writer, reader = two
+    writer.execute("BEGIN")
+    insert(writer, 2)
+    assert has(writer, 2) and not has(reader, 2) and not by_name(reader, 2)
+    writer.execute("COMMIT")
+    assert has(reader, 2)
+
+
+def test_a_read_transaction_keeps_its_snapshot(path):
+    writer, reader = support.connect(path), support.connect(path)
+    if ask(writer, "PRAGMA journal_mode") != "wal":
+        return  # a reader blocks writers
+    reader.execute("BEGIN")
+    assert not has(reader, 2)
+    insert(writer, 2)
+    assert not has(reader, 2) and not by_name(reader, 2) and items(reader) == 1
+    reader.execute("COMMIT")
+    assert has(reader, 2) and by_name(reader, 2)
+
+
+def test_growth_in_one_connection_is_seen_in_the_other(two):
+    writer, reader = two
+    writer.execute("INSERT INTO seen(key) WITH n(i) AS (VALUES (2) UNION ALL SELECT i + 1 FROM n WHERE i < 9000) "
+                   "SELECT i FROM n")
+    assert lost(reader, range(1, 9001, 7)) == [] and info(reader)["level"] > 0
+    insert(reader, -1)
+    assert has(writer, -1) and items(writer) == 9001
+    check(writer)
+
+
+def test_writing_while_another_writes_is_busy_and_harmless(two):
+    two[0].execute("BEGIN IMMEDIATE")
+    insert(two[0], 2)
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        insert(two[1], 3)
+    two[0].execute("COMMIT")
+    insert(two[1], 3)
+    assert lost(two[0], [1, 2, 3]) == [] and items(two[0]) == 3
+
+
+def test_a_locked_database_is_called_locked(two):
+    if ask(two[0], "PRAGMA journal_mode") == "wal":
+        return  # nobody is locked out
+    two[0].execute("BEGIN EXCLUSIVE")
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        by_name(two[1], 1)
+    assert caught.value.sqlite_errorname == "SQLITE_BUSY"
+    assert "locked" in str(caught.value), str(caught.value)
+
+
+def test_dropped_and_created_anew_by_another_connection(two):
+    two[0].execute("DROP TABLE seen")
+    create(two[0], "capacity=10")
+    assert not has(two[1], 1) and not by_name(two[1], 1)
+    insert(two[0], 5)
+    assert by_name(two[1], 5) and has(two[1], 5)
+
+
+def test_shared_cache(request):
+    path = f"file:{request.node.name}?mode=memory&cache=shared"
+    one, other = support.connect(path, uri=True), support.connect(path, uri=True)
+    create(one)
+    assert not has(other, 1)
+    insert(one, 1)
+    assert has(other, 1)
+    insert(other, 2)
+    assert has(one, 2) and items(one) == 2
+
+
+# ---- while a function is running: in a process of its own, for it may crash ----
+
+CHANGES = ["CREATE TABLE other(x)", "DROP TABLE seen", "ALTER TABLE seen RENAME TO gone",
+           "INSERT INTO seen(key) VALUES (4)"]
+
+
+@pytest.mark.parametrize("who", [0, 1])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_between_two_rows_of_a_running_query(path, who, change):
+    """A query that reads no table of the file has no transaction: the schema may change from row to row."""
+    query = ("WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 4) "
+             "SELECT cf_table_contains('seen', i) FROM n")
+    script = f"""
+import sqlite3, support
+two = [support.connect({path!r}), support.connect({path!r})]
+rows = two[0].execute({query!r})
+assert next(rows) == (1,)
+two[{who}].execute({change!r})
+try:
+    print([row[0] for row in rows])  # Python is one row ahead: the change comes after the second
+except sqlite3.Error as error:
+    print(error)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": os.path.dirname(support.__file__)})
+    assert ran.returncode == 0, ran.stderr[:1500]
+    gone = who == 1 and change.split()[0] in ("DROP", "ALTER") or change == "DROP TABLE seen"
+    assert ("no cuckoo_filter table" if gone else "[0, 0, 1]" if "INSERT" in change else "[0, 0, 0]") in ran.stdout
+
+
+# ---- rollback ----
+
+@pytest.fixture
+def seen(db):
+    create(db)
+    insert(db, 1)
+    db.execute("CREATE TABLE t(x UNIQUE)")
+    db.execute("CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO seen(key) VALUES (new.x); "
+               "SELECT CASE new.x WHEN 'abort' THEN RAISE(ABORT, 'a') WHEN 'fail' THEN RAISE(FAIL, 'f') "
+               "WHEN 'rollback' THEN RAISE(ROLLBACK, 'r') WHEN 'ignore' THEN RAISE(IGNORE) END; END")
+    return db
+
+
+def test_rollback(seen):
+    seen.execute("BEGIN")
+    insert(seen, 2)
+    seen.execute("DELETE FROM seen WHERE key = 1")
+    assert has(seen, 2) and not has(seen, 1)
+    seen.execute("ROLLBACK")
+    assert has(seen, 1) and not has(seen, 2) and items(seen) == 1
+
+
+def test_rollback_to_nested_and_released(seen):
+    seen.execute("BEGIN")
+    for level in range(2, 8):
+        seen.execute(f"SAVEPOINT s{level}")
+        insert(seen, level)
+    seen.execute("RELEASE s6")  # and s7: their keys belong to s5 now
+    assert lost(seen, range(1, 8)) == []
+    seen.execute("ROLLBACK TO s5")
+    assert lost(seen, range(1, 5)) == [] and not any(has(seen, key) for key in (5, 6, 7))
+    insert(seen, 9)
+    seen.execute("ROLLBACK TO s5")
+    assert not has(seen, 9)
+    seen.execute("ROLLBACK TO s2")
+    assert items(seen) == 1 and has(seen, 1) and not has(seen, 2)
+    seen.execute("COMMIT")
+    check(seen)
+
+
+def test_a_savepoint_without_begin(seen):
+    seen.execute("SAVEPOINT a")
+    insert(seen, 2)
+    seen.execute("ROLLBACK TO a")
+    assert not has(seen, 2)
+    insert(seen, 3)
+    seen.execute("RELEASE a")
+    assert has(seen, 3) and items(seen) == 2
+
+
+def test_rollback_of_growth(seen):
+    seen.execute("BEGIN")
+    insert(seen, *range(2, 5000))
+    assert info(seen)["level"] > 0
+    seen.execute("ROLLBACK")
+    assert info(seen)["level"] == 0 and items(seen) == 1 and has(seen, 1)
+    insert(seen, *range(2, 5000))
+    assert lost(seen, range(1, 5000)) == []
+    check(seen)
+
+
+@pytest.mark.parametrize("undo", ["ROLLBACK", "ROLLBACK TO s"])
+def test_rollback_of_the_table_itself(db, undo):
+    db.execute("BEGIN")
+    db.execute("SAVEPOINT s")
+    create(db)
+    insert(db, 1, 2)
+    assert has(db, 2)
+    db.execute(undo)
+    assert schema_of(db) == []
+    create(db)
+    assert not has(db, 1) and items(db) == 0
+
+
+@pytest.mark.parametrize("undo", ["ROLLBACK", "ROLLBACK TO s"])
+@pytest.mark.parametrize("change", ["DROP TABLE seen", "ALTER TABLE seen RENAME TO gone",
+                                    "INSERT INTO seen(seen) VALUES ('clear')"])
+def test_rollback_of_what_happened_to_the_table(seen, undo, change):
+    seen.execute("BEGIN")
+    seen.execute("SAVEPOINT s")
+    insert(seen, 2)
+    seen.execute(change)
+    seen.execute(undo)
+    assert has(seen, 1) and not has(seen, 2) and by_name(seen, 1)
+    insert(seen, 3)
+    assert has(seen, 3)
+
+
+# ---- failing statements ----
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_failing_row_takes_the_whole_statement_back(seen, inside):
+    if inside:
+        seen.execute("BEGIN")
+        insert(seen, 5)
+    for _ in range(3):
+        with pytest.raises(sqlite3.OperationalError, match="overflow"):
+            seen.execute("INSERT INTO seen(key) SELECT CASE value WHEN 30 THEN abs(-9223372036854775808) "
+                         "ELSE value END FROM json_each('[10, 20, 30, 40]')")
+        assert not has(seen, 10) and not has(seen, 20)
+        assert items(seen) == 1 + inside and has(seen, 1)
+    assert seen.in_transaction == inside
+    check(seen)
+
+
+@pytest.mark.parametrize("how, first, keeps", [
+    ("abort", False, True), ("fail", True, True), ("rollback", False, False), ("ignore", True, True)])
+def test_raise_in_a_trigger(seen, how, first, keeps):
+    seen.execute("BEGIN")
+    insert(seen, "before")
+    try:
+        seen.execute("INSERT INTO t VALUES ('first'), (?), ('last')", (how,))
+    except sqlite3.IntegrityError:
+        pass
+    assert has(seen, "before") == keeps == seen.in_transaction
+    assert has(seen, "first") == first
+    assert has(seen, 1)
+    check(seen)
+
+
+@pytest.mark.parametrize("conflict, found", [
+    ("ABORT", []), ("FAIL", ["first"]), ("ROLLBACK", []), ("IGNORE", ["first", "last"]),
+    ("REPLACE", ["first", "last"])])
+def test_a_conflict_in_the_table_whose_trigger_adds_keys(seen, conflict, found):
+    seen.execute("INSERT INTO t VALUES ('twice')")
+    seen.execute("BEGIN")
+    try:
+        seen.execute(f"INSERT OR {conflict} INTO t VALUES ('first'), ('twice'), ('last')")
+    except sqlite3.IntegrityError:
+        pass
+    assert [key for key in ("first", "last") if has(seen, key)] == found
+    assert lost(seen, [1, "twice"]) == []
+    check(seen)
+
+
+# ---- the shadow table, written directly ----
+
+def pages(db):
+    return db.execute("SELECT no, data FROM seen_page").fetchall()
+
+
+def restore(db, rows):
+    db.execute("DELETE FROM seen_page")
+    db.executemany("INSERT INTO seen_page VALUES (?, ?)", rows)
+
+
+@pytest.mark.parametrize("question", [has, by_name])
+def test_a_direct_write_of_the_pages_is_seen(seen, question):
+    before = pages(seen)
+    insert(seen, 2)
+    assert question(seen, 2)
+    restore(seen, before)
+    assert question(seen, 1) and not question(seen, 2)
+    insert(seen, 3)
+    assert lost(seen, [1, 3]) == [] and items(seen) == 2
+    check(seen)
+
+
+def test_a_direct_update_of_one_row_is_seen(seen):
+    (old,) = [data for no, data in pages(seen) if no == 1]
+    insert(seen, 2)
+    seen.execute("UPDATE seen_page SET data = ? WHERE no = 1", (old,))
+    assert has(seen, 1) and not has(seen, 2)
+
+
+@pytest.mark.parametrize("begin, undo", [("BEGIN", "ROLLBACK"), ("SAVEPOINT s", "ROLLBACK TO s")])
+def test_a_direct_write_that_was_read_and_rolled_back(seen, begin, undo):
+    """The virtual table takes no part in this transaction: nobody tells it of the rollback."""
+    seen.execute(begin)
+    seen.execute("DELETE FROM seen_page WHERE no > 0")
+    assert not has(seen, 1)
+    seen.execute(undo)
+    assert has(seen, 1) and by_name(seen, 1)
+
+
+def test_a_direct_write_in_a_trigger_before_an_insert(seen):
+    seen.execute("CREATE TABLE saved AS SELECT * FROM seen_page")
+    insert(seen, 2)
+    seen.execute("CREATE TRIGGER tr2 BEFORE INSERT ON t BEGIN UPDATE seen_page SET data = "
+                 "(SELECT data FROM saved WHERE saved.no = seen_page.no); END")
+    seen.execute("INSERT INTO t VALUES (3)")
+    assert lost(seen, [1, 3]) == [] and not has(seen, 2) and items(seen) == 2
