@@ -86,8 +86,8 @@ static int create_shadow(cuckoo_table *table, const cuckoo_table_plan *plan, cha
         rc = cuckoo_content_rebuild(table, message);
     if (rc != SQLITE_OK) {
         char *reason = *message;
-        *message =
-            sqlite3_mprintf("cuckoo_filter: %s", reason ? reason : sqlite3_errmsg(table->paged.shadow.db));
+        *message = sqlite3_mprintf("cuckoo_filter: %s",
+                                   reason ? reason : sqlite3_errmsg(table->paged.shadow.db));
         sqlite3_free(reason);
     }
     return rc;
@@ -253,7 +253,7 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
     if (on && registry == NULL)
         return SQLITE_NOMEM;
     int rc = sqlite3_create_module_v2(db, "cuckoo_filter", on ? &filter_module : NULL, registry,
-                                      cuckoo_registry_release);
+                                      on ? cuckoo_registry_release : NULL);
     if (rc != SQLITE_OK && on)
         return rc; /* the registry is gone */
     int rc2 = cuckoo_register_table_functions(db, registry);

@@ -210,7 +210,7 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
             registry->references++;
         int rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments, SQLITE_UTF8,
                                             registry, registry ? functions[i].function : NULL, NULL,
-                                            NULL, cuckoo_registry_release);
+                                            NULL, registry ? cuckoo_registry_release : NULL);
         first = first == SQLITE_OK ? rc : first;
     }
     return first;
