@@ -185,6 +185,7 @@ typedef struct change_state {
     const void *seen_at; /* where the argument of the last row stood */
     uint64_t compared;   /* bytes compared in full so far */
     size_t window;       /* how far the comparison has come, bytes */
+    bool changed;        /* a key was added or deleted */
 } change_state;
 
 enum {
@@ -270,7 +271,7 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
         return true;
     if (kind == CUCKOO_KEY_OK)
         return cuckoo_value_read(context, &state->filter, argc > 2 ? argv[2] : NULL, &value) &&
-               apply(context, &state->filter, hash, value);
+               (state->changed = apply(context, &state->filter, hash, value));
     sqlite3_result_error_nomem(context);
     return false;
 }
@@ -302,7 +303,8 @@ static void change_final(sqlite3_context *context)
         return;
     }
     if (!state->failed) {
-        cf_settle(&state->filter);
+        if (state->changed)
+            cf_settle(&state->filter);
         cuckoo_result_filter(context, &state->filter);
     }
     cuckoo_filter_free(&state->filter);
