@@ -8,85 +8,18 @@
 ** slots from one place to another. They differ in their columns, and in that cf_explain walks over the
 ** buckets of a pair instead of a range.
 **
-** What xBestIndex decides stands in buckets_plan.c.
+** What xBestIndex decides stands in buckets_plan.c, the columns in buckets_columns.c.
 */
-#include "buckets_plan.h"
+#include "buckets_columns.h"
 #include "errors.h"
 #include "handle.h"
 #include "key.h"
-
-enum bucket_column {
-    BUCKETS_BUCKET,
-    BUCKETS_SLOT,
-    BUCKETS_FINGERPRINT,
-    BUCKETS_ALTERNATE,
-    BUCKETS_LENGTH,
-    BUCKETS_OVERFLOW,
-    BUCKETS_PAYLOAD,
-    BUCKETS_FILTER
-};
-
-enum explain_column {
-    EXPLAIN_SIDE,
-    EXPLAIN_BUCKET,
-    EXPLAIN_SLOT,
-    EXPLAIN_FINGERPRINT,
-    EXPLAIN_WANTED,
-    EXPLAIN_MATCH,
-    EXPLAIN_SOURCE,
-    EXPLAIN_LENGTH,
-    EXPLAIN_PAYLOAD,
-    EXPLAIN_FILTER,
-    EXPLAIN_KEY
-};
-
-static const table_kind buckets_kind = {
-    "cf_buckets",
-    "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
-    "length INTEGER, overflow INTEGER, payload INTEGER, filter HIDDEN)",
-    BUCKETS_FILTER,
-    -1,
-    false,
-    BUCKETS_BUCKET};
-
-static const table_kind table_buckets_kind = {
-    "cf_table_buckets",
-    "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
-    "length INTEGER, overflow INTEGER, payload INTEGER, name HIDDEN)",
-    BUCKETS_FILTER,
-    -1,
-    true,
-    BUCKETS_BUCKET};
-
-static const table_kind explain_kind = {
-    "cf_explain",
-    "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
-    "match INTEGER, source TEXT, length INTEGER, payload INTEGER, filter HIDDEN, key HIDDEN)",
-    EXPLAIN_FILTER,
-    EXPLAIN_KEY,
-    false,
-    -1};
 
 /* What a module knows: its kind, and the tables of the connection. */
 typedef struct inside_aux {
     const table_kind *kind;
     cuckoo_registry *registry;
 } inside_aux;
-
-/* A walk over the slots of buckets first..last, or of the sides of a pair. */
-typedef struct inside_cursor {
-    sqlite3_vtab_cursor base;
-    cuckoo_handle *handle; /* keeps the bytes while the cursor is open */
-    sqlite3_value *key;
-    cf_pair pair;     /* cf_explain */
-    uint64_t at, end; /* bucket number, or side of the pair */
-    unsigned slot;
-} inside_cursor;
-
-static inside_cursor *cursor_of(sqlite3_vtab_cursor *base)
-{
-    return (inside_cursor *)base;
-}
 
 static const table_kind *kind_of(sqlite3_vtab_cursor *base)
 {
@@ -238,30 +171,12 @@ static int inside_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     return SQLITE_OK;
 }
 
-/* cf_explain goes through the slots of either side, then through the spill list: is it there? */
-static bool in_list(const inside_cursor *cursor)
-{
-    return cursor->key != NULL && cursor->at == cursor->pair.sides;
-}
-
-/* The spilled entry at the cursor, and the side of the key in whose bucket it would be; false: in neither. */
-static bool spilled_here(const inside_cursor *cursor, cf_entry *entry, unsigned *side)
-{
-    uint64_t bucket;
-    if (!cf_spilled_at(&cursor->handle->filter, cursor->slot, &bucket, entry))
-        return false;
-    for (*side = 0; *side < cursor->pair.sides; ++*side)
-        if (cursor->pair.place[*side].bucket == bucket)
-            return true;
-    return false;
-}
-
 /* To the next spilled entry of the key's buckets, from this one on; or to the end. */
 static void seek_spilled(inside_cursor *cursor)
 {
     cf_entry entry;
     unsigned side;
-    while (cursor->slot < cursor->handle->filter.spilled && !spilled_here(cursor, &entry, &side))
+    while (cursor->slot < cursor->handle->filter.spilled && !cuckoo_spilled_here(cursor, &entry, &side))
         cursor->slot++;
     cursor->at += cursor->slot == cursor->handle->filter.spilled;
 }
@@ -270,13 +185,13 @@ static int inside_next(sqlite3_vtab_cursor *base)
 {
     inside_cursor *cursor = cursor_of(base);
     cursor->slot++;
-    if (!in_list(cursor)) {
+    if (!cuckoo_in_list(cursor)) {
         if (cursor->slot < cursor->handle->filter.geometry.bucket_size)
             return SQLITE_OK;
         cursor->slot = 0;
         cursor->at++;
     }
-    if (in_list(cursor) && cursor->at < cursor->end)
+    if (cuckoo_in_list(cursor) && cursor->at < cursor->end)
         seek_spilled(cursor);
     return SQLITE_OK;
 }
@@ -290,110 +205,6 @@ static int inside_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
     const inside_cursor *cursor = cursor_of(base);
     *rowid = (sqlite3_int64)(cursor->at * CF_BUCKET_MAX + cursor->slot);
-    return SQLITE_OK;
-}
-
-/* ---- columns ---- */
-
-static void result_filter(sqlite3_context *context, const inside_cursor *cursor)
-{
-    const cf_filter *filter = &cursor->handle->filter;
-    sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
-}
-
-/* NULL unless there is one. */
-static void result_number(sqlite3_context *context, bool there, uint64_t number)
-{
-    if (there)
-        sqlite3_result_int64(context, (sqlite3_int64)number);
-}
-
-/* Bits of a fingerprint: pair bits, and remainder bits wherever they are kept. */
-static unsigned length_of(const cf_filter *filter, const cf_side *side)
-{
-    return filter->geometry.pair_bits + side->length;
-}
-
-static int buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
-{
-    const inside_cursor *cursor = cursor_of(base);
-    const cf_filter *filter = &cursor->handle->filter;
-    cf_entry entry;
-    bool there = cf_entry_at(filter, cursor->at, cursor->slot, &entry);
-    switch (column) {
-    case BUCKETS_BUCKET:
-        sqlite3_result_int64(context, (sqlite3_int64)cursor->at);
-        break;
-    case BUCKETS_SLOT:
-        sqlite3_result_int64(context, cursor->slot);
-        break;
-    case BUCKETS_FINGERPRINT:
-        result_number(context, there, entry.side.bits);
-        break;
-    case BUCKETS_ALTERNATE:
-        result_number(context, there && entry.movable, entry.alternate);
-        break;
-    case BUCKETS_LENGTH:
-        result_number(context, there, length_of(filter, &entry.side));
-        break;
-    case BUCKETS_OVERFLOW:
-        sqlite3_result_int(context, cf_overflows(filter, cursor->at));
-        break;
-    case BUCKETS_PAYLOAD:
-        result_number(context, there && filter->payload_bits, entry.payload);
-        break;
-    default:
-        result_filter(context, cursor);
-        break;
-    }
-    return SQLITE_OK;
-}
-
-static int explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
-{
-    const inside_cursor *cursor = cursor_of(base);
-    const cf_filter *filter = &cursor->handle->filter;
-    unsigned side = (unsigned)cursor->at;
-    cf_entry entry;
-    bool spilled = in_list(cursor),
-         there = spilled ? spilled_here(cursor, &entry, &side)
-                         : cf_entry_at(filter, cursor->pair.place[side].bucket, cursor->slot, &entry);
-    const cf_side *key = &cursor->pair.side[side];
-    switch (column) {
-    case EXPLAIN_SIDE:
-        sqlite3_result_text(context, side == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
-        break;
-    case EXPLAIN_BUCKET:
-        sqlite3_result_int64(context, (sqlite3_int64)cursor->pair.place[side].bucket);
-        break;
-    case EXPLAIN_SLOT:
-        result_number(context, !spilled, cursor->slot);
-        break;
-    case EXPLAIN_FINGERPRINT:
-        result_number(context, there, entry.side.bits);
-        break;
-    case EXPLAIN_WANTED:
-        sqlite3_result_int64(context, (sqlite3_int64)cf_new_fingerprint(filter, key).bits);
-        break;
-    case EXPLAIN_MATCH:
-        sqlite3_result_int(context, there && cf_entry_matches(filter, &entry, key));
-        break;
-    case EXPLAIN_SOURCE:
-        sqlite3_result_text(context, spilled ? "spill list" : "bucket", -1, SQLITE_STATIC);
-        break;
-    case EXPLAIN_LENGTH:
-        result_number(context, there, length_of(filter, &entry.side));
-        break;
-    case EXPLAIN_PAYLOAD:
-        result_number(context, there && filter->payload_bits, entry.payload);
-        break;
-    case EXPLAIN_FILTER:
-        result_filter(context, cursor);
-        break;
-    default:
-        sqlite3_result_value(context, cursor->key);
-        break;
-    }
     return SQLITE_OK;
 }
 
@@ -428,10 +239,10 @@ static int register_table(sqlite3 *db, const table_kind *kind, const sqlite3_mod
 
 int cuckoo_register_inside(sqlite3 *db, cuckoo_registry *registry)
 {
-    static const sqlite3_module buckets_module = INSIDE_MODULE(buckets_column);
-    static const sqlite3_module explain_module = INSIDE_MODULE(explain_column);
-    int rc = register_table(db, &buckets_kind, &buckets_module, registry);
-    int rc2 = register_table(db, &explain_kind, &explain_module, registry);
-    int rc3 = register_table(db, &table_buckets_kind, &buckets_module, registry);
+    static const sqlite3_module buckets_module = INSIDE_MODULE(cuckoo_buckets_column);
+    static const sqlite3_module explain_module = INSIDE_MODULE(cuckoo_explain_column);
+    int rc = register_table(db, &cuckoo_buckets_kind, &buckets_module, registry);
+    int rc2 = register_table(db, &cuckoo_explain_kind, &explain_module, registry);
+    int rc3 = register_table(db, &cuckoo_table_buckets_kind, &buckets_module, registry);
     return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
 }

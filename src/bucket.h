@@ -9,8 +9,8 @@
 **      0 .. 0   1   remainder bits behind the extension   pair bits
 **               ^ terminator
 **
-** A slot without terminator, which only hostile bytes have, reads as one that knows no remainder bits. A payload
-** is the number of further copies of the entry, or a value; 0 in an empty slot. The overflow bit is there when
+** A slot without terminator knows no remainder bits, and stands for cap entries at their maximum: a folded class (join.h).
+** A payload is the number of further copies of the entry, or a value; 0 in an empty slot. The overflow bit is there when
 ** the filter has a spill list (spill.h). Semi-sorted buckets keep their tags in another way (semisort.h), and
 ** their slots in an order of their own: after a write, slots of the bucket have other numbers.
 **
@@ -175,6 +175,23 @@ static inline bool cf_tag_agrees(const cf_filter *filter, uint64_t stored, uint6
 static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
 {
     return tag >> filter->geometry.pair_bits <= 1;
+}
+
+/* Is it a folded class, and how many entries is it? */
+static inline bool cf_is_folded(const cf_filter *filter, uint64_t tag)
+{
+    return filter->grown && tag >> filter->geometry.pair_bits == 0;
+}
+
+static inline unsigned cf_entries_of(const cf_filter *filter, uint64_t tag)
+{
+    return cf_is_folded(filter, tag) ? filter->geometry.cap : 1;
+}
+
+/* Can an entry of this length move there? A folded one must know nothing more than that bucket, either. */
+static inline bool cf_can_move(const cf_filter *filter, uint64_t tag, unsigned length, cf_place there)
+{
+    return length == there.extension || (length > there.extension && !cf_is_folded(filter, tag));
 }
 
 static inline unsigned cf_next_bit(const cf_filter *filter, uint64_t tag)

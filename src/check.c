@@ -67,7 +67,7 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, uint64_t
     find_prefixes(filter, entry, entry->payload, &same);
     find_prefixes(filter, entry, CF_ANY_VALUE, &any);
     unsigned length = entry->side.length, shortest = any.n ? any.match[any.n - 1].length : length;
-    census->copies += 1 + (filter->geometry.counter_bits ? entry->payload : 0);
+    census->copies += entry->entries * (1 + (filter->geometry.counter_bits ? entry->payload : 0));
     census->voids += filter->grown && length == cf_home_of(filter, bucket).bits;
     census->sticky += cf_matches_sticky(filter, &same) && first_of_equals(&same, bucket, slot, length);
     if (shortest == length && first_of_equals(&any, bucket, slot, length))
@@ -106,8 +106,9 @@ static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entr
 static cf_status check_grown_entry(const cf_filter *filter, const cf_entry *entry, uint64_t tag,
                                    const char **why)
 {
-    if (tag >> filter->geometry.pair_bits == 0)
-        return damaged(why, "a slot has no terminator");
+    if (cf_is_folded(filter, tag) && filter->geometry.counter_bits &&
+        entry->payload != cf_most_further_copies(&filter->geometry))
+        return damaged(why, "a slot without terminator has a counter that is not at its maximum");
     if (entry->side.length > filter->new_length)
         return damaged(why, "an entry knows more bits than this level of growth gives");
     return CF_OK;
@@ -148,6 +149,8 @@ static cf_status check_spilled(const cf_filter *filter, unsigned index, counts *
     if (!cf_spilled_at(filter, index, &bucket, &entry))
         return CF_OK; /* cf_spill_fault has seen to it */
     seen->copies += 1 + (filter->geometry.counter_bits ? entry.payload : 0);
+    if (entry.entries > 1)
+        return damaged(why, "a spilled entry has no terminator");
     if (has_room(filter, &entry, bucket))
         return damaged(why, "a spilled entry has room in its buckets");
     return filter->grown ? check_grown_entry(filter, &entry, cf_spill_get(filter, index).tag, why)

@@ -9,16 +9,18 @@ uint64_t cf_most_further_copies(const cf_geometry *shape)
 
 /* ---- adding ---- */
 
-static bool at_maximum(const cf_filter *filter, const cf_match *match)
+bool cf_at_maximum(const cf_filter *filter, const cf_match *match)
 {
-    return filter->geometry.value_bits || match->payload == cf_most_further_copies(&filter->geometry);
+    return filter->geometry.value_bits || cf_is_folded(filter, match->tag) ||
+           match->payload == cf_most_further_copies(&filter->geometry);
 }
 
 bool cf_matches_sticky(const cf_filter *filter, const cf_matches *found)
 {
     unsigned full = 0;
     for (unsigned i = 0; i < found->n; i++)
-        full += at_maximum(filter, &found->match[i]);
+        if (cf_at_maximum(filter, &found->match[i]))
+            full += cf_entries_of(filter, found->match[i].tag);
     return full >= filter->geometry.cap;
 }
 
@@ -37,7 +39,7 @@ static bool choose_class(const cf_filter *filter, const cf_matches *found, const
     class->length = most;
     for (unsigned i = 0; i < found->n && class->n < filter->geometry.cap; i++) {
         const cf_match *match = &found->match[i];
-        if (!at_maximum(filter, match) || (bucket && match->bucket != *bucket))
+        if (!cf_at_maximum(filter, match) || (bucket && match->bucket != *bucket))
             continue;
         class->member[class->n++] = *match;
         if (match->length < class->length)
@@ -55,17 +57,18 @@ static bool can_be_equal(const sticky_class *class)
     return true;
 }
 
-/* Makes an entry forget all but `length` remainder bits. */
-static void cut(cf_filter *filter, const cf_match *match, unsigned length)
-{
-    cf_place place = {match->bucket, match->tag, match->extension};
-    cf_match_change(filter, match, cf_tag_of(filter, place, length), match->payload);
-}
-
 static void make_equal(cf_filter *filter, const sticky_class *class)
 {
     for (unsigned i = 0; filter->grown && i < class->n; i++)
-        cut(filter, &class->member[i], class->length);
+        cf_match_cut(filter, &class->member[i], class->length);
+}
+
+static bool any_folded(const cf_filter *filter, const cf_matches *found)
+{
+    for (unsigned i = 0; i < found->n; i++)
+        if (cf_is_folded(filter, found->match[i].tag))
+            return true;
+    return false;
 }
 
 /* Makes cap of the entries found a class that says the same, and no more than the item knows, so that one more copy
@@ -73,6 +76,8 @@ static void make_equal(cf_filter *filter, const sticky_class *class)
 static bool absorb(cf_filter *filter, const cf_pair *pair, const cf_item *item, const cf_matches *found)
 {
     sticky_class class;
+    if (any_folded(filter, found))
+        return true;
     if (!choose_class(filter, found, NULL, item->side.length, &class))
         return false;
     bool equal = can_be_equal(&class);
@@ -91,8 +96,8 @@ static bool cut_to_count(cf_filter *filter, const cf_item *item, const cf_matche
     unsigned length = item->side.length;
     for (unsigned i = 0; i < found->n && found->n >= filter->geometry.cap; i++) {
         const cf_match *match = &found->match[i];
-        if (!at_maximum(filter, match) && match->length > length && match->extension <= length) {
-            cut(filter, match, length);
+        if (!cf_at_maximum(filter, match) && match->length > length && match->extension <= length) {
+            cf_match_cut(filter, match, length);
             return true;
         }
     }
@@ -110,7 +115,7 @@ static bool can_count(const cf_filter *filter, const cf_match *match, unsigned m
     enum { TRUSTED = 4 }; /* remainder bits in the slot: strangers match one entry in 2^(s + 4) */
     unsigned own = item->side.length < filter->new_length ? item->side.length : filter->new_length;
     bool whole = item->payload == cf_most_further_copies(&filter->geometry);
-    if (at_maximum(filter, match))
+    if (cf_at_maximum(filter, match))
         return false;
     if (match->length >= own)
         return true;

@@ -27,6 +27,9 @@ typedef struct cf_item {
 /* The largest payload of an entry: 0 without counters. */
 uint64_t cf_most_further_copies(const cf_geometry *shape);
 
+/* Can it stand for no more copies? */
+bool cf_at_maximum(const cf_filter *filter, const cf_match *match);
+
 /* Are there cap matches at their maximum? */
 bool cf_matches_sticky(const cf_filter *filter, const cf_matches *found);
 

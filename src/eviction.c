@@ -3,17 +3,23 @@
 #include "address.h"
 #include "bucket.h"
 
-/* Which buckets the search goes on from: a bit each, at the bucket number modulo the size of the set.
-** Two buckets that share a bit cost the search one branch in many, and nothing else. */
-enum { SEEN_BITS = 8192 };
+/* Which buckets the search goes on from: a bit each. Two buckets that share one cost the search one branch in many; but
+** not for long, so numbers are scattered: in a grown table the two buckets of a pair may be 2^k apart. */
+enum { SEEN_LOG2 = 13, SEEN_WORDS = (1 << SEEN_LOG2) / 64 };
 
 typedef struct seen_set {
-    uint64_t word[SEEN_BITS / 64];
+    uint64_t word[SEEN_WORDS];
 } seen_set;
+
+static unsigned bit_of(uint64_t bucket)
+{
+    return (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SEEN_LOG2));
+}
 
 static bool seen_before(const seen_set *seen, uint64_t bucket)
 {
-    return seen->word[bucket % SEEN_BITS / 64] >> (bucket % 64) & 1;
+    unsigned bit = bit_of(bucket);
+    return seen->word[bit / 64] >> bit % 64 & 1;
 }
 
 /* Another bucket to go on from, unless the budget is spent. */
@@ -23,7 +29,8 @@ static void push(cf_search *search, seen_set *seen, cf_node node)
         return;
     search->left.nodes--;
     search->node[search->nodes++] = node;
-    seen->word[node.bucket % SEEN_BITS / 64] |= (uint64_t)1 << (node.bucket % 64);
+    unsigned bit = bit_of(node.bucket);
+    seen->word[bit / 64] |= (uint64_t)1 << bit % 64;
 }
 
 /* Where an entry goes that cannot move. */
@@ -54,7 +61,7 @@ static void grown_alternates(const cf_filter *filter, uint64_t bucket, uint64_t 
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
         cf_side other = cf_alternate(filter, cf_side_of(filter, home, tag[slot]));
         cf_place place = cf_locate(filter, &other);
-        to[slot] = other.length >= place.extension ? place.bucket : NOWHERE;
+        to[slot] = cf_can_move(filter, tag[slot], other.length, place) ? place.bucket : NOWHERE;
         if (to[slot] != NOWHERE)
             fetch(filter, to[slot]);
     }
@@ -112,8 +119,8 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, unsi
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
     cf_side to = cf_alternate(filter, cf_side_of(filter, cf_home_of(filter, from.bucket), tag));
     cf_place place = cf_locate(filter, &to);
-    cf_slot_set(filter, place.bucket, to_slot, cf_tag_of(filter, place, to.length),
-                cf_payload_get(filter, from.bucket, from_slot));
+    uint64_t moved = cf_is_folded(filter, tag) ? tag : cf_tag_of(filter, place, to.length);
+    cf_slot_set(filter, place.bucket, to_slot, moved, cf_payload_get(filter, from.bucket, from_slot));
 }
 
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,

@@ -119,9 +119,11 @@ uint64_t cf_count(const cf_filter *filter, uint64_t hash)
     cf_pair pair = cf_pair_of(filter, hash);
     cf_matches found;
     cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
-    uint64_t copies = found.n;
-    for (unsigned i = 0; i < found.n && filter->geometry.counter_bits; i++)
-        copies += found.match[i].payload;
+    uint64_t copies = 0;
+    for (unsigned i = 0; i < found.n; i++) {
+        uint64_t further = filter->geometry.counter_bits ? found.match[i].payload : 0;
+        copies += (1 + further) * cf_entries_of(filter, found.match[i].tag);
+    }
     return copies;
 }
 
@@ -198,7 +200,8 @@ static cf_entry entry_of(const cf_filter *filter, uint64_t bucket, uint64_t tag,
     cf_side other = cf_alternate(filter, entry.side);
     cf_place there = cf_locate(filter, &other);
     entry.alternate = there.bucket;
-    entry.movable = other.length >= there.extension;
+    entry.entries = cf_entries_of(filter, tag);
+    entry.movable = cf_can_move(filter, tag, other.length, there);
     return entry;
 }
 

@@ -39,7 +39,7 @@
 ** is bit k % 8 of byte k / 8. The slots come first, slot 0 first; then, when there is a spill list, the overflow bit
 ** (one more bit per bucket); then the payloads in the same order. A slot holds a tag, least significant bit
 ** first, or 0 when it is empty; with it goes the number of further copies, or the value. Which bucket and which tag:
-** address.h; with terminators, once grown: bucket.h. Semi-sorted slots take 4 bits per bucket less: semisort.h. Entries
+** address.h; with terminators, once grown, or without, for a folded class: bucket.h. Semi-sorted slots take 4 bits per bucket less: semisort.h. Entries
 ** of the spill list take 16 bytes each, up to its bound: spill.h.
 ** The bits behind the last bucket, up to the next byte, are zero.
 **

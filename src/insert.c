@@ -6,7 +6,9 @@
 #include "address.h"
 #include "eviction.h"
 #include "growth.h"
+#include "join.h"
 #include "place.h"
+#include "spill.h"
 
 static uint64_t slots_of(const cf_filter *filter)
 {
@@ -63,17 +65,36 @@ typedef struct insertion {
     uint64_t most;     /* buckets */
 } insertion;
 
-static cf_status store(cf_filter *filter, cf_item *item, unsigned budget)
+static void fill_room_left(cf_filter *filter, const cf_joined *joined)
+{
+    for (unsigned i = 0; i < joined->buckets; i++)
+        cf_spill_drain(filter, joined->bucket[i]);
+}
+
+/* With classes folded or joined when there is no room otherwise. */
+static cf_status store(cf_filter *filter, cf_item *item, unsigned budget, bool at_any_price)
 {
     cf_pair pair;
+    cf_joined joined;
     cf_pair_set(filter, &item->side, &pair);
-    return pair.sides == 0 ? CF_BAD_ARGUMENT : cf_store(filter, &pair, budget, item);
+    if (pair.sides == 0)
+        return CF_BAD_ARGUMENT;
+    cf_status status = cf_store(filter, &pair, budget, item);
+    if (status != CF_FULL || !cf_join_classes(filter, &pair, item, at_any_price, &joined))
+        return status;
+    uint64_t before = item->payload;
+    status = cf_store(filter, &pair, budget, item);
+    if (status == CF_FULL && item->payload == before)
+        cf_join_back(filter, &joined);
+    else
+        fill_room_left(filter, &joined);
+    return status;
 }
 
 static cf_status store_more(cf_filter *filter, insertion *run)
 {
     uint64_t before = run->item->payload;
-    cf_status status = store(filter, run->item, search_budget(filter));
+    cf_status status = store(filter, run->item, search_budget(filter), false);
     if (run->item->payload != before)
         cf_growth_log_end(filter, &run->log);
     return status;
@@ -131,7 +152,7 @@ cf_status cf_insert(cf_filter *filter, cf_item *item)
     bool grows = filter->geometry.growth && filter->memory.resize != NULL;
     cf_status status = CF_FULL;
     if (!grows || !crowded(filter))
-        status = store(filter, item, grows ? search_budget(filter) : CF_SEARCH_BUCKETS);
+        status = store(filter, item, grows ? search_budget(filter) : CF_SEARCH_BUCKETS, !grows);
     if (status != CF_FULL || !grows)
         return status;
     insertion run = {.item = item, .most = most_buckets(filter)};
@@ -141,6 +162,6 @@ cf_status cf_insert(cf_filter *filter, cf_item *item)
     if (grown == CF_OK || grown == CF_BAD_ARGUMENT || grown == CF_NO_MEMORY)
         return grown;
     /* Growth does not help: a longer path may. */
-    status = store(filter, item, CF_SEARCH_BUCKETS);
+    status = store(filter, item, CF_SEARCH_BUCKETS, true);
     return status == CF_FULL ? grown : status;
 }

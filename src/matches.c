@@ -183,7 +183,13 @@ void cf_match_change(cf_filter *filter, const cf_match *match, uint64_t tag, uin
         cf_slot_set(filter, match->bucket, slot_of(filter, match), tag, payload);
 }
 
-void cf_match_remove(cf_filter *filter, const cf_match *match)
+void cf_match_cut(cf_filter *filter, const cf_match *match, unsigned length)
+{
+    cf_place place = {match->bucket, match->tag, match->extension};
+    cf_match_change(filter, match, cf_tag_of(filter, place, length), match->payload);
+}
+
+void cf_match_take_out(cf_filter *filter, const cf_match *match)
 {
     if (match->slot >= CF_IN_LIST) {
         cf_spill_remove(filter, index_of(filter, match));
@@ -191,5 +197,11 @@ void cf_match_remove(cf_filter *filter, const cf_match *match)
     }
     cf_slot_set(filter, match->bucket, slot_of(filter, match), 0, 0);
     filter->occupied -= filter->occupied > 0;
-    cf_spill_drain(filter, match->bucket);
+}
+
+void cf_match_remove(cf_filter *filter, const cf_match *match)
+{
+    cf_match_take_out(filter, match);
+    if (match->slot < CF_IN_LIST)
+        cf_spill_drain(filter, match->bucket);
 }

@@ -87,9 +87,12 @@ static uint64_t copies_stored(const cf_filter *filter, cf_status status, uint64_
 
 static cf_status merge_entry(cf_filter *into, const cf_entry *entry)
 {
-    cf_item item = {entry->side, entry->payload};
-    cf_status status = merge_item(into, &item);
-    count_items(into, copies_stored(into, status, entry->payload, item.payload));
+    cf_status status = CF_OK;
+    for (unsigned i = 0; status == CF_OK && i < entry->entries; i++) {
+        cf_item item = {entry->side, entry->payload};
+        status = merge_item(into, &item);
+        count_items(into, copies_stored(into, status, entry->payload, item.payload));
+    }
     return status;
 }
 

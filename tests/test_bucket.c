@@ -267,6 +267,22 @@ static void tags_and_sides_follow_from_each_other(void **state)
     }
 }
 
+/* An entry moves where it knows enough; a folded class where that is all it knows. */
+static void entries_move_where_they_know_enough(void **state)
+{
+    test_filter made = filter_at_stage(growing_shape(5, 4, 12), 2, 3);
+    uint64_t whole = (uint64_t)1 << 8 | 3, folded = 3;
+    (void)state;
+    for (unsigned extension = 0; extension < 6; extension++) {
+        cf_place there = {0, 0, extension};
+        assert_int_equal(cf_can_move(&made.filter, whole, 3, there), extension <= 3);
+        assert_int_equal(cf_can_move(&made.filter, folded, 3, there), extension == 3);
+    }
+    assert_int_equal(cf_entries_of(&made.filter, whole), 1);
+    assert_int_equal(cf_entries_of(&made.filter, folded), made.filter.geometry.cap);
+    free_filter(&made);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(slots_keep_what_is_written),
     cmocka_unit_test(payloads_of_all_widths_are_kept),
@@ -274,6 +290,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(matching_agrees_with_a_slot_loop),
     cmocka_unit_test(agreeing_lanes_are_those_of_a_slot_loop),
     cmocka_unit_test(tags_and_sides_follow_from_each_other),
+    cmocka_unit_test(entries_move_where_they_know_enough),
 };
 
 RUN_TESTS(tests)

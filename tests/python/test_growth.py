@@ -464,3 +464,19 @@ def test_filters_written_before_growth(db, name, n, text):
     assert got["level"] >= 5
     blob = ask(db, "SELECT cf_merge(?, ?)", old, blob)
     assert ask(db, "SELECT min(cf_contains(?, value)) FROM json_each(?)", blob, json.dumps(keys)) == 1
+
+
+@pytest.mark.parametrize("copies, keys, capacity, options", [
+    (4, 3000, 3000, "seed=4"), (4, 3000, 3000, "seed=6"), (5, 6000, 10, ""), (4, 6000, 100, "overflow=on"),
+    (3, 6000, 100, "bucket_size=8"), (4, 6000, 100, "layout=semisort"), (4, 3000, 100, "bucket_size=2 growth=on")])
+def test_keys_that_come_often_do_not_fill_it(db, copies, keys, capacity, options):
+    """Three sticky keys of one pair need more slots than it has; they share what they have in common."""
+    db.execute("CREATE TABLE k AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) "
+               "SELECT i FROM n", (keys * copies,))
+    f = db.execute("SELECT cf_add_all(cf_new(?, 0.01, ?), i / ?) FROM k", (capacity, options, copies)).fetchone()[0]
+    info = json.loads(db.execute("SELECT cf_info(?)", (f,)).fetchone()[0])
+    assert info["items"] == keys * copies
+    assert info["load"] > (0.3 if "bucket_size=2" in options else 0.5)
+    assert info["fpr_now"] < 0.03
+    assert db.execute("SELECT cf_check(?)", (f,)).fetchone()[0] == "ok"
+    assert db.execute("SELECT count(*) FROM k WHERE i < ? AND NOT cf_contains(?, i)", (keys, f)).fetchone()[0] == 0

@@ -131,8 +131,9 @@ static uint64_t entries_with_value(const cf_filter *filter, uint64_t hash, uint6
     uint64_t bucket;
     for (unsigned i = 0; i < pair.sides; i++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-            n += cf_entry_at(filter, pair.place[i].bucket, slot, &entry) &&
-                 cf_entry_matches(filter, &entry, &pair.side[i]) && entry.payload == value;
+            if (cf_entry_at(filter, pair.place[i].bucket, slot, &entry) &&
+                cf_entry_matches(filter, &entry, &pair.side[i]) && entry.payload == value)
+                n += entry.entries;
     for (unsigned at = 0; at < filter->spilled; at++)
         if (cf_spilled_at(filter, at, &bucket, &entry))
             for (unsigned i = 0; i < pair.sides; i++)

@@ -77,7 +77,7 @@ mutant "members of a class are not cut" \
 mutant "a delete ignores that a key is sticky" \
     '/^cf_deleted cf_copies_remove/,/^}/ s/if (cf_matches_sticky(filter, &found))/if (false)/'
 mutant "sticky before the counters are full" \
-    's/full += at_maximum(filter, &found->match\[i\]);/full++;/'
+    '/^bool cf_matches_sticky/,/^}/ s/if (cf_at_maximum(filter, &found->match\[i\]))/if (true)/'
 mutant "absorbed before the counters are full" \
     's/if (!at_maximum(filter, match) || (bucket/if ((bucket/'
 mutant "a counter counts one too many" \
@@ -112,12 +112,31 @@ mutant "a side that knows too little is a place" \
 mutant "another side that knows too little is a place" \
     's/if (other\.length >= there\.extension && /if (/'
 
+# ---- join.c ----
+
+mutant "a folded class counts as one entry" \
+    's/return cf_is_folded(filter, tag) ? filter->geometry\.cap : 1;/return 1;/'
+mutant "a folded class moves to a bucket of which it knows less" \
+    's/return length == there\.extension || (length > there\.extension \&\& .*/return length >= there.extension;/' test_bucket
+mutant "a folded class that moves is one entry" \
+    's/cf_is_folded(filter, tag) ? tag : cf_tag_of/false ? tag : cf_tag_of/'
+mutant "what is not sticky is folded" \
+    's/entries->weight\[i\] == 0 || !is_sticky(filter, entries, i))/entries->weight[i] == 0)/' test_join
+mutant "joined classes are cut too far" \
+    's/if (common\.length < entries->least || /if (/' test_join
+mutant "joined classes are not cut" \
+    '/^static bool join/,/^}/ s/cf_match_cut(filter, &entries->all\.match\[i\], common\.length);/(void)0;/'
+mutant "a merge takes a folded class for one entry" \
+    's/i < entry->entries; i++/i < 1; i++/'
+mutant "joining in vain is not taken back" \
+    's/^        cf_join_back(filter, &joined);/        (void)0;/'
+
 # ---- eviction.c ----
 
 mutant "void entries move to longer extensions" \
-    's/other\.length >= place\.extension ? place\.bucket : NOWHERE;/place.bucket;/'
+    's/return length == there\.extension || (length > there\.extension \&\& .*/return length <= there.extension || !cf_is_folded(filter, tag);/'
 mutant "a move loses the payload" \
-    's/^                cf_payload_get(filter, from\.bucket, from_slot));/                0);/'
+    's/^    cf_slot_set(filter, place\.bucket, to_slot, moved, cf_payload_get(filter, from\.bucket, from_slot));/    cf_slot_set(filter, place.bucket, to_slot, moved, 0);/'
 
 # ---- growth.c ----
 
@@ -181,7 +200,7 @@ mutant "a lookup takes the nibble of the wrong slot" \
 mutant "no overflow bit for the alternate" \
     '/^static look_set looks_of/,/^}/ s/^    add_look(filter, &other, &looks);/    (void)0;/'
 mutant "no overflow bit where an entry knows too little" \
-    's/if (cf_locate(filter, &other)\.extension > other\.length) {/if (false) {/'
+    's/if (cf_locate(filter, &other)\.extension > other\.length) {/if (false) {/' test_spill_growth
 mutant "the list is not asked by contains" \
     's/ || (filter->spilled != 0 && is_spilled(filter, hash));/;/'
 mutant "the list is not asked by deletes and counts" \

@@ -1,0 +1,190 @@
+#include "buckets_columns.h"
+
+enum bucket_column {
+    BUCKETS_BUCKET,
+    BUCKETS_SLOT,
+    BUCKETS_FINGERPRINT,
+    BUCKETS_ALTERNATE,
+    BUCKETS_LENGTH,
+    BUCKETS_OVERFLOW,
+    BUCKETS_PAYLOAD,
+    BUCKETS_COPIES,
+    BUCKETS_FILTER
+};
+
+enum explain_column {
+    EXPLAIN_SIDE,
+    EXPLAIN_BUCKET,
+    EXPLAIN_SLOT,
+    EXPLAIN_FINGERPRINT,
+    EXPLAIN_WANTED,
+    EXPLAIN_MATCH,
+    EXPLAIN_SOURCE,
+    EXPLAIN_LENGTH,
+    EXPLAIN_PAYLOAD,
+    EXPLAIN_COPIES,
+    EXPLAIN_FILTER,
+    EXPLAIN_KEY
+};
+
+const table_kind cuckoo_buckets_kind = {
+    "cf_buckets",
+    "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
+    "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN)",
+    BUCKETS_FILTER,
+    -1,
+    false,
+    BUCKETS_BUCKET};
+
+const table_kind cuckoo_table_buckets_kind = {
+    "cf_table_buckets",
+    "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
+    "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, name HIDDEN)",
+    BUCKETS_FILTER,
+    -1,
+    true,
+    BUCKETS_BUCKET};
+
+const table_kind cuckoo_explain_kind = {
+    "cf_explain",
+    "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
+    "match INTEGER, source TEXT, length INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN, key "
+    "HIDDEN)",
+    EXPLAIN_FILTER,
+    EXPLAIN_KEY,
+    false,
+    -1};
+
+/* ---- the spill list ---- */
+
+bool cuckoo_in_list(const inside_cursor *cursor)
+{
+    return cursor->key != NULL && cursor->at == cursor->pair.sides;
+}
+
+bool cuckoo_spilled_here(const inside_cursor *cursor, cf_entry *entry, unsigned *side)
+{
+    uint64_t bucket;
+    if (!cf_spilled_at(&cursor->handle->filter, cursor->slot, &bucket, entry))
+        return false;
+    for (*side = 0; *side < cursor->pair.sides; ++*side)
+        if (cursor->pair.place[*side].bucket == bucket)
+            return true;
+    return false;
+}
+
+/* ---- columns ---- */
+
+static void result_filter(sqlite3_context *context, const inside_cursor *cursor)
+{
+    const cf_filter *filter = &cursor->handle->filter;
+    sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
+}
+
+/* NULL unless there is one. */
+static void result_number(sqlite3_context *context, bool there, uint64_t number)
+{
+    if (there)
+        sqlite3_result_int64(context, (sqlite3_int64)number);
+}
+
+/* Bits of a fingerprint: pair bits, and remainder bits wherever they are kept. */
+static unsigned length_of(const cf_filter *filter, const cf_side *side)
+{
+    return filter->geometry.pair_bits + side->length;
+}
+
+/* Copies of a key that a slot stands for: several with a counter, or when a sticky key has been folded. */
+static uint64_t copies_of(const cf_filter *filter, const cf_entry *entry)
+{
+    return entry->entries * (1 + (filter->geometry.counter_bits ? entry->payload : 0));
+}
+
+int cuckoo_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    const inside_cursor *cursor = cursor_of(base);
+    const cf_filter *filter = &cursor->handle->filter;
+    cf_entry entry;
+    bool there = cf_entry_at(filter, cursor->at, cursor->slot, &entry);
+    switch (column) {
+    case BUCKETS_BUCKET:
+        sqlite3_result_int64(context, (sqlite3_int64)cursor->at);
+        break;
+    case BUCKETS_SLOT:
+        sqlite3_result_int64(context, cursor->slot);
+        break;
+    case BUCKETS_FINGERPRINT:
+        result_number(context, there, entry.side.bits);
+        break;
+    case BUCKETS_ALTERNATE:
+        result_number(context, there && entry.movable, entry.alternate);
+        break;
+    case BUCKETS_LENGTH:
+        result_number(context, there, length_of(filter, &entry.side));
+        break;
+    case BUCKETS_OVERFLOW:
+        sqlite3_result_int(context, cf_overflows(filter, cursor->at));
+        break;
+    case BUCKETS_PAYLOAD:
+        result_number(context, there && filter->payload_bits, entry.payload);
+        break;
+    case BUCKETS_COPIES:
+        result_number(context, there, copies_of(filter, &entry));
+        break;
+    default:
+        result_filter(context, cursor);
+        break;
+    }
+    return SQLITE_OK;
+}
+
+int cuckoo_explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    const inside_cursor *cursor = cursor_of(base);
+    const cf_filter *filter = &cursor->handle->filter;
+    unsigned side = (unsigned)cursor->at;
+    cf_entry entry;
+    bool spilled = cuckoo_in_list(cursor),
+         there = spilled ? cuckoo_spilled_here(cursor, &entry, &side)
+                         : cf_entry_at(filter, cursor->pair.place[side].bucket, cursor->slot, &entry);
+    const cf_side *key = &cursor->pair.side[side];
+    switch (column) {
+    case EXPLAIN_SIDE:
+        sqlite3_result_text(context, side == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
+        break;
+    case EXPLAIN_BUCKET:
+        sqlite3_result_int64(context, (sqlite3_int64)cursor->pair.place[side].bucket);
+        break;
+    case EXPLAIN_SLOT:
+        result_number(context, !spilled, cursor->slot);
+        break;
+    case EXPLAIN_FINGERPRINT:
+        result_number(context, there, entry.side.bits);
+        break;
+    case EXPLAIN_WANTED:
+        sqlite3_result_int64(context, (sqlite3_int64)cf_new_fingerprint(filter, key).bits);
+        break;
+    case EXPLAIN_MATCH:
+        sqlite3_result_int(context, there && cf_entry_matches(filter, &entry, key));
+        break;
+    case EXPLAIN_SOURCE:
+        sqlite3_result_text(context, spilled ? "spill list" : "bucket", -1, SQLITE_STATIC);
+        break;
+    case EXPLAIN_LENGTH:
+        result_number(context, there, length_of(filter, &entry.side));
+        break;
+    case EXPLAIN_PAYLOAD:
+        result_number(context, there && filter->payload_bits, entry.payload);
+        break;
+    case EXPLAIN_COPIES:
+        result_number(context, there, copies_of(filter, &entry));
+        break;
+    case EXPLAIN_FILTER:
+        result_filter(context, cursor);
+        break;
+    default:
+        sqlite3_result_value(context, cursor->key);
+        break;
+    }
+    return SQLITE_OK;
+}
