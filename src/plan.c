@@ -258,7 +258,8 @@ static cf_status check_options(const cf_options *options, const char **why)
                       "counter_bits and value_bits exclude each other: leave one of them out");
     if (options->layout == CF_LAYOUT_SEMISORT && ((b != 0 && b != 4) || (f != 0 && f < 5)))
         return refuse(CF_BAD_ARGUMENT, why,
-                      "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more");
+                      "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more: give "
+                      "these, or leave one of them out");
     if (options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX)
         return refuse(CF_BAD_ARGUMENT, why,
                       "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
