@@ -52,11 +52,6 @@ int cuckoo_content_leave(cuckoo_table *table)
 
 /* ---- rebuilding ---- */
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
-{
-    return sqlite3_realloc64(bytes, size);
-}
-
 /* Adds all keys of the statement to a filter that grows. */
 static int add_keys(sqlite3_stmt *keys, cf_filter *filter, char **message)
 {
@@ -104,20 +99,12 @@ int cuckoo_content_rebuild(cuckoo_table *table, char **message)
     int rc = cuckoo_paged_begin(&table->paged, &why);
     if (rc != SQLITE_OK)
         return rc;
-    cf_geometry shape = table->paged.filter.geometry;
-    uint8_t *bytes = sqlite3_malloc64(cf_geometry_bytes(&shape));
-    if (bytes == NULL)
-        return SQLITE_NOMEM;
     cf_filter filter;
-    cf_create(&filter, &shape, bytes);
-    filter.memory = (cf_memory){resize, INT64_MAX};
-    rc = build(table, &filter, message);
-    cf_seal(&filter);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_paged_replace(&table->paged, filter.bytes, filter.length);
+    if (!cuckoo_table_blank(table, &filter))
+        return SQLITE_NOMEM;
+    rc = cuckoo_table_replace(table, &filter, build(table, &filter, message));
     if (rc != SQLITE_OK && *message == NULL)
         *message =
             sqlite3_mprintf("the content cannot be read: %s", sqlite3_errmsg(table->paged.shadow.db));
-    sqlite3_free(filter.writable - 64);
     return rc;
 }

@@ -101,6 +101,33 @@ static int change_rows(cuckoo_table *table, int argc, sqlite3_value **argv, sqli
     return rc;
 }
 
+/* ---- another filter in its place ---- */
+
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    return sqlite3_realloc64(bytes, size);
+}
+
+bool cuckoo_table_blank(const cuckoo_table *table, cf_filter *blank)
+{
+    cf_geometry shape = table->paged.filter.geometry;
+    uint8_t *bytes = sqlite3_malloc64(cf_geometry_bytes(&shape));
+    if (bytes == NULL)
+        return false;
+    cf_create(blank, &shape, bytes);
+    blank->memory = (cf_memory){resize, INT64_MAX};
+    return true;
+}
+
+int cuckoo_table_replace(cuckoo_table *table, cf_filter *filter, int rc)
+{
+    cf_seal(filter);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_paged_replace(&table->paged, filter->bytes, filter->length);
+    cuckoo_filter_free(filter);
+    return rc;
+}
+
 /* ---- commands ---- */
 
 static int command_check(cuckoo_table *table)
@@ -114,16 +141,25 @@ static int command_check(cuckoo_table *table)
 
 static int command_clear(cuckoo_table *table)
 {
-    cf_geometry shape = table->paged.filter.geometry;
-    uint64_t bytes = cf_geometry_bytes(&shape);
-    uint8_t *blob = sqlite3_malloc64(bytes);
     cf_filter empty;
-    if (blob == NULL)
+    return cuckoo_table_blank(table, &empty) ? cuckoo_table_replace(table, &empty, SQLITE_OK)
+                                             : SQLITE_NOMEM;
+}
+
+/* Spilled entries to slots; and, when keys have gone, into fewer pages. */
+static int command_optimize(cuckoo_table *table)
+{
+    cf_filter smaller;
+    int rc;
+    cf_settle(&table->paged.filter);
+    if (!cuckoo_table_blank(table, &smaller))
         return SQLITE_NOMEM;
-    cf_create(&empty, &shape, blob);
-    int rc = cuckoo_paged_replace(&table->paged, blob, bytes);
-    sqlite3_free(blob);
-    return rc;
+    cf_status status = cf_shrink(&smaller, &table->paged.filter);
+    if (status == CF_OK && smaller.length < table->paged.filter.length)
+        return cuckoo_table_replace(table, &smaller, SQLITE_OK);
+    /* Not smaller, or not possible: it stays as it is. */
+    rc = cuckoo_table_replace(table, &smaller, SQLITE_DONE);
+    return status == CF_NO_MEMORY ? SQLITE_NOMEM : rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 static int command_import(cuckoo_table *table, sqlite3_value *blob)
@@ -166,10 +202,8 @@ static int run_command(cuckoo_table *table, sqlite3_value *command, sqlite3_valu
         return command_clear(table);
     if (strcmp(name, "import") == 0)
         return command_import(table, argument);
-    if (strcmp(name, "optimize") == 0) {
-        cf_settle(&table->paged.filter);
-        return SQLITE_OK;
-    }
+    if (strcmp(name, "optimize") == 0)
+        return command_optimize(table);
     if (strcmp(name, "rebuild") == 0) {
         rc = cuckoo_content_rebuild(table, &message);
         return rc == SQLITE_OK ? rc : fail_rebuild(table, rc, message);

@@ -42,6 +42,11 @@ int cuckoo_table_damaged(cuckoo_table *table, int rc, const char *why);
 int cuckoo_table_begin(cuckoo_table *table);
 int cuckoo_table_end(cuckoo_table *table);
 
+/* An empty filter of the table's geometry in memory of its own (sqlite3_malloc), which may grow; and putting such a filter in
+** the place of the table's, or freeing it when rc is an error, which is passed on. The table's use has begun. */
+bool cuckoo_table_blank(const cuckoo_table *table, cf_filter *blank);
+int cuckoo_table_replace(cuckoo_table *table, cf_filter *filter, int rc);
+
 /* xUpdate. */
 int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 

@@ -179,8 +179,8 @@ static cf_status check_rest(const cf_filter *filter, const char **why)
 {
     uint64_t table_bits = filter->buckets * filter->bucket_bits;
     const uint8_t *end = filter->bytes + filter->length;
-    uint64_t list = (uint64_t)filter->geometry.spill_bound * CF_SPILL_ENTRY;
-    const uint8_t *used = end - list, *unused = used + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
+    const uint8_t *used = end - cf_spill_bytes(filter),
+                  *unused = used + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
     const uint8_t *p = filter->table + table_bits / 8;
     cf_need(filter, CF_HEADER_BYTES + table_bits / 8, filter->length);
     if (table_bits % 8 != 0 && *p++ >> (table_bits % 8) != 0)

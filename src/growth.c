@@ -2,6 +2,7 @@
 
 #include "bucket.h"
 #include "format.h"
+#include "growth_log.h"
 #include "spill.h"
 
 /* ---- stages ---- */
@@ -143,8 +144,7 @@ static void widen(cf_filter *filter, unsigned level)
         cf_spill_recode(filter);
 }
 
-/* Back again: to the stage before. */
-static void narrow(cf_filter *filter, unsigned level, uint64_t split, bool grown)
+void cf_narrow(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 {
     cf_filter old = *filter;
     cf_set_stage(filter, level, split, grown);
@@ -161,8 +161,7 @@ static uint64_t slots_of(const cf_filter *filter)
     return filter->buckets * filter->geometry.bucket_size;
 }
 
-/* The bucket at a split pointer. */
-static uint64_t bucket_to_split(const cf_filter *filter, uint64_t position)
+uint64_t cf_bucket_to_split(const cf_filter *filter, uint64_t position)
 {
     return cf_bucket_number(filter, position >> filter->level, position & cf_low_bits(filter->level));
 }
@@ -183,15 +182,10 @@ static void split_slot(cf_filter *filter, unsigned slot, cf_record *low, cf_reco
 
 /* ---- room ---- */
 
-static uint64_t list_bytes(const cf_filter *filter)
-{
-    return (uint64_t)filter->geometry.spill_bound * CF_SPILL_ENTRY;
-}
-
 /* The blob has become longer: zeroes, and the spill list at the end. */
 static void lengthen(cf_filter *filter, uint8_t *longer, uint64_t length)
 {
-    uint64_t list = list_bytes(filter), old = filter->length - list;
+    uint64_t list = cf_spill_bytes(filter), old = filter->length - list;
     cf_change(filter, old, length);
     memset(longer + filter->length, 0, length - filter->length);
     memmove(longer + length - list, longer + old, list);
@@ -217,85 +211,6 @@ static cf_status make_room(cf_filter *filter, uint64_t bytes)
         return CF_NO_MEMORY;
     lengthen(filter, longer, length);
     return CF_OK;
-}
-
-/* ---- the log ---- */
-
-void cf_growth_log_begin(cf_growth_log *log, const cf_filter *filter)
-{
-    log->then = *filter;
-    log->bytes = log->first;
-    log->used = 0;
-    log->room = sizeof log->first;
-}
-
-void cf_growth_log_end(const cf_filter *filter, cf_growth_log *log)
-{
-    if (log->bytes != log->first)
-        filter->memory.resize(log->bytes, 0);
-    cf_growth_log_begin(log, filter);
-}
-
-/* Bytes of the spill list of `then`, and of a record of this filter. */
-static uint64_t list_logged(const cf_growth_log *log)
-{
-    return (uint64_t)log->then.spilled * CF_SPILL_ENTRY;
-}
-
-static uint64_t record_bytes(const cf_filter *filter)
-{
-    return (filter->bucket_bits + 7) / 8;
-}
-
-/* Makes room for the next record, whatever its width, and for the list when it is the first. */
-static cf_status log_reserve(const cf_filter *filter, cf_growth_log *log)
-{
-    enum { LONGEST_RECORD = 80, BEYOND = 8 }; /* bytes; reads and writes go beyond */
-    uint64_t needed = log->used + (log->used == 0 ? list_logged(log) : 0) + LONGEST_RECORD + BEYOND;
-    if (needed > log->room) {
-        uint64_t room = 2 * needed;
-        uint8_t *longer = filter->memory.resize(log->bytes == log->first ? NULL : log->bytes, room);
-        if (longer == NULL)
-            return CF_NO_MEMORY;
-        if (log->bytes == log->first)
-            memcpy(longer, log->first, log->used);
-        log->bytes = longer;
-        log->room = room;
-    }
-    return CF_OK;
-}
-
-/* A view of the log, whose bucket 0 is the record at `at`. */
-static cf_filter view_of(const cf_filter *filter, const cf_growth_log *log, uint64_t at)
-{
-    cf_filter view = *filter;
-    view.writable = log->bytes + at;
-    view.table = view.writable;
-    view.pages = NULL;
-    return view;
-}
-
-static void log_list(const cf_filter *filter, cf_growth_log *log)
-{
-    const uint8_t *list = filter->bytes + filter->length - list_bytes(filter);
-    cf_need(filter, filter->length - list_bytes(filter), filter->length);
-    memcpy(log->bytes, list, list_logged(log));
-    log->used = list_logged(log);
-}
-
-static void log_record(const cf_filter *filter, const cf_record *record, cf_growth_log *log)
-{
-    cf_filter view = view_of(filter, log, log->used);
-    memset(view.writable, 0, record_bytes(filter));
-    cf_record_write(&view, 0, record);
-    log->used += record_bytes(filter);
-}
-
-static void unlog_record(const cf_filter *filter, cf_record *record, cf_growth_log *log)
-{
-    log->used -= record_bytes(filter);
-    cf_filter view = view_of(filter, log, log->used);
-    cf_record_read(&view, 0, record);
 }
 
 /* ---- one step ---- */
@@ -324,7 +239,7 @@ static cf_status prepare(cf_filter *filter, const next_step *step)
     if (filter->spilled != 0) {
         cf_filter there = *filter;
         there.level = step->level;
-        if (!cf_spill_can_split(filter, bucket_to_split(&there, step->split)))
+        if (!cf_spill_can_split(filter, cf_bucket_to_split(&there, step->split)))
             return CF_FULL;
     }
     return make_room(filter, cf_bytes_at(&filter->geometry, step->level, step->split + 1, true));
@@ -332,13 +247,13 @@ static cf_status prepare(cf_filter *filter, const next_step *step)
 
 static void split_bucket(cf_filter *filter, cf_growth_log *log)
 {
-    uint64_t low = bucket_to_split(filter, filter->split), high = filter->buckets;
+    uint64_t low = cf_bucket_to_split(filter, filter->split), high = filter->buckets;
     cf_record stays, goes;
     bool spilled = cf_spill_prepare_split(filter, low);
     filter->buckets++;
     cf_record_read(filter, low, &stays);
     if (log != NULL)
-        log_record(filter, &stays, log);
+        cf_log_record(filter, &stays, log);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
         split_slot(filter, slot, &stays, &goes);
     cf_record_write(filter, low, &stays);
@@ -351,13 +266,13 @@ static void split_bucket(cf_filter *filter, cf_growth_log *log)
 cf_status cf_grow_logged(cf_filter *filter, cf_growth_log *log)
 {
     next_step step = step_of(filter);
-    cf_status status = log ? log_reserve(filter, log) : CF_OK;
+    cf_status status = log ? cf_log_reserve(filter, log) : CF_OK;
     if (status == CF_OK)
         status = prepare(filter, &step); /* last, for it lengthens the blob */
     if (status != CF_OK)
         return status;
     if (log != NULL && log->used == 0)
-        log_list(filter, log);
+        cf_log_list(filter, log);
     if (step.begins_level || !filter->grown)
         widen(filter, step.level);
     split_bucket(filter, log);
@@ -369,55 +284,10 @@ cf_status cf_grow(cf_filter *filter)
     return cf_grow_logged(filter, NULL);
 }
 
-/* ---- taking growth back ---- */
-
-/* Takes the last split back. */
-static void join_buckets(cf_filter *filter, cf_growth_log *log)
+cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
 {
-    static const cf_record nothing;
-    cf_record record;
-    filter->split--;
-    filter->buckets--;
-    unlog_record(filter, &record, log);
-    cf_record_write(filter, bucket_to_split(filter, filter->split), &record);
-    cf_record_write(filter, filter->buckets, &nothing);
-}
-
-/* Zeroes what lies behind the last bucket, to the end of a blob of this length. */
-static void clear_rest(cf_filter *filter, uint64_t length)
-{
-    uint64_t bits = filter->buckets * filter->bucket_bits;
-    uint8_t *p = filter->writable + bits / 8, *end = filter->writable - CF_HEADER_BYTES + length;
-    cf_change(filter, CF_HEADER_BYTES + bits / 8, length);
-    if (bits % 8 != 0)
-        *p++ &= (uint8_t)cf_low_bits(bits % 8);
-    memset(p, 0, (size_t)(end - p));
-}
-
-static void restore_list(cf_filter *filter, const cf_growth_log *log)
-{
-    uint8_t *end = filter->writable - CF_HEADER_BYTES + filter->length;
-    cf_change(filter, filter->length - list_bytes(filter), filter->length);
-    memcpy(end - list_bytes(filter), log->bytes, list_logged(log));
-    filter->spilled = log->then.spilled;
-    cf_spill_set_bits(filter);
-}
-
-void cf_grow_back(cf_filter *filter, cf_growth_log *log)
-{
-    const cf_filter *then = &log->then;
-    if (filter->buckets == then->buckets)
-        return;
-    cf_spill_clear_bits(filter);
-    while (filter->buckets > then->buckets) {
-        if (filter->split == 0)
-            narrow(filter, filter->level - 1, then->geometry.buckets << (filter->level - 1), true);
-        join_buckets(filter, log);
-    }
-    if (filter->level != then->level || filter->grown != then->grown)
-        narrow(filter, then->level, then->split, then->grown);
-    clear_rest(filter, filter->length);
-    filter->occupied = then->occupied;
-    filter->length = then->length;
-    restore_list(filter, log);
+    cf_status status = CF_OK;
+    while (status == CF_OK && filter->buckets < buckets)
+        status = cf_grow(filter);
+    return status;
 }

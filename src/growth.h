@@ -71,24 +71,13 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 ** longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes. Then nothing has changed. */
 cf_status cf_grow(cf_filter *filter);
 
-/* Steps that can be taken back: the filter before them, and each bucket as it was before it was split. */
-typedef struct cf_growth_log {
-    cf_filter then;
-    uint8_t *bytes; /* the spill list of then; the records, packed, each in whole bytes */
-    uint64_t used, room;
-    uint8_t first[512]; /* `bytes` as long as it is enough */
-} cf_growth_log;
+/* Steps until there are so many buckets; the first error. */
+cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
-/* From here on. */
-void cf_growth_log_begin(cf_growth_log *log, const cf_filter *filter);
+/* The same slots narrower again: back to the stage before, which all entries fit in. */
+void cf_narrow(cf_filter *filter, unsigned level, uint64_t split, bool grown);
 
-/* cf_grow, written down. */
-cf_status cf_grow_logged(cf_filter *filter, cf_growth_log *log);
-
-/* Takes growth back, when nothing but growth has happened since: the bytes are those of then. */
-void cf_grow_back(cf_filter *filter, cf_growth_log *log);
-
-/* Gives the memory of the log back. */
-void cf_growth_log_end(const cf_filter *filter, cf_growth_log *log);
+/* The bucket at a split pointer. */
+uint64_t cf_bucket_to_split(const cf_filter *filter, uint64_t position);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "address.h"
 #include "eviction.h"
-#include "growth.h"
+#include "growth_log.h"
 #include "join.h"
 #include "place.h"
 #include "spill.h"

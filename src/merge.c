@@ -9,6 +9,7 @@
 ** wide enough for all its entries know. Where the sum has grown further, an entry of the other may know too
 ** little for its bucket there: it becomes two, each with one bit more, as if the other had been split as well.
 */
+#include "merge.h"
 #include "bucket.h"
 #include "format.h"
 #include "growth.h"
@@ -85,11 +86,20 @@ static uint64_t copies_stored(const cf_filter *filter, cf_status status, uint64_
     return status == CF_OK ? payload + 1 : payload - left;
 }
 
+/* In a filter that has grown less, an entry knows no more than that one's slots hold. */
+static cf_side as_known_in(const cf_filter *into, cf_side side)
+{
+    if (side.length > into->new_length)
+        side.length = into->new_length;
+    side.bits &= cf_low_bits(into->geometry.pair_bits + side.length);
+    return side;
+}
+
 static cf_status merge_entry(cf_filter *into, const cf_entry *entry)
 {
     cf_status status = CF_OK;
     for (unsigned i = 0; status == CF_OK && i < entry->entries; i++) {
-        cf_item item = {entry->side, entry->payload};
+        cf_item item = {as_known_in(into, entry->side), entry->payload};
         status = merge_item(into, &item);
         count_items(into, copies_stored(into, status, entry->payload, item.payload));
     }
@@ -126,11 +136,9 @@ static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
     return most < into->memory.most ? most : into->memory.most;
 }
 
-static cf_status merge_buckets(cf_filter *into, const cf_filter *from)
+cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
 {
     cf_status status = CF_OK;
-    while (status == CF_OK && into->buckets < from->buckets)
-        status = cf_grow(into);
     for (uint64_t bucket = 0; status == CF_OK && bucket < from->buckets; bucket++)
         status = merge_bucket(into, from, bucket);
     return status == CF_OK ? merge_spilled(into, from) : status;
@@ -145,7 +153,9 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     if (status != CF_OK)
         return status;
     into->memory.most = most;
-    status = merge_buckets(into, from);
+    status = cf_grow_to(into, from->buckets);
+    if (status == CF_OK)
+        status = cf_merge_entries(into, from);
     into->memory.most = allowed;
     if (status == CF_OK) {
         into->items = items;

@@ -2,6 +2,8 @@
 ** levels, and when memory ends at any moment. */
 #include "spill_model.h"
 
+#include "../src/growth_log.h"
+
 /* ---- memory that is counted ---- */
 
 static int blocks; /* that are lent */

@@ -327,3 +327,47 @@ def test_what_a_crash_leaves_is_whole(seen, path, tmp_path):
     db = support.connect(str(tmp_path / "crash.db"))
     assert has(db, "committed") and not has(db, "not committed") and lost(db, KEYS) == []
     check(db)
+
+
+# ---- optimize ----
+
+@pytest.mark.parametrize("options", ["capacity=100", "capacity=100, overflow=on", "capacity=100, counter_bits=4",
+                                     "capacity=100, layout=semisort", "capacity=100, bucket_size=8"])
+def test_optimize_gives_pages_back_when_keys_have_gone(path, options):
+    db = fast(path)
+    create(db, options)
+    db.execute("BEGIN")
+    insert(db, *range(20000))
+    db.execute("COMMIT")
+    full = ask(db, "SELECT count(*) FROM seen_page")
+    db.execute("BEGIN")
+    db.executemany("DELETE FROM seen WHERE key = ?", ((key,) for key in range(1000, 20000)))
+    db.execute("COMMIT")
+    db.execute("INSERT INTO seen(seen) VALUES ('optimize')")
+    assert ask(db, "SELECT count(*) FROM seen_page") < full / 4
+    check(db)
+    assert lost(db, range(1000)) == [] and items(db) <= 1100  # some deletes are of sticky keys
+    db.close()
+    db = fast(path)
+    assert lost(db, range(1000)) == []
+    insert(db, *range(30000, 40000))
+    assert lost(db, [*range(1000), *range(30000, 40000)]) == []
+    check(db)
+    db.close()
+
+
+def test_optimize_leaves_what_is_full_and_can_be_rolled_back(path):
+    db = fast(path)
+    create(db, "capacity=100")
+    insert(db, *range(3000))
+    before = ask(db, "SELECT cf_export('seen')")
+    db.execute("INSERT INTO seen(seen) VALUES ('optimize')")
+    assert ask(db, "SELECT cf_export('seen')") == before
+    db.execute("BEGIN")
+    db.executemany("DELETE FROM seen WHERE key = ?", ((key,) for key in range(100, 3000)))
+    db.execute("INSERT INTO seen(seen) VALUES ('optimize')")
+    assert len(ask(db, "SELECT cf_export('seen')")) < len(before) / 2
+    db.execute("ROLLBACK")
+    assert ask(db, "SELECT cf_export('seen')") == before and lost(db, range(3000)) == []
+    check(db)
+    db.close()

@@ -325,6 +325,26 @@ static void reopen(subject *s)
     *s = copy;
 }
 
+/* Lets a smaller filter take its place, if there can be one. */
+static void shrink(subject *s)
+{
+    cf_filter smaller;
+    cf_create(&smaller, &s->filter.geometry, need(malloc(cf_geometry_bytes(&s->filter.geometry))));
+    smaller.memory = (cf_memory){resize, MOST_BYTES};
+    cf_status status = cf_shrink(&smaller, &s->filter);
+    total.operations++;
+    if (status != CF_OK) {
+        free(smaller.writable - 64);
+        return;
+    }
+    free(bytes_of(s));
+    s->filter = smaller;
+    give_memory(s);
+    total.shrunk++;
+    check_all_present(s);
+    check_sound(s);
+}
+
 static void clear(subject *s)
 {
     cf_clear(&s->filter);

@@ -155,9 +155,9 @@ mutant "growth taken back: buckets are not what they were" \
 mutant "growth taken back: records are read in the wrong order" \
     '/^static void unlog_record/,/^}/ s/log->used);/list_logged(log));/'
 mutant "growth taken back: slots stay wide" \
-    's/^        narrow(filter, then->level, then->split, then->grown);/        cf_set_stage(filter, then->level, then->split, then->grown);/'
+    's/^        cf_narrow(filter, then->level, then->split, then->grown);/        cf_set_stage(filter, then->level, then->split, then->grown);/'
 mutant "growth taken back: levels are not narrowed" \
-    's/^            narrow(filter, filter->level - 1,/            cf_set_stage(filter, filter->level - 1,/'
+    's/^            cf_narrow(filter, filter->level - 1,/            cf_set_stage(filter, filter->level - 1,/'
 mutant "growth taken back: the rest is not cleared" \
     's/^    clear_rest(filter, filter->length);/    (void)0;/'
 mutant "growth taken back: the count of slots is not" \

@@ -5,7 +5,7 @@
 **
 ** A configuration is a bucket size, a kind of payload and a style of universe (universe.h). It is run as
 ** a row of lives. Each life has a shape of its own with short fingerprints, and a few keys; it adds,
-** deletes, splits, merges, reopens and clears at random beside an exact model (model.h); in the end it
+** deletes, splits, merges, reopens, shrinks and clears at random beside an exact model (model.h); in the end it
 ** deletes all that is present. Then come the merges: filters of different levels, in both orders.
 **
 ** An add that is refused must change nothing. When many hashes agree in all that a level can tell apart,
@@ -177,6 +177,8 @@ static void step(subject *s, unsigned add_percent)
         reopen(s);
     else if (one_in(s->with->keys < FEW_KEYS ? 100 : 600) && slots_of(s) < MOST_SLOTS / 4)
         merge_with_another(s);
+    else if (one_in(200))
+        shrink(s);
     else if (one_in(5000))
         clear(s);
     else if (s->n == 0 || random_below(100) < add_percent)
@@ -337,6 +339,7 @@ static void print_totals(void)
     print_number("  compared with before, bytes", total.unchanged_compared);
     print_number("reopened", total.reopened);
     print_number("cleared", total.cleared);
+    print_number("shrunk", total.shrunk);
     print_number("lives", total.lives);
     print_number("slots occupied before the end", total.peak_slots);
     print_number("  after all is deleted", total.left_slots);

@@ -69,7 +69,8 @@ typedef struct setup {
 /* ---- what is counted ---- */
 
 typedef struct totals {
-    uint64_t operations, adds, deletes, sticky, splits, merges, merges_refused, reopened, cleared;
+    uint64_t operations, adds, deletes, sticky, splits, merges, merges_refused, reopened, cleared,
+        shrunk;
     uint64_t refused, no_memory, unchanged_compared, planned_adds, planned_refused;
     uint64_t false_negatives, lost_deletes, other_failures;
     uint64_t lives, left_slots, peak_slots, planned_peak, planned_left;

@@ -1,0 +1,67 @@
+/*
+** shrink.c - a filter that has lost keys becomes smaller again.
+**
+** Its entries are added to an empty filter of the same geometry, as in a merge, that has grown only as far as they need.
+** There slots are narrower: an entry forgets what it knows beyond the length of new ones. That is as sound as cutting is
+** anywhere (growth.h): what is left is a prefix of the same keys, entries that were equal stay equal, and those that have
+** become equal count as copies of one key.
+*/
+#include "bucket.h"
+#include "growth.h"
+#include "merge.h"
+
+typedef struct whole_count {
+    uint64_t copies;
+    bool all; /* entries know as much as those of a filter that has not grown */
+} whole_count;
+
+static void count_whole(const cf_filter *filter, const cf_entry *entry, whole_count *count)
+{
+    unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
+    count->all = count->all && entry->side.length >= whole;
+    count->copies += entry->entries * (1 + (filter->geometry.counter_bits ? entry->payload : 0));
+}
+
+/* Could it be one that has not grown? Void entries that have doubled are more copies than there are items. */
+static bool is_as_before_growth(const cf_filter *filter)
+{
+    whole_count count = {0, true};
+    cf_entry entry;
+    uint64_t bucket_of_spilled;
+    for (uint64_t bucket = 0; bucket < filter->buckets && count.all; bucket++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+            if (cf_entry_at(filter, bucket, slot, &entry))
+                count_whole(filter, &entry, &count);
+    for (unsigned i = 0; i < filter->spilled; i++)
+        if (cf_spilled_at(filter, i, &bucket_of_spilled, &entry))
+            count_whole(filter, &entry, &count);
+    return count.all && count.copies <= filter->items;
+}
+
+/* Buckets for its entries, with a tenth to spare beyond what a table that grows fills. */
+static uint64_t buckets_needed(const cf_filter *filter)
+{
+    uint64_t b = filter->geometry.bucket_size, percent = b <= 2 ? 65 : 80;
+    uint64_t needed = (filter->occupied + filter->spilled) * 100 / (percent * b) + 1;
+    uint64_t least = filter->geometry.buckets;
+    if (needed > least)
+        return needed;
+    return is_as_before_growth(filter) ? least : least + 1;
+}
+
+cf_status cf_shrink(cf_filter *into, const cf_filter *from)
+{
+    uint64_t buckets = from->grown ? buckets_needed(from) : from->buckets;
+    bool odd = from->geometry.buckets % 2 ==
+               1; /* two sides may come to lie in one bucket, where only one is looked for */
+    if (odd || buckets > from->buckets - from->buckets / 8)
+        return CF_FULL;
+    cf_status status = cf_grow_to(into, buckets);
+    if (status == CF_OK)
+        status = cf_merge_entries(into, from);
+    if (status == CF_OK) {
+        into->items = from->items;
+        cf_settle(into);
+    }
+    return status;
+}
