@@ -12,17 +12,20 @@ enum plan_bits {
     PLAN_LIST = 8      /* key IN (argv[0]), all at once */
 };
 
-/* A key that is perhaps there. */
+/* A key that is perhaps there. Its column is one of these: an integer, or another value; neither when it is not read. */
 typedef struct found_key {
-    sqlite3_value *key; /* NULL when its column is not read */
+    bool is_integer, has_value;
+    sqlite3_int64 integer;
+    sqlite3_value *key;
     uint64_t hash, value;
-    bool has_value;
 } found_key;
 
+/* EXISTS opens a cursor for every row: the first key found has its place in it. */
 typedef struct table_cursor {
     sqlite3_vtab_cursor base;
-    found_key *found; /* NULL when rows are only counted */
+    found_key first, *more; /* more: NULL, or the array of all of them */
     uint64_t rows, at, room;
+    bool counts; /* rows are only counted */
 } table_cursor;
 
 static cuckoo_table *table_of(sqlite3_vtab *base)
@@ -90,13 +93,19 @@ int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
     return SQLITE_OK;
 }
 
+static found_key *found_at(table_cursor *cursor, uint64_t i)
+{
+    return cursor->more ? &cursor->more[i] : &cursor->first;
+}
+
 static void let_go(table_cursor *cursor)
 {
-    for (uint64_t i = 0; cursor->found && i < cursor->rows; i++)
-        sqlite3_value_free(cursor->found[i].key);
-    sqlite3_free(cursor->found);
-    cursor->found = NULL;
+    for (uint64_t i = 0; !cursor->counts && i < cursor->rows; i++)
+        sqlite3_value_free(found_at(cursor, i)->key);
+    sqlite3_free(cursor->more);
+    cursor->more = NULL;
     cursor->rows = cursor->at = cursor->room = 0;
+    cursor->counts = false;
 }
 
 int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
@@ -106,25 +115,45 @@ int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Another row. */
+/* Moves the first key, too, to an array, for the second. */
+static bool make_room(table_cursor *cursor)
+{
+    uint64_t room = cursor->more ? 2 * cursor->room : 4;
+    found_key *larger = sqlite3_realloc64(cursor->more, room * sizeof *larger);
+    if (larger == NULL)
+        return false;
+    if (cursor->more == NULL)
+        larger[0] = cursor->first;
+    cursor->more = larger;
+    cursor->room = room;
+    return true;
+}
+
+/* Another row; NULL: out of memory. */
 static found_key *append(table_cursor *cursor)
 {
-    if (cursor->rows == cursor->room) {
-        uint64_t room = cursor->room ? 2 * cursor->room : 1;
-        found_key *larger = sqlite3_realloc64(cursor->found, room * sizeof *larger);
-        if (larger == NULL)
-            return NULL;
-        cursor->found = larger;
-        cursor->room = room;
-    }
-    found_key *found = &cursor->found[cursor->rows++];
+    bool full = cursor->more ? cursor->rows == cursor->room : cursor->rows == 1;
+    if (full && !make_room(cursor))
+        return NULL;
+    found_key *found = found_at(cursor, cursor->rows++);
     *found = (found_key){.key = NULL};
     return found;
 }
 
+/* The key, for its column. False: out of memory. */
+static bool keep_key(found_key *found, sqlite3_value *key)
+{
+    found->is_integer = sqlite3_value_type(key) == SQLITE_INTEGER;
+    if (found->is_integer)
+        found->integer = sqlite3_value_int64(key);
+    else
+        found->key = sqlite3_value_dup(key);
+    return found->is_integer || found->key != NULL;
+}
+
 static int find_key(cuckoo_table *table, table_cursor *cursor, sqlite3_value *key, bool want_key)
 {
-    const cf_filter *filter = &table->paged.filter;
+    const cf_filter *filter = cuckoo_paged_reader(&table->paged);
     uint64_t hash;
     cuckoo_key kind = cuckoo_key_hash(key, filter->geometry.seed, &hash);
     if (kind != CUCKOO_KEY_OK)
@@ -136,8 +165,7 @@ static int find_key(cuckoo_table *table, table_cursor *cursor, sqlite3_value *ke
         return SQLITE_NOMEM;
     found->hash = hash;
     found->has_value = filter->geometry.value_bits && cf_get(filter, hash, &found->value);
-    found->key = want_key ? sqlite3_value_dup(key) : NULL;
-    return want_key && found->key == NULL ? SQLITE_NOMEM : SQLITE_OK;
+    return want_key && !keep_key(found, key) ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 #if SQLITE_VERSION_NUMBER >= 3038000
@@ -187,7 +215,8 @@ int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     int rc = cuckoo_table_begin(table);
     if (rc != SQLITE_OK)
         return rc;
-    if (plan & PLAN_COUNT)
+    cursor->counts = plan & PLAN_COUNT;
+    if (cursor->counts)
         cursor->rows = table->paged.filter.items;
     else
         rc = find_keys(table, cursor, plan, argv[0]);
@@ -208,9 +237,11 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
 
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    const table_cursor *cursor = cursor_of(base);
-    const found_key *found = cursor->found ? &cursor->found[cursor->at] : NULL;
-    if (found && column == COLUMN_KEY && found->key)
+    table_cursor *cursor = cursor_of(base);
+    const found_key *found = cursor->counts ? NULL : found_at(cursor, cursor->at);
+    if (found && column == COLUMN_KEY && found->is_integer)
+        sqlite3_result_int64(context, found->integer);
+    else if (found && column == COLUMN_KEY && found->key)
         sqlite3_result_value(context, found->key);
     else if (found && column == COLUMN_VALUE && found->has_value)
         sqlite3_result_int64(context, (sqlite3_int64)found->value);
@@ -220,9 +251,9 @@ int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 /* Rows that are only counted have none: DELETE without "key =" must not take them for hashes. */
 int cuckoo_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-    const table_cursor *cursor = cursor_of(base);
-    if (cursor->found == NULL)
+    table_cursor *cursor = cursor_of(base);
+    if (cursor->counts)
         return cannot_list(table_of(base->pVtab));
-    *rowid = (sqlite3_int64)cursor->found[cursor->at].hash;
+    *rowid = (sqlite3_int64)found_at(cursor, cursor->at)->hash;
     return SQLITE_OK;
 }

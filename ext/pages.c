@@ -63,6 +63,7 @@ static bool enlarge(void **array, uint64_t count, size_t each)
 static int make_room(cuckoo_paged *paged, uint64_t length)
 {
     uint64_t pages = pages_of(paged, length), had = paged->page_room;
+    paged->has_reader = false;
     if (pages > had) {
         if (!enlarge((void **)&paged->read_in, pages, sizeof *paged->read_in) ||
             !enlarge((void **)&paged->is_dirty, pages, sizeof *paged->is_dirty))
@@ -94,6 +95,7 @@ static void read_page(cuckoo_paged *paged, uint64_t page)
     int rc = cuckoo_shadow_read(&paged->shadow, page, at, bytes, &have);
     memset(at + have, 0, bytes - have);
     paged->read_in[page] = paged->epoch;
+    paged->loaded++;
     if (rc != SQLITE_OK)
         fail(paged, rc);
 }
@@ -108,6 +110,7 @@ static void need(void *context, uint64_t from, uint64_t to)
 
 static void mark(cuckoo_paged *paged, uint64_t page)
 {
+    paged->has_reader = false;
     if (paged->is_dirty[page])
         return;
     if (paged->dirty_count == paged->dirty_room) {
@@ -154,6 +157,8 @@ void cuckoo_paged_forget(cuckoo_paged *paged)
     clear_dirty(paged);
     paged->own_changes = 0;
     paged->epoch++;
+    paged->loaded = 0;
+    paged->has_reader = false;
 }
 
 void cuckoo_paged_count(cuckoo_paged *paged)
@@ -183,7 +188,10 @@ static int look_at_file(cuckoo_paged *paged)
 static void look_at_changes(cuckoo_paged *paged)
 {
     int now = sqlite3_total_changes(paged->shadow.db), more = now - paged->changes;
-    bool alone = !paged->joined && cuckoo_shadow_transaction(&paged->shadow) == CUCKOO_WRITING;
+    bool settled =
+        now == paged->settled_changes; /* which is cheaper to ask than whether there is a transaction */
+    bool alone =
+        !settled && !paged->joined && cuckoo_shadow_transaction(&paged->shadow) == CUCKOO_WRITING;
     if (more != 0 && more != paged->own_changes)
         cuckoo_paged_forget(paged);
     else if (paged->keeps_nothing)
@@ -218,6 +226,7 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     if (rc != SQLITE_OK)
         return rc;
     memcpy(paged->image, row, CF_HEADER_BYTES);
+    paged->has_reader = false;
     if (cf_open_writable(&paged->filter, paged->image, length, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
     paged->filter.memory = (cf_memory){resize, INT64_MAX};
@@ -260,6 +269,23 @@ int cuckoo_paged_begin(cuckoo_paged *paged, const char **why)
     if (rc != SQLITE_OK)
         cuckoo_paged_end(paged);
     return rc;
+}
+
+/* When nearly all pages have been read, the others are, too. */
+const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged)
+{
+    if (paged->has_reader)
+        return &paged->reader;
+    uint64_t pages = pages_of(paged, paged->length);
+    if (paged->loaded < pages - pages / 8 - 1)
+        return &paged->filter;
+    need(paged, 0, paged->length);
+    if (paged->rc != SQLITE_OK)
+        return &paged->filter;
+    paged->reader = paged->filter;
+    cf_attach_pages(&paged->reader, NULL);
+    paged->has_reader = true;
+    return &paged->reader;
 }
 
 int cuckoo_paged_end(cuckoo_paged *paged)
@@ -307,6 +333,7 @@ int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t len
     paged->filter.memory = (cf_memory){resize, INT64_MAX};
     cf_attach_pages(&paged->filter, &paged->hooks);
     paged->header_in = paged->epoch;
+    paged->loaded = pages_of(paged, length) - 1;
     for (uint64_t page = 1; page < pages_of(paged, length); page++) {
         paged->read_in[page] = paged->epoch;
         mark(paged, page);

@@ -28,6 +28,9 @@ typedef struct cuckoo_paged {
     cuckoo_shadow shadow;
 
     cf_filter filter;    /* a view of the image */
+    cf_filter reader;    /* the same without hooks, when all pages are in memory */
+    bool has_reader;     /* it is as `filter` is */
+    uint64_t loaded;     /* pages read in this epoch, about */
     cf_pages hooks;      /* of the filter, with this as context */
     uint8_t *image;      /* the blob, as far as it was read */
     uint64_t length;     /* of the blob */
@@ -62,6 +65,9 @@ int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape);
 /* To be called before each use, within a statement: afterwards paged->filter is as the database has it, until
 ** cuckoo_paged_end. An SQLite code, and then it has ended; SQLITE_CORRUPT_VTAB: *why (static text) says what is wrong. */
 int cuckoo_paged_begin(cuckoo_paged *paged, const char **why);
+
+/* The filter for lookups, after cuckoo_paged_begin: faster than paged->filter when all of its pages are in memory. */
+const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged);
 
 /* The use is over. The first error of reading pages since it began: what was answered may be wrong. */
 int cuckoo_paged_end(cuckoo_paged *paged);

@@ -46,29 +46,35 @@ static int hold(cuckoo_registry *registry, const cuckoo_table *table)
 
 static void release(cuckoo_registry *registry)
 {
-    sqlite3_finalize(registry->hold);
+    if (registry->hold)
+        sqlite3_finalize(registry->hold);
     registry->hold = NULL;
 }
 
-static const char *name_of(sqlite3_value *value)
+/* The table that a value names; NULL: there is none, or *rc says why. */
+static cuckoo_table *find(cuckoo_registry *registry, sqlite3_value *value, int *rc)
 {
     const char *text =
         sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
-    return text && strlen(text) == (size_t)sqlite3_value_bytes(value) ? text : NULL;
+    if (text == NULL || strlen(text) != (size_t)sqlite3_value_bytes(value))
+        return NULL;
+    return cuckoo_table_find(registry, text, rc);
 }
 
 /* The table of this name, in a read transaction; `known` may be it already. NULL: there is none, or *rc says why. */
-static cuckoo_table *find_held(cuckoo_registry *registry, const char *name, cuckoo_table *known, int *rc)
+static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value, cuckoo_table *known,
+                               int *rc)
 {
     *rc = SQLITE_OK;
-    cuckoo_table *table =
-        cuckoo_table_is_connected(registry, known) ? known : cuckoo_table_find(registry, name, rc);
+    cuckoo_table *table = known;
+    if (!cuckoo_table_is_connected(registry, known))
+        table = find(registry, value, rc);
     if (table == NULL)
         return NULL;
     *rc = hold(registry, table);
     if (*rc != SQLITE_OK)
         return NULL;
-    return cuckoo_table_is_connected(registry, table) ? table : cuckoo_table_find(registry, name, rc);
+    return cuckoo_table_is_connected(registry, table) ? table : find(registry, value, rc);
 }
 
 /* The same, begun (pages.h); to be ended with `finish`. Not SQLITE_OK: *why (static text), and it has ended. */
@@ -76,20 +82,18 @@ static int use(cuckoo_registry *registry, sqlite3_value *value, cuckoo_table *kn
                cuckoo_table **table, const char **why)
 {
     int rc;
-    const char *name = name_of(value);
-    *why = sqlite3_value_type(value) == SQLITE_TEXT
-               ? "there is no cuckoo_filter table of this name"
-               : "the first argument must be the name of a cuckoo_filter table";
-    if (name == NULL)
-        return SQLITE_ERROR;
-    *table = find_held(registry, name, known, &rc);
-    *why = rc == SQLITE_OK ? "there is no cuckoo_filter table of this name" : sqlite3_errstr(rc);
+    *table = find_held(registry, value, known, &rc);
     if (*table) {
         rc = cuckoo_paged_begin(&(*table)->paged, why);
         if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB)
             *why = sqlite3_errstr(rc);
     } else if (rc == SQLITE_OK) {
         rc = SQLITE_ERROR;
+        *why = sqlite3_value_type(value) == SQLITE_TEXT
+                   ? "there is no cuckoo_filter table of this name"
+                   : "the first argument must be the name of a cuckoo_filter table";
+    } else {
+        *why = sqlite3_errstr(rc);
     }
     if (rc != SQLITE_OK)
         release(registry);
@@ -156,7 +160,7 @@ static void contains_function(sqlite3_context *context, int argc, sqlite3_value 
         return;
     cuckoo_key kind = cuckoo_key_hash(argv[1], table->paged.filter.geometry.seed, &hash);
     if (kind == CUCKOO_KEY_OK)
-        sqlite3_result_int(context, cf_contains(&table->paged.filter, hash));
+        sqlite3_result_int(context, cf_contains(cuckoo_paged_reader(&table->paged), hash));
     else if (kind == CUCKOO_KEY_NOMEM)
         sqlite3_result_error_nomem(context);
     end(context, name, table);

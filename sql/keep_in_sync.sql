@@ -80,3 +80,35 @@ CREATE TABLE daily AS SELECT day, cf_build(visitor, 0.01, 'capacity=1000') AS f 
 SELECT visitor, cf_contains(week.f, visitor) AS this_week
 FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
      (SELECT column1 AS visitor FROM (VALUES ('ada'), ('cyd'), ('dan'), ('zoe')));
+
+-- 6. A filter that lives in the database: it makes the triggers itself, writes the pages that change, and goes with its
+--    triggers when it is dropped. It has the content from the start.
+CREATE VIRTUAL TABLE known USING cuckoo_filter(capacity=1000, fpr=0.001, content='customers(email)');
+INSERT INTO customers(email) VALUES ('gus@example.com');
+UPDATE customers SET email = 'ada@example.org' WHERE email = 'ada@example.com';
+BEGIN;
+DELETE FROM customers;
+ROLLBACK;
+SELECT key, cf_table_contains('known', key) AS answer
+FROM (SELECT column1 AS key FROM (VALUES ('ada@example.com'), ('ada@example.org'), ('gus@example.com')));
+-- (recursive_triggers is still on: without it REPLACE fires no delete triggers.)
+INSERT OR REPLACE INTO customers(id, email) SELECT id, 'augustus@example.com' FROM customers WHERE email = 'gus@example.com';
+SELECT cf_table_contains('known', 'gus@example.com') AS gus, cf_table_contains('known', 'augustus@example.com') AS augustus;
+
+-- 7. The same for a column that is not UNIQUE: with counters a key is gone when its last row is.
+CREATE VIRTUAL TABLE buyers USING cuckoo_filter(capacity=1000, fpr=0.001, counter_bits=8, content='orders(customer)');
+INSERT INTO orders(customer) VALUES ('eve'), ('eve'), ('eve'), ('eve'), ('eve');
+DELETE FROM orders WHERE id IN (SELECT id FROM orders WHERE customer = 'eve' LIMIT 4);
+SELECT cf_table_contains('buyers', 'eve') AS eve;
+DELETE FROM orders WHERE customer = 'eve';
+SELECT cf_table_contains('buyers', 'eve') AS eve, cf_table_contains('buyers', 'bob') AS bob;
+
+-- 8. When the triggers were off, or the file came from elsewhere: read the content again, and check. After many deletes:
+--    fewer pages.
+INSERT INTO known(known) VALUES ('rebuild');
+INSERT INTO known(known) VALUES ('optimize');
+INSERT INTO known(known) VALUES ('check');
+SELECT count(*) = (SELECT count(*) FROM customers) AS in_step FROM known;
+DROP TABLE known;
+DROP TABLE buyers;
+SELECT count(*) AS triggers_left FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'known%';
