@@ -24,9 +24,17 @@ static void *state_of(sqlite3_context *context, int bytes)
 
 /* ---- cf_build(key [, fpr [, options]]) ---- */
 
+/* fpr and options as a row gave them: to be read once only, not for every row. */
+typedef struct given_options {
+    double fpr;
+    int fpr_type, bytes; /* bytes: -1 when the text did not fit */
+    char text[120];
+} given_options;
+
 typedef struct build_state {
     bool started, failed;
     cuckoo_options options;
+    given_options given;
     uint64_t *hashes;
     size_t used, room;
 } build_state;
@@ -36,13 +44,41 @@ enum {
     MOST_ROOM = 0x7ffffe00 / 8 /* the most that SQLite allocates at once */
 };
 
-/* The arguments other than the key are read at every row: they must not change under way. */
+static given_options given_by(int argc, sqlite3_value **argv)
+{
+    given_options given = {.bytes = 0};
+    if (argc > 1) {
+        given.fpr_type = sqlite3_value_type(argv[1]);
+        given.fpr = sqlite3_value_double(argv[1]);
+    }
+    if (argc > 2) {
+        const void *text =
+            sqlite3_value_type(argv[2]) == SQLITE_TEXT ? sqlite3_value_text(argv[2]) : NULL;
+        int bytes = text ? sqlite3_value_bytes(argv[2]) : -1;
+        given.bytes = bytes <= (int)sizeof given.text ? bytes : -1;
+        if (given.bytes > 0)
+            memcpy(given.text, text, (size_t)given.bytes);
+    }
+    return given;
+}
+
+static bool given_again(const given_options *now, const given_options *then)
+{
+    return now->bytes >= 0 && now->bytes == then->bytes && now->fpr_type == then->fpr_type &&
+           now->fpr == then->fpr && memcmp(now->text, then->text, (size_t)now->bytes) == 0;
+}
+
+/* The arguments other than the key come with every row: they must not change under way. */
 static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value **argv,
                                build_state *state)
 {
     cuckoo_options options;
+    given_options given = given_by(argc, argv);
+    if (state->started && given_again(&given, &state->given))
+        return true;
     if (!cuckoo_options_read(context, argc - 1, argv + 1, &options))
         return false;
+    state->given = given;
     if (!state->started) {
         state->options = options;
         state->started = true;
