@@ -56,18 +56,28 @@ static const char setup[] =
         1, 150) ";"
                 "INSERT INTO keys VALUES ('text'), (x'01'), ('zwölf');"
                 "CREATE TABLE users(id); INSERT INTO users SELECT i FROM " NUMBERS(
-                    1, 40) ";"
-                           "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100, fpr=1e-6);"
-                           "CREATE VIRTUAL TABLE brim USING cuckoo_filter(capacity=40, fpr=1e-6);"
-                           "CREATE VIRTUAL TABLE fed USING cuckoo_filter(capacity=60, fpr=1e-6, "
-                           "content='users(id)');"
-                           "CREATE VIRTUAL TABLE valued USING cuckoo_filter(capacity=20, fpr=1e-6, "
-                           "value_bits=4);"
-                           "INSERT INTO seen(key) SELECT k FROM keys;"
-                           "INSERT INTO brim(key) SELECT i FROM " NUMBERS(
-                               1, 42) ";"
-                                      "INSERT INTO valued(key, value) SELECT i, i % 16 FROM " NUMBERS(
-                                          1, 9) ";";
+                    1,
+                    40) ";"
+                        "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100, fpr=1e-6);"
+                        "CREATE VIRTUAL TABLE brim USING cuckoo_filter(capacity=40, fpr=1e-6);"
+                        "CREATE VIRTUAL TABLE fed USING cuckoo_filter(capacity=60, fpr=1e-6, "
+                        "content='users(id)');"
+                        "CREATE VIRTUAL TABLE valued USING cuckoo_filter(capacity=20, fpr=1e-6, "
+                        "value_bits=4);"
+                        "INSERT INTO seen(key) SELECT k FROM keys;"
+                        "INSERT INTO brim(key) SELECT i FROM " NUMBERS(
+                            1,
+                            42) ";"
+                                "INSERT INTO valued(key, value) SELECT i, i % 16 FROM " NUMBERS(
+                                    1,
+                                    9) ";"
+                                       "CREATE VIRTUAL TABLE thin USING cuckoo_filter(capacity=10, "
+                                       "fpr=1e-6);"
+                                       "INSERT INTO thin(key) SELECT i FROM " NUMBERS(
+                                           1,
+                                           400) ";"
+                                                 "DELETE FROM thin WHERE key IN (SELECT i FROM " NUMBERS(
+                                                     40, 400) ");";
 
 typedef struct oom_case {
     const char *name, *sql;
@@ -106,6 +116,7 @@ static const oom_case cases[] = {
     {"clear", "INSERT INTO seen(seen) VALUES ('clear')"},
     {"check", "INSERT INTO seen(seen) VALUES ('check')"},
     {"optimize", "INSERT INTO brim(brim) VALUES ('optimize')"},
+    {"optimize, fewer pages", "INSERT INTO thin(thin) VALUES ('optimize')"},
     {"rebuild", "INSERT INTO fed(fed) VALUES ('rebuild')"},
     {"error: rebuild", "INSERT INTO seen(seen) VALUES ('rebuild')"},
     {"error: command", "INSERT INTO seen(seen) VALUES ('dance')"},
