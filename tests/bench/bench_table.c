@@ -15,6 +15,8 @@
 ** Then a table grows from a tenth of the keys to all of them, and every insertion is timed: the longest one says how long
 ** a writer waits when a level of growth makes slots wider, which rewrites the filter.
 */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+
 #include "bench.h"
 
 #include <sqlite3.h>
@@ -108,20 +110,20 @@ static double log_bytes(void)
     return stat(log_file, &about) == 0 ? (double)about.st_size : 0;
 }
 
-typedef struct kind {
+typedef struct write_kind {
     const char *title, *sql;
     int times;  /* insertions */
     bool alone; /* each in a transaction of its own */
-} kind;
+} write_kind;
 
-static const kind kinds[] = {
+static const write_kind kinds[] = {
     {"table, one insertion per transaction", "INSERT INTO seen(key) VALUES (?1)", 2000, true},
     {"table, 2,000 in one transaction", "INSERT INTO seen(key) VALUES (?1)", 2000, false},
     {"blob, one cf_add per transaction", "UPDATE filters SET f = cf_add(f, ?1)", 20, true},
 };
 
 /* In a process of its own, so that its memory can be told. */
-static void write_keys(const kind *kind, sqlite3_int64 first)
+static void write_keys(const write_kind *kind, sqlite3_int64 first)
 {
     sqlite3 *db = open_database();
     sqlite3_stmt *statement = prepare(db, kind->sql);
@@ -145,7 +147,7 @@ static void write_keys(const kind *kind, sqlite3_int64 first)
     sqlite3_close(db);
 }
 
-static void in_child(const kind *kind, sqlite3_int64 first)
+static void in_child(const write_kind *kind, sqlite3_int64 first)
 {
     int status = 1;
     fflush(stdout);

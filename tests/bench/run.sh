@@ -40,6 +40,7 @@ evaluate() {
 run 'Are the filters that are compared sound?' $out/test_kinds
 run 'The library, by hash'                 $out/bench_core "$size"
 run 'SQL, per row'                         $out/bench_sql build/cuckoo.so "$size"
+run 'The persistent table'                 $out/bench_table build/cuckoo.so "$size"
 run 'Load at the first failure'            $out/load_at_failure
 run 'Bytes per key and error rate'         $out/size_table "$size"
 run 'Growth'                               $out/growth_table "$size"
