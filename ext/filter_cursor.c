@@ -57,7 +57,7 @@ static bool takes_lists(void)
 int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     bool unusable = false;
-    (void)base;
+    table_of(base)->registry->planned = table_of(base);
     info->idxNum = info->colUsed == 0 ? PLAN_COUNT : info->colUsed & 1 ? PLAN_WANT_KEY : 0;
     info->estimatedCost = 1e12;
     info->estimatedRows = 1000000;

@@ -182,21 +182,12 @@ void cuckoo_registry_release(void *pointer)
         sqlite3_free(registry);
 }
 
-static cuckoo_table *connected(const cuckoo_registry *registry, const char *schema, const char *name)
+cuckoo_table *cuckoo_table_of_id(const cuckoo_registry *registry, uintptr_t id)
 {
-    for (cuckoo_table *table = registry->first; table; table = table->next)
-        if (sqlite3_stricmp(table->paged.shadow.table, name) == 0 &&
-            sqlite3_stricmp(table->paged.shadow.schema, schema) == 0)
-            return table;
-    return NULL;
-}
-
-bool cuckoo_table_is_connected(const cuckoo_registry *registry, const cuckoo_table *table)
-{
-    const cuckoo_table *at = registry->first;
-    while (at && at != table)
+    cuckoo_table *at = registry->first;
+    while (at && at->id != id)
         at = at->next;
-    return table != NULL && at == table;
+    return at;
 }
 
 /* Is there a table of this name in the schema? */
@@ -216,28 +207,32 @@ static int exists(const cuckoo_registry *registry, const char *schema, const cha
     return rc;
 }
 
-/* Compiling a statement on a virtual table connects it. */
-static cuckoo_table *connect_table(const cuckoo_registry *registry, const char *schema, const char *name,
+/* Compiling a statement on a virtual table connects it, and asks it for a plan: so it tells which of the tables of this name is
+** SQLite's. There may be others: statements that were compiled before the schema changed keep theirs. */
+static cuckoo_table *connect_table(cuckoo_registry *registry, const char *schema, const char *name,
                                    int *rc)
 {
     sqlite3_stmt *statement = NULL;
     char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\" LIMIT 0", schema, name);
+    registry->planned = NULL;
     *rc = sql ? sqlite3_prepare_v2(registry->db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
     sqlite3_finalize(statement);
-    return *rc == SQLITE_OK ? connected(registry, schema, name) : NULL;
+    cuckoo_table *table = registry->planned;
+    bool found = *rc == SQLITE_OK && table && sqlite3_stricmp(table->paged.shadow.table, name) == 0 &&
+                 sqlite3_stricmp(table->paged.shadow.schema, schema) == 0;
+    return found ? table : NULL;
 }
 
-static cuckoo_table *find_in(const cuckoo_registry *registry, const char *schema, const char *name,
-                             bool *stop, int *rc)
+static cuckoo_table *find_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
+                             int *rc)
 {
     bool there = false;
     *rc = exists(registry, schema, name, &there);
     *stop = there;
     if (*rc != SQLITE_OK || !there)
         return NULL;
-    cuckoo_table *table = connected(registry, schema, name);
-    return table ? table : connect_table(registry, schema, name, rc);
+    return connect_table(registry, schema, name, rc);
 }
 
 /* The name behind "schema.", when it begins so; else NULL. */
@@ -248,8 +243,8 @@ static const char *name_in(const char *schema, const char *name)
 }
 
 /* Looks in one schema, for a name with or without it. *stop: there is something of this name. */
-static cuckoo_table *look_in(const cuckoo_registry *registry, const char *schema, const char *name,
-                             bool *stop, int *rc)
+static cuckoo_table *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
+                             int *rc)
 {
     const char *rest = name_in(schema, name);
     cuckoo_table *table = find_in(registry, schema, name, stop, rc);

@@ -19,11 +19,15 @@ typedef struct cuckoo_table {
     bool values;            /* the filter keeps values */
     struct cuckoo_registry *registry;
     struct cuckoo_table *next;
+    uintptr_t
+        id; /* of the table under its name: another after a rename, and never used again in the connection */
 } cuckoo_table;
 
 typedef struct cuckoo_registry {
     sqlite3 *db;
     cuckoo_table *first;
+    cuckoo_table *planned; /* the one that SQLite has planned a query on last; may be gone */
+    uintptr_t last_id;
     sqlite3_stmt *hold;  /* keeps a read transaction open while a function runs */
     unsigned references; /* of the module and of each function */
 } cuckoo_registry;
@@ -81,8 +85,8 @@ void cuckoo_table_plan_free(cuckoo_table_plan *plan);
 ** table; *rc is SQLITE_OK then, or an error. */
 cuckoo_table *cuckoo_table_find(cuckoo_registry *registry, const char *name, int *rc);
 
-/* Is it still one of the tables of the connection? NULL is not. */
-bool cuckoo_table_is_connected(const cuckoo_registry *registry, const cuckoo_table *table);
+/* The table of this id, if it is still connected; else NULL. */
+cuckoo_table *cuckoo_table_of_id(const cuckoo_registry *registry, uintptr_t id);
 
 /* Triggers that keep the table in step with its content, named "<table>_inserted", "_deleted", "_updated". */
 int cuckoo_content_follow(cuckoo_table *table);

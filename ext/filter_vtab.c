@@ -31,6 +31,7 @@ static int declare(sqlite3 *db, const char *table, bool values)
 static void enter(cuckoo_table *table, cuckoo_registry *registry)
 {
     table->registry = registry;
+    table->id = ++registry->last_id;
     table->next = registry->first;
     registry->first = table;
 }
@@ -150,6 +151,7 @@ static int table_rename(sqlite3_vtab *base, const char *name)
     int rc = table->content ? cuckoo_content_leave(table) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_rename(&table->paged.shadow, name);
+    table->id = ++table->registry->last_id;
     if (rc == SQLITE_OK && table->content)
         rc = cuckoo_content_follow(table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)

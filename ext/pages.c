@@ -176,7 +176,9 @@ static int look_at_file(cuckoo_paged *paged)
     if (rc != SQLITE_OK || (version == paged->file_version && paged->header_in != 0))
         return rc;
     rc = cuckoo_shadow_version(&paged->shadow, &others);
-    if (rc == SQLITE_OK && others != paged->other_version)
+    if (rc != SQLITE_OK)
+        return rc; /* to be looked at again */
+    if (others != paged->other_version)
         cuckoo_paged_forget(paged);
     paged->file_version = version;
     paged->other_version = others;
@@ -259,6 +261,8 @@ static int write_header(cuckoo_paged *paged)
 
 int cuckoo_paged_begin(cuckoo_paged *paged, const char **why)
 {
+    if (paged->shadow.busy)
+        return damaged(why, "a trigger or a view on its shadow table uses it");
     *why = "its shadow table is missing, or not as it was created";
     int rc = look_at_file(paged);
     if (rc == SQLITE_OK) {
@@ -306,8 +310,19 @@ static int write_dirty(cuckoo_paged *paged)
             continue; /* growth that was taken back */
         uint8_t *at = page_bytes_at(paged, paged->dirty[i], &bytes);
         rc = cuckoo_shadow_write(&paged->shadow, paged->dirty[i], at, bytes);
+        paged->has_written |= rc == SQLITE_OK;
     }
     return rc;
+}
+
+/* What is half written must not stay, though the transaction may go on after an error, and OR IGNORE may hide it. After
+** these codes SQLite rolls the statement back, or the transaction when it cannot. */
+static int beyond_repair(int rc)
+{
+    int code = rc & 0xff;
+    bool rolls_back =
+        code == SQLITE_NOMEM || code == SQLITE_IOERR || code == SQLITE_INTERRUPT || code == SQLITE_FULL;
+    return rolls_back ? rc : SQLITE_IOERR;
 }
 
 int cuckoo_paged_write(cuckoo_paged *paged)
@@ -317,6 +332,9 @@ int cuckoo_paged_write(cuckoo_paged *paged)
         fail(paged, write_dirty(paged));
     if (paged->rc == SQLITE_OK)
         fail(paged, write_header(paged));
+    if (paged->rc != SQLITE_OK && paged->has_written)
+        paged->rc = beyond_repair(paged->rc);
+    paged->has_written = false;
     clear_dirty(paged);
     paged->changes = sqlite3_total_changes(paged->shadow.db);
     return cuckoo_paged_end(paged);
@@ -339,6 +357,7 @@ int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t len
         mark(paged, page);
     }
     rc = cuckoo_shadow_empty(&paged->shadow);
+    paged->has_written = rc == SQLITE_OK;
     if (rc != SQLITE_OK)
         fail(paged, rc);
     return cuckoo_paged_write(paged);

@@ -17,7 +17,8 @@
 ** - an operation that failed after it had changed the image.
 ** - writes of this connection to the shadow table by SQL: the count of changed rows (sqlite3_total_changes) is not what our
 **   own writes account for. (Writes to other tables look the same, and cost a page read or two as well.)
-** Not noticed: the incremental blob API on the shadow table in the same connection.
+** Not noticed: in the same connection, the incremental blob API on the shadow table, another table put in its place, and what a
+** statement reads of it that changes it directly and fails. SQLite's defensive mode forbids all of these.
 */
 #ifndef CUCKOO_PAGES_H
 #define CUCKOO_PAGES_H
@@ -38,6 +39,7 @@ typedef struct cuckoo_paged {
     uint32_t *read_in;   /* by page: the epoch in which it was read */
     uint8_t *is_dirty;   /* by page */
     uint64_t *dirty;     /* pages that were changed, in that order */
+    bool has_written;    /* a row of the change under way */
     uint64_t dirty_count, dirty_room, page_room;
     uint32_t epoch;     /* from 1; 0 is never */
     uint32_t header_in; /* the epoch in which the header was read */

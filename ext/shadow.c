@@ -50,6 +50,7 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, uint64_t no, uint8_t *into, uint64
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_bind_int64(shadow->read, 1, (sqlite3_int64)no);
+    shadow->busy = true;
     if (sqlite3_step(shadow->read) == SQLITE_ROW) {
         const void *data = sqlite3_column_blob(shadow->read, 0);
         uint64_t have = (uint64_t)sqlite3_column_bytes(shadow->read, 0);
@@ -59,7 +60,9 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, uint64_t no, uint8_t *into, uint64
         else
             *length = 0;
     }
-    return corrupt_if_missing(sqlite3_reset(shadow->read));
+    rc = corrupt_if_missing(sqlite3_reset(shadow->read));
+    shadow->busy = false;
+    return rc;
 }
 
 int cuckoo_shadow_write(cuckoo_shadow *shadow, uint64_t no, const uint8_t *bytes, uint64_t length)
@@ -70,9 +73,13 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, uint64_t no, const uint8_t *bytes
         return rc;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
     sqlite3_bind_int64(shadow->write, 1, (sqlite3_int64)no);
-    sqlite3_bind_blob64(shadow->write, 2, bytes, length, SQLITE_STATIC);
+    rc = sqlite3_bind_blob64(shadow->write, 2, bytes, length, SQLITE_STATIC);
+    if (rc != SQLITE_OK)
+        return rc; /* longer than the connection allows: NULL would be written */
+    shadow->busy = true;
     sqlite3_step(shadow->write);
     rc = corrupt_if_missing(sqlite3_reset(shadow->write));
+    shadow->busy = false;
     sqlite3_bind_null(shadow->write, 2);
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
     return rc;
@@ -139,7 +146,10 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
 
 int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 {
-    return execute(shadow, "DELETE FROM \"%w\".\"%w_page\"", NULL);
+    shadow->busy = true;
+    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\"", NULL);
+    shadow->busy = false;
+    return rc;
 }
 
 int cuckoo_shadow_drop(cuckoo_shadow *shadow)

@@ -14,6 +14,7 @@ typedef struct cuckoo_shadow {
     sqlite3 *db;
     char *schema, *table; /* of the virtual table */
     sqlite3_stmt *read, *write, *version;
+    bool busy; /* a row is being read or written: a trigger or a view there must not use the filter */
 } cuckoo_shadow;
 
 /* `schema` and `table` are copied. To be freed in any case. */

@@ -61,25 +61,27 @@ static cuckoo_table *find(cuckoo_registry *registry, sqlite3_value *value, int *
     return cuckoo_table_find(registry, text, rc);
 }
 
-/* The table of this name, in a read transaction; `known` may be it already. NULL: there is none, or *rc says why. */
-static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value, cuckoo_table *known,
-                               int *rc)
+/* The table of this name, in a read transaction; that of id `known` may be it already. NULL: there is none, or *rc says
+** why. */
+static cuckoo_table *find_held(cuckoo_registry *registry, sqlite3_value *value, uintptr_t known, int *rc)
 {
     *rc = SQLITE_OK;
-    cuckoo_table *table = known;
-    if (!cuckoo_table_is_connected(registry, known))
+    cuckoo_table *table = cuckoo_table_of_id(registry, known);
+    if (table == NULL)
         table = find(registry, value, rc);
     if (table == NULL)
         return NULL;
+    uintptr_t id = table->id;
     *rc = hold(registry, table);
     if (*rc != SQLITE_OK)
         return NULL;
-    return cuckoo_table_is_connected(registry, table) ? table : find(registry, value, rc);
+    table = cuckoo_table_of_id(registry, id);
+    return table ? table : find(registry, value, rc);
 }
 
 /* The same, begun (pages.h); to be ended with `finish`. Not SQLITE_OK: *why (static text), and it has ended. */
-static int use(cuckoo_registry *registry, sqlite3_value *value, cuckoo_table *known,
-               cuckoo_table **table, const char **why)
+static int use(cuckoo_registry *registry, sqlite3_value *value, uintptr_t known, cuckoo_table **table,
+               const char **why)
 {
     int rc;
     *table = find_held(registry, value, known, &rc);
@@ -111,14 +113,15 @@ static int finish(cuckoo_registry *registry, cuckoo_table *table)
 static cuckoo_table *begin(sqlite3_context *context, const char *function, sqlite3_value *name)
 {
     const char *why;
-    cuckoo_table *known = sqlite3_get_auxdata(context, 0), *table;
+    uintptr_t known = (uintptr_t)sqlite3_get_auxdata(context, 0);
+    cuckoo_table *table;
     int rc = use(registry_of(context), name, known, &table, &why);
     if (rc != SQLITE_OK) {
         fail(context, function, rc, why);
         return NULL;
     }
-    if (known != table)
-        sqlite3_set_auxdata(context, 0, table, NULL);
+    if (known != table->id)
+        sqlite3_set_auxdata(context, 0, (void *)table->id, NULL);
     return table;
 }
 
@@ -127,7 +130,7 @@ int cuckoo_table_snapshot(cuckoo_registry *registry, sqlite3_value *name, cuckoo
 {
     const char *why;
     cuckoo_table *table;
-    int rc = use(registry, name, NULL, &table, &why);
+    int rc = use(registry, name, 0, &table, &why);
     if (rc == SQLITE_OK) {
         cuckoo_paged *paged = &table->paged;
         paged->hooks.need(paged, 0, paged->filter.length);

@@ -345,7 +345,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 ** Makes a filter that has grown, and lost keys since, smaller: adds what `from` holds to `into`, an empty filter of the same
 ** geometry that may grow, after growing it as far as that takes. Entries forget what its narrower slots have no room for:
 ** they err as often as new keys of a filter of that size do. Answers for the same keys, and its items are those of `from`.
-** CF_FULL: it would not be an eighth smaller, or m0 is odd, as the planner never has it; nothing has been added. Else as cf_merge.
+** CF_FULL: it would not be an eighth smaller, or m0 is odd, as the planner never has it; `into` may hold a part. Else as cf_merge.
 */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 

@@ -87,7 +87,8 @@ static void add_item(const cf_filter *filter, const cf_pair *pair, const cf_item
         (differences & filter->pair_mask) != 0)
         return;
     cf_match *last = &entries->all.match[entries->all.n++];
-    *last = (cf_match){.length = item->side.length, .payload = item->payload};
+    *last =
+        (cf_match){.length = item->side.length, .payload = item->payload, .tag = filter->pair_mask + 1};
     if (last->length > filter->new_length)
         last->length = filter->new_length;
     entries->remainder[n] = pair->side[side].bits >> filter->geometry.pair_bits;
@@ -186,11 +187,14 @@ static bool join(cf_filter *filter, const pair_entries *entries)
     prefix common;
     if (!choose(filter, entries, &common))
         return false;
-    for (unsigned i = 0, n = 0; i < entries->stored && n < filter->geometry.cap; i++)
-        if (entries->weight[i] > 0 && begins_with(entries, i, common)) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < entries->stored && n < filter->geometry.cap; i++)
+        if (entries->weight[i] == 1 && begins_with(entries, i, common)) {
             stays[i] = true;
             n++;
         }
+    if (n < filter->geometry.cap)
+        return false; /* a folded one is among them, which must not be cut */
     take_out(filter, entries, common, stays);
     for (unsigned i = 0; i < entries->stored; i++)
         if (stays[i])

@@ -49,16 +49,26 @@ static uint64_t buckets_needed(const cf_filter *filter)
     return is_as_before_growth(filter) ? least : least + 1;
 }
 
-cf_status cf_shrink(cf_filter *into, const cf_filter *from)
+/* Clumped entries may make it grow further than was needed: then it is not worth it. */
+static cf_status fill_smaller(cf_filter *into, const cf_filter *from, uint64_t buckets)
 {
-    uint64_t buckets = from->grown ? buckets_needed(from) : from->buckets;
-    bool odd = from->geometry.buckets % 2 ==
-               1; /* two sides may come to lie in one bucket, where only one is looked for */
-    if (odd || buckets > from->buckets - from->buckets / 8)
-        return CF_FULL;
+    uint64_t allowed = into->memory.most, most = from->length - from->length / 8;
+    into->memory.most = most < allowed ? most : allowed;
     cf_status status = cf_grow_to(into, buckets);
     if (status == CF_OK)
         status = cf_merge_entries(into, from);
+    into->memory.most = allowed;
+    return status == CF_TOO_BIG ? CF_FULL : status;
+}
+
+cf_status cf_shrink(cf_filter *into, const cf_filter *from)
+{
+    uint64_t buckets = from->grown ? buckets_needed(from) : from->buckets;
+    /* With odd m0 two sides may come to lie in one bucket, where only one is looked for. */
+    bool odd = from->geometry.buckets % 2 == 1;
+    if (odd || buckets >= from->buckets - from->buckets / 8)
+        return CF_FULL;
+    cf_status status = fill_smaller(into, from, buckets);
     if (status == CF_OK) {
         into->items = from->items;
         cf_settle(into);
