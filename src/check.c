@@ -149,7 +149,7 @@ static cf_status check_spilled(const cf_filter *filter, unsigned index, counts *
     if (!cf_spilled_at(filter, index, &bucket, &entry))
         return CF_OK; /* cf_spill_fault has seen to it */
     seen->copies += 1 + (filter->geometry.counter_bits ? entry.payload : 0);
-    if (entry.entries > 1)
+    if (entry.folded)
         return damaged(why, "a spilled entry has no terminator");
     if (has_room(filter, &entry, bucket))
         return damaged(why, "a spilled entry has room in its buckets");

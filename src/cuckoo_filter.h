@@ -386,8 +386,9 @@ typedef struct cf_entry {
     cf_side side;       /* seen from where it lies */
     uint64_t payload;   /* its value, or the copies beyond the first */
     uint64_t alternate; /* its other bucket, if it can move there */
-    unsigned entries; /* that its slot stands for: 1, or cap of a sticky key that was folded (join.h) */
-    bool movable;     /* it can lie in its other bucket, too */
+    bool folded;        /* it is a class of sticky entries in one slot (join.h) */
+    unsigned entries;   /* that its slot stands for: cap when it is folded, else 1 */
+    bool movable;       /* it can lie in its other bucket, too */
 } cf_entry;
 
 /* What lies in slot 0 .. b-1 of a bucket 0 .. buckets-1. False: nothing. */

@@ -200,6 +200,7 @@ static cf_entry entry_of(const cf_filter *filter, uint64_t bucket, uint64_t tag,
     cf_side other = cf_alternate(filter, entry.side);
     cf_place there = cf_locate(filter, &other);
     entry.alternate = there.bucket;
+    entry.folded = cf_is_folded(filter, tag);
     entry.entries = cf_entries_of(filter, tag);
     entry.movable = cf_can_move(filter, tag, other.length, there);
     return entry;

@@ -102,6 +102,32 @@ static void what_is_not_sticky_stays(void **state)
     }
 }
 
+/* With counters one more copy is not an entry at its maximum: a key is not sticky before its counters are full. */
+static void a_copy_to_be_counted_is_no_entry_of_a_class(void **state)
+{
+    cf_geometry shape = {.buckets = 2,
+                         .capacity = 8,
+                         .bucket_size = 4,
+                         .fingerprint_bits = 10,
+                         .pair_bits = 4,
+                         .cap = 3,
+                         .counter_bits = 2,
+                         .growth = true};
+    test_filter made = growing_filter(shape, UINT64_MAX);
+    uint64_t often = 5, less_often = 5 | 0x20 << 4;
+    (void)state;
+    assert_int_equal(cf_grow_to(&made.filter, 4), CF_OK);
+    add_copies(&made.filter, often, 12);
+    for (uint64_t other = 0x02; other <= 0x0a; other += 4)
+        add_copies(&made.filter, 5 | other << 4, 1);
+    add_copies(&made.filter, less_often, 9);
+    assert_int_equal(cf_count(&made.filter, less_often), 9);
+    assert_int_equal(cf_delete(&made.filter, less_often), CF_REMOVED);
+    assert_int_equal(cf_delete(&made.filter, often), CF_STICKY);
+    assert_sound(&made.filter);
+    free_filter(&made);
+}
+
 /* ---- folding ---- */
 
 /* A filter that is full, with cap void entries of `hash` and strangers of other pair bits. */
@@ -295,6 +321,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(keys_that_come_often_do_not_fill_it),
     cmocka_unit_test(three_sticky_keys_of_one_pair_find_room),
     cmocka_unit_test(what_is_not_sticky_stays),
+    cmocka_unit_test(a_copy_to_be_counted_is_no_entry_of_a_class),
     cmocka_unit_test(folded_classes_stay_sticky),
     cmocka_unit_test(folded_classes_are_in_both_children),
     cmocka_unit_test(what_is_not_sticky_is_not_folded),

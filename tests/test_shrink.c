@@ -112,6 +112,35 @@ static void what_would_not_gain_stays(void **state)
     free_filter(&odd);
 }
 
+/* Keys that crowd a few places need more buckets than their number says. */
+static void it_never_becomes_larger(void **state)
+{
+    unsigned shrunk = 0;
+    (void)state;
+    for (unsigned round = 0; round < 300; round++) {
+        cf_geometry shape = growing_shape(2 + 2 * random_below(4), 4, 12);
+        test_filter made = growing_filter(shape, 100000), smaller = growing_filter(shape, UINT64_MAX);
+        uint64_t clump = random64();
+        unsigned n = 0;
+        for (unsigned i = 0; i < 40; i++) {
+            hashes[n] = i % 2 ? random64() : clump ^ random_below(8) << 10;
+            n += cf_add(&made.filter, hashes[n]) == CF_OK;
+        }
+        cf_status status = cf_shrink(&smaller.filter, &made.filter);
+        assert_true(status == CF_OK || status == CF_FULL);
+        if (status == CF_OK) {
+            shrunk++;
+            assert_true(smaller.filter.length <= made.filter.length - made.filter.length / 8);
+            assert_sound(&smaller.filter);
+            for (unsigned i = 0; i < n; i++)
+                assert_true(cf_contains(&smaller.filter, hashes[i]));
+        }
+        free_filter(&made);
+        free_filter(&smaller);
+    }
+    assert_true(shrunk > 0 && shrunk < 300);
+}
+
 static void without_memory_it_says_so(void **state)
 {
     cf_geometry shape = growing_shape(10, 4, 16);
@@ -134,6 +163,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(it_can_be_as_before_growth),
     cmocka_unit_test(it_errs_no_more_than_one_that_has_grown_so_far),
     cmocka_unit_test(what_would_not_gain_stays),
+    cmocka_unit_test(it_never_becomes_larger),
     cmocka_unit_test(without_memory_it_says_so),
 };
 

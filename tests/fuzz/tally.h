@@ -19,12 +19,13 @@ static inline void count_entry(const cf_filter *filter, const cf_entry *entry, u
                                tally *found)
 {
     found->entries++;
-    found->copies += filter->geometry.counter_bits ? 1 + entry->payload : 1;
+    found->copies += entry->entries * (filter->geometry.counter_bits ? 1 + entry->payload : 1);
     if (filter->geometry.value_bits && entry->payload != value)
         return;
     found->matches++;
-    found->full +=
-        entry->payload == cf_low_bits(filter->geometry.counter_bits) || filter->geometry.value_bits;
+    if (entry->payload == cf_low_bits(filter->geometry.counter_bits) || filter->geometry.value_bits ||
+        entry->folded)
+        found->full += entry->entries;
 }
 
 static inline tally tally_of(const cf_filter *filter, uint64_t hash, uint64_t value)
