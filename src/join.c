@@ -11,6 +11,7 @@ typedef struct pair_entries {
     uint64_t remainder[CF_MATCHES_MAX]; /* the bits each one knows */
     unsigned weight
         [CF_MATCHES_MAX]; /* entries at their maximum that it stands for: 0, 1, or cap when folded */
+    bool rounds_up;       /* all count as being at their maximum, and are set to it */
     unsigned least;       /* remainder bits that the pair stands for */
 } pair_entries;
 
@@ -52,7 +53,7 @@ static void drop_listed(cf_matches *all)
 }
 
 /* The entries that lie where this one may, and agree with it in what that place says. False: none may. */
-static bool gather(const cf_filter *filter, const cf_entry *entry, pair_entries *entries)
+static bool gather(const cf_filter *filter, const cf_entry *entry, bool rounds_up, pair_entries *entries)
 {
     cf_pair pair = cf_pair_from(filter, entry->side);
     if (pair.sides == 0)
@@ -68,10 +69,12 @@ static bool gather(const cf_filter *filter, const cf_entry *entry, pair_entries 
     cf_find_agreeing(filter, &entries->pair, entry->payload, &entries->all);
     drop_listed(&entries->all);
     entries->stored = entries->all.n;
+    entries->rounds_up = rounds_up;
     for (unsigned i = 0; i < entries->all.n; i++) {
         const cf_match *match = &entries->all.match[i];
         entries->remainder[i] = remainder_of(filter, &entries->pair, match);
-        entries->weight[i] = cf_at_maximum(filter, match) ? cf_entries_of(filter, match->tag) : 0;
+        entries->weight[i] =
+            rounds_up || cf_at_maximum(filter, match) ? cf_entries_of(filter, match->tag) : 0;
     }
     return true;
 }
@@ -92,7 +95,7 @@ static void add_item(const cf_filter *filter, const cf_pair *pair, const cf_item
     if (last->length > filter->new_length)
         last->length = filter->new_length;
     entries->remainder[n] = pair->side[side].bits >> filter->geometry.pair_bits;
-    entries->weight[n] = cf_at_maximum(filter, last);
+    entries->weight[n] = entries->rounds_up || cf_at_maximum(filter, last);
 }
 
 /* Entries at their maximum that begin so. */
@@ -120,6 +123,12 @@ static bool is_sticky(const cf_filter *filter, const pair_entries *entries, unsi
         if (begins_with(entries, i, (prefix){j, entries->all.match[j].length}))
             weight += entries->weight[j];
     return weight >= filter->geometry.cap;
+}
+
+/* The payload of entries of a class: at their maximum. */
+static uint64_t class_payload(const cf_filter *filter, const cf_match *match)
+{
+    return filter->geometry.value_bits ? match->payload : cf_most_further_copies(&filter->geometry);
 }
 
 /* ---- folding ---- */
@@ -157,7 +166,7 @@ static bool fold(cf_filter *filter, const pair_entries *entries, uint64_t reache
     const cf_match *match = &entries->all.match[chosen];
     stays[chosen] = true;
     take_out(filter, entries, of_bucket(entries, chosen), stays);
-    cf_match_change(filter, match, match->tag & filter->pair_mask, match->payload);
+    cf_match_change(filter, match, match->tag & filter->pair_mask, class_payload(filter, match));
     return true;
 }
 
@@ -180,6 +189,12 @@ static bool choose(const cf_filter *filter, const pair_entries *entries, prefix 
     return chosen;
 }
 
+static void become_member(cf_filter *filter, const cf_match *match, unsigned length)
+{
+    cf_place place = {match->bucket, match->tag, match->extension};
+    cf_match_change(filter, match, cf_tag_of(filter, place, length), class_payload(filter, match));
+}
+
 /* Cuts cap of the entries that begin with the prefix to it, and takes the others out. */
 static bool join(cf_filter *filter, const pair_entries *entries)
 {
@@ -198,7 +213,7 @@ static bool join(cf_filter *filter, const pair_entries *entries)
     take_out(filter, entries, common, stays);
     for (unsigned i = 0; i < entries->stored; i++)
         if (stays[i])
-            cf_match_cut(filter, &entries->all.match[i], common.length);
+            become_member(filter, &entries->all.match[i], common.length);
     return true;
 }
 
@@ -222,7 +237,7 @@ void cf_join_back(cf_filter *filter, const cf_joined *joined)
 }
 
 /* What is tried, the cheapest first. */
-enum { FOLD, JOIN, CUT_AND_FOLD };
+enum { FOLD, JOIN, ROUND_UP_AND_JOIN, CUT_AND_FOLD };
 
 /* For whom room is made, and how. */
 typedef struct wanted_room {
@@ -249,10 +264,11 @@ static bool relieve_slot(cf_filter *filter, uint64_t bucket, unsigned slot, cons
 {
     pair_entries entries;
     cf_entry entry;
-    if (!cf_entry_at(filter, bucket, slot, &entry) || !gather(filter, &entry, &entries))
+    if (!cf_entry_at(filter, bucket, slot, &entry) ||
+        !gather(filter, &entry, want->remedy >= ROUND_UP_AND_JOIN, &entries))
         return false;
     remember(filter, &entries.pair, joined);
-    if (want->remedy != JOIN)
+    if (want->remedy == FOLD || want->remedy == CUT_AND_FOLD)
         return fold(filter, &entries, bucket, want->remedy == FOLD ? 0 : CF_WHOLE);
     if (entry.payload == want->item->payload || !filter->geometry.value_bits)
         add_item(filter, want->pair, want->item, &entries);

@@ -17,7 +17,10 @@
 **   The price is that more keys match the shorter entries, so the two with the longest common part are chosen, and only
 **   when all buckets that entries of the pair can move to are full. (b = 4 and s = 6 have 32 pairs per bucket: if all keys
 **   are sticky, three of them share one in a bucket of 5,000.)
-** - *Cutting and folding*, at any price, when growth is no remedy either: a class forgets all but its bucket, and is folded.
+** - *Rounding up and joining*, at any price, when growth is no remedy either: with counters, keys that have cap entries
+**   of which not all are at their maximum are taken to be sticky, and made so. They are found for ever; that is better than to
+**   refuse an add.
+** - *Cutting and folding*, last of all: a class forgets all but its bucket, and is folded.
 **   Where two buckets are full of classes of different pair bits there is nothing else. (As a rule it would be ruinous: what
 **   is folded is in both children of a bucket, and crowds them again. Growing from 10 keys to 300,000, four copies
 **   each, ended with an error rate of 18 %.)

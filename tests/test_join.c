@@ -128,6 +128,33 @@ static void a_copy_to_be_counted_is_no_entry_of_a_class(void **state)
     free_filter(&made);
 }
 
+/* Three keys of one pair take cap entries each, not all of them full, and growth is no remedy (here: not allowed). Rather
+** than refuse an add two of them are taken to be sticky. */
+static void nearly_sticky_keys_are_rounded_up_at_last(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        cf_geometry shape = growing_shape(50, 4, 16);
+        shape.counter_bits = 4;
+        test_filter made = filter_at_stage(shape, 1, 10);
+        uint64_t hash = random64() | 1;
+        uint64_t keys[3] = {hash, sibling(&made.filter, hash, 3), sibling(&made.filter, hash, 5)};
+        if (cf_pair_of(&made.filter, hash).sides == 2) {
+            for (unsigned i = 0; i < 3; i++)
+                add_copies(&made.filter, keys[i], 40);
+            assert_int_equal(made.filter.items, 120);
+            assert_sound(&made.filter);
+            for (unsigned i = 0; i < 3; i++)
+                assert_true(cf_count(&made.filter, keys[i]) >= 40);
+            assert_int_equal(cf_delete(&made.filter, keys[0]), CF_STICKY);
+            assert_int_equal(cf_delete(&made.filter, keys[1]),
+                             CF_REMOVED); /* it has its entries still */
+            assert_int_equal(cf_count(&made.filter, keys[1]), 39);
+        }
+        free_filter(&made);
+    }
+}
+
 /* ---- folding ---- */
 
 /* A filter that is full, with cap void entries of `hash` and strangers of other pair bits. */
@@ -322,6 +349,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(three_sticky_keys_of_one_pair_find_room),
     cmocka_unit_test(what_is_not_sticky_stays),
     cmocka_unit_test(a_copy_to_be_counted_is_no_entry_of_a_class),
+    cmocka_unit_test(nearly_sticky_keys_are_rounded_up_at_last),
     cmocka_unit_test(folded_classes_stay_sticky),
     cmocka_unit_test(folded_classes_are_in_both_children),
     cmocka_unit_test(what_is_not_sticky_is_not_folded),

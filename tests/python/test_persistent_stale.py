@@ -66,7 +66,7 @@ def test_interrupts_at_any_time(path):
                     assert ask(one, "SELECT cf_table_contains('seen', ?)", key) == 1
                     break
                 except sqlite3.OperationalError as error:
-                    assert "interrupt" in str(error)
+                    assert error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT
     finally:
         done.set()
         thread.join()
