@@ -79,7 +79,7 @@ mutant "a delete ignores that a key is sticky" \
 mutant "sticky before the counters are full" \
     '/^bool cf_matches_sticky/,/^}/ s/if (cf_at_maximum(filter, &found->match\[i\]))/if (true)/'
 mutant "absorbed before the counters are full" \
-    's/if (!at_maximum(filter, match) || (bucket/if ((bucket/'
+    's/if (!cf_at_maximum(filter, match) || (bucket/if ((bucket/'
 mutant "a counter counts one too many" \
     's/(&filter->geometry) - match->payload;/(\&filter->geometry) - match->payload + 1;/'
 mutant "a counter loses what it has no room for" \
