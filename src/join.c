@@ -199,7 +199,7 @@ static void become_member(cf_filter *filter, const cf_match *match, unsigned len
 static bool join(cf_filter *filter, const pair_entries *entries)
 {
     bool stays[CF_MATCHES_MAX] = {false};
-    prefix common;
+    prefix common = {0, 0};
     if (!choose(filter, entries, &common))
         return false;
     unsigned n = 0;
