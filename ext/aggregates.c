@@ -24,10 +24,10 @@ static void *state_of(sqlite3_context *context, int bytes)
 
 /* ---- cf_build(key [, fpr [, options]]) ---- */
 
-/* fpr and options as a row gave them: to be read once only, not for every row. */
+/* fpr and options as the last row gave them that was read: reading options costs more than all else in a row. */
 typedef struct given_options {
     double fpr;
-    int fpr_type, bytes; /* bytes: -1 when the text did not fit */
+    int fpr_type, bytes; /* bytes: -1 when there was no text, or a longer one */
     char text[120];
 } given_options;
 
@@ -44,28 +44,33 @@ enum {
     MOST_ROOM = 0x7ffffe00 / 8 /* the most that SQLite allocates at once */
 };
 
-static given_options given_by(int argc, sqlite3_value **argv)
+/* The options as text; NULL: none that fits. */
+static const void *options_text(int argc, sqlite3_value **argv, int *bytes)
 {
-    given_options given = {.bytes = 0};
-    if (argc > 1) {
-        given.fpr_type = sqlite3_value_type(argv[1]);
-        given.fpr = sqlite3_value_double(argv[1]);
-    }
-    if (argc > 2) {
-        const void *text =
-            sqlite3_value_type(argv[2]) == SQLITE_TEXT ? sqlite3_value_text(argv[2]) : NULL;
-        int bytes = text ? sqlite3_value_bytes(argv[2]) : -1;
-        given.bytes = bytes <= (int)sizeof given.text ? bytes : -1;
-        if (given.bytes > 0)
-            memcpy(given.text, text, (size_t)given.bytes);
-    }
-    return given;
+    const void *text =
+        argc > 2 && sqlite3_value_type(argv[2]) == SQLITE_TEXT ? sqlite3_value_text(argv[2]) : NULL;
+    *bytes = text ? sqlite3_value_bytes(argv[2]) : -1;
+    return *bytes <= (int)sizeof((given_options *)0)->text ? text : NULL;
 }
 
-static bool given_again(const given_options *now, const given_options *then)
+static void keep_given(int argc, sqlite3_value **argv, given_options *given)
 {
-    return now->bytes >= 0 && now->bytes == then->bytes && now->fpr_type == then->fpr_type &&
-           now->fpr == then->fpr && memcmp(now->text, then->text, (size_t)now->bytes) == 0;
+    const void *text = options_text(argc, argv, &given->bytes);
+    if (text == NULL) {
+        given->bytes = -1;
+        return;
+    }
+    memcpy(given->text, text, (size_t)given->bytes);
+    given->fpr_type = sqlite3_value_type(argv[1]);
+    given->fpr = sqlite3_value_double(argv[1]);
+}
+
+static bool given_again(int argc, sqlite3_value **argv, const given_options *given)
+{
+    int bytes;
+    const void *text = options_text(argc, argv, &bytes);
+    return text != NULL && bytes == given->bytes && memcmp(text, given->text, (size_t)bytes) == 0 &&
+           sqlite3_value_type(argv[1]) == given->fpr_type && sqlite3_value_double(argv[1]) == given->fpr;
 }
 
 /* The arguments other than the key come with every row: they must not change under way. */
@@ -73,12 +78,11 @@ static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value
                                build_state *state)
 {
     cuckoo_options options;
-    given_options given = given_by(argc, argv);
-    if (state->started && given_again(&given, &state->given))
+    if (state->started && given_again(argc, argv, &state->given))
         return true;
     if (!cuckoo_options_read(context, argc - 1, argv + 1, &options))
         return false;
-    state->given = given;
+    keep_given(argc, argv, &state->given);
     if (!state->started) {
         state->options = options;
         state->started = true;

@@ -94,12 +94,6 @@ static unsigned length_of(const cf_filter *filter, const cf_side *side)
     return filter->geometry.pair_bits + side->length;
 }
 
-/* Copies of a key that a slot stands for: several with a counter, or when a sticky key has been folded. */
-static uint64_t copies_of(const cf_filter *filter, const cf_entry *entry)
-{
-    return entry->entries * (1 + (filter->geometry.counter_bits ? entry->payload : 0));
-}
-
 int cuckoo_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     const inside_cursor *cursor = cursor_of(base);
@@ -129,7 +123,7 @@ int cuckoo_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
         result_number(context, there && filter->payload_bits, entry.payload);
         break;
     case BUCKETS_COPIES:
-        result_number(context, there, copies_of(filter, &entry));
+        result_number(context, there, entry.copies);
         break;
     default:
         result_filter(context, cursor);
@@ -177,7 +171,7 @@ int cuckoo_explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
         result_number(context, there && filter->payload_bits, entry.payload);
         break;
     case EXPLAIN_COPIES:
-        result_number(context, there, copies_of(filter, &entry));
+        result_number(context, there, entry.copies);
         break;
     case EXPLAIN_FILTER:
         result_filter(context, cursor);

@@ -103,11 +103,6 @@ static int change_rows(cuckoo_table *table, int argc, sqlite3_value **argv, sqli
 
 /* ---- another filter in its place ---- */
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
-{
-    return sqlite3_realloc64(bytes, size);
-}
-
 bool cuckoo_table_blank(const cuckoo_table *table, cf_filter *blank)
 {
     cf_geometry shape = table->paged.filter.geometry;
@@ -115,7 +110,7 @@ bool cuckoo_table_blank(const cuckoo_table *table, cf_filter *blank)
     if (bytes == NULL)
         return false;
     cf_create(blank, &shape, bytes);
-    blank->memory = (cf_memory){resize, INT64_MAX};
+    blank->memory = (cf_memory){cuckoo_resize, INT64_MAX};
     return true;
 }
 

@@ -70,7 +70,7 @@ const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value 
     return filter;
 }
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
+uint8_t *cuckoo_resize(uint8_t *bytes, uint64_t size)
 {
     return sqlite3_realloc64(bytes, size);
 }
@@ -83,7 +83,7 @@ static uint8_t *memory_of(const cf_filter *filter)
 void cuckoo_filter_own(sqlite3_context *context, cf_filter *filter)
 {
     int most = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
-    filter->memory = (cf_memory){resize, (uint64_t)most};
+    filter->memory = (cf_memory){cuckoo_resize, (uint64_t)most};
 }
 
 bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy)

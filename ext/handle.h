@@ -34,6 +34,9 @@ const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value 
 /* A filter in memory of its own (sqlite3_malloc64), which may become longer up to what the connection allows. It ends
 ** as the result of the function, or in cuckoo_filter_free. */
 
+/* What such a filter grows with. */
+uint8_t *cuckoo_resize(uint8_t *bytes, uint64_t size);
+
 /* Takes over `bytes`, in which `filter` was made or opened for writing. */
 void cuckoo_filter_own(sqlite3_context *context, cf_filter *filter);
 

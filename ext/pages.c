@@ -247,14 +247,19 @@ static int read_header(cuckoo_paged *paged, const char **why)
     return rc == SQLITE_OK ? open_image(paged, row, why) : rc;
 }
 
-static int write_header(cuckoo_paged *paged)
+static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length)
 {
     uint8_t row[HEADER_ROW + 4];
-    cf_seal(&paged->filter);
-    memcpy(row, paged->image, CF_HEADER_BYTES);
-    cf_store64(row + CF_HEADER_BYTES, paged->length);
+    memcpy(row, header, CF_HEADER_BYTES);
+    cf_store64(row + CF_HEADER_BYTES, length);
     cf_store64(row + CF_HEADER_BYTES + 8, paged->page_bytes);
     return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
+}
+
+static int write_header(cuckoo_paged *paged)
+{
+    cf_seal(&paged->filter);
+    return write_header_row(paged, paged->image, paged->length);
 }
 
 /* ---- using it ---- */
@@ -384,7 +389,7 @@ void cuckoo_paged_free(cuckoo_paged *paged)
 /* Only the header is written: pages that are all zeros need no rows. */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
 {
-    uint8_t row[HEADER_ROW + 4];
+    uint8_t encoded[CF_HEADER_BYTES];
     cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
     uint8_t *image = resize_block(NULL, cf_geometry_bytes(shape), NULL);
     if (image == NULL)
@@ -393,8 +398,6 @@ int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     if (rc != SQLITE_OK)
         return rc;
-    cf_header_encode(&header, row);
-    cf_store64(row + CF_HEADER_BYTES, cf_geometry_bytes(shape));
-    cf_store64(row + CF_HEADER_BYTES + 8, paged->page_bytes);
-    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
+    cf_header_encode(&header, encoded);
+    return write_header_row(paged, encoded, cf_geometry_bytes(shape));
 }

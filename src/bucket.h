@@ -188,6 +188,12 @@ static inline unsigned cf_entries_of(const cf_filter *filter, uint64_t tag)
     return cf_is_folded(filter, tag) ? filter->geometry.cap : 1;
 }
 
+/* Copies of a key that a slot stands for. */
+static inline uint64_t cf_copies_in(const cf_filter *filter, uint64_t tag, uint64_t payload)
+{
+    return (1 + (filter->geometry.counter_bits ? payload : 0)) * cf_entries_of(filter, tag);
+}
+
 /* Can an entry of this length move there? A folded one must know nothing more than that bucket, either. */
 static inline bool cf_can_move(const cf_filter *filter, uint64_t tag, unsigned length, cf_place there)
 {

@@ -6,6 +6,7 @@
 ** hash matches both. So the share of hashes that match anything is the sum over the entries that no shorter one
 ** covers.
 */
+#include <limits.h>
 #include <math.h>
 
 #include "bucket.h"
@@ -67,7 +68,8 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, uint64_t
     find_prefixes(filter, entry, entry->payload, &same);
     find_prefixes(filter, entry, CF_ANY_VALUE, &any);
     unsigned length = entry->side.length, shortest = any.n ? any.match[any.n - 1].length : length;
-    census->copies += entry->entries * (1 + (filter->geometry.counter_bits ? entry->payload : 0));
+    census->copies += entry->copies;
+    census->shortest = length < census->shortest ? length : census->shortest;
     census->voids += filter->grown && length == cf_home_of(filter, bucket).bits;
     census->sticky += cf_matches_sticky(filter, &same) && first_of_equals(&same, bucket, slot, length);
     if (shortest == length && first_of_equals(&any, bucket, slot, length))
@@ -76,7 +78,7 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, uint64_t
 
 cf_census cf_take_census(const cf_filter *filter)
 {
-    cf_census census = {0};
+    cf_census census = {.shortest = UINT_MAX};
     cf_entry entry;
     uint64_t bucket_of_spilled;
     for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
@@ -125,7 +127,7 @@ static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned s
     cf_entry entry;
     if (cf_entry_at(filter, bucket, slot, &entry)) {
         seen->occupied++;
-        seen->copies += 1 + (filter->geometry.counter_bits ? entry.payload : 0);
+        seen->copies += entry.copies;
         return filter->grown ? check_grown_entry(filter, &entry, cf_slot_get(filter, bucket, slot), why)
                              : check_plain_entry(filter, &entry, why);
     }
@@ -148,7 +150,7 @@ static cf_status check_spilled(const cf_filter *filter, unsigned index, counts *
     uint64_t bucket;
     if (!cf_spilled_at(filter, index, &bucket, &entry))
         return CF_OK; /* cf_spill_fault has seen to it */
-    seen->copies += 1 + (filter->geometry.counter_bits ? entry.payload : 0);
+    seen->copies += entry.copies;
     if (entry.folded)
         return damaged(why, "a spilled entry has no terminator");
     if (has_room(filter, &entry, bucket))

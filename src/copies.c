@@ -60,7 +60,7 @@ static bool can_be_equal(const sticky_class *class)
 static void make_equal(cf_filter *filter, const sticky_class *class)
 {
     for (unsigned i = 0; filter->grown && i < class->n; i++)
-        cf_match_cut(filter, &class->member[i], class->length);
+        cf_match_cut(filter, &class->member[i], class->length, class->member[i].payload);
 }
 
 static bool any_folded(const cf_filter *filter, const cf_matches *found)
@@ -97,7 +97,7 @@ static bool cut_to_count(cf_filter *filter, const cf_item *item, const cf_matche
     for (unsigned i = 0; i < found->n && found->n >= filter->geometry.cap; i++) {
         const cf_match *match = &found->match[i];
         if (!cf_at_maximum(filter, match) && match->length > length && match->extension <= length) {
-            cf_match_cut(filter, match, length);
+            cf_match_cut(filter, match, length, match->payload);
             return true;
         }
     }

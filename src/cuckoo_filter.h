@@ -388,6 +388,7 @@ typedef struct cf_entry {
     uint64_t alternate; /* its other bucket, if it can move there */
     bool folded;        /* it is a class of sticky entries in one slot (join.h) */
     unsigned entries;   /* that its slot stands for: cap when it is folded, else 1 */
+    uint64_t copies;    /* of a key that its slot stands for */
     bool movable;       /* it can lie in its other bucket, too */
 } cf_entry;
 
@@ -412,6 +413,7 @@ typedef struct cf_census {
     uint64_t copies;   /* that they stand for: more with counters */
     uint64_t sticky;   /* fingerprints whose copies are not known any more: deletes do not change them */
     uint64_t voids;    /* entries that know no bit beyond their bucket: they double when it splits */
+    unsigned shortest; /* remainder bits of the entry that knows least; UINT_MAX: there is none */
     double fpr;        /* the share of all hashes that some entry matches: the error rate as it is now */
 } cf_census;
 

@@ -3,8 +3,8 @@
 #include "address.h"
 #include "bucket.h"
 
-/* Which buckets the search goes on from: a bit each. Two buckets that share one cost the search one branch in many; but
-** not for long, so numbers are scattered: in a grown table the two buckets of a pair may be 2^k apart. */
+/* Which buckets the search goes on from: a bit each. Two buckets that share one cost the search one branch in many.
+** Numbers are scattered, for in a grown table the two buckets of a pair may be 2^k apart. */
 enum { SEEN_LOG2 = 13, SEEN_WORDS = (1 << SEEN_LOG2) / 64 };
 
 typedef struct seen_set {

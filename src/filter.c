@@ -120,10 +120,8 @@ uint64_t cf_count(const cf_filter *filter, uint64_t hash)
     cf_matches found;
     cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
     uint64_t copies = 0;
-    for (unsigned i = 0; i < found.n; i++) {
-        uint64_t further = filter->geometry.counter_bits ? found.match[i].payload : 0;
-        copies += (1 + further) * cf_entries_of(filter, found.match[i].tag);
-    }
+    for (unsigned i = 0; i < found.n; i++)
+        copies += cf_copies_in(filter, found.match[i].tag, found.match[i].payload);
     return copies;
 }
 
@@ -202,6 +200,7 @@ static cf_entry entry_of(const cf_filter *filter, uint64_t bucket, uint64_t tag,
     entry.alternate = there.bucket;
     entry.folded = cf_is_folded(filter, tag);
     entry.entries = cf_entries_of(filter, tag);
+    entry.copies = cf_copies_in(filter, tag, payload);
     entry.movable = cf_can_move(filter, tag, other.length, there);
     return entry;
 }

@@ -107,6 +107,17 @@ static unsigned weight_of(const pair_entries *entries, prefix common)
     return weight;
 }
 
+/* The buckets as they are, before they change. */
+static void remember(const cf_filter *filter, const cf_pair *pair, cf_joined *joined)
+{
+    joined->occupied = filter->occupied;
+    joined->buckets = pair->sides;
+    for (unsigned i = 0; i < pair->sides; i++) {
+        joined->bucket[i] = pair->place[i].bucket;
+        cf_record_read(filter, joined->bucket[i], &joined->record[i]);
+    }
+}
+
 /* Takes out those that begin so, but some. */
 static void take_out(cf_filter *filter, const pair_entries *entries, prefix common, const bool *stays)
 {
@@ -153,7 +164,8 @@ static bool can_fold(const cf_filter *filter, const pair_entries *entries, unsig
 }
 
 /* Rather not in the bucket that the search has reached: slots become empty there. */
-static bool fold(cf_filter *filter, const pair_entries *entries, uint64_t reached, unsigned bits)
+static bool fold(cf_filter *filter, const pair_entries *entries, uint64_t reached, unsigned bits,
+                 cf_joined *joined)
 {
     bool stays[CF_MATCHES_MAX] = {false};
     unsigned chosen = CF_MATCHES_MAX;
@@ -165,6 +177,7 @@ static bool fold(cf_filter *filter, const pair_entries *entries, uint64_t reache
         return false;
     const cf_match *match = &entries->all.match[chosen];
     stays[chosen] = true;
+    remember(filter, &entries->pair, joined);
     take_out(filter, entries, of_bucket(entries, chosen), stays);
     cf_match_change(filter, match, match->tag & filter->pair_mask, class_payload(filter, match));
     return true;
@@ -189,14 +202,8 @@ static bool choose(const cf_filter *filter, const pair_entries *entries, prefix 
     return chosen;
 }
 
-static void become_member(cf_filter *filter, const cf_match *match, unsigned length)
-{
-    cf_place place = {match->bucket, match->tag, match->extension};
-    cf_match_change(filter, match, cf_tag_of(filter, place, length), class_payload(filter, match));
-}
-
 /* Cuts cap of the entries that begin with the prefix to it, and takes the others out. */
-static bool join(cf_filter *filter, const pair_entries *entries)
+static bool join(cf_filter *filter, const pair_entries *entries, cf_joined *joined)
 {
     bool stays[CF_MATCHES_MAX] = {false};
     prefix common = {0, 0};
@@ -210,24 +217,17 @@ static bool join(cf_filter *filter, const pair_entries *entries)
         }
     if (n < filter->geometry.cap)
         return false; /* a folded one is among them, which must not be cut */
+    remember(filter, &entries->pair, joined);
     take_out(filter, entries, common, stays);
     for (unsigned i = 0; i < entries->stored; i++)
-        if (stays[i])
-            become_member(filter, &entries->all.match[i], common.length);
+        if (stays[i]) {
+            const cf_match *member = &entries->all.match[i];
+            cf_match_cut(filter, member, common.length, class_payload(filter, member));
+        }
     return true;
 }
 
 /* ---- where ---- */
-
-static void remember(const cf_filter *filter, const cf_pair *pair, cf_joined *joined)
-{
-    joined->occupied = filter->occupied;
-    joined->buckets = pair->sides;
-    for (unsigned i = 0; i < pair->sides; i++) {
-        joined->bucket[i] = pair->place[i].bucket;
-        cf_record_read(filter, joined->bucket[i], &joined->record[i]);
-    }
-}
 
 void cf_join_back(cf_filter *filter, const cf_joined *joined)
 {
@@ -267,12 +267,11 @@ static bool relieve_slot(cf_filter *filter, uint64_t bucket, unsigned slot, cons
     if (!cf_entry_at(filter, bucket, slot, &entry) ||
         !gather(filter, &entry, want->remedy >= ROUND_UP_AND_JOIN, &entries))
         return false;
-    remember(filter, &entries.pair, joined);
     if (want->remedy == FOLD || want->remedy == CUT_AND_FOLD)
-        return fold(filter, &entries, bucket, want->remedy == FOLD ? 0 : CF_WHOLE);
+        return fold(filter, &entries, bucket, want->remedy == FOLD ? 0 : CF_WHOLE, joined);
     if (entry.payload == want->item->payload || !filter->geometry.value_bits)
         add_item(filter, want->pair, want->item, &entries);
-    return join(filter, &entries);
+    return join(filter, &entries, joined);
 }
 
 static bool relieve_bucket(cf_filter *filter, uint64_t bucket, const wanted_room *want,

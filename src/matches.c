@@ -183,10 +183,10 @@ void cf_match_change(cf_filter *filter, const cf_match *match, uint64_t tag, uin
         cf_slot_set(filter, match->bucket, slot_of(filter, match), tag, payload);
 }
 
-void cf_match_cut(cf_filter *filter, const cf_match *match, unsigned length)
+void cf_match_cut(cf_filter *filter, const cf_match *match, unsigned length, uint64_t payload)
 {
     cf_place place = {match->bucket, match->tag, match->extension};
-    cf_match_change(filter, match, cf_tag_of(filter, place, length), match->payload);
+    cf_match_change(filter, match, cf_tag_of(filter, place, length), payload);
 }
 
 void cf_match_take_out(cf_filter *filter, const cf_match *match)

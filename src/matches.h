@@ -46,8 +46,8 @@ void cf_find_agreeing(const cf_filter *filter, const cf_pair *pair, uint64_t val
 ** another number in the list, is found again by what it says. */
 void cf_match_change(cf_filter *filter, const cf_match *match, uint64_t tag, uint64_t payload);
 
-/* Makes an entry forget all but `length` remainder bits, those of its extension at least. */
-void cf_match_cut(cf_filter *filter, const cf_match *match, unsigned length);
+/* Makes an entry forget all but `length` remainder bits, those of its extension at least; and its payload. */
+void cf_match_cut(cf_filter *filter, const cf_match *match, unsigned length, uint64_t payload);
 
 /* Takes an entry out. */
 void cf_match_take_out(cf_filter *filter, const cf_match *match);

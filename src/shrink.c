@@ -6,36 +6,16 @@
 ** anywhere (growth.h): what is left is a prefix of the same keys, entries that were equal stay equal, and those that have
 ** become equal count as copies of one key.
 */
-#include "bucket.h"
 #include "growth.h"
 #include "merge.h"
 
-typedef struct whole_count {
-    uint64_t copies;
-    bool all; /* entries know as much as those of a filter that has not grown */
-} whole_count;
-
-static void count_whole(const cf_filter *filter, const cf_entry *entry, whole_count *count)
-{
-    unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
-    count->all = count->all && entry->side.length >= whole;
-    count->copies += entry->entries * (1 + (filter->geometry.counter_bits ? entry->payload : 0));
-}
-
-/* Could it be one that has not grown? Void entries that have doubled are more copies than there are items. */
+/* Could it be one that has not grown? There entries know as much as new ones, and void ones that have doubled would be
+** more copies than there are items. */
 static bool is_as_before_growth(const cf_filter *filter)
 {
-    whole_count count = {0, true};
-    cf_entry entry;
-    uint64_t bucket_of_spilled;
-    for (uint64_t bucket = 0; bucket < filter->buckets && count.all; bucket++)
-        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-            if (cf_entry_at(filter, bucket, slot, &entry))
-                count_whole(filter, &entry, &count);
-    for (unsigned i = 0; i < filter->spilled; i++)
-        if (cf_spilled_at(filter, i, &bucket_of_spilled, &entry))
-            count_whole(filter, &entry, &count);
-    return count.all && count.copies <= filter->items;
+    unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
+    cf_census census = cf_take_census(filter);
+    return census.shortest >= whole && census.copies <= filter->items;
 }
 
 /* Buckets for its entries, with a tenth to spare beyond what a table that grows fills. */
@@ -63,10 +43,10 @@ static cf_status fill_smaller(cf_filter *into, const cf_filter *from, uint64_t b
 
 cf_status cf_shrink(cf_filter *into, const cf_filter *from)
 {
-    uint64_t buckets = from->grown ? buckets_needed(from) : from->buckets;
     /* With odd m0 two sides may come to lie in one bucket, where only one is looked for. */
     bool odd = from->geometry.buckets % 2 == 1;
-    if (odd || buckets >= from->buckets - from->buckets / 8)
+    uint64_t buckets = from->grown && !odd ? buckets_needed(from) : from->buckets;
+    if (buckets >= from->buckets - from->buckets / 8)
         return CF_FULL;
     cf_status status = fill_smaller(into, from, buckets);
     if (status == CF_OK) {
