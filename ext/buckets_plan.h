@@ -8,7 +8,7 @@
 #ifndef CUCKOO_BUCKETS_PLAN_H
 #define CUCKOO_BUCKETS_PLAN_H
 
-#include "filter_table.h"
+#include "registry.h"
 
 enum plan_bits {
     PLAN_FILTER = 1, /* filter = argv */

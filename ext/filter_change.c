@@ -1,6 +1,10 @@
 /*
-** filter_change.c - INSERT, DELETE and UPDATE on the virtual table cuckoo_filter, and its commands.
+** filter_change.c - INSERT, DELETE and UPDATE on the virtual table cuckoo_filter.
+**
+** A filter that follows a table is changed by its triggers alone. They only tell what has happened: nothing is looked
+** for, and deletes wait (store.h). Any other filter is changed at once.
 */
+#include "../src/bits.h"
 #include "errors.h"
 #include "filter_table.h"
 #include "key.h"
@@ -9,7 +13,6 @@
 
 /* ---- errors, beginning and ending a use ---- */
 
-/* Makes `message` (sqlite3_malloc; NULL when there was no memory) the error of the table. */
 int cuckoo_table_fail(cuckoo_table *table, int code, char *message)
 {
     sqlite3_free(table->base.zErrMsg);
@@ -17,221 +20,230 @@ int cuckoo_table_fail(cuckoo_table *table, int code, char *message)
     return message ? code : SQLITE_NOMEM;
 }
 
-int cuckoo_table_damaged(cuckoo_table *table, int rc, const char *why)
+int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 {
+    if (rc == SQLITE_ERROR || rc == SQLITE_IOERR)
+        return cuckoo_table_fail(table, rc, sqlite3_mprintf("%s: %s", table->name, why));
     if (rc != SQLITE_CORRUPT_VTAB)
         return rc;
-    return cuckoo_table_fail(
-        table, rc,
-        sqlite3_mprintf("%s: the filter cannot be used: %s; restore the table, or drop it and "
-                        "create it anew",
-                        table->paged.shadow.table, why));
+    return cuckoo_table_fail(table, rc,
+                             sqlite3_mprintf("%s: the filter cannot be used: %s; restore the table, or "
+                                             "drop it and create it anew",
+                                             table->name, why));
 }
 
-int cuckoo_table_begin(cuckoo_table *table)
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
     const char *why;
-    int rc = cuckoo_paged_begin(&table->paged, &why);
-    return rc == SQLITE_OK ? rc : cuckoo_table_damaged(table, rc, why);
+    cuckoo_store *store = cuckoo_table_store(table);
+    int rc = store ? cuckoo_store_begin(store, use, &why) : SQLITE_NOMEM;
+    return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
 }
 
 int cuckoo_table_end(cuckoo_table *table)
 {
-    return cuckoo_table_damaged(table, cuckoo_paged_end(&table->paged), "a page cannot be read");
+    return cuckoo_table_explain(table, cuckoo_store_end(table->store), "a page cannot be read");
 }
 
-/* ---- keys ---- */
+/* ---- what a row says ---- */
 
-static int fail_add(cuckoo_table *table, cf_status status)
+int cuckoo_table_column(const cuckoo_table *table, enum cuckoo_hidden column)
 {
-    const cf_filter *filter = &table->paged.filter;
-    if (status == CF_NO_MEMORY)
-        return SQLITE_NOMEM;
-    return cuckoo_table_fail(
-        table, cuckoo_error_code(status),
-        sqlite3_mprintf("%s: the filter is full: planned for %lld keys, %lld slots in use; nothing has "
-                        "changed; create a larger one, or one with growth=on",
-                        table->paged.shadow.table, (sqlite3_int64)filter->geometry.capacity,
-                        (sqlite3_int64)filter->occupied));
+    return 1 + table->values + (int)column;
 }
 
-/* The value that goes with a key; `given` is NULL when the filter keeps none. */
-static int read_value(cuckoo_table *table, sqlite3_value *given, uint64_t *value)
+static const cf_geometry *geometry_of(const cuckoo_table *table)
 {
-    unsigned bits = table->paged.filter.geometry.value_bits;
-    *value = 0;
-    if (given == NULL)
-        return SQLITE_OK;
+    return &table->store->paged.filter.geometry;
+}
+
+/* A key and the value that goes with it. */
+typedef struct entry_name {
+    bool is_null; /* NULL is no key, and never stored */
+    uint64_t hash, value;
+} entry_name;
+
+static int read_key(cuckoo_table *table, sqlite3_value *key, entry_name *name)
+{
+    cuckoo_key kind = cuckoo_key_hash(key, geometry_of(table)->seed, &name->hash);
+    name->value = 0;
+    name->is_null = kind == CUCKOO_KEY_NULL;
+    return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int read_value(cuckoo_table *table, sqlite3_value *given, entry_name *name)
+{
+    unsigned bits = geometry_of(table)->value_bits;
     sqlite3_int64 number = sqlite3_value_int64(given);
     if (bits == 0 || sqlite3_value_type(given) != SQLITE_INTEGER || number < 0 || number >> bits)
         return cuckoo_table_fail(
             table, SQLITE_ERROR,
-            sqlite3_mprintf("%s: value must be a whole number below 2^%d (value_bits)",
-                            table->paged.shadow.table, bits));
-    *value = (uint64_t)number;
+            sqlite3_mprintf("%s: value must be a whole number below 2^%d (value_bits)", table->name, bits));
+    name->value = (uint64_t)number;
     return SQLITE_OK;
 }
 
-static int add_key(cuckoo_table *table, sqlite3_value *key, sqlite3_value *given, sqlite3_int64 *rowid)
+/* The columns of an INSERT or UPDATE. */
+static int read_row(cuckoo_table *table, sqlite3_value **columns, entry_name *name)
 {
-    uint64_t hash, value;
-    cf_filter *filter = &table->paged.filter;
-    int rc = read_value(table, given, &value);
-    cuckoo_key kind = cuckoo_key_hash(key, filter->geometry.seed, &hash);
-    if (rc != SQLITE_OK || kind == CUCKOO_KEY_NOMEM)
-        return rc != SQLITE_OK ? rc : SQLITE_NOMEM;
-    if (kind == CUCKOO_KEY_NULL)
-        return SQLITE_OK; /* never stored */
-    cf_status status = cf_add_value(filter, hash, value);
-    *rowid = (sqlite3_int64)hash;
-    return status == CF_OK ? SQLITE_OK : fail_add(table, status);
+    int rc = read_key(table, columns[COLUMN_KEY], name);
+    return rc == SQLITE_OK && table->values ? read_value(table, columns[COLUMN_VALUE], name) : rc;
 }
 
-static int change_rows(cuckoo_table *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+/* The row that a DELETE or UPDATE means: cuckoo_id, as the cursor gave it. */
+static int read_id(cuckoo_table *table, sqlite3_value *id, entry_name *name)
 {
-    cf_filter *filter = &table->paged.filter;
-    int rc = argc > 1 ? add_key(table, argv[2 + COLUMN_KEY],
-                                table->values ? argv[2 + COLUMN_VALUE] : NULL, rowid)
-                      : SQLITE_OK;
-    if (rc == SQLITE_OK && sqlite3_value_type(argv[0]) != SQLITE_NULL) {
-        uint64_t old = (uint64_t)sqlite3_value_int64(argv[0]), value = 0;
-        if (!filter->geometry.value_bits || cf_get(filter, old, &value))
-            cf_delete_value(filter, old, value);
-    }
-    return rc;
-}
-
-/* ---- another filter in its place ---- */
-
-bool cuckoo_table_blank(const cuckoo_table *table, cf_filter *blank)
-{
-    cf_geometry shape = table->paged.filter.geometry;
-    uint8_t *bytes = sqlite3_malloc64(cf_geometry_bytes(&shape));
-    if (bytes == NULL)
-        return false;
-    cf_create(blank, &shape, bytes);
-    blank->memory = (cf_memory){cuckoo_resize, INT64_MAX};
-    return true;
-}
-
-int cuckoo_table_replace(cuckoo_table *table, cf_filter *filter, int rc)
-{
-    cf_seal(filter);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_paged_replace(&table->paged, filter->bytes, filter->length);
-    cuckoo_filter_free(filter);
-    return rc;
-}
-
-/* ---- commands ---- */
-
-static int command_check(cuckoo_table *table)
-{
-    const char *why;
-    if (cf_check(&table->paged.filter, &why) == CF_OK)
-        return SQLITE_OK;
-    return cuckoo_table_fail(table, SQLITE_CORRUPT_VTAB,
-                             sqlite3_mprintf("%s: damaged: %s", table->paged.shadow.table, why));
-}
-
-static int command_clear(cuckoo_table *table)
-{
-    cf_filter empty;
-    return cuckoo_table_blank(table, &empty) ? cuckoo_table_replace(table, &empty, SQLITE_OK)
-                                             : SQLITE_NOMEM;
-}
-
-/* Spilled entries to slots; and, when keys have gone, into fewer pages. */
-static int command_optimize(cuckoo_table *table)
-{
-    cf_filter smaller;
-    int rc;
-    cf_settle(&table->paged.filter);
-    if (!cuckoo_table_blank(table, &smaller))
-        return SQLITE_NOMEM;
-    cf_status status = cf_shrink(&smaller, &table->paged.filter);
-    if (status == CF_OK && smaller.length < table->paged.filter.length)
-        return cuckoo_table_replace(table, &smaller, SQLITE_OK);
-    /* Not smaller, or not possible: it stays as it is. */
-    rc = cuckoo_table_replace(table, &smaller, SQLITE_DONE);
-    return status == CF_NO_MEMORY ? SQLITE_NOMEM : rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-static int command_import(cuckoo_table *table, sqlite3_value *blob)
-{
-    const char *why = "it is not a blob";
-    cf_filter filter;
-    const uint8_t *bytes = sqlite3_value_blob(blob);
-    size_t length = (size_t)sqlite3_value_bytes(blob);
-    bool is_blob = sqlite3_value_type(blob) == SQLITE_BLOB;
-    if (!is_blob || cf_open(&filter, bytes, length, &why) != CF_OK || cf_check(&filter, &why) != CF_OK)
+    const uint8_t *bytes = sqlite3_value_blob(id);
+    if (bytes == NULL || sqlite3_value_bytes(id) != 16)
         return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 sqlite3_mprintf("%s: key is not a sound filter to import: %s",
-                                                 table->paged.shadow.table, why));
-    if ((filter.geometry.value_bits != 0) != table->values)
-        return cuckoo_table_fail(
-            table, SQLITE_ERROR,
-            sqlite3_mprintf("%s: a filter with values goes only into a table with value_bits, one "
-                            "without only into one without",
-                            table->paged.shadow.table));
-    return cuckoo_paged_replace(&table->paged, bytes, length);
+                                 sqlite3_mprintf("%s: cuckoo_id is not that of a row", table->name));
+    *name = (entry_name){false, cf_load64(bytes), cf_load64(bytes + 8)};
+    return SQLITE_OK;
 }
 
-static int fail_rebuild(cuckoo_table *table, int rc, char *why)
-{
-    char *message = why ? sqlite3_mprintf("%s: %s", table->paged.shadow.table, why) : NULL;
-    sqlite3_free(why);
-    return cuckoo_table_fail(table, rc, message);
-}
+/* ---- rows of a filter that follows nothing ---- */
 
-static int run_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
+static int fail_add(cuckoo_table *table, cf_status status)
 {
-    const char *name = (const char *)sqlite3_value_text(command);
-    char *message = NULL;
-    int rc;
-    if (name == NULL)
-        return SQLITE_NOMEM;
-    if (strcmp(name, "check") == 0)
-        return command_check(table);
-    if (strcmp(name, "clear") == 0)
-        return command_clear(table);
-    if (strcmp(name, "import") == 0)
-        return command_import(table, argument);
-    if (strcmp(name, "optimize") == 0)
-        return command_optimize(table);
-    if (strcmp(name, "rebuild") == 0) {
-        rc = cuckoo_content_rebuild(table, &message);
-        return rc == SQLITE_OK ? rc : fail_rebuild(table, rc, message);
-    }
+    const cf_filter *filter = &table->store->paged.filter;
+    if (status == CF_OK)
+        return SQLITE_OK;
     return cuckoo_table_fail(
-        table, SQLITE_ERROR,
-        sqlite3_mprintf("%s: unknown command %s; there are check, clear, import, optimize, rebuild",
-                        table->paged.shadow.table, name));
+        table, SQLITE_ERROR, /* not SQLITE_CONSTRAINT, which OR IGNORE may hide */
+        sqlite3_mprintf("%s: the filter is full: planned for %lld keys, %lld slots in use; nothing has "
+                        "changed; create a larger one, or one with growth=on",
+                        table->name, (sqlite3_int64)filter->geometry.capacity,
+                        (sqlite3_int64)filter->occupied));
+}
+
+static int add(cuckoo_table *table, const entry_name *name, unsigned owed)
+{
+    cf_status status = CF_OK;
+    int rc = name->is_null ? SQLITE_OK
+                           : cuckoo_store_add(table->store, name->hash, name->value, owed, &status);
+    return rc == SQLITE_OK ? fail_add(table, status) : rc;
+}
+
+static int insert_row(cuckoo_table *table, sqlite3_value **columns)
+{
+    entry_name new;
+    int rc = read_row(table, columns, &new);
+    return rc == SQLITE_OK ? add(table, &new, 0) : rc;
+}
+
+static int delete_row(cuckoo_table *table, sqlite3_value *id)
+{
+    entry_name old;
+    int rc = read_id(table, id, &old);
+    return rc == SQLITE_OK ? cuckoo_store_delete(table->store, old.hash, old.value) : rc;
+}
+
+/* The old row goes first, and makes room. When that is not enough it comes back. */
+static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **columns)
+{
+    entry_name old, new;
+    int rc = read_id(table, id, &old);
+    if (rc == SQLITE_OK)
+        rc = read_row(table, columns, &new);
+    if (rc != SQLITE_OK || (!new.is_null && new.hash == old.hash && new.value == old.value))
+        return rc;
+    rc = cuckoo_store_delete(table->store, old.hash, old.value);
+    if (rc == SQLITE_OK)
+        rc = add(table, &new, 0);
+    if (rc != SQLITE_OK)
+        add(table, &old, 0);
+    return rc;
+}
+
+/* ---- what triggers tell ---- */
+
+enum change { ROW_INSERTED = 1, ROW_DELETED = 2, ROW_UPDATED = 3 };
+
+static int note_delete(cuckoo_table *table, sqlite3_value *key)
+{
+    entry_name old;
+    int rc = read_key(table, key, &old);
+    return rc == SQLITE_OK && !old.is_null ? cuckoo_store_delete_later(table->store, old.hash, 0) : rc;
+}
+
+static int note_insert(cuckoo_table *table, sqlite3_value *key, sqlite3_value *old)
+{
+    entry_name new;
+    int rc = read_key(table, key, &new);
+    unsigned owed = old && sqlite3_value_type(old) != SQLITE_NULL;
+    return rc == SQLITE_OK ? add(table, &new, owed) : rc;
+}
+
+static int note_change(cuckoo_table *table, sqlite3_value **columns)
+{
+    sqlite3_value *key = columns[COLUMN_KEY], *old = columns[cuckoo_table_column(table, HIDDEN_OLD)];
+    int rc = SQLITE_OK;
+    switch (sqlite3_value_int(columns[cuckoo_table_column(table, HIDDEN_CHANGE)])) {
+    case ROW_INSERTED:
+        return note_insert(table, key, NULL);
+    case ROW_DELETED:
+        return note_delete(table, old);
+    case ROW_UPDATED:
+        rc = note_insert(table, key, old);
+        return rc == SQLITE_OK ? note_delete(table, old) : rc;
+    default:
+        return cuckoo_table_fail(table, SQLITE_ERROR,
+                                 sqlite3_mprintf("%s: cuckoo_change must be 1, 2 or 3", table->name));
+    }
+}
+
+static int refuse_direct(cuckoo_table *table)
+{
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             sqlite3_mprintf("%s: it follows %s(%s): change that table, and the filter "
+                                             "changes with it",
+                                             table->name, table->content, table->column));
+}
+
+static int refuse_change(cuckoo_table *table)
+{
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             sqlite3_mprintf("%s: cuckoo_change and cuckoo_old are for the triggers of a "
+                                             "filter with content='table(column)'",
+                                             table->name));
 }
 
 /* ---- */
 
-static int command_column(const cuckoo_table *table)
+static bool is_given(const cuckoo_table *table, sqlite3_value **columns, enum cuckoo_hidden column)
 {
-    return 1 + table->values;
+    return sqlite3_value_type(columns[cuckoo_table_column(table, column)]) != SQLITE_NULL;
+}
+
+static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv)
+{
+    sqlite3_value **columns = argv + 2;
+    bool told = argc > 1 && is_given(table, columns, HIDDEN_CHANGE);
+    bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
+    if (told)
+        return table->content && inserts ? note_change(table, columns) : refuse_change(table);
+    if (table->content)
+        return refuse_direct(table);
+    return argc == 1 ? delete_row(table, argv[0])
+           : inserts ? insert_row(table, columns)
+                     : update_row(table, argv[0], columns);
 }
 
 int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     cuckoo_table *table = (cuckoo_table *)base;
-    bool command = argc > 1 && sqlite3_value_type(argv[2 + command_column(table)]) != SQLITE_NULL;
-    int rc = cuckoo_table_begin(table);
+    (void)rowid;
+    if (argc > 1 && is_given(table, argv + 2, HIDDEN_COMMAND)) {
+        if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+            return cuckoo_table_fail(table, SQLITE_ERROR,
+                                     sqlite3_mprintf("%s: commands are given by INSERT INTO %s(%s) VALUES(...)",
+                                                     table->name, table->name, table->name));
+        return cuckoo_table_command(table, argv[2 + cuckoo_table_column(table, HIDDEN_COMMAND)],
+                                    argv[2 + COLUMN_KEY]);
+    }
+    int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
     if (rc != SQLITE_OK)
         return rc;
-    rc = command ? run_command(table, argv[2 + command_column(table)], argv[2 + COLUMN_KEY])
-                 : change_rows(table, argc, argv, rowid);
-    if (rc != SQLITE_OK) {
-        cuckoo_paged_forget(&table->paged);
-        cuckoo_paged_end(&table->paged);
-        return rc;
-    }
-    rc = cuckoo_paged_write(&table->paged);
-    if (rc == SQLITE_OK)
-        cuckoo_paged_count(&table->paged);
-    return cuckoo_table_damaged(table, rc, "a page cannot be read");
+    rc = cuckoo_store_changed(table->store, change_row(table, argc, argv));
+    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, "a page cannot be read");
 }

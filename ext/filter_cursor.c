@@ -1,6 +1,7 @@
 #include "filter_cursor.h"
 
 #include "filter_table.h"
+#include "../src/bits.h"
 #include "key.h"
 
 #include <string.h>
@@ -9,12 +10,15 @@ enum plan_bits {
     PLAN_KEY = 1,      /* key = argv[0] */
     PLAN_WANT_KEY = 2, /* the key column is read */
     PLAN_COUNT = 4,    /* no column is read: as many rows as items */
-    PLAN_LIST = 8      /* key IN (argv[0]), all at once */
+    PLAN_LIST = 8,     /* key IN (argv[0]), all at once */
+    PLAN_NOCASE = 16,  /* compared so; neither bit: BINARY */
+    PLAN_RTRIM = 32
 };
 
-/* A key that is perhaps there. Its column is one of these: an integer, or another value; neither when it is not read. */
+/* A key that is perhaps there, with one of its values. Its column is one of these: an integer, or another value; neither
+** when it is not read. */
 typedef struct found_key {
-    bool is_integer, has_value;
+    bool is_integer;
     sqlite3_int64 integer;
     sqlite3_value *key;
     uint64_t hash, value;
@@ -25,7 +29,8 @@ typedef struct table_cursor {
     sqlite3_vtab_cursor base;
     found_key first, *more; /* more: NULL, or the array of all of them */
     uint64_t rows, at, room;
-    bool counts; /* rows are only counted */
+    bool counts;        /* rows are only counted */
+    sqlite3_stmt *keys; /* of the table that the filter follows: all of them are rows */
 } table_cursor;
 
 static cuckoo_table *table_of(sqlite3_vtab *base)
@@ -38,12 +43,20 @@ static table_cursor *cursor_of(sqlite3_vtab_cursor *base)
     return (table_cursor *)base;
 }
 
-/* key = value under a collation other than BINARY is not what a hash can answer. */
 static bool is_key_constraint(sqlite3_index_info *info, int i)
 {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-    return c->iColumn == COLUMN_KEY && c->op == SQLITE_INDEX_CONSTRAINT_EQ &&
-           sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
+    return c->iColumn == COLUMN_KEY && c->op == SQLITE_INDEX_CONSTRAINT_EQ;
+}
+
+/* The plan bits of the collation that a constraint compares by; -1: no hash can answer for it. */
+static int collation_of(sqlite3_index_info *info, int i)
+{
+    const char *name = sqlite3_vtab_collation(info, i);
+    return sqlite3_stricmp(name, "BINARY") == 0   ? 0
+           : sqlite3_stricmp(name, "NOCASE") == 0 ? PLAN_NOCASE
+           : sqlite3_stricmp(name, "RTRIM") == 0  ? PLAN_RTRIM
+                                                  : -1;
 }
 
 #if SQLITE_VERSION_NUMBER >= 3038000
@@ -57,12 +70,13 @@ static bool takes_lists(void)
 int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     bool unusable = false;
-    table_of(base)->registry->planned = table_of(base);
+    table_of(base)->registry->planned = cuckoo_table_store(table_of(base));
     info->idxNum = info->colUsed == 0 ? PLAN_COUNT : info->colUsed & 1 ? PLAN_WANT_KEY : 0;
     info->estimatedCost = 1e12;
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
-        if (!is_key_constraint(info, i))
+        int collation = is_key_constraint(info, i) ? collation_of(info, i) : -1;
+        if (collation < 0)
             continue;
         if (!info->aConstraint[i].usable) {
             unusable = true;
@@ -70,7 +84,7 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         }
         info->aConstraintUsage[i].argvIndex = 1;
         info->aConstraintUsage[i].omit = 1;
-        info->idxNum = (info->idxNum & PLAN_WANT_KEY) | PLAN_KEY;
+        info->idxNum = (info->idxNum & PLAN_WANT_KEY) | PLAN_KEY | collation;
 #if SQLITE_VERSION_NUMBER >= 3038000
         if (takes_lists() && sqlite3_vtab_in(info, i, 1))
             info->idxNum |= PLAN_LIST;
@@ -103,7 +117,9 @@ static void let_go(table_cursor *cursor)
     for (uint64_t i = 0; !cursor->counts && i < cursor->rows; i++)
         sqlite3_value_free(found_at(cursor, i)->key);
     sqlite3_free(cursor->more);
+    sqlite3_finalize(cursor->keys);
     cursor->more = NULL;
+    cursor->keys = NULL;
     cursor->rows = cursor->at = cursor->room = 0;
     cursor->counts = false;
 }
@@ -151,21 +167,50 @@ static bool keep_key(found_key *found, sqlite3_value *key)
     return found->is_integer || found->key != NULL;
 }
 
-static int find_key(cuckoo_table *table, table_cursor *cursor, sqlite3_value *key, bool want_key)
+/* What find_key looks for, and where its rows go. */
+typedef struct search {
+    table_cursor *cursor;
+    sqlite3_value *key; /* NULL: its column is not read */
+    uint64_t hash, from;
+} search;
+
+/* A row with this value, unless it is there already. */
+static int find_value(void *context, uint64_t value)
 {
-    const cf_filter *filter = cuckoo_paged_reader(&table->paged);
-    uint64_t hash;
-    cuckoo_key kind = cuckoo_key_hash(key, filter->geometry.seed, &hash);
-    if (kind != CUCKOO_KEY_OK)
-        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    if (!cf_contains(filter, hash))
-        return SQLITE_OK;
-    found_key *found = append(cursor);
+    search *sought = context;
+    for (uint64_t i = sought->from; i < sought->cursor->rows; i++)
+        if (found_at(sought->cursor, i)->value == value)
+            return SQLITE_OK;
+    found_key *found = append(sought->cursor);
     if (found == NULL)
         return SQLITE_NOMEM;
-    found->hash = hash;
-    found->has_value = filter->geometry.value_bits && cf_get(filter, hash, &found->value);
-    return want_key && !keep_key(found, key) ? SQLITE_NOMEM : SQLITE_OK;
+    found->hash = sought->hash;
+    found->value = value;
+    return sought->key && !keep_key(found, sought->key) ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int find_values(const cf_filter *filter, search *sought)
+{
+    uint64_t values[CF_VALUES_MAX];
+    unsigned n = cf_get_all(filter, sought->hash, values);
+    int rc = SQLITE_OK;
+    for (unsigned i = 0; rc == SQLITE_OK && i < n; i++)
+        rc = find_value(sought, values[i]);
+    return rc;
+}
+
+static int find_key(cuckoo_table *table, table_cursor *cursor, sqlite3_value *key, bool want_key)
+{
+    cuckoo_paged *paged = &table->store->paged;
+    const cf_filter *filter = cuckoo_paged_reader(paged);
+    search sought = {cursor, want_key ? key : NULL, 0, cursor->rows};
+    cuckoo_key kind = cuckoo_key_hash(key, filter->geometry.seed, &sought.hash);
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+    int rc = SQLITE_OK;
+    if (cf_contains(filter, sought.hash))
+        rc = filter->geometry.value_bits ? find_values(filter, &sought) : find_value(&sought, 0);
+    return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought.hash, find_value, &sought) : rc;
 }
 
 #if SQLITE_VERSION_NUMBER >= 3038000
@@ -194,13 +239,62 @@ static int find_keys(cuckoo_table *table, table_cursor *cursor, int plan, sqlite
 
 static int cannot_list(cuckoo_table *table)
 {
-    const char *name = table->paged.shadow.table;
+    const char *name = table->name;
     return cuckoo_table_fail(
         table, SQLITE_ERROR,
-        sqlite3_mprintf(
-            "%s: a filter cannot list its keys; use WHERE key = ..., EXISTS or a join on key, count(*), "
-            "or INSERT INTO %s(%s) VALUES('clear')",
-            name, name, name));
+        sqlite3_mprintf("%s: a filter cannot list its keys, as \"x IN %s\" does; use cf_table_contains('%q', x), "
+                        "EXISTS (SELECT 1 FROM %s WHERE key = x), a join on key, or count(*)",
+                        name, name, name, name));
+}
+
+/* Does the filter take all keys for equal that are so in this comparison? */
+static bool compares_so(const cuckoo_table *table, int plan)
+{
+    (void)table;
+    return !(plan & (PLAN_NOCASE | PLAN_RTRIM));
+}
+
+static int cannot_compare(cuckoo_table *table, int plan)
+{
+    const char *collation = plan & PLAN_NOCASE ? "nocase" : "rtrim";
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             sqlite3_mprintf("%s: keys are compared by %s here, and the filter was made without "
+                                             "collation=%s; make it so, or compare by BINARY",
+                                             table->name, collation, collation));
+}
+
+static int read_keys(cuckoo_table *table, table_cursor *cursor)
+{
+    int rc = sqlite3_step(cursor->keys);
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE) {
+        cursor->rows = cursor->at + (rc == SQLITE_ROW);
+        return SQLITE_OK;
+    }
+    cursor->rows = cursor->at;
+    return cuckoo_table_fail(table, rc,
+                             sqlite3_mprintf("%s: %s(%s) cannot be read: %s", table->name, table->content,
+                                             table->column, sqlite3_errmsg(table->registry->db)));
+}
+
+/* A filter knows no keys, but the table that it follows does. */
+static int list_keys(cuckoo_table *table, table_cursor *cursor)
+{
+    const cuckoo_store *store = table->store;
+    int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, -1, &cursor->keys);
+    return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
+}
+
+static int ask(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
+{
+    if (plan & PLAN_KEY)
+        return compares_so(table, plan) ? find_keys(table, cursor, plan, argv[0])
+                                        : cannot_compare(table, plan);
+    if (plan & PLAN_COUNT) {
+        cursor->counts = true;
+        cursor->rows = cuckoo_store_items(table->store);
+        return SQLITE_OK;
+    }
+    return table->content ? list_keys(table, cursor) : cannot_list(table);
 }
 
 int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
@@ -210,24 +304,19 @@ int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     table_cursor *cursor = cursor_of(base);
     (void)text, (void)argc;
     let_go(cursor);
-    if (!(plan & (PLAN_KEY | PLAN_COUNT)))
-        return cannot_list(table);
-    int rc = cuckoo_table_begin(table);
+    int rc = cuckoo_table_begin(table, CUCKOO_ASK);
     if (rc != SQLITE_OK)
         return rc;
-    cursor->counts = plan & PLAN_COUNT;
-    if (cursor->counts)
-        cursor->rows = table->paged.filter.items;
-    else
-        rc = find_keys(table, cursor, plan, argv[0]);
+    rc = ask(table, cursor, plan, argv);
     int rc2 = cuckoo_table_end(table);
     return rc == SQLITE_OK ? rc2 : rc;
 }
 
 int cuckoo_cursor_next(sqlite3_vtab_cursor *base)
 {
-    cursor_of(base)->at++;
-    return SQLITE_OK;
+    table_cursor *cursor = cursor_of(base);
+    cursor->at++;
+    return cursor->keys ? read_keys(table_of(base->pVtab), cursor) : SQLITE_OK;
 }
 
 int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
@@ -235,25 +324,44 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
     return cursor_of(base)->at >= cursor_of(base)->rows;
 }
 
+static void result_id(sqlite3_context *context, const found_key *found)
+{
+    uint8_t id[16];
+    cf_store64(id, found->hash);
+    cf_store64(id + 8, found->value);
+    sqlite3_result_blob(context, id, sizeof id, SQLITE_TRANSIENT);
+}
+
+static void result_key(sqlite3_context *context, const found_key *found)
+{
+    if (found->is_integer)
+        sqlite3_result_int64(context, found->integer);
+    else if (found->key)
+        sqlite3_result_value(context, found->key);
+}
+
 int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
+    const cuckoo_table *table = table_of(base->pVtab);
     table_cursor *cursor = cursor_of(base);
+    if (cursor->keys) {
+        if (column == COLUMN_KEY)
+            sqlite3_result_value(context, sqlite3_column_value(cursor->keys, 0));
+        return SQLITE_OK;
+    }
     const found_key *found = cursor->counts ? NULL : found_at(cursor, cursor->at);
-    if (found && column == COLUMN_KEY && found->is_integer)
-        sqlite3_result_int64(context, found->integer);
-    else if (found && column == COLUMN_KEY && found->key)
-        sqlite3_result_value(context, found->key);
-    else if (found && column == COLUMN_VALUE && found->has_value)
+    if (found && column == COLUMN_KEY)
+        result_key(context, found);
+    else if (found && table->values && column == COLUMN_VALUE)
         sqlite3_result_int64(context, (sqlite3_int64)found->value);
+    else if (found && column == cuckoo_table_column(table, HIDDEN_ID))
+        result_id(context, found);
     return SQLITE_OK;
 }
 
-/* Rows that are only counted have none: DELETE without "key =" must not take them for hashes. */
+/* The table is WITHOUT ROWID. */
 int cuckoo_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-    table_cursor *cursor = cursor_of(base);
-    if (cursor->counts)
-        return cannot_list(table_of(base->pVtab));
-    *rowid = (sqlite3_int64)found_at(cursor, cursor->at)->hash;
-    return SQLITE_OK;
+    *rowid = 0;
+    return cannot_list(table_of(base->pVtab));
 }

@@ -1,74 +1,55 @@
 /*
-** filter_table.h - one persistent filter: a virtual table cuckoo_filter in one connection.
+** filter_table.h - the virtual table cuckoo_filter.
 **
 **      CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000000, fpr=0.001, growth=on, content='users(email)')
-**
-** All tables of a connection that are connected stand in one registry, so that functions find them by name.
 */
 #ifndef CUCKOO_FILTER_TABLE_H
 #define CUCKOO_FILTER_TABLE_H
 
-#include "handle.h"
 #include "options.h"
-#include "pages.h"
+#include "registry.h"
 
 typedef struct cuckoo_table {
     sqlite3_vtab base;
-    cuckoo_paged paged;
+    cuckoo_registry *registry;
+    cuckoo_store *store;    /* the filter: to be asked for by cuckoo_table_store */
+    char *schema, *name;
     char *content, *column; /* of content='table(column)'; NULL: none */
     bool values;            /* the filter keeps values */
-    struct cuckoo_registry *registry;
-    struct cuckoo_table *next;
-    uintptr_t
-        id; /* of the table under its name: another after a rename, and never used again in the connection */
 } cuckoo_table;
 
-typedef struct cuckoo_registry {
-    sqlite3 *db;
-    cuckoo_table *first;
-    cuckoo_table *planned; /* the one that SQLite has planned a query on last; may be gone */
-    uintptr_t last_id;
-    sqlite3_stmt *hold;  /* keeps a read transaction open while a function runs */
-    unsigned references; /* of the module and of each function */
-} cuckoo_registry;
-
-/* Columns of the table: key; value, only when the filter keeps values (another would hide columns of that name in
-** subqueries); last and hidden, that of commands, which has the name of the table. */
+/* Columns of the table. The value is there only when the filter keeps values (another would hide columns of that name in
+** subqueries). The others are hidden:
+**
+**      the name of the table   commands
+**      cuckoo_change           what a trigger tells: 1 a row with this key was inserted, 2 one with the key cuckoo_old deleted,
+**                              3 both
+**      cuckoo_old              that key
+**      cuckoo_id               which row it is: 16 bytes, the hash of the key and the value, little-endian
+*/
 enum cuckoo_column { COLUMN_KEY, COLUMN_VALUE };
+enum cuckoo_hidden { HIDDEN_COMMAND, HIDDEN_CHANGE, HIDDEN_OLD, HIDDEN_ID };
+int cuckoo_table_column(const cuckoo_table *table, enum cuckoo_hidden column);
+
+/* The filter, also when that of before is dead. NULL: out of memory. */
+cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 
 /* Makes `message` (sqlite3_malloc; NULL when there was no memory) the error of the table; the code to return. */
 int cuckoo_table_fail(cuckoo_table *table, int code, char *message);
 
-/* The same for SQLITE_CORRUPT_VTAB, because of `why`; other codes are passed on. */
-int cuckoo_table_damaged(cuckoo_table *table, int rc, const char *why);
+/* The same for what begin and end of a use answer, with the reason; other codes than SQLITE_ERROR, SQLITE_CORRUPT_VTAB
+** and SQLITE_IOERR are passed on. */
+int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why);
 
-/* Begins and ends a use of the table's filter (pages.h), with messages. */
-int cuckoo_table_begin(cuckoo_table *table);
+/* Begins and ends a use of the table's filter (store.h), with messages. */
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_table_end(cuckoo_table *table);
-
-/* An empty filter of the table's geometry in memory of its own (sqlite3_malloc), which may grow; and putting such a filter in
-** the place of the table's, or freeing it when rc is an error, which is passed on. The table's use has begun. */
-bool cuckoo_table_blank(const cuckoo_table *table, cf_filter *blank);
-int cuckoo_table_replace(cuckoo_table *table, cf_filter *filter, int rc);
 
 /* xUpdate. */
 int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
-cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
-
-/* One user less; the last one frees it. */
-void cuckoo_registry_release(void *registry);
-
-/* Registers the functions that take a table by its name, or takes them back (NULL). */
-int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
-
-/* Registers cf_buckets, cf_explain and cf_table_buckets, or takes them back (NULL). */
-int cuckoo_register_inside(sqlite3 *db, cuckoo_registry *registry);
-
-/* A copy of the filter of the table that `name` names, as it is now, with one reference for the caller. Not SQLITE_OK:
-** *message (sqlite3_malloc) says what is wrong. */
-int cuckoo_table_snapshot(cuckoo_registry *registry, sqlite3_value *name, cuckoo_handle **snapshot,
-                          char **message);
+/* INSERT INTO seen(seen, key) VALUES(command, argument): begins and ends the use itself. */
+int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument);
 
 /* What CREATE VIRTUAL TABLE says. Texts are memory of sqlite3_malloc. */
 typedef struct cuckoo_table_plan {
@@ -80,19 +61,5 @@ typedef struct cuckoo_table_plan {
 /* Reads the arguments of the module, argv[3] on. False: *message says what is wrong; NULL: out of memory. */
 bool cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan *plan, char **message);
 void cuckoo_table_plan_free(cuckoo_table_plan *plan);
-
-/* The table of this name ('seen' or 'main.seen'), connected when it was not. NULL: there is none, or it is another kind of
-** table; *rc is SQLITE_OK then, or an error. */
-cuckoo_table *cuckoo_table_find(cuckoo_registry *registry, const char *name, int *rc);
-
-/* The table of this id, if it is still connected; else NULL. */
-cuckoo_table *cuckoo_table_of_id(const cuckoo_registry *registry, uintptr_t id);
-
-/* Triggers that keep the table in step with its content, named "<table>_inserted", "_deleted", "_updated". */
-int cuckoo_content_follow(cuckoo_table *table);
-int cuckoo_content_leave(cuckoo_table *table);
-
-/* Empties the filter and adds all of the content. *message (sqlite3_malloc) says why not. */
-int cuckoo_content_rebuild(cuckoo_table *table, char **message);
 
 #endif

@@ -1,13 +1,14 @@
 /*
 ** filter_vtab.c - the methods of the virtual table cuckoo_filter.
 **
-** Its columns: key, without affinity; value, when the filter keeps values; and hidden, of the name of the table, for
-** commands. A row is a key that was asked for and is perhaps there, once, however many copies there are; its rowid is the
-** hash of the key, by which DELETE finds it again. Keys cannot be listed: without "key =" only count(*) works.
+** A row is a key that was asked for and is perhaps there, once for each of its values; cuckoo_id tells DELETE and UPDATE
+** which one it is. Keys cannot be listed, but those of a table that the filter follows can: that is what
+** "email IN seen" asks for. The table has no rowid.
 */
 #include "errors.h"
 #include "filter_cursor.h"
 #include "filter_table.h"
+#include "upkeep.h"
 
 #include <string.h>
 
@@ -20,92 +21,113 @@ static cuckoo_table *table_of(sqlite3_vtab *base)
 
 static int declare(sqlite3 *db, const char *table, bool values)
 {
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key, %s\"%w\" HIDDEN)", values ? "value, " : "", table);
+    char *sql = sqlite3_mprintf("CREATE TABLE x(key, %s\"%w\" HIDDEN, cuckoo_change HIDDEN, cuckoo_old "
+                                "HIDDEN, cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
+                                values ? "value, " : "", table);
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
-}
-
-static void enter(cuckoo_table *table, cuckoo_registry *registry)
-{
-    table->registry = registry;
-    table->id = ++registry->last_id;
-    table->next = registry->first;
-    registry->first = table;
-}
-
-static void leave(cuckoo_table *table)
-{
-    cuckoo_table **at = &table->registry->first;
-    while (*at != table)
-        at = &(*at)->next;
-    *at = table->next;
-}
-
-static int make_table(sqlite3 *db, cuckoo_registry *registry, const char *const *argv,
-                      cuckoo_table_plan *plan, cuckoo_table **made)
-{
-    cuckoo_table *table = sqlite3_malloc64(sizeof *table);
-    if (table == NULL)
-        return SQLITE_NOMEM;
-    memset(table, 0, sizeof *table);
-    int rc = cuckoo_paged_init(&table->paged, db, argv[1], argv[2]);
-    table->values = plan->options.filter.value_bits != 0;
-    table->content = plan->content;
-    table->column = plan->column;
-    plan->content = plan->column = NULL;
-    enter(table, registry);
-    *made = table;
-    return rc;
 }
 
 static void free_table(cuckoo_table *table)
 {
-    leave(table);
-    cuckoo_paged_free(&table->paged);
+    if (table->store)
+        cuckoo_registry_give(table->registry, table->store);
+    cuckoo_registry_release(table->registry);
+    sqlite3_free(table->schema);
+    sqlite3_free(table->name);
     sqlite3_free(table->content);
     sqlite3_free(table->column);
     sqlite3_free(table);
 }
 
-static int create_shadow(cuckoo_table *table, const cuckoo_table_plan *plan, char **message)
+static int take_store(cuckoo_table *table, bool create)
+{
+    int rc = cuckoo_registry_take(table->registry, table->schema, table->name, create, &table->store);
+    if (rc != SQLITE_OK || table->content == NULL || table->store->follow.given_table)
+        return rc;
+    char *content = sqlite3_mprintf("%s", table->content), *column = sqlite3_mprintf("%s", table->column);
+    cuckoo_follow_init(&table->store->follow, content, column);
+    return content && column ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+cuckoo_store *cuckoo_table_store(cuckoo_table *table)
+{
+    if (!table->store->dead)
+        return table->store;
+    cuckoo_store *dead = table->store;
+    if (take_store(table, false) != SQLITE_OK) {
+        if (table->store)
+            cuckoo_registry_give(table->registry, table->store);
+        table->store = dead;
+        return NULL;
+    }
+    cuckoo_registry_give(table->registry, dead);
+    return table->store;
+}
+
+static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo_table_plan *plan,
+                      bool create, cuckoo_table **made)
+{
+    cuckoo_table *table = sqlite3_malloc64(sizeof *table);
+    if (table == NULL)
+        return SQLITE_NOMEM;
+    memset(table, 0, sizeof *table);
+    *made = table;
+    table->registry = registry;
+    registry->references++;
+    table->values = plan->options.filter.value_bits != 0;
+    table->content = plan->content;
+    table->column = plan->column;
+    plan->content = plan->column = NULL;
+    table->schema = sqlite3_mprintf("%s", argv[1]);
+    table->name = sqlite3_mprintf("%s", argv[2]);
+    return table->schema && table->name ? take_store(table, create) : SQLITE_NOMEM;
+}
+
+static int create_shadow(cuckoo_table *table, cuckoo_table_plan *plan, char **message)
 {
     const char *why;
     cf_geometry shape;
+    cuckoo_store *store = table->store;
+    if (!plan->options.has_seed) /* keys cannot be aimed at a seed that is not known */
+        sqlite3_randomness(sizeof plan->options.filter.seed, &plan->options.filter.seed);
     cf_status status =
         cf_plan(plan->options.capacity, plan->options.fpr, &plan->options.filter, &shape, &why);
     if (status != CF_OK) {
-        *message = sqlite3_mprintf("cuckoo_filter: %s", why);
+        *message = sqlite3_mprintf("%s", why);
         return cuckoo_error_code(status);
     }
-    int rc = cuckoo_paged_create(&table->paged, &shape);
-    if (rc == SQLITE_OK && table->content)
-        rc = cuckoo_content_follow(table);
-    if (rc == SQLITE_OK && table->content)
-        rc = cuckoo_content_rebuild(table, message);
+    int rc = cuckoo_paged_create(&store->paged, &shape);
+    store->created = store->joined = true;
+    return rc == SQLITE_OK && table->content ? cuckoo_upkeep_follow(store, message) : rc;
+}
+
+static int create(cuckoo_table *table, cuckoo_table_plan *plan, char **message)
+{
+    int rc = create_shadow(table, plan, message);
     if (rc != SQLITE_OK) {
         char *reason = *message;
-        *message = sqlite3_mprintf("cuckoo_filter: %s",
-                                   reason ? reason : sqlite3_errmsg(table->paged.shadow.db));
+        table->store->dead = true;
+        *message =
+            sqlite3_mprintf("cuckoo_filter: %s", reason ? reason : sqlite3_errmsg(table->registry->db));
         sqlite3_free(reason);
     }
     return rc;
 }
 
-static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv, bool create,
+static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv, bool creates,
                   sqlite3_vtab **result, char **message)
 {
     cuckoo_table_plan plan;
     cuckoo_table *table = NULL;
     if (!cuckoo_table_plan_read(argc, argv, &plan, message))
         return *message ? SQLITE_ERROR : SQLITE_NOMEM;
-    int rc = make_table(db, registry, argv, &plan, &table);
+    int rc = make_table(registry, argv, &plan, creates, &table);
     if (rc == SQLITE_OK)
         rc = declare(db, argv[2], plan.options.filter.value_bits != 0);
-    if (rc == SQLITE_OK && create)
-        rc = create_shadow(table, &plan, message);
+    if (rc == SQLITE_OK && creates)
+        rc = create(table, &plan, message);
     cuckoo_table_plan_free(&plan);
     if (rc != SQLITE_OK && table) {
         free_table(table);
@@ -137,55 +159,114 @@ static int table_disconnect(sqlite3_vtab *base)
 static int table_destroy(sqlite3_vtab *base)
 {
     cuckoo_table *table = table_of(base);
-    int rc = table->content ? cuckoo_content_leave(table) : SQLITE_OK;
+    cuckoo_store *store = cuckoo_table_store(table);
+    if (store == NULL)
+        return SQLITE_NOMEM;
+    int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow) : SQLITE_OK;
     if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_drop(&table->paged.shadow);
+        rc = cuckoo_shadow_drop(&store->paged.shadow);
+    if (rc != SQLITE_OK)
+        return rc;
+    store->dead = true;
+    free_table(table);
+    return rc;
+}
+
+/* ---- renaming ---- */
+
+/* The triggers bear the name of the filter. */
+static int rename_store(cuckoo_store *store, const char *name)
+{
+    cuckoo_shadow *shadow = &store->paged.shadow;
+    bool follows = store->follow.given_table != NULL;
+    int rc = cuckoo_store_savepoint(store); /* the names of the shadow tables change under it */
+    if (rc == SQLITE_OK && follows)
+        rc = cuckoo_follow_find(&store->follow, shadow);
+    if (rc == SQLITE_OK && follows)
+        rc = cuckoo_follow_drop(shadow);
     if (rc == SQLITE_OK)
-        free_table(table);
+        rc = cuckoo_shadow_rename(shadow, name);
+    if (rc == SQLITE_OK && follows)
+        rc = cuckoo_follow_create(&store->follow, shadow, name);
     return rc;
 }
 
 static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = table_of(base);
-    int rc = table->content ? cuckoo_content_leave(table) : SQLITE_OK;
+    cuckoo_store *store = cuckoo_table_store(table);
+    int rc = store ? rename_store(store, name) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_rename(&table->paged.shadow, name);
-    table->id = ++table->registry->last_id;
-    if (rc == SQLITE_OK && table->content)
-        rc = cuckoo_content_follow(table);
-    if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        rc = cuckoo_table_fail(table, rc, sqlite3_mprintf("%s", sqlite3_errmsg(table->paged.shadow.db)));
+        store->dead = true; /* SQLite connects the table under its new name */
+    else if (rc != SQLITE_NOMEM)
+        rc = cuckoo_table_fail(table, rc, sqlite3_mprintf("%s", sqlite3_errmsg(table->registry->db)));
     return rc;
 }
 
 static int shadow_name(const char *suffix)
 {
-    return sqlite3_stricmp(suffix, "page") == 0;
+    return sqlite3_stricmp(suffix, "page") == 0 || sqlite3_stricmp(suffix, "wait") == 0;
 }
 
 /* ---- transactions ---- */
 
+/* A statement begins. Also when SQLite opens a savepoint for it, triggers may be about to fire before ours. */
+static int look_at_statement(cuckoo_table *table, cuckoo_store *store)
+{
+    bool refuse = false;
+    if (!table->content || store->dead || store->broken || store->created || store->paged.shadow.busy)
+        return SQLITE_OK;
+    int rc = cuckoo_follow_look_at_statement(&store->follow, &store->paged.shadow, &refuse);
+    return refuse ? cuckoo_table_explain(table, SQLITE_ERROR, store->follow.fault)
+                  : rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT ? rc : SQLITE_OK;
+}
+
 static int table_begin(sqlite3_vtab *base)
 {
-    table_of(base)->paged.joined = true;
+    cuckoo_table *table = table_of(base);
+    cuckoo_store *store = cuckoo_table_store(table);
+    if (store == NULL)
+        return SQLITE_NOMEM;
+    int rc = look_at_statement(table, store);
+    if (rc != SQLITE_OK)
+        return rc;
+    store->joined = true;
+    store->looked = false;
     return SQLITE_OK;
+}
+
+static int table_sync(sqlite3_vtab *base)
+{
+    cuckoo_table *table = table_of(base);
+    int rc = cuckoo_store_sync(table->store);
+    return cuckoo_table_explain(table, rc, "its changes cannot be written");
 }
 
 static int table_commit(sqlite3_vtab *base)
 {
-    table_of(base)->paged.joined = false;
+    cuckoo_store_committed(table_of(base)->store);
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base)
 {
-    table_of(base)->paged.joined = false;
-    cuckoo_paged_forget(&table_of(base)->paged);
+    cuckoo_store_rolled_back(table_of(base)->store);
+    cuckoo_store_committed(table_of(base)->store);
     return SQLITE_OK;
 }
 
 static int table_savepoint(sqlite3_vtab *base, int number)
+{
+    cuckoo_table *table = table_of(base);
+    (void)number;
+    int rc = look_at_statement(table, table->store);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_table_explain(table, cuckoo_store_savepoint(table->store),
+                                  "its changes cannot be written");
+    return rc;
+}
+
+static int table_release(sqlite3_vtab *base, int number)
 {
     (void)base, (void)number;
     return SQLITE_OK;
@@ -194,7 +275,7 @@ static int table_savepoint(sqlite3_vtab *base, int number)
 static int table_rollback_to(sqlite3_vtab *base, int number)
 {
     (void)number;
-    cuckoo_paged_forget(&table_of(base)->paged);
+    cuckoo_store_rolled_back(table_of(base)->store);
     return SQLITE_OK;
 }
 
@@ -203,18 +284,21 @@ static int table_rollback_to(sqlite3_vtab *base, int number)
 static int table_integrity(sqlite3_vtab *base, const char *schema, const char *name, int flags,
                            char **message)
 {
-    const char *why;
     cuckoo_table *table = table_of(base);
+    char *why = NULL;
     (void)schema;
-    int rc = cuckoo_paged_begin(&table->paged, &why);
-    if (rc == SQLITE_OK && !(flags & 1) && cf_check(&table->paged.filter, &why) != CF_OK)
-        rc = SQLITE_CORRUPT_VTAB;
-    int rc2 = cuckoo_paged_end(&table->paged);
-    rc = rc == SQLITE_OK ? rc2 : rc;
-    if (rc == SQLITE_CORRUPT_VTAB) {
-        *message = sqlite3_mprintf("%s: damaged: %s", name, why);
-        return *message ? SQLITE_OK : SQLITE_NOMEM;
+    int rc = cuckoo_table_begin(table, CUCKOO_ASK);
+    if (rc == SQLITE_OK && !(flags & 1))
+        rc = cuckoo_upkeep_check(table->store, &why);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_table_end(table);
+    else if (table->store)
+        cuckoo_store_end(table->store);
+    if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
+        *message = why ? sqlite3_mprintf("%s: %s", name, why) : sqlite3_mprintf("%s", table->base.zErrMsg);
+        rc = *message ? SQLITE_OK : SQLITE_NOMEM;
     }
+    sqlite3_free(why);
     return rc;
 }
 #endif
@@ -240,11 +324,12 @@ static const sqlite3_module filter_module = {
     .xRowid = cuckoo_cursor_rowid,
     .xUpdate = cuckoo_table_update,
     .xBegin = table_begin,
+    .xSync = table_sync,
     .xCommit = table_commit,
     .xRollback = table_rollback,
     .xRename = table_rename,
     .xSavepoint = table_savepoint,
-    .xRelease = table_savepoint,
+    .xRelease = table_release,
     .xRollbackTo = table_rollback_to,
     .xShadowName = shadow_name,
 };

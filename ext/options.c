@@ -155,6 +155,7 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
         break;
     case SEED:
         options->filter.seed = value;
+        options->has_seed = true;
         break;
     case GROWTH:
         options->filter.growth = value != 0;

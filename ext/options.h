@@ -17,6 +17,7 @@ typedef struct cuckoo_options {
     cf_options filter;
     uint64_t capacity; /* 0 when not given */
     double fpr;        /* as cf_plan takes it */
+    bool has_seed;     /* it was given */
 } cuckoo_options;
 
 #define CUCKOO_DEFAULT_FPR 0.01

@@ -7,7 +7,11 @@
 #include <string.h>
 
 enum {
-    HEADER_ROW = CF_HEADER_BYTES + 12,
+    AT_LENGTH = CF_HEADER_BYTES,
+    AT_PAGE_BYTES = AT_LENGTH + 8,
+    AT_ADDS = AT_PAGE_BYTES + 4,
+    AT_DELETES = AT_ADDS + 8,
+    HEADER_ROW = AT_DELETES + 8,
     BEYOND = 8 /* bytes that src may read behind the blob */
 };
 
@@ -51,12 +55,21 @@ static uint8_t *resize_block(uint8_t *bytes, uint64_t size, cuckoo_paged *owner)
     return (uint8_t *)(larger + 1);
 }
 
-static bool enlarge(void **array, uint64_t count, size_t each)
+/* An array with room for more; from `had` on all zeros. The first one costs nothing before it is used: a header may
+** claim any number of pages. */
+static bool enlarge(void **array, uint64_t had, uint64_t count, size_t each)
 {
-    void *larger = realloc(*array, count * each);
-    if (larger)
-        *array = larger;
-    return larger != NULL;
+    if (count > SIZE_MAX / each)
+        return false;
+    uint8_t *larger = had == 0 ? calloc(count, each) : realloc(*array, count * each);
+    if (larger == NULL)
+        return false;
+    if (had == 0)
+        free(*array);
+    else
+        memset(larger + had * each, 0, (count - had) * each);
+    *array = larger;
+    return true;
 }
 
 /* Memory for an image of so many bytes. New pages are stale. */
@@ -65,11 +78,9 @@ static int make_room(cuckoo_paged *paged, uint64_t length)
     uint64_t pages = pages_of(paged, length), had = paged->page_room;
     paged->has_reader = false;
     if (pages > had) {
-        if (!enlarge((void **)&paged->read_in, pages, sizeof *paged->read_in) ||
-            !enlarge((void **)&paged->is_dirty, pages, sizeof *paged->is_dirty))
+        if (!enlarge((void **)&paged->read_in, had, pages, sizeof *paged->read_in) ||
+            !enlarge((void **)&paged->is_dirty, had, pages, sizeof *paged->is_dirty))
             return SQLITE_NOMEM;
-        memset(paged->read_in + had, 0, (pages - had) * sizeof *paged->read_in);
-        memset(paged->is_dirty + had, 0, (pages - had) * sizeof *paged->is_dirty);
         paged->page_room = pages;
     }
     /* Last: when it fails the old one is still there, as src expects. */
@@ -115,7 +126,7 @@ static void mark(cuckoo_paged *paged, uint64_t page)
         return;
     if (paged->dirty_count == paged->dirty_room) {
         uint64_t room = 2 * paged->dirty_room + 16;
-        if (!enlarge((void **)&paged->dirty, room, sizeof *paged->dirty)) {
+        if (!enlarge((void **)&paged->dirty, paged->dirty_room, room, sizeof *paged->dirty)) {
             fail(paged, SQLITE_NOMEM);
             return;
         }
@@ -155,56 +166,10 @@ static void clear_dirty(cuckoo_paged *paged)
 void cuckoo_paged_forget(cuckoo_paged *paged)
 {
     clear_dirty(paged);
-    paged->own_changes = 0;
+    paged->header_dirty = false;
     paged->epoch++;
     paged->loaded = 0;
     paged->has_reader = false;
-}
-
-void cuckoo_paged_count(cuckoo_paged *paged)
-{
-    paged->own_changes++;
-}
-
-/* Have others committed? */
-static int look_at_file(cuckoo_paged *paged)
-{
-    unsigned version = 0;
-    int64_t others = paged->other_version;
-    int rc = sqlite3_file_control(paged->shadow.db, paged->shadow.schema, SQLITE_FCNTL_DATA_VERSION,
-                                  &version);
-    if (rc != SQLITE_OK || (version == paged->file_version && paged->header_in != 0))
-        return rc;
-    rc = cuckoo_shadow_version(&paged->shadow, &others);
-    if (rc != SQLITE_OK)
-        return rc; /* to be looked at again */
-    if (others != paged->other_version)
-        cuckoo_paged_forget(paged);
-    paged->file_version = version;
-    paged->other_version = others;
-    return rc;
-}
-
-/* Has this connection written anything that is not ours? What is read while it has, in a transaction that this table has
-** no part in, may be rolled back without our being told: then nothing is kept from one use to the next. */
-static void look_at_changes(cuckoo_paged *paged)
-{
-    int now = sqlite3_total_changes(paged->shadow.db), more = now - paged->changes;
-    bool settled =
-        now == paged->settled_changes; /* which is cheaper to ask than whether there is a transaction */
-    bool alone =
-        !settled && !paged->joined && cuckoo_shadow_transaction(&paged->shadow) == CUCKOO_WRITING;
-    if (more != 0 && more != paged->own_changes)
-        cuckoo_paged_forget(paged);
-    else if (paged->keeps_nothing)
-        cuckoo_paged_forget(paged);
-    if (more != 0) {
-        paged->changes = now;
-        paged->own_changes = 0;
-    }
-    if (!alone)
-        paged->settled_changes = now;
-    paged->keeps_nothing = alone && now != paged->settled_changes;
 }
 
 /* ---- the header ---- */
@@ -218,8 +183,10 @@ static int damaged(const char **why, const char *reason)
 static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
 {
     cf_header header;
-    uint64_t length = cf_load64(row + CF_HEADER_BYTES);
-    paged->page_bytes = (uint32_t)(cf_load64(row + CF_HEADER_BYTES + 4) >> 32);
+    uint64_t length = cf_load64(row + AT_LENGTH);
+    paged->page_bytes = (uint32_t)(cf_load64(row + AT_PAGE_BYTES - 4) >> 32);
+    paged->adds = cf_load64(row + AT_ADDS);
+    paged->deletes = cf_load64(row + AT_DELETES);
     if (paged->page_bytes < 64)
         return damaged(why, "its header has been changed");
     if (cf_header_decode(row, length, &header, why) != CF_OK)
@@ -249,10 +216,13 @@ static int read_header(cuckoo_paged *paged, const char **why)
 
 static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length)
 {
-    uint8_t row[HEADER_ROW + 4];
+    uint8_t row[HEADER_ROW];
     memcpy(row, header, CF_HEADER_BYTES);
-    cf_store64(row + CF_HEADER_BYTES, length);
-    cf_store64(row + CF_HEADER_BYTES + 8, paged->page_bytes);
+    cf_store64(row + AT_LENGTH, length);
+    for (unsigned i = 0; i < 4; i++)
+        row[AT_PAGE_BYTES + i] = (uint8_t)(paged->page_bytes >> (8 * i));
+    cf_store64(row + AT_ADDS, paged->adds);
+    cf_store64(row + AT_DELETES, paged->deletes);
     return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
 }
 
@@ -264,20 +234,10 @@ static int write_header(cuckoo_paged *paged)
 
 /* ---- using it ---- */
 
-int cuckoo_paged_begin(cuckoo_paged *paged, const char **why)
+int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
 {
-    if (paged->shadow.busy)
-        return damaged(why, "a trigger or a view on its shadow table uses it");
     *why = "its shadow table is missing, or not as it was created";
-    int rc = look_at_file(paged);
-    if (rc == SQLITE_OK) {
-        look_at_changes(paged);
-        if (paged->header_in != paged->epoch)
-            rc = read_header(paged, why);
-    }
-    if (rc != SQLITE_OK)
-        cuckoo_paged_end(paged);
-    return rc;
+    return paged->header_in == paged->epoch ? SQLITE_OK : read_header(paged, why);
 }
 
 /* When nearly all pages have been read, the others are, too. */
@@ -297,16 +257,21 @@ const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged)
     return &paged->reader;
 }
 
-int cuckoo_paged_end(cuckoo_paged *paged)
+int cuckoo_paged_error(cuckoo_paged *paged)
 {
     int rc = paged->rc;
-    if (rc != SQLITE_OK)
-        cuckoo_paged_forget(paged);
     paged->rc = SQLITE_OK;
     return rc;
 }
 
-static int write_dirty(cuckoo_paged *paged)
+/* ---- writing ---- */
+
+bool cuckoo_paged_pending(const cuckoo_paged *paged)
+{
+    return paged->dirty_count > 0 || paged->header_dirty;
+}
+
+static int write_pages(cuckoo_paged *paged)
 {
     int rc = SQLITE_OK;
     for (uint64_t i = 0; rc == SQLITE_OK && i < paged->dirty_count; i++) {
@@ -320,32 +285,43 @@ static int write_dirty(cuckoo_paged *paged)
     return rc;
 }
 
-/* What is half written must not stay, though the transaction may go on after an error, and OR IGNORE may hide it. After
-** these codes SQLite rolls the statement back, or the transaction when it cannot. */
-static int beyond_repair(int rc)
-{
-    int code = rc & 0xff;
-    bool rolls_back =
-        code == SQLITE_NOMEM || code == SQLITE_IOERR || code == SQLITE_INTERRUPT || code == SQLITE_FULL;
-    return rolls_back ? rc : SQLITE_IOERR;
-}
-
 int cuckoo_paged_write(cuckoo_paged *paged)
 {
     paged->length = paged->filter.length;
-    if (paged->rc == SQLITE_OK)
-        fail(paged, write_dirty(paged));
-    if (paged->rc == SQLITE_OK)
-        fail(paged, write_header(paged));
-    if (paged->rc != SQLITE_OK && paged->has_written)
-        paged->rc = beyond_repair(paged->rc);
-    paged->has_written = false;
+    int rc = write_pages(paged);
+    if (rc == SQLITE_OK)
+        rc = write_header(paged);
+    if (rc != SQLITE_OK)
+        return rc;
+    paged->has_written = true;
+    paged->header_dirty = false;
     clear_dirty(paged);
-    paged->changes = sqlite3_total_changes(paged->shadow.db);
-    return cuckoo_paged_end(paged);
+    return rc;
 }
 
-int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t length)
+static bool is_zero(const uint8_t *bytes, uint64_t length)
+{
+    return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0);
+}
+
+/* The image is another one: pages that are all zeros need no rows. */
+static void mark_all(cuckoo_paged *paged)
+{
+    uint64_t pages = pages_of(paged, paged->length);
+    paged->header_in = paged->epoch;
+    paged->loaded = pages - 1;
+    paged->adds = paged->deletes = 0;
+    clear_dirty(paged);
+    for (uint64_t page = 1; page < pages; page++) {
+        uint64_t bytes;
+        const uint8_t *at = page_bytes_at(paged, page, &bytes);
+        paged->read_in[page] = paged->epoch;
+        if (!is_zero(at, bytes))
+            mark(paged, page);
+    }
+}
+
+static int replace_image(cuckoo_paged *paged, const uint8_t *bytes, uint64_t length)
 {
     const char *why;
     int rc = make_room(paged, length);
@@ -355,17 +331,28 @@ int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t len
     cf_open_writable(&paged->filter, paged->image, length, &why); /* was sound */
     paged->filter.memory = (cf_memory){resize, INT64_MAX};
     cf_attach_pages(&paged->filter, &paged->hooks);
-    paged->header_in = paged->epoch;
-    paged->loaded = pages_of(paged, length) - 1;
-    for (uint64_t page = 1; page < pages_of(paged, length); page++) {
-        paged->read_in[page] = paged->epoch;
-        mark(paged, page);
+    mark_all(paged);
+    return cuckoo_paged_error(paged);
+}
+
+int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t length)
+{
+    paged->has_written = false;
+    int rc = replace_image(paged, bytes, length);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_shadow_empty(&paged->shadow);
+    if (rc == SQLITE_OK) {
+        paged->has_written = true;
+        rc = cuckoo_paged_write(paged);
     }
-    rc = cuckoo_shadow_empty(&paged->shadow);
-    paged->has_written = rc == SQLITE_OK;
     if (rc != SQLITE_OK)
-        fail(paged, rc);
-    return cuckoo_paged_write(paged);
+        cuckoo_paged_forget(paged);
+    return rc;
+}
+
+uint8_t *cuckoo_paged_resize(uint8_t *bytes, uint64_t size)
+{
+    return resize_block(bytes, size, NULL);
 }
 
 /* ---- coming and going ---- */

@@ -1,7 +1,7 @@
 /*
 ** registry.c - the persistent filters of a connection, by name.
 */
-#include "filter_table.h"
+#include "registry.h"
 
 #include <string.h>
 
@@ -20,10 +20,60 @@ void cuckoo_registry_release(void *pointer)
         sqlite3_free(registry);
 }
 
-cuckoo_table *cuckoo_table_of_id(const cuckoo_registry *registry, uintptr_t id)
+static bool is_named(const cuckoo_store *store, const char *schema, const char *name)
 {
-    cuckoo_table *at = registry->first;
-    while (at && at->id != id)
+    return !store->dead && sqlite3_stricmp(store->paged.shadow.table, name) == 0 &&
+           sqlite3_stricmp(store->paged.shadow.schema, schema) == 0;
+}
+
+static cuckoo_store *store_named(const cuckoo_registry *registry, const char *schema, const char *name)
+{
+    cuckoo_store *at = registry->first;
+    while (at && !is_named(at, schema, name))
+        at = at->next;
+    return at;
+}
+
+static int make_store(cuckoo_registry *registry, const char *schema, const char *name,
+                      cuckoo_store **store)
+{
+    int rc = cuckoo_store_new(registry->db, schema, name, store);
+    if (*store == NULL)
+        return rc;
+    (*store)->id = ++registry->last_id;
+    (*store)->next = registry->first;
+    registry->first = *store;
+    return rc;
+}
+
+int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
+                         cuckoo_store **store)
+{
+    *store = store_named(registry, schema, name);
+    for (; fresh && *store; *store = store_named(registry, schema, name))
+        (*store)->dead = true;
+    if (*store == NULL)
+        return make_store(registry, schema, name, store);
+    (*store)->references++;
+    cuckoo_store_doubt(*store); /* the name may be that of another table now */
+    return SQLITE_OK;
+}
+
+void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)
+{
+    if (--store->references > 0)
+        return;
+    cuckoo_store **at = &registry->first;
+    while (*at != store)
+        at = &(*at)->next;
+    *at = store->next;
+    cuckoo_store_free(store);
+}
+
+cuckoo_store *cuckoo_registry_of_id(const cuckoo_registry *registry, uintptr_t id)
+{
+    cuckoo_store *at = registry->first;
+    while (at && (at->id != id || at->dead))
         at = at->next;
     return at;
 }
@@ -47,7 +97,7 @@ static int exists(const cuckoo_registry *registry, const char *schema, const cha
 
 /* Compiling a statement on a virtual table connects it, and asks it for a plan: so it tells which of the tables of this name is
 ** SQLite's. There may be others: statements that were compiled before the schema changed keep theirs. */
-static cuckoo_table *connect_table(cuckoo_registry *registry, const char *schema, const char *name,
+static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema, const char *name,
                                    int *rc)
 {
     sqlite3_stmt *statement = NULL;
@@ -56,13 +106,11 @@ static cuckoo_table *connect_table(cuckoo_registry *registry, const char *schema
     *rc = sql ? sqlite3_prepare_v2(registry->db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
     sqlite3_finalize(statement);
-    cuckoo_table *table = registry->planned;
-    bool found = *rc == SQLITE_OK && table && sqlite3_stricmp(table->paged.shadow.table, name) == 0 &&
-                 sqlite3_stricmp(table->paged.shadow.schema, schema) == 0;
-    return found ? table : NULL;
+    cuckoo_store *store = registry->planned;
+    return *rc == SQLITE_OK && store && is_named(store, schema, name) ? store : NULL;
 }
 
-static cuckoo_table *find_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
+static cuckoo_store *find_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
                              int *rc)
 {
     bool there = false;
@@ -81,30 +129,30 @@ static const char *name_in(const char *schema, const char *name)
 }
 
 /* Looks in one schema, for a name with or without it. *stop: there is something of this name. */
-static cuckoo_table *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
+static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
                              int *rc)
 {
     const char *rest = name_in(schema, name);
-    cuckoo_table *table = find_in(registry, schema, name, stop, rc);
-    if (table == NULL && !*stop && *rc == SQLITE_OK && rest)
-        table = find_in(registry, schema, rest, stop, rc);
-    return table;
+    cuckoo_store *store = find_in(registry, schema, name, stop, rc);
+    if (store == NULL && !*stop && *rc == SQLITE_OK && rest)
+        store = find_in(registry, schema, rest, stop, rc);
+    return store;
 }
 
 /* As SQLite looks for an unqualified name: temp, main, then the attached ones in order. */
-cuckoo_table *cuckoo_table_find(cuckoo_registry *registry, const char *name, int *rc)
+cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc)
 {
     bool stop = false;
-    cuckoo_table *table = look_in(registry, "temp", name, &stop, rc);
+    cuckoo_store *store = look_in(registry, "temp", name, &stop, rc);
     sqlite3_stmt *schemas = NULL;
     if (stop || *rc != SQLITE_OK)
-        return table;
+        return store;
     *rc = sqlite3_prepare_v2(registry->db,
                              "SELECT name FROM pragma_database_list WHERE name <> 'temp' ORDER BY seq",
                              -1, &schemas, NULL);
     while (*rc == SQLITE_OK && !stop && sqlite3_step(schemas) == SQLITE_ROW)
-        table = look_in(registry, (const char *)sqlite3_column_text(schemas, 0), name, &stop, rc);
+        store = look_in(registry, (const char *)sqlite3_column_text(schemas, 0), name, &stop, rc);
     int rc2 = sqlite3_finalize(schemas);
     *rc = *rc == SQLITE_OK ? rc2 : *rc;
-    return table;
+    return store;
 }

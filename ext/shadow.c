@@ -6,6 +6,24 @@ enum { PAGE_OVERHEAD = 64 /* of a row on a database page, with some reserved byt
 
 /* ---- statements ---- */
 
+/* In each: the schema, then the name of the virtual table. */
+static const char *const texts[CUCKOO_QUERIES] = {
+    [CUCKOO_READ_PAGE] = "SELECT data FROM \"%w\".\"%w_page\" WHERE no = ?1",
+    [CUCKOO_WRITE_PAGE] = "REPLACE INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2)",
+    [CUCKOO_NEXT_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no >= ?1 ORDER BY no LIMIT 1",
+    [CUCKOO_DATA_VERSION] = "PRAGMA \"%w\".data_version",
+    [CUCKOO_WATCH_SCHEMA] = "SELECT 1 FROM \"%w\".sqlite_master WHERE 0",
+    [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds, deletes) VALUES (?1, ?2, ?3, ?4) "
+                    "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3, deletes = deletes + ?4",
+    [CUCKOO_WAITING] = "SELECT value, adds FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND adds > 0",
+    [CUCKOO_ALL_WAITING] = "SELECT hash, value, adds, deletes FROM \"%w\".\"%w_wait\"",
+    [CUCKOO_SOME_WAITING] = "SELECT hash, value FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 AND adds > 0 "
+                            "LIMIT ?2",
+    [CUCKOO_DELETES_DONE] = "UPDATE \"%w\".\"%w_wait\" SET adds = max(adds - deletes, 0), deletes = 0 "
+                            "WHERE deletes <> 0",
+    [CUCKOO_WAIT_NO_MORE] = "DELETE FROM \"%w\".\"%w_wait\" WHERE adds = 0 AND deletes = 0",
+};
+
 /* The only errors of this kind: the shadow table is not there, or not as it was created. */
 static int corrupt_if_missing(int rc)
 {
@@ -14,8 +32,6 @@ static int corrupt_if_missing(int rc)
 
 static int prepare(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *format)
 {
-    if (*statement)
-        return SQLITE_OK;
     char *sql = sqlite3_mprintf(format, shadow->schema, shadow->table);
     if (sql == NULL)
         return SQLITE_NOMEM;
@@ -24,12 +40,44 @@ static int prepare(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *
     return corrupt_if_missing(rc);
 }
 
+int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt **statement)
+{
+    int rc = shadow->statement[query] ? SQLITE_OK
+                                      : prepare(shadow, &shadow->statement[query], texts[query]);
+    *statement = shadow->statement[query];
+    return rc;
+}
+
+int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
+{
+    shadow->busy = true;
+    int rc = sqlite3_step(statement);
+    shadow->busy = false;
+    return rc;
+}
+
+int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement)
+{
+    (void)shadow;
+    return corrupt_if_missing(sqlite3_reset(statement));
+}
+
+int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query)
+{
+    sqlite3_stmt *statement;
+    int rc = cuckoo_shadow_query(shadow, query, &statement);
+    if (rc != SQLITE_OK)
+        return rc;
+    cuckoo_shadow_step(shadow, statement);
+    return cuckoo_shadow_end(shadow, statement);
+}
+
 static void finalize_all(cuckoo_shadow *shadow)
 {
-    sqlite3_finalize(shadow->read);
-    sqlite3_finalize(shadow->write);
-    sqlite3_finalize(shadow->version);
-    shadow->read = shadow->write = shadow->version = NULL;
+    for (int i = 0; i < CUCKOO_QUERIES; i++) {
+        sqlite3_finalize(shadow->statement[i]);
+        shadow->statement[i] = NULL;
+    }
 }
 
 static int execute(cuckoo_shadow *shadow, const char *format, const char *name)
@@ -37,50 +85,70 @@ static int execute(cuckoo_shadow *shadow, const char *format, const char *name)
     char *sql = sqlite3_mprintf(format, shadow->schema, shadow->table, name);
     if (sql == NULL)
         return SQLITE_NOMEM;
+    shadow->busy = true;
     int rc = sqlite3_exec(shadow->db, sql, NULL, NULL, NULL);
+    shadow->busy = false;
     sqlite3_free(sql);
     return rc;
+}
+
+int cuckoo_shadow_execute(const cuckoo_shadow *shadow, char *sql)
+{
+    int rc = sql ? sqlite3_exec(shadow->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return rc;
+}
+
+int cuckoo_shadow_text(const cuckoo_shadow *shadow, char *sql, char **text)
+{
+    sqlite3_stmt *statement = NULL;
+    *text = NULL;
+    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        const char *found = (const char *)sqlite3_column_text(statement, 0);
+        *text = found ? sqlite3_mprintf("%s", found) : NULL;
+        rc = found && *text == NULL ? SQLITE_NOMEM : SQLITE_OK;
+    }
+    int rc2 = sqlite3_finalize(statement);
+    return rc == SQLITE_OK ? rc2 : rc;
 }
 
 int cuckoo_shadow_read(cuckoo_shadow *shadow, uint64_t no, uint8_t *into, uint64_t bytes,
                        uint64_t *length)
 {
+    sqlite3_stmt *read;
     *length = 0;
-    int rc = prepare(shadow, &shadow->read, "SELECT data FROM \"%w\".\"%w_page\" WHERE no = ?1");
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_READ_PAGE, &read);
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_bind_int64(shadow->read, 1, (sqlite3_int64)no);
-    shadow->busy = true;
-    if (sqlite3_step(shadow->read) == SQLITE_ROW) {
-        const void *data = sqlite3_column_blob(shadow->read, 0);
-        uint64_t have = (uint64_t)sqlite3_column_bytes(shadow->read, 0);
+    sqlite3_bind_int64(read, 1, (sqlite3_int64)no);
+    if (cuckoo_shadow_step(shadow, read) == SQLITE_ROW) {
+        const void *data = sqlite3_column_blob(read, 0);
+        uint64_t have = (uint64_t)sqlite3_column_bytes(read, 0);
         *length = have < bytes ? have : bytes;
         if (data)
             memcpy(into, data, *length);
         else
             *length = 0;
     }
-    rc = corrupt_if_missing(sqlite3_reset(shadow->read));
-    shadow->busy = false;
-    return rc;
+    return cuckoo_shadow_end(shadow, read);
 }
 
 int cuckoo_shadow_write(cuckoo_shadow *shadow, uint64_t no, const uint8_t *bytes, uint64_t length)
 {
-    int rc =
-        prepare(shadow, &shadow->write, "REPLACE INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2)");
+    sqlite3_stmt *write;
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, &write);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
-    sqlite3_bind_int64(shadow->write, 1, (sqlite3_int64)no);
-    rc = sqlite3_bind_blob64(shadow->write, 2, bytes, length, SQLITE_STATIC);
+    sqlite3_bind_int64(write, 1, (sqlite3_int64)no);
+    rc = sqlite3_bind_blob64(write, 2, bytes, length, SQLITE_STATIC);
     if (rc != SQLITE_OK)
         return rc; /* longer than the connection allows: NULL would be written */
-    shadow->busy = true;
-    sqlite3_step(shadow->write);
-    rc = corrupt_if_missing(sqlite3_reset(shadow->write));
-    shadow->busy = false;
-    sqlite3_bind_null(shadow->write, 2);
+    cuckoo_shadow_step(shadow, write);
+    rc = cuckoo_shadow_end(shadow, write);
+    sqlite3_bind_null(write, 2);
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
     return rc;
 }
@@ -102,15 +170,16 @@ cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow)
 
 int cuckoo_shadow_version(cuckoo_shadow *shadow, int64_t *version)
 {
-    int rc = prepare(shadow, &shadow->version, "PRAGMA \"%w\".data_version");
+    sqlite3_stmt *ask;
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_DATA_VERSION, &ask);
     if (rc != SQLITE_OK)
         return rc;
-    if (sqlite3_step(shadow->version) == SQLITE_ROW)
-        *version = sqlite3_column_int64(shadow->version, 0);
-    return sqlite3_reset(shadow->version);
+    if (cuckoo_shadow_step(shadow, ask) == SQLITE_ROW)
+        *version = sqlite3_column_int64(ask, 0);
+    return cuckoo_shadow_end(shadow, ask);
 }
 
-/* ---- the table itself ---- */
+/* ---- the tables themselves ---- */
 
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table)
 {
@@ -141,36 +210,36 @@ static int find_page_bytes(cuckoo_shadow *shadow, uint32_t *page_bytes)
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
 {
     int rc = execute(shadow, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)", NULL);
+    if (rc == SQLITE_OK)
+        rc = execute(shadow,
+                     "CREATE TABLE \"%w\".\"%w_wait\"(hash INTEGER, value INTEGER, adds INTEGER, "
+                     "deletes INTEGER, PRIMARY KEY(hash, value)) WITHOUT ROWID",
+                     NULL);
     return rc == SQLITE_OK ? find_page_bytes(shadow, page_bytes) : rc;
+}
+
+static int both(cuckoo_shadow *shadow, const char *on_pages, const char *on_wait)
+{
+    int rc = execute(shadow, on_pages, NULL);
+    return rc == SQLITE_OK ? execute(shadow, on_wait, NULL) : rc;
 }
 
 int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 {
-    shadow->busy = true;
-    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\"", NULL);
-    shadow->busy = false;
-    return rc;
+    return both(shadow, "DELETE FROM \"%w\".\"%w_page\"", "DELETE FROM \"%w\".\"%w_wait\"");
 }
 
 int cuckoo_shadow_drop(cuckoo_shadow *shadow)
 {
     finalize_all(shadow);
-    return execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"", NULL);
+    return both(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"",
+                "DROP TABLE IF EXISTS \"%w\".\"%w_wait\"");
 }
 
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table)
 {
-    char *copy = sqlite3_mprintf("%s", table), *page = sqlite3_mprintf("%s_page", table);
-    int rc = copy && page ? SQLITE_OK : SQLITE_NOMEM;
     finalize_all(shadow);
-    if (rc == SQLITE_OK)
-        rc = execute(shadow, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w\"", page);
-    if (rc == SQLITE_OK) {
-        sqlite3_free(shadow->table);
-        shadow->table = copy;
-        copy = NULL;
-    }
-    sqlite3_free(copy);
-    sqlite3_free(page);
-    return rc;
+    int rc = execute(shadow, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w_page\"", table);
+    return rc == SQLITE_OK ? execute(shadow, "ALTER TABLE \"%w\".\"%w_wait\" RENAME TO \"%w_wait\"", table)
+                           : rc;
 }

@@ -79,7 +79,8 @@ enum {
     CF_COUNTER_MAX = 16, /* bits */
     CF_VALUE_MAX = 32,   /* bits */
     CF_BUDGET_MAX = 255, /* buckets */
-    CF_SPILL_MAX = 4096  /* entries */
+    CF_SPILL_MAX = 4096, /* entries */
+    CF_VALUES_MAX = 24   /* values that a key can have */
 };
 #define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
 
@@ -286,6 +287,9 @@ uint64_t cf_count(const cf_filter *filter, uint64_t hash);
 /* The value of a key in a filter with values: that of the longest match, of equally long ones the first. False:
 ** the key is certainly not there, and *value is unchanged. All the matches: cf_entry_at and cf_entry_matches. */
 bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value);
+
+/* All values of a key, each once, in that order: how many. `values` has room for CF_VALUES_MAX. */
+unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 
 /*
 ** Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched

@@ -135,6 +135,22 @@ bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value)
     return found.n > 0;
 }
 
+unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
+{
+    cf_pair pair = cf_pair_of(filter, hash);
+    cf_matches found;
+    unsigned n = 0;
+    cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
+    for (unsigned i = 0; i < found.n; i++) {
+        unsigned known = 0;
+        while (known < n && values[known] != found.match[i].payload)
+            known++;
+        values[known] = found.match[i].payload;
+        n += known == n;
+    }
+    return n;
+}
+
 /* ---- changing ---- */
 
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)

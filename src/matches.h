@@ -20,7 +20,7 @@ typedef struct cf_match {
 
 enum {
     CF_IN_LIST = CF_BUCKET_MAX,
-    CF_MATCHES_MAX = 2 * CF_BUCKET_MAX + 8 /* no more are spilled of one key (spill.h) */
+    CF_MATCHES_MAX = CF_VALUES_MAX /* 2 * CF_BUCKET_MAX + 8: no more are spilled of one key (spill.h) */
 };
 
 typedef struct cf_matches {

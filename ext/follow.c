@@ -1,0 +1,135 @@
+/*
+** follow.c - the triggers of a persistent filter that follows a table: making them, finding them.
+*/
+#include "follow.h"
+
+#include <string.h>
+
+const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS] = {"inserted", "deleted", "updated"};
+
+void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column)
+{
+    *follow = (cuckoo_follow){.given_table = table, .given_column = column};
+}
+
+static void forget_names(cuckoo_follow *follow)
+{
+    sqlite3_free(follow->table);
+    sqlite3_free(follow->column);
+    follow->table = follow->column = NULL;
+}
+
+static void clear_fault(cuckoo_follow *follow)
+{
+    sqlite3_free(follow->fault);
+    follow->fault = NULL;
+}
+
+void cuckoo_follow_free(cuckoo_follow *follow)
+{
+    forget_names(follow);
+    clear_fault(follow);
+    sqlite3_free(follow->given_table);
+    sqlite3_free(follow->given_column);
+}
+
+int cuckoo_follow_fail(cuckoo_follow *follow, char *fault)
+{
+    clear_fault(follow);
+    follow->fault = fault;
+    return fault ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* ---- the triggers ---- */
+
+/* An update tells both keys at once. UPDATE, not UPDATE OF: columns change by others, too. */
+char *cuckoo_follow_text(int which, const char *filter, const char *table, const char *column)
+{
+    switch (which) {
+    case 0:
+        return sqlite3_mprintf("\"%w_inserted\" AFTER INSERT ON \"%w\" BEGIN INSERT INTO \"%w\""
+                               "(cuckoo_change, key) VALUES (1, new.\"%w\"); END",
+                               filter, table, filter, column);
+    case 1:
+        return sqlite3_mprintf("\"%w_deleted\" AFTER DELETE ON \"%w\" BEGIN INSERT INTO \"%w\""
+                               "(cuckoo_change, cuckoo_old) VALUES (2, old.\"%w\"); END",
+                               filter, table, filter, column);
+    default:
+        return sqlite3_mprintf("\"%w_updated\" AFTER UPDATE ON \"%w\" WHEN old.\"%w\" COLLATE BINARY IS NOT "
+                               "new.\"%w\" BEGIN INSERT INTO \"%w\"(cuckoo_change, key, cuckoo_old) VALUES "
+                               "(3, new.\"%w\", old.\"%w\"); END",
+                               filter, table, column, column, filter, column, column);
+    }
+}
+
+int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter)
+{
+    int rc = SQLITE_OK;
+    follow->looked = false;
+    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++) {
+        char *text = cuckoo_follow_text(i, filter, follow->table, follow->column);
+        rc = text ? cuckoo_shadow_execute(shadow, sqlite3_mprintf("CREATE TRIGGER \"%w\".%s", shadow->schema, text))
+                  : SQLITE_NOMEM;
+        sqlite3_free(text);
+    }
+    return rc;
+}
+
+int cuckoo_follow_drop(const cuckoo_shadow *shadow)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++)
+        rc = cuckoo_shadow_execute(shadow, sqlite3_mprintf("DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", shadow->schema,
+                                             shadow->table, cuckoo_follow_suffixes[i]));
+    return rc;
+}
+
+/* ---- reading the schema ---- */
+
+int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text)
+{
+    return cuckoo_shadow_text(
+        shadow,
+        sqlite3_mprintf("SELECT %s FROM \"%w\".sqlite_master WHERE type = 'trigger' AND name = "
+                        "'%q_%s' COLLATE NOCASE",
+                        column, shadow->schema, shadow->table, cuckoo_follow_suffixes[which]),
+        text);
+}
+
+/* The column that trigger 0 names, behind "new.", quoted. NULL: it does not. *rc says if there was no memory. */
+static char *column_in(const char *trigger, int *rc)
+{
+    const char *at = strstr(trigger, "(1, new.\"");
+    if (at == NULL)
+        return NULL;
+    at += strlen("(1, new.\"");
+    char *column = sqlite3_mprintf("%s", at);
+    size_t n = 0;
+    if (column == NULL)
+        *rc = SQLITE_NOMEM;
+    while (column && *at && (*at != '"' || at[1] == '"')) {
+        at += *at == '"';
+        column[n++] = *at++;
+    }
+    if (column)
+        column[n] = 0;
+    return column;
+}
+
+int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
+{
+    char *trigger = NULL;
+    forget_names(follow);
+    int rc = cuckoo_follow_read(shadow, "tbl_name", 0, &follow->table);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_follow_read(shadow, "sql", 0, &trigger);
+    if (rc == SQLITE_OK && trigger)
+        follow->column = column_in(trigger, &rc);
+    sqlite3_free(trigger);
+    if (rc != SQLITE_OK || (follow->table && follow->column))
+        return rc;
+    forget_names(follow);
+    follow->table = sqlite3_mprintf("%s", follow->given_table);
+    follow->column = sqlite3_mprintf("%s", follow->given_column);
+    return follow->table && follow->column ? SQLITE_OK : SQLITE_NOMEM;
+}

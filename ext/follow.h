@@ -1,0 +1,75 @@
+/*
+** follow.h - a persistent filter that follows a column of a table: its triggers, and whether they can be relied on.
+**
+** Three triggers, "seen_inserted", "seen_deleted" and "seen_updated", tell the filter of each row that changes. They
+** write to hidden columns of the filter, which only notes what it is told (filter_change.c): what it holds then does
+** not depend on the order in which triggers fire.
+**
+** The triggers themselves say which table and which column is followed: SQLite rewrites them when these are renamed.
+** Whenever the schema may have changed (a kept statement has been prepared anew: SQLite does that for changes of this
+** connection and of others, of TEMP triggers, and after a rollback) they are looked at before the next use:
+**
+** - all three are there, on one table, as they were made;
+** - none that can make SQLite skip them fires before them. SQLite fires the newest first (a test checks that), and
+**   TEMP triggers before all others. RAISE(IGNORE), RAISE(FAIL) and OR FAIL keep a row whose later triggers never run;
+** - triggers are not switched off in this connection;
+** - the keys of some rows of the table are there: it may have been made anew, triggers and all.
+**
+** When one of these does not hold, every use of the filter is an error that says so. `rebuild` makes the triggers anew,
+** as the newest, and reads the table again.
+*/
+#ifndef CUCKOO_FOLLOW_H
+#define CUCKOO_FOLLOW_H
+
+#include "shadow.h"
+
+typedef struct cuckoo_follow {
+    char *given_table, *given_column; /* of content='table(column)'; NULL: it follows nothing */
+    char *table, *column;             /* as they are now; NULL: not looked at yet, or not known */
+    char *fault;                      /* why the filter must not be used; NULL: it may be */
+    bool looked;                      /* since the schema last changed */
+    bool sampled;                     /* rows of the table were asked for, since then */
+    bool newer;                       /* triggers of others fire before ours: harmless but under OR FAIL */
+    int prepared;                     /* how often the kept statement was prepared anew */
+} cuckoo_follow;
+
+/* Takes over both texts (sqlite3_malloc), or NULL twice. */
+void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column);
+void cuckoo_follow_free(cuckoo_follow *follow);
+
+/* Looks at the triggers, if the schema may have changed since it last did. `follow` follows something. An SQLite code;
+** the verdict is in follow->fault. */
+int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
+
+/* The same when a statement that writes begins. *refuse: it says OR FAIL, and a trigger fires before ours; the reason is in
+** follow->fault until the next look. */
+int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *refuse);
+
+/* Is a statement that writes running in this connection? Then the table may be ahead of its triggers. */
+bool cuckoo_follow_writing(const cuckoo_shadow *shadow);
+
+/* A statement for all keys of the table (`most` < 0), or for some of its first and last rows. */
+int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
+                       sqlite3_stmt **keys);
+
+/* Creates the triggers for follow->table and ->column, as the filter is called now; drops them. */
+int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
+int cuckoo_follow_drop(const cuckoo_shadow *shadow);
+
+/* Finds the table to follow: that of the triggers, or, when they are gone, the one that was given. */
+int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);
+
+/* The triggers: their names behind that of the filter; what SQLite keeps of each behind "CREATE TRIGGER " (sqlite3_malloc;
+** NULL: out of memory); and a column of its row of the schema (*text NULL: there is none). */
+enum { CUCKOO_TRIGGERS = 3 };
+extern const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS];
+char *cuckoo_follow_text(int which, const char *filter, const char *table, const char *column);
+int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
+
+/* Can a trigger write to the filter, and so run its commands? */
+int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is);
+
+/* The fault is another one (memory of sqlite3_malloc, NULL: there was none). */
+int cuckoo_follow_fail(cuckoo_follow *follow, char *fault);
+
+#endif

@@ -1,0 +1,52 @@
+#include "fresh.h"
+
+/* Have others committed? */
+static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
+{
+    unsigned version = 0;
+    int64_t others = fresh->other_version;
+    int rc =
+        sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_DATA_VERSION, &version);
+    if (rc != SQLITE_OK || (version == fresh->file_version && fresh->known))
+        return rc;
+    rc = cuckoo_shadow_version(shadow, &others);
+    if (rc != SQLITE_OK)
+        return rc;
+    *stale |= others != fresh->other_version || !fresh->known;
+    fresh->file_version = version;
+    fresh->other_version = others;
+    fresh->known = true;
+    return rc;
+}
+
+/* Has this connection written anything that is not ours? SQLite does not report the rollback of a transaction in which
+** this table takes no part. While such a transaction has uncommitted writes, nothing is kept. */
+static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
+{
+    int now = sqlite3_total_changes(shadow->db), more = now - fresh->changes;
+    bool ours = fresh->committed && more == sqlite3_changes(shadow->db);
+    bool settled = now == fresh->settled_changes; /* cheaper to ask than for the state of the transaction */
+    bool alone = !settled && cuckoo_shadow_transaction(shadow) == CUCKOO_WRITING;
+    *stale |= (more != 0 && !ours) || fresh->keeps_nothing;
+    fresh->changes = now;
+    fresh->committed = false;
+    if (!alone)
+        fresh->settled_changes = now;
+    fresh->keeps_nothing = alone;
+}
+
+int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, bool *stale)
+{
+    *stale = false;
+    int rc = look_at_file(fresh, shadow, stale);
+    if (rc == SQLITE_OK && !joined)
+        look_at_changes(fresh, shadow, stale);
+    return rc;
+}
+
+void cuckoo_fresh_committed(cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
+{
+    fresh->changes = sqlite3_total_changes(shadow->db);
+    fresh->committed = true;
+    fresh->keeps_nothing = false;
+}

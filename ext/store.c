@@ -1,0 +1,331 @@
+#include "store.h"
+
+#include "key.h"
+
+#include <string.h>
+
+int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **made)
+{
+    cuckoo_store *store = sqlite3_malloc64(sizeof *store);
+    *made = store;
+    if (store == NULL)
+        return SQLITE_NOMEM;
+    memset(store, 0, sizeof *store);
+    store->references = 1;
+    return cuckoo_paged_init(&store->paged, db, schema, table);
+}
+
+void cuckoo_store_free(cuckoo_store *store)
+{
+    cuckoo_paged_free(&store->paged);
+    cuckoo_deletes_free(&store->deletes);
+    cuckoo_follow_free(&store->follow);
+    sqlite3_free(store);
+}
+
+/* ---- what is in memory ---- */
+
+static bool pending(const cuckoo_store *store)
+{
+    return cuckoo_paged_pending(&store->paged) || store->deletes.n > 0;
+}
+
+static void forget(cuckoo_store *store)
+{
+    cuckoo_paged_forget(&store->paged);
+    store->deletes.n = 0;
+}
+
+/* What was in memory is lost: the transaction must not be committed without it. */
+static void lose(cuckoo_store *store)
+{
+    store->broken |= pending(store);
+    forget(store);
+}
+
+/* After these codes SQLite rolls the statement back, or the transaction when it cannot. What is half changed must not
+** stay, though the transaction may go on after other errors. */
+static int beyond_repair(int rc)
+{
+    int code = rc & 0xff;
+    bool rolls_back =
+        code == SQLITE_NOMEM || code == SQLITE_IOERR || code == SQLITE_INTERRUPT || code == SQLITE_FULL;
+    return rolls_back ? rc : SQLITE_IOERR;
+}
+
+void cuckoo_store_doubt(cuckoo_store *store)
+{
+    store->fresh.known = store->follow.looked = false;
+}
+
+/* ---- using it ---- */
+
+static int look(cuckoo_store *store)
+{
+    bool stale;
+    int rc = cuckoo_fresh_look(&store->fresh, &store->paged.shadow, store->joined && store->looked, &stale);
+    if (rc == SQLITE_OK && (stale || store->created))
+        forget(store);
+    store->looked = rc == SQLITE_OK;
+    return rc;
+}
+
+/* Are the keys of some rows of its table there? Not while a statement changes rows: their triggers are still to come. */
+static int sample(cuckoo_store *store)
+{
+    enum { SAMPLE = 100 /* first and last rows */ };
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    cuckoo_follow *follow = &store->follow;
+    sqlite3_stmt *keys = NULL;
+    if (cuckoo_follow_writing(shadow))
+        return SQLITE_OK;
+    int rc = cuckoo_follow_keys(follow, shadow, SAMPLE, &keys);
+    while (rc == SQLITE_OK && follow->fault == NULL && sqlite3_step(keys) == SQLITE_ROW) {
+        uint64_t hash;
+        bool has = true;
+        cuckoo_key kind =
+            cuckoo_key_hash(sqlite3_column_value(keys, 0), store->paged.filter.geometry.seed, &hash);
+        if (kind == CUCKOO_KEY_NOMEM)
+            rc = SQLITE_NOMEM;
+        else if (kind == CUCKOO_KEY_OK)
+            rc = cuckoo_store_has(store, hash, &has);
+        if (rc == SQLITE_OK && !has)
+            rc = cuckoo_follow_fail(
+                follow, sqlite3_mprintf("rows of %s are missing in it: the table was made anew, or changed "
+                                        "without its triggers; INSERT INTO %s(%s) VALUES('rebuild') reads it "
+                                        "again",
+                                        follow->table, shadow->table, shadow->table));
+    }
+    int rc2 = sqlite3_finalize(keys);
+    rc = rc == SQLITE_OK ? rc2 : rc;
+    follow->sampled = rc == SQLITE_OK;
+    return rc;
+}
+
+static int follow(cuckoo_store *store, cuckoo_use use, const char **why)
+{
+    int rc = cuckoo_follow_look(&store->follow, &store->paged.shadow);
+    if (rc == SQLITE_OK && use == CUCKOO_ASK && !store->follow.fault && !store->follow.sampled)
+        rc = sample(store);
+    if (rc == SQLITE_OK && store->follow.fault) {
+        *why = store->follow.fault;
+        return SQLITE_ERROR;
+    }
+    return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
+}
+
+int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
+{
+    *why = "a trigger or a view on its shadow table uses it";
+    if (store->paged.shadow.busy)
+        return SQLITE_CORRUPT_VTAB;
+    *why = "an earlier error has lost changes of this transaction: roll it back";
+    if (store->broken)
+        return SQLITE_IOERR;
+    int rc = pending(store) ? SQLITE_OK : look(store);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_paged_load(&store->paged, why);
+    if (rc == SQLITE_OK && store->follow.given_table && use != CUCKOO_REPAIR)
+        rc = follow(store, use, why);
+    if (rc != SQLITE_OK)
+        cuckoo_store_end(store);
+    return rc;
+}
+
+int cuckoo_store_end(cuckoo_store *store)
+{
+    int rc = cuckoo_paged_error(&store->paged);
+    if (rc != SQLITE_OK)
+        lose(store);
+    return rc;
+}
+
+int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
+{
+    *has = cf_contains(cuckoo_paged_reader(&store->paged), hash);
+    return *has ? SQLITE_OK : cuckoo_waiting_has(&store->paged, hash, has);
+}
+
+uint64_t cuckoo_store_items(const cuckoo_store *store)
+{
+    uint64_t more = store->paged.filter.items + store->paged.adds,
+             less = store->paged.deletes + store->deletes.n;
+    return more > less ? more - less : 0;
+}
+
+/* ---- changing it ---- */
+
+static bool is_crowded(const cuckoo_store *store, const cf_pair *pair, uint64_t buckets)
+{
+    for (unsigned i = 0; i < CUCKOO_CROWDED; i++) {
+        const cuckoo_crowded *at = &store->crowded[i];
+        if (at->buckets == buckets && at->here == pair->place[0].bucket &&
+            at->there == pair->place[pair->sides - 1].bucket)
+            return true;
+    }
+    return false;
+}
+
+static void note_crowded(cuckoo_store *store, const cf_pair *pair, uint64_t buckets)
+{
+    store->crowded[store->next_crowded] =
+        (cuckoo_crowded){pair->place[0].bucket, pair->place[pair->sides - 1].bucket, buckets};
+    store->next_crowded = (store->next_crowded + 1) % CUCKOO_CROWDED;
+}
+
+/* Where a key has found no place, not even by growing, the next one is not worth that effort. */
+static cf_status place(cuckoo_store *store, uint64_t hash, uint64_t value)
+{
+    cf_filter *filter = &store->paged.filter;
+    if (store->paged.adds == 0)
+        return cf_add_value(filter, hash, value);
+    cf_pair pair = cf_candidates(filter, hash);
+    if (is_crowded(store, &pair, filter->buckets))
+        return cuckoo_waiting_place(filter, hash, value);
+    return cf_add_value(filter, hash, value);
+}
+
+int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed, cf_status *status)
+{
+    cuckoo_paged *paged = &store->paged;
+    cf_filter *filter = &paged->filter;
+    *status = place(store, hash, value);
+    paged->header_dirty = true;
+    if (*status == CF_OK || *status == CF_NO_MEMORY || paged->rc != SQLITE_OK)
+        return *status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
+    uint64_t deletes = paged->deletes + store->deletes.n + owed;
+    if (!filter->geometry.growth && paged->adds >= deletes)
+        return SQLITE_OK;
+    cf_pair pair = cf_candidates(filter, hash);
+    note_crowded(store, &pair, filter->buckets);
+    *status = CF_OK;
+    return cuckoo_waiting_add(paged, hash, value);
+}
+
+int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
+{
+    bool was = false;
+    int rc = cuckoo_waiting_remove(&store->paged, hash, value, &was);
+    if (rc == SQLITE_OK && !was) {
+        cf_delete_value(&store->paged.filter, hash, value);
+        store->room = store->paged.header_dirty = true;
+    }
+    return rc;
+}
+
+int cuckoo_store_delete_later(cuckoo_store *store, uint64_t hash, uint64_t value)
+{
+    int rc = cuckoo_deletes_push(&store->deletes, hash, value);
+    if (rc == SQLITE_OK && cuckoo_deletes_many(&store->deletes))
+        rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
+    return rc;
+}
+
+int cuckoo_store_replace(cuckoo_store *store, const uint8_t *bytes, uint64_t length)
+{
+    store->deletes.n = 0;
+    int rc = cuckoo_paged_replace(&store->paged, bytes, length);
+    if (rc != SQLITE_OK && store->paged.has_written)
+        rc = beyond_repair(rc);
+    return rc;
+}
+
+/* ---- writing it ---- */
+
+static int flush(cuckoo_store *store)
+{
+    if (!pending(store))
+        return SQLITE_OK;
+    int rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
+    return rc == SQLITE_OK ? cuckoo_paged_write(&store->paged) : rc;
+}
+
+int cuckoo_store_changed(cuckoo_store *store, int rc)
+{
+    int rc2 = cuckoo_store_end(store);
+    if (store->broken)
+        return beyond_repair(rc2);
+    if (rc == SQLITE_OK && store->created)
+        rc = flush(store);
+    return rc == SQLITE_OK ? rc2 : rc;
+}
+
+/* From now on the store is told of all that is rolled back. */
+int cuckoo_store_savepoint(cuckoo_store *store)
+{
+    store->created = false;
+    return store->dead || store->broken ? SQLITE_OK : flush(store);
+}
+
+/* Deletes in memory: to the image. Each is taken out of the list as it is applied. */
+static int apply_deletes(cuckoo_store *store)
+{
+    cuckoo_deletes *deletes = &store->deletes;
+    while (deletes->n > 0 && store->paged.rc == SQLITE_OK) {
+        const cuckoo_delete *last = &deletes->item[--deletes->n];
+        cf_delete_value(&store->paged.filter, last->hash, last->value);
+    }
+    store->paged.header_dirty = true;
+    int rc = cuckoo_paged_error(&store->paged);
+    if (rc != SQLITE_OK)
+        lose(store);
+    return rc;
+}
+
+/* The same for those in rows, after which some of the keys that wait may find a place. When that fails before it has
+** written anything, the rows still say it all. */
+static int apply_rows(cuckoo_store *store)
+{
+    int rc = flush(store);
+    if (rc != SQLITE_OK)
+        return rc;
+    store->paged.has_written = false;
+    rc = cuckoo_waiting_apply_deletes(&store->paged);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_waiting_try(&store->paged, false);
+    if (rc != SQLITE_OK)
+        forget(store);
+    return rc;
+}
+
+static int sync_loaded(cuckoo_store *store)
+{
+    cuckoo_paged *paged = &store->paged;
+    bool rows = paged->deletes > 0 || (paged->adds > 0 && (store->room || store->deletes.n > 0));
+    int rc = rows ? apply_rows(store) : store->deletes.n > 0 ? apply_deletes(store) : SQLITE_OK;
+    return rc == SQLITE_OK && pending(store) ? cuckoo_paged_write(paged) : rc;
+}
+
+/* COMMIT can be tried again after SQLITE_BUSY; any other error of xSync rolls the transaction back. */
+int cuckoo_store_sync(cuckoo_store *store)
+{
+    const char *why;
+    if (store->dead)
+        return SQLITE_OK;
+    if (store->broken)
+        return SQLITE_IOERR;
+    store->paged.has_written = false;
+    int rc = cuckoo_paged_load(&store->paged, &why);
+    if (rc == SQLITE_CORRUPT_VTAB && !pending(store))
+        return SQLITE_OK; /* created, and rolled back without our being told; or damaged, and not changed */
+    if (rc == SQLITE_OK)
+        rc = sync_loaded(store);
+    if (rc == SQLITE_OK)
+        return rc;
+    if (store->paged.has_written || store->broken)
+        return beyond_repair(rc);
+    return (rc & 0xff) == SQLITE_INTERRUPT ? SQLITE_BUSY : rc;
+}
+
+void cuckoo_store_committed(cuckoo_store *store)
+{
+    if (store->joined)
+        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow);
+    store->joined = store->looked = store->created = store->room = false;
+}
+
+void cuckoo_store_rolled_back(cuckoo_store *store)
+{
+    store->broken = false;
+    forget(store);
+}

@@ -1,0 +1,114 @@
+/*
+** store.h - one persistent filter as one connection sees it.
+**
+** All virtual tables of one name in a connection share one store. (There may be several: a schema that is read anew
+** leaves the old one in the transaction until that ends, and the next statement makes another.)
+**
+** **What is in memory lies behind the innermost savepoint.** Adds change the image and leave pages dirty; deletes of a
+** filter that follows a table are kept in a list. Before a savepoint opens (xSavepoint: one opens for each statement
+** inside a transaction) and before the transaction ends (xSync) all of that is written to the database. So rolling
+** back, however far, is to forget what is in memory: the database has the rest. Bulk statements write each page once.
+**
+** Deletes that wait are applied in xSync, when all adds have come. What goes wrong with one leaves a stale key, never a
+** row that is not found.
+**
+** A table created in the transaction under way is not told of savepoints that were open before (SQLite). Until the
+** transaction ends its store writes at the end of each change, and reads anew before each use.
+**
+** A write that fails half way is repeated with the next one: pages and header say the same once more. Only when changes in
+** memory are lost before they are written (a page that cannot be read), the store is broken until the transaction, or the
+** savepoint, is rolled back: every use is an error, and so is COMMIT.
+*/
+#ifndef CUCKOO_STORE_H
+#define CUCKOO_STORE_H
+
+#include "follow.h"
+#include "fresh.h"
+#include "waiting.h"
+
+/* Pairs of buckets in which a key found no place, not even by growing. */
+enum { CUCKOO_CROWDED = 64 };
+
+typedef struct cuckoo_crowded {
+    uint64_t here, there, buckets;
+} cuckoo_crowded;
+
+typedef struct cuckoo_store {
+    cuckoo_paged paged;
+    cuckoo_deletes deletes; /* that are not rows yet */
+    cuckoo_follow follow;
+    cuckoo_fresh fresh;
+
+    bool joined;  /* takes part in the transaction: it is told of its end */
+    bool looked;  /* what is in memory was compared with the database since it joined */
+    bool created; /* in this transaction */
+    bool room;    /* may have appeared in this transaction, for keys that wait */
+    bool broken;  /* changes are lost */
+    bool dead;    /* dropped or renamed: never to be used again */
+
+    cuckoo_crowded crowded[CUCKOO_CROWDED]; /* the last ones, in turn */
+    unsigned next_crowded;
+
+    unsigned references;
+    uintptr_t id; /* never used again in the connection */
+    struct cuckoo_store *next;
+} cuckoo_store;
+
+/* What a use may meet. */
+typedef enum cuckoo_use {
+    CUCKOO_ASK,   /* lookups */
+    CUCKOO_CHANGE, /* rows, within a statement that may be ahead of the triggers */
+    CUCKOO_REPAIR /* also when it cannot follow its table */
+} cuckoo_use;
+
+/* A new store with one reference. Texts are copied. SQLITE_OK or SQLITE_NOMEM. */
+int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **store);
+void cuckoo_store_free(cuckoo_store *store);
+
+/* What is in memory, unless it is a change, is to be compared with the database again. */
+void cuckoo_store_doubt(cuckoo_store *store);
+
+/* To be called before each use, within a statement: afterwards store->paged.filter is as the database and the changes in
+** memory have it. Not SQLITE_OK: *why says what is wrong, when the code is SQLITE_ERROR or SQLITE_CORRUPT_VTAB; the
+** text lives as long as the store is not used again. */
+int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
+
+/* The use is over. The first error of reading pages since it began: what was answered may be wrong. */
+int cuckoo_store_end(cuckoo_store *store);
+
+/* A savepoint is about to open: everything in memory is written. */
+int cuckoo_store_savepoint(cuckoo_store *store);
+
+/* The transaction is about to end: deletes are applied, everything is written. */
+int cuckoo_store_sync(cuckoo_store *store);
+
+/* It has ended; or, rolled back, what is in memory is not so. */
+void cuckoo_store_committed(cuckoo_store *store);
+void cuckoo_store_rolled_back(cuckoo_store *store);
+
+/* ---- between begin and end ---- */
+
+/* Is the key perhaps there, waiting ones included? An SQLite code of the list. */
+int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has);
+
+/* Keys there, with those that wait, without those whose deletes wait. */
+uint64_t cuckoo_store_items(const cuckoo_store *store);
+
+/*
+** One key more. *status: CF_OK; CF_FULL when the filter may not grow and no delete waits that would make room (`owed`
+** deletes are about to come): nothing has changed. A filter that may grow takes every key. Else an SQLite code.
+*/
+int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed,
+                     cf_status *status);
+
+/* One key less, at once; or at the end of the transaction. */
+int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value);
+int cuckoo_store_delete_later(cuckoo_store *store, uint64_t hash, uint64_t value);
+
+/* Another filter in its place: `length` bytes of a sound blob. What waits is gone. */
+int cuckoo_store_replace(cuckoo_store *store, const uint8_t *bytes, uint64_t length);
+
+/* The change is over; rc is its error, or SQLITE_OK. */
+int cuckoo_store_changed(cuckoo_store *store, int rc);
+
+#endif

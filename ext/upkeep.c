@@ -1,0 +1,243 @@
+#include "upkeep.h"
+
+#include "../src/format.h"
+
+#include "errors.h"
+#include "key.h"
+
+#include <string.h>
+
+static int say(char **message, int code, char *text)
+{
+    *message = text;
+    return text ? code : SQLITE_NOMEM;
+}
+
+/* ---- filters in memory ---- */
+
+/* An empty filter of the same base geometry, which may grow. */
+static bool make_blank(const cuckoo_store *store, cf_filter *blank)
+{
+    cf_geometry shape = store->paged.filter.geometry;
+    uint8_t *bytes = cuckoo_paged_resize(NULL, cf_geometry_bytes(&shape));
+    if (bytes == NULL)
+        return false;
+    cf_create(blank, &shape, bytes);
+    blank->memory = (cf_memory){cuckoo_paged_resize, INT64_MAX};
+    return true;
+}
+
+static void free_filter(cf_filter *filter)
+{
+    cuckoo_paged_resize(filter->writable - CF_HEADER_BYTES, 0);
+}
+
+/* Puts it in the place of the store's, unless rc is an error, and frees it. */
+static int put(cuckoo_store *store, cf_filter *filter, int rc)
+{
+    cf_seal(filter);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_store_replace(store, filter->bytes, filter->length);
+    free_filter(filter);
+    return rc;
+}
+
+/* ---- check ---- */
+
+/* Is every key of the table there? */
+static int check_rows(cuckoo_store *store, char **message)
+{
+    sqlite3_stmt *keys = NULL;
+    int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, -1, &keys);
+    while (rc == SQLITE_OK && sqlite3_step(keys) == SQLITE_ROW) {
+        uint64_t hash;
+        bool has = true;
+        cuckoo_key kind =
+            cuckoo_key_hash(sqlite3_column_value(keys, 0), store->paged.filter.geometry.seed, &hash);
+        if (kind == CUCKOO_KEY_NOMEM)
+            rc = SQLITE_NOMEM;
+        else if (kind == CUCKOO_KEY_OK)
+            rc = cuckoo_store_has(store, hash, &has);
+        if (rc == SQLITE_OK && !has)
+            rc = say(message, SQLITE_CORRUPT_VTAB,
+                     sqlite3_mprintf("rows of %s are missing in it; rebuild reads them again",
+                                     store->follow.table));
+    }
+    int rc2 = sqlite3_finalize(keys);
+    return rc == SQLITE_OK ? rc2 : rc;
+}
+
+int cuckoo_upkeep_check(cuckoo_store *store, char **message)
+{
+    const char *why;
+    if (cf_check(&store->paged.filter, &why) != CF_OK)
+        return say(message, SQLITE_CORRUPT_VTAB, sqlite3_mprintf("damaged: %s", why));
+    return store->follow.given_table ? check_rows(store, message) : SQLITE_OK;
+}
+
+/* ---- clear, optimize ---- */
+
+int cuckoo_upkeep_clear(cuckoo_store *store, char **message)
+{
+    cf_filter empty;
+    (void)message;
+    return make_blank(store, &empty) ? put(store, &empty, SQLITE_OK) : SQLITE_NOMEM;
+}
+
+/* In a smaller filter there is no place for those that wait. */
+static int shrink(cuckoo_store *store)
+{
+    cf_filter smaller;
+    const cf_filter *filter = &store->paged.filter;
+    if (!make_blank(store, &smaller))
+        return SQLITE_NOMEM;
+    cf_status status = cf_shrink(&smaller, filter);
+    if (status == CF_OK && smaller.length < filter->length)
+        return put(store, &smaller, SQLITE_OK);
+    free_filter(&smaller); /* not smaller, or not possible: it stays as it is */
+    return status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
+{
+    (void)message;
+    cf_settle(&store->paged.filter);
+    store->paged.header_dirty = true;
+    int rc = cuckoo_waiting_try(&store->paged, true);
+    bool waits = store->paged.adds > 0 || store->paged.deletes > 0 || store->deletes.n > 0;
+    return rc == SQLITE_OK && !waits ? shrink(store) : rc;
+}
+
+/* ---- rebuild ---- */
+
+/* Adds all keys of the statement. Those that a filter that may grow has no place for are put aside. */
+static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside, char **message)
+{
+    int rc;
+    while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
+        uint64_t hash;
+        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), filter->geometry.seed, &hash);
+        if (kind == CUCKOO_KEY_NOMEM)
+            return SQLITE_NOMEM;
+        cf_status status = kind == CUCKOO_KEY_OK ? cf_add(filter, hash) : CF_OK;
+        if (status == CF_NO_MEMORY)
+            return SQLITE_NOMEM;
+        if (status != CF_OK && !filter->geometry.growth)
+            return say(message, SQLITE_ERROR,
+                       sqlite3_mprintf("the filter is full: it was planned for %lld keys; create a larger "
+                                       "one, or one with growth=on",
+                                       (sqlite3_int64)filter->geometry.capacity));
+        if (status != CF_OK && cuckoo_deletes_push(aside, hash, 0) != SQLITE_OK)
+            return SQLITE_NOMEM;
+    }
+    cf_settle(filter);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_deletes *aside, char **message)
+{
+    sqlite3_stmt *keys = NULL;
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    int rc = cuckoo_follow_keys(&store->follow, shadow, -1, &keys);
+    if (rc == SQLITE_OK)
+        rc = add_keys(keys, filter, aside, message);
+    sqlite3_finalize(keys);
+    if (rc != SQLITE_OK && rc != SQLITE_NOMEM && *message == NULL)
+        return say(message, rc,
+                   rc == SQLITE_INTERRUPT
+                       ? sqlite3_mprintf("interrupted")
+                       : sqlite3_mprintf("%s(%s) cannot be read: %s", store->follow.table,
+                                         store->follow.column, sqlite3_errmsg(shadow->db)));
+    return rc;
+}
+
+static int read_anew(cuckoo_store *store, char **message)
+{
+    cf_filter filter;
+    cuckoo_deletes aside = {.item = NULL};
+    if (!make_blank(store, &filter))
+        return SQLITE_NOMEM;
+    int rc = put(store, &filter, read_table(store, &filter, &aside, message));
+    for (size_t i = 0; rc == SQLITE_OK && i < aside.n; i++)
+        rc = cuckoo_waiting_add(&store->paged, aside.item[i].hash, 0);
+    cuckoo_deletes_free(&aside);
+    return rc;
+}
+
+static int make_triggers(cuckoo_store *store, char **message)
+{
+    cuckoo_shadow *shadow = &store->paged.shadow;
+    int rc = cuckoo_follow_drop(shadow);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
+    if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
+        return say(message, rc,
+                   sqlite3_mprintf("its triggers on %s(%s) cannot be made: %s", store->follow.table,
+                                   store->follow.column, sqlite3_errmsg(shadow->db)));
+    return rc;
+}
+
+int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
+{
+    const char *why;
+    int rc = cuckoo_paged_load(&store->paged, &why);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
+    if (rc == SQLITE_OK)
+        rc = make_triggers(store, message);
+    return rc == SQLITE_OK ? read_anew(store, message) : rc;
+}
+
+int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
+{
+    if (store->follow.given_table == NULL)
+        return say(message, SQLITE_ERROR,
+                   sqlite3_mprintf("nothing to rebuild from: it was created without "
+                                   "content='table(column)'"));
+    return cuckoo_upkeep_follow(store, message);
+}
+
+/* ---- import, export ---- */
+
+int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message)
+{
+    const char *why = "it is not a blob";
+    cf_filter filter;
+    const uint8_t *bytes = sqlite3_value_blob(blob);
+    size_t length = (size_t)sqlite3_value_bytes(blob);
+    bool is_blob = sqlite3_value_type(blob) == SQLITE_BLOB;
+    if (!is_blob || cf_open(&filter, bytes, length, &why) != CF_OK || cf_check(&filter, &why) != CF_OK)
+        return say(message, SQLITE_ERROR,
+                   sqlite3_mprintf("key is not a sound filter to import: %s", why));
+    if ((filter.geometry.value_bits != 0) != (store->paged.filter.geometry.value_bits != 0))
+        return say(message, SQLITE_ERROR,
+                   sqlite3_mprintf("a filter with values goes only into a table with value_bits, one "
+                                   "without only into one without"));
+    return cuckoo_store_replace(store, bytes, length);
+}
+
+int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
+{
+    const char *why;
+    cuckoo_paged *paged = &store->paged;
+    cf_status status;
+    paged->hooks.need(paged, 0, paged->filter.length);
+    uint8_t *bytes = cuckoo_paged_resize(NULL, paged->filter.length);
+    if (bytes == NULL)
+        return SQLITE_NOMEM;
+    cf_seal(&paged->filter);
+    memcpy(bytes, paged->image, paged->filter.length);
+    cf_open_writable(copy, bytes, paged->filter.length, &why); /* was sound */
+    copy->memory = (cf_memory){cuckoo_paged_resize, INT64_MAX};
+    int rc = cuckoo_waiting_add_to(paged, copy, &status);
+    if (rc == SQLITE_OK && status == CF_OK) {
+        cf_seal(copy);
+        return rc;
+    }
+    free_filter(copy);
+    return rc != SQLITE_OK ? rc
+                           : say(message, SQLITE_ERROR,
+                                 sqlite3_mprintf("%lld keys have no place in it and wait in its shadow table, "
+                                                 "which a blob does not have; create a larger filter",
+                                                 (sqlite3_int64)paged->adds));
+}

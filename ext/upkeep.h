@@ -1,0 +1,32 @@
+/*
+** upkeep.h - what is done to a persistent filter as a whole: check, clear, import, optimize, rebuild, export.
+**
+** The use has begun (store.h), and is not ended here. Not SQLITE_OK: *message (sqlite3_malloc) says why, without the name
+** of the table; NULL: the code says it.
+*/
+#ifndef CUCKOO_UPKEEP_H
+#define CUCKOO_UPKEEP_H
+
+#include "store.h"
+
+/* SQLITE_CORRUPT_VTAB when the filter is damaged, or a row of the table that it follows is missing in it. */
+int cuckoo_upkeep_check(cuckoo_store *store, char **message);
+
+int cuckoo_upkeep_clear(cuckoo_store *store, char **message);
+
+/* Spilled entries and waiting keys to slots; and, when keys have gone, into fewer pages. */
+int cuckoo_upkeep_optimize(cuckoo_store *store, char **message);
+
+/* Makes the triggers anew, as the newest ones, empties the filter and adds all keys of the table. */
+int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message);
+
+/* The same for a filter that was just created and has no keys. */
+int cuckoo_upkeep_follow(cuckoo_store *store, char **message);
+
+/* Puts the filter in a blob in its place; `values`: both keep values, or neither. */
+int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message);
+
+/* A copy of the filter with all its keys, in memory of cuckoo_paged_resize (pages.h). */
+int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message);
+
+#endif
