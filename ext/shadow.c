@@ -15,13 +15,15 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_WATCH_SCHEMA] = "SELECT 1 FROM \"%w\".sqlite_master WHERE 0",
     [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds, deletes) VALUES (?1, ?2, ?3, ?4) "
                     "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3, deletes = deletes + ?4",
-    [CUCKOO_WAITING] = "SELECT value, adds FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND adds > 0",
+    [CUCKOO_WAITING] = "SELECT value, adds, deletes FROM \"%w\".\"%w_wait\" WHERE hash = ?1",
     [CUCKOO_ALL_WAITING] = "SELECT hash, value, adds, deletes FROM \"%w\".\"%w_wait\"",
     [CUCKOO_SOME_WAITING] = "SELECT hash, value FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 AND adds > 0 "
                             "LIMIT ?2",
     [CUCKOO_DELETES_DONE] = "UPDATE \"%w\".\"%w_wait\" SET adds = max(adds - deletes, 0), deletes = 0 "
                             "WHERE deletes <> 0",
-    [CUCKOO_WAIT_NO_MORE] = "DELETE FROM \"%w\".\"%w_wait\" WHERE adds = 0 AND deletes = 0",
+    [CUCKOO_WAIT_NO_MORE] =
+        "DELETE FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND adds = 0 AND deletes = 0",
+    [CUCKOO_NOTHING_WAITS] = "DELETE FROM \"%w\".\"%w_wait\" WHERE adds = 0 AND deletes = 0",
 };
 
 /* The only errors of this kind: the shadow table is not there, or not as it was created. */

@@ -19,11 +19,12 @@ typedef enum cuckoo_query {
     CUCKOO_DATA_VERSION,  /* (): as PRAGMA data_version */
     CUCKOO_WATCH_SCHEMA,  /* (): nothing; is prepared anew when the schema has changed */
     CUCKOO_WAIT,          /* (hash, value, adds, deletes): counts them */
-    CUCKOO_WAITING,       /* (hash): values and numbers of the adds that wait */
+    CUCKOO_WAITING,       /* (hash): value, adds, deletes of each value */
     CUCKOO_ALL_WAITING,   /* (): hash, value, adds, deletes of all */
     CUCKOO_SOME_WAITING,  /* (hash, how many): hash and value of adds, from this hash on */
     CUCKOO_DELETES_DONE,  /* (): sets the deletes off against the adds */
-    CUCKOO_WAIT_NO_MORE,  /* (): takes out the rows with nothing to do */
+    CUCKOO_WAIT_NO_MORE,  /* (hash): takes out its rows with nothing to do */
+    CUCKOO_NOTHING_WAITS, /* (): takes out all of those */
     CUCKOO_QUERIES
 } cuckoo_query;
 

@@ -33,7 +33,8 @@ static bool pending(const cuckoo_store *store)
 static void forget(cuckoo_store *store)
 {
     cuckoo_paged_forget(&store->paged);
-    store->deletes.n = 0;
+    cuckoo_deletes_clear(&store->deletes);
+    store->full = false;
 }
 
 /* What was in memory is lost: the transaction must not be committed without it. */
@@ -174,30 +175,69 @@ static void note_crowded(cuckoo_store *store, const cf_pair *pair, uint64_t buck
 }
 
 /* Where a key has found no place, not even by growing, the next one is not worth that effort. */
-static cf_status place(cuckoo_store *store, uint64_t hash, uint64_t value)
+static cf_status place(void *context, uint64_t hash, uint64_t value)
 {
+    cuckoo_store *store = context;
     cf_filter *filter = &store->paged.filter;
-    if (store->paged.adds == 0)
-        return cf_add_value(filter, hash, value);
     cf_pair pair = cf_candidates(filter, hash);
-    if (is_crowded(store, &pair, filter->buckets))
+    uint64_t buckets = filter->buckets;
+    if (is_crowded(store, &pair, buckets))
         return cuckoo_waiting_place(filter, hash, value);
-    return cf_add_value(filter, hash, value);
+    cf_status status = cf_add_value(filter, hash, value);
+    if (status != CF_OK && status != CF_NO_MEMORY)
+        note_crowded(store, &pair, buckets);
+    return status;
+}
+
+static cf_status place_without_growing(void *context, uint64_t hash, uint64_t value)
+{
+    cuckoo_store *store = context;
+    return cuckoo_waiting_place(&store->paged.filter, hash, value);
+}
+
+/* A delete of the same key that waits, and this add, cancel out: the copy that is there serves the new row. (Else a key
+** that is deleted and inserted again and again in one transaction would soon have too many copies to count.) When it is
+** not there the delete has come before its own add. */
+static int cancel(cuckoo_store *store, uint64_t hash, uint64_t value, bool *done)
+{
+    bool has;
+    *done = false;
+    if (store->deletes.n == 0 && store->paged.deletes == 0)
+        return SQLITE_OK;
+    int rc = cuckoo_store_has(store, hash, &has);
+    if (rc != SQLITE_OK || !has)
+        return rc;
+    *done = cuckoo_deletes_cancel(&store->deletes, hash, value);
+    return *done ? rc : cuckoo_waiting_cancel(&store->paged, hash, value, done);
+}
+
+/* While more deletes wait than adds, they will make room: then it is not worth growing for a key, nor, after a search
+** that has failed, another one. */
+static cf_status place_until_room_comes(cuckoo_store *store, uint64_t hash, uint64_t value)
+{
+    if (store->full)
+        return CF_FULL;
+    cf_status status = place_without_growing(store, hash, value);
+    store->full = status == CF_FULL;
+    return status;
 }
 
 int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed, cf_status *status)
 {
     cuckoo_paged *paged = &store->paged;
-    cf_filter *filter = &paged->filter;
-    *status = place(store, hash, value);
+    bool room_comes = paged->adds < paged->deletes + store->deletes.n + owed, done;
+    int rc = cancel(store, hash, value, &done);
+    *status = CF_OK;
+    if (rc != SQLITE_OK || done)
+        return rc;
+    *status = room_comes          ? place_until_room_comes(store, hash, value)
+              : paged->adds == 0 ? cf_add_value(&paged->filter, hash, value)
+                                 : place(store, hash, value);
     paged->header_dirty = true;
-    if (*status == CF_OK || *status == CF_NO_MEMORY || paged->rc != SQLITE_OK)
-        return *status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
-    uint64_t deletes = paged->deletes + store->deletes.n + owed;
-    if (!filter->geometry.growth && paged->adds >= deletes)
+    if (*status == CF_NO_MEMORY)
+        return SQLITE_NOMEM;
+    if (*status == CF_OK || paged->rc != SQLITE_OK || (!paged->filter.geometry.growth && !room_comes))
         return SQLITE_OK;
-    cf_pair pair = cf_candidates(filter, hash);
-    note_crowded(store, &pair, filter->buckets);
     *status = CF_OK;
     return cuckoo_waiting_add(paged, hash, value);
 }
@@ -223,7 +263,7 @@ int cuckoo_store_delete_later(cuckoo_store *store, uint64_t hash, uint64_t value
 
 int cuckoo_store_replace(cuckoo_store *store, const uint8_t *bytes, uint64_t length)
 {
-    store->deletes.n = 0;
+    cuckoo_deletes_clear(&store->deletes);
     int rc = cuckoo_paged_replace(&store->paged, bytes, length);
     if (rc != SQLITE_OK && store->paged.has_written)
         rc = beyond_repair(rc);
@@ -260,11 +300,10 @@ int cuckoo_store_savepoint(cuckoo_store *store)
 /* Deletes in memory: to the image. Each is taken out of the list as it is applied. */
 static int apply_deletes(cuckoo_store *store)
 {
-    cuckoo_deletes *deletes = &store->deletes;
-    while (deletes->n > 0 && store->paged.rc == SQLITE_OK) {
-        const cuckoo_delete *last = &deletes->item[--deletes->n];
-        cf_delete_value(&store->paged.filter, last->hash, last->value);
-    }
+    cuckoo_delete some;
+    while (store->paged.rc == SQLITE_OK && cuckoo_deletes_pop(&store->deletes, &some))
+        for (uint64_t i = 0; i < some.copies; i++)
+            cf_delete_value(&store->paged.filter, some.hash, some.value);
     store->paged.header_dirty = true;
     int rc = cuckoo_paged_error(&store->paged);
     if (rc != SQLITE_OK)
@@ -276,13 +315,15 @@ static int apply_deletes(cuckoo_store *store)
 ** written anything, the rows still say it all. */
 static int apply_rows(cuckoo_store *store)
 {
+    enum { FEW = 16 };
     int rc = flush(store);
     if (rc != SQLITE_OK)
         return rc;
     store->paged.has_written = false;
+    uint64_t most = FEW + store->paged.deletes; /* each makes room for one */
     rc = cuckoo_waiting_apply_deletes(&store->paged);
     if (rc == SQLITE_OK)
-        rc = cuckoo_waiting_try(&store->paged, false);
+        rc = cuckoo_waiting_try(&store->paged, most, place, store);
     if (rc != SQLITE_OK)
         forget(store);
     return rc;
@@ -317,11 +358,16 @@ int cuckoo_store_sync(cuckoo_store *store)
     return (rc & 0xff) == SQLITE_INTERRUPT ? SQLITE_BUSY : rc;
 }
 
+int cuckoo_store_place_all(cuckoo_store *store)
+{
+    return cuckoo_waiting_try(&store->paged, UINT64_MAX, place_without_growing, store);
+}
+
 void cuckoo_store_committed(cuckoo_store *store)
 {
     if (store->joined)
         cuckoo_fresh_committed(&store->fresh, &store->paged.shadow);
-    store->joined = store->looked = store->created = store->room = false;
+    store->joined = store->looked = store->created = store->room = store->full = false;
 }
 
 void cuckoo_store_rolled_back(cuckoo_store *store)

@@ -43,6 +43,7 @@ typedef struct cuckoo_store {
     bool looked;  /* what is in memory was compared with the database since it joined */
     bool created; /* in this transaction */
     bool room;    /* may have appeared in this transaction, for keys that wait */
+    bool full;    /* a search has found none, and deletes that wait have not made any yet */
     bool broken;  /* changes are lost */
     bool dead;    /* dropped or renamed: never to be used again */
 
@@ -104,6 +105,9 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigne
 /* One key less, at once; or at the end of the transaction. */
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value);
 int cuckoo_store_delete_later(cuckoo_store *store, uint64_t hash, uint64_t value);
+
+/* Tries to find a place for all keys that wait, without growing. */
+int cuckoo_store_place_all(cuckoo_store *store);
 
 /* Another filter in its place: `length` bytes of a sound blob. What waits is gone. */
 int cuckoo_store_replace(cuckoo_store *store, const uint8_t *bytes, uint64_t length);

@@ -103,7 +103,7 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
     (void)message;
     cf_settle(&store->paged.filter);
     store->paged.header_dirty = true;
-    int rc = cuckoo_waiting_try(&store->paged, true);
+    int rc = cuckoo_store_place_all(store);
     bool waits = store->paged.adds > 0 || store->paged.deletes > 0 || store->deletes.n > 0;
     return rc == SQLITE_OK && !waits ? shrink(store) : rc;
 }
@@ -154,12 +154,14 @@ static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_deletes *as
 static int read_anew(cuckoo_store *store, char **message)
 {
     cf_filter filter;
-    cuckoo_deletes aside = {.item = NULL};
+    cuckoo_deletes aside = {.place = NULL};
+    cuckoo_delete key;
     if (!make_blank(store, &filter))
         return SQLITE_NOMEM;
     int rc = put(store, &filter, read_table(store, &filter, &aside, message));
-    for (size_t i = 0; rc == SQLITE_OK && i < aside.n; i++)
-        rc = cuckoo_waiting_add(&store->paged, aside.item[i].hash, 0);
+    while (rc == SQLITE_OK && cuckoo_deletes_pop(&aside, &key))
+        for (uint64_t i = 0; rc == SQLITE_OK && i < key.copies; i++)
+            rc = cuckoo_waiting_add(&store->paged, key.hash, 0);
     cuckoo_deletes_free(&aside);
     return rc;
 }

@@ -1,40 +1,23 @@
 #include "waiting.h"
 
-/* ---- in memory ---- */
-
-enum {
-    MANY_DELETES = 1 << 16, /* 1 MB */
-    MOST_COPIES = 1 << 20   /* of a key; no counter counts as far */
-};
-
-int cuckoo_deletes_push(cuckoo_deletes *deletes, uint64_t hash, uint64_t value)
-{
-    if (deletes->n == deletes->room) {
-        size_t room = 2 * deletes->room + 16;
-        cuckoo_delete *larger = sqlite3_realloc64(deletes->item, room * sizeof *larger);
-        if (larger == NULL)
-            return SQLITE_NOMEM;
-        deletes->item = larger;
-        deletes->room = room;
-    }
-    deletes->item[deletes->n++] = (cuckoo_delete){hash, value};
-    return SQLITE_OK;
-}
-
-void cuckoo_deletes_free(cuckoo_deletes *deletes)
-{
-    sqlite3_free(deletes->item);
-    *deletes = (cuckoo_deletes){.item = NULL};
-}
-
-bool cuckoo_deletes_many(const cuckoo_deletes *deletes)
-{
-    return deletes->n >= MANY_DELETES;
-}
+enum { MOST_COPIES = 1 << 20 /* of a key; no counter counts as far */ };
 
 /* ---- rows ---- */
 
-static int count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int adds, int deletes)
+static int tidy(cuckoo_paged *paged, uint64_t hash)
+{
+    sqlite3_stmt *statement;
+    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_WAIT_NO_MORE, &statement);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_bind_int64(statement, 1, (sqlite3_int64)hash);
+    cuckoo_shadow_step(&paged->shadow, statement);
+    return cuckoo_shadow_end(&paged->shadow, statement);
+}
+
+/* So many adds and deletes more, or less. */
+static int count(cuckoo_paged *paged, uint64_t hash, uint64_t value, sqlite3_int64 adds,
+                 sqlite3_int64 deletes)
 {
     sqlite3_stmt *wait;
     int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_WAIT, &wait);
@@ -42,16 +25,16 @@ static int count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int adds, i
         return rc;
     sqlite3_bind_int64(wait, 1, (sqlite3_int64)hash);
     sqlite3_bind_int64(wait, 2, (sqlite3_int64)value);
-    sqlite3_bind_int(wait, 3, adds);
-    sqlite3_bind_int(wait, 4, deletes);
+    sqlite3_bind_int64(wait, 3, adds);
+    sqlite3_bind_int64(wait, 4, deletes);
     cuckoo_shadow_step(&paged->shadow, wait);
     rc = cuckoo_shadow_end(&paged->shadow, wait);
     if (rc != SQLITE_OK)
         return rc;
     paged->has_written = paged->header_dirty = true;
-    paged->adds += (uint64_t)(int64_t)adds;
-    paged->deletes += (uint64_t)(int64_t)deletes;
-    return rc;
+    paged->adds += (uint64_t)adds;
+    paged->deletes += (uint64_t)deletes;
+    return adds < 0 || deletes < 0 ? tidy(paged, hash) : rc;
 }
 
 int cuckoo_waiting_add(cuckoo_paged *paged, uint64_t hash, uint64_t value)
@@ -76,7 +59,8 @@ int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash, int (*found)(void 
     if (rc != SQLITE_OK)
         return rc == SQLITE_DONE ? SQLITE_OK : rc;
     while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW)
-        rc = found(context, (uint64_t)sqlite3_column_int64(waiting, 0));
+        if (sqlite3_column_int64(waiting, 1) > 0)
+            rc = found(context, (uint64_t)sqlite3_column_int64(waiting, 0));
     int rc2 = cuckoo_shadow_end(&paged->shadow, waiting);
     return rc == SQLITE_OK ? rc2 : rc;
 }
@@ -94,36 +78,45 @@ int cuckoo_waiting_has(cuckoo_paged *paged, uint64_t hash, bool *has)
     return cuckoo_waiting_values(paged, hash, note_value, has);
 }
 
-typedef struct sought_value {
-    uint64_t value;
-    bool found;
-} sought_value;
-
-static int compare_value(void *context, uint64_t value)
+/* How many adds (column 1) or deletes (2) of a key with this value wait in the rows. */
+static int waiting_copies(cuckoo_paged *paged, uint64_t hash, uint64_t value, int column,
+                          sqlite3_int64 *copies)
 {
-    sought_value *sought = context;
-    sought->found |= sought->value == value;
-    return SQLITE_OK;
+    sqlite3_stmt *waiting;
+    int rc = ask(paged, hash, &waiting);
+    *copies = 0;
+    if (rc != SQLITE_OK)
+        return rc;
+    while (cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW)
+        if ((uint64_t)sqlite3_column_int64(waiting, 0) == value)
+            *copies = sqlite3_column_int64(waiting, column);
+    return cuckoo_shadow_end(&paged->shadow, waiting);
 }
 
 int cuckoo_waiting_remove(cuckoo_paged *paged, uint64_t hash, uint64_t value, bool *was)
 {
-    sought_value sought = {value, false};
-    int rc = cuckoo_waiting_values(paged, hash, compare_value, &sought);
-    *was = sought.found;
-    if (rc == SQLITE_OK && sought.found)
-        rc = count(paged, hash, value, -1, 0);
-    return rc == SQLITE_OK && sought.found ? cuckoo_shadow_run(&paged->shadow, CUCKOO_WAIT_NO_MORE) : rc;
+    sqlite3_int64 adds = 0;
+    int rc = paged->adds > 0 ? waiting_copies(paged, hash, value, 1, &adds) : SQLITE_OK;
+    *was = rc == SQLITE_OK && adds > 0;
+    return *was ? count(paged, hash, value, -1, 0) : rc;
+}
+
+int cuckoo_waiting_cancel(cuckoo_paged *paged, uint64_t hash, uint64_t value, bool *was)
+{
+    sqlite3_int64 deletes = 0;
+    int rc = paged->deletes > 0 ? waiting_copies(paged, hash, value, 2, &deletes) : SQLITE_OK;
+    *was = rc == SQLITE_OK && deletes > 0;
+    return *was ? count(paged, hash, value, 0, -1) : rc;
 }
 
 int cuckoo_waiting_flush(cuckoo_paged *paged, cuckoo_deletes *deletes)
 {
+    cuckoo_delete some;
     int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && deletes->n > 0) {
-        const cuckoo_delete *last = &deletes->item[deletes->n - 1];
-        rc = count(paged, last->hash, last->value, 0, 1);
-        if (rc == SQLITE_OK)
-            deletes->n--;
+    while (rc == SQLITE_OK && cuckoo_deletes_pop(deletes, &some)) {
+        rc = count(paged, some.hash, some.value, 0, (sqlite3_int64)some.copies);
+        for (uint64_t i = 0; rc != SQLITE_OK && i < some.copies; i++)
+            cuckoo_deletes_push(deletes, some.hash, some.value); /* its place is still there */
     }
     return rc;
 }
@@ -154,32 +147,13 @@ int cuckoo_waiting_apply_deletes(cuckoo_paged *paged)
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_run(shadow, CUCKOO_DELETES_DONE);
     if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_run(shadow, CUCKOO_WAIT_NO_MORE);
+        rc = cuckoo_shadow_run(shadow, CUCKOO_NOTHING_WAITS);
     if (rc != SQLITE_OK)
         return rc;
     paged->has_written = paged->header_dirty = true;
     paged->adds -= cancelled;
     paged->deletes = 0;
     return rc;
-}
-
-/* Up to `room` keys that wait, from some hash on. */
-static int read_some(cuckoo_paged *paged, cuckoo_deletes *some, int most)
-{
-    sqlite3_stmt *waiting;
-    uint64_t from = 0;
-    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_SOME_WAITING, &waiting);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (most >= 0) /* not always the same ones, should they have no place for ever */
-        sqlite3_randomness(sizeof from, &from);
-    sqlite3_bind_int64(waiting, 1, most >= 0 ? (sqlite3_int64)from : INT64_MIN);
-    sqlite3_bind_int(waiting, 2, most);
-    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW)
-        rc = cuckoo_deletes_push(some, (uint64_t)sqlite3_column_int64(waiting, 0),
-                                 (uint64_t)sqlite3_column_int64(waiting, 1));
-    int rc2 = cuckoo_shadow_end(&paged->shadow, waiting);
-    return rc == SQLITE_OK ? rc2 : rc;
 }
 
 /* Without memory a filter does not grow. */
@@ -192,17 +166,41 @@ cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value)
     return status;
 }
 
-int cuckoo_waiting_try(cuckoo_paged *paged, bool all)
+/* Keys that wait, from some hash on: not always the same ones, should they have no place for ever. */
+static int read_some(cuckoo_paged *paged, uint64_t most, cuckoo_deletes *some)
 {
-    enum { SOME = 16, ALL = -1 };
-    cuckoo_deletes some = {.item = NULL};
-    int rc = paged->adds > 0 ? read_some(paged, &some, all ? ALL : SOME) : SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < some.n; i++) {
-        bool was;
-        uint64_t hash = some.item[i].hash, value = some.item[i].value;
-        if (cuckoo_waiting_place(&paged->filter, hash, value) == CF_OK)
-            rc = cuckoo_waiting_remove(paged, hash, value, &was);
-    }
+    sqlite3_stmt *waiting;
+    uint64_t from;
+    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_SOME_WAITING, &waiting);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_randomness(sizeof from, &from);
+    sqlite3_bind_int64(waiting, 1, most >= paged->adds ? INT64_MIN : (sqlite3_int64)from);
+    sqlite3_bind_int64(waiting, 2, most < INT64_MAX ? (sqlite3_int64)most : -1);
+    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW)
+        rc = cuckoo_deletes_push(some, (uint64_t)sqlite3_column_int64(waiting, 0),
+                                 (uint64_t)sqlite3_column_int64(waiting, 1));
+    int rc2 = cuckoo_shadow_end(&paged->shadow, waiting);
+    return rc == SQLITE_OK ? rc2 : rc;
+}
+
+/* One copy of each of them. */
+static int place_some(cuckoo_paged *paged, cuckoo_deletes *some, cuckoo_placer *place, void *context)
+{
+    int rc = SQLITE_OK;
+    cuckoo_delete key;
+    while (rc == SQLITE_OK && cuckoo_deletes_pop(some, &key))
+        if (place(context, key.hash, key.value) == CF_OK)
+            rc = count(paged, key.hash, key.value, -1, 0);
+    return rc;
+}
+
+int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place, void *context)
+{
+    cuckoo_deletes some = {.place = NULL};
+    int rc = paged->adds > 0 ? read_some(paged, most, &some) : SQLITE_OK;
+    if (rc == SQLITE_OK && some.n > 0)
+        rc = place_some(paged, &some, place, context);
     cuckoo_deletes_free(&some);
     int rc2 = cuckoo_paged_error(paged);
     return rc == SQLITE_OK ? rc2 : rc;

@@ -18,21 +18,33 @@
 
 #include "pages.h"
 
+/* Deletes in memory, counted by key: a hash table with linear probing. */
 typedef struct cuckoo_delete {
     uint64_t hash, value;
+    uint64_t copies; /* 0: an empty place */
 } cuckoo_delete;
 
-/* Deletes in memory, in the order in which they came. */
 typedef struct cuckoo_deletes {
-    cuckoo_delete *item;
-    size_t n, room;
+    cuckoo_delete *place;
+    size_t places; /* 0, or a power of two */
+    size_t used;   /* of them, those that are not empty */
+    size_t last;   /* where pop goes on, downwards */
+    uint64_t n;    /* copies in all */
 } cuckoo_deletes;
 
-/* One delete more in memory. SQLITE_OK or SQLITE_NOMEM. */
+/* One delete more in memory. SQLITE_OK or SQLITE_NOMEM, and nothing has changed. */
 int cuckoo_deletes_push(cuckoo_deletes *deletes, uint64_t hash, uint64_t value);
+
+/* One delete of this key less. False: there was none. */
+bool cuckoo_deletes_cancel(cuckoo_deletes *deletes, uint64_t hash, uint64_t value);
+
+/* Takes any key out. False: there is none. */
+bool cuckoo_deletes_pop(cuckoo_deletes *deletes, cuckoo_delete *some);
+
+void cuckoo_deletes_clear(cuckoo_deletes *deletes);
 void cuckoo_deletes_free(cuckoo_deletes *deletes);
 
-/* Is the list in memory so long that it should become rows? */
+/* Are there so many that they should become rows? */
 bool cuckoo_deletes_many(const cuckoo_deletes *deletes);
 
 /* A key waits for a place. */
@@ -40,6 +52,9 @@ int cuckoo_waiting_add(cuckoo_paged *paged, uint64_t hash, uint64_t value);
 
 /* Takes one copy that waits for a place out again; *was: there was one. */
 int cuckoo_waiting_remove(cuckoo_paged *paged, uint64_t hash, uint64_t value, bool *was);
+
+/* Takes one delete out of the rows again; *was: there was one. */
+int cuckoo_waiting_cancel(cuckoo_paged *paged, uint64_t hash, uint64_t value, bool *was);
 
 /* The values of a key that waits, each once: calls `found` for each. */
 int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash, int (*found)(void *context, uint64_t value),
@@ -58,8 +73,11 @@ int cuckoo_waiting_apply_deletes(cuckoo_paged *paged);
 /* Adds a key to a filter without letting it grow: one search, of bounded cost. As cf_add_value. */
 cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value);
 
-/* Tries to find a place for some of the keys that wait, or for all, without growing. */
-int cuckoo_waiting_try(cuckoo_paged *paged, bool all);
+/* Puts a key into the filter, if it can. */
+typedef cf_status cuckoo_placer(void *context, uint64_t hash, uint64_t value);
+
+/* Tries to find a place for up to `most` of the keys that wait. On an error the image, or the list, may have changed. */
+int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place, void *context);
 
 /* Adds all keys that wait to another filter, which may grow. *status says if there was room. */
 int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *status);
