@@ -90,7 +90,7 @@ def header(db):
 def put_header(db, blob, length=None, page_bytes=None):
     row = header(db)
     tail = struct.pack("<QI", *(new if new is not None else old for new, old in
-                                zip((length, page_bytes), struct.unpack("<QI", row[64:]))))
+                                zip((length, page_bytes), struct.unpack_from("<QI", row[64:])))) + row[76:]
     db.execute("UPDATE seen_page SET data = ? WHERE no = 0", (blob + tail,))
 
 
