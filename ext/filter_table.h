@@ -29,7 +29,7 @@ typedef struct cuckoo_registry {
     cuckoo_table *planned; /* the one that SQLite has planned a query on last; may be gone */
     uintptr_t last_id;
     sqlite3_stmt *hold;  /* keeps a read transaction open while a function runs */
-    unsigned references; /* of the module and of each function */
+    unsigned references; /* of the module, each function and each table */
 } cuckoo_registry;
 
 /* Columns of the table: key; value, only when the filter keeps values (another would hide columns of that name in
