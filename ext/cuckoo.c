@@ -54,6 +54,13 @@ static int look_at_caller(const sqlite3_api_routines *api, char **message)
     return SQLITE_ERROR;
 }
 
+#ifdef SQLITE_CORE
+static bool must_stay(sqlite3 *db)
+{
+    (void)db;
+    return false;
+}
+#else
 static bool statement_runs(sqlite3 *db)
 {
     sqlite3_stmt *at = sqlite3_next_stmt(db, NULL);
@@ -62,19 +69,21 @@ static bool statement_runs(sqlite3 *db)
     return at != NULL;
 }
 
-/* Undoes what was registered. While a statement runs, SQLite does not remove functions; they
-** then stay, and the library must stay with them. SQLite leaves it mapped only when told that
-** the load has succeeded. Running out of memory in SELECT load_extension() is an error of that
-** statement all the same. Once kept, the library is never unmapped. */
+/* While a statement runs, SQLite does not remove functions; they then stay registered, and the
+** library must stay with them. Once is enough: then it is never unmapped. */
+static bool must_stay(sqlite3 *db)
+{
+    static atomic_flag stays = ATOMIC_FLAG_INIT;
+    return statement_runs(db) && !atomic_flag_test_and_set(&stays);
+}
+#endif
+
+/* Undoes what was registered. SQLite leaves the library mapped only when told that the load has
+** succeeded: so it is told, and functions are missing until it is loaded again. */
 static int undo(sqlite3 *db, int rc)
 {
     register_all(db, false);
-#ifndef SQLITE_CORE
-    static atomic_flag kept = ATOMIC_FLAG_INIT;
-    if (statement_runs(db) && !atomic_flag_test_and_set(&kept))
-        return SQLITE_OK_LOAD_PERMANENTLY;
-#endif
-    return rc;
+    return must_stay(db) ? SQLITE_OK_LOAD_PERMANENTLY : rc;
 }
 
 static int load(sqlite3 *db, char **message)

@@ -23,6 +23,7 @@ typedef struct later_routines {
 static const later_routines *later(void)
 {
     static const later_routines linked = {
+        .since_3_32 = {NULL},
 #if SQLITE_VERSION_NUMBER >= 3034000
         .txn_state = sqlite3_txn_state,
 #endif
