@@ -18,14 +18,14 @@ enum { OLDEST_SQLITE = 3031000 };
 
 EXPORT int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
-/* All rooms, the later ones also when an earlier one fails: after an error SQLite unloads the
-** library, so that all of what points into it must be taken back. */
+/* Registers up to the first error; or takes all back, whatever fails: after an error SQLite unloads
+** the library. */
 static int register_all(sqlite3 *db, bool on)
 {
     static int (*const rooms[])(sqlite3 *, bool) = {cuckoo_register_functions, cuckoo_register_info,
                                                     cuckoo_register_aggregates, cuckoo_register_tables};
     int first = SQLITE_OK;
-    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
+    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0] && (first == SQLITE_OK || !on); i++) {
         int rc = rooms[i](db, on);
         first = first == SQLITE_OK ? rc : first;
     }

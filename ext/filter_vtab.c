@@ -256,6 +256,6 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
     if (rc != SQLITE_OK && on)
         return rc; /* the registry is gone */
     int rc2 = cuckoo_register_table_functions(db, registry);
-    int rc3 = cuckoo_register_inside(db, registry);
+    int rc3 = on && rc2 != SQLITE_OK ? rc2 : cuckoo_register_inside(db, registry);
     return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
 }
