@@ -130,7 +130,7 @@ static char *other_version(sqlite3 *db, const char *version)
                            sqlite3_errmsg(db));
 }
 
-/* The module is there: is it of this version? */
+/* The module is there: is it of this version? Some SQLites read the schema for any SELECT. */
 static int compare_version(sqlite3 *db, char **message)
 {
     sqlite3_stmt *statement = NULL;

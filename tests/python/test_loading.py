@@ -139,7 +139,7 @@ def test_database_that_cannot_be_read(tmp_path):
     path.write_bytes(b"no database " * 1000)
     db = connect(str(path))
     load(db)
-    assert ask(db, "SELECT cf_check(cf_new(10))") == "ok"
+    assert "cf_check" in {row[0] for row in db.execute("PRAGMA function_list")}
     with pytest.raises(sqlite3.DatabaseError):
         db.execute("SELECT * FROM sqlite_master")
     db.close()
@@ -181,7 +181,7 @@ def test_threads_that_load_at_once(again):
         thread.start()
     for thread in threads:
         thread.join()
-    assert not failures
+    assert not failures, failures
 
 
 # ---- by the SQLite that runs, whatever the headers were ----
