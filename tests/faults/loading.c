@@ -107,30 +107,45 @@ static int load_beside_a_statement(sqlite3 *db)
     return rc;
 }
 
-/* A connection; `loaded`: with the extension, and a table in use. */
-static sqlite3 *prepare_connection(bool loaded)
+/* What a connection has before the load: nothing; the extension, and a table in use; or the same from
+** another copy of the file, as far as this file can tell: cf_version is not its own. */
+typedef enum state_before { EMPTY, LOADED, LOADED_FROM_A_COPY } state_before;
+
+static void version_of_a_copy(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc, (void)argv;
+    sqlite3_result_text(context, "1.0.0", -1, SQLITE_STATIC);
+}
+
+static sqlite3 *prepare_connection(state_before before)
 {
     sqlite3 *db = open_memory();
-    if (loaded) {
+    if (before != EMPTY) {
         assert_int_equal(load(db), SQLITE_OK);
         expect_works(db);
     }
+    if (before == LOADED_FROM_A_COPY)
+        assert_int_equal(sqlite3_create_function(db, "cf_version", 0, SQLITE_UTF8, NULL,
+                                                 version_of_a_copy, NULL, NULL),
+                         SQLITE_OK);
     return db;
 }
 
-static long load_with_every_fault(fault_kind kind, way_to_load *way, bool loaded)
+static long load_with_every_fault(fault_kind kind, way_to_load *way, state_before before)
 {
+    sqlite3_int64 used = sqlite3_memory_used();
     for (long n = 0;; n++) {
-        sqlite3 *db = prepare_connection(loaded);
+        sqlite3 *db = prepare_connection(before);
         fault_memory_arm(n, kind);
         int rc = way(db);
         long refused = fault_memory_disarm();
-        if (!loaded && (rc != SQLITE_OK || way != load)) {
+        if (before == EMPTY && (rc != SQLITE_OK || way != load)) {
             expect_nothing_dangles(db);
             assert_int_equal(load(db), SQLITE_OK);
         }
         expect_works(db);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        assert_int_equal(sqlite3_memory_used(), used);
         if (refused == 0)
             return n;
     }
@@ -139,20 +154,22 @@ static long load_with_every_fault(fault_kind kind, way_to_load *way, bool loaded
 static void test_each_request_refused(void **state)
 {
     (void)state;
-    assert_true(load_with_every_fault(FAULT_ONCE, load, false) > 20);
+    assert_true(load_with_every_fault(FAULT_ONCE, load, EMPTY) > 20);
 }
 
 static void test_all_requests_refused_from_one_on(void **state)
 {
     (void)state;
-    assert_true(load_with_every_fault(FAULT_ONWARDS, load, false) > 20);
+    assert_true(load_with_every_fault(FAULT_ONWARDS, load, EMPTY) > 20);
 }
 
 static void test_second_load_without_memory(void **state)
 {
     (void)state;
-    assert_true(load_with_every_fault(FAULT_ONCE, load, true) > 0);
-    assert_true(load_with_every_fault(FAULT_ONWARDS, load, true) > 0);
+    for (state_before before = LOADED; before <= LOADED_FROM_A_COPY; before++) {
+        assert_true(load_with_every_fault(FAULT_ONCE, load, before) > 0);
+        assert_true(load_with_every_fault(FAULT_ONWARDS, load, before) > 0);
+    }
 }
 
 /* While a statement runs, SQLite removes no function, so the library must stay. For that, SQLite
@@ -160,10 +177,10 @@ static void test_second_load_without_memory(void **state)
 static void test_load_while_a_statement_runs_without_memory(void **state)
 {
     (void)state;
-    assert_true(load_with_every_fault(FAULT_ONCE, load_beside_a_statement, false) > 20);
-    assert_true(load_with_every_fault(FAULT_ONWARDS, load_beside_a_statement, false) > 20);
-    assert_true(load_with_every_fault(FAULT_ONCE, load_by_sql, false) > 20);
-    assert_true(load_with_every_fault(FAULT_ONWARDS, load_by_sql, false) > 20);
+    assert_true(load_with_every_fault(FAULT_ONCE, load_beside_a_statement, EMPTY) > 20);
+    assert_true(load_with_every_fault(FAULT_ONWARDS, load_beside_a_statement, EMPTY) > 20);
+    assert_true(load_with_every_fault(FAULT_ONCE, load_by_sql, EMPTY) > 20);
+    assert_true(load_with_every_fault(FAULT_ONWARDS, load_by_sql, EMPTY) > 20);
 }
 
 /* ---- a second time ---- */
