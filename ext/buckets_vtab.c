@@ -237,12 +237,16 @@ static int register_table(sqlite3 *db, const table_kind *kind, const sqlite3_mod
     return sqlite3_create_module_v2(db, kind->name, module, aux, free_aux);
 }
 
+/* Stops at an error: once memory has run out in a running statement, sqlite3_create_module_v2 may
+** destroy the data of a module that it has registered. */
 int cuckoo_register_inside(sqlite3 *db, cuckoo_registry *registry)
 {
     static const sqlite3_module buckets_module = INSIDE_MODULE(cuckoo_buckets_column);
     static const sqlite3_module explain_module = INSIDE_MODULE(cuckoo_explain_column);
     int rc = register_table(db, &cuckoo_buckets_kind, &buckets_module, registry);
-    int rc2 = register_table(db, &cuckoo_explain_kind, &explain_module, registry);
-    int rc3 = register_table(db, &cuckoo_table_buckets_kind, &buckets_module, registry);
-    return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
+    if (rc == SQLITE_OK || !registry)
+        rc = register_table(db, &cuckoo_explain_kind, &explain_module, registry);
+    if (rc == SQLITE_OK || !registry)
+        rc = register_table(db, &cuckoo_table_buckets_kind, &buckets_module, registry);
+    return rc;
 }

@@ -2,8 +2,10 @@
 ** cuckoo.c - the entry point of the extension.
 */
 #define CUCKOO_ENTRY_POINT
-#include "api.h"
+#include "loaded.h"
 SQLITE_EXTENSION_INIT1
+
+#include <stdatomic.h>
 
 /* SQLITE_INNOCUOUS and SQLITE_VTAB_INNOCUOUS came with this version. */
 enum { OLDEST_SQLITE = 3031000 };
@@ -16,33 +18,100 @@ enum { OLDEST_SQLITE = 3031000 };
 
 EXPORT int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
-/* All rooms, the later ones also when an earlier one fails: after an error SQLite unloads the library, so that all
-** of what points into it must be taken back. */
+/* Registers up to the first error; or takes all back, whatever fails: after an error SQLite unloads
+** the library. */
 static int register_all(sqlite3 *db, bool on)
 {
     static int (*const rooms[])(sqlite3 *, bool) = {cuckoo_register_functions, cuckoo_register_info,
                                                     cuckoo_register_aggregates, cuckoo_register_tables};
     int first = SQLITE_OK;
-    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
+    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0] && (first == SQLITE_OK || !on); i++) {
         int rc = rooms[i](db, on);
         first = first == SQLITE_OK ? rc : first;
     }
     return first;
 }
 
+/* What the SQLite that calls offers; sqlite3_api may be that of another. */
+#ifdef SQLITE_CORE
+#define OF_CALLER(function) sqlite3_##function
+#else
+#define OF_CALLER(function) api->function
+#endif
+
+/* Is this SQLite served? Else *message, in its own memory. */
+static int look_at_caller(const sqlite3_api_routines *api, char **message)
+{
+    if (OF_CALLER(libversion_number)() < OLDEST_SQLITE)
+        *message = OF_CALLER(mprintf)("cuckoo: SQLite 3.31 or later is needed, this is %s",
+                                      OF_CALLER(libversion)());
+    else if (!cuckoo_loaded_serve(api))
+        *message = OF_CALLER(mprintf)("cuckoo: one process, two copies of SQLite, and this file already "
+                                      "serves the other; use one SQLite, or load a copy of this file, "
+                                      "under another name, into the second");
+    else
+        return SQLITE_OK;
+    return SQLITE_ERROR;
+}
+
+#ifdef SQLITE_CORE
+static bool must_stay(sqlite3 *db)
+{
+    (void)db;
+    return false;
+}
+#else
+static bool statement_runs(sqlite3 *db)
+{
+    sqlite3_stmt *at = sqlite3_next_stmt(db, NULL);
+    while (at && !sqlite3_stmt_busy(at))
+        at = sqlite3_next_stmt(db, at);
+    return at != NULL;
+}
+
+/* While a statement runs, SQLite does not remove functions; they then stay registered, and the
+** library must stay with them. Once is enough: then it is never unmapped. */
+static bool must_stay(sqlite3 *db)
+{
+    static atomic_flag stays = ATOMIC_FLAG_INIT;
+    return statement_runs(db) && !atomic_flag_test_and_set(&stays);
+}
+#endif
+
+/* Undoes what was registered. SQLite leaves the library mapped only when told that the load has
+** succeeded: so it is told, and functions are missing until it is loaded again. */
+static int undo(sqlite3 *db, int rc)
+{
+    register_all(db, false);
+    return must_stay(db) ? SQLITE_OK_LOAD_PERMANENTLY : rc;
+}
+
+static int load(sqlite3 *db, char **message)
+{
+    bool here;
+    int rc = cuckoo_loaded_here(db, &here, message);
+    if (rc != SQLITE_OK || here)
+        return rc;
+    rc = register_all(db, true);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_loaded_mark(db);
+    if (rc == SQLITE_OK)
+        return rc;
+    rc = undo(db, rc);
+    if (rc != SQLITE_OK_LOAD_PERMANENTLY)
+        *message = sqlite3_mprintf("cuckoo: the functions could not be registered");
+    return rc;
+}
+
 int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
-    SQLITE_EXTENSION_INIT2(api);
-    (void)api; /* unused with SQLITE_CORE */
-    if (sqlite3_libversion_number() < OLDEST_SQLITE) {
-        *message =
-            sqlite3_mprintf("cuckoo: SQLite 3.31 or later is needed, this is %s", sqlite3_libversion());
-        return SQLITE_ERROR;
-    }
-    int rc = register_all(db, true);
-    if (rc != SQLITE_OK) {
-        register_all(db, false);
-        *message = sqlite3_mprintf("cuckoo: the functions could not be registered");
-    }
+    char *text = NULL;
+    int rc = look_at_caller(api, &text);
+    if (rc == SQLITE_OK)
+        rc = load(db, &text);
+    if (message)
+        *message = text;
+    else
+        OF_CALLER(free)(text);
     return rc;
 }

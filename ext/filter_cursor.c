@@ -1,6 +1,7 @@
 #include "filter_cursor.h"
 
 #include "filter_table.h"
+#include "late.h"
 #include "../src/bits.h"
 #include "key.h"
 
@@ -59,14 +60,6 @@ static int collation_of(sqlite3_index_info *info, int i)
                                                   : -1;
 }
 
-#if SQLITE_VERSION_NUMBER >= 3038000
-static bool takes_lists(void)
-{
-    enum { HAS_VTAB_IN = 3038000 };
-    return sqlite3_libversion_number() >= HAS_VTAB_IN;
-}
-#endif
-
 int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     bool unusable = false;
@@ -85,10 +78,8 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         info->aConstraintUsage[i].argvIndex = 1;
         info->aConstraintUsage[i].omit = 1;
         info->idxNum = (info->idxNum & PLAN_WANT_KEY) | PLAN_KEY | collation;
-#if SQLITE_VERSION_NUMBER >= 3038000
-        if (takes_lists() && sqlite3_vtab_in(info, i, 1))
+        if (cuckoo_late_vtab_in(info, i, 1))
             info->idxNum |= PLAN_LIST;
-#endif
         info->estimatedCost = 1;
         info->estimatedRows = 1;
         return SQLITE_OK;
@@ -213,27 +204,23 @@ static int find_key(cuckoo_table *table, table_cursor *cursor, sqlite3_value *ke
     return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought.hash, find_value, &sought) : rc;
 }
 
-#if SQLITE_VERSION_NUMBER >= 3038000
 static int find_list(cuckoo_table *table, table_cursor *cursor, sqlite3_value *list, bool want_key)
 {
     sqlite3_value *key = NULL;
-    int rc = sqlite3_vtab_in_first(list, &key);
+    int rc = cuckoo_late_vtab_in_first(list, &key);
     while (rc == SQLITE_OK && key) {
         rc = find_key(table, cursor, key, want_key);
         if (rc == SQLITE_OK)
-            rc = sqlite3_vtab_in_next(list, &key);
+            rc = cuckoo_late_vtab_in_next(list, &key);
     }
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
-#endif
 
 static int find_keys(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *keys)
 {
     bool want_key = plan & PLAN_WANT_KEY;
-#if SQLITE_VERSION_NUMBER >= 3038000
     if (plan & PLAN_LIST)
         return find_list(table, cursor, keys, want_key);
-#endif
     return find_key(table, cursor, keys, want_key);
 }
 

@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "filter_cursor.h"
 #include "filter_table.h"
+#include "late.h"
 #include "upkeep.h"
 
 #include <string.h>
@@ -279,7 +280,6 @@ static int table_rollback_to(sqlite3_vtab *base, int number)
     return SQLITE_OK;
 }
 
-#if SQLITE_VERSION_NUMBER >= 3044000
 /* PRAGMA integrity_check; the quick one does not read all of it. */
 static int table_integrity(sqlite3_vtab *base, const char *schema, const char *name, int flags,
                            char **message)
@@ -301,37 +301,32 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     sqlite3_free(why);
     return rc;
 }
-#endif
 
-static const sqlite3_module filter_module = {
-#if SQLITE_VERSION_NUMBER >= 3044000
-    .iVersion = 4,
-    .xIntegrity = table_integrity,
-#else
-    .iVersion = 3,
-#endif
-    .xCreate = table_create,
-    .xConnect = table_connect,
-    .xBestIndex = cuckoo_cursor_best_index,
-    .xDisconnect = table_disconnect,
-    .xDestroy = table_destroy,
-    .xOpen = cuckoo_cursor_open,
-    .xClose = cuckoo_cursor_close,
-    .xFilter = cuckoo_cursor_filter,
-    .xNext = cuckoo_cursor_next,
-    .xEof = cuckoo_cursor_eof,
-    .xColumn = cuckoo_cursor_column,
-    .xRowid = cuckoo_cursor_rowid,
-    .xUpdate = cuckoo_table_update,
-    .xBegin = table_begin,
-    .xSync = table_sync,
-    .xCommit = table_commit,
-    .xRollback = table_rollback,
-    .xRename = table_rename,
-    .xSavepoint = table_savepoint,
-    .xRelease = table_release,
-    .xRollbackTo = table_rollback_to,
-    .xShadowName = shadow_name,
+static const cuckoo_module filter_module = {
+    .base.iVersion = 4,
+    .XINTEGRITY_MEMBER = table_integrity,
+    .base.xCreate = table_create,
+    .base.xConnect = table_connect,
+    .base.xBestIndex = cuckoo_cursor_best_index,
+    .base.xDisconnect = table_disconnect,
+    .base.xDestroy = table_destroy,
+    .base.xOpen = cuckoo_cursor_open,
+    .base.xClose = cuckoo_cursor_close,
+    .base.xFilter = cuckoo_cursor_filter,
+    .base.xNext = cuckoo_cursor_next,
+    .base.xEof = cuckoo_cursor_eof,
+    .base.xColumn = cuckoo_cursor_column,
+    .base.xRowid = cuckoo_cursor_rowid,
+    .base.xUpdate = cuckoo_table_update,
+    .base.xBegin = table_begin,
+    .base.xSync = table_sync,
+    .base.xCommit = table_commit,
+    .base.xRollback = table_rollback,
+    .base.xRename = table_rename,
+    .base.xSavepoint = table_savepoint,
+    .base.xRelease = table_release,
+    .base.xRollbackTo = table_rollback_to,
+    .base.xShadowName = shadow_name,
 };
 
 int cuckoo_register_tables(sqlite3 *db, bool on)
@@ -339,11 +334,11 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
     cuckoo_registry *registry = on ? cuckoo_registry_new(db) : NULL;
     if (on && registry == NULL)
         return SQLITE_NOMEM;
-    int rc = sqlite3_create_module_v2(db, "cuckoo_filter", on ? &filter_module : NULL, registry,
+    int rc = sqlite3_create_module_v2(db, "cuckoo_filter", on ? &filter_module.base : NULL, registry,
                                       on ? cuckoo_registry_release : NULL);
     if (rc != SQLITE_OK && on)
         return rc; /* the registry is gone */
     int rc2 = cuckoo_register_table_functions(db, registry);
-    int rc3 = cuckoo_register_inside(db, registry);
+    int rc3 = on && rc2 != SQLITE_OK ? rc2 : cuckoo_register_inside(db, registry);
     return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
 }

@@ -248,15 +248,6 @@ static void merge_function(sqlite3_context *context, int argc, sqlite3_value **a
         cuckoo_filter_free(&sum);
 }
 
-/* ---- cf_version ---- */
-
-static void version_function(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    (void)argv;
-    sqlite3_result_text(context, CUCKOO_VERSION, -1, SQLITE_STATIC);
-}
-
 /* ---- registration ---- */
 
 int cuckoo_register_functions(sqlite3 *db, bool on)
@@ -276,7 +267,6 @@ int cuckoo_register_functions(sqlite3 *db, bool on)
         {"cf_clear", 1, clear_function, NULL, NULL},
         {"cf_open", 1, cuckoo_open_function, NULL, NULL},
         {"cf_key", -1, cuckoo_key_function, NULL, NULL},
-        {"cf_version", 0, version_function, NULL, NULL},
     };
     return cuckoo_register(db, functions, sizeof functions / sizeof functions[0], on);
 }

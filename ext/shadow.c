@@ -1,5 +1,7 @@
 #include "shadow.h"
 
+#include "late.h"
+
 #include <string.h>
 
 enum { PAGE_OVERHEAD = 64 /* of a row on a database page, with some reserved bytes */ };
@@ -158,15 +160,11 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, uint64_t no, const uint8_t *bytes
 /* SQLite before 3.34 does not tell: then it is taken for open in a transaction of the user. */
 cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow)
 {
-#if SQLITE_VERSION_NUMBER >= 3034000
-    enum { HAS_TXN_STATE = 3034000 };
-    if (sqlite3_libversion_number() >= HAS_TXN_STATE) {
-        int state = sqlite3_txn_state(shadow->db, shadow->schema);
-        return state == SQLITE_TXN_NONE   ? CUCKOO_NONE
-               : state == SQLITE_TXN_READ ? CUCKOO_READING
+    int state = cuckoo_late_txn_state(shadow->db, shadow->schema);
+    if (state != CUCKOO_TXN_UNKNOWN)
+        return state == CUCKOO_TXN_NONE   ? CUCKOO_NONE
+               : state == CUCKOO_TXN_READ ? CUCKOO_READING
                                           : CUCKOO_WRITING;
-    }
-#endif
     return sqlite3_get_autocommit(shadow->db) ? CUCKOO_NONE : CUCKOO_WRITING;
 }
 

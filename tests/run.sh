@@ -92,7 +92,8 @@ else
     plain 'fuzz targets, a slice' build/asan/replay 2000
     pytest 'Python: properties and models' "$PYTHON" -m pytest -q -p no:cacheprovider tests/python
     pytest 'Python: hostile, under ASan' sanitized_python "$PYTHON" -m pytest -q -p no:cacheprovider \
-        tests/python/test_hostile.py tests/python/test_tables.py tests/python/test_handles.py
+        tests/python/test_hostile.py tests/python/test_tables.py tests/python/test_handles.py \
+        tests/python/test_loading.py
     units valgrind
 fi
 echo "details: $log"

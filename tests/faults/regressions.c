@@ -150,6 +150,23 @@ static void test_5_half_a_merge_is_sound(void **state)
         fail_msg("after CF_FULL: %s", why);
 }
 
+/* SQLite releases a module before it disconnects the last table of it. */
+static void test_6_tables_outlive_their_module(void **state)
+{
+    static const struct {
+        const char *name;
+        int arguments;
+    } functions[] = {{"cf_table_contains", 2}, {"cf_table_info", 1}, {"cf_export", 1}};
+    answer a = answer_of(*state, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10)");
+    assert_int_equal(a.code, SQLITE_OK);
+    answer_free(&a);
+    assert_int_equal(sqlite3_drop_modules(*state, NULL), SQLITE_OK);
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        assert_int_equal(sqlite3_create_function(*state, functions[i].name, functions[i].arguments,
+                                                 SQLITE_UTF8, NULL, NULL, NULL, NULL),
+                         SQLITE_OK);
+}
+
 #define REGRESSION(test) cmocka_unit_test_setup_teardown(test, connect_to, disconnect_from)
 
 int main(void)
@@ -160,6 +177,7 @@ int main(void)
         REGRESSION(test_3_too_long_is_not_out_of_memory),
         REGRESSION(test_4_hostile_keys_build_no_giant),
         cmocka_unit_test(test_5_half_a_merge_is_sound),
+        REGRESSION(test_6_tables_outlive_their_module),
     };
     return cmocka_run_group_tests_name("regressions", tests, NULL, NULL);
 }

@@ -1,0 +1,104 @@
+#include "late.h"
+
+#include <stddef.h>
+
+enum { HAS_TXN_STATE = 3034000, HAS_VTAB_IN = 3038000, HAS_IS_INTERRUPTED = 3041000 };
+
+/* The part of sqlite3_api_routines after filename_wal, the last of 3.31, as far as it is of use
+** here. */
+typedef void (*unused)(void);
+typedef struct later_routines {
+    unused since_3_32[3];
+    int (*txn_state)(sqlite3 *, const char *);
+    unused since_3_36[6];
+    int (*vtab_in)(sqlite3_index_info *, int, int);
+    int (*vtab_in_first)(sqlite3_value *, sqlite3_value **);
+    int (*vtab_in_next)(sqlite3_value *, sqlite3_value **);
+    unused since_3_39[4];
+    int (*is_interrupted)(sqlite3 *);
+} later_routines;
+
+#ifdef SQLITE_CORE
+/* What the header does not declare is NULL. */
+static const later_routines *later(void)
+{
+    static const later_routines linked = {
+        .since_3_32 = {NULL},
+#if SQLITE_VERSION_NUMBER >= 3034000
+        .txn_state = sqlite3_txn_state,
+#endif
+#if SQLITE_VERSION_NUMBER >= 3038000
+        .vtab_in = sqlite3_vtab_in,
+        .vtab_in_first = sqlite3_vtab_in_first,
+        .vtab_in_next = sqlite3_vtab_in_next,
+#endif
+#if SQLITE_VERSION_NUMBER >= 3041000
+        .is_interrupted = sqlite3_is_interrupted,
+#endif
+    };
+    return &linked;
+}
+#else
+enum { LATER_OFFSET = offsetof(sqlite3_api_routines, filename_wal) + sizeof(unused) };
+
+/* A header that knows a function must have it at the same place. */
+#define SAME_PLACE(function)                                                                            \
+    _Static_assert(offsetof(sqlite3_api_routines, function) ==                                          \
+                       LATER_OFFSET + offsetof(later_routines, function),                               \
+                   #function)
+#if SQLITE_VERSION_NUMBER >= 3034000
+SAME_PLACE(txn_state);
+#endif
+#if SQLITE_VERSION_NUMBER >= 3038000
+SAME_PLACE(vtab_in);
+SAME_PLACE(vtab_in_first);
+SAME_PLACE(vtab_in_next);
+#endif
+#if SQLITE_VERSION_NUMBER >= 3041000
+SAME_PLACE(is_interrupted);
+#endif
+
+/* Its members may be read only if the version that runs has them. */
+static const later_routines *later(void)
+{
+    return (const void *)((const char *)sqlite3_api + LATER_OFFSET);
+}
+#endif
+
+static bool has(int version)
+{
+    return sqlite3_libversion_number() >= version;
+}
+
+int cuckoo_late_txn_state(sqlite3 *db, const char *schema)
+{
+    if (!has(HAS_TXN_STATE) || later()->txn_state == NULL)
+        return CUCKOO_TXN_UNKNOWN;
+    return later()->txn_state(db, schema);
+}
+
+int cuckoo_late_vtab_in(sqlite3_index_info *info, int constraint, int handle)
+{
+    if (!has(HAS_VTAB_IN) || later()->vtab_in == NULL)
+        return 0;
+    return later()->vtab_in(info, constraint, handle);
+}
+
+int cuckoo_late_vtab_in_first(sqlite3_value *list, sqlite3_value **value)
+{
+    if (!has(HAS_VTAB_IN) || later()->vtab_in_first == NULL)
+        return SQLITE_MISUSE;
+    return later()->vtab_in_first(list, value);
+}
+
+int cuckoo_late_vtab_in_next(sqlite3_value *list, sqlite3_value **value)
+{
+    if (!has(HAS_VTAB_IN) || later()->vtab_in_next == NULL)
+        return SQLITE_MISUSE;
+    return later()->vtab_in_next(list, value);
+}
+
+bool cuckoo_late_interrupted(sqlite3 *db)
+{
+    return has(HAS_IS_INTERRUPTED) && later()->is_interrupted && later()->is_interrupted(db);
+}

@@ -1,0 +1,212 @@
+"""Loading the extension again on one connection does nothing, and succeeds.
+
+Pools with a hook per checkout, a start-up file and .load, automatic extensions: all load it twice.
+"""
+import shutil
+import sqlite3
+import threading
+
+import pytest
+
+from support import ask, connect, extension_path
+
+
+def load(db, path=None):
+    db.enable_load_extension(True)
+    db.load_extension((path or extension_path()).removesuffix(".so"))
+    db.enable_load_extension(False)
+
+
+def load_by_sql(db, path=None):
+    db.enable_load_extension(True)
+    db.execute("SELECT load_extension(?)", (path or extension_path(),)).fetchall()
+    db.enable_load_extension(False)
+
+
+@pytest.fixture(params=["the same file", "a copy of it"])
+def again(request, tmp_path):
+    """The path of what is loaded the second time."""
+    if request.param == "the same file":
+        return extension_path()
+    return shutil.copy(extension_path(), tmp_path / "cuckoo.so").__str__()
+
+
+@pytest.fixture
+def seen(tmp_path):
+    """A connection with a persistent filter of the keys 1 to 100, in use."""
+    db = connect(str(tmp_path / "a.db"))
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000)")
+    db.execute("INSERT INTO seen(key) WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
+               "FROM n LIMIT 100) SELECT i FROM n")
+    assert found(db) == 100
+    yield db
+    db.close()
+
+
+def found(db):
+    return ask(db, "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 100) "
+                   "SELECT sum(cf_table_contains('seen', i)) FROM n")
+
+
+def test_table_in_use(seen, again):
+    for _ in range(3):
+        load(seen, again)
+        assert found(seen) == 100
+        seen.execute("INSERT INTO seen(key) VALUES ('x')")
+        assert ask(seen, "SELECT count(*) FROM seen WHERE key = 'x'") == 1
+    seen.execute("DROP TABLE seen")
+
+
+def test_table_in_use_then_closed(seen, again):
+    load(seen, again)
+    seen.close()
+
+
+@pytest.mark.parametrize("how", [load, load_by_sql])
+def test_open_cursors(seen, again, how):
+    scalar = seen.execute("SELECT cf_table_contains('seen', column1) FROM (VALUES (1), (2), (3))")
+    table = seen.execute("SELECT key FROM seen WHERE key IN (1, 2, 3)")
+    inside = seen.execute("SELECT bucket FROM cf_table_buckets('seen')")
+    assert scalar.fetchone() == (1,) and table.fetchone() and inside.fetchone() == (0,)
+    how(seen, again)
+    assert len(table.fetchall()) == 2
+    assert scalar.fetchall() == [(1,), (1,)]
+    assert len(inside.fetchall()) > 100
+    assert found(seen) == 100
+
+
+def test_prepared_statements(seen, again):
+    texts = ["SELECT count(*) FROM seen WHERE key = 5", "SELECT cf_table_contains('seen', 5)",
+             "SELECT cf_contains(cf_add(cf_new(5), 5), 5)"]
+    for _ in range(2):  # the driver keeps them
+        assert [ask(seen, text) for text in texts] == [1, 1, 1]
+        load(seen, again)
+
+
+@pytest.mark.parametrize("end, there", [("COMMIT", 1), ("ROLLBACK", 0)])
+def test_inside_a_transaction(seen, again, end, there):
+    seen.execute("BEGIN")
+    seen.execute("INSERT INTO seen(key) VALUES ('x')")
+    load(seen, again)
+    assert seen.in_transaction
+    assert ask(seen, "SELECT cf_table_contains('seen', 'x')") == 1
+    seen.execute(end)
+    assert ask(seen, "SELECT cf_table_contains('seen', 'x')") == there
+    assert found(seen) == 100
+
+
+def test_inside_a_savepoint(seen, again):
+    seen.execute("SAVEPOINT one")
+    seen.execute("INSERT INTO seen(key) VALUES ('x')")
+    load_by_sql(seen, again)
+    seen.execute("ROLLBACK TO one")
+    seen.execute("RELEASE one")
+    assert ask(seen, "SELECT cf_table_contains('seen', 'x')") == 0
+    assert found(seen) == 100
+
+
+def test_copies_that_are_closed_in_any_order(tmp_path, again):
+    first, second = connect(), connect()
+    load(first, again)
+    first.close()
+    assert ask(second, "SELECT cf_check(cf_new(10))") == "ok"
+    load(second, again)
+    third = sqlite3.connect(":memory:")
+    load(third, again)
+    load(third)
+    second.close()
+    assert ask(third, "SELECT cf_check(cf_new(10))") == "ok"
+    third.close()
+
+
+def test_another_version(seen, tmp_path):
+    with open(extension_path(), "rb") as file:
+        changed = file.read().replace(b"1.0.0\0", b"9.8.7\0")
+    path = tmp_path / "cuckoo.so"
+    path.write_bytes(changed)
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        load(seen, str(path))
+    assert "version 1.0.0 is on this connection already, this file is version 9.8.7" in str(caught.value)
+    assert found(seen) == 100
+    other = sqlite3.connect(":memory:")
+    load(other, str(path))
+    assert ask(other, "SELECT cf_version()") == "9.8.7"
+    other.close()
+
+
+def test_database_that_cannot_be_read(tmp_path):
+    path = tmp_path / "garbage.db"
+    path.write_bytes(b"no database " * 1000)
+    db = connect(str(path))
+    load(db)
+    assert "cf_check" in {row[0] for row in db.execute("PRAGMA function_list")}
+    with pytest.raises(sqlite3.DatabaseError):
+        db.execute("SELECT * FROM sqlite_master")
+    db.close()
+
+
+def test_database_that_is_locked(seen, tmp_path):
+    seen.execute("BEGIN EXCLUSIVE")
+    db = connect(str(tmp_path / "a.db"), timeout=0)
+    load(db)
+    seen.execute("COMMIT")
+    assert found(db) == 100
+    db.close()
+
+
+def test_no_transaction_is_begun(tmp_path):
+    db = sqlite3.connect(tmp_path / "b.db")
+    for _ in range(2):
+        load(db)
+        assert not db.in_transaction and db.total_changes == 0
+    db.close()
+
+
+def test_threads_that_load_at_once(again):
+    """Each opens connections, loads twice, asks, closes: the library comes and goes."""
+    failures = []
+
+    def work():
+        try:
+            for _ in range(30):
+                db = connect()
+                load(db, again)
+                assert ask(db, "SELECT cf_contains(cf_add(cf_new(10), 'a'), 'a')") == 1
+                db.close()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
+# ---- by the SQLite that runs, whatever the headers were ----
+
+def damage(db):
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=5000)")
+    db.execute("INSERT INTO f(key) WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
+               "FROM n LIMIT 4000) SELECT i FROM n")
+    db.execute("UPDATE f_page SET data = zeroblob(length(data)) WHERE no = 1")
+
+
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 44), reason="SQLite 3.44 and later ask tables")
+def test_integrity_check_reports_a_damaged_filter(tmp_path):
+    path = str(tmp_path / "c.db")
+    db = connect(path)
+    damage(db)
+    db.close()
+    db = connect(path)
+    assert ask(db, "PRAGMA integrity_check").startswith("f: damaged: ")
+    assert ask(db, "PRAGMA quick_check") == "ok"
+    db.close()
+
+
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 38), reason="SQLite 3.38 and later pass lists")
+def test_a_list_of_keys_is_one_search(seen):
+    sql = "EXPLAIN SELECT key FROM seen WHERE key IN (1, 2, 3)"
+    steps = [row[1] for row in seen.execute(sql)]
+    assert "VInitIn" in steps, steps
