@@ -60,6 +60,7 @@ static const cf_geometry *geometry_of(const cuckoo_table *table)
 /* A key and the value that goes with it. */
 typedef struct entry_name {
     bool is_null; /* NULL is no key, and never stored */
+    bool other;   /* perhaps of another key: to be left alone */
     uint64_t hash, value;
 } entry_name;
 
@@ -94,10 +95,10 @@ static int read_row(cuckoo_table *table, sqlite3_value **columns, entry_name *na
 static int read_id(cuckoo_table *table, sqlite3_value *id, entry_name *name)
 {
     const uint8_t *bytes = sqlite3_value_blob(id);
-    if (bytes == NULL || sqlite3_value_bytes(id) != 16)
+    if (bytes == NULL || sqlite3_value_bytes(id) != CUCKOO_ID_BYTES)
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  sqlite3_mprintf("%s: cuckoo_id is not that of a row", table->name));
-    *name = (entry_name){false, cf_load64(bytes), cf_load64(bytes + 8)};
+    *name = (entry_name){false, bytes[16] != 0, cf_load64(bytes), cf_load64(bytes + 8)};
     return SQLITE_OK;
 }
 
@@ -135,7 +136,7 @@ static int delete_row(cuckoo_table *table, sqlite3_value *id)
 {
     entry_name old;
     int rc = read_id(table, id, &old);
-    return rc == SQLITE_OK ? cuckoo_store_delete(table->store, old.hash, old.value) : rc;
+    return rc == SQLITE_OK && !old.other ? cuckoo_store_delete(table->store, old.hash, old.value) : rc;
 }
 
 /* The old row goes first, and makes room. When that is not enough it comes back. */
@@ -145,7 +146,8 @@ static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **co
     int rc = read_id(table, id, &old);
     if (rc == SQLITE_OK)
         rc = read_row(table, columns, &new);
-    if (rc != SQLITE_OK || (!new.is_null && new.hash == old.hash && new.value == old.value))
+    bool same = !new.is_null && new.hash == old.hash && new.value == old.value;
+    if (rc != SQLITE_OK || same || old.other)
         return rc;
     rc = cuckoo_store_delete(table->store, old.hash, old.value);
     if (rc == SQLITE_OK)

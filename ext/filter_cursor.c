@@ -13,7 +13,9 @@ enum plan_bits {
     PLAN_COUNT = 4,    /* no column is read: as many rows as items */
     PLAN_LIST = 8,     /* key IN (argv[0]), all at once */
     PLAN_NOCASE = 16,  /* compared so; neither bit: BINARY */
-    PLAN_RTRIM = 32
+    PLAN_RTRIM = 32,
+    PLAN_VALUE = 64, /* and value = argv[1] */
+    PLAN_ONE = 128   /* values are not asked for: DELETE and UPDATE mean the first only */
 };
 
 /* A key that is perhaps there, with one of its values. Its column is one of these: an integer, or another value; neither
@@ -23,6 +25,7 @@ typedef struct found_key {
     sqlite3_int64 integer;
     sqlite3_value *key;
     uint64_t hash, value;
+    bool other; /* not to be changed: see PLAN_ONE */
 } found_key;
 
 /* EXISTS opens a cursor for every row: the first key found has its place in it. */
@@ -60,29 +63,54 @@ static int collation_of(sqlite3_index_info *info, int i)
                                                   : -1;
 }
 
+static bool is_value_constraint(const cuckoo_table *table, const sqlite3_index_info *info, int i)
+{
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+    return table->values && c->usable && c->iColumn == COLUMN_VALUE &&
+           c->op == SQLITE_INDEX_CONSTRAINT_EQ;
+}
+
+/* Of the values of a key some may be those of other keys. A DELETE or UPDATE that does not say which value it means
+** changes one entry, the one that is most likely to be its own; all bits of colUsed are set for UPDATE. */
+static int value_plan(const cuckoo_table *table, sqlite3_index_info *info)
+{
+    enum { IS_VALUE = 1 << COLUMN_VALUE };
+    bool updates = info->colUsed == UINT64_MAX;
+    for (int i = 0; i < info->nConstraint; i++)
+        if (is_value_constraint(table, info, i)) {
+            info->aConstraintUsage[i].argvIndex = 2;
+            return PLAN_VALUE;
+        }
+    return table->values && (updates || !(info->colUsed & IS_VALUE)) ? PLAN_ONE : 0;
+}
+
+/* key = ... is the constraint i. */
+static void plan_key(const cuckoo_table *table, sqlite3_index_info *info, int i, int collation)
+{
+    info->aConstraintUsage[i].argvIndex = 1;
+    info->aConstraintUsage[i].omit = 1;
+    info->idxNum = (info->idxNum & PLAN_WANT_KEY) | PLAN_KEY | collation | value_plan(table, info);
+    if (cuckoo_late_vtab_in(info, i, 1))
+        info->idxNum |= PLAN_LIST;
+    info->estimatedCost = 1;
+    info->estimatedRows = 1;
+}
+
 int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     bool unusable = false;
-    table_of(base)->registry->planned = cuckoo_table_store(table_of(base));
+    cuckoo_table *table = table_of(base);
+    table->registry->planned = cuckoo_table_store(table);
     info->idxNum = info->colUsed == 0 ? PLAN_COUNT : info->colUsed & 1 ? PLAN_WANT_KEY : 0;
     info->estimatedCost = 1e12;
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
         int collation = is_key_constraint(info, i) ? collation_of(info, i) : -1;
-        if (collation < 0)
-            continue;
-        if (!info->aConstraint[i].usable) {
-            unusable = true;
-            continue;
+        if (collation >= 0 && info->aConstraint[i].usable) {
+            plan_key(table, info, i, collation);
+            return SQLITE_OK;
         }
-        info->aConstraintUsage[i].argvIndex = 1;
-        info->aConstraintUsage[i].omit = 1;
-        info->idxNum = (info->idxNum & PLAN_WANT_KEY) | PLAN_KEY | collation;
-        if (cuckoo_late_vtab_in(info, i, 1))
-            info->idxNum |= PLAN_LIST;
-        info->estimatedCost = 1;
-        info->estimatedRows = 1;
-        return SQLITE_OK;
+        unusable |= collation >= 0;
     }
     return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
 }
@@ -161,23 +189,33 @@ static bool keep_key(found_key *found, sqlite3_value *key)
 /* What find_key looks for, and where its rows go. */
 typedef struct search {
     table_cursor *cursor;
-    sqlite3_value *key; /* NULL: its column is not read */
+    int plan;
+    sqlite3_value *key, *value; /* value: NULL or the one that is asked for */
     uint64_t hash, from;
 } search;
 
-/* A row with this value, unless it is there already. */
+static bool wants_value(const search *sought, uint64_t value)
+{
+    for (uint64_t i = sought->from; i < sought->cursor->rows; i++)
+        if (found_at(sought->cursor, i)->value == value)
+            return false; /* it is there already */
+    return sought->value == NULL || (sqlite3_value_numeric_type(sought->value) == SQLITE_INTEGER &&
+                                     (uint64_t)sqlite3_value_int64(sought->value) == value);
+}
+
 static int find_value(void *context, uint64_t value)
 {
     search *sought = context;
-    for (uint64_t i = sought->from; i < sought->cursor->rows; i++)
-        if (found_at(sought->cursor, i)->value == value)
-            return SQLITE_OK;
-    found_key *found = append(sought->cursor);
+    table_cursor *cursor = sought->cursor;
+    if (!wants_value(sought, value))
+        return SQLITE_OK;
+    found_key *found = append(cursor);
     if (found == NULL)
         return SQLITE_NOMEM;
     found->hash = sought->hash;
     found->value = value;
-    return sought->key && !keep_key(found, sought->key) ? SQLITE_NOMEM : SQLITE_OK;
+    found->other = (sought->plan & PLAN_ONE) && cursor->rows > sought->from + 1;
+    return (sought->plan & PLAN_WANT_KEY) && !keep_key(found, sought->key) ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 static int find_values(const cf_filter *filter, search *sought)
@@ -190,38 +228,37 @@ static int find_values(const cf_filter *filter, search *sought)
     return rc;
 }
 
-static int find_key(cuckoo_table *table, table_cursor *cursor, sqlite3_value *key, bool want_key)
+static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
 {
     cuckoo_paged *paged = &table->store->paged;
     const cf_filter *filter = cuckoo_paged_reader(paged);
-    search sought = {cursor, want_key ? key : NULL, 0, cursor->rows};
-    cuckoo_key kind = cuckoo_key_hash(key, filter->geometry.seed, &sought.hash);
+    sought->key = key;
+    sought->from = sought->cursor->rows;
+    cuckoo_key kind = cuckoo_key_hash(key, filter->geometry.seed, &sought->hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     int rc = SQLITE_OK;
-    if (cf_contains(filter, sought.hash))
-        rc = filter->geometry.value_bits ? find_values(filter, &sought) : find_value(&sought, 0);
-    return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought.hash, find_value, &sought) : rc;
+    if (cf_contains(filter, sought->hash))
+        rc = filter->geometry.value_bits ? find_values(filter, sought) : find_value(sought, 0);
+    return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought->hash, find_value, sought) : rc;
 }
 
-static int find_list(cuckoo_table *table, table_cursor *cursor, sqlite3_value *list, bool want_key)
+static int find_list(cuckoo_table *table, search *sought, sqlite3_value *list)
 {
     sqlite3_value *key = NULL;
     int rc = cuckoo_late_vtab_in_first(list, &key);
     while (rc == SQLITE_OK && key) {
-        rc = find_key(table, cursor, key, want_key);
+        rc = find_key(table, sought, key);
         if (rc == SQLITE_OK)
             rc = cuckoo_late_vtab_in_next(list, &key);
     }
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int find_keys(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value *keys)
+static int find_keys(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
-    bool want_key = plan & PLAN_WANT_KEY;
-    if (plan & PLAN_LIST)
-        return find_list(table, cursor, keys, want_key);
-    return find_key(table, cursor, keys, want_key);
+    search sought = {cursor, plan, NULL, plan & PLAN_VALUE ? argv[1] : NULL, 0, 0};
+    return plan & PLAN_LIST ? find_list(table, &sought, argv[0]) : find_key(table, &sought, argv[0]);
 }
 
 static int cannot_list(cuckoo_table *table)
@@ -229,9 +266,10 @@ static int cannot_list(cuckoo_table *table)
     const char *name = table->name;
     return cuckoo_table_fail(
         table, SQLITE_ERROR,
-        sqlite3_mprintf("%s: a filter cannot list its keys, as \"x IN %s\" does; use cf_table_contains('%q', x), "
-                        "EXISTS (SELECT 1 FROM %s WHERE key = x), a join on key, or count(*)",
-                        name, name, name, name));
+        sqlite3_mprintf("%s: a filter cannot list its keys; use WHERE key = ..., EXISTS or a join on key, "
+                        "count(*), cf_table_contains('%q', x) for x IN %s, or INSERT INTO %s(%s) "
+                        "VALUES('clear')",
+                        name, name, name, name, name));
 }
 
 /* Does the filter take all keys for equal that are so in this comparison? */
@@ -274,7 +312,7 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
 static int ask(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
     if (plan & PLAN_KEY)
-        return compares_so(table, plan) ? find_keys(table, cursor, plan, argv[0])
+        return compares_so(table, plan) ? find_keys(table, cursor, plan, argv)
                                         : cannot_compare(table, plan);
     if (plan & PLAN_COUNT) {
         cursor->counts = true;
@@ -313,9 +351,10 @@ int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
 
 static void result_id(sqlite3_context *context, const found_key *found)
 {
-    uint8_t id[16];
+    uint8_t id[CUCKOO_ID_BYTES];
     cf_store64(id, found->hash);
     cf_store64(id + 8, found->value);
+    id[16] = found->other;
     sqlite3_result_blob(context, id, sizeof id, SQLITE_TRANSIENT);
 }
 

@@ -25,8 +25,10 @@ typedef struct cuckoo_table {
 **      cuckoo_change           what a trigger tells: 1 a row with this key was inserted, 2 one with the key cuckoo_old deleted,
 **                              3 both
 **      cuckoo_old              that key
-**      cuckoo_id               which row it is: 16 bytes, the hash of the key and the value, little-endian
+**      cuckoo_id               which row it is: hash of the key and value, 8 bytes each, little-endian, and a byte
+**                              that is not 0 when DELETE and UPDATE must leave the row alone (filter_cursor.c)
 */
+enum { CUCKOO_ID_BYTES = 17 };
 enum cuckoo_column { COLUMN_KEY, COLUMN_VALUE };
 enum cuckoo_hidden { HIDDEN_COMMAND, HIDDEN_CHANGE, HIDDEN_OLD, HIDDEN_ID };
 int cuckoo_table_column(const cuckoo_table *table, enum cuckoo_hidden column);
