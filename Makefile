@@ -76,7 +76,7 @@ build/$(1)/test_%: build/$(1)/tests/test_%.o $$(SRC:%.c=build/$(1)/%.o)
 $(FAULTS:%=build/$(1)/%): build/$(1)/%: build/$(1)/tests/faults/%.o \
     $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ $$(LDFLAGS) -lcmocka -lsqlite3 -lm
-build/$(1)/oom_table: LDFLAGS = -Wl,--wrap=realloc
+build/$(1)/oom_table: LDFLAGS = -Wl,--wrap=realloc,--wrap=calloc
 build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lm
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)

@@ -180,7 +180,7 @@ static int rename_store(cuckoo_store *store, const char *name)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     bool follows = store->follow.given_table != NULL;
-    int rc = cuckoo_store_savepoint(store); /* the names of the shadow tables change under it */
+    int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_find(&store->follow, shadow);
     if (rc == SQLITE_OK && follows)
@@ -252,31 +252,28 @@ static int table_commit(sqlite3_vtab *base)
 static int table_rollback(sqlite3_vtab *base)
 {
     cuckoo_store_rolled_back(table_of(base)->store);
-    cuckoo_store_committed(table_of(base)->store);
     return SQLITE_OK;
 }
 
 static int table_savepoint(sqlite3_vtab *base, int number)
 {
     cuckoo_table *table = table_of(base);
-    (void)number;
     int rc = look_at_statement(table, table->store);
     if (rc == SQLITE_OK)
-        rc = cuckoo_table_explain(table, cuckoo_store_savepoint(table->store),
+        rc = cuckoo_table_explain(table, cuckoo_store_savepoint(table->store, number),
                                   "its changes cannot be written");
     return rc;
 }
 
 static int table_release(sqlite3_vtab *base, int number)
 {
-    (void)base, (void)number;
+    cuckoo_store_release(table_of(base)->store, number);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int number)
 {
-    (void)number;
-    cuckoo_store_rolled_back(table_of(base)->store);
+    cuckoo_store_rolled_back_to(table_of(base)->store, number);
     return SQLITE_OK;
 }
 

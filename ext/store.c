@@ -272,7 +272,7 @@ int cuckoo_store_replace(cuckoo_store *store, const uint8_t *bytes, uint64_t len
 
 /* ---- writing it ---- */
 
-static int flush(cuckoo_store *store)
+int cuckoo_store_flush(cuckoo_store *store)
 {
     if (!pending(store))
         return SQLITE_OK;
@@ -286,15 +286,35 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     if (store->broken)
         return beyond_repair(rc2);
     if (rc == SQLITE_OK && store->created)
-        rc = flush(store);
+        rc = cuckoo_store_flush(store);
     return rc == SQLITE_OK ? rc2 : rc;
 }
 
 /* From now on the store is told of all that is rolled back. */
-int cuckoo_store_savepoint(cuckoo_store *store)
+int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
+    cuckoo_store_release(store, number);
+    int rc = store->dead || store->broken ? SQLITE_OK : cuckoo_store_flush(store);
+    if (rc != SQLITE_OK)
+        return rc;
     store->created = false;
-    return store->dead || store->broken ? SQLITE_OK : flush(store);
+    store->marks = number + 1;
+    return rc;
+}
+
+void cuckoo_store_release(cuckoo_store *store, int number)
+{
+    if (store->marks > number)
+        store->marks = number < 0 ? 0 : number;
+}
+
+void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
+{
+    if (number >= store->marks)
+        return;
+    store->marks = number + 1;
+    store->broken = false;
+    forget(store);
 }
 
 /* Deletes in memory: to the image. Each is taken out of the list as it is applied. */
@@ -316,7 +336,7 @@ static int apply_deletes(cuckoo_store *store)
 static int apply_rows(cuckoo_store *store)
 {
     enum { FEW = 16 };
-    int rc = flush(store);
+    int rc = cuckoo_store_flush(store);
     if (rc != SQLITE_OK)
         return rc;
     store->paged.has_written = false;
@@ -368,10 +388,12 @@ void cuckoo_store_committed(cuckoo_store *store)
     if (store->joined)
         cuckoo_fresh_committed(&store->fresh, &store->paged.shadow);
     store->joined = store->looked = store->created = store->room = store->full = false;
+    store->marks = 0;
 }
 
 void cuckoo_store_rolled_back(cuckoo_store *store)
 {
     store->broken = false;
     forget(store);
+    cuckoo_store_committed(store);
 }

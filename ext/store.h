@@ -46,6 +46,7 @@ typedef struct cuckoo_store {
     bool full;    /* a search has found none, and deletes that wait have not made any yet */
     bool broken;  /* changes are lost */
     bool dead;    /* dropped or renamed: never to be used again */
+    int marks;    /* savepoints 0 .. marks-1 opened when all in memory had been written */
 
     cuckoo_crowded crowded[CUCKOO_CROWDED]; /* the last ones, in turn */
     unsigned next_crowded;
@@ -77,13 +78,20 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 /* The use is over. The first error of reading pages since it began: what was answered may be wrong. */
 int cuckoo_store_end(cuckoo_store *store);
 
-/* A savepoint is about to open: everything in memory is written. */
-int cuckoo_store_savepoint(cuckoo_store *store);
+/* Savepoint `number` is about to open: everything in memory is written. */
+int cuckoo_store_savepoint(cuckoo_store *store, int number);
+void cuckoo_store_release(cuckoo_store *store, int number);
+
+/* Rolled back to a savepoint. One that did not open, because not every table could write, undoes nothing. */
+void cuckoo_store_rolled_back_to(cuckoo_store *store, int number);
+
+/* Everything in memory is written, at any other time. */
+int cuckoo_store_flush(cuckoo_store *store);
 
 /* The transaction is about to end: deletes are applied, everything is written. */
 int cuckoo_store_sync(cuckoo_store *store);
 
-/* It has ended; or, rolled back, what is in memory is not so. */
+/* It has ended. */
 void cuckoo_store_committed(cuckoo_store *store);
 void cuckoo_store_rolled_back(cuckoo_store *store);
 

@@ -10,10 +10,10 @@
 **      - the same connection, with memory again, does the rest;
 **      - closing the connection gives back every byte.
 **
-** The image of a filter is memory of the C library: its realloc is wrapped by the linker. By default each 11th request or so
+** The image of a filter is memory of the C library: its realloc and calloc are wrapped by the linker. By default each 11th request or so
 ** is refused, with `all` each. To run:
 **
-**      cc -std=c11 -DSQLITE_CORE -Wl,--wrap=realloc tests/faults/oom_table.c src/[a-z]*.c ext/[a-z]*.c
+**      cc -std=c11 -DSQLITE_CORE -Wl,--wrap=realloc,--wrap=calloc tests/faults/oom_table.c src/[a-z]*.c ext/[a-z]*.c
 **          -lcmocka -lsqlite3 -lm -o oom_table && ./oom_table all
 */
 #include <setjmp.h>
@@ -42,6 +42,14 @@ static long runs;
 void *__wrap_realloc(void *old, size_t bytes)
 {
     return fault_memory_strikes() ? NULL : __real_realloc(old, bytes);
+}
+
+void *__real_calloc(size_t n, size_t each);
+void *__wrap_calloc(size_t n, size_t each);
+
+void *__wrap_calloc(size_t n, size_t each)
+{
+    return fault_memory_strikes() ? NULL : __real_calloc(n, each);
 }
 
 /* ---- the statements ---- */
@@ -86,7 +94,7 @@ typedef struct oom_case {
 static const oom_case cases[] = {
     {"create", "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=3000, fpr=1e-3, seed=4)"},
     {"create with content",
-     "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=9, fpr=1e-6, content='users(id)')"},
+     "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=9, fpr=1e-6, seed=3, content='users(id)')"},
     {"error: create, option", "CREATE VIRTUAL TABLE made USING cuckoo_filter(colour=red)"},
     {"error: create, content", "CREATE VIRTUAL TABLE made USING cuckoo_filter(content='nowhere(x)')"},
     {"insert", "INSERT INTO seen(key) VALUES ('new')"},
