@@ -373,7 +373,7 @@ int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t len
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table)
 {
     *paged = (cuckoo_paged){.epoch = 1};
-    paged->hooks = (cf_pages){need, change, paged};
+    paged->hooks = (cf_pages){.need = need, .change = change, .context = paged};
     return cuckoo_shadow_init(&paged->shadow, db, schema, table);
 }
 
