@@ -99,8 +99,8 @@ static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value
     return true;
 }
 
-/* Copies count when there are counters; else repeated keys are dropped before more memory is asked for. False: it was
-** interrupted. */
+/* Copies count when there are counters; else repeated keys are dropped before more memory is asked
+** for. False: it was interrupted. */
 static bool sort_hashes(sqlite3_context *context, build_state *state)
 {
     cuckoo_watch watch;

@@ -1,8 +1,9 @@
 #include "watch.h"
 
-/* One statement serves all questions of a watch: its steps add up, until a progress handler is due. Preparing it is the
-** first question, for SQLite looks for interrupts there, too. When it cannot be prepared (an authorizer forbids it, or there
-** is no memory), nothing more is asked, and the work goes on to its end. */
+/* One statement serves all questions of a watch: its steps add up, until a progress handler is due.
+** Preparing it is the first question, for SQLite looks for interrupts there, too. When it cannot be
+** prepared (an authorizer forbids it, or there is no memory), nothing more is asked, and the work goes
+** on to its end. */
 static int ask(cuckoo_watch *watch)
 {
     int rc = SQLITE_OK;

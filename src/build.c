@@ -48,8 +48,9 @@ static void find_ranges(const uint64_t *a, size_t n, unsigned shift, size_t *sta
     }
 }
 
-/* Carries each hash to the range of its digit, and the one found there onwards, until all are home. A round of that which
-** is long is cut short: then the hash in hand goes where the round began, and the next round begins with it. */
+/* Carries each hash to the range of its digit, and the one found there onwards, until all are home. A
+** round of that which is long is cut short: then the hash in hand goes where the round began, and the
+** next round begins with it. */
 static void distribute(uint64_t *a, unsigned shift, size_t *next, const size_t *end, cf_ticker *ticker)
 {
     for (unsigned d = 0; d < DIGITS; d++) {

@@ -245,8 +245,8 @@ static cf_status find_sticky(const cf_filter *filter, bool *any)
     return walk.status;
 }
 
-/* Each item is a copy of an entry's, unless a sticky key has absorbed it. Where a filter has grown there may be more copies
-** than items: void entries are in several buckets, and count as one item. */
+/* Each item is a copy of an entry's, unless a sticky key has absorbed it. Where a filter has grown
+** there may be more copies than items: void entries are in several buckets, and count as one item. */
 static cf_status check_counts(const cf_filter *filter, const counts *seen, const char **why)
 {
     bool any;

@@ -18,9 +18,9 @@ static bool is_as_before_growth(const cf_filter *filter, const cf_census *census
     return census->shortest >= whole && census->copies <= filter->items;
 }
 
-/* Buckets for its entries, with a tenth to spare beyond what a table that grows fills. They are counted: a header that
-** lies must not let `into` grow. Nor is a table that was planned for far more keys worth its first step of growth, which
-** rewrites all of it. */
+/* Buckets for its entries, with a tenth to spare beyond what a table that grows fills. They are
+** counted: a header that lies must not let `into` grow. Nor is a table that was planned for far more
+** keys worth its first step of growth, which rewrites all of it. */
 static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 {
     enum { EMPTIEST = 16 };

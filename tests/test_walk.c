@@ -77,9 +77,9 @@ enum { PAGE = 4096 };
 typedef struct sparse {
     cf_pages hooks;
     uint64_t length;
-    uint8_t *is_there;     /* by page */
+    uint8_t *is_there;      /* by page */
     uint64_t asked, needed; /* calls of skip; pages asked for that are not there */
-    uint64_t last;         /* the page that was asked for last */
+    uint64_t last;          /* the page that was asked for last */
 } sparse;
 
 static void need_sparse(void *context, uint64_t from, uint64_t to)
@@ -173,7 +173,8 @@ static void what_is_there_is_seen(void **state)
     test_filter made = nearly_empty(3, false);
     const char *why;
     for (int i = 0; i < 300; i++) {
-        uint64_t at = i == 0 ? made.filter.length - 1 : CF_HEADER_BYTES + random_below(made.filter.length - CF_HEADER_BYTES);
+        uint64_t at = i == 0 ? made.filter.length - 1
+                             : CF_HEADER_BYTES + random_below(made.filter.length - CF_HEADER_BYTES);
         uint8_t before = made.filter.bytes[at];
         made.filter.writable[at - CF_HEADER_BYTES] ^= 0x40;
         sparse *pages = make_sparse(&made.filter);
