@@ -9,6 +9,7 @@
 #include "handle.h"
 #include "key.h"
 #include "register.h"
+#include "watch.h"
 
 #include "../src/format.h"
 
@@ -98,13 +99,19 @@ static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value
     return true;
 }
 
-/* Copies count when there are counters; else repeated keys are dropped before more memory is asked for. */
-static size_t sort_hashes(build_state *state)
+/* Copies count when there are counters; else repeated keys are dropped before more memory is asked
+** for. False: it was interrupted. */
+static bool sort_hashes(sqlite3_context *context, build_state *state)
 {
-    if (state->options.filter.counter_bits == 0)
-        return cf_sort_distinct(state->hashes, state->used);
-    cf_sort(state->hashes, state->used);
-    return state->used;
+    cuckoo_watch watch;
+    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
+    cf_status status = cf_sort(state->hashes, state->used, &watch.hook);
+    cuckoo_watch_end(&watch);
+    if (status != CF_OK)
+        cuckoo_fail_interrupted(context);
+    else if (state->options.filter.counter_bits == 0)
+        state->used = cf_drop_repeated(state->hashes, state->used);
+    return status == CF_OK;
 }
 
 /* Room for one more hash. */
@@ -112,7 +119,8 @@ static bool make_room(sqlite3_context *context, build_state *state)
 {
     if (state->used < state->room)
         return true;
-    state->used = sort_hashes(state);
+    if (!sort_hashes(context, state))
+        return false;
     if (state->used < (state->room == MOST_ROOM ? MOST_ROOM : state->room / 4 * 3))
         return true;
     if (state->room == MOST_ROOM) {
@@ -164,9 +172,13 @@ static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, c
                            size_t n)
 {
     cf_filter filter;
+    cuckoo_watch watch;
     if (!cuckoo_new_filter(context, shape, &filter))
         return CF_OK; /* that is an answer, too: the function has failed */
+    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
+    filter.watch = &watch.hook;
     cf_status status = cf_add_many(&filter, hashes, n, NULL);
+    cuckoo_watch_end(&watch);
     if (status == CF_OK)
         cuckoo_result_filter(context, &filter);
     else if (status != CF_FULL)
@@ -188,7 +200,9 @@ static size_t count_distinct(const uint64_t *sorted, size_t n)
 static void result_build(sqlite3_context *context, build_state *state)
 {
     cf_geometry shape;
-    size_t n = sort_hashes(state), distinct = count_distinct(state->hashes, n);
+    if (!sort_hashes(context, state))
+        return;
+    size_t n = state->used, distinct = count_distinct(state->hashes, n);
     uint64_t capacity = distinct > state->options.capacity ? distinct : state->options.capacity;
     if (!cuckoo_plan(context, capacity, &state->options, &shape))
         return;
@@ -333,6 +347,19 @@ static void delete_step(sqlite3_context *context, int argc, sqlite3_value **argv
     change_step(context, argc, argv, delete_one);
 }
 
+static void result_changed(sqlite3_context *context, change_state *state)
+{
+    cuckoo_watch watch;
+    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
+    state->filter.watch = &watch.hook;
+    cf_status status = state->changed ? cf_settle(&state->filter) : CF_OK;
+    cuckoo_watch_end(&watch);
+    if (status == CF_OK)
+        cuckoo_result_filter(context, &state->filter);
+    else
+        cuckoo_fail_interrupted(context);
+}
+
 static void change_final(sqlite3_context *context)
 {
     change_state *state = state_of(context, 0);
@@ -342,11 +369,8 @@ static void change_final(sqlite3_context *context)
                     "..., which gives one row with a NULL key and leaves the filter unchanged");
         return;
     }
-    if (!state->failed) {
-        if (state->changed)
-            cf_settle(&state->filter);
-        cuckoo_result_filter(context, &state->filter);
-    }
+    if (!state->failed)
+        result_changed(context, state);
     cuckoo_filter_free(&state->filter);
     cuckoo_filter_free(&state->first);
 }

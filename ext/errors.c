@@ -18,6 +18,8 @@ int cuckoo_error_code(cf_status status)
         return SQLITE_MISMATCH;
     case CF_NO_MEMORY:
         return SQLITE_NOMEM;
+    case CF_INTERRUPTED:
+        return SQLITE_INTERRUPT;
     default:
         return SQLITE_ERROR;
     }
@@ -76,8 +78,17 @@ static const char *remedy_when_full(cf_status status, const cf_filter *filter)
     return "build a larger one with cf_build or cf_new, or one with growth=on";
 }
 
+void cuckoo_fail_interrupted(sqlite3_context *context)
+{
+    sqlite3_result_error_code(context, SQLITE_INTERRUPT);
+}
+
 void cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter)
 {
+    if (status == CF_INTERRUPTED) {
+        cuckoo_fail_interrupted(context);
+        return;
+    }
     if (status == CF_NO_MEMORY) {
         sqlite3_result_error_nomem(context);
         return;

@@ -9,6 +9,7 @@
 **      filters that cannot be merged     SQLITE_MISMATCH      IntegrityError
 **      too big                           SQLITE_TOOBIG        DataError
 **      out of memory                     SQLITE_NOMEM         MemoryError
+**      interrupted                       SQLITE_INTERRUPT     OperationalError, "interrupted"
 **
 ** "Full" is never SQLITE_FULL, which would roll back the user's transaction; and a damaged filter is never
 ** plain SQLITE_CORRUPT, after which SQLite refuses to write to the database until the transaction ends.
@@ -35,6 +36,9 @@ char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *le
 
 /* Makes the running function fail so. */
 void cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why);
+
+/* Makes the running function fail with SQLite's own word for an interrupt. */
+void cuckoo_fail_interrupted(sqlite3_context *context);
 
 /* The same, for what cf_add answers when it is not CF_OK: says how full, and what to do. */
 void cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter);

@@ -10,6 +10,7 @@
 #include "handle.h"
 #include "key.h"
 #include "register.h"
+#include "watch.h"
 
 /* ---- cf_new ---- */
 
@@ -213,7 +214,12 @@ static void clear_function(sqlite3_context *context, int argc, sqlite3_value **a
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter)
 {
     const char *why;
+    cuckoo_watch watch;
+    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
+    sum->watch = &watch.hook;
     cf_status status = cf_merge(sum, filter, &why);
+    sum->watch = NULL;
+    cuckoo_watch_end(&watch);
     if (status == CF_MISMATCH)
         cuckoo_fail(context, status,
                     "the filters differ in %s; build them with equal capacity, fpr and options", why);

@@ -5,6 +5,7 @@
 #include "functions.h"
 #include "handle.h"
 #include "register.h"
+#include "watch.h"
 
 #include "../src/format.h"
 
@@ -70,8 +71,16 @@ static void result_json(sqlite3_context *context, const cf_filter *filter, const
 
 void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter)
 {
-    cf_census census = cf_take_census(filter);
-    result_json(context, filter, &census);
+    cuckoo_watch watch;
+    cf_filter watched = *filter;
+    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
+    watched.watch = &watch.hook;
+    cf_census census = cf_take_census(&watched);
+    cuckoo_watch_end(&watch);
+    if (census.status == CF_OK)
+        result_json(context, filter, &census);
+    else
+        cuckoo_fail_interrupted(context);
 }
 
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -95,22 +104,36 @@ static void plan_function(sqlite3_context *context, int argc, sqlite3_value **ar
     result_json(context, &planned, &nothing);
 }
 
+static void result_check(sqlite3_context *context, const cf_filter *filter)
+{
+    cuckoo_watch watch;
+    const char *why = "ok";
+    cf_filter watched = *filter;
+    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
+    watched.watch = &watch.hook;
+    cf_status status = cf_check(&watched, &why);
+    cuckoo_watch_end(&watch);
+    if (status == CF_INTERRUPTED)
+        cuckoo_fail_interrupted(context);
+    else
+        sqlite3_result_text(context, why, -1, SQLITE_STATIC);
+}
+
 /* A blob that is no filter is an answer here; NULL and text are errors, as everywhere. */
 static void check_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *why = "ok";
+    const char *why;
     const cf_filter *filter;
     (void)argc;
     cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
-    if (status == CF_BAD_ARGUMENT) {
+    if (status == CF_BAD_ARGUMENT)
         cuckoo_fail_filter(context, status, why);
-    } else if (status == CF_OK && filter == NULL) {
-        sqlite3_result_error_nomem(context);
-    } else {
-        if (filter)
-            cf_check(filter, &why);
+    else if (status != CF_OK)
         sqlite3_result_text(context, why, -1, SQLITE_STATIC);
-    }
+    else if (filter == NULL)
+        sqlite3_result_error_nomem(context);
+    else
+        result_check(context, filter);
 }
 
 int cuckoo_register_info(sqlite3 *db, bool on)

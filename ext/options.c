@@ -54,7 +54,7 @@ static const option_rule rules[OPTION_COUNT] = {
     [OVERFLOW] = {"overflow", switches, 0, 0},
     [OVERFLOW_BUDGET] = {"overflow_budget", NULL, 0, CF_BUDGET_MAX},
     [SPILL_BOUND] = {"spill_bound", NULL, 1, CF_SPILL_MAX},
-    [CAPACITY] = {"capacity", NULL, 0, (int64_t)CF_CAPACITY_MAX},
+    [CAPACITY] = {"capacity", NULL, 0, INT64_MAX}, /* cf_plan says what is too big */
 };
 
 static bool is_separator(char c)

@@ -360,7 +360,7 @@ uint8_t *cuckoo_paged_resize(uint8_t *bytes, uint64_t size)
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table)
 {
     *paged = (cuckoo_paged){.epoch = 1};
-    paged->hooks = (cf_pages){need, change, paged};
+    paged->hooks = (cf_pages){.need = need, .change = change, .context = paged};
     return cuckoo_shadow_init(&paged->shadow, db, schema, table);
 }
 

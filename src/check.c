@@ -13,6 +13,7 @@
 #include "copies.h"
 #include "format.h"
 #include "spill.h"
+#include "walk.h"
 
 static cf_status damaged(const char **why, const char *reason)
 {
@@ -76,17 +77,26 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, uint64_t
         census->fpr += share_matched(filter, entry, bucket);
 }
 
+static void count_bucket(const cf_filter *filter, uint64_t bucket, cf_census *census)
+{
+    cf_entry entry;
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        if (cf_entry_at(filter, bucket, slot, &entry)) {
+            census->occupied++;
+            count_entry(filter, &entry, bucket, slot, census);
+        }
+}
+
 cf_census cf_take_census(const cf_filter *filter)
 {
+    enum { COST = 1000 }; /* nanoseconds */
     cf_census census = {.shortest = UINT_MAX};
     cf_entry entry;
     uint64_t bucket_of_spilled;
-    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
-        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-            if (cf_entry_at(filter, bucket, slot, &entry)) {
-                census.occupied++;
-                count_entry(filter, &entry, bucket, slot, &census);
-            }
+    cf_walk walk = cf_walk_begin(filter, COST);
+    while (cf_walk_next(&walk))
+        count_bucket(filter, walk.bucket, &census);
+    census.status = walk.status;
     for (unsigned i = 0; i < filter->spilled; i++)
         if (cf_spilled_at(filter, i, &bucket_of_spilled, &entry))
             count_entry(filter, &entry, bucket_of_spilled, CF_IN_LIST + i, &census);
@@ -149,7 +159,7 @@ static cf_status check_spilled(const cf_filter *filter, unsigned index, counts *
     cf_entry entry;
     uint64_t bucket;
     if (!cf_spilled_at(filter, index, &bucket, &entry))
-        return CF_OK; /* cf_spill_fault has seen to it */
+        return CF_OK; /* cf_spill_check has seen to it */
     seen->copies += entry.copies;
     if (entry.folded)
         return damaged(why, "a spilled entry has no terminator");
@@ -161,8 +171,7 @@ static cf_status check_spilled(const cf_filter *filter, unsigned index, counts *
 
 static cf_status check_list(const cf_filter *filter, counts *seen, const char **why)
 {
-    const char *fault = cf_spill_fault(filter);
-    cf_status status = fault ? damaged(why, fault) : CF_OK;
+    cf_status status = cf_spill_check(filter, why);
     for (unsigned i = 0; status == CF_OK && i < filter->spilled; i++)
         status = check_spilled(filter, i, seen, why);
     return status;
@@ -176,40 +185,90 @@ static cf_status check_order(const cf_filter *filter, uint64_t bucket, const cha
     return CF_OK;
 }
 
+/* ---- what is not in buckets ---- */
+
+static bool is_zero(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
+{
+    return cf_first_set(filter, from, to, ticker) == to;
+}
+
 /* The bits behind the last bucket, the reserved bytes, and the rest of the spill list. */
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
-    uint64_t table_bits = filter->buckets * filter->bucket_bits;
-    const uint8_t *end = filter->bytes + filter->length;
-    const uint8_t *used = end - cf_spill_bytes(filter),
-                  *unused = used + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
-    const uint8_t *p = filter->table + table_bits / 8;
-    cf_need(filter, CF_HEADER_BYTES + table_bits / 8, filter->length);
-    if (table_bits % 8 != 0 && *p++ >> (table_bits % 8) != 0)
-        return damaged(why, "the bits behind the last bucket are not zero");
-    for (; p < end; p++)
-        if (*p != 0 && (p < used || p >= unused))
-            return damaged(why, "the reserved bytes are not zero");
-    return CF_OK;
+    cf_ticker ticker = cf_ticker_of(filter->watch);
+    uint64_t bits = filter->buckets * filter->bucket_bits, at = CF_HEADER_BYTES + bits / 8;
+    uint64_t list = filter->length - cf_spill_bytes(filter);
+    uint64_t unused = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
+    if (!is_zero(filter, at, at + 1, &ticker) && filter->bytes[at] >> (bits % 8) != 0)
+        return damaged(why, bits % 8 ? "the bits behind the last bucket are not zero"
+                                     : "the reserved bytes are not zero");
+    if (!is_zero(filter, at + 1, list, &ticker) || !is_zero(filter, unused, filter->length, &ticker))
+        return damaged(why, "the reserved bytes are not zero");
+    return ticker.stopped ? CF_INTERRUPTED : CF_OK;
+}
+
+/* ---- the whole ---- */
+
+static cf_status check_buckets(const cf_filter *filter, counts *seen, const char **why)
+{
+    enum { COST = 400 }; /* nanoseconds */
+    cf_status status = CF_OK;
+    cf_walk walk = cf_walk_begin(filter, COST);
+    while (status == CF_OK && cf_walk_next(&walk)) {
+        status = check_order(filter, walk.bucket, why);
+        for (unsigned slot = 0; status == CF_OK && slot < filter->geometry.bucket_size; slot++)
+            status = check_slot(filter, walk.bucket, slot, seen, why);
+    }
+    return status == CF_OK ? walk.status : status;
+}
+
+static bool is_sticky(const cf_filter *filter, const cf_entry *entry)
+{
+    cf_matches found;
+    find_prefixes(filter, entry, entry->payload, &found);
+    return cf_matches_sticky(filter, &found);
+}
+
+/* Is any key sticky? CF_INTERRUPTED: that is not known. */
+static cf_status find_sticky(const cf_filter *filter, bool *any)
+{
+    enum { COST = 400 }; /* nanoseconds */
+    cf_entry entry;
+    uint64_t bucket;
+    cf_walk walk = cf_walk_begin(filter, COST);
+    *any = false;
+    while (!*any && cf_walk_next(&walk))
+        for (unsigned slot = 0; !*any && slot < filter->geometry.bucket_size; slot++)
+            *any = cf_entry_at(filter, walk.bucket, slot, &entry) && is_sticky(filter, &entry);
+    for (unsigned i = 0; !*any && i < filter->spilled; i++)
+        *any = cf_spilled_at(filter, i, &bucket, &entry) && is_sticky(filter, &entry);
+    return walk.status;
+}
+
+/* Each item is a copy of an entry's, unless a sticky key has absorbed it. Where a filter has grown
+** there may be more copies than items: void entries are in several buckets, and count as one item. */
+static cf_status check_counts(const cf_filter *filter, const counts *seen, const char **why)
+{
+    bool any;
+    if (seen->occupied != filter->occupied)
+        return damaged(why, "the header does not count the occupied slots right");
+    if (!filter->grown && filter->items < seen->copies)
+        return damaged(why, "the header counts fewer items than the entries stand for");
+    if (filter->items <= seen->copies)
+        return CF_OK;
+    cf_status status = find_sticky(filter, &any);
+    if (status == CF_OK && !any)
+        return damaged(why, "the header counts more items than the entries stand for");
+    return status;
 }
 
 cf_status cf_check(const cf_filter *filter, const char **why)
 {
     counts seen = {0, 0};
     cf_status status = check_rest(filter, why);
-    for (uint64_t bucket = 0; status == CF_OK && bucket < filter->buckets; bucket++) {
-        status = check_order(filter, bucket, why);
-        for (unsigned slot = 0; status == CF_OK && slot < filter->geometry.bucket_size; slot++)
-            status = check_slot(filter, bucket, slot, &seen, why);
-    }
+    if (status == CF_OK)
+        status = check_buckets(filter, &seen, why);
     if (status == CF_OK)
         status = check_list(filter, &seen, why);
-    if (status != CF_OK)
-        return status;
-    if (seen.occupied != filter->occupied)
-        return damaged(why, "the header does not count the occupied slots right");
-    /* void entries are in several buckets, and count as one item */
-    if (!filter->grown && filter->items < seen.copies)
-        return damaged(why, "the header counts fewer items than the entries stand for");
-    return CF_OK;
+    return status == CF_OK ? check_counts(filter, &seen, why) : status;
 }

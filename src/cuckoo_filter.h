@@ -67,7 +67,8 @@ typedef enum cf_status {
     CF_BAD_ARGUMENT, /* a parameter is out of its range */
     CF_TOO_BIG,      /* the filter would be larger than the format or the machine can address */
     CF_MISMATCH,     /* two filters that cannot be merged */
-    CF_NO_MEMORY     /* cf_resize gave none: nothing has changed */
+    CF_NO_MEMORY,    /* cf_resize gave none: nothing has changed */
+    CF_INTERRUPTED   /* the watch said stop (cf_watch): what is unchanged says each function */
 } cf_status;
 
 /* Limits of the parameters. */
@@ -194,19 +195,38 @@ typedef struct cf_memory {
     uint64_t most; /* bytes; no filter becomes longer */
 } cf_memory;
 
-/* For filters of which only a part is in memory: told of bytes that are going to be read, or changed, before they are.
-** From `from` to before `to`, counted from the start of the blob. Both may be called with ranges that were there
-** before. A caller that cannot provide the bytes leaves zeros, and forgets what the operation under way has done. */
+/* For filters of which only a part is in memory. Offsets are counted from the start of the blob.
+**
+** `need` and `change` are told of bytes that are going to be read, or changed, before they are: from
+** `from` to before `to`. Both may be called with ranges that were there before. A caller that cannot
+** provide the bytes leaves zeros, and forgets what the operation under way has done.
+**
+** `skip` says where zeros end: the first offset at or behind `from` that may hold anything else, or
+** any offset behind the blob when none is left. It must not pass over a byte that is not zero. Walks
+** over the whole filter (cf_check, cf_take_census, cf_merge, cf_shrink) ask it for each bucket, and
+** never need what it skips: so a filter that is nearly empty costs what it holds, not what its header
+** claims. NULL: everything may hold something. */
 typedef struct cf_pages {
     void (*need)(void *context, uint64_t from, uint64_t to);
     void (*change)(void *context, uint64_t from, uint64_t to); /* implies need */
+    uint64_t (*skip)(void *context, uint64_t from);            /* may be NULL */
     void *context;
 } cf_pages;
 
+/* Asked from time to time in long work, every few microseconds: is it to stop? */
+typedef struct cf_watch {
+    bool (*stop)(void *context);
+    void *context;
+} cf_watch;
+
 /*
-** An open filter: a view of bytes that the caller owns and keeps in place. Read `geometry`, `items`, `occupied`,
-** `level`, `split`, `buckets`, `length` and `bytes`; set `memory` to let it grow; leave the rest to the library. A
-** plain struct on the caller's stack: there is nothing to free. Copying it gives a second view of the same bytes.
+** An open filter: a view of bytes that the caller owns and keeps in place. Read `geometry`, `items`,
+** `occupied`, `level`, `split`, `buckets`, `length` and `bytes`; set `memory` to let it grow, and
+** `watch` to end long work early; leave the rest to the library. A plain struct on the caller's stack:
+** there is nothing to free. Copying it gives a second view of the same bytes.
+**
+** What looks at the watch: cf_add_many, cf_merge, cf_shrink, cf_settle, cf_take_census and cf_check. A
+** single add or delete does not.
 **
 ** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever they return: take
 ** them, and `length`, from here afterwards. Without it a filter is full when it is full.
@@ -223,6 +243,7 @@ typedef struct cf_filter {
 
     const uint8_t *bytes;  /* the blob */
     cf_memory memory;      /* {NULL, 0}: it cannot grow */
+    const cf_watch *watch; /* NULL: nobody is asked */
     const cf_pages *pages; /* NULL: all of it is in memory */
     const uint8_t *table;  /* its buckets */
     uint8_t *writable;     /* == table when the filter may be changed, else NULL */
@@ -247,6 +268,10 @@ typedef struct cf_filter {
 /* Makes an empty filter in the cf_geometry_bytes(shape) bytes at `bytes`, sealed, and opens it for
 ** writing. `shape` has passed cf_plan or cf_geometry_check. */
 void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
+
+/* The same in bytes that are all zeros, as calloc gives them. It writes the header only, so that an
+** empty filter of any size costs no time, and no memory until keys come. */
+void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 
 /*
 ** Opens `length` bytes for reading. Opening is validating, in constant time: whatever the bytes
@@ -309,9 +334,10 @@ typedef enum cf_deleted {
     CF_STICKY   /* at cap, the number of copies is unknown: nothing has changed */
 } cf_deleted;
 
-/* Moves spilled entries to slots where an ordinary search finds some: after many adds, so that the list is empty when
-** it is needed. cf_add_many and cf_merge end with it, and each delete does it for one entry. */
-void cf_settle(cf_filter *filter);
+/* Moves spilled entries to slots where an ordinary search finds some: after many adds, so that the
+** list is empty when it is needed. cf_add_many and cf_merge end with it, and each delete does it for
+** one entry. CF_INTERRUPTED: some entries have not been looked at; the filter is sound. */
+cf_status cf_settle(cf_filter *filter);
 
 /* Deletes one copy of a key. Paper, algorithm 3. */
 cf_deleted cf_delete(cf_filter *filter, uint64_t hash);
@@ -326,22 +352,25 @@ void cf_clear(cf_filter *filter);
 ** Many keys at once
 */
 
-/* Sorts n hashes in place and drops repeated ones; returns how many are left. In this order a build
-** walks through the table instead of jumping, and its bytes depend on the set of keys alone. */
-size_t cf_sort_distinct(uint64_t *hashes, size_t n);
+/* Sorts n hashes in place. In this order a build walks through the table instead of jumping, and its
+** bytes depend on the keys alone. `watch` may be NULL. CF_OK; CF_INTERRUPTED: they are all there, in
+** some order. */
+cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch);
 
-/* The same, but keeps repeated hashes: for filters that count copies. */
-void cf_sort(uint64_t *hashes, size_t n);
+/* Drops repeated hashes of n sorted ones; returns how many are left. For filters that do not count
+** copies. */
+size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 
-/* Adds n hashes, one after the other. Not CF_OK: as cf_add; those before *added (may be NULL) are in, the rest is
-** not. */
+/* Adds n hashes, one after the other. Not CF_OK: as cf_add, or CF_INTERRUPTED; those before *added
+** (may be NULL) are in, the rest is not. */
 cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added);
 
 /*
-** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must agree in hash,
-** seed, m0, b, f, s, cap and payload, and have bytes of their own: else CF_MISMATCH, *why names the field, nothing has
-** changed. When `from` has grown more, `into` grows as much first. CF_FULL, CF_TOO_BIG, CF_NO_MEMORY as cf_add: `into`
-** holds all it held and perhaps a part of `from`; merge into a copy when that matters.
+** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must agree
+** in hash, seed, m0, b, f, s, cap and payload, and have bytes of their own: else CF_MISMATCH, *why
+** names the field, nothing has changed. When `from` has grown more, `into` grows as much first.
+** CF_FULL, CF_TOO_BIG, CF_NO_MEMORY as cf_add, and CF_INTERRUPTED when the watch of `into` said so:
+** `into` holds all it held and perhaps a part of `from`; merge into a copy when that matters.
 */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 
@@ -413,6 +442,7 @@ cf_side cf_new_fingerprint(const cf_filter *filter, const cf_side *key);
 
 /* What a full walk over the buckets finds. */
 typedef struct cf_census {
+    cf_status status;  /* CF_OK; CF_INTERRUPTED: the rest counts a part of the filter */
     uint64_t occupied; /* slots in use */
     uint64_t copies;   /* that they stand for: more with counters */
     uint64_t sticky;   /* fingerprints whose copies are not known any more: deletes do not change them */
@@ -421,11 +451,12 @@ typedef struct cf_census {
     double fpr;        /* the share of all hashes that some entry matches: the error rate as it is now */
 } cf_census;
 
-/* Counts, in time proportional to the table. */
+/* Counts, in time proportional to the part of the table that is in use. */
 cf_census cf_take_census(const cf_filter *filter);
 
-/* Checks all that opening does not: the counts against the buckets, the entries against the rules, unused bits
-** zero. CF_OK, or CF_DAMAGED and *why. Time proportional to the table. */
+/* Checks all that opening does not: the counts against the buckets, the entries against the rules,
+** unused bits zero. CF_OK; CF_DAMAGED and *why; CF_INTERRUPTED, and nothing is known. Time
+** proportional to the part of the table that is in use. */
 cf_status cf_check(const cf_filter *filter, const char **why);
 
 #endif

@@ -7,6 +7,7 @@
 #include "insert.h"
 #include "place.h"
 #include "spill.h"
+#include "watch.h"
 
 /* ---- asking ---- */
 
@@ -168,14 +169,18 @@ cf_status cf_add(cf_filter *filter, uint64_t hash)
 
 cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added)
 {
+    enum { COST = 100 }; /* nanoseconds */
+    cf_ticker ticker = cf_ticker_of(filter->watch);
     cf_status status = CF_OK;
     size_t i = 0;
-    while (i < n && (status = cf_add(filter, hashes[i])) == CF_OK)
-        i++;
-    cf_settle(filter);
+    while (i < n && status == CF_OK) {
+        status = cf_tick(&ticker, COST) ? CF_INTERRUPTED : cf_add(filter, hashes[i]);
+        i += status == CF_OK;
+    }
     if (added)
         *added = i;
-    return status;
+    cf_status settled = status == CF_INTERRUPTED ? CF_OK : cf_settle(filter);
+    return status == CF_OK ? settled : status;
 }
 
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
@@ -190,10 +195,13 @@ cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
     return deleted;
 }
 
-void cf_settle(cf_filter *filter)
+cf_status cf_settle(cf_filter *filter)
 {
-    for (unsigned i = filter->spilled; i-- > 0;)
-        cf_settle_one(filter, i);
+    enum { COST = 2000 }; /* nanoseconds */
+    cf_ticker ticker = cf_ticker_of(filter->watch);
+    for (unsigned i = filter->spilled; i > 0 && !cf_tick(&ticker, COST); i--)
+        cf_settle_one(filter, i - 1);
+    return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 
 cf_deleted cf_delete(cf_filter *filter, uint64_t hash)

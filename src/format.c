@@ -168,6 +168,8 @@ static cf_status check_counts(const cf_header *header, size_t length, const char
         return damaged(why, "the length does not match the header: cut off, or not one filter");
     if (header->spilled > g->spill_bound)
         return damaged(why, "the spill list holds more than its bound");
+    if (header->items > 0 && header->occupied == 0 && header->spilled == 0)
+        return damaged(why, "the header counts items, but neither occupied slots nor spilled entries");
     if (header->occupied > g->bucket_size * cf_buckets_at(g, header->level, header->split))
         return damaged(why, "the header counts more occupied slots than there are");
     return CF_OK;

@@ -4,6 +4,7 @@
 #include "format.h"
 #include "growth_log.h"
 #include "spill.h"
+#include "watch.h"
 
 /* ---- stages ---- */
 
@@ -286,8 +287,10 @@ cf_status cf_grow(cf_filter *filter)
 
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
 {
+    enum { COST = 100 }; /* nanoseconds */
+    cf_ticker ticker = cf_ticker_of(filter->watch);
     cf_status status = CF_OK;
     while (status == CF_OK && filter->buckets < buckets)
-        status = cf_grow(filter);
+        status = cf_tick(&ticker, COST) ? CF_INTERRUPTED : cf_grow(filter);
     return status;
 }

@@ -71,7 +71,7 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 ** longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes. Then nothing has changed. */
 cf_status cf_grow(cf_filter *filter);
 
-/* Steps until there are so many buckets; the first error. */
+/* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
 /* The same slots narrower again: back to the stage before, which all entries fit in. */

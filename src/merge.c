@@ -14,6 +14,7 @@
 #include "format.h"
 #include "growth.h"
 #include "insert.h"
+#include "walk.h"
 
 static cf_status mismatch(const char **why, const char *field)
 {
@@ -138,9 +139,14 @@ static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
 
 cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
 {
+    enum { COST = 800 }; /* nanoseconds */
     cf_status status = CF_OK;
-    for (uint64_t bucket = 0; status == CF_OK && bucket < from->buckets; bucket++)
-        status = merge_bucket(into, from, bucket);
+    cf_walk walk = cf_walk_begin(from, COST);
+    walk.ticker.watch = into->watch;
+    while (status == CF_OK && cf_walk_next(&walk))
+        status = merge_bucket(into, from, walk.bucket);
+    if (walk.status != CF_OK)
+        return walk.status;
     return status == CF_OK ? merge_spilled(into, from) : status;
 }
 
@@ -160,7 +166,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     if (status == CF_OK) {
         into->items = items;
         count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
-        cf_settle(into);
+        status = cf_settle(into);
     }
     return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
 }

@@ -15,6 +15,7 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
     filter->spilled = header->spilled;
     filter->bytes = bytes;
     filter->memory = (cf_memory){NULL, 0};
+    filter->watch = NULL;
     filter->pages = NULL;
     filter->table = bytes + CF_HEADER_BYTES;
     filter->writable = writable ? writable + CF_HEADER_BYTES : NULL;
@@ -25,13 +26,17 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
     cf_set_stage(filter, header->level, header->split, cf_is_grown(header->level, header->split));
 }
 
+void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
+{
+    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
+    cf_header_encode(&header, bytes);
+    set_view(filter, &header, bytes, cf_geometry_bytes(shape), bytes);
+}
+
 void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 {
-    uint64_t length = cf_geometry_bytes(shape);
-    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
-    memset(bytes + CF_HEADER_BYTES, 0, length - CF_HEADER_BYTES);
-    cf_header_encode(&header, bytes);
-    set_view(filter, &header, bytes, length, bytes);
+    memset(bytes, 0, cf_geometry_bytes(shape));
+    cf_create_in_zeros(filter, shape, bytes);
 }
 
 static cf_status open_view(cf_filter *filter, const uint8_t *bytes, size_t length, uint8_t *writable,
@@ -96,10 +101,12 @@ void cf_seal(cf_filter *filter)
 void cf_clear(cf_filter *filter)
 {
     cf_memory memory = filter->memory;
+    const cf_watch *watch = filter->watch;
     const cf_pages *pages = filter->pages;
     cf_geometry shape = filter->geometry;
     cf_change(filter, 0, filter->length);
     cf_create(filter, &shape, filter->writable - CF_HEADER_BYTES);
     filter->memory = memory;
+    filter->watch = watch;
     cf_attach_pages(filter, pages);
 }

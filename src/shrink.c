@@ -8,25 +8,30 @@
 */
 #include "growth.h"
 #include "merge.h"
+#include "walk.h"
 
 /* Could it be one that has not grown? There entries know as much as new ones, and void ones that have doubled would be
 ** more copies than there are items. */
-static bool is_as_before_growth(const cf_filter *filter)
+static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
 {
     unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
-    cf_census census = cf_take_census(filter);
-    return census.shortest >= whole && census.copies <= filter->items;
+    return census->shortest >= whole && census->copies <= filter->items;
 }
 
-/* Buckets for its entries, with a tenth to spare beyond what a table that grows fills. */
-static uint64_t buckets_needed(const cf_filter *filter)
+/* Buckets for its entries, with a tenth to spare beyond what a table that grows fills. They are
+** counted: a header that lies must not let `into` grow. Nor is a table that was planned for far more
+** keys worth its first step of growth, which rewrites all of it. */
+static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 {
+    enum { EMPTIEST = 16 };
     uint64_t b = filter->geometry.bucket_size, percent = b <= 2 ? 65 : 80;
-    uint64_t needed = (filter->occupied + filter->spilled) * 100 / (percent * b) + 1;
+    uint64_t needed = (census->occupied + filter->spilled) * 100 / (percent * b) + 1;
     uint64_t least = filter->geometry.buckets;
     if (needed > least)
         return needed;
-    return is_as_before_growth(filter) ? least : least + 1;
+    if (is_as_before_growth(filter, census))
+        return least;
+    return needed > least / EMPTIEST ? least + 1 : filter->buckets;
 }
 
 /* Clumped entries may make it grow further than was needed: then it is not worth it. */
@@ -41,17 +46,29 @@ static cf_status fill_smaller(cf_filter *into, const cf_filter *from, uint64_t b
     return status == CF_TOO_BIG ? CF_FULL : status;
 }
 
-cf_status cf_shrink(cf_filter *into, const cf_filter *from)
+/* CF_OK and how many buckets to grow to. CF_FULL: it is not worth it. */
+static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint64_t *buckets)
 {
     /* With odd m0 two sides may come to lie in one bucket, where only one is looked for. */
-    bool odd = from->geometry.buckets % 2 == 1;
-    uint64_t buckets = from->grown && !odd ? buckets_needed(from) : from->buckets;
-    if (buckets >= from->buckets - from->buckets / 8)
+    if (!from->grown || from->geometry.buckets % 2 == 1)
         return CF_FULL;
-    cf_status status = fill_smaller(into, from, buckets);
-    if (status == CF_OK) {
-        into->items = from->items;
-        cf_settle(into);
-    }
-    return status;
+    cf_filter watched = *from;
+    watched.watch = into->watch;
+    cf_census census = cf_take_census(&watched);
+    if (census.status != CF_OK)
+        return census.status;
+    *buckets = buckets_needed(from, &census);
+    return *buckets < from->buckets - from->buckets / 8 ? CF_OK : CF_FULL;
+}
+
+cf_status cf_shrink(cf_filter *into, const cf_filter *from)
+{
+    uint64_t buckets;
+    cf_status status = plan_smaller(into, from, &buckets);
+    if (status == CF_OK)
+        status = fill_smaller(into, from, buckets);
+    if (status != CF_OK)
+        return status;
+    into->items = from->items;
+    return cf_settle(into);
 }

@@ -2,6 +2,7 @@
 
 #include "bucket.h"
 #include "format.h"
+#include "walk.h"
 
 /* ---- the list ---- */
 
@@ -413,21 +414,34 @@ static const char *entry_fault(const cf_filter *filter, unsigned index)
     return NULL;
 }
 
-/* Overflow bits are set for entries of the list, and for nothing else. */
-static const char *bits_fault(const cf_filter *filter)
+static cf_status damaged(const char **why, const char *reason)
 {
-    uint64_t set = 0;
-    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
-        if (cf_overflow_get(filter, bucket) &&
-            (++set > 3 * (uint64_t)filter->spilled || !is_named(filter, bucket)))
-            return "an overflow bit is set for nothing";
-    return NULL;
+    *why = reason;
+    return CF_DAMAGED;
 }
 
-const char *cf_spill_fault(const cf_filter *filter)
+/* Overflow bits are set for entries of the list, and for nothing else. */
+static cf_status check_bits(const cf_filter *filter, const char **why)
+{
+    enum { COST = 10, LOOK = 20 }; /* nanoseconds */
+    uint64_t set = 0;
+    cf_walk walk = cf_walk_begin(filter, COST);
+    while (cf_walk_next(&walk)) {
+        if (!cf_overflow_get(filter, walk.bucket))
+            continue;
+        if (++set > 3 * (uint64_t)filter->spilled || !is_named(filter, walk.bucket))
+            return damaged(why, "an overflow bit is set for nothing");
+        cf_tick(&walk.ticker, LOOK * filter->spilled);
+    }
+    return walk.status;
+}
+
+cf_status cf_spill_check(const cf_filter *filter, const char **why)
 {
     const char *fault = NULL;
     for (unsigned i = 0; fault == NULL && i < filter->spilled; i++)
         fault = entry_fault(filter, i);
-    return fault || filter->geometry.spill_bound == 0 ? fault : bits_fault(filter);
+    if (fault != NULL)
+        return damaged(why, fault);
+    return filter->geometry.spill_bound == 0 ? CF_OK : check_bits(filter, why);
 }

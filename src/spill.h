@@ -81,8 +81,8 @@ void cf_spill_set_bits(cf_filter *filter);
 
 /* ---- looking inside ---- */
 
-/* Is the list in order, and does it agree with the overflow bits? Time proportional to the table, and to the square of
-** the list. NULL: yes; else what is wrong. */
-const char *cf_spill_fault(const cf_filter *filter);
+/* Is the list in order, and does it agree with the overflow bits? Time proportional to the part of the
+** table that is in use, and to the square of the list. CF_OK; CF_DAMAGED and *why; CF_INTERRUPTED. */
+cf_status cf_spill_check(const cf_filter *filter, const char **why);
 
 #endif

@@ -15,7 +15,8 @@ static void check_sort(uint64_t *hashes, size_t n)
     for (size_t i = 0; i < n; i++)
         if (distinct == 0 || expected[distinct - 1] != expected[i])
             expected[distinct++] = expected[i];
-    assert_int_equal(cf_sort_distinct(hashes, n), distinct);
+    assert_int_equal(cf_sort(hashes, n, NULL), CF_OK);
+    assert_int_equal(cf_drop_repeated(hashes, n), distinct);
     assert_memory_equal(hashes, expected, distinct * sizeof *hashes);
     free(expected);
 }
@@ -63,7 +64,8 @@ static void sorted_build_holds_all(void **state)
     (void)state;
     for (size_t i = 0; i < N; i++)
         hashes[i] = random64();
-    size_t n = cf_sort_distinct(hashes, N);
+    assert_int_equal(cf_sort(hashes, N, NULL), CF_OK);
+    size_t n = cf_drop_repeated(hashes, N);
     test_filter made = planned_filter(n, 0.001, (cf_options){.growth = true});
     assert_int_equal(cf_add_many(&made.filter, hashes, n, &added), CF_OK);
     assert_int_equal(added, n);

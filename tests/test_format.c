@@ -239,10 +239,33 @@ static void fields_without_bounds_are_taken(void **state)
 {
     (void)state;
     assert_int_equal(status_with(24, 8, UINT64_MAX, true), CF_OK);     /* seed */
-    assert_int_equal(status_with(38, 6, 0xffffffffffff, true), CF_OK); /* items: for cf_check */
     assert_int_equal(status_with(50, 6, 0xffffffffffff, true), CF_OK); /* capacity */
     assert_int_equal(status_with(12, 1, 1, true), CF_OK);              /* growth */
     assert_int_equal(status_with(24, 8, 1, false), CF_DAMAGED);        /* but not by accident */
+}
+
+/* How many items the entries stand for is seen by cf_check; that there is no entry at all is seen at
+** once. */
+static void items_need_entries(void **state)
+{
+    cf_header header = {.geometry = spilling(shape_of(10, 4, 12), 1, 3),
+                        .items = CF_ITEMS_MAX,
+                        .reserved = CF_RESERVED_MIN};
+    uint8_t bytes[1024];
+    const char *why = "";
+    cf_header decoded;
+    size_t length = cf_geometry_bytes(&header.geometry);
+    (void)state;
+    cf_header_encode(&header, bytes);
+    assert_int_equal(cf_header_decode(bytes, length, &decoded, &why), CF_DAMAGED);
+    assert_string_equal(why, "the header counts items, but neither occupied slots nor spilled entries");
+    header.occupied = 1;
+    cf_header_encode(&header, bytes);
+    assert_int_equal(cf_header_decode(bytes, length, &decoded, &why), CF_OK);
+    header.occupied = 0;
+    header.spilled = 1;
+    cf_header_encode(&header, bytes);
+    assert_int_equal(cf_header_decode(bytes, length, &decoded, &why), CF_OK);
 }
 
 static void every_other_length_is_refused(void **state)
@@ -297,6 +320,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(stages_beyond_the_hash_are_refused),
     cmocka_unit_test(every_header_bit_of_grown_filters_is_guarded),
     cmocka_unit_test(fields_without_bounds_are_taken),
+    cmocka_unit_test(items_need_entries),
     cmocka_unit_test(every_other_length_is_refused),
     cmocka_unit_test(more_reserved_bytes_are_taken),
 };

@@ -211,6 +211,7 @@ static void matches_stay_valid_while_others_are_changed(void **state)
         cf_pair pair = cf_pair_of(&made.filter, half_split_key(&made.filter));
         cf_matches before, after;
         put_some(&made.filter, &pair);
+        made.filter.items = 0; /* entries come and go here without being counted */
         cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &before);
         unsigned shortest = before.match[before.n - 1].length;
         shuffle(&before);
@@ -245,6 +246,7 @@ static void removing_takes_out_one(void **state)
         cf_pair pair = cf_pair_of(&made.filter, half_split_key(&made.filter));
         cf_matches before, after;
         put_some(&made.filter, &pair);
+        made.filter.items = 0; /* entries come and go here without being counted */
         cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &before);
         for (; before.n > 0; before = after) {
             cf_match gone = before.match[random_below(before.n)];

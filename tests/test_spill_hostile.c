@@ -252,7 +252,7 @@ static test_filter filter_of_anything(void)
     uint8_t mask = random_below(2) ? 0xff : (uint8_t)random64();
     for (uint64_t i = 0; i < made.filter.buckets * made.filter.bucket_bits / 8; i++)
         made.filter.writable[i] = (uint8_t)random64() & mask;
-    made.filter.occupied = random_below(made.filter.buckets * shape.bucket_size + 1);
+    made.filter.occupied = 1 + random_below(made.filter.buckets * shape.bucket_size);
     made.filter.items = random_below(100);
     fill_with_anything(&made.filter);
     return made;

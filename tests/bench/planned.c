@@ -6,7 +6,7 @@
 **
 ** Finds the most keys that cf_plan puts into that many bytes (at most one build in a million fails), plain with f = 12
 ** and semi-sorted with f = 13, b = 4, and builds the filter twice: keys added one by one in random order, and sorted
-** (cf_sort_distinct) and added in that order (cf_add_many). Writes table3_planned.tsv to FOLDER: millions of
+** (cf_sort) and added in that order (cf_add_many). Writes table3_planned.tsv to FOLDER: millions of
 ** keys per second, medians over the rounds.
 */
 #include <stdlib.h>
@@ -49,7 +49,8 @@ static cuckoo *build_sorted(const cf_geometry *shape, uint64_t keys, speeds *of)
     for (uint64_t i = 0; i < keys; i++)
         hashes[i] = bench_random(i);
     double start = bench_seconds();
-    size_t distinct = cf_sort_distinct(hashes, keys);
+    cf_sort(hashes, keys, NULL);
+    size_t distinct = cf_drop_repeated(hashes, keys);
     note(&of->sort, start, keys);
     start = bench_seconds();
     if (cf_add_many(&made->filter, hashes, distinct, NULL) != CF_OK)

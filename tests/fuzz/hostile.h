@@ -141,9 +141,10 @@ static inline void make_sound(uint8_t *bytes, size_t length)
     for (unsigned i = 0; i < spilled; i++)
         put_spilled(&filter, &list[i]);
     free(list);
-    filter.occupied = cf_take_census(&filter).occupied;
-    if (filter.items < filter.occupied + filter.spilled)
-        filter.items = filter.occupied + filter.spilled;
+    cf_census census = cf_take_census(&filter);
+    filter.occupied = census.occupied;
+    if (filter.items < census.copies || census.sticky == 0)
+        filter.items = census.copies;
     cf_seal(&filter);
 }
 

@@ -179,6 +179,19 @@ def test_clear_takes_growth_back(db):
 
 # ---- merging ----
 
+def test_joined_entries_may_be_more_than_the_copies(db):
+    """With b = 2 two copies are sticky. After two merges some keys share entries that know six bits; void ones double when
+    their bucket is split, so that there are more of them than the keys had copies."""
+    empty = support.new(db, 1, None, "bucket_size=2 fingerprint_bits=32 seed=9223372036854775807")
+    one = add_range(db, empty, 0, 149)
+    twice = ask(db, "SELECT cf_merge(cf_merge(?1, ?2), ?2)", empty, one)
+    got = check(db, twice)
+    assert got["items"] == 2 * 149 and got["occupied"] > 2 * 149 and got["void"] > 0
+    assert ask(db, "SELECT min(length) < 32 FROM cf_buckets(?)", twice) == 1
+    assert ask(db, RANGE + "SELECT sum(cf_count(?1, x) = 2) FROM k", twice, 0, 149) == 149
+    assert delete_range(db, twice, 0, 149) == twice
+
+
 @pytest.mark.parametrize("options", ["", "bucket_size=2", "bucket_size=8", "counter_bits=3"])
 @pytest.mark.parametrize("n", [0, 5, 40, 300, 2500])
 def test_merges_at_different_levels_both_ways(db, options, n):

@@ -1,6 +1,7 @@
 """Blobs that lie. Whatever the bytes, every function answers or fails; none crashes, hangs, reads out of
 bounds (run these under a sanitizer) or allocates more than a few times what it was given.
 """
+import json
 import random
 import sqlite3
 import struct
@@ -141,6 +142,11 @@ def spilled_in(blob, rng):
     return rng.randint(0, support.field(blob, "spill_bound"))
 
 
+def counts_items_of_nothing(blob):
+    """This alone opening refuses of the headers that are made here."""
+    return support.field(blob, "items") > 0 == support.field(blob, "occupied") + support.field(blob, "spilled")
+
+
 def test_grown_tables_of_anything(db, rng):
     """Headers that are sound, with any bits behind them: no terminators, entries that know too much or nothing."""
     for _ in range(100):
@@ -153,7 +159,7 @@ def test_grown_tables_of_anything(db, rng):
         body = rng.choice([rng.randbytes, lambda n: b"\xff" * n, bytes, lambda n: rng.randbytes(n // 2) + bytes(n - n // 2)])
         hostile = patched(blob[:HEADER] + body(len(blob) - HEADER), items=rng.choice([0, 1, 2**48 - 1]),
                           occupied=rng.choice([0, 1, min(slots // 8, buckets << level)]), spilled=spilled_in(blob, rng))
-        assert provoke(db, hostile, blob, rng.choice(["3", "'x'"])), hostile.hex()
+        assert provoke(db, hostile, blob, rng.choice(["3", "'x'"])) != counts_items_of_nothing(hostile), hostile.hex()
 
 
 def test_a_grown_table_where_nothing_can_move(db):
@@ -193,12 +199,14 @@ def test_several_lies_at_once(db, rng):
                           items=rng.choice([0, 1, slots, 2**48 - 1]), occupied=rng.choice([0, 1, slots]),
                           capacity=rng.choice([0, 1, slots, 2**48 - 1]), flags=flags | rng.randint(0, 1),
                           seed=rng.choice([0, 1, 2**63, 2**64 - 1]), spilled=spilled_in(blob, rng))
-        assert provoke(db, hostile, companion, rng.choice(["3", "'x'", "x''", "1.5"])), hostile.hex()
+        taken = provoke(db, hostile, companion, rng.choice(["3", "'x'", "x''", "1.5"]))
+        assert taken != counts_items_of_nothing(hostile), hostile.hex()
 
 
 def test_counts_at_their_limit_stay_sound(db):
     """Items is a field of 48 bits: one more than the most must not make a sound filter unsound."""
-    blob = patched(support.build(db, range(20), None, "capacity=100"), items=2**48 - 1)
+    blob = support.add(db, support.build(db, range(20), None, "capacity=100"), *[7] * 5)  # 7 may have absorbed any number
+    blob = patched(blob, items=2**48 - 1)
     assert ask(db, "SELECT cf_check(?)", blob) == "ok"
     for call in ("cf_add(?1, 99)", "cf_merge(?1, ?1)", "cf_delete(?1, 3)"):
         answer = ask(db, f"SELECT {call}", blob)
@@ -216,6 +224,36 @@ def test_a_table_of_equal_tags_everywhere(db):
             started = time.monotonic()
             assert provoke(db, blob, empty)
             assert time.monotonic() - started < 20
+
+
+def test_items_that_cannot_be(db):
+    """Where no key is sticky each item is an entry; where there is no entry opening says so."""
+    nothing = patched(support.new(db, 100), items=2**48 - 1)
+    fails(db, BAD_BLOB, "SELECT cf_info(?)", nothing, says="neither occupied slots nor spilled entries")
+    assert "counts items" in ask(db, "SELECT cf_check(?)", nothing)
+    for blob in every_kind(db):
+        info = support.info(db, blob)
+        verdict = ask(db, "SELECT cf_check(?)", patched(blob, items=2**48 - 1))
+        assert verdict == ("ok" if info["sticky"] else "the header counts more items than the entries stand for")
+
+
+def test_every_change_leaves_the_items_right(db, rng):
+    """All that changes a filter, and cf_check after each step."""
+    for options in ("growth=off", "", "counter_bits=2", "bucket_size=2", "overflow=on overflow_budget=0 spill_bound=40"):
+        blob = empty = support.new(db, 40, 0.2, options)
+        for _ in range(150):
+            call = rng.choice(["cf_add(?1, ?2)", "cf_add(?1, ?2)", "cf_delete(?1, ?2)", "cf_clear(?1)", "cf_merge(?1, ?3)",
+                               "(SELECT cf_add_all(?1, value) FROM json_each(?4))",
+                               "(SELECT cf_delete_all(?1, value) FROM json_each(?4))"])
+            if "clear" in call and rng.random() < 0.9:
+                continue
+            other = support.add(db, empty, *[rng.randint(0, 60) for _ in range(5)])
+            keys = json.dumps([rng.randint(0, 60) for _ in range(9)])
+            try:
+                blob = db.execute(f"SELECT {call}, ?2, ?3, ?4", (blob, rng.randint(0, 60), other, keys)).fetchone()[0]
+            except sqlite3.IntegrityError:
+                pass
+            assert ask(db, "SELECT cf_check(?)", blob) == "ok", call
 
 
 # ---- spill lists and semi-sorted buckets ----

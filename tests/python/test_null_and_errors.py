@@ -139,6 +139,12 @@ def test_an_absurd_capacity_is_too_big(db, call, capacity):
     fails(db, TOO_BIG, f"SELECT {call}({capacity})", says="capacity")
 
 
+@pytest.mark.parametrize("capacity", [10**12, 2**40 + 1, 2**63 - 1])
+def test_an_absurd_capacity_among_the_options_is_too_big(db, capacity):
+    fails(db, TOO_BIG, f"SELECT cf_build(1, 0.01, 'capacity={capacity}')", says="keys")
+    fails(db, TOO_BIG, f"SELECT cf_new({capacity}, 0.01, 'capacity={capacity}')", says="keys")
+
+
 def test_a_capacity_beyond_the_length_limit_is_too_big_but_can_be_planned(db):
     message = fails(db, TOO_BIG, "SELECT cf_new(1e12)", says="SQLITE_LIMIT_LENGTH")
     assert "capacity" in message and "1000000000000 keys" in message
@@ -211,7 +217,7 @@ OPTION_CALLS = pytest.mark.parametrize(
     ("counter_bits=17", "counter_bits=17"),
     ("counter_bits=-1", "counter_bits=-1"), ("value_bits=33", "value_bits=33"),
     ("capacity=-1", "capacity=-1"), ("capacity=1e6", "capacity=1e6"),
-    ("capacity=1099511627777", "capacity=1099511627777"),
+    ("capacity=9223372036854775808", "capacity=9223372036854775808"),
     ("seed=1\0", "name=value"), ("seed=1 \0", "name=value"), ("\0", "name=value"),
     # Good values that do not go together.
     ("bucket_size=1", "growth=off"), ("fingerprint_bits=7", "growth=off"),

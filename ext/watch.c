@@ -1,0 +1,37 @@
+#include "watch.h"
+
+/* One statement serves all questions of a watch: its steps add up, until a progress handler is due.
+** Preparing it is the first question, for SQLite looks for interrupts there, too. When it cannot be
+** prepared (an authorizer forbids it, or there is no memory), nothing more is asked, and the work goes
+** on to its end. */
+static int ask(cuckoo_watch *watch)
+{
+    int rc = SQLITE_OK;
+    if (watch->db == NULL)
+        return rc;
+    if (watch->probe == NULL)
+        rc = sqlite3_prepare_v2(watch->db, "SELECT 1", -1, &watch->probe, NULL);
+    if (watch->probe == NULL) {
+        watch->db = NULL;
+        return rc;
+    }
+    rc = sqlite3_step(watch->probe);
+    sqlite3_reset(watch->probe);
+    return rc;
+}
+
+static bool stop(void *context)
+{
+    return ask(context) == SQLITE_INTERRUPT;
+}
+
+void cuckoo_watch_begin(cuckoo_watch *watch, sqlite3 *db)
+{
+    *watch = (cuckoo_watch){.hook = {stop, watch}, .db = db};
+}
+
+void cuckoo_watch_end(cuckoo_watch *watch)
+{
+    sqlite3_finalize(watch->probe);
+    watch->probe = NULL;
+}

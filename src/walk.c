@@ -1,0 +1,85 @@
+#include "walk.h"
+
+#include "bucket.h"
+#include "format.h"
+
+/* ---- bytes ---- */
+
+static uint64_t first_set_in_memory(const uint8_t *bytes, uint64_t from, uint64_t to)
+{
+    while (to - from >= 8 && cf_load64(bytes + from) == 0)
+        from += 8;
+    while (from < to && bytes[from] == 0)
+        from++;
+    return from;
+}
+
+/* Skips what is known to be zero without looking. */
+static uint64_t skip_zeros(const cf_filter *filter, uint64_t from)
+{
+    const cf_pages *pages = filter->pages;
+    return pages && pages->skip ? pages->skip(pages->context, from) : from;
+}
+
+uint64_t cf_first_set(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
+{
+    enum { PIECE = 4096, COST = 500 }; /* bytes looked at together, nanoseconds */
+    for (from = skip_zeros(filter, from); from < to; from = skip_zeros(filter, from)) {
+        uint64_t end = to - from < PIECE ? to : from + PIECE;
+        cf_need(filter, from, end);
+        from = first_set_in_memory(filter->bytes, from, end);
+        if (from < end)
+            return from;
+        if (cf_tick(ticker, COST))
+            break;
+    }
+    return to;
+}
+
+/* ---- buckets ---- */
+
+cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost)
+{
+    return (cf_walk){.filter = filter, .cost = cost, .ticker = cf_ticker_of(filter->watch)};
+}
+
+static bool is_all_zeros(const cf_filter *filter, uint64_t bucket)
+{
+    enum { READABLE = 56 }; /* bits from any bit on */
+    uint64_t at = cf_record_at(filter, bucket), end = at + filter->bucket_bits;
+    for (; at < end; at += READABLE) {
+        uint64_t bits = cf_load_bits(filter->table, at);
+        if ((bits & cf_low_bits(end - at < READABLE ? (unsigned)(end - at) : READABLE)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The first bucket from `from` on that has a bit in the first byte that is not zero: perhaps one bit
+** of another. */
+static uint64_t seek(cf_walk *walk, uint64_t from)
+{
+    const cf_filter *filter = walk->filter;
+    uint64_t table = CF_HEADER_BYTES, bits = filter->buckets * filter->bucket_bits;
+    uint64_t at = table + from * filter->bucket_bits / 8, end = table + (bits + 7) / 8;
+    uint64_t set = cf_first_set(filter, at, end, &walk->ticker);
+    uint64_t found = (set - table) * 8 / filter->bucket_bits;
+    if (set == end)
+        return filter->buckets;
+    return found > from ? found : from;
+}
+
+bool cf_walk_next(cf_walk *walk)
+{
+    const cf_filter *filter = walk->filter;
+    while (walk->next < filter->buckets && !walk->ticker.stopped) {
+        walk->bucket = seek(walk, walk->next);
+        walk->next = walk->bucket + 1;
+        if (walk->bucket < filter->buckets && !is_all_zeros(filter, walk->bucket) &&
+            !cf_tick(&walk->ticker, walk->cost))
+            return true;
+    }
+    if (walk->ticker.stopped)
+        walk->status = CF_INTERRUPTED;
+    return false;
+}

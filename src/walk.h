@@ -1,0 +1,36 @@
+/*
+** walk.h - one walk over the buckets that are not empty, for all that looks at a whole filter.
+**
+**      cf_walk walk = cf_walk_begin(filter, COST);
+**      while (cf_walk_next(&walk))
+**          ... walk.bucket ...
+**      return walk.status;
+**
+** An empty bucket is all zeros, and so is nearly all of a filter that was planned for many keys and
+** holds few. Stretches of zeros cost next to nothing, or nothing at all where cf_pages says that they
+** are there. So the time of a walk follows from what was stored, not from what a header claims.
+*/
+#ifndef CF_WALK_H
+#define CF_WALK_H
+
+#include "watch.h"
+
+typedef struct cf_walk {
+    const cf_filter *filter;
+    uint64_t bucket;  /* the one that was found */
+    uint64_t next;    /* where to look on */
+    unsigned cost;    /* of what the caller does with a bucket, nanoseconds */
+    cf_ticker ticker; /* the caller may tell it of further work */
+    cf_status status; /* CF_OK; CF_INTERRUPTED: filter->watch has ended the walk */
+} cf_walk;
+
+cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost);
+
+/* On to the next bucket that is not all zeros. False: there is none, or the walk was interrupted. */
+bool cf_walk_next(cf_walk *walk);
+
+/* The first byte of the blob from `from` to before `to` that is not zero; `to` when there is none, or
+** when the ticker says stop. */
+uint64_t cf_first_set(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker);
+
+#endif
