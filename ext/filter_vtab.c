@@ -100,6 +100,10 @@ static int create_shadow(cuckoo_table *table, cuckoo_table_plan *plan, char **me
         return cuckoo_error_code(status);
     }
     int rc = cuckoo_paged_create(&store->paged, &shape);
+    if (rc == SQLITE_TOOBIG)
+        *message = sqlite3_mprintf("a filter for %lld keys takes %lld bytes, and there is not so much memory; "
+                                   "use a smaller capacity or a larger fpr, or split the keys",
+                                   (sqlite3_int64)shape.capacity, (sqlite3_int64)cf_geometry_bytes(&shape));
     store->created = store->joined = true;
     return rc == SQLITE_OK && table->content ? cuckoo_upkeep_follow(store, message) : rc;
 }

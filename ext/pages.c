@@ -48,7 +48,8 @@ static uint8_t *resize_block(uint8_t *bytes, uint64_t size, cuckoo_paged *owner)
         free(block);
         return NULL;
     }
-    block_head *larger = realloc(block, sizeof *block + size + BEYOND);
+    block_head *larger =
+        size > SIZE_MAX - sizeof *block - BEYOND ? NULL : realloc(block, sizeof *block + size + BEYOND);
     if (larger == NULL)
         return NULL;
     larger->owner = owner;
@@ -145,6 +146,52 @@ static void change(void *context, uint64_t from, uint64_t to)
             mark(paged, page);
 }
 
+/* The first dirty page from `page` on, before `end`; else end. */
+static uint64_t next_dirty(const cuckoo_paged *paged, uint64_t page, uint64_t end)
+{
+    if (end - page < paged->dirty_count) {
+        while (page < end && !paged->is_dirty[page])
+            page++;
+        return page;
+    }
+    for (uint64_t i = 0; i < paged->dirty_count; i++)
+        if (paged->dirty[i] >= page && paged->dirty[i] < end)
+            end = paged->dirty[i];
+    return end;
+}
+
+/* The first page from `page` on that has a row; `end`: none has. */
+static uint64_t next_row(cuckoo_paged *paged, uint64_t page, uint64_t end)
+{
+    sqlite3_stmt *next;
+    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_NEXT_PAGE, &next);
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_int64(next, 1, (sqlite3_int64)page);
+        if (cuckoo_shadow_step(&paged->shadow, next) == SQLITE_ROW) {
+            uint64_t row = (uint64_t)sqlite3_column_int64(next, 0);
+            end = row < end ? row : end;
+        }
+        rc = cuckoo_shadow_end(&paged->shadow, next);
+    }
+    if (rc != SQLITE_OK)
+        fail(paged, rc);
+    return end;
+}
+
+/* Pages without a row are all zeros, however many there are. The one that was found last is not asked for again. */
+static uint64_t skip(void *context, uint64_t from)
+{
+    cuckoo_paged *paged = context;
+    uint64_t page = page_at(paged, from), end = pages_of(paged, paged->length);
+    if (page == 0 || page == paged->present || page >= end || paged->is_dirty[page])
+        return from;
+    uint64_t found = next_dirty(paged, page, next_row(paged, page, end));
+    paged->present = found;
+    if (found == page)
+        return from;
+    return found == end ? paged->length : CF_HEADER_BYTES + (found - 1) * paged->page_bytes;
+}
+
 /* What src grows with. */
 static uint8_t *resize(uint8_t *bytes, uint64_t size)
 {
@@ -167,6 +214,7 @@ void cuckoo_paged_forget(cuckoo_paged *paged)
 {
     clear_dirty(paged);
     paged->header_dirty = false;
+    paged->present = 0;
     paged->epoch++;
     paged->loaded = 0;
     paged->has_reader = false;
@@ -230,6 +278,15 @@ static int write_header(cuckoo_paged *paged)
 {
     cf_seal(&paged->filter);
     return write_header_row(paged, paged->image, paged->length);
+}
+
+/* An empty filter: pages that are all zeros need no rows. */
+static int write_empty(cuckoo_paged *paged, const cf_geometry *shape)
+{
+    uint8_t encoded[CF_HEADER_BYTES];
+    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
+    cf_header_encode(&header, encoded);
+    return write_header_row(paged, encoded, cf_geometry_bytes(shape));
 }
 
 /* ---- using it ---- */
@@ -321,32 +378,53 @@ static void mark_all(cuckoo_paged *paged)
     }
 }
 
-static int replace_image(cuckoo_paged *paged, const uint8_t *bytes, uint64_t length)
+static void open_for_writing(cuckoo_paged *paged)
 {
     const char *why;
-    int rc = make_room(paged, length);
-    if (rc != SQLITE_OK)
-        return rc;
-    memcpy(paged->image, bytes, length);
-    cf_open_writable(&paged->filter, paged->image, length, &why); /* was sound */
+    cf_open_writable(&paged->filter, paged->image, paged->length, &why); /* was sound */
     paged->filter.memory = (cf_memory){resize, INT64_MAX};
     cf_attach_pages(&paged->filter, &paged->hooks);
-    mark_all(paged);
-    return cuckoo_paged_error(paged);
 }
 
-int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t length)
+/* Everything in the shadow tables goes; then what is dirty is written. */
+static int write_anew(cuckoo_paged *paged)
 {
-    paged->has_written = false;
-    int rc = replace_image(paged, bytes, length);
+    int rc = cuckoo_paged_error(paged);
     if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_empty(&paged->shadow);
-    if (rc == SQLITE_OK) {
-        paged->has_written = true;
+        rc = cuckoo_shadow_empty(&paged->shadow, &paged->has_written);
+    if (rc == SQLITE_OK)
         rc = cuckoo_paged_write(paged);
-    }
     if (rc != SQLITE_OK)
         cuckoo_paged_forget(paged);
+    return rc;
+}
+
+int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
+{
+    paged->has_written = false;
+    int rc = make_room(paged, length);
+    if (rc != SQLITE_OK) {
+        resize_block(bytes, 0, NULL);
+        return rc;
+    }
+    resize_block(paged->image, 0, NULL);
+    ((block_head *)(void *)bytes - 1)->owner = paged;
+    paged->image = bytes;
+    open_for_writing(paged);
+    mark_all(paged);
+    return write_anew(paged);
+}
+
+int cuckoo_paged_clear(cuckoo_paged *paged)
+{
+    cf_geometry shape = paged->filter.geometry;
+    paged->has_written = false;
+    clear_dirty(paged);
+    paged->adds = paged->deletes = 0;
+    int rc = cuckoo_shadow_empty(&paged->shadow, &paged->has_written);
+    if (rc == SQLITE_OK)
+        rc = write_empty(paged, &shape);
+    cuckoo_paged_forget(paged);
     return rc;
 }
 
@@ -355,12 +433,34 @@ uint8_t *cuckoo_paged_resize(uint8_t *bytes, uint64_t size)
     return resize_block(bytes, size, NULL);
 }
 
+uint8_t *cuckoo_paged_zeros(uint64_t size)
+{
+    block_head *block =
+        size > SIZE_MAX - sizeof *block - BEYOND ? NULL : calloc(1, sizeof *block + size + BEYOND);
+    return block ? (uint8_t *)(block + 1) : NULL;
+}
+
+/* Page by page, for most of a large filter may be zeros. */
+void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
+{
+    uint64_t from = CF_HEADER_BYTES, length = paged->filter.length;
+    cf_seal(&paged->filter);
+    memcpy(zeros, paged->image, CF_HEADER_BYTES);
+    while ((from = skip(paged, from)) < length && paged->rc == SQLITE_OK) {
+        uint64_t bytes, page = page_at(paged, from);
+        need(paged, from, from + 1);
+        const uint8_t *at = page_bytes_at(paged, page, &bytes);
+        memcpy(zeros + (at - paged->image), at, bytes);
+        from = (uint64_t)(at - paged->image) + bytes;
+    }
+}
+
 /* ---- coming and going ---- */
 
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table)
 {
     *paged = (cuckoo_paged){.epoch = 1};
-    paged->hooks = (cf_pages){.need = need, .change = change, .context = paged};
+    paged->hooks = (cf_pages){.need = need, .change = change, .skip = skip, .context = paged};
     return cuckoo_shadow_init(&paged->shadow, db, schema, table);
 }
 
@@ -373,18 +473,14 @@ void cuckoo_paged_free(cuckoo_paged *paged)
     free(paged->dirty);
 }
 
-/* Only the header is written: pages that are all zeros need no rows. */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
 {
-    uint8_t encoded[CF_HEADER_BYTES];
-    cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
-    uint8_t *image = resize_block(NULL, cf_geometry_bytes(shape), NULL);
+    uint8_t *image = cuckoo_paged_zeros(cf_geometry_bytes(shape));
     if (image == NULL)
-        return SQLITE_NOMEM; /* it could never be used */
-    resize_block(image, 0, NULL);
+        return SQLITE_TOOBIG; /* it could never be used */
+    cuckoo_paged_resize(image, 0);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     if (rc != SQLITE_OK)
         return rc;
-    cf_header_encode(&header, encoded);
-    return write_header_row(paged, encoded, cf_geometry_bytes(shape));
+    return write_empty(paged, shape);
 }

@@ -37,6 +37,7 @@ typedef struct cuckoo_paged {
     uint64_t dirty_count, dirty_room, page_room;
     bool header_dirty;  /* the header, or the numbers behind it, were changed */
     bool has_written;   /* a row, since this was last set to false */
+    uint64_t present;   /* a page that is known to have a row, or to be dirty */
     uint32_t epoch;     /* from 1; 0 is never */
     uint32_t header_in; /* the epoch in which the header was read */
     int rc;             /* the first error since it was last asked for */
@@ -48,7 +49,7 @@ int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, cons
 /* Frees what is in memory. */
 void cuckoo_paged_free(cuckoo_paged *paged);
 
-/* Creates the shadow tables with an empty filter of this shape. */
+/* Creates the shadow tables with an empty filter of this shape. SQLITE_TOOBIG: there is no memory for one. */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape);
 
 /* Reads the header, if it is not in memory: afterwards paged->filter is as the database has it. An SQLite code;
@@ -71,10 +72,20 @@ int cuckoo_paged_write(cuckoo_paged *paged);
 void cuckoo_paged_forget(cuckoo_paged *paged);
 
 /* Puts another filter in the place of this one, of which nothing is left, waiting ones included: `length` bytes of a sound
-** blob. On an error the image is forgotten, and has_written says if the database was changed. */
-int cuckoo_paged_replace(cuckoo_paged *paged, const uint8_t *bytes, uint64_t length);
+** blob, in memory of cuckoo_paged_resize, which is taken over in any case. On an error the image is forgotten, and
+** has_written says if the database was changed. */
+int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length);
+
+/* The same with an empty filter of its base geometry. */
+int cuckoo_paged_clear(cuckoo_paged *paged);
 
 /* Memory for whole filters (cf_memory), of any size; size 0 frees. */
 uint8_t *cuckoo_paged_resize(uint8_t *bytes, uint64_t size);
+
+/* The same, all zeros: they cost no time before they are used. */
+uint8_t *cuckoo_paged_zeros(uint64_t size);
+
+/* The whole filter, as paged->filter.length bytes. What cannot be read: cuckoo_paged_error. */
+void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros);
 
 #endif

@@ -218,22 +218,18 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
     return rc == SQLITE_OK ? find_page_bytes(shadow, page_bytes) : rc;
 }
 
-static int both(cuckoo_shadow *shadow, const char *on_pages, const char *on_wait)
+int cuckoo_shadow_empty(cuckoo_shadow *shadow, bool *has_begun)
 {
-    int rc = execute(shadow, on_pages, NULL);
-    return rc == SQLITE_OK ? execute(shadow, on_wait, NULL) : rc;
-}
-
-int cuckoo_shadow_empty(cuckoo_shadow *shadow)
-{
-    return both(shadow, "DELETE FROM \"%w\".\"%w_page\"", "DELETE FROM \"%w\".\"%w_wait\"");
+    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\"", NULL);
+    *has_begun |= rc == SQLITE_OK;
+    return rc == SQLITE_OK ? execute(shadow, "DELETE FROM \"%w\".\"%w_wait\"", NULL) : rc;
 }
 
 int cuckoo_shadow_drop(cuckoo_shadow *shadow)
 {
     finalize_all(shadow);
-    return both(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"",
-                "DROP TABLE IF EXISTS \"%w\".\"%w_wait\"");
+    int rc = execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"", NULL);
+    return rc == SQLITE_OK ? execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_wait\"", NULL) : rc;
 }
 
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table)

@@ -261,13 +261,22 @@ int cuckoo_store_delete_later(cuckoo_store *store, uint64_t hash, uint64_t value
     return rc;
 }
 
-int cuckoo_store_replace(cuckoo_store *store, const uint8_t *bytes, uint64_t length)
+/* What is half replaced must not stay. */
+static int replaced(const cuckoo_store *store, int rc)
+{
+    return rc != SQLITE_OK && store->paged.has_written ? beyond_repair(rc) : rc;
+}
+
+int cuckoo_store_replace(cuckoo_store *store, uint8_t *bytes, uint64_t length)
 {
     cuckoo_deletes_clear(&store->deletes);
-    int rc = cuckoo_paged_replace(&store->paged, bytes, length);
-    if (rc != SQLITE_OK && store->paged.has_written)
-        rc = beyond_repair(rc);
-    return rc;
+    return replaced(store, cuckoo_paged_replace(&store->paged, bytes, length));
+}
+
+int cuckoo_store_clear(cuckoo_store *store)
+{
+    cuckoo_deletes_clear(&store->deletes);
+    return replaced(store, cuckoo_paged_clear(&store->paged));
 }
 
 /* ---- writing it ---- */

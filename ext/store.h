@@ -117,8 +117,9 @@ int cuckoo_store_delete_later(cuckoo_store *store, uint64_t hash, uint64_t value
 /* Tries to find a place for all keys that wait, without growing. */
 int cuckoo_store_place_all(cuckoo_store *store);
 
-/* Another filter in its place: `length` bytes of a sound blob. What waits is gone. */
-int cuckoo_store_replace(cuckoo_store *store, const uint8_t *bytes, uint64_t length);
+/* Another filter in its place (cuckoo_paged_replace), or an empty one. What waits is gone. */
+int cuckoo_store_replace(cuckoo_store *store, uint8_t *bytes, uint64_t length);
+int cuckoo_store_clear(cuckoo_store *store);
 
 /* The change is over; rc is its error, or SQLITE_OK. */
 int cuckoo_store_changed(cuckoo_store *store, int rc);

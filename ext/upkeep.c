@@ -4,6 +4,7 @@
 
 #include "errors.h"
 #include "key.h"
+#include "watch.h"
 
 #include <string.h>
 
@@ -19,10 +20,10 @@ static int say(char **message, int code, char *text)
 static bool make_blank(const cuckoo_store *store, cf_filter *blank)
 {
     cf_geometry shape = store->paged.filter.geometry;
-    uint8_t *bytes = cuckoo_paged_resize(NULL, cf_geometry_bytes(&shape));
+    uint8_t *bytes = cuckoo_paged_zeros(cf_geometry_bytes(&shape));
     if (bytes == NULL)
         return false;
-    cf_create(blank, &shape, bytes);
+    cf_create_in_zeros(blank, &shape, bytes);
     blank->memory = (cf_memory){cuckoo_paged_resize, INT64_MAX};
     return true;
 }
@@ -32,12 +33,12 @@ static void free_filter(cf_filter *filter)
     cuckoo_paged_resize(filter->writable - CF_HEADER_BYTES, 0);
 }
 
-/* Puts it in the place of the store's, unless rc is an error, and frees it. */
+/* Puts it in the place of the store's; or, when rc is an error, frees it. */
 static int put(cuckoo_store *store, cf_filter *filter, int rc)
 {
     cf_seal(filter);
     if (rc == SQLITE_OK)
-        rc = cuckoo_store_replace(store, filter->bytes, filter->length);
+        return cuckoo_store_replace(store, filter->writable - CF_HEADER_BYTES, filter->length);
     free_filter(filter);
     return rc;
 }
@@ -67,10 +68,29 @@ static int check_rows(cuckoo_store *store, char **message)
     return rc == SQLITE_OK ? rc2 : rc;
 }
 
+/* Long work on the filter, with an eye on interrupts. */
+static void watch(cuckoo_store *store, cuckoo_watch *eye)
+{
+    cuckoo_watch_begin(eye, store->paged.shadow.db);
+    store->paged.filter.watch = &eye->hook;
+}
+
+static void unwatch(cuckoo_store *store, cuckoo_watch *eye)
+{
+    store->paged.filter.watch = NULL;
+    cuckoo_watch_end(eye);
+}
+
 int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 {
     const char *why;
-    if (cf_check(&store->paged.filter, &why) != CF_OK)
+    cuckoo_watch eye;
+    watch(store, &eye);
+    cf_status status = cf_check(&store->paged.filter, &why);
+    unwatch(store, &eye);
+    if (status == CF_INTERRUPTED)
+        return SQLITE_INTERRUPT;
+    if (status != CF_OK)
         return say(message, SQLITE_CORRUPT_VTAB, sqlite3_mprintf("damaged: %s", why));
     return store->follow.given_table ? check_rows(store, message) : SQLITE_OK;
 }
@@ -79,9 +99,8 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 
 int cuckoo_upkeep_clear(cuckoo_store *store, char **message)
 {
-    cf_filter empty;
     (void)message;
-    return make_blank(store, &empty) ? put(store, &empty, SQLITE_OK) : SQLITE_NOMEM;
+    return cuckoo_store_clear(store);
 }
 
 /* In a smaller filter there is no place for those that wait. */
@@ -89,13 +108,18 @@ static int shrink(cuckoo_store *store)
 {
     cf_filter smaller;
     const cf_filter *filter = &store->paged.filter;
+    cuckoo_watch eye;
     if (!make_blank(store, &smaller))
         return SQLITE_NOMEM;
+    watch(store, &eye);
     cf_status status = cf_shrink(&smaller, filter);
+    unwatch(store, &eye);
     if (status == CF_OK && smaller.length < filter->length)
         return put(store, &smaller, SQLITE_OK);
     free_filter(&smaller); /* not smaller, or not possible: it stays as it is */
-    return status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
+    return status == CF_NO_MEMORY     ? SQLITE_NOMEM
+           : status == CF_INTERRUPTED ? SQLITE_INTERRUPT
+                                      : SQLITE_OK;
 }
 
 int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
@@ -208,27 +232,39 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
     const uint8_t *bytes = sqlite3_value_blob(blob);
     size_t length = (size_t)sqlite3_value_bytes(blob);
     bool is_blob = sqlite3_value_type(blob) == SQLITE_BLOB;
-    if (!is_blob || cf_open(&filter, bytes, length, &why) != CF_OK || cf_check(&filter, &why) != CF_OK)
+    cuckoo_watch eye;
+    cf_status status = is_blob ? cf_open(&filter, bytes, length, &why) : CF_BAD_ARGUMENT;
+    if (status == CF_OK) {
+        cuckoo_watch_begin(&eye, store->paged.shadow.db);
+        filter.watch = &eye.hook;
+        status = cf_check(&filter, &why);
+        cuckoo_watch_end(&eye);
+    }
+    if (status == CF_INTERRUPTED)
+        return SQLITE_INTERRUPT;
+    if (status != CF_OK)
         return say(message, SQLITE_ERROR,
                    sqlite3_mprintf("key is not a sound filter to import: %s", why));
     if ((filter.geometry.value_bits != 0) != (store->paged.filter.geometry.value_bits != 0))
         return say(message, SQLITE_ERROR,
                    sqlite3_mprintf("a filter with values goes only into a table with value_bits, one "
                                    "without only into one without"));
-    return cuckoo_store_replace(store, bytes, length);
+    uint8_t *copy = cuckoo_paged_resize(NULL, length);
+    if (copy == NULL)
+        return SQLITE_NOMEM;
+    memcpy(copy, bytes, length);
+    return cuckoo_store_replace(store, copy, length);
 }
 
 int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
 {
     const char *why;
     cuckoo_paged *paged = &store->paged;
-    cf_status status;
-    paged->hooks.need(paged, 0, paged->filter.length);
-    uint8_t *bytes = cuckoo_paged_resize(NULL, paged->filter.length);
+    cf_status status = CF_OK;
+    uint8_t *bytes = cuckoo_paged_zeros(paged->filter.length);
     if (bytes == NULL)
         return SQLITE_NOMEM;
-    cf_seal(&paged->filter);
-    memcpy(bytes, paged->image, paged->filter.length);
+    cuckoo_paged_copy(paged, bytes);
     cf_open_writable(copy, bytes, paged->filter.length, &why); /* was sound */
     copy->memory = (cf_memory){cuckoo_paged_resize, INT64_MAX};
     int rc = cuckoo_waiting_add_to(paged, copy, &status);
