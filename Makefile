@@ -111,6 +111,11 @@ faults: deps-test build/plain/oom_table build/plain/vfs_faults
 	@build/plain/oom_table all
 	@build/plain/vfs_faults all
 
+## test-versions: the tests of the persistent table on other SQLites; VERSIONS="folder ...", each with sqlite3.c and
+##                sqlite3.h; VERSION_TESTS="file ..." for other tests
+test-versions: deps-test build/cuckoo.so
+	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/versions.sh $(VERSIONS)
+
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
 	@sh tests/coverage.sh
@@ -138,6 +143,6 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-.PHONY: all demo test deps deps-build deps-demo deps-test deps-bench valgrind fuzz stress faults coverage bench \
+.PHONY: all demo test test-versions deps deps-build deps-demo deps-test deps-bench valgrind fuzz stress faults coverage bench \
         bench-quick clean help
 .SECONDARY:
