@@ -114,8 +114,10 @@ class Grammar:
         return getattr(self, self.rng.choice(["insert", "insert_select", "update", "upsert", "delete", "parent"]))()
 
     def nested(self):
-        """A statement that a function runs in the middle of another one."""
-        inner = literal(self.any_rows())
+        """A statement that a function runs in the middle of another one. It must not take away the row at hand: SQLite
+        calls that a damaged database, with no filter about."""
+        rows = ", ".join(f"({self.row()})" for _ in range(4))
+        inner = literal(self.fill("INSERT OR {i} INTO {u}(id, {k}, x) VALUES ", i=self.rng.choice(["IGNORE", "FAIL", "ABORT"])) + rows)
         return self.fill(self.rng.choice([
             "INSERT {c} INTO {u}({k}) SELECT {k} + coalesce(run({inner}), 1) FROM {u} WHERE {some} LIMIT 5",
             "UPDATE {c} {u} SET {k} = coalesce(run({inner}), {k} + 1) WHERE {some}",

@@ -21,3 +21,4 @@ def test_random_statements(name):
     print(f"{name}: " + ", ".join(f"{count} {what}" for what, count in sorted(report.items())))
     assert not failures, "\n\n".join(failures)
     assert report["statements"] > 100
+    assert report["refusals"] < report["statements"] / 2, "a filter that refuses proves nothing"
