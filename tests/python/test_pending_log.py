@@ -34,12 +34,14 @@ def f(db):
 
 def script(db, text):
     """Statements, those that fail too; the errors of those."""
-    errors = []
-    for sql in text.split(";"):
-        if sql.strip():
-            error = attempt(db, sql)
+    errors, sql = [], ""
+    for part in (text + ";").split(";")[:-1]:
+        sql += part + ";"
+        if sqlite3.complete_statement(sql):  # the body of a trigger has semicolons, too
+            error = attempt(db, sql) if sql.strip(" ;") else None
             if error:
                 errors.append((sql, error))
+            sql = ""
     return errors
 
 
@@ -159,7 +161,7 @@ def test_f4_a_change_of_the_schema_that_is_rolled_back(db, f, reset, change):
 
 @pytest.mark.parametrize("ending", ["ROLLBACK TO s; COMMIT", "COMMIT", "RELEASE s; COMMIT", "ROLLBACK TO s; RELEASE s; COMMIT",
                                     "INSERT INTO u(k) VALUES ('x'); COMMIT", "ROLLBACK", "DELETE FROM u WHERE id = 3; COMMIT",
-                                    "ROLLBACK TO s; INSERT INTO u(k) VALUES ('b2'); COMMIT"])
+                                    "ROLLBACK TO s; INSERT INTO u(k) VALUES ('A1'); COMMIT"])
 @pytest.mark.parametrize("times", [1, 2])
 def test_f4b_commit_that_is_busy(path, times, ending):
     """Rollback journal, another connection reads: all was written and the log emptied, but the transaction goes on."""
@@ -185,7 +187,7 @@ def test_f4b_commit_that_is_busy(path, times, ending):
 @pytest.mark.parametrize("again", [False, True])
 def test_f5_rolled_back_to_an_inner_mark(db, f, again, to, rows):
     """What lies between two marks was written early, for its length, and kept in the log as well."""
-    insert = MANY + "INSERT INTO u(k) SELECT '{}' || i FROM n LIMIT {}"
+    insert = MANY + "INSERT OR IGNORE INTO u(k) SELECT '{}' || i FROM n LIMIT {}"
     script(db, "BEGIN; DELETE FROM u WHERE id = 1; INSERT INTO u(k) VALUES ('A1')")
     for mark in "abc":
         db.execute(f"SAVEPOINT {mark}")
@@ -506,9 +508,9 @@ def test_f17_a_delete_makes_room_for_an_insert(db):
     f.exact()
 
 
-def test_f17_an_update_of_all_keys_does_not_double_the_filter(db):
+def test_f17_an_update_of_all_keys_does_not_swell_the_filter_each_time(db):
     db.execute("CREATE TABLE u(k)")
-    f = Follower(db).create("capacity=2000")
+    f = Follower(db).create("capacity=2000, fingerprint_bits=32")
     db.execute(MANY + "INSERT INTO u SELECT i FROM n")
     before = ask(db, "SELECT json_extract(cf_table_info('f'), '$.buckets')")
     for _ in range(3):
