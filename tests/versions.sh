@@ -33,11 +33,17 @@ library() {
         -lpthread -ldl -lm
 }
 
+# The shell was made for the SQLite of the system, and refuses any other.
+mkdir -p build/versions
+shell=$PWD/build/versions/sqlite3
+printf '#!/bin/sh\nexec env -u LD_LIBRARY_PATH %s "$@"\n' "${SQLITE3:-/usr/bin/sqlite3}" > "$shell"
+chmod +x "$shell"
+
 # on VERSION COMMAND...: runs a command on that version.
 on() {
     folder=$PWD/build/versions/$1
     shift
-    LD_LIBRARY_PATH=$folder "$@"
+    LD_LIBRARY_PATH=$folder SQLITE3=$shell "$@"
 }
 
 number() {
@@ -58,7 +64,7 @@ group() {
 }
 
 files=${VERSION_TESTS:-$(ls tests/python/test_persistent*.py tests/python/test_key*.py \
-    tests/python/test_missed_rows.py tests/python/test_migrations.py tests/python/test_pending_log.py \
+    tests/python/test_missed_*.py tests/python/test_migrations.py tests/python/test_pending_log*.py \
     tests/python/test_random_statements.py)}
 
 for folder in "$@"; do

@@ -12,6 +12,8 @@ CONFLICTS = ["", "OR ABORT", "OR FAIL", "OR IGNORE", "OR REPLACE", "OR ROLLBACK"
 FRAMES = {"autocommit": [], "begin": ["BEGIN"], "savepoint": ["SAVEPOINT s"],
           "savepoint in begin": ["BEGIN", "INSERT INTO other VALUES (1)", "SAVEPOINT s"]}
 
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "  # 1 to 1000
+
 MISSED = ["SELECT {k} FROM {u} WHERE {k} IS NOT NULL AND NOT cf_table_contains('{f}', {k})",
           "SELECT {k} FROM {u} WHERE {k} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {f} WHERE {f}.key = {u}.{k})"]
 
