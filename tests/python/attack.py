@@ -193,7 +193,7 @@ class World:
             try:
                 db.execute(f"INSERT INTO {name}({name}) VALUES ('rebuild')")
             except sqlite3.Error as error:
-                if "full" in str(error):
+                if any(words in str(error) for words in ("full", "no such table", "no such column")):
                     db.execute(f"DROP TABLE {name}")
                     self.read_names(db)
                     return
