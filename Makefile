@@ -106,10 +106,20 @@ stress: deps-test build/plain/stress
 	@build/plain/stress long
 	@sh tests/stress/mutants.sh
 
+## attack: random statements against filters that follow a table, until ROWS (1,000,000) rows have changed
+attack: deps-test build/cuckoo.so
+	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
+	    tests/python/test_random_statements.py
+
 ## faults: persistent filters with each request for memory and each call to the disk failing, and each power loss
 faults: deps-test build/plain/oom_table build/plain/vfs_faults
 	@build/plain/oom_table all
 	@build/plain/vfs_faults all
+
+## test-versions: the tests of the persistent table on other SQLites; VERSIONS="folder ...", each with sqlite3.c and
+##                sqlite3.h; VERSION_TESTS="file ..." for other tests
+test-versions: deps-test build/cuckoo.so
+	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/versions.sh $(VERSIONS)
 
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
@@ -138,6 +148,6 @@ clean:
 help:
 	@sed -n 's/^## //p' Makefile
 
-.PHONY: all demo test deps deps-build deps-demo deps-test deps-bench valgrind fuzz stress faults coverage bench \
-        bench-quick clean help
+.PHONY: all demo test test-versions deps deps-build deps-demo deps-test deps-bench valgrind fuzz stress attack faults \
+        coverage bench bench-quick clean help
 .SECONDARY:

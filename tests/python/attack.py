@@ -1,0 +1,288 @@
+"""Random statements against filters that follow a table: is a row ever missed?
+
+After every statement each stored row is asked for: found, or an error that names the remedy. When no transaction is open the
+filter holds as many keys as the column, and 'check' agrees. The content is the model; what it should be is left to SQLite.
+A round starts with a new database. One that fails is run again with fewer and fewer statements, and the rest printed.
+"""
+import os
+import random
+import sqlite3
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+
+import support
+from promises import EXACT, is_refusal
+from statements import SCHEMA, Grammar
+
+STATEMENTS_PER_ROUND = 150
+MOST_ROWS = 150
+LONGEST_TRANSACTION = 40  # in statements: copies of a key stay far below the 255 that are counted
+
+ROWS = {"insert": 10, "insert_select": 6, "update": 10, "upsert": 6, "delete": 5, "parent": 4, "nested": 6}
+ALL = {**ROWS, "transaction": 16, "trigger": 2.5, "ddl": 2.5, "upkeep": 1, "migration": 0.5}
+
+
+@dataclass
+class Config:
+    """What a round is made of."""
+    filters: dict  # name: options; h follows x, the others k
+    weights: dict = field(default_factory=lambda: ALL)
+    unique: bool = True
+    exact: bool = True  # counts are exact: copies are counted, and REPLACE fires triggers
+    recursive: bool = True
+    connections: int = 1
+
+
+TINY = "capacity=8, growth=on"
+FULL = "capacity=40, growth=off, fingerprint_bits=32, counter_bits=8"
+CONFIGS = {
+    "one filter": Config({"f": EXACT}),
+    "rows only": Config({"f": EXACT}, weights={**ROWS, "transaction": 16}),
+    "equal keys": Config({"f": EXACT}, unique=False),
+    "no recursive triggers": Config({"f": EXACT}, exact=False, recursive=False),
+    "several filters": Config({"f": EXACT, "g": EXACT, "h": EXACT}),
+    "tiny, grows": Config({"f": TINY + ", fingerprint_bits=32, counter_bits=8", "g": TINY}, exact=False),
+    "tiny, few bits": Config({"f": TINY + ", fpr=0.05", "g": TINY + ", overflow=on"}, unique=False, exact=False),
+    "gets full": Config({"f": FULL}),
+    "one of two gets full": Config({"f": FULL, "g": EXACT}, unique=False),
+    "two connections": Config({"f": EXACT}, connections=2),
+    "two connections, tiny": Config({"f": TINY, "h": EXACT}, connections=2, exact=False),
+}
+
+
+class Wrong(Exception):
+    """A promise that was not kept; its first word is the kind."""
+
+
+class World:
+    """A database with its filters, and what is asked after each statement."""
+
+    def __init__(self, config, seed):
+        self.config, self.rng = config, random.Random(seed)
+        self.folder = tempfile.TemporaryDirectory() if config.connections > 1 else None
+        path = os.path.join(self.folder.name, "world.db") if self.folder else ":memory:"
+        self.connections = [support.connect(path, timeout=0) for _ in range(config.connections)]
+        self.running = 0
+        for db in self.connections:
+            db.execute("PRAGMA synchronous = OFF")
+            db.execute("PRAGMA foreign_keys = ON")
+            db.execute(f"PRAGMA recursive_triggers = {config.recursive}")
+            db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 12)
+            db.create_function("run", 1, lambda sql, db=db: self.run(db, sql))
+        db = self.connections[0]
+        if self.folder:
+            db.execute("PRAGMA journal_mode = wal")
+        action = self.rng.choice(["CASCADE", "SET NULL"])
+        db.executescript(SCHEMA.format(u="u", unique=" UNIQUE" if config.unique else "", action=action))
+        self.grammar = Grammar(self.rng, config)
+        self.in_transaction = 0
+        self.read_names(db)
+        for name in config.filters:
+            db.execute(self.grammar.create_filter(name))
+        self.read_names(db)
+
+    def close(self):
+        for db in self.connections:
+            db.close()
+        if self.folder:
+            self.folder.cleanup()
+
+    def changes(self):
+        return sum(db.total_changes for db in self.connections)
+
+    def run(self, db, sql):
+        """The function run(sql): at one level only, and not without end."""
+        if self.running < 0 or self.running > 30:
+            return None
+        self.running, count = -1, self.running
+        try:
+            db.execute(sql).fetchall()
+        except sqlite3.Error:
+            pass
+        self.running = count + 1
+        return None
+
+    def read_names(self, db):
+        found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+        names = {"u": next((name for name in ("u", "u_2") if name in found), None), "k": "k"}
+        if names["u"]:
+            columns = [row[1] for row in db.execute(f"PRAGMA table_info({names['u']})")]
+            names["k"] = next(name for name in ("k", "k_2") if name in columns)
+        names["filters"] = {name: "x" if name[0] == "h" else names["k"]
+                            for name, sql in found.items() if sql and "USING cuckoo_filter" in sql}
+        self.grammar.names = names
+
+    # ---- a statement ----
+
+    def next(self):
+        """(connection, statement) to run next. Transactions are closed before they become too long."""
+        if self.in_transaction > LONGEST_TRANSACTION:
+            return 0, self.rng.choice(["COMMIT", "ROLLBACK"])
+        table = self.grammar.names["u"]
+        if table and self.connections[0].execute(f"SELECT count(*) FROM {table}").fetchone()[0] > MOST_ROWS:
+            return 0, f"DELETE FROM {table} WHERE id % 3"
+        number = self.rng.randrange(len(self.connections)) if not self.in_transaction else 0
+        sql = self.grammar.statement()
+        if number and any(word in sql for word in ("BEGIN", "SAVEPOINT")) and "TRIGGER" not in sql:
+            number = 0
+        return number, sql
+
+    def do(self, number, sql):
+        """Runs it; what it may answer. Asks for every row. The kinds of things that happened."""
+        db, happened = self.connections[number], Counter()
+        for step in sql.split(";\n"):
+            within, self.running = db.in_transaction, 0
+            try:
+                db.execute(step).fetchall()
+            except sqlite3.Error as error:
+                happened["errors"] += 1
+                self.judge(error, within and not db.in_transaction, step)
+        first = self.connections[0]
+        self.in_transaction = self.in_transaction + 1 if first.in_transaction else 0
+        if not sql.startswith(("INSERT", "UPDATE", "DELETE FROM u")) or (within and not db.in_transaction):
+            self.read_names(first)
+        for connection in self.connections:
+            if not self.all_found(connection):
+                happened["refusals"] += 1
+                if "trigger" not in self.config.weights:
+                    raise Wrong("refused: though only rows were changed")
+                if self.rng.random() < 0.7:
+                    self.repair(connection)
+        self.counts(first)
+        return happened
+
+    def judge(self, error, ended, step):
+        code = error.sqlite_errorcode & 0xFF
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERNAL, sqlite3.SQLITE_MISUSE,
+                    sqlite3.SQLITE_IOERR):
+            raise Wrong(f"error: {error!r} of: {step}")
+        if "filter is full" in str(error) and not any("growth=off" in o for o in self.config.filters.values()):
+            raise Wrong(f"full: {error}")
+        if ended and code not in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ABORT) and step not in ("COMMIT", "ROLLBACK"):
+            raise Wrong(f"rolledback: {error!r} ended the transaction, of: {step}")
+        if step == "COMMIT" and ended:
+            raise Wrong(f"rolledback: COMMIT lost the transaction: {error!r}")
+
+    # ---- the promise ----
+
+    def all_found(self, db):
+        """Whether each stored row is found; False when a filter refuses."""
+        names, answers = self.grammar.names, True
+        if not names["u"]:
+            return True
+        for name, column in names["filters"].items():
+            question = (f"NOT cf_table_contains('{name}', {column})" if self.rng.random() < 0.8 else
+                        f"NOT EXISTS (SELECT 1 FROM {name} WHERE {name}.key = {names['u']}.{column})")
+            try:
+                missed = db.execute(f"SELECT {column} FROM {names['u']} WHERE {column} IS NOT NULL AND {question}").fetchall()
+            except sqlite3.OperationalError as error:
+                if db is self.connections[0] and not is_refusal(error):
+                    raise Wrong(f"error: {error!r} of a lookup in {name}") from error
+                answers = answers and not is_refusal(error)
+                continue
+            if missed:
+                raise Wrong(f"missed: {name} denies {missed[:3]}, {len(missed)} rows")
+        return answers
+
+    def repair(self, db):
+        """What the error said: rebuild. Temporary triggers have to go first."""
+        for (name,) in db.execute("SELECT name FROM sqlite_temp_master WHERE type = 'trigger'").fetchall():
+            db.execute(f"DROP TRIGGER temp.{name}")
+        for name in self.grammar.names["filters"]:
+            try:
+                db.execute(f"INSERT INTO {name}({name}) VALUES ('rebuild')")
+            except sqlite3.Error as error:
+                if any(words in str(error) for words in ("full", "no such table", "no such column")):
+                    db.execute(f"DROP TABLE {name}")
+                    self.read_names(db)
+                    return
+                if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                    return
+                raise Wrong(f"rebuild: {error!r}") from error
+        if not self.all_found(db):
+            raise Wrong("rebuild: it has not helped")
+
+    def counts(self, db):
+        """Outside of a transaction there are no keys but those of the rows."""
+        names = self.grammar.names
+        if any(one.in_transaction for one in self.connections) or not self.config.exact or not names["u"]:
+            return
+        for name, column in names["filters"].items():
+            try:
+                keys, = db.execute(f"SELECT count(*) FROM {name}").fetchone()
+                rows, = db.execute(f"SELECT count({column}) FROM {names['u']}").fetchone()
+                if keys == rows and self.rng.random() < 0.1:
+                    db.execute(f"INSERT INTO {name}({name}) VALUES ('check')")
+            except sqlite3.OperationalError as error:
+                if not is_refusal(error) and error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise Wrong(f"error: {error!r} of count or check") from error
+                continue
+            except sqlite3.Error as error:
+                raise Wrong(f"check: {error!r}") from error
+            if keys != rows:
+                raise Wrong(f"stale: {name} has {keys} keys for {rows} rows")
+
+
+# ---- rounds ----
+
+def replay(config, seed, statements):
+    """What goes wrong when just these statements are run, and after how many of them; (None, 0) for nothing."""
+    world = World(config, seed)
+    try:
+        for i, (number, sql) in enumerate(statements):
+            try:
+                world.do(number, sql)
+            except Wrong as wrong:
+                return str(wrong), i + 1
+        return None, 0
+    finally:
+        world.close()
+
+
+def shrunk(config, seed, statements, kind, budget=600):
+    """Fewer statements that fail in the same way."""
+    step = max(1, len(statements) // 2)
+    while step and budget > 0:
+        at = 0
+        while at < len(statements) and budget > 0:
+            fewer = statements[:at] + statements[at + step:]
+            wrong, n = replay(config, seed, fewer)
+            budget -= 1
+            if wrong and wrong.split(":")[0] == kind:
+                statements = fewer[:n]
+            else:
+                at += step
+        step //= 2
+    return statements
+
+
+def one_round(config, seed, report):
+    """Runs a round and adds to the report; a text about the failure, or None."""
+    world, done = World(config, seed), []
+    try:
+        for _ in range(STATEMENTS_PER_ROUND):
+            done.append(world.next())
+            report.update(world.do(*done[-1]))
+    except Wrong as wrong:
+        kind = str(wrong).split(":")[0]
+        report[kind] += 1
+        few = shrunk(config, seed, done, kind) if report[kind] == 1 else done[-5:]
+        return f"{wrong}\nseed of the round: {seed!r}\n" + "\n".join(f"  {n}  {sql}" for n, sql in few)
+    finally:
+        report["statements"] += len(done)
+        report["rows"] += world.changes()
+        world.close()
+    return None
+
+
+def attack(config, seed, rows, rounds=1 << 60):
+    """Rounds until so many rows were changed. (counts, texts about failures, the first of each kind)"""
+    report, failures, number = Counter(missed=0, stale=0), {}, 0
+    while report["rows"] < rows and number < rounds:
+        number += 1
+        text = one_round(config, f"{seed} {number}", report)
+        if text:
+            failures.setdefault(text.split(":")[0], text)
+    report["rounds"] = number
+    return report, list(failures.values())

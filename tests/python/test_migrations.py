@@ -1,0 +1,427 @@
+"""The content table is made anew, renamed, copied, moved: as SQLite's manual, Django, pandas and sqlite-utils do it.
+
+After each step a stored row is found, or the use of the filter is an error that names rebuild; and after rebuild the filter follows again.
+"""
+import itertools
+import sqlite3
+
+import pytest
+
+import support
+from promises import EXACT, Follower, attempt, exercise, people
+from support import ask
+
+NEEDS_DROP_COLUMN = pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="no DROP COLUMN")
+OLD_ROWS = "SELECT id, k, x FROM u"
+LOWER = "SELECT id, lower(k), x FROM u"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "users.db")
+
+
+def open_people(path=":memory:"):
+    db = support.connect(path, timeout=0)
+    db.execute("PRAGMA recursive_triggers = on")
+    return db, people(db)
+
+
+def follows(follower, statements=True):
+    """Whatever has happened: nothing is missed now or later, and rebuild brings the filter back to its content."""
+    db = follower.db
+    follower.answers()
+    for sql in ("INSERT INTO {u}({k}) VALUES ('after'), ('After')", "UPDATE {u} SET {k} = {k} || '!' WHERE {k} = 'after'",
+                "DELETE FROM {u} WHERE {k} = 'After'"):
+        attempt(db, sql.format(u=follower.table, k=follower.column), follower)
+    if db.in_transaction:
+        db.execute("COMMIT")
+    follower.answers()
+    follower.rebuild()
+    follower.exact()
+    if statements and (follower.table, follower.column) == ("u", "k"):
+        exercise(db, "OR IGNORE", follower)
+        follower.exact()
+
+
+# ---- SQLite's own recipe ----
+
+def recipe(db, rows, verbatim, indexes="CREATE INDEX ux ON u(x)"):
+    """The twelve steps without the pragmas: a new table, the rows, the old name, what hung on the old table."""
+    kept = [sql for (sql,) in db.execute(
+        "SELECT sql FROM sqlite_master WHERE tbl_name = 'u' AND type IN ('trigger', 'index') AND sql IS NOT NULL ORDER BY rowid")]
+    steps = ["CREATE TABLE new_u(id INTEGER PRIMARY KEY, k UNIQUE, x DEFAULT 0, age)",
+             f"INSERT INTO new_u(id, k, x) {rows}", "DROP TABLE u", "ALTER TABLE new_u RENAME TO u", indexes]
+    return steps + (kept if verbatim else [])
+
+
+@pytest.mark.parametrize("legacy", [0, 1])
+@pytest.mark.parametrize("uses", [False, True])
+@pytest.mark.parametrize("verbatim", [False, True])
+@pytest.mark.parametrize("rows", [OLD_ROWS, LOWER, OLD_ROWS + " WHERE id > 2", OLD_ROWS + " UNION ALL VALUES (50, 'N', 1)"])
+@pytest.mark.parametrize("transactions", ["one", "several", "savepoint"])
+def test_the_recipe(transactions, rows, verbatim, uses, legacy):
+    db, follower = open_people()
+    db.execute(f"PRAGMA legacy_alter_table = {legacy}")
+    follower.answers()
+    steps = recipe(db, rows, verbatim)
+    if transactions == "one":
+        steps = ["PRAGMA foreign_keys = off", "BEGIN", *steps, "COMMIT", "PRAGMA foreign_keys = on"]
+    elif transactions == "savepoint":
+        steps = ["BEGIN", "SAVEPOINT m", *steps, "RELEASE m", "COMMIT"]
+    for step in steps:
+        db.execute(step)
+        if uses and ask(db, "SELECT count(*) FROM sqlite_master WHERE name = 'u'"):
+            follower.answers()
+    follows(follower)
+
+
+@pytest.mark.parametrize("stop", range(1, 7))
+@pytest.mark.parametrize("verbatim", [False, True])
+def test_the_recipe_rolled_back_at_any_step(stop, verbatim):
+    db, follower = open_people()
+    db.execute("BEGIN")
+    for step in recipe(db, LOWER, verbatim)[:stop]:
+        db.execute(step)
+        if ask(db, "SELECT count(*) FROM sqlite_master WHERE name = 'u'"):
+            follower.answers()
+    db.execute("ROLLBACK")
+    assert follower.answers(), "refused though nothing has changed"
+    follower.exact()
+    exercise(db, "", follower)
+    follower.exact()
+
+
+def test_rows_written_within_the_recipe():
+    db, follower = open_people()
+    db.execute("BEGIN")
+    db.execute("INSERT INTO u(k) VALUES ('early')")
+    db.execute("DELETE FROM u WHERE k = 'A1'")
+    for step in recipe(db, OLD_ROWS, False):
+        db.execute(step)
+    attempt(db, "INSERT INTO u(k) VALUES ('late')", follower)
+    follower.answers()
+    db.execute("COMMIT")
+    follows(follower)
+
+
+def test_the_old_table_stays_under_another_name():
+    """The recipe of careful people, who do not drop it: the triggers go with the old table, which is in use no more."""
+    for legacy in (0, 1):
+        db, follower = open_people()
+        db.execute(f"PRAGMA legacy_alter_table = {legacy}")
+        db.execute("ALTER TABLE u RENAME TO old_u")
+        db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k UNIQUE, x DEFAULT 0)")
+        db.execute("INSERT INTO u SELECT * FROM old_u")
+        db.execute("INSERT INTO u(k) VALUES ('new')")
+        # The filter follows the renamed table; that it may, or refuse.
+        old = Follower(db, "old_u")
+        attempt(db, "INSERT INTO old_u(k) VALUES ('later')", old)
+        old.answers()
+        db.close()
+
+
+# ---- tables that are dropped and made again ----
+
+@pytest.mark.parametrize("begin", [False, True])
+@pytest.mark.parametrize("uses", [False, True])
+@pytest.mark.parametrize("how", ["create", "create as", "rename another", "other column order", "other affinity", "a view", "no such column"])
+def test_dropped_and_made_again(how, uses, begin):
+    """pandas to_sql(if_exists='replace'), R dbWriteTable(overwrite=TRUE), Django's remake."""
+    db, follower = open_people()
+    db.execute("CREATE TABLE spare(id INTEGER PRIMARY KEY, k UNIQUE, x)")
+    db.execute("INSERT INTO spare(k) VALUES ('spare'), ('e5')")
+    if begin:
+        db.execute("BEGIN")
+    follower.answers()
+    db.execute("DROP TABLE u")
+    if uses:
+        attempt(db, "SELECT cf_table_contains('f', 'A1')")
+        attempt(db, "SELECT count(*) FROM f")
+    for sql in {"create": ["CREATE TABLE u(id INTEGER PRIMARY KEY, k UNIQUE, x)", "INSERT INTO u(k) VALUES ('p'), ('q')"],
+                "create as": ["CREATE TABLE u AS SELECT * FROM spare"],
+                "rename another": ["ALTER TABLE spare RENAME TO u"],
+                "other column order": ["CREATE TABLE u(x, k UNIQUE, id)", "INSERT INTO u(k) VALUES ('p'), ('q')"],
+                "other affinity": ["CREATE TABLE u(id INTEGER PRIMARY KEY, k INTEGER UNIQUE, x)",
+                                   "INSERT INTO u(k) VALUES ('5'), (6)"],
+                "a view": ["CREATE VIEW u AS SELECT * FROM spare"],
+                "no such column": ["CREATE TABLE u(id INTEGER PRIMARY KEY, x)"]}[how]:
+        db.execute(sql)
+    if how in ("a view", "no such column"):
+        assert attempt(db, "SELECT cf_table_contains('f', 'spare')") is not None
+        if begin:
+            db.execute("COMMIT")
+        assert attempt(db, "INSERT INTO f(f) VALUES ('rebuild')") is not None
+        db.execute("DROP TABLE f")
+        assert ask(db, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'f%'") == 0
+    else:
+        follows(follower, statements=False)
+
+
+def test_dropped_without_a_successor():
+    """The content is gone: there are no rows to miss. The filter can be dropped."""
+    db, _ = open_people()
+    db.execute("DROP TABLE u")
+    attempt(db, "SELECT cf_table_contains('f', 'A1')")
+    db.execute("DROP TABLE f")
+    assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("other",)]
+
+
+@pytest.mark.parametrize("begin", [False, True])
+@pytest.mark.parametrize("k", ["A1", "later"])
+def test_the_filter_is_dropped_and_made_again(begin, k):
+    db, follower = open_people()
+    if begin:
+        db.execute("BEGIN")
+    db.execute("DELETE FROM u WHERE id IN (2, 3)")
+    db.execute("INSERT OR IGNORE INTO u(k) VALUES (?)", (k,))
+    db.execute("DROP TABLE f")
+    db.execute("INSERT INTO u(k) VALUES ('unwatched'), ('b2')")
+    follower.create()
+    assert follower.answers()
+    db.execute("DELETE FROM u WHERE k = 'unwatched'")
+    if begin:
+        db.execute("COMMIT")
+    follower.exact()
+
+
+# ---- renames just work ----
+
+RENAMES = {"table": "ALTER TABLE {u} RENAME TO {u2}", "column": "ALTER TABLE {u} RENAME COLUMN {k} TO {k2}",
+           "filter": "ALTER TABLE {f} RENAME TO {f2}"}
+
+
+@pytest.mark.parametrize("order", [order for n in (1, 2, 3) for order in itertools.permutations(RENAMES, n)], ids="-".join)
+@pytest.mark.parametrize("names", [("u2", "k2", "f2"), ("my users", "the key", 'f "2"'), ("u3", "K", "f3")],
+                         ids=["plain", "quoted", "case"])
+@pytest.mark.parametrize("ending", ["autocommit", "commit", "rollback", "rollback to"])
+def test_renames(order, names, ending):
+    db, follower = open_people()
+    old = {"table": "u", "column": "k", "filter": "f"}
+    quoted = dict(zip(old, ('"' + name.replace('"', '""') + '"' for name in names)))
+    now = dict(old)
+    db.executescript({"autocommit": "", "commit": "BEGIN", "rollback": "BEGIN", "rollback to": "BEGIN; SAVEPOINT s"}[ending])
+    db.execute("INSERT INTO u(k) VALUES ('first')")
+
+    def present(names_now):
+        one = Follower(db, names_now["table"], names_now["column"], names_now["filter"])
+        one.ask = lambda sql: db.execute(sql.replace("'{f}'", literal(names_now["filter"])).format(
+            k=one.column, u=one.table, f=one.name)).fetchall()
+        return one
+
+    def literal(name):
+        plain = name[1:-1].replace('""', '"') if name.startswith('"') else name
+        return "'" + plain.replace("'", "''") + "'"
+
+    for what in order:
+        db.execute(RENAMES[what].format(u=now["table"], k=now["column"], f=now["filter"], u2=quoted["table"],
+                                        k2=quoted["column"], f2=quoted["filter"]))
+        now[what] = quoted[what]
+        one = present(now)
+        assert one.answers(), f"refused after renaming the {what}"
+        db.execute(f"INSERT INTO {one.table}({one.column}) VALUES ('new {what}')")
+        db.execute(f"DELETE FROM {one.table} WHERE {one.column} = 'b2'")
+        db.execute(f"UPDATE {one.table} SET {one.column} = {one.column} || '.' WHERE {one.column} LIKE 'e%'")
+        assert one.answers()
+    if ending.startswith("rollback"):
+        db.execute("ROLLBACK" if ending == "rollback" else "ROLLBACK TO s")
+        now = old
+    one = present(now)
+    assert one.answers()
+    db.execute(f"INSERT INTO {one.table}({one.column}) VALUES ('last')")
+    if db.in_transaction:
+        db.execute("COMMIT")
+    one.exact()
+    one.rebuild()
+    one.exact()
+    db.execute(f"UPDATE {one.table} SET {one.column} = {one.column} || '+'")
+    one.exact()
+
+
+def test_other_changes_of_the_table_just_work():
+    db, follower = open_people()
+    for sql in ("ALTER TABLE u ADD COLUMN y", "CREATE INDEX ux ON u(x)", "DROP INDEX ux", "ANALYZE", "REINDEX", "VACUUM",
+                "CREATE VIEW v AS SELECT * FROM u", "CREATE TABLE t(x)", "DROP TABLE t", "PRAGMA writable_schema = RESET"):
+        db.execute(sql)
+        assert follower.answers(), sql
+        exercise(db, "OR IGNORE", follower)
+        follower.exact()
+
+
+@NEEDS_DROP_COLUMN
+def test_a_column_is_dropped():
+    db, follower = open_people()
+    db.execute("ALTER TABLE u DROP COLUMN x")
+    assert follower.answers()
+    db.execute("INSERT INTO u(k) VALUES ('new')")
+    follower.exact()
+    db.execute("CREATE TABLE w(id INTEGER PRIMARY KEY, k, x)")
+    db.execute("INSERT INTO w(k) VALUES ('A')")
+    other = Follower(db, "w", "k", "g").create()
+    if attempt(db, "ALTER TABLE w DROP COLUMN k") is None:  # the column itself: SQLite sees the triggers and refuses
+        assert attempt(db, "SELECT cf_table_contains('g', 'A')") is not None
+    else:
+        other.exact()
+
+
+# ---- the whole database is copied ----
+
+def reopened(path):
+    db = support.connect(path)
+    db.execute("PRAGMA recursive_triggers = on")
+    return Follower(db)
+
+
+@pytest.mark.parametrize("way", ["VACUUM", "VACUUM INTO", "backup", "backup over an open one", "file"])
+def test_copies(path, tmp_path, way):
+    db, follower = open_people(path)
+    copy = str(tmp_path / "copy.db")
+    exercise(db, "OR IGNORE", follower)
+    if way == "VACUUM":
+        db.execute("VACUUM")
+        copy = path
+    elif way == "VACUUM INTO":
+        db.execute("VACUUM INTO ?", (copy,))
+    elif way == "file":
+        with open(path, "rb") as one, open(copy, "wb") as two:
+            two.write(one.read())
+    else:
+        target = support.connect(copy)
+        if way != "backup":
+            people(target).answers()
+            target.execute("UPDATE u SET k = k || ' of the old one'")
+        db.backup(target)
+        there = Follower(target)
+        there.answers()
+        attempt(target, "INSERT OR IGNORE INTO u(k) VALUES ('in the copy')", there)
+        there.answers()
+        target.close()
+    follower.exact()
+    one = reopened(copy)
+    assert one.answers()
+    follows(one)
+
+
+def test_the_tables_are_copied_without_the_triggers(path, tmp_path):
+    """A tool that copies tables only, or a CREATE TABLE AS: no filter there; and one that copies all but triggers."""
+    db, _ = open_people(path)
+    for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        db.execute(f"DROP TRIGGER {name}")
+    db.close()
+    one = reopened(path)
+    assert not one.answers()
+    follows(one)
+
+
+# ---- other schemas ----
+
+def test_another_table_of_that_name_in_front(path):
+    """A TEMP table hides the content from SQL that does not name the schema. The filter goes on with its own."""
+    db, follower = open_people(path)
+    db.execute("CREATE TEMP TABLE u(id INTEGER PRIMARY KEY, k, x)")
+    db.execute("INSERT INTO temp.u(k) VALUES ('temporary')")
+    one = Follower(db, "main.u")
+    assert one.answers()
+    db.execute("INSERT INTO main.u(k) VALUES ('new')")
+    assert one.answers()
+    one.rebuild()
+    assert one.answers() and one.items() == one.rows()
+    db.execute("DROP TABLE temp.u")
+    follower.exact()
+
+
+def test_an_attached_database(path, tmp_path):
+    db, _ = open_people(path)
+    db.execute("ATTACH ? AS other_one", (str(tmp_path / "other.db"),))
+    db.execute("CREATE TABLE other_one.u(id INTEGER PRIMARY KEY, k UNIQUE, x)")
+    db.execute("INSERT INTO other_one.u(k) VALUES ('there')")
+    db.execute(f"CREATE VIRTUAL TABLE other_one.g USING cuckoo_filter({EXACT}, content='u(k)')")
+    one = Follower(db, "other_one.u", "k", "other_one.g")
+    one.rebuild = lambda: db.execute("INSERT INTO other_one.g(g) VALUES ('rebuild')")
+    one.check = lambda: db.execute("INSERT INTO other_one.g(g) VALUES ('check')")
+    one.exact()
+    for rows in ("SELECT id, k, x FROM other_one.u", "SELECT id, upper(k), x FROM other_one.u"):
+        for step in ("CREATE TABLE other_one.new_u(id INTEGER PRIMARY KEY, k UNIQUE, x)", f"INSERT INTO other_one.new_u {rows}",
+                     "DROP TABLE other_one.u", "ALTER TABLE other_one.new_u RENAME TO u"):
+            db.execute(step)
+        attempt(db, "INSERT INTO other_one.u(k) VALUES ('after')", one)
+        one.answers()
+        one.rebuild()
+        one.exact()
+        db.execute("DELETE FROM other_one.u WHERE k = 'after'")
+        one.exact()
+    db.execute("DETACH other_one")
+    db.execute("ATTACH ? AS again", (str(tmp_path / "other.db"),))
+    again = Follower(db, "again.u", "k", "again.g")
+    assert again.answers()
+    db.execute("INSERT INTO again.u(k) VALUES ('in another name')")
+    assert again.answers()
+
+
+def test_content_in_another_schema_is_refused(db):
+    db.execute("ATTACH ':memory:' AS o")
+    db.execute("CREATE TABLE o.u(k)")
+    for create in ("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='o.u(k)')",
+                   "CREATE VIRTUAL TABLE f USING cuckoo_filter(content='u(k)')",
+                   "CREATE VIRTUAL TABLE temp.f USING cuckoo_filter(content='u(k)')"):
+        assert attempt(db, create) is not None
+
+
+# ---- another connection does it ----
+
+@pytest.mark.parametrize("journal", ["wal", "delete"])
+@pytest.mark.parametrize("what", ["recipe", "recipe verbatim", "drop trigger", "newer trigger", "rename table", "rename column",
+                                  "rename filter", "drop filter", "new filter", "vacuum"])
+def test_another_connection_does_it(path, journal, what):
+    db, follower = open_people(path)
+    db.execute(f"PRAGMA journal_mode = {journal}")
+    other = support.connect(path)
+    there = Follower(other)
+    assert follower.answers() and there.answers()
+    table, column, name = {"rename table": ("v", "k", "f"), "rename column": ("u", "k2", "f"),
+                           "rename filter": ("u", "k", "f2")}.get(what, ("u", "k", "f"))
+    for step in {"recipe": recipe(db, LOWER, False), "recipe verbatim": recipe(db, LOWER, True),
+                 "drop trigger": ["DROP TRIGGER f_inserted"],
+                 "newer trigger": ["CREATE TRIGGER t AFTER INSERT ON u BEGIN SELECT RAISE(FAIL, 'no') WHERE new.k LIKE 'n%'; END"],
+                 "rename table": ["ALTER TABLE u RENAME TO v"], "rename column": ["ALTER TABLE u RENAME COLUMN k TO k2"],
+                 "rename filter": ["ALTER TABLE f RENAME TO f2"], "vacuum": ["VACUUM"], "drop filter": ["DROP TABLE f"],
+                 "new filter": ["DROP TABLE f", "INSERT INTO u(k) VALUES ('unwatched')",
+                                f"CREATE VIRTUAL TABLE f USING cuckoo_filter({EXACT}, content='u(k)')"]}[what]:
+        other.execute(step)
+        if what in ("new filter", "vacuum") or what.startswith("rename"):
+            attempt(db, "SELECT cf_table_contains('f', 'A1')")
+    if what == "drop filter":
+        assert attempt(db, "SELECT cf_table_contains('f', 'A1')") is not None
+        db.execute("INSERT INTO u(k) VALUES ('alone')")
+        return
+    here, there = Follower(db, table, column, name), Follower(other, table, column, name)
+    for one in (here, there, here):
+        attempt(one.db, f"INSERT INTO {table}({column}) VALUES ('new{id(one)}')", here, there)
+    if what.startswith("rename") or what in ("vacuum", "new filter"):
+        assert here.answers() and there.answers()
+    if not here.answers():
+        other.execute("DROP TRIGGER IF EXISTS t")
+        there.rebuild()
+    for one in (here, there):
+        one.exact()
+        attempt(one.db, f"UPDATE {table} SET {column} = {column} || '-'", here, there)
+    here.exact()
+
+
+def test_a_migration_that_is_seen_half_way(path):
+    """WAL: a reader keeps its snapshot while another connection makes the table anew."""
+    db, follower = open_people(path)
+    db.execute("PRAGMA journal_mode = wal")
+    other = support.connect(path)
+    there = Follower(other)
+    other.execute("BEGIN")
+    assert there.answers()
+    for step in ["BEGIN", *recipe(db, LOWER, False), "COMMIT"]:
+        db.execute(step)
+        assert there.answers(), "refused in a snapshot where nothing has changed"
+    follower.answers()
+    other.execute("COMMIT")
+    attempt(other, "INSERT INTO u(k) VALUES ('after')", there)
+    there.answers()
+    follows(there)
+    follower.exact()
