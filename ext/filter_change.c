@@ -152,7 +152,7 @@ static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **co
     rc = cuckoo_store_delete(table->store, old.hash, old.value);
     if (rc == SQLITE_OK)
         rc = add(table, &new, 0);
-    if (rc != SQLITE_OK)
+    if (rc == SQLITE_ERROR) /* full; other errors may have rolled back the transaction */
         add(table, &old, 0);
     return rc;
 }

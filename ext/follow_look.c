@@ -201,18 +201,67 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
     return rc;
 }
 
+/* ---- triggers that write to the filter ---- */
+
+static bool is_name_char(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '$' ||
+           (c & 0x80);
+}
+
+static const char *skip_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')
+        at++;
+    return at;
+}
+
+/* The end of the name at `at`, quoted or not; *same: it is this one. */
+static const char *read_name(const char *at, const char *name, bool *same)
+{
+    int n = (int)strlen(name);
+    bool quoted = *at && strchr("\"'`[", *at);
+    at += quoted;
+    *same = sqlite3_strnicmp(at, name, n) == 0 && !is_name_char(at[n]);
+    while (*at && (quoted ? !strchr("\"'`]", *at) : is_name_char(*at)))
+        at++;
+    return *at && quoted ? at + 1 : at;
+}
+
+/* Does it say INTO this table? What cannot be read, a comment for one, is taken for a yes. */
+static bool writes_into(const char *sql, const char *name)
+{
+    for (; *sql; sql++) {
+        bool same;
+        if (sqlite3_strnicmp(sql, "into", 4) != 0 || is_name_char(sql[4]))
+            continue;
+        const char *at = skip_blanks(sql + 4);
+        if (*at == '/' || *at == '-')
+            return true;
+        at = skip_blanks(read_name(at, name, &same));
+        if (*at == '.')
+            read_name(skip_blanks(at + 1), name, &same);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
 int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
 {
-    char *name;
-    const char *f = shadow->table;
-    int rc = cuckoo_shadow_text(
-        shadow,
-        sqlite3_mprintf("SELECT name FROM (SELECT * FROM \"%w\".sqlite_master UNION ALL SELECT * FROM "
-                        "sqlite_temp_master) WHERE type = 'trigger' AND sql LIKE '%%insert%%' AND instr(lower(sql), "
-                        "lower(%Q)) AND sql NOT LIKE '%%cuckoo_change%%' LIMIT 1",
-                        shadow->schema, f),
-        &name);
-    *is = name != NULL;
-    sqlite3_free(name);
-    return rc;
+    sqlite3_stmt *triggers = NULL;
+    char *sql =
+        sqlite3_mprintf("SELECT sql FROM \"%w\".sqlite_master WHERE type = 'trigger' AND sql NOT LIKE "
+                        "'%%cuckoo_change%%' UNION ALL SELECT sql FROM sqlite_temp_master WHERE type = 'trigger' "
+                        "AND sql NOT LIKE '%%cuckoo_change%%'",
+                        shadow->schema);
+    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &triggers, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    *is = false;
+    while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(triggers, 0);
+        *is = text && writes_into(text, shadow->table);
+    }
+    int rc2 = sqlite3_finalize(triggers);
+    return rc == SQLITE_OK ? rc2 : rc;
 }

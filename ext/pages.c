@@ -11,7 +11,8 @@ enum {
     AT_PAGE_BYTES = AT_LENGTH + 8,
     AT_ADDS = AT_PAGE_BYTES + 4,
     AT_DELETES = AT_ADDS + 8,
-    HEADER_ROW = AT_DELETES + 8,
+    AT_DOUBT = AT_DELETES + 8,
+    HEADER_ROW = AT_DOUBT + 1,
     BEYOND = 8 /* bytes that src may read behind the blob */
 };
 
@@ -235,6 +236,7 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     paged->page_bytes = (uint32_t)(cf_load64(row + AT_PAGE_BYTES - 4) >> 32);
     paged->adds = cf_load64(row + AT_ADDS);
     paged->deletes = cf_load64(row + AT_DELETES);
+    paged->doubt = row[AT_DOUBT] != 0;
     if (paged->page_bytes < 64)
         return damaged(why, "its header has been changed");
     if (cf_header_decode(row, length, &header, why) != CF_OK)
@@ -271,6 +273,7 @@ static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t
         row[AT_PAGE_BYTES + i] = (uint8_t)(paged->page_bytes >> (8 * i));
     cf_store64(row + AT_ADDS, paged->adds);
     cf_store64(row + AT_DELETES, paged->deletes);
+    row[AT_DOUBT] = paged->doubt;
     return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
 }
 
@@ -336,8 +339,8 @@ static int write_pages(cuckoo_paged *paged)
         if (paged->dirty[i] >= pages_of(paged, paged->length))
             continue; /* growth that was taken back */
         uint8_t *at = page_bytes_at(paged, paged->dirty[i], &bytes);
+        paged->has_written = true;
         rc = cuckoo_shadow_write(&paged->shadow, paged->dirty[i], at, bytes);
-        paged->has_written |= rc == SQLITE_OK;
     }
     return rc;
 }
@@ -346,11 +349,11 @@ int cuckoo_paged_write(cuckoo_paged *paged)
 {
     paged->length = paged->filter.length;
     int rc = write_pages(paged);
+    paged->has_written = true;
     if (rc == SQLITE_OK)
         rc = write_header(paged);
     if (rc != SQLITE_OK)
         return rc;
-    paged->has_written = true;
     paged->header_dirty = false;
     clear_dirty(paged);
     return rc;
@@ -368,6 +371,7 @@ static void mark_all(cuckoo_paged *paged)
     paged->header_in = paged->epoch;
     paged->loaded = pages - 1;
     paged->adds = paged->deletes = 0;
+    paged->doubt = false;
     clear_dirty(paged);
     for (uint64_t page = 1; page < pages; page++) {
         uint64_t bytes;
@@ -390,8 +394,9 @@ static void open_for_writing(cuckoo_paged *paged)
 static int write_anew(cuckoo_paged *paged)
 {
     int rc = cuckoo_paged_error(paged);
+    paged->has_written |= rc == SQLITE_OK;
     if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_empty(&paged->shadow, &paged->has_written);
+        rc = cuckoo_shadow_empty(&paged->shadow);
     if (rc == SQLITE_OK)
         rc = cuckoo_paged_write(paged);
     if (rc != SQLITE_OK)
@@ -421,7 +426,9 @@ int cuckoo_paged_clear(cuckoo_paged *paged)
     paged->has_written = false;
     clear_dirty(paged);
     paged->adds = paged->deletes = 0;
-    int rc = cuckoo_shadow_empty(&paged->shadow, &paged->has_written);
+    paged->doubt = false;
+    paged->has_written = true;
+    int rc = cuckoo_shadow_empty(&paged->shadow);
     if (rc == SQLITE_OK)
         rc = write_empty(paged, &shape);
     cuckoo_paged_forget(paged);

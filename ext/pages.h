@@ -2,7 +2,7 @@
 ** pages.h - a filter in the database: one row of a shadow table for each page, and what of it is in memory.
 **
 **      no = 0       the header of the filter (format.h); its length (8 bytes), the bytes of a page (4), adds and deletes
-**                   that wait (8 each, waiting.h), little-endian
+**                   that wait (8 each, waiting.h), little-endian; 1 when there is doubt (1)
 **      no = 1, ..   the bytes behind the header, so many to a row that a row fits on one database page;
 **                   a row that is not there is all zeros
 **
@@ -30,13 +30,14 @@ typedef struct cuckoo_paged {
     uint64_t length;     /* of the blob */
     uint32_t page_bytes; /* of a page */
     uint64_t adds, deletes; /* copies that wait, in the shadow table */
+    bool doubt;             /* a key was deleted that was not there: the table has changed unheard */
 
     uint32_t *read_in;   /* by page: the epoch in which it was read */
     uint8_t *is_dirty;   /* by page */
     uint64_t *dirty;     /* pages that were changed, in that order */
     uint64_t dirty_count, dirty_room, page_room;
     bool header_dirty;  /* the header, or the numbers behind it, were changed */
-    bool has_written;   /* a row, since this was last set to false */
+    bool has_written;   /* it was tried, at least, since this was last set to false */
     uint64_t present;   /* a page that is known to have a row, or to be dirty */
     uint32_t epoch;     /* from 1; 0 is never */
     uint32_t header_in; /* the epoch in which the header was read */

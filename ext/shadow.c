@@ -218,10 +218,9 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
     return rc == SQLITE_OK ? find_page_bytes(shadow, page_bytes) : rc;
 }
 
-int cuckoo_shadow_empty(cuckoo_shadow *shadow, bool *has_begun)
+int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 {
     int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\"", NULL);
-    *has_begun |= rc == SQLITE_OK;
     return rc == SQLITE_OK ? execute(shadow, "DELETE FROM \"%w\".\"%w_wait\"", NULL) : rc;
 }
 

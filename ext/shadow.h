@@ -42,11 +42,10 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow);
 /* Creates the tables. *page_bytes is how many bytes of data a page may have, so that it fits on one database page. */
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes);
 
-/* Drops them, if they are there; renames them with their virtual table; deletes all rows (*has_begun is set when some
-** may be gone). */
+/* Drops them, if they are there; renames them with their virtual table; deletes all rows. */
 int cuckoo_shadow_drop(cuckoo_shadow *shadow);
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table);
-int cuckoo_shadow_empty(cuckoo_shadow *shadow, bool *has_begun);
+int cuckoo_shadow_empty(cuckoo_shadow *shadow);
 
 /* Reads up to `bytes` bytes of a page; *length of them were there, 0 when there is no such row. */
 int cuckoo_shadow_read(cuckoo_shadow *shadow, uint64_t no, uint8_t *into, uint64_t bytes,

@@ -61,6 +61,13 @@ void cuckoo_store_doubt(cuckoo_store *store)
 
 /* ---- using it ---- */
 
+/* An error in the middle of a change may have ended the transaction, and this is what came after. */
+static void forget_changes(cuckoo_store *store)
+{
+    if (pending(store))
+        forget(store);
+}
+
 static int look(cuckoo_store *store)
 {
     bool stale;
@@ -103,9 +110,23 @@ static int sample(cuckoo_store *store)
     return rc;
 }
 
+static int doubt(cuckoo_store *store)
+{
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    store->follow.looked = false;
+    return cuckoo_follow_fail(
+        &store->follow,
+        sqlite3_mprintf("a row of %s has gone whose key it did not hold: rows have changed without its triggers, "
+                        "or a BEFORE trigger changes its own row; INSERT INTO %s(%s) VALUES('rebuild') reads the "
+                        "table again",
+                        store->follow.table, shadow->table, shadow->table));
+}
+
 static int follow(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_follow_look(&store->follow, &store->paged.shadow);
+    if (rc == SQLITE_OK && store->paged.doubt && !store->follow.fault)
+        rc = doubt(store);
     if (rc == SQLITE_OK && use == CUCKOO_ASK && !store->follow.fault && !store->follow.sampled)
         rc = sample(store);
     if (rc == SQLITE_OK && store->follow.fault) {
@@ -123,6 +144,8 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
     *why = "an earlier error has lost changes of this transaction: roll it back";
     if (store->broken)
         return SQLITE_IOERR;
+    if (!store->joined)
+        forget_changes(store);
     int rc = pending(store) ? SQLITE_OK : look(store);
     if (rc == SQLITE_OK)
         rc = cuckoo_paged_load(&store->paged, why);
@@ -331,9 +354,7 @@ static int apply_deletes(cuckoo_store *store)
 {
     cuckoo_delete some;
     while (store->paged.rc == SQLITE_OK && cuckoo_deletes_pop(&store->deletes, &some))
-        for (uint64_t i = 0; i < some.copies; i++)
-            cf_delete_value(&store->paged.filter, some.hash, some.value);
-    store->paged.header_dirty = true;
+        cuckoo_waiting_delete(&store->paged, some.hash, some.value, some.copies);
     int rc = cuckoo_paged_error(&store->paged);
     if (rc != SQLITE_OK)
         lose(store);
@@ -366,7 +387,8 @@ static int sync_loaded(cuckoo_store *store)
     return rc == SQLITE_OK && pending(store) ? cuckoo_paged_write(paged) : rc;
 }
 
-/* COMMIT can be tried again after SQLITE_BUSY; any other error of xSync rolls the transaction back. */
+/* COMMIT can be tried again after SQLITE_BUSY; any other error rolls the transaction back. A write that is interrupted has
+** done so already. */
 int cuckoo_store_sync(cuckoo_store *store)
 {
     const char *why;
@@ -375,12 +397,16 @@ int cuckoo_store_sync(cuckoo_store *store)
     if (store->broken)
         return SQLITE_IOERR;
     store->paged.has_written = false;
-    int rc = cuckoo_paged_load(&store->paged, &why);
+    int rc = cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA); /* interrupts are heard of before */
+    if (rc == SQLITE_OK)
+        rc = cuckoo_paged_load(&store->paged, &why);
     if (rc == SQLITE_CORRUPT_VTAB && !pending(store))
         return SQLITE_OK; /* created, and rolled back without our being told; or damaged, and not changed */
     if (rc == SQLITE_OK)
         rc = sync_loaded(store);
     if (rc == SQLITE_OK)
+        return rc;
+    if ((rc & 0xff) == SQLITE_BUSY)
         return rc;
     if (store->paged.has_written || store->broken)
         return beyond_repair(rc);

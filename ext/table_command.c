@@ -39,8 +39,7 @@ static int rebuild(cuckoo_table *table, sqlite3_value *unused, char **message)
                  : cuckoo_follow_is_written_by_triggers(&table->store->paged.shadow, &is);
     if (rc != SQLITE_OK || !is)
         return rc == SQLITE_OK ? cuckoo_upkeep_rebuild(table->store, message) : rc;
-    *message = sqlite3_mprintf("a trigger names it, and may run this command at a time when it must not "
-                               "run; use SELECT cf_table_rebuild('%q')",
+    *message = sqlite3_mprintf("a trigger writes to it, and may run this command when it must not run; use SELECT cf_table_rebuild('%q')",
                                table->name);
     return SQLITE_ERROR;
 }

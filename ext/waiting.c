@@ -27,11 +27,12 @@ static int count(cuckoo_paged *paged, uint64_t hash, uint64_t value, sqlite3_int
     sqlite3_bind_int64(wait, 2, (sqlite3_int64)value);
     sqlite3_bind_int64(wait, 3, adds);
     sqlite3_bind_int64(wait, 4, deletes);
+    paged->has_written = true;
     cuckoo_shadow_step(&paged->shadow, wait);
     rc = cuckoo_shadow_end(&paged->shadow, wait);
     if (rc != SQLITE_OK)
         return rc;
-    paged->has_written = paged->header_dirty = true;
+    paged->header_dirty = true;
     paged->adds += (uint64_t)adds;
     paged->deletes += (uint64_t)deletes;
     return adds < 0 || deletes < 0 ? tidy(paged, hash) : rc;
@@ -112,16 +113,27 @@ int cuckoo_waiting_cancel(cuckoo_paged *paged, uint64_t hash, uint64_t value, bo
 int cuckoo_waiting_flush(cuckoo_paged *paged, cuckoo_deletes *deletes)
 {
     cuckoo_delete some;
+    uint32_t epoch = paged->epoch; /* an error may roll back the transaction, and all is forgotten */
     int rc = SQLITE_OK;
     while (rc == SQLITE_OK && cuckoo_deletes_pop(deletes, &some)) {
         rc = count(paged, some.hash, some.value, 0, (sqlite3_int64)some.copies);
-        for (uint64_t i = 0; rc != SQLITE_OK && i < some.copies; i++)
+        for (uint64_t i = 0; rc != SQLITE_OK && paged->epoch == epoch && i < some.copies; i++)
             cuckoo_deletes_push(deletes, some.hash, some.value); /* its place is still there */
     }
     return rc;
 }
 
 /* ---- doing it ---- */
+
+/* When one copy is sticky, or not there, the others are so, too. */
+void cuckoo_waiting_delete(cuckoo_paged *paged, uint64_t hash, uint64_t value, uint64_t copies)
+{
+    cf_deleted deleted = CF_REMOVED;
+    while (copies-- > 0 && deleted == CF_REMOVED)
+        deleted = cf_delete_value(&paged->filter, hash, value);
+    paged->doubt |= deleted == CF_ABSENT && paged->rc == SQLITE_OK;
+    paged->header_dirty = true;
+}
 
 int cuckoo_waiting_apply_deletes(cuckoo_paged *paged)
 {
@@ -136,21 +148,20 @@ int cuckoo_waiting_apply_deletes(cuckoo_paged *paged)
                  value = (uint64_t)sqlite3_column_int64(all, 1);
         sqlite3_int64 adds = sqlite3_column_int64(all, 2), deletes = sqlite3_column_int64(all, 3);
         cancelled += (uint64_t)(adds < deletes ? adds : deletes);
-        for (sqlite3_int64 i = adds; i < deletes; i++)
-            if (cf_delete_value(&paged->filter, hash, value) != CF_REMOVED)
-                break; /* sticky, or nothing left: the others change nothing, either */
+        if (adds < deletes)
+            cuckoo_waiting_delete(paged, hash, value, (uint64_t)(deletes - adds));
     }
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_end(shadow, all);
     if (rc == SQLITE_OK)
         rc = cuckoo_paged_error(paged);
+    paged->has_written |= rc == SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_run(shadow, CUCKOO_DELETES_DONE);
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_run(shadow, CUCKOO_NOTHING_WAITS);
     if (rc != SQLITE_OK)
         return rc;
-    paged->has_written = paged->header_dirty = true;
     paged->adds -= cancelled;
     paged->deletes = 0;
     return rc;

@@ -66,6 +66,9 @@ int cuckoo_waiting_has(cuckoo_paged *paged, uint64_t hash, bool *has);
 /* Makes rows of the deletes in memory. On an error some are rows already, and are in memory no more. */
 int cuckoo_waiting_flush(cuckoo_paged *paged, cuckoo_deletes *deletes);
 
+/* Deletes so many copies of a key from the image. One that is not there leaves a doubt (pages.h). */
+void cuckoo_waiting_delete(cuckoo_paged *paged, uint64_t hash, uint64_t value, uint64_t copies);
+
 /* Applies the deletes of the rows to the image and takes them out of the list. Adds and deletes of one key cancel out.
 ** On an error the image, or the list, may have changed. */
 int cuckoo_waiting_apply_deletes(cuckoo_paged *paged);
