@@ -244,6 +244,8 @@ static int table_sync(sqlite3_vtab *base)
 {
     cuckoo_table *table = table_of(base);
     int rc = cuckoo_store_sync(table->store);
+    if (rc == SQLITE_OK && table->content && !table->store->dead)
+        rc = cuckoo_upkeep_heal(table->store);
     return cuckoo_table_explain(table, rc, "its changes cannot be written");
 }
 

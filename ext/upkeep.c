@@ -214,6 +214,18 @@ int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
     return rc == SQLITE_OK ? read_anew(store, message) : rc;
 }
 
+int cuckoo_upkeep_heal(cuckoo_store *store)
+{
+    enum { SMALL = 1000000 /* keys: read in less than a second */ };
+    char *message = NULL;
+    const cuckoo_follow *follow = &store->follow;
+    if (!store->paged.doubt || cuckoo_store_items(store) > SMALL || !follow->table || follow->fault)
+        return SQLITE_OK;
+    int rc = read_anew(store, &message);
+    sqlite3_free(message);
+    return rc == SQLITE_ERROR && !store->paged.has_written ? SQLITE_OK : rc;
+}
+
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 {
     if (store->follow.given_table == NULL)

@@ -17,11 +17,14 @@ int cuckoo_upkeep_clear(cuckoo_store *store, char **message);
 /* Spilled entries and waiting keys to slots; and, when keys have gone, into fewer pages. */
 int cuckoo_upkeep_optimize(cuckoo_store *store, char **message);
 
-/* Makes the triggers anew, as the newest ones, empties the filter and adds all keys of the table. */
+/* Makes the triggers anew, as the newest ones, empties the filter and adds all keys of the table. The same for a filter
+** that was just created. */
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message);
-
-/* The same for a filter that was just created and has no keys. */
 int cuckoo_upkeep_follow(cuckoo_store *store, char **message);
+
+/* At the end of a transaction, when there is doubt (pages.h): reads the table again, unless it is large. Where that is not
+** possible the doubt remains. */
+int cuckoo_upkeep_heal(cuckoo_store *store);
 
 /* Puts the filter in a blob in its place; `values`: both keep values, or neither. */
 int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message);
