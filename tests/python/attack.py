@@ -188,7 +188,7 @@ class World:
     def repair(self, db):
         """What the error said: rebuild. Temporary triggers have to go first."""
         for (name,) in db.execute("SELECT name FROM sqlite_temp_master WHERE type = 'trigger'").fetchall():
-            db.execute(f"DROP TRIGGER temp.{name}")
+            db.execute(f"DROP TRIGGER IF EXISTS temp.{name}")
         for name in self.grammar.names["filters"]:
             try:
                 db.execute(f"INSERT INTO {name}({name}) VALUES ('rebuild')")
