@@ -58,7 +58,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, char **message)
     int rc;
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
         uint64_t hash;
-        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), filter->geometry.seed, &hash);
+        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), &filter->geometry, &hash);
         if (kind == CUCKOO_KEY_NOMEM)
             return SQLITE_NOMEM;
         cf_status status = kind == CUCKOO_KEY_OK ? cf_add(filter, hash) : CF_OK;

@@ -77,7 +77,7 @@ static int add_key(cuckoo_table *table, sqlite3_value *key, sqlite3_value *given
     uint64_t hash, value;
     cf_filter *filter = &table->paged.filter;
     int rc = read_value(table, given, &value);
-    cuckoo_key kind = cuckoo_key_hash(key, filter->geometry.seed, &hash);
+    cuckoo_key kind = cuckoo_key_hash(key, &filter->geometry, &hash);
     if (rc != SQLITE_OK || kind == CUCKOO_KEY_NOMEM)
         return rc != SQLITE_OK ? rc : SQLITE_NOMEM;
     if (kind == CUCKOO_KEY_NULL)

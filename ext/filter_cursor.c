@@ -155,10 +155,10 @@ static int find_key(cuckoo_table *table, table_cursor *cursor, sqlite3_value *ke
 {
     const cf_filter *filter = cuckoo_paged_reader(&table->paged);
     uint64_t hash;
-    cuckoo_key kind = cuckoo_key_hash(key, filter->geometry.seed, &hash);
+    cuckoo_key kind = cuckoo_key_hash(key, &filter->geometry, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    if (!cf_contains(filter, hash))
+    if (!cuckoo_key_found(filter, key, hash))
         return SQLITE_OK;
     found_key *found = append(cursor);
     if (found == NULL)

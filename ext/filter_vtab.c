@@ -70,17 +70,9 @@ static void free_table(cuckoo_table *table)
     sqlite3_free(table);
 }
 
-static int create_shadow(cuckoo_table *table, const cuckoo_table_plan *plan, char **message)
+static int create_shadow(cuckoo_table *table, const cf_geometry *shape, char **message)
 {
-    const char *why;
-    cf_geometry shape;
-    cf_status status =
-        cf_plan(plan->options.capacity, plan->options.fpr, &plan->options.filter, &shape, &why);
-    if (status != CF_OK) {
-        *message = sqlite3_mprintf("cuckoo_filter: %s", why);
-        return cuckoo_error_code(status);
-    }
-    int rc = cuckoo_paged_create(&table->paged, &shape);
+    int rc = cuckoo_paged_create(&table->paged, shape);
     if (rc == SQLITE_OK && table->content)
         rc = cuckoo_content_follow(table);
     if (rc == SQLITE_OK && table->content)
@@ -99,13 +91,18 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
 {
     cuckoo_table_plan plan;
     cuckoo_table *table = NULL;
-    if (!cuckoo_table_plan_read(argc, argv, &plan, message))
-        return *message ? SQLITE_ERROR : SQLITE_NOMEM;
-    int rc = make_table(db, registry, argv, &plan, &table);
+    cf_geometry shape;
+    int rc = cuckoo_table_plan_read(argc, argv, &plan, message);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (create)
+        rc = cuckoo_table_plan_shape(db, argv[1], &plan, &shape, message);
+    if (rc == SQLITE_OK)
+        rc = make_table(db, registry, argv, &plan, &table);
     if (rc == SQLITE_OK)
         rc = declare(db, argv[2], plan.options.filter.value_bits != 0);
     if (rc == SQLITE_OK && create)
-        rc = create_shadow(table, &plan, message);
+        rc = create_shadow(table, &shape, message);
     cuckoo_table_plan_free(&plan);
     if (rc != SQLITE_OK && table) {
         free_table(table);

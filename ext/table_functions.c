@@ -161,9 +161,10 @@ static void contains_function(sqlite3_context *context, int argc, sqlite3_value 
     cuckoo_table *table = begin(context, name, argv[0]);
     if (table == NULL)
         return;
-    cuckoo_key kind = cuckoo_key_hash(argv[1], table->paged.filter.geometry.seed, &hash);
+    cuckoo_key kind = cuckoo_key_hash(argv[1], &table->paged.filter.geometry, &hash);
     if (kind == CUCKOO_KEY_OK)
-        sqlite3_result_int(context, cf_contains(cuckoo_paged_reader(&table->paged), hash));
+        sqlite3_result_int(
+            context, cuckoo_key_found(cuckoo_paged_reader(&table->paged), argv[1], hash));
     else if (kind == CUCKOO_KEY_NOMEM)
         sqlite3_result_error_nomem(context);
     end(context, name, table);
