@@ -1,6 +1,7 @@
 #include "number.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     ROUND_DIGITS = 15,   /* that every double of moderate size keeps */
@@ -65,12 +66,13 @@ static const char *read_power(const char *at, const char *end, cuckoo_number *nu
 
 bool cuckoo_number_read(const char *text, size_t length, cuckoo_number *number)
 {
-    const char *at = text, *end = text + length;
+    const char *at = text, *nul = length ? memchr(text, 0, length) : NULL,
+               *end = nul ? nul : text + length;
     while (at < end && is_blank(*at))
         at++;
     if (at == end || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
         return false;
-    *number = (cuckoo_number){.negative = *at == '-'};
+    *number = (cuckoo_number){.negative = *at == '-', .power = nul != NULL};
     if (*at == '-' || *at == '+')
         at++;
     at = read_digits(at, end, number);

@@ -2,7 +2,8 @@
 ** number.h - decimal numbers in text, read without the locale and without losing digits.
 **
 ** What looks like a number is what SQLite takes for one when it applies numeric affinity to a text: blanks, a sign,
-** digits with at most one point among or around them, an exponent, blanks.
+** digits with at most one point among or around them, an exponent, blanks. A text ends at its first NUL here: late
+** versions of SQLite do not look further, while early ones take no text with a NUL for a number.
 */
 #ifndef CUCKOO_NUMBER_H
 #define CUCKOO_NUMBER_H
@@ -14,12 +15,12 @@
 typedef struct cuckoo_number {
     bool negative;
     bool point;      /* it was written with a decimal point */
-    bool power;      /* it was written with an exponent */
+    bool power;      /* it was written with an exponent, or a NUL: SQLite reads it as a real */
     uint64_t digits; /* its first significant digits, at most 19: below 10^19 */
     int exponent;    /* the number is digits * 10^exponent, or a little more when it has more digits */
 } cuckoo_number;
 
-/* Reads the whole text. False: it does not look like a number, and *number is unspecified. */
+/* Reads the whole text, up to its first NUL. False: it does not look like a number, and *number is unspecified. */
 bool cuckoo_number_read(const char *text, size_t length, cuckoo_number *number);
 
 /* The integer that it was written as, without point and exponent. False: it was not, or does not fit. */
