@@ -16,9 +16,10 @@
 ** depending on the other side, the text with all its digits and the one with 15. Such a value is *vague*: a
 ** lookup of it has to answer "perhaps", whatever the filter holds.
 **
-** One gap is left. SQLite before version 3.53 writes reals as text with 15 digits, later ones with 17. A real
-** of more than 15 digits, stored in a column without affinity, may not be found by the text that SQLite makes
-** of it, when that text comes from a TEXT column.
+** One gap is left. Late versions of SQLite write reals as text with 17 digits, not 15. Where these versions compare
+** a column of type ANY in a STRICT table with a TEXT column, a real of more than 15 digits may not be found by its
+** text: one in some 200 of them, those whose 16th and 17th digits are 50. Other columns do not store reals that
+** are compared as text.
 */
 #ifndef CUCKOO_CANONICAL_H
 #define CUCKOO_CANONICAL_H

@@ -22,6 +22,8 @@ from test_persistent import ERROR, create, has, refused
 
 EXACT = "fingerprint_bits=32"
 RULES = {"INTEGER": "integer", "NUMERIC": "numeric", "REAL": "real", "TEXT": "text", "BLOB": "blob", "": "blob"}
+if sqlite3.sqlite_version_info >= (3, 37):
+    RULES["ANY"] = "blob"  # in a STRICT table: alone in having no affinity at all, not even that of BLOB
 COLLATIONS = ["BINARY", "NOCASE", "RTRIM"]
 
 # ---- values ----
@@ -69,10 +71,11 @@ def options(declared, collation):
 def fill(db, values, others=None):
     """Tables "c INTEGER NOCASE" ... of keys, each with a filter of its own; and "q INTEGER" ... of the other side."""
     for declared in RULES:
-        db.execute(f'CREATE TABLE "q {declared}"(x {declared})')
+        strict = "STRICT" if declared == "ANY" else ""
+        db.execute(f'CREATE TABLE "q {declared}"(x {declared}) {strict}')
         db.executemany(f'INSERT INTO "q {declared}" VALUES (?)', [(value,) for value in others or values])
         for collation in COLLATIONS:
-            db.execute(f'CREATE TABLE "c {declared} {collation}"(x {declared} COLLATE {collation}, f)')
+            db.execute(f'CREATE TABLE "c {declared} {collation}"(x {declared} COLLATE {collation}, f {"BLOB" * bool(strict)}) {strict}')
             db.executemany(f'INSERT INTO "c {declared} {collation}"(x) VALUES (?)', [(value,) for value in values])
             db.execute(f'UPDATE "c {declared} {collation}" SET f = cf_add(cf_new(1, NULL, ?), x)',
                        (options(declared, collation),))
