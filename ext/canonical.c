@@ -113,25 +113,6 @@ static void decimal_of_text(sqlite3_value *value, cuckoo_number *number, cuckoo_
     }
 }
 
-/* What SQLite makes of a real when it becomes text, read again. Infinite ones are words then. */
-static void decimal_of_real(double real, cuckoo_canonical *form)
-{
-    static const char infinite[] = "-Inf";
-    char text[40];
-    cuckoo_number number;
-    if (real - real != 0) {
-        form->type = TYPE_TEXT;
-        form->content = (const uint8_t *)infinite + (real > 0);
-        form->length = real > 0 ? 3 : 4;
-    } else if (cuckoo_number_of_real(real, &number) || cuckoo_number_near_real(real, &number)) {
-        set_decimal(form, &number);
-    } else if (real > -1 && real < 1) {
-        sqlite3_snprintf(sizeof text, text, "%!.15g", real);
-        if (cuckoo_number_read(text, strlen(text), &number))
-            set_decimal(form, &number);
-    }
-}
-
 /* The number that a text stands for in a comparison with numbers. */
 static void number_of_text(sqlite3_value *value, const cuckoo_number *number, cuckoo_canonical *form)
 {
@@ -151,24 +132,17 @@ void cuckoo_canonical_apply(cf_affinity affinity, sqlite3_value *value, cuckoo_c
             decimal_of_text(value, &number, form);
         else
             number_of_text(value, &number, form);
-    } else if (textual && form->type == TYPE_REAL) {
-        decimal_of_real(sqlite3_value_double(value), form);
+    } else if (textual && form->type == TYPE_REAL &&
+               cuckoo_number_of_real(sqlite3_value_double(value), &number)) {
+        set_decimal(form, &number);
     }
     if (affinity == CF_AFFINITY_REAL && form->type == TYPE_INTEGER)
         set_real(form, (double)(int64_t)form->number);
 }
 
-/* Reals become text in SQLite with a point, always. Integers that are reals are vague, too, where doubles are coarse:
-** the text has fewer digits. */
 bool cuckoo_canonical_vague(cf_affinity affinity, sqlite3_value *value)
 {
-    cuckoo_canonical form;
     cuckoo_number number;
-    if (affinity != CF_AFFINITY_TEXT)
-        return false;
-    if (sqlite3_value_type(value) == SQLITE_FLOAT)
-        return !cuckoo_number_of_real(sqlite3_value_double(value), &number);
-    return sqlite3_value_type(value) == SQLITE_TEXT &&
-           cuckoo_canonical_form(value, &form) == CUCKOO_KEY_OK && looks_like_number(&form, &number) &&
-           number.point && cuckoo_number_magnitude(&number) > EXACT_MAGNITUDE;
+    return affinity == CF_AFFINITY_TEXT && sqlite3_value_type(value) == SQLITE_FLOAT &&
+           !cuckoo_number_of_real(sqlite3_value_double(value), &number);
 }

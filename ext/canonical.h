@@ -8,18 +8,15 @@
 **      NUMERIC    Text that looks like a number is that number. Integers stay exact.
 **      REAL       The same, and every number is a double.
 **      TEXT       A stored text is compared as a text with texts, as a number with numeric columns, and with
-**                 numbers without affinity after they became text, by 15 digits: '0.3' = 0.1 + 0.2. So text
-**                 that looks like a number is a decimal of at most 15 digits, and so are reals. Integers
-**                 stay exact. Digits alone that are beyond 64 bits stay text.
+**                 numbers without affinity after these became text of 15 (or, in late versions, 17)
+**                 digits: '0.3' = 0.1 + 0.2. So text
+**                 that looks like a number is a decimal of at most 15 digits, and so is a real that has no
+**                 more. Integers stay exact. Digits alone that are beyond 64 bits stay text.
 **
-** Under TEXT some values equal several stored texts of different forms. A real of more than 15 digits equals,
-** depending on the other side, the text with all its digits and the one with 15. Such a value is *vague*: a
-** lookup of it has to answer "perhaps", whatever the filter holds.
-**
-** One gap is left. Late versions of SQLite write reals as text with 17 digits, not 15. Where these versions compare
-** a column of type ANY in a STRICT table with a TEXT column, a real of more than 15 digits may not be found by its
-** text: one in some 200 of them, those whose 16th and 17th digits are 50. Other columns do not store reals that
-** are compared as text.
+** Under TEXT some reals are *vague*: those of more than 15 digits, or from 10^15 on. Depending on the other side such a
+** real equals the text with all its digits or the one that SQLite makes of it, which have different forms. A lookup of
+** it has to answer "perhaps", whatever the filter holds. Stored, it is found all the same: SQLite makes text of
+** parameters and of expressions, never of what lies in a column of BLOB or no affinity.
 */
 #ifndef CUCKOO_CANONICAL_H
 #define CUCKOO_CANONICAL_H
@@ -48,7 +45,7 @@ cuckoo_key cuckoo_canonical_form(sqlite3_value *value, cuckoo_canonical *form);
 /* Makes of the form of `value` the one under an affinity other than CF_AFFINITY_NONE. */
 void cuckoo_canonical_apply(cf_affinity affinity, sqlite3_value *value, cuckoo_canonical *form);
 
-/* Is the value vague? */
+/* Is the value vague? Integers and texts never are. */
 bool cuckoo_canonical_vague(cf_affinity affinity, sqlite3_value *value);
 
 #endif

@@ -167,20 +167,3 @@ bool cuckoo_number_of_real(double real, cuckoo_number *number)
     }
     return false;
 }
-
-bool cuckoo_number_near_real(double real, cuckoo_number *number)
-{
-    double size = fabs(real);
-    int places = 0;
-    if (!(size >= 1e-8 && size < (double)ROUND_LIMIT))
-        return false;
-    while (places < EXACT_POWER && size * power_of_ten(places) < (double)(ROUND_LIMIT / 10))
-        places++;
-    double product = size * power_of_ten(places), whole = floor(product);
-    double lost = fma(size, power_of_ten(places), -product); /* by rounding the product */
-    double rest = product - whole + lost;
-    uint64_t digits = (uint64_t)whole + (rest >= 0.5) - (rest < -0.5);
-    *number = (cuckoo_number){.negative = real < 0, .digits = digits, .exponent = -places};
-    cuckoo_number_round(number);
-    return true;
-}

@@ -15,7 +15,7 @@
 typedef struct cuckoo_number {
     bool negative;
     bool point;      /* it was written with a decimal point */
-    bool power;      /* it was written with an exponent, or a NUL: SQLite reads it as a real */
+    bool power;      /* it was written with an exponent, or with a NUL behind it: SQLite reads a real */
     uint64_t digits; /* its first significant digits, at most 19: below 10^19 */
     int exponent;    /* the number is digits * 10^exponent, or a little more when it has more digits */
 } cuckoo_number;
@@ -40,9 +40,5 @@ void cuckoo_number_round(cuckoo_number *number);
 
 /* The number of at most 15 digits and 22 decimals that reads as `real`. False: there is none. */
 bool cuckoo_number_of_real(double real, cuckoo_number *number);
-
-/* A real from 1e-8 to below 1e15 in size, rounded to 15 significant digits: the same on every machine. False: it is
-** not of that size. */
-bool cuckoo_number_near_real(double real, cuckoo_number *number);
 
 #endif

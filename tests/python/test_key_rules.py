@@ -162,8 +162,7 @@ def relatives(value):
 def test_random_values_and_their_relatives(values):
     db = support.connect()
     fill(db, values, [relative for value in values for relative in relatives(value)])
-    for declared in RULES:  # what SQLite itself makes of reals, as text
-        db.execute("""INSERT INTO "q TEXT" SELECT CAST(x AS TEXT) FROM "c %s BINARY" """ % declared)
+    db.execute("""INSERT INTO "q BLOB" SELECT CAST(x AS TEXT) FROM "c BLOB BINARY" """)  # as SQLite writes reals
     for declared in RULES:
         for collation in COLLATIONS:
             assert_nothing_missed(db, declared, collation)
@@ -201,7 +200,7 @@ def test_pairs(db, rule, stored, asked, same):
     assert equal(db, rule, stored, asked) == same
 
 
-@pytest.mark.parametrize("asked", [0.1 + 0.2, 1 / 3, 1e15, 1e300, math.inf, 5e-324, "1.0e+300", "1000000000000000.5"])
+@pytest.mark.parametrize("asked", [0.1 + 0.2, 1 / 3, 1e15, 1e300, math.inf, 5e-324])
 def test_a_vague_value_is_always_perhaps_there(db, asked):
     """It equals texts that have nothing else in common: '0.3' and '0.30000000000000004'."""
     empty = support.new(db, 1, None, "affinity=text")
