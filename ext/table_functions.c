@@ -163,8 +163,7 @@ static void contains_function(sqlite3_context *context, int argc, sqlite3_value 
         return;
     cuckoo_key kind = cuckoo_key_hash(argv[1], &table->paged.filter.geometry, &hash);
     if (kind == CUCKOO_KEY_OK)
-        sqlite3_result_int(
-            context, cuckoo_key_found(cuckoo_paged_reader(&table->paged), argv[1], hash));
+        sqlite3_result_int(context, cuckoo_key_found(cuckoo_paged_reader(&table->paged), argv[1], hash));
     else if (kind == CUCKOO_KEY_NOMEM)
         sqlite3_result_error_nomem(context);
     end(context, name, table);
