@@ -35,6 +35,7 @@ typedef struct given_options {
 typedef struct build_state {
     bool started, failed;
     cuckoo_options options;
+    cf_geometry rule; /* for keys, of these options */
     given_options given;
     uint64_t *hashes;
     size_t used, room;
@@ -86,6 +87,7 @@ static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value
     keep_given(argc, argv, &state->given);
     if (!state->started) {
         state->options = options;
+        state->rule = cuckoo_options_rule(&options);
         state->started = true;
         if (options.filter.value_bits) {
             cuckoo_fail(context, CF_BAD_ARGUMENT,
@@ -146,7 +148,7 @@ static bool build_step_row(sqlite3_context *context, int argc, sqlite3_value **a
     uint64_t hash;
     if (!read_build_options(context, argc, argv, state))
         return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[0], state->options.filter.seed, &hash);
+    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->rule, &hash);
     if (kind == CUCKOO_KEY_NOMEM)
         sqlite3_result_error_nomem(context);
     if (kind != CUCKOO_KEY_OK)
@@ -320,7 +322,7 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
     uint64_t hash, value;
     if (!read_change(context, argv, state))
         return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[1], state->filter.geometry.seed, &hash);
+    cuckoo_key kind = cuckoo_key_hash(argv[1], &state->filter.geometry, &hash);
     if (kind == CUCKOO_KEY_NULL)
         return true;
     if (kind == CUCKOO_KEY_OK)

@@ -120,7 +120,7 @@ static int take_key(inside_cursor *cursor, sqlite3_value *value)
 {
     uint64_t hash;
     const cf_filter *filter = &cursor->handle->filter;
-    cuckoo_key kind = cuckoo_key_hash(value, filter->geometry.seed, &hash);
+    cuckoo_key kind = cuckoo_key_hash(value, &filter->geometry, &hash);
     cursor->key = sqlite3_value_dup(value);
     if (kind == CUCKOO_KEY_NOMEM || cursor->key == NULL)
         return SQLITE_NOMEM;

@@ -48,5 +48,8 @@ void cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter
     "filter is NULL: the row is missing, or a handle of cf_open passed through a CTE, a view or a "     \
     "subquery in FROM; use (SELECT cf_open(f) FROM ...) as the argument itself"
 #define CUCKOO_NOT_A_BLOB "filter must be a blob made by cf_new or cf_build, or a handle of cf_open"
+#define CUCKOO_IS_TEXT                                                                                  \
+    CUCKOO_NOT_A_BLOB "; it was bound as text: bind it as a blob, or, for the name of a persistent "    \
+                      "filter, use cf_table_contains"
 
 #endif

@@ -66,7 +66,7 @@ typedef struct entry_name {
 
 static int read_key(cuckoo_table *table, sqlite3_value *key, entry_name *name)
 {
-    cuckoo_key kind = cuckoo_key_hash(key, geometry_of(table)->seed, &name->hash);
+    cuckoo_key kind = cuckoo_key_hash(key, geometry_of(table), &name->hash);
     name->value = 0;
     name->is_null = kind == CUCKOO_KEY_NULL;
     return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;

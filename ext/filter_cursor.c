@@ -234,11 +234,11 @@ static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
     const cf_filter *filter = cuckoo_paged_reader(paged);
     sought->key = key;
     sought->from = sought->cursor->rows;
-    cuckoo_key kind = cuckoo_key_hash(key, filter->geometry.seed, &sought->hash);
+    cuckoo_key kind = cuckoo_key_hash(key, &filter->geometry, &sought->hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     int rc = SQLITE_OK;
-    if (cf_contains(filter, sought->hash))
+    if (cuckoo_key_found(filter, key, sought->hash))
         rc = filter->geometry.value_bits ? find_values(filter, sought) : find_value(sought, 0);
     return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought->hash, find_value, sought) : rc;
 }
@@ -275,8 +275,10 @@ static int cannot_list(cuckoo_table *table)
 /* Does the filter take all keys for equal that are so in this comparison? */
 static bool compares_so(const cuckoo_table *table, int plan)
 {
-    (void)table;
-    return !(plan & (PLAN_NOCASE | PLAN_RTRIM));
+    const cf_geometry *geometry = &table->store->paged.filter.geometry;
+    return plan & PLAN_NOCASE  ? geometry->collation == CF_COLLATION_NOCASE
+           : plan & PLAN_RTRIM ? geometry->collation == CF_COLLATION_RTRIM
+                               : true;
 }
 
 static int cannot_compare(cuckoo_table *table, int plan)

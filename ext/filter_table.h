@@ -60,8 +60,13 @@ typedef struct cuckoo_table_plan {
     char *content, *column;
 } cuckoo_table_plan;
 
-/* Reads the arguments of the module, argv[3] on. False: *message says what is wrong; NULL: out of memory. */
-bool cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan *plan, char **message);
+/* Reads the arguments of the module, argv[3] on. Not SQLITE_OK: *message says what is wrong; NULL: out of memory. */
+int cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan *plan, char **message);
+
+/* The shape of a new table, with the key rule of the column that it follows, which becomes that of the plan. Asks what only
+** CREATE has to ask: tables made before must still connect. Not SQLITE_OK: as above. */
+int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
+                            char **message);
 void cuckoo_table_plan_free(cuckoo_table_plan *plan);
 
 #endif

@@ -86,31 +86,21 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     return table->schema && table->name ? take_store(table, create) : SQLITE_NOMEM;
 }
 
-static int create_shadow(cuckoo_table *table, cuckoo_table_plan *plan, char **message)
+static int create_shadow(cuckoo_table *table, const cf_geometry *shape, char **message)
 {
-    const char *why;
-    cf_geometry shape;
     cuckoo_store *store = table->store;
-    if (!plan->options.has_seed) /* keys cannot be aimed at a seed that is not known */
-        sqlite3_randomness(sizeof plan->options.filter.seed, &plan->options.filter.seed);
-    cf_status status =
-        cf_plan(plan->options.capacity, plan->options.fpr, &plan->options.filter, &shape, &why);
-    if (status != CF_OK) {
-        *message = sqlite3_mprintf("%s", why);
-        return cuckoo_error_code(status);
-    }
-    int rc = cuckoo_paged_create(&store->paged, &shape);
+    int rc = cuckoo_paged_create(&store->paged, shape);
     if (rc == SQLITE_TOOBIG)
         *message = sqlite3_mprintf("a filter for %lld keys takes %lld bytes, and there is not so much memory; "
                                    "use a smaller capacity or a larger fpr, or split the keys",
-                                   (sqlite3_int64)shape.capacity, (sqlite3_int64)cf_geometry_bytes(&shape));
+                                   (sqlite3_int64)shape->capacity, (sqlite3_int64)cf_geometry_bytes(shape));
     store->created = store->joined = true;
     return rc == SQLITE_OK && table->content ? cuckoo_upkeep_follow(store, message) : rc;
 }
 
-static int create(cuckoo_table *table, cuckoo_table_plan *plan, char **message)
+static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
 {
-    int rc = create_shadow(table, plan, message);
+    int rc = create_shadow(table, shape, message);
     if (rc != SQLITE_OK) {
         char *reason = *message;
         table->store->dead = true;
@@ -121,18 +111,31 @@ static int create(cuckoo_table *table, cuckoo_table_plan *plan, char **message)
     return rc;
 }
 
+static int make(sqlite3 *db, void *registry, const char *const *argv, cuckoo_table_plan *plan, bool creates,
+                cuckoo_table **table, char **message)
+{
+    cf_geometry shape;
+    int rc = SQLITE_OK;
+    if (!plan->options.has_seed) /* keys cannot be aimed at a seed that is not known */
+        sqlite3_randomness(sizeof plan->options.filter.seed, &plan->options.filter.seed);
+    if (creates)
+        rc = cuckoo_table_plan_shape(db, argv[1], plan, &shape, message);
+    if (rc == SQLITE_OK)
+        rc = make_table(registry, argv, plan, creates, table);
+    if (rc == SQLITE_OK)
+        rc = declare(db, argv[2], plan->options.filter.value_bits != 0);
+    return rc == SQLITE_OK && creates ? create(*table, &shape, message) : rc;
+}
+
 static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv, bool creates,
                   sqlite3_vtab **result, char **message)
 {
     cuckoo_table_plan plan;
     cuckoo_table *table = NULL;
-    if (!cuckoo_table_plan_read(argc, argv, &plan, message))
-        return *message ? SQLITE_ERROR : SQLITE_NOMEM;
-    int rc = make_table(registry, argv, &plan, creates, &table);
-    if (rc == SQLITE_OK)
-        rc = declare(db, argv[2], plan.options.filter.value_bits != 0);
-    if (rc == SQLITE_OK && creates)
-        rc = create(table, &plan, message);
+    int rc = cuckoo_table_plan_read(argc, argv, &plan, message);
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = make(db, registry, argv, &plan, creates, &table, message);
     cuckoo_table_plan_free(&plan);
     if (rc != SQLITE_OK && table) {
         free_table(table);

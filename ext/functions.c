@@ -91,7 +91,7 @@ static read_result read_question(sqlite3_context *context, sqlite3_value **argv,
     q->filter = cuckoo_filter_argument(context, argv[0]);
     if (q->filter == NULL)
         return READ_FAILED;
-    switch (cuckoo_key_hash(argv[1], q->filter->geometry.seed, &q->hash)) {
+    switch (cuckoo_key_hash(argv[1], &q->filter->geometry, &q->hash)) {
     case CUCKOO_KEY_OK:
         return READ_OK;
     case CUCKOO_KEY_NULL:
@@ -107,7 +107,14 @@ static void contains_function(sqlite3_context *context, int argc, sqlite3_value 
     question q;
     (void)argc;
     if (read_question(context, argv, &q) == READ_OK)
-        sqlite3_result_int(context, cf_contains(q.filter, q.hash));
+        sqlite3_result_int(context, cuckoo_key_found(q.filter, argv[1], q.hash));
+}
+
+/* 0 is "certainly not there". */
+static sqlite3_int64 count_of(const question *q, sqlite3_value *key)
+{
+    uint64_t count = cf_count(q->filter, q->hash);
+    return count ? (sqlite3_int64)count : cuckoo_key_found(q->filter, key, q->hash);
 }
 
 static void count_function(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -115,7 +122,7 @@ static void count_function(sqlite3_context *context, int argc, sqlite3_value **a
     question q;
     (void)argc;
     if (read_question(context, argv, &q) == READ_OK)
-        sqlite3_result_int64(context, (sqlite3_int64)cf_count(q.filter, q.hash));
+        sqlite3_result_int64(context, count_of(&q, argv[1]));
 }
 
 static void get_function(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -53,6 +53,8 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
         return read_blob(value, reader, filter, why);
     case SQLITE_NULL:
         return read_handle(value, filter, why);
+    case SQLITE_TEXT:
+        return refuse(why, CUCKOO_IS_TEXT);
     default:
         return refuse(why, CUCKOO_NOT_A_BLOB);
     }

@@ -36,6 +36,8 @@ static void append_options(sqlite3_str *json, const cf_geometry *g)
 {
     sqlite3_str_appendf(json, ",\"seed\":%lld,\"counter_bits\":%d,\"value_bits\":%d", g->seed,
                         g->counter_bits, g->value_bits);
+    sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\"",
+                        cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
     sqlite3_str_appendf(json, ",\"growth\":\"%s\",\"overflow\":\"%s\"", g->growth ? "on" : "off",
                         g->spill_bound ? "on" : "off");
     if (g->spill_bound)

@@ -1,92 +1,74 @@
 #include "key.h"
 
 #include "../src/bits.h"
+#include "canonical.h"
 #include "errors.h"
 
-enum { TYPE_INTEGER = 1, TYPE_REAL = 2, TYPE_TEXT = 3, TYPE_BLOB = 4 };
+/* ---- collation ---- */
 
-/* A value taken apart: type, and a number or the bytes of a text or blob. */
-typedef struct canonical {
-    uint8_t type;
-    uint64_t number;
-    const uint8_t *content;
-    size_t length;
-} canonical;
-
-static void set_number(canonical *form, uint8_t type, uint64_t number)
+static uint8_t fold(uint8_t c)
 {
-    form->type = type;
-    form->number = number;
+    return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
 }
 
-static bool is_number(const canonical *form)
+/* NOCASE compares up to the first NUL. Behind it only the length of the text counts. */
+static cuckoo_key hash_folded(const cuckoo_canonical *form, int64_t seed, uint64_t *hash)
 {
-    return form->type == TYPE_INTEGER || form->type == TYPE_REAL;
-}
-
-/* Every integer is below 2^63, and 2^63 is a real that no integer equals. */
-static bool is_integer(double real)
-{
-    return real >= -9223372036854775808.0 && real < 9223372036854775808.0 &&
-           real == (double)(int64_t)real;
-}
-
-static void set_real(canonical *form, double real)
-{
-    uint64_t bits;
-    if (is_integer(real)) {
-        set_number(form, TYPE_INTEGER, (uint64_t)(int64_t)real);
-        return;
+    uint8_t small[512], *folded = small;
+    const uint8_t *nul = memchr(form->content, 0, form->length);
+    size_t n = nul ? (size_t)(nul - form->content) : form->length, length = nul ? n + 9 : n;
+    if (length > sizeof small && (folded = sqlite3_malloc64(length)) == NULL)
+        return CUCKOO_KEY_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        folded[i] = fold(form->content[i]);
+    if (nul) {
+        folded[n] = 0;
+        cf_store64(folded + n + 1, form->length);
     }
-    memcpy(&bits, &real, sizeof bits);
-    set_number(form, TYPE_REAL, bits);
+    *hash = cf_hash_prefixed(form->type, folded, length, seed);
+    if (folded != small)
+        sqlite3_free(folded);
+    return CUCKOO_KEY_OK;
 }
 
-/* SQLite converts text to UTF-8 first and counts its bytes after. */
-static cuckoo_key set_text(canonical *form, sqlite3_value *value)
+static size_t length_trimmed(const cuckoo_canonical *form)
 {
-    form->type = TYPE_TEXT;
-    form->content = sqlite3_value_text(value);
-    form->length = (size_t)sqlite3_value_bytes(value);
-    return form->content ? CUCKOO_KEY_OK : CUCKOO_KEY_NOMEM;
+    size_t n = form->length;
+    while (n > 0 && form->content[n - 1] == ' ')
+        n--;
+    return n;
 }
 
-static cuckoo_key set_blob(canonical *form, sqlite3_value *value)
-{
-    form->type = TYPE_BLOB;
-    form->content = sqlite3_value_blob(value);
-    form->length = (size_t)sqlite3_value_bytes(value);
-    return form->content || form->length == 0 ? CUCKOO_KEY_OK : CUCKOO_KEY_NOMEM;
-}
+/* ---- the hash ---- */
 
-static cuckoo_key canonical_form(sqlite3_value *value, canonical *form)
+cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry, uint64_t *hash)
 {
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_INTEGER:
-        set_number(form, TYPE_INTEGER, (uint64_t)sqlite3_value_int64(value));
-        return CUCKOO_KEY_OK;
-    case SQLITE_FLOAT:
-        set_real(form, sqlite3_value_double(value));
-        return CUCKOO_KEY_OK;
-    case SQLITE_TEXT:
-        return set_text(form, value);
-    case SQLITE_BLOB:
-        return set_blob(form, value);
-    default:
-        return CUCKOO_KEY_NULL;
-    }
-}
-
-cuckoo_key cuckoo_key_hash(sqlite3_value *value, int64_t seed, uint64_t *hash)
-{
-    canonical form;
-    cuckoo_key kind = canonical_form(value, &form);
+    cuckoo_canonical form;
+    int64_t seed = geometry->seed;
+    cuckoo_key kind = cuckoo_canonical_form(value, &form);
     if (kind != CUCKOO_KEY_OK)
         return kind;
-    *hash = is_number(&form) ? cf_hash_words(form.type, form.number, seed)
-                             : cf_hash_prefixed(form.type, form.content, form.length, seed);
-    return kind;
+    if (geometry->affinity != CF_AFFINITY_NONE)
+        cuckoo_canonical_apply((cf_affinity)geometry->affinity, value, &form);
+    if (cuckoo_is_number(&form)) {
+        *hash = cf_hash_words(form.type | (uint64_t)form.places << 8, form.number, seed);
+        return CUCKOO_KEY_OK;
+    }
+    if (form.type == TYPE_TEXT && geometry->collation == CF_COLLATION_NOCASE)
+        return hash_folded(&form, seed, hash);
+    if (form.type == TYPE_TEXT && geometry->collation == CF_COLLATION_RTRIM)
+        form.length = length_trimmed(&form);
+    *hash = cf_hash_prefixed(form.type, form.content, form.length, seed);
+    return CUCKOO_KEY_OK;
 }
+
+bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *value, uint64_t hash)
+{
+    return cf_contains(filter, hash) ||
+           cuckoo_canonical_vague((cf_affinity)filter->geometry.affinity, value);
+}
+
+/* ---- cf_key ---- */
 
 static void append_word(sqlite3_str *key, uint64_t word)
 {
@@ -95,11 +77,11 @@ static void append_word(sqlite3_str *key, uint64_t word)
     sqlite3_str_append(key, (const char *)bytes, sizeof bytes);
 }
 
-static void append(sqlite3_str *key, const canonical *form)
+static void append(sqlite3_str *key, const cuckoo_canonical *form)
 {
     sqlite3_str_append(key, (const char *)&form->type, 1);
-    append_word(key, is_number(form) ? form->number : form->length);
-    if (!is_number(form) && form->length > 0)
+    append_word(key, cuckoo_is_number(form) ? form->number : form->length);
+    if (!cuckoo_is_number(form) && form->length > 0)
         sqlite3_str_append(key, (const char *)form->content, (int)form->length);
 }
 
@@ -112,8 +94,8 @@ void cuckoo_key_function(sqlite3_context *context, int argc, sqlite3_value **arg
     sqlite3_str *key = sqlite3_str_new(sqlite3_context_db_handle(context));
     cuckoo_key kind = CUCKOO_KEY_OK;
     for (int i = 0; i < argc && kind == CUCKOO_KEY_OK; i++) {
-        canonical form;
-        kind = canonical_form(argv[i], &form);
+        cuckoo_canonical form;
+        kind = cuckoo_canonical_form(argv[i], &form);
         if (kind == CUCKOO_KEY_OK)
             append(key, &form);
     }

@@ -1,16 +1,20 @@
 #include "options.h"
 
 #include "errors.h"
+#include "number.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define VALID_OPTIONS                                                                                   \
     "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
     "counter_bits=0..16, value_bits=0..32, seed=integer, growth=on|off, overflow=on|off, "              \
-    "overflow_budget=0..255, spill_bound=1..4096, capacity=keys"
+    "overflow_budget=0..255, spill_bound=1..4096, affinity=none|text|blob|integer|real|numeric, "       \
+    "collation=binary|nocase|rtrim, capacity=keys"
 
-enum { MAX_NAME = 20, MAX_VALUE = 24 };
+#define CAPACITY_TOO_BIG                                                                                \
+    "capacity is above the most there can be, %lld keys; split the keys over several filters"
+
+enum { MAX_NAME = 20, MAX_VALUE = 40 };
 
 /* One name=value of the text, copied out. */
 typedef struct assignment {
@@ -36,12 +40,18 @@ enum {
     OVERFLOW,
     OVERFLOW_BUDGET,
     SPILL_BOUND,
+    AFFINITY,
+    COLLATION,
     CAPACITY,
     OPTION_COUNT
 };
 
 static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
 static const char *const switches[] = {"off", "on", NULL};
+
+/* In the order of the enums; two words more mean the same as others. */
+static const char *const affinities[] = {"none", "text", "numeric", "real", "integer", "blob", NULL};
+static const char *const collations[] = {"binary", "nocase", "rtrim", NULL};
 
 static const option_rule rules[OPTION_COUNT] = {
     [BUCKET_SIZE] = {"bucket_size", NULL, 1, CF_BUCKET_MAX},
@@ -54,6 +64,8 @@ static const option_rule rules[OPTION_COUNT] = {
     [OVERFLOW] = {"overflow", switches, 0, 0},
     [OVERFLOW_BUDGET] = {"overflow_budget", NULL, 0, CF_BUDGET_MAX},
     [SPILL_BOUND] = {"spill_bound", NULL, 1, CF_SPILL_MAX},
+    [AFFINITY] = {"affinity", affinities, 0, 0},
+    [COLLATION] = {"collation", collations, 0, 0},
     [CAPACITY] = {"capacity", NULL, 0, INT64_MAX}, /* cf_plan says what is too big */
 };
 
@@ -89,41 +101,52 @@ static bool take_assignment(const char **text, const char *end, assignment *foun
 static int rule_named(const char *name)
 {
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (strcmp(name, rules[i].name) == 0)
+        if (sqlite3_stricmp(name, rules[i].name) == 0)
             return i;
     return -1;
 }
 
-/* A whole decimal integer of 64 bits, and nothing else. */
-static bool parse_integer(const char *text, int64_t *value)
+/* The index of a word in a list. False: it is none of them. */
+static bool find_word(const char *const *words, const char *text, int64_t *index)
 {
-    bool negative = *text == '-';
-    const char *p = text + (*text == '-' || *text == '+');
-    uint64_t most = negative ? (uint64_t)INT64_MAX + 1 : (uint64_t)INT64_MAX, sum = 0;
-    if (*p == 0)
-        return false;
-    for (; *p; p++) {
-        if (*p < '0' || *p > '9')
-            return false;
-        uint64_t digit = (uint64_t)(*p - '0');
-        if (sum > (most - digit) / 10)
-            return false;
-        sum = sum * 10 + digit;
-    }
-    *value = negative ? (int64_t)(0 - sum) : (int64_t)sum;
-    return true;
-}
-
-static bool parse_value(const option_rule *rule, const char *text, int64_t *value)
-{
-    if (rule->words == NULL)
-        return parse_integer(text, value) && *value >= rule->least && *value <= rule->most;
-    for (int i = 0; rule->words[i]; i++)
-        if (strcmp(text, rule->words[i]) == 0) {
-            *value = i;
+    for (int i = 0; words[i]; i++)
+        if (sqlite3_stricmp(text, words[i]) == 0) {
+            *index = i;
             return true;
         }
     return false;
+}
+
+/* CF_TOO_BIG: a whole number above the range; only capacity tells it apart. */
+static cf_status parse_value(const option_rule *rule, const char *text, int64_t *value)
+{
+    cuckoo_number number;
+    if (rule->words)
+        return find_word(rule->words, text, value) ? CF_OK : CF_BAD_ARGUMENT;
+    if (!cuckoo_number_read(text, strlen(text), &number))
+        return CF_BAD_ARGUMENT;
+    if (cuckoo_number_real(&number) > (double)rule->most)
+        return CF_TOO_BIG;
+    bool sound = cuckoo_number_whole(&number, value) && *value >= rule->least && *value <= rule->most;
+    return sound ? CF_OK : CF_BAD_ARGUMENT;
+}
+
+static cf_affinity affinity_of_word(int64_t index)
+{
+    enum { INTEGER = CF_AFFINITY_REAL + 1, BLOB };
+    return index == INTEGER ? CF_AFFINITY_NUMERIC
+           : index == BLOB  ? CF_AFFINITY_TEXT
+                            : (cf_affinity)index;
+}
+
+const char *cuckoo_affinity_word(unsigned affinity)
+{
+    return affinities[affinity];
+}
+
+const char *cuckoo_collation_word(unsigned collation)
+{
+    return collations[collation];
 }
 
 static void set_option(cuckoo_options *options, int which, int64_t value)
@@ -160,77 +183,97 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
     case GROWTH:
         options->filter.growth = value != 0;
         break;
+    case AFFINITY:
+        options->filter.affinity = affinity_of_word(value);
+        options->has_affinity = true;
+        break;
+    case COLLATION:
+        options->filter.collation = (cf_collation)value;
+        options->has_collation = true;
+        break;
     case CAPACITY:
         options->capacity = (uint64_t)value;
+        options->has_capacity = true;
         break;
     default:
         break;
     }
 }
 
-/* What is wrong with an option, in memory of sqlite3_malloc (NULL: there is none); no error: false. */
-static bool complain(char **why, char *message)
+/* `message` is in memory of sqlite3_malloc; NULL: there was none. */
+static cf_status complain(cf_status status, char **why, char *message)
 {
     *why = message;
-    return false;
+    return message ? status : CF_NO_MEMORY;
+}
+
+static cf_status bad_value(const assignment *found, int which, cf_status status, char **why)
+{
+    if (which == CAPACITY && status == CF_TOO_BIG)
+        return complain(status, why, sqlite3_mprintf(CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX));
+    return complain(CF_BAD_ARGUMENT, why,
+                    sqlite3_mprintf("bad value in %s=%s; " VALID_OPTIONS, found->name, found->value));
 }
 
 /* Applies one assignment; `given` has a bit for each option seen before. */
-static bool apply(const assignment *found, unsigned *given, cuckoo_options *options, char **why)
+static cf_status apply(const assignment *found, unsigned *given, cuckoo_options *options, char **why)
 {
     int which = rule_named(found->name);
     int64_t value = 0;
     if (which < 0)
-        return complain(why, sqlite3_mprintf("unknown option %s; " VALID_OPTIONS, found->name));
+        return complain(CF_BAD_ARGUMENT, why,
+                        sqlite3_mprintf("unknown option %s; " VALID_OPTIONS, found->name));
     if (*given & 1u << which)
-        return complain(why, sqlite3_mprintf("option %s is given twice", found->name));
-    if (!parse_value(&rules[which], found->value, &value))
-        return complain(
-            why, sqlite3_mprintf("bad value in %s=%s; " VALID_OPTIONS, found->name, found->value));
+        return complain(CF_BAD_ARGUMENT, why, sqlite3_mprintf("option %s is given twice", found->name));
+    cf_status status = parse_value(&rules[which], found->value, &value);
+    if (status != CF_OK)
+        return bad_value(found, which, status, why);
     *given |= 1u << which;
     set_option(options, which, value);
-    return true;
+    return CF_OK;
 }
 
 /* Options that mean nothing without another one are mistakes. */
-static bool check_together(unsigned given, const cuckoo_options *options, char **why)
+static cf_status check_together(unsigned given, const cuckoo_options *options, char **why)
 {
     bool spills = given & (1u << OVERFLOW_BUDGET | 1u << SPILL_BOUND);
     if (spills && !options->filter.overflow)
-        return complain(why, sqlite3_mprintf("overflow_budget and spill_bound need overflow=on: add it, "
-                                             "or leave them out"));
-    return true;
+        return complain(CF_BAD_ARGUMENT, why,
+                        sqlite3_mprintf("overflow_budget and spill_bound need overflow=on: add it, "
+                                        "or leave them out"));
+    return CF_OK;
 }
 
-bool cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why)
+cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why)
 {
     const char *end = text + length;
     unsigned given = 0;
-    for (;;) {
+    cf_status status = CF_OK;
+    *why = NULL;
+    while (status == CF_OK) {
         assignment found;
         while (text < end && is_separator(*text))
             text++;
         if (text == end)
             return check_together(given, options, why);
         if (!take_assignment(&text, end, &found))
-            return complain(why,
+            return complain(CF_BAD_ARGUMENT, why,
                             sqlite3_mprintf("options must be a list of name=value; " VALID_OPTIONS));
-        if (!apply(&found, &given, options, why))
-            return false;
+        status = apply(&found, &given, options, why);
     }
+    return status;
 }
 
 static bool read_text(sqlite3_context *context, const char *text, int length, cuckoo_options *options)
 {
     char *why = NULL;
-    if (cuckoo_options_parse(text, (size_t)length, options, &why))
-        return true;
+    cf_status status = cuckoo_options_parse(text, (size_t)length, options, &why);
     if (why)
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "%s", why);
-    else
+        cuckoo_fail(context, status, "%s", why);
+    else if (status != CF_OK)
         sqlite3_result_error_nomem(context);
     sqlite3_free(why);
-    return false;
+    return status == CF_OK;
 }
 
 static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_options *options)
@@ -272,6 +315,13 @@ void cuckoo_options_default(cuckoo_options *options)
     options->fpr = CUCKOO_DEFAULT_FPR;
 }
 
+cf_geometry cuckoo_options_rule(const cuckoo_options *options)
+{
+    return (cf_geometry){.seed = options->filter.seed,
+                         .affinity = (uint8_t)options->filter.affinity,
+                         .collation = (uint8_t)options->filter.collation};
+}
+
 bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b)
 {
     return a->capacity == b->capacity && a->fpr == b->fpr &&
@@ -281,7 +331,8 @@ bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b)
            a->filter.value_bits == b->filter.value_bits && a->filter.growth == b->filter.growth &&
            a->filter.layout == b->filter.layout && a->filter.overflow == b->filter.overflow &&
            a->filter.overflow_budget == b->filter.overflow_budget &&
-           a->filter.spill_bound == b->filter.spill_bound && a->filter.seed == b->filter.seed;
+           a->filter.spill_bound == b->filter.spill_bound && a->filter.affinity == b->filter.affinity &&
+           a->filter.collation == b->filter.collation && a->filter.seed == b->filter.seed;
 }
 
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
@@ -308,8 +359,7 @@ bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64
         return false;
     }
     if (keys > (double)CF_CAPACITY_MAX) {
-        cuckoo_fail(context, CF_TOO_BIG, "capacity is above the most there can be, %lld keys",
-                    (sqlite3_int64)CF_CAPACITY_MAX);
+        cuckoo_fail(context, CF_TOO_BIG, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
         return false;
     }
     *capacity = (uint64_t)keys;

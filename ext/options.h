@@ -1,12 +1,16 @@
 /*
 ** options.h - capacity, fpr and the options text: 'bucket_size=4 seed=7, growth=off'.
 **
-** name=value, separated by blanks or commas; names and words in lower case; each name at most once:
+** name=value, separated by blanks or commas; each name at most once. Names and words may be in any case; numbers may be written
+** with a point or an exponent (1e6), without a locale:
 **
 **      bucket_size=1|2|4|8      fingerprint_bits=4..32      layout=auto|plain|semisort
 **      counter_bits=0..16       value_bits=0..32            seed=any 64-bit integer
 **      growth=on|off            overflow=on|off             capacity=keys
 **      overflow_budget=0..255   spill_bound=1..4096         (with overflow=on)
+**      affinity=none|text|blob|integer|real|numeric         collation=binary|nocase|rtrim
+**
+** Affinity and collation are the key rule (cf_affinity): blob is the same as text, integer the same as numeric.
 */
 #ifndef CUCKOO_OPTIONS_H
 #define CUCKOO_OPTIONS_H
@@ -15,9 +19,9 @@
 
 typedef struct cuckoo_options {
     cf_options filter;
-    uint64_t capacity; /* 0 when not given */
-    double fpr;        /* as cf_plan takes it */
-    bool has_seed;     /* it was given */
+    uint64_t capacity;                              /* 0 when not given */
+    double fpr;                                     /* as cf_plan takes it */
+    bool has_capacity, has_affinity, has_collation, has_seed; /* given in the text */
 } cuckoo_options;
 
 #define CUCKOO_DEFAULT_FPR 0.01
@@ -28,9 +32,16 @@ void cuckoo_options_default(cuckoo_options *options);
 
 bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b);
 
-/* Reads an options text on top of what is in *options. False: *why says what is wrong, in memory of sqlite3_malloc; NULL
-** when there is none. */
-bool cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
+/* What a key needs to be hashed for a filter with these options: seed and key rule, and zeros. */
+cf_geometry cuckoo_options_rule(const cuckoo_options *options);
+
+/* The words for a key rule in options and in cf_info. */
+const char *cuckoo_affinity_word(unsigned affinity);
+const char *cuckoo_collation_word(unsigned collation);
+
+/* Reads an options text on top of what is in *options. CF_OK; or CF_BAD_ARGUMENT or CF_TOO_BIG: *why says what is wrong, in
+** memory of sqlite3_malloc; or CF_NO_MEMORY: *why is NULL. */
+cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
 
 /* Reads the SQL arguments [fpr [, options]] (count 0, 1 or 2; each may be NULL: the default). False: the
 ** function has failed, with its message. */

@@ -92,7 +92,7 @@ static int sample(cuckoo_store *store)
         uint64_t hash;
         bool has = true;
         cuckoo_key kind =
-            cuckoo_key_hash(sqlite3_column_value(keys, 0), store->paged.filter.geometry.seed, &hash);
+            cuckoo_key_hash(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &hash);
         if (kind == CUCKOO_KEY_NOMEM)
             rc = SQLITE_NOMEM;
         else if (kind == CUCKOO_KEY_OK)

@@ -3,7 +3,11 @@
 */
 #include "filter_table.h"
 
-#include <stdio.h>
+#include "column.h"
+#include "errors.h"
+#include "number.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- arguments of CREATE VIRTUAL TABLE ---- */
@@ -15,12 +19,12 @@ static const char *skip_blanks(const char *text)
     return text;
 }
 
-/* The value of "name = value", when the argument begins with that name; else NULL. */
+/* The value of "name = value", when the argument begins with that name, in any case; else NULL. */
 static const char *value_of(const char *argument, const char *name)
 {
     argument = skip_blanks(argument);
     size_t n = strlen(name);
-    if (strncmp(argument, name, n) != 0)
+    if (sqlite3_strnicmp(argument, name, (int)n) != 0)
         return NULL;
     argument = skip_blanks(argument + n);
     return *argument == '=' ? skip_blanks(argument + 1) : NULL;
@@ -30,21 +34,6 @@ static bool complain(char **message, char *text)
 {
     *message = text;
     return false;
-}
-
-static bool read_fpr(const char *text, cuckoo_table_plan *plan, char **message)
-{
-    char rest;
-    double fpr;
-    if (plan->has_fpr)
-        return complain(message, sqlite3_mprintf("cuckoo_filter: fpr is given twice"));
-    if (sscanf(text, "%lf %c", &fpr, &rest) != 1 || !(fpr > 0 && fpr < 1))
-        return complain(
-            message, sqlite3_mprintf("cuckoo_filter: fpr must be a number above 0 and below 1, such as "
-                                     "fpr=0.001"));
-    plan->options.fpr = fpr;
-    plan->has_fpr = true;
-    return true;
 }
 
 /* A copy of a quoted text without its quotes, in which they are doubled; of any other text, without blanks around it. */
@@ -67,6 +56,32 @@ static char *unquoted(const char *text, size_t n)
     }
     copy[kept] = 0;
     return copy;
+}
+
+/* The number in a text, perhaps quoted. False: there is none, or no memory. */
+static bool number_in(const char *text, double *value)
+{
+    cuckoo_number number;
+    char *plain = unquoted(text, strlen(text));
+    bool ok = plain && cuckoo_number_read(plain, strlen(plain), &number);
+    if (ok)
+        *value = cuckoo_number_real(&number);
+    sqlite3_free(plain);
+    return ok;
+}
+
+static bool read_fpr(const char *text, cuckoo_table_plan *plan, char **message)
+{
+    double fpr = 0;
+    if (plan->has_fpr)
+        return complain(message, sqlite3_mprintf("cuckoo_filter: fpr is given twice"));
+    if (!number_in(text, &fpr) || !(fpr > 0 && fpr < 1))
+        return complain(
+            message, sqlite3_mprintf("cuckoo_filter: fpr must be a number above 0 and below 1, such as "
+                                     "fpr=0.001"));
+    plan->options.fpr = fpr;
+    plan->has_fpr = true;
+    return true;
 }
 
 /* The parenthesis that the last one closes; NULL: none. */
@@ -103,17 +118,22 @@ static bool read_content(const char *value, cuckoo_table_plan *plan, char **mess
     return ok;
 }
 
-/* "name = value" without blanks, to be read with the others. */
-static void append_option(sqlite3_str *rest, const char *argument)
+/* "name = value" without blanks and quotes, to be read with the others. False: out of memory. */
+static bool append_option(sqlite3_str *rest, const char *argument)
 {
     const char *equals = strchr(argument, '=');
-    size_t n = equals ? (size_t)(equals - argument) : 0;
-    while (n > 0 && strchr(" \t\r\n", argument[n - 1]))
-        n--;
-    if (equals)
-        sqlite3_str_appendf(rest, "%.*s=%s ", (int)n, argument, skip_blanks(equals + 1));
-    else
+    if (equals == NULL) {
         sqlite3_str_appendf(rest, "%s ", argument);
+        return true;
+    }
+    char *name = unquoted(argument, (size_t)(equals - argument));
+    char *value = unquoted(equals + 1, strlen(equals + 1));
+    if (name && value)
+        sqlite3_str_appendf(rest, "%s=%s ", name, value);
+    bool ok = name && value;
+    sqlite3_free(name);
+    sqlite3_free(value);
+    return ok;
 }
 
 static bool read_argument(const char *argument, sqlite3_str *rest, cuckoo_table_plan *plan,
@@ -124,41 +144,122 @@ static bool read_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
         return read_fpr(value, plan, message);
     if ((value = value_of(argument, "content")) != NULL)
         return read_content(value, plan, message);
-    append_option(rest, argument);
-    return true;
+    return append_option(rest, argument);
 }
 
-static bool read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **message)
+/* Reads the options that were put together in `rest`, which is gone afterwards. */
+static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **message)
 {
     int code = sqlite3_str_errcode(rest);
     char *why = NULL, *text = sqlite3_str_finish(rest); /* NULL: nothing, or no memory */
-    bool ok = text ? cuckoo_options_parse(text, strlen(text), &plan->options, &why) : code == SQLITE_OK;
-    if (!ok && why)
-        *message = sqlite3_mprintf("cuckoo_filter: %s; and fpr=number, content='table(column)'", why);
+    cf_status status = code == SQLITE_OK ? CF_OK : CF_NO_MEMORY;
+    if (text && status == CF_OK)
+        status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
+    if (why)
+        *message = sqlite3_mprintf(status == CF_TOO_BIG
+                                       ? "cuckoo_filter: %s"
+                                       : "cuckoo_filter: %s; and fpr=number, content='table(column)'",
+                                   why);
     sqlite3_free(why);
     sqlite3_free(text);
-    return ok;
+    return status;
 }
 
-bool cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan *plan, char **message)
+static int code_of(cf_status status, const char *message)
+{
+    return status == CF_OK ? SQLITE_OK : message ? cuckoo_error_code(status) : SQLITE_NOMEM;
+}
+
+int cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan *plan, char **message)
 {
     enum { FIRST = 3 };
     sqlite3_str *rest = sqlite3_str_new(NULL);
     *plan = (cuckoo_table_plan){.content = NULL};
     *message = NULL;
     cuckoo_options_default(&plan->options);
-    bool ok = true;
-    for (int i = FIRST; ok && i < argc; i++)
-        ok = read_argument(argv[i], rest, plan, message);
-    if (ok)
-        ok = read_rest(rest, plan, message);
+    cf_status status = CF_OK;
+    for (int i = FIRST; status == CF_OK && i < argc; i++)
+        if (!read_argument(argv[i], rest, plan, message))
+            status = CF_BAD_ARGUMENT;
+    if (status == CF_OK)
+        status = read_rest(rest, plan, message);
     else
         sqlite3_free(sqlite3_str_finish(rest));
     if (!plan->has_fpr && plan->options.filter.fingerprint_bits)
         plan->options.fpr = 0; /* these alone count */
-    if (!ok)
+    if (status != CF_OK)
         cuckoo_table_plan_free(plan);
-    return ok;
+    return code_of(status, *message);
+}
+
+/* ---- what the arguments of a new table have to say ---- */
+
+/* The key rule of the content. Options that say another one are a mistake. */
+static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, char **message)
+{
+    cf_options found = plan->options.filter, *given = &plan->options.filter;
+    int rc = cuckoo_column_rule(db, schema, plan->content, plan->column, &found, message);
+    if (rc != SQLITE_OK)
+        return rc;
+    bool differs = (plan->options.has_affinity && given->affinity != found.affinity) ||
+                   (plan->options.has_collation && given->collation != found.collation);
+    if (differs)
+        *message = sqlite3_mprintf("column %s has affinity=%s and collation=%s: leave these options out",
+                                   plan->column, cuckoo_affinity_word(found.affinity),
+                                   cuckoo_collation_word(found.collation));
+    *given = found;
+    return !differs ? SQLITE_OK : *message ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+/* Is there memory for so large a filter? Asked here, because running out of it later would cost the transaction. */
+static cf_status check_memory(const cf_geometry *shape, char **message)
+{
+    enum { LARGE = 1 << 30 }; /* bytes */
+    uint64_t bytes = cf_geometry_bytes(shape);
+    void *probe = NULL;
+    if (bytes < LARGE || (bytes <= SIZE_MAX / 2 && (probe = malloc((size_t)bytes)) != NULL)) {
+        free(probe);
+        return CF_OK;
+    }
+    *message =
+        sqlite3_mprintf("a filter for the capacity of %lld keys takes %lld bytes, more than there "
+                        "is memory for; use a smaller capacity or a larger fpr, or split the keys",
+                        (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes);
+    return CF_TOO_BIG;
+}
+
+/* As cuckoo_table_plan_shape, with a message that does not name the module. */
+static int shape_of(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
+                    char **message)
+{
+    const char *why = NULL;
+    const cuckoo_options *options = &plan->options;
+    int rc = plan->content ? follow_column(db, schema, plan, message) : SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
+    if (!options->has_capacity)
+        why = "capacity is missing; give the number of keys that it should hold, such as "
+              "capacity=1000000";
+    else if (plan->content && options->filter.value_bits)
+        why = "content= keeps keys without values; leave value_bits out, or leave content= out and "
+              "insert keys and values yourself";
+    cf_status status =
+        why ? CF_BAD_ARGUMENT : cf_plan(options->capacity, options->fpr, &options->filter, shape, &why);
+    if (status == CF_OK)
+        status = check_memory(shape, message);
+    else
+        *message = sqlite3_mprintf("%s", why);
+    return code_of(status, *message);
+}
+
+int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
+                            char **message)
+{
+    char *why = NULL;
+    int rc = shape_of(db, schema, plan, shape, &why);
+    *message = why ? sqlite3_mprintf("cuckoo_filter: %s", why) : NULL;
+    sqlite3_free(why);
+    return rc;
 }
 
 void cuckoo_table_plan_free(cuckoo_table_plan *plan)

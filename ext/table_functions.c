@@ -165,8 +165,12 @@ static void contains_function(sqlite3_context *context, int argc, sqlite3_value 
     cuckoo_store *store = begin(context, name, CUCKOO_ASK, argv[0]);
     if (store == NULL)
         return;
-    cuckoo_key kind = cuckoo_key_hash(argv[1], store->paged.filter.geometry.seed, &hash);
-    int rc = kind == CUCKOO_KEY_OK ? cuckoo_store_has(store, hash, &has) : SQLITE_OK;
+    cuckoo_key kind = cuckoo_key_hash(argv[1], &store->paged.filter.geometry, &hash);
+    int rc = SQLITE_OK;
+    if (kind == CUCKOO_KEY_OK) {
+        has = cuckoo_key_found(cuckoo_paged_reader(&store->paged), argv[1], hash);
+        rc = has ? SQLITE_OK : cuckoo_waiting_has(&store->paged, hash, &has);
+    }
     if (kind == CUCKOO_KEY_OK)
         sqlite3_result_int(context, has);
     else if (kind == CUCKOO_KEY_NOMEM)

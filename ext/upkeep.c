@@ -2,6 +2,7 @@
 
 #include "../src/format.h"
 
+#include "column.h"
 #include "errors.h"
 #include "key.h"
 #include "watch.h"
@@ -16,10 +17,14 @@ static int say(char **message, int code, char *text)
 
 /* ---- filters in memory ---- */
 
-/* An empty filter of the same base geometry, which may grow. */
-static bool make_blank(const cuckoo_store *store, cf_filter *blank)
+/* An empty filter of the same base geometry, which may grow; with another key rule, unless that is NULL. */
+static bool make_blank(const cuckoo_store *store, const cf_options *rule, cf_filter *blank)
 {
     cf_geometry shape = store->paged.filter.geometry;
+    if (rule) {
+        shape.affinity = rule->affinity;
+        shape.collation = rule->collation;
+    }
     uint8_t *bytes = cuckoo_paged_zeros(cf_geometry_bytes(&shape));
     if (bytes == NULL)
         return false;
@@ -54,7 +59,7 @@ static int check_rows(cuckoo_store *store, char **message)
         uint64_t hash;
         bool has = true;
         cuckoo_key kind =
-            cuckoo_key_hash(sqlite3_column_value(keys, 0), store->paged.filter.geometry.seed, &hash);
+            cuckoo_key_hash(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &hash);
         if (kind == CUCKOO_KEY_NOMEM)
             rc = SQLITE_NOMEM;
         else if (kind == CUCKOO_KEY_OK)
@@ -109,7 +114,7 @@ static int shrink(cuckoo_store *store)
     cf_filter smaller;
     const cf_filter *filter = &store->paged.filter;
     cuckoo_watch eye;
-    if (!make_blank(store, &smaller))
+    if (!make_blank(store, NULL, &smaller))
         return SQLITE_NOMEM;
     watch(store, &eye);
     cf_status status = cf_shrink(&smaller, filter);
@@ -140,7 +145,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
     int rc;
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
         uint64_t hash;
-        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), filter->geometry.seed, &hash);
+        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), &filter->geometry, &hash);
         if (kind == CUCKOO_KEY_NOMEM)
             return SQLITE_NOMEM;
         cf_status status = kind == CUCKOO_KEY_OK ? cf_add(filter, hash) : CF_OK;
@@ -180,9 +185,14 @@ static int read_anew(cuckoo_store *store, char **message)
     cf_filter filter;
     cuckoo_deletes aside = {.place = NULL};
     cuckoo_delete key;
-    if (!make_blank(store, &filter))
+    cf_options rule;
+    int rc = cuckoo_column_rule(store->paged.shadow.db, store->paged.shadow.schema, store->follow.table,
+                                store->follow.column, &rule, message);
+    if (rc != SQLITE_OK)
+        return rc;
+    if (!make_blank(store, &rule, &filter))
         return SQLITE_NOMEM;
-    int rc = put(store, &filter, read_table(store, &filter, &aside, message));
+    rc = put(store, &filter, read_table(store, &filter, &aside, message));
     while (rc == SQLITE_OK && cuckoo_deletes_pop(&aside, &key))
         for (uint64_t i = 0; rc == SQLITE_OK && i < key.copies; i++)
             rc = cuckoo_waiting_add(&store->paged, key.hash, 0);

@@ -96,6 +96,24 @@ typedef enum cf_layout {
     CF_LAYOUT_SEMISORT /* one bit per slot less (semisort.h): b = 4, f >= 5 */
 } cf_layout;
 
+/*
+** The key rule: which values are one key. It says how the caller makes hashes of values (ext/key.h). The library only
+** stores it, and refuses to merge filters of different rules.
+*/
+typedef enum cf_affinity {
+    CF_AFFINITY_NONE,    /* values are compared as they are: text is no number */
+    CF_AFFINITY_TEXT,    /* as a column of TEXT, BLOB or no affinity compares, with whatever affinity
+                            there is on the other side */
+    CF_AFFINITY_NUMERIC, /* as an INTEGER or NUMERIC column: text that looks like a number is one */
+    CF_AFFINITY_REAL     /* as a REAL column: so, and all numbers are floating point */
+} cf_affinity;
+
+typedef enum cf_collation {
+    CF_COLLATION_BINARY,
+    CF_COLLATION_NOCASE, /* the letters A to Z are a to z */
+    CF_COLLATION_RTRIM   /* spaces at the end do not count */
+} cf_collation;
+
 /* What the user fixes; the planner chooses the rest. */
 typedef struct cf_options {
     unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8; 0 = choose among 2, 4, 8 */
@@ -109,6 +127,8 @@ typedef struct cf_options {
     unsigned
         overflow_budget;  /* buckets that an insertion looks at before it spills: 0 .. CF_BUDGET_MAX */
     unsigned spill_bound; /* entries of the spill list: 1 .. CF_SPILL_MAX; 0 = the planner chooses */
+    cf_affinity affinity;
+    cf_collation collation;
 } cf_options;
 
 /* The shape of a filter: everything that is fixed when it is made. */
@@ -127,6 +147,8 @@ typedef struct cf_geometry {
     bool semisorted;          /* the layout of its buckets */
     uint8_t budget; /* buckets that an insertion looks at before it spills; 0 without a spill list */
     uint16_t spill_bound; /* entries that the spill list takes; 0: no spill list and no overflow bits */
+    uint8_t affinity;     /* a cf_affinity: the key rule */
+    uint8_t collation;    /* a cf_collation */
 } cf_geometry;
 
 /*
@@ -367,7 +389,7 @@ cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_
 
 /*
 ** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must agree
-** in hash, seed, m0, b, f, s, cap and payload, and have bytes of their own: else CF_MISMATCH, *why
+** in hash, seed, key rule, m0, b, f, s, cap and payload, and have bytes of their own: else CF_MISMATCH, *why
 ** names the field, nothing has changed. When `from` has grown more, `into` grows as much first.
 ** CF_FULL, CF_TOO_BIG, CF_NO_MEMORY as cf_add, and CF_INTERRUPTED when the watch of `into` said so:
 ** `into` holds all it held and perhaps a part of `from`; merge into a copy when that matters.

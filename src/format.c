@@ -5,7 +5,8 @@
 
 static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 
-enum { FLAG_GROWTH = 1, FLAG_VALUES = 2, FLAG_SEMISORTED = 4 };
+enum { FLAG_GROWTH = 1, FLAG_VALUES = 2, FLAG_SEMISORTED = 4, FLAG_UNKNOWN = 0x80 };
+enum { AFFINITY_SHIFT = 3, COLLATION_SHIFT = 5, RULE_MASK = 3 };
 
 /* Where each field stands: see the table in format.h. */
 enum {
@@ -54,6 +55,14 @@ static uint32_t checksum(const uint8_t *header)
     return (uint32_t)cf_hash(header, AT_CHECKSUM, 0);
 }
 
+static uint8_t encode_flags(const cf_geometry *g)
+{
+    unsigned flags = (g->growth ? FLAG_GROWTH : 0) | (g->value_bits ? FLAG_VALUES : 0) |
+                     (g->semisorted ? FLAG_SEMISORTED : 0);
+    unsigned rule = (unsigned)g->affinity << AFFINITY_SHIFT | (unsigned)g->collation << COLLATION_SHIFT;
+    return (uint8_t)(flags | rule);
+}
+
 void cf_header_encode(const cf_header *header, uint8_t *bytes)
 {
     const cf_geometry *g = &header->geometry;
@@ -69,8 +78,7 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
         (uint8_t)cf_slot_bits(g, header->level, cf_is_grown(header->level, header->split));
     bytes[AT_LEVEL] = (uint8_t)header->level;
     bytes[AT_PAYLOAD_BITS] = g->counter_bits | g->value_bits;
-    bytes[AT_FLAGS] = (uint8_t)((g->growth ? FLAG_GROWTH : 0) | (g->value_bits ? FLAG_VALUES : 0) |
-                                (g->semisorted ? FLAG_SEMISORTED : 0));
+    bytes[AT_FLAGS] = encode_flags(g);
     bytes[AT_OVERFLOW_BUDGET] = g->budget;
     store(bytes + AT_SPILL_BOUND, 2, g->spill_bound);
     store(bytes + AT_SPILLED, 2, header->spilled);
@@ -113,7 +121,8 @@ static cf_status check_features(const uint8_t *bytes, const char **why)
 {
     if (bytes[AT_HASH] != CF_HASH_XXH3)
         return newer(why, "an unknown hash");
-    if (bytes[AT_FLAGS] & ~(FLAG_GROWTH | FLAG_VALUES | FLAG_SEMISORTED))
+    if (bytes[AT_FLAGS] & FLAG_UNKNOWN ||
+        (bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM)
         return newer(why, "an unknown flag");
     return CF_OK;
 }
@@ -132,6 +141,8 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     g->value_bits = bytes[AT_FLAGS] & FLAG_VALUES ? bytes[AT_PAYLOAD_BITS] : 0;
     g->counter_bits = bytes[AT_FLAGS] & FLAG_VALUES ? 0 : bytes[AT_PAYLOAD_BITS];
     g->semisorted = (bytes[AT_FLAGS] & FLAG_SEMISORTED) != 0;
+    g->affinity = bytes[AT_FLAGS] >> AFFINITY_SHIFT & RULE_MASK;
+    g->collation = bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK;
     g->budget = bytes[AT_OVERFLOW_BUDGET];
     g->spill_bound = (uint16_t)load(bytes + AT_SPILL_BOUND, 2);
     header->spilled = (unsigned)load(bytes + AT_SPILLED, 2);

@@ -18,7 +18,9 @@
 **        9      1  slot bits: the width of a slot; f, or, once grown, f + 2 + floor(2 log2(level + 1))
 **       10      1  level of growth: 0 .. 39
 **       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32
-**       12      1  flags: bit 0 growth, bit 1 the payload is a value, bit 2 semi-sorted; the others 0
+**       12      1  flags: bit 0 growth, bit 1 the payload is a value, bit 2 semi-sorted;
+**                  bits 3-4 affinity of keys: 0 none, 1 text, 2 numeric, 3 real;
+**                  bits 5-6 collation of keys: 0 binary, 1 nocase, 2 rtrim; 3 is unknown; bit 7 is 0
 **       13      1  budget: buckets that an insertion looks at before it spills; 0 without a spill list
 **       14      2  bound of the spill list, entries: 0 .. 4,096; 0: no list, no overflow bits
 **       16      2  entries in the spill list: 0 .. its bound

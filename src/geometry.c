@@ -38,6 +38,8 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         return refuse(CF_BAD_ARGUMENT, why, "semi-sorted buckets have 4 slots of 5 bits or more");
     if (g->spill_bound > CF_SPILL_MAX || (g->budget && !g->spill_bound))
         return refuse(CF_BAD_ARGUMENT, why, "a spill list has from 1 to 4096 entries");
+    if (g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM)
+        return refuse(CF_BAD_ARGUMENT, why, "the key rule has an unknown affinity or collation");
     if (g->buckets < 1)
         return refuse(CF_BAD_ARGUMENT, why, "a filter has at least one bucket");
     if (g->buckets > CF_CAPACITY_MAX || cf_bits_for(g->buckets) + g->fingerprint_bits > 64)

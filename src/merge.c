@@ -27,6 +27,10 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
     const cf_geometry *a = &one->geometry, *b = &other->geometry;
     if (a->seed != b->seed)
         return mismatch(why, "seed");
+    if (a->affinity != b->affinity)
+        return mismatch(why, "affinity");
+    if (a->collation != b->collation)
+        return mismatch(why, "collation");
     if (a->buckets != b->buckets)
         return mismatch(why, "buckets");
     if (a->bucket_size != b->bucket_size)

@@ -222,7 +222,9 @@ static void consider(unsigned b, unsigned f, const cf_options *options, const re
                          .cap = (uint8_t)cap_for(b),
                          .counter_bits = (uint8_t)options->counter_bits,
                          .value_bits = (uint8_t)options->value_bits,
-                         .growth = options->growth};
+                         .growth = options->growth,
+                         .affinity = (uint8_t)options->affinity,
+                         .collation = (uint8_t)options->collation};
     if (!fewest_buckets(&shape, want) || too_empty(&shape, want))
         return;
     if (options->layout != CF_LAYOUT_PLAIN && can_be_semisorted(b, f))
@@ -263,6 +265,9 @@ static cf_status check_options(const cf_options *options, const char **why)
     if (options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX)
         return refuse(CF_BAD_ARGUMENT, why,
                       "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
+    if ((unsigned)options->affinity > CF_AFFINITY_REAL ||
+        (unsigned)options->collation > CF_COLLATION_RTRIM)
+        return refuse(CF_BAD_ARGUMENT, why, "affinity or collation is unknown");
     if (!options->growth)
         return CF_OK;
     if (b == 1)

@@ -13,6 +13,8 @@ static void assert_same_shape(const cf_geometry *a, const cf_geometry *b)
     assert_int_equal(a->semisorted, b->semisorted);
     assert_int_equal(a->budget, b->budget);
     assert_int_equal(a->spill_bound, b->spill_bound);
+    assert_int_equal(a->affinity, b->affinity);
+    assert_int_equal(a->collation, b->collation);
 }
 
 /* A header of extremes comes back as it was. */
@@ -62,6 +64,33 @@ static void layout_and_list_survive_the_round_trip(void **state)
             assert_same_shape(&out.geometry, &in.geometry);
             assert_int_equal(out.spilled, in.spilled);
             assert_int_equal(cf_header_decode(bytes, length - CF_RESERVED_MIN, &out, &why), CF_DAMAGED);
+        }
+}
+
+/* A shape with a key rule. */
+static cf_geometry ruled(cf_geometry shape, unsigned affinity, unsigned collation)
+{
+    shape.affinity = (uint8_t)affinity;
+    shape.collation = (uint8_t)collation;
+    return shape;
+}
+
+/* The key rule takes bits 3 to 6 of the flags and nothing else; clearing keeps it. */
+static void key_rule_survives_the_round_trip(void **state)
+{
+    (void)state;
+    for (unsigned affinity = CF_AFFINITY_NONE; affinity <= CF_AFFINITY_REAL; affinity++)
+        for (unsigned collation = CF_COLLATION_BINARY; collation <= CF_COLLATION_RTRIM; collation++) {
+            test_filter made = new_filter(ruled(shape_of(10, 4, 12), affinity, collation));
+            cf_filter opened;
+            const char *why = "";
+            cf_clear(&made.filter);
+            assert_int_equal(cf_open(&opened, made.bytes, made.filter.length, &why), CF_OK);
+            assert_same_shape(&opened.geometry, &made.filter.geometry);
+            assert_int_equal(opened.geometry.affinity, affinity);
+            assert_int_equal(opened.geometry.collation, collation);
+            assert_int_equal(made.bytes[12], affinity << 3 | collation << 5);
+            free_filter(&made);
         }
 }
 
@@ -117,7 +146,7 @@ static void extreme_fields_are_refused(void **state)
         {6, 2, 0x0803, CF_DAMAGED}, {7, 1, 3, CF_DAMAGED},   {7, 1, 13, CF_DAMAGED},
         {8, 1, 0, CF_DAMAGED},      {8, 1, 5, CF_DAMAGED},   {9, 1, 20, CF_DAMAGED},
         {10, 1, 1, CF_DAMAGED},     {11, 1, 8, CF_DAMAGED},  {11, 1, 255, CF_DAMAGED},
-        {12, 1, 2, CF_DAMAGED},     {12, 1, 4, CF_DAMAGED},  {12, 1, 8, CF_NEWER},
+        {12, 1, 2, CF_DAMAGED},     {12, 1, 4, CF_DAMAGED},  {12, 1, 96, CF_NEWER},
         {12, 1, 255, CF_NEWER},     {13, 1, 1, CF_DAMAGED},  {14, 2, 1, CF_DAMAGED},
         {14, 2, 4097, CF_DAMAGED},  {16, 2, 1, CF_DAMAGED},  {18, 6, 0, CF_DAMAGED},
         {18, 6, 9, CF_DAMAGED},     {18, 6, 11, CF_DAMAGED}, {18, 6, 0xffffffffffff, CF_DAMAGED},
@@ -312,6 +341,7 @@ static void more_reserved_bytes_are_taken(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(header_survives_the_round_trip),
     cmocka_unit_test(layout_and_list_survive_the_round_trip),
+    cmocka_unit_test(key_rule_survives_the_round_trip),
     cmocka_unit_test(every_header_bit_is_guarded),
     cmocka_unit_test(extreme_fields_are_refused),
     cmocka_unit_test(fingerprint_range_is_checked),

@@ -38,6 +38,12 @@ static void unsound_fields_are_named(void **state)
         bad = shape;
         bad.cap = (uint8_t)b;
         assert_int_equal(check(bad), b >= 1 && b <= 4 ? CF_OK : CF_BAD_ARGUMENT);
+        bad = shape;
+        bad.affinity = (uint8_t)b;
+        assert_int_equal(check(bad), b <= 3 ? CF_OK : CF_BAD_ARGUMENT);
+        bad = shape;
+        bad.collation = (uint8_t)b;
+        assert_int_equal(check(bad), b <= 2 ? CF_OK : CF_BAD_ARGUMENT);
     }
 }
 

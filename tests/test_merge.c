@@ -95,6 +95,12 @@ static void mismatches_are_named(void **state)
     other = shape_of(31, 4, 16);
     other.value_bits = 3;
     assert_mismatch(other, "value_bits");
+    other = shape_of(31, 4, 16);
+    other.affinity = CF_AFFINITY_REAL;
+    assert_mismatch(other, "affinity");
+    other = shape_of(31, 4, 16);
+    other.collation = CF_COLLATION_NOCASE;
+    assert_mismatch(other, "collation");
 }
 
 /* A filter that must not grow takes no grown one; whether it might grow does not matter else. */

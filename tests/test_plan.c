@@ -117,6 +117,9 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(status_of(UINT64_MAX, 0.01, fixed), CF_TOO_BIG);
     assert_int_equal(status_of(100, 0.01, (cf_options){.bucket_size = 3}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.bucket_size = 16}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.affinity = 4}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.collation = 3}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.affinity = 3, .collation = 2}), CF_OK);
     assert_int_equal(status_of(100, 0.01, (cf_options){.fingerprint_bits = 3}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.fingerprint_bits = 33}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.001, (cf_options){.fingerprint_bits = 4}), CF_BAD_ARGUMENT);

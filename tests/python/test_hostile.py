@@ -96,7 +96,7 @@ def test_header_fields_at_their_extremes(db, name):
                 assert taken == (value == support.field(blob, name)), value
 
 
-@pytest.mark.parametrize("name, value", [("hash", 3), ("flags", 8), ("flags", 15), ("flags", 128), ("flags", 255),
+@pytest.mark.parametrize("name, value", [("hash", 3), ("flags", 96), ("flags", 111), ("flags", 128), ("flags", 255),
                                          ("version", 3)])
 def test_features_of_later_versions_are_refused_as_such(db, name, value):
     blob = patched(support.build(db, range(20)), **{name: value})

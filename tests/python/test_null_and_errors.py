@@ -216,7 +216,8 @@ OPTION_CALLS = pytest.mark.parametrize(
     ("overflow=on overflow_budget=1 overflow_budget=1", "overflow_budget is given twice"),
     ("counter_bits=17", "counter_bits=17"),
     ("counter_bits=-1", "counter_bits=-1"), ("value_bits=33", "value_bits=33"),
-    ("capacity=-1", "capacity=-1"), ("capacity=1e6", "capacity=1e6"),
+    ("capacity=-1", "capacity=-1"), ("capacity=1.5", "capacity=1.5"), ("capacity=1_000", "capacity=1_000"),
+    ("affinity=float", "affinity=float"), ("collation=utf8", "collation=utf8"), ("affinity=", "name=value"),
     ("capacity=9223372036854775808", "capacity=9223372036854775808"),
     ("seed=1\0", "name=value"), ("seed=1 \0", "name=value"), ("\0", "name=value"),
     # Good values that do not go together.
@@ -230,11 +231,26 @@ def test_bad_options(db, call, options, says):
 
 
 @OPTION_CALLS
+@pytest.mark.parametrize("options", ["capacity=1099511627777", "capacity=1e30", "capacity=999999999999999999999999999"])
+def test_an_absurd_capacity_in_the_options(db, call, options):
+    fails(db, TOO_BIG, f"SELECT {call}", options, says="split the keys")
+
+
+@OPTION_CALLS
+@pytest.mark.parametrize("options, same", [
+    ("Capacity=1e1 GROWTH=Off", "capacity=10 growth=off"), ("capacity=10.0, seed=-5e0", "capacity=10 seed=-5"),
+    ("Affinity=INTEGER", "affinity=numeric"), ("affinity=blob Collation=NoCase", "affinity=text collation=nocase"),
+    ("affinity=none collation=binary", "")])
+def test_spellings_of_options(db, call, options, same):
+    assert ask(db, f"SELECT {call}", options) == ask(db, f"SELECT {call}", same)
+
+
+@OPTION_CALLS
 def test_an_unknown_option_and_a_bad_value_list_the_valid_ones(db, call):
     for options in ("colour=blue", "growth=maybe", "just words"):
         message = fails(db, BAD_PARAMETER, f"SELECT {call}", options)
         for name in ("bucket_size", "fingerprint_bits", "layout", "counter_bits", "value_bits", "seed",
-                     "growth", "overflow", "overflow_budget", "spill_bound", "capacity"):
+                     "growth", "overflow", "overflow_budget", "spill_bound", "affinity", "collation", "capacity"):
             assert f"{name}=" in message
 
 

@@ -13,6 +13,7 @@ from support import ask
 FULL = sqlite3.IntegrityError, "SQLITE_CONSTRAINT"
 ERROR = sqlite3.OperationalError, "SQLITE_ERROR"
 DAMAGED = sqlite3.DatabaseError, "SQLITE_CORRUPT_VTAB"
+TOO_BIG = sqlite3.DataError, "SQLITE_TOOBIG"
 NO_ROWS = sqlite3.OperationalError, "SQLITE_READONLY"
 EXACT = "fingerprint_bits=32, counter_bits=8"
 
@@ -20,6 +21,8 @@ EXACT = "fingerprint_bits=32, counter_bits=8"
 # ---- what the tests of the persistent table share ----
 
 def create(db, arguments="capacity=1000", name="seen"):
+    if "capacity" not in arguments.lower():
+        arguments = ", ".join(filter(None, [arguments, "capacity=1"]))
     db.execute(f"CREATE VIRTUAL TABLE {name} USING cuckoo_filter({arguments})")
 
 
@@ -276,7 +279,7 @@ def test_a_table_can_feed_itself(seen):
 # ---- options ----
 
 @pytest.mark.parametrize("arguments", ["bogus=1", "growth=maybe", "capacity=-5", "capacity=many", "hello",
-                                       "capacity=999999999999999999999", "CAPACITY=5"])
+                                       "capacity=1.5", "capacity=0x10", "capacity=''"])
 def test_an_option_error_names_the_valid_ones(db, arguments):
     message = refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({arguments})")
     for name in ("capacity=", "fpr=", "content='table(column)'", "growth=on|off", "value_bits="):
@@ -293,6 +296,32 @@ def test_fpr_must_be_a_rate(db, fpr):
 def test_an_option_given_twice_is_an_error(db, name):
     db.execute("CREATE TABLE t(x)")
     refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({name}, {name})", says="twice")
+
+
+@pytest.mark.parametrize("arguments", [
+    "capacity=1e3, fpr=1e-3", "capacity='1000', fpr='0.001'", 'Capacity="1000", FPR=0.001', "CAPACITY=1000.0, Fpr=.001",
+    "capacity=+1000, fpr=0.1e-2", "capacity=[1e3], fpr=`1E-3`", "capacity = '1000' , fpr = '0.001' , Growth='ON'"])
+def test_natural_spellings(db, arguments):
+    create(db, arguments)
+    create(db, "capacity=1000, fpr=0.001", "other")
+    shape = [{name: info(db, table)[name] for name in ("capacity", "fpr_at_capacity", "bytes", "growth")}
+             for table in ("seen", "other")]
+    assert shape[0] == shape[1] and shape[0]["capacity"] == 1000
+
+
+@pytest.mark.parametrize("arguments", ["", "fpr=0.01", "growth=off", "content='t(x)'"])
+def test_without_capacity_the_message_says_to_give_it(db, arguments):
+    db.execute("CREATE TABLE t(x)")
+    refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({arguments})", says="such as capacity=1000000")
+
+
+@pytest.mark.parametrize("capacity", ["1e30", "999999999999999999999", "1e12", "2e12", "1" + "0" * 39])
+def test_an_absurd_capacity_is_too_big_and_costs_nothing(db, capacity):
+    db.execute("BEGIN")
+    db.execute("CREATE TABLE mine(x)")
+    message = refused(db, TOO_BIG, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity={capacity})", says="capacity")
+    assert message.startswith("cuckoo_filter: ") and "split" in message
+    assert db.in_transaction and [row[1] for row in schema_of(db)] == ["mine"]
 
 
 def test_options_take_blanks_around_the_equals_sign(db):

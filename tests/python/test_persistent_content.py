@@ -74,7 +74,7 @@ def test_content_that_is_not_there_leaves_nothing_behind(users, content, inside)
 def test_a_trigger_of_that_name_is_an_error_that_leaves_nothing_behind(users):
     users.execute("CREATE TRIGGER seen_updated AFTER INSERT ON users BEGIN SELECT 1; END")
     before = schema_of(users)
-    refused(users, ERROR, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(content='users(email)')",
+    refused(users, ERROR, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=9, content='users(email)')",
             says="already exists")
     assert schema_of(users) == before
 
@@ -212,7 +212,9 @@ def test_a_change_of_case_in_a_nocase_column(db):
     create(db, "fingerprint_bits=32, content='t(x)'")
     db.execute("INSERT INTO t VALUES ('ab')")
     db.execute("UPDATE t SET x = 'AB'")
-    assert has(db, "AB") and not has(db, "ab") and items(db) == 1
+    assert has(db, "AB") and has(db, "ab") and items(db) == 1
+    db.execute("DELETE FROM t")
+    assert not has(db, "AB") and items(db) == 0
 
 
 def test_a_table_without_rowid(db):
@@ -374,7 +376,8 @@ class Content(RuleBasedStateMachine):
         model = Counter(value for (value,) in self.db.execute("SELECT v FROM t WHERE v IS NOT NULL"))
         assert items(self.db) == model.total()
         for key in [*range(13), "a", "A", "1", 1.5, b"x"]:
-            assert has(self.db, key) == (key in model), key
+            same = {1, "1"} if key in (1, "1") else {key}  # a number column on the other side would find both
+            assert has(self.db, key) == bool(same & set(model)), key
         check(self.db)
 
 

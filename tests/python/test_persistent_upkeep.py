@@ -230,7 +230,7 @@ def test_defensive_mode_protects_the_pages_and_nothing_else():
                    "DELETE FROM seen WHERE key = 1;", "UPDATE seen SET key = 'moved' WHERE key = 2;",
                    "SAVEPOINT s; INSERT INTO seen(key) VALUES ('gone'), ('too'); ROLLBACK TO s; RELEASE s;",
                    "INSERT INTO seen(seen) VALUES ('check'), ('optimize');",
-                   "CREATE TABLE t(x); INSERT INTO t VALUES ('c'); CREATE VIRTUAL TABLE c USING cuckoo_filter(content='t(x)');",
+                   "CREATE TABLE t(x); INSERT INTO t VALUES ('c'); CREATE VIRTUAL TABLE c USING cuckoo_filter(capacity=1, content='t(x)');",
                    "INSERT INTO t VALUES ('d') RETURNING x; INSERT INTO c(c) VALUES ('rebuild');",
                    "ALTER TABLE seen RENAME TO s2; INSERT INTO s2(key) VALUES ('late');",
                    "SELECT count(*), cf_table_contains('s2', 'moved'), cf_table_contains('s2', 'late') FROM s2;",

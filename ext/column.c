@@ -1,0 +1,142 @@
+#include "column.h"
+
+#include <string.h>
+
+static int refuse(char **message, char *text)
+{
+    *message = text;
+    return text ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+/* ---- affinity ---- */
+
+static bool contains(const char *type, const char *word)
+{
+    int n = (int)strlen(word);
+    for (; *type; type++)
+        if (sqlite3_strnicmp(type, word, n) == 0)
+            return true;
+    return false;
+}
+
+/* The rules of SQLite for declared types, in its order ("Datatypes In SQLite", 3.1). */
+static cf_affinity affinity_of_type(const char *type)
+{
+    static const struct {
+        const char *word;
+        cf_affinity affinity;
+    } rules[] = {{"INT", CF_AFFINITY_NUMERIC}, {"CHAR", CF_AFFINITY_TEXT}, {"CLOB", CF_AFFINITY_TEXT},
+                 {"TEXT", CF_AFFINITY_TEXT},   {"BLOB", CF_AFFINITY_TEXT}, {"REAL", CF_AFFINITY_REAL},
+                 {"FLOA", CF_AFFINITY_REAL},   {"DOUB", CF_AFFINITY_REAL}};
+    if (type == NULL || *type == 0)
+        return CF_AFFINITY_TEXT;
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (contains(type, rules[i].word))
+            return rules[i].affinity;
+    return CF_AFFINITY_NUMERIC;
+}
+
+/* The first column of the first row, as an integer. SQLITE_OK, also when there is no row: *found is unchanged then. */
+static int ask(sqlite3 *db, char *sql, sqlite3_int64 *found)
+{
+    sqlite3_stmt *query = NULL;
+    int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &query, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    if (rc == SQLITE_OK && sqlite3_step(query) == SQLITE_ROW)
+        *found = sqlite3_column_int64(query, 0);
+    int rc2 = sqlite3_finalize(query);
+    return rc == SQLITE_OK ? rc2 : rc;
+}
+
+/* In a STRICT table ANY has no affinity; in others it is NUMERIC, as all unknown names are. */
+static int is_strict(sqlite3 *db, const char *schema, const char *table, sqlite3_int64 *strict)
+{
+    enum { FIRST_WITH_STRICT = 3037000 };
+    *strict = 0;
+    if (sqlite3_libversion_number() < FIRST_WITH_STRICT)
+        return SQLITE_OK;
+    return ask(db,
+               sqlite3_mprintf("SELECT strict FROM pragma_table_list WHERE schema = %Q COLLATE NOCASE "
+                               "AND name = %Q COLLATE NOCASE",
+                               schema, table),
+               strict);
+}
+
+/* ---- collation ---- */
+
+/* What the built-in collations say of some pairs: a bit for each that is equal. */
+static const struct {
+    const char *name;
+    cf_collation collation;
+    int equal;
+} known[] = {{"BINARY", CF_COLLATION_BINARY, 0},
+             {"NOCASE", CF_COLLATION_NOCASE, 1},
+             {"RTRIM", CF_COLLATION_RTRIM, 2}};
+#define PAIRS                                                                                           \
+    "('a' = 'A' COLLATE %s) + 2 * ('a' = 'a ' COLLATE %s) + 4 * (char(233) = char(201) COLLATE %s) + "  \
+    "8 * (char(228) = 'a' COLLATE %s) + 16 * ('ab' = 'a-b' COLLATE %s) + 32 * ('1' = '01' COLLATE %s)"
+
+static int find_collation(const char *name)
+{
+    for (int i = 0; i < (int)(sizeof known / sizeof known[0]); i++)
+        if (sqlite3_stricmp(name, known[i].name) == 0)
+            return i;
+    return -1;
+}
+
+/* Applications may register a collation under the name of a built-in one, which a filter cannot follow. */
+static int read_collation(sqlite3 *db, const char *column, const char *name, cf_collation *collation,
+                          char **message)
+{
+    int which = find_collation(name);
+    sqlite3_int64 equal = -1;
+    if (which < 0)
+        return refuse(message, sqlite3_mprintf("column %s has the collation %s, and a filter knows only "
+                                               "binary, nocase and rtrim: choose another column",
+                                               column, name));
+    const char *n = known[which].name;
+    int rc = ask(db, sqlite3_mprintf("SELECT " PAIRS, n, n, n, n, n, n), &equal);
+    if (rc == SQLITE_OK && equal != known[which].equal)
+        return refuse(message, sqlite3_mprintf("the collation %s of column %s is not the one of SQLite: "
+                                               "the application has replaced it, and a filter cannot "
+                                               "follow; choose another column",
+                                               n, column));
+    *collation = known[which].collation;
+    return rc;
+}
+
+/* ---- both ---- */
+
+static int describe(sqlite3 *db, const char *schema, const char *table, const char *column,
+                    const char **type, const char **collation)
+{
+    return sqlite3_table_column_metadata(db, schema, table, column, type, collation, NULL, NULL, NULL);
+}
+
+int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
+                       cf_options *into, char **message)
+{
+    const char *type, *name;
+    cf_collation collation = CF_COLLATION_BINARY;
+    sqlite3_int64 strict;
+    *message = NULL;
+    int rc = describe(db, schema, table, column, &type, &name);
+    if (rc == SQLITE_ERROR)
+        return refuse(message, sqlite3_mprintf("there is no table %s with a column %s in %s (a view is "
+                                               "no table)",
+                                               table, column, schema));
+    if (rc != SQLITE_OK)
+        return rc;
+    cf_affinity affinity = affinity_of_type(type);
+    bool any = type && sqlite3_stricmp(type, "ANY") == 0;
+    char *copy = sqlite3_mprintf("%s", name); /* the next statement may read the schema anew */
+    rc = copy ? read_collation(db, column, copy, &collation, message) : SQLITE_NOMEM;
+    sqlite3_free(copy);
+    if (rc == SQLITE_OK)
+        rc = is_strict(db, schema, table, &strict);
+    if (rc != SQLITE_OK)
+        return rc;
+    into->affinity = any && strict ? CF_AFFINITY_TEXT : affinity;
+    into->collation = collation;
+    return SQLITE_OK;
+}

@@ -1,0 +1,169 @@
+#include "number.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    ROUND_DIGITS = 15,   /* that every double of moderate size keeps */
+    EXACT_POWER = 22,    /* 10^22 is the last power of ten that a double holds exactly */
+    MOST_POWER = 1000000 /* larger exponents are read as this one: they are all far out of range */
+};
+#define MOST_DIGITS UINT64_C(1000000000000000000) /* below it there is room for one more digit */
+#define ROUND_LIMIT UINT64_C(1000000000000000)    /* 10^ROUND_DIGITS */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Adds a digit; those for which there is no room only count. */
+static void take_digit(cuckoo_number *number, unsigned digit)
+{
+    bool room = number->digits < MOST_DIGITS;
+    if (room)
+        number->digits = number->digits * 10 + digit;
+    number->exponent += !room - number->point;
+}
+
+/* The digits and the point. Returns their end; NULL: there is no digit. */
+static const char *read_digits(const char *at, const char *end, cuckoo_number *number)
+{
+    bool any = false;
+    for (; at < end && (is_digit(*at) || (*at == '.' && !number->point)); at++) {
+        if (*at == '.') {
+            number->point = true;
+        } else {
+            take_digit(number, (unsigned)(*at - '0'));
+            any = true;
+        }
+    }
+    return any ? at : NULL;
+}
+
+/* The exponent, if there is one. Returns its end; NULL: an e without digits. */
+static const char *read_power(const char *at, const char *end, cuckoo_number *number)
+{
+    if (at == end || (*at != 'e' && *at != 'E'))
+        return at;
+    number->power = true;
+    at++;
+    bool negative = at < end && *at == '-';
+    if (at < end && (*at == '-' || *at == '+'))
+        at++;
+    const char *first = at;
+    int power = 0;
+    for (; at < end && is_digit(*at); at++)
+        power = power < MOST_POWER ? power * 10 + (*at - '0') : power;
+    power = power < MOST_POWER ? power : MOST_POWER;
+    number->exponent += negative ? -power : power;
+    return at > first ? at : NULL;
+}
+
+bool cuckoo_number_read(const char *text, size_t length, cuckoo_number *number)
+{
+    const char *at = text, *nul = length ? memchr(text, 0, length) : NULL,
+               *end = nul ? nul : text + length;
+    while (at < end && is_blank(*at))
+        at++;
+    if (at == end || !(is_digit(*at) || *at == '-' || *at == '+' || *at == '.'))
+        return false;
+    *number = (cuckoo_number){.negative = *at == '-', .power = nul != NULL};
+    if (*at == '-' || *at == '+')
+        at++;
+    at = read_digits(at, end, number);
+    if (at != NULL)
+        at = read_power(at, end, number);
+    while (at != NULL && at < end && is_blank(*at))
+        at++;
+    return at == end;
+}
+
+static bool fits(const cuckoo_number *number, uint64_t digits, int64_t *value)
+{
+    uint64_t most = (uint64_t)INT64_MAX + number->negative;
+    if (digits > most)
+        return false;
+    *value = number->negative ? (int64_t)(0 - digits) : (int64_t)digits;
+    return true;
+}
+
+bool cuckoo_number_integer(const cuckoo_number *number, int64_t *value)
+{
+    return !number->point && !number->power && number->exponent == 0 &&
+           fits(number, number->digits, value);
+}
+
+bool cuckoo_number_whole(const cuckoo_number *number, int64_t *value)
+{
+    uint64_t digits = number->digits;
+    int exponent = number->exponent;
+    for (; digits != 0 && exponent < 0 && digits % 10 == 0; exponent++)
+        digits /= 10;
+    for (; digits != 0 && exponent > 0 && digits < MOST_DIGITS; exponent--)
+        digits *= 10;
+    return (digits == 0 || exponent == 0) && fits(number, digits, value);
+}
+
+static double power_of_ten(int exponent)
+{
+    static const double powers[EXACT_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    return powers[exponent];
+}
+
+double cuckoo_number_real(const cuckoo_number *number)
+{
+    enum { FAR = 400 }; /* beyond it the result is 0 or infinite anyway */
+    int exponent = number->exponent;
+    double real = (double)number->digits;
+    exponent = exponent > FAR ? FAR : exponent < -FAR ? -FAR : exponent;
+    for (; exponent > EXACT_POWER; exponent -= EXACT_POWER)
+        real *= power_of_ten(EXACT_POWER);
+    for (; exponent < -EXACT_POWER; exponent += EXACT_POWER)
+        real /= power_of_ten(EXACT_POWER);
+    real = exponent < 0 ? real / power_of_ten(-exponent) : real * power_of_ten(exponent);
+    return number->negative ? -real : real;
+}
+
+int cuckoo_number_magnitude(const cuckoo_number *number)
+{
+    int count = 0;
+    if (number->digits == 0)
+        return 0;
+    for (uint64_t digits = number->digits; digits != 0; digits /= 10)
+        count++;
+    return count + number->exponent;
+}
+
+void cuckoo_number_round(cuckoo_number *number)
+{
+    uint64_t unit = 1, digits = number->digits;
+    for (; digits / unit >= ROUND_LIMIT; unit *= 10)
+        number->exponent++;
+    digits = digits / unit + (digits % unit >= unit - unit / 2 && unit > 1);
+    for (; digits != 0 && digits % 10 == 0; digits /= 10)
+        number->exponent++;
+    number->digits = digits;
+}
+
+bool cuckoo_number_of_real(double real, cuckoo_number *number)
+{
+    double size = fabs(real);
+    for (int places = 0; places <= EXACT_POWER; places++) {
+        double digits = floor(size * power_of_ten(places) + 0.5);
+        if (!(digits < (double)ROUND_LIMIT))
+            return false;
+        if (digits / power_of_ten(places) == size) { /* a quotient of exact numbers is the nearest */
+            *number =
+                (cuckoo_number){.negative = real < 0, .digits = (uint64_t)digits, .exponent = -places};
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,416 @@
+"""Filters with affinity= and collation=: what a column with these finds equal is never "certainly not there".
+
+SQLite is the oracle: `column = other` with real columns of every affinity on both sides, and with bound values. The
+column stands on the left, so that its collation counts.
+"""
+import ctypes
+import locale
+import math
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import support
+from support import BAD_PARAMETER, MISMATCH, ask, fails
+from test_persistent import ERROR, create, has, refused
+
+EXACT = "fingerprint_bits=32"
+RULES = {"INTEGER": "integer", "NUMERIC": "numeric", "REAL": "real", "TEXT": "text", "BLOB": "blob", "": "blob"}
+if sqlite3.sqlite_version_info >= (3, 37):
+    RULES["ANY"] = "blob"  # in a STRICT table: alone in having no affinity at all, not even that of BLOB
+COLLATIONS = ["BINARY", "NOCASE", "RTRIM"]
+
+# ---- values ----
+
+INTEGERS = [0, 1, -1, 5, 42, 10**15 - 1, 10**15, 10**15 + 1, 2**53 - 1, 2**53, 2**53 + 1, 10**18, -5, -(2**53) - 1,
+            1234567890123456, 1234567890123460, 123456789012345678, 2**63 - 1, 2**63 - 512, -2**63, -2**63 + 1]
+REALS = [0.1, 0.2, 0.3, 0.1 + 0.2, 1 / 3, 2 / 3, -0.5, 5.5, 1e-5, 1.5e-8, 1e-23, 1.5e-300, 1e-310, 5e-324, -5e-324, 12.34,
+         1e14 + 0.5, 999999999999999.9, 1234567890123456.5, 123456789.12345679, 1700000000.123456, 4.999999999999999,
+         1e15, 1e16, 1e17, 1e18, 1e19, 1e22, 1e23, 1.7976931348623157e308, math.inf, -math.inf, -0.0, 5.0,
+         float(2**53), float(2**63), -float(2**63), 1234567890123456.0, math.nextafter(5, 0), math.nextafter(0.3, 1)]
+SPELLINGS = ["{}", " {}", "{} ", "{}  ", "\t{}\n", "+{}", "0{}", "00{}", "{}.", "{}.0", "{}e0", "{}E0", "{}e+0", "{}\0", "{}x",
+             "{}\v\f\r", "\u00a0{}", "{}e", "'{}'"]
+PLAIN_TEXTS = ["", " ", "  ", "a", "A", "a ", "A  ", "a\t", "ab", "AB", "a\0b", "A\0X", "a\0", "A\0", "a\0bc", "\0", "\0a", "\0B",
+               "\0\0", "é", "É", "e\u0301", "\u65e5", "ſ", "s", "K", "\u212a", "x" * 600, "X" * 600, "x" * 600 + " ",
+               ".", "-", "+", "e5", ".e5", ".5", "5.", "-.5", "0x10", "1_000", "1,5", "inf", "Inf", "INF", "-Inf", "-inf",
+               "Inf ", "nan", "5 5", "5\0", "5\0a", "5\0B", "5e\0", "1e400", "-1e400", "1e-400", "1E+20", "1.0e+20", "1.0E+20",
+               "1e20", "1e15", "1.0e15", "1.0e+15", "1000000000000000.0", "1.23456789012346e+15", "1.23456789012346E+15 ",
+               "1.23456789012346e15", "0.30000000000000004", "0.3000000000000000000001", "4.9999999999999999", "5e-1",
+               "4.9999999999999996", "0.9999999999999999", "999999999999999.96", "999999999999999.9", "1000000000000000.04",
+               "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+               "9223372036854775807.0", "9007199254740993.0", "9007199254740993e0", "123456789012345678.0", "18446744073709551616",
+               "2024010112345678901234567890", "2024010112345678901234567891", "00000000000000000000000000005", "12e4567",
+               "1234e12", "0e9999", "-0", "-0.0", "1e99999999999", "1e-99999999999", "0." + "0" * 400 + "1", "1" * 400,
+               "100000000000000000000000e-23", "0.00000000000000000000005e23", "1.5e-300", "1.5E-8", "123456789012345.5"]
+
+
+def spelled(number):
+    if isinstance(number, int):
+        return [spelling.format(number) for spelling in SPELLINGS]
+    return [repr(number), f"{number:.15g}", f"{number:.17g}", f"{number:.20e}", f" {number:.16G} "]
+
+
+TEXTS = sorted({text for number in (0, 1, -1, 5, *INTEGERS[-9:]) for text in spelled(number)} |
+               {str(n) for n in INTEGERS} | {text for number in REALS for text in spelled(number)} | set(PLAIN_TEXTS))
+BLOBS = [text.encode() for text in ("", "5", "a", "A", "5 ", "0.3", "a\0b")]
+ALL = [*INTEGERS, *REALS, *TEXTS, *BLOBS]
+
+
+# ---- the oracle ----
+
+def options(declared, collation):
+    return f"{EXACT} affinity={RULES[declared]} collation={collation.lower()}"
+
+
+def fill(db, values, others=None):
+    """Tables "c INTEGER NOCASE" ... of keys, each with a filter of its own; and "q INTEGER" ... of the other side."""
+    for declared in RULES:
+        strict = "STRICT" if declared == "ANY" else ""
+        db.execute(f'CREATE TABLE "q {declared}"(x {declared}) {strict}')
+        db.executemany(f'INSERT INTO "q {declared}" VALUES (?)', [(value,) for value in others or values])
+        for collation in COLLATIONS:
+            db.execute(f'CREATE TABLE "c {declared} {collation}"(x {declared} COLLATE {collation}, f {"BLOB" * bool(strict)}) {strict}')
+            db.executemany(f'INSERT INTO "c {declared} {collation}"(x) VALUES (?)', [(value,) for value in values])
+            db.execute(f'UPDATE "c {declared} {collation}" SET f = cf_add(cf_new(1, NULL, ?), x)',
+                       (options(declared, collation),))
+
+
+def missed(db, declared, collation, condition, source="", *parameters):
+    """Pairs that SQLite finds equal and the filter does not."""
+    return db.execute(f'SELECT c.x, q.x FROM "c {declared} {collation}" AS c, {source} WHERE {condition} '
+                      "AND NOT cf_contains(c.f, q.x)", parameters).fetchall()
+
+
+def assert_nothing_missed(db, declared, collation):
+    for other in RULES:
+        for condition in ("c.x = q.x", "c.x IN (SELECT r.x FROM \"q %s\" AS r WHERE r.rowid = q.rowid)" % other):
+            assert missed(db, declared, collation, condition, f'"q {other}" AS q') == [], (other, condition)
+
+
+PLACES = pytest.mark.parametrize("declared, collation", [(d, c) for d in RULES for c in COLLATIONS])
+
+
+@pytest.fixture(scope="module", params=["UTF-8", "UTF-16le"])
+def landmarks(request):
+    db = support.connect(encoding=request.param)
+    fill(db, ALL if request.param == "UTF-8" else ALL[::3])
+    yield db
+    db.close()
+
+
+@PLACES
+def test_all_pairs_of_columns(landmarks, declared, collation):
+    assert_nothing_missed(landmarks, declared, collation)
+
+
+@PLACES
+def test_all_pairs_of_column_and_parameter(landmarks, declared, collation):
+    for value in ALL[::11]:  # a parameter compares as a column without affinity does: most was said above
+        found = missed(landmarks, declared, collation, "c.x = ?1", "(SELECT 1) LEFT JOIN (SELECT ?1 AS x) AS q", value)
+        assert found == [], value
+
+
+@PLACES
+def test_an_index_finds_what_the_filter_finds(declared, collation):
+    """The key of an index takes the affinity of the column."""
+    db = support.connect()
+    values = [*INTEGERS, *REALS, "5", "5.0", "9007199254740993", "0.3", "a", "A "]
+    fill(db, values)
+    db.execute(f'CREATE INDEX i ON "c {declared} {collation}"(x)')
+    for value in values:
+        rows = db.execute(f'SELECT cf_contains(f, ?1) FROM "c {declared} {collation}" INDEXED BY i WHERE x = ?1', (value,))
+        assert all(row[0] for row in rows), value
+    db.close()
+
+
+# ---- random values ----
+
+DIGITS = st.text("0123456789", max_size=20) | st.text("09", max_size=20) | st.sampled_from(["", "5", "0", "9" * 16])
+NUMBERS = st.tuples(
+    st.sampled_from(["", "", " ", "\t "]), st.sampled_from(["", "", "-", "+"]), DIGITS, st.sampled_from(["", ".", "."]), DIGITS,
+    st.one_of(st.just(""), st.tuples(st.sampled_from("eE"), st.sampled_from(["", "-", "+"]),
+                                     st.integers(0, 330) | st.integers(0, 25)).map(lambda p: f"{p[0]}{p[1]}{p[2]}")),
+    st.sampled_from(["", "", " ", "\n", "x"])).map("".join)
+FLOATS = st.one_of(st.floats(allow_nan=False), st.floats(-1e6, 1e6),
+                   st.tuples(st.integers(-10**15, 10**15), st.integers(0, 25)).map(lambda p: p[0] / 10**p[1]))
+LETTERS = st.text("aAbBzZ[@`{\0 é5e.", max_size=6)
+
+
+def relatives(value):
+    """Other values that some comparison may find equal."""
+    found = [value, str(value)]
+    if isinstance(value, str):
+        try:
+            found += [float(value), *relatives(float(value))]
+        except ValueError:
+            found += [value.swapcase(), value + " ", value[:-1] + "x"]
+    if isinstance(value, float):
+        found += [f"{value:.15g}", f"{value:.17g}", math.nextafter(value, math.inf)]
+        found += [int(value)] if abs(value) < 2.0**62 else []
+    if isinstance(value, int):
+        found += [float(value), f"{value}.0", value + 1 if value < 2**63 - 1 else 0]
+    return [v for v in found if not (isinstance(v, float) and math.isnan(v))]
+
+
+@given(values=st.lists(NUMBERS | FLOATS | LETTERS | st.integers(-2**63, 2**63 - 1), min_size=1, max_size=6))
+def test_random_values_and_their_relatives(values):
+    db = support.connect()
+    fill(db, values, [relative for value in values for relative in relatives(value)])
+    db.execute("""INSERT INTO "q BLOB" SELECT CAST(x AS TEXT) FROM "c BLOB BINARY" """)  # as SQLite writes reals
+    for declared in RULES:
+        for collation in COLLATIONS:
+            assert_nothing_missed(db, declared, collation)
+            for value in values:
+                assert missed(db, declared, collation, "c.x = ?1", "(SELECT 1) LEFT JOIN (SELECT ?1 AS x) AS q", value) == []
+    db.close()
+
+
+# ---- what is not merged ----
+
+def equal(db, rule, stored, asked):
+    blob = support.add(db, support.new(db, 1, None, f"{EXACT} {rule}"), stored)
+    return support.contains(db, blob, asked)
+
+
+@pytest.mark.parametrize("rule, stored, asked, same", [
+    ("affinity=integer", 5, "5", 1), ("affinity=integer", 5, " +5e0\n", 1), ("affinity=integer", 5, 5.0, 1),
+    ("affinity=integer", 2**53, 2**53 + 1, 0), ("affinity=integer", 2**53, str(2**53 + 1), 0), ("affinity=integer", 5, b"5", 0),
+    ("affinity=integer", 5, "5x", 0), ("affinity=numeric", 0.3, 0.1 + 0.2, 0), ("affinity=numeric", "a", "A", 0),
+    ("affinity=real", 2**53, 2**53 + 1, 1), ("affinity=real", 0.5, ".5", 1), ("affinity=real", 0.5, 0.25, 0),
+    ("affinity=text", "5", 5, 1), ("affinity=text", "05", "5", 1), ("affinity=text", "1.10", "1.1", 1),
+    ("affinity=text", "1.1", "1.2", 0), ("affinity=text", "0.3", 0.1 + 0.2, 1), ("affinity=text", "0.3", 0.25, 0),
+    ("affinity=text", "2024010112345678901234567890", "2024010112345678901234567891", 0),
+    ("affinity=text", "89490200001234567890", "89490200001234567891", 0),
+    ("affinity=text", "4000123412341234", "4000123412341235", 0), ("affinity=text", "12e4567", "12e4568", 0),
+    ("affinity=text", str(2**62), 2**62 + 1, 0), ("affinity=text", "a", "A", 0), ("affinity=text", "a", "a ", 0),
+    ("affinity=text", "5", b"5", 0), ("affinity=text", "0x10", 16, 0), ("affinity=text", "", 0, 0),
+    ("collation=nocase", "aBc", "AbC", 1), ("collation=nocase", "É", "é", 0), ("collation=nocase", "[", "{", 0),
+    ("collation=nocase", "a\0b", "A\0X", 1), ("collation=nocase", "a\0b", "a\0bc", 0), ("collation=nocase", "5", 5, 0),
+    ("collation=nocase", "x" * 2000, "X" * 2000, 1), ("collation=nocase", "x" * 2000, "X" * 1999 + "y", 0),
+    ("collation=nocase", b"a", b"A", 0), ("collation=rtrim", "a", "a  ", 1), ("collation=rtrim", "a", "a\t", 0),
+    ("collation=rtrim", "", "   ", 1), ("collation=rtrim", "a", " a", 0), ("collation=rtrim", b"a", b"a ", 0),
+    ("affinity=none collation=binary", "5", 5, 0)])
+def test_pairs(db, rule, stored, asked, same):
+    assert equal(db, rule, stored, asked) == same
+
+
+@pytest.mark.parametrize("asked", [0.1 + 0.2, 1 / 3, 1e15, 1e300, math.inf, 5e-324])
+def test_a_vague_value_is_always_perhaps_there(db, asked):
+    """It equals texts that have nothing else in common: '0.3' and '0.30000000000000004'."""
+    empty = support.new(db, 1, None, "affinity=text")
+    assert support.contains(db, empty, asked) == 1 and support.count(db, empty, asked) == 1
+    create(db, "affinity=text")
+    assert has(db, asked) and ask(db, "SELECT cf_table_contains('seen', ?)", asked) == 1
+    for rule in ("none", "numeric", "real"):
+        assert support.contains(db, support.new(db, 1, None, f"affinity={rule}"), asked) == 0
+
+
+def test_text_numbers_are_as_sharp_as_others(db):
+    """Sequential numbers of 20 digits are beyond what a double tells apart."""
+    numbers = [str(10**19 * 8 + n) for n in range(4000)]
+    blob = support.build(db, numbers[::2], None, "affinity=text")
+    assert sum(support.contains(db, blob, n) for n in numbers[1::2]) < 60
+
+
+# ---- every function applies the rule; none changes its argument ----
+
+def test_every_function_applies_the_rule(db):
+    rule = f"{EXACT} affinity=integer collation=nocase"
+    stored = ask(db, "SELECT cf_build('5', NULL, ?)", rule)
+    assert ask(db, "SELECT cf_add(cf_new(1, NULL, ?), ' 5.0')", rule) == stored
+    assert ask(db, "SELECT cf_add_all(cf_new(1, NULL, ?), 5)", rule) == stored
+    assert ask(db, "SELECT cf_count(?, '5e0')", stored) == 1
+    empty = ask(db, "SELECT cf_clear(?)", stored)
+    assert support.info(db, empty)["affinity"] == "numeric" and support.info(db, empty)["collation"] == "nocase"
+    assert ask(db, "SELECT cf_delete(?, '+5')", stored) == empty
+    assert ask(db, "SELECT cf_delete_all(?, '5.')", stored) == empty
+    assert ask(db, "SELECT sum(match) FROM cf_explain(?, '05')", stored) == 1
+
+
+def test_composite_keys_know_no_rule(db):
+    blob = ask(db, "SELECT cf_add(cf_new(1, NULL, ?), cf_key('a', '5'))", f"{EXACT} affinity=text collation=nocase")
+    assert ask(db, "SELECT cf_contains(?, cf_key('a', '5'))", blob) == 1
+    assert ask(db, "SELECT cf_contains(?, cf_key('A', '5'))", blob) == ask(db, "SELECT cf_contains(?, cf_key('a', 5))", blob) == 0
+
+
+@pytest.mark.parametrize("rule", ["affinity=integer", "affinity=real", "affinity=text collation=nocase", "collation=rtrim"])
+@pytest.mark.parametrize("value", ["5", " 5.50", 0.1 + 0.2, 2**60, "aB ", b"5"])
+def test_the_key_stays_as_it_is(db, rule, value):
+    db.execute("CREATE TABLE t(x)")
+    db.execute("INSERT INTO t VALUES (?)", (value,))
+    found = db.execute("SELECT cf_contains(cf_new(1, NULL, ?), x), x, typeof(x), quote(x), CAST(x AS TEXT) FROM t", (rule,))
+    assert found.fetchone()[1:] == db.execute("SELECT x, typeof(x), quote(x), CAST(x AS TEXT) FROM t").fetchone()
+    create(db, rule.replace(" ", ", "))
+    db.execute("INSERT INTO seen(key) SELECT x FROM t")
+    assert db.execute("SELECT key, typeof(key) FROM seen WHERE key = ?", (value,)).fetchall() == \
+        db.execute("SELECT x, typeof(x) FROM t").fetchall()
+
+
+@pytest.mark.parametrize("rules, names", [("affinity=text", "affinity"), ("collation=rtrim", "collation")])
+def test_filters_of_different_rules_do_not_merge(db, rules, names):
+    one, other = support.new(db, 10), support.new(db, 10, None, rules)
+    fails(db, MISMATCH, "SELECT cf_merge(?, ?)", one, other, says=f"differ in {names}")
+    assert support.field(other, "flags") & ~support.field(one, "flags") in (1 << 3, 2 << 5)
+    assert len(one) == len(other)
+
+
+# ---- the rule of a column ----
+
+@pytest.mark.parametrize("declared, affinity", [
+    ("INTEGER", "numeric"), ("BIGINT", "numeric"), ("FLOATING POINT", "numeric"), ("CHARINT", "numeric"),
+    ("VARCHAR(9)", "text"), ("clob", "text"), ("text real", "text"), ("BLOB", "text"), ("", "text"), ("realblob", "text"),
+    ("REAL", "real"), ("double precision", "real"), ("Float", "real"), ("DECIMAL(10,5)", "numeric"), ("DATETIME", "numeric"),
+    ("ANY", "numeric"), ("STRING", "numeric"), ("INT GENERATED ALWAYS AS (1)", "numeric"),
+    ("TEXT AS ('a') STORED", "text"), ("AS (1)", "text"), ("INTEGER PRIMARY KEY", "numeric"),
+    ("REAL NOT NULL DEFAULT 1", "real")])
+@pytest.mark.parametrize("collation", [None, "nocase", "RTRIM", "binary"])
+def test_a_table_takes_the_rule_of_its_column(db, declared, affinity, collation):
+    db.execute(f"CREATE TABLE t(y, x {declared} {'COLLATE ' + collation if collation else ''})")
+    create(db, "content='t(x)'")
+    shape = support.info(db, ask(db, "SELECT cf_export('seen')"))
+    assert (shape["affinity"], shape["collation"]) == (affinity, (collation or "binary").lower())
+
+
+def test_the_declared_type_means_what_sqlite_makes_of_it(db):
+    """The affinity that we read in a type, against the one a column of that type has."""
+    stored = {"numeric": {("5", "integer"), ("5.5", "real")}, "real": {("5", "real"), ("5.5", "real")}, "text": set()}
+    for number, declared in enumerate(["INT", "BIGINT", "POINT", "CHARINT", "BLOBINT", "CHAR", "CLOB", "TEXTBLOB", "BLOBTEXT",
+                                       "REALTEXT", "BLOB", "REALBLOB", "BLOBREAL", "DOUBLE", "FLOAREAL", "DATE", "XREALX", "ANY"]):
+        db.execute(f"CREATE TABLE t{number}(x {declared})")
+        create(db, f"content='t{number}(x)'", f"f{number}")
+        affinity = support.info(db, ask(db, "SELECT cf_export(?)", f"f{number}"))["affinity"]
+        db.execute(f"DROP TABLE f{number}")
+        db.execute(f"INSERT INTO t{number} VALUES ('5'), ('5.5')")
+        types = set(db.execute(f"SELECT CASE WHEN x = 5 THEN '5' ELSE '5.5' END, typeof(x) FROM t{number} "
+                               "WHERE typeof(x) <> 'text'").fetchall())
+        assert types == stored[affinity], declared
+
+
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 37), reason="STRICT tables came with 3.37")
+@pytest.mark.parametrize("declared, affinity", [("ANY", "text"), ("any", "text"), ("INT", "numeric"), ("REAL", "real"),
+                                                ("TEXT", "text"), ("BLOB", "text")])
+def test_a_strict_table(db, declared, affinity):
+    db.execute(f"CREATE TABLE T(x {declared}) STRICT")
+    create(db, "content='t(x)'")
+    assert support.info(db, ask(db, "SELECT cf_export('seen')"))["affinity"] == affinity
+
+
+@pytest.mark.parametrize("name", ["rowid", "oid", "_rowid_", "id", "ID"])
+def test_the_rowid(db, name):
+    db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
+    create(db, f"content='t({name})'")
+    db.execute("INSERT INTO t VALUES (5, 'x')")
+    assert [has(db, key) for key in (5, "5", 5.0, "5.0", 6)] == [1, 1, 1, 1, 0]
+
+
+def test_drivers_that_bind_numbers_as_text(db):
+    db.execute("CREATE TABLE users(id INTEGER PRIMARY KEY, email TEXT COLLATE NOCASE, score REAL)")
+    db.execute("INSERT INTO users VALUES (5, 'Ann@x.org', 2)")
+    for column in ("id", "email", "score"):
+        create(db, f"{EXACT}, content='users({column})'", f"f_{column}")
+    assert [ask(db, "SELECT cf_table_contains('f_id', ?)", key) for key in ("5", 5, "05", "6")] == [1, 1, 1, 0]
+    assert [ask(db, "SELECT cf_table_contains('f_email', ?)", key) for key in ("ann@X.ORG", "ann")] == [1, 0]
+    assert [ask(db, "SELECT cf_table_contains('f_score', ?)", key) for key in ("2", 2, "2.0", "3")] == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("content, says", [
+    ("nothing(x)", "no table nothing"), ("t(nothing)", "column nothing"), ("v(x)", "a view is no table"),
+    ("t(own)", "collation mine")])
+def test_columns_that_are_refused(db, content, says):
+    db.create_collation("mine", lambda a, b: (a > b) - (a < b))
+    db.execute("CREATE TABLE t(x, own TEXT COLLATE mine)")
+    db.execute("CREATE VIEW v AS SELECT x FROM t")
+    refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5, content='{content}')", says=says)
+
+
+@pytest.mark.parametrize("name, compare", [
+    ("NOCASE", lambda s: s.casefold()), ("RTRIM", lambda s: s.rstrip().casefold()), ("NOCASE", lambda s: s), ("RTRIM", str)])
+def test_a_collation_that_the_application_replaced_is_refused(db, name, compare):
+    db.create_collation(name, lambda a, b: (compare(a) > compare(b)) - (compare(a) < compare(b)))
+    db.execute(f"CREATE TABLE t(x TEXT COLLATE {name})")
+    refused(db, ERROR, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5, content='t(x)')",
+            says=f"the collation {name} of column x is not the one of SQLite")
+
+
+@pytest.mark.parametrize("given_options, works", [
+    ("affinity=integer", True), ("affinity=numeric, collation=nocase", True), ("affinity=text", False),
+    ("affinity=none", False), ("collation=binary", False), ("Affinity='INTEGER'", True)])
+def test_options_that_contradict_the_column(db, given_options, works):
+    db.execute("CREATE TABLE t(x INT COLLATE NOCASE)")
+    sql = f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5, {given_options}, content='t(x)')"
+    if works:
+        db.execute(sql)
+    else:
+        refused(db, ERROR, sql, says="column x has affinity=numeric and collation=nocase")
+
+
+def test_content_has_no_values(db):
+    db.execute("CREATE TABLE t(x)")
+    refused(db, ERROR, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5, value_bits=8, content='t(x)')",
+            says="leave value_bits out")
+
+
+# ---- a filter bound as text ----
+
+@pytest.mark.parametrize("sql", ["SELECT cf_contains('known', 1)", "SELECT cf_add('known', 1)", "SELECT cf_info('known')",
+                                 "SELECT * FROM cf_buckets('known')"])
+def test_a_filter_that_was_bound_as_text(db, sql):
+    message = fails(db, BAD_PARAMETER, sql, says="it was bound as text: bind it as a blob")
+    assert "cf_table_contains" in message
+
+
+# ---- no locale ----
+
+SOURCES = [os.path.join(support.ROOT, folder, name) for folder in ("src", "ext")
+           for name in sorted(os.listdir(os.path.join(support.ROOT, folder)))]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=os.path.basename)
+def test_nothing_reads_or_writes_numbers_by_the_locale(path):
+    with open(path, encoding="utf-8") as source:
+        found = re.findall(r"\b(?:[sf]?scanf|strto\w+|ato[fil]l?|(?:f|s|sn|vsn|d|as)?printf|localeconv|isdigit|isspace|tolower|"
+                           r"toupper|strn?casecmp)\s*\(", source.read())
+    assert found == []
+
+
+def set_comma():
+    for name in ("de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "nl_NL.UTF-8"):
+        try:
+            return locale.setlocale(locale.LC_NUMERIC, name)
+        except locale.Error:
+            continue
+    return None
+
+
+@pytest.fixture
+def decimal_comma(tmp_path, monkeypatch):
+    before = locale.setlocale(locale.LC_NUMERIC)
+    if not set_comma() and shutil.which("localedef"):
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")], capture_output=True)
+        monkeypatch.setenv("LOCPATH", str(tmp_path))
+        set_comma()
+    if locale.localeconv()["decimal_point"] != ",":
+        pytest.skip("there is no locale with a decimal comma on this machine, and none can be made")
+    buffer = ctypes.create_string_buffer(32)
+    ctypes.CDLL(None).snprintf(buffer, 32, b"%.1f", ctypes.c_double(0.5))
+    assert buffer.value == b"0,5"
+    yield
+    locale.setlocale(locale.LC_NUMERIC, before)
+
+
+def test_under_a_decimal_comma(db, tmp_path, decimal_comma):
+    path = str(tmp_path / "db")
+    first = support.connect(path)
+    create(first, "capacity=1e3, fpr=0.001, affinity=text")
+    first.execute("INSERT INTO seen(key) VALUES ('0.5')")
+    first.close()
+    again = support.connect(path)
+    assert has(again, 0.5) and has(again, "0.50") and not has(again, "0,5")
+    again.execute("DROP TABLE seen")
+    again.close()
