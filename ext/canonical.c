@@ -140,9 +140,9 @@ void cuckoo_canonical_apply(cf_affinity affinity, sqlite3_value *value, cuckoo_c
         set_real(form, (double)(int64_t)form->number);
 }
 
-bool cuckoo_canonical_vague(cf_affinity affinity, sqlite3_value *value)
+bool cuckoo_canonical_vague(sqlite3_value *value)
 {
     cuckoo_number number;
-    return affinity == CF_AFFINITY_TEXT && sqlite3_value_type(value) == SQLITE_FLOAT &&
+    return sqlite3_value_type(value) == SQLITE_FLOAT &&
            !cuckoo_number_of_real(sqlite3_value_double(value), &number);
 }

@@ -9,9 +9,9 @@
 **      REAL       The same, and every number is a double.
 **      TEXT       A stored text is compared as a text with texts, as a number with numeric columns, and with
 **                 numbers without affinity after these became text of 15 (or, in late versions, 17)
-**                 digits: '0.3' = 0.1 + 0.2. So text
-**                 that looks like a number is a decimal of at most 15 digits, and so is a real that has no
-**                 more. Integers stay exact. Digits alone that are beyond 64 bits stay text.
+**                 digits: '0.3' = 0.1 + 0.2. So text that looks like a number is a decimal of at most 15
+**                 digits, and so is a real that has no more. Integers stay exact. Digits alone that are
+**                 beyond 64 bits stay text.
 **
 ** Under TEXT some reals are *vague*: those of more than 15 digits, or from 10^15 on. Depending on the other side such a
 ** real equals the text with all its digits or the one that SQLite makes of it, which have different forms. A lookup of
@@ -45,7 +45,7 @@ cuckoo_key cuckoo_canonical_form(sqlite3_value *value, cuckoo_canonical *form);
 /* Makes of the form of `value` the one under an affinity other than CF_AFFINITY_NONE. */
 void cuckoo_canonical_apply(cf_affinity affinity, sqlite3_value *value, cuckoo_canonical *form);
 
-/* Is the value vague? Integers and texts never are. */
-bool cuckoo_canonical_vague(cf_affinity affinity, sqlite3_value *value);
+/* Is the value vague under TEXT? Integers and texts never are. */
+bool cuckoo_canonical_vague(sqlite3_value *value);
 
 #endif

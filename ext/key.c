@@ -65,7 +65,7 @@ cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry, ui
 bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *value, uint64_t hash)
 {
     return cf_contains(filter, hash) ||
-           cuckoo_canonical_vague((cf_affinity)filter->geometry.affinity, value);
+           (filter->geometry.affinity == CF_AFFINITY_TEXT && cuckoo_canonical_vague(value));
 }
 
 /* ---- cf_key ---- */
