@@ -118,7 +118,7 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
 {
     const char *type, *name;
     cf_collation collation = CF_COLLATION_BINARY;
-    sqlite3_int64 strict;
+    sqlite3_int64 strict = 0;
     *message = NULL;
     int rc = describe(db, schema, table, column, &type, &name);
     if (rc == SQLITE_ERROR)
@@ -132,7 +132,7 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     char *copy = sqlite3_mprintf("%s", name); /* the next statement may read the schema anew */
     rc = copy ? read_collation(db, column, copy, &collation, message) : SQLITE_NOMEM;
     sqlite3_free(copy);
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK && any) /* only then: it reads all schemas, and so locks them */
         rc = is_strict(db, schema, table, &strict);
     if (rc != SQLITE_OK)
         return rc;

@@ -191,6 +191,8 @@ static int rename_store(cuckoo_store *store, const char *name)
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_find(&store->follow, shadow);
     if (rc == SQLITE_OK && follows)
+        rc = cuckoo_follow_save(&store->follow, shadow);
+    if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_drop(shadow);
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_rename(shadow, name);

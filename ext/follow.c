@@ -96,13 +96,14 @@ int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int whic
         text);
 }
 
-/* The column that trigger 0 names, behind "new.", quoted. NULL: it does not. *rc says if there was no memory. */
-static char *column_in(const char *trigger, int *rc)
+/* The column that a trigger names, behind "(1, new.", quoted. NULL: it does not; or *rc says that there was no memory. */
+static char *column_in(const char *trigger, int which, int *rc)
 {
-    const char *at = strstr(trigger, "(1, new.\"");
+    static const char *const before[CUCKOO_TRIGGERS] = {"(1, new.\"", "(2, old.\"", "(3, new.\""};
+    const char *at = strstr(trigger, before[which]);
     if (at == NULL)
         return NULL;
-    at += strlen("(1, new.\"");
+    at += strlen(before[which]);
     char *column = sqlite3_mprintf("%s", at);
     size_t n = 0;
     if (column == NULL)
@@ -116,19 +117,82 @@ static char *column_in(const char *trigger, int *rc)
     return column;
 }
 
+/* ---- the names, as they were when the triggers were last seen ---- */
+
+enum { NAMES_ROW = -1, NAMES_MAX = 2000 /* bytes */ };
+
+int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
+{
+    size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
+    uint8_t row[NAMES_MAX];
+    follow->saved = true;
+    if (table + column > sizeof row)
+        return SQLITE_OK; /* then the names that were given must do */
+    memcpy(row, follow->table, table);
+    memcpy(row + table, follow->column, column);
+    return cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column);
+}
+
+/* Takes over both texts, unless they name no column of a table of this schema. */
+static bool take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *table, char *column)
+{
+    bool there = table && column &&
+                 sqlite3_table_column_metadata(shadow->db, shadow->schema, table, column, NULL, NULL, NULL, NULL,
+                                               NULL) == SQLITE_OK;
+    if (!there) {
+        sqlite3_free(table);
+        sqlite3_free(column);
+        return false;
+    }
+    bool same = follow->table && strcmp(table, follow->table) == 0 && strcmp(column, follow->column) == 0;
+    follow->saved &= same;
+    forget_names(follow);
+    follow->table = table;
+    follow->column = column;
+    return true;
+}
+
+/* The names in a trigger, if it is there. */
+static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, int which, bool *found)
+{
+    char *sql = NULL, *table = NULL, *column = NULL;
+    int rc = cuckoo_follow_read(shadow, "tbl_name", which, &table);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_follow_read(shadow, "sql", which, &sql);
+    if (rc == SQLITE_OK && sql)
+        column = column_in(sql, which, &rc);
+    sqlite3_free(sql);
+    *found = take_names(follow, shadow, table, column);
+    return rc;
+}
+
+static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found)
+{
+    uint8_t row[NAMES_MAX + 2] = {0};
+    uint64_t length;
+    const char *table = (const char *)row;
+    int rc = cuckoo_shadow_read(shadow, NAMES_ROW, row, NAMES_MAX, &length);
+    *found = rc == SQLITE_OK && take_names(follow, shadow, sqlite3_mprintf("%s", table),
+                                           sqlite3_mprintf("%s", table + strlen(table) + 1));
+    return rc;
+}
+
+/* Triggers know best. What this connection has seen last is better than what was saved. */
 int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
-    char *trigger = NULL;
-    forget_names(follow);
-    int rc = cuckoo_follow_read(shadow, "tbl_name", 0, &follow->table);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_read(shadow, "sql", 0, &trigger);
-    if (rc == SQLITE_OK && trigger)
-        follow->column = column_in(trigger, &rc);
-    sqlite3_free(trigger);
-    if (rc != SQLITE_OK || (follow->table && follow->column))
+    bool found = false;
+    int rc = SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK && !found && i < CUCKOO_TRIGGERS; i++)
+        rc = names_in_trigger(follow, shadow, i, &found);
+    if (rc == SQLITE_OK && !found && follow->table)
+        found = take_names(follow, shadow, sqlite3_mprintf("%s", follow->table),
+                           sqlite3_mprintf("%s", follow->column));
+    if (rc == SQLITE_OK && !found)
+        rc = saved_names(follow, shadow, &found);
+    if (rc != SQLITE_OK || found)
         return rc;
     forget_names(follow);
+    follow->saved = false;
     follow->table = sqlite3_mprintf("%s", follow->given_table);
     follow->column = sqlite3_mprintf("%s", follow->given_column);
     return follow->table && follow->column ? SQLITE_OK : SQLITE_NOMEM;

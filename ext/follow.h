@@ -13,6 +13,7 @@
 ** - none that can make SQLite skip them fires before them. SQLite fires the newest first (a test checks that), and
 **   TEMP triggers before all others. RAISE(IGNORE), RAISE(FAIL) and OR FAIL keep a row whose later triggers never run;
 ** - triggers are not switched off in this connection;
+** - the column compares as it did;
 ** - the keys of some rows of the table are there: it may have been made anew, triggers and all.
 **
 ** When one of these does not hold, every use of the filter is an error that says so. `rebuild` makes the triggers anew,
@@ -27,7 +28,9 @@ typedef struct cuckoo_follow {
     char *given_table, *given_column; /* of content='table(column)'; NULL: it follows nothing */
     char *table, *column;             /* as they are now; NULL: not looked at yet, or not known */
     char *fault;                      /* why the filter must not be used; NULL: it may be */
+    bool saved;                       /* these names are in the database, in row -1 of the pages */
     bool looked;                      /* since the schema last changed */
+    bool ruled;                       /* its column compares as the keys were hashed */
     bool sampled;                     /* rows of the table were asked for, since then */
     bool newer;                       /* triggers of others fire before ours: harmless but under OR FAIL */
     int prepared;                     /* how often the kept statement was prepared anew */
@@ -56,8 +59,11 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
 int cuckoo_follow_drop(const cuckoo_shadow *shadow);
 
-/* Finds the table to follow: that of the triggers, or, when they are gone, the one that was given. */
+/* Finds the table to follow: that of the triggers, or, when they are gone, the one that was last saved. */
 int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);
+
+/* Saves the names, for the case that the triggers will be gone. */
+int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
 /* The triggers: their names behind that of the filter; what SQLite keeps of each behind "CREATE TRIGGER " (sqlite3_malloc;
 ** NULL: out of memory); and a column of its row of the schema (*text NULL: there is none). */

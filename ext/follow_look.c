@@ -121,7 +121,7 @@ static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
     if (rc == SQLITE_OK && follow->fault == NULL)
         rc = check_others(follow, shadow);
     follow->looked = rc == SQLITE_OK;
-    follow->sampled = false;
+    follow->sampled = follow->ruled = false;
     return rc;
 }
 

@@ -105,7 +105,7 @@ static void read_page(cuckoo_paged *paged, uint64_t page)
 {
     uint64_t bytes, have;
     uint8_t *at = page_bytes_at(paged, page, &bytes);
-    int rc = cuckoo_shadow_read(&paged->shadow, page, at, bytes, &have);
+    int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, &have);
     memset(at + have, 0, bytes - have);
     paged->read_in[page] = paged->epoch;
     paged->loaded++;
@@ -340,7 +340,7 @@ static int write_pages(cuckoo_paged *paged)
             continue; /* growth that was taken back */
         uint8_t *at = page_bytes_at(paged, paged->dirty[i], &bytes);
         paged->has_written = true;
-        rc = cuckoo_shadow_write(&paged->shadow, paged->dirty[i], at, bytes);
+        rc = cuckoo_shadow_write(&paged->shadow, (int64_t)paged->dirty[i], at, bytes);
     }
     return rc;
 }

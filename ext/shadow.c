@@ -118,7 +118,7 @@ int cuckoo_shadow_text(const cuckoo_shadow *shadow, char *sql, char **text)
     return rc == SQLITE_OK ? rc2 : rc;
 }
 
-int cuckoo_shadow_read(cuckoo_shadow *shadow, uint64_t no, uint8_t *into, uint64_t bytes,
+int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
                        uint64_t *length)
 {
     sqlite3_stmt *read;
@@ -126,7 +126,7 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, uint64_t no, uint8_t *into, uint64
     int rc = cuckoo_shadow_query(shadow, CUCKOO_READ_PAGE, &read);
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_bind_int64(read, 1, (sqlite3_int64)no);
+    sqlite3_bind_int64(read, 1, no);
     if (cuckoo_shadow_step(shadow, read) == SQLITE_ROW) {
         const void *data = sqlite3_column_blob(read, 0);
         uint64_t have = (uint64_t)sqlite3_column_bytes(read, 0);
@@ -139,14 +139,14 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, uint64_t no, uint8_t *into, uint64
     return cuckoo_shadow_end(shadow, read);
 }
 
-int cuckoo_shadow_write(cuckoo_shadow *shadow, uint64_t no, const uint8_t *bytes, uint64_t length)
+int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length)
 {
     sqlite3_stmt *write;
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, &write);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
-    sqlite3_bind_int64(write, 1, (sqlite3_int64)no);
+    sqlite3_bind_int64(write, 1, no);
     rc = sqlite3_bind_blob64(write, 2, bytes, length, SQLITE_STATIC);
     if (rc != SQLITE_OK)
         return rc; /* longer than the connection allows: NULL would be written */
@@ -220,7 +220,7 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
 
 int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 {
-    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\"", NULL);
+    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no >= 0", NULL);
     return rc == SQLITE_OK ? execute(shadow, "DELETE FROM \"%w\".\"%w_wait\"", NULL) : rc;
 }
 

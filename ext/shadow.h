@@ -1,7 +1,8 @@
 /*
 ** shadow.h - the shadow tables of a persistent filter.
 **
-**      CREATE TABLE "seen_page"(no INTEGER PRIMARY KEY, data BLOB)                    rows of bytes, by number (pages.h)
+**      CREATE TABLE "seen_page"(no INTEGER PRIMARY KEY, data BLOB)                    rows of bytes, by number (pages.h,
+**                                                                                     follow.h)
 **      CREATE TABLE "seen_wait"(hash, value, adds, deletes, PRIMARY KEY(hash, value)) what is still to do (waiting.h)
 **
 ** Functions answer SQLite codes. Statements are kept, and always reset, so that nothing is blocked.
@@ -48,11 +49,11 @@ int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table);
 int cuckoo_shadow_empty(cuckoo_shadow *shadow);
 
 /* Reads up to `bytes` bytes of a page; *length of them were there, 0 when there is no such row. */
-int cuckoo_shadow_read(cuckoo_shadow *shadow, uint64_t no, uint8_t *into, uint64_t bytes,
+int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
                        uint64_t *length);
 
 /* Writes a page. sqlite3_last_insert_rowid stays as it is. */
-int cuckoo_shadow_write(cuckoo_shadow *shadow, uint64_t no, const uint8_t *bytes, uint64_t length);
+int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length);
 
 /* A statement to be bound, stepped and ended; one at a time of each kind. A table that is missing, or not as it was
 ** created: SQLITE_CORRUPT_VTAB. */

@@ -1,5 +1,6 @@
 #include "store.h"
 
+#include "column.h"
 #include "key.h"
 
 #include <string.h>
@@ -61,7 +62,7 @@ void cuckoo_store_doubt(cuckoo_store *store)
 
 /* ---- using it ---- */
 
-/* An error in the middle of a change may have ended the transaction, and this is what came after. */
+/* What an error has left that ended the transaction in the middle of a change. */
 static void forget_changes(cuckoo_store *store)
 {
     if (pending(store))
@@ -110,6 +111,27 @@ static int sample(cuckoo_store *store)
     return rc;
 }
 
+/* Does the column still compare as the keys were hashed? */
+static int check_rule(cuckoo_store *store)
+{
+    cf_options rule;
+    char *why = NULL;
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    const cf_geometry *geometry = &store->paged.filter.geometry;
+    cuckoo_follow *follow = &store->follow;
+    int rc = cuckoo_column_rule(shadow->db, shadow->schema, follow->table, follow->column, &rule, &why);
+    bool same = rc == SQLITE_OK && rule.affinity == geometry->affinity && rule.collation == geometry->collation;
+    follow->ruled = same;
+    if (!same && rc != SQLITE_NOMEM)
+        rc = cuckoo_follow_fail(
+            follow, sqlite3_mprintf("%s(%s) compares other than when the filter was made%s%s; INSERT INTO %s(%s) "
+                                    "VALUES('rebuild') reads it again",
+                                    follow->table, follow->column, why ? ": " : "", why ? why : "",
+                                    shadow->table, shadow->table));
+    sqlite3_free(why);
+    return rc;
+}
+
 static int doubt(cuckoo_store *store)
 {
     const cuckoo_shadow *shadow = &store->paged.shadow;
@@ -125,6 +147,8 @@ static int doubt(cuckoo_store *store)
 static int follow(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_follow_look(&store->follow, &store->paged.shadow);
+    if (rc == SQLITE_OK && !store->follow.fault && !store->follow.ruled)
+        rc = check_rule(store);
     if (rc == SQLITE_OK && store->paged.doubt && !store->follow.fault)
         rc = doubt(store);
     if (rc == SQLITE_OK && use == CUCKOO_ASK && !store->follow.fault && !store->follow.sampled)
@@ -317,7 +341,9 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     int rc2 = cuckoo_store_end(store);
     if (store->broken)
         return beyond_repair(rc2);
-    if (rc == SQLITE_OK && store->created)
+    if (!store->joined && store->follow.given_table)
+        store->paged.doubt = store->paged.header_dirty = true; /* the row that changed may be gone again */
+    if (rc == SQLITE_OK && (store->created || !store->joined))
         rc = cuckoo_store_flush(store);
     return rc == SQLITE_OK ? rc2 : rc;
 }
@@ -384,7 +410,12 @@ static int sync_loaded(cuckoo_store *store)
     cuckoo_paged *paged = &store->paged;
     bool rows = paged->deletes > 0 || (paged->adds > 0 && (store->room || store->deletes.n > 0));
     int rc = rows ? apply_rows(store) : store->deletes.n > 0 ? apply_deletes(store) : SQLITE_OK;
-    return rc == SQLITE_OK && pending(store) ? cuckoo_paged_write(paged) : rc;
+    if (rc == SQLITE_OK && pending(store)) {
+        rc = cuckoo_paged_write(paged);
+        if (rc == SQLITE_OK && store->follow.looked && !store->follow.fault && !store->follow.saved)
+            rc = cuckoo_follow_save(&store->follow, &paged->shadow);
+    }
+    return rc;
 }
 
 /* COMMIT can be tried again after SQLITE_BUSY; any other error rolls the transaction back. A write that is interrupted has

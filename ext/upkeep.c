@@ -205,6 +205,8 @@ static int make_triggers(cuckoo_store *store, char **message)
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_follow_drop(shadow);
     if (rc == SQLITE_OK)
+        rc = cuckoo_follow_save(&store->follow, shadow);
+    if (rc == SQLITE_OK)
         rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         return say(message, rc,
