@@ -159,39 +159,69 @@ static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **co
 
 /* ---- what triggers tell ---- */
 
-enum change { ROW_INSERTED = 1, ROW_DELETED = 2, ROW_UPDATED = 3 };
+enum change { ROW_INSERTED = 1, ROW_DELETED = 2, ROW_UPDATED = ROW_INSERTED | ROW_DELETED };
 
-static int note_delete(cuckoo_table *table, sqlite3_value *key)
+/* A row was here, and is there; `from` and `to` may be the same row. */
+typedef struct row_told {
+    entry_name from, to;
+    sqlite3_value *from_row, *to_row;
+} row_told;
+
+static int read_told(cuckoo_table *table, sqlite3_value **columns, int change, row_told *told)
 {
-    entry_name old;
-    int rc = read_key(table, key, &old);
-    return rc == SQLITE_OK && !old.is_null ? cuckoo_store_delete_later(table->store, old.hash, 0) : rc;
+    int rc = SQLITE_OK;
+    told->from.is_null = told->to.is_null = true;
+    told->from_row = columns[cuckoo_table_column(table, HIDDEN_OLD_ROW)];
+    told->to_row = columns[cuckoo_table_column(table, HIDDEN_ROW)];
+    if (change & ROW_INSERTED)
+        rc = read_key(table, columns[COLUMN_KEY], &told->to);
+    if (rc == SQLITE_OK && change & ROW_DELETED)
+        rc = read_key(table, columns[cuckoo_table_column(table, HIDDEN_OLD)], &told->from);
+    return rc;
 }
 
-static int note_insert(cuckoo_table *table, sqlite3_value *key, sqlite3_value *old)
+static int witness(cuckoo_store *store, sqlite3_value *row, cuckoo_step step)
 {
-    entry_name new;
-    int rc = read_key(table, key, &new);
-    unsigned owed = old && sqlite3_value_type(old) != SQLITE_NULL;
-    return rc == SQLITE_OK ? add(table, &new, owed) : rc;
+    bool fits = true;
+    int rc = sqlite3_value_type(row) == SQLITE_INTEGER
+                 ? cuckoo_witness_tell(&store->witness, sqlite3_value_int64(row), step, &fits)
+                 : SQLITE_OK;
+    store->paged.doubt |= !fits;
+    store->paged.header_dirty |= !fits;
+    return rc;
+}
+
+/* Does it fit to what was told of these rows before? (NULL is no key, but a row with it is there all the same.) */
+static int call_witness(cuckoo_store *store, int change, const row_told *told)
+{
+    const entry_name *from = &told->from, *to = &told->to;
+    cuckoo_step step = {(change & ROW_DELETED) != 0, (change & ROW_INSERTED) != 0,
+                        from->is_null ? 0 : from->hash, to->is_null ? 0 : to->hash};
+    bool moved = change == ROW_UPDATED &&
+                 sqlite3_value_int64(told->from_row) != sqlite3_value_int64(told->to_row);
+    if (!moved)
+        return witness(store, change & ROW_DELETED ? told->from_row : told->to_row, step);
+    int rc = witness(store, told->from_row, (cuckoo_step){true, false, step.from, 0});
+    return rc == SQLITE_OK ? witness(store, told->to_row, (cuckoo_step){false, true, 0, step.to}) : rc;
 }
 
 static int note_change(cuckoo_table *table, sqlite3_value **columns)
 {
-    sqlite3_value *key = columns[COLUMN_KEY], *old = columns[cuckoo_table_column(table, HIDDEN_OLD)];
-    int rc = SQLITE_OK;
-    switch (sqlite3_value_int(columns[cuckoo_table_column(table, HIDDEN_CHANGE)])) {
-    case ROW_INSERTED:
-        return note_insert(table, key, NULL);
-    case ROW_DELETED:
-        return note_delete(table, old);
-    case ROW_UPDATED:
-        rc = note_insert(table, key, old);
-        return rc == SQLITE_OK ? note_delete(table, old) : rc;
-    default:
+    row_told told;
+    int change = sqlite3_value_int(columns[cuckoo_table_column(table, HIDDEN_CHANGE)]);
+    if (change < ROW_INSERTED || change > ROW_UPDATED)
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  sqlite3_mprintf("%s: cuckoo_change must be 1, 2 or 3", table->name));
-    }
+    int rc = read_told(table, columns, change, &told);
+    if (rc == SQLITE_OK)
+        rc = call_witness(table->store, change, &told);
+    if (rc != SQLITE_OK || (!told.from.is_null && !told.to.is_null && told.from.hash == told.to.hash))
+        return rc;
+    if (!told.to.is_null)
+        rc = add(table, &told.to, !told.from.is_null);
+    if (rc == SQLITE_OK && !told.from.is_null)
+        rc = cuckoo_store_delete_later(table->store, told.from.hash, 0);
+    return rc;
 }
 
 static int refuse_direct(cuckoo_table *table)

@@ -25,12 +25,21 @@ typedef struct cuckoo_table {
 **      cuckoo_change           what a trigger tells: 1 a row with this key was inserted, 2 one with the key cuckoo_old deleted,
 **                              3 both
 **      cuckoo_old              that key
+**      cuckoo_row,             the rowid of the row after and before the change; NULL: the table has none
+**      cuckoo_old_row
 **      cuckoo_id               which row it is: hash of the key and value, 8 bytes each, little-endian, and a byte
 **                              that is not 0 when DELETE and UPDATE must leave the row alone (filter_cursor.c)
 */
 enum { CUCKOO_ID_BYTES = 17 };
 enum cuckoo_column { COLUMN_KEY, COLUMN_VALUE };
-enum cuckoo_hidden { HIDDEN_COMMAND, HIDDEN_CHANGE, HIDDEN_OLD, HIDDEN_ID };
+enum cuckoo_hidden {
+    HIDDEN_COMMAND,
+    HIDDEN_CHANGE,
+    HIDDEN_OLD,
+    HIDDEN_ROW,
+    HIDDEN_OLD_ROW,
+    HIDDEN_ID
+};
 int cuckoo_table_column(const cuckoo_table *table, enum cuckoo_hidden column);
 
 /* The filter, also when that of before is dead. NULL: out of memory. */

@@ -23,7 +23,7 @@ static cuckoo_table *table_of(sqlite3_vtab *base)
 static int declare(sqlite3 *db, const char *table, bool values)
 {
     char *sql = sqlite3_mprintf("CREATE TABLE x(key, %s\"%w\" HIDDEN, cuckoo_change HIDDEN, cuckoo_old "
-                                "HIDDEN, cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
+                                "HIDDEN, cuckoo_row HIDDEN, cuckoo_old_row HIDDEN, cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
                                 values ? "value, " : "", table);
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);

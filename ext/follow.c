@@ -42,24 +42,63 @@ int cuckoo_follow_fail(cuckoo_follow *follow, char *fault)
 
 /* ---- the triggers ---- */
 
-/* An update tells both keys at once. UPDATE, not UPDATE OF: columns change by others, too. */
-char *cuckoo_follow_text(int which, const char *filter, const char *table, const char *column)
+/* What `new.%s` and `old.%s` say for the rowid of a table; NULL: it has none, or no name for it is left. */
+static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, const char **rowid)
 {
+    static const char *const names[] = {"rowid", "_rowid_", "oid"};
+    int rc = SQLITE_OK;
+    *rowid = NULL;
+    for (int i = 0; rc == SQLITE_OK && *rowid == NULL && i < 3; i++) {
+        char *there;
+        rc = cuckoo_shadow_text(shadow,
+                                sqlite3_mprintf("SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE name = %Q "
+                                                "COLLATE NOCASE",
+                                                follow->table, shadow->schema, names[i]),
+                                &there);
+        *rowid = there ? NULL : names[i];
+        sqlite3_free(there);
+    }
+    if (rc != SQLITE_OK || *rowid == NULL)
+        return rc;
+    sqlite3_stmt *ask = NULL;
+    char *sql = sqlite3_mprintf("SELECT c.%s FROM \"%w\".\"%w\" AS c", *rowid, shadow->schema, follow->table);
+    rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &ask, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    sqlite3_finalize(ask);
+    if (rc == SQLITE_ERROR)
+        *rowid = NULL; /* WITHOUT ROWID */
+    return rc == SQLITE_ERROR ? SQLITE_OK : rc;
+}
+
+/* An update tells both keys at once. UPDATE, not UPDATE OF: columns change by others, too. */
+static char *make_text(int which, const char *f, const char *t, const char *k, const char *rowid)
+{
+    const char *new = rowid ? "new." : "", *old = rowid ? "old." : "", *r = rowid ? rowid : "NULL";
     switch (which) {
     case 0:
         return sqlite3_mprintf("\"%w_inserted\" AFTER INSERT ON \"%w\" BEGIN INSERT INTO \"%w\""
-                               "(cuckoo_change, key) VALUES (1, new.\"%w\"); END",
-                               filter, table, filter, column);
+                               "(cuckoo_change, key, cuckoo_row) VALUES (1, new.\"%w\", %s%s); END",
+                               f, t, f, k, new, r);
     case 1:
         return sqlite3_mprintf("\"%w_deleted\" AFTER DELETE ON \"%w\" BEGIN INSERT INTO \"%w\""
-                               "(cuckoo_change, cuckoo_old) VALUES (2, old.\"%w\"); END",
-                               filter, table, filter, column);
+                               "(cuckoo_change, cuckoo_old, cuckoo_old_row) VALUES (2, old.\"%w\", %s%s); END",
+                               f, t, f, k, old, r);
     default:
         return sqlite3_mprintf("\"%w_updated\" AFTER UPDATE ON \"%w\" WHEN old.\"%w\" COLLATE BINARY IS NOT "
-                               "new.\"%w\" BEGIN INSERT INTO \"%w\"(cuckoo_change, key, cuckoo_old) VALUES "
-                               "(3, new.\"%w\", old.\"%w\"); END",
-                               filter, table, column, column, filter, column, column);
+                               "new.\"%w\" OR %s%s <> %s%s BEGIN INSERT INTO \"%w\"(cuckoo_change, key, "
+                               "cuckoo_old, cuckoo_row, cuckoo_old_row) VALUES (3, new.\"%w\", old.\"%w\", %s%s, "
+                               "%s%s); END",
+                               f, t, k, k, old, r, new, r, f, k, k, new, r, old, r);
     }
+}
+
+int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which, const char *filter,
+                       char **text)
+{
+    const char *rowid;
+    int rc = find_rowid(follow, shadow, &rowid);
+    *text = rc == SQLITE_OK ? make_text(which, filter, follow->table, follow->column, rowid) : NULL;
+    return rc == SQLITE_OK && *text == NULL ? SQLITE_NOMEM : rc;
 }
 
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter)
@@ -67,9 +106,11 @@ int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const cha
     int rc = SQLITE_OK;
     follow->looked = false;
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++) {
-        char *text = cuckoo_follow_text(i, filter, follow->table, follow->column);
-        rc = text ? cuckoo_shadow_execute(shadow, sqlite3_mprintf("CREATE TRIGGER \"%w\".%s", shadow->schema, text))
-                  : SQLITE_NOMEM;
+        char *text;
+        rc = cuckoo_follow_text(follow, shadow, i, filter, &text);
+        if (rc == SQLITE_OK)
+            rc = cuckoo_shadow_execute(
+                shadow, sqlite3_mprintf("CREATE TRIGGER \"%w\".%s", shadow->schema, text));
         sqlite3_free(text);
     }
     return rc;
@@ -189,9 +230,8 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
                            sqlite3_mprintf("%s", follow->column));
     if (rc == SQLITE_OK && !found)
         rc = saved_names(follow, shadow, &found);
-    if (rc != SQLITE_OK || found)
-        return rc;
-    forget_names(follow);
+    if (rc != SQLITE_OK || found || follow->table)
+        return rc; /* names of nothing, perhaps, while the table is being made anew */
     follow->saved = false;
     follow->table = sqlite3_mprintf("%s", follow->given_table);
     follow->column = sqlite3_mprintf("%s", follow->given_column);

@@ -65,11 +65,12 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);
 /* Saves the names, for the case that the triggers will be gone. */
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
-/* The triggers: their names behind that of the filter; what SQLite keeps of each behind "CREATE TRIGGER " (sqlite3_malloc;
-** NULL: out of memory); and a column of its row of the schema (*text NULL: there is none). */
+/* The triggers: their names behind that of the filter; what SQLite keeps of each behind "CREATE TRIGGER "
+** (sqlite3_malloc), for a filter of this name; and a column of its row of the schema (*text NULL: there is none). */
 enum { CUCKOO_TRIGGERS = 3 };
 extern const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS];
-char *cuckoo_follow_text(int which, const char *filter, const char *table, const char *column);
+int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which, const char *filter,
+                       char **text);
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
 
 /* Can a trigger write to the filter, and so run its commands? */

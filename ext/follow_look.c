@@ -18,12 +18,11 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
     if (rc != SQLITE_OK)
         return rc;
     const char *f = shadow->table;
-    char *want = cuckoo_follow_text(which, f, follow->table, follow->column);
+    char *want;
+    rc = cuckoo_follow_text(follow, shadow, which, f, &want);
     bool same = text && want && strncmp(text, prefix, sizeof prefix - 1) == 0 &&
                 strcmp(text + sizeof prefix - 1, want) == 0;
-    if (want == NULL)
-        rc = SQLITE_NOMEM;
-    else if (!same)
+    if (rc == SQLITE_OK && !same)
         rc = cuckoo_follow_fail(
             follow, sqlite3_mprintf("its trigger %s_%s on %s(%s) is %s: rows may have changed without it" REMEDY,
                                     f, cuckoo_follow_suffixes[which], follow->table, follow->column,

@@ -21,6 +21,7 @@ void cuckoo_store_free(cuckoo_store *store)
     cuckoo_paged_free(&store->paged);
     cuckoo_deletes_free(&store->deletes);
     cuckoo_follow_free(&store->follow);
+    cuckoo_witness_free(&store->witness);
     sqlite3_free(store);
 }
 
@@ -35,6 +36,7 @@ static void forget(cuckoo_store *store)
 {
     cuckoo_paged_forget(&store->paged);
     cuckoo_deletes_clear(&store->deletes);
+    cuckoo_witness_clear(&store->witness);
     store->full = false;
 }
 
@@ -455,6 +457,7 @@ void cuckoo_store_committed(cuckoo_store *store)
         cuckoo_fresh_committed(&store->fresh, &store->paged.shadow);
     store->joined = store->looked = store->created = store->room = store->full = false;
     store->marks = 0;
+    cuckoo_witness_clear(&store->witness);
 }
 
 void cuckoo_store_rolled_back(cuckoo_store *store)

@@ -25,6 +25,7 @@
 #include "follow.h"
 #include "fresh.h"
 #include "waiting.h"
+#include "witness.h"
 
 /* Pairs of buckets in which a key found no place, not even by growing. */
 enum { CUCKOO_CROWDED = 64 };
@@ -38,6 +39,7 @@ typedef struct cuckoo_store {
     cuckoo_deletes deletes; /* that are not rows yet */
     cuckoo_follow follow;
     cuckoo_fresh fresh;
+    cuckoo_witness witness;
 
     bool joined;  /* takes part in the transaction: it is told of its end */
     bool looked;  /* what is in memory was compared with the database since it joined */

@@ -1,0 +1,59 @@
+#include "witness.h"
+
+#include <string.h>
+
+enum { ROWS = 1 << 12 };
+
+static bool equal(bool a_is, uint64_t a, bool b_is, uint64_t b)
+{
+    return a_is == b_is && (!a_is || a == b);
+}
+
+/* Joins a step to those that are remembered. REPLACE deletes rows without a word: an insertion always fits. */
+static bool join(cuckoo_step *all, cuckoo_step step)
+{
+    if (equal(all->to_is, all->to, step.from_is, step.from)) {
+        all->to_is = step.to_is;
+        all->to = step.to;
+        return true;
+    }
+    if (equal(all->from_is, all->from, step.to_is, step.to)) {
+        all->from_is = step.from_is;
+        all->from = step.from;
+        return true;
+    }
+    bool inserted = !step.from_is;
+    *all = step;
+    return inserted;
+}
+
+int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step step, bool *fits)
+{
+    *fits = true;
+    if (witness->seen == NULL) {
+        witness->seen = sqlite3_malloc64(ROWS * sizeof *witness->seen);
+        if (witness->seen == NULL)
+            return SQLITE_NOMEM;
+        memset(witness->seen, 0, ROWS * sizeof *witness->seen);
+    }
+    cuckoo_witnessed *at = &witness->seen[(uint64_t)row % ROWS];
+    witness->any = true;
+    if (at->used && at->row == row)
+        *fits = join(&at->step, step);
+    else
+        *at = (cuckoo_witnessed){true, row, step};
+    return SQLITE_OK;
+}
+
+void cuckoo_witness_clear(cuckoo_witness *witness)
+{
+    if (witness->any)
+        memset(witness->seen, 0, ROWS * sizeof *witness->seen);
+    witness->any = false;
+}
+
+void cuckoo_witness_free(cuckoo_witness *witness)
+{
+    sqlite3_free(witness->seen);
+    *witness = (cuckoo_witness){NULL, false};
+}
