@@ -123,7 +123,7 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     int rc = describe(db, schema, table, column, &type, &name);
     if (rc == SQLITE_ERROR)
         return refuse(message, sqlite3_mprintf("there is no table %s with a column %s in %s (a view is "
-                                               "no table)",
+                                               "no table): drop the filter, and create it anew",
                                                table, column, schema));
     if (rc != SQLITE_OK)
         return rc;

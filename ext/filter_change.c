@@ -182,12 +182,16 @@ static int read_told(cuckoo_table *table, sqlite3_value **columns, int change, r
 
 static int witness(cuckoo_store *store, sqlite3_value *row, cuckoo_step step)
 {
-    bool fits = true;
-    int rc = sqlite3_value_type(row) == SQLITE_INTEGER
-                 ? cuckoo_witness_tell(&store->witness, sqlite3_value_int64(row), step, &fits)
-                 : SQLITE_OK;
-    store->paged.doubt |= !fits;
-    store->paged.header_dirty |= !fits;
+    cuckoo_fit fit;
+    bool fits;
+    if (sqlite3_value_type(row) != SQLITE_INTEGER)
+        return SQLITE_OK; /* the table has no rowid */
+    int rc = cuckoo_witness_tell(&store->witness, sqlite3_value_int64(row), step, &fit);
+    fits = fit == CUCKOO_FITS;
+    if (rc == SQLITE_OK && fit == CUCKOO_FITS_IF_THERE)
+        rc = cuckoo_follow_has_row(&store->follow, &store->paged.shadow, sqlite3_value_int64(row), &fits);
+    if (rc == SQLITE_OK && !fits)
+        store->paged.doubt = store->paged.header_dirty = true;
     return rc;
 }
 

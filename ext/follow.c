@@ -70,6 +70,21 @@ static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 
+int cuckoo_follow_has_row(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row, bool *has)
+{
+    const char *rowid;
+    char *found = NULL;
+    int rc = find_rowid(follow, shadow, &rowid);
+    if (rc == SQLITE_OK && rowid)
+        rc = cuckoo_shadow_text(shadow,
+                                sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\" AS c WHERE c.%s = %lld",
+                                                shadow->schema, follow->table, rowid, (sqlite3_int64)row),
+                                &found);
+    *has = found != NULL;
+    sqlite3_free(found);
+    return rc;
+}
+
 /* An update tells both keys at once. UPDATE, not UPDATE OF: columns change by others, too. */
 static char *make_text(int which, const char *f, const char *t, const char *k, const char *rowid)
 {

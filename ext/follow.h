@@ -55,6 +55,9 @@ bool cuckoo_follow_writing(const cuckoo_shadow *shadow);
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys);
 
+/* Is there a row of this rowid in the table? */
+int cuckoo_follow_has_row(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row, bool *has);
+
 /* Creates the triggers for follow->table and ->column, as the filter is called now; drops them. */
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
 int cuckoo_follow_drop(const cuckoo_shadow *shadow);

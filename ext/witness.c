@@ -10,26 +10,25 @@ static bool equal(bool a_is, uint64_t a, bool b_is, uint64_t b)
 }
 
 /* Joins a step to those that are remembered. REPLACE deletes rows without a word: an insertion always fits. */
-static bool join(cuckoo_step *all, cuckoo_step step)
+static cuckoo_fit join(cuckoo_step *all, cuckoo_step step)
 {
     if (equal(all->to_is, all->to, step.from_is, step.from)) {
         all->to_is = step.to_is;
         all->to = step.to;
-        return true;
+        return CUCKOO_FITS;
     }
     if (equal(all->from_is, all->from, step.to_is, step.to)) {
         all->from_is = step.from_is;
         all->from = step.from;
-        return true;
+        return step.to_is ? CUCKOO_FITS : CUCKOO_FITS_IF_THERE;
     }
-    bool inserted = !step.from_is;
     *all = step;
-    return inserted;
+    return step.from_is ? CUCKOO_MISFITS : CUCKOO_FITS;
 }
 
-int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step step, bool *fits)
+int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step step, cuckoo_fit *fit)
 {
-    *fits = true;
+    *fit = CUCKOO_FITS;
     if (witness->seen == NULL) {
         witness->seen = sqlite3_malloc64(ROWS * sizeof *witness->seen);
         if (witness->seen == NULL)
@@ -39,7 +38,7 @@ int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step step, 
     cuckoo_witnessed *at = &witness->seen[(uint64_t)row % ROWS];
     witness->any = true;
     if (at->used && at->row == row)
-        *fits = join(&at->step, step);
+        *fit = join(&at->step, step);
     else
         *at = (cuckoo_witnessed){true, row, step};
     return SQLITE_OK;

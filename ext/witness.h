@@ -36,8 +36,14 @@ typedef struct cuckoo_witness {
     bool any;
 } cuckoo_witness;
 
-/* The row has taken a step. *fits: with what is remembered. SQLITE_OK or SQLITE_NOMEM. */
-int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step step, bool *fits);
+typedef enum cuckoo_fit {
+    CUCKOO_FITS,
+    CUCKOO_FITS_IF_THERE, /* a deletion that comes late, before an insertion of the same row: if the row is there */
+    CUCKOO_MISFITS
+} cuckoo_fit;
+
+/* The row has taken a step. *fit: with what is remembered. SQLITE_OK or SQLITE_NOMEM. */
+int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step step, cuckoo_fit *fit);
 
 /* Forgets all; and its memory, too. */
 void cuckoo_witness_clear(cuckoo_witness *witness);

@@ -196,7 +196,7 @@ class World:
             try:
                 db.execute(f"INSERT INTO {name}({name}) VALUES ('rebuild')")
             except sqlite3.Error as error:
-                if any(words in str(error) for words in ("full", "no such table", "no such column")):
+                if any(words in str(error) for words in ("full", "there is no table")):
                     db.execute(f"DROP TABLE {name}")
                     self.read_names(db)
                     return
