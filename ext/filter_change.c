@@ -180,23 +180,37 @@ static int read_told(cuckoo_table *table, sqlite3_value **columns, int change, r
     return rc;
 }
 
-static int witness(cuckoo_store *store, sqlite3_value *row, cuckoo_step step)
+/* Is the row where the step has led? */
+static int check_row(cuckoo_table *table, sqlite3_int64 row, const cuckoo_step *step, bool *fits)
+{
+    sqlite3_value *key;
+    entry_name now = {.is_null = true};
+    cuckoo_store *store = table->store;
+    int rc = cuckoo_follow_row(&store->follow, &store->paged.shadow, row, &key);
+    if (rc == SQLITE_OK && key)
+        rc = read_key(table, key, &now);
+    *fits = step->to_is == (key != NULL) && (!key || step->to == (now.is_null ? 0 : now.hash));
+    sqlite3_reset(store->follow.row);
+    return rc;
+}
+
+static int witness(cuckoo_table *table, sqlite3_value *row, cuckoo_step step)
 {
     cuckoo_fit fit;
-    bool fits;
+    cuckoo_store *store = table->store;
     if (sqlite3_value_type(row) != SQLITE_INTEGER)
         return SQLITE_OK; /* the table has no rowid */
-    int rc = cuckoo_witness_tell(&store->witness, sqlite3_value_int64(row), step, &fit);
-    fits = fit == CUCKOO_FITS;
-    if (rc == SQLITE_OK && fit == CUCKOO_FITS_IF_THERE)
-        rc = cuckoo_follow_has_row(&store->follow, &store->paged.shadow, sqlite3_value_int64(row), &fits);
+    int rc = cuckoo_witness_tell(&store->witness, sqlite3_value_int64(row), &step, &fit);
+    bool fits = fit == CUCKOO_FITS;
+    if (rc == SQLITE_OK && fit == CUCKOO_FITS_BEFORE)
+        rc = check_row(table, sqlite3_value_int64(row), &step, &fits);
     if (rc == SQLITE_OK && !fits)
         store->paged.doubt = store->paged.header_dirty = true;
     return rc;
 }
 
 /* Does it fit to what was told of these rows before? (NULL is no key, but a row with it is there all the same.) */
-static int call_witness(cuckoo_store *store, int change, const row_told *told)
+static int call_witness(cuckoo_table *table, int change, const row_told *told)
 {
     const entry_name *from = &told->from, *to = &told->to;
     cuckoo_step step = {(change & ROW_DELETED) != 0, (change & ROW_INSERTED) != 0,
@@ -204,9 +218,9 @@ static int call_witness(cuckoo_store *store, int change, const row_told *told)
     bool moved = change == ROW_UPDATED &&
                  sqlite3_value_int64(told->from_row) != sqlite3_value_int64(told->to_row);
     if (!moved)
-        return witness(store, change & ROW_DELETED ? told->from_row : told->to_row, step);
-    int rc = witness(store, told->from_row, (cuckoo_step){true, false, step.from, 0});
-    return rc == SQLITE_OK ? witness(store, told->to_row, (cuckoo_step){false, true, 0, step.to}) : rc;
+        return witness(table, change & ROW_DELETED ? told->from_row : told->to_row, step);
+    int rc = witness(table, told->from_row, (cuckoo_step){true, false, step.from, 0});
+    return rc == SQLITE_OK ? witness(table, told->to_row, (cuckoo_step){false, true, 0, step.to}) : rc;
 }
 
 static int note_change(cuckoo_table *table, sqlite3_value **columns)
@@ -218,7 +232,7 @@ static int note_change(cuckoo_table *table, sqlite3_value **columns)
                                  sqlite3_mprintf("%s: cuckoo_change must be 1, 2 or 3", table->name));
     int rc = read_told(table, columns, change, &told);
     if (rc == SQLITE_OK)
-        rc = call_witness(table->store, change, &told);
+        rc = call_witness(table, change, &told);
     if (rc != SQLITE_OK || (!told.from.is_null && !told.to.is_null && told.from.hash == told.to.hash))
         return rc;
     if (!told.to.is_null)

@@ -170,6 +170,8 @@ static int table_destroy(sqlite3_vtab *base)
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
+    sqlite3_finalize(store->follow.row);
+    store->follow.row = NULL;
     int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_drop(&store->paged.shadow);
@@ -187,6 +189,8 @@ static int rename_store(cuckoo_store *store, const char *name)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     bool follows = store->follow.given_table != NULL;
+    sqlite3_finalize(store->follow.row);
+    store->follow.row = NULL;
     int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_find(&store->follow, shadow);

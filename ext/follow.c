@@ -27,6 +27,7 @@ static void clear_fault(cuckoo_follow *follow)
 
 void cuckoo_follow_free(cuckoo_follow *follow)
 {
+    sqlite3_finalize(follow->row);
     forget_names(follow);
     clear_fault(follow);
     sqlite3_free(follow->given_table);
@@ -70,22 +71,28 @@ static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 
-int cuckoo_follow_has_row(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row, bool *has)
+int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row, sqlite3_value **key)
 {
     const char *rowid;
-    char *found = NULL;
-    int rc = find_rowid(follow, shadow, &rowid);
-    if (rc == SQLITE_OK && rowid)
-        rc = cuckoo_shadow_text(shadow,
-                                sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\" AS c WHERE c.%s = %lld",
-                                                shadow->schema, follow->table, rowid, (sqlite3_int64)row),
-                                &found);
-    *has = found != NULL;
-    sqlite3_free(found);
-    return rc;
+    int rc = follow->row ? SQLITE_OK : find_rowid(follow, shadow, &rowid);
+    *key = NULL;
+    if (rc == SQLITE_OK && follow->row == NULL && rowid) {
+        char *sql = sqlite3_mprintf("SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c WHERE c.%s = ?1", follow->column,
+                                    shadow->schema, follow->table, rowid);
+        rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &follow->row, NULL) : SQLITE_NOMEM;
+        sqlite3_free(sql);
+    }
+    if (rc != SQLITE_OK || follow->row == NULL)
+        return rc;
+    sqlite3_bind_int64(follow->row, 1, row);
+    rc = sqlite3_step(follow->row);
+    if (rc == SQLITE_ROW)
+        *key = sqlite3_column_value(follow->row, 0);
+    return rc == SQLITE_ROW ? SQLITE_OK : sqlite3_reset(follow->row);
 }
 
-/* An update tells both keys at once. UPDATE, not UPDATE OF: columns change by others, too. */
+/* An update tells both keys at once. Of every update: columns change by others, too, and a BEFORE trigger can make an update
+** that leaves the key as it was one that brings it back. */
 static char *make_text(int which, const char *f, const char *t, const char *k, const char *rowid)
 {
     const char *new = rowid ? "new." : "", *old = rowid ? "old." : "", *r = rowid ? rowid : "NULL";
@@ -99,11 +106,10 @@ static char *make_text(int which, const char *f, const char *t, const char *k, c
                                "(cuckoo_change, cuckoo_old, cuckoo_old_row) VALUES (2, old.\"%w\", %s%s); END",
                                f, t, f, k, old, r);
     default:
-        return sqlite3_mprintf("\"%w_updated\" AFTER UPDATE ON \"%w\" WHEN old.\"%w\" COLLATE BINARY IS NOT "
-                               "new.\"%w\" OR %s%s <> %s%s BEGIN INSERT INTO \"%w\"(cuckoo_change, key, "
+        return sqlite3_mprintf("\"%w_updated\" AFTER UPDATE ON \"%w\" BEGIN INSERT INTO \"%w\"(cuckoo_change, key, "
                                "cuckoo_old, cuckoo_row, cuckoo_old_row) VALUES (3, new.\"%w\", old.\"%w\", %s%s, "
                                "%s%s); END",
-                               f, t, k, k, old, r, new, r, f, k, k, new, r, old, r);
+                               f, t, f, k, k, new, r, old, r);
     }
 }
 

@@ -33,6 +33,7 @@ typedef struct cuckoo_follow {
     bool ruled;                       /* its column compares as the keys were hashed */
     bool sampled;                     /* rows of the table were asked for, since then */
     bool newer;                       /* triggers of others fire before ours: harmless but under OR FAIL */
+    sqlite3_stmt *row;                /* asks for a row of the table; NULL: not yet */
     int prepared;                     /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
@@ -55,8 +56,8 @@ bool cuckoo_follow_writing(const cuckoo_shadow *shadow);
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys);
 
-/* Is there a row of this rowid in the table? */
-int cuckoo_follow_has_row(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row, bool *has);
+/* The key of the row of this rowid, until follow->row is reset; NULL: there is no such row. */
+int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row, sqlite3_value **key);
 
 /* Creates the triggers for follow->table and ->column, as the filter is called now; drops them. */
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);

@@ -114,6 +114,8 @@ static bool triggers_are_off(const cuckoo_shadow *shadow)
 static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     cuckoo_follow_fail(follow, NULL);
+    sqlite3_finalize(follow->row);
+    follow->row = NULL;
     int rc = cuckoo_follow_find(follow, shadow);
     for (int i = 0; rc == SQLITE_OK && follow->fault == NULL && i < CUCKOO_TRIGGERS; i++)
         rc = check_trigger(follow, shadow, i);

@@ -20,13 +20,13 @@ static cuckoo_fit join(cuckoo_step *all, cuckoo_step step)
     if (equal(all->from_is, all->from, step.to_is, step.to)) {
         all->from_is = step.from_is;
         all->from = step.from;
-        return step.to_is ? CUCKOO_FITS : CUCKOO_FITS_IF_THERE;
+        return CUCKOO_FITS_BEFORE;
     }
     *all = step;
     return step.from_is ? CUCKOO_MISFITS : CUCKOO_FITS;
 }
 
-int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step step, cuckoo_fit *fit)
+int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step *step, cuckoo_fit *fit)
 {
     *fit = CUCKOO_FITS;
     if (witness->seen == NULL) {
@@ -38,9 +38,10 @@ int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step step, 
     cuckoo_witnessed *at = &witness->seen[(uint64_t)row % ROWS];
     witness->any = true;
     if (at->used && at->row == row)
-        *fit = join(&at->step, step);
+        *fit = join(&at->step, *step);
     else
-        *at = (cuckoo_witnessed){true, row, step};
+        *at = (cuckoo_witnessed){true, row, *step};
+    *step = at->step;
     return SQLITE_OK;
 }
 

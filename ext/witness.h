@@ -9,7 +9,7 @@
 **      told                          remembered        fits
 **      6: a -> b                     6: a -> b
 **      6: b -> c                     6: a -> c         yes: it goes on
-**      6: (nothing) -> a             6: (nothing) -> c yes: the insertion comes late
+**      6: (nothing) -> a             6: (nothing) -> c yes, if the row is at c: the insertion comes late
 **      6: b -> (nothing)             -                 no: the row was not at b
 **
 ** A row is known by its rowid. The memory is a small table in which new rows displace old ones: what is displaced is not
@@ -38,12 +38,13 @@ typedef struct cuckoo_witness {
 
 typedef enum cuckoo_fit {
     CUCKOO_FITS,
-    CUCKOO_FITS_IF_THERE, /* a deletion that comes late, before an insertion of the same row: if the row is there */
+    CUCKOO_FITS_BEFORE, /* what is remembered: if that has not come before, the row is where step->to says */
     CUCKOO_MISFITS
 } cuckoo_fit;
 
-/* The row has taken a step. *fit: with what is remembered. SQLITE_OK or SQLITE_NOMEM. */
-int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step step, cuckoo_fit *fit);
+/* The row has taken a step, which becomes the whole way that is known. *fit: with what was remembered. SQLITE_OK or
+** SQLITE_NOMEM. */
+int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step *step, cuckoo_fit *fit);
 
 /* Forgets all; and its memory, too. */
 void cuckoo_witness_clear(cuckoo_witness *witness);
