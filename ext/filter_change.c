@@ -95,9 +95,11 @@ static int read_row(cuckoo_table *table, sqlite3_value **columns, entry_name *na
 static int read_id(cuckoo_table *table, sqlite3_value *id, entry_name *name)
 {
     const uint8_t *bytes = sqlite3_value_blob(id);
-    if (bytes == NULL || sqlite3_value_bytes(id) != CUCKOO_ID_BYTES)
+    if (bytes == NULL || sqlite3_value_bytes(id) != CUCKOO_ID_BYTES) /* rows that were only counted */
         return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 sqlite3_mprintf("%s: cuckoo_id is not that of a row", table->name));
+                                 sqlite3_mprintf("%s: a filter cannot list its keys, to delete or to change them "
+                                                 "all; use WHERE key = ..., or INSERT INTO %s(%s) VALUES('clear')",
+                                                 table->name, table->name, table->name));
     *name = (entry_name){false, bytes[16] != 0, cf_load64(bytes), cf_load64(bytes + 8)};
     return SQLITE_OK;
 }

@@ -249,13 +249,23 @@ static int table_begin(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
+static int explain_write(cuckoo_table *table, int rc)
+{
+    if (rc == SQLITE_OK)
+        return rc;
+    char *why = sqlite3_mprintf("its changes cannot be written: %s", sqlite3_errstr(table->store->why));
+    rc = why ? cuckoo_table_explain(table, rc, why) : SQLITE_NOMEM;
+    sqlite3_free(why);
+    return rc;
+}
+
 static int table_sync(sqlite3_vtab *base)
 {
     cuckoo_table *table = table_of(base);
     int rc = cuckoo_store_sync(table->store);
     if (rc == SQLITE_OK && table->content && !table->store->dead)
         rc = cuckoo_upkeep_heal(table->store);
-    return cuckoo_table_explain(table, rc, "its changes cannot be written");
+    return explain_write(table, rc);
 }
 
 static int table_commit(sqlite3_vtab *base)
@@ -275,8 +285,7 @@ static int table_savepoint(sqlite3_vtab *base, int number)
     cuckoo_table *table = table_of(base);
     int rc = look_at_statement(table, table->store);
     if (rc == SQLITE_OK)
-        rc = cuckoo_table_explain(table, cuckoo_store_savepoint(table->store, number),
-                                  "its changes cannot be written");
+        rc = explain_write(table, cuckoo_store_savepoint(table->store, number));
     return rc;
 }
 

@@ -66,7 +66,7 @@ static const option_rule rules[OPTION_COUNT] = {
     [SPILL_BOUND] = {"spill_bound", NULL, 1, CF_SPILL_MAX},
     [AFFINITY] = {"affinity", affinities, 0, 0},
     [COLLATION] = {"collation", collations, 0, 0},
-    [CAPACITY] = {"capacity", NULL, 0, INT64_MAX}, /* cf_plan says what is too big */
+    [CAPACITY] = {"capacity", NULL, 0, (int64_t)CF_CAPACITY_MAX},
 };
 
 static bool is_separator(char c)

@@ -335,7 +335,10 @@ int cuckoo_store_flush(cuckoo_store *store)
     if (!pending(store))
         return SQLITE_OK;
     int rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
-    return rc == SQLITE_OK ? cuckoo_paged_write(&store->paged) : rc;
+    if (rc == SQLITE_OK)
+        rc = cuckoo_paged_write(&store->paged);
+    store->why = rc;
+    return rc;
 }
 
 int cuckoo_store_changed(cuckoo_store *store, int rc)
@@ -427,6 +430,7 @@ int cuckoo_store_sync(cuckoo_store *store)
     const char *why;
     if (store->dead)
         return SQLITE_OK;
+    store->why = SQLITE_ABORT;
     if (store->broken)
         return SQLITE_IOERR;
     store->paged.has_written = false;
@@ -437,6 +441,7 @@ int cuckoo_store_sync(cuckoo_store *store)
         return SQLITE_OK; /* created, and rolled back without our being told; or damaged, and not changed */
     if (rc == SQLITE_OK)
         rc = sync_loaded(store);
+    store->why = rc;
     if (rc == SQLITE_OK)
         return rc;
     if ((rc & 0xff) == SQLITE_BUSY)

@@ -48,6 +48,7 @@ typedef struct cuckoo_store {
     bool full;    /* a search has found none, and deletes that wait have not made any yet */
     bool broken;  /* changes are lost */
     bool dead;    /* dropped or renamed: never to be used again */
+    int why;      /* the code of the last write that has failed; SQLITE_ABORT: changes were lost before */
     int marks;    /* savepoints 0 .. marks-1 opened when all in memory had been written */
 
     cuckoo_crowded crowded[CUCKOO_CROWDED]; /* the last ones, in turn */

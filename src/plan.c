@@ -285,7 +285,7 @@ static cf_status check_request(uint64_t capacity, double fpr, const cf_options *
                                const char **why)
 {
     if (capacity > CF_CAPACITY_MAX)
-        return refuse(CF_TOO_BIG, why, "capacity must be at most 1099511627776 keys");
+        return refuse(CF_TOO_BIG, why, "capacity must be at most 1099511627776 keys; split the keys over several filters");
     if (!(fpr >= 0 && fpr < 1))
         return refuse(CF_BAD_ARGUMENT, why, "fpr must be above 0 and below 1");
     if (fpr == 0 && options->fingerprint_bits == 0)

@@ -10,7 +10,7 @@ import pytest
 import support
 from support import ask
 
-FULL = sqlite3.IntegrityError, "SQLITE_CONSTRAINT"
+FULL = sqlite3.OperationalError, "SQLITE_ERROR"  # nothing that OR IGNORE hides
 ERROR = sqlite3.OperationalError, "SQLITE_ERROR"
 DAMAGED = sqlite3.DatabaseError, "SQLITE_CORRUPT_VTAB"
 TOO_BIG = sqlite3.DataError, "SQLITE_TOOBIG"
@@ -261,7 +261,7 @@ def test_another_collation_is_an_error_not_a_miss(seen, query):
     insert(seen, "a")
     seen.execute("CREATE TABLE n(id TEXT COLLATE NOCASE)")
     seen.execute("INSERT INTO n VALUES ('A')")
-    refused(seen, ERROR, query, says="cannot list its keys")
+    refused(seen, ERROR, query, says="cannot list its keys" if "SELECT id FROM n WHERE" in query else "collation=")
 
 
 def test_count_of_all_needs_no_key(seen):
@@ -362,12 +362,12 @@ def fill(db):
     for key in range(1000):
         try:
             insert(db, key)
-        except sqlite3.IntegrityError:
+        except sqlite3.OperationalError:
             return range(key)
     raise AssertionError("never full")
 
 
-def test_full_is_a_constraint_and_changes_nothing(db):
+def test_full_changes_nothing(db):
     keys = fill(db)
     before = ask(db, "SELECT cf_export('seen')")
     refused(db, FULL, "INSERT INTO seen(key) VALUES ('more')", says="the filter is full")
@@ -387,14 +387,7 @@ def test_full_inside_a_transaction_keeps_the_transaction(db):
     assert lost(db, keys) == []
 
 
-def test_or_ignore_goes_on_when_full(db):
-    keys = fill(db)
-    db.execute("INSERT OR IGNORE INTO seen(key) SELECT value FROM json_each('[\"a\", \"b\", 0, \"c\"]')")
-    assert lost(db, keys) == [] and not has(db, "a")
-    check(db)
-
-
-@pytest.mark.parametrize("conflict", ["REPLACE", "ABORT", "FAIL", "ROLLBACK"])
+@pytest.mark.parametrize("conflict", ["REPLACE", "ABORT", "FAIL", "IGNORE", "ROLLBACK"])
 def test_full_is_an_error_whatever_else_it_says(db, conflict):
     keys = fill(db)
     refused(db, FULL, f"INSERT OR {conflict} INTO seen(key) VALUES ('more')")
@@ -437,7 +430,7 @@ def test_optimize_loses_nothing(db):
     check(db)
 
 
-@pytest.mark.parametrize("command", ["bogus", "", "CHECK", 5])
+@pytest.mark.parametrize("command", ["bogus", "", 5])
 def test_an_unknown_command_lists_the_known_ones(seen, command):
     refused(seen, ERROR, "INSERT INTO seen(seen) VALUES (?)", command, says="check, clear, import, optimize, rebuild")
     assert items(seen) == 3

@@ -52,7 +52,7 @@ def test_more_content_than_capacity_grows(users):
 
 def test_too_much_content_without_growth_leaves_nothing_behind(users):
     before = schema_of(users)
-    with pytest.raises(sqlite3.IntegrityError, match="full"):
+    with pytest.raises(sqlite3.OperationalError, match="full"):
         create(users, "capacity=10, growth=off, content='users(email)'")
     assert schema_of(users) == before
 
@@ -228,17 +228,33 @@ def test_a_table_without_rowid(db):
 # ---- rebuild, rename, drop ----
 
 def test_rebuild_reads_the_content_again(seen):
-    seen.execute("INSERT INTO seen(key) VALUES ('stray')")
-    seen.execute("DELETE FROM seen WHERE key = 'u1'")
+    seen.execute("DROP TRIGGER seen_inserted")
+    seen.execute("DROP TRIGGER seen_deleted")
+    seen.execute("INSERT INTO users(email) VALUES ('unheard')")
+    seen.execute("DELETE FROM users WHERE email = 'u1'")
+    refused(seen, ERROR, "SELECT count(*) FROM seen", says="rebuild")
     seen.execute("INSERT INTO seen(seen) VALUES ('rebuild')")
-    assert has(seen, "u1") and not has(seen, "stray") and items(seen) == 50
+    assert has(seen, "unheard") and not has(seen, "u1") and items(seen) == 50
+    check(seen)
+
+
+@pytest.mark.parametrize("sql", [
+    "INSERT INTO seen(key) VALUES ('stray')", "DELETE FROM seen WHERE key = 'u1'", "UPDATE seen SET key = 1 WHERE key = 'u1'",
+    "INSERT INTO seen(seen) VALUES ('clear')", "INSERT INTO seen(seen, key) VALUES ('import', x'00')"])
+def test_only_its_table_changes_it(seen, sql):
+    message = refused(seen, ERROR, sql, says="it follows users(email)")
+    assert message.startswith("seen: ") and items(seen) == 50 and has(seen, "u1")
     check(seen)
 
 
 def test_rebuild_without_the_content_changes_nothing(seen):
     seen.execute("DROP TABLE users")
-    message = refused(seen, ERROR, "INSERT INTO seen(seen) VALUES ('rebuild')", says="no such table")
-    assert message.startswith("seen: ") and items(seen) == 50 and has(seen, "u1")
+    message = refused(seen, ERROR, "INSERT INTO seen(seen) VALUES ('rebuild')", says="there is no table users")
+    assert message.startswith("seen: ")
+    seen.execute("CREATE TABLE users(id INTEGER PRIMARY KEY, email)")
+    seen.execute("INSERT INTO users(email) VALUES ('u1')")
+    seen.execute("INSERT INTO seen(seen) VALUES ('rebuild')")
+    assert items(seen) == 1 and has(seen, "u1")
 
 
 def test_dropping_the_filter_drops_its_triggers(seen):
@@ -250,7 +266,8 @@ def test_dropping_the_filter_drops_its_triggers(seen):
 
 def test_dropping_the_content_first(seen):
     seen.execute("DROP TABLE users")
-    assert triggers(seen) == set() and has(seen, "u1")
+    assert triggers(seen) == set()
+    refused(seen, ERROR, "SELECT cf_table_contains('seen', 'u1')", says="rebuild")
     seen.execute("DROP TABLE seen")
     assert schema_of(seen) == []
 
@@ -280,10 +297,9 @@ def test_renaming_the_column_goes_on(seen):
     assert has(seen, "after") and has(seen, "moved") and not has(seen, "u1")
 
 
-def test_rebuild_after_renaming_the_column_is_an_error_that_changes_nothing(seen):
+def test_rebuild_after_renaming_the_column(seen):
     seen.execute("ALTER TABLE users RENAME COLUMN email TO mail")
-    with pytest.raises(sqlite3.OperationalError, match="email"):
-        seen.execute("INSERT INTO seen(seen) VALUES ('rebuild')")
+    seen.execute("INSERT INTO seen(seen) VALUES ('rebuild')")
     assert lost(seen, [f"u{i}" for i in range(50)]) == []
 
 
@@ -375,6 +391,9 @@ class Content(RuleBasedStateMachine):
             return
         model = Counter(value for (value,) in self.db.execute("SELECT v FROM t WHERE v IS NOT NULL"))
         assert items(self.db) == model.total()
+        assert [key for key in model if not has(self.db, key)] == []
+        if self.db.in_transaction:
+            return  # keys that were deleted may be found until it ends
         for key in [*range(13), "a", "A", "1", 1.5, b"x"]:
             same = {1, "1"} if key in (1, "1") else {key}  # a number column on the other side would find both
             assert has(self.db, key) == bool(same & set(model)), key

@@ -103,7 +103,8 @@ class History(RuleBasedStateMachine):
         model = self.committed if self.writer is None else self.stack[-1]
         self.saved.append((pages(self.db(who)), Counter(model)))
 
-    @precondition(lambda self: self.saved)
+    # Not within a transaction in which the filter was changed: fresh.h.
+    @precondition(lambda self: self.saved and self.writer is None)
     @rule(who=st.integers(0, 1), data=st.data())
     def restore_pages(self, who, data):
         rows, model = data.draw(st.sampled_from(self.saved))
