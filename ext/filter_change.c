@@ -79,7 +79,8 @@ static int read_value(cuckoo_table *table, sqlite3_value *given, entry_name *nam
     if (bits == 0 || sqlite3_value_type(given) != SQLITE_INTEGER || number < 0 || number >> bits)
         return cuckoo_table_fail(
             table, SQLITE_ERROR,
-            sqlite3_mprintf("%s: value must be a whole number below 2^%d (value_bits)", table->name, bits));
+            sqlite3_mprintf("%s: value must be a whole number below 2^%d (value_bits)", table->name,
+                            bits));
     name->value = (uint64_t)number;
     return SQLITE_OK;
 }
@@ -96,10 +97,11 @@ static int read_id(cuckoo_table *table, sqlite3_value *id, entry_name *name)
 {
     const uint8_t *bytes = sqlite3_value_blob(id);
     if (bytes == NULL || sqlite3_value_bytes(id) != CUCKOO_ID_BYTES) /* rows that were only counted */
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 sqlite3_mprintf("%s: a filter cannot list its keys, to delete or to change them "
-                                                 "all; use WHERE key = ..., or INSERT INTO %s(%s) VALUES('clear')",
-                                                 table->name, table->name, table->name));
+        return cuckoo_table_fail(
+            table, SQLITE_ERROR,
+            sqlite3_mprintf("%s: a filter cannot list its keys, to delete or to change them "
+                            "all; use WHERE key = ..., or INSERT INTO %s(%s) VALUES('clear')",
+                            table->name, table->name, table->name));
     *name = (entry_name){false, bytes[16] != 0, cf_load64(bytes), cf_load64(bytes + 8)};
     return SQLITE_OK;
 }
@@ -148,7 +150,7 @@ static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **co
     int rc = read_id(table, id, &old);
     if (rc == SQLITE_OK)
         rc = read_row(table, columns, &new);
-    bool same = !new.is_null && new.hash == old.hash && new.value == old.value;
+    bool same = !new.is_null &&new.hash == old.hash &&new.value == old.value;
     if (rc != SQLITE_OK || same || old.other)
         return rc;
     rc = cuckoo_store_delete(table->store, old.hash, old.value);
@@ -254,10 +256,11 @@ static int refuse_direct(cuckoo_table *table)
 
 static int refuse_change(cuckoo_table *table)
 {
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             sqlite3_mprintf("%s: cuckoo_change and cuckoo_old are for the triggers of a "
-                                             "filter with content='table(column)'",
-                                             table->name));
+    return cuckoo_table_fail(
+        table, SQLITE_ERROR,
+        sqlite3_mprintf("%s: cuckoo_change and cuckoo_old are for the triggers of a "
+                        "filter with content='table(column)'",
+                        table->name));
 }
 
 /* ---- */
@@ -287,9 +290,10 @@ int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqli
     (void)rowid;
     if (argc > 1 && is_given(table, argv + 2, HIDDEN_COMMAND)) {
         if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
-            return cuckoo_table_fail(table, SQLITE_ERROR,
-                                     sqlite3_mprintf("%s: commands are given by INSERT INTO %s(%s) VALUES(...)",
-                                                     table->name, table->name, table->name));
+            return cuckoo_table_fail(
+                table, SQLITE_ERROR,
+                sqlite3_mprintf("%s: commands are given by INSERT INTO %s(%s) VALUES(...)", table->name,
+                                table->name, table->name));
         return cuckoo_table_command(table, argv[2 + cuckoo_table_column(table, HIDDEN_COMMAND)],
                                     argv[2 + COLUMN_KEY]);
     }

@@ -1,9 +1,9 @@
 #include "filter_cursor.h"
 
-#include "filter_table.h"
-#include "late.h"
 #include "../src/bits.h"
+#include "filter_table.h"
 #include "key.h"
+#include "late.h"
 
 #include <string.h>
 
@@ -266,10 +266,11 @@ static int cannot_list(cuckoo_table *table)
     const char *name = table->name;
     return cuckoo_table_fail(
         table, SQLITE_ERROR,
-        sqlite3_mprintf("%s: a filter cannot list its keys; use WHERE key = ..., EXISTS or a join on key, "
-                        "count(*), cf_table_contains('%q', x) for x IN %s, or INSERT INTO %s(%s) "
-                        "VALUES('clear')",
-                        name, name, name, name, name));
+        sqlite3_mprintf(
+            "%s: a filter cannot list its keys; use WHERE key = ..., EXISTS or a join on key, "
+            "count(*), cf_table_contains('%q', x) for x IN %s, or INSERT INTO %s(%s) "
+            "VALUES('clear')",
+            name, name, name, name, name));
 }
 
 /* Does the filter take all keys for equal that are so in this comparison? */
@@ -284,10 +285,11 @@ static bool compares_so(const cuckoo_table *table, int plan)
 static int cannot_compare(cuckoo_table *table, int plan)
 {
     const char *collation = plan & PLAN_NOCASE ? "nocase" : "rtrim";
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             sqlite3_mprintf("%s: keys are compared by %s here, and the filter was made without "
-                                             "collation=%s; make it so, or compare by BINARY",
-                                             table->name, collation, collation));
+    return cuckoo_table_fail(
+        table, SQLITE_ERROR,
+        sqlite3_mprintf("%s: keys are compared by %s here, and the filter was made without "
+                        "collation=%s; make it so, or compare by BINARY",
+                        table->name, collation, collation));
 }
 
 static int read_keys(cuckoo_table *table, table_cursor *cursor)
@@ -299,8 +301,9 @@ static int read_keys(cuckoo_table *table, table_cursor *cursor)
     }
     cursor->rows = cursor->at;
     return cuckoo_table_fail(table, rc,
-                             sqlite3_mprintf("%s: %s(%s) cannot be read: %s", table->name, table->content,
-                                             table->column, sqlite3_errmsg(table->registry->db)));
+                             sqlite3_mprintf("%s: %s(%s) cannot be read: %s", table->name,
+                                             table->content, table->column,
+                                             sqlite3_errmsg(table->registry->db)));
 }
 
 /* A filter knows no keys, but the table that it follows does. */

@@ -12,7 +12,7 @@
 typedef struct cuckoo_table {
     sqlite3_vtab base;
     cuckoo_registry *registry;
-    cuckoo_store *store;    /* the filter: to be asked for by cuckoo_table_store */
+    cuckoo_store *store; /* the filter: to be asked for by cuckoo_table_store */
     char *schema, *name;
     char *content, *column; /* of content='table(column)'; NULL: none */
     bool values;            /* the filter keeps values */
@@ -32,14 +32,7 @@ typedef struct cuckoo_table {
 */
 enum { CUCKOO_ID_BYTES = 17 };
 enum cuckoo_column { COLUMN_KEY, COLUMN_VALUE };
-enum cuckoo_hidden {
-    HIDDEN_COMMAND,
-    HIDDEN_CHANGE,
-    HIDDEN_OLD,
-    HIDDEN_ROW,
-    HIDDEN_OLD_ROW,
-    HIDDEN_ID
-};
+enum cuckoo_hidden { HIDDEN_COMMAND, HIDDEN_CHANGE, HIDDEN_OLD, HIDDEN_ROW, HIDDEN_OLD_ROW, HIDDEN_ID };
 int cuckoo_table_column(const cuckoo_table *table, enum cuckoo_hidden column);
 
 /* The filter, also when that of before is dead. NULL: out of memory. */

@@ -22,9 +22,10 @@ static cuckoo_table *table_of(sqlite3_vtab *base)
 
 static int declare(sqlite3 *db, const char *table, bool values)
 {
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key, %s\"%w\" HIDDEN, cuckoo_change HIDDEN, cuckoo_old "
-                                "HIDDEN, cuckoo_row HIDDEN, cuckoo_old_row HIDDEN, cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
-                                values ? "value, " : "", table);
+    char *sql = sqlite3_mprintf(
+        "CREATE TABLE x(key, %s\"%w\" HIDDEN, cuckoo_change HIDDEN, cuckoo_old "
+        "HIDDEN, cuckoo_row HIDDEN, cuckoo_old_row HIDDEN, cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
+        values ? "value, " : "", table);
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
@@ -47,7 +48,8 @@ static int take_store(cuckoo_table *table, bool create)
     int rc = cuckoo_registry_take(table->registry, table->schema, table->name, create, &table->store);
     if (rc != SQLITE_OK || table->content == NULL || table->store->follow.given_table)
         return rc;
-    char *content = sqlite3_mprintf("%s", table->content), *column = sqlite3_mprintf("%s", table->column);
+    char *content = sqlite3_mprintf("%s", table->content),
+         *column = sqlite3_mprintf("%s", table->column);
     cuckoo_follow_init(&table->store->follow, content, column);
     return content && column ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -91,9 +93,10 @@ static int create_shadow(cuckoo_table *table, const cf_geometry *shape, char **m
     cuckoo_store *store = table->store;
     int rc = cuckoo_paged_create(&store->paged, shape);
     if (rc == SQLITE_TOOBIG)
-        *message = sqlite3_mprintf("a filter for %lld keys takes %lld bytes, and there is not so much memory; "
-                                   "use a smaller capacity or a larger fpr, or split the keys",
-                                   (sqlite3_int64)shape->capacity, (sqlite3_int64)cf_geometry_bytes(shape));
+        *message =
+            sqlite3_mprintf("a filter for %lld keys takes %lld bytes, and there is not so much memory; "
+                            "use a smaller capacity or a larger fpr, or split the keys",
+                            (sqlite3_int64)shape->capacity, (sqlite3_int64)cf_geometry_bytes(shape));
     store->created = store->joined = true;
     return rc == SQLITE_OK && table->content ? cuckoo_upkeep_follow(store, message) : rc;
 }
@@ -111,8 +114,8 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
     return rc;
 }
 
-static int make(sqlite3 *db, void *registry, const char *const *argv, cuckoo_table_plan *plan, bool creates,
-                cuckoo_table **table, char **message)
+static int make(sqlite3 *db, void *registry, const char *const *argv, cuckoo_table_plan *plan,
+                bool creates, cuckoo_table **table, char **message)
 {
     cf_geometry shape;
     int rc = SQLITE_OK;
@@ -232,7 +235,8 @@ static int look_at_statement(cuckoo_table *table, cuckoo_store *store)
         return SQLITE_OK;
     int rc = cuckoo_follow_look_at_statement(&store->follow, &store->paged.shadow, &refuse);
     return refuse ? cuckoo_table_explain(table, SQLITE_ERROR, store->follow.fault)
-                  : rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT ? rc : SQLITE_OK;
+           : rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT ? rc
+                                                          : SQLITE_OK;
 }
 
 static int table_begin(sqlite3_vtab *base)
@@ -316,7 +320,8 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     else if (table->store)
         cuckoo_store_end(table->store);
     if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
-        *message = why ? sqlite3_mprintf("%s: %s", name, why) : sqlite3_mprintf("%s", table->base.zErrMsg);
+        *message =
+            why ? sqlite3_mprintf("%s: %s", name, why) : sqlite3_mprintf("%s", table->base.zErrMsg);
         rc = *message ? SQLITE_OK : SQLITE_NOMEM;
     }
     sqlite3_free(why);

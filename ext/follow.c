@@ -51,18 +51,20 @@ static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     *rowid = NULL;
     for (int i = 0; rc == SQLITE_OK && *rowid == NULL && i < 3; i++) {
         char *there;
-        rc = cuckoo_shadow_text(shadow,
-                                sqlite3_mprintf("SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE name = %Q "
-                                                "COLLATE NOCASE",
-                                                follow->table, shadow->schema, names[i]),
-                                &there);
+        rc = cuckoo_shadow_text(
+            shadow,
+            sqlite3_mprintf("SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE name = %Q "
+                            "COLLATE NOCASE",
+                            follow->table, shadow->schema, names[i]),
+            &there);
         *rowid = there ? NULL : names[i];
         sqlite3_free(there);
     }
     if (rc != SQLITE_OK || *rowid == NULL)
         return rc;
     sqlite3_stmt *ask = NULL;
-    char *sql = sqlite3_mprintf("SELECT c.%s FROM \"%w\".\"%w\" AS c", *rowid, shadow->schema, follow->table);
+    char *sql =
+        sqlite3_mprintf("SELECT c.%s FROM \"%w\".\"%w\" AS c", *rowid, shadow->schema, follow->table);
     rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &ask, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
     sqlite3_finalize(ask);
@@ -71,14 +73,15 @@ static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 
-int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row, sqlite3_value **key)
+int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row,
+                      sqlite3_value **key)
 {
     const char *rowid;
     int rc = follow->row ? SQLITE_OK : find_rowid(follow, shadow, &rowid);
     *key = NULL;
     if (rc == SQLITE_OK && follow->row == NULL && rowid) {
-        char *sql = sqlite3_mprintf("SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c WHERE c.%s = ?1", follow->column,
-                                    shadow->schema, follow->table, rowid);
+        char *sql = sqlite3_mprintf("SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c WHERE c.%s = ?1",
+                                    follow->column, shadow->schema, follow->table, rowid);
         rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &follow->row, NULL) : SQLITE_NOMEM;
         sqlite3_free(sql);
     }
@@ -102,19 +105,21 @@ static char *make_text(int which, const char *f, const char *t, const char *k, c
                                "(cuckoo_change, key, cuckoo_row) VALUES (1, new.\"%w\", %s%s); END",
                                f, t, f, k, new, r);
     case 1:
-        return sqlite3_mprintf("\"%w_deleted\" AFTER DELETE ON \"%w\" BEGIN INSERT INTO \"%w\""
-                               "(cuckoo_change, cuckoo_old, cuckoo_old_row) VALUES (2, old.\"%w\", %s%s); END",
-                               f, t, f, k, old, r);
+        return sqlite3_mprintf(
+            "\"%w_deleted\" AFTER DELETE ON \"%w\" BEGIN INSERT INTO \"%w\""
+            "(cuckoo_change, cuckoo_old, cuckoo_old_row) VALUES (2, old.\"%w\", %s%s); END",
+            f, t, f, k, old, r);
     default:
-        return sqlite3_mprintf("\"%w_updated\" AFTER UPDATE ON \"%w\" BEGIN INSERT INTO \"%w\"(cuckoo_change, key, "
-                               "cuckoo_old, cuckoo_row, cuckoo_old_row) VALUES (3, new.\"%w\", old.\"%w\", %s%s, "
-                               "%s%s); END",
-                               f, t, f, k, k, new, r, old, r);
+        return sqlite3_mprintf(
+            "\"%w_updated\" AFTER UPDATE ON \"%w\" BEGIN INSERT INTO \"%w\"(cuckoo_change, key, "
+            "cuckoo_old, cuckoo_row, cuckoo_old_row) VALUES (3, new.\"%w\", old.\"%w\", %s%s, "
+            "%s%s); END",
+            f, t, f, k, k, new, r, old, r);
     }
 }
 
-int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which, const char *filter,
-                       char **text)
+int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which,
+                       const char *filter, char **text)
 {
     const char *rowid;
     int rc = find_rowid(follow, shadow, &rowid);
@@ -145,9 +150,9 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow)
         char *sql;
         rc = cuckoo_follow_read(shadow, "sql", i, &sql);
         if (rc == SQLITE_OK && sql && strstr(sql, "(cuckoo_change,"))
-            rc = cuckoo_shadow_execute(shadow,
-                                       sqlite3_mprintf("DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"",
-                                                       shadow->schema, shadow->table, cuckoo_follow_suffixes[i]));
+            rc = cuckoo_shadow_execute(shadow, sqlite3_mprintf("DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"",
+                                                               shadow->schema, shadow->table,
+                                                               cuckoo_follow_suffixes[i]));
         sqlite3_free(sql);
     }
     return rc;
@@ -206,14 +211,15 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
 static bool take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *table, char *column)
 {
     bool there = table && column &&
-                 sqlite3_table_column_metadata(shadow->db, shadow->schema, table, column, NULL, NULL, NULL, NULL,
-                                               NULL) == SQLITE_OK;
+                 sqlite3_table_column_metadata(shadow->db, shadow->schema, table, column, NULL, NULL,
+                                               NULL, NULL, NULL) == SQLITE_OK;
     if (!there) {
         sqlite3_free(table);
         sqlite3_free(column);
         return false;
     }
-    bool same = follow->table && strcmp(table, follow->table) == 0 && strcmp(column, follow->column) == 0;
+    bool same =
+        follow->table && strcmp(table, follow->table) == 0 && strcmp(column, follow->column) == 0;
     follow->saved &= same;
     forget_names(follow);
     follow->table = table;

@@ -32,9 +32,9 @@ typedef struct cuckoo_follow {
     bool looked;                      /* since the schema last changed */
     bool ruled;                       /* its column compares as the keys were hashed */
     bool sampled;                     /* rows of the table were asked for, since then */
-    bool newer;                       /* triggers of others fire before ours: harmless but under OR FAIL */
-    sqlite3_stmt *row;                /* asks for a row of the table; NULL: not yet */
-    int prepared;                     /* how often the kept statement was prepared anew */
+    bool newer;        /* triggers of others fire before ours: harmless but under OR FAIL */
+    sqlite3_stmt *row; /* asks for a row of the table; NULL: not yet */
+    int prepared;      /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
 /* Takes over both texts (sqlite3_malloc), or NULL twice. */
@@ -57,7 +57,8 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
                        sqlite3_stmt **keys);
 
 /* The key of the row of this rowid, until follow->row is reset; NULL: there is no such row. */
-int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row, sqlite3_value **key);
+int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row,
+                      sqlite3_value **key);
 
 /* Creates the triggers for follow->table and ->column, as the filter is called now; drops them. */
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
@@ -73,8 +74,8 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow);
 ** (sqlite3_malloc), for a filter of this name; and a column of its row of the schema (*text NULL: there is none). */
 enum { CUCKOO_TRIGGERS = 3 };
 extern const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS];
-int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which, const char *filter,
-                       char **text);
+int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which,
+                       const char *filter, char **text);
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
 
 /* Can a trigger write to the filter, and so run its commands? */

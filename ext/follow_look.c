@@ -24,9 +24,10 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
                 strcmp(text + sizeof prefix - 1, want) == 0;
     if (rc == SQLITE_OK && !same)
         rc = cuckoo_follow_fail(
-            follow, sqlite3_mprintf("its trigger %s_%s on %s(%s) is %s: rows may have changed without it" REMEDY,
-                                    f, cuckoo_follow_suffixes[which], follow->table, follow->column,
-                                    text ? "not as it was made" : "missing", f, f));
+            follow,
+            sqlite3_mprintf("its trigger %s_%s on %s(%s) is %s: rows may have changed without it" REMEDY,
+                            f, cuckoo_follow_suffixes[which], follow->table, follow->column,
+                            text ? "not as it was made" : "missing", f, f));
     sqlite3_free(text);
     sqlite3_free(want);
     return rc;
@@ -36,14 +37,15 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
 
 /* Triggers that fire before ours, once the row has changed: TEMP ones, and those that are newer. Those of other filters do
 ** no harm. */
-#define FIRES_BEFORE                                                                                      \
-    "WITH before(name, sql, temporary) AS (SELECT name, sql, 1 FROM sqlite_temp_master WHERE type = "     \
-    "'trigger' AND tbl_name = %Q COLLATE NOCASE UNION ALL SELECT name, sql, 0 FROM \"%w\".sqlite_master " \
-    "WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE AND rowid > (SELECT min(rowid) FROM "        \
-    "\"%w\".sqlite_master WHERE type = 'trigger' AND name IN ('%q_inserted', '%q_deleted', "              \
-    "'%q_updated'))), harmful(name) AS (SELECT name FROM before WHERE sql LIKE '%%fail%%' OR sql LIKE "   \
-    "'%%raise%%ignore%%' UNION ALL SELECT name FROM before WHERE EXISTS (SELECT 1 FROM "                  \
-    "\"%w\".sqlite_master WHERE type = 'trigger' AND sql LIKE '%%fail%%') OR EXISTS (SELECT 1 FROM "      \
+#define FIRES_BEFORE                                                                                    \
+    "WITH before(name, sql, temporary) AS (SELECT name, sql, 1 FROM sqlite_temp_master WHERE type = "   \
+    "'trigger' AND tbl_name = %Q COLLATE NOCASE UNION ALL SELECT name, sql, 0 FROM "                    \
+    "\"%w\".sqlite_master "                                                                             \
+    "WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE AND rowid > (SELECT min(rowid) FROM "      \
+    "\"%w\".sqlite_master WHERE type = 'trigger' AND name IN ('%q_inserted', '%q_deleted', "            \
+    "'%q_updated'))), harmful(name) AS (SELECT name FROM before WHERE sql LIKE '%%fail%%' OR sql LIKE " \
+    "'%%raise%%ignore%%' UNION ALL SELECT name FROM before WHERE EXISTS (SELECT 1 FROM "                \
+    "\"%w\".sqlite_master WHERE type = 'trigger' AND sql LIKE '%%fail%%') OR EXISTS (SELECT 1 FROM "    \
     "sqlite_temp_master WHERE type = 'trigger' AND sql LIKE '%%fail%%')) "
 
 /* The name of a trigger among them, by a condition on `before`; NULL: none. */
@@ -52,10 +54,11 @@ static int find_before(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 {
     const char *s = shadow->schema, *f = shadow->table, *t = follow->table;
     char *with = sqlite3_mprintf(FIRES_BEFORE, t, s, t, s, f, f, f, s);
-    char *sql = with ? sqlite3_mprintf("%s SELECT name FROM before WHERE sql LIKE '%%after%%' AND sql NOT "
-                                       "LIKE '%%cuckoo_change%%' AND %s LIMIT 1",
-                                       with, condition)
-                     : NULL;
+    char *sql =
+        with ? sqlite3_mprintf("%s SELECT name FROM before WHERE sql LIKE '%%after%%' AND sql NOT "
+                               "LIKE '%%cuckoo_change%%' AND %s LIMIT 1",
+                               with, condition)
+             : NULL;
     sqlite3_free(with);
     return cuckoo_shadow_text(shadow, sql, name);
 }
@@ -73,15 +76,17 @@ static int check_others(cuckoo_follow *follow, cuckoo_shadow *shadow)
         rc = find_before(follow, shadow, "temporary AND name IN (SELECT name FROM harmful)", &temporary);
     if (rc == SQLITE_OK && temporary)
         rc = cuckoo_follow_fail(
-            follow, sqlite3_mprintf("the TEMP trigger %s on %s fires before its triggers, and may keep a row "
-                                    "without them (RAISE or OR FAIL); drop it, then INSERT INTO %s(%s) "
-                                    "VALUES('rebuild')",
-                                    temporary, follow->table, shadow->table, shadow->table));
+            follow,
+            sqlite3_mprintf("the TEMP trigger %s on %s fires before its triggers, and may keep a row "
+                            "without them (RAISE or OR FAIL); drop it, then INSERT INTO %s(%s) "
+                            "VALUES('rebuild')",
+                            temporary, follow->table, shadow->table, shadow->table));
     else if (rc == SQLITE_OK && name)
         rc = cuckoo_follow_fail(
-            follow, sqlite3_mprintf("the trigger %s on %s is newer than its own, fires before them, and may "
-                                    "keep a row without them (RAISE or OR FAIL)" REMEDY,
-                                    name, follow->table, shadow->table, shadow->table));
+            follow,
+            sqlite3_mprintf("the trigger %s on %s is newer than its own, fires before them, and may "
+                            "keep a row without them (RAISE or OR FAIL)" REMEDY,
+                            name, follow->table, shadow->table, shadow->table));
     sqlite3_free(name);
     sqlite3_free(temporary);
     return rc;
@@ -135,9 +140,10 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow)
     if (rc == SQLITE_OK && follow->fault == NULL && triggers_are_off(shadow)) {
         follow->looked = false;
         rc = cuckoo_follow_fail(
-            follow, sqlite3_mprintf("triggers are off in this connection (SQLITE_DBCONFIG_ENABLE_TRIGGER), and "
-                                    "rows change without it; switch them on" REMEDY,
-                                    shadow->table, shadow->table));
+            follow,
+            sqlite3_mprintf("triggers are off in this connection (SQLITE_DBCONFIG_ENABLE_TRIGGER), and "
+                            "rows change without it; switch them on" REMEDY,
+                            shadow->table, shadow->table));
     }
     return rc;
 }
@@ -178,9 +184,10 @@ int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow
         return rc;
     follow->looked = false;
     return cuckoo_follow_fail(
-        follow, sqlite3_mprintf("a trigger on %s is newer than its own, and OR FAIL may keep a row for which "
-                                "only that one has fired" REMEDY,
-                                follow->table, shadow->table, shadow->table));
+        follow,
+        sqlite3_mprintf("a trigger on %s is newer than its own, and OR FAIL may keep a row for which "
+                        "only that one has fired" REMEDY,
+                        follow->table, shadow->table, shadow->table));
 }
 
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
@@ -192,9 +199,10 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
     /* Tables without rowid have neither first nor last rows. */
     for (int i = most < 0 ? 2 : 0; rc == SQLITE_ERROR && i < 3; i += 2) {
         char *sql =
-            i == 0 ? sqlite3_mprintf("SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c %s LIMIT %d) UNION "
-                                     "ALL SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c %s LIMIT %d)",
-                                     k, s, t, orders[0], most, k, s, t, orders[1], most)
+            i == 0 ? sqlite3_mprintf(
+                         "SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c %s LIMIT %d) UNION "
+                         "ALL SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c %s LIMIT %d)",
+                         k, s, t, orders[0], most, k, s, t, orders[1], most)
                    : sqlite3_mprintf("SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c LIMIT %d", k, s, t, most);
         rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, keys, NULL) : SQLITE_NOMEM;
         sqlite3_free(sql);
@@ -206,8 +214,8 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 
 static bool is_name_char(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '$' ||
-           (c & 0x80);
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+           c == '$' || (c & 0x80);
 }
 
 static const char *skip_blanks(const char *at)
@@ -251,11 +259,11 @@ static bool writes_into(const char *sql, const char *name)
 int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
 {
     sqlite3_stmt *triggers = NULL;
-    char *sql =
-        sqlite3_mprintf("SELECT sql FROM \"%w\".sqlite_master WHERE type = 'trigger' AND sql NOT LIKE "
-                        "'%%cuckoo_change%%' UNION ALL SELECT sql FROM sqlite_temp_master WHERE type = 'trigger' "
-                        "AND sql NOT LIKE '%%cuckoo_change%%'",
-                        shadow->schema);
+    char *sql = sqlite3_mprintf(
+        "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'trigger' AND sql NOT LIKE "
+        "'%%cuckoo_change%%' UNION ALL SELECT sql FROM sqlite_temp_master WHERE type = 'trigger' "
+        "AND sql NOT LIKE '%%cuckoo_change%%'",
+        shadow->schema);
     int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &triggers, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
     *is = false;

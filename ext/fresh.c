@@ -5,8 +5,7 @@ static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
 {
     unsigned version = 0;
     int64_t others = fresh->other_version;
-    int rc =
-        sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_DATA_VERSION, &version);
+    int rc = sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_DATA_VERSION, &version);
     if (rc != SQLITE_OK || (version == fresh->file_version && fresh->known))
         return rc;
     rc = cuckoo_shadow_version(shadow, &others);
@@ -25,7 +24,8 @@ static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *st
 {
     int now = sqlite3_total_changes(shadow->db), more = now - fresh->changes;
     bool ours = fresh->committed && more == sqlite3_changes(shadow->db);
-    bool settled = now == fresh->settled_changes; /* cheaper to ask than for the state of the transaction */
+    bool settled =
+        now == fresh->settled_changes; /* cheaper to ask than for the state of the transaction */
     bool alone = !settled && cuckoo_shadow_transaction(shadow) == CUCKOO_WRITING;
     *stale |= (more != 0 && !ours) || fresh->keeps_nothing;
     fresh->changes = now;

@@ -19,8 +19,8 @@
 
 typedef struct cuckoo_options {
     cf_options filter;
-    uint64_t capacity;                              /* 0 when not given */
-    double fpr;                                     /* as cf_plan takes it */
+    uint64_t capacity;                                        /* 0 when not given */
+    double fpr;                                               /* as cf_plan takes it */
     bool has_capacity, has_affinity, has_collation, has_seed; /* given in the text */
 } cuckoo_options;
 

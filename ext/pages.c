@@ -1,5 +1,7 @@
 #include "pages.h"
 
+#include "block.h"
+
 #include "../src/bits.h"
 #include "../src/format.h"
 
@@ -12,8 +14,7 @@ enum {
     AT_ADDS = AT_PAGE_BYTES + 4,
     AT_DELETES = AT_ADDS + 8,
     AT_DOUBT = AT_DELETES + 8,
-    HEADER_ROW = AT_DOUBT + 1,
-    BEYOND = 8 /* bytes that src may read behind the blob */
+    HEADER_ROW = AT_DOUBT + 1
 };
 
 /* ---- the image ---- */
@@ -36,61 +37,23 @@ static uint8_t *page_bytes_at(const cuckoo_paged *paged, uint64_t page, uint64_t
     return paged->image + from;
 }
 
-/* Blocks that src may ask to resize begin with what they belong to: the image to its filter, others to nothing. */
-typedef union block_head {
-    struct cuckoo_paged *owner;
-    uint64_t align[2];
-} block_head;
-
-static uint8_t *resize_block(uint8_t *bytes, uint64_t size, cuckoo_paged *owner)
-{
-    block_head *block = bytes ? (block_head *)(void *)bytes - 1 : NULL;
-    if (size == 0) {
-        free(block);
-        return NULL;
-    }
-    block_head *larger =
-        size > SIZE_MAX - sizeof *block - BEYOND ? NULL : realloc(block, sizeof *block + size + BEYOND);
-    if (larger == NULL)
-        return NULL;
-    larger->owner = owner;
-    return (uint8_t *)(larger + 1);
-}
-
-/* An array with room for more; from `had` on all zeros. The first one costs nothing before it is used: a header may
-** claim any number of pages. */
-static bool enlarge(void **array, uint64_t had, uint64_t count, size_t each)
-{
-    if (count > SIZE_MAX / each)
-        return false;
-    uint8_t *larger = had == 0 ? calloc(count, each) : realloc(*array, count * each);
-    if (larger == NULL)
-        return false;
-    if (had == 0)
-        free(*array);
-    else
-        memset(larger + had * each, 0, (count - had) * each);
-    *array = larger;
-    return true;
-}
-
 /* Memory for an image of so many bytes. New pages are stale. */
 static int make_room(cuckoo_paged *paged, uint64_t length)
 {
     uint64_t pages = pages_of(paged, length), had = paged->page_room;
     paged->has_reader = false;
     if (pages > had) {
-        if (!enlarge((void **)&paged->read_in, had, pages, sizeof *paged->read_in) ||
-            !enlarge((void **)&paged->is_dirty, had, pages, sizeof *paged->is_dirty))
+        if (!cuckoo_block_enlarge((void **)&paged->read_in, had, pages, sizeof *paged->read_in) ||
+            !cuckoo_block_enlarge((void **)&paged->is_dirty, had, pages, sizeof *paged->is_dirty))
             return SQLITE_NOMEM;
         paged->page_room = pages;
     }
     /* Last: when it fails the old one is still there, as src expects. */
-    uint8_t *larger = resize_block(paged->image, length, paged);
+    uint8_t *larger = cuckoo_block_resize(paged->image, length, paged);
     if (larger == NULL)
         return SQLITE_NOMEM;
     paged->image = larger;
-    memset(paged->image + length, 0, BEYOND);
+    memset(paged->image + length, 0, CUCKOO_BEYOND);
     paged->length = length;
     return SQLITE_OK;
 }
@@ -128,7 +91,8 @@ static void mark(cuckoo_paged *paged, uint64_t page)
         return;
     if (paged->dirty_count == paged->dirty_room) {
         uint64_t room = 2 * paged->dirty_room + 16;
-        if (!enlarge((void **)&paged->dirty, paged->dirty_room, room, sizeof *paged->dirty)) {
+        if (!cuckoo_block_enlarge((void **)&paged->dirty, paged->dirty_room, room,
+                                  sizeof *paged->dirty)) {
             fail(paged, SQLITE_NOMEM);
             return;
         }
@@ -196,9 +160,9 @@ static uint64_t skip(void *context, uint64_t from)
 /* What src grows with. */
 static uint8_t *resize(uint8_t *bytes, uint64_t size)
 {
-    cuckoo_paged *owner = bytes ? ((block_head *)(void *)bytes - 1)->owner : NULL;
+    cuckoo_paged *owner = bytes ? cuckoo_block_owner(bytes) : NULL;
     if (owner == NULL)
-        return resize_block(bytes, size, NULL);
+        return cuckoo_block_resize(bytes, size, NULL);
     return make_room(owner, size) == SQLITE_OK ? owner->image : NULL;
 }
 
@@ -409,11 +373,11 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
     paged->has_written = false;
     int rc = make_room(paged, length);
     if (rc != SQLITE_OK) {
-        resize_block(bytes, 0, NULL);
+        cuckoo_block_resize(bytes, 0, NULL);
         return rc;
     }
-    resize_block(paged->image, 0, NULL);
-    ((block_head *)(void *)bytes - 1)->owner = paged;
+    cuckoo_block_resize(paged->image, 0, NULL);
+    cuckoo_block_own(bytes, paged);
     paged->image = bytes;
     open_for_writing(paged);
     mark_all(paged);
@@ -433,18 +397,6 @@ int cuckoo_paged_clear(cuckoo_paged *paged)
         rc = write_empty(paged, &shape);
     cuckoo_paged_forget(paged);
     return rc;
-}
-
-uint8_t *cuckoo_paged_resize(uint8_t *bytes, uint64_t size)
-{
-    return resize_block(bytes, size, NULL);
-}
-
-uint8_t *cuckoo_paged_zeros(uint64_t size)
-{
-    block_head *block =
-        size > SIZE_MAX - sizeof *block - BEYOND ? NULL : calloc(1, sizeof *block + size + BEYOND);
-    return block ? (uint8_t *)(block + 1) : NULL;
 }
 
 /* Page by page, for most of a large filter may be zeros. */
@@ -474,7 +426,7 @@ int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, cons
 void cuckoo_paged_free(cuckoo_paged *paged)
 {
     cuckoo_shadow_free(&paged->shadow);
-    resize_block(paged->image, 0, NULL);
+    cuckoo_block_resize(paged->image, 0, NULL);
     free(paged->read_in);
     free(paged->is_dirty);
     free(paged->dirty);
@@ -482,10 +434,10 @@ void cuckoo_paged_free(cuckoo_paged *paged)
 
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
 {
-    uint8_t *image = cuckoo_paged_zeros(cf_geometry_bytes(shape));
+    uint8_t *image = cuckoo_block_zeros(cf_geometry_bytes(shape));
     if (image == NULL)
         return SQLITE_TOOBIG; /* it could never be used */
-    cuckoo_paged_resize(image, 0);
+    cuckoo_block_plain(image, 0);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     if (rc != SQLITE_OK)
         return rc;

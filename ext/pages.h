@@ -21,20 +21,20 @@
 typedef struct cuckoo_paged {
     cuckoo_shadow shadow;
 
-    cf_filter filter;    /* a view of the image */
-    cf_filter reader;    /* the same without hooks, when all pages are in memory */
-    bool has_reader;     /* it is as `filter` is */
-    uint64_t loaded;     /* pages read in this epoch, about */
-    cf_pages hooks;      /* of the filter, with this as context */
-    uint8_t *image;      /* the blob, as far as it was read */
-    uint64_t length;     /* of the blob */
-    uint32_t page_bytes; /* of a page */
+    cf_filter filter;       /* a view of the image */
+    cf_filter reader;       /* the same without hooks, when all pages are in memory */
+    bool has_reader;        /* it is as `filter` is */
+    uint64_t loaded;        /* pages read in this epoch, about */
+    cf_pages hooks;         /* of the filter, with this as context */
+    uint8_t *image;         /* the blob, as far as it was read */
+    uint64_t length;        /* of the blob */
+    uint32_t page_bytes;    /* of a page */
     uint64_t adds, deletes; /* copies that wait, in the shadow table */
     bool doubt;             /* a key was deleted that was not there: the table has changed unheard */
 
-    uint32_t *read_in;   /* by page: the epoch in which it was read */
-    uint8_t *is_dirty;   /* by page */
-    uint64_t *dirty;     /* pages that were changed, in that order */
+    uint32_t *read_in; /* by page: the epoch in which it was read */
+    uint8_t *is_dirty; /* by page */
+    uint64_t *dirty;   /* pages that were changed, in that order */
     uint64_t dirty_count, dirty_room, page_room;
     bool header_dirty;  /* the header, or the numbers behind it, were changed */
     bool has_written;   /* it was tried, at least, since this was last set to false */
@@ -73,18 +73,12 @@ int cuckoo_paged_write(cuckoo_paged *paged);
 void cuckoo_paged_forget(cuckoo_paged *paged);
 
 /* Puts another filter in the place of this one, of which nothing is left, waiting ones included: `length` bytes of a sound
-** blob, in memory of cuckoo_paged_resize, which is taken over in any case. On an error the image is forgotten, and
+** blob, in a block (block.h), which is taken over in any case. On an error the image is forgotten, and
 ** has_written says if the database was changed. */
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length);
 
 /* The same with an empty filter of its base geometry. */
 int cuckoo_paged_clear(cuckoo_paged *paged);
-
-/* Memory for whole filters (cf_memory), of any size; size 0 frees. */
-uint8_t *cuckoo_paged_resize(uint8_t *bytes, uint64_t size);
-
-/* The same, all zeros: they cost no time before they are used. */
-uint8_t *cuckoo_paged_zeros(uint64_t size);
 
 /* The whole filter, as paged->filter.length bytes. What cannot be read: cuckoo_paged_error. */
 void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros);

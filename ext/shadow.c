@@ -46,8 +46,8 @@ static int prepare(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *
 
 int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt **statement)
 {
-    int rc = shadow->statement[query] ? SQLITE_OK
-                                      : prepare(shadow, &shadow->statement[query], texts[query]);
+    int rc =
+        shadow->statement[query] ? SQLITE_OK : prepare(shadow, &shadow->statement[query], texts[query]);
     *statement = shadow->statement[query];
     return rc;
 }
@@ -235,6 +235,7 @@ int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table)
 {
     finalize_all(shadow);
     int rc = execute(shadow, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w_page\"", table);
-    return rc == SQLITE_OK ? execute(shadow, "ALTER TABLE \"%w\".\"%w_wait\" RENAME TO \"%w_wait\"", table)
-                           : rc;
+    return rc == SQLITE_OK
+               ? execute(shadow, "ALTER TABLE \"%w\".\"%w_wait\" RENAME TO \"%w_wait\"", table)
+               : rc;
 }

@@ -1,8 +1,5 @@
 #include "store.h"
 
-#include "column.h"
-#include "key.h"
-
 #include <string.h>
 
 int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **made)
@@ -74,92 +71,12 @@ static void forget_changes(cuckoo_store *store)
 static int look(cuckoo_store *store)
 {
     bool stale;
-    int rc = cuckoo_fresh_look(&store->fresh, &store->paged.shadow, store->joined && store->looked, &stale);
+    int rc =
+        cuckoo_fresh_look(&store->fresh, &store->paged.shadow, store->joined && store->looked, &stale);
     if (rc == SQLITE_OK && (stale || store->created))
         forget(store);
     store->looked = rc == SQLITE_OK;
     return rc;
-}
-
-/* Are the keys of some rows of its table there? Not while a statement changes rows: their triggers are still to come. */
-static int sample(cuckoo_store *store)
-{
-    enum { SAMPLE = 100 /* first and last rows */ };
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    cuckoo_follow *follow = &store->follow;
-    sqlite3_stmt *keys = NULL;
-    if (cuckoo_follow_writing(shadow))
-        return SQLITE_OK;
-    int rc = cuckoo_follow_keys(follow, shadow, SAMPLE, &keys);
-    while (rc == SQLITE_OK && follow->fault == NULL && sqlite3_step(keys) == SQLITE_ROW) {
-        uint64_t hash;
-        bool has = true;
-        cuckoo_key kind =
-            cuckoo_key_hash(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &hash);
-        if (kind == CUCKOO_KEY_NOMEM)
-            rc = SQLITE_NOMEM;
-        else if (kind == CUCKOO_KEY_OK)
-            rc = cuckoo_store_has(store, hash, &has);
-        if (rc == SQLITE_OK && !has)
-            rc = cuckoo_follow_fail(
-                follow, sqlite3_mprintf("rows of %s are missing in it: the table was made anew, or changed "
-                                        "without its triggers; INSERT INTO %s(%s) VALUES('rebuild') reads it "
-                                        "again",
-                                        follow->table, shadow->table, shadow->table));
-    }
-    int rc2 = sqlite3_finalize(keys);
-    rc = rc == SQLITE_OK ? rc2 : rc;
-    follow->sampled = rc == SQLITE_OK;
-    return rc;
-}
-
-/* Does the column still compare as the keys were hashed? */
-static int check_rule(cuckoo_store *store)
-{
-    cf_options rule;
-    char *why = NULL;
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    const cf_geometry *geometry = &store->paged.filter.geometry;
-    cuckoo_follow *follow = &store->follow;
-    int rc = cuckoo_column_rule(shadow->db, shadow->schema, follow->table, follow->column, &rule, &why);
-    bool same = rc == SQLITE_OK && rule.affinity == geometry->affinity && rule.collation == geometry->collation;
-    follow->ruled = same;
-    if (!same && rc != SQLITE_NOMEM)
-        rc = cuckoo_follow_fail(
-            follow, sqlite3_mprintf("%s(%s) compares other than when the filter was made%s%s; INSERT INTO %s(%s) "
-                                    "VALUES('rebuild') reads it again",
-                                    follow->table, follow->column, why ? ": " : "", why ? why : "",
-                                    shadow->table, shadow->table));
-    sqlite3_free(why);
-    return rc;
-}
-
-static int doubt(cuckoo_store *store)
-{
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    store->follow.looked = false;
-    return cuckoo_follow_fail(
-        &store->follow,
-        sqlite3_mprintf("a row of %s has gone whose key it did not hold: rows have changed without its triggers, "
-                        "or a BEFORE trigger changes its own row; INSERT INTO %s(%s) VALUES('rebuild') reads the "
-                        "table again",
-                        store->follow.table, shadow->table, shadow->table));
-}
-
-static int follow(cuckoo_store *store, cuckoo_use use, const char **why)
-{
-    int rc = cuckoo_follow_look(&store->follow, &store->paged.shadow);
-    if (rc == SQLITE_OK && !store->follow.fault && !store->follow.ruled)
-        rc = check_rule(store);
-    if (rc == SQLITE_OK && store->paged.doubt && !store->follow.fault)
-        rc = doubt(store);
-    if (rc == SQLITE_OK && use == CUCKOO_ASK && !store->follow.fault && !store->follow.sampled)
-        rc = sample(store);
-    if (rc == SQLITE_OK && store->follow.fault) {
-        *why = store->follow.fault;
-        return SQLITE_ERROR;
-    }
-    return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
 }
 
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
@@ -176,7 +93,7 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
     if (rc == SQLITE_OK)
         rc = cuckoo_paged_load(&store->paged, why);
     if (rc == SQLITE_OK && store->follow.given_table && use != CUCKOO_REPAIR)
-        rc = follow(store, use, why);
+        rc = cuckoo_store_trust(store, use, why);
     if (rc != SQLITE_OK)
         cuckoo_store_end(store);
     return rc;
@@ -271,7 +188,8 @@ static cf_status place_until_room_comes(cuckoo_store *store, uint64_t hash, uint
     return status;
 }
 
-int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed, cf_status *status)
+int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed,
+                     cf_status *status)
 {
     cuckoo_paged *paged = &store->paged;
     bool room_comes = paged->adds < paged->deletes + store->deletes.n + owed, done;
@@ -279,7 +197,7 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigne
     *status = CF_OK;
     if (rc != SQLITE_OK || done)
         return rc;
-    *status = room_comes          ? place_until_room_comes(store, hash, value)
+    *status = room_comes         ? place_until_room_comes(store, hash, value)
               : paged->adds == 0 ? cf_add_value(&paged->filter, hash, value)
                                  : place(store, hash, value);
     paged->header_dirty = true;
@@ -347,7 +265,8 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     if (store->broken)
         return beyond_repair(rc2);
     if (!store->joined && store->follow.given_table)
-        store->paged.doubt = store->paged.header_dirty = true; /* the row that changed may be gone again */
+        store->paged.doubt = store->paged.header_dirty =
+            true; /* the row that changed may be gone again */
     if (rc == SQLITE_OK && (store->created || !store->joined))
         rc = cuckoo_store_flush(store);
     return rc == SQLITE_OK ? rc2 : rc;
@@ -434,7 +353,8 @@ int cuckoo_store_sync(cuckoo_store *store)
     if (store->broken)
         return SQLITE_IOERR;
     store->paged.has_written = false;
-    int rc = cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA); /* interrupts are heard of before */
+    int rc = cuckoo_shadow_run(&store->paged.shadow,
+                               CUCKOO_WATCH_SCHEMA); /* interrupts are heard of before */
     if (rc == SQLITE_OK)
         rc = cuckoo_paged_load(&store->paged, &why);
     if (rc == SQLITE_CORRUPT_VTAB && !pending(store))

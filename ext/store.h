@@ -48,8 +48,8 @@ typedef struct cuckoo_store {
     bool full;    /* a search has found none, and deletes that wait have not made any yet */
     bool broken;  /* changes are lost */
     bool dead;    /* dropped or renamed: never to be used again */
-    int why;      /* the code of the last write that has failed; SQLITE_ABORT: changes were lost before */
-    int marks;    /* savepoints 0 .. marks-1 opened when all in memory had been written */
+    int why;   /* the code of the last write that has failed; SQLITE_ABORT: changes were lost before */
+    int marks; /* savepoints 0 .. marks-1 opened when all in memory had been written */
 
     cuckoo_crowded crowded[CUCKOO_CROWDED]; /* the last ones, in turn */
     unsigned next_crowded;
@@ -61,9 +61,9 @@ typedef struct cuckoo_store {
 
 /* What a use may meet. */
 typedef enum cuckoo_use {
-    CUCKOO_ASK,   /* lookups */
+    CUCKOO_ASK,    /* lookups */
     CUCKOO_CHANGE, /* rows, within a statement that may be ahead of the triggers */
-    CUCKOO_REPAIR /* also when it cannot follow its table */
+    CUCKOO_REPAIR  /* also when it cannot follow its table */
 } cuckoo_use;
 
 /* A new store with one reference. Texts are copied. SQLITE_OK or SQLITE_NOMEM. */
@@ -77,6 +77,9 @@ void cuckoo_store_doubt(cuckoo_store *store);
 ** memory have it. Not SQLITE_OK: *why says what is wrong, when the code is SQLITE_ERROR or SQLITE_CORRUPT_VTAB; the
 ** text lives as long as the store is not used again. */
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
+
+/* A part of begin, for a filter that follows a table: may it be believed? Not SQLITE_OK: as begin (trust.c). */
+int cuckoo_store_trust(cuckoo_store *store, cuckoo_use use, const char **why);
 
 /* The use is over. The first error of reading pages since it began: what was answered may be wrong. */
 int cuckoo_store_end(cuckoo_store *store);

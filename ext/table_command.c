@@ -39,7 +39,8 @@ static int rebuild(cuckoo_table *table, sqlite3_value *unused, char **message)
                  : cuckoo_follow_is_written_by_triggers(&table->store->paged.shadow, &is);
     if (rc != SQLITE_OK || !is)
         return rc == SQLITE_OK ? cuckoo_upkeep_rebuild(table->store, message) : rc;
-    *message = sqlite3_mprintf("a trigger writes to it, and may run this command when it must not run; use SELECT cf_table_rebuild('%q')",
+    *message = sqlite3_mprintf("a trigger writes to it, and may run this command when it must not run; "
+                               "use SELECT cf_table_rebuild('%q')",
                                table->name);
     return SQLITE_ERROR;
 }
@@ -83,9 +84,10 @@ int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_va
             sqlite3_mprintf("%s: unknown command %s; there are check, clear, import, optimize, rebuild",
                             table->name, name));
     if (table->content && !commands[which].follows)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 sqlite3_mprintf("%s: it follows %s(%s), and %s would make it miss rows; use "
-                                                 "rebuild",
-                                                 table->name, table->content, table->column, name));
+        return cuckoo_table_fail(
+            table, SQLITE_ERROR,
+            sqlite3_mprintf("%s: it follows %s(%s), and %s would make it miss rows; use "
+                            "rebuild",
+                            table->name, table->content, table->column, name));
     return run(table, which, argument);
 }

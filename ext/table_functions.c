@@ -4,8 +4,9 @@
 ** They read the database by name, so they are not deterministic; nor innocuous, for a view or trigger of a hostile schema
 ** could ask other databases with them.
 */
-#include "errors.h"
 #include "../src/format.h"
+#include "block.h"
+#include "errors.h"
 #include "functions.h"
 #include "key.h"
 #include "registry.h"
@@ -217,7 +218,7 @@ static void export_function(sqlite3_context *context, int argc, sqlite3_value **
     int rc = cuckoo_upkeep_export(store, &copy, &message);
     if (rc == SQLITE_OK) {
         sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
-        cuckoo_paged_resize(copy.writable - CF_HEADER_BYTES, 0);
+        cuckoo_block_plain(copy.writable - CF_HEADER_BYTES, 0);
     } else {
         fail_with(context, name, rc, message);
     }
@@ -264,9 +265,9 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
         if (registry)
             registry->references++;
         int rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
-                                            SQLITE_UTF8 | functions[i].flags,
-                                            registry, registry ? functions[i].function : NULL, NULL,
-                                            NULL, registry ? cuckoo_registry_release : NULL);
+                                            SQLITE_UTF8 | functions[i].flags, registry,
+                                            registry ? functions[i].function : NULL, NULL, NULL,
+                                            registry ? cuckoo_registry_release : NULL);
         first = first == SQLITE_OK ? rc : first;
     }
     return first;

@@ -2,6 +2,7 @@
 
 #include "../src/format.h"
 
+#include "block.h"
 #include "column.h"
 #include "errors.h"
 #include "key.h"
@@ -25,17 +26,17 @@ static bool make_blank(const cuckoo_store *store, const cf_options *rule, cf_fil
         shape.affinity = rule->affinity;
         shape.collation = rule->collation;
     }
-    uint8_t *bytes = cuckoo_paged_zeros(cf_geometry_bytes(&shape));
+    uint8_t *bytes = cuckoo_block_zeros(cf_geometry_bytes(&shape));
     if (bytes == NULL)
         return false;
     cf_create_in_zeros(blank, &shape, bytes);
-    blank->memory = (cf_memory){cuckoo_paged_resize, INT64_MAX};
+    blank->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
     return true;
 }
 
 static void free_filter(cf_filter *filter)
 {
-    cuckoo_paged_resize(filter->writable - CF_HEADER_BYTES, 0);
+    cuckoo_block_plain(filter->writable - CF_HEADER_BYTES, 0);
 }
 
 /* Puts it in the place of the store's; or, when rc is an error, frees it. */
@@ -152,10 +153,11 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
         if (status == CF_NO_MEMORY)
             return SQLITE_NOMEM;
         if (status != CF_OK && !filter->geometry.growth)
-            return say(message, SQLITE_ERROR,
-                       sqlite3_mprintf("the filter is full: it was planned for %lld keys; create a larger "
-                                       "one, or one with growth=on",
-                                       (sqlite3_int64)filter->geometry.capacity));
+            return say(
+                message, SQLITE_ERROR,
+                sqlite3_mprintf("the filter is full: it was planned for %lld keys; create a larger "
+                                "one, or one with growth=on",
+                                (sqlite3_int64)filter->geometry.capacity));
         if (status != CF_OK && cuckoo_deletes_push(aside, hash, 0) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
@@ -273,7 +275,7 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
         return say(message, SQLITE_ERROR,
                    sqlite3_mprintf("a filter with values goes only into a table with value_bits, one "
                                    "without only into one without"));
-    uint8_t *copy = cuckoo_paged_resize(NULL, length);
+    uint8_t *copy = cuckoo_block_plain(NULL, length);
     if (copy == NULL)
         return SQLITE_NOMEM;
     memcpy(copy, bytes, length);
@@ -285,21 +287,22 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
     const char *why;
     cuckoo_paged *paged = &store->paged;
     cf_status status = CF_OK;
-    uint8_t *bytes = cuckoo_paged_zeros(paged->filter.length);
+    uint8_t *bytes = cuckoo_block_zeros(paged->filter.length);
     if (bytes == NULL)
         return SQLITE_NOMEM;
     cuckoo_paged_copy(paged, bytes);
     cf_open_writable(copy, bytes, paged->filter.length, &why); /* was sound */
-    copy->memory = (cf_memory){cuckoo_paged_resize, INT64_MAX};
+    copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
     int rc = cuckoo_waiting_add_to(paged, copy, &status);
     if (rc == SQLITE_OK && status == CF_OK) {
         cf_seal(copy);
         return rc;
     }
     free_filter(copy);
-    return rc != SQLITE_OK ? rc
-                           : say(message, SQLITE_ERROR,
-                                 sqlite3_mprintf("%lld keys have no place in it and wait in its shadow table, "
-                                                 "which a blob does not have; create a larger filter",
-                                                 (sqlite3_int64)paged->adds));
+    return rc != SQLITE_OK
+               ? rc
+               : say(message, SQLITE_ERROR,
+                     sqlite3_mprintf("%lld keys have no place in it and wait in its shadow table, "
+                                     "which a blob does not have; create a larger filter",
+                                     (sqlite3_int64)paged->adds));
 }

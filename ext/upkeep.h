@@ -29,7 +29,7 @@ int cuckoo_upkeep_heal(cuckoo_store *store);
 /* Puts the filter in a blob in its place; `values`: both keep values, or neither. */
 int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message);
 
-/* A copy of the filter with all its keys, in memory of cuckoo_paged_resize (pages.h). */
+/* A copy of the filter with all its keys, in a block (block.h). */
 int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message);
 
 #endif

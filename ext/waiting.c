@@ -52,8 +52,8 @@ static int ask(cuckoo_paged *paged, uint64_t hash, sqlite3_stmt **waiting)
     return rc;
 }
 
-int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash, int (*found)(void *context, uint64_t value),
-                          void *context)
+int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash,
+                          int (*found)(void *context, uint64_t value), void *context)
 {
     sqlite3_stmt *waiting;
     int rc = paged->adds > 0 ? ask(paged, hash, &waiting) : SQLITE_DONE;

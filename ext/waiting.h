@@ -57,8 +57,8 @@ int cuckoo_waiting_remove(cuckoo_paged *paged, uint64_t hash, uint64_t value, bo
 int cuckoo_waiting_cancel(cuckoo_paged *paged, uint64_t hash, uint64_t value, bool *was);
 
 /* The values of a key that waits, each once: calls `found` for each. */
-int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash, int (*found)(void *context, uint64_t value),
-                          void *context);
+int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash,
+                          int (*found)(void *context, uint64_t value), void *context);
 
 /* Does a key wait for a place? */
 int cuckoo_waiting_has(cuckoo_paged *paged, uint64_t hash, bool *has);

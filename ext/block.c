@@ -1,0 +1,64 @@
+#include "block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Before each block: what it belongs to. The image of a filter belongs to it, and others to nothing. */
+typedef union block_head {
+    void *owner;
+    uint64_t align[2];
+} block_head;
+
+uint8_t *cuckoo_block_resize(uint8_t *bytes, uint64_t size, void *owner)
+{
+    block_head *block = bytes ? (block_head *)(void *)bytes - 1 : NULL;
+    if (size == 0) {
+        free(block);
+        return NULL;
+    }
+    block_head *larger = size > SIZE_MAX - sizeof *block - CUCKOO_BEYOND
+                             ? NULL
+                             : realloc(block, sizeof *block + size + CUCKOO_BEYOND);
+    if (larger == NULL)
+        return NULL;
+    larger->owner = owner;
+    return (uint8_t *)(larger + 1);
+}
+
+bool cuckoo_block_enlarge(void **array, uint64_t had, uint64_t count, size_t each)
+{
+    if (count > SIZE_MAX / each)
+        return false;
+    uint8_t *larger = had == 0 ? calloc(count, each) : realloc(*array, count * each);
+    if (larger == NULL)
+        return false;
+    if (had == 0)
+        free(*array);
+    else
+        memset(larger + had * each, 0, (count - had) * each);
+    *array = larger;
+    return true;
+}
+
+uint8_t *cuckoo_block_plain(uint8_t *bytes, uint64_t size)
+{
+    return cuckoo_block_resize(bytes, size, NULL);
+}
+
+uint8_t *cuckoo_block_zeros(uint64_t size)
+{
+    block_head *block = size > SIZE_MAX - sizeof *block - CUCKOO_BEYOND
+                            ? NULL
+                            : calloc(1, sizeof *block + size + CUCKOO_BEYOND);
+    return block ? (uint8_t *)(block + 1) : NULL;
+}
+
+void *cuckoo_block_owner(const uint8_t *bytes)
+{
+    return ((const block_head *)(const void *)bytes - 1)->owner;
+}
+
+void cuckoo_block_own(uint8_t *bytes, void *owner)
+{
+    ((block_head *)(void *)bytes - 1)->owner = owner;
+}
