@@ -175,7 +175,7 @@ static int table_destroy(sqlite3_vtab *base)
         return SQLITE_NOMEM;
     sqlite3_finalize(store->follow.row);
     store->follow.row = NULL;
-    int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow) : SQLITE_OK;
+    int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow, false) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_drop(&store->paged.shadow);
     if (rc != SQLITE_OK)
@@ -200,7 +200,7 @@ static int rename_store(cuckoo_store *store, const char *name)
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_drop(shadow);
+        rc = cuckoo_follow_drop(shadow, false);
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_rename(shadow, name);
     if (rc == SQLITE_OK && follows)

@@ -142,14 +142,13 @@ int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const cha
     return rc;
 }
 
-/* A trigger of that name that is not one of ours stays. */
-int cuckoo_follow_drop(const cuckoo_shadow *shadow)
+int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any)
 {
     int rc = SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++) {
         char *sql;
         rc = cuckoo_follow_read(shadow, "sql", i, &sql);
-        if (rc == SQLITE_OK && sql && strstr(sql, "(cuckoo_change,"))
+        if (rc == SQLITE_OK && sql && (any || strstr(sql, "(cuckoo_change,")))
             rc = cuckoo_shadow_execute(shadow, sqlite3_mprintf("DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"",
                                                                shadow->schema, shadow->table,
                                                                cuckoo_follow_suffixes[i]));

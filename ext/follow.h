@@ -60,9 +60,11 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row,
                       sqlite3_value **key);
 
-/* Creates the triggers for follow->table and ->column, as the filter is called now; drops them. */
+/* Creates the triggers for follow->table and ->column, as the filter is called now. */
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
-int cuckoo_follow_drop(const cuckoo_shadow *shadow);
+
+/* Drops them; `any`: also triggers of these names that say something else. */
+int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any);
 
 /* Finds the table to follow: that of the triggers, or, when they are gone, the one that was last saved. */
 int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);

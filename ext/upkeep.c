@@ -202,12 +202,13 @@ static int read_anew(cuckoo_store *store, char **message)
     return rc;
 }
 
-static int make_triggers(cuckoo_store *store, char **message)
+/* `anew`: there may be some of these names. */
+static int make_triggers(cuckoo_store *store, bool anew, char **message)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
-    int rc = cuckoo_follow_drop(shadow);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_save(&store->follow, shadow);
+    int rc = cuckoo_follow_save(&store->follow, shadow);
+    if (rc == SQLITE_OK && anew)
+        rc = cuckoo_follow_drop(shadow, true);
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
@@ -217,15 +218,20 @@ static int make_triggers(cuckoo_store *store, char **message)
     return rc;
 }
 
-int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
+static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
 {
     const char *why;
     int rc = cuckoo_paged_load(&store->paged, &why);
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
     if (rc == SQLITE_OK)
-        rc = make_triggers(store, message);
+        rc = make_triggers(store, anew, message);
     return rc == SQLITE_OK ? read_anew(store, message) : rc;
+}
+
+int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
+{
+    return begin_to_follow(store, false, message);
 }
 
 int cuckoo_upkeep_heal(cuckoo_store *store)
@@ -246,7 +252,7 @@ int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
         return say(message, SQLITE_ERROR,
                    sqlite3_mprintf("nothing to rebuild from: it was created without "
                                    "content='table(column)'"));
-    return cuckoo_upkeep_follow(store, message);
+    return begin_to_follow(store, true, message);
 }
 
 /* ---- import, export ---- */
