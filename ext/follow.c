@@ -43,31 +43,39 @@ int cuckoo_follow_fail(cuckoo_follow *follow, char *fault)
 
 /* ---- the triggers ---- */
 
-/* What `new.%s` and `old.%s` say for the rowid of a table; NULL: it has none, or no name for it is left. */
+static int prepare_on(const cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *column,
+                      sqlite3_stmt **statement)
+{
+    char *sql = sqlite3_mprintf("SELECT c.%s FROM \"%w\".\"%w\" AS c", column, shadow->schema, follow->table);
+    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, statement, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return rc;
+}
+
+static bool has_column(sqlite3_stmt *all, const char *name)
+{
+    for (int i = 0; i < sqlite3_column_count(all); i++)
+        if (sqlite3_stricmp(sqlite3_column_name(all, i), name) == 0)
+            return true;
+    return false;
+}
+
+/* What `new.%s` and `old.%s` say for the rowid of a table; NULL: it has none, or no name for it is left. Nothing is stepped,
+** so that no database is locked. */
 static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, const char **rowid)
 {
-    static const char *const names[] = {"rowid", "_rowid_", "oid"};
-    int rc = SQLITE_OK;
-    *rowid = NULL;
-    for (int i = 0; rc == SQLITE_OK && *rowid == NULL && i < 3; i++) {
-        char *there;
-        rc = cuckoo_shadow_text(
-            shadow,
-            sqlite3_mprintf("SELECT name FROM pragma_table_xinfo(%Q, %Q) WHERE name = %Q "
-                            "COLLATE NOCASE",
-                            follow->table, shadow->schema, names[i]),
-            &there);
-        *rowid = there ? NULL : names[i];
-        sqlite3_free(there);
-    }
+    static const char *const names[] = {"rowid", "_rowid_", "oid", NULL};
+    sqlite3_stmt *all = NULL, *one = NULL;
+    int which = 0;
+    int rc = prepare_on(follow, shadow, "*", &all);
+    while (rc == SQLITE_OK && names[which] && has_column(all, names[which]))
+        which++;
+    *rowid = names[which];
+    sqlite3_finalize(all);
     if (rc != SQLITE_OK || *rowid == NULL)
         return rc;
-    sqlite3_stmt *ask = NULL;
-    char *sql =
-        sqlite3_mprintf("SELECT c.%s FROM \"%w\".\"%w\" AS c", *rowid, shadow->schema, follow->table);
-    rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &ask, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-    sqlite3_finalize(ask);
+    rc = prepare_on(follow, shadow, *rowid, &one);
+    sqlite3_finalize(one);
     if (rc == SQLITE_ERROR)
         *rowid = NULL; /* WITHOUT ROWID */
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
