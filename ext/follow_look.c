@@ -18,8 +18,9 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
     if (rc != SQLITE_OK)
         return rc;
     const char *f = shadow->table;
-    char *want;
-    rc = cuckoo_follow_text(follow, shadow, which, f, &want);
+    char *want = NULL;
+    if (text) /* then there is its table */
+        rc = cuckoo_follow_text(follow, shadow, which, f, &want);
     bool same = text && want && strncmp(text, prefix, sizeof prefix - 1) == 0 &&
                 strcmp(text + sizeof prefix - 1, want) == 0;
     if (rc == SQLITE_OK && !same)
