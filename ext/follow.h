@@ -34,6 +34,7 @@ typedef struct cuckoo_follow {
     bool sampled;                     /* rows of the table were asked for, since then */
     bool newer;        /* triggers of others fire before ours: harmless but under OR FAIL */
     sqlite3_stmt *row; /* asks for a row of the table; NULL: not yet */
+    unsigned version;  /* of the database, when it was looked at */
     int prepared;      /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
@@ -44,6 +45,10 @@ void cuckoo_follow_free(cuckoo_follow *follow);
 /* Looks at the triggers, if the schema may have changed since it last did. `follow` follows something. An SQLite code;
 ** the verdict is in follow->fault. */
 int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
+
+/* The same for lookups while this connection writes nothing: a change of the schema then comes with a commit, which changes
+** `version` (fresh.h), or makes SQLite expire statements, as TEMP triggers do. That is cheaper to ask. */
+int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version);
 
 /* The same when a statement that writes begins. *refuse: it says OR FAIL, and a trigger fires before ours; the reason is in
 ** follow->fault until the next look. */

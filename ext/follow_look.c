@@ -2,10 +2,11 @@
 ** follow_look.c - can the triggers of a persistent filter be relied on?
 */
 #include "follow.h"
+#include "late.h"
 
 #include <string.h>
 
-#define REMEDY "; INSERT INTO %s(%s) VALUES('rebuild') makes its triggers anew and reads the table again"
+#define REMEDY "; SELECT cf_table_rebuild('%q.%q') makes its triggers anew and reads the table again"
 
 /* ---- the triggers themselves ---- */
 
@@ -28,7 +29,7 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
             follow,
             sqlite3_mprintf("its trigger %s_%s on %s(%s) is %s: rows may have changed without it" REMEDY,
                             f, cuckoo_follow_suffixes[which], follow->table, follow->column,
-                            text ? "not as it was made" : "missing", f, f));
+                            text ? "not as it was made" : "missing", shadow->schema, f));
     sqlite3_free(text);
     sqlite3_free(want);
     return rc;
@@ -78,16 +79,16 @@ static int check_others(cuckoo_follow *follow, cuckoo_shadow *shadow)
     if (rc == SQLITE_OK && temporary)
         rc = cuckoo_follow_fail(
             follow,
-            sqlite3_mprintf("the TEMP trigger %s on %s fires before its triggers, and may keep a row "
-                            "without them (RAISE or OR FAIL); drop it, then INSERT INTO %s(%s) "
-                            "VALUES('rebuild')",
-                            temporary, follow->table, shadow->table, shadow->table));
+            sqlite3_mprintf(
+                "the TEMP trigger %s on %s fires before its triggers, and may keep a row "
+                "without them (RAISE or OR FAIL); drop it, then SELECT cf_table_rebuild('%q.%q')",
+                temporary, follow->table, shadow->schema, shadow->table));
     else if (rc == SQLITE_OK && name)
         rc = cuckoo_follow_fail(
             follow,
             sqlite3_mprintf("the trigger %s on %s is newer than its own, fires before them, and may "
                             "keep a row without them (RAISE or OR FAIL)" REMEDY,
-                            name, follow->table, shadow->table, shadow->table));
+                            name, follow->table, shadow->schema, shadow->table));
     sqlite3_free(name);
     sqlite3_free(temporary);
     return rc;
@@ -144,9 +145,18 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow)
             follow,
             sqlite3_mprintf("triggers are off in this connection (SQLITE_DBCONFIG_ENABLE_TRIGGER), and "
                             "rows change without it; switch them on" REMEDY,
-                            shadow->table, shadow->table));
+                            shadow->schema, shadow->table));
     }
     return rc;
+}
+
+int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version)
+{
+    if (follow->looked && follow->version == version &&
+        !cuckoo_late_expired(shadow->statement[CUCKOO_WATCH_SCHEMA]))
+        return SQLITE_OK;
+    follow->version = version;
+    return cuckoo_follow_look(follow, shadow);
 }
 
 /* ---- statements ---- */
@@ -188,7 +198,7 @@ int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow
         follow,
         sqlite3_mprintf("a trigger on %s is newer than its own, and OR FAIL may keep a row for which "
                         "only that one has fired" REMEDY,
-                        follow->table, shadow->table, shadow->table));
+                        follow->table, shadow->schema, shadow->table));
 }
 
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,

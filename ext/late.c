@@ -77,6 +77,17 @@ int cuckoo_late_txn_state(sqlite3 *db, const char *schema)
     return later()->txn_state(db, schema);
 }
 
+bool cuckoo_late_expired(sqlite3_stmt *statement)
+{
+#if defined(SQLITE_OMIT_DEPRECATED)
+    return true;
+#elif defined(SQLITE_CORE)
+    return statement == NULL || sqlite3_expired(statement);
+#else
+    return statement == NULL || sqlite3_api->expired == NULL || sqlite3_api->expired(statement);
+#endif
+}
+
 int cuckoo_late_vtab_in(sqlite3_index_info *info, int constraint, int handle)
 {
     if (!has(HAS_VTAB_IN) || later()->vtab_in == NULL)

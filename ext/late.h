@@ -29,6 +29,10 @@ int cuckoo_late_vtab_in_next(sqlite3_value *list, sqlite3_value **value);
 /* sqlite3_is_interrupted (3.41): has the running statement been told to stop? Without it: false. */
 bool cuckoo_late_interrupted(sqlite3 *db);
 
+/* Has SQLite expired this statement, because it may mean something else now? Where SQLite was built without the function
+** (SQLITE_OMIT_DEPRECATED), and for NULL: true. */
+bool cuckoo_late_expired(sqlite3_stmt *statement);
+
 /* A module of version 4, for PRAGMA integrity_check: xIntegrity came with 3.44, as the last
 ** member. Earlier SQLites take such a module and do not look at the rest. Pass &module.base to
 ** SQLite; initialize xIntegrity by .XINTEGRITY_MEMBER. */

@@ -28,9 +28,8 @@ static int sample(cuckoo_store *store)
             rc = cuckoo_follow_fail(
                 follow,
                 sqlite3_mprintf("rows of %s are missing in it: the table was made anew, or changed "
-                                "without its triggers; INSERT INTO %s(%s) VALUES('rebuild') reads it "
-                                "again",
-                                follow->table, shadow->table, shadow->table));
+                                "without its triggers; SELECT cf_table_rebuild('%q.%q') reads it again",
+                                follow->table, shadow->schema, shadow->table));
     }
     int rc2 = sqlite3_finalize(keys);
     rc = rc == SQLITE_OK ? rc2 : rc;
@@ -52,11 +51,10 @@ static int check_rule(cuckoo_store *store)
     follow->ruled = same;
     if (!same && rc != SQLITE_NOMEM)
         rc = cuckoo_follow_fail(
-            follow, sqlite3_mprintf(
-                        "%s(%s) compares other than when the filter was made%s%s; INSERT INTO %s(%s) "
-                        "VALUES('rebuild') reads it again",
-                        follow->table, follow->column, why ? ": " : "", why ? why : "", shadow->table,
-                        shadow->table));
+            follow, sqlite3_mprintf("%s(%s) compares other than when the filter was made%s%s; SELECT "
+                                    "cf_table_rebuild('%q.%q') reads it again",
+                                    follow->table, follow->column, why ? ": " : "", why ? why : "",
+                                    shadow->schema, shadow->table));
     sqlite3_free(why);
     return rc;
 }
@@ -69,14 +67,17 @@ static int doubt(cuckoo_store *store)
         &store->follow,
         sqlite3_mprintf(
             "a row of %s has gone whose key it did not hold: rows have changed without its triggers, "
-            "or a BEFORE trigger changes its own row; INSERT INTO %s(%s) VALUES('rebuild') reads the "
-            "table again",
-            store->follow.table, shadow->table, shadow->table));
+            "or a BEFORE trigger changes its own row; SELECT cf_table_rebuild('%q.%q') reads the table "
+            "again",
+            store->follow.table, shadow->schema, shadow->table));
 }
 
 int cuckoo_store_trust(cuckoo_store *store, cuckoo_use use, const char **why)
 {
-    int rc = cuckoo_follow_look(&store->follow, &store->paged.shadow);
+    cuckoo_shadow *shadow = &store->paged.shadow;
+    bool writes = store->joined || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
+    int rc = writes ? cuckoo_follow_look(&store->follow, shadow)
+                    : cuckoo_follow_look_quickly(&store->follow, shadow, store->fresh.file_version);
     if (rc == SQLITE_OK && !store->follow.fault && !store->follow.ruled)
         rc = check_rule(store);
     if (rc == SQLITE_OK && store->paged.doubt && !store->follow.fault)

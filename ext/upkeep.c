@@ -213,8 +213,10 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
         rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         return say(message, rc,
-                   sqlite3_mprintf("its triggers on %s(%s) cannot be made: %s", store->follow.table,
-                                   store->follow.column, sqlite3_errmsg(shadow->db)));
+                   sqlite3_mprintf("its triggers on %s(%s) cannot be made: %s; if the table has gone "
+                                   "for good, drop the filter",
+                                   store->follow.table, store->follow.column,
+                                   sqlite3_errmsg(shadow->db)));
     return rc;
 }
 
