@@ -11,46 +11,7 @@
 
 #include <string.h>
 
-/* ---- errors, beginning and ending a use ---- */
-
-int cuckoo_table_fail(cuckoo_table *table, int code, char *message)
-{
-    sqlite3_free(table->base.zErrMsg);
-    table->base.zErrMsg = message;
-    return message ? code : SQLITE_NOMEM;
-}
-
-int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
-{
-    if (rc == SQLITE_ERROR || rc == SQLITE_IOERR)
-        return cuckoo_table_fail(table, rc, sqlite3_mprintf("%s: %s", table->name, why));
-    if (rc != SQLITE_CORRUPT_VTAB)
-        return rc;
-    return cuckoo_table_fail(table, rc,
-                             sqlite3_mprintf("%s: the filter cannot be used: %s; restore the table, or "
-                                             "drop it and create it anew",
-                                             table->name, why));
-}
-
-int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
-{
-    const char *why;
-    cuckoo_store *store = cuckoo_table_store(table);
-    int rc = store ? cuckoo_store_begin(store, use, &why) : SQLITE_NOMEM;
-    return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
-}
-
-int cuckoo_table_end(cuckoo_table *table)
-{
-    return cuckoo_table_explain(table, cuckoo_store_end(table->store), "a page cannot be read");
-}
-
 /* ---- what a row says ---- */
-
-int cuckoo_table_column(const cuckoo_table *table, enum cuckoo_hidden column)
-{
-    return 1 + table->values + (int)column;
-}
 
 static const cf_geometry *geometry_of(const cuckoo_table *table)
 {

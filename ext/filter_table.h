@@ -35,6 +35,12 @@ enum cuckoo_column { COLUMN_KEY, COLUMN_VALUE };
 enum cuckoo_hidden { HIDDEN_COMMAND, HIDDEN_CHANGE, HIDDEN_OLD, HIDDEN_ROW, HIDDEN_OLD_ROW, HIDDEN_ID };
 int cuckoo_table_column(const cuckoo_table *table, enum cuckoo_hidden column);
 
+/* Takes a store for the table, a new one when it is created. SQLITE_OK or SQLITE_NOMEM. */
+int cuckoo_table_take(cuckoo_table *table, bool create);
+
+/* Gives it back, and frees the table. */
+void cuckoo_table_free(cuckoo_table *table);
+
 /* The filter, also when that of before is dead. NULL: out of memory. */
 cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 

@@ -31,44 +31,6 @@ static int declare(sqlite3 *db, const char *table, bool values)
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
 }
 
-static void free_table(cuckoo_table *table)
-{
-    if (table->store)
-        cuckoo_registry_give(table->registry, table->store);
-    cuckoo_registry_release(table->registry);
-    sqlite3_free(table->schema);
-    sqlite3_free(table->name);
-    sqlite3_free(table->content);
-    sqlite3_free(table->column);
-    sqlite3_free(table);
-}
-
-static int take_store(cuckoo_table *table, bool create)
-{
-    int rc = cuckoo_registry_take(table->registry, table->schema, table->name, create, &table->store);
-    if (rc != SQLITE_OK || table->content == NULL || table->store->follow.given_table)
-        return rc;
-    char *content = sqlite3_mprintf("%s", table->content),
-         *column = sqlite3_mprintf("%s", table->column);
-    cuckoo_follow_init(&table->store->follow, content, column);
-    return content && column ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-cuckoo_store *cuckoo_table_store(cuckoo_table *table)
-{
-    if (!table->store->dead)
-        return table->store;
-    cuckoo_store *dead = table->store;
-    if (take_store(table, false) != SQLITE_OK) {
-        if (table->store)
-            cuckoo_registry_give(table->registry, table->store);
-        table->store = dead;
-        return NULL;
-    }
-    cuckoo_registry_give(table->registry, dead);
-    return table->store;
-}
-
 static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo_table_plan *plan,
                       bool create, cuckoo_table **made)
 {
@@ -85,7 +47,7 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     plan->content = plan->column = NULL;
     table->schema = sqlite3_mprintf("%s", argv[1]);
     table->name = sqlite3_mprintf("%s", argv[2]);
-    return table->schema && table->name ? take_store(table, create) : SQLITE_NOMEM;
+    return table->schema && table->name ? cuckoo_table_take(table, create) : SQLITE_NOMEM;
 }
 
 static int create_shadow(cuckoo_table *table, const cf_geometry *shape, char **message)
@@ -141,7 +103,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     rc = make(db, registry, argv, &plan, creates, &table, message);
     cuckoo_table_plan_free(&plan);
     if (rc != SQLITE_OK && table) {
-        free_table(table);
+        cuckoo_table_free(table);
         table = NULL;
     }
     *result = table ? &table->base : NULL;
@@ -163,7 +125,7 @@ static int table_connect(sqlite3 *db, void *registry, int argc, const char *cons
 
 static int table_disconnect(sqlite3_vtab *base)
 {
-    free_table(table_of(base));
+    cuckoo_table_free(table_of(base));
     return SQLITE_OK;
 }
 
@@ -181,7 +143,7 @@ static int table_destroy(sqlite3_vtab *base)
     if (rc != SQLITE_OK)
         return rc;
     store->dead = true;
-    free_table(table);
+    cuckoo_table_free(table);
     return rc;
 }
 

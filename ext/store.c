@@ -24,12 +24,12 @@ void cuckoo_store_free(cuckoo_store *store)
 
 /* ---- what is in memory ---- */
 
-static bool pending(const cuckoo_store *store)
+bool cuckoo_store_pending(const cuckoo_store *store)
 {
     return cuckoo_paged_pending(&store->paged) || store->deletes.n > 0;
 }
 
-static void forget(cuckoo_store *store)
+void cuckoo_store_forget(cuckoo_store *store)
 {
     cuckoo_paged_forget(&store->paged);
     cuckoo_deletes_clear(&store->deletes);
@@ -38,15 +38,15 @@ static void forget(cuckoo_store *store)
 }
 
 /* What was in memory is lost: the transaction must not be committed without it. */
-static void lose(cuckoo_store *store)
+void cuckoo_store_lose(cuckoo_store *store)
 {
-    store->broken |= pending(store);
-    forget(store);
+    store->broken |= cuckoo_store_pending(store);
+    cuckoo_store_forget(store);
 }
 
 /* After these codes SQLite rolls the statement back, or the transaction when it cannot. What is half changed must not
 ** stay, though the transaction may go on after other errors. */
-static int beyond_repair(int rc)
+int cuckoo_store_beyond_repair(int rc)
 {
     int code = rc & 0xff;
     bool rolls_back =
@@ -64,8 +64,8 @@ void cuckoo_store_doubt(cuckoo_store *store)
 /* What an error has left that ended the transaction in the middle of a change. */
 static void forget_changes(cuckoo_store *store)
 {
-    if (pending(store))
-        forget(store);
+    if (cuckoo_store_pending(store))
+        cuckoo_store_forget(store);
 }
 
 static int look(cuckoo_store *store)
@@ -74,12 +74,12 @@ static int look(cuckoo_store *store)
     int rc =
         cuckoo_fresh_look(&store->fresh, &store->paged.shadow, store->joined && store->looked, &stale);
     if (rc == SQLITE_OK && (stale || store->created))
-        forget(store);
+        cuckoo_store_forget(store);
     store->looked = rc == SQLITE_OK;
     return rc;
 }
 
-int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
+int cuckoo_store_load(cuckoo_store *store, const char **why)
 {
     *why = "a trigger or a view on its shadow table uses it";
     if (store->paged.shadow.busy)
@@ -89,21 +89,15 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
         return SQLITE_IOERR;
     if (!store->joined)
         forget_changes(store);
-    int rc = pending(store) ? SQLITE_OK : look(store);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_paged_load(&store->paged, why);
-    if (rc == SQLITE_OK && store->follow.given_table && use != CUCKOO_REPAIR)
-        rc = cuckoo_store_trust(store, use, why);
-    if (rc != SQLITE_OK)
-        cuckoo_store_end(store);
-    return rc;
+    int rc = cuckoo_store_pending(store) ? SQLITE_OK : look(store);
+    return rc == SQLITE_OK ? cuckoo_paged_load(&store->paged, why) : rc;
 }
 
 int cuckoo_store_end(cuckoo_store *store)
 {
     int rc = cuckoo_paged_error(&store->paged);
     if (rc != SQLITE_OK)
-        lose(store);
+        cuckoo_store_lose(store);
     return rc;
 }
 
@@ -141,7 +135,7 @@ static void note_crowded(cuckoo_store *store, const cf_pair *pair, uint64_t buck
 }
 
 /* Where a key has found no place, not even by growing, the next one is not worth that effort. */
-static cf_status place(void *context, uint64_t hash, uint64_t value)
+cf_status cuckoo_store_place(void *context, uint64_t hash, uint64_t value)
 {
     cuckoo_store *store = context;
     cf_filter *filter = &store->paged.filter;
@@ -155,7 +149,7 @@ static cf_status place(void *context, uint64_t hash, uint64_t value)
     return status;
 }
 
-static cf_status place_without_growing(void *context, uint64_t hash, uint64_t value)
+cf_status cuckoo_store_place_without_growing(void *context, uint64_t hash, uint64_t value)
 {
     cuckoo_store *store = context;
     return cuckoo_waiting_place(&store->paged.filter, hash, value);
@@ -183,7 +177,7 @@ static cf_status place_until_room_comes(cuckoo_store *store, uint64_t hash, uint
 {
     if (store->full)
         return CF_FULL;
-    cf_status status = place_without_growing(store, hash, value);
+    cf_status status = cuckoo_store_place_without_growing(store, hash, value);
     store->full = status == CF_FULL;
     return status;
 }
@@ -199,7 +193,7 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigne
         return rc;
     *status = room_comes         ? place_until_room_comes(store, hash, value)
               : paged->adds == 0 ? cf_add_value(&paged->filter, hash, value)
-                                 : place(store, hash, value);
+                                 : cuckoo_store_place(store, hash, value);
     paged->header_dirty = true;
     if (*status == CF_NO_MEMORY)
         return SQLITE_NOMEM;
@@ -231,7 +225,7 @@ int cuckoo_store_delete_later(cuckoo_store *store, uint64_t hash, uint64_t value
 /* What is half replaced must not stay. */
 static int replaced(const cuckoo_store *store, int rc)
 {
-    return rc != SQLITE_OK && store->paged.has_written ? beyond_repair(rc) : rc;
+    return rc != SQLITE_OK && store->paged.has_written ? cuckoo_store_beyond_repair(rc) : rc;
 }
 
 int cuckoo_store_replace(cuckoo_store *store, uint8_t *bytes, uint64_t length)
@@ -244,150 +238,4 @@ int cuckoo_store_clear(cuckoo_store *store)
 {
     cuckoo_deletes_clear(&store->deletes);
     return replaced(store, cuckoo_paged_clear(&store->paged));
-}
-
-/* ---- writing it ---- */
-
-int cuckoo_store_flush(cuckoo_store *store)
-{
-    if (!pending(store))
-        return SQLITE_OK;
-    int rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_paged_write(&store->paged);
-    store->why = rc;
-    return rc;
-}
-
-int cuckoo_store_changed(cuckoo_store *store, int rc)
-{
-    int rc2 = cuckoo_store_end(store);
-    if (store->broken)
-        return beyond_repair(rc2);
-    if (!store->joined && store->follow.given_table)
-        store->paged.doubt = store->paged.header_dirty =
-            true; /* the row that changed may be gone again */
-    if (rc == SQLITE_OK && (store->created || !store->joined))
-        rc = cuckoo_store_flush(store);
-    return rc == SQLITE_OK ? rc2 : rc;
-}
-
-/* From now on the store is told of all that is rolled back. */
-int cuckoo_store_savepoint(cuckoo_store *store, int number)
-{
-    cuckoo_store_release(store, number);
-    int rc = store->dead || store->broken ? SQLITE_OK : cuckoo_store_flush(store);
-    if (rc != SQLITE_OK)
-        return rc;
-    store->created = false;
-    store->marks = number + 1;
-    return rc;
-}
-
-void cuckoo_store_release(cuckoo_store *store, int number)
-{
-    if (store->marks > number)
-        store->marks = number < 0 ? 0 : number;
-}
-
-void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
-{
-    if (number >= store->marks)
-        return;
-    store->marks = number + 1;
-    store->broken = false;
-    forget(store);
-}
-
-/* Deletes in memory: to the image. Each is taken out of the list as it is applied. */
-static int apply_deletes(cuckoo_store *store)
-{
-    cuckoo_delete some;
-    while (store->paged.rc == SQLITE_OK && cuckoo_deletes_pop(&store->deletes, &some))
-        cuckoo_waiting_delete(&store->paged, some.hash, some.value, some.copies);
-    int rc = cuckoo_paged_error(&store->paged);
-    if (rc != SQLITE_OK)
-        lose(store);
-    return rc;
-}
-
-/* The same for those in rows, after which some of the keys that wait may find a place. When that fails before it has
-** written anything, the rows still say it all. */
-static int apply_rows(cuckoo_store *store)
-{
-    enum { FEW = 16 };
-    int rc = cuckoo_store_flush(store);
-    if (rc != SQLITE_OK)
-        return rc;
-    store->paged.has_written = false;
-    uint64_t most = FEW + store->paged.deletes; /* each makes room for one */
-    rc = cuckoo_waiting_apply_deletes(&store->paged);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_waiting_try(&store->paged, most, place, store);
-    if (rc != SQLITE_OK)
-        forget(store);
-    return rc;
-}
-
-static int sync_loaded(cuckoo_store *store)
-{
-    cuckoo_paged *paged = &store->paged;
-    bool rows = paged->deletes > 0 || (paged->adds > 0 && (store->room || store->deletes.n > 0));
-    int rc = rows ? apply_rows(store) : store->deletes.n > 0 ? apply_deletes(store) : SQLITE_OK;
-    if (rc == SQLITE_OK && pending(store)) {
-        rc = cuckoo_paged_write(paged);
-        if (rc == SQLITE_OK && store->follow.looked && !store->follow.fault && !store->follow.saved)
-            rc = cuckoo_follow_save(&store->follow, &paged->shadow);
-    }
-    return rc;
-}
-
-/* COMMIT can be tried again after SQLITE_BUSY; any other error rolls the transaction back. A write that is interrupted has
-** done so already. */
-int cuckoo_store_sync(cuckoo_store *store)
-{
-    const char *why;
-    if (store->dead)
-        return SQLITE_OK;
-    store->why = SQLITE_ABORT;
-    if (store->broken)
-        return SQLITE_IOERR;
-    store->paged.has_written = false;
-    int rc = cuckoo_shadow_run(&store->paged.shadow,
-                               CUCKOO_WATCH_SCHEMA); /* interrupts are heard of before */
-    if (rc == SQLITE_OK)
-        rc = cuckoo_paged_load(&store->paged, &why);
-    if (rc == SQLITE_CORRUPT_VTAB && !pending(store))
-        return SQLITE_OK; /* created, and rolled back without our being told; or damaged, and not changed */
-    if (rc == SQLITE_OK)
-        rc = sync_loaded(store);
-    store->why = rc;
-    if (rc == SQLITE_OK)
-        return rc;
-    if ((rc & 0xff) == SQLITE_BUSY)
-        return rc;
-    if (store->paged.has_written || store->broken)
-        return beyond_repair(rc);
-    return (rc & 0xff) == SQLITE_INTERRUPT ? SQLITE_BUSY : rc;
-}
-
-int cuckoo_store_place_all(cuckoo_store *store)
-{
-    return cuckoo_waiting_try(&store->paged, UINT64_MAX, place_without_growing, store);
-}
-
-void cuckoo_store_committed(cuckoo_store *store)
-{
-    if (store->joined)
-        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow);
-    store->joined = store->looked = store->created = store->room = store->full = false;
-    store->marks = 0;
-    cuckoo_witness_clear(&store->witness);
-}
-
-void cuckoo_store_rolled_back(cuckoo_store *store)
-{
-    store->broken = false;
-    forget(store);
-    cuckoo_store_committed(store);
 }

@@ -78,8 +78,8 @@ void cuckoo_store_doubt(cuckoo_store *store);
 ** text lives as long as the store is not used again. */
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 
-/* A part of begin, for a filter that follows a table: may it be believed? Not SQLITE_OK: as begin (trust.c). */
-int cuckoo_store_trust(cuckoo_store *store, cuckoo_use use, const char **why);
+/* A part of begin: the same, without asking whether a filter that follows a table may be believed (trust.c). */
+int cuckoo_store_load(cuckoo_store *store, const char **why);
 
 /* The use is over. The first error of reading pages since it began: what was answered may be wrong. */
 int cuckoo_store_end(cuckoo_store *store);
@@ -129,5 +129,24 @@ int cuckoo_store_clear(cuckoo_store *store);
 
 /* The change is over; rc is its error, or SQLITE_OK. */
 int cuckoo_store_changed(cuckoo_store *store, int rc);
+
+/* ---- for the files of the store ---- */
+
+/* Are there changes in memory? */
+bool cuckoo_store_pending(const cuckoo_store *store);
+
+/* Forgets what is in memory: the database has the rest. */
+void cuckoo_store_forget(cuckoo_store *store);
+
+/* The same when it was not to be forgotten: the transaction must not be committed without it. */
+void cuckoo_store_lose(cuckoo_store *store);
+
+/* An error after something was written: one after which SQLite rolls back the statement, or the transaction when it cannot.
+** What is half changed must not stay, though the transaction may go on after other errors. */
+int cuckoo_store_beyond_repair(int rc);
+
+/* Puts a key into the filter, with the effort that is worth it; `context` is the store. */
+cf_status cuckoo_store_place(void *context, uint64_t hash, uint64_t value);
+cf_status cuckoo_store_place_without_growing(void *context, uint64_t hash, uint64_t value);
 
 #endif

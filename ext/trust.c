@@ -72,7 +72,7 @@ static int doubt(cuckoo_store *store)
             store->follow.table, shadow->schema, shadow->table));
 }
 
-int cuckoo_store_trust(cuckoo_store *store, cuckoo_use use, const char **why)
+static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     bool writes = store->joined || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
@@ -89,4 +89,14 @@ int cuckoo_store_trust(cuckoo_store *store, cuckoo_use use, const char **why)
         return SQLITE_ERROR;
     }
     return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
+}
+
+int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
+{
+    int rc = cuckoo_store_load(store, why);
+    if (rc == SQLITE_OK && store->follow.given_table && use != CUCKOO_REPAIR)
+        rc = trust(store, use, why);
+    if (rc != SQLITE_OK)
+        cuckoo_store_end(store);
+    return rc;
 }

@@ -1,0 +1,85 @@
+/*
+** filter_table.c - what the files of the virtual table cuckoo_filter share: its store, its errors, its columns.
+*/
+#include "filter_table.h"
+
+/* ---- its filter ---- */
+
+void cuckoo_table_free(cuckoo_table *table)
+{
+    if (table->store)
+        cuckoo_registry_give(table->registry, table->store);
+    cuckoo_registry_release(table->registry);
+    sqlite3_free(table->schema);
+    sqlite3_free(table->name);
+    sqlite3_free(table->content);
+    sqlite3_free(table->column);
+    sqlite3_free(table);
+}
+
+int cuckoo_table_take(cuckoo_table *table, bool create)
+{
+    int rc = cuckoo_registry_take(table->registry, table->schema, table->name, create, &table->store);
+    if (rc != SQLITE_OK || table->content == NULL || table->store->follow.given_table)
+        return rc;
+    char *content = sqlite3_mprintf("%s", table->content),
+         *column = sqlite3_mprintf("%s", table->column);
+    cuckoo_follow_init(&table->store->follow, content, column);
+    return content && column ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+cuckoo_store *cuckoo_table_store(cuckoo_table *table)
+{
+    if (!table->store->dead)
+        return table->store;
+    cuckoo_store *dead = table->store;
+    if (cuckoo_table_take(table, false) != SQLITE_OK) {
+        if (table->store)
+            cuckoo_registry_give(table->registry, table->store);
+        table->store = dead;
+        return NULL;
+    }
+    cuckoo_registry_give(table->registry, dead);
+    return table->store;
+}
+
+/* ---- errors, beginning and ending a use ---- */
+
+int cuckoo_table_fail(cuckoo_table *table, int code, char *message)
+{
+    sqlite3_free(table->base.zErrMsg);
+    table->base.zErrMsg = message;
+    return message ? code : SQLITE_NOMEM;
+}
+
+int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
+{
+    if (rc == SQLITE_ERROR || rc == SQLITE_IOERR)
+        return cuckoo_table_fail(table, rc, sqlite3_mprintf("%s: %s", table->name, why));
+    if (rc != SQLITE_CORRUPT_VTAB)
+        return rc;
+    return cuckoo_table_fail(table, rc,
+                             sqlite3_mprintf("%s: the filter cannot be used: %s; restore the table, or "
+                                             "drop it and create it anew",
+                                             table->name, why));
+}
+
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
+{
+    const char *why;
+    cuckoo_store *store = cuckoo_table_store(table);
+    int rc = store ? cuckoo_store_begin(store, use, &why) : SQLITE_NOMEM;
+    return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
+}
+
+int cuckoo_table_end(cuckoo_table *table)
+{
+    return cuckoo_table_explain(table, cuckoo_store_end(table->store), "a page cannot be read");
+}
+
+/* ---- its columns ---- */
+
+int cuckoo_table_column(const cuckoo_table *table, enum cuckoo_hidden column)
+{
+    return 1 + table->values + (int)column;
+}

@@ -1,0 +1,148 @@
+/*
+** transaction.c - when what a store has in memory is written, and when it is forgotten.
+*/
+#include "store.h"
+
+int cuckoo_store_flush(cuckoo_store *store)
+{
+    if (!cuckoo_store_pending(store))
+        return SQLITE_OK;
+    int rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_paged_write(&store->paged);
+    store->why = rc;
+    return rc;
+}
+
+int cuckoo_store_changed(cuckoo_store *store, int rc)
+{
+    int rc2 = cuckoo_store_end(store);
+    if (store->broken)
+        return cuckoo_store_beyond_repair(rc2);
+    if (!store->joined && store->follow.given_table)
+        store->paged.doubt = store->paged.header_dirty =
+            true; /* the row that changed may be gone again */
+    if (rc == SQLITE_OK && (store->created || !store->joined))
+        rc = cuckoo_store_flush(store);
+    return rc == SQLITE_OK ? rc2 : rc;
+}
+
+/* From now on the store is told of all that is rolled back. */
+int cuckoo_store_savepoint(cuckoo_store *store, int number)
+{
+    cuckoo_store_release(store, number);
+    int rc = store->dead || store->broken ? SQLITE_OK : cuckoo_store_flush(store);
+    if (rc != SQLITE_OK)
+        return rc;
+    store->created = false;
+    store->marks = number + 1;
+    return rc;
+}
+
+void cuckoo_store_release(cuckoo_store *store, int number)
+{
+    if (store->marks > number)
+        store->marks = number < 0 ? 0 : number;
+}
+
+void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
+{
+    if (number >= store->marks)
+        return;
+    store->marks = number + 1;
+    store->broken = false;
+    cuckoo_store_forget(store);
+}
+
+/* Deletes in memory: to the image. Each is taken out of the list as it is applied. */
+static int apply_deletes(cuckoo_store *store)
+{
+    cuckoo_delete some;
+    while (store->paged.rc == SQLITE_OK && cuckoo_deletes_pop(&store->deletes, &some))
+        cuckoo_waiting_delete(&store->paged, some.hash, some.value, some.copies);
+    int rc = cuckoo_paged_error(&store->paged);
+    if (rc != SQLITE_OK)
+        cuckoo_store_lose(store);
+    return rc;
+}
+
+/* The same for those in rows, after which some of the keys that wait may find a place. When that fails before it has
+** written anything, the rows still say it all. */
+static int apply_rows(cuckoo_store *store)
+{
+    enum { FEW = 16 };
+    int rc = cuckoo_store_flush(store);
+    if (rc != SQLITE_OK)
+        return rc;
+    store->paged.has_written = false;
+    uint64_t most = FEW + store->paged.deletes; /* each makes room for one */
+    rc = cuckoo_waiting_apply_deletes(&store->paged);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_waiting_try(&store->paged, most, cuckoo_store_place, store);
+    if (rc != SQLITE_OK)
+        cuckoo_store_forget(store);
+    return rc;
+}
+
+static int sync_loaded(cuckoo_store *store)
+{
+    cuckoo_paged *paged = &store->paged;
+    bool rows = paged->deletes > 0 || (paged->adds > 0 && (store->room || store->deletes.n > 0));
+    int rc = rows ? apply_rows(store) : store->deletes.n > 0 ? apply_deletes(store) : SQLITE_OK;
+    if (rc == SQLITE_OK && cuckoo_store_pending(store)) {
+        rc = cuckoo_paged_write(paged);
+        if (rc == SQLITE_OK && store->follow.looked && !store->follow.fault && !store->follow.saved)
+            rc = cuckoo_follow_save(&store->follow, &paged->shadow);
+    }
+    return rc;
+}
+
+/* COMMIT can be tried again after SQLITE_BUSY; any other error rolls the transaction back. A write that is interrupted has
+** done so already. */
+int cuckoo_store_sync(cuckoo_store *store)
+{
+    const char *why;
+    if (store->dead)
+        return SQLITE_OK;
+    store->why = SQLITE_ABORT;
+    if (store->broken)
+        return SQLITE_IOERR;
+    store->paged.has_written = false;
+    int rc = cuckoo_shadow_run(&store->paged.shadow,
+                               CUCKOO_WATCH_SCHEMA); /* interrupts are heard of before */
+    if (rc == SQLITE_OK)
+        rc = cuckoo_paged_load(&store->paged, &why);
+    if (rc == SQLITE_CORRUPT_VTAB && !cuckoo_store_pending(store))
+        return SQLITE_OK; /* created, and rolled back without our being told; or damaged, and not changed */
+    if (rc == SQLITE_OK)
+        rc = sync_loaded(store);
+    store->why = rc;
+    if (rc == SQLITE_OK)
+        return rc;
+    if ((rc & 0xff) == SQLITE_BUSY)
+        return rc;
+    if (store->paged.has_written || store->broken)
+        return cuckoo_store_beyond_repair(rc);
+    return (rc & 0xff) == SQLITE_INTERRUPT ? SQLITE_BUSY : rc;
+}
+
+int cuckoo_store_place_all(cuckoo_store *store)
+{
+    return cuckoo_waiting_try(&store->paged, UINT64_MAX, cuckoo_store_place_without_growing, store);
+}
+
+void cuckoo_store_committed(cuckoo_store *store)
+{
+    if (store->joined)
+        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow);
+    store->joined = store->looked = store->created = store->room = store->full = false;
+    store->marks = 0;
+    cuckoo_witness_clear(&store->witness);
+}
+
+void cuckoo_store_rolled_back(cuckoo_store *store)
+{
+    store->broken = false;
+    cuckoo_store_forget(store);
+    cuckoo_store_committed(store);
+}
