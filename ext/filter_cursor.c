@@ -100,8 +100,10 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     bool unusable = false;
     cuckoo_table *table = table_of(base);
+    /* From 3.54 on SQLite counts the primary key among the columns that are read, always. */
+    uint64_t read = info->colUsed & ~((uint64_t)1 << cuckoo_table_column(table, HIDDEN_ID));
     table->registry->planned = cuckoo_table_store(table);
-    info->idxNum = info->colUsed == 0 ? PLAN_COUNT : info->colUsed & 1 ? PLAN_WANT_KEY : 0;
+    info->idxNum = read == 0 ? PLAN_COUNT : info->colUsed & 1 ? PLAN_WANT_KEY : 0;
     info->estimatedCost = 1e12;
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
@@ -294,7 +296,10 @@ static int cannot_compare(cuckoo_table *table, int plan)
 
 static int read_keys(cuckoo_table *table, table_cursor *cursor)
 {
-    int rc = sqlite3_step(cursor->keys);
+    int rc;
+    do
+        rc = sqlite3_step(cursor->keys);
+    while (rc == SQLITE_ROW && sqlite3_column_type(cursor->keys, 0) == SQLITE_NULL); /* no key */
     if (rc == SQLITE_ROW || rc == SQLITE_DONE) {
         cursor->rows = cursor->at + (rc == SQLITE_ROW);
         return SQLITE_OK;

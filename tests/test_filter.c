@@ -56,6 +56,29 @@ static void deletes_take_one_copy_each(void **state)
     free_filter(&made);
 }
 
+/* Each value of a key once, also when it has several copies; those of a key that shares the fingerprint are its values, too. */
+static void all_values_of_a_key(void **state)
+{
+    cf_geometry shape = shape_of(50, 8, 16);
+    uint64_t values[CF_VALUES_MAX], hash = random64(), value;
+    (void)state;
+    shape.value_bits = 8;
+    test_filter made = new_filter(shape);
+    assert_int_equal(cf_get_all(&made.filter, hash, values), 0);
+    for (unsigned i = 1; i <= 3; i++)
+        for (unsigned copies = 0; copies < 2; copies++)
+            assert_int_equal(cf_add_value(&made.filter, hash, 10 * i), CF_OK);
+    assert_int_equal(cf_get_all(&made.filter, hash, values), 3);
+    assert_int_equal(values[0] + values[1] + values[2], 60);
+    assert_true(cf_get(&made.filter, hash, &value));
+    assert_int_equal(value, values[0]);
+    assert_int_equal(cf_delete_value(&made.filter, hash, 20), CF_REMOVED);
+    assert_int_equal(cf_get_all(&made.filter, hash, values), 3);
+    assert_int_equal(cf_delete_value(&made.filter, hash, 20), CF_REMOVED);
+    assert_int_equal(cf_get_all(&made.filter, hash, values), 2);
+    free_filter(&made);
+}
+
 /* In a table of one bucket, and in odd ones, the two buckets of a pair can be the same one: it is
 ** counted and filled once. */
 static void coinciding_pairs_count_once(void **state)
@@ -321,7 +344,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(failed_add_changes_nothing), cmocka_unit_test(bytes_follow_from_the_calls),
     cmocka_unit_test(lying_count_stays_in_range), cmocka_unit_test(entries_are_seen_as_they_match),
     cmocka_unit_test(new_fingerprints_are_cut),   cmocka_unit_test(behaves_as_the_multiset_of_classes),
-    cmocka_unit_test(error_rate_is_as_expected),
+    cmocka_unit_test(error_rate_is_as_expected),  cmocka_unit_test(all_values_of_a_key),
 };
 
 RUN_TESTS(tests)
