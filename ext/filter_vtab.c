@@ -83,6 +83,11 @@ static int make(sqlite3 *db, void *registry, const char *const *argv, cuckoo_tab
     int rc = SQLITE_OK;
     if (!plan->options.has_seed) /* keys cannot be aimed at a seed that is not known */
         sqlite3_randomness(sizeof plan->options.filter.seed, &plan->options.filter.seed);
+    if (creates && plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0) {
+        *message = sqlite3_mprintf(
+            "cuckoo_filter: content is the filter itself: give the table that it follows");
+        return *message ? SQLITE_ERROR : SQLITE_NOMEM; /* SQLite must not be asked for its columns yet */
+    }
     if (creates)
         rc = cuckoo_table_plan_shape(db, argv[1], plan, &shape, message);
     if (rc == SQLITE_OK)
