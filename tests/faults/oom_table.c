@@ -304,9 +304,12 @@ static void expect_undone(const oom_run *r, sqlite3 *db, long n)
     if (rolled_back)
         prepare(r, db);
     answer again = answer_to(db, r->c->sql);
-    if (!answer_equal(&again, &r->right))
+    if (!answer_equal(&again, &r->right)) {
+        show("is", &again);
+        show("should be", &r->right);
         fail_msg("request %ld refused: the connection is broken afterwards: %d: %s", n, again.code,
                  again.code ? again.bytes : "");
+    }
     answer_free(&again);
 }
 
