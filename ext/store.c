@@ -40,10 +40,10 @@ static void forget(cuckoo_store *store)
     store->full = false;
 }
 
-/* What was in memory is lost: the transaction must not be committed without it. */
+/* What was in memory is lost: the transaction must not be committed without it. (The error may have ended it already.) */
 static void lose(cuckoo_store *store)
 {
-    store->broken |= pending(store);
+    store->broken |= store->joined && pending(store);
     forget(store);
 }
 
@@ -343,11 +343,12 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     int rc2 = cuckoo_store_end(store);
     if (store->broken)
         return beyond_repair(rc2);
+    rc = rc == SQLITE_OK ? rc2 : rc;
+    if (rc != SQLITE_OK)
+        return rc;
     if (!store->joined && store->follow.given_table)
         store->paged.doubt = store->paged.header_dirty = true; /* the row that changed may be gone again */
-    if (rc == SQLITE_OK && (store->created || !store->joined))
-        rc = cuckoo_store_flush(store);
-    return rc == SQLITE_OK ? rc2 : rc;
+    return store->created || !store->joined ? cuckoo_store_flush(store) : rc;
 }
 
 /* From now on the store is told of all that is rolled back. */
