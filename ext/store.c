@@ -40,7 +40,8 @@ void cuckoo_store_forget(cuckoo_store *store)
 /* What was in memory is lost: the transaction must not be committed without it. */
 void cuckoo_store_lose(cuckoo_store *store)
 {
-    store->broken |= cuckoo_store_pending(store);
+    store->broken |=
+        store->joined && cuckoo_store_pending(store); /* the error may have ended it already */
     cuckoo_store_forget(store);
 }
 

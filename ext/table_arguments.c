@@ -58,24 +58,26 @@ static char *unquoted(const char *text, size_t n)
     return copy;
 }
 
-/* The number in a text, perhaps quoted. False: there is none, or no memory. */
+/* The number in a text, perhaps quoted; 0: there is none. False: no memory. */
 static bool number_in(const char *text, double *value)
 {
     cuckoo_number number;
     char *plain = unquoted(text, strlen(text));
-    bool ok = plain && cuckoo_number_read(plain, strlen(plain), &number);
-    if (ok)
-        *value = cuckoo_number_real(&number);
+    if (plain == NULL)
+        return false;
+    *value = cuckoo_number_read(plain, strlen(plain), &number) ? cuckoo_number_real(&number) : 0;
     sqlite3_free(plain);
-    return ok;
+    return true;
 }
 
 static bool read_fpr(const char *text, cuckoo_table_plan *plan, char **message)
 {
-    double fpr = 0;
+    double fpr;
     if (plan->has_fpr)
         return complain(message, sqlite3_mprintf("cuckoo_filter: fpr is given twice"));
-    if (!number_in(text, &fpr) || !(fpr > 0 && fpr < 1))
+    if (!number_in(text, &fpr))
+        return false;
+    if (!(fpr > 0 && fpr < 1))
         return complain(
             message, sqlite3_mprintf("cuckoo_filter: fpr must be a number above 0 and below 1, such as "
                                      "fpr=0.001"));

@@ -138,6 +138,7 @@ int cuckoo_table_snapshot(cuckoo_registry *registry, sqlite3_value *name, cuckoo
     if (rc == SQLITE_OK) {
         cuckoo_paged *paged = &store->paged;
         paged->hooks.need(paged, 0, paged->filter.length);
+        cf_seal(&paged->filter);
         *snapshot = cuckoo_handle_keep(name, &paged->filter);
         why = "a page of the table cannot be read";
         rc = finish(registry, store);
@@ -232,10 +233,11 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     (void)argc;
     sqlite3 *db = sqlite3_context_db_handle(context);
     const char *text = (const char *)sqlite3_value_text(argv[0]);
-    int rc;
+    int rc = SQLITE_OK;
     cuckoo_store *store = text ? cuckoo_registry_find(registry_of(context), text, &rc) : NULL;
     if (store == NULL) {
-        fail(context, name, SQLITE_ERROR, "there is no cuckoo_filter table of this name");
+        fail(context, name, rc == SQLITE_OK ? SQLITE_ERROR : rc,
+             rc == SQLITE_OK ? "there is no cuckoo_filter table of this name" : sqlite3_errstr(rc));
         return;
     }
     /* Through the table, so that it takes part in the transaction. */

@@ -19,12 +19,12 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     int rc2 = cuckoo_store_end(store);
     if (store->broken)
         return cuckoo_store_beyond_repair(rc2);
-    if (!store->joined && store->follow.given_table)
-        store->paged.doubt = store->paged.header_dirty =
-            true; /* the row that changed may be gone again */
-    if (rc == SQLITE_OK && (store->created || !store->joined))
-        rc = cuckoo_store_flush(store);
-    return rc == SQLITE_OK ? rc2 : rc;
+    rc = rc == SQLITE_OK ? rc2 : rc;
+    if (rc != SQLITE_OK)
+        return rc;
+    if (!store->joined && store->follow.given_table) /* the row that changed may be gone again */
+        store->paged.doubt = store->paged.header_dirty = true;
+    return store->created || !store->joined ? cuckoo_store_flush(store) : rc;
 }
 
 /* From now on the store is told of all that is rolled back. */

@@ -164,6 +164,7 @@ int cuckoo_waiting_apply_deletes(cuckoo_paged *paged)
         return rc;
     paged->adds -= cancelled;
     paged->deletes = 0;
+    paged->header_dirty = true;
     return rc;
 }
 

@@ -58,14 +58,31 @@ static bool verify_table(workload *w, const char *table, const uint8_t *keys)
     return workload_sql(w->db, sql) == SQLITE_OK ? true : complain(w, sql, 0, 0);
 }
 
+/* The table is as the model says, and the filter misses none of its rows. */
+static bool verify_crowd(workload *w, const model *m)
+{
+    sqlite3_int64 count = 0, sum = 0;
+    for (int i = 0; i < 2 * CROWD; i++) {
+        count += m->crowd[i];
+        sum += m->crowd[i] * i;
+    }
+    return expect(w, "SELECT count(*) FROM crowd", count) &&
+           expect(w, "SELECT coalesce(sum(i), 0) FROM crowd JOIN aims USING (k)", sum) &&
+           (!m->has_tight ||
+            (expect(w, "SELECT count(*) FROM crowd WHERE NOT cf_table_contains('tight', k)", 0) &&
+             expect(w, "SELECT count(*) FROM crowd WHERE NOT EXISTS (SELECT 1 FROM tight WHERE key = k)", 0) &&
+             expect(w, "SELECT count(*) FROM tight", count) &&
+             workload_sql(w->db, "INSERT INTO tight(tight) VALUES ('check')") == SQLITE_OK));
+}
+
 /* What a new connection of this model must find. */
 static bool workload_verify_as(workload *w, const model *m)
 {
     return (!m->has_seen || verify_table(w, "seen", m->seen)) &&
-           (!m->has_fed || verify_table(w, "fed", m->users)) &&
+           (!m->has_fed || verify_table(w, "fed", m->users)) && (!m->has_crowd || verify_crowd(w, m)) &&
            expect(w, "SELECT x FROM first", m->transactions) && expect(w, "PRAGMA integrity_check", 1) &&
            expect(w, "SELECT count(*) FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'",
-                  m->has_seen + m->has_fed);
+                  m->has_seen + m->has_fed + m->has_tight);
 }
 
 static bool workload_verify(workload *w)

@@ -1,7 +1,9 @@
 /*
-** table_workload.h - a list of steps on two persistent filters, and a model of what they must hold afterwards.
+** table_workload.h - a list of steps on three persistent filters, and a model of what they must hold afterwards.
 **
-** `seen` has its keys inserted; `fed` follows the column of the table `users`. Keys are whole numbers below UNIVERSE. Of
+** `seen` has its keys inserted; `fed` follows the column of the table `users`; `tight` follows `crowd`, whose numbers are aimed
+** at one pair of buckets (aimed.h), so that some wait for a place. Keys are whole numbers below UNIVERSE; those of crowd stand
+** for the numbers that the table aims(i, k) has for them: from CROWD on they are the negative ones. Of
 ** each the model knows how often it is there: after the last COMMIT, now, and at the savepoint. Each transaction also counts
 ** itself in an ordinary table, `first`: SQLite says that some COMMITs have failed that have not (the journal was gone, but the
 ** database file could not be made shorter). What is true of that table has to be true of the filters.
@@ -18,12 +20,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { UNIVERSE = 1600 };
+enum { UNIVERSE = 1600, CROWD = 40 };
 
 typedef enum step_kind {
     MAKE_SEEN,
     MAKE_USERS,
     MAKE_FED,
+    MAKE_CROWD,
+    MAKE_TIGHT,
     BEGIN,
     COMMIT,
     ROLLBACK,
@@ -36,6 +40,10 @@ typedef enum step_kind {
     JOIN_USERS, /* users from..to */
     LEAVE_USERS,
     MOVE_USERS, /* users from..to get a number larger by 800 */
+    JOIN_CROWD, /* numbers from..to */
+    LEAVE_CROWD,
+    MOVE_CROWD, /* they become negative */
+    REBUILD_CROWD,
     OPTIMIZE,
     CLEAR,
     CHECK,
@@ -50,9 +58,9 @@ typedef struct step {
 } step;
 
 typedef struct model {
-    bool has_seen, has_users, has_fed;
+    bool has_seen, has_users, has_fed, has_crowd, has_tight;
     int transactions;
-    uint8_t seen[UNIVERSE], users[UNIVERSE];
+    uint8_t seen[UNIVERSE], users[UNIVERSE], crowd[2 * CROWD];
 } model;
 
 typedef struct workload {
@@ -85,6 +93,14 @@ static const step steps[] = {
     {SAVEPOINT, 0, 0},      {IMPORT, 0, 0},          {ROLLBACK_TO, 0, 0},    {ADD | EACH, 1200, 1201},
     {COMMIT, 0, 0},         {IMPORT, 0, 0},          {ADD, 1300, 1310},      {CHECK, 0, 0},
     {DROP_SEEN, 0, 0},      {MAKE_SEEN, 0, 0},       {ADD, 0, 20},
+    {MAKE_CROWD, 0, 0},     {JOIN_CROWD, 0, 23},     {MAKE_TIGHT, 0, 0},     {JOIN_CROWD, 24, 30},
+    {BEGIN, 0, 0},          {LEAVE_CROWD, 0, 3},     {MOVE_USERS, 30, 39},   {JOIN_CROWD, 31, 33},
+    {SAVEPOINT, 0, 0},      {MOVE_CROWD, 10, 15},    {LEAVE_USERS, 40, 49},  {JOIN_CROWD, 34, 36},
+    {ROLLBACK_TO, 0, 0},    {MOVE_CROWD, 13, 16},    {SAVEPOINT, 0, 0},      {LEAVE_CROWD, 8, 9},
+    {JOIN_CROWD, 0, 1},     {COMMIT, 0, 0}, /* deletes are rows */
+    {BEGIN, 0, 0},          {MOVE_CROWD, 17, 20},    {SAVEPOINT, 0, 0},      {LEAVE_CROWD, 0, 39},
+    {LEAVE_USERS, 0, 400},  {ROLLBACK, 0, 0},        {LEAVE_CROWD, 21, 22},  {MOVE_CROWD, 23, 24},
+    {REBUILD_CROWD, 0, 0},
 };
 
 enum { STEPS = sizeof steps / sizeof steps[0] };
@@ -103,6 +119,27 @@ static void move_users(uint8_t *users, int from, int to)
         users[i + 800] = (uint8_t)(users[i + 800] + users[i]);
         users[i] = 0;
     }
+}
+
+static void move_crowd(uint8_t *crowd, int from, int to)
+{
+    for (int i = from; i <= to; i++) {
+        crowd[i + CROWD] |= crowd[i];
+        crowd[i] = 0;
+    }
+}
+
+static void apply_crowd(model *m, step s)
+{
+    size_t n = (size_t)(s.to - s.from + 1);
+    if (s.kind == MAKE_CROWD)
+        m->has_crowd = true;
+    else if (s.kind == MAKE_TIGHT)
+        m->has_tight = true;
+    else if (s.kind == MOVE_CROWD)
+        move_crowd(m->crowd, s.from, s.to);
+    else if (s.kind == JOIN_CROWD || s.kind == LEAVE_CROWD)
+        memset(m->crowd + s.from, s.kind == JOIN_CROWD, n);
 }
 
 static void apply(model *m, step s)
@@ -148,6 +185,7 @@ static void apply(model *m, step s)
         memcpy(m->seen, m->users, sizeof m->seen);
         break;
     default:
+        apply_crowd(m, s);
         break;
     }
 }
@@ -183,6 +221,13 @@ static bool is_possible(const workload *w, step s)
         return has_keys(&w->now, s.from, s.from);
     case REBUILD:
         return w->now.has_fed;
+    case REBUILD_CROWD:
+        return w->now.has_tight;
+    case MAKE_TIGHT:
+    case JOIN_CROWD:
+    case LEAVE_CROWD:
+    case MOVE_CROWD:
+        return w->now.has_crowd;
     case IMPORT:
         return w->now.has_seen && w->now.has_fed;
     default:
@@ -205,6 +250,11 @@ static const char *sql_of(step s)
     case MAKE_FED:
         return "CREATE VIRTUAL TABLE fed USING cuckoo_filter(capacity=40, fpr=1e-6, "
                "content='users(id)')";
+    case MAKE_CROWD:
+        return "CREATE TABLE crowd(k PRIMARY KEY)";
+    case MAKE_TIGHT:
+        return "CREATE VIRTUAL TABLE tight USING cuckoo_filter(capacity=8, seed=0, fingerprint_bits=24, "
+               "growth=on, content='crowd(k)')";
     case BEGIN:
         return "BEGIN; UPDATE first SET x = x + 1";
     case COMMIT:
@@ -231,6 +281,14 @@ static const char *sql_of(step s)
         return "DELETE FROM users WHERE id BETWEEN %d AND %d";
     case MOVE_USERS:
         return "UPDATE users SET id = id + 800 WHERE id BETWEEN %d AND %d";
+    case JOIN_CROWD:
+        return "INSERT OR IGNORE INTO crowd SELECT k FROM aims WHERE i BETWEEN %d AND %d";
+    case LEAVE_CROWD:
+        return "DELETE FROM crowd WHERE k IN (SELECT k FROM aims WHERE i BETWEEN %d AND %d)";
+    case MOVE_CROWD:
+        return "UPDATE crowd SET k = -k WHERE k IN (SELECT k FROM aims WHERE i BETWEEN %d AND %d)";
+    case REBUILD_CROWD:
+        return "SELECT cf_table_rebuild('tight')";
     case OPTIMIZE:
         return "INSERT INTO seen(seen) VALUES ('optimize')";
     case CLEAR:

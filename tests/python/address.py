@@ -7,6 +7,14 @@ from support import MASK, field
 
 WHOLE = 64  # the length of a key
 
+# Integers of one pair of buckets, which agree in 8 remainder bits, too: splitting buckets does not part them. Of a filter
+AIMED_AT = "capacity=8, seed=0, fingerprint_bits=24"
+AIMED = (
+    289040, 388391, 422765, 556884, 596644, 725592, 829506, 967039, 1026821, 1072070, 1123713, 1207021, 1233892,
+    1278225, 1315832, 1380740, 1623237, 1938873, 1959601, 2129161, 2182290, 2217433, 2220424, 2373115, 2825520,
+    2845763, 2951407, 3131449, 3371893, 3459334, 3569279, 3578064, 3656771, 3821292, 3897121, 4255001, 4432188,
+    4598131, 5208827, 5284581)
+
 
 def low(n):
     return (1 << n) - 1

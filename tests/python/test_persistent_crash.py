@@ -2,7 +2,8 @@
 
 A child inserts and deletes keys in transactions and says of each that its COMMIT returned. The test kills it at a random
 moment and looks, through a new connection, for every key. An ordinary table in the same transactions says which keys
-were committed; what the child reported must be part of that.
+were committed; what the child reported must be part of that. The same transactions change the content of another filter, with
+updates, deletes and savepoints.
 
 CUCKOO_CRASHES=n kills n times (default: 16) in each journal mode; 200 is the long form.
 """
@@ -16,6 +17,7 @@ import time
 import pytest
 
 import support
+from content_changes import change_people, create_people, look_at_people
 from support import ask
 
 CRASHES = int(os.environ.get("CUCKOO_CRASHES", "16")) // 2
@@ -45,6 +47,7 @@ def change(db, rng, live, next_key):
             db.execute("UPDATE live SET k = ? WHERE k = ?", (new, old))
             live[-1] = new
             next_key += 1
+    change_people(db, rng)
     db.execute("UPDATE transactions SET n = n + 1")
     db.execute("COMMIT")
     return next_key
@@ -72,6 +75,7 @@ def create(path, journal):
     db.execute("CREATE TABLE transactions(n)")
     db.execute("INSERT INTO transactions VALUES (0)")
     db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=500, fpr=1e-7)")
+    create_people(db)
     db.close()
 
 
@@ -94,7 +98,9 @@ def look(path, told):
     assert db.execute("SELECT k FROM live WHERE NOT EXISTS (SELECT 1 FROM seen WHERE key = k)").fetchall() == []
     assert db.execute("SELECT k FROM live WHERE NOT cf_table_contains('seen', k)").fetchall() == []
     assert ask(db, "SELECT count(*) FROM seen") == ask(db, "SELECT count(*) FROM live")
+    look_at_people(db)
     db.execute("INSERT INTO seen(seen) VALUES ('check')")
+    db.execute("INSERT INTO known(known) VALUES ('check')")
     db.close()
 
 

@@ -1,7 +1,8 @@
 """Several processes on one persistent filter, in WAL mode: two write, three read.
 
 Each writer enters its keys in the filter and, in the same transaction, in an ordinary table: a reader that sees a key there
-must find it in the filter, within the same read transaction. SQLITE_BUSY is retried.
+must find it in the filter, within the same read transaction. Some of the transactions change the content of another filter:
+each row that a statement sees it must find, too. SQLITE_BUSY is retried.
 
 CUCKOO_OPERATIONS=n makes n changes (default: 20,000); 1,000,000 is the long form.
 """
@@ -13,6 +14,7 @@ import sys
 import time
 
 import support
+from content_changes import change_people, create_people, look_at_people
 from support import ask
 
 OPERATIONS = int(os.environ.get("CUCKOO_OPERATIONS", "20000"))
@@ -52,6 +54,8 @@ def attempt(db, rng, statements):
                 ask(db, "SELECT cf_table_contains('seen', ?)", key)
             db.execute(sql.format("seen", "key"), (key,))
             db.execute(sql.format("live", "k"), (key,))
+        if rng.random() < 0.3:
+            change_people(db, rng)
         if rng.random() < 0.05:
             db.execute("SAVEPOINT here")
             db.execute("INSERT INTO seen(key) SELECT -k FROM live LIMIT 50")
@@ -108,6 +112,7 @@ def read(path, number):
             read_once(db, rng)
             assert ask(db, "SELECT count(*) FROM seen") == ask(db, "SELECT count(*) FROM live")
         read_once(db, rng)
+        look_at_people(db)
         if in_transaction:
             db.execute("COMMIT")
         reads += 1
@@ -137,6 +142,7 @@ def test_writers_and_readers(tmp_path, rng):
     db.execute("PRAGMA journal_mode = wal")
     db.execute("CREATE TABLE live(k INTEGER PRIMARY KEY)")
     db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=500, fpr=1e-6)")
+    create_people(db)
     began = time.monotonic()
     writers = [start("write", path, i, OPERATIONS // WRITERS) for i in range(WRITERS)]
     readers = [start("read", path, i) for i in range(READERS)]
@@ -149,7 +155,9 @@ def test_writers_and_readers(tmp_path, rng):
     assert ask(db, "SELECT count(*) FROM seen") == ask(db, "SELECT count(*) FROM live")
     assert db.execute("SELECT k FROM live WHERE NOT cf_table_contains('seen', k)").fetchall() == []
     assert ask(db, "PRAGMA integrity_check") == "ok"
+    look_at_people(db)
     db.execute("INSERT INTO seen(seen) VALUES ('check')")
+    db.execute("INSERT INTO known(known) VALUES ('check')")
     assert min(reads) > 0
 
 

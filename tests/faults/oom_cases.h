@@ -1,0 +1,163 @@
+/*
+** oom_cases.h - the statements of oom_table.c, and the database they run on.
+**
+** `fed` follows users(id), `known` follows people(k), `tight` follows crowd(k), whose numbers are aimed at one pair of buckets
+** (aimed.h), so that some wait.
+*/
+#ifndef OOM_CASES_H
+#define OOM_CASES_H
+
+#define NUMBERS(from, to)                                                                               \
+    "(WITH RECURSIVE n(i) AS (SELECT " #from " UNION ALL SELECT i + 1 FROM n WHERE i < " #to            \
+    ") SELECT i FROM n)"
+
+/* Before it there is a table aims(i, k) of 40 aimed numbers. */
+static const char *const setup[] = {
+    "CREATE TABLE keys(k)",
+    "INSERT INTO keys SELECT i FROM " NUMBERS(1, 150),
+    "INSERT INTO keys VALUES ('text'), (x'01'), ('zwölf')",
+    "CREATE TABLE users(id)",
+    "INSERT INTO users SELECT i FROM " NUMBERS(1, 40),
+    "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100, fpr=1e-6)",
+    "CREATE VIRTUAL TABLE brim USING cuckoo_filter(capacity=40, fpr=1e-6)",
+    "CREATE VIRTUAL TABLE fed USING cuckoo_filter(capacity=60, fpr=1e-6, content='users(id)')",
+    "CREATE VIRTUAL TABLE valued USING cuckoo_filter(capacity=20, fpr=1e-6, value_bits=4)",
+    "INSERT INTO seen(key) SELECT k FROM keys",
+    "INSERT INTO brim(key) SELECT i FROM " NUMBERS(1, 42),
+    "INSERT INTO valued(key, value) SELECT i, i % 16 FROM " NUMBERS(1, 9),
+    "CREATE VIRTUAL TABLE thin USING cuckoo_filter(capacity=10, fpr=1e-6)",
+    "INSERT INTO thin(key) SELECT i FROM " NUMBERS(1, 400),
+    "DELETE FROM thin WHERE key IN (SELECT i FROM " NUMBERS(40, 400) ")",
+    "CREATE TABLE people(id INTEGER PRIMARY KEY, k UNIQUE)",
+    "INSERT INTO people SELECT i, 'p' || i FROM " NUMBERS(1, 30),
+    "CREATE VIRTUAL TABLE known USING cuckoo_filter(capacity=30, fpr=1e-6, content='people(k)')",
+    "CREATE TABLE crowd(k PRIMARY KEY)",
+    "INSERT INTO crowd SELECT k FROM aims WHERE i < 28",
+    "CREATE VIRTUAL TABLE tight USING cuckoo_filter(capacity=8, seed=0, fingerprint_bits=24, growth=on, "
+    "content='crowd(k)')",
+};
+enum { SETUP = sizeof setup / sizeof setup[0] };
+
+typedef struct oom_case {
+    const char *name, *sql;
+    const char *before; /* begins the transaction; NULL: the statement is run in autocommit mode, and in a usual one */
+} oom_case;
+
+/* The transaction in which most statements are run: deletes wait in rows, and in memory. */
+static const char usual[] = "BEGIN; INSERT INTO seen(key) VALUES ('marker'); UPDATE people SET k = k || '!' WHERE id < 4; "
+                            "DELETE FROM crowd WHERE rowid < 4; SAVEPOINT usual; DELETE FROM people WHERE id = 5";
+
+#define CHANGES                                                                                          \
+    "UPDATE people SET k = k || '!' WHERE id < 7; DELETE FROM crowd WHERE rowid < 5; "                   \
+    "INSERT INTO crowd SELECT k FROM aims WHERE i > 33; INSERT INTO users SELECT i FROM " NUMBERS(100, 120)
+#define MORE_CHANGES                                                                                     \
+    "UPDATE people SET k = NULL WHERE id > 25; UPDATE crowd SET k = -k WHERE rowid % 3 = 0; "            \
+    "DELETE FROM users WHERE id < 20; INSERT OR IGNORE INTO people(k) VALUES ('p7'), ('new'), ('p8')"
+
+static const oom_case cases[] = {
+    {"create", "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=3000, fpr=1e-3, seed=4)", NULL},
+    {"create with content",
+     "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=9, fpr=1e-6, seed=3, content='users(id)')", NULL},
+    {"error: create, option", "CREATE VIRTUAL TABLE made USING cuckoo_filter(colour=red)", NULL},
+    {"error: create, content", "CREATE VIRTUAL TABLE made USING cuckoo_filter(content='nowhere(x)')", NULL},
+    {"insert", "INSERT INTO seen(key) VALUES ('new')", NULL},
+    {"insert, many", "INSERT INTO seen(key) SELECT i FROM " NUMBERS(1000, 1030), NULL},
+    {"insert, growing", "INSERT INTO brim(key) SELECT i FROM " NUMBERS(1000, 1100), NULL},
+    {"insert, value", "INSERT INTO valued(key, value) VALUES ('new', 7)", NULL},
+    {"error: insert, value", "INSERT INTO valued(key, value) VALUES ('new', 16)", NULL},
+    {"delete", "DELETE FROM seen WHERE key = 77", NULL},
+    {"delete, list", "DELETE FROM seen WHERE key IN (1, 2, 3, 'text', x'01')", NULL},
+    {"update", "UPDATE seen SET key = 'other' WHERE key = 'text'", NULL},
+    {"select", "SELECT * FROM seen WHERE key = 'text'", NULL},
+    {"select, value", "SELECT key, value FROM valued WHERE key = 3", NULL},
+    {"exists", "SELECT count(*) FROM keys WHERE EXISTS (SELECT 1 FROM seen WHERE key = k)", NULL},
+    {"join", "SELECT k, s.key FROM keys JOIN seen s ON s.key = k", NULL},
+    {"list", "SELECT key FROM seen WHERE key IN (SELECT k FROM keys)", NULL},
+    {"count", "SELECT count(*) FROM seen", NULL},
+    {"error: scan", "SELECT key FROM seen", NULL},
+    {"cf_table_contains",
+     "SELECT sum(cf_table_contains('seen', k)), cf_table_contains('main.fed', 3) FROM keys", NULL},
+    {"error: cf_table_contains", "SELECT cf_table_contains('keys', 1)", NULL},
+    {"cf_table_info", "SELECT cf_table_info('seen'), cf_table_info('main.brim')", NULL},
+    {"cf_table_buckets", "SELECT count(*), sum(fingerprint) FROM cf_table_buckets('seen')", NULL},
+    {"error: cf_table_buckets", "SELECT * FROM cf_table_buckets('nowhere')", NULL},
+    {"cf_export", "SELECT cf_export('seen')", NULL},
+    {"import", "INSERT INTO seen(seen, key) VALUES ('import', cf_export('brim'))", NULL},
+    {"error: import", "INSERT INTO seen(seen, key) VALUES ('import', x'00')", NULL},
+    {"clear", "INSERT INTO seen(seen) VALUES ('clear')", NULL},
+    {"check", "INSERT INTO seen(seen) VALUES ('check')", NULL},
+    {"optimize", "INSERT INTO brim(brim) VALUES ('optimize')", NULL},
+    {"optimize, fewer pages", "INSERT INTO thin(thin) VALUES ('optimize')", NULL},
+    {"rebuild", "INSERT INTO fed(fed) VALUES ('rebuild')", NULL},
+    {"error: rebuild", "INSERT INTO seen(seen) VALUES ('rebuild')", NULL},
+    {"error: command", "INSERT INTO seen(seen) VALUES ('dance')", NULL},
+    {"content: insert", "INSERT INTO users SELECT i FROM " NUMBERS(1000, 1050), NULL},
+    {"content: delete", "DELETE FROM users WHERE id < 9", NULL},
+    {"content: update", "UPDATE users SET id = id + 500 WHERE id < 9", NULL},
+    {"rename", "ALTER TABLE seen RENAME TO looked_at", NULL},
+    {"rename with content", "ALTER TABLE fed RENAME TO nourished", NULL},
+    {"drop", "DROP TABLE seen", NULL},
+    {"drop with content", "DROP TABLE fed", NULL},
+    {"vacuum", "VACUUM", NULL},
+    {"drop content", "DROP TABLE people", NULL},
+    {"people: insert or ignore", "INSERT OR IGNORE INTO people SELECT i, 'p' || (i % 40) FROM " NUMBERS(1, 60), NULL},
+    {"people: replace", "REPLACE INTO people SELECT i, 'p' || (i + 3) FROM " NUMBERS(1, 9), NULL},
+    {"people: upsert",
+     "INSERT INTO people(k) SELECT 'p' || i FROM " NUMBERS(20, 40) " WHERE true ON CONFLICT(k) DO UPDATE SET k = k || 'x'",
+     NULL},
+    {"people: update", "UPDATE people SET k = k || 'y'", NULL},
+    {"people: update or ignore", "UPDATE OR IGNORE people SET k = 'p' || (id / 2 + 10) WHERE id > 20", NULL},
+    {"error: people: update", "UPDATE people SET k = 'p' || (id / 2 + 10) WHERE id > 20", NULL},
+    {"people: update to NULL", "UPDATE people SET k = NULL WHERE id % 3 = 0", NULL},
+    {"people: delete", "DELETE FROM people WHERE id % 2", NULL},
+    {"people: delete all", "DELETE FROM people", NULL},
+    {"crowd: insert", "INSERT INTO crowd SELECT k FROM aims WHERE i >= 28", NULL},
+    {"crowd: insert or ignore", "INSERT OR IGNORE INTO crowd SELECT k FROM aims", NULL},
+    {"crowd: update", "UPDATE crowd SET k = -k WHERE rowid % 3 = 0", NULL},
+    {"crowd: delete", "DELETE FROM crowd WHERE rowid % 2", NULL},
+    {"crowd: check", "INSERT INTO tight(tight) VALUES ('check')", NULL},
+    {"crowd: optimize", "INSERT INTO tight(tight) VALUES ('optimize')", NULL},
+    {"crowd: cf_table_rebuild", "SELECT cf_table_rebuild('tight')", NULL},
+    {"crowd: integrity_check", "PRAGMA integrity_check", NULL},
+    {"crowd: keys", "SELECT count(*) FROM aims WHERE k IN (SELECT key FROM tight WHERE key IN (SELECT k FROM crowd))", NULL},
+    {"crowd: rename", "ALTER TABLE tight RENAME TO loose", NULL},
+    {"content: rename", "ALTER TABLE people RENAME TO folk", NULL},
+    {"content: rename column", "ALTER TABLE people RENAME COLUMN k TO name", NULL},
+    {"savepoint", "SAVEPOINT b", "BEGIN; " CHANGES},
+    {"savepoint, second", "SAVEPOINT b", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
+    {"rollback to", "ROLLBACK TO a", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
+    {"rollback to, outer", "ROLLBACK TO a", "SAVEPOINT a; " CHANGES "; SAVEPOINT b; " MORE_CHANGES},
+    {"release", "RELEASE a", "BEGIN; SAVEPOINT a; " CHANGES},
+    {"release, last", "RELEASE a", "SAVEPOINT a; " CHANGES "; SAVEPOINT b; " MORE_CHANGES},
+    {"commit", "COMMIT", "BEGIN; " CHANGES},
+    {"commit, rows", "COMMIT", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
+    {"commit, some undone", "COMMIT",
+     "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES "; ROLLBACK TO a; DELETE FROM people WHERE id > 20"},
+    {"rollback", "ROLLBACK", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
+};
+
+/* Run from the first to the last, whatever fails. */
+static const char *const script[] = {
+    "BEGIN",
+    "UPDATE people SET k = k || '!' WHERE id < 7",
+    "INSERT INTO crowd SELECT k FROM aims WHERE i > 33",
+    "SAVEPOINT a",
+    "DELETE FROM crowd WHERE rowid < 9",
+    "INSERT OR IGNORE INTO people(k) VALUES ('p7'), ('new'), ('p8')",
+    "SAVEPOINT b",
+    "UPDATE crowd SET k = -k WHERE rowid % 3 = 0",
+    "ROLLBACK TO a",
+    "DELETE FROM people WHERE id % 5 = 0",
+    "RELEASE a",
+    "REPLACE INTO people SELECT i, 'p' || (i + 3) FROM " NUMBERS(1, 9),
+    "COMMIT",
+    "DELETE FROM crowd WHERE rowid % 4 = 0",
+    "SAVEPOINT c",
+    "INSERT INTO people(k) VALUES ('p11') ON CONFLICT(k) DO UPDATE SET k = 'p111'",
+    "SELECT cf_table_rebuild('tight')",
+    "UPDATE crowd SET k = k + 1 WHERE rowid % 5 = 0",
+    "RELEASE c",
+};
+enum { SCRIPT = sizeof script / sizeof script[0] };
+
+#endif
