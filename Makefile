@@ -27,7 +27,7 @@ KINDS   = $(patsubst %,tests/bench/%.c,bench kinds cuckoo bloom blocked_bloom co
 
 NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
 DEMO    = sqlite3 wamerican wbritish
-TESTS   = libcmocka-dev python3 python3-pytest python3-hypothesis valgrind
+TESTS   = libcmocka-dev python3 python3-pytest python3-pytest-xdist python3-hypothesis valgrind
 PLOTS   = gnuplot-nox
 export SQLITE3 PYTHON
 

@@ -65,17 +65,29 @@ units() {
     for test in tests/test_*.c; do
         name=$(basename "$test" .c)
         if [ "$1" = valgrind ]; then
-            tap "valgrind: $name" valgrind -q --error-exitcode=99 --leak-check=full "build/plain/$name"
+            # shellcheck disable=SC2016 # $0 is of the inner shell
+            tap "valgrind: $name" sh -c 'cat "$0.log"; exit "$(cat "$0.status")"' "build/valgrind/$name"
         else
             tap "$name" "build/asan/$name"
         fi
     done
 }
 
+# All unit tests under valgrind, as many at a time as there are cores; units reports them.
+run_valgrind() {
+    mkdir -p build/valgrind
+    for test in tests/test_*.c; do basename "$test" .c; done | xargs -P "$cores" -I{} sh -c \
+        'valgrind -q --error-exitcode=99 --leak-check=full build/plain/{} > build/valgrind/{}.log 2>&1
+         echo $? > build/valgrind/{}.status'
+}
+
+cores=$(getconf _NPROCESSORS_ONLN)
+
 # The rules of growth that deletes depend on; make stress drops all there are.
 rules='shortest match\|most bits in the slot\|any entries can be equal\|not cut\|width of slots\|longer extensions'
 
 if [ "${1:-}" = valgrind ]; then
+    run_valgrind
     units valgrind
 else
     units asan
@@ -90,10 +102,12 @@ else
     plain 'stress: collisions made likely' build/asan/stress
     plain 'rules dropped, six of all' sh tests/stress/mutants.sh "$rules"
     plain 'fuzz targets, a slice' build/asan/replay 2000
-    pytest 'Python: properties and models' "$PYTHON" -m pytest -q -p no:cacheprovider tests/python
-    pytest 'Python: hostile, under ASan' sanitized_python "$PYTHON" -m pytest -q -p no:cacheprovider \
-        tests/python/test_hostile.py tests/python/test_tables.py tests/python/test_handles.py \
-        tests/python/test_loading.py
+    pytest 'Python: properties and models' "$PYTHON" -m pytest -q -n "$cores" -p no:cacheprovider tests/python
+    pytest 'Python: hostile, under ASan' sanitized_python "$PYTHON" -m pytest -q -n "$cores" \
+        -p no:cacheprovider tests/python/test_hostile.py tests/python/test_tables.py tests/python/test_handles.py \
+        tests/python/test_loading.py tests/python/test_missed_rows.py tests/python/test_pending_log.py \
+        tests/python/test_pending_log_ends.py tests/python/test_migrations.py tests/python/test_random_statements.py
+    run_valgrind
     units valgrind
 fi
 echo "details: $log"
