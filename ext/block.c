@@ -27,15 +27,12 @@ uint8_t *cuckoo_block_resize(uint8_t *bytes, uint64_t size, void *owner)
 
 bool cuckoo_block_enlarge(void **array, uint64_t had, uint64_t count, size_t each)
 {
-    if (count > SIZE_MAX / each)
-        return false;
-    uint8_t *larger = had == 0 ? calloc(count, each) : realloc(*array, count * each);
+    void *larger = count > SIZE_MAX / each ? NULL : calloc(count, each);
     if (larger == NULL)
         return false;
-    if (had == 0)
-        free(*array);
-    else
-        memset(larger + had * each, 0, (count - had) * each);
+    if (had > 0)
+        memcpy(larger, *array, had * each);
+    free(*array);
     *array = larger;
     return true;
 }

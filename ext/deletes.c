@@ -5,7 +5,7 @@
 
 #include "waiting.h"
 
-enum { FEWEST_PLACES = 16, MANY = 1 << 15 /* keys; 1.5 MB */ };
+enum { FEWEST_PLACES = 16, FEW_PLACES = 1024, MANY = 1 << 15 /* keys; 1.5 MB */ };
 
 /* The place of a key, or the empty one where it would be. */
 static cuckoo_delete *find(const cuckoo_deletes *deletes, uint64_t hash, uint64_t value)
@@ -89,6 +89,8 @@ bool cuckoo_deletes_pop(cuckoo_deletes *deletes, cuckoo_delete *some)
     *some = deletes->place[deletes->last - 1];
     deletes->n -= some->copies;
     empty(deletes, &deletes->place[deletes->last - 1]);
+    if (deletes->n == 0 && deletes->places > FEW_PLACES)
+        cuckoo_deletes_free(deletes); /* the next few would be looked for among all these */
     return true;
 }
 

@@ -3,6 +3,8 @@
 */
 #include "filter_table.h"
 
+#include <string.h>
+
 /* ---- its filter ---- */
 
 void cuckoo_table_free(cuckoo_table *table)
@@ -17,15 +19,39 @@ void cuckoo_table_free(cuckoo_table *table)
     sqlite3_free(table);
 }
 
-int cuckoo_table_take(cuckoo_table *table, bool create)
+static bool same_text(const char *a, const char *b)
 {
-    int rc = cuckoo_registry_take(table->registry, table->schema, table->name, create, &table->store);
-    if (rc != SQLITE_OK || table->content == NULL || table->store->follow.given_table)
-        return rc;
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* A store of this name that follows something else was that of another table. */
+static bool is_for(const cuckoo_table *table, const cuckoo_store *store)
+{
+    return same_text(table->content, store->follow.given_table) &&
+           same_text(table->column, store->follow.given_column);
+}
+
+static int begin_store(cuckoo_table *table)
+{
+    if (table->content == NULL)
+        return SQLITE_OK;
     char *content = sqlite3_mprintf("%s", table->content),
          *column = sqlite3_mprintf("%s", table->column);
     cuckoo_follow_init(&table->store->follow, content, column);
     return content && column ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+int cuckoo_table_take(cuckoo_table *table, bool create)
+{
+    bool made;
+    int rc =
+        cuckoo_registry_take(table->registry, table->schema, table->name, create, &table->store, &made);
+    if (rc == SQLITE_OK && !made && !is_for(table, table->store)) {
+        cuckoo_registry_give(table->registry, table->store);
+        rc = cuckoo_registry_take(table->registry, table->schema, table->name, true, &table->store,
+                                  &made);
+    }
+    return rc == SQLITE_OK && made ? begin_store(table) : rc;
 }
 
 cuckoo_store *cuckoo_table_store(cuckoo_table *table)

@@ -198,7 +198,7 @@ static int shadow_name(const char *suffix)
 static int look_at_statement(cuckoo_table *table, cuckoo_store *store)
 {
     bool refuse = false;
-    if (!table->content || store->dead || store->broken || store->created || store->paged.shadow.busy)
+    if (!table->content || store->dead || store->broken || store->paged.shadow.busy)
         return SQLITE_OK;
     int rc = cuckoo_follow_look_at_statement(&store->follow, &store->paged.shadow, &refuse);
     return refuse ? cuckoo_table_explain(table, SQLITE_ERROR, store->follow.fault)

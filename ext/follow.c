@@ -2,6 +2,7 @@
 ** follow.c - the triggers of a persistent filter that follows a table: making them, finding them.
 */
 #include "follow.h"
+#include "sql_text.h"
 
 #include <string.h>
 
@@ -46,7 +47,8 @@ int cuckoo_follow_fail(cuckoo_follow *follow, char *fault)
 static int prepare_on(const cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *column,
                       sqlite3_stmt **statement)
 {
-    char *sql = sqlite3_mprintf("SELECT c.%s FROM \"%w\".\"%w\" AS c", column, shadow->schema, follow->table);
+    char *sql =
+        sqlite3_mprintf("SELECT c.%s FROM \"%w\".\"%w\" AS c", column, shadow->schema, follow->table);
     int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, statement, NULL) : SQLITE_NOMEM;
     sqlite3_free(sql);
     return rc;
@@ -135,6 +137,30 @@ int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
     return rc == SQLITE_OK && *text == NULL ? SQLITE_NOMEM : rc;
 }
 
+/* The only semicolon that is not part of a quoted name. NULL: there are others, or none. */
+static const char *only_semicolon(const char *sql)
+{
+    const char *found = NULL;
+    bool quoted = false;
+    for (; *sql; sql++) {
+        quoted ^= *sql == '"';
+        if (*sql == ';' && !quoted && found)
+            return NULL;
+        if (*sql == ';' && !quoted)
+            found = sql;
+    }
+    return found;
+}
+
+/* "name_inserted" AFTER .. BEGIN INSERT INTO "name"(cuckoo_change, .. ); END, and no other statement. */
+bool cuckoo_follow_is_ours(const char *sql)
+{
+    const char *body = strstr(sql, " BEGIN INSERT INTO \""), *change = strstr(sql, "\"(cuckoo_change, "),
+               *end = only_semicolon(sql);
+    return body && change && end && body < change && change < end && strcmp(end, "; END") == 0 &&
+           !cuckoo_sql_has_word(change, "raise");
+}
+
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter)
 {
     int rc = SQLITE_OK;
@@ -156,7 +182,7 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any)
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++) {
         char *sql;
         rc = cuckoo_follow_read(shadow, "sql", i, &sql);
-        if (rc == SQLITE_OK && sql && (any || strstr(sql, "(cuckoo_change,")))
+        if (rc == SQLITE_OK && sql && (any || cuckoo_follow_is_ours(sql)))
             rc = cuckoo_shadow_execute(shadow, sqlite3_mprintf("DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"",
                                                                shadow->schema, shadow->table,
                                                                cuckoo_follow_suffixes[i]));
@@ -277,4 +303,27 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
     follow->table = sqlite3_mprintf("%s", follow->given_table);
     follow->column = sqlite3_mprintf("%s", follow->given_column);
     return follow->table && follow->column ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* ---- triggers that write to the filter ---- */
+
+int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
+{
+    sqlite3_stmt *triggers = NULL;
+    const char *f = shadow->table; /* those of its own names go before it reads the table */
+    char *sql = sqlite3_mprintf("SELECT sql FROM (SELECT name, sql FROM \"%w\".sqlite_master WHERE type "
+                                "= 'trigger' UNION ALL SELECT name, "
+                                "sql FROM sqlite_temp_master WHERE type = 'trigger') WHERE name NOT IN "
+                                "('%q_inserted', '%q_deleted', "
+                                "'%q_updated')",
+                                shadow->schema, f, f, f);
+    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &triggers, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    *is = false;
+    while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(triggers, 0);
+        *is = text && !cuckoo_follow_is_ours(text) && cuckoo_sql_writes_into(text, shadow->table);
+    }
+    int rc2 = sqlite3_finalize(triggers);
+    return rc == SQLITE_OK ? rc2 : rc;
 }

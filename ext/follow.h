@@ -11,7 +11,7 @@
 **
 ** - all three are there, on one table, as they were made;
 ** - none that can make SQLite skip them fires before them. SQLite fires the newest first (a test checks that), and
-**   TEMP triggers before all others. RAISE(IGNORE), RAISE(FAIL) and OR FAIL keep a row whose later triggers never run;
+**   TEMP triggers before all others. RAISE(IGNORE), RAISE(FAIL), OR FAIL and ON CONFLICT FAIL keep a row whose later triggers never run;
 ** - triggers are not switched off in this connection;
 ** - the column compares as it did;
 ** - the keys of some rows of the table are there: it may have been made anew, triggers and all.
@@ -57,6 +57,9 @@ int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow
 /* Is a statement that writes running in this connection? Then the table may be ahead of its triggers. */
 bool cuckoo_follow_writing(const cuckoo_shadow *shadow);
 
+/* Are there two of them? Then one runs within another, which has been compiled before. */
+bool cuckoo_follow_writing_within(const cuckoo_shadow *shadow);
+
 /* A statement for all keys of the table (`most` < 0), or for some of its first and last rows. */
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys);
@@ -84,6 +87,9 @@ extern const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS];
 int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which,
                        const char *filter, char **text);
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
+
+/* Is this the text of a trigger of a filter, and nothing else? */
+bool cuckoo_follow_is_ours(const char *sql);
 
 /* Can a trigger write to the filter, and so run its commands? */
 int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is);

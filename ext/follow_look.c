@@ -3,6 +3,7 @@
 */
 #include "follow.h"
 #include "late.h"
+#include "sql_text.h"
 
 #include <string.h>
 
@@ -37,60 +38,111 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
 
 /* ---- triggers of others ---- */
 
-/* Triggers that fire before ours, once the row has changed: TEMP ones, and those that are newer. Those of other filters do
-** no harm. */
-#define FIRES_BEFORE                                                                                    \
-    "WITH before(name, sql, temporary) AS (SELECT name, sql, 1 FROM sqlite_temp_master WHERE type = "   \
-    "'trigger' AND tbl_name = %Q COLLATE NOCASE UNION ALL SELECT name, sql, 0 FROM "                    \
-    "\"%w\".sqlite_master "                                                                             \
-    "WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE AND rowid > (SELECT min(rowid) FROM "      \
-    "\"%w\".sqlite_master WHERE type = 'trigger' AND name IN ('%q_inserted', '%q_deleted', "            \
-    "'%q_updated'))), harmful(name) AS (SELECT name FROM before WHERE sql LIKE '%%fail%%' OR sql LIKE " \
-    "'%%raise%%ignore%%' UNION ALL SELECT name FROM before WHERE EXISTS (SELECT 1 FROM "                \
-    "\"%w\".sqlite_master WHERE type = 'trigger' AND sql LIKE '%%fail%%') OR EXISTS (SELECT 1 FROM "    \
-    "sqlite_temp_master WHERE type = 'trigger' AND sql LIKE '%%fail%%')) "
+/* A trigger that fires before ours, once the row has changed: a TEMP one, or a newer one. */
+typedef struct earlier_trigger {
+    char *name; /* NULL: none */
+    bool harmful, temporary;
+} earlier_trigger;
 
-/* The name of a trigger among them, by a condition on `before`; NULL: none. */
-static int find_before(const cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *condition,
-                       char **name)
+static bool is_harmful(const char *sql)
 {
-    const char *s = shadow->schema, *f = shadow->table, *t = follow->table;
-    char *with = sqlite3_mprintf(FIRES_BEFORE, t, s, t, s, f, f, f, s);
-    char *sql =
-        with ? sqlite3_mprintf("%s SELECT name FROM before WHERE sql LIKE '%%after%%' AND sql NOT "
-                               "LIKE '%%cuckoo_change%%' AND %s LIMIT 1",
-                               with, condition)
-             : NULL;
-    sqlite3_free(with);
-    return cuckoo_shadow_text(shadow, sql, name);
+    return cuckoo_sql_has_word(sql, "fail") ||
+           (cuckoo_sql_has_word(sql, "raise") && cuckoo_sql_has_word(sql, "ignore"));
+}
+
+/* Looks through the triggers of a statement (name, sql) for one that is harmful, or for any. */
+static int look_through(sqlite3_stmt *triggers, bool temporary, earlier_trigger *found)
+{
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && !found->harmful && sqlite3_step(triggers) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(triggers, 0),
+                   *sql = (const char *)sqlite3_column_text(triggers, 1);
+        bool harmful = sql && is_harmful(sql);
+        if (!sql || !name || !cuckoo_sql_has_word(sql, "after") || cuckoo_follow_is_ours(sql) ||
+            (found->name && !harmful))
+            continue;
+        sqlite3_free(found->name);
+        *found = (earlier_trigger){sqlite3_mprintf("%s", name), harmful, temporary};
+        rc = found->name ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    int rc2 = sqlite3_finalize(triggers);
+    return rc == SQLITE_OK ? rc2 : rc;
+}
+
+/* A TEMP trigger is on this table, unless there is a TEMP table of that name, and it does not name the schema. */
+static char *temporary_triggers(const cuckoo_follow *follow, const cuckoo_shadow *shadow)
+{
+    return sqlite3_mprintf(
+        "SELECT name, sql FROM sqlite_temp_master WHERE type = 'trigger' AND tbl_name = %Q "
+        "COLLATE NOCASE AND (NOT EXISTS (SELECT 1 FROM sqlite_temp_master WHERE type = 'table' "
+        "AND name = %Q COLLATE NOCASE) OR instr(sql, %Q) OR %Q = 'temp')",
+        follow->table, follow->table, shadow->schema, shadow->schema);
+}
+
+static char *newer_triggers(const cuckoo_follow *follow, const cuckoo_shadow *shadow)
+{
+    const char *s = shadow->schema, *f = shadow->table;
+    return sqlite3_mprintf(
+        "SELECT name, sql FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name = %Q "
+        "COLLATE NOCASE AND rowid > (SELECT min(rowid) FROM \"%w\".sqlite_master WHERE type = "
+        "'trigger' AND name IN ('%q_inserted', '%q_deleted', '%q_updated'))",
+        s, follow->table, s, f, f, f);
+}
+
+static int look_for(const cuckoo_shadow *shadow, char *sql, bool temporary, earlier_trigger *found)
+{
+    sqlite3_stmt *triggers = NULL;
+    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &triggers, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return rc == SQLITE_OK ? look_through(triggers, temporary, found) : rc;
+}
+
+/* Does anything in the schema say FAIL: a trigger that an earlier one may set off, or the constraint of a table? */
+static int something_fails(const cuckoo_shadow *shadow, bool *fails)
+{
+    sqlite3_stmt *all = NULL;
+    char *sql = sqlite3_mprintf(
+        "SELECT sql FROM \"%w\".sqlite_master UNION ALL SELECT sql FROM sqlite_temp_master",
+        shadow->schema);
+    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &all, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    *fails = false;
+    while (rc == SQLITE_OK && !*fails && sqlite3_step(all) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(all, 0);
+        *fails = text && cuckoo_sql_has_word(text, "fail");
+    }
+    int rc2 = sqlite3_finalize(all);
+    return rc == SQLITE_OK ? rc2 : rc;
+}
+
+static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const earlier_trigger *trigger)
+{
+    if (trigger->temporary)
+        return cuckoo_follow_fail(
+            follow,
+            sqlite3_mprintf("the TEMP trigger %s on %s fires before its triggers, and may keep a row "
+                            "without them (RAISE or FAIL); drop it, then SELECT "
+                            "cf_table_rebuild('%q.%q')",
+                            trigger->name, follow->table, shadow->schema, shadow->table));
+    return cuckoo_follow_fail(
+        follow,
+        sqlite3_mprintf("the trigger %s on %s is newer than its own, fires before them, and may keep a "
+                        "row without them (RAISE or FAIL)" REMEDY,
+                        trigger->name, follow->table, shadow->schema, shadow->table));
 }
 
 static int check_others(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
-    char *name, *temporary = NULL;
-    int rc = find_before(follow, shadow, "1", &name);
-    follow->newer = name != NULL;
-    sqlite3_free(name);
-    if (rc != SQLITE_OK || !follow->newer)
-        return rc;
-    rc = find_before(follow, shadow, "name IN (SELECT name FROM harmful)", &name);
-    if (rc == SQLITE_OK && name)
-        rc = find_before(follow, shadow, "temporary AND name IN (SELECT name FROM harmful)", &temporary);
-    if (rc == SQLITE_OK && temporary)
-        rc = cuckoo_follow_fail(
-            follow,
-            sqlite3_mprintf(
-                "the TEMP trigger %s on %s fires before its triggers, and may keep a row "
-                "without them (RAISE or OR FAIL); drop it, then SELECT cf_table_rebuild('%q.%q')",
-                temporary, follow->table, shadow->schema, shadow->table));
-    else if (rc == SQLITE_OK && name)
-        rc = cuckoo_follow_fail(
-            follow,
-            sqlite3_mprintf("the trigger %s on %s is newer than its own, fires before them, and may "
-                            "keep a row without them (RAISE or OR FAIL)" REMEDY,
-                            name, follow->table, shadow->schema, shadow->table));
-    sqlite3_free(name);
-    sqlite3_free(temporary);
+    earlier_trigger found = {NULL, false, false};
+    int rc = look_for(shadow, temporary_triggers(follow, shadow), true, &found);
+    if (rc == SQLITE_OK && !found.harmful)
+        rc = look_for(shadow, newer_triggers(follow, shadow), false, &found);
+    follow->newer = found.name != NULL;
+    if (rc == SQLITE_OK && follow->newer && !found.harmful)
+        rc = something_fails(shadow, &found.harmful);
+    if (rc == SQLITE_OK && found.harmful)
+        rc = blame(follow, shadow, &found);
+    sqlite3_free(found.name);
     return rc;
 }
 
@@ -175,12 +227,10 @@ bool cuckoo_follow_writing(const cuckoo_shadow *shadow)
     return next_writer(shadow, NULL) != NULL;
 }
 
-static bool says_fail(const char *sql)
+bool cuckoo_follow_writing_within(const cuckoo_shadow *shadow)
 {
-    for (; sql && *sql; sql++)
-        if (sqlite3_strnicmp(sql, "fail", 4) == 0)
-            return true;
-    return false;
+    sqlite3_stmt *one = next_writer(shadow, NULL);
+    return one && next_writer(shadow, one) != NULL;
 }
 
 int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *refuse)
@@ -190,7 +240,7 @@ int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow
     if (rc != SQLITE_OK || follow->fault || !follow->newer)
         return rc;
     for (sqlite3_stmt *at = next_writer(shadow, NULL); at && !*refuse; at = next_writer(shadow, at))
-        *refuse = says_fail(sqlite3_sql(at));
+        *refuse = sqlite3_sql(at) && cuckoo_sql_has_word(sqlite3_sql(at), "fail");
     if (!*refuse)
         return rc;
     follow->looked = false;
@@ -219,69 +269,4 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
         sqlite3_free(sql);
     }
     return rc;
-}
-
-/* ---- triggers that write to the filter ---- */
-
-static bool is_name_char(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
-           c == '$' || (c & 0x80);
-}
-
-static const char *skip_blanks(const char *at)
-{
-    while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')
-        at++;
-    return at;
-}
-
-/* The end of the name at `at`, quoted or not; *same: it is this one. */
-static const char *read_name(const char *at, const char *name, bool *same)
-{
-    int n = (int)strlen(name);
-    bool quoted = *at && strchr("\"'`[", *at);
-    at += quoted;
-    *same = sqlite3_strnicmp(at, name, n) == 0 && !is_name_char(at[n]);
-    while (*at && (quoted ? !strchr("\"'`]", *at) : is_name_char(*at)))
-        at++;
-    return *at && quoted ? at + 1 : at;
-}
-
-/* Does it say INTO this table? What cannot be read, a comment for one, is taken for a yes. */
-static bool writes_into(const char *sql, const char *name)
-{
-    for (; *sql; sql++) {
-        bool same;
-        if (sqlite3_strnicmp(sql, "into", 4) != 0 || is_name_char(sql[4]))
-            continue;
-        const char *at = skip_blanks(sql + 4);
-        if (*at == '/' || *at == '-')
-            return true;
-        at = skip_blanks(read_name(at, name, &same));
-        if (*at == '.')
-            read_name(skip_blanks(at + 1), name, &same);
-        if (same)
-            return true;
-    }
-    return false;
-}
-
-int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
-{
-    sqlite3_stmt *triggers = NULL;
-    char *sql = sqlite3_mprintf(
-        "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'trigger' AND sql NOT LIKE "
-        "'%%cuckoo_change%%' UNION ALL SELECT sql FROM sqlite_temp_master WHERE type = 'trigger' "
-        "AND sql NOT LIKE '%%cuckoo_change%%'",
-        shadow->schema);
-    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &triggers, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-    *is = false;
-    while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(triggers, 0);
-        *is = text && writes_into(text, shadow->table);
-    }
-    int rc2 = sqlite3_finalize(triggers);
-    return rc == SQLITE_OK ? rc2 : rc;
 }

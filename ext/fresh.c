@@ -23,13 +23,11 @@ static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
 static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
 {
     int now = sqlite3_total_changes(shadow->db), more = now - fresh->changes;
-    bool ours = fresh->committed && more == sqlite3_changes(shadow->db);
     bool settled =
         now == fresh->settled_changes; /* cheaper to ask than for the state of the transaction */
     bool alone = !settled && cuckoo_shadow_transaction(shadow) == CUCKOO_WRITING;
-    *stale |= (more != 0 && !ours) || fresh->keeps_nothing;
+    *stale |= more != 0 || fresh->keeps_nothing;
     fresh->changes = now;
-    fresh->committed = false;
     if (!alone)
         fresh->settled_changes = now;
     fresh->keeps_nothing = alone;
@@ -47,6 +45,5 @@ int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, b
 void cuckoo_fresh_committed(cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
 {
     fresh->changes = sqlite3_total_changes(shadow->db);
-    fresh->committed = true;
     fresh->keeps_nothing = false;
 }

@@ -24,7 +24,6 @@ typedef struct cuckoo_fresh {
     int settled_changes;   /* the same when nothing could be rolled back unnoticed */
     bool keeps_nothing;    /* what is read is stale at the next use */
     bool known;            /* the versions were looked at */
-    bool committed; /* `changes` lacks the rows of the statement whose transaction we took part in */
 } cuckoo_fresh;
 
 /* To be asked before a use, when no change of ours is pending. *stale: what is in memory must be forgotten. `joined`: the

@@ -181,6 +181,11 @@ void cuckoo_paged_forget(cuckoo_paged *paged)
     paged->header_dirty = false;
     paged->present = 0;
     paged->epoch++;
+    if (paged->epoch == 0) { /* it has gone round: none of the old ones may be taken for a new one */
+        memset(paged->read_in, 0, paged->page_room * sizeof *paged->read_in);
+        paged->header_in = 0;
+        paged->epoch = 1;
+    }
     paged->loaded = 0;
     paged->has_reader = false;
 }

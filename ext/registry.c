@@ -47,12 +47,13 @@ static int make_store(cuckoo_registry *registry, const char *schema, const char 
 }
 
 int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
-                         cuckoo_store **store)
+                         cuckoo_store **store, bool *made)
 {
     *store = store_named(registry, schema, name);
     for (; fresh && *store; *store = store_named(registry, schema, name))
         (*store)->dead = true;
-    if (*store == NULL)
+    *made = *store == NULL;
+    if (*made)
         return make_store(registry, schema, name, store);
     (*store)->references++;
     cuckoo_store_doubt(*store); /* the name may be that of another table now */
@@ -147,11 +148,13 @@ cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, 
     sqlite3_stmt *schemas = NULL;
     if (stop || *rc != SQLITE_OK)
         return store;
-    *rc = sqlite3_prepare_v2(registry->db,
-                             "SELECT name FROM pragma_database_list WHERE name <> 'temp' ORDER BY seq",
-                             -1, &schemas, NULL);
-    while (*rc == SQLITE_OK && !stop && sqlite3_step(schemas) == SQLITE_ROW)
-        store = look_in(registry, (const char *)sqlite3_column_text(schemas, 0), name, &stop, rc);
+    /* The statement, not the table-valued function: SQLite before 3.54 may keep a freed schema for that one. */
+    *rc = sqlite3_prepare_v2(registry->db, "PRAGMA database_list", -1, &schemas, NULL);
+    while (*rc == SQLITE_OK && !stop && sqlite3_step(schemas) == SQLITE_ROW) {
+        const char *schema = (const char *)sqlite3_column_text(schemas, 1);
+        if (schema && sqlite3_stricmp(schema, "temp") != 0)
+            store = look_in(registry, schema, name, &stop, rc);
+    }
     int rc2 = sqlite3_finalize(schemas);
     *rc = *rc == SQLITE_OK ? rc2 : *rc;
     return store;

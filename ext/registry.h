@@ -23,10 +23,10 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
 /* One user less; the last one frees it. */
 void cuckoo_registry_release(void *registry);
 
-/* The store of this name, with one reference more; made when there is none. `fresh`: of a table that is being created:
+/* The store of this name, with one reference more; made when there is none (*made). `fresh`: of a table that is new:
 ** stores of that name are dead. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
-                         cuckoo_store **store);
+                         cuckoo_store **store, bool *made);
 
 /* Gives it back. */
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store);

@@ -14,6 +14,7 @@ static int sample(cuckoo_store *store)
     sqlite3_stmt *keys = NULL;
     if (cuckoo_follow_writing(shadow))
         return SQLITE_OK;
+    follow->sampled = true; /* what the rows are computed by may ask the filter */
     int rc = cuckoo_follow_keys(follow, shadow, SAMPLE, &keys);
     while (rc == SQLITE_OK && follow->fault == NULL && sqlite3_step(keys) == SQLITE_ROW) {
         uint64_t hash;
@@ -49,7 +50,7 @@ static int check_rule(cuckoo_store *store)
     bool same =
         rc == SQLITE_OK && rule.affinity == geometry->affinity && rule.collation == geometry->collation;
     follow->ruled = same;
-    if (!same && rc != SQLITE_NOMEM)
+    if (!same && (rc == SQLITE_OK || rc == SQLITE_ERROR))
         rc = cuckoo_follow_fail(
             follow, sqlite3_mprintf("%s(%s) compares other than when the filter was made%s%s; SELECT "
                                     "cf_table_rebuild('%q.%q') reads it again",
@@ -80,7 +81,7 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
                     : cuckoo_follow_look_quickly(&store->follow, shadow, store->fresh.file_version);
     if (rc == SQLITE_OK && !store->follow.fault && !store->follow.ruled)
         rc = check_rule(store);
-    if (rc == SQLITE_OK && store->paged.doubt && !store->follow.fault)
+    if (rc == SQLITE_OK && use == CUCKOO_ASK && store->paged.doubt && !store->follow.fault)
         rc = doubt(store);
     if (rc == SQLITE_OK && use == CUCKOO_ASK && !store->follow.fault && !store->follow.sampled)
         rc = sample(store);

@@ -223,6 +223,11 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
 static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
 {
     const char *why;
+    if (cuckoo_follow_writing_within(&store->paged.shadow))
+        return say(message, SQLITE_ERROR,
+                   sqlite3_mprintf(
+                       "a statement that writes is running, and would not fire its triggers: do this "
+                       "when it has ended"));
     int rc = cuckoo_paged_load(&store->paged, &why);
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
@@ -240,12 +245,19 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
 {
     enum { SMALL = 1000000 /* keys: read in less than a second */ };
     char *message = NULL;
-    const cuckoo_follow *follow = &store->follow;
-    if (!store->paged.doubt || cuckoo_store_items(store) > SMALL || !follow->table || follow->fault)
+    cuckoo_follow *follow = &store->follow;
+    if (!store->paged.doubt || cuckoo_store_items(store) > SMALL)
         return SQLITE_OK;
-    int rc = read_anew(store, &message);
+    follow->looked = false; /* the doubt itself may have been its fault */
+    int rc = cuckoo_follow_look(follow, &store->paged.shadow);
+    if (rc != SQLITE_OK || follow->fault)
+        return rc;
+    store->paged.has_written = false;
+    rc = read_anew(store, &message);
     sqlite3_free(message);
-    return rc == SQLITE_ERROR && !store->paged.has_written ? SQLITE_OK : rc;
+    if (rc == SQLITE_ERROR && !store->paged.has_written)
+        return SQLITE_OK;
+    return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc; /* keys that wait count in the header */
 }
 
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)

@@ -4,6 +4,13 @@ enum { MOST_COPIES = 1 << 20 /* of a key; no counter counts as far */ };
 
 /* ---- rows ---- */
 
+/* A number of copies in a row, whatever is there. */
+static sqlite3_int64 copies_in(sqlite3_stmt *row, int column)
+{
+    sqlite3_int64 copies = sqlite3_column_int64(row, column);
+    return copies < 0 ? 0 : copies > INT32_MAX ? INT32_MAX : copies;
+}
+
 static int tidy(cuckoo_paged *paged, uint64_t hash)
 {
     sqlite3_stmt *statement;
@@ -90,7 +97,7 @@ static int waiting_copies(cuckoo_paged *paged, uint64_t hash, uint64_t value, in
         return rc;
     while (cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW)
         if ((uint64_t)sqlite3_column_int64(waiting, 0) == value)
-            *copies = sqlite3_column_int64(waiting, column);
+            *copies = copies_in(waiting, column);
     return cuckoo_shadow_end(&paged->shadow, waiting);
 }
 
@@ -146,7 +153,7 @@ int cuckoo_waiting_apply_deletes(cuckoo_paged *paged)
     while (rc == SQLITE_OK && paged->rc == SQLITE_OK && cuckoo_shadow_step(shadow, all) == SQLITE_ROW) {
         uint64_t hash = (uint64_t)sqlite3_column_int64(all, 0),
                  value = (uint64_t)sqlite3_column_int64(all, 1);
-        sqlite3_int64 adds = sqlite3_column_int64(all, 2), deletes = sqlite3_column_int64(all, 3);
+        sqlite3_int64 adds = copies_in(all, 2), deletes = copies_in(all, 3);
         cancelled += (uint64_t)(adds < deletes ? adds : deletes);
         if (adds < deletes)
             cuckoo_waiting_delete(paged, hash, value, (uint64_t)(deletes - adds));
@@ -228,7 +235,7 @@ int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *sta
     if (rc != SQLITE_OK)
         return rc;
     while (*status == CF_OK && cuckoo_shadow_step(&paged->shadow, all) == SQLITE_ROW) {
-        sqlite3_int64 adds = sqlite3_column_int64(all, 2);
+        sqlite3_int64 adds = copies_in(all, 2);
         for (int i = 0; *status == CF_OK && i < adds && i < MOST_COPIES; i++)
             *status = cf_add_value(filter, (uint64_t)sqlite3_column_int64(all, 0),
                                    (uint64_t)sqlite3_column_int64(all, 1));

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { ROWS = 1 << 12 };
+enum { ROW_BITS = 12, ROWS = 1 << ROW_BITS };
 
 static bool equal(bool a_is, uint64_t a, bool b_is, uint64_t b)
 {
@@ -35,7 +35,7 @@ int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step *step,
             return SQLITE_NOMEM;
         memset(witness->seen, 0, ROWS * sizeof *witness->seen);
     }
-    cuckoo_witnessed *at = &witness->seen[(uint64_t)row % ROWS];
+    cuckoo_witnessed *at = &witness->seen[((uint64_t)row * 0x9e3779b97f4a7c15u) >> (64 - ROW_BITS)];
     witness->any = true;
     if (at->used && at->row == row)
         *fit = join(&at->step, *step);

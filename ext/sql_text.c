@@ -1,0 +1,56 @@
+#include "sql_text.h"
+
+#include <string.h>
+
+static bool is_name_char(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+           c == '$' || (c & 0x80);
+}
+
+static const char *skip_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')
+        at++;
+    return at;
+}
+
+/* The end of the name at `at`, quoted or not; *same: it is this one. */
+static const char *read_name(const char *at, const char *name, bool *same)
+{
+    int n = (int)strlen(name);
+    bool quoted = *at && strchr("\"'`[", *at);
+    at += quoted;
+    *same = sqlite3_strnicmp(at, name, n) == 0 && !is_name_char(at[n]);
+    while (*at && (quoted ? !strchr("\"'`]", *at) : is_name_char(*at)))
+        at++;
+    return *at && quoted ? at + 1 : at;
+}
+
+bool cuckoo_sql_writes_into(const char *sql, const char *name)
+{
+    for (; *sql; sql++) {
+        bool same;
+        if (sqlite3_strnicmp(sql, "into", 4) != 0 || is_name_char(sql[4]))
+            continue;
+        const char *at = skip_blanks(sql + 4);
+        if (*at == '/' || *at == '-')
+            return true;
+        at = skip_blanks(read_name(at, name, &same));
+        if (*at == '.')
+            read_name(skip_blanks(at + 1), name, &same);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+bool cuckoo_sql_has_word(const char *sql, const char *word)
+{
+    int n = (int)strlen(word);
+    for (const char *at = sql; *at; at++)
+        if ((at == sql || !is_name_char(at[-1])) && sqlite3_strnicmp(at, word, n) == 0 &&
+            !is_name_char(at[n]))
+            return true;
+    return false;
+}
