@@ -76,6 +76,7 @@ units() {
 # All unit tests under valgrind, as many at a time as there are cores; units reports them.
 run_valgrind() {
     mkdir -p build/valgrind
+    export CMOCKA_MESSAGE_OUTPUT=tap
     for test in tests/test_*.c; do basename "$test" .c; done | xargs -P "$cores" -I{} sh -c \
         'valgrind -q --error-exitcode=99 --leak-check=full build/plain/{} > build/valgrind/{}.log 2>&1
          echo $? > build/valgrind/{}.status'
