@@ -1,0 +1,54 @@
+"""Random changes of a followed table with savepoints, and what they have found."""
+import pytest
+
+import support
+from address import AIMED
+from content_changes import OFF, change_people, create_people, look_at_people
+from support import ask
+
+
+def test_random_transactions(tmp_path, rng):
+    """Also as another connection sees it, and with a new one."""
+    path = str(tmp_path / "people.db")
+    db = support.connect(path)
+    create_people(db)
+    for i in range(150):
+        db.execute("BEGIN")
+        change_people(db, rng)
+        look_at_people(db)
+        db.execute(rng.choice(("COMMIT", "COMMIT", "ROLLBACK")))
+        look_at_people(db)
+        if i % 10 == 0:
+            with support.connect(path) as other:
+                look_at_people(other)
+                assert ask(other, "PRAGMA integrity_check") == "ok"
+            other.close()
+
+
+@pytest.mark.parametrize("savepoint", [True, False])
+def test_a_delete_of_a_key_that_waits_is_counted(tmp_path, savepoint):
+    """The delete as a row and the key that waits cancelled out, and the header of the filter was not written."""
+    path = str(tmp_path / "people.db")
+    db = support.connect(path)
+    create_people(db)
+    for key in AIMED:
+        db.execute("BEGIN")
+        db.execute("DELETE FROM people WHERE k = ?", (key,))
+        if savepoint:
+            db.execute("SAVEPOINT here")
+        db.execute("COMMIT")
+        with support.connect(path) as other:
+            assert ask(other, OFF) == 0
+        other.close()
+    look_at_people(db)
+
+
+def test_buckets_are_those_of_the_transaction(db):
+    """cf_table_buckets showed new bytes by an old header."""
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100, fpr=1e-6, seed=1)")
+    db.execute("BEGIN")
+    for key in range(300):
+        db.execute("INSERT INTO seen(key) VALUES (?)", (key,))
+        slots, stored = db.execute("SELECT count(*), count(fingerprint) FROM cf_table_buckets('seen')").fetchone()
+        assert slots == ask(db, "SELECT (i ->> 'buckets') * (i ->> 'bucket_size') FROM (SELECT cf_table_info('seen') AS i)")
+        assert stored == key + 1
