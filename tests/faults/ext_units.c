@@ -1,8 +1,8 @@
 /*
-** ext_units.c - parts of the extension that need no database: deletes that wait in memory (deletes.c), what triggers tell of one
-** row (witness.c); and one that needs hardly any: is what is in memory fresh (fresh.c).
+** ext_units.c - parts of the extension that need no filter: deletes that wait in memory (deletes.c), what triggers tell
+** of one row (witness.c), and whether what is in memory is fresh (fresh.c).
 **
-**      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units && ./ext_units
+**      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -202,15 +202,15 @@ static void test_witness_steps(void **state)
         cuckoo_fit fit;
         int way_from, way_to;
     } cases[] = {
-        {1, 2, 2, 3, CUCKOO_FITS, 1, 3},                         /* it goes on */
-        {1, 2, 2, NOWHERE, CUCKOO_FITS, 1, NOWHERE},             /* and ends */
-        {1, NOWHERE, NOWHERE, 4, CUCKOO_FITS, 1, 4},             /* and begins again */
-        {2, 3, 1, 2, CUCKOO_FITS_BEFORE, 1, 3},                  /* told late */
-        {1, 3, NOWHERE, 1, CUCKOO_FITS_BEFORE, NOWHERE, 3},      /* an insertion, told late */
-        {1, 2, 1, 3, CUCKOO_MISFITS, 1, 3},                      /* it was not there any more */
+        {1, 2, 2, 3, CUCKOO_FITS, 1, 3},                    /* it goes on */
+        {1, 2, 2, NOWHERE, CUCKOO_FITS, 1, NOWHERE},        /* and ends */
+        {1, NOWHERE, NOWHERE, 4, CUCKOO_FITS, 1, 4},        /* and begins again */
+        {2, 3, 1, 2, CUCKOO_FITS_BEFORE, 1, 3},             /* told late */
+        {1, 3, NOWHERE, 1, CUCKOO_FITS_BEFORE, NOWHERE, 3}, /* an insertion, told late */
+        {1, 2, 1, 3, CUCKOO_MISFITS, 1, 3},                 /* it was not there any more */
         {1, 2, 3, NOWHERE, CUCKOO_MISFITS, 3, NOWHERE},
-        {1, NOWHERE, 1, NOWHERE, CUCKOO_MISFITS, 1, NOWHERE},    /* deleted twice */
-        {1, 2, NOWHERE, 5, CUCKOO_FITS, NOWHERE, 5},             /* REPLACE has deleted it without a word */
+        {1, NOWHERE, 1, NOWHERE, CUCKOO_MISFITS, 1, NOWHERE}, /* deleted twice */
+        {1, 2, NOWHERE, 5, CUCKOO_FITS, NOWHERE, 5},          /* REPLACE has deleted it without a word */
         {NOWHERE, NOWHERE, NOWHERE, 1, CUCKOO_FITS, NOWHERE, 1},
     };
     (void)state;
@@ -362,11 +362,16 @@ static void test_fresh_uncommitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_deletes_push_cancel), cmocka_unit_test(test_deletes_model),
-        cmocka_unit_test(test_deletes_no_memory),   cmocka_unit_test(test_deletes_many),
-        cmocka_unit_test(test_witness_steps),       cmocka_unit_test(test_witness_rows),
-        cmocka_unit_test(test_witness_clear),       cmocka_unit_test(test_witness_no_memory),
-        FRESH_TEST(test_fresh_others),              FRESH_TEST(test_fresh_own),
+        cmocka_unit_test(test_deletes_push_cancel),
+        cmocka_unit_test(test_deletes_model),
+        cmocka_unit_test(test_deletes_no_memory),
+        cmocka_unit_test(test_deletes_many),
+        cmocka_unit_test(test_witness_steps),
+        cmocka_unit_test(test_witness_rows),
+        cmocka_unit_test(test_witness_clear),
+        cmocka_unit_test(test_witness_no_memory),
+        FRESH_TEST(test_fresh_others),
+        FRESH_TEST(test_fresh_own),
         FRESH_TEST(test_fresh_uncommitted),
     };
     if (fault_memory_install() != SQLITE_OK)
