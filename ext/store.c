@@ -405,9 +405,11 @@ static int apply_rows(cuckoo_store *store)
     rc = cuckoo_waiting_apply_deletes(&store->paged);
     if (rc == SQLITE_OK)
         rc = cuckoo_waiting_try(&store->paged, most, place, store);
-    if (rc != SQLITE_OK)
-        forget(store);
-    return rc;
+    if (rc == SQLITE_OK)
+        return rc;
+    forget(store);
+    cuckoo_paged_error(&store->paged); /* else the next use would report it */
+    return store->paged.has_written ? beyond_repair(rc) : rc; /* SQLITE_BUSY, too: COMMIT must not be tried again */
 }
 
 static int sync_loaded(cuckoo_store *store)

@@ -230,10 +230,13 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
 {
     enum { SMALL = 1000000 /* keys: read in less than a second */ };
     char *message = NULL;
-    const cuckoo_follow *follow = &store->follow;
-    if (!store->paged.doubt || cuckoo_store_items(store) > SMALL || !follow->table || follow->fault)
+    if (!store->paged.doubt || cuckoo_store_items(store) > SMALL)
         return SQLITE_OK;
-    int rc = read_anew(store, &message);
+    /* Who has asked since has been told of the doubt: that must not count as a fault here. */
+    int rc = cuckoo_follow_look(&store->follow, &store->paged.shadow);
+    if (rc != SQLITE_OK || store->follow.fault || !store->follow.table)
+        return cuckoo_store_rolls_back(rc) ? rc : SQLITE_OK;
+    rc = read_anew(store, &message);
     sqlite3_free(message);
     return rc == SQLITE_ERROR && !store->paged.has_written ? SQLITE_OK : rc;
 }

@@ -144,6 +144,9 @@ static const oom_case cases[] = {
     {"commit, some undone", "COMMIT",
      "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES
      "; ROLLBACK TO a; DELETE FROM people WHERE id > 20"},
+    {"commit, healing", "COMMIT",
+     "BEGIN; CREATE TRIGGER b BEFORE UPDATE ON people WHEN new.k LIKE '%!' BEGIN "
+     "UPDATE people SET k = k || 'b' WHERE id = old.id; END; UPDATE people SET k = k || '!' WHERE id = 1"},
     {"rollback", "ROLLBACK", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
 };
 

@@ -1,5 +1,6 @@
 """Random changes of a followed table with savepoints, and what they have found."""
 import contextlib
+import sqlite3
 
 import pytest
 
@@ -52,3 +53,21 @@ def test_buckets_are_those_of_the_transaction(db):
         slots, stored = db.execute("SELECT count(*), count(fingerprint) FROM cf_table_buckets('seen')").fetchone()
         assert slots == ask(db, "SELECT (i ->> 'buckets') * (i ->> 'bucket_size') FROM (SELECT cf_table_info('seen') AS i)")
         assert stored == key + 1
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_doubt_heals_also_when_asked_about(db, asked):
+    """Who asks within the transaction gets an error. COMMIT reads the table again all the same."""
+    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k)")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, content='u(k)')")
+    db.execute("INSERT INTO u VALUES (1, 'a'), (2, 'b')")
+    db.execute("CREATE TRIGGER early BEFORE UPDATE ON u WHEN new.k LIKE '%!' BEGIN "
+               "UPDATE u SET k = k || '?' WHERE id = old.id; END")
+    db.execute("BEGIN")
+    db.execute("UPDATE u SET k = k || '!' WHERE id = 1")
+    if asked:
+        with pytest.raises(sqlite3.Error, match="rebuild"):
+            ask(db, "SELECT cf_table_contains('f', 'b')")
+    db.execute("COMMIT")
+    assert ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0
+    assert ask(db, "SELECT count(*) FROM f") == 2
