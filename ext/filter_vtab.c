@@ -224,8 +224,8 @@ static int shadow_name(const char *suffix)
 
 /* ---- transactions ---- */
 
-/* A statement begins. Also when SQLite opens a savepoint for it, triggers may be about to fire before ours. After an error that
-** has rolled the transaction back, SQLite must not go on to enter the table in it. */
+/* A statement begins. Also when SQLite opens a savepoint for it, triggers may be about to fire before ours. After an
+** error that has rolled the transaction back, SQLite must not go on to enter the table in it. */
 static int look_at_statement(cuckoo_table *table, cuckoo_store *store)
 {
     bool refuse = false;

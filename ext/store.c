@@ -40,7 +40,8 @@ static void forget(cuckoo_store *store)
     store->full = false;
 }
 
-/* What was in memory is lost: the transaction must not be committed without it. (The error may have ended it already.) */
+/* What was in memory is lost: the transaction must not be committed without it. (The error may have ended it
+** already.) */
 static void lose(cuckoo_store *store)
 {
     store->broken |= store->joined && pending(store);
@@ -409,7 +410,8 @@ static int apply_rows(cuckoo_store *store)
         return rc;
     forget(store);
     cuckoo_paged_error(&store->paged); /* else the next use would report it */
-    return store->paged.has_written ? beyond_repair(rc) : rc; /* SQLITE_BUSY, too: COMMIT must not be tried again */
+    /* SQLITE_BUSY, too: COMMIT must not be tried again. */
+    return store->paged.has_written ? beyond_repair(rc) : rc;
 }
 
 static int sync_loaded(cuckoo_store *store)

@@ -65,8 +65,8 @@ typedef enum cuckoo_use {
     CUCKOO_REPAIR /* also when it cannot follow its table */
 } cuckoo_use;
 
-/* After this code SQLite rolls the statement back, or the transaction when it cannot: that of a statement within another,
-** too. */
+/* After this code SQLite rolls the statement back, or the transaction when it cannot. (So it does when a statement that
+** the extension runs fails with it.) */
 bool cuckoo_store_rolls_back(int rc);
 
 /* A new store with one reference. Texts are copied. SQLITE_OK or SQLITE_NOMEM. */

@@ -29,8 +29,8 @@ def test_random_transactions(tmp_path, rng):
 
 @pytest.mark.parametrize("savepoint", [True, False])
 def test_a_delete_of_a_key_that_waits_is_counted(tmp_path, savepoint):
-    """The delete as a row and the key that waits cancelled out, and the header of the filter was not written: its numbers were
-    wrong for the next connection."""
+    """The delete as a row and the key that waits cancelled out, and the header of the filter was not written: its
+    numbers were wrong for the next connection."""
     path = str(tmp_path / "people.db")
     with contextlib.closing(support.connect(path)) as db:
         create_people(db)
