@@ -194,16 +194,17 @@ static int shadow_name(const char *suffix)
 
 /* ---- transactions ---- */
 
-/* A statement begins. Also when SQLite opens a savepoint for it, triggers may be about to fire before ours. */
+/* A statement begins. Also when SQLite opens a savepoint for it, triggers may be about to fire before ours. After an
+** error that has rolled the transaction back, SQLite must not go on to enter the table in it. */
 static int look_at_statement(cuckoo_table *table, cuckoo_store *store)
 {
     bool refuse = false;
     if (!table->content || store->dead || store->broken || store->paged.shadow.busy)
         return SQLITE_OK;
     int rc = cuckoo_follow_look_at_statement(&store->follow, &store->paged.shadow, &refuse);
-    return refuse ? cuckoo_table_explain(table, SQLITE_ERROR, store->follow.fault)
-           : rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT ? rc
-                                                          : SQLITE_OK;
+    return refuse                        ? cuckoo_table_explain(table, SQLITE_ERROR, store->follow.fault)
+           : cuckoo_store_rolls_back(rc) ? rc
+                                         : SQLITE_OK;
 }
 
 static int table_begin(sqlite3_vtab *base)

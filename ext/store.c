@@ -45,14 +45,16 @@ void cuckoo_store_lose(cuckoo_store *store)
     cuckoo_store_forget(store);
 }
 
-/* After these codes SQLite rolls the statement back, or the transaction when it cannot. What is half changed must not
-** stay, though the transaction may go on after other errors. */
-int cuckoo_store_beyond_repair(int rc)
+bool cuckoo_store_rolls_back(int rc)
 {
     int code = rc & 0xff;
-    bool rolls_back =
-        code == SQLITE_NOMEM || code == SQLITE_IOERR || code == SQLITE_INTERRUPT || code == SQLITE_FULL;
-    return rolls_back ? rc : SQLITE_IOERR;
+    return code == SQLITE_NOMEM || code == SQLITE_IOERR || code == SQLITE_INTERRUPT ||
+           code == SQLITE_FULL;
+}
+
+int cuckoo_store_beyond_repair(int rc)
+{
+    return cuckoo_store_rolls_back(rc) ? rc : SQLITE_IOERR;
 }
 
 void cuckoo_store_doubt(cuckoo_store *store)

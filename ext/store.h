@@ -66,6 +66,10 @@ typedef enum cuckoo_use {
     CUCKOO_REPAIR  /* also when it cannot follow its table */
 } cuckoo_use;
 
+/* After this code SQLite rolls the statement back, or the transaction when it cannot. (So it does when a statement that
+** the extension runs fails with it.) */
+bool cuckoo_store_rolls_back(int rc);
+
 /* A new store with one reference. Texts are copied. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **store);
 void cuckoo_store_free(cuckoo_store *store);

@@ -79,9 +79,12 @@ static int apply_rows(cuckoo_store *store)
     rc = cuckoo_waiting_apply_deletes(&store->paged);
     if (rc == SQLITE_OK)
         rc = cuckoo_waiting_try(&store->paged, most, cuckoo_store_place, store);
-    if (rc != SQLITE_OK)
-        cuckoo_store_forget(store);
-    return rc;
+    if (rc == SQLITE_OK)
+        return rc;
+    cuckoo_store_forget(store);
+    cuckoo_paged_error(&store->paged); /* else the next use would report it */
+    /* SQLITE_BUSY, too: COMMIT must not be tried again. */
+    return store->paged.has_written ? cuckoo_store_beyond_repair(rc) : rc;
 }
 
 static int sync_loaded(cuckoo_store *store)

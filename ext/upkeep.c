@@ -250,8 +250,8 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
         return SQLITE_OK;
     follow->looked = false; /* the doubt itself may have been its fault */
     int rc = cuckoo_follow_look(follow, &store->paged.shadow);
-    if (rc != SQLITE_OK || follow->fault)
-        return rc;
+    if (rc != SQLITE_OK || follow->fault || !follow->table)
+        return cuckoo_store_rolls_back(rc) ? rc : SQLITE_OK;
     store->paged.has_written = false;
     rc = read_anew(store, &message);
     sqlite3_free(message);

@@ -96,8 +96,9 @@ else
     plain 'SQL scripts, README examples' sh tests/sql/run.sh
     tap   'static build, SQLITE_CORE' build/asan/static_build
     tap   'bugs found, each a test' build/asan/regressions
+    tap   'parts of ext without a table' build/asan/ext_units
     tap   'each allocation fails once' build/asan/oom
-    tap   'persistent: allocations fail' build/asan/oom_table 97
+    tap   'persistent: allocations fail' build/asan/oom_table 397
     tap   'disk fails, power goes: a slice' build/asan/vfs_faults 800
     tap   'loading without memory' build/plain/loading
     plain 'stress: collisions made likely' build/asan/stress

@@ -1,8 +1,8 @@
 /*
 ** oom_cases.h - the statements of oom_table.c, and the database they run on.
 **
-** `fed` follows users(id), `known` follows people(k), `tight` follows crowd(k), whose numbers are aimed at one pair of buckets
-** (aimed.h), so that some wait.
+** `fed` follows users(id), `known` follows people(k), `tight` follows crowd(k), whose numbers are aimed at one pair of
+** buckets (aimed.h), so that some wait.
 */
 #ifndef OOM_CASES_H
 #define OOM_CASES_H
@@ -40,26 +40,31 @@ enum { SETUP = sizeof setup / sizeof setup[0] };
 
 typedef struct oom_case {
     const char *name, *sql;
-    const char *before; /* begins the transaction; NULL: the statement is run in autocommit mode, and in a usual one */
+    const char
+        *before; /* begins the transaction; NULL: run in autocommit mode, and in a usual transaction */
 } oom_case;
 
 /* The transaction in which most statements are run: deletes wait in rows, and in memory. */
-static const char usual[] = "BEGIN; INSERT INTO seen(key) VALUES ('marker'); UPDATE people SET k = k || '!' WHERE id < 4; "
-                            "DELETE FROM crowd WHERE rowid < 4; SAVEPOINT usual; DELETE FROM people WHERE id = 5";
+static const char usual[] =
+    "BEGIN; INSERT INTO seen(key) VALUES ('marker'); UPDATE people SET k = k || '!' WHERE id < 4; "
+    "DELETE FROM crowd WHERE rowid < 4; SAVEPOINT usual; DELETE FROM people WHERE id = 5";
 
-#define CHANGES                                                                                          \
-    "UPDATE people SET k = k || '!' WHERE id < 7; DELETE FROM crowd WHERE rowid < 5; "                   \
-    "INSERT INTO crowd SELECT k FROM aims WHERE i > 33; INSERT INTO users SELECT i FROM " NUMBERS(100, 120)
-#define MORE_CHANGES                                                                                     \
-    "UPDATE people SET k = NULL WHERE id > 25; UPDATE crowd SET k = -k WHERE rowid % 3 = 0; "            \
+#define CHANGES                                                                                         \
+    "UPDATE people SET k = k || '!' WHERE id < 7; DELETE FROM crowd WHERE rowid < 5; "                  \
+    "INSERT INTO crowd SELECT k FROM aims WHERE i > 33; INSERT INTO users SELECT i FROM " NUMBERS(100,  \
+                                                                                                  120)
+#define MORE_CHANGES                                                                                    \
+    "UPDATE people SET k = NULL WHERE id > 25; UPDATE crowd SET k = -k WHERE rowid % 3 = 0; "           \
     "DELETE FROM users WHERE id < 20; INSERT OR IGNORE INTO people(k) VALUES ('p7'), ('new'), ('p8')"
 
 static const oom_case cases[] = {
     {"create", "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=3000, fpr=1e-3, seed=4)", NULL},
     {"create with content",
-     "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=9, fpr=1e-6, seed=3, content='users(id)')", NULL},
+     "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=9, fpr=1e-6, seed=3, content='users(id)')",
+     NULL},
     {"error: create, option", "CREATE VIRTUAL TABLE made USING cuckoo_filter(colour=red)", NULL},
-    {"error: create, content", "CREATE VIRTUAL TABLE made USING cuckoo_filter(content='nowhere(x)')", NULL},
+    {"error: create, content", "CREATE VIRTUAL TABLE made USING cuckoo_filter(content='nowhere(x)')",
+     NULL},
     {"insert", "INSERT INTO seen(key) VALUES ('new')", NULL},
     {"insert, many", "INSERT INTO seen(key) SELECT i FROM " NUMBERS(1000, 1030), NULL},
     {"insert, growing", "INSERT INTO brim(key) SELECT i FROM " NUMBERS(1000, 1100), NULL},
@@ -100,13 +105,16 @@ static const oom_case cases[] = {
     {"drop with content", "DROP TABLE fed", NULL},
     {"vacuum", "VACUUM", NULL},
     {"drop content", "DROP TABLE people", NULL},
-    {"people: insert or ignore", "INSERT OR IGNORE INTO people SELECT i, 'p' || (i % 40) FROM " NUMBERS(1, 60), NULL},
+    {"people: insert or ignore",
+     "INSERT OR IGNORE INTO people SELECT i, 'p' || (i % 40) FROM " NUMBERS(1, 60), NULL},
     {"people: replace", "REPLACE INTO people SELECT i, 'p' || (i + 3) FROM " NUMBERS(1, 9), NULL},
     {"people: upsert",
-     "INSERT INTO people(k) SELECT 'p' || i FROM " NUMBERS(20, 40) " WHERE true ON CONFLICT(k) DO UPDATE SET k = k || 'x'",
+     "INSERT INTO people(k) SELECT 'p' || i FROM " NUMBERS(
+         20, 40) " WHERE true ON CONFLICT(k) DO UPDATE SET k = k || 'x'",
      NULL},
     {"people: update", "UPDATE people SET k = k || 'y'", NULL},
-    {"people: update or ignore", "UPDATE OR IGNORE people SET k = 'p' || (id / 2 + 10) WHERE id > 20", NULL},
+    {"people: update or ignore", "UPDATE OR IGNORE people SET k = 'p' || (id / 2 + 10) WHERE id > 20",
+     NULL},
     {"error: people: update", "UPDATE people SET k = 'p' || (id / 2 + 10) WHERE id > 20", NULL},
     {"people: update to NULL", "UPDATE people SET k = NULL WHERE id % 3 = 0", NULL},
     {"people: delete", "DELETE FROM people WHERE id % 2", NULL},
@@ -119,7 +127,9 @@ static const oom_case cases[] = {
     {"crowd: optimize", "INSERT INTO tight(tight) VALUES ('optimize')", NULL},
     {"crowd: cf_table_rebuild", "SELECT cf_table_rebuild('tight')", NULL},
     {"crowd: integrity_check", "PRAGMA integrity_check", NULL},
-    {"crowd: keys", "SELECT count(*) FROM aims WHERE k IN (SELECT key FROM tight WHERE key IN (SELECT k FROM crowd))", NULL},
+    {"crowd: keys",
+     "SELECT count(*) FROM aims WHERE k IN (SELECT key FROM tight WHERE key IN (SELECT k FROM crowd))",
+     NULL},
     {"crowd: rename", "ALTER TABLE tight RENAME TO loose", NULL},
     {"content: rename", "ALTER TABLE people RENAME TO folk", NULL},
     {"content: rename column", "ALTER TABLE people RENAME COLUMN k TO name", NULL},
@@ -132,7 +142,11 @@ static const oom_case cases[] = {
     {"commit", "COMMIT", "BEGIN; " CHANGES},
     {"commit, rows", "COMMIT", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
     {"commit, some undone", "COMMIT",
-     "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES "; ROLLBACK TO a; DELETE FROM people WHERE id > 20"},
+     "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES
+     "; ROLLBACK TO a; DELETE FROM people WHERE id > 20"},
+    {"commit, healing", "COMMIT",
+     "BEGIN; CREATE TRIGGER b BEFORE UPDATE ON people WHEN new.k LIKE '%!' BEGIN "
+     "UPDATE people SET k = k || 'b' WHERE id = old.id; END; UPDATE people SET k = k || '!' WHERE id = 1"},
     {"rollback", "ROLLBACK", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
 };
 

@@ -1,20 +1,21 @@
 /*
 ** oom_table.c - out of memory at every single request for memory: persistent filters.
 **
-** As oom.c, but the statements change a database. Each is run on a copy of it, in autocommit mode and within a transaction
-** that has inserted a key before, with request number 0, 1, 2 ... refused: only that one, or that one and all later ones.
-** After each run:
+** As oom.c, but the statements (oom_cases.h) change a database. Each is run on a copy of it, in autocommit mode and within
+** a transaction that has changed filters before, with request number 0, 1, 2 ... refused: only that one, or that one and
+** all later ones. After each run:
 **
-**      - "out of memory", and all filters are as before the statement (or, when SQLite has rolled it back, as before the
-**        transaction); or the right answer, and all filters are as they are after it without faults;
+**      - "out of memory", and all filters are as before the statement (or, when SQLite has rolled it back, as before
+**        the transaction); or the right answer, and all filters are as they are after it without faults;
+**      - no filter misses a row of its table, and its count is right;
 **      - the same connection, with memory again, does the rest;
 **      - closing the connection gives back every byte.
 **
-** The image of a filter is memory of the C library: its realloc and calloc are wrapped by the linker. By default each 11th request or so
-** is refused, with `all` each. To run:
+** The image of a filter is memory of the C library: its realloc and calloc are wrapped by the linker. By default each
+** 11th request or so is refused, with `all` each. To run:
 **
-**      cc -std=c11 -DSQLITE_CORE -Wl,--wrap=realloc,--wrap=calloc tests/faults/oom_table.c src/[a-z]*.c ext/[a-z]*.c
-**          -lcmocka -lsqlite3 -lm -o oom_table && ./oom_table all
+**      cc -std=c11 -DSQLITE_CORE -Wl,--wrap=realloc,--wrap=calloc tests/faults/oom_table.c src/[a-z]*.c
+**          ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o oom_table && ./oom_table all
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,6 +35,7 @@ void *__wrap_realloc(void *old, size_t bytes);
 #include "aimed.h"
 #include "fault_memory.h"
 #include "oom_cases.h"
+#include "oom_state.h"
 
 struct sqlite3_api_routines;
 int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
@@ -90,7 +92,8 @@ static sqlite3_int64 number_of(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
     assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-    sqlite3_int64 number = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
+    sqlite3_int64 number =
+        sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
     if (sqlite3_finalize(statement) != SQLITE_OK)
         fail_msg("%s: %s", sql, sqlite3_errmsg(db));
     return number;
@@ -130,99 +133,6 @@ static answer answer_to(sqlite3 *db, const char *sql)
     answer a = answer_of(db, sql);
     answer_append(&a, "", 1);
     return a;
-}
-
-/* ---- what all filters of the database hold ---- */
-
-static void append_answer(answer *all, sqlite3 *db, const char *format, const char *name)
-{
-    char sql[300];
-    snprintf(sql, sizeof sql, format, name, name);
-    answer a = answer_of(db, sql);
-    answer_append(all, &a.code, sizeof a.code);
-    if (a.used > 0)
-        answer_append(all, a.bytes, a.used);
-    answer_free(&a);
-}
-
-/* Their names, counts and keys, and that they are sound. Not their bytes: where there was no memory to grow, a filter may have
-** grown a key later. */
-static answer state_of(sqlite3 *db)
-{
-    answer all = {0, NULL, 0, 0};
-    sqlite3_stmt *names = NULL;
-    append_answer(&all, db, "SELECT type, name FROM sqlite_schema ORDER BY 1, 2; -- %s%s", "");
-    append_answer(&all, db, "SELECT count(*), sum(id) FROM users; -- %s%s", "");
-    append_answer(&all, db, "SELECT group_concat(k) FROM (SELECT k FROM crowd ORDER BY 1); -- %s%s", "");
-    append_answer(&all, db, "SELECT group_concat(id || '=' || quote(k)) FROM people; -- %s%s", "");
-    sqlite3_prepare_v2(db, "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%' ORDER BY 1",
-                       -1, &names, NULL);
-    while (sqlite3_step(names) == SQLITE_ROW) {
-        char name[60];
-        snprintf(name, sizeof name, "%s", (const char *)sqlite3_column_text(names, 0));
-        append_answer(&all, db, "SELECT count(*) FROM %s; -- %s", name);
-        append_answer(
-            &all, db,
-            "SELECT sum(cf_table_contains('%s', k)), sum(cf_table_contains('%s', k + 500)) FROM keys",
-            name);
-        append_answer(&all, db,
-                      "SELECT count(*) FROM keys WHERE EXISTS (SELECT 1 FROM %s WHERE key = k); -- %s",
-                      name);
-        append_answer(
-            &all, db,
-            "SELECT value -> 'capacity', value -> 'fingerprint_bits', value -> 'seed', value -> "
-            "'value_bits' FROM (SELECT cf_table_info('%s') AS value); -- %s",
-            name);
-        append_answer(&all, db, "SELECT cf_check(cf_export('%s')); -- %s", name);
-    }
-    sqlite3_finalize(names);
-    return all;
-}
-
-/* Of each filter that follows a table, as its trigger names them: rows that it misses, and how far its count is off. */
-static void expect_no_row_missed(sqlite3 *db, const char *when, long n)
-{
-    static const char ask[] =
-        "WITH f(name, t, sql) AS (SELECT replace(name, '_inserted', ''), tbl_name, substr(sql, 9 + instr(sql, '(1, "
-        "new.')) FROM sqlite_schema WHERE type = 'trigger' AND name LIKE '%_inserted'), g AS (SELECT name, t, "
-        "substr(sql, 1, instr(sql, '\"') - 1) AS k FROM f) SELECT printf('SELECT %Q, (SELECT count(*) FROM \"%w\" WHERE "
-        "NOT cf_table_contains(%Q, \"%w\")), (SELECT count(\"%w\") FROM \"%w\") - (SELECT count(*) FROM \"%w\")', "
-        "name, t, name, k, k, t, name) FROM g";
-    sqlite3_stmt *filters = NULL;
-    assert_int_equal(sqlite3_prepare_v2(db, ask, -1, &filters, NULL), SQLITE_OK);
-    while (sqlite3_step(filters) == SQLITE_ROW) {
-        sqlite3_stmt *rows = NULL;
-        const char *sql = (const char *)sqlite3_column_text(filters, 0);
-        if (sqlite3_prepare_v2(db, sql, -1, &rows, NULL) != SQLITE_OK || sqlite3_step(rows) != SQLITE_ROW)
-            fail_msg("request %ld refused, %s: %s: %s", n, when, sql, sqlite3_errmsg(db));
-        int missed = sqlite3_column_int(rows, 1), off = sqlite3_column_int(rows, 2);
-        if (missed != 0 || off != 0)
-            fail_msg("request %ld refused, %s: %s misses %d rows, its count is off by %d", n, when,
-                     sqlite3_column_text(rows, 0), missed, off);
-        sqlite3_finalize(rows);
-    }
-    assert_int_equal(sqlite3_finalize(filters), SQLITE_OK);
-}
-
-/* As text, to be looked at. */
-static void show(const char *title, const answer *a)
-{
-    printf("# %s:", title);
-    for (size_t i = 0; i < a->used; i++)
-        putchar(a->bytes[i] >= ' ' && a->bytes[i] <= '~' ? a->bytes[i] : '.');
-    putchar('\n');
-}
-
-static void expect_state(sqlite3 *db, const answer *expected, const char *when, long n)
-{
-    answer now = state_of(db);
-    if (!answer_equal(&now, expected)) {
-        show("is", &now);
-        show("should be", expected);
-        fail_msg("request %ld refused: filters are not what they should be %s", n, when);
-    }
-    answer_free(&now);
-    expect_no_row_missed(db, when, n);
 }
 
 /* ---- one run ---- */
@@ -272,7 +182,8 @@ static bool acceptable(const answer *faulty, const answer *right)
 /* When RELEASE cannot commit, SQLite rolls everything back, and still takes the transaction for open. */
 static bool ends_by_release(const oom_run *r)
 {
-    return r->in_transaction && strncmp(r->c->sql, "RELEASE", 7) == 0 && r->c->before && r->c->before[0] == 'S';
+    return r->in_transaction && strncmp(r->c->sql, "RELEASE", 7) == 0 && r->c->before &&
+           r->c->before[0] == 'S';
 }
 
 /* The statement was refused: as if it had not been there. Now it works. */

@@ -7,7 +7,7 @@ from support import MASK, field
 
 WHOLE = 64  # the length of a key
 
-# Integers of one pair of buckets, which agree in 8 remainder bits, too: splitting buckets does not part them. Of a filter
+# Integers of one pair of buckets of such a filter. They agree in 8 remainder bits, too: splitting does not part them.
 AIMED_AT = "capacity=8, seed=0, fingerprint_bits=24"
 AIMED = (
     289040, 388391, 422765, 556884, 596644, 725592, 829506, 967039, 1026821, 1072070, 1123713, 1207021, 1233892,

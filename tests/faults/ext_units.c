@@ -1,0 +1,382 @@
+/*
+** ext_units.c - parts of the extension that need no filter: deletes that wait in memory (deletes.c), what triggers tell
+** of one row (witness.c), and whether what is in memory is fresh (fresh.c).
+**
+**      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
+*/
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../ext/fresh.h"
+#include "../../ext/waiting.h"
+#include "../../ext/witness.h"
+#include "fault_memory.h"
+
+#include <string.h>
+
+/* ---- deletes.c ---- */
+
+enum { HASHES = 40, VALUES = 3 };
+
+/* Hashes of which many want the same place. */
+static uint64_t hash_of(int i)
+{
+    return (uint64_t)(i % 5) + ((uint64_t)i << 40);
+}
+
+static void test_deletes_push_cancel(void **state)
+{
+    cuckoo_deletes deletes = {.place = NULL};
+    (void)state;
+    assert_false(cuckoo_deletes_cancel(&deletes, 1, 0));
+    assert_int_equal(cuckoo_deletes_push(&deletes, 1, 0), SQLITE_OK);
+    assert_int_equal(cuckoo_deletes_push(&deletes, 1, 0), SQLITE_OK);
+    assert_int_equal(cuckoo_deletes_push(&deletes, 1, 7), SQLITE_OK);
+    assert_int_equal(deletes.n, 3);
+    assert_int_equal(deletes.used, 2);
+    assert_false(cuckoo_deletes_cancel(&deletes, 1, 8));
+    assert_false(cuckoo_deletes_cancel(&deletes, 2, 0));
+    assert_true(cuckoo_deletes_cancel(&deletes, 1, 0));
+    assert_true(cuckoo_deletes_cancel(&deletes, 1, 0));
+    assert_false(cuckoo_deletes_cancel(&deletes, 1, 0));
+    assert_true(cuckoo_deletes_cancel(&deletes, 1, 7));
+    assert_int_equal(deletes.n, 0);
+    assert_int_equal(deletes.used, 0);
+    cuckoo_deletes_free(&deletes);
+}
+
+static uint64_t copies_of(const cuckoo_deletes *deletes, uint64_t hash, uint64_t value)
+{
+    uint64_t copies = 0;
+    for (size_t i = 0; i < deletes->places; i++)
+        if (deletes->place[i].hash == hash && deletes->place[i].value == value)
+            copies += deletes->place[i].copies;
+    return copies;
+}
+
+static unsigned random_below(uint64_t *seed, unsigned n)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*seed >> 33) % n;
+}
+
+/* Any of the keys: one more, or one less. */
+static void push_or_cancel(cuckoo_deletes *deletes, uint64_t *model, uint64_t *seed)
+{
+    int i = (int)random_below(seed, HASHES), value = (int)random_below(seed, VALUES);
+    uint64_t *copies = &model[i * VALUES + value], hash = hash_of(i);
+    if (random_below(seed, 2) == 0) {
+        assert_int_equal(cuckoo_deletes_cancel(deletes, hash, (uint64_t)value), *copies > 0);
+        *copies -= *copies > 0;
+    } else {
+        assert_int_equal(cuckoo_deletes_push(deletes, hash, (uint64_t)value), SQLITE_OK);
+        ++*copies;
+    }
+}
+
+static void expect_model(const cuckoo_deletes *deletes, const uint64_t *model)
+{
+    uint64_t n = 0;
+    size_t used = 0;
+    for (int i = 0; i < HASHES * VALUES; i++) {
+        assert_int_equal(copies_of(deletes, hash_of(i / VALUES), (uint64_t)(i % VALUES)), model[i]);
+        n += model[i];
+        used += model[i] > 0;
+    }
+    assert_int_equal(deletes->n, n);
+    assert_int_equal(deletes->used, used);
+}
+
+/* Takes a key out: it is all there was of it. */
+static bool pop(cuckoo_deletes *deletes, uint64_t *model)
+{
+    cuckoo_delete some;
+    if (!cuckoo_deletes_pop(deletes, &some))
+        return false;
+    uint64_t *copies = &model[(some.hash >> 40) * VALUES + some.value];
+    assert_int_equal(some.copies, *copies);
+    *copies = 0;
+    return true;
+}
+
+/* Pops in between, as when a savepoint opens and fails; then until nothing is left, or forgotten. */
+static void test_deletes_model(void **state)
+{
+    uint64_t seed = 1;
+    cuckoo_deletes deletes = {.place = NULL};
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        uint64_t model[HASHES * VALUES] = {0};
+        for (int i = 0; i < 200; i++) {
+            push_or_cancel(&deletes, model, &seed);
+            if (random_below(&seed, 20) == 0)
+                pop(&deletes, model);
+        }
+        expect_model(&deletes, model);
+        if (round % 3 == 0) {
+            cuckoo_deletes_clear(&deletes);
+            memset(model, 0, sizeof model);
+        }
+        while (pop(&deletes, model))
+            expect_model(&deletes, model);
+        assert_int_equal(deletes.n + deletes.used, 0);
+    }
+    cuckoo_deletes_free(&deletes);
+    assert_null(deletes.place);
+}
+
+/* Without memory nothing has changed, and keys that are there already need none. */
+static void test_deletes_no_memory(void **state)
+{
+    cuckoo_deletes deletes = {.place = NULL};
+    (void)state;
+    fault_memory_arm(0, FAULT_ONCE);
+    assert_int_equal(cuckoo_deletes_push(&deletes, 1, 0), SQLITE_NOMEM);
+    assert_int_equal(fault_memory_disarm(), 1);
+    assert_int_equal(deletes.n, 0);
+    uint64_t n = 0;
+    int rc = SQLITE_OK;
+    for (; rc == SQLITE_OK; n += rc == SQLITE_OK) {
+        if (n > 0)
+            fault_memory_arm(0, FAULT_ONWARDS);
+        rc = cuckoo_deletes_push(&deletes, n, 0);
+        fault_memory_disarm();
+    }
+    assert_int_equal(rc, SQLITE_NOMEM);
+    assert_int_equal(deletes.n, n);
+    for (uint64_t i = 0; i < n; i++)
+        assert_int_equal(copies_of(&deletes, i, 0), 1);
+    cuckoo_deletes_free(&deletes);
+}
+
+/* Many keys should become rows, not many copies of one. */
+static void test_deletes_many(void **state)
+{
+    enum { MOST = 1 << 20 };
+    cuckoo_deletes deletes = {.place = NULL};
+    (void)state;
+    for (int i = 0; i < 100000; i++)
+        assert_int_equal(cuckoo_deletes_push(&deletes, 5, 0), SQLITE_OK);
+    assert_false(cuckoo_deletes_many(&deletes));
+    uint64_t i = 0;
+    for (; i < MOST && !cuckoo_deletes_many(&deletes); i++)
+        assert_int_equal(cuckoo_deletes_push(&deletes, i * 7919, 0), SQLITE_OK);
+    assert_in_range(i, 1000, MOST - 1);
+    cuckoo_deletes_clear(&deletes);
+    assert_false(cuckoo_deletes_many(&deletes));
+    assert_false(cuckoo_deletes_cancel(&deletes, 5, 0));
+    cuckoo_deletes_free(&deletes);
+}
+
+/* ---- witness.c ---- */
+
+enum { NOWHERE = -1 };
+
+/* Row 6 goes from one key to another; how that fits. *step: the whole way. */
+static cuckoo_fit tell(cuckoo_witness *witness, int64_t row, int from, int to, cuckoo_step *step)
+{
+    cuckoo_fit fit;
+    *step = (cuckoo_step){from != NOWHERE, to != NOWHERE, (uint64_t)(from + 1), (uint64_t)(to + 1)};
+    assert_int_equal(cuckoo_witness_tell(witness, row, step, &fit), SQLITE_OK);
+    return fit;
+}
+
+static void expect_way(const cuckoo_step *step, int from, int to)
+{
+    assert_int_equal(step->from_is, from != NOWHERE);
+    assert_int_equal(step->to_is, to != NOWHERE);
+    if (from != NOWHERE)
+        assert_int_equal(step->from, from + 1);
+    if (to != NOWHERE)
+        assert_int_equal(step->to, to + 1);
+}
+
+static void test_witness_steps(void **state)
+{
+    static const struct {
+        int from, to, then_from, then_to;
+        cuckoo_fit fit;
+        int way_from, way_to;
+    } cases[] = {
+        {1, 2, 2, 3, CUCKOO_FITS, 1, 3},                    /* it goes on */
+        {1, 2, 2, NOWHERE, CUCKOO_FITS, 1, NOWHERE},        /* and ends */
+        {1, NOWHERE, NOWHERE, 4, CUCKOO_FITS, 1, 4},        /* and begins again */
+        {2, 3, 1, 2, CUCKOO_FITS_BEFORE, 1, 3},             /* told late */
+        {1, 3, NOWHERE, 1, CUCKOO_FITS_BEFORE, NOWHERE, 3}, /* an insertion, told late */
+        {1, 2, 1, 3, CUCKOO_MISFITS, 1, 3},                 /* it was not there any more */
+        {1, 2, 3, NOWHERE, CUCKOO_MISFITS, 3, NOWHERE},
+        {1, NOWHERE, 1, NOWHERE, CUCKOO_MISFITS, 1, NOWHERE}, /* deleted twice */
+        {1, 2, NOWHERE, 5, CUCKOO_FITS, NOWHERE, 5},          /* REPLACE has deleted it without a word */
+        {NOWHERE, NOWHERE, NOWHERE, 1, CUCKOO_FITS, NOWHERE, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cuckoo_witness witness = {NULL, false};
+        cuckoo_step step;
+        assert_int_equal(tell(&witness, 6, cases[i].from, cases[i].to, &step), CUCKOO_FITS);
+        expect_way(&step, cases[i].from, cases[i].to);
+        assert_int_equal(tell(&witness, 6, cases[i].then_from, cases[i].then_to, &step), cases[i].fit);
+        expect_way(&step, cases[i].way_from, cases[i].way_to);
+        cuckoo_witness_free(&witness);
+    }
+}
+
+/* Rows do not know of each other; those of one place displace each other, which is not noticed. */
+static void test_witness_rows(void **state)
+{
+    static const int64_t rows[] = {0, 1, -1, INT64_MAX, INT64_MIN + 5, 4000};
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    cuckoo_witness witness = {NULL, false};
+    cuckoo_step step;
+    (void)state;
+    for (int i = 0; i < ROWS - 1; i++)
+        assert_int_equal(tell(&witness, rows[i], i, i + 10, &step), CUCKOO_FITS);
+    assert_int_equal(tell(&witness, rows[0], 10, 20, &step), CUCKOO_FITS);
+    expect_way(&step, 0, 20);
+    assert_int_equal(tell(&witness, rows[1], 7, 8, &step), CUCKOO_MISFITS);
+    assert_int_equal(tell(&witness, rows[0] + (1 << 20), 1, 2, &step), CUCKOO_FITS);
+    assert_int_equal(tell(&witness, rows[0], 7, 8, &step), CUCKOO_FITS);
+    cuckoo_witness_free(&witness);
+}
+
+static void test_witness_clear(void **state)
+{
+    cuckoo_witness witness = {NULL, false};
+    cuckoo_step step;
+    (void)state;
+    cuckoo_witness_clear(&witness);
+    tell(&witness, 6, 1, 2, &step);
+    cuckoo_witness_clear(&witness);
+    assert_int_equal(tell(&witness, 6, 8, 9, &step), CUCKOO_FITS);
+    cuckoo_witness_free(&witness);
+    assert_null(witness.seen);
+}
+
+static void test_witness_no_memory(void **state)
+{
+    cuckoo_fit fit;
+    cuckoo_witness witness = {NULL, false};
+    cuckoo_step step = {true, true, 1, 2};
+    (void)state;
+    fault_memory_arm(0, FAULT_ONCE);
+    assert_int_equal(cuckoo_witness_tell(&witness, 6, &step, &fit), SQLITE_NOMEM);
+    fault_memory_disarm();
+    assert_int_equal(tell(&witness, 6, 3, 4, &step), CUCKOO_FITS);
+    cuckoo_witness_free(&witness);
+}
+
+/* ---- fresh.c ---- */
+
+typedef struct two_connections {
+    sqlite3 *mine, *other;
+    cuckoo_shadow shadow;
+    cuckoo_fresh fresh;
+} two_connections;
+
+static void sql(sqlite3 *db, const char *text)
+{
+    if (sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", text, sqlite3_errmsg(db));
+}
+
+/* Two connections to one database, which the VFS memdb keeps in memory. */
+static int connect_two(void **state)
+{
+    static two_connections two;
+    static const char name[] = "file:/fresh?vfs=memdb";
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+    two = (two_connections){.fresh = {.known = false}};
+    assert_int_equal(sqlite3_open_v2(name, &two.mine, flags, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(name, &two.other, flags, NULL), SQLITE_OK);
+    sql(two.mine, "CREATE TABLE t(x); CREATE TABLE u(x)");
+    assert_int_equal(cuckoo_shadow_init(&two.shadow, two.mine, "main", "t"), SQLITE_OK);
+    *state = &two;
+    return 0;
+}
+
+static int disconnect(void **state)
+{
+    two_connections *two = *state;
+    cuckoo_shadow_free(&two->shadow);
+    sqlite3_close(two->mine);
+    return sqlite3_close(two->other);
+}
+
+/* Within a read transaction, as the uses are. */
+static bool is_stale(two_connections *two, bool joined)
+{
+    bool stale, alone = sqlite3_get_autocommit(two->mine);
+    if (alone)
+        sql(two->mine, "BEGIN");
+    sql(two->mine, "SELECT * FROM u");
+    assert_int_equal(cuckoo_fresh_look(&two->fresh, &two->shadow, joined, &stale), SQLITE_OK);
+    if (alone)
+        sql(two->mine, "COMMIT");
+    return stale;
+}
+
+static void test_fresh_others(void **state)
+{
+    two_connections *two = *state;
+    assert_true(is_stale(two, false)); /* nothing is known yet */
+    assert_false(is_stale(two, false));
+    sql(two->other, "INSERT INTO u VALUES (1)");
+    assert_true(is_stale(two, false));
+    assert_false(is_stale(two, false));
+    sql(two->other, "BEGIN; INSERT INTO u VALUES (1); ROLLBACK");
+    assert_false(is_stale(two, false));
+}
+
+static void test_fresh_own(void **state)
+{
+    two_connections *two = *state;
+    is_stale(two, false);
+    sql(two->mine, "INSERT INTO u VALUES (1)"); /* not ours: a row of any table */
+    assert_true(is_stale(two, false));
+    assert_false(is_stale(two, false));
+    sql(two->mine, "INSERT INTO u VALUES (1)");
+    cuckoo_fresh_committed(&two->fresh, &two->shadow);
+    assert_false(is_stale(two, false));
+}
+
+/* SQLite does not tell of the rollback of a transaction in which the table takes no part. */
+static void test_fresh_uncommitted(void **state)
+{
+    two_connections *two = *state;
+    is_stale(two, false);
+    sql(two->mine, "BEGIN; INSERT INTO u VALUES (1)");
+    assert_true(is_stale(two, false));
+    assert_true(is_stale(two, false));
+    assert_false(is_stale(two, true));
+    sql(two->mine, "ROLLBACK");
+    assert_true(is_stale(two, false));
+    assert_false(is_stale(two, false));
+}
+
+#define FRESH_TEST(test) cmocka_unit_test_setup_teardown(test, connect_two, disconnect)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_deletes_push_cancel),
+        cmocka_unit_test(test_deletes_model),
+        cmocka_unit_test(test_deletes_no_memory),
+        cmocka_unit_test(test_deletes_many),
+        cmocka_unit_test(test_witness_steps),
+        cmocka_unit_test(test_witness_rows),
+        cmocka_unit_test(test_witness_clear),
+        cmocka_unit_test(test_witness_no_memory),
+        FRESH_TEST(test_fresh_others),
+        FRESH_TEST(test_fresh_own),
+        FRESH_TEST(test_fresh_uncommitted),
+    };
+    if (fault_memory_install() != SQLITE_OK)
+        return 1;
+    int failed = cmocka_run_group_tests_name("parts of the extension", tests, NULL, NULL);
+    sqlite3_shutdown();
+    return failed;
+}
