@@ -68,9 +68,10 @@ static void read_page(cuckoo_paged *paged, uint64_t page)
 {
     uint64_t bytes, have;
     uint8_t *at = page_bytes_at(paged, page, &bytes);
+    uint32_t epoch = paged->epoch; /* an error may roll back the transaction, and all is forgotten */
     int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, &have);
     memset(at + have, 0, bytes - have);
-    paged->read_in[page] = paged->epoch;
+    paged->read_in[page] = epoch;
     paged->loaded++;
     if (rc != SQLITE_OK)
         fail(paged, rc);

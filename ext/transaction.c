@@ -20,6 +20,8 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     if (store->broken)
         return cuckoo_store_beyond_repair(rc2);
     rc = rc == SQLITE_OK ? rc2 : rc;
+    if (rc != SQLITE_OK && !store->joined)
+        cuckoo_store_forget(store); /* what came after the error that ended the transaction */
     if (rc != SQLITE_OK)
         return rc;
     if (!store->joined && store->follow.given_table) /* the row that changed may be gone again */

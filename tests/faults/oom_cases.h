@@ -126,7 +126,6 @@ static const oom_case cases[] = {
     {"crowd: check", "INSERT INTO tight(tight) VALUES ('check')", NULL},
     {"crowd: optimize", "INSERT INTO tight(tight) VALUES ('optimize')", NULL},
     {"crowd: cf_table_rebuild", "SELECT cf_table_rebuild('tight')", NULL},
-    {"crowd: integrity_check", "PRAGMA integrity_check", NULL},
     {"crowd: keys",
      "SELECT count(*) FROM aims WHERE k IN (SELECT key FROM tight WHERE key IN (SELECT k FROM crowd))",
      NULL},
