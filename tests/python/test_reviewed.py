@@ -202,7 +202,7 @@ def test_a_generated_column_that_asks_the_filter(db):
 
 def test_few_deletes_after_many(db):
     """By instructions of SQLite there is no telling; but the memory of many must be given back."""
-    follower = table(db, "capacity=50000")
+    follower = table(db, "capacity=50000, fingerprint_bits=32, counter_bits=8")
     db.execute("WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 40000) INSERT INTO u(k) SELECT i FROM n")
     db.execute("DELETE FROM u WHERE id <= 39000")
     db.execute("BEGIN")
