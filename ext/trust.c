@@ -25,6 +25,8 @@ static int sample(cuckoo_store *store)
             rc = SQLITE_NOMEM;
         else if (kind == CUCKOO_KEY_OK)
             rc = cuckoo_store_has(store, hash, &has);
+        if (rc == SQLITE_OK)
+            rc = store->paged.rc; /* a page that cannot be read says nothing */
         if (rc == SQLITE_OK && !has)
             rc = cuckoo_follow_fail(
                 follow,

@@ -65,6 +65,8 @@ static int check_rows(cuckoo_store *store, char **message)
             rc = SQLITE_NOMEM;
         else if (kind == CUCKOO_KEY_OK)
             rc = cuckoo_store_has(store, hash, &has);
+        if (rc == SQLITE_OK)
+            rc = store->paged.rc; /* a page that cannot be read says nothing */
         if (rc == SQLITE_OK && !has)
             rc = say(message, SQLITE_CORRUPT_VTAB,
                      sqlite3_mprintf("rows of %s are missing in it; rebuild reads them again",

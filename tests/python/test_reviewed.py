@@ -115,9 +115,11 @@ def test_direct_changes_of_a_page_after_a_transaction(db):
 
 
 def test_one_interrupt_does_not_make_a_filter_unusable(db):
-    table(db)
-    for after in range(1, 60):
-        db.execute(f"CREATE TABLE other{after}(x)")
+    table(db, "capacity=2000")
+    db.execute("WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 300) INSERT INTO u(k) SELECT i FROM n")
+    for after in itertools.chain(range(1, 300), range(300, 4000, 37)):
+        db.execute("CREATE TABLE other(x)")
+        db.execute("DROP TABLE other")
         calls = itertools.count(1)
         db.set_progress_handler(lambda: next(calls) == after, 1)
         attempt(db, "SELECT cf_table_contains('f', 'zzz')")
