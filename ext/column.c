@@ -20,20 +20,37 @@ static bool contains(const char *type, const char *word)
 }
 
 /* The rules of SQLite for declared types, in its order ("Datatypes In SQLite", 3.1). */
+static const struct {
+    const char *word, *name;
+    cf_affinity affinity;
+} rules[] = {{"INT", "INTEGER", CF_AFFINITY_NUMERIC}, {"CHAR", "TEXT", CF_AFFINITY_TEXT},
+             {"CLOB", "TEXT", CF_AFFINITY_TEXT},      {"TEXT", "TEXT", CF_AFFINITY_TEXT},
+             {"BLOB", "", CF_AFFINITY_TEXT},          {"REAL", "REAL", CF_AFFINITY_REAL},
+             {"FLOA", "REAL", CF_AFFINITY_REAL},      {"DOUB", "REAL", CF_AFFINITY_REAL}};
+enum { RULES = sizeof rules / sizeof rules[0] };
+
+static size_t rule_of(const char *type)
+{
+    size_t i = 0;
+    while (i < RULES && !contains(type, rules[i].word))
+        i++;
+    return i;
+}
+
 static cf_affinity affinity_of_type(const char *type)
 {
-    static const struct {
-        const char *word;
-        cf_affinity affinity;
-    } rules[] = {{"INT", CF_AFFINITY_NUMERIC}, {"CHAR", CF_AFFINITY_TEXT}, {"CLOB", CF_AFFINITY_TEXT},
-                 {"TEXT", CF_AFFINITY_TEXT},   {"BLOB", CF_AFFINITY_TEXT}, {"REAL", CF_AFFINITY_REAL},
-                 {"FLOA", CF_AFFINITY_REAL},   {"DOUB", CF_AFFINITY_REAL}};
     if (type == NULL || *type == 0)
         return CF_AFFINITY_TEXT;
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (contains(type, rules[i].word))
-            return rules[i].affinity;
-    return CF_AFFINITY_NUMERIC;
+    size_t rule = rule_of(type);
+    return rule < RULES ? rules[rule].affinity : CF_AFFINITY_NUMERIC;
+}
+
+const char *cuckoo_column_affinity(const char *type)
+{
+    if (type == NULL || *type == 0)
+        return "";
+    size_t rule = rule_of(type);
+    return rule < RULES ? rules[rule].name : "NUMERIC";
 }
 
 /* The first column of the first row, as an integer. SQLITE_OK, also when there is no row: *found is unchanged then. */

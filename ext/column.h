@@ -17,4 +17,8 @@
 int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
                        cf_options *into, char **message);
 
+/* The affinity of a declared type (NULL: none is declared), as the type to declare for it; "": none. (Not that of ANY in a
+** STRICT table, which has none.) */
+const char *cuckoo_column_affinity(const char *type);
+
 #endif

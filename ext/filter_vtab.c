@@ -5,6 +5,7 @@
 ** which one it is. Keys cannot be listed, but those of a table that the filter follows can: that is what
 ** "email IN seen" asks for. The table has no rowid.
 */
+#include "column.h"
 #include "errors.h"
 #include "filter_cursor.h"
 #include "filter_table.h"
@@ -20,15 +21,32 @@ static cuckoo_table *table_of(sqlite3_vtab *base)
 
 /* ---- creating, connecting ---- */
 
-static int declare(sqlite3 *db, const char *table, bool values)
+static int declare(sqlite3 *db, const char *table, const char *type, bool values)
 {
     char *sql = sqlite3_mprintf(
-        "CREATE TABLE x(key, %s\"%w\" HIDDEN, cuckoo_change HIDDEN, cuckoo_old "
-        "HIDDEN, cuckoo_row HIDDEN, cuckoo_old_row HIDDEN, cuckoo_id HIDDEN PRIMARY KEY) WITHOUT ROWID",
-        values ? "value, " : "", table);
+        "CREATE TABLE x(key %s, %s\"%w\" HIDDEN, cuckoo_change HIDDEN, cuckoo_old "
+        "HIDDEN, cuckoo_row HIDDEN, cuckoo_old_row HIDDEN, cuckoo_id HIDDEN PRIMARY KEY) "
+        "WITHOUT ROWID",
+        type, values ? "value, " : "", table);
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
+}
+
+/* The type of the column that the filter follows, as a word of SQL: "x IN seen" then compares as x IN that column does.
+** Where it cannot be had, none. */
+static const char *type_of_key(cuckoo_table *table, bool creates)
+{
+    const char *type = NULL, *t = table->content, *k = table->column;
+    cuckoo_store *store = table->store;
+    if (t && !creates && cuckoo_follow_find(&store->follow, &store->paged.shadow) == SQLITE_OK) {
+        t = store->follow.table; /* these may have been renamed */
+        k = store->follow.column;
+    }
+    int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->schema, t, k, &type, NULL,
+                                               NULL, NULL, NULL)
+               : SQLITE_ERROR;
+    return rc == SQLITE_OK ? cuckoo_column_affinity(type) : "";
 }
 
 static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo_table_plan *plan,
@@ -93,7 +111,7 @@ static int make(sqlite3 *db, void *registry, const char *const *argv, cuckoo_tab
     if (rc == SQLITE_OK)
         rc = make_table(registry, argv, plan, creates, table);
     if (rc == SQLITE_OK)
-        rc = declare(db, argv[2], plan->options.filter.value_bits != 0);
+        rc = declare(db, argv[2], type_of_key(*table, creates), plan->options.filter.value_bits != 0);
     return rc == SQLITE_OK && creates ? create(*table, &shape, message) : rc;
 }
 

@@ -212,3 +212,21 @@ def test_few_deletes_after_many(db):
         db.execute("DELETE FROM u WHERE id = ?", (i,))
     db.execute("COMMIT")
     follower.exact()
+
+
+@pytest.mark.parametrize("declared", ["INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB", "", "VARCHAR(9)", "bigint unsigned"])
+@pytest.mark.parametrize("renamed", [False, True])
+def test_in_compares_as_the_column_does(declared, renamed, tmp_path):
+    path = str(tmp_path / "x.db")
+    db = support.connect(path)
+    table(db, columns=f"id INTEGER PRIMARY KEY, k {declared}")
+    db.execute("INSERT INTO u(k) VALUES (7), ('8'), ('x'), (1.5), (x'61'), (NULL)")
+    if renamed:
+        db.execute("ALTER TABLE u RENAME TO w")
+        db.execute("ALTER TABLE w RENAME COLUMN k TO kk")
+        db.close()
+        db = support.connect(path)
+    column = "SELECT kk FROM w" if renamed else "SELECT k FROM u"
+    for asked in (7, "7", " 7 ", 8, "8", "8.0", "x", "X", 1.5, "1.5", b"a", "a", None, 9):
+        here, there = (db.execute(f"SELECT ? IN {what}", (asked,)).fetchone()[0] == 1 for what in ("f", f"({column})"))
+        assert here == there, asked
