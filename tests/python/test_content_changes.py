@@ -51,7 +51,7 @@ def test_buckets_are_those_of_the_transaction(db):
     for key in range(300):
         db.execute("INSERT INTO seen(key) VALUES (?)", (key,))
         slots, stored = db.execute("SELECT count(*), count(fingerprint) FROM cf_table_buckets('seen')").fetchone()
-        assert slots == ask(db, "SELECT (i ->> 'buckets') * (i ->> 'bucket_size') FROM (SELECT cf_table_info('seen') AS i)")
+        assert slots == ask(db, "SELECT json_extract(i, '$.buckets') * json_extract(i, '$.bucket_size') FROM (SELECT cf_table_info('seen') AS i)")
         assert stored == key + 1
 
 
