@@ -110,6 +110,10 @@ void cuckoo_store_rolled_back(cuckoo_store *store);
 /* Is the key perhaps there, waiting ones included? An SQLite code of the list. */
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has);
 
+/* Is the key of some row of the table that it follows certainly not there? `most`: how many of the first and of the last rows;
+** -1: all. (trust.c) */
+int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses);
+
 /* Keys there, with those that wait, without those whose deletes wait. */
 uint64_t cuckoo_store_items(const cuckoo_store *store);
 

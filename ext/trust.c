@@ -5,18 +5,12 @@
 #include "key.h"
 #include "store.h"
 
-/* Are the keys of some rows of its table there? Not while a statement changes rows: their triggers are still to come. */
-static int sample(cuckoo_store *store)
+int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
 {
-    enum { SAMPLE = 100 /* first and last rows */ };
-    const cuckoo_shadow *shadow = &store->paged.shadow;
-    cuckoo_follow *follow = &store->follow;
     sqlite3_stmt *keys = NULL;
-    if (cuckoo_follow_writing(shadow))
-        return SQLITE_OK;
-    follow->sampled = true; /* what the rows are computed by may ask the filter */
-    int rc = cuckoo_follow_keys(follow, shadow, SAMPLE, &keys);
-    while (rc == SQLITE_OK && follow->fault == NULL && sqlite3_step(keys) == SQLITE_ROW) {
+    *misses = false;
+    int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, most, &keys);
+    while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
         uint64_t hash;
         bool has = true;
         cuckoo_key kind =
@@ -27,15 +21,29 @@ static int sample(cuckoo_store *store)
             rc = cuckoo_store_has(store, hash, &has);
         if (rc == SQLITE_OK)
             rc = store->paged.rc; /* a page that cannot be read says nothing */
-        if (rc == SQLITE_OK && !has)
-            rc = cuckoo_follow_fail(
-                follow,
-                sqlite3_mprintf("rows of %s are missing in it: the table was made anew, or changed "
-                                "without its triggers; SELECT cf_table_rebuild('%q.%q') reads it again",
-                                follow->table, shadow->schema, shadow->table));
+        *misses = rc == SQLITE_OK && !has;
     }
     int rc2 = sqlite3_finalize(keys);
-    rc = rc == SQLITE_OK ? rc2 : rc;
+    return rc == SQLITE_OK ? rc2 : rc;
+}
+
+/* Are the keys of some rows of its table there? Not while a statement changes rows: their triggers are still to come. */
+static int sample(cuckoo_store *store)
+{
+    enum { SAMPLE = 100 /* first and last rows */ };
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    cuckoo_follow *follow = &store->follow;
+    bool misses;
+    if (cuckoo_follow_writing(shadow))
+        return SQLITE_OK;
+    follow->sampled = true; /* what the rows are computed by may ask the filter */
+    int rc = cuckoo_store_misses(store, SAMPLE, &misses);
+    if (rc == SQLITE_OK && misses)
+        rc = cuckoo_follow_fail(
+            follow,
+            sqlite3_mprintf("rows of %s are missing in it: the table was made anew, or changed "
+                            "without its triggers; SELECT cf_table_rebuild('%q.%q') reads it again",
+                            follow->table, shadow->schema, shadow->table));
     follow->sampled = rc == SQLITE_OK;
     return rc;
 }

@@ -54,26 +54,14 @@ static int put(cuckoo_store *store, cf_filter *filter, int rc)
 /* Is every key of the table there? */
 static int check_rows(cuckoo_store *store, char **message)
 {
-    sqlite3_stmt *keys = NULL;
-    int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, -1, &keys);
-    while (rc == SQLITE_OK && sqlite3_step(keys) == SQLITE_ROW) {
-        uint64_t hash;
-        bool has = true;
-        cuckoo_key kind =
-            cuckoo_key_hash(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &hash);
-        if (kind == CUCKOO_KEY_NOMEM)
-            rc = SQLITE_NOMEM;
-        else if (kind == CUCKOO_KEY_OK)
-            rc = cuckoo_store_has(store, hash, &has);
-        if (rc == SQLITE_OK)
-            rc = store->paged.rc; /* a page that cannot be read says nothing */
-        if (rc == SQLITE_OK && !has)
-            rc = say(message, SQLITE_CORRUPT_VTAB,
+    enum { ALL = -1 };
+    bool misses;
+    int rc = cuckoo_store_misses(store, ALL, &misses);
+    return rc == SQLITE_OK && misses
+               ? say(message, SQLITE_CORRUPT_VTAB,
                      sqlite3_mprintf("rows of %s are missing in it; rebuild reads them again",
-                                     store->follow.table));
-    }
-    int rc2 = sqlite3_finalize(keys);
-    return rc == SQLITE_OK ? rc2 : rc;
+                                     store->follow.table))
+               : rc;
 }
 
 /* Long work on the filter, with an eye on interrupts. */
