@@ -98,6 +98,7 @@ class History(RuleBasedStateMachine):
         blob = ask(db, "SELECT cf_export('seen')") if command == "import" else None
         db.execute("INSERT INTO seen(key, seen) VALUES (?, ?)", (blob, command))
 
+    @precondition(lambda self: self.writer is None)  # changes of an open transaction may not be in the pages yet
     @rule(who=st.integers(0, 1))
     def save_pages(self, who):
         model = self.committed if self.writer is None else self.stack[-1]
