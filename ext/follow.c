@@ -49,8 +49,7 @@ static int prepare_on(const cuckoo_follow *follow, const cuckoo_shadow *shadow, 
 {
     char *sql =
         sqlite3_mprintf("SELECT c.%s FROM \"%w\".\"%w\" AS c", column, shadow->schema, follow->table);
-    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, statement, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
+    int rc = cuckoo_shadow_prepare(shadow, sql, statement);
     return rc;
 }
 
@@ -92,8 +91,7 @@ int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_
     if (rc == SQLITE_OK && follow->row == NULL && rowid) {
         char *sql = sqlite3_mprintf("SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c WHERE c.%s = ?1",
                                     follow->column, shadow->schema, follow->table, rowid);
-        rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &follow->row, NULL) : SQLITE_NOMEM;
-        sqlite3_free(sql);
+        rc = cuckoo_shadow_prepare(shadow, sql, &follow->row);
     }
     if (rc != SQLITE_OK || follow->row == NULL)
         return rc;
@@ -317,8 +315,7 @@ int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
                                 "('%q_inserted', '%q_deleted', "
                                 "'%q_updated')",
                                 shadow->schema, f, f, f);
-    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &triggers, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
+    int rc = cuckoo_shadow_prepare(shadow, sql, &triggers);
     *is = false;
     while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(triggers, 0);

@@ -92,8 +92,7 @@ static char *newer_triggers(const cuckoo_follow *follow, const cuckoo_shadow *sh
 static int look_for(const cuckoo_shadow *shadow, char *sql, bool temporary, earlier_trigger *found)
 {
     sqlite3_stmt *triggers = NULL;
-    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &triggers, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
+    int rc = cuckoo_shadow_prepare(shadow, sql, &triggers);
     return rc == SQLITE_OK ? look_through(triggers, temporary, found) : rc;
 }
 
@@ -104,8 +103,7 @@ static int something_fails(const cuckoo_shadow *shadow, bool *fails)
     char *sql = sqlite3_mprintf(
         "SELECT sql FROM \"%w\".sqlite_master UNION ALL SELECT sql FROM sqlite_temp_master",
         shadow->schema);
-    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &all, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
+    int rc = cuckoo_shadow_prepare(shadow, sql, &all);
     *fails = false;
     while (rc == SQLITE_OK && !*fails && sqlite3_step(all) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(all, 0);
@@ -265,8 +263,7 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
                          "ALL SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c %s LIMIT %d)",
                          k, s, t, orders[0], most, k, s, t, orders[1], most)
                    : sqlite3_mprintf("SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c LIMIT %d", k, s, t, most);
-        rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, keys, NULL) : SQLITE_NOMEM;
-        sqlite3_free(sql);
+        rc = cuckoo_shadow_prepare(shadow, sql, keys);
     }
     return rc;
 }

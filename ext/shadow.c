@@ -103,12 +103,18 @@ int cuckoo_shadow_execute(const cuckoo_shadow *shadow, char *sql)
     return rc;
 }
 
+int cuckoo_shadow_prepare(const cuckoo_shadow *shadow, char *sql, sqlite3_stmt **statement)
+{
+    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, statement, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return rc;
+}
+
 int cuckoo_shadow_text(const cuckoo_shadow *shadow, char *sql, char **text)
 {
     sqlite3_stmt *statement = NULL;
     *text = NULL;
-    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
+    int rc = cuckoo_shadow_prepare(shadow, sql, &statement);
     if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
         const char *found = (const char *)sqlite3_column_text(statement, 0);
         *text = found ? sqlite3_mprintf("%s", found) : NULL;

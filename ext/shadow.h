@@ -66,9 +66,10 @@ int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement);
 /* Steps a statement that answers no rows, and ends it. */
 int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query);
 
-/* Runs some SQL and frees it; the same, and *text (sqlite3_malloc) is the first value of its first row, NULL if there is
-** none. `sql` may be NULL: SQLITE_NOMEM. */
+/* Each frees the SQL it is given (NULL: SQLITE_NOMEM). The first runs it, the second prepares it. The third runs it, and *text
+** (sqlite3_malloc) is the first value of its first row, NULL if there is none. */
 int cuckoo_shadow_execute(const cuckoo_shadow *shadow, char *sql);
+int cuckoo_shadow_prepare(const cuckoo_shadow *shadow, char *sql, sqlite3_stmt **statement);
 int cuckoo_shadow_text(const cuckoo_shadow *shadow, char *sql, char **text);
 
 /* The transaction that this connection has open on the database of the table. */
