@@ -70,6 +70,7 @@ class World:
             db.execute(f"PRAGMA recursive_triggers = {config.recursive}")
             db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 12)
             db.create_function("run", 1, lambda sql, db=db: self.run(db, sql))
+            db.create_function("nested", 0, lambda: self.running < 0)
         db = self.connections[0]
         if self.folder:
             db.execute("PRAGMA journal_mode = wal")
