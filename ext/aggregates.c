@@ -289,7 +289,7 @@ static bool read_change(sqlite3_context *context, sqlite3_value **argv, change_s
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL)
         return false;
-    if (state->filter.writable == NULL)
+    if (state->filter.view.writable == NULL)
         return start_change(context, filter, state);
     if (same_filter(filter, state))
         return true;
@@ -389,7 +389,7 @@ static bool merge_row(sqlite3_context *context, sqlite3_value *value, merge_stat
     const cf_filter *filter = cuckoo_filter_argument(context, value);
     if (filter == NULL)
         return false;
-    if (state->sum.writable)
+    if (state->sum.view.writable)
         return cuckoo_merge_into(context, &state->sum, filter);
     return cuckoo_filter_copy(context, filter, &state->sum);
 }

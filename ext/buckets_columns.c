@@ -64,11 +64,10 @@ bool cuckoo_in_list(const inside_cursor *cursor)
 
 bool cuckoo_spilled_here(const inside_cursor *cursor, cf_entry *entry, unsigned *side)
 {
-    uint64_t bucket;
-    if (!cf_spilled_at(&cursor->handle->filter, cursor->slot, &bucket, entry))
+    if (!cf_spilled_at(&cursor->handle->filter, cursor->slot, entry))
         return false;
     for (*side = 0; *side < cursor->pair.sides; ++*side)
-        if (cursor->pair.place[*side].bucket == bucket)
+        if (cursor->pair.place[*side].bucket == entry->bucket)
             return true;
     return false;
 }
@@ -86,6 +85,19 @@ static void result_number(sqlite3_context *context, bool there, uint64_t number)
 {
     if (there)
         sqlite3_result_int64(context, (sqlite3_int64)number);
+}
+
+/* The other bucket of an entry, if it can lie there, too. */
+static void result_alternate(sqlite3_context *context, const cf_filter *filter, const cf_entry *entry)
+{
+    bool movable = false;
+    uint64_t bucket = entry ? cf_entry_alternate(filter, entry, &movable) : 0;
+    result_number(context, movable, bucket);
+}
+
+static bool has_payload(const cf_filter *filter)
+{
+    return filter->geometry.counter_bits != 0 || filter->geometry.value_bits != 0;
 }
 
 /* Bits of a fingerprint: pair bits, and remainder bits wherever they are kept. */
@@ -111,7 +123,7 @@ int cuckoo_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
         result_number(context, there, entry.side.bits);
         break;
     case BUCKETS_ALTERNATE:
-        result_number(context, there && entry.movable, entry.alternate);
+        result_alternate(context, filter, there ? &entry : NULL);
         break;
     case BUCKETS_LENGTH:
         result_number(context, there, length_of(filter, &entry.side));
@@ -120,10 +132,10 @@ int cuckoo_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
         sqlite3_result_int(context, cf_overflows(filter, cursor->at));
         break;
     case BUCKETS_PAYLOAD:
-        result_number(context, there && filter->payload_bits, entry.payload);
+        result_number(context, there && has_payload(filter), entry.payload);
         break;
     case BUCKETS_COPIES:
-        result_number(context, there, entry.copies);
+        result_number(context, there, there ? cf_entry_copies(filter, &entry) : 0);
         break;
     default:
         result_filter(context, cursor);
@@ -168,10 +180,10 @@ int cuckoo_explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
         result_number(context, there, length_of(filter, &entry.side));
         break;
     case EXPLAIN_PAYLOAD:
-        result_number(context, there && filter->payload_bits, entry.payload);
+        result_number(context, there && has_payload(filter), entry.payload);
         break;
     case EXPLAIN_COPIES:
-        result_number(context, there, entry.copies);
+        result_number(context, there, there ? cf_entry_copies(filter, &entry) : 0);
         break;
     case EXPLAIN_FILTER:
         result_filter(context, cursor);

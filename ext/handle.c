@@ -79,7 +79,7 @@ uint8_t *cuckoo_resize(uint8_t *bytes, uint64_t size)
 
 static uint8_t *memory_of(const cf_filter *filter)
 {
-    return filter->writable ? filter->writable - CF_HEADER_BYTES : NULL;
+    return filter->view.writable ? filter->view.writable - CF_HEADER_BYTES : NULL;
 }
 
 void cuckoo_filter_own(sqlite3_context *context, cf_filter *filter)
@@ -90,14 +90,14 @@ void cuckoo_filter_own(sqlite3_context *context, cf_filter *filter)
 
 bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy)
 {
-    const char *why;
     uint8_t *bytes = sqlite3_malloc64(filter->length);
     if (bytes == NULL) {
         sqlite3_result_error_nomem(context);
         return false;
     }
     memcpy(bytes, filter->bytes, filter->length);
-    cf_open_writable(copy, bytes, filter->length, &why); /* was open already: cannot fail */
+    *copy = *filter;
+    cf_rebase(copy, bytes, bytes);
     cuckoo_filter_own(context, copy);
     return true;
 }
@@ -106,24 +106,24 @@ void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter)
 {
     cf_seal(filter);
     sqlite3_result_blob64(context, memory_of(filter), filter->length, sqlite3_free);
-    filter->writable = NULL;
+    filter->view.writable = NULL;
 }
 
 void cuckoo_filter_free(cf_filter *filter)
 {
     sqlite3_free(memory_of(filter));
-    filter->writable = NULL;
+    filter->view.writable = NULL;
 }
 
 /* A handle with its own copy; NULL when out of memory. */
 static cuckoo_handle *new_handle(const cf_filter *filter)
 {
-    const char *why;
     cuckoo_handle *handle = sqlite3_malloc64(sizeof *handle + filter->length);
     if (handle) {
         memcpy(handle->bytes, filter->bytes, filter->length);
         handle->references = 1;
-        cf_open(&handle->filter, handle->bytes, filter->length, &why);
+        handle->filter = *filter;
+        cf_rebase(&handle->filter, handle->bytes, NULL);
     }
     return handle;
 }

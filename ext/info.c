@@ -23,7 +23,7 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
                         filter->occupied, g->capacity);
     sqlite3_str_appendf(json, ",\"buckets\":%llu,\"bucket_size\":%d", filter->buckets, g->bucket_size);
     sqlite3_str_appendf(json, ",\"fingerprint_bits\":%d,\"slot_bits\":%d", g->fingerprint_bits,
-                        filter->lanes.width);
+                        filter->view.lanes.width);
     sqlite3_str_appendf(json, ",\"layout\":\"%s\",\"level\":%d,\"split\":%llu",
                         g->semisorted ? "semisort" : "plain", filter->level, filter->split);
     sqlite3_str_appendf(json, ",\"load\":%.6g,\"load_items\":%.6g", ratio(filter->occupied, slots),
@@ -96,13 +96,13 @@ static void info_function(sqlite3_context *context, int argc, sqlite3_value **ar
 /* What cf_new would make, with nothing in it: a view without bytes. */
 static void plan_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    cf_filter planned = {.writable = NULL};
+    cf_filter planned = {.view.writable = NULL};
     cf_census nothing = {0};
     if (!cuckoo_plan_arguments(context, argc, argv, &planned.geometry))
         return;
     planned.buckets = planned.geometry.buckets;
     planned.length = cf_geometry_bytes(&planned.geometry);
-    planned.lanes.width = planned.geometry.fingerprint_bits;
+    planned.view.lanes.width = planned.geometry.fingerprint_bits;
     result_json(context, &planned, &nothing);
 }
 

@@ -219,7 +219,7 @@ static void export_function(sqlite3_context *context, int argc, sqlite3_value **
     int rc = cuckoo_upkeep_export(store, &copy, &message);
     if (rc == SQLITE_OK) {
         sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
-        cuckoo_block_plain(copy.writable - CF_HEADER_BYTES, 0);
+        cuckoo_block_plain(copy.view.writable - CF_HEADER_BYTES, 0);
     } else {
         fail_with(context, name, rc, message);
     }

@@ -36,7 +36,7 @@ static bool make_blank(const cuckoo_store *store, const cf_options *rule, cf_fil
 
 static void free_filter(cf_filter *filter)
 {
-    cuckoo_block_plain(filter->writable - CF_HEADER_BYTES, 0);
+    cuckoo_block_plain(filter->view.writable - CF_HEADER_BYTES, 0);
 }
 
 /* Puts it in the place of the store's; or, when rc is an error, frees it. */
@@ -44,7 +44,7 @@ static int put(cuckoo_store *store, cf_filter *filter, int rc)
 {
     cf_seal(filter);
     if (rc == SQLITE_OK)
-        return cuckoo_store_replace(store, filter->writable - CF_HEADER_BYTES, filter->length);
+        return cuckoo_store_replace(store, filter->view.writable - CF_HEADER_BYTES, filter->length);
     free_filter(filter);
     return rc;
 }

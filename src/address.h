@@ -56,8 +56,8 @@ static inline uint64_t cf_pair_mix(uint64_t pair_bits)
 static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
 {
     uint64_t m0 = filter->geometry.buckets;
-    uint64_t mix = cf_pair_mix(from.bits & filter->pair_mask);
-    uint64_t difference = (cf_scale(mix, m0) | filter->odd_pairs) - from.base;
+    uint64_t mix = cf_pair_mix(from.bits & filter->view.pair_mask);
+    uint64_t difference = (cf_scale(mix, m0) | filter->view.odd_pairs) - from.base;
     cf_side to;
     to.base = difference + ((int64_t)difference < 0 ? m0 : 0);
     to.bits = from.bits ^ ((mix << filter->geometry.pair_bits) &
@@ -72,7 +72,7 @@ enum { CF_WHOLE = 255 };
 /* A key on its base side. */
 static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
 {
-    hash += (hash & filter->fingerprint_mask) == 0; /* sets bit 0 */
+    hash += (hash & filter->view.fingerprint_mask) == 0; /* sets bit 0 */
     return (cf_side){cf_scale(hash, filter->geometry.buckets), hash, CF_WHOLE};
 }
 
@@ -89,20 +89,20 @@ static inline uint64_t cf_bucket_number(const cf_filter *filter, uint64_t base, 
 ** level. */
 static inline unsigned cf_is_split(const cf_filter *filter, uint64_t base, uint64_t remainder)
 {
-    return (base << filter->level | (remainder & filter->level_mask)) < filter->split;
+    return (base << filter->level | (remainder & filter->view.level_mask)) < filter->split;
 }
 
 /* Where a side lies. It can lie there when it knows as many bits as the extension has. */
 static inline cf_place cf_locate(const cf_filter *filter, const cf_side *side)
 {
-    if (!filter->grown)
-        return (cf_place){side->base, side->bits & filter->slot_mask, 0};
+    if (!filter->view.grown)
+        return (cf_place){side->base, side->bits & filter->view.slot_mask, 0};
     unsigned s = filter->geometry.pair_bits, level = filter->level;
     uint64_t remainder = side->bits >> s;
     unsigned split = cf_is_split(filter, side->base, remainder);
-    uint64_t extension = remainder & (filter->level_mask | (uint64_t)split << level);
-    uint64_t tag = (side->bits & filter->pair_mask) | remainder >> level >> split << s;
-    return (cf_place){cf_bucket_number(filter, side->base, extension), tag & filter->slot_mask,
+    uint64_t extension = remainder & (filter->view.level_mask | (uint64_t)split << level);
+    uint64_t tag = (side->bits & filter->view.pair_mask) | remainder >> level >> split << s;
+    return (cf_place){cf_bucket_number(filter, side->base, extension), tag & filter->view.slot_mask,
                       level + split};
 }
 
@@ -116,7 +116,7 @@ static inline cf_home cf_home_of(const cf_filter *filter, uint64_t bucket)
 {
     uint64_t m0 = filter->geometry.buckets;
     cf_home home = {bucket, 0, 0};
-    if (!filter->grown)
+    if (!filter->view.grown)
         return home;
     if (bucket >= m0) {
         unsigned t = cf_floor_log2(bucket) - cf_floor_log2(m0);
@@ -134,8 +134,8 @@ static inline void cf_plain_pair(const cf_filter *filter, const cf_side *one, cf
     cf_side other = cf_alternate(filter, *one);
     pair->side[0] = *one;
     pair->side[1] = other;
-    pair->place[0] = (cf_place){one->base, one->bits & filter->slot_mask, 0};
-    pair->place[1] = (cf_place){other.base, other.bits & filter->slot_mask, 0};
+    pair->place[0] = (cf_place){one->base, one->bits & filter->view.slot_mask, 0};
+    pair->place[1] = (cf_place){other.base, other.bits & filter->view.slot_mask, 0};
     pair->sides = one->base == other.base ? 1 : 2;
 }
 
@@ -161,7 +161,7 @@ static inline void cf_grown_pair(const cf_filter *filter, const cf_side *one, cf
 ** has none. */
 static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_pair *pair)
 {
-    if (filter->grown)
+    if (filter->view.grown)
         cf_grown_pair(filter, one, pair);
     else
         cf_plain_pair(filter, one, pair);

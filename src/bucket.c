@@ -9,7 +9,7 @@ void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 
 static void payloads_write(cf_filter *filter, uint64_t bucket, const uint64_t *payload)
 {
-    uint64_t mask = cf_low_bits(filter->payload_bits);
+    uint64_t mask = cf_low_bits(filter->view.payload_bits);
     for (unsigned slot = 0; mask != 0 && slot < filter->geometry.bucket_size; slot++)
         cf_store_bits(filter, cf_payload_at(filter, bucket, slot), mask, payload[slot]);
 }
@@ -28,7 +28,7 @@ void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record
         return;
     }
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->slot_mask, record->tag[slot]);
+        cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->view.slot_mask, record->tag[slot]);
     payloads_write(filter, bucket, record->payload);
 }
 

@@ -9,10 +9,10 @@
 **      0 .. 0   1   remainder bits behind the extension   pair bits
 **               ^ terminator
 **
-** A slot without terminator knows no remainder bits, and stands for cap entries at their maximum: a folded class (join.h).
-** A payload is the number of further copies of the entry, or a value; 0 in an empty slot. The overflow bit is there when
-** the filter has a spill list (spill.h). Semi-sorted buckets keep their tags in another way (semisort.h), and
-** their slots in an order of their own: after a write, slots of the bucket have other numbers.
+** A slot without terminator, which only hostile bytes have, reads as one that knows no remainder bits. The payload of an entry
+** is the number of further copies, or a value with the sticky bit above it (copies.h); 0 in an empty slot. The overflow bit is
+** there when the filter has a spill list (spill.h). Semi-sorted buckets keep their tags in another way (semisort.h), and their
+** slots in an order of their own: after a write, slots of the bucket have other numbers.
 **
 ** The tags of a bucket are read as words, all the slots of a word at once (lanes.h). Nothing here can fail; buckets
 ** and slots are in range.
@@ -32,9 +32,9 @@ typedef struct cf_record {
 /* Where it starts, in bits of the table. */
 static inline uint64_t cf_record_at(const cf_filter *filter, uint64_t bucket)
 {
-    uint64_t at = bucket * filter->bucket_bits;
+    uint64_t at = bucket * filter->view.bucket_bits;
     if (__builtin_expect(filter->pages != NULL, 0))
-        cf_need_bits(filter, at, filter->bucket_bits);
+        cf_need_bits(filter, at, filter->view.bucket_bits);
     return at;
 }
 
@@ -48,8 +48,8 @@ static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64
         cf_semisort_read(filter, at, tag);
         return;
     }
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++, at += filter->lanes.width)
-        tag[slot] = cf_load_bits(filter->table, at) & filter->slot_mask;
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++, at += filter->view.lanes.width)
+        tag[slot] = cf_load_bits(filter->view.table, at) & filter->view.slot_mask;
 }
 
 /* Writes tags and payloads; the overflow bit stays as it is. */
@@ -63,48 +63,48 @@ static inline uint64_t cf_word(const cf_filter *filter, uint64_t bucket, unsigne
     uint64_t at = cf_record_at(filter, bucket);
     if (filter->geometry.semisorted)
         return cf_semisort_word(filter, at, index);
-    return cf_load_bits(filter->table, at + (uint64_t)index * filter->lanes.width * filter->lanes.count);
+    return cf_load_bits(filter->view.table, at + (uint64_t)index * filter->view.lanes.width * filter->view.lanes.count);
 }
 
 /* The top bit of every lane of a word that matches a tag. */
 static inline uint64_t cf_matching_lanes(const cf_filter *filter, uint64_t word, uint64_t tag)
 {
-    if (filter->grown)
-        return cf_agreeing_lanes(&filter->lanes, word, tag);
-    return cf_zero_lanes(&filter->lanes, word ^ (tag * filter->lanes.ones));
+    if (filter->view.grown)
+        return cf_agreeing_lanes(&filter->view.lanes, word, tag);
+    return cf_zero_lanes(&filter->view.lanes, word ^ (tag * filter->view.lanes.ones));
 }
 
 /* ---- slots ---- */
 
 static inline uint64_t cf_slot_at(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
-    return cf_record_at(filter, bucket) + (uint64_t)slot * filter->lanes.width;
+    return cf_record_at(filter, bucket) + (uint64_t)slot * filter->view.lanes.width;
 }
 
 static inline uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
     if (filter->geometry.semisorted)
         return cf_semisort_tag(filter, cf_record_at(filter, bucket), slot);
-    return cf_load_bits(filter->table, cf_slot_at(filter, bucket, slot)) & filter->slot_mask;
+    return cf_load_bits(filter->view.table, cf_slot_at(filter, bucket, slot)) & filter->view.slot_mask;
 }
 
 static inline uint64_t cf_overflow_at(const cf_filter *filter, uint64_t bucket)
 {
-    return cf_record_at(filter, bucket) + filter->tag_bits;
+    return cf_record_at(filter, bucket) + filter->view.tag_bits;
 }
 
 static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
     unsigned overflow = filter->geometry.spill_bound != 0;
-    return cf_overflow_at(filter, bucket) + overflow + (uint64_t)slot * filter->payload_bits;
+    return cf_overflow_at(filter, bucket) + overflow + (uint64_t)slot * filter->view.payload_bits;
 }
 
 static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
-    if (filter->payload_bits == 0)
+    if (filter->view.payload_bits == 0)
         return 0;
-    uint64_t bits = cf_load_bits(filter->table, cf_payload_at(filter, bucket, slot));
-    return bits & cf_low_bits(filter->payload_bits);
+    uint64_t bits = cf_load_bits(filter->view.table, cf_payload_at(filter, bucket, slot));
+    return bits & cf_low_bits(filter->view.payload_bits);
 }
 
 /* Changes one slot. Its bucket may then have its slots in another order, when it is semi-sorted. */
@@ -118,9 +118,9 @@ static inline void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot
         cf_semisorted_slot_set(filter, bucket, slot, tag, payload);
         return;
     }
-    cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->slot_mask, tag);
-    if (filter->payload_bits != 0)
-        cf_store_bits(filter, cf_payload_at(filter, bucket, slot), cf_low_bits(filter->payload_bits),
+    cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->view.slot_mask, tag);
+    if (filter->view.payload_bits != 0)
+        cf_store_bits(filter, cf_payload_at(filter, bucket, slot), cf_low_bits(filter->view.payload_bits),
                       payload);
 }
 
@@ -129,15 +129,21 @@ static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned s
     cf_slot_set(filter, bucket, slot, cf_slot_get(filter, bucket, slot), payload);
 }
 
+/* Counts one more slot as occupied. A header that lies may count all of them already: never more than there are. */
+static inline void cf_count_occupied(cf_filter *filter)
+{
+    filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
+}
+
 /* The first empty slot of a bucket, or -1. */
 static inline int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
 {
     if (filter->geometry.semisorted) /* empty slots come first */
         return cf_semisort_tag(filter, cf_record_at(filter, bucket), 0) == 0 ? 0 : -1;
-    for (unsigned i = 0; i < filter->lanes.words; i++) {
-        uint64_t empty = cf_zero_lanes(&filter->lanes, cf_word(filter, bucket, i));
+    for (unsigned i = 0; i < filter->view.lanes.words; i++) {
+        uint64_t empty = cf_zero_lanes(&filter->view.lanes, cf_word(filter, bucket, i));
         if (empty != 0)
-            return (int)cf_first_slot(&filter->lanes, empty, i);
+            return (int)cf_first_slot(&filter->view.lanes, empty, i);
     }
     return -1;
 }
@@ -147,7 +153,7 @@ static inline int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
 static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
 {
     return filter->geometry.spill_bound != 0 &&
-           (cf_load_bits(filter->table, cf_overflow_at(filter, bucket)) & 1);
+           (cf_load_bits(filter->view.table, cf_overflow_at(filter, bucket)) & 1);
 }
 
 static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
@@ -167,39 +173,23 @@ static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
 /* Does what a slot holds agree with a tag in all the bits it knows? The slot is not empty. */
 static inline bool cf_tag_agrees(const cf_filter *filter, uint64_t stored, uint64_t tag)
 {
-    uint64_t known = filter->grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->slot_mask;
+    uint64_t known = filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.slot_mask;
     return ((stored ^ tag) & known) == 0;
 }
 
-/* With terminators: does a slot know nothing beyond its bucket, and which bit is the next? */
+/* With terminators: does the entry of a slot know nothing beyond its bucket? */
 static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
 {
     return tag >> filter->geometry.pair_bits <= 1;
 }
 
-/* Is it a folded class, and how many entries is it? */
-static inline bool cf_is_folded(const cf_filter *filter, uint64_t tag)
+/* Can an entry that knows so many remainder bits lie in this place? */
+static inline bool cf_can_lie(unsigned length, cf_place there)
 {
-    return filter->grown && tag >> filter->geometry.pair_bits == 0;
+    return length >= there.extension;
 }
 
-static inline unsigned cf_entries_of(const cf_filter *filter, uint64_t tag)
-{
-    return cf_is_folded(filter, tag) ? filter->geometry.cap : 1;
-}
-
-/* Copies of a key that a slot stands for. */
-static inline uint64_t cf_copies_in(const cf_filter *filter, uint64_t tag, uint64_t payload)
-{
-    return (1 + (filter->geometry.counter_bits ? payload : 0)) * cf_entries_of(filter, tag);
-}
-
-/* Can an entry of this length move there? A folded one must know nothing more than that bucket, either. */
-static inline bool cf_can_move(const cf_filter *filter, uint64_t tag, unsigned length, cf_place there)
-{
-    return length == there.extension || (length > there.extension && !cf_is_folded(filter, tag));
-}
-
+/* The next bit that it knows. */
 static inline unsigned cf_next_bit(const cf_filter *filter, uint64_t tag)
 {
     return tag >> filter->geometry.pair_bits & 1;
@@ -209,18 +199,18 @@ static inline unsigned cf_next_bit(const cf_filter *filter, uint64_t tag)
 static inline uint64_t cf_without_next_bit(const cf_filter *filter, uint64_t tag)
 {
     unsigned s = filter->geometry.pair_bits;
-    return (tag & filter->pair_mask) | tag >> (s + 1) << s;
+    return (tag & filter->view.pair_mask) | tag >> (s + 1) << s;
 }
 
 /* What a slot of the bucket at `home` says, seen from that side. The slot is not empty. */
 static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t tag)
 {
     unsigned s = filter->geometry.pair_bits;
-    if (!filter->grown)
+    if (!filter->view.grown)
         return (cf_side){home.base, tag, filter->geometry.fingerprint_bits - s};
     unsigned known = cf_terminator(filter, tag);
     uint64_t behind = (tag & cf_low_bits(known)) >> s;
-    return (cf_side){home.base, (tag & filter->pair_mask) | (behind << home.bits | home.extension) << s,
+    return (cf_side){home.base, (tag & filter->view.pair_mask) | (behind << home.bits | home.extension) << s,
                      home.bits + known - s};
 }
 
@@ -228,11 +218,11 @@ static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t
 ** least. Bits that do not fit are forgotten. */
 static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsigned length)
 {
-    if (!filter->grown)
+    if (!filter->view.grown)
         return place.tag;
     unsigned known = filter->geometry.pair_bits + length - place.extension;
-    if (known >= filter->lanes.width)
-        known = filter->lanes.width - 1;
+    if (known >= filter->view.lanes.width)
+        known = filter->view.lanes.width - 1;
     return (place.tag & cf_low_bits(known)) | (uint64_t)1 << known;
 }
 

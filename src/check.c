@@ -11,7 +11,6 @@
 
 #include "bucket.h"
 #include "copies.h"
-#include "format.h"
 #include "spill.h"
 #include "walk.h"
 
@@ -29,6 +28,11 @@ static void find_prefixes(const cf_filter *filter, const cf_entry *entry, uint64
     cf_find_matches(filter, &pair, value, found);
 }
 
+static bool is_sticky(const cf_filter *filter, const cf_matches *found)
+{
+    return cf_weight(filter, found) >= filter->geometry.cap;
+}
+
 /* ---- census ---- */
 
 /* The share of all hashes whose base side begins so. Hashes whose lowest f bits are zero count as those that have 1
@@ -42,49 +46,41 @@ static double share_of_hashes(const cf_filter *filter, const cf_side *side)
     return share / (double)filter->geometry.buckets;
 }
 
-static double share_matched(const cf_filter *filter, const cf_entry *entry, uint64_t bucket)
+static double share_matched(const cf_filter *filter, const cf_entry *entry)
 {
+    bool movable;
     cf_side other = cf_alternate(filter, entry->side);
     double share = share_of_hashes(filter, &entry->side);
-    if (entry->alternate != bucket)
+    if (cf_entry_alternate(filter, entry, &movable) != entry->bucket)
         share += share_of_hashes(filter, &other);
     return share;
 }
 
-/* Is the entry at this place, of this length, the first of those that are equal to it? */
-static bool first_of_equals(const cf_matches *found, uint64_t bucket, unsigned slot, unsigned length)
+/* Is the entry the first of those that are equal to it? */
+static bool first_of_equals(const cf_matches *found, const cf_entry *entry)
 {
-    for (unsigned i = 0; i < found->n && found->match[i].length == length; i++) {
-        const cf_match *equal = &found->match[i];
-        if (equal->bucket < bucket || (equal->bucket == bucket && equal->slot < slot))
+    for (unsigned i = 0; i < found->n && found->entry[i].side.length == entry->side.length; i++) {
+        const cf_entry *equal = &found->entry[i];
+        if (equal->bucket < entry->bucket ||
+            (equal->bucket == entry->bucket && equal->slot < entry->slot))
             return false;
     }
     return true;
 }
 
-static void count_entry(const cf_filter *filter, const cf_entry *entry, uint64_t bucket, unsigned slot,
-                        cf_census *census)
+static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_census *census)
 {
     cf_matches same, any;
     find_prefixes(filter, entry, entry->payload, &same);
     find_prefixes(filter, entry, CF_ANY_VALUE, &any);
-    unsigned length = entry->side.length, shortest = any.n ? any.match[any.n - 1].length : length;
-    census->copies += entry->copies;
+    unsigned length = entry->side.length, shortest = any.n ? any.entry[any.n - 1].side.length : length;
+    census->occupied += entry->slot < CF_IN_LIST;
+    census->copies += cf_entry_copies(filter, entry);
     census->shortest = length < census->shortest ? length : census->shortest;
-    census->voids += filter->grown && length == cf_home_of(filter, bucket).bits;
-    census->sticky += cf_matches_sticky(filter, &same) && first_of_equals(&same, bucket, slot, length);
-    if (shortest == length && first_of_equals(&any, bucket, slot, length))
-        census->fpr += share_matched(filter, entry, bucket);
-}
-
-static void count_bucket(const cf_filter *filter, uint64_t bucket, cf_census *census)
-{
-    cf_entry entry;
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        if (cf_entry_at(filter, bucket, slot, &entry)) {
-            census->occupied++;
-            count_entry(filter, &entry, bucket, slot, census);
-        }
+    census->voids += filter->view.grown && length == entry->extension;
+    census->sticky += is_sticky(filter, &same) && first_of_equals(&same, entry);
+    if (shortest == length && first_of_equals(&any, entry))
+        census->fpr += share_matched(filter, entry);
 }
 
 cf_census cf_take_census(const cf_filter *filter)
@@ -92,18 +88,19 @@ cf_census cf_take_census(const cf_filter *filter)
     enum { COST = 1000 }; /* nanoseconds */
     cf_census census = {.shortest = UINT_MAX};
     cf_entry entry;
-    uint64_t bucket_of_spilled;
     cf_walk walk = cf_walk_begin(filter, COST);
-    while (cf_walk_next(&walk))
-        count_bucket(filter, walk.bucket, &census);
+    while (cf_walk_entry(&walk, &entry))
+        count_entry(filter, &entry, &census);
     census.status = walk.status;
-    for (unsigned i = 0; i < filter->spilled; i++)
-        if (cf_spilled_at(filter, i, &bucket_of_spilled, &entry))
-            count_entry(filter, &entry, bucket_of_spilled, CF_IN_LIST + i, &census);
     return census;
 }
 
 /* ---- check ---- */
+
+/* What check_entry counts. */
+typedef struct counts {
+    uint64_t occupied, copies;
+} counts;
 
 /* Before growth all entries know as much, and the copies of a key are those that are equal. */
 static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entry, const char **why)
@@ -115,58 +112,47 @@ static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entr
     return CF_OK;
 }
 
-static cf_status check_grown_entry(const cf_filter *filter, const cf_entry *entry, uint64_t tag,
-                                   const char **why)
+static cf_status check_entry(const cf_filter *filter, const cf_entry *entry, counts *seen,
+                             const char **why)
 {
-    if (cf_is_folded(filter, tag) && filter->geometry.counter_bits &&
-        entry->payload != cf_most_further_copies(&filter->geometry))
-        return damaged(why, "a slot without terminator has a counter that is not at its maximum");
-    if (entry->side.length > filter->new_length)
+    seen->occupied += entry->slot < CF_IN_LIST;
+    seen->copies += cf_entry_copies(filter, entry);
+    if (!filter->view.grown)
+        return check_plain_entry(filter, entry, why);
+    if (entry->side.length > filter->view.new_length)
         return damaged(why, "an entry knows more bits than this level of growth gives");
     return CF_OK;
 }
-
-/* What check_slot counts. */
-typedef struct counts {
-    uint64_t occupied, copies;
-} counts;
 
 static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned slot, counts *seen,
                             const char **why)
 {
     cf_entry entry;
-    if (cf_entry_at(filter, bucket, slot, &entry)) {
-        seen->occupied++;
-        seen->copies += entry.copies;
-        return filter->grown ? check_grown_entry(filter, &entry, cf_slot_get(filter, bucket, slot), why)
-                             : check_plain_entry(filter, &entry, why);
-    }
+    if (cf_entry_at(filter, bucket, slot, &entry))
+        return check_entry(filter, &entry, seen, why);
     if (cf_payload_get(filter, bucket, slot) != 0)
-        return damaged(why, "an empty slot has a counter or a value");
+        return damaged(why, "an empty slot has a counter, a value or a sticky bit");
     return CF_OK;
 }
 
-/* Room in the pair of a spilled entry would have been taken by it. (Once grown, not all: an entry that was void learns
-** of its other bucket when its own is split.) */
-static bool has_room(const cf_filter *filter, const cf_entry *entry, uint64_t bucket)
+/* A spilled entry whose buckets have a free slot should have been moved there. (Its own bucket only, once grown: a void entry
+** learns of its other bucket when its own is split.) */
+static bool has_room(const cf_filter *filter, const cf_entry *entry)
 {
-    return cf_bucket_free_slot(filter, bucket) >= 0 ||
-           (!filter->grown && cf_bucket_free_slot(filter, entry->alternate) >= 0);
+    bool movable;
+    uint64_t other = cf_entry_alternate(filter, entry, &movable);
+    return cf_bucket_free_slot(filter, entry->bucket) >= 0 ||
+           (!filter->view.grown && cf_bucket_free_slot(filter, other) >= 0);
 }
 
 static cf_status check_spilled(const cf_filter *filter, unsigned index, counts *seen, const char **why)
 {
     cf_entry entry;
-    uint64_t bucket;
-    if (!cf_spilled_at(filter, index, &bucket, &entry))
+    if (!cf_spilled_at(filter, index, &entry))
         return CF_OK; /* cf_spill_check has seen to it */
-    seen->copies += entry.copies;
-    if (entry.folded)
-        return damaged(why, "a spilled entry has no terminator");
-    if (has_room(filter, &entry, bucket))
+    if (has_room(filter, &entry))
         return damaged(why, "a spilled entry has room in its buckets");
-    return filter->grown ? check_grown_entry(filter, &entry, cf_spill_get(filter, index).tag, why)
-                         : check_plain_entry(filter, &entry, why);
+    return check_entry(filter, &entry, seen, why);
 }
 
 static cf_status check_list(const cf_filter *filter, counts *seen, const char **why)
@@ -196,7 +182,7 @@ static bool is_zero(const cf_filter *filter, uint64_t from, uint64_t to, cf_tick
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    uint64_t bits = filter->buckets * filter->bucket_bits, at = CF_HEADER_BYTES + bits / 8;
+    uint64_t bits = filter->buckets * filter->view.bucket_bits, at = CF_HEADER_BYTES + bits / 8;
     uint64_t list = filter->length - cf_spill_bytes(filter);
     uint64_t unused = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
     if (!is_zero(filter, at, at + 1, &ticker) && filter->bytes[at] >> (bits % 8) != 0)
@@ -222,26 +208,18 @@ static cf_status check_buckets(const cf_filter *filter, counts *seen, const char
     return status == CF_OK ? walk.status : status;
 }
 
-static bool is_sticky(const cf_filter *filter, const cf_entry *entry)
-{
-    cf_matches found;
-    find_prefixes(filter, entry, entry->payload, &found);
-    return cf_matches_sticky(filter, &found);
-}
-
 /* Is any key sticky? CF_INTERRUPTED: that is not known. */
 static cf_status find_sticky(const cf_filter *filter, bool *any)
 {
     enum { COST = 400 }; /* nanoseconds */
     cf_entry entry;
-    uint64_t bucket;
+    cf_matches found;
     cf_walk walk = cf_walk_begin(filter, COST);
     *any = false;
-    while (!*any && cf_walk_next(&walk))
-        for (unsigned slot = 0; !*any && slot < filter->geometry.bucket_size; slot++)
-            *any = cf_entry_at(filter, walk.bucket, slot, &entry) && is_sticky(filter, &entry);
-    for (unsigned i = 0; !*any && i < filter->spilled; i++)
-        *any = cf_spilled_at(filter, i, &bucket, &entry) && is_sticky(filter, &entry);
+    while (!*any && cf_walk_entry(&walk, &entry)) {
+        find_prefixes(filter, &entry, entry.payload, &found);
+        *any = is_sticky(filter, &found);
+    }
     return walk.status;
 }
 
@@ -252,7 +230,7 @@ static cf_status check_counts(const cf_filter *filter, const counts *seen, const
     bool any;
     if (seen->occupied != filter->occupied)
         return damaged(why, "the header does not count the occupied slots right");
-    if (!filter->grown && filter->items < seen->copies)
+    if (!filter->view.grown && filter->items < seen->copies)
         return damaged(why, "the header counts fewer items than the entries stand for");
     if (filter->items <= seen->copies)
         return CF_OK;

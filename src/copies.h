@@ -1,41 +1,39 @@
 /*
 ** copies.h - how often a key is there: exact below cap, sticky at cap.
 **
-** The entries that match a key lie in its pair and agree with it in every bit they know. With counters an entry
-** stands for several copies (payload + 1 of them); it is *at its maximum* when it cannot stand for more, and
-** without counters every entry is.
+** Sticky is a property of an entry. A sticky entry stands for cap copies or more, of every key that it matches: such a key is
+** found for ever, further adds are absorbed, and deletes change nothing. The mark is
 **
-** - An add is absorbed when cap entries that match are at their maximum and can be cut to one length: then they say
-**   the same, whoever matches one of them matches all, and finds the key sticky for ever. Cutting is sound when
-**   each still knows the extension of its own bucket: an entry that lies in a bucket not yet split may know
-**   too little to be made equal to one in a bucket that is. An entry of another filter, in a merge, may itself know less
-**   than those that are there: then these are cut to what it knows.
-** - A delete changes nothing when cap entries that match are at their maximum. Else it takes one copy off the longest
-**   match (growth.h says why the longest).
+**      with counters              a full counter: 2^counter_bits copies
+**      without, once grown        the sticky bit of the slot (bucket.h)
+**      without, before growth     there is none: cap equal entries in a pair say it
+**
+** A sticky entry *weighs* cap. Any other one weighs 1, or nothing when it counts its copies.
+**
+** - An add finds the entries that match the key. While they and the new copy weigh less than cap, the copy is counted on one
+**   of them, or stored. Else entries are chosen, the longest first, until they and the new copy weigh cap, one at least. The
+**   shortest of those becomes sticky, the others go. ("Longer" means all that is known, the extension included.) Without marks
+**   the add is absorbed when the matches alone weigh cap.
+** - A delete changes nothing when the matches weigh cap. Else it takes one copy off the longest match.
+** - An item of a merge is an entry of another filter. It may know less than entries that agree with it: these count as matches,
+**   too, when that saves room, and one that stays is cut to what the item knows.
+**
+** Sound: the entry that stays is a prefix of each that goes, and of the item. Whoever owned one of those matches it. It lies in
+** a bucket whose extension it knows, so all of them look there. growth.h has the argument for deletes.
+**
+** With values all of this holds for each value by itself.
 */
 #ifndef CF_COPIES_H
 #define CF_COPIES_H
 
-#include "matches.h"
+#include "entry.h"
 
-/* A key, or an entry of another filter, to be stored. */
-typedef struct cf_item {
-    cf_side side;     /* either of its sides */
-    uint64_t payload; /* the value; or the number of copies less one */
-} cf_item;
+/* Cap or more: a key with these matches is sticky. */
+unsigned cf_weight(const cf_filter *filter, const cf_matches *found);
 
-/* The largest payload of an entry: 0 without counters. */
-uint64_t cf_most_further_copies(const cf_geometry *shape);
-
-/* Can it stand for no more copies? */
-bool cf_at_maximum(const cf_filter *filter, const cf_match *match);
-
-/* Are there cap matches at their maximum? */
-bool cf_matches_sticky(const cf_filter *filter, const cf_matches *found);
-
-/* Finds room for a copy among the entries that match: absorbs it, or counts it. On return item->payload is
-** what is left to store, when it returns false. Cannot fail. */
-bool cf_copies_absorb(cf_filter *filter, const cf_pair *pair, cf_item *item);
+/* Absorbs a copy of a key, or an entry of another filter, or counts it. False: nothing has changed, and it needs a slot. Of the
+** item, `side`, `payload` and `sticky` are read; the side is one of `pair`. */
+bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item);
 
 /* Takes one copy off the pair. */
 cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value);

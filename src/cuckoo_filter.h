@@ -190,26 +190,6 @@ double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 ** A filter in use
 */
 
-/* Constants for comparing all the tags of a word at once (lanes.h). */
-typedef struct cf_lanes {
-    uint64_t ones;        /* bit 0 of every lane */
-    uint64_t highs;       /* the top bit of every lane */
-    uint64_t terminators; /* the lowest bit that can be a terminator, of every lane */
-    unsigned width;       /* bits of a lane: the width of a slot */
-    unsigned count;       /* lanes in a word */
-    unsigned words;       /* words in a bucket */
-} cf_lanes;
-
-/* Ways to look for a key: short ones for the most frequent kinds of filters (filter.c). */
-typedef enum cf_lookup { CF_LOOKUP_ANY, CF_LOOKUP_PLAIN, CF_LOOKUP_SEMISORTED } cf_lookup;
-
-/* Constants for moving up to four lanes of a word apart, in two steps (semisort.h). */
-typedef struct cf_spread {
-    uint64_t stay_two, move_two, stay,
-        move;            /* bits of the lower and the upper two lanes; of each second one */
-    unsigned by_two, by; /* bits */
-} cf_spread;
-
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {
     /* As realloc: `bytes` NULL makes new ones; NULL leaves the old ones as they are; size 0 gives them back. */
@@ -241,6 +221,49 @@ typedef struct cf_watch {
     void *context;
 } cf_watch;
 
+/* Constants for comparing all the tags of a word at once (lanes.h). */
+typedef struct cf_lanes {
+    uint64_t ones;        /* bit 0 of every lane */
+    uint64_t highs;       /* the top bit of every lane */
+    uint64_t terminators; /* the lowest bit that can be a terminator, of every lane */
+    unsigned width;       /* bits of a lane: the width of a slot */
+    unsigned count;       /* lanes in a word */
+    unsigned words;       /* words in a bucket */
+} cf_lanes;
+
+/* Ways to look for a key: short ones for the most frequent kinds of filters (filter.c). */
+typedef enum cf_lookup { CF_LOOKUP_ANY, CF_LOOKUP_PLAIN, CF_LOOKUP_SEMISORTED } cf_lookup;
+
+/* Constants for moving up to four lanes of a word apart, in two steps (semisort.h). */
+typedef struct cf_spread {
+    uint64_t stay_two, move_two, stay,
+        move;            /* bits of the lower and the upper two lanes; of each second one */
+    unsigned by_two, by; /* bits */
+} cf_spread;
+
+/* The part of a filter that is the library's own. It follows from the header, and from where the bytes are. */
+typedef struct cf_view {
+    const uint8_t *table; /* the buckets */
+    uint8_t *writable;    /* == table when the filter may be changed, else NULL */
+    bool grown;           /* tags have terminators (bucket.h) */
+    bool simple;          /* neither grown, nor with a spill list */
+    cf_lookup lookup;     /* how cf_contains reads buckets */
+    unsigned new_length;  /* remainder bits that a new entry knows */
+    unsigned payload_bits;
+    uint64_t sticky_bit;       /* of a payload; 0: a full counter, or nothing, says it (copies.h) */
+    uint64_t fingerprint_mask; /* f bits */
+    uint64_t level_mask;       /* level bits */
+    uint64_t slot_mask;        /* the bits of a tag */
+    uint64_t pair_mask;
+    uint64_t bucket_bits; /* bits of one bucket record */
+    unsigned tag_bits;    /* of them, those of the tags */
+    uint64_t odd_pairs;   /* 1 when m0 is even: see address.h */
+    cf_lanes lanes;       /* of the tags */
+    cf_lanes tops;        /* semi-sorted: of the bits that are not sorted */
+    cf_spread spread_tops, spread_nibbles;
+    unsigned lane_of; /* semi-sorted: see there; 0: not for this filter */
+} cf_view;
+
 /*
 ** An open filter: a view of bytes that the caller owns and keeps in place. Read `geometry`, `items`,
 ** `occupied`, `level`, `split`, `buckets`, `length` and `bytes`; set `memory` to let it grow, and
@@ -267,24 +290,8 @@ typedef struct cf_filter {
     cf_memory memory;      /* {NULL, 0}: it cannot grow */
     const cf_watch *watch; /* NULL: nobody is asked */
     const cf_pages *pages; /* NULL: all of it is in memory */
-    const uint8_t *table;  /* its buckets */
-    uint8_t *writable;     /* == table when the filter may be changed, else NULL */
-    bool grown;            /* slots have terminators (bucket.h) */
-    bool simple;           /* neither that, nor with a spill list */
-    cf_lookup lookup;      /* how cf_contains reads buckets */
-    unsigned new_length;   /* remainder bits that a new entry knows */
-    unsigned payload_bits;
-    uint64_t fingerprint_mask; /* f bits */
-    uint64_t level_mask;       /* level bits */
-    uint64_t slot_mask;        /* the bits of a slot */
-    uint64_t pair_mask;
-    uint64_t bucket_bits; /* bits of one bucket record */
-    unsigned tag_bits;    /* of them, those of the tags */
-    uint64_t odd_pairs;   /* 1 when m0 is even: see address.h */
-    cf_lanes lanes;       /* of the tags */
-    cf_lanes tops;        /* semi-sorted: of the bits that are not sorted */
-    cf_spread spread_tops, spread_nibbles;
-    unsigned lane_of; /* semi-sorted: see there; 0: not for this filter */
+
+    cf_view view; /* the library's own */
 } cf_filter;
 
 /* Makes an empty filter in the cf_geometry_bytes(shape) bytes at `bytes`, sealed, and opens it for
@@ -316,6 +323,10 @@ typedef struct cf_reader {
 
 /* cf_open for reader->filter; that one is unchanged on error. `bytes` may be NULL when length is 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
+
+/* Lets the view go on with a copy of its bytes, of the same length. `writable` is `bytes`, or NULL for reading only. Cheaper
+** than opening the copy. Memory, watch and pages stay as they are. */
+void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable);
 
 /* From now on the filter tells of the bytes it touches; NULL: no more. `pages` must live as long. */
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages);
@@ -436,22 +447,30 @@ typedef struct cf_pair {
 /* The candidate places of a key. */
 cf_pair cf_candidates(const cf_filter *filter, uint64_t hash);
 
-/* One stored entry. */
+/* An entry: what a slot or a line of the spill list holds. It knows `side.length` remainder bits: they are stored in it
+** or implied by its bucket. */
 typedef struct cf_entry {
-    cf_side side;       /* seen from where it lies */
-    uint64_t payload;   /* its value, or the copies beyond the first */
-    uint64_t alternate; /* its other bucket, if it can move there */
-    bool folded;        /* it is a class of sticky entries in one slot (join.h) */
-    unsigned entries;   /* that its slot stands for: cap when it is folded, else 1 */
-    uint64_t copies;    /* of a key that its slot stands for */
-    bool movable;       /* it can lie in its other bucket, too */
+    cf_side side;       /* what it knows, seen from its bucket */
+    uint64_t payload;   /* its value; or the copies beyond the first */
+    bool sticky;        /* it stands for cap copies, or with counters for 2^counter_bits, or more */
+    uint64_t bucket;    /* where it lies */
+    unsigned slot;      /* there; or CF_IN_LIST and its number in the spill list */
+    unsigned extension; /* remainder bits that the number of its bucket stands for */
 } cf_entry;
 
-/* What lies in slot 0 .. b-1 of a bucket 0 .. buckets-1. False: nothing. */
+enum { CF_IN_LIST = CF_BUCKET_MAX };
+
+/* What lies in a slot of a bucket: 0 .. buckets-1, 0 .. b-1. False: nothing. */
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry);
 
-/* Entry 0 .. spilled-1 of the spill list, and the bucket it has no slot in. False: bytes that lie. */
-bool cf_spilled_at(const cf_filter *filter, unsigned index, uint64_t *bucket, cf_entry *entry);
+/* Entry 0 .. spilled-1 of the spill list; it lies in its bucket without a slot. False: bytes that lie. */
+bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry);
+
+/* The other bucket of an entry. *movable: can it lie there, too? */
+uint64_t cf_entry_alternate(const cf_filter *filter, const cf_entry *entry, bool *movable);
+
+/* Copies of a key that an entry stands for; at least so many when it is sticky. */
+uint64_t cf_entry_copies(const cf_filter *filter, const cf_entry *entry);
 
 /* The overflow bit of a bucket: is it in the pair of a spilled entry? */
 bool cf_overflows(const cf_filter *filter, uint64_t bucket);

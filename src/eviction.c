@@ -1,6 +1,5 @@
 #include "eviction.h"
 
-#include "address.h"
 #include "bucket.h"
 
 /* Which buckets the search goes on from: a bit each. Two buckets that share one cost the search one branch in many.
@@ -38,22 +37,12 @@ static void push(cf_search *search, seen_set *seen, cf_node node)
 
 static void fetch(const cf_filter *filter, uint64_t bucket)
 {
-    __builtin_prefetch(filter->table + bucket * filter->bucket_bits / 8);
+    __builtin_prefetch(filter->view.table + bucket * filter->view.bucket_bits / 8);
 }
 
-static void plain_alternates(const cf_filter *filter, uint64_t bucket, uint64_t *to)
-{
-    uint64_t tag[CF_BUCKET_MAX];
-    cf_tags_read(filter, bucket, tag);
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        cf_side from = {bucket, tag[slot], 0};
-        to[slot] = cf_alternate(filter, from).base;
-        fetch(filter, to[slot]);
-    }
-}
-
-/* NOWHERE for an entry that knows too little for its other bucket. */
-static void grown_alternates(const cf_filter *filter, uint64_t bucket, uint64_t *to)
+/* The buckets that the entries of one bucket could move to; all of them are fetched before the first is looked at. NOWHERE for
+** an entry that knows too little for its other bucket. */
+static void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to)
 {
     cf_home home = cf_home_of(filter, bucket);
     uint64_t tag[CF_BUCKET_MAX];
@@ -61,20 +50,10 @@ static void grown_alternates(const cf_filter *filter, uint64_t bucket, uint64_t 
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
         cf_side other = cf_alternate(filter, cf_side_of(filter, home, tag[slot]));
         cf_place place = cf_locate(filter, &other);
-        to[slot] = cf_can_move(filter, tag[slot], other.length, place) ? place.bucket : NOWHERE;
+        to[slot] = cf_can_lie(other.length, place) ? place.bucket : NOWHERE;
         if (to[slot] != NOWHERE)
             fetch(filter, to[slot]);
     }
-}
-
-/* The buckets that the entries of one bucket could move to; all of them are fetched before the first
-** is looked at. */
-static void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to)
-{
-    if (filter->grown)
-        grown_alternates(filter, bucket, to);
-    else
-        plain_alternates(filter, bucket, to);
 }
 
 /* Looks behind every slot of node `index`: an empty slot ends the search. */
@@ -113,18 +92,19 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
     return false;
 }
 
-/* Copies an entry to a slot of its other bucket. */
+/* Moves an entry to a slot of its other bucket. Its old slot is left as it is, to be overwritten. */
 static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, unsigned to_slot)
 {
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
     cf_side to = cf_alternate(filter, cf_side_of(filter, cf_home_of(filter, from.bucket), tag));
     cf_place place = cf_locate(filter, &to);
-    uint64_t moved = cf_is_folded(filter, tag) ? tag : cf_tag_of(filter, place, to.length);
-    cf_slot_set(filter, place.bucket, to_slot, moved, cf_payload_get(filter, from.bucket, from_slot));
+    assert(cf_can_lie(to.length, place));
+    cf_slot_set(filter, place.bucket, to_slot, cf_tag_of(filter, place, to.length),
+                cf_payload_get(filter, from.bucket, from_slot));
 }
 
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,
-                           const cf_newcomer *entry)
+                           const cf_entry *entry)
 {
     cf_node to = search->leaf;
     unsigned slot = search->free_slot, moves = 0;
@@ -136,6 +116,8 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
         moves++;
     }
     cf_place place = pair->place[to.bucket == pair->place[0].bucket ? 0 : 1];
-    cf_slot_set(filter, place.bucket, slot, cf_tag_of(filter, place, entry->length), entry->payload);
+    cf_slot_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
+                cf_entry_payload(filter, entry));
+    cf_count_occupied(filter);
     return moves;
 }

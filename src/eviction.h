@@ -23,15 +23,9 @@
 #ifndef CF_EVICTION_H
 #define CF_EVICTION_H
 
-#include "cuckoo_filter.h"
+#include "entry.h"
 
 enum { CF_SEARCH_BUCKETS = 1024 };
-
-/* The entry that needs a place: how many remainder bits it knows, and its payload. */
-typedef struct cf_newcomer {
-    unsigned length;
-    uint64_t payload;
-} cf_newcomer;
 
 /* A bucket that the search reached: from slot `slot` of the bucket of node `parent`. */
 typedef struct cf_node {
@@ -67,6 +61,6 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
 /* Moves the entries along the path found, puts the new one into the slot set free, and returns the number
 ** of entries moved. Cannot fail. */
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,
-                           const cf_newcomer *entry);
+                           const cf_entry *entry);
 
 #endif

@@ -2,23 +2,22 @@
 ** filter.c - one filter in use: contains, count, get, add, delete; looking at single entries.
 */
 #include "bucket.h"
+#include "copies.h"
 #include "format.h"
-#include "growth.h"
 #include "insert.h"
-#include "place.h"
 #include "spill.h"
 #include "watch.h"
 
 /* ---- asking ---- */
 
-/* Does either of two buckets hold its tag? Not inlined: it would cost the short form its registers. Nor does it
-** take structs: they would go through memory, and be waited for. */
+/* Does either of two buckets hold its tag? noinline keeps registers free in the fast path. Arguments are scalars: structs would
+** be passed in memory and stall the loads. */
 static __attribute__((noinline)) bool in_long_buckets(const cf_filter *filter, uint64_t here,
                                                       uint64_t tag_here, uint64_t there,
                                                       uint64_t tag_there)
 {
     uint64_t found = 0;
-    for (unsigned i = 0; i < filter->lanes.words; i++) {
+    for (unsigned i = 0; i < filter->view.lanes.words; i++) {
         found |= cf_matching_lanes(filter, cf_word(filter, here, i), tag_here);
         found |= cf_matching_lanes(filter, cf_word(filter, there, i), tag_there);
     }
@@ -28,15 +27,15 @@ static __attribute__((noinline)) bool in_long_buckets(const cf_filter *filter, u
 /* The same for plain buckets of one word. */
 static inline uint64_t in_plain_bucket(const cf_filter *filter, cf_place want)
 {
-    uint64_t word = cf_load_bits(filter->table, want.bucket * filter->bucket_bits);
-    return cf_any_zero_lane(&filter->lanes, word ^ (want.tag * filter->lanes.ones));
+    uint64_t word = cf_load_bits(filter->view.table, want.bucket * filter->view.bucket_bits);
+    return cf_any_zero_lane(&filter->view.lanes, word ^ (want.tag * filter->view.lanes.ones));
 }
 
 /* For plain buckets with terminators of one word. */
 static inline uint64_t in_grown_bucket(const cf_filter *filter, cf_place want)
 {
-    uint64_t word = cf_load_bits(filter->table, cf_record_at(filter, want.bucket));
-    return cf_agreeing_lanes(&filter->lanes, word, want.tag);
+    uint64_t word = cf_load_bits(filter->view.table, cf_record_at(filter, want.bucket));
+    return cf_agreeing_lanes(&filter->view.lanes, word, want.tag);
 }
 
 /* The same for semi-sorted buckets, with terminators or without. */
@@ -51,11 +50,11 @@ static inline bool in_semisorted_buckets(const cf_filter *filter, cf_place here,
 
 static inline bool in_buckets(const cf_filter *filter, cf_place here, cf_place there)
 {
-    if (filter->lanes.words > 1)
+    if (filter->view.lanes.words > 1)
         return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
     if (filter->geometry.semisorted)
         return in_semisorted_buckets(filter, here, there);
-    if (filter->grown)
+    if (filter->view.grown)
         return (in_grown_bucket(filter, here) | in_grown_bucket(filter, there)) != 0;
     return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
 }
@@ -83,8 +82,8 @@ static inline void locate_plain(const cf_filter *filter, uint64_t hash, cf_place
 {
     cf_side base = cf_base(filter, hash);
     cf_side other = cf_alternate(filter, base);
-    *here = (cf_place){base.base, base.bits & filter->slot_mask, 0};
-    *there = (cf_place){other.base, other.bits & filter->slot_mask, 0};
+    *here = (cf_place){base.base, base.bits & filter->view.slot_mask, 0};
+    *there = (cf_place){other.base, other.bits & filter->view.slot_mask, 0};
     if (there->bucket == here->bucket)
         there->tag = here->tag; /* a pair of one side */
 }
@@ -93,22 +92,16 @@ static __attribute__((noinline)) bool contains_semisorted(const cf_filter *filte
 {
     cf_place here, there;
     locate_plain(filter, hash, &here, &there);
-    unsigned has = cf_semisorted_pair_has(filter, here.bucket * filter->bucket_bits, here.tag,
-                                          there.bucket * filter->bucket_bits, there.tag);
+    unsigned has = cf_semisorted_pair_has(filter, here.bucket * filter->view.bucket_bits, here.tag,
+                                          there.bucket * filter->view.bucket_bits, there.tag);
     return has < 2 ? has : in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
-}
-
-void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
-{
-    filter->pages = pages;
-    cf_set_stage(filter, filter->level, filter->split, filter->grown);
 }
 
 bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-    if (filter->lookup == CF_LOOKUP_SEMISORTED)
+    if (filter->view.lookup == CF_LOOKUP_SEMISORTED)
         return contains_semisorted(filter, hash);
-    if (filter->lookup == CF_LOOKUP_ANY)
+    if (filter->view.lookup == CF_LOOKUP_ANY)
         return contains_any(filter, hash);
     cf_place here, there;
     locate_plain(filter, hash, &here, &there);
@@ -119,11 +112,12 @@ uint64_t cf_count(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_pair_of(filter, hash);
     cf_matches found;
-    cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
     uint64_t copies = 0;
+    cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
     for (unsigned i = 0; i < found.n; i++)
-        copies += cf_copies_in(filter, found.match[i].tag, found.match[i].payload);
-    return copies;
+        copies += cf_entry_copies(filter, &found.entry[i]);
+    bool exact = filter->geometry.counter_bits || filter->geometry.value_bits;
+    return exact || copies < filter->geometry.cap ? copies : filter->geometry.cap;
 }
 
 bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value)
@@ -132,7 +126,7 @@ bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value)
     cf_matches found;
     cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
     if (found.n > 0)
-        *value = found.match[0].payload;
+        *value = found.entry[0].payload;
     return found.n > 0;
 }
 
@@ -144,9 +138,9 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
     cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
     for (unsigned i = 0; i < found.n; i++) {
         unsigned known = 0;
-        while (known < n && values[known] != found.match[i].payload)
+        while (known < n && values[known] != found.entry[i].payload)
             known++;
-        values[known] = found.match[i].payload;
+        values[known] = found.entry[i].payload;
         n += known == n;
     }
     return n;
@@ -156,7 +150,8 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
 
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    cf_item item = {cf_base(filter, hash), value};
+    cf_entry item = {.side = cf_base(filter, hash), .payload = value};
+    assert(value <= cf_low_bits(filter->geometry.value_bits));
     cf_status status = cf_insert(filter, &item);
     filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
     return status;
@@ -216,53 +211,16 @@ cf_pair cf_candidates(const cf_filter *filter, uint64_t hash)
     return cf_pair_of(filter, hash);
 }
 
-static cf_entry entry_of(const cf_filter *filter, uint64_t bucket, uint64_t tag, uint64_t payload)
-{
-    cf_entry entry = {.side = cf_side_of(filter, cf_home_of(filter, bucket), tag), .payload = payload};
-    cf_side other = cf_alternate(filter, entry.side);
-    cf_place there = cf_locate(filter, &other);
-    entry.alternate = there.bucket;
-    entry.folded = cf_is_folded(filter, tag);
-    entry.entries = cf_entries_of(filter, tag);
-    entry.copies = cf_copies_in(filter, tag, payload);
-    entry.movable = cf_can_move(filter, tag, other.length, there);
-    return entry;
-}
-
-bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry)
-{
-    uint64_t tag = cf_slot_get(filter, bucket, slot);
-    if (tag != 0)
-        *entry = entry_of(filter, bucket, tag, cf_payload_get(filter, bucket, slot));
-    return tag != 0;
-}
-
-bool cf_spilled_at(const cf_filter *filter, unsigned index, uint64_t *bucket, cf_entry *entry)
-{
-    cf_spilled spilled = cf_spill_get(filter, index);
-    if (spilled.tag == 0 || spilled.bucket >= filter->buckets)
-        return false;
-    *bucket = spilled.bucket;
-    *entry = entry_of(filter, spilled.bucket, spilled.tag, spilled.payload);
-    return true;
-}
-
 bool cf_overflows(const cf_filter *filter, uint64_t bucket)
 {
     return cf_overflow_get(filter, bucket);
 }
 
-bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key)
-{
-    unsigned known = filter->geometry.pair_bits + entry->side.length;
-    return ((entry->side.bits ^ key->bits) & cf_low_bits(known)) == 0;
-}
-
 cf_side cf_new_fingerprint(const cf_filter *filter, const cf_side *key)
 {
     cf_side cut = *key;
-    if (cut.length > filter->new_length)
-        cut.length = filter->new_length;
+    if (cut.length > filter->view.new_length)
+        cut.length = filter->view.new_length;
     cut.bits &= cf_low_bits(filter->geometry.pair_bits + cut.length);
     return cut;
 }

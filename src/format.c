@@ -1,7 +1,6 @@
 #include "format.h"
 
 #include "bits.h"
-#include "growth.h"
 
 static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 

@@ -14,7 +14,7 @@
 **        5      1  bucket size b: 1, 2, 4 or 8 slots
 **        6      1  fingerprint bits f: 4 .. 32
 **        7      1  pair bits s: 4 .. f
-**        8      1  cap: 1 .. b
+**        8      1  cap: 1 .. 2b; at most b when m0 is odd
 **        9      1  slot bits: the width of a slot; f, or, once grown, f + 2 + floor(2 log2(level + 1))
 **       10      1  level of growth: 0 .. 39
 **       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32
@@ -41,8 +41,9 @@
 ** is bit k % 8 of byte k / 8. The slots come first, slot 0 first; then, when there is a spill list, the overflow bit
 ** (one more bit per bucket); then the payloads in the same order. A slot holds a tag, least significant bit
 ** first, or 0 when it is empty; with it goes the number of further copies, or the value. Which bucket and which tag:
-** address.h; with terminators, once grown, or without, for a folded class: bucket.h. Semi-sorted slots take 4 bits per bucket less: semisort.h. Entries
-** of the spill list take 16 bytes each, up to its bound: spill.h.
+** address.h. Once the filter has grown, a tag has a terminator (bucket.h), and the payload of a slot without a counter has one
+** more bit above the value: the sticky bit (copies.h). Semi-sorted slots take 4 bits per bucket less: semisort.h. Entries of
+** the spill list take 16 bytes each, up to its bound: spill.h.
 ** The bits behind the last bucket, up to the next byte, are zero.
 **
 ** The reserved bytes are room to grow into; the least of them, 8, also lets a reader load 64 bits
@@ -54,14 +55,9 @@
 #ifndef CF_FORMAT_H
 #define CF_FORMAT_H
 
-#include "cuckoo_filter.h"
+#include "geometry.h"
 
-enum {
-    CF_HEADER_BYTES = 64,
-    CF_FORMAT_VERSION = 1,
-    CF_RESERVED_MIN = 8, /* bytes */
-    CF_HASH_XXH3 = 1
-};
+enum { CF_FORMAT_VERSION = 1, CF_HASH_XXH3 = 1 };
 #define CF_ITEMS_MAX (((uint64_t)1 << 48) - 1)
 
 /* The header, decoded. Fields that must be zero in this version, or follow from others, have no place here. */

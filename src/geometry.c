@@ -1,11 +1,11 @@
 /*
 ** geometry.c - the shape of a filter: what is sound, how large it is, how often it errs.
 */
+#include "geometry.h"
+
 #include <math.h>
 
 #include "bits.h"
-#include "format.h"
-#include "growth.h"
 
 static cf_status refuse(cf_status status, const char **why, const char *reason)
 {
@@ -18,6 +18,12 @@ static bool sound_bucket_size(unsigned b)
     return b == 1 || b == 2 || b == 4 || b == 8;
 }
 
+/* Slots that every pair has. With odd m0 the two buckets of a pair may be the same one. */
+static unsigned most_copies(const cf_geometry *g)
+{
+    return g->buckets % 2 == 0 ? 2u * g->bucket_size : g->bucket_size;
+}
+
 cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 {
     if (!sound_bucket_size(g->bucket_size))
@@ -26,8 +32,9 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         return refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
     if (g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > g->fingerprint_bits)
         return refuse(CF_BAD_ARGUMENT, why, "pair_bits must be from 4 to fingerprint_bits");
-    if (g->cap < 1 || g->cap > g->bucket_size)
-        return refuse(CF_BAD_ARGUMENT, why, "cap must be from 1 to the bucket size");
+    if (g->cap < 1 || g->cap > most_copies(g))
+        return refuse(CF_BAD_ARGUMENT, why,
+                      "cap must be from 1 to the slots of a pair: two buckets, or one when m0 is odd");
     if (g->counter_bits > CF_COUNTER_MAX)
         return refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
     if (g->value_bits > CF_VALUE_MAX)
@@ -46,6 +53,78 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         return refuse(CF_TOO_BIG, why, "more buckets than the hash has bits for");
     return CF_OK;
 }
+
+/* ---- stages ---- */
+
+unsigned cf_growth_bits(unsigned level)
+{
+    uint64_t n = level + 1;
+    return 1 + cf_floor_log2(n * n);
+}
+
+unsigned cf_slot_bits(const cf_geometry *shape, unsigned level, bool grown)
+{
+    unsigned f = shape->fingerprint_bits;
+    return grown ? f + cf_growth_bits(level) + 1 : f;
+}
+
+unsigned cf_payload_bits(const cf_geometry *shape, bool grown)
+{
+    return shape->counter_bits ? shape->counter_bits : shape->value_bits + grown;
+}
+
+unsigned cf_tag_bits(const cf_geometry *shape, unsigned level, bool grown)
+{
+    unsigned bits = shape->bucket_size * cf_slot_bits(shape, level, grown);
+    return shape->semisorted ? bits - CF_SEMISORT_SAVES : bits;
+}
+
+uint64_t cf_record_bits(const cf_geometry *shape, unsigned level, bool grown)
+{
+    unsigned overflow = shape->spill_bound != 0;
+    return cf_tag_bits(shape, level, grown) + overflow +
+           (uint64_t)shape->bucket_size * cf_payload_bits(shape, grown);
+}
+
+uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
+{
+    return (shape->buckets << level) + split;
+}
+
+uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split, bool grown)
+{
+    uint64_t bits = cf_buckets_at(shape, level, split) * cf_record_bits(shape, level, grown);
+    return CF_HEADER_BYTES + (bits + 7) / 8 + CF_RESERVED_MIN +
+           (uint64_t)shape->spill_bound * CF_SPILL_ENTRY;
+}
+
+/* Remainder bits that the hash has, besides base bucket and pair bits. */
+static unsigned remainder_bits(const cf_geometry *shape)
+{
+    return 64 - shape->pair_bits - cf_bits_for(shape->buckets);
+}
+
+unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown)
+{
+    unsigned length = shape->fingerprint_bits - shape->pair_bits, most = remainder_bits(shape);
+    length += grown ? level + cf_growth_bits(level) : 0;
+    return grown && length > most ? most : length;
+}
+
+cf_status cf_stage_check(const cf_geometry *shape, unsigned level, uint64_t split, const char **why)
+{
+    if (!shape->growth && cf_is_grown(level, split))
+        return refuse(CF_BAD_ARGUMENT, why, "grown, though it must not grow");
+    if (level >= 40 || shape->buckets > CF_CAPACITY_MAX >> level)
+        return refuse(CF_TOO_BIG, why, "more buckets than the format has numbers for");
+    if (level + 1 >= remainder_bits(shape) && cf_is_grown(level, split))
+        return refuse(CF_TOO_BIG, why, "more buckets than the hash has bits for");
+    if (split > shape->buckets << level)
+        return refuse(CF_BAD_ARGUMENT, why, "the split pointer is beyond the level");
+    return CF_OK;
+}
+
+/* ---- a new filter ---- */
 
 uint64_t cf_geometry_slots(const cf_geometry *g)
 {

@@ -10,7 +10,8 @@
 **
 ** - Each entry goes to the child that its next remainder bit names. That bit leaves the slot and lives on in the
 **   address. Nothing can overflow, and no hash is needed.
-** - An entry that knows no further bit is *void*: it is copied into both children, and belongs to each.
+** - An entry that knows no further bit is *void*: it is copied into both children, with its counter, value and sticky bit, and
+**   belongs to each.
 ** - An entry that moves to a bucket with a shorter extension takes the bit back into the slot. A void entry never
 **   moves to a bucket with a longer one: it would have to be in both children there.
 ** - Before the first step slots hold f bits. The first step rewrites them with a terminator (bucket.h), so that
@@ -31,45 +32,23 @@
 ** same string, K's, so E is a prefix of D, and D is one of K2's: E matches K2, and becomes its own. With the
 ** shortest match instead, K2 would be left with a longer entry E that it need not match. "Longer" means all
 ** that is known, the extension included: of two slots in buckets of different extension, the one with more bits in
-** the slot may know less. D is not of a sticky class: members of a class are equal, so K would match all
-** of them, and nothing would be deleted.
+** the slot may know less. D is not what makes another key sticky: whoever it helps to weigh cap matches K's other entries
+** of that weight, too, or is matched by a sticky entry that K matches; then nothing would be deleted.
 ** It needs each entry to be where every key that it matches looks for it: in a bucket whose extension it knows.
-** That is why void entries do not move to longer extensions, and why a class is cut only as far as all the buckets
-** of its members allow.
+** That is why void entries do not move to longer extensions, and why an entry is cut only as far as its bucket allows.
 */
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
 #include "cuckoo_filter.h"
 
-/* Is a filter of this stage rewritten with terminators? */
-static inline bool cf_is_grown(unsigned level, uint64_t split)
-{
-    return level > 0 || split > 0;
-}
-
-/* W(level) less the f - s bits before growth. */
-unsigned cf_growth_bits(unsigned level);
-
-/* Width of a slot. */
-unsigned cf_slot_bits(const cf_geometry *shape, unsigned level, bool grown);
-
-/* Buckets in use. */
-uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split);
-
-/* Length in bytes without room to spare. */
-uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split, bool grown);
-
-/* CF_OK when this (checked) shape can be at this stage; CF_TOO_BIG: the hash has no bits left; CF_BAD_ARGUMENT.
-** *why says so. */
-cf_status cf_stage_check(const cf_geometry *shape, unsigned level, uint64_t split, const char **why);
-
-/* Sets level and split, and all of the view that follows from them and the geometry. */
-void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown);
-
 /* One step: splits the bucket at the split pointer. CF_OK; CF_FULL: this filter does not grow, or cannot be
 ** longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes. Then nothing has changed. */
 cf_status cf_grow(cf_filter *filter);
+
+/* Its two halves: all that can fail, with wider slots when the step begins a level; the split, which cannot. */
+cf_status cf_grow_prepare(cf_filter *filter);
+void cf_grow_split(cf_filter *filter);
 
 /* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
@@ -77,7 +56,7 @@ cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 /* The same slots narrower again: back to the stage before, which all entries fit in. */
 void cf_narrow(cf_filter *filter, unsigned level, uint64_t split, bool grown);
 
-/* The bucket at a split pointer. */
-uint64_t cf_bucket_to_split(const cf_filter *filter, uint64_t position);
+/* The bucket at the split pointer, which is not at the end of the level. */
+uint64_t cf_bucket_to_split(const cf_filter *filter);
 
 #endif

@@ -1,19 +1,118 @@
-/*
-** insert.c - when a filter grows: before an add that finds it crowded, and for one that finds no room.
-*/
 #include "insert.h"
 
-#include "address.h"
+#include "bucket.h"
+#include "copies.h"
 #include "eviction.h"
-#include "growth_log.h"
-#include "join.h"
-#include "place.h"
+#include "relief.h"
 #include "spill.h"
+#include "undo.h"
 
 static uint64_t slots_of(const cf_filter *filter)
 {
     return filter->buckets * filter->geometry.bucket_size;
 }
+
+/* ---- in a table of a given size ---- */
+
+/* Puts an entry into the first empty slot of its pair. */
+static bool place_directly(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
+{
+    for (unsigned i = 0; i < pair->sides; i++) {
+        int slot = cf_bucket_free_slot(filter, pair->place[i].bucket);
+        if (slot >= 0) {
+            cf_entry_put(filter, pair->place[i], (unsigned)slot, entry);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool place_by_moving(cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
+                            const cf_entry *entry)
+{
+    cf_search search;
+    if (budget.examined == 0 || !cf_eviction_search(filter, pair, budget, &search))
+        return false;
+    cf_eviction_apply(filter, pair, &search, entry);
+    return true;
+}
+
+static bool place(cf_filter *filter, const cf_pair *pair, cf_search_budget budget, const cf_entry *entry)
+{
+    return place_directly(filter, pair, entry) || place_by_moving(filter, pair, budget, entry);
+}
+
+/* In a filter that grows, half of the list is left for void entries, which double when their bucket is split; and a small
+** table has to grow rather than fill a long list, for entries that are spilled know no more than the table's level. */
+static bool may_spill(const cf_filter *filter, const cf_pair *pair)
+{
+    enum { LEAST = 2, SLOTS_PER_ENTRY = 32 };
+    unsigned bound = filter->geometry.spill_bound;
+    uint64_t few = LEAST + slots_of(filter) / SLOTS_PER_ENTRY;
+    bool room = filter->geometry.growth
+                    ? filter->spilled < (bound + 1) / 2 && filter->spilled < few
+                    : filter->spilled < bound;
+    return room && cf_spill_matching(filter, pair) < CF_SPILL_COPIES;
+}
+
+/* After few steps into a slot, or else into the list. */
+static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
+{
+    cf_search_budget few = {CF_SEARCH_BUCKETS, filter->geometry.budget};
+    if (place(filter, pair, few, entry))
+        return true;
+    if (!may_spill(filter, pair))
+        return false;
+    cf_spill_add(filter, &(cf_spilled){pair->place[0].bucket, cf_entry_tag(filter, entry, pair->place[0]),
+                                       cf_entry_payload(filter, entry)});
+    return true;
+}
+
+/* What is stored of an item: it knows no more than new entries do. */
+static cf_entry new_entry(const cf_filter *filter, const cf_entry *item)
+{
+    cf_entry entry = {.side = item->side, .payload = item->payload, .sticky = item->sticky};
+    if (entry.side.length > filter->view.new_length)
+        entry.side.length = filter->view.new_length;
+    return entry;
+}
+
+/* Stores an item whose pair is known, looking for a path among `nodes` buckets. */
+static cf_status store_in(cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned nodes)
+{
+    bool key = item->side.length == CF_WHOLE; /* else longer entries count, too */
+    if (pair->sides == 0)
+        return CF_BAD_ARGUMENT;
+    if ((!key || cf_entries_matching(filter, pair) > 0) && cf_copies_add(filter, pair, item))
+        return CF_OK;
+    cf_entry entry = new_entry(filter, item);
+    if (filter->geometry.spill_bound > 0 && place_or_spill(filter, pair, &entry))
+        return CF_OK;
+    cf_search_budget ordinary = {nodes, CF_ANY_NUMBER};
+    return place(filter, pair, ordinary, &entry) ? CF_OK : CF_FULL;
+}
+
+static cf_status store(cf_filter *filter, const cf_entry *item, unsigned nodes)
+{
+    cf_pair pair;
+    cf_pair_set(filter, &item->side, &pair);
+    return store_in(filter, &pair, item, nodes);
+}
+
+bool cf_settle_one(cf_filter *filter, unsigned index)
+{
+    static const cf_search_budget ordinary = {CF_SEARCH_BUCKETS, CF_ANY_NUMBER};
+    cf_entry entry;
+    if (!cf_spilled_at(filter, index, &entry))
+        return false;
+    cf_pair pair = cf_pair_from(filter, entry.side);
+    if (pair.sides == 0 || !place(filter, &pair, ordinary, &entry))
+        return false;
+    cf_spill_remove(filter, index);
+    return true;
+}
+
+/* ---- in one that may grow ---- */
 
 /* Slots occupied of 100 above which a table that has grown splits before an add: where searches begin to be long. It
 ** is less than in a new table, for as many keys fall into a bucket that is not split yet as into both children of one
@@ -25,17 +124,17 @@ static unsigned crowded_percent(unsigned b)
 
 static bool crowded(const cf_filter *filter)
 {
-    return filter->grown &&
+    return filter->view.grown &&
            filter->occupied * 100 > slots_of(filter) * crowded_percent(filter->geometry.bucket_size);
 }
 
 /* Buckets that the search for a path may go on from. In a table that grows every other insertion needs a search, and
 ** longer ones cost more than the bucket that splitting adds. With 64 instead of 256 the load falls half way
 ** through a level, where paths are longest, from 0.81 to 0.79 items per slot. */
-static unsigned search_budget(const cf_filter *filter)
+static unsigned search_nodes(const cf_filter *filter)
 {
     enum { GROWN = 256 };
-    return filter->grown ? GROWN : CF_SEARCH_BUCKETS;
+    return filter->view.grown ? GROWN : CF_SEARCH_BUCKETS;
 }
 
 /* Up to so many buckets a table grows as it must: in a small one a few keys are easily together in one place, and one
@@ -43,7 +142,7 @@ static unsigned search_budget(const cf_filter *filter)
 enum { SMALL_TABLE = 4096 };
 
 /* Neither keys that were chosen to crowd one place, nor void entries, of which splitting makes two, may let the table
-** grow for ever: with more than sixteen slots for every item it is full all the same. */
+** grow for ever. A table with more than sixteen slots per item is reported full. */
 static bool too_empty(const cf_filter *filter)
 {
     enum { EMPTIEST = 16 };
@@ -58,54 +157,15 @@ static uint64_t most_buckets(const cf_filter *filter)
     return 2 * filter->buckets > SMALL_TABLE ? 2 * filter->buckets : SMALL_TABLE;
 }
 
-/* An insertion under way: the item, of which some copies may be stored before it is over. */
-typedef struct insertion {
-    cf_item *item;
-    cf_growth_log log; /* growth from here on can be taken back */
-    uint64_t most;     /* buckets */
-} insertion;
-
-static void fill_room_left(cf_filter *filter, const cf_joined *joined)
+/* Splits a few buckets of a crowded table; one or two are enough, unless they are full of void entries. Only lack of
+** memory is an error, so that equal calls give equal bytes or none. */
+static cf_status relieve(cf_filter *filter, cf_undo *undo)
 {
-    for (unsigned i = 0; i < joined->buckets; i++)
-        cf_spill_drain(filter, joined->bucket[i]);
-}
-
-/* With classes folded or joined when there is no room otherwise. */
-static cf_status store(cf_filter *filter, cf_item *item, unsigned budget, bool at_any_price)
-{
-    cf_pair pair;
-    cf_joined joined;
-    cf_pair_set(filter, &item->side, &pair);
-    if (pair.sides == 0)
-        return CF_BAD_ARGUMENT;
-    cf_status status = cf_store(filter, &pair, budget, item);
-    if (status != CF_FULL || !cf_join_classes(filter, &pair, item, at_any_price, &joined))
-        return status;
-    uint64_t before = item->payload;
-    status = cf_store(filter, &pair, budget, item);
-    if (status == CF_FULL && item->payload == before)
-        cf_join_back(filter, &joined);
-    else
-        fill_room_left(filter, &joined);
-    return status;
-}
-
-static cf_status store_more(cf_filter *filter, insertion *run)
-{
-    uint64_t before = run->item->payload;
-    cf_status status = store(filter, run->item, search_budget(filter), false);
-    if (run->item->payload != before)
-        cf_growth_log_end(filter, &run->log);
-    return status;
-}
-
-static cf_status grow_by(cf_filter *filter, uint64_t steps, insertion *run)
-{
-    cf_status status = filter->buckets < run->most && !too_empty(filter) ? CF_OK : CF_FULL;
-    for (; status == CF_OK && steps > 0 && filter->buckets < run->most; steps--)
-        status = cf_grow_logged(filter, &run->log);
-    return status;
+    enum { MOST_STEPS = 16 };
+    cf_status status = CF_OK;
+    for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && crowded(filter) && !too_empty(filter); i++)
+        status = cf_grow_noted(filter, undo);
+    return status == CF_NO_MEMORY ? CF_NO_MEMORY : CF_OK;
 }
 
 /* Buckets to split before the next try. One is enough as a rule. A place that needs many gets twice as many each
@@ -116,52 +176,68 @@ static uint64_t steps_at(unsigned tries)
     return tries < SINGLE ? 1 : (uint64_t)1 << (tries - SINGLE);
 }
 
-/* Splits a few buckets of a crowded table; one or two are enough, unless they are full of void entries. Only lack of
-** memory is an error, so that equal calls give equal bytes or none. */
-static cf_status relieve(cf_filter *filter, insertion *run)
+static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_undo *undo)
 {
-    enum { MOST_STEPS = 16 };
-    cf_status status = CF_OK;
-    for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && crowded(filter) && !too_empty(filter); i++)
-        status = cf_grow_logged(filter, &run->log);
-    return status == CF_NO_MEMORY ? CF_NO_MEMORY : CF_OK;
+    cf_status status = filter->buckets < most && !too_empty(filter) ? CF_OK : CF_FULL;
+    for (; status == CF_OK && steps > 0 && filter->buckets < most; steps--)
+        status = cf_grow_noted(filter, undo);
+    return status;
 }
 
-/* Grows until the item finds room; takes it all back when it does not. */
-static cf_status insert_growing(cf_filter *filter, insertion *run)
+/* Can growing up to `most` buckets make room for the item? */
+static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t most)
 {
-    cf_status status = CF_FULL, grown = CF_OK;
-    if (crowded(filter)) {
-        grown = relieve(filter, run);
+    cf_pair pair;
+    cf_pair_set(filter, &item->side, &pair);
+    unsigned levels = 0;
+    while (filter->buckets << levels < most)
+        levels++;
+    return !too_empty(filter) && cf_splitting_helps(filter, &pair, levels);
+}
+
+/* Grows until the item finds room. *status: CF_FULL when it does not, because growth ends with what is returned. */
+static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_undo *undo,
+                                   cf_status *status)
+{
+    uint64_t most = most_buckets(filter);
+    cf_status grown = relieve(filter, undo);
+    *status = CF_FULL;
+    if (grown == CF_OK && undo->then.buckets != filter->buckets)
+        *status = store(filter, item, search_nodes(filter));
+    if (grown == CF_OK && *status == CF_FULL && !growth_helps(filter, item, most))
+        return CF_FULL;
+    for (unsigned tries = 0; *status == CF_FULL && grown == CF_OK; tries++) {
+        grown = grow_by(filter, steps_at(tries), most, undo);
         if (grown == CF_OK)
-            status = store_more(filter, run);
+            *status = store(filter, item, search_nodes(filter));
     }
-    for (unsigned tries = 0; status == CF_FULL && grown == CF_OK; tries++) {
-        grown = grow_by(filter, steps_at(tries), run);
-        if (grown == CF_OK)
-            status = store_more(filter, run);
-    }
-    if (status != CF_FULL)
-        return status;
-    cf_grow_back(filter, &run->log);
     return grown;
 }
 
-cf_status cf_insert(cf_filter *filter, cf_item *item)
+static cf_status insert_growing(cf_filter *filter, const cf_entry *item)
+{
+    cf_undo undo;
+    cf_status status;
+    cf_undo_begin(&undo, filter);
+    cf_status grown = grow_until_stored(filter, item, &undo, &status);
+    if (status != CF_OK)
+        cf_grow_back(filter, &undo);
+    cf_undo_end(filter, &undo);
+    if (status != CF_FULL || grown == CF_NO_MEMORY)
+        return status == CF_FULL ? grown : status;
+    /* Growth does not help: a longer path may. */
+    status = store(filter, item, CF_SEARCH_BUCKETS);
+    return status == CF_FULL ? grown : status;
+}
+
+cf_status cf_insert(cf_filter *filter, const cf_entry *item)
 {
     bool grows = filter->geometry.growth && filter->memory.resize != NULL;
     cf_status status = CF_FULL;
-    if (!grows || !crowded(filter))
-        status = store(filter, item, grows ? search_budget(filter) : CF_SEARCH_BUCKETS, !grows);
-    if (status != CF_FULL || !grows)
-        return status;
-    insertion run = {.item = item, .most = most_buckets(filter)};
-    cf_growth_log_begin(&run.log, filter);
-    cf_status grown = insert_growing(filter, &run);
-    cf_growth_log_end(filter, &run.log);
-    if (grown == CF_OK || grown == CF_BAD_ARGUMENT || grown == CF_NO_MEMORY)
-        return grown;
-    /* Growth does not help: a longer path may. */
-    status = store(filter, item, CF_SEARCH_BUCKETS, true);
-    return status == CF_FULL ? grown : status;
+    assert(filter->view.writable != NULL);
+    if (!grows)
+        return store(filter, item, CF_SEARCH_BUCKETS);
+    if (!crowded(filter))
+        status = store(filter, item, search_nodes(filter));
+    return status == CF_FULL ? insert_growing(filter, item) : status;
 }

@@ -1,5 +1,5 @@
 /*
-** lanes.h - bits of the table, and several slots compared at once.
+** lanes.h - several slots compared at once.
 **
 ** A word is up to 64 bits of a bucket that hold 1, 2, 4 or 8 whole slots (lanes), and all the lanes of a word are
 ** compared at once:
@@ -14,8 +14,7 @@
 #ifndef CF_LANES_H
 #define CF_LANES_H
 
-#include "bits.h"
-#include "format.h"
+#include "table.h"
 
 /* Constants for slots of `width` bits in buckets of b, which are `bucket_bits` apart; `pair_bits` of a slot are
 ** below the lowest terminator. */
@@ -26,44 +25,6 @@ bool cf_fits_word(uint64_t bucket_bits, unsigned bits);
 
 /* Constants for `count` lanes of `width` bits to a word. */
 void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits);
-
-/* The word or slot at bit offset `at` of the table, up to 64 bits, and above them whatever follows. None
-** needs a ninth byte (lanes.c). Reads at most 8 bytes beyond the table (CF_RESERVED_MIN). */
-static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
-{
-    return cf_load64(table + (at >> 3)) >> (at & 7);
-}
-
-/* Tells of bytes of the blob that are going to be read, or changed. */
-static inline void cf_need(const cf_filter *filter, uint64_t from, uint64_t to)
-{
-    if (filter->pages)
-        filter->pages->need(filter->pages->context, from, to);
-}
-
-static inline void cf_change(const cf_filter *filter, uint64_t from, uint64_t to)
-{
-    if (filter->pages)
-        filter->pages->change(filter->pages->context, from, to);
-}
-
-/* The same for bits of the table. */
-static inline void cf_need_bits(const cf_filter *filter, uint64_t at, uint64_t bits)
-{
-    cf_need(filter, CF_HEADER_BYTES + (at >> 3), CF_HEADER_BYTES + ((at + bits + 7) >> 3));
-}
-
-/* Overwrites the bits under `mask`, some ones, at bit offset `at`. They are at most 57, so that they lie within the 8
-** bytes they start in. */
-static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, uint64_t bits)
-{
-    uint8_t *p = filter->writable + (at >> 3);
-    unsigned shift = at & 7;
-    if (__builtin_expect(filter->pages != NULL, 0))
-        cf_change(filter, CF_HEADER_BYTES + (at >> 3),
-                  CF_HEADER_BYTES + ((at + cf_floor_log2(mask)) >> 3) + 1);
-    cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
-}
 
 /* Is any lane of x zero? Bits above the lanes do not count. Exact: a borrow starts at a zero lane
 ** only. The lowest lane set is zero; lanes of two bits or more that are zero are all set, others may be, too. */

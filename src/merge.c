@@ -10,7 +10,8 @@
 ** little for its bucket there: it becomes two, each with one bit more, as if the other had been split as well.
 */
 #include "merge.h"
-#include "bucket.h"
+
+#include "bits.h"
 #include "format.h"
 #include "growth.h"
 #include "insert.h"
@@ -45,7 +46,7 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
         return mismatch(why, "counter_bits");
     if (a->value_bits != b->value_bits)
         return mismatch(why, "value_bits");
-    if (other->grown && !a->growth)
+    if (other->view.grown && !a->growth)
         return mismatch(why, "growth");
     return CF_OK;
 }
@@ -55,25 +56,24 @@ static void count_items(cf_filter *filter, uint64_t more)
     filter->items = more < CF_ITEMS_MAX - filter->items ? filter->items + more : CF_ITEMS_MAX;
 }
 
-/* An item that knows one remainder bit more. */
-static cf_item with_bit(const cf_filter *filter, const cf_item *item, uint64_t bit)
+/* An entry that knows one remainder bit more. */
+static cf_entry with_bit(const cf_filter *filter, const cf_entry *item, uint64_t bit)
 {
-    cf_item longer = *item;
+    cf_entry longer = *item;
     longer.side.bits |= bit << (filter->geometry.pair_bits + item->side.length);
     longer.side.length++;
     return longer;
 }
 
-/* Stores an item, or all of the items that it becomes. Not CF_OK: item->payload is what was left of the last one. */
-static cf_status merge_item(cf_filter *into, cf_item *item)
+/* Stores an entry, or all of the entries that it becomes. */
+static cf_status merge_item(cf_filter *into, const cf_entry *item)
 {
-    cf_item left[64] = {*item}; /* of each length one or two; lengths end below 64 */
+    cf_entry left[64] = {*item}; /* of each length one or two; lengths end below 64 */
     unsigned n = 1;
     cf_status status = CF_OK;
     while (n > 0 && status == CF_OK) {
-        cf_item next = left[--n];
+        cf_entry next = left[--n];
         status = cf_insert(into, &next);
-        item->payload = next.payload;
         if (status == CF_BAD_ARGUMENT) {
             left[n++] = with_bit(into, &next, 0);
             left[n++] = with_bit(into, &next, 1);
@@ -83,53 +83,29 @@ static cf_status merge_item(cf_filter *into, cf_item *item)
     return status;
 }
 
-/* The copies of an entry that were stored: all of them, or those that were counted before there was no room. */
-static uint64_t copies_stored(const cf_filter *filter, cf_status status, uint64_t payload, uint64_t left)
-{
-    if (filter->geometry.counter_bits == 0)
-        return status == CF_OK;
-    return status == CF_OK ? payload + 1 : payload - left;
-}
-
 /* In a filter that has grown less, an entry knows no more than that one's slots hold. */
-static cf_side as_known_in(const cf_filter *into, cf_side side)
-{
-    if (side.length > into->new_length)
-        side.length = into->new_length;
-    side.bits &= cf_low_bits(into->geometry.pair_bits + side.length);
-    return side;
-}
-
 static cf_status merge_entry(cf_filter *into, const cf_entry *entry)
 {
-    cf_status status = CF_OK;
-    for (unsigned i = 0; status == CF_OK && i < entry->entries; i++) {
-        cf_item item = {as_known_in(into, entry->side), entry->payload};
-        status = merge_item(into, &item);
-        count_items(into, copies_stored(into, status, entry->payload, item.payload));
-    }
+    cf_entry item = *entry;
+    if (item.side.length > into->view.new_length)
+        item.side.length = into->view.new_length;
+    item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
+    cf_status status = merge_item(into, &item);
+    if (status == CF_OK)
+        count_items(into, cf_entry_copies(into, entry));
     return status;
 }
 
-static cf_status merge_bucket(cf_filter *into, const cf_filter *from, uint64_t bucket)
+cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
 {
+    enum { COST = 800 }; /* nanoseconds */
     cf_status status = CF_OK;
     cf_entry entry;
-    for (unsigned slot = 0; status == CF_OK && slot < from->geometry.bucket_size; slot++)
-        if (cf_entry_at(from, bucket, slot, &entry))
-            status = merge_entry(into, &entry);
-    return status;
-}
-
-static cf_status merge_spilled(cf_filter *into, const cf_filter *from)
-{
-    cf_status status = CF_OK;
-    cf_entry entry;
-    uint64_t bucket;
-    for (unsigned i = 0; status == CF_OK && i < from->spilled; i++)
-        if (cf_spilled_at(from, i, &bucket, &entry))
-            status = merge_entry(into, &entry);
-    return status;
+    cf_walk walk = cf_walk_begin(from, COST);
+    walk.ticker.watch = into->watch;
+    while (status == CF_OK && cf_walk_entry(&walk, &entry))
+        status = merge_entry(into, &entry);
+    return walk.status == CF_OK ? status : walk.status;
 }
 
 /* The sum of two filters is never much longer than both: their entries can be hostile, of kinds that double when
@@ -139,19 +115,6 @@ static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
     enum { TIMES = 16, AT_LEAST = 1 << 18 };
     uint64_t most = TIMES * (into->length + from->length) + AT_LEAST;
     return most < into->memory.most ? most : into->memory.most;
-}
-
-cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
-{
-    enum { COST = 800 }; /* nanoseconds */
-    cf_status status = CF_OK;
-    cf_walk walk = cf_walk_begin(from, COST);
-    walk.ticker.watch = into->watch;
-    while (status == CF_OK && cf_walk_next(&walk))
-        status = merge_bucket(into, from, walk.bucket);
-    if (walk.status != CF_OK)
-        return walk.status;
-    return status == CF_OK ? merge_spilled(into, from) : status;
 }
 
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)

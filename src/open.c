@@ -1,30 +1,77 @@
 /*
 ** open.c - making a filter, opening one, and writing down its counts.
 */
-#include "growth.h"
-#include "lanes.h"
+#include "open.h"
+
+#include "format.h"
+#include "semisort.h"
+
+/* ---- the view ---- */
+
+static void set_lanes(cf_filter *filter, unsigned width)
+{
+    const cf_geometry *g = &filter->geometry;
+    if (g->semisorted)
+        cf_semisort_lanes_set(filter, width);
+    else
+        cf_lanes_set(&filter->view.lanes, width, g->bucket_size, filter->view.bucket_bits, g->pair_bits);
+}
+
+static cf_lookup lookup_of(const cf_filter *filter)
+{
+    if (!filter->view.simple || filter->pages)
+        return CF_LOOKUP_ANY;
+    if (filter->geometry.semisorted)
+        return filter->view.lane_of ? CF_LOOKUP_SEMISORTED : CF_LOOKUP_ANY;
+    return filter->view.lanes.words == 1 ? CF_LOOKUP_PLAIN : CF_LOOKUP_ANY;
+}
+
+void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
+{
+    const cf_geometry *g = &filter->geometry;
+    cf_view *view = &filter->view;
+    unsigned width = cf_slot_bits(g, level, grown);
+    filter->level = level;
+    filter->split = split;
+    filter->buckets = cf_buckets_at(g, level, split);
+    view->grown = grown;
+    view->simple = !grown && g->spill_bound == 0;
+    view->new_length = cf_new_length(g, level, grown);
+    view->payload_bits = cf_payload_bits(g, grown);
+    view->sticky_bit = grown && g->counter_bits == 0 ? (uint64_t)1 << g->value_bits : 0;
+    view->level_mask = cf_low_bits(level);
+    view->slot_mask = cf_low_bits(width);
+    view->bucket_bits = cf_record_bits(g, level, grown);
+    view->tag_bits = cf_tag_bits(g, level, grown);
+    set_lanes(filter, width);
+    view->lookup = lookup_of(filter);
+}
+
+void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
+{
+    assert(writable == NULL || writable == bytes);
+    filter->bytes = bytes;
+    filter->view.table = bytes + CF_HEADER_BYTES;
+    filter->view.writable = writable ? writable + CF_HEADER_BYTES : NULL;
+}
 
 static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *bytes, uint64_t length,
                      uint8_t *writable)
 {
     const cf_geometry *g = &header->geometry;
-    filter->geometry = *g;
-    filter->items = header->items;
-    filter->occupied = header->occupied;
-    filter->length = length;
-    filter->spilled = header->spilled;
-    filter->bytes = bytes;
-    filter->memory = (cf_memory){NULL, 0};
-    filter->watch = NULL;
-    filter->pages = NULL;
-    filter->table = bytes + CF_HEADER_BYTES;
-    filter->writable = writable ? writable + CF_HEADER_BYTES : NULL;
-    filter->payload_bits = g->counter_bits + g->value_bits;
-    filter->fingerprint_mask = cf_low_bits(g->fingerprint_bits);
-    filter->pair_mask = cf_low_bits(g->pair_bits);
-    filter->odd_pairs = g->buckets % 2 == 0;
+    *filter = (cf_filter){.geometry = *g,
+                          .items = header->items,
+                          .occupied = header->occupied,
+                          .length = length,
+                          .spilled = header->spilled};
+    filter->view.fingerprint_mask = cf_low_bits(g->fingerprint_bits);
+    filter->view.pair_mask = cf_low_bits(g->pair_bits);
+    filter->view.odd_pairs = g->buckets % 2 == 0;
+    cf_rebase(filter, bytes, writable);
     cf_set_stage(filter, header->level, header->split, cf_is_grown(header->level, header->split));
 }
+
+/* ---- making and opening ---- */
 
 void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 {
@@ -68,8 +115,7 @@ static bool same_header(const cf_reader *reader, const uint8_t *bytes, size_t le
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why)
 {
     if (same_header(reader, bytes, length)) {
-        reader->filter.bytes = bytes;
-        reader->filter.table = bytes + CF_HEADER_BYTES;
+        cf_rebase(&reader->filter, bytes, NULL);
         return CF_OK;
     }
     cf_status status = cf_open(&reader->filter, bytes, length, why);
@@ -86,7 +132,7 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
 void cf_seal(cf_filter *filter)
 {
     uint64_t plain =
-        cf_bytes_at(&filter->geometry, filter->level, filter->split, filter->grown) - CF_RESERVED_MIN;
+        cf_bytes_at(&filter->geometry, filter->level, filter->split, filter->view.grown) - CF_RESERVED_MIN;
     cf_header header = {.geometry = filter->geometry,
                         .level = filter->level,
                         .split = filter->split,
@@ -95,7 +141,13 @@ void cf_seal(cf_filter *filter)
                         .spilled = filter->spilled,
                         .reserved = (uint32_t)(filter->length - plain)};
     cf_change(filter, 0, CF_HEADER_BYTES);
-    cf_header_encode(&header, filter->writable - CF_HEADER_BYTES);
+    cf_header_encode(&header, filter->view.writable - CF_HEADER_BYTES);
+}
+
+void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
+{
+    filter->pages = pages;
+    cf_set_stage(filter, filter->level, filter->split, filter->view.grown);
 }
 
 void cf_clear(cf_filter *filter)
@@ -105,7 +157,7 @@ void cf_clear(cf_filter *filter)
     const cf_pages *pages = filter->pages;
     cf_geometry shape = filter->geometry;
     cf_change(filter, 0, filter->length);
-    cf_create(filter, &shape, filter->writable - CF_HEADER_BYTES);
+    cf_create(filter, &shape, filter->view.writable - CF_HEADER_BYTES);
     filter->memory = memory;
     filter->watch = watch;
     cf_attach_pages(filter, pages);

@@ -38,13 +38,13 @@ void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
     unsigned count = CF_SEMISORT_SLOTS, s = filter->geometry.pair_bits, top = width - CF_NIBBLE_BITS;
     while (count > 1 && count * width > 64)
         count /= 2;
-    cf_lanes_fill(&filter->lanes, width, count, CF_SEMISORT_SLOTS / count, s);
-    cf_lanes_fill(&filter->tops, top, count, CF_SEMISORT_SLOTS / count, s - CF_NIBBLE_BITS);
-    filter->spread_tops = spread_of(count, top, CF_NIBBLE_BITS);
-    filter->spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
-    filter->lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
-    if (top > 1 && count == CF_SEMISORT_SLOTS && cf_fits_word(filter->bucket_bits, filter->tag_bits))
-        filter->lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
+    cf_lanes_fill(&filter->view.lanes, width, count, CF_SEMISORT_SLOTS / count, s);
+    cf_lanes_fill(&filter->view.tops, top, count, CF_SEMISORT_SLOTS / count, s - CF_NIBBLE_BITS);
+    filter->view.spread_tops = spread_of(count, top, CF_NIBBLE_BITS);
+    filter->view.spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
+    filter->view.lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
+    if (top > 1 && count == CF_SEMISORT_SLOTS && cf_fits_word(filter->view.bucket_bits, filter->view.tag_bits))
+        filter->view.lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
 }
 
 /* A tag with its nibble first: in this order slots are sorted. */
@@ -90,7 +90,7 @@ static void sort_with_payloads(uint64_t *rank, uint64_t *payload)
 /* Writes the tops as far as they fit in one store, then the rest. */
 static void write_tops(cf_filter *filter, uint64_t at, const uint64_t *tag)
 {
-    const cf_lanes *tops = &filter->tops;
+    const cf_lanes *tops = &filter->view.tops;
     for (unsigned word = 0; word < tops->words; word++) {
         uint64_t bits = 0;
         unsigned width = tops->count * tops->width;
@@ -105,7 +105,7 @@ void cf_semisort_write(cf_filter *filter, uint64_t at, uint64_t *tag, uint64_t *
     unsigned nibbles = 0;
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
         tag[i] = nibble_first(tag[i]);
-    if (filter->payload_bits)
+    if (filter->view.payload_bits)
         sort_with_payloads(tag, payload);
     else
         sort(tag);
@@ -119,7 +119,7 @@ void cf_semisort_write(cf_filter *filter, uint64_t at, uint64_t *tag, uint64_t *
 
 void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag)
 {
-    const cf_lanes *tops = &filter->tops;
+    const cf_lanes *tops = &filter->view.tops;
     uint64_t nibbles = cf_nibbles_at(filter, at), mask = cf_low_bits(tops->width);
     for (unsigned word = 0; word < tops->words; word++) {
         uint64_t bits = cf_tops_at(filter, at, word);
@@ -133,7 +133,7 @@ void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag)
 
 bool cf_semisort_in_order(const cf_filter *filter, uint64_t at)
 {
-    unsigned code = (unsigned)(cf_load_bits(filter->table, at) & cf_low_bits(CF_CODE_BITS));
+    unsigned code = (unsigned)(cf_load_bits(filter->view.table, at) & cf_low_bits(CF_CODE_BITS));
     if (cf_semisort_code(cf_semisort_nibbles[code]) != code)
         return false;
     for (unsigned slot = 1; slot < CF_SEMISORT_SLOTS; slot++)

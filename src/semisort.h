@@ -24,9 +24,9 @@
 enum {
     CF_NIBBLE_BITS = 4,
     CF_CODE_BITS = 12,
-    CF_SEMISORT_SLOTS = 4,
-    CF_SEMISORT_SAVES = CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE_BITS /* bits per bucket */
+    CF_SEMISORT_SLOTS = 4
 };
+_Static_assert(CF_SEMISORT_SAVES == CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE_BITS, "what a code saves");
 
 /* Bit n is in lane n * lane_of >> CF_LANE_OF_SHIFT: a division by the width of lanes, for bits of a word. */
 enum { CF_LANE_OF_SHIFT = 16 };
@@ -43,14 +43,14 @@ void cf_semisort_lanes_set(cf_filter *filter, unsigned width);
 /* The four nibbles of the bucket whose record starts at bit `at`. */
 static inline uint64_t cf_nibbles_at(const cf_filter *filter, uint64_t at)
 {
-    return cf_semisort_nibbles[cf_load_bits(filter->table, at) & cf_low_bits(CF_CODE_BITS)];
+    return cf_semisort_nibbles[cf_load_bits(filter->view.table, at) & cf_low_bits(CF_CODE_BITS)];
 }
 
 /* The tops of word `index`, and above them whatever follows. */
 static inline uint64_t cf_tops_at(const cf_filter *filter, uint64_t at, unsigned index)
 {
-    uint64_t before = (uint64_t)index * filter->tops.width * filter->tops.count;
-    return cf_load_bits(filter->table, at + CF_CODE_BITS + before);
+    uint64_t before = (uint64_t)index * filter->view.tops.width * filter->view.tops.count;
+    return cf_load_bits(filter->view.table, at + CF_CODE_BITS + before);
 }
 
 /* Moves lanes apart, and drops what is above them. */
@@ -63,17 +63,17 @@ static inline uint64_t cf_spread_lanes(const cf_spread *spread, uint64_t x)
 /* Word `index` as a plain bucket would have it. */
 static inline uint64_t cf_semisort_word(const cf_filter *filter, uint64_t at, unsigned index)
 {
-    uint64_t nibbles = cf_nibbles_at(filter, at) >> index * filter->tops.count * CF_NIBBLE_BITS;
-    uint64_t tops = cf_spread_lanes(&filter->spread_tops, cf_tops_at(filter, at, index));
-    return tops << CF_NIBBLE_BITS | cf_spread_lanes(&filter->spread_nibbles, nibbles);
+    uint64_t nibbles = cf_nibbles_at(filter, at) >> index * filter->view.tops.count * CF_NIBBLE_BITS;
+    uint64_t tops = cf_spread_lanes(&filter->view.spread_tops, cf_tops_at(filter, at, index));
+    return tops << CF_NIBBLE_BITS | cf_spread_lanes(&filter->view.spread_nibbles, nibbles);
 }
 
 /* The tag in a slot. */
 static inline uint64_t cf_semisort_tag(const cf_filter *filter, uint64_t at, unsigned slot)
 {
-    unsigned top = filter->tops.width;
+    unsigned top = filter->view.tops.width;
     uint64_t nibble = cf_nibbles_at(filter, at) >> slot * CF_NIBBLE_BITS & cf_low_bits(CF_NIBBLE_BITS);
-    uint64_t bits = cf_load_bits(filter->table, at + CF_CODE_BITS + (uint64_t)slot * top);
+    uint64_t bits = cf_load_bits(filter->view.table, at + CF_CODE_BITS + (uint64_t)slot * top);
     return (bits & cf_low_bits(top)) << CF_NIBBLE_BITS | nibble;
 }
 
@@ -81,18 +81,18 @@ static inline uint64_t cf_semisort_tag(const cf_filter *filter, uint64_t at, uns
 static inline bool cf_tops_allow(const cf_filter *filter, uint64_t at, uint64_t tag)
 {
     uint64_t tops = cf_tops_at(filter, at, 0), wanted = tag >> CF_NIBBLE_BITS;
-    return filter->grown ? cf_compatible_lanes(&filter->tops, tops, wanted) != 0
-                         : cf_any_zero_lane(&filter->tops, tops ^ wanted * filter->tops.ones) != 0;
+    return filter->view.grown ? cf_compatible_lanes(&filter->view.tops, tops, wanted) != 0
+                         : cf_any_zero_lane(&filter->view.tops, tops ^ wanted * filter->view.tops.ones) != 0;
 }
 
 /* Does either of two buckets that have not grown, at `at` and `at2`, hold its tag? The tags agree in their nibbles, for
-** they are those of one key. For filters with filter->lane_of. When the key is there, as a rule one top of eight agrees,
+** they are those of one key. For filters with filter->view.lane_of. When the key is there, as a rule one top of eight agrees,
 ** and its nibble decides; 2: several do, and this cannot tell. */
 static inline unsigned cf_semisorted_pair_has(const cf_filter *filter, uint64_t at, uint64_t tag,
                                               uint64_t at2, uint64_t tag2)
 {
-    const cf_lanes *tops = &filter->tops;
-    uint64_t bits = cf_load_bits(filter->table, at), bits2 = cf_load_bits(filter->table, at2);
+    const cf_lanes *tops = &filter->view.tops;
+    uint64_t bits = cf_load_bits(filter->view.table, at), bits2 = cf_load_bits(filter->view.table, at2);
     uint64_t x = bits >> CF_CODE_BITS ^ (tag >> CF_NIBBLE_BITS) * tops->ones;
     uint64_t x2 = bits2 >> CF_CODE_BITS ^ (tag2 >> CF_NIBBLE_BITS) * tops->ones;
     uint64_t agree = cf_any_zero_lane(tops, x), agree2 = cf_any_zero_lane(tops, x2),
@@ -102,7 +102,7 @@ static inline unsigned cf_semisorted_pair_has(const cf_filter *filter, uint64_t 
     if (((any & (any - 1)) | (agree & agree2)) != 0)
         return 2;
     uint64_t code = (agree ? bits : bits2) & cf_low_bits(CF_CODE_BITS);
-    unsigned lane = (unsigned)__builtin_ctzll(any) * filter->lane_of >> CF_LANE_OF_SHIFT;
+    unsigned lane = (unsigned)__builtin_ctzll(any) * filter->view.lane_of >> CF_LANE_OF_SHIFT;
     return ((cf_semisort_nibbles[code] >> lane * CF_NIBBLE_BITS ^ tag) & cf_low_bits(CF_NIBBLE_BITS)) ==
            0;
 }

@@ -2,20 +2,20 @@
 ** shrink.c - a filter that has lost keys becomes smaller again.
 **
 ** Its entries are added to an empty filter of the same geometry, as in a merge, that has grown only as far as they need.
-** There slots are narrower: an entry forgets what it knows beyond the length of new ones. That is as sound as cutting is
-** anywhere (growth.h): what is left is a prefix of the same keys, entries that were equal stay equal, and those that have
-** become equal count as copies of one key.
+** There slots are narrower: an entry forgets what it knows beyond the length of new ones. That is sound (growth.h): what is left
+** is a prefix of the same keys, and entries that have become equal count as copies of one key.
 */
 #include "growth.h"
 #include "merge.h"
 #include "walk.h"
 
-/* Could it be one that has not grown? There entries know as much as new ones, and void ones that have doubled would be
-** more copies than there are items. */
+/* Could it be one that has not grown? There slots have no sticky bit, entries know as much as new ones, and void ones that have
+** doubled would be more copies than there are items. RULE: no mark is lost by shrinking. */
 static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
 {
     unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
-    return census->shortest >= whole && census->copies <= filter->items;
+    bool marks = census->sticky > 0 && filter->geometry.counter_bits == 0;
+    return census->shortest >= whole && census->copies <= filter->items && !marks;
 }
 
 /* Buckets for its entries, with a tenth to spare beyond what a table that grows fills. They are
@@ -50,7 +50,7 @@ static cf_status fill_smaller(cf_filter *into, const cf_filter *from, uint64_t b
 static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint64_t *buckets)
 {
     /* With odd m0 two sides may come to lie in one bucket, where only one is looked for. */
-    if (!from->grown || from->geometry.buckets % 2 == 1)
+    if (!from->view.grown || from->geometry.buckets % 2 == 1)
         return CF_FULL;
     cf_filter watched = *from;
     watched.watch = into->watch;

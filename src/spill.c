@@ -1,7 +1,6 @@
 #include "spill.h"
 
 #include "bucket.h"
-#include "format.h"
 #include "walk.h"
 
 /* ---- the list ---- */
@@ -11,28 +10,36 @@ static uint64_t offset_of(const cf_filter *filter, unsigned index)
     return filter->length - (uint64_t)(filter->geometry.spill_bound - index) * CF_SPILL_ENTRY;
 }
 
+/* A sticky bit of a payload of 33 bits has no room in four bytes: it is the last one of the tag. */
+#define STICKY_AT_TAG ((uint64_t)1 << 47)
+
 cf_spilled cf_spill_get(const cf_filter *filter, unsigned index)
 {
+    assert(index < filter->geometry.spill_bound);
     uint64_t offset = offset_of(filter, index);
     const uint8_t *at = filter->bytes + offset;
     cf_need(filter, offset, offset + CF_SPILL_ENTRY);
-    uint64_t first = cf_load64(at), second = cf_load64(at + 8);
-    return (cf_spilled){first & cf_low_bits(48),
-                        (first >> 48 | second << 16) & cf_low_bits(48) & filter->slot_mask,
-                        second >> 32 & cf_low_bits(filter->payload_bits)};
+    uint64_t first = cf_load64(at), second = cf_load64(at + 8), tag = first >> 48 | second << 16;
+    uint64_t sticky = tag & STICKY_AT_TAG ? filter->view.sticky_bit : 0;
+    uint64_t values = cf_low_bits(filter->view.payload_bits) & ~filter->view.sticky_bit;
+    return (cf_spilled){first & cf_low_bits(48), tag & filter->view.slot_mask,
+                        (second >> 32 & values) | sticky};
 }
 
-static void encode(const cf_spilled *entry, uint8_t *at)
+static void encode(const cf_filter *filter, const cf_spilled *entry, uint8_t *at)
 {
-    cf_store64(at, entry->bucket | entry->tag << 48);
-    cf_store64(at + 8, entry->tag >> 16 | entry->payload << 32);
+    uint64_t sticky = filter->view.sticky_bit;
+    uint64_t tag = entry->tag | (entry->payload & sticky ? STICKY_AT_TAG : 0);
+    cf_store64(at, entry->bucket | tag << 48);
+    cf_store64(at + 8, (tag >> 16 & cf_low_bits(32)) | (entry->payload & ~sticky) << 32);
 }
 
-static void put(cf_filter *filter, unsigned index, const cf_spilled *entry)
+void cf_spill_put(cf_filter *filter, unsigned index, const cf_spilled *entry)
 {
+    assert(filter->view.writable != NULL && index < filter->geometry.spill_bound);
     uint64_t offset = offset_of(filter, index);
     cf_change(filter, offset, offset + CF_SPILL_ENTRY);
-    encode(entry, filter->writable - CF_HEADER_BYTES + offset);
+    encode(filter, entry, filter->view.writable - CF_HEADER_BYTES + offset);
 }
 
 static bool comes_before(const cf_spilled *a, const cf_spilled *b)
@@ -50,12 +57,12 @@ static void sink(cf_filter *filter, unsigned index)
         cf_spilled before = cf_spill_get(filter, index - 1);
         if (!comes_before(&entry, &before))
             break;
-        put(filter, index, &before);
+        cf_spill_put(filter, index, &before);
     }
-    put(filter, index, &entry);
+    cf_spill_put(filter, index, &entry);
 }
 
-static void sort(cf_filter *filter)
+void cf_spill_sort(cf_filter *filter)
 {
     for (unsigned i = 1; i < filter->spilled; i++)
         sink(filter, i);
@@ -185,205 +192,51 @@ unsigned cf_spill_matching(const cf_filter *filter, const cf_pair *pair)
     return found;
 }
 
-static void append(cf_filter *filter, const cf_spilled *entry)
+void cf_spill_add(cf_filter *filter, const cf_spilled *entry)
 {
-    put(filter, filter->spilled++, entry);
+    assert(filter->spilled < filter->geometry.spill_bound);
+    cf_spill_put(filter, filter->spilled++, entry);
     set_bits_of(filter, filter->spilled - 1, true);
     sink(filter, filter->spilled - 1);
 }
 
-bool cf_spill_add(cf_filter *filter, const cf_pair *pair, unsigned length, uint64_t payload)
+void cf_spill_take_out(cf_filter *filter, unsigned index)
 {
-    cf_place place = pair->place[0];
-    if (filter->spilled >= filter->geometry.spill_bound ||
-        cf_spill_matching(filter, pair) >= CF_SPILL_COPIES)
-        return false;
-    append(filter, &(cf_spilled){place.bucket, cf_tag_of(filter, place, length), payload});
-    return true;
-}
-
-/* Takes an entry out of the list; its bits stay. */
-static void take_out(cf_filter *filter, unsigned index)
-{
+    assert(index < filter->spilled);
     cf_spilled none = {0, 0, 0};
     for (unsigned i = index + 1; i < filter->spilled; i++) {
         cf_spilled next = cf_spill_get(filter, i);
-        put(filter, i - 1, &next);
+        cf_spill_put(filter, i - 1, &next);
     }
-    put(filter, --filter->spilled, &none);
+    cf_spill_put(filter, --filter->spilled, &none);
 }
 
 void cf_spill_remove(cf_filter *filter, unsigned index)
 {
     cf_spilled entry = cf_spill_get(filter, index);
-    take_out(filter, index);
+    cf_spill_take_out(filter, index);
     look_set looks = looks_of(filter, &entry);
     clear_unless_named(filter, &looks);
 }
 
-void cf_spill_change(cf_filter *filter, unsigned index, uint64_t tag, uint64_t payload)
-{
-    cf_spilled entry = cf_spill_get(filter, index);
-    cf_spill_remove(filter, index);
-    append(filter, &(cf_spilled){entry.bucket, tag, payload});
-}
+/* ---- when a bucket is split ---- */
 
-/* Moves entry `index` to the slot, when it can lie in that bucket. */
-static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsigned slot)
-{
-    cf_spilled entry = cf_spill_get(filter, index);
-    if (entry.bucket >= filter->buckets || entry.tag == 0)
-        return false;
-    cf_side side = cf_side_of(filter, cf_home_of(filter, entry.bucket), entry.tag);
-    cf_pair pair = cf_pair_from(filter, side);
-    for (unsigned i = 0; i < pair.sides; i++)
-        if (pair.place[i].bucket == bucket) {
-            cf_slot_set(filter, bucket, slot, cf_tag_of(filter, pair.place[i], side.length),
-                        entry.payload);
-            filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
-            cf_spill_remove(filter, index);
-            return true;
-        }
-    return false;
-}
-
-void cf_spill_drain(cf_filter *filter, uint64_t bucket)
-{
-    unsigned index = 0;
-    while (index < filter->spilled && cf_overflow_get(filter, bucket)) {
-        int slot = cf_bucket_free_slot(filter, bucket);
-        if (slot < 0)
-            return;
-        if (!take_home(filter, index, bucket, (unsigned)slot))
-            index++;
-    }
-}
-
-/* ---- growth ---- */
-
-static uint64_t with_terminator(const cf_filter *filter, uint64_t tag)
-{
-    return filter->grown || tag == 0 ? tag : tag | (uint64_t)1 << filter->geometry.fingerprint_bits;
-}
-
-/* How many of some entries of a bucket go to either child when it is split; void ones go to both. */
-typedef struct children {
-    unsigned low, high;
-} children;
-
-static void count_child(const cf_filter *filter, uint64_t tag, children *count)
-{
-    bool both = cf_is_void(filter, with_terminator(filter, tag));
-    count->low += both || !cf_next_bit(filter, tag);
-    count->high += both || cf_next_bit(filter, tag);
-}
-
-static children count_slots(const cf_filter *filter, uint64_t bucket)
-{
-    children count = {0, 0};
-    uint64_t tag[CF_BUCKET_MAX];
-    cf_tags_read(filter, bucket, tag);
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        if (tag[slot] != 0)
-            count_child(filter, tag[slot], &count);
-    return count;
-}
-
-static unsigned beyond(unsigned entries, unsigned slots)
-{
-    return entries > slots ? entries - slots : 0;
-}
-
-bool cf_spill_can_split(const cf_filter *filter, uint64_t low)
-{
-    if (filter->spilled == 0 || !cf_overflow_get(filter, low))
-        return true;
-    children in_slots = count_slots(filter, low), all = in_slots;
-    unsigned before = 0, b = filter->geometry.bucket_size;
-    for (unsigned i = cf_spill_first(filter, low); i < filter->spilled; i++, before++) {
-        cf_spilled entry = cf_spill_get(filter, i);
-        if (entry.bucket != low)
-            break;
-        count_child(filter, entry.tag, &all);
-    }
-    unsigned after = beyond(all.low, b) + beyond(all.high, b);
-    return filter->spilled - before + after <= filter->geometry.spill_bound;
-}
-
-/* Entries that have followed stand at the end of the list, under a number that no bucket has, until all have. */
-#define FOLLOWED ((uint64_t)1 << 47)
-
-/* Gives a spilled entry an empty slot of the child, or a place at the end of the list. */
-static void give(cf_filter *filter, uint64_t child, uint64_t tag, uint64_t payload)
-{
-    int slot = cf_bucket_free_slot(filter, child);
-    if (slot < 0) {
-        append(filter, &(cf_spilled){child | FOLLOWED, tag, payload});
-        return;
-    }
-    cf_slot_set(filter, child, (unsigned)slot, tag, payload);
-    filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
-}
-
-/* An entry of the bucket that was split goes where its next bit says; a void one to both children. */
-static void follow(cf_filter *filter, uint64_t low, uint64_t high, const cf_spilled *entry)
-{
-    bool both = cf_is_void(filter, entry->tag), up = cf_next_bit(filter, entry->tag);
-    uint64_t tag = both ? entry->tag : cf_without_next_bit(filter, entry->tag);
-    if (both || !up)
-        give(filter, low, tag, entry->payload);
-    if (both || up)
-        give(filter, high, tag, entry->payload);
-}
-
-static void unmark_followed(cf_filter *filter)
-{
-    for (unsigned i = 0; i < filter->spilled; i++) {
-        cf_spilled entry = cf_spill_get(filter, i);
-        entry.bucket &= ~FOLLOWED;
-        put(filter, i, &entry);
-    }
-    sort(filter);
-}
-
-/* Is entry `index` one of this bucket? */
-static bool lies_in(const cf_filter *filter, unsigned index, uint64_t bucket)
+bool cf_spill_lies_in(const cf_filter *filter, unsigned index, uint64_t bucket)
 {
     return index < filter->spilled && cf_spill_get(filter, index).bucket == bucket;
 }
 
-bool cf_spill_prepare_split(cf_filter *filter, uint64_t low)
+void cf_spill_before_split(cf_filter *filter, uint64_t low)
 {
-    if (filter->spilled == 0 || !cf_overflow_get(filter, low))
-        return false;
-    for (unsigned i = cf_spill_first(filter, low); lies_in(filter, i, low); i++)
+    for (unsigned i = cf_spill_first(filter, low); cf_spill_lies_in(filter, i, low); i++)
         set_bits_of(filter, i, false);
-    return true;
 }
 
-void cf_spill_split(cf_filter *filter, uint64_t low, uint64_t high)
+void cf_spill_after_split(cf_filter *filter, uint64_t low, uint64_t high)
 {
-    unsigned first = cf_spill_first(filter, low);
-    while (lies_in(filter, first, low)) {
-        cf_spilled entry = cf_spill_get(filter, first);
-        take_out(filter, first);
-        follow(filter, low, high, &entry);
-    }
-    unmark_followed(filter);
+    cf_spill_sort(filter);
     clear_unless_named(filter, &(look_set){{low, high}, 2});
     cf_spill_set_bits(filter);
-    cf_spill_drain(filter, low);
-    cf_spill_drain(filter, high);
-}
-
-void cf_spill_recode(cf_filter *filter)
-{
-    for (unsigned i = 0; i < filter->spilled; i++) {
-        cf_spilled entry = cf_spill_get(filter, i);
-        if (entry.tag != 0)
-            entry.tag |= (uint64_t)1 << filter->geometry.fingerprint_bits;
-        put(filter, i, &entry);
-    }
 }
 
 /* ---- looking inside ---- */
@@ -391,7 +244,7 @@ void cf_spill_recode(cf_filter *filter)
 static bool is_written_so(const cf_filter *filter, unsigned index, const cf_spilled *entry)
 {
     uint8_t bytes[CF_SPILL_ENTRY];
-    encode(entry, bytes);
+    encode(filter, entry, bytes);
     return memcmp(bytes, filter->bytes + offset_of(filter, index), sizeof bytes) == 0;
 }
 

@@ -8,26 +8,26 @@
 ** error rate does not rise.
 **
 **      | buckets | reserved zero bytes | entry 0 | entry 1 | ... | zeros up to spill_bound entries |
-**      entry, 16 bytes:  bucket, 6 bytes | tag, 6 bytes | payload, 4 bytes       sorted in this order
+**      entry, 16 bytes:  bucket, 6 bytes | tag, 47 bits | sticky bit | value or counter, 4 bytes
+**
+** Entries are sorted by bucket, then tag, then payload.
 **
 ** A spilled entry is one in every respect. It lies in one of the buckets where it would have a slot; the tag is what the
-** slot would hold. It matches, counts, is cut, absorbs and is deleted as if it were there, and is split
-** with its bucket. Room that appears in its pair (by a delete or a split) is taken at once, so that the bucket in
-** which it would lie is full; and each delete looks for room for one spilled entry with an ordinary search (place.h), so
-** that the list is there for the next burst. A list that is full means ordinary search, and then growth.
+** slot would hold. It matches, counts, and is deleted as if it were there, and is split with its bucket. Room that appears in
+** its buckets is taken at once (entry.h). So the bucket in which it lies is full. Each delete looks for room for one spilled
+** entry with an ordinary search (insert.h), so that the list is there for the next burst. A list that is full means ordinary
+** search, and then growth.
 **
 ** Bytes that lie: an entry in a bucket that does not exist, or empty, is as good as not there.
 */
 #ifndef CF_SPILL_H
 #define CF_SPILL_H
 
-#include "matches.h"
+#include "geometry.h"
 
-enum {
-    CF_SPILL_ENTRY = 16, /* bytes */
-    CF_SPILL_COPIES = 8  /* entries of the list that match one key: more than these are not spilled */
-};
+enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: more are not spilled */ };
 
+/* A line of the list; tag and payload as a slot has them (bucket.h). */
 typedef struct cf_spilled {
     uint64_t bucket, tag, payload;
 } cf_spilled;
@@ -44,36 +44,34 @@ cf_spilled cf_spill_get(const cf_filter *filter, unsigned index);
 /* The first entry that lies in this bucket, or where it would be: entries of one bucket stand together. */
 unsigned cf_spill_first(const cf_filter *filter, uint64_t bucket);
 
+/* Is there an entry of this number, and does it lie in this bucket? */
+bool cf_spill_lies_in(const cf_filter *filter, unsigned index, uint64_t bucket);
+
 /* Are both overflow bits of a pair set? Else no entry of the list matches a key of this pair. */
 bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair);
 
 /* Entries of the list that match a key (or know no more than the pair). */
 unsigned cf_spill_matching(const cf_filter *filter, const cf_pair *pair);
 
-/* Puts an entry into the list, as one of pair->place[0]. False: no room, or enough like it are there. */
-bool cf_spill_add(cf_filter *filter, const cf_pair *pair, unsigned length, uint64_t payload);
+/* Puts an entry into the list, which has room, and sets the overflow bits of its buckets. */
+void cf_spill_add(cf_filter *filter, const cf_spilled *entry);
 
+/* Takes an entry out of the list, and clears overflow bits that no other entry needs. */
 void cf_spill_remove(cf_filter *filter, unsigned index);
-
-/* Makes an entry say something else. Others may have other numbers afterwards. */
-void cf_spill_change(cf_filter *filter, unsigned index, uint64_t tag, uint64_t payload);
-
-/* Moves spilled entries to the empty slots of a bucket. */
-void cf_spill_drain(cf_filter *filter, uint64_t bucket);
 
 /* ---- growth ---- */
 
-/* Is there room for what the bucket at the split pointer has spilled, when it is split? */
-bool cf_spill_can_split(const cf_filter *filter, uint64_t low);
+/* Before a bucket is split: clears the overflow bits of the entries that lie in it. After it was split into itself and `high`,
+** and its entries were rewritten with the three calls below: sorts the list, and sets the right bits. */
+void cf_spill_before_split(cf_filter *filter, uint64_t low);
+void cf_spill_after_split(cf_filter *filter, uint64_t low, uint64_t high);
 
-/* Before bucket `low` is split: clears the bits of its spilled entries. False: its pair has none. */
-bool cf_spill_prepare_split(cf_filter *filter, uint64_t low);
+/* Writes an entry; takes one out. Order and overflow bits stay as they are. */
+void cf_spill_put(cf_filter *filter, unsigned index, const cf_spilled *entry);
+void cf_spill_take_out(cf_filter *filter, unsigned index);
 
-/* After it was split into itself and `high`: its spilled entries follow, and all bits are right again. */
-void cf_spill_split(cf_filter *filter, uint64_t low, uint64_t high);
-
-/* After slots got terminators. */
-void cf_spill_recode(cf_filter *filter);
+/* Puts the entries in order. */
+void cf_spill_sort(cf_filter *filter);
 
 /* Clears the overflow bits of the entries in the list; sets them. */
 void cf_spill_clear_bits(cf_filter *filter);

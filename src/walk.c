@@ -1,7 +1,6 @@
 #include "walk.h"
 
 #include "bucket.h"
-#include "format.h"
 
 /* ---- bytes ---- */
 
@@ -40,15 +39,16 @@ uint64_t cf_first_set(const cf_filter *filter, uint64_t from, uint64_t to, cf_ti
 
 cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost)
 {
-    return (cf_walk){.filter = filter, .cost = cost, .ticker = cf_ticker_of(filter->watch)};
+    unsigned b = filter->geometry.bucket_size; /* no bucket is under way */
+    return (cf_walk){.filter = filter, .slot = b, .cost = cost, .ticker = cf_ticker_of(filter->watch)};
 }
 
 static bool is_all_zeros(const cf_filter *filter, uint64_t bucket)
 {
     enum { READABLE = 56 }; /* bits from any bit on */
-    uint64_t at = cf_record_at(filter, bucket), end = at + filter->bucket_bits;
+    uint64_t at = cf_record_at(filter, bucket), end = at + filter->view.bucket_bits;
     for (; at < end; at += READABLE) {
-        uint64_t bits = cf_load_bits(filter->table, at);
+        uint64_t bits = cf_load_bits(filter->view.table, at);
         if ((bits & cf_low_bits(end - at < READABLE ? (unsigned)(end - at) : READABLE)) != 0)
             return false;
     }
@@ -60,10 +60,10 @@ static bool is_all_zeros(const cf_filter *filter, uint64_t bucket)
 static uint64_t seek(cf_walk *walk, uint64_t from)
 {
     const cf_filter *filter = walk->filter;
-    uint64_t table = CF_HEADER_BYTES, bits = filter->buckets * filter->bucket_bits;
-    uint64_t at = table + from * filter->bucket_bits / 8, end = table + (bits + 7) / 8;
+    uint64_t table = CF_HEADER_BYTES, bits = filter->buckets * filter->view.bucket_bits;
+    uint64_t at = table + from * filter->view.bucket_bits / 8, end = table + (bits + 7) / 8;
     uint64_t set = cf_first_set(filter, at, end, &walk->ticker);
-    uint64_t found = (set - table) * 8 / filter->bucket_bits;
+    uint64_t found = (set - table) * 8 / filter->view.bucket_bits;
     if (set == end)
         return filter->buckets;
     return found > from ? found : from;
@@ -81,5 +81,21 @@ bool cf_walk_next(cf_walk *walk)
     }
     if (walk->ticker.stopped)
         walk->status = CF_INTERRUPTED;
+    return false;
+}
+
+bool cf_walk_entry(cf_walk *walk, cf_entry *entry)
+{
+    const cf_filter *filter = walk->filter;
+    while (!walk->in_list) {
+        while (walk->slot < filter->geometry.bucket_size)
+            if (cf_entry_at(filter, walk->bucket, walk->slot++, entry))
+                return true;
+        walk->in_list = !cf_walk_next(walk);
+        walk->slot = 0;
+    }
+    while (walk->status == CF_OK && walk->slot < filter->spilled)
+        if (cf_spilled_at(filter, walk->slot++, entry))
+            return true;
     return false;
 }

@@ -1,10 +1,10 @@
 /*
-** walk.h - one walk over the buckets that are not empty, for all that looks at a whole filter.
+** walk.h - one walk over the buckets that are not empty, or over all entries, for all that looks at a whole filter.
 **
-**      cf_walk walk = cf_walk_begin(filter, COST);
-**      while (cf_walk_next(&walk))
-**          ... walk.bucket ...
-**      return walk.status;
+**      cf_walk walk = cf_walk_begin(filter, COST);          cf_entry entry;
+**      while (cf_walk_next(&walk))                          while (cf_walk_entry(&walk, &entry))
+**          ... walk.bucket ...                                  ... entry ...
+**      return walk.status;                                  return walk.status;
 **
 ** An empty bucket is all zeros, and so is nearly all of a filter that was planned for many keys and
 ** holds few. Stretches of zeros cost next to nothing, or nothing at all where cf_pages says that they
@@ -13,12 +13,15 @@
 #ifndef CF_WALK_H
 #define CF_WALK_H
 
+#include "cuckoo_filter.h"
 #include "watch.h"
 
 typedef struct cf_walk {
     const cf_filter *filter;
     uint64_t bucket;  /* the one that was found */
     uint64_t next;    /* where to look on */
+    unsigned slot;    /* where to look on in `bucket`; then in the spill list */
+    bool in_list;     /* all buckets have been seen */
     unsigned cost;    /* of what the caller does with a bucket, nanoseconds */
     cf_ticker ticker; /* the caller may tell it of further work */
     cf_status status; /* CF_OK; CF_INTERRUPTED: filter->watch has ended the walk */
@@ -28,6 +31,9 @@ cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost);
 
 /* On to the next bucket that is not all zeros. False: there is none, or the walk was interrupted. */
 bool cf_walk_next(cf_walk *walk);
+
+/* On to the next entry: those in slots, bucket by bucket, then those of the spill list. */
+bool cf_walk_entry(cf_walk *walk, cf_entry *entry);
 
 /* The first byte of the blob from `from` to before `to` that is not zero; `to` when there is none, or
 ** when the ticker says stop. */

@@ -152,7 +152,7 @@ static inline test_filter planned_filter(uint64_t capacity, double fpr, cf_optio
 
 static inline void free_filter(test_filter *made)
 {
-    free(made->filter.writable - CF_HEADER_BYTES);
+    free(made->filter.view.writable - CF_HEADER_BYTES);
     made->bytes = NULL;
 }
 
@@ -190,10 +190,10 @@ static inline void assert_unchanged(const cf_filter *now, const snapshot *then)
     assert_true(now->items == then->filter.items && now->occupied == then->filter.occupied);
     assert_int_equal(now->spilled, then->filter.spilled);
     assert_true(now->level == then->filter.level && now->split == then->filter.split);
-    assert_true(now->grown == then->filter.grown && now->buckets == then->filter.buckets);
-    assert_true(now->bucket_bits == then->filter.bucket_bits);
-    assert_true(now->slot_mask == then->filter.slot_mask);
-    assert_int_equal(now->lanes.width, then->filter.lanes.width);
+    assert_true(now->grown == then->filter.view.grown && now->buckets == then->filter.buckets);
+    assert_true(now->bucket_bits == then->filter.view.bucket_bits);
+    assert_true(now->slot_mask == then->filter.view.slot_mask);
+    assert_int_equal(now->lanes.width, then->filter.view.lanes.width);
 }
 
 static inline void assert_sound(const cf_filter *filter)

@@ -11,9 +11,9 @@ static cf_filter view_of(uint64_t buckets, unsigned f, unsigned s)
 {
     cf_filter view = {.geometry = shape_of(buckets, 4, f)};
     view.geometry.pair_bits = (uint8_t)s;
-    view.fingerprint_mask = cf_low_bits(f);
-    view.pair_mask = cf_low_bits(s);
-    view.odd_pairs = buckets % 2 == 0;
+    view.view.fingerprint_mask = cf_low_bits(f);
+    view.view.pair_mask = cf_low_bits(s);
+    view.view.odd_pairs = buckets % 2 == 0;
     cf_set_stage(&view, 0, 0, false);
     return view;
 }
@@ -28,7 +28,7 @@ static void assert_side_in_table(const cf_filter *view, cf_side side)
     cf_place place = cf_locate(view, &side);
     assert_true(side.base < view->geometry.buckets);
     assert_true(place.bucket == side.base);
-    assert_true(place.tag != 0 && place.tag <= view->fingerprint_mask);
+    assert_true(place.tag != 0 && place.tag <= view->view.fingerprint_mask);
 }
 
 static void check_pair(const cf_filter *view, uint64_t hash)
@@ -39,7 +39,7 @@ static void check_pair(const cf_filter *view, uint64_t hash)
     assert_side_in_table(view, base);
     assert_side_in_table(view, other);
     assert_true(same_side(cf_alternate(view, other), base));
-    assert_true((base.bits & view->pair_mask) == (other.bits & view->pair_mask));
+    assert_true((base.bits & view->view.pair_mask) == (other.bits & view->view.pair_mask));
     assert_int_equal(pair.sides, base.base == other.base ? 1 : 2);
     if (pair.sides == 2)
         assert_true(same_side(pair.side[1], other));
@@ -193,11 +193,11 @@ static void check_place(const cf_filter *view, uint64_t hash)
         cf_place place = pair.place[i];
         cf_home home = cf_home_of(view, place.bucket);
         uint64_t remainder = pair.side[i].bits >> s;
-        uint64_t tag = (pair.side[i].bits & view->pair_mask) | remainder >> home.bits << s;
+        uint64_t tag = (pair.side[i].bits & view->view.pair_mask) | remainder >> home.bits << s;
         assert_true(place.bucket < view->buckets);
         assert_true(home.base == pair.side[i].base && home.bits == place.extension);
         assert_true(home.extension == (remainder & cf_low_bits(home.bits)));
-        assert_true(place.tag == (tag & view->slot_mask));
+        assert_true(place.tag == (tag & view->view.slot_mask));
     }
     assert_true(pair.sides == 1 || pair.place[0].bucket != pair.place[1].bucket);
 }

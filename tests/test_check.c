@@ -217,7 +217,7 @@ static void grown_entries_are_checked(void **state)
     (void)state;
     find_entry(&made.filter, &bucket, &slot, &entry);
     uint64_t tag = cf_slot_get(&made.filter, bucket, slot);
-    cf_slot_set(&made.filter, bucket, slot, (tag & made.filter.pair_mask) | 1, 0);
+    cf_slot_set(&made.filter, bucket, slot, (tag & made.filter.view.pair_mask) | 1, 0);
     assert_sound(&made.filter); /* a folded class */
     cf_slot_set(&made.filter, bucket, slot, tag, 0);
     made.filter.occupied--;
@@ -246,7 +246,7 @@ static void counters_of_folded_classes_are_checked(void **state)
 static void grown_entries_know_no_more_than_the_level_gives(void **state)
 {
     test_filter made = filter_at_stage(growing_shape(10, 4, 12), 2, 7);
-    uint64_t top = (uint64_t)1 << (made.filter.lanes.width - 1);
+    uint64_t top = (uint64_t)1 << (made.filter.view.lanes.width - 1);
     (void)state;
     made.filter.occupied = made.filter.items = 1;
     cf_slot_set(&made.filter, 9, 0, top | 5, 0); /* not split */

@@ -152,7 +152,7 @@ static void fill_with_strangers(cf_filter *filter, cf_place place, unsigned left
     for (unsigned i = left; i < filter->geometry.bucket_size; i++) {
         cf_place other = {place.bucket, place.tag ^ 1 ^ (uint64_t)i << 8, place.extension};
         cf_slot_set(filter, place.bucket, (unsigned)cf_bucket_free_slot(filter, place.bucket),
-                    cf_tag_of(filter, other, filter->new_length), 0);
+                    cf_tag_of(filter, other, filter->view.new_length), 0);
         filter->occupied++;
         filter->items++;
     }

@@ -56,7 +56,7 @@ static void check_making_room(cf_filter *filter, uint64_t hash)
     assert_unchanged(filter, &then);
     if (found) {
         uint64_t occupied = occupied_slots(filter), count = cf_count(filter, hash);
-        cf_newcomer entry = {.length = filter->new_length, .payload = 0};
+        cf_newcomer entry = {.length = filter->view.new_length, .payload = 0};
         check_search(filter, &pair, &search);
         assert_true(cf_eviction_apply(filter, &pair, &search, &entry) >= 1);
         assert_int_equal(occupied_slots(filter), occupied + 1);
@@ -164,7 +164,7 @@ static void path_is_the_shortest(void **state)
         if (entry.alternate == pair.place[0].bucket || entry.alternate == pair.place[1].bucket)
             continue;
         cf_search search;
-        cf_newcomer newcomer = {.length = made.filter.new_length, .payload = 0};
+        cf_newcomer newcomer = {.length = made.filter.view.new_length, .payload = 0};
         cf_slot_set(&made.filter, entry.alternate, 2, 0, 0);
         assert_true(cf_eviction_search(&made.filter, &pair,
                                        (cf_search_budget){CF_SEARCH_BUCKETS, CF_ANY_NUMBER}, &search));

@@ -108,7 +108,7 @@ static size_t bytes_of_hex(const char *hex, uint8_t *bytes)
 static void assert_stage(const cf_filter *filter, const vector *v)
 {
     assert_true(filter->buckets == v->shape.buckets + v->steps);
-    assert_int_equal(filter->grown, v->steps > 0);
+    assert_int_equal(filter->view.grown, v->steps > 0);
     if (filter->level >= 2)
         assert_true(cf_take_census(filter).voids > 0);
     assert_int_equal(filter->geometry.semisorted, v->shape.semisorted);

@@ -31,13 +31,13 @@ static void new_entries_know_more_with_every_level(void **state)
     for (unsigned level = 0; level < 8; level++) {
         cf_filter view = {.geometry = shape};
         cf_set_stage(&view, level, 1, true);
-        assert_int_equal(view.new_length, level + 13 - 6 + 1 + w[level]);
+        assert_int_equal(view.view.new_length, level + 13 - 6 + 1 + w[level]);
         assert_int_equal(view.buckets, (10u << level) + 1);
-        assert_int_equal(view.lanes.width, 13 + 2 + w[level]);
+        assert_int_equal(view.view.lanes.width, 13 + 2 + w[level]);
     }
     cf_filter view = {.geometry = growing_shape((uint64_t)1 << 20, 4, 32)};
     cf_set_stage(&view, 10, 1, true);
-    assert_int_equal(view.new_length, 64 - 6 - 20);
+    assert_int_equal(view.view.new_length, 64 - 6 - 20);
 }
 
 static cf_status status_at(cf_geometry shape, unsigned level, uint64_t split)
@@ -137,7 +137,7 @@ static void step(cf_filter *filter)
     uint64_t occupied = filter->occupied;
 
     assert_int_equal(cf_grow(filter), CF_OK);
-    assert_true(filter->grown && filter->level == level && filter->split == split + 1);
+    assert_true(filter->view.grown && filter->level == level && filter->split == split + 1);
     assert_true(filter->buckets == buckets + 1 && filter->items == items);
     unsigned doubled = check_children(filter, &parent, low, buckets);
     assert_int_equal(filter->occupied, occupied + doubled);

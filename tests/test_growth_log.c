@@ -90,14 +90,14 @@ static void check_taking_back(test_filter *made)
     cf_grow_back(filter, &log);
     cf_growth_log_end(filter, &log);
     assert_unchanged(filter, &then);
-    assert_int_equal(filter->new_length, then.filter.new_length);
+    assert_int_equal(filter->view.new_length, then.filter.view.new_length);
     assert_sound(filter);
     assert_list(filter);
     grow(filter, steps, NULL); /* as if nothing had been: the same bytes */
     assert_int_equal(filter->spilled, grown.filter.spilled);
     assert_true(filter->occupied == grown.filter.occupied && filter->buckets == grown.filter.buckets);
-    assert_memory_equal(filter->writable, grown.bytes + CF_HEADER_BYTES,
-                        (filter->buckets * filter->bucket_bits + 7) / 8);
+    assert_memory_equal(filter->view.writable, grown.bytes + CF_HEADER_BYTES,
+                        (filter->buckets * filter->view.bucket_bits + 7) / 8);
     free(grown.bytes);
     free(then.bytes);
 }

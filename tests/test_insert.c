@@ -50,7 +50,7 @@ static void copies_do_not_make_it_grow(void **state)
         test_filter made = growing_filter(growing_shape(8, b, 12), UINT64_MAX);
         for (int i = 0; i < 1000; i++)
             assert_int_equal(cf_add(&made.filter, 12345), CF_OK);
-        assert_false(made.filter.grown);
+        assert_false(made.filter.view.grown);
         assert_int_equal(made.filter.items, 1000);
         free_filter(&made);
     }
@@ -119,9 +119,9 @@ static void copies_without_room_are_left(void **state)
         made.filter.items += status == CF_OK ? 4 : 1;
         assert_int_equal(cf_count(&made.filter, second), status == CF_OK ? 7 : 4);
         assert_int_equal(cf_count(&made.filter, first), 1);
-        assert_int_equal(made.filter.grown, status == CF_OK);
+        assert_int_equal(made.filter.view.grown, status == CF_OK);
         assert_sound(&made.filter);
-        grown += made.filter.grown;
+        grown += made.filter.view.grown;
         free_filter(&made);
     }
     assert_true(grown > 0 && grown < 40);

@@ -175,7 +175,7 @@ static test_filter with_void_class(uint64_t hash, unsigned b, bool semisort)
             cf_side side =
                 cf_base(filter, random64() & ~(uint64_t)32); /* class keys have this pair bit */
             cf_place place = cf_locate(filter, &side);
-            cf_slot_set(filter, bucket, (unsigned)slot, cf_tag_of(filter, place, filter->new_length), 0);
+            cf_slot_set(filter, bucket, (unsigned)slot, cf_tag_of(filter, place, filter->view.new_length), 0);
         }
     filter->items = filter->occupied = filter->buckets * b;
     return made;
@@ -307,7 +307,7 @@ static void classes_are_cut_no_further_than_both_buckets_allow(void **state)
         for (int slot; (slot = cf_bucket_free_slot(filter, bucket)) >= 0;) {
             cf_side side = cf_base(filter, random64() | 32);
             cf_slot_set(filter, bucket, (unsigned)slot,
-                        cf_tag_of(filter, cf_locate(filter, &side), filter->new_length - 1), 0);
+                        cf_tag_of(filter, cf_locate(filter, &side), filter->view.new_length - 1), 0);
         }
     filter->occupied = filter->items = filter->buckets * 4;
     assert_sound(filter);

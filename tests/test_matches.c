@@ -49,7 +49,7 @@ static bool put(cf_filter *filter, const cf_pair *pair, unsigned i, unsigned len
 static unsigned put_lengths(cf_filter *filter, const cf_pair *pair, unsigned first_side)
 {
     unsigned n = 0, length = pair->place[0].extension;
-    while (length <= filter->new_length && put(filter, pair, (n + first_side) % 2, length, n))
+    while (length <= filter->view.new_length && put(filter, pair, (n + first_side) % 2, length, n))
         n++, length++;
     return n;
 }
@@ -101,7 +101,7 @@ static void deletes_take_the_longest_match(void **state)
         uint64_t hash = half_split_key(&made.filter);
         cf_pair pair = cf_pair_of(&made.filter, hash);
         cf_matches before, after;
-        for (unsigned length = pair.place[0].extension; length <= made.filter.new_length; length++)
+        for (unsigned length = pair.place[0].extension; length <= made.filter.view.new_length; length++)
             if (!put(&made.filter, &pair, (unsigned)random_below(2), length, 0))
                 break;
         leave(&made.filter, &pair, (unsigned)random_below(12));

@@ -47,7 +47,7 @@ static void seal_keeps_the_counts(void **state)
     assert_int_equal(opened.items, 5);
     assert_int_equal(opened.occupied, 3);
     assert_true(cf_contains(&opened, 42));
-    assert_null(opened.writable);
+    assert_null(opened.view.writable);
     free_filter(&made);
 }
 
@@ -121,8 +121,8 @@ static void grown_filters_reopen_as_they_were(void **state)
             cf_filter opened;
             assert_int_equal(cf_open(&opened, made.filter.bytes, made.filter.length, &why), CF_OK);
             assert_unchanged(&opened, &then);
-            assert_int_equal(opened.new_length, made.filter.new_length);
-            assert_true(opened.payload_bits == payload);
+            assert_int_equal(opened.view.new_length, made.filter.view.new_length);
+            assert_true(opened.view.payload_bits == payload);
             free(then.bytes);
         }
         free_filter(&made);

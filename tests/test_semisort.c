@@ -40,9 +40,9 @@ static cf_filter view_at(cf_geometry shape, unsigned level, bool grown)
     test_filter made = new_filter(shape);
     cf_filter view = made.filter;
     cf_set_stage(&view, level, 0, grown);
-    view.writable = calloc(1, (BUCKETS * view.bucket_bits + 7) / 8 + CF_RESERVED_MIN);
-    assert_non_null(view.writable);
-    view.table = view.writable;
+    view.view.writable = calloc(1, (BUCKETS * view.view.bucket_bits + 7) / 8 + CF_RESERVED_MIN);
+    assert_non_null(view.view.writable);
+    view.view.table = view.view.writable;
     free_filter(&made);
     return view;
 }
@@ -71,8 +71,8 @@ static void at_every_width(view_check *check)
         for (unsigned i = 0; i <= LEVELS; i++) {
             cf_filter view = view_at(any_shape(f), i < LEVELS ? levels[i] : 0, i < LEVELS);
             check(&view);
-            widths |= (uint64_t)1 << view.lanes.width;
-            free(view.writable);
+            widths |= (uint64_t)1 << view.view.lanes.width;
+            free(view.view.writable);
         }
     assert_true(widths == (cf_low_bits(45) & ~cf_low_bits(5)));
 }
@@ -87,8 +87,8 @@ typedef struct contents {
 static void random_entry(const cf_filter *view, uint64_t *tag, uint64_t *payload)
 {
     uint64_t few = random_below(2) ? UINT64_MAX : 0x33;
-    *tag = random64() & few & view->slot_mask;
-    *payload = *tag ? random64() & few & cf_low_bits(view->payload_bits) : 0;
+    *tag = random64() & few & view->view.slot_mask;
+    *payload = *tag ? random64() & few & cf_low_bits(view->view.payload_bits) : 0;
 }
 
 static uint64_t rotated(uint64_t tag)
@@ -133,10 +133,10 @@ static void shuffle(cf_record *record)
 /* The words of a bucket are those of a plain one with the same slots. */
 static void assert_words(const cf_filter *view, uint64_t bucket, const uint64_t *tag)
 {
-    for (unsigned word = 0; word < view->lanes.words; word++) {
+    for (unsigned word = 0; word < view->view.lanes.words; word++) {
         uint64_t expected = 0;
-        for (unsigned i = 0; i < view->lanes.count; i++)
-            expected |= *tag++ << i * view->lanes.width;
+        for (unsigned i = 0; i < view->view.lanes.count; i++)
+            expected |= *tag++ << i * view->view.lanes.width;
         assert_true(cf_word(view, bucket, word) == expected);
     }
 }
@@ -212,18 +212,18 @@ static void buckets_keep_what_is_written_in_order(void **state)
 /* Whatever the order in which they come: the same bytes. */
 static void check_canonical(cf_filter *view)
 {
-    uint64_t length = (BUCKETS * view->bucket_bits + 7) / 8;
+    uint64_t length = (BUCKETS * view->view.bucket_bits + 7) / 8;
     uint8_t *first = malloc(length);
     for (int k = 0; k < 10; k++) {
         uint64_t bucket = random_below(BUCKETS);
         contents unused;
         write_bucket(view, bucket, &unused);
         cf_record record = unused.record[bucket];
-        memcpy(first, view->table, length);
+        memcpy(first, view->view.table, length);
         for (int round = 0; round < 24; round++) {
             shuffle(&record);
             cf_record_write(view, bucket, &record);
-            assert_memory_equal(view->table, first, length);
+            assert_memory_equal(view->view.table, first, length);
         }
     }
     free(first);
@@ -241,19 +241,19 @@ static void order_of_adding_leaves_no_trace(void **state)
     (void)state;
     for (int round = 0; round < 300; round++) {
         cf_filter view = view_at(any_shape(5 + (unsigned)random_below(28)), 0, false);
-        uint64_t length = (BUCKETS * view.bucket_bits + 7) / 8;
+        uint64_t length = (BUCKETS * view.view.bucket_bits + 7) / 8;
         uint8_t *first = malloc(length);
         contents one;
         write_bucket(&view, 5, &one);
-        memcpy(first, view.table, length);
+        memcpy(first, view.view.table, length);
         cf_record_write(&view, 5, &(cf_record){{0}, {0}});
         shuffle(&one.record[5]);
         for (unsigned i = 0; i < SLOTS; i++) /* the first slot is empty, or becomes so when all are */
             if (one.record[5].tag[i] != 0)
                 cf_slot_set(&view, 5, 0, one.record[5].tag[i], one.record[5].payload[i]);
-        assert_memory_equal(view.table, first, length);
+        assert_memory_equal(view.view.table, first, length);
         free(first);
-        free(view.writable);
+        free(view.view.writable);
     }
 }
 

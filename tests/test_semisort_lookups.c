@@ -37,7 +37,7 @@ static void assert_pair(const cf_filter *filter, uint64_t bucket, uint64_t tag, 
 /* What differs from the tag in the nibble, in the top, in both, in one bit, or not; or nothing. */
 static uint64_t like(const cf_filter *filter, uint64_t tag, unsigned how)
 {
-    uint64_t top = filter->slot_mask & ~(uint64_t)15;
+    uint64_t top = filter->view.slot_mask & ~(uint64_t)15;
     switch (how) {
     case 0:
         return 0;
@@ -48,9 +48,9 @@ static uint64_t like(const cf_filter *filter, uint64_t tag, unsigned how)
     case 3:
         return tag ^ (random64() & top);
     case 4:
-        return random64() & filter->slot_mask;
+        return random64() & filter->view.slot_mask;
     default:
-        return tag ^ (uint64_t)1 << random_below(filter->lanes.width);
+        return tag ^ (uint64_t)1 << random_below(filter->view.lanes.width);
     }
 }
 
@@ -69,7 +69,7 @@ static void short_lookups_are_right_for_all_tags_of_8_bits(void **state)
 {
     test_filter made = new_filter(semisorted(shape_of(BUCKETS, 4, 8)));
     (void)state;
-    assert_true(made.filter.lane_of != 0);
+    assert_true(made.filter.view.lane_of != 0);
     for (uint64_t tag = 1; tag < 256; tag++)
         for (unsigned kinds = 0; kinds < KINDS * KINDS * KINDS * KINDS; kinds++) {
             uint64_t bucket = random_below(BUCKETS), other = random_below(BUCKETS);
@@ -88,7 +88,7 @@ static void check_pairs(cf_filter *filter)
 {
     for (int k = 0; k < 20000; k++) {
         uint64_t bucket = random_below(BUCKETS), other = random_below(BUCKETS);
-        uint64_t tag = 1 + random_below(filter->slot_mask), top = filter->slot_mask & ~(uint64_t)15;
+        uint64_t tag = 1 + random_below(filter->view.slot_mask), top = filter->view.slot_mask & ~(uint64_t)15;
         uint64_t tag2 = (tag & 15) | (random_below(2) ? tag & top : random64() & top);
         write_like(filter, other, tag2, (unsigned)random_below(KINDS * KINDS * KINDS * KINDS));
         write_like(filter, bucket, tag, (unsigned)random_below(KINDS * KINDS * KINDS * KINDS));
@@ -109,7 +109,7 @@ static void short_lookups_are_right_at_all_widths(void **state)
             cf_geometry shape = semisorted(shape_of(BUCKETS, 4, f));
             shape.value_bits = (uint8_t)payload;
             test_filter made = new_filter(shape);
-            if (made.filter.lane_of) {
+            if (made.filter.view.lane_of) {
                 check_pairs(&made.filter);
                 widths |= (uint64_t)1 << f;
             }
@@ -136,9 +136,9 @@ static void write_grown(cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     cf_record record = {{0}, {0}};
     if (random_below(2))
-        tag = random64() & filter->slot_mask;
+        tag = random64() & filter->view.slot_mask;
     for (unsigned i = 0; i < SLOTS; i++) {
-        unsigned s = filter->geometry.pair_bits, width = filter->lanes.width;
+        unsigned s = filter->geometry.pair_bits, width = filter->view.lanes.width;
         unsigned known = s + (unsigned)random_below(width - s);
         record.tag[i] = (tag & cf_low_bits(known)) | (uint64_t)1 << known;
         if (random_below(2))
@@ -152,8 +152,8 @@ static void check_tops(cf_filter *filter)
 {
     unsigned excluded = 0, matched = 0;
     for (int k = 0; k < 2000; k++) {
-        uint64_t bucket = random_below(filter->buckets), tag = 1 + random_below(filter->slot_mask);
-        if (filter->grown)
+        uint64_t bucket = random_below(filter->buckets), tag = 1 + random_below(filter->view.slot_mask);
+        if (filter->view.grown)
             write_grown(filter, bucket, tag);
         else
             write_like(filter, bucket, tag, (unsigned)random_below(KINDS * KINDS * KINDS * KINDS));
@@ -176,9 +176,9 @@ static void tops_exclude_no_match(void **state)
                 cf_geometry shape = semisorted(growing_shape(BUCKETS, 4, f));
                 shape.pair_bits = (uint8_t)s;
                 test_filter made = filter_at_stage(shape, level, random_below(2));
-                if (made.filter.tops.words == 1) {
+                if (made.filter.view.tops.words == 1) {
                     check_tops(&made.filter);
-                    grown += made.filter.grown;
+                    grown += made.filter.view.grown;
                 }
                 free_filter(&made);
             }
@@ -214,10 +214,10 @@ static void check_noise(cf_geometry shape, unsigned level, uint64_t split)
 {
     test_filter made = filter_at_stage(shape, level, split);
     cf_filter *filter = &made.filter;
-    uint64_t bytes = filter->buckets * filter->bucket_bits / 8, found = 0;
+    uint64_t bytes = filter->buckets * filter->view.bucket_bits / 8, found = 0;
     uint8_t mask = random_below(2) ? 0xff : (uint8_t)random64();
     for (uint64_t i = 0; i < bytes; i++)
-        filter->writable[i] = (uint8_t)random64() & mask;
+        filter->view.writable[i] = (uint8_t)random64() & mask;
     for (int i = 0; i < 200; i++) {
         uint64_t hash = random_below(2) ? random64() : hash_like_an_entry(filter);
         assert_answers_agree(filter, hash);

@@ -66,7 +66,7 @@ static void it_can_be_as_before_growth(void **state)
     for (unsigned i = 0; i < 200; i++)
         assert_int_equal(cf_grow(&made.filter), CF_OK);
     assert_int_equal(cf_shrink(&smaller.filter, &made.filter), CF_OK);
-    assert_false(smaller.filter.grown);
+    assert_false(smaller.filter.view.grown);
     assert_int_equal(smaller.filter.length, then.filter.length);
     assert_int_equal(smaller.filter.occupied, 100);
     for (unsigned i = 0; i < 100; i++)
@@ -104,7 +104,7 @@ static void what_would_not_gain_stays(void **state)
         test_filter into = growing_filter(filters[i]->geometry, UINT64_MAX);
         assert_int_equal(cf_shrink(&into.filter, filters[i]), CF_FULL);
         assert_int_equal(into.filter.occupied, 0);
-        assert_false(into.filter.grown);
+        assert_false(into.filter.view.grown);
         free_filter(&into);
     }
     free_filter(&full);

@@ -6,7 +6,7 @@
 /* Where entry `index` stands; also one beyond those that the header counts. */
 static uint8_t *list_entry(cf_filter *filter, unsigned index)
 {
-    uint8_t *end = filter->writable - CF_HEADER_BYTES + filter->length;
+    uint8_t *end = filter->view.writable - CF_HEADER_BYTES + filter->length;
     return end - (filter->geometry.spill_bound - index) * CF_SPILL_ENTRY;
 }
 
@@ -152,7 +152,7 @@ static const char *make_room(cf_filter *filter)
 static const char *hide_bits_above_the_tag(cf_filter *filter)
 {
     cf_spilled entry = cf_spill_get(filter, 3);
-    entry.tag |= (uint64_t)1 << filter->lanes.width;
+    entry.tag |= (uint64_t)1 << filter->view.lanes.width;
     put_entry(filter, 3, entry);
     return "an entry of the spill list has bits that mean nothing";
 }
@@ -160,7 +160,7 @@ static const char *hide_bits_above_the_tag(cf_filter *filter)
 static const char *hide_bits_above_the_payload(cf_filter *filter)
 {
     cf_spilled entry = cf_spill_get(filter, 3);
-    entry.payload |= (uint64_t)1 << filter->payload_bits;
+    entry.payload |= (uint64_t)1 << filter->view.payload_bits;
     put_entry(filter, 3, entry);
     return "an entry of the spill list has bits that mean nothing";
 }
@@ -225,7 +225,7 @@ static void fill_with_anything(cf_filter *filter)
     for (unsigned i = 0; i < filter->spilled; i++) {
         cf_spilled entry = {random_below(buckets), random64() >> 16, random64() >> 32};
         if (random_below(2))
-            entry.tag &= random64() & (random_below(2) ? filter->pair_mask : filter->slot_mask);
+            entry.tag &= random64() & (random_below(2) ? filter->view.pair_mask : filter->view.slot_mask);
         if (random_below(2))
             entry.payload &= 1;
         put_entry(filter, i, entry);
@@ -250,8 +250,8 @@ static test_filter filter_of_anything(void)
     shape.value_bits = (uint8_t)(shape.counter_bits || random_below(2) ? 0 : 3);
     test_filter made = filter_at_stage(shape, level, random_below((shape.buckets << level) + 1));
     uint8_t mask = random_below(2) ? 0xff : (uint8_t)random64();
-    for (uint64_t i = 0; i < made.filter.buckets * made.filter.bucket_bits / 8; i++)
-        made.filter.writable[i] = (uint8_t)random64() & mask;
+    for (uint64_t i = 0; i < made.filter.buckets * made.filter.view.bucket_bits / 8; i++)
+        made.filter.view.writable[i] = (uint8_t)random64() & mask;
     made.filter.occupied = 1 + random_below(made.filter.buckets * shape.bucket_size);
     made.filter.items = random_below(100);
     fill_with_anything(&made.filter);
@@ -265,7 +265,7 @@ static uint64_t some_key(const cf_filter *filter)
     uint64_t bucket, hash = random64();
     if (filter->spilled == 0 || random_below(2) ||
         !cf_spilled_at(filter, (unsigned)random_below(filter->spilled), &bucket, &entry))
-        return random_below(4) ? hash : hash & ~filter->pair_mask;
+        return random_below(4) ? hash : hash & ~filter->view.pair_mask;
     unsigned known = filter->geometry.pair_bits + entry.side.length;
     hash = (hash & ~cf_low_bits(known)) | (entry.side.bits & cf_low_bits(known));
     return hash;

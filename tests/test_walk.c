@@ -59,9 +59,9 @@ static void every_bucket_that_holds_anything_is_found(void **state)
         for (uint64_t n = random_below(1 + made.filter.buckets / 2); n > 0; n--)
             cf_add(&made.filter, random64());
         assert_walk_is_complete(&made.filter);
-        for (uint64_t bits = made.filter.buckets * made.filter.bucket_bits, n = 0; n < 20; n++) {
+        for (uint64_t bits = made.filter.buckets * made.filter.view.bucket_bits, n = 0; n < 20; n++) {
             uint64_t at = random_below(bits); /* any single bit, of tags, payloads or overflow bits */
-            made.filter.writable[at / 8] ^= (uint8_t)(1 << at % 8);
+            made.filter.view.writable[at / 8] ^= (uint8_t)(1 << at % 8);
         }
         if (!made.filter.geometry.semisorted)
             assert_walk_is_complete(&made.filter);
@@ -176,10 +176,10 @@ static void what_is_there_is_seen(void **state)
         uint64_t at = i == 0 ? made.filter.length - 1
                              : CF_HEADER_BYTES + random_below(made.filter.length - CF_HEADER_BYTES);
         uint8_t before = made.filter.bytes[at];
-        made.filter.writable[at - CF_HEADER_BYTES] ^= 0x40;
+        made.filter.view.writable[at - CF_HEADER_BYTES] ^= 0x40;
         sparse *pages = make_sparse(&made.filter);
         assert_int_equal(cf_check(&made.filter, &why), CF_DAMAGED);
-        made.filter.writable[at - CF_HEADER_BYTES] = before;
+        made.filter.view.writable[at - CF_HEADER_BYTES] = before;
         cf_attach_pages(&made.filter, NULL);
         free_sparse(pages);
     }

@@ -36,7 +36,7 @@ typedef struct subject {
 
 static uint8_t *bytes_of(const cf_filter *filter)
 {
-    return filter->writable - CF_HEADER_BYTES;
+    return filter->view.writable - CF_HEADER_BYTES;
 }
 
 static bool sound(const cf_filter *filter)
@@ -114,7 +114,7 @@ static uint64_t key_number(const subject *s, unsigned i)
     cf_entry entry;
     bool there = false;
     if (i % 4 == 1)
-        hash &= ~s->filter.fingerprint_mask; /* the zero fingerprint, that is fixed up */
+        hash &= ~s->filter.view.fingerprint_mask; /* the zero fingerprint, that is fixed up */
     if (i % 4 == 2)
         there = cf_entry_at(&s->filter, hash % s->filter.buckets, 0, &entry);
     if (i % 4 == 3 && spilled > 0)
@@ -135,7 +135,7 @@ static void look_at_entry(const cf_filter *filter, uint64_t bucket, cf_entry ent
     REQUIRE(entry.alternate == there.bucket && there.bucket < filter->buckets);
     bool knows = other.length >= there.extension, more = other.length > there.extension;
     REQUIRE(entry.movable == (knows && !(entry.folded && more)));
-    REQUIRE(entry.payload <= cf_low_bits(filter->payload_bits));
+    REQUIRE(entry.payload <= cf_low_bits(filter->view.payload_bits));
 }
 
 static void look(const cf_filter *filter, uint64_t bucket, unsigned slot)
@@ -186,14 +186,14 @@ static void ask(const subject *s, uint64_t hash)
     tally found = tally_of(filter, hash, 0);
     REQUIRE(cf_contains(filter, hash) == (copies > 0));
     REQUIRE(cf_get(filter, hash, &value) == (copies > 0));
-    REQUIRE(value <= cf_low_bits(filter->payload_bits));
+    REQUIRE(value <= cf_low_bits(filter->view.payload_bits));
     REQUIRE(copies <= found.copies && (!can_tell(s, &found) || copies == found.copies));
     cf_pair pair = cf_candidates(filter, hash);
     REQUIRE(pair.sides == 1 || pair.sides == 2);
     for (unsigned i = 0; i < pair.sides; i++) {
         REQUIRE(pair.side[i].base < filter->geometry.buckets && pair.place[i].bucket < filter->buckets);
-        REQUIRE(pair.place[i].tag <= filter->slot_mask);
-        REQUIRE(filter->grown || pair.place[i].tag != 0);
+        REQUIRE(pair.place[i].tag <= filter->view.slot_mask);
+        REQUIRE(filter->view.grown || pair.place[i].tag != 0);
     }
 }
 
@@ -217,8 +217,8 @@ static void add(subject *s, uint64_t hash)
     /* Where sticky keys have been joined more copies are counted, or those that are more than sticky are not any more;
     ** with counters that lie, fewer. */
     uint64_t enough = s->filter.geometry.counter_bits ? 1 : s->filter.geometry.cap;
-    REQUIRE(now >= copies + !sticky || (s->filter.grown && now >= enough));
-    if (!s->filter.grown)
+    REQUIRE(now >= copies + !sticky || (s->filter.view.grown && now >= enough));
+    if (!s->filter.view.grown)
         REQUIRE(now == copies + !sticky);
 }
 
@@ -313,7 +313,7 @@ static void reopen(subject *s)
     REQUIRE(cf_open(&again, s->filter.bytes, s->filter.length, &why) == CF_OK);
     REQUIRE(again.items == s->filter.items && again.occupied == s->filter.occupied);
     REQUIRE(again.spilled == s->filter.spilled);
-    REQUIRE(again.buckets == s->filter.buckets && again.new_length == s->filter.new_length);
+    REQUIRE(again.buckets == s->filter.buckets && again.view.new_length == s->filter.view.new_length);
     REQUIRE(sound(&again));
 }
 
@@ -324,7 +324,7 @@ static void clear(subject *s)
     cf_clear(&s->filter);
     REQUIRE(s->filter.length == cf_geometry_bytes(&s->filter.geometry));
     REQUIRE(cf_open(&again, s->filter.bytes, s->filter.length, &why) == CF_OK);
-    REQUIRE(again.items == 0 && again.occupied == 0 && again.spilled == 0 && !again.grown &&
+    REQUIRE(again.items == 0 && again.occupied == 0 && again.spilled == 0 && !again.view.grown &&
             sound(&again));
 }
 

@@ -135,7 +135,7 @@ static void start_filters(world *w)
 
 static uint8_t *bytes_of(const cf_filter *filter)
 {
-    return filter->writable - CF_HEADER_BYTES;
+    return filter->view.writable - CF_HEADER_BYTES;
 }
 
 /* ---- comparing ---- */

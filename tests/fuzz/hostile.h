@@ -80,9 +80,9 @@ static inline void make_shape(uint8_t *bytes, size_t length)
 /* A slot that cf_check has nothing to say of, or empty. */
 static inline uint64_t sound_slot(const cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
-    if (!filter->grown || tag == 0)
+    if (!filter->view.grown || tag == 0)
         return tag;
-    unsigned most = filter->geometry.pair_bits + filter->new_length - cf_home_of(filter, bucket).bits;
+    unsigned most = filter->geometry.pair_bits + filter->view.new_length - cf_home_of(filter, bucket).bits;
     tag &= cf_low_bits(most + 1);
     return tag >> filter->geometry.pair_bits ? tag : 0;
 }
@@ -100,7 +100,7 @@ static inline void put_spilled(cf_filter *filter, const cf_spilled *entry)
     }
     cf_side side = cf_side_of(filter, cf_home_of(filter, bucket), tag);
     cf_pair pair = cf_pair_from(filter, side);
-    if (filter->grown || cf_bucket_free_slot(filter, pair.place[pair.sides - 1].bucket) < 0)
+    if (filter->view.grown || cf_bucket_free_slot(filter, pair.place[pair.sides - 1].bucket) < 0)
         cf_spill_add(filter, &pair, side.length, entry->payload);
 }
 
@@ -132,8 +132,8 @@ static inline void make_sound(uint8_t *bytes, size_t length)
     for (unsigned i = 0; i < spilled; i++)
         list[i] = cf_spill_get(&filter, i);
     make_sound_table(&filter);
-    uint64_t bits = filter.buckets * filter.bucket_bits;
-    uint8_t *end = filter.writable + (bits + 7) / 8;
+    uint64_t bits = filter.buckets * filter.view.bucket_bits;
+    uint8_t *end = filter.view.writable + (bits + 7) / 8;
     if (bits % 8 != 0)
         end[-1] &= (uint8_t)cf_low_bits(bits % 8);
     memset(end, 0, (size_t)(bytes + length - end));

@@ -4,7 +4,7 @@
 ** After any sequence of adds, deletes of what is present, splits and merges, for every (key, value) with
 ** n copies present
 **
-**      cf_contains is true, and the copies counted are at least min(n, cap * 2^counter_bits)
+**      cf_contains is true, and the copies counted are at least min(n, cap), or with counters min(n, 2^counter_bits)
 **
 ** which is more than promise 1 asks, and fails sooner. And of single calls: an add counts one copy more,
 ** or at least as many as a sticky key has; a delete of a present key is not "absent", removes one copy,
@@ -75,7 +75,7 @@ static subject new_subject(const setup *with, const uint64_t *hash)
 
 static uint8_t *bytes_of(const subject *s)
 {
-    return s->filter.writable - 64; /* the header */
+    return s->filter.view.writable - 64; /* the header */
 }
 
 /* Seals the filter, copies it to memory of exactly its length, and opens it there. */
@@ -128,17 +128,17 @@ static uint64_t entries_with_value(const cf_filter *filter, uint64_t hash, uint6
     uint64_t n = 0;
     cf_pair pair = cf_candidates(filter, hash);
     cf_entry entry;
-    uint64_t bucket;
     for (unsigned i = 0; i < pair.sides; i++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
             if (cf_entry_at(filter, pair.place[i].bucket, slot, &entry) &&
                 cf_entry_matches(filter, &entry, &pair.side[i]) && entry.payload == value)
-                n += entry.entries;
+                n += cf_entry_copies(filter, &entry);
     for (unsigned at = 0; at < filter->spilled; at++)
-        if (cf_spilled_at(filter, at, &bucket, &entry))
+        if (cf_spilled_at(filter, at, &entry) && entry.payload == value)
             for (unsigned i = 0; i < pair.sides; i++)
-                n += bucket == pair.place[i].bucket && entry.payload == value &&
-                     cf_entry_matches(filter, &entry, &pair.side[i]);
+                if (entry.bucket == pair.place[i].bucket &&
+                    cf_entry_matches(filter, &entry, &pair.side[i]))
+                    n += cf_entry_copies(filter, &entry);
     return n;
 }
 
@@ -153,7 +153,8 @@ static uint64_t counted(const subject *s, pair_id id)
 /* Copies from which on a key may be sticky. */
 static uint64_t sticky_from(const setup *with)
 {
-    return (uint64_t)with->shape.cap << with->shape.counter_bits;
+    unsigned counter = with->shape.counter_bits;
+    return counter ? (uint64_t)1 << counter : with->shape.cap;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -232,9 +233,9 @@ static snapshot take_snapshot(const subject *s)
 static void check_unchanged(const subject *s, const snapshot *then)
 {
     const cf_filter *a = &s->filter, *b = &then->filter;
-    if (a->length != b->length || a->level != b->level || a->split != b->split || a->grown != b->grown ||
+    if (a->length != b->length || a->level != b->level || a->split != b->split || a->view.grown != b->view.grown ||
         a->buckets != b->buckets || a->items != b->items || a->occupied != b->occupied ||
-        a->new_length != b->new_length || a->slot_mask != b->slot_mask)
+        a->view.new_length != b->view.new_length || a->view.slot_mask != b->view.slot_mask)
         FAIL("a failed add changed the counts");
     if (then->bytes && memcmp(then->bytes, bytes_of(s), b->length) != 0)
         FAIL("a failed add changed the bytes");
@@ -334,7 +335,7 @@ static void shrink(subject *s)
     cf_status status = cf_shrink(&smaller, &s->filter);
     total.operations++;
     if (status != CF_OK) {
-        free(smaller.writable - 64);
+        free(smaller.view.writable - 64);
         return;
     }
     free(bytes_of(s));

@@ -60,11 +60,18 @@ static cf_geometry random_shape(unsigned b, payload with)
 {
     cf_geometry shape = {.bucket_size = (uint8_t)b, .growth = true};
     shape.buckets = one_in(3) ? random_between(1, 3) : random_between(1, 16);
-    shape.cap = (uint8_t)(b == 2 ? 2 : b == 4 ? 3 : 4);
     shape.counter_bits = (uint8_t)with.counter_bits;
     shape.value_bits = (uint8_t)with.value_bits;
     shape.capacity = shape.buckets * b;
     return shape;
+}
+
+/* Copies that are exact: any number that is sound; or, as planned, one of those that are usual. */
+static unsigned random_cap(const cf_geometry *shape, bool planned)
+{
+    unsigned b = shape->bucket_size, most = shape->buckets % 2 == 0 ? 2 * b : b;
+    unsigned usual = b == 2 ? 2 : b == 4 ? 3 : 4;
+    return planned ? usual + (b > 2 && one_in(2)) : (unsigned)random_between(1, most);
 }
 
 /* Small universes more often than large ones. */
@@ -91,6 +98,7 @@ static setup random_setup(unsigned configuration)
     with.shape =
         random_shape(bucket_sizes[configuration / PAYLOADS], payloads[configuration % PAYLOADS]);
     planned ? as_planned(&with.shape) : tiny_bits(&with.shape);
+    with.shape.cap = (uint8_t)random_cap(&with.shape, planned);
     random_layout(&with.shape);
     with.keys = random_keys();
     with.scarce = one_in(6);
@@ -107,6 +115,7 @@ static void few_keys(setup *with)
     with->planned = false;
     with->keys = (uint32_t)random_between(3, 8);
     with->shape.buckets = random_between(1, 3);
+    with->shape.cap = (uint8_t)random_cap(&with->shape, false);
 }
 
 /* ---- one life ---- */
@@ -214,7 +223,7 @@ static void live(subject *s, uint64_t operations)
 /* Deletes all that is present; what stays are entries of sticky keys, and halves of void ones. */
 static void die(subject *s)
 {
-    bool grown = s->filter.grown;
+    bool grown = s->filter.view.grown;
     total.peak_slots += s->filter.occupied;
     total.planned_peak += s->with->planned ? s->filter.occupied : 0;
     while (s->n > 0 && !failed) {

@@ -1,0 +1,317 @@
+#include "entry.h"
+
+#include <limits.h>
+
+#include "bucket.h"
+#include "spill.h"
+
+uint64_t cf_payload_max(const cf_geometry *shape)
+{
+    return cf_low_bits(shape->counter_bits + shape->value_bits);
+}
+
+/* ---- what a slot holds ---- */
+
+/* The side from which a place is seen, as the home of what lies there. */
+static cf_home home_of_side(const cf_filter *filter, const cf_side *side, unsigned extension)
+{
+    uint64_t remainder = side->bits >> filter->geometry.pair_bits;
+    return (cf_home){side->base, remainder & cf_low_bits(extension), extension};
+}
+
+static cf_entry decode(const cf_filter *filter, cf_home home, uint64_t bucket, unsigned slot, uint64_t tag,
+                       uint64_t payload)
+{
+    bool counts = filter->geometry.counter_bits != 0;
+    bool sticky = counts ? payload == cf_payload_max(&filter->geometry)
+                         : (payload & filter->view.sticky_bit) != 0;
+    return (cf_entry){.side = cf_side_of(filter, home, tag),
+                      .payload = payload & ~filter->view.sticky_bit,
+                      .sticky = sticky,
+                      .bucket = bucket,
+                      .slot = slot,
+                      .extension = home.bits};
+}
+
+uint64_t cf_entry_tag(const cf_filter *filter, const cf_entry *entry, cf_place place)
+{
+    assert(cf_can_lie(entry->side.length, place));
+    return cf_tag_of(filter, place, entry->side.length);
+}
+
+uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry *entry)
+{
+    assert(!entry->sticky || filter->geometry.counter_bits || filter->view.sticky_bit);
+    if (!entry->sticky)
+        return entry->payload;
+    return filter->geometry.counter_bits ? cf_payload_max(&filter->geometry)
+                                         : entry->payload | filter->view.sticky_bit;
+}
+
+bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry)
+{
+    uint64_t tag = cf_slot_get(filter, bucket, slot);
+    if (tag != 0)
+        *entry = decode(filter, cf_home_of(filter, bucket), bucket, slot, tag,
+                        cf_payload_get(filter, bucket, slot));
+    return tag != 0;
+}
+
+bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
+{
+    cf_spilled line = cf_spill_get(filter, index);
+    if (line.tag == 0 || line.bucket >= filter->buckets)
+        return false;
+    *entry = decode(filter, cf_home_of(filter, line.bucket), line.bucket, CF_IN_LIST + index, line.tag,
+                    line.payload);
+    return true;
+}
+
+/* ---- changing ---- */
+
+void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
+{
+    assert(cf_slot_get(filter, place.bucket, slot) == 0);
+    cf_slot_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
+                cf_entry_payload(filter, entry));
+    cf_count_occupied(filter);
+}
+
+/* What an entry says in the place where it lies. */
+static cf_spilled line_of(const cf_filter *filter, const cf_entry *entry)
+{
+    unsigned s = filter->geometry.pair_bits;
+    uint64_t behind = entry->side.bits >> s >> entry->extension << s;
+    cf_place place = {entry->bucket, (entry->side.bits & filter->view.pair_mask) | behind,
+                      entry->extension};
+    return (cf_spilled){entry->bucket, cf_entry_tag(filter, entry, place),
+                        cf_entry_payload(filter, entry)};
+}
+
+static bool lies_with(const cf_entry *entry, const cf_entry *other)
+{
+    return other != NULL && entry->bucket == other->bucket && entry->slot == other->slot;
+}
+
+/* All slots of a bucket with one write, which may give them other numbers. */
+static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry *entries, unsigned n,
+                              const cf_entry *by)
+{
+    cf_record record;
+    cf_record_read(filter, bucket, &record);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned slot = entries[i].slot;
+        if (entries[i].bucket != bucket || slot >= CF_IN_LIST)
+            continue;
+        assert(record.tag[slot] != 0);
+        cf_spilled line = lies_with(&entries[i], by) ? line_of(filter, by) : (cf_spilled){0, 0, 0};
+        record.tag[slot] = line.tag;
+        record.payload[slot] = line.payload;
+        filter->occupied -= line.tag == 0 && filter->occupied > 0;
+    }
+    cf_record_write(filter, bucket, &record);
+}
+
+/* The entry in the list with the largest number below `end`; NULL: none. */
+static const cf_entry *last_in_list(const cf_entry *entries, unsigned n, unsigned end)
+{
+    const cf_entry *last = NULL;
+    for (unsigned i = 0; i < n; i++)
+        if (entries[i].slot >= CF_IN_LIST && entries[i].slot < end &&
+            (last == NULL || entries[i].slot > last->slot))
+            last = &entries[i];
+    return last;
+}
+
+/* The last one first, so that the numbers of the others stay right. */
+static void replace_in_list(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by)
+{
+    const cf_entry *last = last_in_list(entries, n, UINT_MAX);
+    for (; last != NULL; last = last_in_list(entries, n, last->slot))
+        cf_spill_remove(filter, last->slot - CF_IN_LIST);
+    if (by != NULL && by->slot >= CF_IN_LIST) {
+        cf_spilled line = line_of(filter, by);
+        cf_spill_add(filter, &line);
+    }
+}
+
+/* Is this the first of the entries that has a slot in its bucket? */
+static bool is_first_of_bucket(const cf_entry *entries, unsigned i)
+{
+    for (unsigned before = 0; before < i; before++)
+        if (entries[before].bucket == entries[i].bucket && entries[before].slot < CF_IN_LIST)
+            return false;
+    return entries[i].slot < CF_IN_LIST;
+}
+
+void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by)
+{
+    assert(n > 0 && n <= CF_MATCHES_MAX);
+    replace_in_list(filter, entries, n, by);
+    for (unsigned i = 0; i < n; i++)
+        if (is_first_of_bucket(entries, i))
+            replace_in_bucket(filter, entries[i].bucket, entries, n, by);
+    for (unsigned i = 0; i < n && filter->spilled > 0; i++)
+        if (is_first_of_bucket(entries, i))
+            cf_entries_drain(filter, entries[i].bucket);
+}
+
+/* Moves entry `index` of the list to the slot, when it can lie in that bucket. */
+static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsigned slot)
+{
+    cf_entry entry;
+    if (!cf_spilled_at(filter, index, &entry))
+        return false;
+    cf_pair pair = cf_pair_from(filter, entry.side);
+    for (unsigned i = 0; i < pair.sides; i++)
+        if (pair.place[i].bucket == bucket) {
+            cf_entry_put(filter, pair.place[i], slot, &entry);
+            cf_spill_remove(filter, index);
+            return true;
+        }
+    return false;
+}
+
+void cf_entries_drain(cf_filter *filter, uint64_t bucket)
+{
+    unsigned index = 0;
+    while (index < filter->spilled && cf_overflow_get(filter, bucket)) {
+        int slot = cf_bucket_free_slot(filter, bucket);
+        if (slot < 0)
+            return;
+        if (!take_home(filter, index, bucket, (unsigned)slot))
+            index++;
+    }
+}
+
+/* ---- finding ---- */
+
+/* The top bit of every lane of a word that matches. */
+static inline uint64_t lanes_at(const cf_filter *filter, const cf_place *place, unsigned word)
+{
+    if (filter->geometry.semisorted && filter->view.tops.words == 1 &&
+        !cf_tops_allow(filter, cf_record_at(filter, place->bucket), place->tag))
+        return 0;
+    return cf_matching_lanes(filter, cf_word(filter, place->bucket, word), place->tag);
+}
+
+unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t *bucket, unsigned *slot)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < pair->sides; i++)
+        for (unsigned word = 0; word < filter->view.lanes.words; word++) {
+            uint64_t lanes = lanes_at(filter, &pair->place[i], word);
+            if (lanes != 0 && found == 0) {
+                *bucket = pair->place[i].bucket;
+                *slot = cf_first_slot(&filter->view.lanes, lanes, word);
+            }
+            for (; lanes != 0; lanes &= lanes - 1)
+                found++;
+        }
+    return found + cf_spill_matching(filter, pair);
+}
+
+unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
+{
+    uint64_t bucket;
+    unsigned slot;
+    return cf_scan_matches(filter, pair, &bucket, &slot);
+}
+
+/* Keeps the longest first. */
+static void keep(const cf_filter *filter, const cf_entry *entry, uint64_t value, cf_matches *found)
+{
+    if (filter->geometry.value_bits && value != CF_ANY_VALUE && entry->payload != value)
+        return;
+    if (found->n == CF_MATCHES_MAX)
+        return; /* bytes that lie */
+    unsigned at = found->n++;
+    for (; at > 0 && found->entry[at - 1].side.length < entry->side.length; at--)
+        found->entry[at] = found->entry[at - 1];
+    found->entry[at] = *entry;
+}
+
+static void find_in_bucket(const cf_filter *filter, const cf_side *side, const cf_place *place,
+                           uint64_t value, cf_matches *found)
+{
+    cf_home home = home_of_side(filter, side, place->extension);
+    for (unsigned word = 0; word < filter->view.lanes.words; word++) {
+        uint64_t lanes = lanes_at(filter, place, word);
+        for (; lanes != 0; lanes &= lanes - 1) {
+            unsigned slot = cf_first_slot(&filter->view.lanes, lanes, word);
+            cf_entry entry =
+                decode(filter, home, place->bucket, slot, cf_slot_get(filter, place->bucket, slot),
+                       cf_payload_get(filter, place->bucket, slot));
+            if (entry.side.length <= side->length)
+                keep(filter, &entry, value, found);
+        }
+    }
+}
+
+/* Do an entry and a side agree in all the bits that both know? They lie in one place. */
+static bool agrees(const cf_filter *filter, const cf_side *side, const cf_entry *entry)
+{
+    unsigned least = entry->side.length < side->length ? entry->side.length : side->length;
+    return ((entry->side.bits ^ side->bits) & cf_low_bits(filter->geometry.pair_bits + least)) == 0;
+}
+
+/* Keeps an entry of a place that agrees with the side; those that know more only on request. */
+static void consider(const cf_filter *filter, const cf_side *side, const cf_entry *entry, uint64_t value,
+                     bool longer, cf_matches *found)
+{
+    if (agrees(filter, side, entry) && (longer || entry->side.length <= side->length))
+        keep(filter, entry, value, found);
+}
+
+static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
+                         cf_matches *found)
+{
+    cf_entry entry;
+    for (unsigned i = 0; cf_may_be_spilled(filter, pair) && i < pair->sides; i++) {
+        uint64_t bucket = pair->place[i].bucket;
+        for (unsigned at = cf_spill_first(filter, bucket); cf_spill_lies_in(filter, at, bucket); at++)
+            if (cf_spilled_at(filter, at, &entry))
+                consider(filter, &pair->side[i], &entry, value, longer, found);
+    }
+}
+
+void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
+{
+    found->n = 0;
+    for (unsigned i = 0; i < pair->sides; i++)
+        find_in_bucket(filter, &pair->side[i], &pair->place[i], value, found);
+    find_spilled(filter, pair, value, false, found);
+}
+
+void cf_find_agreeing(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
+{
+    cf_entry entry;
+    found->n = 0;
+    for (unsigned i = 0; i < pair->sides; i++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+            if (cf_entry_at(filter, pair->place[i].bucket, slot, &entry))
+                consider(filter, &pair->side[i], &entry, value, true, found);
+    find_spilled(filter, pair, value, true, found);
+}
+
+/* ---- looking inside ---- */
+
+uint64_t cf_entry_alternate(const cf_filter *filter, const cf_entry *entry, bool *movable)
+{
+    cf_side other = cf_alternate(filter, entry->side);
+    cf_place there = cf_locate(filter, &other);
+    *movable = cf_can_lie(other.length, there);
+    return there.bucket;
+}
+
+uint64_t cf_entry_copies(const cf_filter *filter, const cf_entry *entry)
+{
+    if (filter->geometry.counter_bits)
+        return entry->payload + 1;
+    return entry->sticky ? filter->geometry.cap : 1;
+}
+
+bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key)
+{
+    return agrees(filter, key, entry);
+}

@@ -1,0 +1,58 @@
+/*
+** entry.h - one stored entry: reading it, changing it, taking it out; the entries of a pair that match.
+**
+** An entry lies in a slot, or in the spill list. It *knows* n remainder bits: they are stored in it, or implied by its bucket.
+** It *matches* a key when it lies in one of the key's two buckets and all that it knows agrees with the key.
+*/
+#ifndef CF_ENTRY_H
+#define CF_ENTRY_H
+
+#include "cuckoo_filter.h"
+
+enum { CF_MATCHES_MAX = CF_VALUES_MAX /* 2 * CF_BUCKET_MAX in slots, CF_SPILL_COPIES in the list */ };
+
+/* Entries of a pair; longest first; of equally long ones, base side and lower slots first. */
+typedef struct cf_matches {
+    cf_entry entry[CF_MATCHES_MAX];
+    unsigned n;
+} cf_matches;
+
+/* The largest payload of an entry: 0 without counters or values. */
+uint64_t cf_payload_max(const cf_geometry *shape);
+
+/* ---- what a slot holds ---- */
+
+/* Tag and payload of an entry in a place. It forgets what the tag has no room for. */
+uint64_t cf_entry_tag(const cf_filter *filter, const cf_entry *entry, cf_place place);
+uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry *entry);
+
+/* ---- changing ---- */
+
+/* Puts an entry into an empty slot of a place. Counts `occupied`. */
+void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry);
+
+/* Takes out entries that one call has found. `by` is one of them, which stays and says something else: it knows no more than
+** before, but its extension at least; NULL: all go. Spilled entries may take the slots that become empty. */
+void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
+
+/* Moves spilled entries to the empty slots of a bucket. */
+void cf_entries_drain(cf_filter *filter, uint64_t bucket);
+
+/* ---- finding ---- */
+
+/* How many entries match a key, with any value. */
+unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair);
+
+/* The same, and where the first of them is, when it is in a slot. */
+unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t *bucket, unsigned *slot);
+
+#define CF_ANY_VALUE UINT64_MAX
+
+/* The entries that match a key, or that know no more than `pair` and agree with it; with values, those of this value, unless
+** it is CF_ANY_VALUE. */
+void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found);
+
+/* The same, and those that know more than `pair` but agree with it in all that both know. */
+void cf_find_agreeing(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found);
+
+#endif

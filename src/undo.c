@@ -1,0 +1,151 @@
+#include "undo.h"
+
+#include "bucket.h"
+#include "growth.h"
+#include "spill.h"
+
+void cf_undo_begin(cf_undo *undo, const cf_filter *filter)
+{
+    undo->then = *filter;
+    undo->bytes = undo->first;
+    undo->used = 0;
+    undo->room = sizeof undo->first;
+}
+
+void cf_undo_end(const cf_filter *filter, cf_undo *undo)
+{
+    if (undo->bytes != undo->first)
+        filter->memory.resize(undo->bytes, 0);
+    cf_undo_begin(undo, filter);
+}
+
+/* Bytes of the spill list of `then`, and of a record of this filter. */
+static uint64_t list_bytes(const cf_undo *undo)
+{
+    return (uint64_t)undo->then.spilled * CF_SPILL_ENTRY;
+}
+
+static uint64_t record_bytes(const cf_filter *filter)
+{
+    return (filter->view.bucket_bits + 7) / 8;
+}
+
+/* Room for the next record, whatever its width, and for the list when it is the first. */
+static cf_status reserve(const cf_filter *filter, cf_undo *undo)
+{
+    enum { LONGEST_RECORD = 80, BEYOND = 8 }; /* bytes; reads and writes go beyond */
+    uint64_t needed = undo->used + (undo->used == 0 ? list_bytes(undo) : 0) + LONGEST_RECORD + BEYOND;
+    if (needed > undo->room) {
+        uint64_t room = 2 * needed;
+        uint8_t *longer = filter->memory.resize(undo->bytes == undo->first ? NULL : undo->bytes, room);
+        if (longer == NULL)
+            return CF_NO_MEMORY;
+        if (undo->bytes == undo->first)
+            memcpy(longer, undo->first, undo->used);
+        undo->bytes = longer;
+        undo->room = room;
+    }
+    return CF_OK;
+}
+
+/* A filter whose bucket 0 is the record at `at`. */
+static cf_filter scratch_at(const cf_filter *filter, const cf_undo *undo, uint64_t at)
+{
+    cf_filter scratch = *filter;
+    scratch.view.writable = undo->bytes + at;
+    scratch.view.table = scratch.view.writable;
+    scratch.pages = NULL;
+    return scratch;
+}
+
+static void note_list(const cf_filter *filter, cf_undo *undo)
+{
+    const uint8_t *list = filter->bytes + filter->length - cf_spill_bytes(filter);
+    cf_need(filter, filter->length - cf_spill_bytes(filter), filter->length);
+    memcpy(undo->bytes, list, list_bytes(undo));
+    undo->used = list_bytes(undo);
+}
+
+static void note_record(const cf_filter *filter, uint64_t bucket, cf_undo *undo)
+{
+    cf_record record;
+    cf_filter scratch = scratch_at(filter, undo, undo->used);
+    cf_record_read(filter, bucket, &record);
+    memset(scratch.view.writable, 0, record_bytes(filter));
+    cf_record_write(&scratch, 0, &record);
+    undo->used += record_bytes(filter);
+}
+
+cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo)
+{
+    cf_status status = reserve(filter, undo);
+    if (status == CF_OK && undo->used == 0)
+        note_list(filter, undo);
+    if (status == CF_OK)
+        status = cf_grow_prepare(filter);
+    if (status != CF_OK)
+        return status;
+    note_record(filter, cf_bucket_to_split(filter), undo);
+    cf_grow_split(filter);
+    return CF_OK;
+}
+
+static void take_record(const cf_filter *filter, cf_record *record, cf_undo *undo)
+{
+    undo->used -= record_bytes(filter);
+    cf_filter scratch = scratch_at(filter, undo, undo->used);
+    cf_record_read(&scratch, 0, record);
+}
+
+/* ---- taking growth back ---- */
+
+/* Takes the last split back. */
+static void join_buckets(cf_filter *filter, cf_undo *undo)
+{
+    static const cf_record nothing;
+    cf_record record;
+    filter->split--;
+    filter->buckets--;
+    take_record(filter, &record, undo);
+    cf_record_write(filter, cf_bucket_to_split(filter), &record);
+    cf_record_write(filter, filter->buckets, &nothing);
+}
+
+/* Zeroes what lies behind the last bucket, to the end of a blob of this length. */
+static void clear_rest(cf_filter *filter, uint64_t length)
+{
+    uint64_t bits = filter->buckets * filter->view.bucket_bits;
+    uint8_t *p = filter->view.writable + bits / 8, *end = filter->view.writable - CF_HEADER_BYTES + length;
+    cf_change(filter, CF_HEADER_BYTES + bits / 8, length);
+    if (bits % 8 != 0)
+        *p++ &= (uint8_t)cf_low_bits(bits % 8);
+    memset(p, 0, (size_t)(end - p));
+}
+
+static void restore_list(cf_filter *filter, const cf_undo *undo)
+{
+    uint8_t *end = filter->view.writable - CF_HEADER_BYTES + filter->length;
+    cf_change(filter, filter->length - cf_spill_bytes(filter), filter->length);
+    memcpy(end - cf_spill_bytes(filter), undo->bytes, list_bytes(undo));
+    filter->spilled = undo->then.spilled;
+    cf_spill_set_bits(filter);
+}
+
+void cf_grow_back(cf_filter *filter, cf_undo *undo)
+{
+    const cf_filter *then = &undo->then;
+    if (filter->buckets == then->buckets)
+        return;
+    cf_spill_clear_bits(filter);
+    while (filter->buckets > then->buckets) {
+        if (filter->split == 0)
+            cf_narrow(filter, filter->level - 1, then->geometry.buckets << (filter->level - 1), true);
+        join_buckets(filter, undo);
+    }
+    if (filter->level != then->level || filter->view.grown != then->view.grown)
+        cf_narrow(filter, then->level, then->split, then->view.grown);
+    clear_rest(filter, filter->length);
+    filter->occupied = then->occupied;
+    filter->length = then->length;
+    restore_list(filter, undo);
+}
