@@ -2,13 +2,7 @@
 
 #include <limits.h>
 
-#include "bucket.h"
 #include "spill.h"
-
-uint64_t cf_payload_max(const cf_geometry *shape)
-{
-    return cf_low_bits(shape->counter_bits + shape->value_bits);
-}
 
 /* ---- what a slot holds ---- */
 
@@ -33,21 +27,6 @@ static cf_entry decode(const cf_filter *filter, cf_home home, uint64_t bucket, u
                       .extension = home.bits};
 }
 
-uint64_t cf_entry_tag(const cf_filter *filter, const cf_entry *entry, cf_place place)
-{
-    assert(cf_can_lie(entry->side.length, place));
-    return cf_tag_of(filter, place, entry->side.length);
-}
-
-uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry *entry)
-{
-    assert(!entry->sticky || filter->geometry.counter_bits || filter->view.sticky_bit);
-    if (!entry->sticky)
-        return entry->payload;
-    return filter->geometry.counter_bits ? cf_payload_max(&filter->geometry)
-                                         : entry->payload | filter->view.sticky_bit;
-}
-
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry)
 {
     uint64_t tag = cf_slot_get(filter, bucket, slot);
@@ -69,14 +48,6 @@ bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
 
 /* ---- changing ---- */
 
-void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
-{
-    assert(cf_slot_get(filter, place.bucket, slot) == 0);
-    cf_slot_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
-                cf_entry_payload(filter, entry));
-    cf_count_occupied(filter);
-}
-
 /* What an entry says in the place where it lies. */
 static cf_spilled line_of(const cf_filter *filter, const cf_entry *entry)
 {
@@ -91,6 +62,17 @@ static cf_spilled line_of(const cf_filter *filter, const cf_entry *entry)
 static bool lies_with(const cf_entry *entry, const cf_entry *other)
 {
     return other != NULL && entry->bucket == other->bucket && entry->slot == other->slot;
+}
+
+/* The most frequent case: one entry, in a slot. */
+static void replace_in_slot(cf_filter *filter, const cf_entry *entry, const cf_entry *by)
+{
+    cf_spilled line = by != NULL ? line_of(filter, by) : (cf_spilled){0, 0, 0};
+    assert(cf_slot_get(filter, entry->bucket, entry->slot) != 0);
+    cf_slot_set(filter, entry->bucket, entry->slot, line.tag, line.payload);
+    filter->occupied -= line.tag == 0 && filter->occupied > 0;
+    if (filter->spilled > 0)
+        cf_entries_drain(filter, entry->bucket);
 }
 
 /* All slots of a bucket with one write, which may give them other numbers. */
@@ -147,6 +129,10 @@ static bool is_first_of_bucket(const cf_entry *entries, unsigned i)
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by)
 {
     assert(n > 0 && n <= CF_MATCHES_MAX);
+    if (n == 1 && entries->slot < CF_IN_LIST) {
+        replace_in_slot(filter, entries, by);
+        return;
+    }
     replace_in_list(filter, entries, n, by);
     for (unsigned i = 0; i < n; i++)
         if (is_first_of_bucket(entries, i))

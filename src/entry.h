@@ -7,7 +7,7 @@
 #ifndef CF_ENTRY_H
 #define CF_ENTRY_H
 
-#include "cuckoo_filter.h"
+#include "bucket.h"
 
 enum { CF_MATCHES_MAX = CF_VALUES_MAX /* 2 * CF_BUCKET_MAX in slots, CF_SPILL_COPIES in the list */ };
 
@@ -18,18 +18,47 @@ typedef struct cf_matches {
 } cf_matches;
 
 /* The largest payload of an entry: 0 without counters or values. */
-uint64_t cf_payload_max(const cf_geometry *shape);
+static inline uint64_t cf_payload_max(const cf_geometry *shape)
+{
+    return cf_low_bits(shape->counter_bits + shape->value_bits);
+}
 
 /* ---- what a slot holds ---- */
 
-/* Tag and payload of an entry in a place. It forgets what the tag has no room for. */
-uint64_t cf_entry_tag(const cf_filter *filter, const cf_entry *entry, cf_place place);
-uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry *entry);
+/* The tag of an entry, or of a key, in a place. It knows no more than a new entry does. */
+static inline uint64_t cf_entry_tag(const cf_filter *filter, const cf_entry *entry, cf_place place)
+{
+    unsigned length = entry->side.length, most = filter->view.new_length;
+    assert(cf_can_lie(length, place));
+    return cf_tag_of(filter, place, length < most ? length : most);
+}
+
+/* Its payload, sticky bit included. */
+static inline uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry *entry)
+{
+    assert(!entry->sticky || filter->geometry.counter_bits || filter->view.sticky_bit);
+    if (!entry->sticky)
+        return entry->payload;
+    return filter->geometry.counter_bits ? cf_payload_max(&filter->geometry)
+                                         : entry->payload | filter->view.sticky_bit;
+}
 
 /* ---- changing ---- */
 
+/* Writes an entry to a slot of a place. */
+static inline void cf_entry_write(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
+{
+    cf_slot_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
+                cf_entry_payload(filter, entry));
+}
+
 /* Puts an entry into an empty slot of a place. Counts `occupied`. */
-void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry);
+static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
+{
+    assert(cf_slot_get(filter, place.bucket, slot) == 0);
+    cf_entry_write(filter, place, slot, entry);
+    cf_count_occupied(filter);
+}
 
 /* Takes out entries that one call has found. `by` is one of them, which stays and says something else: it knows no more than
 ** before, but its extension at least; NULL: all go. Spilled entries may take the slots that become empty. */

@@ -40,17 +40,24 @@ static void fetch(const cf_filter *filter, uint64_t bucket)
     __builtin_prefetch(filter->view.table + bucket * filter->view.bucket_bits / 8);
 }
 
-/* The buckets that the entries of one bucket could move to; all of them are fetched before the first is looked at. NOWHERE for
-** an entry that knows too little for its other bucket. */
+/* The other bucket of the entry in a slot. Before growth the pair bits say it, and every entry can lie there. */
+static inline uint64_t other_bucket(const cf_filter *filter, cf_home home, uint64_t tag)
+{
+    if (!filter->view.grown)
+        return cf_alternate(filter, (cf_side){home.base, tag, 0}).base;
+    cf_side other = cf_alternate(filter, cf_side_of(filter, home, tag));
+    cf_place place = cf_locate(filter, &other);
+    return cf_can_lie(other.length, place) ? place.bucket : NOWHERE;
+}
+
+/* The buckets that the entries of one bucket could move to. All of them are fetched before the first is looked at. */
 static void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to)
 {
     cf_home home = cf_home_of(filter, bucket);
     uint64_t tag[CF_BUCKET_MAX];
     cf_tags_read(filter, bucket, tag);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        cf_side other = cf_alternate(filter, cf_side_of(filter, home, tag[slot]));
-        cf_place place = cf_locate(filter, &other);
-        to[slot] = cf_can_lie(other.length, place) ? place.bucket : NOWHERE;
+        to[slot] = other_bucket(filter, home, tag[slot]);
         if (to[slot] != NOWHERE)
             fetch(filter, to[slot]);
     }
@@ -116,8 +123,7 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
         moves++;
     }
     cf_place place = pair->place[to.bucket == pair->place[0].bucket ? 0 : 1];
-    cf_slot_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
-                cf_entry_payload(filter, entry));
+    cf_entry_write(filter, place, slot, entry);
     cf_count_occupied(filter);
     return moves;
 }

@@ -68,15 +68,6 @@ static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_entr
     return true;
 }
 
-/* What is stored of an item: it knows no more than new entries do. */
-static cf_entry new_entry(const cf_filter *filter, const cf_entry *item)
-{
-    cf_entry entry = {.side = item->side, .payload = item->payload, .sticky = item->sticky};
-    if (entry.side.length > filter->view.new_length)
-        entry.side.length = filter->view.new_length;
-    return entry;
-}
-
 /* Stores an item whose pair is known, looking for a path among `nodes` buckets. */
 static cf_status store_in(cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned nodes)
 {
@@ -85,11 +76,10 @@ static cf_status store_in(cf_filter *filter, const cf_pair *pair, const cf_entry
         return CF_BAD_ARGUMENT;
     if ((!key || cf_entries_matching(filter, pair) > 0) && cf_copies_add(filter, pair, item))
         return CF_OK;
-    cf_entry entry = new_entry(filter, item);
-    if (filter->geometry.spill_bound > 0 && place_or_spill(filter, pair, &entry))
+    if (filter->geometry.spill_bound > 0 && place_or_spill(filter, pair, item))
         return CF_OK;
     cf_search_budget ordinary = {nodes, CF_ANY_NUMBER};
-    return place(filter, pair, ordinary, &entry) ? CF_OK : CF_FULL;
+    return place(filter, pair, ordinary, item) ? CF_OK : CF_FULL;
 }
 
 static cf_status store(cf_filter *filter, const cf_entry *item, unsigned nodes)
