@@ -33,15 +33,21 @@ SELECT bucket, slot, fingerprint, alternate FROM filters, cf_buckets(f) WHERE bu
 SELECT key, value FROM filters, json_each(cf_info(f));
 SELECT cf_check(f) FROM filters;
 
--- A filter grows without its keys. This one was planned for 1,000 words and holds a hundred times as many.
+-- A filter grows without its keys. This one was planned for 1,000 words and holds a hundred times as
+-- many.
 INSERT INTO filters SELECT 'grown', cf_add_all((SELECT cf_new(1000)), word) FROM american;
-SELECT name, json_extract(cf_info(f), '$.capacity') AS planned, json_extract(cf_info(f), '$.items') AS items,
-       json_extract(cf_info(f), '$.level') AS level, json_extract(cf_info(f), '$.slot_bits') AS slot_bits,
+SELECT name, json_extract(cf_info(f), '$.capacity') AS planned,
+       json_extract(cf_info(f), '$.items') AS items,
+       json_extract(cf_info(f), '$.level') AS level,
+       json_extract(cf_info(f), '$.slot_bits') AS slot_bits,
        json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS fpr_now
 FROM filters;
 
--- Each doubling uses up one bit of the older entries. The oldest words have the shortest fingerprints left.
-SELECT length, count(*) AS entries FROM filters, cf_buckets(f) WHERE name = 'grown' AND length IS NOT NULL GROUP BY length;
+-- Each doubling uses up one bit of the older entries. The oldest words have the shortest fingerprints
+-- left.
+SELECT length, count(*) AS entries FROM filters, cf_buckets(f)
+WHERE name = 'grown' AND length IS NOT NULL GROUP BY length;
 
 -- A damaged filter is an error.
-SELECT cf_check(substr(f, 1, 1000)) AS cut_off, cf_check(x'0102') AS something_else FROM filters WHERE name = 'american';
+SELECT cf_check(substr(f, 1, 1000)) AS cut_off, cf_check(x'0102') AS something_else FROM filters
+WHERE name = 'american';

@@ -1,7 +1,7 @@
 -- Prefiltering a join.   sqlite3 < sql/prefilter_join.sql
--- A million events are joined with a large table of blocked users by a text key. Nearly all events belong to
--- users who are not blocked. The filter says so in less than 100 nanoseconds. Without the filter, each event
--- costs a search in the B-tree of the table, with text comparisons.
+-- A million events are joined with a large table of blocked users by a text key. Nearly all events
+-- belong to users who are not blocked. The filter says so in less than 100 nanoseconds. Without the
+-- filter, each event costs a search in the B-tree of the table, with text comparisons.
 .bail on
 .load build/cuckoo
 .mode box
@@ -23,7 +23,8 @@ SELECT length(f) AS bytes_of_filter FROM filters;
 -- Without the filter.
 SELECT count(*), sum(amount) FROM events AS e CROSS JOIN blocked AS b ON b.user = e.user;
 
--- With the filter. The rows are the same, because the join still decides. The subquery makes the handle once.
+-- With the filter. The rows are the same, because the join still decides. The subquery makes the handle
+-- once.
 SELECT count(*), sum(amount) FROM events AS e CROSS JOIN blocked AS b ON b.user = e.user
 WHERE cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'blocked'), e.user);
 

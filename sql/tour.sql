@@ -10,8 +10,8 @@ CREATE TABLE british(word TEXT);
 .mode box
 .echo on
 
--- 1. An aggregate makes a filter of all the words. It is sized for exactly these. For other words it says
---    "perhaps" at most once in 100.
+-- 1. An aggregate makes a filter of all the words. It is sized for exactly these. For other words it
+--    says "perhaps" at most once in 100.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 INSERT INTO filters SELECT 'american', cf_build(word) FROM american;
 
@@ -25,8 +25,9 @@ FROM filters;
 SELECT word, cf_contains(f, word) AS answer
 FROM filters, (SELECT column1 AS word FROM (VALUES ('color'), ('colour'), ('cuckoo'), ('qwxyz')));
 
--- 4. Every American word is found. About 1 % of the words that are only British are wrongly found. cf_open
---    makes a handle once, and each row then costs less than 100 nanoseconds on every version of SQLite.
+-- 4. Every American word is found. About 1 % of the words that are only British are wrongly found.
+--    cf_open makes a handle once, and each row then costs less than 100 nanoseconds on every version of
+--    SQLite.
 SELECT count(*) AS american_words,
        sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS found
 FROM american;
@@ -43,19 +44,24 @@ UPDATE filters SET f = cf_add(f, 'color');
 UPDATE filters SET f = (SELECT cf_delete_all(filters.f, word) FROM american WHERE word LIKE '%''%');
 SELECT json_extract(cf_info(f), '$.items') AS words_left, cf_check(f) AS sound FROM filters;
 
--- 7. Filters of equal capacity, error rate and options can be merged. Here there is one for each first letter.
-WITH parts AS (SELECT cf_build(word, 0.01, 'capacity=110000') AS part FROM american GROUP BY substr(word, 1, 1))
+-- 7. Filters of equal capacity, error rate and options can be merged. Here there is one for each first
+--    letter.
+WITH parts AS (
+  SELECT cf_build(word, 0.01, 'capacity=110000') AS part FROM american GROUP BY substr(word, 1, 1))
 SELECT count(*) AS parts, json_extract(cf_info(cf_merge(part)), '$.items') AS items FROM parts;
 
 -- 8. How many bytes would a filter take? cf_plan answers without building it.
 SELECT fpr, json_extract(plan, '$.bytes') AS bytes, json_extract(plan, '$.bits_per_key') AS bits_per_key,
        json_extract(plan, '$.fpr_at_capacity') AS expected
-FROM (SELECT column1 AS fpr, cf_plan(1000000, column1) AS plan FROM (VALUES (0.03), (0.01), (0.001), (0.000001)));
+FROM (SELECT column1 AS fpr, cf_plan(1000000, column1) AS plan
+      FROM (VALUES (0.03), (0.01), (0.001), (0.000001)));
 
--- 9. A filter grows. This one was planned for the American words and takes the British ones as well. It grows by
---    one bucket at a time, and does not need the words for that.
+-- 9. A filter grows. This one was planned for the American words and takes the British ones as well. It
+--    grows by one bucket at a time, and does not need the words for that.
 UPDATE filters SET f = (SELECT cf_add_all(filters.f, word) FROM british);
 SELECT json_extract(cf_info(f), '$.capacity') AS planned, json_extract(cf_info(f), '$.items') AS items,
-       json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS errs_now, cf_check(f) AS sound
+       json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS errs_now,
+       cf_check(f) AS sound
 FROM filters;
-SELECT count(*) AS british_words, sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS found FROM british;
+SELECT count(*) AS british_words, sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS found
+FROM british;
