@@ -30,8 +30,9 @@ SELECT cf_table_contains('known', 'gus@example.com') AS gus,
        cf_table_contains('known', 'augustus@example.com') AS augustus;
 --    Such a filter cannot be changed directly: INSERT, UPDATE, DELETE and the commands "clear" and
 --    "import" are errors. With growth=on it takes every key. With growth=off a full filter makes the
---    statement fail, whatever its conflict clause says, and the statement then changes nothing. `email
---    IN known` is correct but slow, because it lists the keys of the table. Use cf_table_contains.
+--    statement fail, whatever its conflict clause says, and the statement then changes nothing. Deletes
+--    take effect at COMMIT. Until then, the connection that deleted a key still finds it. "email IN
+--    known" is correct but slow, because it lists the keys of the table. Use cf_table_contains.
 
 -- 2. A column that is not UNIQUE. With counters, a key is gone when its last row is.
 CREATE TABLE orders(id INTEGER PRIMARY KEY, customer TEXT);
@@ -190,9 +191,9 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- Every connection keeps in memory what it has read of the filter.
 --
 -- Who needs the extension? Every program that writes a followed table, and every program that runs ALTER
--- TABLE ... RENAME or DROP TABLE on any table of that database. Without it they get "no such module:
--- cuckoo_filter". Reading a followed table needs nothing. Python's iterdump cannot dump a filter table;
--- .dump and backup can.
+-- TABLE ... RENAME or ALTER TABLE ... DROP COLUMN on any table of that database. Without it they get "no
+-- such module: cuckoo_filter". Reading a followed table needs nothing. Python's iterdump cannot dump a
+-- filter table; .dump and backup can.
 --
 -- What a filter table does not notice. After one of these, run "rebuild" or connect anew:
 --   - writes to the followed table by a connection whose triggers are off

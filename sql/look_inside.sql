@@ -48,6 +48,6 @@ FROM filters;
 SELECT length, count(*) AS entries FROM filters, cf_buckets(f)
 WHERE name = 'grown' AND length IS NOT NULL GROUP BY length;
 
--- A damaged filter is an error.
+-- cf_check says what is wrong with a damaged filter. All other functions refuse it with an error.
 SELECT cf_check(substr(f, 1, 1000)) AS cut_off, cf_check(x'0102') AS something_else FROM filters
 WHERE name = 'american';
