@@ -11,7 +11,7 @@ CREATE TABLE british(word TEXT);
 .echo on
 
 -- 1. An aggregate makes a filter of all the words. It is sized for exactly these. For other words it
---    says "perhaps" at most once in 100.
+--    says "perhaps" at most once in 100. The same words give the same bytes in any order.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 INSERT INTO filters SELECT 'american', cf_build(word) FROM american;
 
