@@ -125,7 +125,7 @@ test-versions: deps-test build/cuckoo.so
 coverage: deps-test
 	@sh tests/coverage.sh
 
-## bench: the evaluation of the paper and the measurements of the README; bench-quick: in less than two minutes
+## bench: all figures of tests/bench/RESULTS.md, in half an hour; bench-quick: in less than two minutes
 bench bench-quick: deps-bench build/cuckoo.so $(BENCHES:%=build/bench/%)
 	@sh tests/bench/run.sh $(filter bench-quick,$@)
 

@@ -1,4 +1,6 @@
 -- Keeping a filter in step with a table.   sqlite3 < sql/keep_in_sync.sql
+-- Recipes 1 to 4 are for filter tables, and these are the best choice. Recipes 5 to 9 are for filters in
+-- blobs. The end of this file says what a filter table cannot notice.
 .bail on
 .load build/cuckoo
 .mode box
@@ -6,8 +8,11 @@
 CREATE TABLE customers(id INTEGER PRIMARY KEY, email TEXT UNIQUE COLLATE NOCASE);
 INSERT INTO customers(email) VALUES ('ada@example.com'), ('bob@example.com'), ('cyd@example.com');
 
--- 1. A filter that follows a column. It is filled when it is created, and triggers tell it of every change, in the same
---    transaction: whatever the statement, a stored row is found. Keys are equal as the column compares them.
+-- 1. A filter that follows a column. It is filled when it is created. Three triggers then tell it every
+--    change, in the same transaction, so that every stored row is found. That holds for all statements:
+--    OR IGNORE, OR FAIL, OR REPLACE, upserts, foreign key cascades and triggers of your own. Keys are
+--    equal when the column compares them as equal. The column may be a generated one or the rowid, but
+--    not one of a view or a virtual table.
 CREATE VIRTUAL TABLE known USING cuckoo_filter(capacity=1000, fpr=0.001, content='customers(email)');
 INSERT OR IGNORE INTO customers(email) VALUES ('bob@example.com'), ('gus@example.com');
 UPDATE customers SET email = 'ada@example.org' WHERE email = 'ada@example.com';
@@ -16,28 +21,41 @@ DELETE FROM customers;
 ROLLBACK;
 SELECT key, cf_table_contains('known', key) AS answer
 FROM (SELECT column1 AS key FROM (VALUES ('ada@example.com'), ('ADA@example.org'), ('gus@example.com')));
--- Without this pragma REPLACE fires no delete triggers: the filter keeps stale copies, but never misses a row.
+--    REPLACE fires delete triggers only with this pragma. Without it the filter keeps the key of the
+--    replaced row. It still finds all rows, and the command "rebuild" removes such keys.
 PRAGMA recursive_triggers = ON;
-INSERT OR REPLACE INTO customers(id, email) SELECT id, 'augustus@example.com' FROM customers WHERE email = 'gus@example.com';
-SELECT cf_table_contains('known', 'gus@example.com') AS gus, cf_table_contains('known', 'augustus@example.com') AS augustus;
+INSERT OR REPLACE INTO customers(id, email)
+SELECT id, 'augustus@example.com' FROM customers WHERE email = 'gus@example.com';
+SELECT cf_table_contains('known', 'gus@example.com') AS gus,
+       cf_table_contains('known', 'augustus@example.com') AS augustus;
+--    Such a filter cannot be changed directly: INSERT, UPDATE, DELETE and the commands "clear" and
+--    "import" are errors. With growth=on it takes every key. With growth=off a full filter makes the
+--    statement fail, whatever its conflict clause says, and the statement then changes nothing. Deletes
+--    take effect at COMMIT. Until then, the connection that deleted a key still finds it. "email IN
+--    known" is correct but slow, because it lists the keys of the table. Use cf_table_contains.
 
--- 2. A column that is not UNIQUE: with counters a key is gone when its last row is.
+-- 2. A column that is not UNIQUE. With counters, a key is gone when its last row is.
 CREATE TABLE orders(id INTEGER PRIMARY KEY, customer TEXT);
 INSERT INTO orders(customer) VALUES ('ada'), ('ada'), ('ada'), ('ada'), ('ada'), ('bob');
-CREATE VIRTUAL TABLE buyers USING cuckoo_filter(capacity=1000, fpr=0.001, counter_bits=8, content='orders(customer)');
+CREATE VIRTUAL TABLE buyers USING cuckoo_filter(
+  capacity=1000, fpr=0.001, counter_bits=8, content='orders(customer)');
 DELETE FROM orders WHERE id IN (SELECT id FROM orders WHERE customer = 'ada' LIMIT 4);
 SELECT cf_table_contains('buyers', 'ada') AS ada;
 DELETE FROM orders WHERE customer = 'ada';
 SELECT cf_table_contains('buyers', 'ada') AS ada, cf_table_contains('buyers', 'bob') AS bob;
 
--- 3. Migrations. Names may change: the filter goes with them.
+-- 3. Migrations. Tables, columns and filters may be renamed. The filter keeps following.
 ALTER TABLE customers RENAME TO clients;
 ALTER TABLE clients RENAME COLUMN email TO mail;
 ALTER TABLE known RENAME TO known_mail;
 INSERT INTO clients(mail) VALUES ('hal@example.com');
 SELECT cf_table_contains('known_mail', 'hal@example.com') AS hal;
---    A table made anew, as many tools do it, loses its triggers. Then every use of the filter is an error that says so, and
---    one line mends it:
+--    Many tools make the table anew and drop the old one: SQLite's own recipe for ALTER TABLE, Django,
+--    sqlite-utils, pandas with if_exists='replace'. The triggers are then lost. The next use of the
+--    filter is an error that says so, and cf_table_rebuild mends it: it makes the triggers and reads the
+--    table again. The same error appears when a newer trigger may keep a row and skip those of the
+--    filter, by RAISE(IGNORE), RAISE(FAIL) or OR FAIL. cf_table_rebuild mends that, too. A TEMP trigger
+--    of this kind must be dropped.
 BEGIN;
 CREATE TABLE new_clients(id INTEGER PRIMARY KEY, mail TEXT UNIQUE COLLATE NOCASE, since TEXT);
 INSERT INTO new_clients(id, mail) SELECT id, mail FROM clients;
@@ -46,34 +64,51 @@ ALTER TABLE new_clients RENAME TO clients;
 SELECT cf_table_rebuild('known_mail');
 COMMIT;
 INSERT INTO clients(mail) VALUES ('ida@example.com');
-SELECT cf_table_contains('known_mail', 'ida@example.com') AS ida, cf_table_contains('known_mail', 'hal@example.com') AS hal;
---    Is every row there? When many keys have gone: fewer pages. No error is the answer.
+SELECT cf_table_contains('known_mail', 'ida@example.com') AS ida,
+       cf_table_contains('known_mail', 'hal@example.com') AS hal;
+--    "check" is silent when every row is found, and an error otherwise. From SQLite 3.44 on, PRAGMA
+--    integrity_check does the same. "optimize" moves spilled and waiting keys to slots, and gives pages
+--    back when many keys have gone. count(*) takes time in proportion to the filter.
 INSERT INTO known_mail(known_mail) VALUES ('check');
 INSERT INTO known_mail(known_mail) VALUES ('optimize');
 SELECT count(*) = (SELECT count(*) FROM clients) AS in_step FROM known_mail;
---    With the filter go its triggers.
+--    DROP TABLE removes the filter and its triggers.
 DROP TABLE known_mail;
 DROP TABLE buyers;
 SELECT count(*) AS triggers_left FROM sqlite_master WHERE type = 'trigger';
 DROP TABLE orders;
 DROP TABLE clients;
 
--- What follows keeps a filter in a blob: small, easy to send elsewhere, and in step by your own care.
+-- 4. A filter table of your own keys, here with values. Each row is a key that is perhaps there, once
+--    for each of its values. DELETE and UPDATE by key alone change one entry. Add AND value = ... to say
+--    which.
+CREATE VIRTUAL TABLE shard USING cuckoo_filter(capacity=1000, fpr=0.001, value_bits=4);
+INSERT INTO shard(key, value) VALUES ('a', 1), ('a', 2), ('b', 3);
+DELETE FROM shard WHERE key = 'a' AND value = 1;
+SELECT key, value FROM shard WHERE key IN ('a', 'b', 'c');
+--    cf_export gives the same filter as a blob. "import" replaces the filter by that of a blob.
+SELECT cf_get(cf_export('shard'), 'b') AS b, count(*) AS entries FROM shard;
+INSERT INTO shard(shard, key) SELECT 'import', cf_clear(cf_export('shard'));
+SELECT count(*) AS entries FROM shard;
+DROP TABLE shard;
+
+-- From here on the filter is a blob. It is small and easy to send elsewhere. You keep it in step.
 CREATE TABLE customers(id INTEGER PRIMARY KEY, email TEXT UNIQUE);
 INSERT INTO customers(email) VALUES ('ada@example.com'), ('bob@example.com'), ('cyd@example.com');
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 INSERT INTO filters SELECT 'customers', cf_build(email, 0.001, 'capacity=1000') FROM customers;
 
--- 4. Row by row, with triggers: in the same transaction as the change itself. Right for a UNIQUE column,
---    where each key is added once and deleted once. One call copies the filter: good up to some 100 KB.
---    INSERT OR REPLACE fires delete triggers only with PRAGMA recursive_triggers = ON, as above.
+-- 5. Row by row, with your own triggers. This is right for a UNIQUE column, because each key is then
+--    added once and deleted once. Every call copies the filter: it should not be larger than about 100
+--    KB. INSERT OR REPLACE needs PRAGMA recursive_triggers = ON, as above.
 CREATE TRIGGER customers_filter_insert AFTER INSERT ON customers BEGIN
   UPDATE filters SET f = cf_add(f, new.email) WHERE name = 'customers';
 END;
 CREATE TRIGGER customers_filter_delete AFTER DELETE ON customers BEGIN
   UPDATE filters SET f = cf_delete(f, old.email) WHERE name = 'customers';
 END;
-CREATE TRIGGER customers_filter_update AFTER UPDATE OF email ON customers WHEN old.email IS NOT new.email COLLATE BINARY BEGIN
+CREATE TRIGGER customers_filter_update AFTER UPDATE OF email ON customers
+WHEN old.email IS NOT new.email COLLATE BINARY BEGIN
   UPDATE filters SET f = cf_add(cf_delete(f, old.email), new.email) WHERE name = 'customers';
 END;
 INSERT INTO customers(email) VALUES ('dan@example.com');
@@ -90,28 +125,41 @@ DROP TRIGGER customers_filter_insert;
 DROP TRIGGER customers_filter_delete;
 DROP TRIGGER customers_filter_update;
 
--- 5. In batches: one UPDATE for many keys. The LEFT JOIN gives one row with a NULL key when there are
---    no new rows, and then the filter is left as it is.
+-- 6. In batches: one UPDATE for many keys. cf_add_all needs at least one row, to know the filter. The
+--    LEFT JOIN gives a row with a NULL key when there are no arrivals, and a NULL key leaves the filter
+--    as it is. Select one filter. cf_add_all compares the filters of all rows in full up to 64 MB, and
+--    only in part beyond that, so it may not notice that two large filters were mixed up.
 CREATE TABLE arrivals(email TEXT);
 INSERT INTO arrivals VALUES ('eve@example.com'), ('fay@example.com'), (NULL);
 UPDATE filters SET f = (
-  SELECT cf_add_all(o.f, a.email) FROM filters AS o LEFT JOIN arrivals AS a ON 1 WHERE o.name = 'customers')
+  SELECT cf_add_all(o.f, a.email) FROM filters AS o LEFT JOIN arrivals AS a ON 1
+  WHERE o.name = 'customers')
 WHERE name = 'customers';
 DELETE FROM arrivals;
 UPDATE filters SET f = (
-  SELECT cf_add_all(o.f, a.email) FROM filters AS o LEFT JOIN arrivals AS a ON 1 WHERE o.name = 'customers')
+  SELECT cf_add_all(o.f, a.email) FROM filters AS o LEFT JOIN arrivals AS a ON 1
+  WHERE o.name = 'customers')
 WHERE name = 'customers';
 SELECT json_extract(cf_info(f), '$.items') AS items, cf_check(f) AS sound FROM filters;
+--    For a large filter and an SQLite before 3.43, pass a handle: otherwise the filter is copied for
+--    every key, and 6 MB then take 250 microseconds for each key instead of 2.
+UPDATE filters SET f = (
+  SELECT cf_add_all((SELECT cf_open(f) FROM filters WHERE name = 'customers'), a.email)
+  FROM (SELECT 1) LEFT JOIN arrivals AS a ON 1)
+WHERE name = 'customers';
 
--- 6. Anew, when the table has changed much. (More keys than the capacity are no reason: a filter grows by itself.)
-UPDATE filters SET f = (SELECT cf_build(email, 0.001, 'capacity=1000') FROM customers) WHERE name = 'customers';
+-- 7. Anew, when the table has changed much. A filter that is full is no reason, since it grows.
+UPDATE filters SET f = (SELECT cf_build(email, 0.001, 'capacity=1000') FROM customers)
+WHERE name = 'customers';
 SELECT json_extract(cf_info(f), '$.items') AS items FROM filters;
 
--- 7. A column that is not UNIQUE: the same triggers, and counter_bits, so that a key is gone when its last row is.
---    Without counters, keys of more than two or three rows stay for ever. cf_build counts the rows, too.
+-- 8. A column that is not UNIQUE: the same triggers, and counter_bits. With counters, a key is gone when
+--    its last row is. Without counters, a key of `cap` rows or more (see cf_info) stays for ever.
+--    cf_build counts the rows of each key when there are counters. Otherwise it keeps each key once.
 CREATE TABLE orders(id INTEGER PRIMARY KEY, customer TEXT);
 INSERT INTO orders(customer) VALUES ('ada'), ('ada'), ('ada'), ('ada'), ('ada'), ('bob');
-INSERT INTO filters SELECT 'orders', cf_build(customer, 0.001, 'counter_bits=8 capacity=1000') FROM orders;
+INSERT INTO filters
+SELECT 'orders', cf_build(customer, 0.001, 'counter_bits=8 capacity=1000') FROM orders;
 CREATE TRIGGER orders_filter_insert AFTER INSERT ON orders BEGIN
   UPDATE filters SET f = cf_add(f, new.customer) WHERE name = 'orders';
 END;
@@ -128,10 +176,44 @@ FROM filters WHERE name = 'orders';
 DELETE FROM orders WHERE customer = 'ada';
 SELECT cf_contains(f, 'ada') AS ada, cf_contains(f, 'bob') AS bob FROM filters WHERE name = 'orders';
 
--- 8. By day: a filter for each, and their sum. Equal capacity, fpr and options make them mergeable.
+-- 9. By day: a filter for each day, and their sum. Filters of equal capacity, error rate and options can
+--    be merged.
 CREATE TABLE visits(day TEXT, visitor TEXT);
 INSERT INTO visits VALUES ('mon', 'ada'), ('mon', 'bob'), ('tue', 'ada'), ('tue', 'cyd'), ('wed', 'dan');
 CREATE TABLE daily AS SELECT day, cf_build(visitor, 0.01, 'capacity=1000') AS f FROM visits GROUP BY day;
 SELECT visitor, cf_contains(week.f, visitor) AS this_week
 FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
      (SELECT column1 AS visitor FROM (VALUES ('ada'), ('cyd'), ('dan'), ('zoe')));
+
+-- How a filter table works. The table <name>_page holds the filter, one page of buckets in a row, and a
+-- header. Each changed page is written once in a transaction. Keys that find no place, although the
+-- filter may grow, wait in <name>_wait and are found there. changes() after COMMIT counts these writes.
+-- Every connection keeps in memory what it has read of the filter.
+--
+-- Who needs the extension? Every program that writes a followed table, and every program that runs ALTER
+-- TABLE ... RENAME or ALTER TABLE ... DROP COLUMN on any table of that database. Without it they get "no
+-- such module: cuckoo_filter". Reading a followed table needs nothing. Python's iterdump cannot dump a
+-- filter table; .dump and backup can.
+--
+-- What a filter table does not notice. After one of these, run "rebuild" or connect anew:
+--   - writes to the followed table by a connection whose triggers are off
+--     (SQLITE_DBCONFIG_ENABLE_TRIGGER), or by incremental blob I/O. To use the filter with triggers off
+--     is an error.
+--   - sqlite3_deserialize over a database in use. Connect anew.
+--   - writes to <name>_page by others that fail or replace that table. Defensive mode forbids them.
+--   - uncommitted changes of others, when you read them by PRAGMA read_uncommitted.
+--   - your own uncommitted changes are missing in a .dump or serialize of the same connection. Commit
+--     first.
+--
+-- What is not found at once. While a statement runs, its rows may be ahead of their triggers. Then
+-- RETURNING cf_table_contains(...), and triggers newer than the filter, may get 0 for the row just
+-- written.
+--
+-- A BEFORE trigger that changes the row for which it fires. SQLite then tells AFTER triggers old values
+-- that are no longer stored. The filter notices this by the rowid and reads the table again at COMMIT.
+-- It does that for up to a million keys. Beyond that, the next use is an error that says "rebuild". A
+-- WITHOUT ROWID table has no rowid, so a stored key may be denied: do not use such triggers there.
+--
+-- COMMIT under PRAGMA query_only cannot write the filter, and is rolled back. Before SQLite 3.39.3, an
+-- UPDATE of several rows that fails inside a transaction keeps the rows before the failure. This is a
+-- fault of SQLite.

@@ -1,5 +1,5 @@
 -- From a key to the shard that has it: filters with values.   sqlite3 < sql/key_to_shard.sql
--- Real data: the American word list of Debian (package wamerican).
+-- The data are the American word list of Debian (package wamerican).
 .bail on
 .load build/cuckoo
 .mode tabs
@@ -8,34 +8,46 @@ CREATE TABLE american(word TEXT);
 .mode box
 .echo on
 
--- Words live in 16 shards; which one, nobody can compute: they were put where there was room.
-CREATE TABLE directory AS SELECT word, (unicode(word) * 31 + length(word) * 7 + rowid / 1000) % 16 AS shard
+-- Each word lives in one of 16 shards. The shard cannot be computed from the word: it was the one with
+-- room.
+CREATE TABLE directory AS
+SELECT word, (unicode(word) * 31 + length(word) * 7 + rowid / 1000) % 16 AS shard
 FROM american;
 
--- 1. A filter that keeps 4 bits with every key. cf_add_all takes a third argument, the value.
+-- 1. This filter keeps a value of 4 bits with every key. The value is the third argument of cf_add_all.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 INSERT INTO filters
-SELECT 'shards', cf_add_all((SELECT cf_new(count(*), 0.001, 'value_bits=4') FROM directory), word, shard) FROM directory;
-SELECT (SELECT sum(length(word) + 1) FROM directory) AS bytes_of_directory, length(f) AS bytes_of_filter FROM filters;
+SELECT 'shards',
+       cf_add_all((SELECT cf_new(count(*), 0.001, 'value_bits=4') FROM directory), word, shard)
+FROM directory;
+SELECT (SELECT sum(length(word) + 1) FROM directory) AS bytes_of_directory, length(f) AS bytes_of_filter
+FROM filters;
 
--- 2. Ask: the shard, or NULL for a word that is certainly in none of them.
-SELECT word, cf_get(f, word) AS asked, (SELECT shard FROM directory AS d WHERE d.word = w.word) AS in_fact
+-- 2. cf_get gives the shard. It gives NULL for a word that is certainly in no shard.
+SELECT word, cf_get(f, word) AS asked,
+       (SELECT shard FROM directory AS d WHERE d.word = w.word) AS in_fact
 FROM filters, (SELECT column1 AS word FROM (VALUES ('cuckoo'), ('filter'), ('nest'), ('qwxyz'))) AS w;
 
--- 3. How often is it right? Every word is found; a few share their fingerprint with another and hear its shard.
+-- 3. How often is the answer right? Every word is found. A few words share their fingerprint with
+--    another word and get the shard of that word.
 SELECT count(*) AS words, count(answer) AS answered, round(avg(answer = shard), 4) AS right
 FROM (SELECT shard, cf_get((SELECT cf_open(f) FROM filters), word) AS answer FROM directory);
 
--- 4. A word moves: delete it with its old value, add it with the new one. The old value comes from where it is known
---    for certain: cf_get might answer that of another word, and then that one would be deleted.
-UPDATE filters SET f = cf_add(cf_delete(f, 'cuckoo', (SELECT shard FROM directory WHERE word = 'cuckoo')), 'cuckoo', 7);
+-- 4. A word moves to another shard. Delete it with its old value and add it with the new one. Take the
+--    old value from the table, where it is certain. cf_get may give the value of another word, and the
+--    delete would then remove that word.
+UPDATE filters SET f = cf_add(
+  cf_delete(f, 'cuckoo', (SELECT shard FROM directory WHERE word = 'cuckoo')), 'cuckoo', 7);
 SELECT cf_get(f, 'cuckoo') AS cuckoo FROM filters;
 
--- 5. A key may have several values (up to two buckets full): all of them are in cf_explain.
+-- 5. A key may have several values, as many as two buckets have slots. cf_explain lists all of them.
 UPDATE filters SET f = cf_add(f, 'cuckoo', 9);
-SELECT side, bucket, slot, payload AS shard FROM filters, cf_explain(f, 'cuckoo') WHERE match ORDER BY payload;
+SELECT side, bucket, slot, payload AS shard FROM filters, cf_explain(f, 'cuckoo')
+WHERE match ORDER BY payload;
 
--- 6. It grows like any other: twice the words, and still one call.
+-- 6. A filter with values grows like any other. Here it takes as many words again.
 UPDATE filters SET f = (SELECT cf_add_all(filters.f, upper(word) || '!', 3) FROM directory);
-SELECT cf_get(f, 'CUCKOO!') AS loud, cf_get(f, 'nest') AS nest, json_extract(cf_info(f), '$.level') AS level,
-       json_extract(cf_info(f), '$.capacity') AS planned, json_extract(cf_info(f), '$.items') AS items FROM filters;
+SELECT cf_get(f, 'CUCKOO!') AS loud, cf_get(f, 'nest') AS nest,
+       json_extract(cf_info(f), '$.level') AS level,
+       json_extract(cf_info(f), '$.capacity') AS planned, json_extract(cf_info(f), '$.items') AS items
+FROM filters;

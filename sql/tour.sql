@@ -1,5 +1,5 @@
--- A tour of the functions. Run it from the top folder:   sqlite3 < sql/tour.sql
--- Real data: the American and British word lists of Debian (packages wamerican and wbritish).
+-- A tour of the functions. Run it in the top folder:   sqlite3 < sql/tour.sql
+-- The data are the American and British word lists of Debian (packages wamerican and wbritish).
 .bail on
 .load build/cuckoo
 .mode tabs
@@ -10,22 +10,24 @@ CREATE TABLE british(word TEXT);
 .mode box
 .echo on
 
--- 1. One aggregate makes a filter of all the words: sized for exactly these, wrong at most once in 100.
+-- 1. An aggregate makes a filter of all the words. It is sized for exactly these. For other words it
+--    says "perhaps" at most once in 100. The same words give the same bytes in any order.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 INSERT INTO filters SELECT 'american', cf_build(word) FROM american;
 
--- 2. About 10 bits per word, instead of the words.
+-- 2. The filter stores fewer than 10 bits per word.
 SELECT (SELECT sum(length(word)) FROM american) AS bytes_of_words,
        length(f) AS bytes_of_filter,
        json_extract(cf_info(f), '$.bits_per_key') AS bits_per_word
 FROM filters;
 
--- 3. Ask it: 0 is certain, 1 means perhaps.
+-- 3. Ask the filter. 0 means "certainly not", 1 means "perhaps".
 SELECT word, cf_contains(f, word) AS answer
 FROM filters, (SELECT column1 AS word FROM (VALUES ('color'), ('colour'), ('cuckoo'), ('qwxyz')));
 
--- 4. Every American word is found, and of the British words that are not American about 1 % are taken
---    for one. cf_open makes a handle once; each row then costs nanoseconds, on every SQLite version.
+-- 4. Every American word is found. About 1 % of the words that are only British are wrongly found.
+--    cf_open makes a handle once, and each row then costs less than 100 nanoseconds on every version of
+--    SQLite.
 SELECT count(*) AS american_words,
        sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS found
 FROM american;
@@ -33,28 +35,33 @@ SELECT count(*) AS british_only,
        sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS wrongly_found
 FROM british WHERE word NOT IN (SELECT word FROM american);
 
--- 5. Unlike a Bloom filter it can delete, and what else was there stays.
+-- 5. A cuckoo filter can delete a key, which a Bloom filter cannot do. The other keys stay.
 UPDATE filters SET f = cf_delete(f, 'color');
 SELECT cf_contains(f, 'color') AS color, cf_contains(f, 'honor') AS honor FROM filters;
 UPDATE filters SET f = cf_add(f, 'color');
 
--- 6. Many keys at once, inside one statement: the words with an apostrophe go.
+-- 6. One statement can delete many keys: here all words with an apostrophe.
 UPDATE filters SET f = (SELECT cf_delete_all(filters.f, word) FROM american WHERE word LIKE '%''%');
 SELECT json_extract(cf_info(f), '$.items') AS words_left, cf_check(f) AS sound FROM filters;
 
--- 7. Filters of equal geometry merge: here one per first letter, merged into one.
-WITH parts AS (SELECT cf_build(word, 0.01, 'capacity=110000') AS part FROM american GROUP BY substr(word, 1, 1))
+-- 7. Filters of equal capacity, error rate and options can be merged. Here there is one for each first
+--    letter.
+WITH parts AS (
+  SELECT cf_build(word, 0.01, 'capacity=110000') AS part FROM american GROUP BY substr(word, 1, 1))
 SELECT count(*) AS parts, json_extract(cf_info(cf_merge(part)), '$.items') AS items FROM parts;
 
--- 8. What would it take? A dry run: keys, error rate -> bytes.
+-- 8. How many bytes would a filter take? cf_plan answers without building it.
 SELECT fpr, json_extract(plan, '$.bytes') AS bytes, json_extract(plan, '$.bits_per_key') AS bits_per_key,
        json_extract(plan, '$.fpr_at_capacity') AS expected
-FROM (SELECT column1 AS fpr, cf_plan(1000000, column1) AS plan FROM (VALUES (0.03), (0.01), (0.001), (0.000001)));
+FROM (SELECT column1 AS fpr, cf_plan(1000000, column1) AS plan
+      FROM (VALUES (0.03), (0.01), (0.001), (0.000001)));
 
--- 9. It never fills up. Planned for the American words, it takes the British ones as well, a bucket at a time; the
---    words themselves are not needed for that.
+-- 9. A filter grows. This one was planned for the American words and takes the British ones as well. It
+--    grows by one bucket at a time, and does not need the words for that.
 UPDATE filters SET f = (SELECT cf_add_all(filters.f, word) FROM british);
 SELECT json_extract(cf_info(f), '$.capacity') AS planned, json_extract(cf_info(f), '$.items') AS items,
-       json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS errs_now, cf_check(f) AS sound
+       json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS errs_now,
+       cf_check(f) AS sound
 FROM filters;
-SELECT count(*) AS british_words, sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS found FROM british;
+SELECT count(*) AS british_words, sum(cf_contains((SELECT cf_open(f) FROM filters), word)) AS found
+FROM british;

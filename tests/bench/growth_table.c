@@ -1,7 +1,7 @@
 /*
 ** growth_table.c - filters that grow far beyond what they were planned for, and what that costs.
 **
-**      growth_table          the journeys of README, to 2,000,000 keys
+**      growth_table          the journeys of RESULTS.md, to 2,000,000 keys
 **      growth_table quick    to 200,000 keys
 **
 ** A journey starts with an empty filter planned for few keys. At every 1.5-fold number of keys all keys are asked

@@ -33,16 +33,20 @@ for script in sql/*.sql tests/sql/*.sql; do
     verdict "$script" $?
 done
 
-# README: a block ```sql, followed by a block ```text with its output.
+# README: a block ```sql, followed by a block ```text with its output. Each block runs alone, and then all of
+# them run in one session, as a reader who types them in would do it. Blanks at the end of a line do not count.
 rm -rf build/readme && mkdir -p build/readme
 awk -v dir=build/readme '
     /^```sql$/  { n++; file = sprintf("%s/%02d.sql", dir, n); next }
     /^```text$/ { file = sprintf("%s/%02d.expected", dir, n); next }
     /^```/      { file = ""; next }
     file != ""  { print > file }' README.md
+cat build/readme/??.sql > build/readme/all.sql
+cat build/readme/??.expected > build/readme/all.expected
 for expected in build/readme/*.expected; do
     script=${expected%.expected}.sql
-    { echo '.load build/cuckoo'; cat "$script"; } | "$SQLITE3" > "$out" 2>&1
+    { printf '.load build/cuckoo\n.mode column\n'; cat "$script"; } | "$SQLITE3" 2>&1 |
+        sed 's/ *$//' > "$out"
     diff -u "$expected" "$out"
     verdict "README example $(basename "$script" .sql)" $?
 done

@@ -1,0 +1,91 @@
+-- Capacity, growth and bounded insertion.   sqlite3 < sql/plan_and_grow.sql
+.bail on
+.load build/cuckoo
+.mode box
+.echo on
+CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
+
+-- 1. What would a filter take? cf_plan answers without building it. fpr is the share of absent keys for
+--    which the filter says "perhaps", so 0.01 keeps 99 % of the useless lookups away. An error rate ten
+--    times lower costs about 3.5 bits per key. The capacity may be any number: it is not rounded to a
+--    power of two.
+SELECT column1 AS fpr,
+       round(json_extract(cf_plan(1000000, column1), '$.bits_per_key'), 1) AS bits_per_key
+FROM (VALUES (0.03), (0.01), (0.001), (0.0001));
+
+-- 2. Which filter fits into a megabyte? Ask for several capacities.
+SELECT column1 AS capacity, json_extract(cf_plan(column1, 0.01), '$.bytes') <= 1048576 AS fits
+FROM (VALUES (500000), (800000), (900000), (1000000));
+
+-- 3. The capacity is a promise: at most one filter in a million is full before it holds `capacity`
+--    distinct keys. Small filters get more slack for that than large ones. "turnovers" in cf_plan and
+--    cf_info says how often all the keys may be replaced by others, while the filter stays at its
+--    capacity, before it is full.
+INSERT INTO filters VALUES ('full', cf_new(1000, 0.01));
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+UPDATE filters SET f = (SELECT cf_add_all(filters.f, i) FROM n) WHERE name = 'full';
+SELECT json_extract(cf_info(f), '$.items') AS items, json_extract(cf_info(f), '$.level') AS level,
+       json_extract(cf_info(f), '$.fpr_now') <= 0.01 AS as_promised
+FROM filters WHERE name = 'full';
+
+-- 4. Growth. A full filter splits one bucket, moves the entries that belong into the new one, and goes
+--    on. It does not need the keys for that, and no second filter is chained behind the first. Lookups
+--    read two buckets at any size, and deletes stay safe. This filter was planned for 1,000 keys and
+--    takes 100,000.
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+INSERT INTO filters SELECT 'grown', cf_add_all((SELECT cf_new(1000, 0.01)), i) FROM n;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+SELECT sum(cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'grown'), i)) AS found FROM n;
+SELECT json_extract(cf_info(f), '$.level') AS doubled, cf_check(f) AS sound,
+       round(json_extract(cf_info(f), '$.bits_per_key'), 1) AS bits_per_key
+FROM filters WHERE name = 'grown';
+
+-- 5. What growth costs. Entries get longer, so a grown filter takes about twice the bits per key. The
+--    error rate settles below twice that of the first full table. fpr_now is computed from what is
+--    stored; here it is compared with a count over keys that are absent.
+WITH RECURSIVE n(i) AS (SELECT 1000001 UNION ALL SELECT i + 1 FROM n WHERE i < 1100000)
+SELECT sum(cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'grown'), i)) / 100000.0 AS counted,
+       round(json_extract((SELECT cf_info(f) FROM filters WHERE name = 'grown'), '$.fpr_now'), 4)
+         AS computed
+FROM n;
+--    A filter that is built at its size takes half the bits and is faster. So plan for the keys you
+--    expect.
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+SELECT round(length(cf_build(i, 0.01)) * 8 / 100000.0, 1) AS bits_per_key_when_planned FROM n;
+--    A blob never becomes smaller. Entries of the first days hold few bits once the filter has grown a
+--    lot, and copies of them may stay behind when their keys are deleted: 9 % of the slots after
+--    500-fold growth at an fpr of 0.01, 0.7 % at 0.001. Each of them counts in fpr_now. Build such a
+--    filter anew, or import it into a filter table and use the command "optimize" (see
+--    sql/keep_in_sync.sql).
+
+-- 6. growth=off. A full filter then refuses the key with an error, and stays as it is. In return it is
+--    smaller at error rates above 0.01. A filter that may grow refuses a key in three cases only: the
+--    blob would be longer than SQLite allows, the keys were chosen to crowd one place, or one key has
+--    more values than two buckets have slots. A filter table takes those keys, too.
+SELECT option, round(json_extract(cf_plan(1000000, 0.03, option), '$.bits_per_key'), 1) AS bits_per_key
+FROM (SELECT column1 AS option FROM (VALUES ('growth=on'), ('growth=off')));
+
+-- 7. Bounded insertion. The fuller a table is, the longer an insertion searches for a slot. With
+--    overflow=on it looks at overflow_budget buckets at most (10 unless given). Then the key goes to a
+--    list in the filter, the spill list, and a bit in each of its two buckets says so. Only lookups that
+--    find both bits set read the list. The list is exact, so the error rate stays what it was.
+INSERT INTO filters SELECT 'bounded', cf_build(value, 0.01, 'growth=off overflow=on')
+FROM generate_series(1, 2000);
+UPDATE filters SET f = cf_add(f, 6006) WHERE name = 'bounded';
+SELECT json_extract(cf_info(f), '$.spilled') AS spilled, cf_contains(f, 6006) AS found FROM filters
+WHERE name = 'bounded';
+--    Deletes move spilled keys back to slots. So do cf_add_all, cf_build and cf_merge when they are
+--    done. When the list is full, an insertion searches as long as it must. The list costs 16 bytes for
+--    each of spill_bound entries (one for 256 slots unless given, 16 to 4,096), and the table one bit
+--    more per bucket. Use it when the worst case of a single insertion counts.
+UPDATE filters SET f = cf_delete(f, 77) WHERE name = 'bounded';
+SELECT json_extract(cf_info(f), '$.spilled') AS spilled, cf_contains(f, 6006) AS found FROM filters
+WHERE name = 'bounded';
+
+-- 8. Merging. The sum of two filters holds the keys of both, and a key in both counts twice. Error rates
+--    add up as well. A filter that grew far beyond its capacity holds few bits per key, and a dozen such
+--    filters may not fit into one: give all of them the capacity of the sum. When most keys are in three
+--    filters or more, give them counter_bits=4: then a key takes one slot.
+WITH part AS (
+  SELECT cf_build(value, 0.01, 'capacity=4000') AS f FROM generate_series(1, 4000) GROUP BY value % 4)
+SELECT json_extract(cf_info(cf_merge(f)), '$.items') AS items FROM part;
