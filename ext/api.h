@@ -12,7 +12,7 @@
 SQLITE_EXTENSION_INIT3
 #endif
 
-#include "../src/cuckoo_filter.h"
+#include "../src/inspect.h"
 
 #define CUCKOO_VERSION "1.0.0"
 

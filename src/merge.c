@@ -11,10 +11,10 @@
 */
 #include "merge.h"
 
-#include "bits.h"
 #include "format.h"
 #include "growth.h"
 #include "insert.h"
+#include "table.h"
 #include "walk.h"
 
 static cf_status mismatch(const char **why, const char *field)
@@ -117,23 +117,66 @@ static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
     return most < into->memory.most ? most : into->memory.most;
 }
 
+/* What `into` was, if there is memory for a copy. */
+typedef struct before {
+    cf_filter filter;
+    uint8_t *bytes; /* NULL: there is no copy */
+} before;
+
+static cf_status remember(const cf_filter *into, before *then)
+{
+    *then = (before){*into, NULL};
+    if (into->memory.resize == NULL)
+        return CF_OK;
+    then->bytes = into->memory.resize(NULL, into->length);
+    if (then->bytes == NULL)
+        return CF_NO_MEMORY;
+    cf_need(into, 0, into->length);
+    memcpy(then->bytes, into->bytes, into->length);
+    return CF_OK;
+}
+
+/* The bytes may have moved, and may have become longer. */
+static void restore(cf_filter *into, const before *then)
+{
+    uint8_t *bytes = into->view.writable - CF_HEADER_BYTES;
+    *into = then->filter;
+    cf_rebase(into, bytes, bytes);
+    cf_change(into, 0, into->length);
+    memcpy(bytes, then->bytes, into->length);
+}
+
+static cf_status grow_and_merge(cf_filter *into, const cf_filter *from)
+{
+    uint64_t items = into->items;
+    cf_status status = cf_grow_to(into, from->buckets);
+    if (status == CF_OK)
+        status = cf_merge_entries(into, from);
+    if (status != CF_OK)
+        return status;
+    into->items = items;
+    count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+    return cf_settle(into);
+}
+
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
-    uint64_t items = into->items, allowed = into->memory.most, most = most_bytes(into, from);
+    uint64_t allowed = into->memory.most, most = most_bytes(into, from);
+    before then;
     if (into->bytes == from->bytes)
         return mismatch(why, "bytes: they are one and the same");
     cf_status status = cf_mergeable(into, from, why);
+    if (status == CF_OK)
+        status = remember(into, &then);
     if (status != CF_OK)
         return status;
     into->memory.most = most;
-    status = cf_grow_to(into, from->buckets);
-    if (status == CF_OK)
-        status = cf_merge_entries(into, from);
+    status = grow_and_merge(into, from);
     into->memory.most = allowed;
-    if (status == CF_OK) {
-        into->items = items;
-        count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
-        status = cf_settle(into);
-    }
+    then.filter.memory.most = allowed;
+    if (status != CF_OK && then.bytes != NULL)
+        restore(into, &then);
+    if (then.bytes != NULL)
+        into->memory.resize(then.bytes, 0);
     return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
 }

@@ -13,7 +13,7 @@
 #ifndef CF_WALK_H
 #define CF_WALK_H
 
-#include "cuckoo_filter.h"
+#include "inspect.h"
 #include "watch.h"
 
 typedef struct cf_walk {

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/cuckoo_filter.h"
+#include "../../src/inspect.h"
 #include "../../src/format.h"
 
 enum { PROBES = 2000000, FEWEST_ERRORS = 100 };
@@ -47,7 +47,7 @@ static uint8_t *resize(uint8_t *bytes, uint64_t size)
 
 static void release(cf_filter *filter)
 {
-    free(filter->writable - CF_HEADER_BYTES);
+    free(filter->view.writable - CF_HEADER_BYTES);
 }
 
 static void start(journey *trip, unsigned bucket_size)
@@ -91,7 +91,7 @@ static double load_of(const cf_filter *filter)
 static double note_ratio(journey *trip, double measured)
 {
     const cf_filter *f = &trip->filter;
-    if (!f->grown)
+    if (!f->view.grown)
         return NAN;
     if (trip->first_rate == 0)
         trip->first_rate = measured;
@@ -111,8 +111,8 @@ static void checkpoint(journey *trip, uint64_t keys)
         bench_fail(why);
     unsigned f0 = f->geometry.fingerprint_bits;
     printf("%9llu%8.1f%6u%5u%7u%7.3f%9.2f%9.4f%11.3g%11.3g", (unsigned long long)keys,
-           (double)keys / (double)trip->planned, f->level, f->lanes.width,
-           f->grown ? f0 + 2 + f->level : f0, load_of(f), 8 * (double)f->length / (double)keys,
+           (double)keys / (double)trip->planned, f->level, f->view.lanes.width,
+           f->view.grown ? f0 + 2 + f->level : f0, load_of(f), 8 * (double)f->length / (double)keys,
            (double)census.voids / ((double)f->buckets * f->geometry.bucket_size), census.fpr, measured);
     bench_cell(note_ratio(trip, measured), 7, 2);
     printf("\n");
@@ -124,12 +124,12 @@ static void grow_to_the_end(journey *trip)
     cf_filter *f = &trip->filter;
     uint64_t next = trip->planned;
     for (uint64_t i = 0; i < trip->last; i++) {
-        bool was_grown = f->grown;
+        bool was_grown = f->view.grown;
         if (cf_add(f, bench_random(i)) != CF_OK)
             bench_fail("a filter that may grow is full");
-        if (f->grown && load_of(f) < trip->least_load)
+        if (f->view.grown && load_of(f) < trip->least_load)
             trip->least_load = load_of(f);
-        if (i + 1 == next || i + 1 == trip->last || f->grown != was_grown)
+        if (i + 1 == next || i + 1 == trip->last || f->view.grown != was_grown)
             checkpoint(trip, i + 1);
         if (i + 1 == next)
             next += next / 2 + 1;

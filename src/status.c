@@ -1,0 +1,18 @@
+/*
+** status.c - a text for each status.
+*/
+#include "cuckoo_filter.h"
+
+const char *cf_status_text(cf_status status)
+{
+    static const char *const text[] = {[CF_OK] = "ok",
+                                       [CF_FULL] = "full",
+                                       [CF_DAMAGED] = "damaged",
+                                       [CF_NEWER] = "of a newer version",
+                                       [CF_BAD_ARGUMENT] = "a parameter is out of its range",
+                                       [CF_TOO_BIG] = "too big",
+                                       [CF_MISMATCH] = "filters that do not match",
+                                       [CF_NO_MEMORY] = "out of memory",
+                                       [CF_INTERRUPTED] = "interrupted"};
+    return (unsigned)status < sizeof text / sizeof text[0] ? text[status] : "unknown status";
+}
