@@ -230,9 +230,10 @@ static void result_build(sqlite3_context *context, build_state *state)
     if (status == CF_FULL && shape.growth)
         status = try_build(context, &shape, true, state->hashes, state->used);
     if (status == CF_FULL)
-        cuckoo_fail(context, CF_FULL,
-                    "too many keys crowd one place of the filter, as if chosen to; try another seed in the "
-                    "options, such as 'seed=12345'");
+        cuckoo_fail(
+            context, CF_FULL,
+            "too many keys crowd one place of the filter, as if chosen to; try another seed in the "
+            "options, such as 'seed=12345'");
 }
 
 static void build_final(sqlite3_context *context)

@@ -26,7 +26,7 @@ bool cf_matches_sticky(const cf_filter *filter, const cf_matches *found)
 
 /* Entries that are to say the same: the first `length` remainder bits that they know. */
 typedef struct sticky_class {
-    cf_match member[CF_BUCKET_MAX];
+    cf_match member[CF_MATCHES_MAX];
     unsigned n, length;
 } sticky_class;
 

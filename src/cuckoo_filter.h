@@ -31,8 +31,8 @@
 **      cf_open(&other, bytes, length, &why);       opening validates: hostile bytes are refused
 **      cf_contains(&other, cf_hash("key", 3, other.geometry.seed));
 **
-** Copies. Adding a key again stores another copy, up to `cap` copies: 2, 3, 4 in buckets of 2, 4, 8
-** slots. Below cap the number of copies is exact; at cap the key is *sticky*: further adds are
+** Copies. Adding a key again stores another copy, up to `cap` copies: 3 to 6 in most filters, more where fingerprints
+** are short (cf_turnovers). Below cap the number of copies is exact; at cap the key is *sticky*: further adds are
 ** absorbed and deletes change nothing. So no number of repetitions can fill a filter, and deleting a
 ** key that was added never hides a key that is still there. Counters (options) make copies exact far beyond.
 **
@@ -140,7 +140,7 @@ typedef struct cf_geometry {
     uint8_t fingerprint_bits; /* f */
     uint8_t pair_bits;        /* s, the lowest bits of the fingerprint; they name the alternate;
                                  all f of them unless the filter may grow */
-    uint8_t cap;              /* copies of a key that are kept exactly; then it is sticky */
+    uint8_t cap;              /* with so many copies a key is sticky: at most 2b, or b when m0 is odd */
     uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
     uint8_t value_bits;       /* of the value that each entry carries */
     bool growth;              /* may grow when full */
@@ -185,6 +185,13 @@ uint64_t cf_geometry_slots(const cf_geometry *shape);
 ** the all-zero fingerprint becomes 1). For display: no byte of a filter depends on it. What a filter holds in
 ** fact says cf_take_census. */
 double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
+
+/* How long a filter of this shape lives when it is kept at its capacity while its keys come and go: after so many complete
+** turnovers (as many adds, and as many deletes, as it has keys) one slot in 200 is lost to distinct keys that became
+** sticky together. Then adds begin to be refused, or the filter to grow. 0: within the first turnover.
+** CF_TURNOVERS_MAX: practically without end. */
+#define CF_TURNOVERS_MAX ((uint64_t)1000000000)
+uint64_t cf_turnovers(const cf_geometry *shape);
 
 /* ---------------------------------------------------------------------------------------------
 ** A filter in use

@@ -14,7 +14,7 @@
 **        5      1  bucket size b: 1, 2, 4 or 8 slots
 **        6      1  fingerprint bits f: 4 .. 32
 **        7      1  pair bits s: 4 .. f
-**        8      1  cap: 1 .. b
+**        8      1  cap: 1 .. 2b; 1 .. b when m0 is odd
 **        9      1  slot bits: the width of a slot; f, or, once grown, f + 2 + floor(2 log2(level + 1))
 **       10      1  level of growth: 0 .. 39
 **       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32

@@ -18,6 +18,12 @@ static bool sound_bucket_size(unsigned b)
     return b == 1 || b == 2 || b == 4 || b == 8;
 }
 
+/* The slots of a pair; with odd m0 there are pairs of one bucket. */
+static unsigned most_copies(const cf_geometry *g)
+{
+    return g->buckets % 2 ? g->bucket_size : 2u * g->bucket_size;
+}
+
 cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 {
     if (!sound_bucket_size(g->bucket_size))
@@ -26,8 +32,11 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         return refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
     if (g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > g->fingerprint_bits)
         return refuse(CF_BAD_ARGUMENT, why, "pair_bits must be from 4 to fingerprint_bits");
-    if (g->cap < 1 || g->cap > g->bucket_size)
-        return refuse(CF_BAD_ARGUMENT, why, "cap must be from 1 to the bucket size");
+    if (g->cap < 1 || g->cap > most_copies(g))
+        return refuse(
+            CF_BAD_ARGUMENT, why,
+            "cap must be from 1 to twice the bucket size, or to the bucket size when the number of "
+            "buckets is odd");
     if (g->counter_bits > CF_COUNTER_MAX)
         return refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
     if (g->value_bits > CF_VALUE_MAX)
