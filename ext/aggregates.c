@@ -169,14 +169,17 @@ static void build_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 /* More than this many tables in a row are full only when the keys were chosen to crowd one place. */
 enum { BUILD_TRIES = 8 };
 
-/* Adds the hashes to a fresh filter of this shape, which becomes the result unless there is no room. */
-static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, const uint64_t *hashes,
-                           size_t n)
+/* Adds the hashes to a fresh filter of this shape, which becomes the result unless there is no room. It may grow for
+** them only when `grow` says so. */
+static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, bool grow,
+                           const uint64_t *hashes, size_t n)
 {
     cf_filter filter;
     cuckoo_watch watch;
     if (!cuckoo_new_filter(context, shape, &filter))
         return CF_OK; /* that is an answer, too: the function has failed */
+    if (!grow)
+        filter.memory.resize = NULL;
     cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
     filter.watch = &watch.hook;
     cf_status status = cf_add_many(&filter, hashes, n, NULL);
@@ -197,26 +200,40 @@ static size_t count_distinct(const uint64_t *sorted, size_t n)
     return distinct;
 }
 
-/* A filter of the hashes. When the planned one is full, once in a million builds, it grows, or a slightly wider
-** one is tried; that depends on the keys alone. */
+/* The planned table is full once in a million builds. Then slightly wider ones are tried: a table that grows would be
+** larger by a third or more. */
+static cf_status try_wider(sqlite3_context *context, cf_geometry shape, const build_state *state)
+{
+    cf_status status = CF_FULL;
+    for (int i = 0; i < BUILD_TRIES && status == CF_FULL; i++) {
+        status = try_build(context, &shape, false, state->hashes, state->used);
+        if (status == CF_FULL && cf_plan_wider(&shape) != CF_OK)
+            break;
+    }
+    return status;
+}
+
+/* A filter of the hashes; its shape depends on them alone. With a capacity in the options that they do not exceed it
+** keeps the number of base buckets, so that it can be merged with others of that capacity: then it grows at once. */
 static void result_build(sqlite3_context *context, build_state *state)
 {
     cf_geometry shape;
     if (!sort_hashes(context, state))
         return;
-    size_t n = state->used, distinct = count_distinct(state->hashes, n);
-    uint64_t capacity = distinct > state->options.capacity ? distinct : state->options.capacity;
-    if (!cuckoo_plan(context, capacity, &state->options, &shape))
+    size_t distinct = count_distinct(state->hashes, state->used);
+    bool mergeable = distinct <= state->options.capacity;
+    if (!cuckoo_plan(context, mergeable ? state->options.capacity : distinct, &state->options, &shape))
         return;
-    for (int i = 0; i < BUILD_TRIES; i++) {
-        if (try_build(context, &shape, state->hashes, n) != CF_FULL)
-            return;
-        if (cf_plan_wider(&shape) != CF_OK)
-            break;
-    }
-    cuckoo_fail(context, CF_FULL,
-                "too many keys crowd one place of the filter, as if chosen to; try another seed in the "
-                "options, such as 'seed=12345'");
+    cf_status status = CF_FULL;
+    if (!mergeable || !shape.growth)
+        status = try_wider(context, shape, state);
+    if (status == CF_FULL && shape.growth)
+        status = try_build(context, &shape, true, state->hashes, state->used);
+    if (status == CF_FULL)
+        cuckoo_fail(
+            context, CF_FULL,
+            "too many keys crowd one place of the filter, as if chosen to; try another seed in the "
+            "options, such as 'seed=12345'");
 }
 
 static void build_final(sqlite3_context *context)

@@ -50,6 +50,7 @@ static void append_census(sqlite3_str *json, const cf_filter *filter, const cf_c
     const cf_geometry *g = &filter->geometry;
     sqlite3_str_appendf(json, ",\"fpr_now\":%.6g,\"fpr_at_capacity\":%.6g", census->fpr,
                         cf_expected_fpr(g, g->capacity));
+    sqlite3_str_appendf(json, ",\"turnovers\":%llu", cf_turnovers(g));
     append_options(json, g);
     sqlite3_str_appendf(json, ",\"spilled\":%d,\"sticky\":%llu,\"void\":%llu", filter->spilled,
                         census->sticky, census->voids);

@@ -39,7 +39,8 @@
 ** text that names what is wrong; it is set only when the call fails. What callers owe (a writable view, a bucket in range) is
 ** checked by assert, in builds without NDEBUG.
 **
-** Copies. Adding a key again stores another copy, up to `cap` copies. Below cap the number of copies is exact. At cap the key
+** Copies. Adding a key again stores another copy, up to `cap` copies: 3 to 6 in most filters, more where fingerprints are short
+** (cf_turnovers). Below cap the number of copies is exact. At cap the key
 ** is *sticky*: further adds are absorbed, and deletes change nothing. So repetitions cannot fill a filter, and deleting a
 ** key that was added never hides a key that is still there. With counters of c bits a key is sticky at 2^c copies (copies.h).
 **
@@ -196,6 +197,13 @@ uint64_t cf_geometry_slots(const cf_geometry *shape);
 ** the all-zero fingerprint becomes 1. For display: no byte of a filter depends on it. cf_take_census says what a filter that is
 ** in use really has. */
 double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
+
+/* How long a filter of this shape lives when it is kept at its capacity while its keys come and go: after so many complete
+** turnovers (as many adds, and as many deletes, as it has keys) one slot in 200 is lost to distinct keys that became
+** sticky together. Then adds begin to be refused, or the filter to grow. 0: within the first turnover.
+** CF_TURNOVERS_MAX: practically without end. */
+#define CF_TURNOVERS_MAX ((uint64_t)1000000000)
+uint64_t cf_turnovers(const cf_geometry *shape);
 
 /* ---------------------------------------------------------------------------------------------
 ** A filter in use

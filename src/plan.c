@@ -47,10 +47,34 @@ static unsigned pair_bits_for(unsigned b, unsigned f, bool growth)
     return s < 4 ? 4 : s > 6 ? 6 : s;
 }
 
-/* Never more than b, so that the copies of a key fit even where both its buckets are one. */
-static unsigned cap_for(unsigned b)
+/* Distinct keys that name the same fingerprint and pair are copies of one key to the filter. When `copies` of them are
+** there at once they are sticky, and stay. While n keys leave and n others come, that happens
+** n * lambda^(copies - 1) / (copies - 1)! times, where lambda = 2b / 2^f is the error rate of a full table. */
+uint64_t cf_turnovers(const cf_geometry *shape)
 {
-    return b <= 2 ? b : b == 4 ? 3 : 4;
+    enum { SLOTS_PER_LOSS = 200 };
+    unsigned rate_bits = shape->fingerprint_bits - 1 - cf_floor_log2(shape->bucket_size);
+    uint32_t copies = shape->counter_bits ? (uint32_t)1 << shape->counter_bits : shape->cap;
+    uint64_t lost = SLOTS_PER_LOSS * (uint64_t)(shape->counter_bits ? 1 : shape->cap);
+    uint64_t most = CF_TURNOVERS_MAX * lost, keys = 1; /* that come for each class */
+    for (uint64_t i = 1; i < copies; i++) {
+        if (!cf_product_at_most(keys, i << rate_bits, most, 1))
+            return CF_TURNOVERS_MAX;
+        keys *= i << rate_bits;
+    }
+    return keys / lost;
+}
+
+/* The fewest copies that let a filter live so long, for a larger cap costs no bytes; three, so that a key added twice
+** can be deleted; at most the slots of two buckets. With one slot to a bucket, for study, two keys of one fingerprint
+** would often fill both their buckets. */
+static unsigned cap_for(unsigned b, unsigned f)
+{
+    enum { LIFE = 100000 /* turnovers */, LEAST = 3 };
+    cf_geometry shape = {.bucket_size = (uint8_t)b, .fingerprint_bits = (uint8_t)f, .cap = LEAST};
+    while (shape.cap < 2 * b && cf_turnovers(&shape) < LIFE)
+        shape.cap++;
+    return b == 1 ? 1 : shape.cap;
 }
 
 static bool can_be_semisorted(unsigned b, unsigned f)
@@ -96,10 +120,16 @@ static bool meets(const cf_geometry *shape, const request *want)
 ** are crowded (measured: it would stay under a load of 0.8), while the header is most of it anyway. */
 enum { LEAST_TO_GROW = 8 };
 
+/* An odd number of buckets has pairs of one bucket, which takes b copies at most. */
+static uint64_t least_buckets(const cf_geometry *shape)
+{
+    return shape->growth ? LEAST_TO_GROW : shape->cap > shape->bucket_size ? 2 : 1;
+}
+
 /* Small tables one by one, for a larger one may hold fewer keys (load.h). */
 static bool fewest_of_few(cf_geometry *shape, const request *want)
 {
-    for (uint64_t buckets = shape->growth ? LEAST_TO_GROW : 1; buckets < CF_LOAD_RISES;
+    for (uint64_t buckets = least_buckets(shape); buckets < CF_LOAD_RISES;
          buckets += buckets == 1 ? 1 : 2) {
         shape->buckets = buckets;
         if (meets(shape, want))
@@ -219,7 +249,7 @@ static void consider(unsigned b, unsigned f, const cf_options *options, const re
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)pair_bits_for(b, f, options->growth),
-                         .cap = (uint8_t)cap_for(b),
+                         .cap = (uint8_t)cap_for(b, f),
                          .counter_bits = (uint8_t)options->counter_bits,
                          .value_bits = (uint8_t)options->value_bits,
                          .growth = options->growth,
@@ -285,7 +315,9 @@ static cf_status check_request(uint64_t capacity, double fpr, const cf_options *
                                const char **why)
 {
     if (capacity > CF_CAPACITY_MAX)
-        return refuse(CF_TOO_BIG, why, "capacity must be at most 1099511627776 keys; split the keys over several filters");
+        return refuse(
+            CF_TOO_BIG, why,
+            "capacity must be at most 1099511627776 keys; split the keys over several filters");
     if (!(fpr >= 0 && fpr < 1))
         return refuse(CF_BAD_ARGUMENT, why, "fpr must be above 0 and below 1");
     if (fpr == 0 && options->fingerprint_bits == 0)

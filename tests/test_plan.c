@@ -68,7 +68,6 @@ static void pair_bits_follow_the_rules(void **state)
             cf_geometry shape = plan(100, 0, options);
             assert_int_equal(shape.fingerprint_bits, f);
             assert_int_equal(shape.pair_bits, f);
-            assert_int_equal(shape.cap, b == 1 ? 1 : b == 2 ? 2 : b == 4 ? 3 : 4);
             options.growth = true;
             bool grows = b == 2 ? f >= 12 : b > 2 && f >= 8;
             assert_int_equal(status_of(100, 0, options), grows ? CF_OK : CF_BAD_ARGUMENT);
@@ -76,6 +75,100 @@ static void pair_bits_follow_the_rules(void **state)
             if (grows)
                 assert_int_equal(plan(100, 0, options).pair_bits, s);
         }
+}
+
+/* ---- how long filters live ---- */
+
+/* f = 7 .. 17; where no cap lets a filter live for 100,000 turnovers, the largest there can be. */
+static const unsigned first_width = 7, caps[3][11] = {
+                                           {4, 4, 4, 4, 4, 4, 4, 4, 3, 3, 3}, /* b = 2 */
+                                           {6, 6, 5, 5, 4, 4, 4, 4, 4, 3, 3}, /* b = 4 */
+                                           {7, 6, 6, 5, 5, 4, 4, 4, 4, 4, 3}, /* b = 8 */
+};
+
+static void caps_let_filters_live_long(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned k = 0; k < 11; k++) {
+            unsigned b = 2u << i, f = first_width + k;
+            cf_options options = {.bucket_size = b, .fingerprint_bits = f};
+            cf_geometry shape = plan(100, 0, options);
+            assert_int_equal(shape.cap, caps[i][k]);
+            assert_true(cf_turnovers(&shape) >= 100000 || (b == 2 && f < 10));
+            options.counter_bits = 3;
+            assert_int_equal(plan(100, 0, options).cap, caps[i][k]);
+        }
+}
+
+/* One less, and a filter lives shorter; but never fewer than three copies. */
+static void caps_are_no_larger_than_that(void **state)
+{
+    (void)state;
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (unsigned f = 4; f <= 32; f++) {
+            cf_geometry shape = plan(1000, 0, (cf_options){.bucket_size = b, .fingerprint_bits = f});
+            assert_in_range(shape.cap, 3, 2 * b);
+            shape.cap--;
+            assert_true(shape.cap == 2 || cf_turnovers(&shape) < 100000);
+        }
+    assert_int_equal(plan(1000, 0, (cf_options){.bucket_size = 1, .fingerprint_bits = 20}).cap, 1);
+}
+
+/* Where a pair may be one bucket, that has to take all copies of a key. */
+static void pairs_have_room_for_cap_copies(void **state)
+{
+    (void)state;
+    for (unsigned b = 1; b <= 8; b *= 2)
+        for (unsigned f = 4; f <= 32; f++)
+            for (uint64_t n = 1; n < 3000; n += 1 + n / 5) {
+                cf_geometry shape = plan(n, 0, (cf_options){.bucket_size = b, .fingerprint_bits = f});
+                assert_true(shape.cap <= b || shape.buckets % 2 == 0);
+            }
+}
+
+static void turnovers_rise_with_what_is_spent(void **state)
+{
+    cf_geometry shape = {.buckets = 2};
+    (void)state;
+    for (unsigned b = 1; b <= 8; b *= 2)
+        for (unsigned f = 4; f < 32; f++)
+            for (unsigned cap = 1; cap < 2 * b; cap++) {
+                shape.bucket_size = (uint8_t)b, shape.fingerprint_bits = (uint8_t)f,
+                shape.cap = (uint8_t)cap;
+                uint64_t turnovers = cf_turnovers(&shape);
+                shape.fingerprint_bits++;
+                assert_true(cf_turnovers(&shape) >= turnovers);
+                shape.fingerprint_bits--, shape.cap++;
+                assert_true(cf_turnovers(&shape) + (f < 8) >= turnovers);
+            }
+    assert_true(cf_turnovers(&shape) <= CF_TURNOVERS_MAX);
+}
+
+/* With counters the copies that one entry counts stand for cap. */
+static void turnovers_follow_from_counters(void **state)
+{
+    static const struct {
+        unsigned b, f, counter_bits;
+        uint64_t turnovers;
+    } known[] = {
+        {4, 10, 0, 15728},
+        {4, 10, 1, 0},
+        {4, 10, 2, 62914},
+        {8, 11, 2, 62914},
+        {4, 7, 2, 122},
+        {4, 32, 1, 2684354},
+        {4, 7, 3, CF_TURNOVERS_MAX},
+        {4, 10, 16, CF_TURNOVERS_MAX},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++) {
+        cf_geometry shape = {.bucket_size = (uint8_t)known[i].b,
+                             .fingerprint_bits = (uint8_t)known[i].f,
+                             .counter_bits = (uint8_t)known[i].counter_bits,
+                             .cap = 4};
+        assert_int_equal(cf_turnovers(&shape), known[i].turnovers);
+    }
 }
 
 /* Bytes grow with the capacity: 1 % more keys take about 1 % more, or a twelfth more or less where the planner takes
@@ -187,6 +280,11 @@ static void wider_is_a_little_more(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(plans_keep_both_promises),
     cmocka_unit_test(pair_bits_follow_the_rules),
+    cmocka_unit_test(caps_let_filters_live_long),
+    cmocka_unit_test(caps_are_no_larger_than_that),
+    cmocka_unit_test(pairs_have_room_for_cap_copies),
+    cmocka_unit_test(turnovers_rise_with_what_is_spent),
+    cmocka_unit_test(turnovers_follow_from_counters),
     cmocka_unit_test(size_is_in_proportion),
     cmocka_unit_test(lower_rates_take_more_bytes_step_by_step),
     cmocka_unit_test(bad_arguments_are_refused),

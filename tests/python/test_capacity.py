@@ -103,6 +103,16 @@ def test_the_capacity_option_gives_builds_one_shape(db):
     assert more["capacity"] == 1001
 
 
+@pytest.mark.parametrize("fpr, options", [(0.01, "seed=19"), (0.01, "seed=67"), (0.0002, "")])
+def test_a_large_build_is_as_large_as_planned(db, fpr, options):
+    """These keys once found no room, and the filter grew by a third. A build has its keys: it never grows."""
+    n = 10**6
+    blob = ask(db, KEYS.format(n=n) + "SELECT cf_build(x - 1, ?, ?) FROM k", fpr, options)
+    got = support.info(db, blob)
+    assert (got["items"], got["level"], got["split"]) == (n, 0, 0)
+    assert got["bytes"] <= 1.04 * support.plan(db, n, fpr, options)["bytes"]
+
+
 # ---- it is no larger than it must be ----
 
 @pytest.mark.parametrize("fpr", RATES)
