@@ -190,10 +190,10 @@ static inline void assert_unchanged(const cf_filter *now, const snapshot *then)
     assert_true(now->items == then->filter.items && now->occupied == then->filter.occupied);
     assert_int_equal(now->spilled, then->filter.spilled);
     assert_true(now->level == then->filter.level && now->split == then->filter.split);
-    assert_true(now->grown == then->filter.view.grown && now->buckets == then->filter.buckets);
-    assert_true(now->bucket_bits == then->filter.view.bucket_bits);
-    assert_true(now->slot_mask == then->filter.view.slot_mask);
-    assert_int_equal(now->lanes.width, then->filter.view.lanes.width);
+    assert_true(now->view.grown == then->filter.view.grown && now->buckets == then->filter.buckets);
+    assert_true(now->view.bucket_bits == then->filter.view.bucket_bits);
+    assert_true(now->view.slot_mask == then->filter.view.slot_mask);
+    assert_int_equal(now->view.lanes.width, then->filter.view.lanes.width);
 }
 
 static inline void assert_sound(const cf_filter *filter)
