@@ -196,6 +196,20 @@ static inline void assert_unchanged(const cf_filter *now, const snapshot *then)
     assert_int_equal(now->view.lanes.width, then->filter.view.lanes.width);
 }
 
+/* The other bucket of an entry; can it lie there, too? */
+static inline uint64_t other_bucket(const cf_filter *filter, const cf_entry *entry)
+{
+    bool movable;
+    return cf_entry_alternate(filter, entry, &movable);
+}
+
+static inline bool can_move(const cf_filter *filter, const cf_entry *entry)
+{
+    bool movable;
+    cf_entry_alternate(filter, entry, &movable);
+    return movable;
+}
+
 static inline void assert_sound(const cf_filter *filter)
 {
     const char *why = "";

@@ -1,6 +1,6 @@
 #include "spill_model.h"
 
-#include "../src/matches.h"
+#include "../src/entry.h"
 
 /* In the middle of level 1: base buckets below 25 are split. */
 static test_filter half_way(cf_geometry shape)
@@ -38,7 +38,7 @@ static bool put(cf_filter *filter, const cf_pair *pair, unsigned i, unsigned len
     int slot = cf_bucket_free_slot(filter, there.bucket);
     filter->items++;
     if (slot < 0)
-        return cf_spill_add(filter, i ? &other : pair, length, payload);
+        return spill_one(filter, i ? &other : pair, length, payload);
     cf_slot_set(filter, there.bucket, (unsigned)slot, cf_tag_of(filter, there, length), payload);
     filter->occupied++;
     return true;
@@ -70,9 +70,9 @@ static void the_longest_match_goes_first(void **state)
         cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &found);
         assert_int_equal(found.n, n);
         for (unsigned i = 0; i < n; i++) {
-            assert_int_equal(found.match[i].payload, n - 1 - i);
-            assert_true(i == 0 || found.match[i].length < found.match[i - 1].length);
-            spilled += found.match[i].slot >= CF_IN_LIST;
+            assert_int_equal(found.entry[i].payload, n - 1 - i);
+            assert_true(i == 0 || found.entry[i].side.length < found.entry[i - 1].side.length);
+            spilled += found.entry[i].slot >= CF_IN_LIST;
         }
         assert_int_equal(cf_entries_matching(&made.filter, &pair), n);
         free_filter(&made);
@@ -86,7 +86,7 @@ static void leave(cf_filter *filter, const cf_pair *pair, unsigned most)
     cf_matches found;
     for (cf_find_matches(filter, pair, CF_ANY_VALUE, &found); found.n > most;
          cf_find_matches(filter, pair, CF_ANY_VALUE, &found))
-        cf_match_remove(filter, &found.match[found.n - 1]);
+        cf_entries_replace(filter, &found.entry[found.n - 1], 1, NULL);
 }
 
 /* Wherever it is: a delete takes out the longest. */
@@ -111,7 +111,7 @@ static void deletes_take_the_longest_match(void **state)
             cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &after);
             assert_int_equal(after.n, before.n - 1);
             for (unsigned i = 0; i < after.n; i++)
-                assert_int_equal(after.match[i].length, before.match[i + 1].length);
+                assert_int_equal(after.entry[i].side.length, before.entry[i + 1].side.length);
             assert_list(&made.filter);
         }
         assert_true(made.filter.occupied == 0 && made.filter.spilled == 0);
@@ -169,15 +169,130 @@ static void values_are_told_apart(void **state)
     }
 }
 
+/* ---- one entry ---- */
+
+/* Sticky or not, with a payload that the filter has room for. */
+static cf_entry any_entry(const cf_filter *filter, const cf_place *place, const cf_side *side)
+{
+    cf_entry entry = {.side = *side, .payload = random64() & cf_payload_max(&filter->geometry)};
+    entry.side.length = place->extension +
+                        (unsigned)random_below(filter->view.new_length - place->extension + 1);
+    entry.side.bits &= cf_low_bits(filter->geometry.pair_bits + entry.side.length);
+    entry.sticky = filter->view.sticky_bit != 0 && random_below(2);
+    if (filter->geometry.counter_bits && random_below(2))
+        entry.payload = cf_payload_max(&filter->geometry);
+    entry.sticky |= filter->geometry.counter_bits && entry.payload == cf_payload_max(&filter->geometry);
+    return entry;
+}
+
+static void assert_same(const cf_entry *read, const cf_entry *put)
+{
+    assert_true(read->side.base == put->side.base && read->side.bits == put->side.bits);
+    assert_int_equal(read->side.length, put->side.length);
+    assert_int_equal(read->payload, put->payload);
+    assert_int_equal(read->sticky, put->sticky);
+}
+
+/* In a slot and in the list: what is put there is what is read, its mark and place included. */
+static void check_entry_is_kept(cf_filter *filter)
+{
+    cf_pair pair = cf_pair_of(filter, random64());
+    unsigned i = (unsigned)random_below(pair.sides);
+    cf_place place = pair.place[i];
+    cf_entry put_in = any_entry(filter, &place, &pair.side[i]), read;
+    int slot = cf_bucket_free_slot(filter, place.bucket);
+    uint64_t occupied = filter->occupied;
+    if (slot < 0)
+        return;
+    cf_entry_put(filter, place, (unsigned)slot, &put_in);
+    assert_int_equal(filter->occupied, occupied + 1);
+    for (slot = 0; cf_slot_get(filter, place.bucket, (unsigned)slot) != cf_entry_tag(filter, &put_in, place) ||
+                   cf_payload_get(filter, place.bucket, (unsigned)slot) != cf_entry_payload(filter, &put_in);)
+        slot++;
+    assert_true(cf_entry_at(filter, place.bucket, (unsigned)slot, &read));
+    assert_same(&read, &put_in);
+    assert_true(read.bucket == place.bucket && read.slot == (unsigned)slot);
+    assert_int_equal(read.extension, place.extension);
+    assert_true(cf_entry_matches(filter, &read, &pair.side[i]));
+}
+
+static void check_line_is_kept(cf_filter *filter)
+{
+    cf_pair pair = cf_pair_of(filter, random64());
+    cf_entry put_in = any_entry(filter, &pair.place[0], &pair.side[0]), read;
+    if (filter->spilled == filter->geometry.spill_bound)
+        return;
+    cf_spilled line = {pair.place[0].bucket, cf_entry_tag(filter, &put_in, pair.place[0]),
+                       cf_entry_payload(filter, &put_in)};
+    cf_spill_add(filter, &line);
+    unsigned at = cf_spill_first(filter, line.bucket);
+    while (cf_spill_get(filter, at).tag != line.tag || cf_spill_get(filter, at).payload != line.payload)
+        at++;
+    assert_true(cf_spilled_at(filter, at, &read));
+    assert_same(&read, &put_in);
+    assert_true(read.bucket == line.bucket && read.slot == CF_IN_LIST + at);
+}
+
+static void entries_are_read_as_they_were_put(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        cf_geometry shape = any_shape(random_below(2) ? 0 : 1 + (unsigned)random_below(32));
+        if (shape.value_bits == 0 && random_below(2))
+            shape.counter_bits = (uint8_t)(1 + random_below(16));
+        test_filter made = round % 3 ? half_way(shape) : new_filter(shape);
+        for (int i = 0; i < 30; i++) {
+            check_entry_is_kept(&made.filter);
+            check_line_is_kept(&made.filter);
+        }
+        free_filter(&made);
+    }
+}
+
+static void empty_slots_have_no_entry(void **state)
+{
+    cf_entry entry = {.bucket = 77};
+    test_filter made = half_way(shape_with(4, 0));
+    (void)state;
+    for (unsigned slot = 0; slot < 4; slot++)
+        assert_false(cf_entry_at(&made.filter, 9, slot, &entry));
+    assert_int_equal(entry.bucket, 77);
+    free_filter(&made);
+}
+
+/* The sticky bit is above the value; with counters the mark is a full counter, and before growth there is none. */
+static void marks_are_where_they_are_said_to_be(void **state)
+{
+    cf_geometry plain = shape_with(4, 0), values = shape_with(4, 32), counters = shape_with(4, 0);
+    counters.counter_bits = 3;
+    test_filter none = new_filter(plain), one = half_way(plain), two = half_way(values),
+                three = half_way(counters);
+    (void)state;
+    assert_int_equal(none.filter.view.payload_bits, 0);
+    assert_int_equal(cf_entry_payload(&one.filter, &(cf_entry){.sticky = true}), 1);
+    assert_true(cf_entry_payload(&two.filter, &(cf_entry){.payload = 7, .sticky = true}) ==
+                ((uint64_t)1 << 32 | 7));
+    assert_int_equal(cf_entry_payload(&three.filter, &(cf_entry){.payload = 7, .sticky = true}), 7);
+    assert_int_equal(three.filter.view.payload_bits, 3);
+    assert_int_equal(cf_entry_copies(&one.filter, &(cf_entry){.sticky = true}), plain.cap);
+    assert_int_equal(cf_entry_copies(&one.filter, &(cf_entry){.sticky = false}), 1);
+    assert_int_equal(cf_entry_copies(&two.filter, &(cf_entry){.payload = 9}), 1);
+    assert_int_equal(cf_entry_copies(&three.filter, &(cf_entry){.payload = 7, .sticky = true}), 8);
+    free_filter(&none);
+    free_filter(&one);
+    free_filter(&two);
+    free_filter(&three);
+}
+
 /* ---- changing what was found ---- */
 
-/* Some equal, some of any length; never more than fit. */
+/* Some equal, some of any length, some sticky; never more than fit. */
 static void put_some(cf_filter *filter, const cf_pair *pair)
 {
     unsigned least = pair->place[0].extension, n = 1 + (unsigned)random_below(12);
     for (unsigned i = 0; i < n; i++)
         if (!put(filter, pair, (unsigned)random_below(2), least + (unsigned)random_below(4),
-                 random_below(3)))
+                 random_below(3) | (random_below(4) ? 0 : filter->view.sticky_bit)))
             return;
 }
 
@@ -185,81 +300,99 @@ static void shuffle(cf_matches *found)
 {
     for (unsigned i = found->n; i > 1; i--) {
         unsigned j = (unsigned)random_below(i);
-        cf_match kept = found->match[i - 1];
-        found->match[i - 1] = found->match[j];
-        found->match[j] = kept;
+        cf_entry kept = found->entry[i - 1];
+        found->entry[i - 1] = found->entry[j];
+        found->entry[j] = kept;
     }
 }
 
-/* How many of the matches have this length and payload. */
-static unsigned count_of(const cf_matches *found, unsigned length, uint64_t payload)
+/* How many of these entries say what this one says. */
+static unsigned count_of(const cf_entry *entries, unsigned n, const cf_entry *like)
 {
-    unsigned n = 0;
-    for (unsigned i = 0; i < found->n; i++)
-        n += found->match[i].length == length && found->match[i].payload == payload;
-    return n;
+    unsigned count = 0;
+    for (unsigned i = 0; i < n; i++)
+        count += entries[i].side.length == like->side.length && entries[i].payload == like->payload &&
+                 entries[i].sticky == like->sticky;
+    return count;
 }
 
-/* Writing one entry gives others of its bucket other slots, and of the list other numbers. Each is changed once all the
-** same: cut to the shortest, and its payload told. */
-static void matches_stay_valid_while_others_are_changed(void **state)
+/* What an entry may become: it forgets bits, but those of its bucket; its payload and mark are other ones. */
+static cf_entry changed_entry(const cf_entry *entry)
 {
-    unsigned spilled = 0;
+    cf_entry by = *entry;
+    by.side.length -= (unsigned)random_below(entry->side.length - entry->extension + 1);
+    by.payload = 10 + random_below(5);
+    by.sticky = random_below(2);
+    return by;
+}
+
+/* Takes out `n` of the entries of a pair: none that says something else is touched. */
+static void check_replacing(cf_filter *filter, const cf_pair *pair, const cf_matches *before, unsigned n,
+                            const cf_entry *by)
+{
+    cf_matches after;
+    uint64_t entries = filter->occupied + filter->spilled;
+    cf_entries_replace(filter, before->entry, n, by);
+    assert_int_equal(filter->occupied + filter->spilled, entries - n + (by != NULL));
+    cf_find_matches(filter, pair, CF_ANY_VALUE, &after);
+    assert_int_equal(after.n, before->n - n + (by != NULL));
+    for (unsigned i = 0; i < before->n; i++) {
+        const cf_entry *like = &before->entry[i];
+        unsigned left = count_of(before->entry + n, before->n - n, like);
+        assert_int_equal(count_of(after.entry, after.n, like),
+                         left + (by != NULL && count_of(by, 1, like)));
+    }
+    assert_true(by == NULL || count_of(after.entry, after.n, by) > 0);
+    assert_list(filter);
+    assert_sound(filter);
+}
+
+/* Any of them in any order, in slots of both buckets and in the list, with one that stays or none. Writing gives others of
+** the bucket other slots, and of the list other numbers. */
+static void entries_are_replaced_and_others_left(void **state)
+{
+    unsigned spilled = 0, several = 0;
     (void)state;
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < 3000; round++) {
         test_filter made = half_way(any_shape(6));
         cf_pair pair = cf_pair_of(&made.filter, half_split_key(&made.filter));
-        cf_matches before, after;
+        cf_matches found;
         put_some(&made.filter, &pair);
         made.filter.items = 0; /* entries come and go here without being counted */
-        cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &before);
-        unsigned shortest = before.match[before.n - 1].length;
-        shuffle(&before);
-        for (unsigned i = 0; i < before.n; i++) {
-            const cf_match *match = &before.match[i];
-            cf_place place = {match->bucket, match->tag, match->extension};
-            cf_match_change(&made.filter, match, cf_tag_of(&made.filter, place, shortest),
-                            match->payload + 10);
-            spilled += match->slot >= CF_IN_LIST;
+        cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &found);
+        while (found.n > 0) {
+            shuffle(&found);
+            unsigned n = 1 + (unsigned)random_below(found.n);
+            cf_entry by = changed_entry(&found.entry[random_below(n)]);
+            for (unsigned i = 0; i < n; i++)
+                spilled += found.entry[i].slot >= CF_IN_LIST;
+            several += n > 1;
+            check_replacing(&made.filter, &pair, &found, n, random_below(3) ? NULL : &by);
+            cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &found);
         }
-        cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &after);
-        assert_int_equal(after.n, before.n);
-        for (unsigned payload = 0; payload < 3; payload++) {
-            unsigned expected = 0;
-            for (unsigned i = 0; i < before.n; i++)
-                expected += before.match[i].payload == payload;
-            assert_int_equal(count_of(&after, shortest, payload + 10), expected);
-        }
-        assert_list(&made.filter);
-        assert_sound(&made.filter);
         free_filter(&made);
     }
-    assert_true(spilled > 300);
+    assert_true(spilled > 500 && several > 1000);
 }
 
-/* Takes one out: what it said, once; then room is given to what is spilled. */
-static void removing_takes_out_one(void **state)
+/* Room that appears is taken by what is spilled. */
+static void empty_slots_are_given_to_spilled_entries(void **state)
 {
     (void)state;
-    for (int round = 0; round < 1000; round++) {
-        test_filter made = half_way(any_shape(6));
+    for (int round = 0; round < 300; round++) {
+        test_filter made = half_way(spilling(shape_with(4, 6), 0, 20));
         cf_pair pair = cf_pair_of(&made.filter, half_split_key(&made.filter));
-        cf_matches before, after;
-        put_some(&made.filter, &pair);
-        made.filter.items = 0; /* entries come and go here without being counted */
-        cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &before);
-        for (; before.n > 0; before = after) {
-            cf_match gone = before.match[random_below(before.n)];
-            uint64_t entries = made.filter.occupied + made.filter.spilled;
-            cf_match_remove(&made.filter, &gone);
-            cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &after);
-            assert_int_equal(after.n, before.n - 1);
-            assert_int_equal(made.filter.occupied + made.filter.spilled, entries - 1);
-            assert_int_equal(count_of(&after, gone.length, gone.payload),
-                             count_of(&before, gone.length, gone.payload) - 1);
-            assert_list(&made.filter);
-            assert_sound(&made.filter);
-        }
+        cf_matches found;
+        for (unsigned i = 0; i < 12; i++)
+            assert_true(put(&made.filter, &pair, i % 2, pair.place[0].extension, i));
+        assert_int_equal(made.filter.spilled, 4);
+        cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &found);
+        for (unsigned i = 0; i < found.n && made.filter.spilled == 4; i++)
+            if (found.entry[i].slot < CF_IN_LIST)
+                cf_entries_replace(&made.filter, &found.entry[i], 1, NULL);
+        assert_true(made.filter.spilled == 3 && made.filter.occupied == 8);
+        assert_int_equal(cf_entries_matching(&made.filter, &pair), 11);
+        assert_list(&made.filter);
         free_filter(&made);
     }
 }
@@ -269,8 +402,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(deletes_take_the_longest_match),
     cmocka_unit_test(longer_entries_agree_with_a_shorter_one_and_do_not_match_it),
     cmocka_unit_test(values_are_told_apart),
-    cmocka_unit_test(matches_stay_valid_while_others_are_changed),
-    cmocka_unit_test(removing_takes_out_one),
+    cmocka_unit_test(entries_are_read_as_they_were_put),
+    cmocka_unit_test(empty_slots_have_no_entry),
+    cmocka_unit_test(marks_are_where_they_are_said_to_be),
+    cmocka_unit_test(entries_are_replaced_and_others_left),
+    cmocka_unit_test(empty_slots_are_given_to_spilled_entries),
 };
 
 RUN_TESTS(tests)

@@ -177,8 +177,8 @@ static void check_entries(const cf_filter *filter, uint64_t hash)
             assert_true(entry.side.base == pair.side[i].base);
             if (cf_entry_matches(filter, &entry, &pair.side[i])) {
                 matches++;
-                assert_true(!entry.movable || pair.sides == 1 ||
-                            entry.alternate == pair.place[1 - i].bucket);
+                assert_true(!can_move(filter, &entry) || pair.sides == 1 ||
+                            other_bucket(filter, &entry) == pair.place[1 - i].bucket);
             }
         }
     assert_int_equal(matches, cf_count(filter, hash));
