@@ -3,7 +3,7 @@
 ** beside what it must hold exactly.
 **
 ** Before growth an entry is a fingerprint of a pair of buckets (and a value), and the copies of each are exact below cap
-** (with counters, cap * 2^counter_bits) and sticky there. So the model is an array, and the filter's answers follow from
+** (with counters, below 2^counter_bits) and sticky there. So the model is an array, and the filter's answers follow from
 ** it for every hash there can be, wherever entries lie: in slots or in the list.
 */
 #ifndef CUCKOO_SPILL_MODEL_H
@@ -111,7 +111,7 @@ static inline void new_model(spill_model *model, cf_geometry shape)
 {
     memset(model, 0, sizeof *model);
     model->made = new_filter(shape);
-    model->most = (uint64_t)shape.cap << shape.counter_bits;
+    model->most = shape.counter_bits ? (uint64_t)1 << shape.counter_bits : shape.cap;
     model->values = shape.value_bits ? MODEL_VALUES : 1;
 }
 

@@ -210,6 +210,13 @@ static inline bool can_move(const cf_filter *filter, const cf_entry *entry)
     return movable;
 }
 
+/* What cf_count says of a key for which entries of so many copies are there. */
+static inline uint64_t copies_told(const cf_filter *filter, uint64_t copies)
+{
+    bool exact = filter->geometry.counter_bits || filter->geometry.value_bits;
+    return exact || copies < filter->geometry.cap ? copies : filter->geometry.cap;
+}
+
 static inline void assert_sound(const cf_filter *filter)
 {
     const char *why = "";

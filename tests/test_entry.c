@@ -49,7 +49,9 @@ static bool put(cf_filter *filter, const cf_pair *pair, unsigned i, unsigned len
 static unsigned put_lengths(cf_filter *filter, const cf_pair *pair, unsigned first_side)
 {
     unsigned n = 0, length = pair->place[0].extension;
-    while (length <= filter->view.new_length && put(filter, pair, (n + first_side) % 2, length, n))
+    uint64_t values = cf_low_bits(filter->geometry.value_bits);
+    while (length <= filter->view.new_length &&
+           put(filter, pair, (n + first_side) % 2, length, n & values))
         n++, length++;
     return n;
 }
@@ -175,8 +177,9 @@ static void values_are_told_apart(void **state)
 static cf_entry any_entry(const cf_filter *filter, const cf_place *place, const cf_side *side)
 {
     cf_entry entry = {.side = *side, .payload = random64() & cf_payload_max(&filter->geometry)};
-    entry.side.length = place->extension +
-                        (unsigned)random_below(filter->view.new_length - place->extension + 1);
+    entry.side.length = filter->view.new_length;
+    if (filter->view.grown)
+        entry.side.length -= (unsigned)random_below(entry.side.length - place->extension + 1);
     entry.side.bits &= cf_low_bits(filter->geometry.pair_bits + entry.side.length);
     entry.sticky = filter->view.sticky_bit != 0 && random_below(2);
     if (filter->geometry.counter_bits && random_below(2))

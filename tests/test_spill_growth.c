@@ -15,13 +15,13 @@ static uint64_t slow_count(const cf_filter *filter, uint64_t hash)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
             if (cf_entry_at(filter, pair.place[i].bucket, slot, &entry) &&
                 cf_entry_matches(filter, &entry, &pair.side[i]))
-                copies += 1 + (filter->geometry.counter_bits ? entry.payload : 0);
+                copies += cf_entry_copies(filter, &entry);
         for (unsigned at = 0; at < filter->spilled; at++)
             if (cf_spilled_at(filter, at, &entry) && entry.bucket == pair.place[i].bucket &&
                 cf_entry_matches(filter, &entry, &pair.side[i]))
-                copies += 1 + (filter->geometry.counter_bits ? entry.payload : 0);
+                copies += cf_entry_copies(filter, &entry);
     }
-    return copies;
+    return copies_told(filter, copies);
 }
 
 static void assert_exact(const cf_filter *filter, uint64_t hash)
