@@ -3,7 +3,7 @@
 ** beside what it must hold exactly.
 **
 ** Before growth an entry is a fingerprint of a pair of buckets (and a value), and the copies of each are exact below cap
-** (with counters, cap * 2^counter_bits) and sticky there. So the model is an array, and the filter's answers follow from
+** (with counters, below 2^counter_bits) and sticky there. So the model is an array, and the filter's answers follow from
 ** it for every hash there can be, wherever entries lie: in slots or in the list.
 */
 #ifndef CUCKOO_SPILL_MODEL_H
@@ -34,11 +34,11 @@ static inline uint64_t sibling_of(const cf_filter *filter, uint64_t bucket)
 static inline void mark_looks(const cf_filter *filter, unsigned index, bool *named)
 {
     cf_entry entry;
-    uint64_t bucket;
-    assert_true(cf_spilled_at(filter, index, &bucket, &entry));
-    named[bucket] = named[entry.alternate] = true;
-    if (!entry.movable)
-        named[sibling_of(filter, entry.alternate)] = true;
+    assert_true(cf_spilled_at(filter, index, &entry));
+    uint64_t other = other_bucket(filter, &entry);
+    named[entry.bucket] = named[other] = true;
+    if (!can_move(filter, &entry))
+        named[sibling_of(filter, other)] = true;
 }
 
 /* Sorted, within its bound, each entry in a full bucket; the overflow bits are those of its entries and no others. */
@@ -57,6 +57,17 @@ static inline void assert_list(const cf_filter *filter)
     free(named);
 }
 
+/* Puts an entry that knows `length` bits of a pair into the list; false: there is no room for it. */
+static inline bool spill_one(cf_filter *filter, const cf_pair *pair, unsigned length, uint64_t payload)
+{
+    cf_place place = pair->place[0];
+    if (filter->spilled >= filter->geometry.spill_bound ||
+        cf_spill_matching(filter, pair) >= CF_SPILL_COPIES)
+        return false;
+    cf_spill_add(filter, &(cf_spilled){place.bucket, cf_tag_of(filter, place, length), payload});
+    return true;
+}
+
 /* An entry of any length that may be there at this stage, void ones among them; into the list when there is no slot. */
 static inline void put_any_length(cf_filter *filter)
 {
@@ -66,7 +77,7 @@ static inline void put_any_length(cf_filter *filter)
     uint64_t payload = random64() & cf_low_bits(filter->view.payload_bits);
     int slot = cf_bucket_free_slot(filter, pair.place[0].bucket);
     bool other_is_full = pair.sides == 1 || cf_bucket_free_slot(filter, pair.place[1].bucket) < 0;
-    if (slot < 0 && !(other_is_full && cf_spill_add(filter, &pair, length, payload)))
+    if (slot < 0 && !(other_is_full && spill_one(filter, &pair, length, payload)))
         return;
     if (slot >= 0)
         cf_slot_set(filter, pair.place[0].bucket, (unsigned)slot,
@@ -100,7 +111,7 @@ static inline void new_model(spill_model *model, cf_geometry shape)
 {
     memset(model, 0, sizeof *model);
     model->made = new_filter(shape);
-    model->most = (uint64_t)shape.cap << shape.counter_bits;
+    model->most = shape.counter_bits ? (uint64_t)1 << shape.counter_bits : shape.cap;
     model->values = shape.value_bits ? MODEL_VALUES : 1;
 }
 

@@ -190,10 +190,31 @@ static inline void assert_unchanged(const cf_filter *now, const snapshot *then)
     assert_true(now->items == then->filter.items && now->occupied == then->filter.occupied);
     assert_int_equal(now->spilled, then->filter.spilled);
     assert_true(now->level == then->filter.level && now->split == then->filter.split);
-    assert_true(now->grown == then->filter.view.grown && now->buckets == then->filter.buckets);
-    assert_true(now->bucket_bits == then->filter.view.bucket_bits);
-    assert_true(now->slot_mask == then->filter.view.slot_mask);
-    assert_int_equal(now->lanes.width, then->filter.view.lanes.width);
+    assert_true(now->view.grown == then->filter.view.grown && now->buckets == then->filter.buckets);
+    assert_true(now->view.bucket_bits == then->filter.view.bucket_bits);
+    assert_true(now->view.slot_mask == then->filter.view.slot_mask);
+    assert_int_equal(now->view.lanes.width, then->filter.view.lanes.width);
+}
+
+/* The other bucket of an entry; can it lie there, too? */
+static inline uint64_t other_bucket(const cf_filter *filter, const cf_entry *entry)
+{
+    bool movable;
+    return cf_entry_alternate(filter, entry, &movable);
+}
+
+static inline bool can_move(const cf_filter *filter, const cf_entry *entry)
+{
+    bool movable;
+    cf_entry_alternate(filter, entry, &movable);
+    return movable;
+}
+
+/* What cf_count says of a key for which entries of so many copies are there. */
+static inline uint64_t copies_told(const cf_filter *filter, uint64_t copies)
+{
+    bool exact = filter->geometry.counter_bits || filter->geometry.value_bits;
+    return exact || copies < filter->geometry.cap ? copies : filter->geometry.cap;
 }
 
 static inline void assert_sound(const cf_filter *filter)

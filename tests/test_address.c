@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "../src/open.h"
 #include "../src/address.h"
 
 static const uint64_t bucket_counts[] = {

@@ -38,7 +38,7 @@ static void check_search(const cf_filter *filter, const cf_pair *pair, const cf_
         uint64_t from = search->node[node.parent].bucket;
         cf_entry entry;
         assert_true(cf_entry_at(filter, from, node.slot, &entry));
-        assert_true(entry.movable && entry.alternate == node.bucket);
+        assert_true(can_move(filter, &entry) && other_bucket(filter, &entry) == node.bucket);
         for (unsigned k = 0; k < i; k++)
             assert_true(search->node[k].bucket != node.bucket);
     }
@@ -56,7 +56,7 @@ static void check_making_room(cf_filter *filter, uint64_t hash)
     assert_unchanged(filter, &then);
     if (found) {
         uint64_t occupied = occupied_slots(filter), count = cf_count(filter, hash);
-        cf_newcomer entry = {.length = filter->view.new_length, .payload = 0};
+        cf_entry entry = {.side = cf_new_fingerprint(filter, &pair.side[0])};
         check_search(filter, &pair, &search);
         assert_true(cf_eviction_apply(filter, &pair, &search, &entry) >= 1);
         assert_int_equal(occupied_slots(filter), occupied + 1);
@@ -112,14 +112,15 @@ static void void_entries_stay_before_longer_extensions(void **state)
         cf_entry entry;
         uint64_t bucket = random_below(made.filter.buckets);
         assert_true(cf_entry_at(&made.filter, bucket, 0, &entry));
-        bool longer = cf_home_of(&made.filter, entry.alternate).bits > entry.side.length;
-        assert_int_equal(entry.movable, !longer);
+        uint64_t other = other_bucket(&made.filter, &entry);
+        bool longer = cf_home_of(&made.filter, other).bits > entry.side.length;
+        assert_int_equal(can_move(&made.filter, &entry), !longer);
         cf_pair pair = {.sides = 1, .place = {{.bucket = bucket}}};
         cf_search search;
         for (unsigned slot = 0; slot < 4; slot++) /* all four are the same entry */
             cf_slot_set(&made.filter, bucket, slot, cf_slot_get(&made.filter, bucket, 0), 0);
-        if (entry.alternate != bucket) {
-            cf_slot_set(&made.filter, entry.alternate, 3, 0, 0);
+        if (other != bucket) {
+            cf_slot_set(&made.filter, other, 3, 0, 0);
             assert_int_equal(cf_eviction_search(&made.filter, &pair,
                                                 (cf_search_budget){CF_SEARCH_BUCKETS, CF_ANY_NUMBER},
                                                 &search),
@@ -161,11 +162,12 @@ static void path_is_the_shortest(void **state)
         cf_pair pair = cf_pair_of(&made.filter, random64());
         cf_entry entry;
         assert_true(cf_entry_at(&made.filter, pair.place[0].bucket, (unsigned)random_below(4), &entry));
-        if (entry.alternate == pair.place[0].bucket || entry.alternate == pair.place[1].bucket)
+        uint64_t other = other_bucket(&made.filter, &entry);
+        if (other == pair.place[0].bucket || other == pair.place[1].bucket)
             continue;
         cf_search search;
-        cf_newcomer newcomer = {.length = made.filter.view.new_length, .payload = 0};
-        cf_slot_set(&made.filter, entry.alternate, 2, 0, 0);
+        cf_entry newcomer = {.side = cf_new_fingerprint(&made.filter, &pair.side[0])};
+        cf_slot_set(&made.filter, other, 2, 0, 0);
         assert_true(cf_eviction_search(&made.filter, &pair,
                                        (cf_search_budget){CF_SEARCH_BUCKETS, CF_ANY_NUMBER}, &search));
         assert_int_equal(cf_eviction_apply(&made.filter, &pair, &search, &newcomer), 1);

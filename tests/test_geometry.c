@@ -38,7 +38,7 @@ static void unsound_fields_are_named(void **state)
         bad = shape;
         bad.cap = (uint8_t)b;
         assert_int_equal(check(bad), b >= 1 && b <= 8 ? CF_OK : CF_BAD_ARGUMENT);
-        bad.buckets = 11; /* has pairs of one bucket */
+        bad.buckets = 11;
         assert_int_equal(check(bad), b >= 1 && b <= 4 ? CF_OK : CF_BAD_ARGUMENT);
         bad = shape;
         bad.affinity = (uint8_t)b;

@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "../src/open.h"
 #include "../src/address.h"
 #include "../src/bucket.h"
 #include "../src/copies.h"

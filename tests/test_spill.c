@@ -166,13 +166,13 @@ static unsigned looks_until_free(const cf_filter *filter, const cf_pair *pair, u
             cf_entry entry;
             bool known = !cf_entry_at(filter, seen[at], slot, &entry);
             for (unsigned i = 0; i < n && !known; i++)
-                known = seen[i] == entry.alternate;
+                known = seen[i] == other_bucket(filter, &entry);
             if (known)
                 continue;
             if (n - roots == most)
                 return 0;
-            seen[n++] = entry.alternate;
-            if (cf_bucket_free_slot(filter, entry.alternate) >= 0)
+            seen[n++] = other_bucket(filter, &entry);
+            if (cf_bucket_free_slot(filter, seen[n - 1]) >= 0)
                 return n - roots;
         }
     return 0;
@@ -230,8 +230,7 @@ static unsigned changed_buckets(const cf_filter *now, const snapshot *then)
 {
     cf_filter before = then->filter;
     unsigned changed = 0;
-    before.bytes = then->bytes;
-    before.table = then->bytes + CF_HEADER_BYTES;
+    cf_rebase(&before, then->bytes, NULL);
     for (uint64_t bucket = 0; bucket < now->buckets; bucket++) {
         cf_record a = {{0}, {0}}, b = {{0}, {0}};
         cf_record_read(now, bucket, &a);

@@ -1,6 +1,8 @@
 /* Spilled entries of filters that grow: they are split with their buckets, cut, counted and deleted as those in slots. */
 #include "spill_model.h"
 
+#include "../src/open.h"
+
 /* ---- what is there, seen slowly ---- */
 
 /* Copies of a key, by a walk over its buckets and the whole list. */
@@ -8,18 +10,18 @@ static uint64_t slow_count(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_candidates(filter, hash);
     cf_entry entry;
-    uint64_t copies = 0, bucket;
+    uint64_t copies = 0;
     for (unsigned i = 0; i < pair.sides; i++) {
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
             if (cf_entry_at(filter, pair.place[i].bucket, slot, &entry) &&
                 cf_entry_matches(filter, &entry, &pair.side[i]))
-                copies += 1 + (filter->geometry.counter_bits ? entry.payload : 0);
+                copies += cf_entry_copies(filter, &entry);
         for (unsigned at = 0; at < filter->spilled; at++)
-            if (cf_spilled_at(filter, at, &bucket, &entry) && bucket == pair.place[i].bucket &&
+            if (cf_spilled_at(filter, at, &entry) && entry.bucket == pair.place[i].bucket &&
                 cf_entry_matches(filter, &entry, &pair.side[i]))
-                copies += 1 + (filter->geometry.counter_bits ? entry.payload : 0);
+                copies += cf_entry_copies(filter, &entry);
     }
-    return copies;
+    return copies_told(filter, copies);
 }
 
 static void assert_exact(const cf_filter *filter, uint64_t hash)
@@ -189,15 +191,14 @@ static int compare_known(const void *a, const void *b)
 static void take_all(const cf_filter *filter, uint64_t low, everything *all)
 {
     cf_entry entry;
-    uint64_t bucket;
     all->n = all->voids = 0;
-    for (bucket = 0; bucket < filter->buckets; bucket++)
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
             if (cf_entry_at(filter, bucket, slot, &entry))
                 take(filter, all, &entry, bucket == low);
     for (unsigned i = 0; i < filter->spilled; i++)
-        if (cf_spilled_at(filter, i, &bucket, &entry))
-            take(filter, all, &entry, bucket == low);
+        if (cf_spilled_at(filter, i, &entry))
+            take(filter, all, &entry, entry.bucket == low);
     qsort(all->entry, all->n, sizeof *all->entry, compare_known);
 }
 
@@ -213,10 +214,10 @@ static uint64_t next_to_split(const cf_filter *filter)
 static void assert_room_is_taken(const cf_filter *filter, uint64_t here)
 {
     cf_entry entry;
-    uint64_t bucket;
     for (unsigned i = 0; cf_bucket_free_slot(filter, here) >= 0 && i < filter->spilled; i++)
-        if (cf_spilled_at(filter, i, &bucket, &entry))
-            assert_false(bucket == here || (entry.movable && entry.alternate == here));
+        if (cf_spilled_at(filter, i, &entry))
+            assert_false(entry.bucket == here ||
+                         (can_move(filter, &entry) && other_bucket(filter, &entry) == here));
 }
 
 /* Nothing is lost or made up, in slots or in the list, but that of a void entry there are two. */
@@ -278,7 +279,7 @@ static void voids_need_room_in_the_list(void **state)
                             cf_tag_of(&made.filter, pair.place[0], 2), i);
             made.filter.occupied = 4;
             for (unsigned i = 0; i < voids; i++)
-                assert_true(cf_spill_add(&made.filter, &pair, 2, 100 + i));
+                assert_true(spill_one(&made.filter, &pair, 2, 100 + i));
             snapshot then = remember(&made.filter);
             assert_int_equal(pair.place[0].bucket, 0);
             cf_status status = cf_grow(&made.filter);

@@ -70,7 +70,7 @@ static void add(cf_filter *filter, uint64_t key, double *first_rate)
 {
     bool grown = filter->view.grown;
     if (cf_add(filter, bench_random(key)) != CF_OK)
-        bench_fail("an add is refused");
+    { cf_census c=cf_take_census(filter); fprintf(stderr,"b %lu level %u split %lu items %lu occ %lu voids %lu sticky %lu cap %u\n",filter->buckets,filter->level,filter->split,filter->items,filter->occupied,c.voids,c.sticky,filter->geometry.cap); bench_fail("an add is refused");}
     if (filter->view.grown != grown)
         *first_rate = measure_rate(filter);
 }
