@@ -39,6 +39,7 @@ static void make_sticky(cf_filter *filter, const cf_entry *item, const cf_matche
         return;
     stays.sticky = true;
     cf_entries_replace(filter, found->entry, n, &stays);
+    cf_entries_drain_into(filter, found->entry, n);
 }
 
 /* Makes an entry stand for the copies of an item, too; it forgets what the item does not know. */
@@ -112,6 +113,82 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item)
     return absorb_shorter(filter, item, &found);
 }
 
+/* ---- making room ---- */
+
+/* Is this way to fold better? It is when it makes nothing sticky that is not; else when it keeps more bits. */
+static bool is_better(const cf_fold *fold, const cf_fold *than)
+{
+    if (than->n == 0)
+        return true;
+    if (fold->stays.sticky != than->stays.sticky)
+        return fold->stays.sticky;
+    return fold->stays.side.length > than->stays.side.length;
+}
+
+/* The longest two of these entries, with those that are as long as the second, become one; `goes` is among them, and does not
+** stay. When `goes` is NULL the item becomes one with the longest, and those that are as long. */
+static void consider(const cf_matches *found, const cf_entry *goes, unsigned copies, cf_fold *best)
+{
+    unsigned least = goes ? 2 : 1;
+    cf_fold fold = {.found = *found, .n = least, .absorbs = goes == NULL};
+    if (found->n < least)
+        return;
+    while (fold.n < found->n &&
+           found->entry[fold.n].side.length == found->entry[least - 1].side.length)
+        fold.n++;
+    fold.stays = found->entry[fold.n - 1];
+    if (goes && fold.stays.bucket == goes->bucket && fold.stays.slot == goes->slot)
+        fold.stays = found->entry[fold.n - 2];
+    bool enough = fold.n + fold.absorbs >= copies || fold.stays.sticky;
+    if (enough && is_better(&fold, best))
+        *best = fold;
+}
+
+bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned copies,
+                  cf_fold *best)
+{
+    cf_matches found;
+    cf_entry entry;
+    best->n = 0;
+    cf_find_matches(filter, pair, item->payload, &found);
+    consider(&found, NULL, copies, best);
+    for (unsigned i = 0; i < pair->sides; i++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+            if (!cf_entry_at(filter, pair->place[i].bucket, slot, &entry))
+                continue;
+            cf_pair its = cf_pair_from(filter, entry.side);
+            cf_find_matches(filter, &its, entry.payload, &found);
+            consider(&found, &entry, copies, best);
+        }
+    return best->n > 0;
+}
+
+/* Copies that the entries of a fold stand for, all in all, less one. */
+static uint64_t further_copies(const cf_filter *filter, const cf_fold *fold, const cf_entry *item)
+{
+    uint64_t copies = fold->absorbs ? item->payload : UINT64_MAX, most = cf_payload_max(&filter->geometry);
+    for (unsigned i = 0; i < fold->n; i++)
+        copies += fold->found.entry[i].payload + 1;
+    return copies < most ? copies : most;
+}
+
+void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item, const cf_fold *fold)
+{
+    cf_entry stays = fold->stays;
+    assert(filter->view.grown || counts(filter));
+    if (counts(filter))
+        stays.payload = further_copies(filter, fold, item);
+    stays.sticky = !counts(filter) || stays.payload == cf_payload_max(&filter->geometry);
+    cf_entries_replace(filter, fold->found.entry, fold->n, &stays);
+    for (unsigned i = 0, placed = fold->absorbs; i < pair->sides && !placed; i++) {
+        int slot = cf_bucket_free_slot(filter, pair->place[i].bucket);
+        placed = slot >= 0;
+        if (placed)
+            cf_entry_put(filter, pair->place[i], (unsigned)slot, item);
+    }
+    cf_entries_drain_into(filter, fold->found.entry, fold->n);
+}
+
 /* ---- deleting ---- */
 
 /* In simple filters without payloads all matches are alike: the first one goes. */
@@ -140,5 +217,6 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
     bool stays = counts(filter) && fewer.payload > 0;
     fewer.payload -= stays;
     cf_entries_replace(filter, found.entry, 1, stays ? &fewer : NULL);
+    cf_entries_drain_into(filter, found.entry, !stays);
     return CF_REMOVED;
 }

@@ -18,6 +18,10 @@
 ** - An item of a merge is an entry of another filter. It may know less than entries that agree with it: these count as matches,
 **   too, when that saves room, and one that stays is cut to what the item knows.
 **
+** - A key below cap takes a slot for each copy. Where no room can be made otherwise, not even by growth, entries *fold* before
+**   cap is reached: some that say the same become one that is sticky, or counts their copies. An add that would be refused
+**   makes a key sticky instead.
+**
 ** Sound: the entry that stays is a prefix of each that goes, and of the item. Whoever owned one of those matches it. It lies in
 ** a bucket whose extension it knows, so all of them look there. growth.h has the argument for deletes.
 **
@@ -34,6 +38,22 @@ unsigned cf_weight(const cf_filter *filter, const cf_matches *found);
 /* Absorbs a copy of a key, or an entry of another filter, or counts it. False: nothing has changed, and it needs a slot. Of the
 ** item, `side`, `payload` and `sticky` are read; the side is one of `pair`. */
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item);
+
+/* Entries that can become one, so that an item whose pair is full finds room. */
+typedef struct cf_fold {
+    cf_matches found; /* the first n of them */
+    unsigned n;
+    cf_entry stays; /* the one that is left */
+    bool absorbs;   /* the item is a copy of it, too; else it takes the slot of one that goes */
+} cf_fold;
+
+/* The best way to fold entries in the buckets of a pair, both of them full: `copies` of them at least, the item included, or
+** any number when that makes nothing sticky that is not. False: there are not so many that say the same. */
+bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned copies,
+                  cf_fold *best);
+
+/* Does it, and stores the item. The filter has grown, or has counters. */
+void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item, const cf_fold *fold);
 
 /* Takes one copy off the pair. */
 cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value);

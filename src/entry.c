@@ -64,17 +64,6 @@ static bool lies_with(const cf_entry *entry, const cf_entry *other)
     return other != NULL && entry->bucket == other->bucket && entry->slot == other->slot;
 }
 
-/* The most frequent case: one entry, in a slot. */
-static void replace_in_slot(cf_filter *filter, const cf_entry *entry, const cf_entry *by)
-{
-    cf_spilled line = by != NULL ? line_of(filter, by) : (cf_spilled){0, 0, 0};
-    assert(cf_slot_get(filter, entry->bucket, entry->slot) != 0);
-    cf_slot_set(filter, entry->bucket, entry->slot, line.tag, line.payload);
-    filter->occupied -= line.tag == 0 && filter->occupied > 0;
-    if (filter->spilled > 0)
-        cf_entries_drain(filter, entry->bucket);
-}
-
 /* All slots of a bucket with one write, which may give them other numbers. */
 static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry *entries, unsigned n,
                               const cf_entry *by)
@@ -126,6 +115,15 @@ static bool is_first_of_bucket(const cf_entry *entries, unsigned i)
     return entries[i].slot < CF_IN_LIST;
 }
 
+/* The most frequent case: one entry, in a slot. */
+static void replace_in_slot(cf_filter *filter, const cf_entry *entry, const cf_entry *by)
+{
+    cf_spilled line = by != NULL ? line_of(filter, by) : (cf_spilled){0, 0, 0};
+    assert(cf_slot_get(filter, entry->bucket, entry->slot) != 0);
+    cf_slot_set(filter, entry->bucket, entry->slot, line.tag, line.payload);
+    filter->occupied -= line.tag == 0 && filter->occupied > 0;
+}
+
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by)
 {
     assert(n > 0 && n <= CF_MATCHES_MAX);
@@ -137,8 +135,12 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
     for (unsigned i = 0; i < n; i++)
         if (is_first_of_bucket(entries, i))
             replace_in_bucket(filter, entries[i].bucket, entries, n, by);
+}
+
+void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned n)
+{
     for (unsigned i = 0; i < n && filter->spilled > 0; i++)
-        if (is_first_of_bucket(entries, i))
+        if (entries[i].slot < CF_IN_LIST)
             cf_entries_drain(filter, entries[i].bucket);
 }
 

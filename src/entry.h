@@ -61,8 +61,11 @@ static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot
 }
 
 /* Takes out entries that one call has found. `by` is one of them, which stays and says something else: it knows no more than
-** before, but its extension at least; NULL: all go. Spilled entries may take the slots that become empty. */
+** before, but its extension at least; NULL: all go. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
+
+/* After that: spilled entries take the slots that have become empty. */
+void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned n);
 
 /* Moves spilled entries to the empty slots of a bucket. */
 void cf_entries_drain(cf_filter *filter, uint64_t bucket);
