@@ -49,9 +49,8 @@ static bool may_spill(const cf_filter *filter, const cf_pair *pair)
     enum { LEAST = 2, SLOTS_PER_ENTRY = 32 };
     unsigned bound = filter->geometry.spill_bound;
     uint64_t few = LEAST + slots_of(filter) / SLOTS_PER_ENTRY;
-    bool room = filter->geometry.growth
-                    ? filter->spilled < (bound + 1) / 2 && filter->spilled < few
-                    : filter->spilled < bound;
+    bool room = filter->geometry.growth ? filter->spilled < (bound + 1) / 2 && filter->spilled < few
+                                        : filter->spilled < bound;
     return room && cf_spill_matching(filter, pair) < CF_SPILL_COPIES;
 }
 
@@ -63,8 +62,9 @@ static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_entr
         return true;
     if (!may_spill(filter, pair))
         return false;
-    cf_spill_add(filter, &(cf_spilled){pair->place[0].bucket, cf_entry_tag(filter, entry, pair->place[0]),
-                                       cf_entry_payload(filter, entry)});
+    cf_spill_add(filter,
+                 &(cf_spilled){pair->place[0].bucket, cf_entry_tag(filter, entry, pair->place[0]),
+                               cf_entry_payload(filter, entry)});
     return true;
 }
 
@@ -179,9 +179,11 @@ static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t
 {
     cf_pair pair;
     cf_pair_set(filter, &item->side, &pair);
-    unsigned levels = 0;
-    while (filter->buckets << levels < most)
-        levels++;
+    unsigned doublings = 0;
+    while (filter->buckets << doublings < most)
+        doublings++;
+    /* Within a level a bucket may be split once more than the table doubles. */
+    unsigned levels = doublings + (filter->split > 0);
     return !too_empty(filter) && cf_splitting_helps(filter, &pair, levels);
 }
 

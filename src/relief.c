@@ -75,10 +75,14 @@ static bool is_full(const cf_filter *filter, cf_descendant at, descent *reached)
 bool cf_splitting_helps(const cf_filter *filter, const cf_pair *pair, unsigned levels)
 {
     descent reached = {.nodes = 0, .levels = levels};
-    for (unsigned i = 0; i < pair->sides; i++) {
-        if (pair->side[i].length < pair->place[i].extension + levels)
+    /* Both sides, even when they lie in one bucket: it is split, too. */
+    cf_side side[2] = {pair->side[0], cf_alternate(filter, pair->side[0])};
+    assert(pair->sides > 0);
+    for (unsigned i = 0; i < 2; i++) {
+        cf_place place = cf_locate(filter, &side[i]);
+        if (side[i].length < place.extension + levels)
             return true; /* an entry of another filter, which would be two */
-        reach(filter, &pair->side[i], pair->place[i], &reached);
+        reach(filter, &side[i], place, &reached);
     }
     for (unsigned i = 0; i < reached.nodes && !reached.overrun; i++)
         if (!is_full(filter, reached.node[i], &reached))

@@ -3,7 +3,6 @@
 #include "../src/address.h"
 #include "../src/bucket.h"
 #include "../src/copies.h"
-#include "../src/spill.h"
 
 /* A filter at some stage: 0 is plain, the others are in the middle of a level or at its end. */
 enum { STAGES = 6 };
@@ -46,7 +45,7 @@ static void check_cap(cf_filter *filter)
         assert_int_equal(cf_add(filter, hash), CF_OK);
         assert_int_equal(cf_count(filter, hash), copies < cap ? copies : cap);
     }
-    assert_int_equal(filter->occupied, cap);
+    assert_int_equal(filter->occupied, filter->view.grown ? 1 : cap); /* once grown, one entry says it */
     for (int i = 0; i < 100; i++)
         assert_int_equal(cf_delete(filter, hash), CF_STICKY);
     assert_int_equal(cf_count(filter, hash), cap);
@@ -66,8 +65,8 @@ static void copies_are_exact_below_cap_and_sticky_at_it(void **state)
             }
 }
 
-/* Copies of different levels know different numbers of bits. When one more is absorbed they are made
-** equal, so that whoever matches one matches all, and the key stays sticky while the filter grows on. */
+/* Copies of different levels know different numbers of bits. The mark goes to one that is a prefix of all, and the key stays
+** sticky while the filter grows on. */
 static void sticky_keys_stay_sticky_through_growth(void **state)
 {
     (void)state;
@@ -91,151 +90,124 @@ static void sticky_keys_stay_sticky_through_growth(void **state)
         }
 }
 
-/* All matches of a key that absorbed an add are equally long, or at least cap of them are. */
-static void absorbing_makes_a_class_of_equals(void **state)
+/* Before growth nothing is marked: cap equal entries say it, and go on saying it when the filter has grown. */
+static void sticky_keys_of_before_are_not_marked_by_growth(void **state)
 {
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
-        for (int round = 0; round < 200; round++) {
+        for (int round = 0; round < 40; round++) {
             test_filter made = growing_filter(growing_shape(6, b, 16), UINT64_MAX);
-            uint64_t hash = random64(), occupied = UINT64_MAX;
+            uint64_t hash = random64();
             unsigned cap = made.filter.geometry.cap;
-            while (occupied != made.filter.occupied) { /* until an add is absorbed */
-                for (uint64_t steps = random_below(9); steps > 0; steps--)
-                    assert_int_equal(cf_grow(&made.filter), CF_OK);
-                occupied = made.filter.occupied;
+            for (unsigned copies = 0; copies < cap + 3; copies++)
                 assert_int_equal(cf_add(&made.filter, hash), CF_OK);
-            }
-            cf_pair pair = cf_pair_of(&made.filter, hash);
-            cf_matches found;
-            cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &found);
-            unsigned most = 0;
-            for (unsigned i = 0; i < found.n; i++) {
-                unsigned equal = 0;
+            for (int i = 0; i < 60; i++) {
+                cf_matches found;
+                assert_int_equal(cf_grow(&made.filter), CF_OK);
+                cf_pair pair = cf_pair_of(&made.filter, hash);
+                cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &found);
+                assert_int_equal(found.n, cap);
                 for (unsigned k = 0; k < found.n; k++)
-                    equal += found.match[k].length == found.match[i].length;
-                most = equal > most ? equal : most;
+                    assert_false(found.entry[k].sticky);
+                assert_int_equal(cf_delete(&made.filter, hash), CF_STICKY);
             }
-            assert_true(most >= cap);
-            free_filter(&made);
-        }
-}
-
-/* An entry that knows too little for the longer extension cannot be made equal to one that lies there:
-** then one copy more is stored, and from there on all are absorbed. */
-static void entries_that_cannot_be_cut_are_left_out_of_the_class(void **state)
-{
-    (void)state;
-    for (unsigned b = 4; b <= 8; b *= 2)
-        for (int round = 0; round < 50; round++) {
-            test_filter made = filter_at_stage(growing_shape(50, b, 16), 1, 50);
-            uint64_t hash = half_split_key(&made.filter);
-            cf_pair pair = cf_pair_of(&made.filter, hash);
-            unsigned cap = made.filter.geometry.cap;
-            cf_slot_set(&made.filter, pair.place[1].bucket, 0, cf_tag_of(&made.filter, pair.place[1], 1),
-                        0);
-            made.filter.occupied = made.filter.items = 1;
-            for (unsigned i = 0; i < 10 * cap; i++)
-                assert_int_equal(cf_add(&made.filter, hash), CF_OK);
-            assert_int_equal(made.filter.occupied, cap + 1);
+            assert_int_equal(cf_add(&made.filter, hash), CF_OK); /* now there is a mark */
             assert_int_equal(cf_delete(&made.filter, hash), CF_STICKY);
-            assert_int_equal(cf_slot_get(&made.filter, pair.place[1].bucket, 0),
-                             cf_tag_of(&made.filter, pair.place[1], 1));
+            assert_int_equal(cf_count(&made.filter, hash), cap);
             assert_sound(&made.filter);
             free_filter(&made);
         }
 }
 
-/* Fills all slots of a bucket but `left` with entries that the key does not match. */
-static void fill_with_strangers(cf_filter *filter, cf_place place, unsigned left)
+/* However small a filter began, keys that come several times do not fill one that may grow, nor make it large. */
+static void check_repeated(cf_options options, uint64_t capacity, bool in_turn)
 {
-    for (unsigned i = left; i < filter->geometry.bucket_size; i++) {
-        cf_place other = {place.bucket, place.tag ^ 1 ^ (uint64_t)i << 8, place.extension};
-        cf_slot_set(filter, place.bucket, (unsigned)cf_bucket_free_slot(filter, place.bucket),
-                    cf_tag_of(filter, other, filter->view.new_length), 0);
-        filter->occupied++;
-        filter->items++;
+    enum { KEYS = 1500, COPIES = 9 };
+    static uint64_t hash[KEYS];
+    options.growth = true;
+    test_filter made = planned_filter(capacity, 0.01, options);
+    made.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+    for (unsigned i = 0; i < KEYS; i++)
+        hash[i] = random64();
+    for (unsigned i = 0; i < KEYS * COPIES; i++)
+        if (cf_add(&made.filter, hash[in_turn ? i / COPIES : i % KEYS]) != CF_OK)
+            fail_msg("full with %u items in %u buckets", i, (unsigned)made.filter.buckets);
+    assert_sound(&made.filter);
+    assert_int_equal(made.filter.items, KEYS * COPIES);
+    assert_true(made.filter.buckets * made.filter.geometry.bucket_size < 12 * KEYS);
+    for (unsigned i = 0; i < KEYS; i++) {
+        assert_true(cf_count(&made.filter, hash[i]) >= made.filter.geometry.cap);
+        assert_int_equal(cf_delete(&made.filter, hash[i]), CF_STICKY);
     }
+    free_filter(&made);
 }
 
-/* A copy of a key that knows `length` bits, in a slot if there is one, or else in the list. */
-static void put_copy(cf_filter *filter, const cf_pair *pair, unsigned length)
+static void keys_that_come_often_do_not_fill_it(void **state)
 {
-    int slot = cf_bucket_free_slot(filter, pair->place[0].bucket);
-    if (slot < 0)
-        assert_true(cf_spill_add(filter, pair, length, 0));
-    else
-        cf_slot_set(filter, pair->place[0].bucket, (unsigned)slot,
-                    cf_tag_of(filter, pair->place[0], length), 0);
-    filter->occupied += slot >= 0;
-    filter->items++;
-}
-
-/* Members of a class that are spilled are cut as those in slots, and keep the key sticky as these do. */
-static void classes_reach_into_the_list(void **state)
-{
-    unsigned spilled = 0;
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
-        for (int round = 0; round < 60; round++) {
-            cf_geometry shape = spilling(shape_with(b, 0, 0), 0, 20);
-            shape.semisorted = b == 4 && round % 2;
-            test_filter made = filter_at_stage(shape, 1, 50);
-            cf_filter *filter = &made.filter;
-            uint64_t hash = half_split_key(filter);
-            cf_pair pair = cf_pair_of(filter, hash);
-            unsigned most = pair.place[0].extension + 5, shortest = most;
-            fill_with_strangers(filter, pair.place[0], (unsigned)random_below(shape.cap));
-            fill_with_strangers(filter, pair.place[1], 0);
-            for (unsigned i = 0; i < shape.cap; i++) {
-                unsigned length = most - (unsigned)random_below(5);
-                put_copy(filter, &pair, length);
-                shortest = length < shortest ? length : shortest;
+        for (unsigned kind = 0; kind < (b == 4 ? 4 : 2); kind++)
+            for (unsigned seed = 0; seed < 2; seed++) {
+                cf_options options = {.bucket_size = b, .overflow = kind & 1};
+                if (b == 4 && kind & 2)
+                    options.layout = CF_LAYOUT_SEMISORT;
+                check_repeated(options, 10, seed % 2);
+                check_repeated(options, 300, seed % 2);
             }
-            unsigned listed = filter->spilled;
-            assert_int_equal(cf_add(filter, hash), CF_OK);
-            assert_int_equal(filter->spilled, listed);
-            cf_matches found;
-            cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
-            assert_int_equal(found.n, shape.cap);
-            assert_int_equal(found.match[0].length, shortest);
-            assert_int_equal(found.match[found.n - 1].length, shortest);
-            assert_int_equal(cf_delete(filter, hash), CF_STICKY);
-            assert_sound(filter);
-            spilled += listed;
-            free_filter(&made);
+}
+
+/* Many keys of one pair, each often there, are one entry each: they fit where their copies would not. */
+static void sticky_keys_of_one_pair_take_one_slot_each(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        test_filter made = filter_at_stage(growing_shape(50, 4, 16), 1, 10);
+        uint64_t hash = random64() | 1;
+        if (cf_pair_of(&made.filter, hash).sides == 2) {
+            for (unsigned key = 0; key < 6; key++)
+                for (unsigned i = 0; i < 5; i++)
+                    assert_int_equal(cf_add(&made.filter, hash ^ (uint64_t)key << 9), CF_OK);
+            assert_int_equal(made.filter.occupied, 6);
+            assert_int_equal(made.filter.items, 30);
+            assert_int_equal(cf_add(&made.filter, hash ^ 6 << 9), CF_OK); /* one that is not sticky */
+            assert_int_equal(cf_delete(&made.filter, hash ^ 6 << 9), CF_REMOVED);
+            assert_false(cf_contains(&made.filter, hash ^ 6 << 9));
+            for (unsigned key = 0; key < 6; key++)
+                assert_int_equal(cf_delete(&made.filter, hash ^ (uint64_t)key << 9), CF_STICKY);
+            assert_sound(&made.filter);
         }
-    assert_true(spilled > 100);
+        free_filter(&made);
+    }
 }
 
 /* ---- counters ---- */
 
 static void check_counters(cf_filter *filter, unsigned bits)
 {
-    uint64_t hash = random64(), each = (uint64_t)1 << bits, cap = filter->geometry.cap;
-    for (uint64_t n = 1; n < cap * each; n++) {
+    uint64_t hash = random64(), most = (uint64_t)1 << bits;
+    for (uint64_t n = 1; n < most; n++) {
         assert_int_equal(cf_add(filter, hash), CF_OK);
         assert_int_equal(cf_count(filter, hash), n);
-        assert_int_equal(filter->occupied, (n + each - 1) / each);
+        assert_int_equal(filter->occupied, 1);
     }
-    for (uint64_t n = cap * each - 1; n-- > 0;) {
+    for (uint64_t n = most - 1; n-- > 0;) {
         assert_int_equal(cf_delete(filter, hash), CF_REMOVED);
         assert_int_equal(cf_count(filter, hash), n);
     }
     assert_int_equal(cf_delete(filter, hash), CF_ABSENT);
     assert_true(filter->occupied == 0 && filter->items == 0);
-    for (uint64_t n = 1; n <= cap * each + 5; n++)
+    for (uint64_t n = 1; n <= most + 5; n++)
         assert_int_equal(cf_add(filter, hash), CF_OK);
-    assert_int_equal(cf_count(filter, hash), cap * each);
+    assert_int_equal(cf_count(filter, hash), most);
     assert_int_equal(cf_delete(filter, hash), CF_STICKY);
-    assert_int_equal(cf_count(filter, hash), cap * each);
-    assert_int_equal(filter->occupied, cap);
+    assert_int_equal(cf_count(filter, hash), most);
+    assert_int_equal(filter->occupied, 1);
+    assert_int_equal(filter->items, most + 5);
     assert_sound(filter);
 }
 
-/* Up to 2^c copies in one entry, then in further ones; sticky only when cap of them are at their
-** maximum. */
-static void counters_are_exact_up_to_cap_full_entries(void **state)
+/* Exact below 2^c copies, in one entry; a full counter is the mark. */
+static void counters_are_exact_below_their_maximum(void **state)
 {
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
@@ -257,7 +229,7 @@ static void counters_stay_exact_through_growth(void **state)
             cf_geometry shape = growing_shape(6, b, 24);
             shape.counter_bits = (uint8_t)bits;
             test_filter made = growing_filter(shape, UINT64_MAX);
-            uint64_t hash = random64(), expected = 0, limit = (uint64_t)1 << bits;
+            uint64_t hash = random64(), expected = 0, limit = ((uint64_t)1 << bits) - 1;
             for (int i = 0; i < 2000; i++) {
                 if (random_below(2) && expected < limit) {
                     assert_int_equal(cf_add(&made.filter, hash), CF_OK);
@@ -343,10 +315,10 @@ static void cap_counts_per_value(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(copies_are_exact_below_cap_and_sticky_at_it),
     cmocka_unit_test(sticky_keys_stay_sticky_through_growth),
-    cmocka_unit_test(absorbing_makes_a_class_of_equals),
-    cmocka_unit_test(entries_that_cannot_be_cut_are_left_out_of_the_class),
-    cmocka_unit_test(classes_reach_into_the_list),
-    cmocka_unit_test(counters_are_exact_up_to_cap_full_entries),
+    cmocka_unit_test(sticky_keys_of_before_are_not_marked_by_growth),
+    cmocka_unit_test(keys_that_come_often_do_not_fill_it),
+    cmocka_unit_test(sticky_keys_of_one_pair_take_one_slot_each),
+    cmocka_unit_test(counters_are_exact_below_their_maximum),
     cmocka_unit_test(counters_stay_exact_through_growth),
     cmocka_unit_test(values_are_kept_and_deleted_one_by_one),
     cmocka_unit_test(cap_counts_per_value),

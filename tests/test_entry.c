@@ -209,8 +209,9 @@ static void check_entry_is_kept(cf_filter *filter)
         return;
     cf_entry_put(filter, place, (unsigned)slot, &put_in);
     assert_int_equal(filter->occupied, occupied + 1);
-    for (slot = 0; cf_slot_get(filter, place.bucket, (unsigned)slot) != cf_entry_tag(filter, &put_in, place) ||
-                   cf_payload_get(filter, place.bucket, (unsigned)slot) != cf_entry_payload(filter, &put_in);)
+    for (slot = 0;
+         cf_slot_get(filter, place.bucket, (unsigned)slot) != cf_entry_tag(filter, &put_in, place) ||
+         cf_payload_get(filter, place.bucket, (unsigned)slot) != cf_entry_payload(filter, &put_in);)
         slot++;
     assert_true(cf_entry_at(filter, place.bucket, (unsigned)slot, &read));
     assert_same(&read, &put_in);

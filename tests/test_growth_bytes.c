@@ -36,13 +36,14 @@ static test_filter filled_filter(cf_geometry shape, unsigned level, uint64_t spl
     return made;
 }
 
-/* Keys of one pair of buckets, and of one pair still when the table has grown to 2^14 buckets: they
-** agree in all but six of the bits that an entry knows, which are among the last. */
-enum { CROWD = 64 };
+/* Keys of one pair of buckets, which agree in all but six of the bits that an entry knows. When these are among the last, they
+** are of one pair still when the table has grown to 2^14 buckets. When these are among the first behind the level, growth
+** parts the keys. */
+enum { CROWD = 64, LAST = 20, FIRST = 10 };
 
-static uint64_t crowding_key(uint64_t hash, unsigned i)
+static uint64_t crowding_key(uint64_t hash, unsigned i, unsigned at)
 {
-    return (hash & ~(cf_low_bits(6) << 20)) | (uint64_t)i << 20;
+    return (hash & ~(cf_low_bits(6) << at)) | (uint64_t)i << at;
 }
 
 static void assert_full_status(cf_status status)
@@ -51,14 +52,14 @@ static void assert_full_status(cf_status status)
 }
 
 /* Adds until it fails; then all is as before. */
-static cf_status crowd(cf_filter *filter)
+static cf_status crowd(cf_filter *filter, unsigned at)
 {
     uint64_t hash = random64();
     while (cf_contains(filter, hash)) /* not where void entries would absorb every key */
         hash = random64();
     for (unsigned i = 0; i < CROWD; i++) {
         snapshot then = remember(filter);
-        cf_status status = cf_add(filter, crowding_key(hash, i));
+        cf_status status = cf_add(filter, crowding_key(hash, i, at));
         if (status != CF_OK) {
             assert_full_status(status);
             assert_unchanged(filter, &then);
@@ -75,9 +76,9 @@ static cf_status crowd(cf_filter *filter)
 static void check_full(cf_geometry shape, unsigned level, uint64_t split)
 {
     test_filter made = filled_filter(shape, level, split);
-    assert_int_equal(crowd(&made.filter), CF_FULL);
+    assert_int_equal(crowd(&made.filter, LAST), CF_FULL);
     assert_sound(&made.filter);
-    assert_int_equal(crowd(&made.filter), CF_FULL); /* what is left of it works as before */
+    assert_int_equal(crowd(&made.filter, LAST), CF_FULL); /* what is left of it works as before */
     free_filter(&made);
 }
 
@@ -116,7 +117,7 @@ static void check_no_memory(cf_geometry shape, unsigned level, uint64_t split)
     for (uint64_t given = 0; given < 3; given++) {
         test_filter made = filled_filter(shape, level, split);
         resizes_left = given;
-        cf_status status = crowd(&made.filter);
+        cf_status status = crowd(&made.filter, FIRST);
         resizes_left = UINT64_MAX;
         assert_true(status == CF_NO_MEMORY || given > 0);
         assert_sound(&made.filter);
@@ -135,7 +136,7 @@ static void check_too_big(cf_geometry shape, unsigned level, uint64_t split)
     test_filter made = filled_filter(shape, level, split);
     uint64_t more = random_below(60), most = made.filter.length + (random_below(3) ? more : 0);
     made.filter.memory.most = most;
-    assert_int_equal(crowd(&made.filter), CF_TOO_BIG);
+    assert_int_equal(crowd(&made.filter, FIRST), CF_TOO_BIG);
     assert_true(made.filter.length <= most);
     assert_sound(&made.filter);
     free_filter(&made);

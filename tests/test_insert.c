@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "../src/address.h"
-#include "../src/eviction.h"
+#include "../src/bucket.h"
+#include "../src/entry.h"
 #include "../src/insert.h"
 
 /* Random keys never fill a filter that may grow, from as few buckets as the planner gives it. (From
@@ -81,11 +81,50 @@ static void crowding_keys_do_not_make_it_grow_without_end(void **state)
         }
 }
 
+/* In a large filter keys that agree in all the bits they have are refused at once: no memory is asked for. */
+static unsigned requests;
+
+static uint8_t *counted_resize(uint8_t *bytes, uint64_t size)
+{
+    requests++;
+    return test_resize(bytes, size);
+}
+
+static void refused_adds_of_large_filters_cost_nothing(void **state)
+{
+    (void)state;
+    for (unsigned stage = 0; stage < 3; stage++)
+        for (unsigned b = 2; b <= 8; b *= 2) {
+            test_filter made = filter_at_stage(growing_shape(5000, b, 16), stage > 0, stage * 2500);
+            cf_filter *filter = &made.filter;
+            uint64_t hash = random64(), n = 0;
+            filter->memory = (cf_memory){counted_resize, UINT64_MAX};
+            requests = 0;
+            while (n < 64 &&
+                   cf_add(filter, hash ^ n << 36) == CF_OK) /* all of them agree in f bits and more */
+                n++;
+            assert_int_equal(n, 64); /* they are copies of one key */
+            n = 0;
+            for (unsigned i = 0; i < 100; i++) {
+                snapshot then = remember(filter);
+                if (cf_add(filter, hash ^ (1 + i % 60) << filter->geometry.pair_bits << 4) == CF_FULL) {
+                    assert_unchanged(filter, &then);
+                    n++;
+                }
+                free(then.bytes);
+            }
+            assert_int_equal(requests, 0);
+            assert_true(n > 20);
+            assert_sound(filter);
+            free_filter(&made);
+        }
+}
+
 /* An item of an entry that knows too little for both of its buckets has no place: nothing is stored. */
 static void short_items_are_refused(void **state)
 {
     test_filter made = filter_at_stage(growing_shape(5, 4, 12), 4, 1);
-    cf_item item = {cf_base(&made.filter, random64()), 0};
+    cf_entry item = {.side = cf_base(&made.filter, random64())};
     (void)state;
     for (item.side.length = 0; item.side.length < 4; item.side.length++) {
         snapshot then = remember(&made.filter);
@@ -100,31 +139,156 @@ static void short_items_are_refused(void **state)
     free_filter(&made);
 }
 
-/* Of several copies those that an entry there can count stay, the others are said, and growth in vain is
-** taken back. */
-static void copies_without_room_are_left(void **state)
+/* What an entry stands for is stored whole, or not at all: an item that finds no room has left nothing, neither copies that
+** entries there could have counted nor a bucket that growth has added. */
+static void items_without_room_leave_nothing(void **state)
 {
     uint64_t first = UINT64_C(0x1111111111111111), second = UINT64_C(0x1111111111111511);
     unsigned grown = 0;
     (void)state;
     for (unsigned more = 0; more < 40; more++) {
-        cf_geometry shape = growing_shape(1, 2, 24);
-        shape.counter_bits = 2;
+        cf_geometry shape = growing_shape(1, 1, 24);
+        shape.cap = 1;
+        shape.counter_bits = 4;
         test_filter made = growing_filter(shape, cf_geometry_bytes(&shape) + more);
-        for (unsigned i = 0; i < 4; i++) /* one of the first, three of the second */
-            assert_int_equal(cf_add(&made.filter, i ? second : first), CF_OK);
-        cf_item item = {cf_base(&made.filter, second), 4 - 1};
+        cf_entry item = {.side = cf_base(&made.filter, second), .payload = 4 - 1};
+        assert_int_equal(cf_add(&made.filter, first), CF_OK);
+        snapshot then = remember(&made.filter);
         cf_status status = cf_insert(&made.filter, &item);
-        assert_true(status == CF_OK || (status == CF_TOO_BIG && item.payload == 3 - 1));
-        made.filter.items += status == CF_OK ? 4 : 1;
-        assert_int_equal(cf_count(&made.filter, second), status == CF_OK ? 7 : 4);
+        assert_true(status == CF_OK || status == CF_TOO_BIG);
+        if (status != CF_OK)
+            assert_unchanged(&made.filter, &then);
+        assert_int_equal(cf_count(&made.filter, second), status == CF_OK ? 4 : 0);
         assert_int_equal(cf_count(&made.filter, first), 1);
-        assert_int_equal(made.filter.view.grown, status == CF_OK);
-        assert_sound(&made.filter);
         grown += made.filter.view.grown;
+        free(then.bytes);
         free_filter(&made);
     }
     assert_true(grown > 0 && grown < 40);
+}
+
+/* ---- in a table of a given size ---- */
+
+static cf_status store(cf_filter *filter, uint64_t hash, uint64_t payload)
+{
+    uint64_t most = cf_payload_max(&filter->geometry);
+    cf_entry item = {.side = cf_base(filter, hash), .payload = payload};
+    item.sticky = filter->geometry.counter_bits && payload == most;
+    return cf_insert(filter, &item);
+}
+
+/* Base bucket first, then the alternate, lowest slots first; then others move. */
+static void the_first_empty_slot_is_taken(void **state)
+{
+    cf_geometry shape = shape_of(50, 4, 16);
+    uint64_t hash = random64();
+    (void)state;
+    shape.cap = 4;
+    shape.value_bits = 4; /* copies with different values are all stored */
+    test_filter made = new_filter(shape);
+    cf_pair pair = cf_pair_of(&made.filter, hash);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(store(&made.filter, hash, i), CF_OK);
+        assert_int_equal(cf_slot_get(&made.filter, pair.place[i / 4].bucket, i % 4),
+                         pair.place[i / 4].tag);
+        assert_int_equal(cf_payload_get(&made.filter, pair.place[i / 4].bucket, i % 4), i);
+        assert_int_equal(made.filter.occupied, i + 1);
+        assert_int_equal(made.filter.items, 0); /* not counted here */
+    }
+    assert_int_equal(store(&made.filter, hash, 8), CF_FULL);
+    free_filter(&made);
+}
+
+/* What an item stands for is counted by an entry that is there; a full one is the mark, and absorbs the rest. */
+static void copies_are_counted_before_they_take_a_slot(void **state)
+{
+    static const unsigned copies[] = {3, 1, 2, 1, 5, 8}, sum[] = {3, 4, 6, 7, 8, 8};
+    uint64_t hash = random64();
+    cf_geometry shape = shape_of(50, 4, 16);
+    (void)state;
+    shape.counter_bits = 3;
+    test_filter made = new_filter(shape);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(store(&made.filter, hash, copies[i] - 1), CF_OK);
+        assert_int_equal(cf_count(&made.filter, hash), sum[i]);
+        assert_int_equal(made.filter.occupied, 1);
+    }
+    assert_int_equal(cf_delete(&made.filter, hash), CF_STICKY);
+    free_filter(&made);
+}
+
+/* A marked entry of another filter is stored with its mark; with others that match, one of them takes it. */
+static void marked_items_stay_marked(void **state)
+{
+    (void)state;
+    for (unsigned others = 0; others < 3; others++) {
+        test_filter made = filter_at_stage(growing_shape(50, 4, 16), 1, 10);
+        uint64_t hash = random64();
+        cf_entry item = {.side = cf_base(&made.filter, hash), .sticky = true};
+        item.side = cf_new_fingerprint(&made.filter, &item.side);
+        for (unsigned i = 0; i < others; i++)
+            assert_int_equal(cf_add(&made.filter, hash), CF_OK);
+        assert_int_equal(cf_insert(&made.filter, &item), CF_OK);
+        made.filter.items += made.filter.geometry.cap;
+        assert_int_equal(cf_delete(&made.filter, hash), CF_STICKY);
+        assert_int_equal(cf_count(&made.filter, hash), made.filter.geometry.cap);
+        assert_int_equal(made.filter.occupied, others < 2 ? 1 : 2);
+        assert_sound(&made.filter);
+        free_filter(&made);
+    }
+}
+
+static void a_full_table_is_unchanged(void **state)
+{
+    (void)state;
+    for (unsigned b = 1; b <= 8; b *= 2) {
+        test_filter made = new_filter(shape_of(21, b, 16));
+        unsigned failures = 0;
+        for (int i = 0; i < 1000; i++) {
+            snapshot then = remember(&made.filter);
+            if (store(&made.filter, random64(), 0) == CF_FULL) {
+                failures++;
+                assert_unchanged(&made.filter, &then);
+            }
+            free(then.bytes);
+        }
+        assert_true(failures > 100);
+        free_filter(&made);
+    }
+}
+
+/* New entries know what the level gives, those of other filters no more than they did. */
+static void entries_are_as_long_as_they_may_be(void **state)
+{
+    (void)state;
+    for (unsigned length = 3; length < 30; length++) {
+        test_filter made = filter_at_stage(growing_shape(9, 4, 12), 2, 5);
+        cf_side side = cf_base(&made.filter, random64());
+        side.length = length;
+        side.bits &= cf_low_bits(6 + length);
+        cf_pair pair = cf_pair_from(&made.filter, side);
+        cf_entry item = {.side = side};
+        cf_entry entry;
+        assert_int_equal(cf_insert(&made.filter, &item), CF_OK);
+        assert_true(cf_entry_at(&made.filter, pair.place[0].bucket, 0, &entry));
+        assert_int_equal(entry.side.length, length < 12 ? length : 12);
+        assert_true(entry.side.bits == (side.bits & cf_low_bits(6 + entry.side.length)));
+        assert_sound(&made.filter);
+        free_filter(&made);
+    }
+}
+
+/* A header that counts too much already is not made to count more slots than there are. */
+static void occupied_stays_in_range(void **state)
+{
+    test_filter made = new_filter(shape_of(10, 4, 12));
+    (void)state;
+    made.filter.occupied = 39;
+    for (uint64_t i = 1; i < 5; i++) {
+        assert_int_equal(store(&made.filter, i, 0), CF_OK);
+        assert_int_equal(made.filter.occupied, 40);
+    }
+    free_filter(&made);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -132,8 +296,15 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(grown_tables_are_well_filled),
     cmocka_unit_test(copies_do_not_make_it_grow),
     cmocka_unit_test(crowding_keys_do_not_make_it_grow_without_end),
+    cmocka_unit_test(refused_adds_of_large_filters_cost_nothing),
     cmocka_unit_test(short_items_are_refused),
-    cmocka_unit_test(copies_without_room_are_left),
+    cmocka_unit_test(items_without_room_leave_nothing),
+    cmocka_unit_test(the_first_empty_slot_is_taken),
+    cmocka_unit_test(copies_are_counted_before_they_take_a_slot),
+    cmocka_unit_test(marked_items_stay_marked),
+    cmocka_unit_test(a_full_table_is_unchanged),
+    cmocka_unit_test(entries_are_as_long_as_they_may_be),
+    cmocka_unit_test(occupied_stays_in_range),
 };
 
 RUN_TESTS(tests)
