@@ -1,4 +1,7 @@
-#include "buckets_columns.h"
+/*
+** inspect_columns.c - what the rows of cf_buckets, cf_table_buckets and cf_explain say.
+*/
+#include "inspect.h"
 
 enum bucket_column {
     BUCKETS_BUCKET,
@@ -27,42 +30,34 @@ enum explain_column {
     EXPLAIN_KEY
 };
 
-const table_kind cuckoo_buckets_kind = {
-    "cf_buckets",
-    "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
-    "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN)",
-    BUCKETS_FILTER,
-    -1,
-    false,
-    BUCKETS_BUCKET};
+#define BUCKETS_SCHEMA(hidden)                                                                          \
+    "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "             \
+    "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, " hidden " HIDDEN)"
 
-const table_kind cuckoo_table_buckets_kind = {
-    "cf_table_buckets",
-    "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "
-    "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, name HIDDEN)",
-    BUCKETS_FILTER,
-    -1,
-    true,
-    BUCKETS_BUCKET};
+const inspect_kind cuckoo_inspect_buckets = {"cf_buckets", BUCKETS_SCHEMA("filter"), BUCKETS_FILTER,
+                                             -1,           BUCKETS_BUCKET,           false};
 
-const table_kind cuckoo_explain_kind = {
+const inspect_kind cuckoo_inspect_table_buckets = {
+    "cf_table_buckets", BUCKETS_SCHEMA("name"), BUCKETS_FILTER, -1, BUCKETS_BUCKET, true};
+
+const inspect_kind cuckoo_inspect_explain = {
     "cf_explain",
     "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
     "match INTEGER, source TEXT, length INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN, key "
     "HIDDEN)",
     EXPLAIN_FILTER,
     EXPLAIN_KEY,
-    false,
-    -1};
+    -1,
+    false};
 
 /* ---- the spill list ---- */
 
-bool cuckoo_in_list(const inside_cursor *cursor)
+bool cuckoo_inspect_in_list(const inspect_cursor *cursor)
 {
     return cursor->key != NULL && cursor->at == cursor->pair.sides;
 }
 
-bool cuckoo_spilled_here(const inside_cursor *cursor, cf_entry *entry, unsigned *side)
+bool cuckoo_inspect_spilled(const inspect_cursor *cursor, cf_entry *entry, unsigned *side)
 {
     uint64_t bucket;
     if (!cf_spilled_at(&cursor->handle->filter, cursor->slot, &bucket, entry))
@@ -75,28 +70,29 @@ bool cuckoo_spilled_here(const inside_cursor *cursor, cf_entry *entry, unsigned 
 
 /* ---- columns ---- */
 
-static void result_filter(sqlite3_context *context, const inside_cursor *cursor)
+static void result_filter(sqlite3_context *context, const inspect_cursor *cursor)
 {
     const cf_filter *filter = &cursor->handle->filter;
     sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
 }
 
-/* NULL unless there is one. */
+/* The result is NULL unless the number is there. */
 static void result_number(sqlite3_context *context, bool there, uint64_t number)
 {
     if (there)
         sqlite3_result_int64(context, (sqlite3_int64)number);
 }
 
-/* Bits of a fingerprint: pair bits, and remainder bits wherever they are kept. */
+/* How many bits of a fingerprint are known: pair bits and
+** remainder bits, wherever they are kept. */
 static unsigned length_of(const cf_filter *filter, const cf_side *side)
 {
     return filter->geometry.pair_bits + side->length;
 }
 
-int cuckoo_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+int cuckoo_inspect_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    const inside_cursor *cursor = cursor_of(base);
+    const inspect_cursor *cursor = cursor_of(base);
     const cf_filter *filter = &cursor->handle->filter;
     cf_entry entry;
     bool there = cf_entry_at(filter, cursor->at, cursor->slot, &entry);
@@ -132,14 +128,14 @@ int cuckoo_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
     return SQLITE_OK;
 }
 
-int cuckoo_explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+int cuckoo_inspect_explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    const inside_cursor *cursor = cursor_of(base);
+    const inspect_cursor *cursor = cursor_of(base);
     const cf_filter *filter = &cursor->handle->filter;
     unsigned side = (unsigned)cursor->at;
     cf_entry entry;
-    bool spilled = cuckoo_in_list(cursor),
-         there = spilled ? cuckoo_spilled_here(cursor, &entry, &side)
+    bool spilled = cuckoo_inspect_in_list(cursor),
+         there = spilled ? cuckoo_inspect_spilled(cursor, &entry, &side)
                          : cf_entry_at(filter, cursor->pair.place[side].bucket, cursor->slot, &entry);
     const cf_side *key = &cursor->pair.side[side];
     switch (column) {
