@@ -176,21 +176,17 @@ int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int whic
 ** it names none, or *rc is SQLITE_NOMEM. */
 static char *column_in(const char *trigger, int which, int *rc)
 {
-    static const char *const before[CUCKOO_TRIGGERS] = {"(1, new.\"", "(2, old.\"", "(3, new.\""};
-    const char *at = strstr(trigger, before[which]);
-    if (at == NULL)
+    static const char *const before[CUCKOO_TRIGGERS] = {"(1, new.", "(2, old.", "(3, new."};
+    const char *quoted = strstr(trigger, before[which]);
+    if (quoted == NULL || quoted[strlen(before[which])] != '"')
         return NULL;
-    at += strlen(before[which]);
-    char *column = sqlite3_mprintf("%s", at);
-    size_t n = 0;
+    quoted += strlen(before[which]);
+    const char *end = quoted + 1;
+    while (*end && (*end != '"' || end[1] == '"'))
+        end += *end == '"' ? 2 : 1;
+    char *column = cuckoo_sql_unquoted(quoted, (size_t)(end - quoted) + (*end == '"'));
     if (column == NULL)
         *rc = SQLITE_NOMEM;
-    while (column && *at && (*at != '"' || at[1] == '"')) {
-        at += *at == '"';
-        column[n++] = *at++;
-    }
-    if (column)
-        column[n] = 0;
     return column;
 }
 

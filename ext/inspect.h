@@ -27,6 +27,7 @@
 typedef struct inspect_kind {
     const char *name;
     const char *schema;
+    const uint8_t *columns; /* what each column says (inspect_columns.c) */
     int filter_column;
     int key_column; /* -1: none */
     /* Constraints on this column narrow the walk. Rows come in its order, then in that of the next
@@ -35,7 +36,8 @@ typedef struct inspect_kind {
     bool by_name; /* the filter is given as the name of a persistent table */
 } inspect_kind;
 
-extern const inspect_kind cuckoo_inspect_buckets, cuckoo_inspect_table_buckets, cuckoo_inspect_explain;
+enum { CUCKOO_INSPECT_KINDS = 3 };
+extern const inspect_kind cuckoo_inspect_kinds[CUCKOO_INSPECT_KINDS];
 
 typedef struct inspect_table {
     sqlite3_vtab base;
@@ -66,9 +68,8 @@ bool cuckoo_inspect_in_list(const inspect_cursor *cursor);
 ** whose bucket it belongs. False: it belongs in neither. */
 bool cuckoo_inspect_spilled(const inspect_cursor *cursor, cf_entry *entry, unsigned *side);
 
-/* The xColumn methods. */
-int cuckoo_inspect_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
-int cuckoo_inspect_explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
+/* The xColumn method. */
+int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
 
 /* ---- plans (inspect_plan.c) ---- */
 

@@ -3,52 +3,60 @@
 */
 #include "inspect.h"
 
-enum bucket_column {
-    BUCKETS_BUCKET,
-    BUCKETS_SLOT,
-    BUCKETS_FINGERPRINT,
-    BUCKETS_ALTERNATE,
-    BUCKETS_LENGTH,
-    BUCKETS_OVERFLOW,
-    BUCKETS_PAYLOAD,
-    BUCKETS_COPIES,
-    BUCKETS_FILTER
+/* What a column can say. */
+enum fact {
+    FACT_SIDE,
+    FACT_BUCKET,
+    FACT_SLOT,
+    FACT_FINGERPRINT,
+    FACT_WANTED,
+    FACT_MATCH,
+    FACT_SOURCE,
+    FACT_ALTERNATE,
+    FACT_LENGTH,
+    FACT_OVERFLOW,
+    FACT_PAYLOAD,
+    FACT_COPIES,
+    FACT_FILTER,
+    FACT_KEY
 };
 
-enum explain_column {
-    EXPLAIN_SIDE,
-    EXPLAIN_BUCKET,
-    EXPLAIN_SLOT,
-    EXPLAIN_FINGERPRINT,
-    EXPLAIN_WANTED,
-    EXPLAIN_MATCH,
-    EXPLAIN_SOURCE,
-    EXPLAIN_LENGTH,
-    EXPLAIN_PAYLOAD,
-    EXPLAIN_COPIES,
-    EXPLAIN_FILTER,
-    EXPLAIN_KEY
-};
-
+static const uint8_t of_buckets[] = {FACT_BUCKET,    FACT_SLOT,   FACT_FINGERPRINT,
+                                     FACT_ALTERNATE, FACT_LENGTH, FACT_OVERFLOW,
+                                     FACT_PAYLOAD,   FACT_COPIES, FACT_FILTER};
 #define BUCKETS_SCHEMA(hidden)                                                                          \
     "CREATE TABLE x(bucket INTEGER, slot INTEGER, fingerprint INTEGER, alternate INTEGER, "             \
     "length INTEGER, overflow INTEGER, payload INTEGER, copies INTEGER, " hidden " HIDDEN)"
 
-const inspect_kind cuckoo_inspect_buckets = {"cf_buckets", BUCKETS_SCHEMA("filter"), BUCKETS_FILTER,
-                                             -1,           BUCKETS_BUCKET,           false};
+static const uint8_t of_explain[] = {FACT_SIDE,    FACT_BUCKET, FACT_SLOT,   FACT_FINGERPRINT,
+                                     FACT_WANTED,  FACT_MATCH,  FACT_SOURCE, FACT_LENGTH,
+                                     FACT_PAYLOAD, FACT_COPIES, FACT_FILTER, FACT_KEY};
+#define EXPLAIN_SCHEMA                                                                                  \
+    "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "     \
+    "match INTEGER, source TEXT, length INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN, "      \
+    "key HIDDEN)"
 
-const inspect_kind cuckoo_inspect_table_buckets = {
-    "cf_table_buckets", BUCKETS_SCHEMA("name"), BUCKETS_FILTER, -1, BUCKETS_BUCKET, true};
-
-const inspect_kind cuckoo_inspect_explain = {
-    "cf_explain",
-    "CREATE TABLE x(side TEXT, bucket INTEGER, slot INTEGER, fingerprint INTEGER, wanted INTEGER, "
-    "match INTEGER, source TEXT, length INTEGER, payload INTEGER, copies INTEGER, filter HIDDEN, key "
-    "HIDDEN)",
-    EXPLAIN_FILTER,
-    EXPLAIN_KEY,
-    -1,
-    false};
+const inspect_kind cuckoo_inspect_kinds[CUCKOO_INSPECT_KINDS] = {
+    {.name = "cf_buckets",
+     .schema = BUCKETS_SCHEMA("filter"),
+     .columns = of_buckets,
+     .filter_column = 8,
+     .key_column = -1,
+     .bucket_column = 0},
+    {.name = "cf_explain",
+     .schema = EXPLAIN_SCHEMA,
+     .columns = of_explain,
+     .filter_column = 10,
+     .key_column = 11,
+     .bucket_column = -1},
+    {.name = "cf_table_buckets",
+     .schema = BUCKETS_SCHEMA("name"),
+     .columns = of_buckets,
+     .filter_column = 8,
+     .key_column = -1,
+     .bucket_column = 0,
+     .by_name = true},
+};
 
 /* ---- the spill list ---- */
 
@@ -70,10 +78,29 @@ bool cuckoo_inspect_spilled(const inspect_cursor *cursor, cf_entry *entry, unsig
 
 /* ---- columns ---- */
 
-static void result_filter(sqlite3_context *context, const inspect_cursor *cursor)
+/* What is at the cursor. */
+typedef struct found_entry {
+    uint64_t bucket;
+    cf_entry entry;
+    bool there;   /* the slot is not empty */
+    bool spilled; /* the entry is in the spill list */
+    unsigned side;
+    const cf_side *key; /* of cf_explain: the key, as seen from this side */
+} found_entry;
+
+static void look(const inspect_cursor *cursor, found_entry *found)
 {
     const cf_filter *filter = &cursor->handle->filter;
-    sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
+    *found = (found_entry){.bucket = cursor->at, .spilled = cuckoo_inspect_in_list(cursor)};
+    if (cursor->key) {
+        found->side = (unsigned)cursor->at;
+        if (found->spilled)
+            found->there = cuckoo_inspect_spilled(cursor, &found->entry, &found->side);
+        found->key = &cursor->pair.side[found->side];
+        found->bucket = cursor->pair.place[found->side].bucket;
+    }
+    if (!found->spilled)
+        found->there = cf_entry_at(filter, found->bucket, cursor->slot, &found->entry);
 }
 
 /* The result is NULL unless the number is there. */
@@ -83,94 +110,57 @@ static void result_number(sqlite3_context *context, bool there, uint64_t number)
         sqlite3_result_int64(context, (sqlite3_int64)number);
 }
 
-/* How many bits of a fingerprint are known: pair bits and
-** remainder bits, wherever they are kept. */
-static unsigned length_of(const cf_filter *filter, const cf_side *side)
+static void result_text(sqlite3_context *context, const char *text)
 {
-    return filter->geometry.pair_bits + side->length;
+    sqlite3_result_text(context, text, -1, SQLITE_STATIC);
 }
 
-int cuckoo_inspect_buckets_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     const inspect_cursor *cursor = cursor_of(base);
     const cf_filter *filter = &cursor->handle->filter;
-    cf_entry entry;
-    bool there = cf_entry_at(filter, cursor->at, cursor->slot, &entry);
-    switch (column) {
-    case BUCKETS_BUCKET:
-        sqlite3_result_int64(context, (sqlite3_int64)cursor->at);
+    found_entry found;
+    look(cursor, &found);
+    const cf_entry *entry = &found.entry;
+    switch (((inspect_table *)base->pVtab)->kind->columns[column]) {
+    case FACT_SIDE:
+        result_text(context, found.side == 0 ? "base" : "alternate");
         break;
-    case BUCKETS_SLOT:
-        sqlite3_result_int64(context, cursor->slot);
+    case FACT_BUCKET:
+        result_number(context, true, found.bucket);
         break;
-    case BUCKETS_FINGERPRINT:
-        result_number(context, there, entry.side.bits);
+    case FACT_SLOT:
+        result_number(context, !found.spilled, cursor->slot);
         break;
-    case BUCKETS_ALTERNATE:
-        result_number(context, there && entry.movable, entry.alternate);
+    case FACT_FINGERPRINT:
+        result_number(context, found.there, entry->side.bits);
         break;
-    case BUCKETS_LENGTH:
-        result_number(context, there, length_of(filter, &entry.side));
+    case FACT_WANTED:
+        result_number(context, true, cf_new_fingerprint(filter, found.key).bits);
         break;
-    case BUCKETS_OVERFLOW:
-        sqlite3_result_int(context, cf_overflows(filter, cursor->at));
+    case FACT_MATCH:
+        sqlite3_result_int(context, found.there && cf_entry_matches(filter, entry, found.key));
         break;
-    case BUCKETS_PAYLOAD:
-        result_number(context, there && filter->payload_bits, entry.payload);
+    case FACT_SOURCE:
+        result_text(context, found.spilled ? "spill list" : "bucket");
         break;
-    case BUCKETS_COPIES:
-        result_number(context, there, entry.copies);
+    case FACT_ALTERNATE:
+        result_number(context, found.there && entry->movable, entry->alternate);
         break;
-    default:
-        result_filter(context, cursor);
+    case FACT_LENGTH: /* pair bits and remainder bits, wherever they are kept */
+        result_number(context, found.there, filter->geometry.pair_bits + entry->side.length);
         break;
-    }
-    return SQLITE_OK;
-}
-
-int cuckoo_inspect_explain_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
-{
-    const inspect_cursor *cursor = cursor_of(base);
-    const cf_filter *filter = &cursor->handle->filter;
-    unsigned side = (unsigned)cursor->at;
-    cf_entry entry;
-    bool spilled = cuckoo_inspect_in_list(cursor),
-         there = spilled ? cuckoo_inspect_spilled(cursor, &entry, &side)
-                         : cf_entry_at(filter, cursor->pair.place[side].bucket, cursor->slot, &entry);
-    const cf_side *key = &cursor->pair.side[side];
-    switch (column) {
-    case EXPLAIN_SIDE:
-        sqlite3_result_text(context, side == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
+    case FACT_OVERFLOW:
+        sqlite3_result_int(context, cf_overflows(filter, found.bucket));
         break;
-    case EXPLAIN_BUCKET:
-        sqlite3_result_int64(context, (sqlite3_int64)cursor->pair.place[side].bucket);
+    case FACT_PAYLOAD:
+        result_number(context, found.there && filter->payload_bits, entry->payload);
         break;
-    case EXPLAIN_SLOT:
-        result_number(context, !spilled, cursor->slot);
+    case FACT_COPIES:
+        result_number(context, found.there, entry->copies);
         break;
-    case EXPLAIN_FINGERPRINT:
-        result_number(context, there, entry.side.bits);
-        break;
-    case EXPLAIN_WANTED:
-        sqlite3_result_int64(context, (sqlite3_int64)cf_new_fingerprint(filter, key).bits);
-        break;
-    case EXPLAIN_MATCH:
-        sqlite3_result_int(context, there && cf_entry_matches(filter, &entry, key));
-        break;
-    case EXPLAIN_SOURCE:
-        sqlite3_result_text(context, spilled ? "spill list" : "bucket", -1, SQLITE_STATIC);
-        break;
-    case EXPLAIN_LENGTH:
-        result_number(context, there, length_of(filter, &entry.side));
-        break;
-    case EXPLAIN_PAYLOAD:
-        result_number(context, there && filter->payload_bits, entry.payload);
-        break;
-    case EXPLAIN_COPIES:
-        result_number(context, there, entry.copies);
-        break;
-    case EXPLAIN_FILTER:
-        result_filter(context, cursor);
+    case FACT_FILTER:
+        sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
         break;
     default:
         sqlite3_result_value(context, cursor->key);

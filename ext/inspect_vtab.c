@@ -211,13 +211,18 @@ static int inspect_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 /* ---- the modules ---- */
 
-#define INSPECT_MODULE(column)                                                                          \
-    {                                                                                                   \
-        .xConnect = inspect_connect, .xBestIndex = cuckoo_inspect_best_index,                           \
-        .xDisconnect = inspect_disconnect, .xOpen = inspect_open, .xClose = inspect_close,              \
-        .xFilter = inspect_filter, .xNext = inspect_next, .xEof = inspect_eof, .xColumn = (column),     \
-        .xRowid = inspect_rowid                                                                         \
-    }
+static const sqlite3_module inspect_module = {
+    .xConnect = inspect_connect,
+    .xBestIndex = cuckoo_inspect_best_index,
+    .xDisconnect = inspect_disconnect,
+    .xOpen = inspect_open,
+    .xClose = inspect_close,
+    .xFilter = inspect_filter,
+    .xNext = inspect_next,
+    .xEof = inspect_eof,
+    .xColumn = cuckoo_inspect_column,
+    .xRowid = inspect_rowid,
+};
 
 static void free_aux(void *aux)
 {
@@ -225,8 +230,7 @@ static void free_aux(void *aux)
     sqlite3_free(aux);
 }
 
-static int register_table(sqlite3 *db, const inspect_kind *kind, const sqlite3_module *module,
-                          cuckoo_registry *registry)
+static int register_table(sqlite3 *db, const inspect_kind *kind, cuckoo_registry *registry)
 {
     if (registry == NULL)
         return sqlite3_create_module_v2(db, kind->name, NULL, NULL, NULL);
@@ -235,19 +239,15 @@ static int register_table(sqlite3 *db, const inspect_kind *kind, const sqlite3_m
         return SQLITE_NOMEM;
     *aux = (inspect_aux){kind, registry};
     registry->references++;
-    return sqlite3_create_module_v2(db, kind->name, module, aux, free_aux);
+    return sqlite3_create_module_v2(db, kind->name, &inspect_module, aux, free_aux);
 }
 
 /* This stops at an error: once memory has run out in a running statement, sqlite3_create_module_v2
 ** may destroy the data of a module that it has registered. */
 int cuckoo_register_inspect(sqlite3 *db, cuckoo_registry *registry)
 {
-    static const sqlite3_module buckets_module = INSPECT_MODULE(cuckoo_inspect_buckets_column);
-    static const sqlite3_module explain_module = INSPECT_MODULE(cuckoo_inspect_explain_column);
-    int rc = register_table(db, &cuckoo_inspect_buckets, &buckets_module, registry);
-    if (rc == SQLITE_OK || !registry)
-        rc = register_table(db, &cuckoo_inspect_explain, &explain_module, registry);
-    if (rc == SQLITE_OK || !registry)
-        rc = register_table(db, &cuckoo_inspect_table_buckets, &buckets_module, registry);
+    int rc = SQLITE_OK;
+    for (int i = 0; i < CUCKOO_INSPECT_KINDS && (rc == SQLITE_OK || !registry); i++)
+        rc = register_table(db, &cuckoo_inspect_kinds[i], registry);
     return rc;
 }

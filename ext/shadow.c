@@ -160,11 +160,13 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow)
     sqlite3_free(shadow->table);
 }
 
-/* `name` is a third argument of the format. */
-static int execute(cuckoo_shadow *shadow, const char *format, const char *name)
+/* Runs one statement, and then the other. `name` is the third argument of their formats. */
+static int execute(cuckoo_shadow *shadow, const char *page, const char *wait, const char *name)
 {
     shadow->busy = true;
-    int rc = cuckoo_sql_run(shadow->db, format, shadow->schema, shadow->table, name);
+    int rc = cuckoo_sql_run(shadow->db, page, shadow->schema, shadow->table, name);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_sql_run(shadow->db, wait, shadow->schema, shadow->table, name);
     shadow->busy = false;
     return rc;
 }
@@ -172,9 +174,7 @@ static int execute(cuckoo_shadow *shadow, const char *format, const char *name)
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
 {
     sqlite3_int64 size = 0;
-    int rc = execute(shadow, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)", NULL);
-    if (rc == SQLITE_OK)
-        rc = execute(shadow,
+    int rc = execute(shadow, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)",
                      "CREATE TABLE \"%w\".\"%w_wait\"(hash INTEGER, value INTEGER, adds INTEGER, "
                      "deletes INTEGER, PRIMARY KEY(hash, value)) WITHOUT ROWID",
                      NULL);
@@ -186,22 +186,20 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
 
 int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 {
-    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no >= 0", NULL);
-    return rc == SQLITE_OK ? execute(shadow, "DELETE FROM \"%w\".\"%w_wait\"", NULL) : rc;
+    return execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no >= 0",
+                   "DELETE FROM \"%w\".\"%w_wait\"", NULL);
 }
 
 int cuckoo_shadow_drop(cuckoo_shadow *shadow)
 {
     finalize_all(shadow);
-    int rc = execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"", NULL);
-    return rc == SQLITE_OK ? execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_wait\"", NULL) : rc;
+    return execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"",
+                   "DROP TABLE IF EXISTS \"%w\".\"%w_wait\"", NULL);
 }
 
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table)
 {
     finalize_all(shadow);
-    int rc = execute(shadow, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w_page\"", table);
-    if (rc == SQLITE_OK)
-        rc = execute(shadow, "ALTER TABLE \"%w\".\"%w_wait\" RENAME TO \"%w_wait\"", table);
-    return rc;
+    return execute(shadow, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w_page\"",
+                   "ALTER TABLE \"%w\".\"%w_wait\" RENAME TO \"%w_wait\"", table);
 }

@@ -15,6 +15,27 @@ const char *cuckoo_sql_skip_blanks(const char *at)
     return at;
 }
 
+char *cuckoo_sql_unquoted(const char *text, size_t n)
+{
+    static const char opening[] = "'\"`[", closing[] = "'\"`]";
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+        n--;
+    while (n > 0 && strchr(" \t\r\n", *text))
+        text++, n--;
+    char *copy = sqlite3_mprintf("%.*s", (int)n, text);
+    const char *quote = n >= 2 ? strchr(opening, *text) : NULL;
+    if (copy == NULL || quote == NULL || text[n - 1] != closing[quote - opening])
+        return copy;
+    size_t kept = 0;
+    for (size_t i = 1; i < n - 1; i++) {
+        copy[kept++] = text[i];
+        if (text[i] == *quote && i + 1 < n - 1 && text[i + 1] == *quote)
+            i++;
+    }
+    copy[kept] = 0;
+    return copy;
+}
+
 /* Returns the end of the name at `at`, which may be quoted. *same: it is `name`. */
 static const char *read_name(const char *at, const char *name, bool *same)
 {

@@ -22,6 +22,11 @@ typedef struct cuckoo_table {
     bool values;            /* the filter keeps values */
 } cuckoo_table;
 
+static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
+{
+    return (cuckoo_table *)base;
+}
+
 /* ---- columns ---- */
 
 /* The columns between key and value are hidden. Only a table that keeps values has the last one:

@@ -31,34 +31,11 @@ static bool complain(char **message, const char *what)
     return false;
 }
 
-/* A copy of a text without the blanks around it, and without
-** its quotes, if it is quoted (inside, quotes are doubled). */
-static char *unquoted(const char *text, size_t n)
-{
-    static const char opening[] = "'\"`[", closing[] = "'\"`]";
-    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
-        n--;
-    while (n > 0 && strchr(" \t\r\n", *text))
-        text++, n--;
-    char *copy = sqlite3_mprintf("%.*s", (int)n, text);
-    const char *quote = n >= 2 ? strchr(opening, *text) : NULL;
-    if (copy == NULL || quote == NULL || text[n - 1] != closing[quote - opening])
-        return copy;
-    size_t kept = 0;
-    for (size_t i = 1; i < n - 1; i++) {
-        copy[kept++] = text[i];
-        if (text[i] == *quote && i + 1 < n - 1 && text[i + 1] == *quote)
-            i++;
-    }
-    copy[kept] = 0;
-    return copy;
-}
-
 /* The number in a text, which may be quoted; 0: there is none. False: out of memory. */
 static bool number_in(const char *text, double *value)
 {
     cuckoo_number number;
-    char *plain = unquoted(text, strlen(text));
+    char *plain = cuckoo_sql_unquoted(text, strlen(text));
     if (plain == NULL)
         return false;
     *value = cuckoo_number_read(plain, strlen(plain), &number) ? cuckoo_number_real(&number) : 0;
@@ -99,8 +76,8 @@ static bool split_content(const char *text, cuckoo_table_plan *plan, char **mess
     const char *open = opening_of(text, n);
     if (open == NULL || open == text || text[n - 1] != ')' || open + 1 == text + n - 1)
         return complain(message, "content must be 'table(column)'");
-    plan->content = unquoted(text, (size_t)(open - text));
-    plan->column = unquoted(open + 1, (size_t)(text + n - open - 2));
+    plan->content = cuckoo_sql_unquoted(text, (size_t)(open - text));
+    plan->column = cuckoo_sql_unquoted(open + 1, (size_t)(text + n - open - 2));
     return plan->content && plan->column;
 }
 
@@ -108,7 +85,7 @@ static bool read_content(const char *value, cuckoo_table_plan *plan, char **mess
 {
     if (plan->content)
         return complain(message, "content is given twice");
-    char *text = unquoted(value, strlen(value));
+    char *text = cuckoo_sql_unquoted(value, strlen(value));
     bool ok = text && split_content(text, plan, message);
     sqlite3_free(text);
     return ok;
@@ -123,8 +100,8 @@ static bool append_option(sqlite3_str *rest, const char *argument)
         sqlite3_str_appendf(rest, "%s ", argument);
         return true;
     }
-    char *name = unquoted(argument, (size_t)(equals - argument));
-    char *value = unquoted(equals + 1, strlen(equals + 1));
+    char *name = cuckoo_sql_unquoted(argument, (size_t)(equals - argument));
+    char *value = cuckoo_sql_unquoted(equals + 1, strlen(equals + 1));
     if (name && value)
         sqlite3_str_appendf(rest, "%s=%s ", name, value);
     bool ok = name && value;

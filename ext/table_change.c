@@ -228,7 +228,7 @@ static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv)
 
 int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
-    cuckoo_table *table = (cuckoo_table *)base;
+    cuckoo_table *table = cuckoo_table_of(base);
     const char *name = table->name;
     sqlite3_value **columns = argv + 2;
     (void)rowid;

@@ -38,11 +38,6 @@ typedef struct table_cursor {
     sqlite3_stmt *keys; /* the rows are all keys of the table that the filter follows */
 } table_cursor;
 
-static cuckoo_table *table_of(sqlite3_vtab *base)
-{
-    return (cuckoo_table *)base;
-}
-
 static table_cursor *cursor_of(sqlite3_vtab_cursor *base)
 {
     return (table_cursor *)base;
@@ -101,7 +96,7 @@ static void plan_key(const cuckoo_table *table, sqlite3_index_info *info, int i,
 int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     bool unusable = false;
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     /* From 3.54 on SQLite always counts the primary key among the columns that are read. */
     uint64_t read = info->colUsed & ~((uint64_t)1 << COLUMN_ID);
     table->registry->planned = cuckoo_table_store(table);
@@ -333,7 +328,7 @@ static int ask(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_valu
 int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
                         sqlite3_value **argv)
 {
-    cuckoo_table *table = table_of(base->pVtab);
+    cuckoo_table *table = cuckoo_table_of(base->pVtab);
     table_cursor *cursor = cursor_of(base);
     (void)text, (void)argc;
     let_go(cursor);
@@ -348,7 +343,7 @@ int cuckoo_table_next(sqlite3_vtab_cursor *base)
 {
     table_cursor *cursor = cursor_of(base);
     cursor->at++;
-    return cursor->keys ? read_keys(table_of(base->pVtab), cursor) : SQLITE_OK;
+    return cursor->keys ? read_keys(cuckoo_table_of(base->pVtab), cursor) : SQLITE_OK;
 }
 
 int cuckoo_table_eof(sqlite3_vtab_cursor *base)
@@ -395,5 +390,5 @@ int cuckoo_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
 int cuckoo_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
     *rowid = 0;
-    return cannot_list(table_of(base->pVtab));
+    return cannot_list(cuckoo_table_of(base->pVtab));
 }

@@ -11,11 +11,6 @@
 
 #include <string.h>
 
-static cuckoo_table *table_of(sqlite3_vtab *base)
-{
-    return (cuckoo_table *)base;
-}
-
 /* ---- creating, connecting ---- */
 
 /* Declares the columns of table.h. */
@@ -65,26 +60,23 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     return table->schema && table->name ? cuckoo_table_take(table, create) : SQLITE_NOMEM;
 }
 
-static int create_shadow(cuckoo_table *table, const cf_geometry *shape, char **message)
+/* Creates the shadow tables, and the triggers of a filter that follows a table. */
+static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
 {
     cuckoo_store *store = table->store;
     int rc = cuckoo_paged_create(&store->paged, shape);
+    store->created = store->joined = true;
     if (rc == SQLITE_TOOBIG)
         rc =
             cuckoo_say(message, rc,
                        "a filter for %lld keys takes %lld bytes, and there is not so much memory; use a "
                        "smaller capacity or a larger fpr, or split the keys",
                        (sqlite3_int64)shape->capacity, (sqlite3_int64)cf_geometry_bytes(shape));
-    store->created = store->joined = true;
-    return rc == SQLITE_OK && table->content ? cuckoo_upkeep_follow(store, message) : rc;
-}
-
-static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
-{
-    int rc = create_shadow(table, shape, message);
+    if (rc == SQLITE_OK && table->content)
+        rc = cuckoo_upkeep_follow(store, message);
     if (rc == SQLITE_OK)
         return rc;
-    table->store->dead = true;
+    store->dead = true;
     return cuckoo_say(message, rc, "cuckoo_filter: %s",
                       *message ? *message : sqlite3_errmsg(table->registry->db));
 }
@@ -142,13 +134,13 @@ static int table_connect(sqlite3 *db, void *registry, int argc, const char *cons
 
 static int table_disconnect(sqlite3_vtab *base)
 {
-    cuckoo_table_free(table_of(base));
+    cuckoo_table_free(cuckoo_table_of(base));
     return SQLITE_OK;
 }
 
 static int table_destroy(sqlite3_vtab *base)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
@@ -187,7 +179,7 @@ static int rename_store(cuckoo_store *store, const char *name)
 
 static int table_rename(sqlite3_vtab *base, const char *name)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
     int rc = store ? rename_store(store, name) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
@@ -220,7 +212,7 @@ static int look_at_statement(cuckoo_table *table, cuckoo_store *store)
 
 static int table_begin(sqlite3_vtab *base)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
@@ -244,7 +236,7 @@ static int explain_write(cuckoo_table *table, int rc)
 
 static int table_sync(sqlite3_vtab *base)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     int rc = cuckoo_store_sync(table->store);
     if (rc == SQLITE_OK && table->content && !table->store->dead)
         rc = cuckoo_upkeep_heal(table->store);
@@ -253,19 +245,19 @@ static int table_sync(sqlite3_vtab *base)
 
 static int table_commit(sqlite3_vtab *base)
 {
-    cuckoo_store_committed(table_of(base)->store);
+    cuckoo_store_committed(cuckoo_table_of(base)->store);
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base)
 {
-    cuckoo_store_rolled_back(table_of(base)->store);
+    cuckoo_store_rolled_back(cuckoo_table_of(base)->store);
     return SQLITE_OK;
 }
 
 static int table_savepoint(sqlite3_vtab *base, int number)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     int rc = look_at_statement(table, table->store);
     if (rc == SQLITE_OK)
         rc = explain_write(table, cuckoo_store_savepoint(table->store, number));
@@ -274,13 +266,13 @@ static int table_savepoint(sqlite3_vtab *base, int number)
 
 static int table_release(sqlite3_vtab *base, int number)
 {
-    cuckoo_store_release(table_of(base)->store, number);
+    cuckoo_store_release(cuckoo_table_of(base)->store, number);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int number)
 {
-    cuckoo_store_rolled_back_to(table_of(base)->store, number);
+    cuckoo_store_rolled_back_to(cuckoo_table_of(base)->store, number);
     return SQLITE_OK;
 }
 
@@ -288,7 +280,7 @@ static int table_rollback_to(sqlite3_vtab *base, int number)
 static int table_integrity(sqlite3_vtab *base, const char *schema, const char *name, int flags,
                            char **message)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     char *why = NULL;
     (void)schema;
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);

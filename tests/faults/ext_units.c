@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "../../ext/fresh.h"
-#include "../../ext/waiting.h"
+#include "../../ext/deletes.h"
 #include "../../ext/witness.h"
 #include "fault_memory.h"
 
