@@ -19,8 +19,8 @@ enum { OLDEST_SQLITE = 3031000 };
 
 EXPORT int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
-/* Registers up to the first error. Or takes all back, whatever fails: after an error SQLite unloads
-** the library. */
+/* Registers everything, up to the first error. When `on` is false, takes everything back, whatever
+** fails: after an error SQLite unloads the library. */
 static int register_all(sqlite3 *db, bool on)
 {
     static int (*const rooms[])(sqlite3 *, bool) = {cuckoo_register_functions, cuckoo_register_info,

@@ -33,10 +33,11 @@ typedef struct cuckoo_follow {
     char *given_table, *given_column; /* of content='table(column)'; NULL: it follows nothing */
     char *table, *column;             /* as they are named now; NULL: not looked at, or not known */
     char *fault;                      /* why the filter must not be used; NULL: it may be used */
-    bool saved;                       /* table and column are in the database, in row -1 of the pages */
-    bool looked;                      /* at the triggers, since the schema last changed */
-    bool ruled;                       /* the column compares as the keys were hashed */
-    bool sampled;                     /* some rows of the table were asked for, since the look */
+
+    bool saved;        /* table and column are in the database, in row -1 of the pages */
+    bool looked;       /* at the triggers, since the schema last changed */
+    bool ruled;        /* the column compares as the keys were hashed */
+    bool sampled;      /* some rows of the table were asked for, since the look */
     bool newer;        /* triggers of others fire before ours: harmful under OR FAIL only */
     sqlite3_stmt *row; /* asks for a row of the table; NULL: not prepared */
     unsigned version;  /* of the database, at the last look */

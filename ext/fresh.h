@@ -8,8 +8,8 @@
 **      ROLLBACK or ROLLBACK TO in a transaction     xRollback and xRollbackTo (store.h)
 **      that the table has joined
 **      the same in a transaction that it has not    not at all: while such a transaction has
-**      joined                                       uncommitted writes, nothing is kept from one use
-**                                                   to the next
+**      joined                                       uncommitted writes, nothing is kept between
+**                                                   two uses
 **
 ** The data version is looked at before every use, inside a read transaction: outside of one SQLite
 ** does not know it yet. Three events go unnoticed; SQLite's defensive mode forbids all of them: the

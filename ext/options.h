@@ -21,7 +21,7 @@ typedef struct cuckoo_options {
     cf_options filter;
     uint64_t capacity; /* 0 when not given */
     double fpr;        /* as cf_plan takes it */
-    /* What the text says: */
+    /* Which of these the text gives. */
     bool has_capacity, has_affinity, has_collation, has_seed;
 } cuckoo_options;
 

@@ -30,7 +30,7 @@ static uint64_t page_at(const cuckoo_paged *paged, uint64_t offset)
     return offset < CF_HEADER_BYTES ? 0 : 1 + (offset - CF_HEADER_BYTES) / paged->page_bytes;
 }
 
-/* Where a page begins in the image, and how many bytes of the image are its. */
+/* Where a page begins in the image, and how many bytes it has there. */
 static uint8_t *page_bytes_at(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes)
 {
     uint64_t from = CF_HEADER_BYTES + (page - 1) * paged->page_bytes;
@@ -119,8 +119,7 @@ static uint64_t skip(void *context, uint64_t from)
     return found == end ? paged->length : CF_HEADER_BYTES + (found - 1) * paged->page_bytes;
 }
 
-/* With this src makes the filter grow. A block without an
-** owner is not the image yet, or any more. */
+/* The cf_memory of the filter. Blocks other than the image have no owner. */
 static uint8_t *resize(uint8_t *bytes, uint64_t size)
 {
     cuckoo_paged *owner = bytes ? cuckoo_block_owner(bytes) : NULL;
@@ -196,7 +195,7 @@ static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t
     uint8_t row[HEADER_ROW];
     memcpy(row, header, CF_HEADER_BYTES);
     cf_store64(row + AT_LENGTH, length);
-    cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites the upper half */
+    cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
     cf_store64(row + AT_ADDS, paged->adds);
     cf_store64(row + AT_DELETES, paged->deletes);
     row[AT_DOUBT] = paged->doubt;
@@ -286,7 +285,7 @@ static bool is_zero(const uint8_t *bytes, uint64_t length)
     return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0);
 }
 
-/* Of the filter that was there nothing is left to do. */
+/* Nothing of the former filter is left to do. */
 static void nothing_left(cuckoo_paged *paged)
 {
     paged->adds = paged->deletes = 0;

@@ -4,7 +4,7 @@
 ** Each page is a row of a shadow table:
 **
 **      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
-**                   (4); adds and deletes that wait (8 each, waiting.h); 1 when there is a doubt (1)
+**                   (4); adds and deletes that wait (8 each, waiting.h); 1 if there is a doubt (1)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database; a row that is not there is all zeros
 **

@@ -86,9 +86,9 @@ static int exists(const cuckoo_registry *registry, const char *schema, const cha
     return rc;
 }
 
-/* Compiling a statement on a virtual table connects the table, and asks it for a plan: so it tells
-** which of the tables of this name is the one of SQLite. There may be others: statements that were
-** compiled before the schema changed keep theirs. */
+/* Compiling a statement on a virtual table connects the table, and asks it for a plan. So it tells
+** which table of this name SQLite uses now. There may be others: statements that were compiled
+** before the schema changed keep theirs. */
 static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema, const char *name,
                                    int *rc)
 {

@@ -34,8 +34,8 @@ static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
 enum cuckoo_column {
     COLUMN_KEY,
     COLUMN_COMMAND, /* has the name of the table: commands */
-    COLUMN_CHANGE,  /* cuckoo_change, what a trigger tells: 1 a row with this key was inserted, 2 one
-                       with the key cuckoo_old was deleted, 3 both */
+    COLUMN_CHANGE,  /* cuckoo_change, what a trigger tells: 1 a row with this key was inserted,
+                       2 a row with the key cuckoo_old was deleted, 3 both */
     COLUMN_OLD,     /* cuckoo_old: that key */
     COLUMN_ROW,     /* cuckoo_row: the rowid of the row after the change; NULL: it has none */
     COLUMN_OLD_ROW, /* cuckoo_old_row: the rowid before the change */

@@ -1,5 +1,5 @@
 /*
-** transaction.c - when is what a store has in memory written, and when is it forgotten?
+** transaction.c - when a store writes what it has in memory, and when it forgets it.
 */
 #include "sql.h"
 #include "store.h"
@@ -31,8 +31,7 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     return store->created || !store->joined ? cuckoo_store_flush(store) : rc;
 }
 
-/* From now on SQLite tells the store of everything that is
-** rolled back: it counts as created no more. */
+/* From now on SQLite tells the store of every rollback. So it no longer counts as created. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
     cuckoo_store_release(store, number);
@@ -121,7 +120,7 @@ int cuckoo_store_sync(cuckoo_store *store)
     int rc = cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL);
     if (rc == SQLITE_OK)
         rc = cuckoo_paged_load(&store->paged, &why);
-    /* Either it is damaged and was not changed, or SQLite has rolled back its creation untold. */
+    /* It is damaged and was not changed; or SQLite has rolled back its creation without a word. */
     if (rc == SQLITE_CORRUPT_VTAB && !cuckoo_store_pending(store))
         return SQLITE_OK;
     if (rc == SQLITE_OK)

@@ -33,7 +33,7 @@ static void free_filter(cf_filter *filter)
     cuckoo_block_plain(filter->writable - CF_HEADER_BYTES, 0);
 }
 
-/* Puts a filter in the place of the one of the store; when rc is an error, frees it. */
+/* Replaces the filter of the store. When rc is an error, frees the new one instead. */
 static int put(cuckoo_store *store, cf_filter *filter, int rc)
 {
     cf_seal(filter);
@@ -206,7 +206,7 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
     cuckoo_follow *follow = &store->follow;
     if (!store->paged.doubt || cuckoo_store_items(store) > SMALL)
         return SQLITE_OK;
-    follow->looked = false; /* the doubt itself may have been its fault */
+    follow->looked = false; /* the fault may be the doubt itself */
     int rc = cuckoo_follow_look(follow, &store->paged.shadow);
     if (rc != SQLITE_OK || follow->fault || !follow->table)
         return cuckoo_store_rolls_back(rc) ? rc : SQLITE_OK;
