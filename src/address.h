@@ -40,7 +40,7 @@
 #define CF_ADDRESS_H
 
 #include "bits.h"
-#include "inspect.h"
+#include "cuckoo_inspect.h"
 
 /* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
 ** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the

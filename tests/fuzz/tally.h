@@ -5,7 +5,7 @@
 #define TALLY_H
 
 #include "../../src/bits.h"
-#include "../../src/inspect.h"
+#include "../../src/cuckoo_inspect.h"
 
 /* What the walk finds of a key. */
 typedef struct tally {
