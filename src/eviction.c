@@ -61,6 +61,7 @@ static void grown_alternates(const cf_filter *filter, uint64_t bucket, uint64_t 
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
         cf_side other = cf_alternate(filter, cf_side_of(filter, home, tag[slot]));
         cf_place place = cf_locate(filter, &other);
+        /* RULE: an entry moves only to a bucket whose extension it knows */
         to[slot] = cf_can_move(filter, tag[slot], other.length, place) ? place.bucket : NOWHERE;
         if (to[slot] != NOWHERE)
             fetch(filter, to[slot]);
@@ -86,6 +87,7 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
         cf_node node = {to[slot], (uint16_t)index, (uint8_t)slot};
         if (node.bucket == NOWHERE || seen_before(seen, node.bucket))
             continue;
+        /* RULE: a search examines no more buckets than its budget */
         if (search->left.examined-- == 0)
             return false;
         int free_slot = cf_bucket_free_slot(filter, node.bucket);
@@ -120,6 +122,7 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, unsi
     cf_side to = cf_alternate(filter, cf_side_of(filter, cf_home_of(filter, from.bucket), tag));
     cf_place place = cf_locate(filter, &to);
     uint64_t moved = cf_is_folded(filter, tag) ? tag : cf_tag_of(filter, place, to.length);
+    /* RULE: a move keeps the payload */
     cf_slot_set(filter, place.bucket, to_slot, moved, cf_payload_get(filter, from.bucket, from_slot));
 }
 
