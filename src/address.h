@@ -74,7 +74,8 @@ enum { CF_WHOLE = 255 };
 /* A key on its base side. */
 static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
 {
-    hash += (hash & filter->fingerprint_mask) == 0; /* RULE: bit 0 is set where a fingerprint would be zero */
+    /* RULE: bit 0 is set where a fingerprint would be zero */
+    hash += (hash & filter->fingerprint_mask) == 0;
     return (cf_side){cf_scale(hash, filter->geometry.buckets), hash, CF_WHOLE};
 }
 

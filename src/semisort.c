@@ -61,7 +61,7 @@ static uint64_t nibble_last(uint64_t rank)
 /* Puts a pair of slots in order; without branches, for no processor could predict them. */
 static void order(uint64_t *rank, unsigned i, unsigned j)
 {
-    /* RULE: slots of equal nibbles are sorted by the rest */
+    /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the same */
     uint64_t less = rank[i] < rank[j] ? rank[i] : rank[j], more = rank[i] ^ rank[j] ^ less;
     rank[i] = less;
     rank[j] = more;
@@ -80,7 +80,7 @@ static void sort_with_payloads(uint64_t *rank, uint64_t *payload)
 {
     for (unsigned i = 1; i < CF_SEMISORT_SLOTS; i++)
         for (unsigned j = i; j > 0; j--) {
-            /* RULE: ties are broken by payloads */
+            /* RULE: ties are broken by payloads; equivalent <= to <: equal ones may change places */
             if (rank[j - 1] < rank[j] || (rank[j - 1] == rank[j] && payload[j - 1] <= payload[j]))
                 break;
             uint64_t tag = rank[j], with = payload[j];

@@ -94,7 +94,7 @@ run() {
     esac
 }
 
-# into NAME: where a group keeps what it wrote, and its line.
+# begin NAME: the clock, and where the group keeps what it writes.
 begin() {
     name=$1 out=$dir/$group.log
     started=$(date +%s)

@@ -26,15 +26,17 @@ Each mark gives several mutants. The operators:
     zero              the first value of a declaration, or the last argument of a call
     status            an error returned becomes CF_OK
 
-A mutant that behaves like the original cannot be killed. Say so and why, by operator; keep this rare:
+A mutant that behaves like the original cannot be killed. Say so and why, by operator as --list names it; keep this rare:
 
-    /* RULE: each bucket once; equivalent never: with even m0 the two are never the same */
+    /* RULE: ties are broken by payloads; equivalent <= to <: equal slots may change places */
+    /* RULE: the length is right; equivalent without 2, < to <=: the difference would be too large */
 
 Each mutant is compiled (only what includes the changed file) and linked with the rest of build/plain. It must fail the
 stress test in its short form, or else one of the unit tests; those of its own file come first. One that needs four times
 the processor time of the original counts as killed, too. The last line is "N passed, N failed"; a survivor is a failure.
 """
 import argparse
+import collections
 import concurrent.futures
 import os
 import random
@@ -331,11 +333,11 @@ class Mutant(NamedTuple):
 
     @property
     def is_equivalent(self):
-        return self.operator in re.split(r",\s*", self.mark.equivalent)
+        return self.operator in re.split(r",\s*", " ".join(self.mark.equivalent.split()))
 
 
 def mutants_of(mark):
-    source, seen = mark.path.read_text(), set()
+    source, seen, times = mark.path.read_text(), set(), collections.Counter()
     for operator in OPERATORS:
         for name, first, last, instead in operator(mark.statement):
             start, end = mark.statement.tokens[first].start, mark.statement.tokens[last].end
@@ -343,6 +345,8 @@ def mutants_of(mark):
             if "".join(text.split()) in seen:
                 continue
             seen.add("".join(text.split()))
+            times[name] += 1
+            name += f" {times[name]}" if times[name] > 1 else ""
             change = " ".join(source[start:end].split())
             change = change if len(change) <= 40 else change[:37] + "..."
             yield Mutant(mark, name, f"{change} -> {instead}" if instead else change, text)
@@ -473,9 +477,16 @@ class Worker:
 
 # ---- all of it ----
 
-def line_of(mutant, verdict):
-    place = f"{mutant.mark.path.relative_to(ROOT)}:{mutant.mark.line}"
-    return f"{mutant.mark.rule}\n    {place:<22} {mutant.operator:<9} {mutant.change:<50} {verdict}"
+def report(mutants, verdicts):
+    """One line for each mutant, below the name of its rule; yields the verdicts."""
+    rule = None
+    for mutant, verdict in zip(mutants, verdicts):
+        if mutant.mark.rule != rule:
+            rule = mutant.mark.rule
+            print(rule)
+        place = f"{mutant.mark.path.relative_to(ROOT)}:{mutant.mark.line}"
+        print(f"    {place:<22} {mutant.operator:<10} {mutant.change:<48} {verdict}".rstrip(), flush=True)
+        yield verdict
 
 
 def slice_of(mutants, n):
@@ -496,16 +507,11 @@ def try_all(mutants, jobs):
             return local.worker.verdict(mutant)
 
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            rule = None
-            for mutant, said in zip(mutants, pool.map(verdict, mutants)):
-                text = line_of(mutant, said)
-                print(text if mutant.mark.rule != rule else text.split("\n")[1], flush=True)
-                rule = mutant.mark.rule
-                yield said
+            yield from report(mutants, pool.map(verdict, mutants))
 
 
 def arguments():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(usage="\n" + __doc__)
     parser.add_argument("pattern", nargs="?", default="")
     parser.add_argument("--slice", type=int)
     parser.add_argument("--list", action="store_true")
@@ -521,15 +527,14 @@ def main():
         made = list(mutants_of(mark))
         if re.search(asked.pattern, mark.rule):
             mutants += made
-        if not made:
+        if not made or mark.equivalent and not any(mutant.is_equivalent for mutant in made):
             barren.append(mark)
     for mark in barren:
-        print(f"{mark.path.relative_to(ROOT)}:{mark.line}: nothing can be broken here: {mark.rule}")
+        print(f"{mark.path.relative_to(ROOT)}:{mark.line}: no such mutant here: {mark.rule}")
     if asked.slice and mutants:
         mutants = slice_of(mutants, asked.slice)
     if asked.list:
-        for mutant in mutants:
-            print(line_of(mutant, ""))
+        list(report(mutants, ["equivalent" if mutant.is_equivalent else "" for mutant in mutants]))
         return 0
     verdicts = list(try_all(mutants, asked.jobs))
     killed = sum(verdict.startswith("killed") for verdict in verdicts)
