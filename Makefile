@@ -6,7 +6,7 @@
 #   SKIP_DEPS=1      do not look for missing packages
 
 CC      ?= cc
-CFLAGS  ?= -O2 -flto
+CFLAGS  ?= -O2 -flto=auto
 SQLITE3 ?= /usr/bin/sqlite3
 PYTHON  ?= /usr/bin/python3
 
@@ -34,6 +34,7 @@ PLAIN   = $(UNITS:%=build/plain/%) build/plain/bits_portable $(SRC:%.c=build/pla
 CORES   = $(shell getconf _NPROCESSORS_ONLN)
 export SQLITE3 PYTHON
 
+### To use it
 ## all: build/cuckoo.so, for the SQLite shell (.load build/cuckoo) and for applications
 all: deps-build build/cuckoo.so
 
@@ -41,12 +42,14 @@ all: deps-build build/cuckoo.so
 demo: deps-demo build/cuckoo.so
 	@sh tests/demo.sh
 
-## check: in seconds, while you work: unit tests without sanitizers, SQL and README examples, order of the rooms
+### While you work
+## check: in seconds: unit tests without sanitizers, SQL scripts, README examples, order of the rooms
 check: deps-test
 	@$(MAKE) -s -j$(CORES) build/cuckoo.so $(PLAIN)
 	@sh tests/run.sh check
 
-## test: everything, sanitizers included, in minutes; of what takes longer a slice, another one in each run
+## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice,
+##       another one in each run
 test: deps-test
 	@$(MAKE) -s -j$(CORES) build/cuckoo.so build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
 	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
@@ -102,16 +105,17 @@ build/plain/bits_portable: tests/test_bits.c $(HEADERS)
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O1 -g -U__SIZEOF_INT128__ -o $@ $< -lcmocka
 
-## rooms: the order of the rooms (tests/rooms.txt): no include and no call runs upwards; sizes and counts
+## rooms: who uses whom, against the order in tests/rooms.txt; sizes and counts of src and ext
 rooms: deps-test
 	@$(MAKE) -s -j$(CORES) $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 	@$(PYTHON) tests/rooms.py build/plain --report
 
-## mutants: each rule that is marked in src is broken in every way that mutants.py knows; a test must notice
+### The long forms of what make test does in part
+## mutants: breaks each rule marked in src in every way that mutants.py knows; some test must notice
 mutants: deps-test
 	@$(PYTHON) tests/stress/mutants.py
 
-## valgrind: all unit tests under valgrind
+## valgrind: all unit tests under valgrind, ten minutes
 valgrind: deps-test
 	@$(MAKE) -s -j$(CORES) $(UNITS:%=build/plain/%)
 	@sh tests/run.sh valgrind
@@ -120,23 +124,25 @@ valgrind: deps-test
 fuzz: deps-test build/asan/replay
 	@sh tests/fuzz/run.sh
 
-## stress: six million operations with collisions made likely, then the mutants
+## stress: six million operations with collisions made likely, then the mutants; CUCKOO_TEST_SEED=n
 stress: deps-test build/plain/stress
 	@build/plain/stress long
 	@$(PYTHON) tests/stress/mutants.py
 
-## attack: random statements against filters that follow a table, until ROWS (1,000,000) rows have changed
+## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
 attack: deps-test build/cuckoo.so
 	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
 	    tests/python/test_random_statements.py
 
-## faults: persistent filters: each request for memory and each call to the disk fails, and the power goes at each write
+## faults: persistent filters: every request for memory and every call to the disk fails once, and the
+##       power goes at every write; hours
 faults: deps-test build/plain/oom_table build/plain/vfs_faults
 	@build/plain/oom_table all
 	@build/plain/vfs_faults all
 
-## test-versions: the tests of the persistent table on other SQLites; VERSIONS="folder ...", each with sqlite3.c and
-##                sqlite3.h; VERSION_TESTS="file ..." for other tests
+### More
+## test-versions: the tests of the persistent table on other SQLites; VERSIONS="folder ...", each with
+##       sqlite3.c and sqlite3.h; VERSION_TESTS="file ..." for other tests
 test-versions: deps-test build/cuckoo.so
 	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/versions.sh $(VERSIONS)
 
@@ -144,7 +150,7 @@ test-versions: deps-test build/cuckoo.so
 coverage: deps-test
 	@sh tests/coverage.sh
 
-## bench: the evaluation of the paper and the measurements of the README; bench-quick: in less than two minutes
+## bench: the evaluation of the paper and the figures of the README; bench-quick: in under two minutes
 bench bench-quick: deps-bench build/cuckoo.so $(BENCHES:%=build/bench/%)
 	@sh tests/bench/run.sh $(filter bench-quick,$@)
 
@@ -165,7 +171,8 @@ clean:
 
 ## help: this list
 help:
-	@sed -n 's/^## //p' Makefile
+	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                 " $$0; next } \
+	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
 .PHONY: all demo check test test-versions deps deps-build deps-demo deps-test deps-bench rooms mutants valgrind fuzz \
         stress attack faults coverage bench bench-quick clean help

@@ -3,7 +3,7 @@
 #   run.sh            make test: everything
 #   run.sh check      make check: what takes seconds
 #   run.sh valgrind   make valgrind: all unit tests under valgrind
-# Each group prints one line, in a fixed order. What the groups wrote stands in build/test.log.
+# Each group prints one line, in a fixed order, with the processor time that it took. What the groups wrote stands in build/test.log.
 set -u
 log=build/test.log
 dir=build/test
@@ -94,15 +94,16 @@ run() {
     esac
 }
 
-# begin NAME: the clock, and where the group keeps what it writes.
+# begin NAME: where the group keeps what it writes.
 begin() {
     name=$1 out=$dir/$group.log
-    started=$(date +%s)
 }
 
-# finish PASSED FAILED: the line of the group. It appears at once and whole.
+# finish PASSED FAILED: the line of the group, with the seconds of processor time. It appears at once and whole.
 finish() {
-    printf '%-34s %5d passed, %d failed %4d s\n' "$name" "$1" "$2" $(($(date +%s) - started)) > "$dir/$group.part"
+    times > "$dir/$group.times"
+    seconds=$(awk 'NR == 2 { split($1, user, "m"); print int(60 * user[1] + user[2] + 0.5) }' "$dir/$group.times")
+    printf '%-34s %5d passed, %d failed %4d s\n' "$name" "$1" "$2" "$seconds" > "$dir/$group.part"
     mv "$dir/$group.part" "$dir/$group.line"
 }
 
