@@ -19,6 +19,7 @@ static cuckoo_key hash_folded(const cuckoo_canonical *form, int64_t seed, uint64
     size_t n = nul ? (size_t)(nul - form->content) : form->length, length = nul ? n + 9 : n;
     if (length > sizeof small && (folded = sqlite3_malloc64(length)) == NULL)
         return CUCKOO_KEY_NOMEM;
+    folded[0] = 0; /* set in every case, also for an empty text */
     for (size_t i = 0; i < n; i++)
         folded[i] = fold(form->content[i]);
     if (nul) {

@@ -16,6 +16,7 @@ void cuckoo_table_free(cuckoo_table *table)
     sqlite3_free(table->name);
     sqlite3_free(table->content);
     sqlite3_free(table->column);
+    sqlite3_free(table->base.zErrMsg); /* SQLite does not take over what xSavepoint said */
     sqlite3_free(table);
 }
 
