@@ -60,7 +60,7 @@ static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
     /* RULE: with even m0 the buckets of a pair differ in parity */
     uint64_t difference = (cf_scale(mix, m0) | filter->view.odd_pairs) - from.base;
     cf_side to;
-    to.base = difference + ((int64_t)difference < 0 ? m0 : 0);
+    to.base = difference + (m0 & (0 - (difference >> 63))); /* no branch: the sign cannot be predicted */
     /* RULE: the alternate turns the bits that are known, by the pair bits */
     to.bits = from.bits ^ ((mix << filter->geometry.pair_bits) &
                            cf_low_bits(filter->geometry.pair_bits + from.length));
