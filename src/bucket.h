@@ -63,7 +63,8 @@ static inline uint64_t cf_word(const cf_filter *filter, uint64_t bucket, unsigne
     uint64_t at = cf_record_at(filter, bucket);
     if (filter->geometry.semisorted)
         return cf_semisort_word(filter, at, index);
-    return cf_load_bits(filter->view.table, at + (uint64_t)index * filter->view.lanes.width * filter->view.lanes.count);
+    return cf_load_bits(filter->view.table,
+                        at + (uint64_t)index * filter->view.lanes.width * filter->view.lanes.count);
 }
 
 /* The top bit of every lane of a word that matches a tag. */
@@ -111,8 +112,8 @@ static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, 
 void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
                             uint64_t payload);
 
-static inline void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
-                               uint64_t payload)
+static inline __attribute__((always_inline)) void
+cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload)
 {
     if (filter->geometry.semisorted) {
         cf_semisorted_slot_set(filter, bucket, slot, tag, payload);
@@ -120,8 +121,8 @@ static inline void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot
     }
     cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->view.slot_mask, tag);
     if (filter->view.payload_bits != 0)
-        cf_store_bits(filter, cf_payload_at(filter, bucket, slot), cf_low_bits(filter->view.payload_bits),
-                      payload);
+        cf_store_bits(filter, cf_payload_at(filter, bucket, slot),
+                      cf_low_bits(filter->view.payload_bits), payload);
 }
 
 static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t payload)
@@ -136,7 +137,8 @@ static inline void cf_count_occupied(cf_filter *filter)
 }
 
 /* The first empty slot of a bucket, or -1. */
-static inline int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
+static inline __attribute__((always_inline)) int cf_bucket_free_slot(const cf_filter *filter,
+                                                                     uint64_t bucket)
 {
     if (filter->geometry.semisorted) /* empty slots come first */
         return cf_semisort_tag(filter, cf_record_at(filter, bucket), 0) == 0 ? 0 : -1;
@@ -174,7 +176,8 @@ static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
 static inline bool cf_tag_agrees(const cf_filter *filter, uint64_t stored, uint64_t tag)
 {
     /* RULE: an entry matches by the bits it knows */
-    uint64_t known = filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.slot_mask;
+    uint64_t known =
+        filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.slot_mask;
     return ((stored ^ tag) & known) == 0;
 }
 
@@ -212,7 +215,8 @@ static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t
         return (cf_side){home.base, tag, filter->geometry.fingerprint_bits - s};
     unsigned known = cf_terminator(filter, tag);
     uint64_t behind = (tag & cf_low_bits(known)) >> s;
-    return (cf_side){home.base, (tag & filter->view.pair_mask) | (behind << home.bits | home.extension) << s,
+    return (cf_side){home.base,
+                     (tag & filter->view.pair_mask) | (behind << home.bits | home.extension) << s,
                      home.bits + known - s};
 }
 
