@@ -22,7 +22,7 @@
 ** - When all buckets of a level are split, the next step begins the next level, with wider slots if W says so.
 **
 ** **Deleting is safe.** Claim: as long as only keys are deleted that were added and not yet deleted, every present
-** copy of a key has an entry of its own that matches the key, or the key matches a sticky class (copies.h).
+** copy of a key has an entry of its own that matches the key, or the key is sticky (copies.h).
 ** Sketch. What an entry knows is a prefix of the bits of the keys it matches, as seen from its side; pair bits
 ** and base bucket say how that reads from the other side. Adding stores an entry that is a prefix of its key;
 ** cutting makes prefixes shorter; moving and splitting leave them as they are; a void entry that is split

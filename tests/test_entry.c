@@ -82,45 +82,6 @@ static void the_longest_match_goes_first(void **state)
     assert_true(spilled > 100);
 }
 
-/* The shortest out of the way, so that no key has cap of them. */
-static void leave(cf_filter *filter, const cf_pair *pair, unsigned most)
-{
-    cf_matches found;
-    for (cf_find_matches(filter, pair, CF_ANY_VALUE, &found); found.n > most;
-         cf_find_matches(filter, pair, CF_ANY_VALUE, &found))
-        cf_entries_replace(filter, &found.entry[found.n - 1], 1, NULL);
-}
-
-/* Wherever it is: a delete takes out the longest. */
-static void deletes_take_the_longest_match(void **state)
-{
-    (void)state;
-    for (int round = 0; round < 300; round++) {
-        cf_geometry shape = any_shape(0);
-        shape.cap = shape.bucket_size;
-        shape.counter_bits = 1; /* entries below their maximum: none is sticky */
-        test_filter made = half_way(shape);
-        uint64_t hash = half_split_key(&made.filter);
-        cf_pair pair = cf_pair_of(&made.filter, hash);
-        cf_matches before, after;
-        for (unsigned length = pair.place[0].extension; length <= made.filter.view.new_length; length++)
-            if (!put(&made.filter, &pair, (unsigned)random_below(2), length, 0))
-                break;
-        leave(&made.filter, &pair, (unsigned)random_below(12));
-        cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &before);
-        for (; before.n > 0; before = after) {
-            assert_int_equal(cf_delete(&made.filter, hash), CF_REMOVED);
-            cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &after);
-            assert_int_equal(after.n, before.n - 1);
-            for (unsigned i = 0; i < after.n; i++)
-                assert_int_equal(after.entry[i].side.length, before.entry[i + 1].side.length);
-            assert_list(&made.filter);
-        }
-        assert_true(made.filter.occupied == 0 && made.filter.spilled == 0);
-        free_filter(&made);
-    }
-}
-
 /* ---- entries of other filters ---- */
 
 /* The pair as an entry that knows `length` bits of the key would see it. */
@@ -403,7 +364,6 @@ static void empty_slots_are_given_to_spilled_entries(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_longest_match_goes_first),
-    cmocka_unit_test(deletes_take_the_longest_match),
     cmocka_unit_test(longer_entries_agree_with_a_shorter_one_and_do_not_match_it),
     cmocka_unit_test(values_are_told_apart),
     cmocka_unit_test(entries_are_read_as_they_were_put),

@@ -120,6 +120,40 @@ static void refused_adds_of_large_filters_cost_nothing(void **state)
         }
 }
 
+/* While a table within a level doubles, some buckets are split twice: keys that the second split parts are not refused. */
+static void buckets_that_are_split_twice_make_room(void **state)
+{
+    cf_geometry shape = growing_shape(2, 4, 24);
+    uint64_t hash;
+    unsigned twice;
+    cf_pair pair;
+    (void)state;
+    shape.pair_bits = 6;
+    test_filter made = growing_filter(shape, UINT64_MAX), there = filter_at_stage(shape, 11, 1024);
+    there.filter.memory = made.filter.memory;
+    there.filter.items = there.filter.buckets; /* as if it held keys in other places */
+    do {
+        hash = random64();
+        pair = cf_pair_of(&there.filter, hash);
+        twice = pair.side[0].base == 0 ? 0 : 1; /* of its children, that of bit 0 is split again */
+    } while (pair.sides < 2 || pair.place[0].extension != 11 || pair.place[1].extension != 11 ||
+             cf_next_bit(&there.filter, pair.place[twice].tag) != 0);
+    for (unsigned i = 0; i < 8; i++) { /* one of them differs in the second bit behind the extension */
+        cf_entry entry = {.side = pair.side[i / 4]};
+        entry.side.length = there.filter.view.new_length;
+        cf_place place = pair.place[i / 4];
+        place.tag ^= i == 7 ? (uint64_t)2 << shape.pair_bits : 0;
+        cf_entry_put(&there.filter, place, i % 4, &entry);
+    }
+    there.filter.geometry.cap = 8; /* nothing is absorbed */
+    assert_int_equal(cf_delete(&there.filter, hash), CF_REMOVED);
+    assert_int_equal(cf_add(&there.filter, hash), CF_OK);
+    assert_int_equal(cf_add(&there.filter, hash ^ (uint64_t)64 << shape.pair_bits << 11), CF_OK);
+    assert_true(there.filter.buckets > 2 * 2048 + 1024);
+    free_filter(&made);
+    free_filter(&there);
+}
+
 /* An item of an entry that knows too little for both of its buckets has no place: nothing is stored. */
 static void short_items_are_refused(void **state)
 {
@@ -297,6 +331,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(copies_do_not_make_it_grow),
     cmocka_unit_test(crowding_keys_do_not_make_it_grow_without_end),
     cmocka_unit_test(refused_adds_of_large_filters_cost_nothing),
+    cmocka_unit_test(buckets_that_are_split_twice_make_room),
     cmocka_unit_test(short_items_are_refused),
     cmocka_unit_test(items_without_room_leave_nothing),
     cmocka_unit_test(the_first_empty_slot_is_taken),
