@@ -206,7 +206,15 @@ unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
     return cf_scan_matches(filter, pair, &bucket, &slot);
 }
 
-/* Keeps the longest first. */
+/* Is this entry to stand before the other? The longer one is; of equally long ones, one that is not sticky: it goes first when
+** several become one. */
+static bool comes_first(const cf_entry *entry, const cf_entry *other)
+{
+    if (entry->side.length != other->side.length)
+        return entry->side.length > other->side.length; /* RULE: matches are sorted by total length */
+    return other->sticky && !entry->sticky;
+}
+
 static void keep(const cf_filter *filter, const cf_entry *entry, uint64_t value, cf_matches *found)
 {
     /* RULE: each value has its own copies */
@@ -215,8 +223,7 @@ static void keep(const cf_filter *filter, const cf_entry *entry, uint64_t value,
     if (found->n == CF_MATCHES_MAX)
         return; /* bytes that lie */
     unsigned at = found->n++;
-    /* RULE: matches are sorted by total length, longest first */
-    for (; at > 0 && found->entry[at - 1].side.length < entry->side.length; at--)
+    for (; at > 0 && comes_first(entry, &found->entry[at - 1]); at--)
         found->entry[at] = found->entry[at - 1];
     found->entry[at] = *entry;
 }

@@ -11,7 +11,7 @@
 
 enum { CF_MATCHES_MAX = CF_VALUES_MAX /* 2 * CF_BUCKET_MAX in slots, CF_SPILL_COPIES in the list */ };
 
-/* Entries of a pair; longest first; of equally long ones, base side and lower slots first. */
+/* Entries of a pair; longest first; of equally long ones, sticky ones last; then base side and lower slots first. */
 typedef struct cf_matches {
     cf_entry entry[CF_MATCHES_MAX];
     unsigned n;

@@ -160,11 +160,10 @@ static cf_status relieve(cf_filter *filter, cf_undo *undo)
 
 /* Buckets to split before the next try. One is enough as a rule. A place that needs many gets twice as many each
 ** time: few searches in vain, and not many more splits than were needed. */
-enum { SINGLE_STEPS = 8 };
-
 static uint64_t steps_at(unsigned tries)
 {
-    return tries < SINGLE_STEPS ? 1 : (uint64_t)1 << (tries - SINGLE_STEPS);
+    enum { SINGLE = 8 };
+    return tries < SINGLE ? 1 : (uint64_t)1 << (tries - SINGLE);
 }
 
 static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_undo *undo)
@@ -175,16 +174,17 @@ static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_un
     return status;
 }
 
-/* Can growing up to `most` buckets make room for the item? Asked before the first step, which rewrites the whole table, and when
-** single steps have not helped. */
+/* Can growing up to `most` buckets make room for the item? Asked before the first step: a refused add costs no growth. */
 static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t most)
 {
     cf_pair pair;
     cf_pair_set(filter, &item->side, &pair);
-    unsigned levels = 0;
-    while (filter->buckets << levels < most)
-        levels++;
-    return cf_splitting_helps(filter, &pair, levels);
+    unsigned doublings = 0;
+    while (filter->buckets << doublings < most)
+        doublings++;
+    /* Within a level a bucket may be split once more than the table doubles. */
+    unsigned levels = doublings + (filter->split > 0);
+    return !too_empty(filter) && cf_splitting_helps(filter, &pair, levels);
 }
 
 /* Folds entries that say the same, and stores the item. False: there are none; nothing has changed. */
@@ -229,7 +229,7 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
     if (grown == CF_OK && undo->then.buckets != filter->buckets)
         *status = store(filter, item, search_nodes(filter));
     for (unsigned tries = 0; *status == CF_FULL && grown == CF_OK; tries++) {
-        if ((tries == SINGLE_STEPS || !filter->view.grown) && !growth_helps(filter, item, most))
+        if (tries == 0 && !growth_helps(filter, item, most))
             return CF_FULL;
         if (fold_in_time(filter, item)) {
             *status = CF_OK;

@@ -298,6 +298,7 @@ static void check_replacing(cf_filter *filter, const cf_pair *pair, const cf_mat
     cf_matches after;
     uint64_t entries = filter->occupied + filter->spilled;
     cf_entries_replace(filter, before->entry, n, by);
+    cf_entries_drain_into(filter, before->entry, n);
     assert_int_equal(filter->occupied + filter->spilled, entries - n + (by != NULL));
     cf_find_matches(filter, pair, CF_ANY_VALUE, &after);
     assert_int_equal(after.n, before->n - n + (by != NULL));
@@ -353,8 +354,10 @@ static void empty_slots_are_given_to_spilled_entries(void **state)
         assert_int_equal(made.filter.spilled, 4);
         cf_find_matches(&made.filter, &pair, CF_ANY_VALUE, &found);
         for (unsigned i = 0; i < found.n && made.filter.spilled == 4; i++)
-            if (found.entry[i].slot < CF_IN_LIST)
+            if (found.entry[i].slot < CF_IN_LIST) {
                 cf_entries_replace(&made.filter, &found.entry[i], 1, NULL);
+                cf_entries_drain_into(&made.filter, &found.entry[i], 1);
+            }
         assert_true(made.filter.spilled == 3 && made.filter.occupied == 8);
         assert_int_equal(cf_entries_matching(&made.filter, &pair), 11);
         assert_list(&made.filter);

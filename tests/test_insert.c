@@ -99,7 +99,6 @@ static void refused_adds_of_large_filters_cost_nothing(void **state)
             cf_filter *filter = &made.filter;
             uint64_t hash = random64(), n = 0;
             filter->memory = (cf_memory){counted_resize, UINT64_MAX};
-            requests = 0;
             while (n < 64 &&
                    cf_add(filter, hash ^ n << 36) == CF_OK) /* all of them agree in f bits and more */
                 n++;
@@ -107,13 +106,14 @@ static void refused_adds_of_large_filters_cost_nothing(void **state)
             n = 0;
             for (unsigned i = 0; i < 100; i++) {
                 snapshot then = remember(filter);
+                requests = 0;
                 if (cf_add(filter, hash ^ (1 + i % 60) << filter->geometry.pair_bits << 4) == CF_FULL) {
                     assert_unchanged(filter, &then);
+                    assert_int_equal(requests, 0);
                     n++;
                 }
                 free(then.bytes);
             }
-            assert_int_equal(requests, 0);
             assert_true(n > 20);
             assert_sound(filter);
             free_filter(&made);
@@ -129,6 +129,7 @@ static void buckets_that_are_split_twice_make_room(void **state)
     cf_pair pair;
     (void)state;
     shape.pair_bits = 6;
+    shape.value_bits = 4; /* entries of different values do not fold */
     test_filter made = growing_filter(shape, UINT64_MAX), there = filter_at_stage(shape, 11, 1024);
     there.filter.memory = made.filter.memory;
     there.filter.items = there.filter.buckets; /* as if it held keys in other places */
@@ -139,16 +140,15 @@ static void buckets_that_are_split_twice_make_room(void **state)
     } while (pair.sides < 2 || pair.place[0].extension != 11 || pair.place[1].extension != 11 ||
              cf_next_bit(&there.filter, pair.place[twice].tag) != 0);
     for (unsigned i = 0; i < 8; i++) { /* one of them differs in the second bit behind the extension */
-        cf_entry entry = {.side = pair.side[i / 4]};
+        cf_entry entry = {.side = pair.side[i / 4], .payload = i};
         entry.side.length = there.filter.view.new_length;
         cf_place place = pair.place[i / 4];
         place.tag ^= i == 7 ? (uint64_t)2 << shape.pair_bits : 0;
         cf_entry_put(&there.filter, place, i % 4, &entry);
     }
-    there.filter.geometry.cap = 8; /* nothing is absorbed */
-    assert_int_equal(cf_delete(&there.filter, hash), CF_REMOVED);
-    assert_int_equal(cf_add(&there.filter, hash), CF_OK);
-    assert_int_equal(cf_add(&there.filter, hash ^ (uint64_t)64 << shape.pair_bits << 11), CF_OK);
+    assert_int_equal(cf_delete_value(&there.filter, hash, 0), CF_REMOVED);
+    assert_int_equal(cf_add_value(&there.filter, hash, 8), CF_OK);
+    assert_int_equal(cf_add_value(&there.filter, hash ^ (uint64_t)64 << shape.pair_bits << 11, 9), CF_OK);
     assert_true(there.filter.buckets > 2 * 2048 + 1024);
     free_filter(&made);
     free_filter(&there);
