@@ -121,10 +121,13 @@ uint64_t cf_log2_units(uint64_t x)
 /* log2(1 * 2 * .. * n), rounded down. */
 static uint64_t log2_factorial(unsigned n)
 {
-    uint64_t sum = 0;
-    for (unsigned i = 2; i <= n; i++)
-        sum += cf_log2_units(i);
-    return sum;
+    enum { FITS = 20 };
+    uint64_t product = 1, beyond = 0;
+    for (unsigned i = 2; i <= n && i <= FITS; i++)
+        product *= i;
+    for (unsigned i = FITS + 1; i <= n; i++)
+        beyond += cf_log2_units(i);
+    return cf_log2_units(product) + beyond;
 }
 
 /* 2^-21.5, or 3.4e-7: in some tables two pair bits name the same alternate, which makes it two or three times that. */
@@ -164,28 +167,28 @@ unsigned cf_load_copies(const cf_geometry *shape)
     return classes_crowd(shape, 2, 3, in_three) ? b + b / 2 : 2 * b;
 }
 
-/* The most keys, up to so many, that do not crowd a pair. */
-static uint64_t uncrowded(const cf_geometry *shape, uint64_t keys)
+/* Two different buckets are always room enough for as many keys as they have slots. */
+static uint64_t least_keys(const cf_geometry *shape)
 {
-    uint64_t low = 1;
-    if (!crowds(shape, keys))
-        return keys;
-    for (uint64_t high = keys; high - low > 1;) {
-        uint64_t middle = low + (high - low) / 2;
-        if (crowds(shape, middle))
-            high = middle;
-        else
-            low = middle;
-    }
-    return low;
+    return shape->buckets <= 1 ? shape->buckets * shape->bucket_size : 2u * shape->bucket_size;
+}
+
+bool cf_load_takes(const cf_geometry *shape, uint64_t keys)
+{
+    if (keys <= least_keys(shape))
+        return true;
+    return shape->buckets > 1 && keys <= keys_measured(shape) && (whole(shape) || !crowds(shape, keys));
 }
 
 uint64_t cf_load_keys(const cf_geometry *shape)
 {
-    uint64_t b = shape->bucket_size;
-    if (shape->buckets <= 1)
-        return b * shape->buckets;
-    uint64_t keys = larger(keys_measured(shape), 1);
-    /* Two different buckets are always room enough for as many keys as they have slots. */
-    return larger(whole(shape) ? keys : uncrowded(shape, keys), 2 * b);
+    uint64_t low = least_keys(shape), high = shape->buckets * shape->bucket_size + 1;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (cf_load_takes(shape, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }

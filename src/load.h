@@ -30,6 +30,9 @@ enum { CF_LOAD_RISES = 128 };
 
 uint64_t cf_load_keys(const cf_geometry *shape);
 
+/* The same as keys <= cf_load_keys(shape), and quicker. */
+bool cf_load_takes(const cf_geometry *shape, uint64_t keys);
+
 /* The largest cap with which a shape, that has its capacity, takes so many keys: copies of one key, or keys that name the
 ** same fingerprint, must not crowd those of another out of their buckets. From b to 2b. */
 unsigned cf_load_copies(const cf_geometry *shape);

@@ -92,7 +92,7 @@ static bool meets_when_grown(const cf_geometry *shape, const request *want)
 ** / buckets slots are compared, each matching with match_rate. */
 static bool meets(const cf_geometry *shape, const request *want)
 {
-    if (cf_load_keys(shape) < want->keys || !meets_when_grown(shape, want))
+    if (!cf_load_takes(shape, want->keys) || !meets_when_grown(shape, want))
         return false;
     uint64_t sides = shape->buckets == 1 ? 1 : 2;
     return want->rate == 0 || cf_product_at_most(sides * want->keys, match_rate(shape->fingerprint_bits),
