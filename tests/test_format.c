@@ -144,7 +144,7 @@ static void extreme_fields_are_refused(void **state)
         {4, 1, 2, CF_NEWER},        {5, 1, 0, CF_DAMAGED},   {5, 1, 3, CF_DAMAGED},
         {5, 1, 8, CF_DAMAGED},      {5, 1, 255, CF_DAMAGED}, {6, 1, 13, CF_DAMAGED},
         {6, 2, 0x0803, CF_DAMAGED}, {7, 1, 3, CF_DAMAGED},   {7, 1, 13, CF_DAMAGED},
-        {8, 1, 0, CF_DAMAGED},      {8, 1, 5, CF_DAMAGED},   {9, 1, 20, CF_DAMAGED},
+        {8, 1, 0, CF_DAMAGED},      {8, 1, 9, CF_DAMAGED},   {9, 1, 20, CF_DAMAGED},
         {10, 1, 1, CF_DAMAGED},     {11, 1, 8, CF_DAMAGED},  {11, 1, 255, CF_DAMAGED},
         {12, 1, 2, CF_DAMAGED},     {12, 1, 4, CF_DAMAGED},  {12, 1, 96, CF_NEWER},
         {12, 1, 255, CF_NEWER},     {13, 1, 1, CF_DAMAGED},  {14, 2, 1, CF_DAMAGED},
