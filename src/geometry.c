@@ -143,3 +143,21 @@ double cf_expected_fpr(const cf_geometry *g, uint64_t entries)
     double compared = sides * (double)entries / (double)g->buckets;
     return compared < 1 ? compared * match : -expm1(compared * log1p(-match));
 }
+
+/* Distinct keys that name the same fingerprint and pair are copies of one key to the filter. When `copies` of them are
+** there at once they are sticky, and stay. While n keys leave and n others come, that happens
+** n * lambda^(copies - 1) / (copies - 1)! times, where lambda = 2b / 2^f is the error rate of a full table. */
+uint64_t cf_turnovers(const cf_geometry *shape)
+{
+    enum { SLOTS_PER_LOSS = 200 };
+    unsigned rate_bits = shape->fingerprint_bits - 1 - cf_floor_log2(shape->bucket_size);
+    uint32_t copies = shape->counter_bits ? (uint32_t)1 << shape->counter_bits : shape->cap;
+    uint64_t lost = SLOTS_PER_LOSS * (uint64_t)(shape->counter_bits ? 1 : shape->cap);
+    uint64_t most = CF_TURNOVERS_MAX * lost, keys = 1; /* that come for each class */
+    for (uint64_t i = 1; i < copies; i++) {
+        if (!cf_product_at_most(keys, i << rate_bits, most, 1))
+            return CF_TURNOVERS_MAX;
+        keys *= i << rate_bits;
+    }
+    return keys / lost;
+}

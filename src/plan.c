@@ -36,8 +36,9 @@ static bool grows_loosely(unsigned b, unsigned f)
     return b == 2 || (b == 4 && f < 9);
 }
 
-/* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. */
-static unsigned pair_bits_for(unsigned b, unsigned f, bool growth)
+/* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. Large tables may need more:
+** see size_table. */
+static unsigned least_pair_bits(unsigned b, unsigned f, bool growth)
 {
     if (!growth)
         return f;
@@ -47,34 +48,16 @@ static unsigned pair_bits_for(unsigned b, unsigned f, bool growth)
     return s < 4 ? 4 : s > 6 ? 6 : s;
 }
 
-/* Distinct keys that name the same fingerprint and pair are copies of one key to the filter. When `copies` of them are
-** there at once they are sticky, and stay. While n keys leave and n others come, that happens
-** n * lambda^(copies - 1) / (copies - 1)! times, where lambda = 2b / 2^f is the error rate of a full table. */
-uint64_t cf_turnovers(const cf_geometry *shape)
-{
-    enum { SLOTS_PER_LOSS = 200 };
-    unsigned rate_bits = shape->fingerprint_bits - 1 - cf_floor_log2(shape->bucket_size);
-    uint32_t copies = shape->counter_bits ? (uint32_t)1 << shape->counter_bits : shape->cap;
-    uint64_t lost = SLOTS_PER_LOSS * (uint64_t)(shape->counter_bits ? 1 : shape->cap);
-    uint64_t most = CF_TURNOVERS_MAX * lost, keys = 1; /* that come for each class */
-    for (uint64_t i = 1; i < copies; i++) {
-        if (!cf_product_at_most(keys, i << rate_bits, most, 1))
-            return CF_TURNOVERS_MAX;
-        keys *= i << rate_bits;
-    }
-    return keys / lost;
-}
-
-/* The fewest copies that let a filter live so long, for a larger cap costs no bytes; three, so that a key added twice
-** can be deleted; at most the slots of two buckets. With one slot to a bucket, for study, two keys of one fingerprint
-** would often fill both their buckets. */
-static unsigned cap_for(unsigned b, unsigned f)
+/* The fewest copies that let a filter live so long, for a larger cap costs no bytes. Three at least, so that a key added
+** twice can be deleted once. With one slot to a bucket, for study, two keys of one fingerprint would fill both. */
+static uint8_t cap_for(const cf_geometry *shape)
 {
     enum { LIFE = 100000 /* turnovers */, LEAST = 3 };
-    cf_geometry shape = {.bucket_size = (uint8_t)b, .fingerprint_bits = (uint8_t)f, .cap = LEAST};
-    while (shape.cap < 2 * b && cf_turnovers(&shape) < LIFE)
-        shape.cap++;
-    return b == 1 ? 1 : shape.cap;
+    cf_geometry kept = {.bucket_size = shape->bucket_size, .fingerprint_bits = shape->fingerprint_bits};
+    unsigned most = cf_load_copies(shape);
+    for (kept.cap = most < LEAST ? (uint8_t)most : LEAST; kept.cap < most && cf_turnovers(&kept) < LIFE;)
+        kept.cap++;
+    return kept.cap;
 }
 
 static bool can_be_semisorted(unsigned b, unsigned f)
@@ -109,7 +92,7 @@ static bool meets_when_grown(const cf_geometry *shape, const request *want)
 ** / buckets slots are compared, each matching with match_rate. */
 static bool meets(const cf_geometry *shape, const request *want)
 {
-    if (cf_load_keys(shape) < want->keys || !meets_when_grown(shape, want))
+    if (!cf_load_takes(shape, want->keys) || !meets_when_grown(shape, want))
         return false;
     uint64_t sides = shape->buckets == 1 ? 1 : 2;
     return want->rate == 0 || cf_product_at_most(sides * want->keys, match_rate(shape->fingerprint_bits),
@@ -120,10 +103,12 @@ static bool meets(const cf_geometry *shape, const request *want)
 ** are crowded (measured: it would stay under a load of 0.8), while the header is most of it anyway. */
 enum { LEAST_TO_GROW = 8 };
 
-/* An odd number of buckets has pairs of one bucket, which takes b copies at most. */
+/* One bucket takes b copies of a key at most, which may be less than the cap of two. */
 static uint64_t least_buckets(const cf_geometry *shape)
 {
-    return shape->growth ? LEAST_TO_GROW : shape->cap > shape->bucket_size ? 2 : 1;
+    cf_geometry two = *shape;
+    two.buckets = 2;
+    return shape->growth ? LEAST_TO_GROW : cap_for(&two) > shape->bucket_size ? 2 : 1;
 }
 
 /* Small tables one by one, for a larger one may hold fewer keys (load.h). */
@@ -160,6 +145,29 @@ static bool fewest_buckets(cf_geometry *shape, const request *want)
     return true;
 }
 
+/* Would a table with one more pair bit be better? Three remainder bits have to be left: with two, it takes twice the
+** bytes once it has grown (measured; with three, a tenth more than with four). */
+static bool may_have_more_pair_bits(const cf_geometry *shape)
+{
+    enum { LARGE = 1024, LEAST_REMAINDER = 3 };
+    return shape->buckets > LARGE && shape->pair_bits + LEAST_REMAINDER < shape->fingerprint_bits;
+}
+
+/* The fewest buckets, and the pair bits for them: in large tables too many keys would agree in few pair bits (load.h).
+** More of them are taken as long as each saves one bucket in 32. */
+static bool size_table(cf_geometry *shape, const request *want)
+{
+    bool found = fewest_buckets(shape, want);
+    while (found && may_have_more_pair_bits(shape)) {
+        cf_geometry other = *shape;
+        other.pair_bits++;
+        if (!fewest_buckets(&other, want) || other.buckets > shape->buckets - shape->buckets / 32)
+            break;
+        *shape = other;
+    }
+    return found;
+}
+
 /* Meeting an error rate with fingerprints that are far too short takes a table that is nearly empty: more
 ** than four times the buckets that the keys need is taken for a mistake. */
 static bool too_empty(const cf_geometry *shape, const request *want)
@@ -169,30 +177,15 @@ static bool too_empty(const cf_geometry *shape, const request *want)
     return want->rate != 0 && fewest_buckets(&full, &keys_only) && shape->buckets / 4 > full.buckets;
 }
 
-/* log2(x) in units of 2^-LOG_BITS, rounded down, for x from 1 to 2^62: by squaring, in integers. */
-enum { LOG_BITS = 8 };
-
-static uint64_t log2_units(uint64_t x)
-{
-    unsigned whole = cf_floor_log2(x);
-    uint64_t units = whole, mantissa = x << (63 - whole); /* 1 <= mantissa / 2^63 < 2 */
-    for (unsigned i = 0; i < LOG_BITS; i++) {
-        uint64_t high;
-        cf_multiply(mantissa, mantissa, &high); /* in units of 2^62 */
-        units = 2 * units + (high >> 63);
-        mantissa = high >> 63 ? high : high << 1;
-    }
-    return units;
-}
-
 /* Is this shape smaller than a Bloom filter of the error rate that it has when it holds the keys? That takes
 ** log2(e) log2(1/rate) bits per key. */
 static bool beats_bloom(const cf_geometry *shape, const request *want)
 {
     enum { LOG2_E = 1477, UNIT = 1024 }; /* log2(e) = 1.4427 */
-    uint64_t matches = log2_units(2 * want->keys) + log2_units(match_rate(shape->fingerprint_bits));
-    uint64_t one = ((uint64_t)RATE_BITS << LOG_BITS) + log2_units(shape->buckets);
-    return matches < one && cf_product_at_most(8 * UNIT << LOG_BITS, cf_geometry_bytes(shape),
+    uint64_t matches =
+        cf_log2_units(2 * want->keys) + cf_log2_units(match_rate(shape->fingerprint_bits));
+    uint64_t one = ((uint64_t)RATE_BITS << CF_LOG_BITS) + cf_log2_units(shape->buckets);
+    return matches < one && cf_product_at_most(8 * UNIT << CF_LOG_BITS, cf_geometry_bytes(shape),
                                                want->keys, LOG2_E * (one - matches));
 }
 
@@ -248,15 +241,15 @@ static void consider(unsigned b, unsigned f, const cf_options *options, const re
                          .seed = options->seed,
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = (uint8_t)f,
-                         .pair_bits = (uint8_t)pair_bits_for(b, f, options->growth),
-                         .cap = (uint8_t)cap_for(b, f),
+                         .pair_bits = (uint8_t)least_pair_bits(b, f, options->growth),
                          .counter_bits = (uint8_t)options->counter_bits,
                          .value_bits = (uint8_t)options->value_bits,
                          .growth = options->growth,
                          .affinity = (uint8_t)options->affinity,
                          .collation = (uint8_t)options->collation};
-    if (!fewest_buckets(&shape, want) || too_empty(&shape, want))
+    if (!size_table(&shape, want) || too_empty(&shape, want))
         return;
+    shape.cap = cap_for(&shape);
     if (options->layout != CF_LAYOUT_PLAIN && can_be_semisorted(b, f))
         consider_layout(&shape, true, options, want, best);
     if (options->layout != CF_LAYOUT_SEMISORT)
