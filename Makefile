@@ -6,7 +6,7 @@
 #   SKIP_DEPS=1      do not look for missing packages
 
 CC      ?= cc
-CFLAGS  ?= -O2 -flto
+CFLAGS  ?= -O2 -flto=auto
 SQLITE3 ?= /usr/bin/sqlite3
 PYTHON  ?= /usr/bin/python3
 
@@ -29,8 +29,12 @@ NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
 DEMO    = sqlite3 wamerican wbritish
 TESTS   = libcmocka-dev python3 python3-pytest python3-pytest-xdist python3-hypothesis valgrind
 PLOTS   = gnuplot-nox
+# What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
+PLAIN   = $(UNITS:%=build/plain/%) build/plain/bits_portable $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
+CORES   = $(shell getconf _NPROCESSORS_ONLN)
 export SQLITE3 PYTHON
 
+### To use it
 ## all: build/cuckoo.so, for the SQLite shell (.load build/cuckoo) and for applications
 all: deps-build build/cuckoo.so
 
@@ -38,10 +42,18 @@ all: deps-build build/cuckoo.so
 demo: deps-demo build/cuckoo.so
 	@sh tests/demo.sh
 
-## test: everything, sanitizers included
-test: deps-test build/cuckoo.so build/asan/cuckoo.so $(UNITS:%=build/asan/%) \
-      $(UNITS:%=build/plain/%) $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress \
-      build/plain/loading build/plain/bits_portable
+### While you work
+## check: in seconds: unit tests without sanitizers, SQL scripts, README examples, order of the rooms
+check: deps-test
+	@$(MAKE) -s -j$(CORES) build/cuckoo.so $(PLAIN)
+	@sh tests/run.sh check
+
+## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice,
+##       another one in each run
+test: deps-test
+	@$(MAKE) -s -j$(CORES) build/cuckoo.so build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
+	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
+	    build/plain/loading
 	@sh tests/run.sh
 
 ## deps: installs the packages that are missing
@@ -53,7 +65,7 @@ deps-build deps-demo deps-test deps-bench:
 	    $(if $(filter deps-bench,$@),$(PLOTS))
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
-# with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers.
+# with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers. Asserts are left out of pic only.
 build/cuckoo.so: $(SRC:%.c=build/pic/%.o) $(EXT:%.c=build/pic/%.o)
 	$(CC) $(CFLAGS) -fPIC -shared -o $@ $^ -lm
 
@@ -61,9 +73,9 @@ build/asan/cuckoo.so: $(SRC:%.c=build/so/%.o) $(EXT:%.c=build/so/%.o)
 	@mkdir -p $(@D)
 	@$(CC) $(SANITIZE) -shared -o $@ $^ -lm
 
-KIND_pic      = $(CFLAGS) -fPIC
+KIND_pic      = $(CFLAGS) -fPIC -DNDEBUG
 KIND_so       = $(SANITIZE) -fPIC
-KIND_plain    = -O1 -g -DSQLITE_CORE
+KIND_plain    = -O2 -g -DSQLITE_CORE
 KIND_asan     = $(SANITIZE) -DSQLITE_CORE
 KIND_coverage = -O0 -g --coverage -DSQLITE_CORE
 
@@ -93,31 +105,44 @@ build/plain/bits_portable: tests/test_bits.c $(HEADERS)
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O1 -g -U__SIZEOF_INT128__ -o $@ $< -lcmocka
 
-## valgrind: the unit tests under valgrind
-valgrind: deps-test $(UNITS:%=build/plain/%)
+## rooms: who uses whom, against the order in tests/rooms.txt; sizes and counts of src and ext
+rooms: deps-test
+	@$(MAKE) -s -j$(CORES) $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
+	@$(PYTHON) tests/rooms.py build/plain --report
+
+### The long forms of what make test does in part
+## mutants: breaks each rule marked in src in every way that mutants.py knows; some test must notice
+mutants: deps-test
+	@$(PYTHON) tests/stress/mutants.py
+
+## valgrind: all unit tests under valgrind, ten minutes
+valgrind: deps-test
+	@$(MAKE) -s -j$(CORES) $(UNITS:%=build/plain/%)
 	@sh tests/run.sh valgrind
 
 ## fuzz: libFuzzer (clang), three minutes for each target; FUZZ_SECONDS=n for another time
 fuzz: deps-test build/asan/replay
 	@sh tests/fuzz/run.sh
 
-## stress: six million operations with collisions made likely, and each rule of growth dropped in turn
+## stress: six million operations with collisions made likely, then the mutants; CUCKOO_TEST_SEED=n
 stress: deps-test build/plain/stress
 	@build/plain/stress long
-	@sh tests/stress/mutants.sh
+	@$(PYTHON) tests/stress/mutants.py
 
-## attack: random statements against filters that follow a table, until ROWS (1,000,000) rows have changed
+## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
 attack: deps-test build/cuckoo.so
 	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
 	    tests/python/test_random_statements.py
 
-## faults: persistent filters with each request for memory and each call to the disk failing, and each power loss
+## faults: persistent filters: every request for memory and every call to the disk fails once, and the
+##       power goes at every write; hours
 faults: deps-test build/plain/oom_table build/plain/vfs_faults
 	@build/plain/oom_table all
 	@build/plain/vfs_faults all
 
-## test-versions: the tests of the persistent table on other SQLites; VERSIONS="folder ...", each with sqlite3.c and
-##                sqlite3.h; VERSION_TESTS="file ..." for other tests
+### More
+## test-versions: the tests of the persistent table on other SQLites; VERSIONS="folder ...", each with
+##       sqlite3.c and sqlite3.h; VERSION_TESTS="file ..." for other tests
 test-versions: deps-test build/cuckoo.so
 	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/versions.sh $(VERSIONS)
 
@@ -134,11 +159,11 @@ $(BENCHES:%=build/bench/%): build/bench/%: build/bench/tests/bench/%.o $(KINDS:%
 	@$(CC) -o $@ $^ -lsqlite3 -lm
 build/bench/%.o: %.c $(HEADERS)
 	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) -O2 -c -o $@ $<
+	@$(CC) $(FLAGS) -O2 -DNDEBUG -c -o $@ $<
 
 build/bench/calibrate: tests/bench/calibrate.c $(SRC) $(HEADERS)
 	@mkdir -p $(@D)
-	@$(CC) -std=c11 -O2 -o $@ $< $(SRC) -lm
+	@$(CC) -std=c11 -O2 -DNDEBUG -o $@ $< $(SRC) -lm
 
 ## clean: removes the build folder
 clean:
@@ -146,8 +171,9 @@ clean:
 
 ## help: this list
 help:
-	@sed -n 's/^## //p' Makefile
+	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                 " $$0; next } \
+	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: all demo test test-versions deps deps-build deps-demo deps-test deps-bench valgrind fuzz stress attack faults \
-        coverage bench bench-quick clean help
+.PHONY: all demo check test test-versions deps deps-build deps-demo deps-test deps-bench rooms mutants valgrind fuzz \
+        stress attack faults coverage bench bench-quick clean help
 .SECONDARY:

@@ -5,10 +5,10 @@
 ** it failed, and final then only frees. Over no rows final has no state at all.
 */
 #include "errors.h"
-#include "functions.h"
 #include "handle.h"
 #include "key.h"
 #include "register.h"
+#include "result.h"
 #include "watch.h"
 
 #include "../src/format.h"

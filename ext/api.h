@@ -1,8 +1,9 @@
 /*
-** api.h - SQLite, as every file of the glue sees it.
+** api.h - SQLite and the filter library, as every file of the glue sees them.
 **
-** Loaded as an extension, calls go through a table of pointers that the entry point receives (cuckoo.c
-** defines it); linked statically with -DSQLITE_CORE, they go straight to SQLite.
+** An extension that was loaded calls SQLite through a table of pointers, which its entry point
+** receives (cuckoo.c defines the pointer to it). An extension that was linked statically, with
+** -DSQLITE_CORE, calls SQLite directly.
 */
 #ifndef CUCKOO_API_H
 #define CUCKOO_API_H
@@ -12,14 +13,8 @@
 SQLITE_EXTENSION_INIT3
 #endif
 
-#include "../src/inspect.h"
+#include "../src/cuckoo_inspect.h"
 
 #define CUCKOO_VERSION "1.0.0"
-
-/* What each room registers, or, with `on` false, takes back; an SQLite result code. */
-int cuckoo_register_functions(sqlite3 *db, bool on);
-int cuckoo_register_info(sqlite3 *db, bool on);
-int cuckoo_register_aggregates(sqlite3 *db, bool on);
-int cuckoo_register_tables(sqlite3 *db, bool on);
 
 #endif

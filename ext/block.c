@@ -3,22 +3,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Before each block: what it belongs to. The image of a filter belongs to it, and others to nothing. */
+/* In front of each block: its owner, NULL for none. */
 typedef union block_head {
     void *owner;
     uint64_t align[2];
 } block_head;
 
+static block_head *head_of(uint8_t *bytes)
+{
+    return (block_head *)(void *)bytes - 1;
+}
+
+static bool is_too_large(uint64_t size)
+{
+    return size > SIZE_MAX - sizeof(block_head) - CUCKOO_BEYOND;
+}
+
 uint8_t *cuckoo_block_resize(uint8_t *bytes, uint64_t size, void *owner)
 {
-    block_head *block = bytes ? (block_head *)(void *)bytes - 1 : NULL;
+    block_head *block = bytes ? head_of(bytes) : NULL;
     if (size == 0) {
         free(block);
         return NULL;
     }
-    block_head *larger = size > SIZE_MAX - sizeof *block - CUCKOO_BEYOND
-                             ? NULL
-                             : realloc(block, sizeof *block + size + CUCKOO_BEYOND);
+    block_head *larger =
+        is_too_large(size) ? NULL : realloc(block, sizeof *block + size + CUCKOO_BEYOND);
     if (larger == NULL)
         return NULL;
     larger->owner = owner;
@@ -44,9 +53,7 @@ uint8_t *cuckoo_block_plain(uint8_t *bytes, uint64_t size)
 
 uint8_t *cuckoo_block_zeros(uint64_t size)
 {
-    block_head *block = size > SIZE_MAX - sizeof *block - CUCKOO_BEYOND
-                            ? NULL
-                            : calloc(1, sizeof *block + size + CUCKOO_BEYOND);
+    block_head *block = is_too_large(size) ? NULL : calloc(1, sizeof *block + size + CUCKOO_BEYOND);
     return block ? (uint8_t *)(block + 1) : NULL;
 }
 
@@ -57,5 +64,5 @@ void *cuckoo_block_owner(const uint8_t *bytes)
 
 void cuckoo_block_own(uint8_t *bytes, void *owner)
 {
-    ((block_head *)(void *)bytes - 1)->owner = owner;
+    head_of(bytes)->owner = owner;
 }

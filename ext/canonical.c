@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-    EXACT_MAGNITUDE = 15, /* digits before the point: from here on doubles are coarser than 15 digits */
-    TINY_MAGNITUDE = -300 /* below, a double may be zero: and so it is */
+    EXACT_MAGNITUDE = 15, /* digits before the point; larger doubles are coarser */
+    TINY_MAGNITUDE = -300 /* smaller doubles may be zero: here all of them are */
 };
 
 static void set_number(cuckoo_canonical *form, uint8_t type, uint64_t number)
@@ -21,7 +21,7 @@ static void set_integer(cuckoo_canonical *form, int64_t integer)
     set_number(form, TYPE_INTEGER, (uint64_t)integer);
 }
 
-/* Every integer is below 2^63, and 2^63 is a real that no integer equals. */
+/* No integer equals the real 2^63: all are below it. */
 static bool is_integer(double real)
 {
     return real >= -9223372036854775808.0 && real < 9223372036854775808.0 &&
@@ -39,7 +39,7 @@ static void set_real(cuckoo_canonical *form, double real)
     set_number(form, TYPE_REAL, bits);
 }
 
-/* SQLite converts text to UTF-8 first and counts its bytes after. */
+/* The text must be asked for before its bytes are counted: it may be converted to UTF-8. */
 static cuckoo_key set_text(cuckoo_canonical *form, sqlite3_value *value)
 {
     form->type = TYPE_TEXT;
@@ -82,7 +82,8 @@ static bool looks_like_number(const cuckoo_canonical *form, cuckoo_number *numbe
            cuckoo_number_read((const char *)form->content, form->length, number);
 }
 
-/* A decimal of at most 15 digits below 10^15; an integer when it is one. */
+/* The form of a number below 10^15, rounded to 15 digits: an
+** integer if it is whole, else a decimal. */
 static void set_decimal(cuckoo_canonical *form, cuckoo_number *number)
 {
     int64_t whole;
@@ -97,8 +98,8 @@ static void set_decimal(cuckoo_canonical *form, cuckoo_number *number)
     }
 }
 
-/* Large numbers that were not written as 64-bit integers are what SQLite reads: an integer, or a double that only vague
-** values equal. */
+/* A large number that was not written as a 64-bit integer is what SQLite reads: an integer, or a
+** double that only vague values equal; then the form stays that of the text. */
 static void decimal_of_text(sqlite3_value *value, cuckoo_number *number, cuckoo_canonical *form)
 {
     int64_t integer;
@@ -113,7 +114,7 @@ static void decimal_of_text(sqlite3_value *value, cuckoo_number *number, cuckoo_
     }
 }
 
-/* The number that a text stands for in a comparison with numbers. */
+/* The form of the number that a text stands for when it is compared with numbers. */
 static void number_of_text(sqlite3_value *value, const cuckoo_number *number, cuckoo_canonical *form)
 {
     int64_t integer;

@@ -1,12 +1,9 @@
 #include "column.h"
 
-#include <string.h>
+#include "errors.h"
+#include "sql.h"
 
-static int refuse(char **message, char *text)
-{
-    *message = text;
-    return text ? SQLITE_ERROR : SQLITE_NOMEM;
-}
+#include <string.h>
 
 /* ---- affinity ---- */
 
@@ -53,35 +50,22 @@ const char *cuckoo_column_affinity(const char *type)
     return rule < RULES ? rules[rule].name : "NUMERIC";
 }
 
-/* The first column of the first row, as an integer. SQLITE_OK, also when there is no row: *found is unchanged then. */
-static int ask(sqlite3 *db, char *sql, sqlite3_int64 *found)
-{
-    sqlite3_stmt *query = NULL;
-    int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &query, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-    if (rc == SQLITE_OK && sqlite3_step(query) == SQLITE_ROW)
-        *found = sqlite3_column_int64(query, 0);
-    int rc2 = sqlite3_finalize(query);
-    return rc == SQLITE_OK ? rc2 : rc;
-}
-
-/* In a STRICT table ANY has no affinity; in others it is NUMERIC, as all unknown names are. */
+/* In a STRICT table the type ANY has no affinity. In others it is unknown, and so NUMERIC. */
 static int is_strict(sqlite3 *db, const char *schema, const char *table, sqlite3_int64 *strict)
 {
     enum { FIRST_WITH_STRICT = 3037000 };
     *strict = 0;
     if (sqlite3_libversion_number() < FIRST_WITH_STRICT)
         return SQLITE_OK;
-    return ask(db,
-               sqlite3_mprintf("SELECT strict FROM pragma_table_list WHERE schema = %Q COLLATE NOCASE "
-                               "AND name = %Q COLLATE NOCASE",
-                               schema, table),
-               strict);
+    return cuckoo_sql_integer(db, strict,
+                              "SELECT strict FROM pragma_table_list WHERE schema = %Q COLLATE NOCASE "
+                              "AND name = %Q COLLATE NOCASE",
+                              schema, table);
 }
 
 /* ---- collation ---- */
 
-/* What the built-in collations say of some pairs: a bit for each that is equal. */
+/* What the built-in collations say of the pairs of texts in PAIRS: a bit for each equal pair. */
 static const struct {
     const char *name;
     cf_collation collation;
@@ -101,34 +85,29 @@ static int find_collation(const char *name)
     return -1;
 }
 
-/* Applications may register a collation under the name of a built-in one, which a filter cannot follow. */
+/* An application may replace a built-in collation by its own, which a filter cannot follow. */
 static int read_collation(sqlite3 *db, const char *column, const char *name, cf_collation *collation,
                           char **message)
 {
     int which = find_collation(name);
     sqlite3_int64 equal = -1;
     if (which < 0)
-        return refuse(message, sqlite3_mprintf("column %s has the collation %s, and a filter knows only "
-                                               "binary, nocase and rtrim: choose another column",
-                                               column, name));
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "column %s has the collation %s, and a filter knows only binary, nocase and "
+                          "rtrim: choose another column",
+                          column, name);
     const char *n = known[which].name;
-    int rc = ask(db, sqlite3_mprintf("SELECT " PAIRS, n, n, n, n, n, n), &equal);
+    int rc = cuckoo_sql_integer(db, &equal, "SELECT " PAIRS, n, n, n, n, n, n);
     if (rc == SQLITE_OK && equal != known[which].equal)
-        return refuse(message, sqlite3_mprintf("the collation %s of column %s is not the one of SQLite: "
-                                               "the application has replaced it, and a filter cannot "
-                                               "follow; choose another column",
-                                               n, column));
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "the collation %s of column %s is not the one of SQLite: the application has "
+                          "replaced it, and a filter cannot follow; choose another column",
+                          n, column);
     *collation = known[which].collation;
     return rc;
 }
 
 /* ---- both ---- */
-
-static int describe(sqlite3 *db, const char *schema, const char *table, const char *column,
-                    const char **type, const char **collation)
-{
-    return sqlite3_table_column_metadata(db, schema, table, column, type, collation, NULL, NULL, NULL);
-}
 
 int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
                        cf_options *into, char **message)
@@ -136,12 +115,12 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     const char *type, *name;
     cf_collation collation = CF_COLLATION_BINARY;
     sqlite3_int64 strict = 0;
-    *message = NULL;
-    int rc = describe(db, schema, table, column, &type, &name);
+    int rc = sqlite3_table_column_metadata(db, schema, table, column, &type, &name, NULL, NULL, NULL);
     if (rc == SQLITE_ERROR)
-        return refuse(message, sqlite3_mprintf("there is no table %s with a column %s in %s (a view is "
-                                               "no table): drop the filter, and create it anew",
-                                               table, column, schema));
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "there is no table %s with a column %s in %s (a view is no table): drop the "
+                          "filter, and create it anew",
+                          table, column, schema);
     if (rc != SQLITE_OK)
         return rc;
     cf_affinity affinity = affinity_of_type(type);

@@ -3,11 +3,12 @@
 */
 #define CUCKOO_ENTRY_POINT
 #include "loaded.h"
+#include "register.h"
 SQLITE_EXTENSION_INIT1
 
 #include <stdatomic.h>
 
-/* SQLITE_INNOCUOUS and SQLITE_VTAB_INNOCUOUS came with this version. */
+/* The version that brought SQLITE_INNOCUOUS and SQLITE_VTAB_INNOCUOUS. */
 enum { OLDEST_SQLITE = 3031000 };
 
 #ifdef _WIN32
@@ -18,8 +19,8 @@ enum { OLDEST_SQLITE = 3031000 };
 
 EXPORT int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
-/* Registers up to the first error; or takes all back, whatever fails: after an error SQLite unloads
-** the library. */
+/* Registers everything, up to the first error. When `on` is false, takes everything back, whatever
+** fails: after an error SQLite unloads the library. */
 static int register_all(sqlite3 *db, bool on)
 {
     static int (*const rooms[])(sqlite3 *, bool) = {cuckoo_register_functions, cuckoo_register_info,
@@ -32,14 +33,14 @@ static int register_all(sqlite3 *db, bool on)
     return first;
 }
 
-/* What the SQLite that calls offers; sqlite3_api may be that of another. */
+/* A function of the SQLite that calls. (sqlite3_api may be that of another SQLite.) */
 #ifdef SQLITE_CORE
 #define OF_CALLER(function) sqlite3_##function
 #else
 #define OF_CALLER(function) api->function
 #endif
 
-/* Is this SQLite served? Else *message, in its own memory. */
+/* Can this SQLite be served? If not, *message says why, in memory of that SQLite. */
 static int look_at_caller(const sqlite3_api_routines *api, char **message)
 {
     if (OF_CALLER(libversion_number)() < OLDEST_SQLITE)
@@ -69,8 +70,8 @@ static bool statement_runs(sqlite3 *db)
     return at != NULL;
 }
 
-/* While a statement runs, SQLite does not remove functions; they then stay registered, and the
-** library must stay with them. Once is enough: then it is never unmapped. */
+/* While a statement runs, SQLite does not remove functions. They stay registered, and so the
+** library must stay mapped. Asking for that once is enough. */
 static bool must_stay(sqlite3 *db)
 {
     static atomic_flag stays = ATOMIC_FLAG_INIT;
@@ -78,8 +79,8 @@ static bool must_stay(sqlite3 *db)
 }
 #endif
 
-/* Undoes what was registered. SQLite leaves the library mapped only when told that the load has
-** succeeded: so it is told, and functions are missing until it is loaded again. */
+/* Undoes what was registered. SQLite leaves the library mapped only if the load has succeeded. So a
+** library that must stay says that it has; functions are missing until it is loaded again. */
 static int undo(sqlite3 *db, int rc)
 {
     register_all(db, false);

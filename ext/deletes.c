@@ -1,13 +1,10 @@
-/*
-** deletes.c - deletes that wait, in memory.
-*/
-#include <string.h>
+#include "deletes.h"
 
-#include "waiting.h"
+#include <string.h>
 
 enum { FEWEST_PLACES = 16, FEW_PLACES = 1024, MANY = 1 << 15 /* keys; 1.5 MB */ };
 
-/* The place of a key, or the empty one where it would be. */
+/* The place of a key, or the empty place where it would be. */
 static cuckoo_delete *find(const cuckoo_deletes *deletes, uint64_t hash, uint64_t value)
 {
     size_t mask = deletes->places - 1, i = (size_t)(hash ^ hash >> 32 ^ value) & mask;
@@ -53,7 +50,7 @@ int cuckoo_deletes_push(cuckoo_deletes *deletes, uint64_t hash, uint64_t value)
     return SQLITE_OK;
 }
 
-/* Empties a place, and moves those behind it that would not be found any more. */
+/* Empties a place, and moves keys behind it that would otherwise not be found any more. */
 static void empty(cuckoo_deletes *deletes, cuckoo_delete *at)
 {
     size_t mask = deletes->places - 1, i = (size_t)(at - deletes->place);
@@ -90,7 +87,7 @@ bool cuckoo_deletes_pop(cuckoo_deletes *deletes, cuckoo_delete *some)
     deletes->n -= some->copies;
     empty(deletes, &deletes->place[deletes->last - 1]);
     if (deletes->n == 0 && deletes->places > FEW_PLACES)
-        cuckoo_deletes_free(deletes); /* the next few would be looked for among all these */
+        cuckoo_deletes_free(deletes); /* else the next pops would look through all of its places */
     return true;
 }
 

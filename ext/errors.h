@@ -11,9 +11,12 @@
 **      out of memory                     SQLITE_NOMEM         MemoryError
 **      interrupted                       SQLITE_INTERRUPT     OperationalError, "interrupted"
 **
-** "Full" is never SQLITE_FULL, which would roll back the user's transaction; and a damaged filter is never
-** plain SQLITE_CORRUPT, after which SQLite refuses to write to the database until the transaction ends.
-** Messages: lower case, "function: what is wrong with which argument; the remedy".
+** "Full" is never SQLITE_FULL, which would roll back the user's transaction. A damaged filter is
+** never plain SQLITE_CORRUPT: after that code SQLite refuses to write to the database until the
+** transaction ends.
+**
+** Messages are in lower case: "function: what is wrong with which argument; the remedy".
+** Formats are those of sqlite3_mprintf.
 */
 #ifndef CUCKOO_ERRORS_H
 #define CUCKOO_ERRORS_H
@@ -23,25 +26,39 @@
 /* The SQLite code for a status other than CF_OK. */
 int cuckoo_error_code(cf_status status);
 
-/* Makes the running function fail with "name: message". The format is that of sqlite3_mprintf. */
-void cuckoo_fail(sqlite3_context *context, cf_status status, const char *format, ...);
+/* ---- the running function fails ---- */
 
-/* What to say of an argument that should be a filter and is not: *why of cuckoo_filter_read, and the
-** remedy. Memory of sqlite3_malloc; NULL when there is none. */
+/* Each returns false, so that a helper that reads arguments can return the answer. */
+
+/* With "name of the function: message". */
+bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format, ...);
+
+/* The same with an SQLite code. `why` NULL: SQLite's own words for the code. */
+bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why);
+
+bool cuckoo_fail_no_memory(sqlite3_context *context);
+
+/* With SQLite's own word for an interrupt. */
+bool cuckoo_fail_interrupted(sqlite3_context *context);
+
+/* Because an argument is no filter: `status` and `why` are those of cuckoo_filter_read. */
+bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why);
+
+/* Because cf_add or cf_merge answered `status`, which is not
+** CF_OK: says how full the filter is, and what to do. */
+bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter);
+
+/* ---- messages (sqlite3_malloc; NULL: out of memory) ---- */
+
+/* Puts a message into *message and frees the one that was there, which may be one of the arguments.
+** Returns `code`, or SQLITE_NOMEM when there is no memory for the message. */
+int cuckoo_say(char **message, int code, const char *format, ...);
+
+/* What is wrong with an argument that should be a filter, and the remedy. */
 char *cuckoo_filter_message(cf_status status, const char *why);
 
-/* The text that was put together, its memory, and its length; `builder` is gone. NULL: it is too long for
-** this connection, or memory ran out, and the function has failed. */
-char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *length);
-
-/* Makes the running function fail so. */
-void cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why);
-
-/* Makes the running function fail with SQLite's own word for an interrupt. */
-void cuckoo_fail_interrupted(sqlite3_context *context);
-
-/* The same, for what cf_add answers when it is not CF_OK: says how full, and what to do. */
-void cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter);
+/* "filter is full", how full it is, and the remedy. `status` is CF_FULL or CF_TOO_BIG. */
+char *cuckoo_full_message(cf_status status, const cf_filter *filter);
 
 /* Why a value is no filter, before its bytes are looked at. */
 #define CUCKOO_NO_FILTER                                                                                \

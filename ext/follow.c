@@ -2,6 +2,8 @@
 ** follow.c - the triggers of a persistent filter that follows a table: making them, finding them.
 */
 #include "follow.h"
+
+#include "sql.h"
 #include "sql_text.h"
 
 #include <string.h>
@@ -20,26 +22,19 @@ static void forget_names(cuckoo_follow *follow)
     follow->table = follow->column = NULL;
 }
 
-static void clear_fault(cuckoo_follow *follow)
+void cuckoo_follow_end_row(cuckoo_follow *follow)
 {
-    sqlite3_free(follow->fault);
-    follow->fault = NULL;
+    sqlite3_finalize(follow->row);
+    follow->row = NULL;
 }
 
 void cuckoo_follow_free(cuckoo_follow *follow)
 {
-    sqlite3_finalize(follow->row);
+    cuckoo_follow_end_row(follow);
     forget_names(follow);
-    clear_fault(follow);
+    sqlite3_free(follow->fault);
     sqlite3_free(follow->given_table);
     sqlite3_free(follow->given_column);
-}
-
-int cuckoo_follow_fail(cuckoo_follow *follow, char *fault)
-{
-    clear_fault(follow);
-    follow->fault = fault;
-    return fault ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* ---- the triggers ---- */
@@ -47,10 +42,8 @@ int cuckoo_follow_fail(cuckoo_follow *follow, char *fault)
 static int prepare_on(const cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *column,
                       sqlite3_stmt **statement)
 {
-    char *sql =
-        sqlite3_mprintf("SELECT c.%s FROM \"%w\".\"%w\" AS c", column, shadow->schema, follow->table);
-    int rc = cuckoo_shadow_prepare(shadow, sql, statement);
-    return rc;
+    return cuckoo_sql_prepare(shadow->db, statement, "SELECT c.%s FROM \"%w\".\"%w\" AS c", column,
+                              shadow->schema, follow->table);
 }
 
 static bool has_column(sqlite3_stmt *all, const char *name)
@@ -61,8 +54,8 @@ static bool has_column(sqlite3_stmt *all, const char *name)
     return false;
 }
 
-/* What `new.%s` and `old.%s` say for the rowid of a table; NULL: it has none, or no name for it is left. Nothing is stepped,
-** so that no database is locked. */
+/* A name of the rowid of the table. NULL: it has no rowid, or its columns take all of the names. No
+** statement is stepped, so that no database is locked. */
 static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, const char **rowid)
 {
     static const char *const names[] = {"rowid", "_rowid_", "oid", NULL};
@@ -82,28 +75,9 @@ static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 
-int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row,
-                      sqlite3_value **key)
-{
-    const char *rowid;
-    int rc = follow->row ? SQLITE_OK : find_rowid(follow, shadow, &rowid);
-    *key = NULL;
-    if (rc == SQLITE_OK && follow->row == NULL && rowid) {
-        char *sql = sqlite3_mprintf("SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c WHERE c.%s = ?1",
-                                    follow->column, shadow->schema, follow->table, rowid);
-        rc = cuckoo_shadow_prepare(shadow, sql, &follow->row);
-    }
-    if (rc != SQLITE_OK || follow->row == NULL)
-        return rc;
-    sqlite3_bind_int64(follow->row, 1, row);
-    rc = sqlite3_step(follow->row);
-    if (rc == SQLITE_ROW)
-        *key = sqlite3_column_value(follow->row, 0);
-    return rc == SQLITE_ROW ? SQLITE_OK : sqlite3_reset(follow->row);
-}
-
-/* An update tells both keys at once. Of every update: columns change by others, too, and a BEFORE trigger can make an update
-** that leaves the key as it was one that brings it back. */
+/* An update tells both keys at once. The trigger fires for every update, not only for UPDATE OF the
+** column. A generated column changes with others; and after a BEFORE trigger has changed the key,
+** an update that seems to leave the key as it was brings the old one back. */
 static char *make_text(int which, const char *f, const char *t, const char *k, const char *rowid)
 {
     const char *new = rowid ? "new." : "", *old = rowid ? "old." : "", *r = rowid ? rowid : "NULL";
@@ -135,7 +109,7 @@ int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
     return rc == SQLITE_OK && *text == NULL ? SQLITE_NOMEM : rc;
 }
 
-/* The only semicolon that is not part of a quoted name. NULL: there are others, or none. */
+/* The only semicolon that is not part of a quoted name. NULL: there is none, or more than one. */
 static const char *only_semicolon(const char *sql)
 {
     const char *found = NULL;
@@ -150,7 +124,8 @@ static const char *only_semicolon(const char *sql)
     return found;
 }
 
-/* "name_inserted" AFTER .. BEGIN INSERT INTO "name"(cuckoo_change, .. ); END, and no other statement. */
+/* That is: "name_inserted" AFTER .. BEGIN INSERT INTO "name"(cuckoo_change, .. ); END, and no other
+** statement. */
 bool cuckoo_follow_is_ours(const char *sql)
 {
     const char *body = strstr(sql, " BEGIN INSERT INTO \""), *change = strstr(sql, "\"(cuckoo_change, "),
@@ -167,8 +142,7 @@ int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const cha
         char *text;
         rc = cuckoo_follow_text(follow, shadow, i, filter, &text);
         if (rc == SQLITE_OK)
-            rc = cuckoo_shadow_execute(
-                shadow, sqlite3_mprintf("CREATE TRIGGER \"%w\".%s", shadow->schema, text));
+            rc = cuckoo_sql_run(shadow->db, "CREATE TRIGGER \"%w\".%s", shadow->schema, text);
         sqlite3_free(text);
     }
     return rc;
@@ -181,9 +155,8 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any)
         char *sql;
         rc = cuckoo_follow_read(shadow, "sql", i, &sql);
         if (rc == SQLITE_OK && sql && (any || cuckoo_follow_is_ours(sql)))
-            rc = cuckoo_shadow_execute(shadow, sqlite3_mprintf("DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"",
-                                                               shadow->schema, shadow->table,
-                                                               cuckoo_follow_suffixes[i]));
+            rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", shadow->schema,
+                                shadow->table, cuckoo_follow_suffixes[i]);
         sqlite3_free(sql);
     }
     return rc;
@@ -193,36 +166,31 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any)
 
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text)
 {
-    return cuckoo_shadow_text(
-        shadow,
-        sqlite3_mprintf("SELECT %s FROM \"%w\".sqlite_master WHERE type = 'trigger' AND name = "
-                        "'%q_%s' COLLATE NOCASE",
-                        column, shadow->schema, shadow->table, cuckoo_follow_suffixes[which]),
-        text);
+    return cuckoo_sql_text(shadow->db, text,
+                           "SELECT %s FROM \"%w\".sqlite_master WHERE type = 'trigger' AND name = "
+                           "'%q_%s' COLLATE NOCASE",
+                           column, shadow->schema, shadow->table, cuckoo_follow_suffixes[which]);
 }
 
-/* The column that a trigger names, behind "(1, new.", quoted. NULL: it does not; or *rc says that there was no memory. */
+/* The column that a trigger names, in quotes behind "(1, new." or the like (sqlite3_malloc). NULL:
+** it names none, or *rc is SQLITE_NOMEM. */
 static char *column_in(const char *trigger, int which, int *rc)
 {
-    static const char *const before[CUCKOO_TRIGGERS] = {"(1, new.\"", "(2, old.\"", "(3, new.\""};
-    const char *at = strstr(trigger, before[which]);
-    if (at == NULL)
+    static const char *const before[CUCKOO_TRIGGERS] = {"(1, new.", "(2, old.", "(3, new."};
+    const char *quoted = strstr(trigger, before[which]);
+    if (quoted == NULL || quoted[strlen(before[which])] != '"')
         return NULL;
-    at += strlen(before[which]);
-    char *column = sqlite3_mprintf("%s", at);
-    size_t n = 0;
+    quoted += strlen(before[which]);
+    const char *end = quoted + 1;
+    while (*end && (*end != '"' || end[1] == '"'))
+        end += *end == '"' ? 2 : 1;
+    char *column = cuckoo_sql_unquoted(quoted, (size_t)(end - quoted) + (*end == '"'));
     if (column == NULL)
         *rc = SQLITE_NOMEM;
-    while (column && *at && (*at != '"' || at[1] == '"')) {
-        at += *at == '"';
-        column[n++] = *at++;
-    }
-    if (column)
-        column[n] = 0;
     return column;
 }
 
-/* ---- the names, as they were when the triggers were last seen ---- */
+/* ---- the names of table and column ---- */
 
 enum { NAMES_ROW = -1, NAMES_MAX = 2000 /* bytes */ };
 
@@ -232,13 +200,13 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     uint8_t row[NAMES_MAX];
     follow->saved = true;
     if (table + column > sizeof row)
-        return SQLITE_OK; /* then the names that were given must do */
+        return SQLITE_OK; /* then the names that were given must serve */
     memcpy(row, follow->table, table);
     memcpy(row + table, follow->column, column);
     return cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column);
 }
 
-/* Takes over both texts, unless they name no column of a table of this schema. */
+/* Takes over both texts. False: they name no column of a table of this schema, and are freed. */
 static bool take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char *table, char *column)
 {
     bool there = table && column &&
@@ -258,7 +226,7 @@ static bool take_names(cuckoo_follow *follow, const cuckoo_shadow *shadow, char 
     return true;
 }
 
-/* The names in a trigger, if it is there. */
+/* Takes the names from a trigger. *found: it was there, and they could be taken. */
 static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, int which, bool *found)
 {
     char *sql = NULL, *table = NULL, *column = NULL;
@@ -272,6 +240,7 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     return rc;
 }
 
+/* The same with the names that were saved. */
 static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found)
 {
     uint8_t row[NAMES_MAX + 2] = {0};
@@ -283,7 +252,7 @@ static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found
     return rc;
 }
 
-/* Triggers know best. What this connection has seen last is better than what was saved. */
+/* The triggers know best; then what this connection has seen last; then what was saved. */
 int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     bool found = false;
@@ -296,31 +265,71 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
     if (rc == SQLITE_OK && !found)
         rc = saved_names(follow, shadow, &found);
     if (rc != SQLITE_OK || found || follow->table)
-        return rc; /* names of nothing, perhaps, while the table is being made anew */
+        return rc; /* the names may name nothing, while the table is being made anew */
     follow->saved = false;
     follow->table = sqlite3_mprintf("%s", follow->given_table);
     follow->column = sqlite3_mprintf("%s", follow->given_column);
     return follow->table && follow->column ? SQLITE_OK : SQLITE_NOMEM;
 }
 
+/* ---- rows of the table ---- */
+
+int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row,
+                      sqlite3_value **key)
+{
+    const char *rowid;
+    int rc = follow->row ? SQLITE_OK : find_rowid(follow, shadow, &rowid);
+    *key = NULL;
+    if (rc == SQLITE_OK && follow->row == NULL && rowid)
+        rc = cuckoo_sql_prepare(shadow->db, &follow->row,
+                                "SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c WHERE c.%s = ?1",
+                                follow->column, shadow->schema, follow->table, rowid);
+    if (rc != SQLITE_OK || follow->row == NULL)
+        return rc;
+    sqlite3_bind_int64(follow->row, 1, row);
+    rc = sqlite3_step(follow->row);
+    if (rc == SQLITE_ROW)
+        *key = sqlite3_column_value(follow->row, 0);
+    return rc == SQLITE_ROW ? SQLITE_OK : sqlite3_reset(follow->row);
+}
+
+/* Tables without rowid have neither first nor last rows: then any of them serve. */
+int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
+                       sqlite3_stmt **keys)
+{
+    const char *s = shadow->schema, *t = follow->table, *k = follow->column;
+    int rc = SQLITE_ERROR;
+    if (most >= 0)
+        rc = cuckoo_sql_prepare(
+            shadow->db, keys,
+            "SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c ORDER BY c.rowid LIMIT %d) UNION "
+            "ALL "
+            "SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c ORDER BY c.rowid DESC LIMIT %d)",
+            k, s, t, most, k, s, t, most);
+    if (rc == SQLITE_ERROR)
+        rc = cuckoo_sql_prepare(shadow->db, keys, "SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c LIMIT %d", k,
+                                s, t, most);
+    return rc;
+}
+
 /* ---- triggers that write to the filter ---- */
 
 int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
 {
-    sqlite3_stmt *triggers = NULL;
-    const char *f = shadow->table; /* those of its own names go before it reads the table */
-    char *sql = sqlite3_mprintf("SELECT sql FROM (SELECT name, sql FROM \"%w\".sqlite_master WHERE type "
-                                "= 'trigger' UNION ALL SELECT name, "
-                                "sql FROM sqlite_temp_master WHERE type = 'trigger') WHERE name NOT IN "
-                                "('%q_inserted', '%q_deleted', "
-                                "'%q_updated')",
-                                shadow->schema, f, f, f);
-    int rc = cuckoo_shadow_prepare(shadow, sql, &triggers);
+    sqlite3_stmt *triggers;
+    const char *f = shadow->table;
+    /* Triggers of its own names are left out: rebuild drops them,
+    ** whatever they say, before it reads the table. */
+    int rc = cuckoo_sql_prepare(
+        shadow->db, &triggers,
+        "SELECT sql FROM (SELECT name, sql FROM \"%w\".sqlite_master WHERE type = 'trigger' UNION ALL "
+        "SELECT name, sql FROM sqlite_temp_master WHERE type = 'trigger') WHERE name NOT IN "
+        "('%q_inserted', '%q_deleted', '%q_updated')",
+        shadow->schema, f, f, f);
     *is = false;
     while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(triggers, 0);
-        *is = text && !cuckoo_follow_is_ours(text) && cuckoo_sql_writes_into(text, shadow->table);
+        *is = text && !cuckoo_follow_is_ours(text) && cuckoo_sql_writes_into(text, f);
     }
-    int rc2 = sqlite3_finalize(triggers);
-    return rc == SQLITE_OK ? rc2 : rc;
+    return cuckoo_sql_end(triggers, rc);
 }

@@ -2,12 +2,29 @@
 ** follow_look.c - can the triggers of a persistent filter be relied on?
 */
 #include "follow.h"
+
+#include "errors.h"
 #include "late.h"
+#include "sql.h"
 #include "sql_text.h"
 
+#include <stdarg.h>
 #include <string.h>
 
-#define REMEDY "; SELECT cf_table_rebuild('%q.%q') makes its triggers anew and reads the table again"
+int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *what = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    int rc = what ? cuckoo_say(&follow->fault, SQLITE_OK,
+                               "%s; SELECT cf_table_rebuild('%q.%q') makes its triggers anew and reads "
+                               "the table again",
+                               what, shadow->schema, shadow->table)
+                  : SQLITE_NOMEM;
+    sqlite3_free(what);
+    return rc;
+}
 
 /* ---- the triggers themselves ---- */
 
@@ -21,16 +38,15 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
         return rc;
     const char *f = shadow->table;
     char *want = NULL;
-    if (text) /* then there is its table */
+    if (text) /* then its table is there, too */
         rc = cuckoo_follow_text(follow, shadow, which, f, &want);
     bool same = text && want && strncmp(text, prefix, sizeof prefix - 1) == 0 &&
                 strcmp(text + sizeof prefix - 1, want) == 0;
     if (rc == SQLITE_OK && !same)
-        rc = cuckoo_follow_fail(
-            follow,
-            sqlite3_mprintf("its trigger %s_%s on %s(%s) is %s: rows may have changed without it" REMEDY,
-                            f, cuckoo_follow_suffixes[which], follow->table, follow->column,
-                            text ? "not as it was made" : "missing", shadow->schema, f));
+        rc = cuckoo_follow_fail(follow, shadow,
+                                "its trigger %s_%s on %s(%s) is %s: rows may have changed without it", f,
+                                cuckoo_follow_suffixes[which], follow->table, follow->column,
+                                text ? "not as it was made" : "missing");
     sqlite3_free(text);
     sqlite3_free(want);
     return rc;
@@ -38,7 +54,7 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
 
 /* ---- triggers of others ---- */
 
-/* A trigger that fires before ours, once the row has changed: a TEMP one, or a newer one. */
+/* A trigger that fires after the change of a row but before ours: a TEMP one, or a newer one. */
 typedef struct earlier_trigger {
     char *name; /* NULL: none */
     bool harmful, temporary;
@@ -50,7 +66,8 @@ static bool is_harmful(const char *sql)
            (cuckoo_sql_has_word(sql, "raise") && cuckoo_sql_has_word(sql, "ignore"));
 }
 
-/* Looks through the triggers of a statement (name, sql) for one that is harmful, or for any. */
+/* Looks through the rows (name, sql) of a statement for a
+** harmful trigger, or else for any. Finalizes the statement. */
 static int look_through(sqlite3_stmt *triggers, bool temporary, earlier_trigger *found)
 {
     int rc = SQLITE_OK;
@@ -65,76 +82,72 @@ static int look_through(sqlite3_stmt *triggers, bool temporary, earlier_trigger 
         *found = (earlier_trigger){sqlite3_mprintf("%s", name), harmful, temporary};
         rc = found->name ? SQLITE_OK : SQLITE_NOMEM;
     }
-    int rc2 = sqlite3_finalize(triggers);
-    return rc == SQLITE_OK ? rc2 : rc;
+    return cuckoo_sql_end(triggers, rc);
 }
 
-/* A TEMP trigger is on this table, unless there is a TEMP table of that name, and it does not name the schema. */
-static char *temporary_triggers(const cuckoo_follow *follow, const cuckoo_shadow *shadow)
+/* A TEMP trigger is on this table, unless there is a TEMP table
+** of that name, and the trigger does not name the schema. */
+static int look_for_temporary(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
+                              earlier_trigger *found)
 {
-    return sqlite3_mprintf(
+    sqlite3_stmt *triggers;
+    int rc = cuckoo_sql_prepare(
+        shadow->db, &triggers,
         "SELECT name, sql FROM sqlite_temp_master WHERE type = 'trigger' AND tbl_name = %Q "
         "COLLATE NOCASE AND (NOT EXISTS (SELECT 1 FROM sqlite_temp_master WHERE type = 'table' "
         "AND name = %Q COLLATE NOCASE) OR instr(sql, %Q) OR %Q = 'temp')",
         follow->table, follow->table, shadow->schema, shadow->schema);
+    return rc == SQLITE_OK ? look_through(triggers, true, found) : rc;
 }
 
-static char *newer_triggers(const cuckoo_follow *follow, const cuckoo_shadow *shadow)
+static int look_for_newer(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
+                          earlier_trigger *found)
 {
+    sqlite3_stmt *triggers;
     const char *s = shadow->schema, *f = shadow->table;
-    return sqlite3_mprintf(
+    int rc = cuckoo_sql_prepare(
+        shadow->db, &triggers,
         "SELECT name, sql FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name = %Q "
         "COLLATE NOCASE AND rowid > (SELECT min(rowid) FROM \"%w\".sqlite_master WHERE type = "
         "'trigger' AND name IN ('%q_inserted', '%q_deleted', '%q_updated'))",
         s, follow->table, s, f, f, f);
+    return rc == SQLITE_OK ? look_through(triggers, false, found) : rc;
 }
 
-static int look_for(const cuckoo_shadow *shadow, char *sql, bool temporary, earlier_trigger *found)
-{
-    sqlite3_stmt *triggers = NULL;
-    int rc = cuckoo_shadow_prepare(shadow, sql, &triggers);
-    return rc == SQLITE_OK ? look_through(triggers, temporary, found) : rc;
-}
-
-/* Does anything in the schema say FAIL: a trigger that an earlier one may set off, or the constraint of a table? */
+/* Does anything in the schema say FAIL: a trigger that an
+** earlier one may set off, or the constraint of a table? */
 static int something_fails(const cuckoo_shadow *shadow, bool *fails)
 {
-    sqlite3_stmt *all = NULL;
-    char *sql = sqlite3_mprintf(
+    sqlite3_stmt *all;
+    int rc = cuckoo_sql_prepare(
+        shadow->db, &all,
         "SELECT sql FROM \"%w\".sqlite_master UNION ALL SELECT sql FROM sqlite_temp_master",
         shadow->schema);
-    int rc = cuckoo_shadow_prepare(shadow, sql, &all);
     *fails = false;
     while (rc == SQLITE_OK && !*fails && sqlite3_step(all) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(all, 0);
         *fails = text && cuckoo_sql_has_word(text, "fail");
     }
-    int rc2 = sqlite3_finalize(all);
-    return rc == SQLITE_OK ? rc2 : rc;
+    return cuckoo_sql_end(all, rc);
 }
 
 static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const earlier_trigger *trigger)
 {
-    if (trigger->temporary)
-        return cuckoo_follow_fail(
-            follow,
-            sqlite3_mprintf("the TEMP trigger %s on %s fires before its triggers, and may keep a row "
-                            "without them (RAISE or FAIL); drop it, then SELECT "
-                            "cf_table_rebuild('%q.%q')",
-                            trigger->name, follow->table, shadow->schema, shadow->table));
     return cuckoo_follow_fail(
-        follow,
-        sqlite3_mprintf("the trigger %s on %s is newer than its own, fires before them, and may keep a "
-                        "row without them (RAISE or FAIL)" REMEDY,
-                        trigger->name, follow->table, shadow->schema, shadow->table));
+        follow, shadow,
+        trigger->temporary ? "the TEMP trigger %s on %s fires before its triggers, and may keep a "
+                             "row without them (RAISE or FAIL): drop it"
+                           : "the trigger %s on %s is newer than its own, fires before them, and "
+                             "may keep a row without them (RAISE or FAIL)",
+        trigger->name, follow->table);
 }
 
 static int check_others(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     earlier_trigger found = {NULL, false, false};
-    int rc = look_for(shadow, temporary_triggers(follow, shadow), true, &found);
+    int rc = look_for_temporary(follow, shadow, &found);
     if (rc == SQLITE_OK && !found.harmful)
-        rc = look_for(shadow, newer_triggers(follow, shadow), false, &found);
+        rc = look_for_newer(follow, shadow, &found);
     follow->newer = found.name != NULL;
     if (rc == SQLITE_OK && follow->newer && !found.harmful)
         rc = something_fails(shadow, &found.harmful);
@@ -150,11 +163,11 @@ static int check_others(cuckoo_follow *follow, cuckoo_shadow *shadow)
 static int schema_changed(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *changed)
 {
     sqlite3_stmt *watch;
-    int rc = cuckoo_shadow_query(shadow, CUCKOO_WATCH_SCHEMA, &watch);
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_WATCH_SCHEMA, NULL, &watch);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_step(watch);
-    rc = cuckoo_shadow_end(shadow, watch);
+    rc = cuckoo_shadow_end(watch, rc);
     int prepared = sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
     *changed = !follow->looked || prepared != follow->prepared;
     follow->prepared = prepared;
@@ -170,9 +183,9 @@ static bool triggers_are_off(const cuckoo_shadow *shadow)
 
 static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
-    cuckoo_follow_fail(follow, NULL);
-    sqlite3_finalize(follow->row);
-    follow->row = NULL;
+    sqlite3_free(follow->fault);
+    follow->fault = NULL;
+    cuckoo_follow_end_row(follow);
     int rc = cuckoo_follow_find(follow, shadow);
     for (int i = 0; rc == SQLITE_OK && follow->fault == NULL && i < CUCKOO_TRIGGERS; i++)
         rc = check_trigger(follow, shadow, i);
@@ -191,11 +204,9 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow)
         rc = look_again(follow, shadow);
     if (rc == SQLITE_OK && follow->fault == NULL && triggers_are_off(shadow)) {
         follow->looked = false;
-        rc = cuckoo_follow_fail(
-            follow,
-            sqlite3_mprintf("triggers are off in this connection (SQLITE_DBCONFIG_ENABLE_TRIGGER), and "
-                            "rows change without it; switch them on" REMEDY,
-                            shadow->schema, shadow->table));
+        rc = cuckoo_follow_fail(follow, shadow,
+                                "triggers are off in this connection (SQLITE_DBCONFIG_ENABLE_TRIGGER), "
+                                "and rows change without it; switch them on");
     }
     return rc;
 }
@@ -211,7 +222,7 @@ int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, uns
 
 /* ---- statements ---- */
 
-/* The next statement that runs and writes, after `at`. */
+/* The next statement after `at` that runs and writes. */
 static sqlite3_stmt *next_writer(const cuckoo_shadow *shadow, sqlite3_stmt *at)
 {
     do
@@ -242,28 +253,8 @@ int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow
     if (!*refuse)
         return rc;
     follow->looked = false;
-    return cuckoo_follow_fail(
-        follow,
-        sqlite3_mprintf("a trigger on %s is newer than its own, and OR FAIL may keep a row for which "
-                        "only that one has fired" REMEDY,
-                        follow->table, shadow->schema, shadow->table));
-}
-
-int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
-                       sqlite3_stmt **keys)
-{
-    static const char *const orders[] = {"ORDER BY c.rowid", "ORDER BY c.rowid DESC", ""};
-    const char *s = shadow->schema, *t = follow->table, *k = follow->column;
-    int rc = SQLITE_ERROR;
-    /* Tables without rowid have neither first nor last rows. */
-    for (int i = most < 0 ? 2 : 0; rc == SQLITE_ERROR && i < 3; i += 2) {
-        char *sql =
-            i == 0 ? sqlite3_mprintf(
-                         "SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c %s LIMIT %d) UNION "
-                         "ALL SELECT * FROM (SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c %s LIMIT %d)",
-                         k, s, t, orders[0], most, k, s, t, orders[1], most)
-                   : sqlite3_mprintf("SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c LIMIT %d", k, s, t, most);
-        rc = cuckoo_shadow_prepare(shadow, sql, keys);
-    }
-    return rc;
+    return cuckoo_follow_fail(follow, shadow,
+                              "a trigger on %s is newer than its own, and OR FAIL may keep a row for "
+                              "which only that one has fired",
+                              follow->table);
 }

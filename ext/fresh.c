@@ -8,7 +8,7 @@ static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
     int rc = sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_DATA_VERSION, &version);
     if (rc != SQLITE_OK || (version == fresh->file_version && fresh->known))
         return rc;
-    rc = cuckoo_shadow_version(shadow, &others);
+    rc = cuckoo_shadow_integer(shadow, CUCKOO_DATA_VERSION, NULL, &others);
     if (rc != SQLITE_OK)
         return rc;
     *stale |= others != fresh->other_version || !fresh->known;
@@ -18,13 +18,14 @@ static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
     return rc;
 }
 
-/* Has this connection written anything that is not ours? SQLite does not report the rollback of a transaction in which
-** this table takes no part. While such a transaction has uncommitted writes, nothing is kept. */
+/* Has this connection written anything that is not ours? SQLite does not report the rollback of a
+** transaction that this table has not joined. While such a transaction has uncommitted writes,
+** nothing is kept. */
 static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
 {
     int now = sqlite3_total_changes(shadow->db), more = now - fresh->changes;
-    bool settled =
-        now == fresh->settled_changes; /* cheaper to ask than for the state of the transaction */
+    /* Comparing counters is cheaper than asking for the state of the transaction. */
+    bool settled = now == fresh->settled_changes;
     bool alone = !settled && cuckoo_shadow_transaction(shadow) == CUCKOO_WRITING;
     *stale |= more != 0 || fresh->keeps_nothing;
     fresh->changes = now;

@@ -1,70 +1,17 @@
 /*
-** functions.c - the scalar functions. Each one: read the arguments, call src, hand over the result.
+** functions.c - the scalar functions: each reads its arguments, calls src, and hands over the
+** result.
 **
-** All are pure, hence DETERMINISTIC and INNOCUOUS. A function that fails has set its message by the time
-** the helper that found out returns; then it just returns.
+** All are pure, hence DETERMINISTIC and INNOCUOUS. When a helper returns false or NULL, the running
+** function has failed with its message, and just returns.
 */
-#include "functions.h"
-
 #include "errors.h"
 #include "handle.h"
 #include "key.h"
 #include "register.h"
-#include "watch.h"
+#include "result.h"
 
 /* ---- cf_new ---- */
-
-static bool fits_in_sqlite(sqlite3_context *context, const cf_geometry *shape)
-{
-    uint64_t bytes = cf_geometry_bytes(shape);
-    int most = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
-    if (bytes <= (uint64_t)most)
-        return true;
-    cuckoo_fail(context, CF_TOO_BIG,
-                "a filter for %lld keys takes %lld bytes and this connection allows %d "
-                "(SQLITE_LIMIT_LENGTH); use a smaller capacity or a larger fpr, or split the keys",
-                (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes, most);
-    return false;
-}
-
-bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_filter *filter)
-{
-    if (!fits_in_sqlite(context, shape))
-        return false;
-    uint8_t *bytes = sqlite3_malloc64(cf_geometry_bytes(shape));
-    if (bytes == NULL) {
-        sqlite3_result_error_nomem(context);
-        return false;
-    }
-    cf_create(filter, shape, bytes);
-    cuckoo_filter_own(context, filter);
-    return true;
-}
-
-bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_options *options,
-                 cf_geometry *shape)
-{
-    const char *why;
-    cf_status status = cf_plan(capacity, options->fpr, &options->filter, shape, &why);
-    if (status != CF_OK)
-        cuckoo_fail(context, status, "%s", why);
-    return status == CF_OK;
-}
-
-bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv, cf_geometry *shape)
-{
-    cuckoo_options options;
-    uint64_t capacity;
-    if (!cuckoo_capacity_read(context, argv[0], &capacity) ||
-        !cuckoo_options_read(context, argc - 1, argv + 1, &options))
-        return false;
-    if (options.capacity != 0 && options.capacity != capacity) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "capacity is given twice: as the first argument and, differently, in the options");
-        return false;
-    }
-    return cuckoo_plan(context, capacity, &options, shape);
-}
 
 static void new_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
@@ -97,7 +44,7 @@ static read_result read_question(sqlite3_context *context, sqlite3_value **argv,
     case CUCKOO_KEY_NULL:
         return READ_NULL_KEY;
     default:
-        sqlite3_result_error_nomem(context);
+        cuckoo_fail_no_memory(context);
         return READ_FAILED;
     }
 }
@@ -110,7 +57,7 @@ static void contains_function(sqlite3_context *context, int argc, sqlite3_value 
         sqlite3_result_int(context, cuckoo_key_found(q.filter, argv[1], q.hash));
 }
 
-/* 0 is "certainly not there". */
+/* 0 says "certainly not there": a key that is perhaps there counts 1 at least. */
 static sqlite3_int64 count_of(const question *q, sqlite3_value *key)
 {
     uint64_t count = cf_count(q->filter, q->hash);
@@ -138,26 +85,6 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
 }
 
 /* ---- cf_add, cf_delete, cf_clear ---- */
-
-bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite3_value *value,
-                       uint64_t *number)
-{
-    unsigned bits = filter->geometry.value_bits;
-    sqlite3_int64 given = value ? sqlite3_value_int64(value) : 0, most = ((sqlite3_int64)1 << bits) - 1;
-    bool sound = value && sqlite3_value_type(value) == SQLITE_INTEGER && given >= 0 && given <= most;
-    *number = (uint64_t)given;
-    if (bits == 0 && value)
-        cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
-            "filter keeps no values: leave the value out, or make it with value_bits in the options");
-    else if (bits != 0 && !value)
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "filter keeps a value with every key: give (filter, key, value)");
-    else if (bits != 0 && !sound)
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "value must be an integer from 0 to %lld (value_bits=%d)",
-                    most, (int)bits);
-    return bits == 0 ? !value : sound;
-}
 
 /* The result is the filter as it was: the same value, or the bytes behind a handle. */
 static void result_unchanged(sqlite3_context *context, sqlite3_value *value, const cf_filter *filter)
@@ -218,23 +145,6 @@ static void clear_function(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* ---- cf_merge(filter, filter, ...) ---- */
 
-bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter)
-{
-    const char *why;
-    cuckoo_watch watch;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    sum->watch = &watch.hook;
-    cf_status status = cf_merge(sum, filter, &why);
-    sum->watch = NULL;
-    cuckoo_watch_end(&watch);
-    if (status == CF_MISMATCH)
-        cuckoo_fail(context, status,
-                    "the filters differ in %s; build them with equal capacity, fpr and options", why);
-    else if (status != CF_OK)
-        cuckoo_fail_add(context, status, sum);
-    return status == CF_OK;
-}
-
 static bool merge_rest(sqlite3_context *context, int argc, sqlite3_value **argv, cf_filter *sum)
 {
     for (int i = 1; i < argc; i++) {
@@ -261,25 +171,42 @@ static void merge_function(sqlite3_context *context, int argc, sqlite3_value **a
         cuckoo_filter_free(&sum);
 }
 
+/* ---- cf_key(part, ...) ---- */
+
+static void key_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    if (argc == 0) {
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "needs at least one part");
+        return;
+    }
+    sqlite3_str *key = sqlite3_str_new(sqlite3_context_db_handle(context));
+    cuckoo_key kind = CUCKOO_KEY_OK;
+    for (int i = 0; i < argc && kind == CUCKOO_KEY_OK; i++)
+        kind = cuckoo_key_append(key, argv[i]);
+    if (kind != CUCKOO_KEY_OK) {
+        sqlite3_free(sqlite3_str_finish(key));
+        if (kind == CUCKOO_KEY_NOMEM)
+            cuckoo_fail_no_memory(context);
+        return;
+    }
+    int length;
+    char *bytes = cuckoo_finish_text(context, key, &length);
+    if (bytes)
+        sqlite3_result_blob64(context, bytes, (sqlite3_uint64)length, sqlite3_free);
+}
+
 /* ---- registration ---- */
 
 int cuckoo_register_functions(sqlite3 *db, bool on)
 {
     static const cuckoo_function functions[] = {
-        {"cf_new", 1, new_function, NULL, NULL},
-        {"cf_new", 2, new_function, NULL, NULL},
-        {"cf_new", 3, new_function, NULL, NULL},
-        {"cf_add", 2, add_function, NULL, NULL},
-        {"cf_add", 3, add_function, NULL, NULL},
-        {"cf_delete", 2, delete_function, NULL, NULL},
-        {"cf_delete", 3, delete_function, NULL, NULL},
-        {"cf_get", 2, get_function, NULL, NULL},
-        {"cf_contains", 2, contains_function, NULL, NULL},
-        {"cf_count", 2, count_function, NULL, NULL},
-        {"cf_merge", -1, merge_function, NULL, NULL},
-        {"cf_clear", 1, clear_function, NULL, NULL},
-        {"cf_open", 1, cuckoo_open_function, NULL, NULL},
-        {"cf_key", -1, cuckoo_key_function, NULL, NULL},
+        {"cf_new", 1, new_function, NULL, NULL},           {"cf_new", 2, new_function, NULL, NULL},
+        {"cf_new", 3, new_function, NULL, NULL},           {"cf_add", 2, add_function, NULL, NULL},
+        {"cf_add", 3, add_function, NULL, NULL},           {"cf_delete", 2, delete_function, NULL, NULL},
+        {"cf_delete", 3, delete_function, NULL, NULL},     {"cf_get", 2, get_function, NULL, NULL},
+        {"cf_contains", 2, contains_function, NULL, NULL}, {"cf_count", 2, count_function, NULL, NULL},
+        {"cf_merge", -1, merge_function, NULL, NULL},      {"cf_clear", 1, clear_function, NULL, NULL},
+        {"cf_open", 1, cuckoo_open_function, NULL, NULL},  {"cf_key", -1, key_function, NULL, NULL},
     };
     return cuckoo_register(db, functions, sizeof functions / sizeof functions[0], on);
 }

@@ -3,11 +3,10 @@
 #include "errors.h"
 #include "register.h"
 
-#include "../src/format.h"
-
 #include <string.h>
 
-/* With the version, for two builds in one process must not take each other's handles. */
+/* It contains the version, because two versions in one process
+** must not take each other's handles. */
 static const char pointer_type[] = "cuckoo_filter " CUCKOO_VERSION;
 
 static cuckoo_handle *pointer_in(sqlite3_value *value)
@@ -21,7 +20,8 @@ static cf_status refuse(const char **why, const char *reason)
     return CF_BAD_ARGUMENT;
 }
 
-/* SQLite gives NULL for the bytes of an empty blob, and for those of a zeroblob it has no memory for. */
+/* SQLite gives NULL for the bytes of an empty blob, and for
+** those of a zeroblob when it has no memory for them. */
 static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                            const char **why)
 {
@@ -68,51 +68,8 @@ const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value 
     if (status != CF_OK)
         cuckoo_fail_filter(context, status, why);
     else if (filter == NULL)
-        sqlite3_result_error_nomem(context);
+        cuckoo_fail_no_memory(context);
     return filter;
-}
-
-uint8_t *cuckoo_resize(uint8_t *bytes, uint64_t size)
-{
-    return sqlite3_realloc64(bytes, size);
-}
-
-static uint8_t *memory_of(const cf_filter *filter)
-{
-    return filter->view.writable ? filter->view.writable - CF_HEADER_BYTES : NULL;
-}
-
-void cuckoo_filter_own(sqlite3_context *context, cf_filter *filter)
-{
-    int most = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
-    filter->memory = (cf_memory){cuckoo_resize, (uint64_t)most};
-}
-
-bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy)
-{
-    uint8_t *bytes = sqlite3_malloc64(filter->length);
-    if (bytes == NULL) {
-        sqlite3_result_error_nomem(context);
-        return false;
-    }
-    memcpy(bytes, filter->bytes, filter->length);
-    *copy = *filter;
-    cf_rebase(copy, bytes, bytes);
-    cuckoo_filter_own(context, copy);
-    return true;
-}
-
-void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter)
-{
-    cf_seal(filter);
-    sqlite3_result_blob64(context, memory_of(filter), filter->length, sqlite3_free);
-    filter->view.writable = NULL;
-}
-
-void cuckoo_filter_free(cf_filter *filter)
-{
-    sqlite3_free(memory_of(filter));
-    filter->view.writable = NULL;
 }
 
 /* A handle with its own copy; NULL when out of memory. */
@@ -154,5 +111,5 @@ void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **ar
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
     else
-        sqlite3_result_error_nomem(context);
+        cuckoo_fail_no_memory(context);
 }

@@ -1,10 +1,12 @@
 /*
 ** info.c - what a filter says of itself: cf_info, cf_plan, cf_check.
 */
+#include "info.h"
+
 #include "errors.h"
-#include "functions.h"
 #include "handle.h"
 #include "register.h"
+#include "result.h"
 #include "watch.h"
 
 #include "../src/format.h"

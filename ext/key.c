@@ -1,8 +1,8 @@
 #include "key.h"
 
 #include "../src/bits.h"
-#include "canonical.h"
-#include "errors.h"
+
+#include <string.h>
 
 /* ---- collation ---- */
 
@@ -11,7 +11,7 @@ static uint8_t fold(uint8_t c)
     return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
 }
 
-/* NOCASE compares up to the first NUL. Behind it only the length of the text counts. */
+/* NOCASE compares texts up to their first NUL, and then their lengths. */
 static cuckoo_key hash_folded(const cuckoo_canonical *form, int64_t seed, uint64_t *hash)
 {
     uint8_t small[512], *folded = small;
@@ -19,6 +19,7 @@ static cuckoo_key hash_folded(const cuckoo_canonical *form, int64_t seed, uint64
     size_t n = nul ? (size_t)(nul - form->content) : form->length, length = nul ? n + 9 : n;
     if (length > sizeof small && (folded = sqlite3_malloc64(length)) == NULL)
         return CUCKOO_KEY_NOMEM;
+    folded[0] = 0; /* set in every case, also for an empty text */
     for (size_t i = 0; i < n; i++)
         folded[i] = fold(form->content[i]);
     if (nul) {
@@ -62,13 +63,20 @@ cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry, ui
     return CUCKOO_KEY_OK;
 }
 
-bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *value, uint64_t hash)
+bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *key, uint64_t hash)
 {
     return cf_contains(filter, hash) ||
-           (filter->geometry.affinity == CF_AFFINITY_TEXT && cuckoo_canonical_vague(value));
+           (filter->geometry.affinity == CF_AFFINITY_TEXT && cuckoo_canonical_vague(key));
 }
 
-/* ---- cf_key ---- */
+bool cuckoo_key_value(sqlite3_value *given, unsigned bits, uint64_t *value)
+{
+    sqlite3_int64 number = sqlite3_value_int64(given);
+    *value = (uint64_t)number;
+    return bits != 0 && sqlite3_value_type(given) == SQLITE_INTEGER && *value >> bits == 0;
+}
+
+/* ---- keys of several parts ---- */
 
 static void append_word(sqlite3_str *key, uint64_t word)
 {
@@ -77,36 +85,15 @@ static void append_word(sqlite3_str *key, uint64_t word)
     sqlite3_str_append(key, (const char *)bytes, sizeof bytes);
 }
 
-static void append(sqlite3_str *key, const cuckoo_canonical *form)
+cuckoo_key cuckoo_key_append(sqlite3_str *key, sqlite3_value *part)
 {
-    sqlite3_str_append(key, (const char *)&form->type, 1);
-    append_word(key, cuckoo_is_number(form) ? form->number : form->length);
-    if (!cuckoo_is_number(form) && form->length > 0)
-        sqlite3_str_append(key, (const char *)form->content, (int)form->length);
-}
-
-void cuckoo_key_function(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    if (argc == 0) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "needs at least one part");
-        return;
-    }
-    sqlite3_str *key = sqlite3_str_new(sqlite3_context_db_handle(context));
-    cuckoo_key kind = CUCKOO_KEY_OK;
-    for (int i = 0; i < argc && kind == CUCKOO_KEY_OK; i++) {
-        cuckoo_canonical form;
-        kind = cuckoo_canonical_form(argv[i], &form);
-        if (kind == CUCKOO_KEY_OK)
-            append(key, &form);
-    }
-    if (kind != CUCKOO_KEY_OK) {
-        sqlite3_free(sqlite3_str_finish(key));
-        if (kind == CUCKOO_KEY_NOMEM)
-            sqlite3_result_error_nomem(context);
-        return;
-    }
-    int length;
-    char *bytes = cuckoo_finish_text(context, key, &length);
-    if (bytes)
-        sqlite3_result_blob64(context, bytes, (sqlite3_uint64)length, sqlite3_free);
+    cuckoo_canonical form;
+    cuckoo_key kind = cuckoo_canonical_form(part, &form);
+    if (kind != CUCKOO_KEY_OK)
+        return kind;
+    sqlite3_str_append(key, (const char *)&form.type, 1);
+    append_word(key, cuckoo_is_number(&form) ? form.number : form.length);
+    if (!cuckoo_is_number(&form) && form.length > 0)
+        sqlite3_str_append(key, (const char *)form.content, (int)form.length);
+    return kind;
 }

@@ -2,10 +2,10 @@
 
 #include <stddef.h>
 
-enum { HAS_TXN_STATE = 3034000, HAS_VTAB_IN = 3038000, HAS_IS_INTERRUPTED = 3041000 };
+enum { HAS_TXN_STATE = 3034000, HAS_VTAB_IN = 3038000 };
 
-/* The part of sqlite3_api_routines after filename_wal, the last of 3.31, as far as it is of use
-** here. */
+/* The part of sqlite3_api_routines that follows filename_wal, the last member in 3.31, as far as it
+** is used here. */
 typedef void (*unused)(void);
 typedef struct later_routines {
     unused since_3_32[3];
@@ -14,12 +14,10 @@ typedef struct later_routines {
     int (*vtab_in)(sqlite3_index_info *, int, int);
     int (*vtab_in_first)(sqlite3_value *, sqlite3_value **);
     int (*vtab_in_next)(sqlite3_value *, sqlite3_value **);
-    unused since_3_39[4];
-    int (*is_interrupted)(sqlite3 *);
 } later_routines;
 
 #ifdef SQLITE_CORE
-/* What the header does not declare is NULL. */
+/* Functions that the header does not declare are NULL. */
 static const later_routines *later(void)
 {
     static const later_routines linked = {
@@ -32,16 +30,13 @@ static const later_routines *later(void)
         .vtab_in_first = sqlite3_vtab_in_first,
         .vtab_in_next = sqlite3_vtab_in_next,
 #endif
-#if SQLITE_VERSION_NUMBER >= 3041000
-        .is_interrupted = sqlite3_is_interrupted,
-#endif
     };
     return &linked;
 }
 #else
 enum { LATER_OFFSET = offsetof(sqlite3_api_routines, filename_wal) + sizeof(unused) };
 
-/* A header that knows a function must have it at the same place. */
+/* A header that declares a function must have it at the same place. */
 #define SAME_PLACE(function)                                                                            \
     _Static_assert(offsetof(sqlite3_api_routines, function) ==                                          \
                        LATER_OFFSET + offsetof(later_routines, function),                               \
@@ -54,11 +49,8 @@ SAME_PLACE(vtab_in);
 SAME_PLACE(vtab_in_first);
 SAME_PLACE(vtab_in_next);
 #endif
-#if SQLITE_VERSION_NUMBER >= 3041000
-SAME_PLACE(is_interrupted);
-#endif
 
-/* Its members may be read only if the version that runs has them. */
+/* Only the members that the running version has may be read. */
 static const later_routines *later(void)
 {
     return (const void *)((const char *)sqlite3_api + LATER_OFFSET);
@@ -107,9 +99,4 @@ int cuckoo_late_vtab_in_next(sqlite3_value *list, sqlite3_value **value)
     if (!has(HAS_VTAB_IN) || later()->vtab_in_next == NULL)
         return SQLITE_MISUSE;
     return later()->vtab_in_next(list, value);
-}
-
-bool cuckoo_late_interrupted(sqlite3 *db)
-{
-    return has(HAS_IS_INTERRUPTED) && later()->is_interrupted && later()->is_interrupted(db);
 }

@@ -1,9 +1,11 @@
 #include "loaded.h"
 
+#include "sql.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
-/* A connection that has the extension from this file. */
+/* A connection on which this file has registered the extension. */
 typedef struct mark {
     sqlite3 *db;
     struct mark *next;
@@ -11,8 +13,9 @@ typedef struct mark {
 
 static mark *marks;
 
-/* Guards `marks` and the setting of sqlite3_api: threads may load at once. It is held for a few
-** instructions only. A mutex of SQLite would not do: two SQLites have two. */
+/* Guards `marks` and the setting of sqlite3_api, because several
+** threads may load at once. It is held for a few instructions only.
+** A mutex of SQLite would not do: two SQLites have two of them. */
 static atomic_flag guard = ATOMIC_FLAG_INIT;
 
 static void lock(void)
@@ -35,8 +38,8 @@ bool cuckoo_loaded_serve(const sqlite3_api_routines *api)
     return true;
 }
 #else
-/* Who hands out the memory tells one SQLite from another, also when a program passes a copy of
-** the table. */
+/* Two SQLites differ in the function that hands out memory. That also holds when a program passes a
+** copy of the table. */
 bool cuckoo_loaded_serve(const sqlite3_api_routines *api)
 {
     lock();
@@ -100,10 +103,10 @@ int cuckoo_loaded_mark(sqlite3 *db)
 
 /* ---- once on a connection: from another copy of this file ---- */
 
-/* This pragma, unlike SELECT ... FROM, does not read the schema: the database may be locked, or
-** have no key yet. And unlike SELECT cf_version() it does not fail when there is nothing, which
-** would be logged. Where an authorizer forbids it, the module is taken for not there; the empty
-** statement then clears the error message. */
+/* This pragma does not read the schema, as SELECT ... FROM does; the database may be locked, or
+** still lack its key. And it does not fail when the module is missing, as SELECT cf_version() does,
+** which SQLite would log. If an authorizer forbids the pragma, the module counts as missing; the
+** empty statement then clears the error message. */
 static int find_module(sqlite3 *db, bool *found)
 {
     sqlite3_stmt *statement = NULL;
@@ -115,8 +118,7 @@ static int find_module(sqlite3 *db, bool *found)
         const char *name = (const char *)sqlite3_column_text(statement, 0);
         *found = name && sqlite3_stricmp(name, "cuckoo_filter") == 0;
     }
-    int rc2 = sqlite3_finalize(statement);
-    return rc == SQLITE_OK ? rc2 : rc;
+    return cuckoo_sql_end(statement, rc);
 }
 
 static char *other_version(sqlite3 *db, const char *version)
@@ -130,7 +132,8 @@ static char *other_version(sqlite3 *db, const char *version)
                            sqlite3_errmsg(db));
 }
 
-/* The module is there: is it of this version? Some SQLites read the schema for any SELECT. */
+/* The module is there: is it of this version? (Some SQLites read the schema for any SELECT, so that
+** the database is asked only now.) */
 static int compare_version(sqlite3 *db, char **message)
 {
     sqlite3_stmt *statement = NULL;
@@ -141,8 +144,7 @@ static int compare_version(sqlite3 *db, char **message)
     bool same = version && strcmp(version, CUCKOO_VERSION) == 0;
     if (!same)
         *message = other_version(db, version);
-    int rc2 = sqlite3_finalize(statement);
-    rc = rc == SQLITE_OK ? rc2 : rc;
+    rc = cuckoo_sql_end(statement, rc);
     return same || rc == SQLITE_NOMEM ? rc : SQLITE_ERROR;
 }
 

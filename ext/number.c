@@ -4,9 +4,9 @@
 #include <string.h>
 
 enum {
-    ROUND_DIGITS = 15,   /* that every double of moderate size keeps */
+    ROUND_DIGITS = 15,   /* every double of moderate size keeps so many */
     EXACT_POWER = 22,    /* 10^22 is the last power of ten that a double holds exactly */
-    MOST_POWER = 1000000 /* larger exponents are read as this one: they are all far out of range */
+    MOST_POWER = 1000000 /* larger exponents are read as this one: all are far out of range */
 };
 #define MOST_DIGITS UINT64_C(1000000000000000000) /* below it there is room for one more digit */
 #define ROUND_LIMIT UINT64_C(1000000000000000)    /* 10^ROUND_DIGITS */
@@ -21,7 +21,7 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Adds a digit; those for which there is no room only count. */
+/* Appends a digit. One for which there is no room changes the exponent only. */
 static void take_digit(cuckoo_number *number, unsigned digit)
 {
     bool room = number->digits < MOST_DIGITS;
@@ -30,7 +30,7 @@ static void take_digit(cuckoo_number *number, unsigned digit)
     number->exponent += !room - number->point;
 }
 
-/* The digits and the point. Returns their end; NULL: there is no digit. */
+/* Reads the digits and the point. Returns their end; NULL: there is no digit. */
 static const char *read_digits(const char *at, const char *end, cuckoo_number *number)
 {
     bool any = false;
@@ -45,7 +45,7 @@ static const char *read_digits(const char *at, const char *end, cuckoo_number *n
     return any ? at : NULL;
 }
 
-/* The exponent, if there is one. Returns its end; NULL: an e without digits. */
+/* Reads the exponent, if there is one. Returns its end; NULL: there is an e without digits. */
 static const char *read_power(const char *at, const char *end, cuckoo_number *number)
 {
     if (at == end || (*at != 'e' && *at != 'E'))
@@ -119,7 +119,7 @@ static double power_of_ten(int exponent)
 
 double cuckoo_number_real(const cuckoo_number *number)
 {
-    enum { FAR = 400 }; /* beyond it the result is 0 or infinite anyway */
+    enum { FAR = 400 }; /* beyond it the result is 0 or infinite in any case */
     int exponent = number->exponent;
     double real = (double)number->digits;
     exponent = exponent > FAR ? FAR : exponent < -FAR ? -FAR : exponent;
@@ -159,7 +159,8 @@ bool cuckoo_number_of_real(double real, cuckoo_number *number)
         double digits = floor(size * power_of_ten(places) + 0.5);
         if (!(digits < (double)ROUND_LIMIT))
             return false;
-        if (digits / power_of_ten(places) == size) { /* a quotient of exact numbers is the nearest */
+        if (digits / power_of_ten(places) ==
+            size) { /* a quotient of exact numbers is the nearest double */
             *number =
                 (cuckoo_number){.negative = real < 0, .digits = (uint64_t)digits, .exponent = -places};
             return true;

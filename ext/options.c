@@ -16,13 +16,14 @@
 
 enum { MAX_NAME = 20, MAX_VALUE = 40 };
 
-/* One name=value of the text, copied out. */
+/* A copy of one name=value of the text. */
 typedef struct assignment {
     char name[MAX_NAME + 1];
     char value[MAX_VALUE + 1];
 } assignment;
 
-/* What a value may be: a word of the list (its index is the result), or an integer of the range. */
+/* What a value may be: a word of a list (then its index is the
+** result), or an integer in a range. */
 typedef struct option_rule {
     const char *name;
     const char *const *words; /* NULL: an integer */
@@ -49,7 +50,7 @@ enum {
 static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
-/* In the order of the enums; two words more mean the same as others. */
+/* In the order of the enums. The last two affinities mean the same as others: affinity_of_word. */
 static const char *const affinities[] = {"none", "text", "numeric", "real", "integer", "blob", NULL};
 static const char *const collations[] = {"binary", "nocase", "rtrim", NULL};
 
@@ -74,8 +75,8 @@ static bool is_separator(char c)
     return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Copies a run of bytes up to a separator or `stop` into a bounded text; false when it is empty or
-** too long. */
+/* Copies the bytes up to a separator or `stop` into `word`. False: there are none, or more than
+** `most`. */
 static bool take_word(const char **text, const char *end, char stop, char *word, size_t most)
 {
     size_t n = 0;
@@ -117,7 +118,7 @@ static bool find_word(const char *const *words, const char *text, int64_t *index
     return false;
 }
 
-/* CF_TOO_BIG: a whole number above the range; only capacity tells it apart. */
+/* CF_TOO_BIG: a number above the range. Only for capacity that is an error of its own. */
 static cf_status parse_value(const option_rule *rule, const char *text, int64_t *value)
 {
     cuckoo_number number;
@@ -149,82 +150,75 @@ const char *cuckoo_collation_word(unsigned collation)
     return collations[collation];
 }
 
+/* Where an option that is a plain number goes; NULL: it needs more than that. */
+static unsigned *number_option(cf_options *filter, int which)
+{
+    unsigned *const numbers[OPTION_COUNT] = {
+        [BUCKET_SIZE] = &filter->bucket_size,         [FINGERPRINT_BITS] = &filter->fingerprint_bits,
+        [COUNTER_BITS] = &filter->counter_bits,       [VALUE_BITS] = &filter->value_bits,
+        [OVERFLOW_BUDGET] = &filter->overflow_budget, [SPILL_BOUND] = &filter->spill_bound,
+    };
+    return numbers[which];
+}
+
 static void set_option(cuckoo_options *options, int which, int64_t value)
 {
+    cf_options *filter = &options->filter;
+    unsigned *number = number_option(filter, which);
+    if (number) {
+        *number = (unsigned)value;
+        return;
+    }
     switch (which) {
-    case BUCKET_SIZE:
-        options->filter.bucket_size = (unsigned)value;
-        break;
-    case FINGERPRINT_BITS:
-        options->filter.fingerprint_bits = (unsigned)value;
-        break;
     case LAYOUT:
-        options->filter.layout = (cf_layout)value;
+        filter->layout = (cf_layout)value;
         break;
     case OVERFLOW:
-        options->filter.overflow = value != 0;
-        break;
-    case OVERFLOW_BUDGET:
-        options->filter.overflow_budget = (unsigned)value;
-        break;
-    case SPILL_BOUND:
-        options->filter.spill_bound = (unsigned)value;
-        break;
-    case COUNTER_BITS:
-        options->filter.counter_bits = (unsigned)value;
-        break;
-    case VALUE_BITS:
-        options->filter.value_bits = (unsigned)value;
+        filter->overflow = value != 0;
         break;
     case SEED:
-        options->filter.seed = value;
+        filter->seed = value;
         options->has_seed = true;
         break;
     case GROWTH:
-        options->filter.growth = value != 0;
+        filter->growth = value != 0;
         break;
     case AFFINITY:
-        options->filter.affinity = affinity_of_word(value);
+        filter->affinity = affinity_of_word(value);
         options->has_affinity = true;
         break;
     case COLLATION:
-        options->filter.collation = (cf_collation)value;
+        filter->collation = (cf_collation)value;
         options->has_collation = true;
         break;
-    case CAPACITY:
+    default:
         options->capacity = (uint64_t)value;
         options->has_capacity = true;
-        break;
-    default:
         break;
     }
 }
 
-/* `message` is in memory of sqlite3_malloc; NULL: there was none. */
-static cf_status complain(cf_status status, char **why, char *message)
-{
-    *why = message;
-    return message ? status : CF_NO_MEMORY;
-}
-
 static cf_status bad_value(const assignment *found, int which, cf_status status, char **why)
 {
-    if (which == CAPACITY && status == CF_TOO_BIG)
-        return complain(status, why, sqlite3_mprintf(CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX));
-    return complain(CF_BAD_ARGUMENT, why,
-                    sqlite3_mprintf("bad value in %s=%s; " VALID_OPTIONS, found->name, found->value));
+    if (which == CAPACITY && status == CF_TOO_BIG) {
+        cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
+        return CF_TOO_BIG;
+    }
+    cuckoo_say(why, SQLITE_OK, "bad value in %s=%s; " VALID_OPTIONS, found->name, found->value);
+    return CF_BAD_ARGUMENT;
 }
 
-/* Applies one assignment; `given` has a bit for each option seen before. */
+/* Applies one assignment. `given` has a bit for each option that came before. */
 static cf_status apply(const assignment *found, unsigned *given, cuckoo_options *options, char **why)
 {
     int which = rule_named(found->name);
     int64_t value = 0;
-    if (which < 0)
-        return complain(CF_BAD_ARGUMENT, why,
-                        sqlite3_mprintf("unknown option %s; " VALID_OPTIONS, found->name));
-    if (*given & 1u << which)
-        return complain(CF_BAD_ARGUMENT, why, sqlite3_mprintf("option %s is given twice", found->name));
+    if (which < 0 || *given & 1u << which) {
+        cuckoo_say(why, SQLITE_OK,
+                   which < 0 ? "unknown option %s; " VALID_OPTIONS : "option %s is given twice",
+                   found->name);
+        return CF_BAD_ARGUMENT;
+    }
     cf_status status = parse_value(&rules[which], found->value, &value);
     if (status != CF_OK)
         return bad_value(found, which, status, why);
@@ -233,15 +227,15 @@ static cf_status apply(const assignment *found, unsigned *given, cuckoo_options 
     return CF_OK;
 }
 
-/* Options that mean nothing without another one are mistakes. */
+/* An option that means nothing without another one is a mistake. */
 static cf_status check_together(unsigned given, const cuckoo_options *options, char **why)
 {
     bool spills = given & (1u << OVERFLOW_BUDGET | 1u << SPILL_BOUND);
-    if (spills && !options->filter.overflow)
-        return complain(CF_BAD_ARGUMENT, why,
-                        sqlite3_mprintf("overflow_budget and spill_bound need overflow=on: add it, "
-                                        "or leave them out"));
-    return CF_OK;
+    if (!spills || options->filter.overflow)
+        return CF_OK;
+    cuckoo_say(why, SQLITE_OK,
+               "overflow_budget and spill_bound need overflow=on: add it, or leave them out");
+    return CF_BAD_ARGUMENT;
 }
 
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why)
@@ -256,9 +250,10 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
             text++;
         if (text == end)
             return check_together(given, options, why);
-        if (!take_assignment(&text, end, &found))
-            return complain(CF_BAD_ARGUMENT, why,
-                            sqlite3_mprintf("options must be a list of name=value; " VALID_OPTIONS));
+        if (!take_assignment(&text, end, &found)) {
+            cuckoo_say(why, SQLITE_OK, "options must be a list of name=value; " VALID_OPTIONS);
+            return CF_BAD_ARGUMENT;
+        }
         status = apply(&found, &given, options, why);
     }
     return status;
@@ -268,10 +263,8 @@ static bool read_text(sqlite3_context *context, const char *text, int length, cu
 {
     char *why = NULL;
     cf_status status = cuckoo_options_parse(text, (size_t)length, options, &why);
-    if (why)
-        cuckoo_fail(context, status, "%s", why);
-    else if (status != CF_OK)
-        sqlite3_result_error_nomem(context);
+    if (status != CF_OK)
+        cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
     sqlite3_free(why);
     return status == CF_OK;
 }
@@ -280,15 +273,11 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_
 {
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return true;
-    if (sqlite3_value_type(value) != SQLITE_TEXT) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text; " VALID_OPTIONS);
-        return false;
-    }
+    if (sqlite3_value_type(value) != SQLITE_TEXT)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text; " VALID_OPTIONS);
     const char *text = (const char *)sqlite3_value_text(value);
-    if (text == NULL) {
-        sqlite3_result_error_nomem(context);
-        return false;
-    }
+    if (text == NULL)
+        return cuckoo_fail_no_memory(context);
     return read_text(context, text, sqlite3_value_bytes(value), options);
 }
 
@@ -298,11 +287,9 @@ static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr
     double given = sqlite3_value_double(value);
     if (type == SQLITE_NULL)
         return true;
-    if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(given > 0 && given < 1)) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "fpr must be a number above 0 and below 1, such as 0.01; or NULL");
-        return false;
-    }
+    if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(given > 0 && given < 1))
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "fpr must be a number above 0 and below 1, such as 0.01; or NULL");
     *fpr = given;
     return true;
 }
@@ -354,14 +341,11 @@ bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64
     int type = sqlite3_value_type(value);
     double keys = sqlite3_value_double(value);
     if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0) ||
-        (keys <= 1e15 && keys != (double)(int64_t)keys)) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "capacity must be a whole number of keys, 0 or more");
-        return false;
-    }
-    if (keys > (double)CF_CAPACITY_MAX) {
-        cuckoo_fail(context, CF_TOO_BIG, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
-        return false;
-    }
+        (keys <= 1e15 && keys != (double)(int64_t)keys))
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "capacity must be a whole number of keys, 0 or more");
+    if (keys > (double)CF_CAPACITY_MAX)
+        return cuckoo_fail(context, CF_TOO_BIG, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
     *capacity = (uint64_t)keys;
     return true;
 }

@@ -1,8 +1,8 @@
 /*
 ** options.h - capacity, fpr and the options text: 'bucket_size=4 seed=7, growth=off'.
 **
-** name=value, separated by blanks or commas; each name at most once. Names and words may be in any case; numbers may be written
-** with a point or an exponent (1e6), without a locale:
+** The text is a list of name=value, separated by blanks or commas, with each name at most once.
+** Names and words may be in any case. Numbers may be written with a point or an exponent (1e6):
 **
 **      bucket_size=1|2|4|8      fingerprint_bits=4..32      layout=auto|plain|semisort
 **      counter_bits=0..16       value_bits=0..32            seed=any 64-bit integer
@@ -10,7 +10,7 @@
 **      overflow_budget=0..255   spill_bound=1..4096         (with overflow=on)
 **      affinity=none|text|blob|integer|real|numeric         collation=binary|nocase|rtrim
 **
-** Affinity and collation are the key rule (cf_affinity): blob is the same as text, integer the same as numeric.
+** Affinity and collation are the key rule (cf_affinity): blob means text, integer means numeric.
 */
 #ifndef CUCKOO_OPTIONS_H
 #define CUCKOO_OPTIONS_H
@@ -19,36 +19,39 @@
 
 typedef struct cuckoo_options {
     cf_options filter;
-    uint64_t capacity;                                        /* 0 when not given */
-    double fpr;                                               /* as cf_plan takes it */
-    bool has_capacity, has_affinity, has_collation, has_seed; /* given in the text */
+    uint64_t capacity; /* 0 when not given */
+    double fpr;        /* as cf_plan takes it */
+    /* Which of these the text gives. */
+    bool has_capacity, has_affinity, has_collation, has_seed;
 } cuckoo_options;
 
 #define CUCKOO_DEFAULT_FPR 0.01
 enum { CUCKOO_DEFAULT_BUDGET = 10 }; /* buckets */
 
-/* What no arguments mean. */
+/* The options that hold when nothing is given. */
 void cuckoo_options_default(cuckoo_options *options);
 
 bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b);
 
-/* What a key needs to be hashed for a filter with these options: seed and key rule, and zeros. */
+/* What a key needs to be hashed for a filter with these
+** options: seed and key rule; the rest is 0. */
 cf_geometry cuckoo_options_rule(const cuckoo_options *options);
 
 /* The words for a key rule in options and in cf_info. */
 const char *cuckoo_affinity_word(unsigned affinity);
 const char *cuckoo_collation_word(unsigned collation);
 
-/* Reads an options text on top of what is in *options. CF_OK; or CF_BAD_ARGUMENT or CF_TOO_BIG: *why says what is wrong, in
-** memory of sqlite3_malloc; or CF_NO_MEMORY: *why is NULL. */
+/* Reads an options text on top of what is in *options. Returns CF_OK, CF_BAD_ARGUMENT, CF_TOO_BIG,
+** or CF_NO_MEMORY. *why (sqlite3_malloc) says what is wrong; NULL: out of memory. */
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
 
-/* Reads the SQL arguments [fpr [, options]] (count 0, 1 or 2; each may be NULL: the default). False: the
-** function has failed, with its message. */
+/* ---- SQL arguments; false: the function has failed, with its message ---- */
+
+/* [fpr [, options]]: `count` is 0, 1 or 2. Each may be NULL, which means the default. */
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
                          cuckoo_options *options);
 
-/* Reads the SQL argument `capacity`: a whole number of keys. False: the function has failed. */
+/* capacity: a whole number of keys. */
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);
 
 #endif

@@ -1,6 +1,7 @@
 #include "pages.h"
 
 #include "block.h"
+#include "sql.h"
 
 #include "../src/bits.h"
 #include "../src/format.h"
@@ -29,7 +30,7 @@ static uint64_t page_at(const cuckoo_paged *paged, uint64_t offset)
     return offset < CF_HEADER_BYTES ? 0 : 1 + (offset - CF_HEADER_BYTES) / paged->page_bytes;
 }
 
-/* Where a page is in the image, and how many of its bytes. */
+/* Where a page begins in the image, and how many bytes it has there. */
 static uint8_t *page_bytes_at(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes)
 {
     uint64_t from = CF_HEADER_BYTES + (page - 1) * paged->page_bytes;
@@ -37,18 +38,18 @@ static uint8_t *page_bytes_at(const cuckoo_paged *paged, uint64_t page, uint64_t
     return paged->image + from;
 }
 
-/* Memory for an image of so many bytes. New pages are stale. */
+/* Makes room for an image of so many bytes. New pages are stale. */
 static int make_room(cuckoo_paged *paged, uint64_t length)
 {
     uint64_t pages = pages_of(paged, length), had = paged->page_room;
     paged->has_reader = false;
     if (pages > had) {
         if (!cuckoo_block_enlarge((void **)&paged->read_in, had, pages, sizeof *paged->read_in) ||
-            !cuckoo_block_enlarge((void **)&paged->is_dirty, had, pages, sizeof *paged->is_dirty))
+            !cuckoo_dirty_enlarge(&paged->dirty, had, pages))
             return SQLITE_NOMEM;
         paged->page_room = pages;
     }
-    /* Last: when it fails the old one is still there, as src expects. */
+    /* This comes last: if it fails, the old image is still there, as src expects. */
     uint8_t *larger = cuckoo_block_resize(paged->image, length, paged);
     if (larger == NULL)
         return SQLITE_NOMEM;
@@ -58,23 +59,16 @@ static int make_room(cuckoo_paged *paged, uint64_t length)
     return SQLITE_OK;
 }
 
-static void fail(cuckoo_paged *paged, int rc)
-{
-    if (paged->rc == SQLITE_OK)
-        paged->rc = rc;
-}
-
 static void read_page(cuckoo_paged *paged, uint64_t page)
 {
     uint64_t bytes, have;
     uint8_t *at = page_bytes_at(paged, page, &bytes);
-    uint32_t epoch = paged->epoch; /* an error may roll back the transaction, and all is forgotten */
+    uint32_t epoch = paged->epoch; /* an error may roll back the transaction: a new epoch begins */
     int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, &have);
+    paged->rc = cuckoo_first_error(paged->rc, rc);
     memset(at + have, 0, bytes - have);
     paged->read_in[page] = epoch;
     paged->loaded++;
-    if (rc != SQLITE_OK)
-        fail(paged, rc);
 }
 
 static void need(void *context, uint64_t from, uint64_t to)
@@ -88,19 +82,8 @@ static void need(void *context, uint64_t from, uint64_t to)
 static void mark(cuckoo_paged *paged, uint64_t page)
 {
     paged->has_reader = false;
-    if (paged->is_dirty[page])
-        return;
-    if (paged->dirty_count == paged->dirty_room) {
-        uint64_t room = 2 * paged->dirty_room + 16;
-        if (!cuckoo_block_enlarge((void **)&paged->dirty, paged->dirty_room, room,
-                                  sizeof *paged->dirty)) {
-            fail(paged, SQLITE_NOMEM);
-            return;
-        }
-        paged->dirty_room = room;
-    }
-    paged->is_dirty[page] = 1;
-    paged->dirty[paged->dirty_count++] = page;
+    if (!cuckoo_dirty_mark(&paged->dirty, page))
+        paged->rc = cuckoo_first_error(paged->rc, SQLITE_NOMEM);
 }
 
 static void change(void *context, uint64_t from, uint64_t to)
@@ -112,53 +95,31 @@ static void change(void *context, uint64_t from, uint64_t to)
             mark(paged, page);
 }
 
-/* The first dirty page from `page` on, before `end`; else end. */
-static uint64_t next_dirty(const cuckoo_paged *paged, uint64_t page, uint64_t end)
-{
-    if (end - page < paged->dirty_count) {
-        while (page < end && !paged->is_dirty[page])
-            page++;
-        return page;
-    }
-    for (uint64_t i = 0; i < paged->dirty_count; i++)
-        if (paged->dirty[i] >= page && paged->dirty[i] < end)
-            end = paged->dirty[i];
-    return end;
-}
-
-/* The first page from `page` on that has a row; `end`: none has. */
+/* The first page from `page` on that has a row, before `end`; none: `end`. */
 static uint64_t next_row(cuckoo_paged *paged, uint64_t page, uint64_t end)
 {
-    sqlite3_stmt *next;
-    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_NEXT_PAGE, &next);
-    if (rc == SQLITE_OK) {
-        sqlite3_bind_int64(next, 1, (sqlite3_int64)page);
-        if (cuckoo_shadow_step(&paged->shadow, next) == SQLITE_ROW) {
-            uint64_t row = (uint64_t)sqlite3_column_int64(next, 0);
-            end = row < end ? row : end;
-        }
-        rc = cuckoo_shadow_end(&paged->shadow, next);
-    }
-    if (rc != SQLITE_OK)
-        fail(paged, rc);
-    return end;
+    int64_t from = (int64_t)page, row = (int64_t)end;
+    int rc = cuckoo_shadow_integer(&paged->shadow, CUCKOO_NEXT_PAGE, &from, &row);
+    paged->rc = cuckoo_first_error(paged->rc, rc);
+    return (uint64_t)row < end ? (uint64_t)row : end;
 }
 
-/* Pages without a row are all zeros, however many there are. The one that was found last is not asked for again. */
+/* Pages without a row are all zeros, however many they are. The page that was found last is not
+** looked for again. */
 static uint64_t skip(void *context, uint64_t from)
 {
     cuckoo_paged *paged = context;
     uint64_t page = page_at(paged, from), end = pages_of(paged, paged->length);
-    if (page == 0 || page == paged->present || page >= end || paged->is_dirty[page])
+    if (page == 0 || page == paged->present || page >= end || paged->dirty.is[page])
         return from;
-    uint64_t found = next_dirty(paged, page, next_row(paged, page, end));
+    uint64_t found = cuckoo_dirty_next(&paged->dirty, page, next_row(paged, page, end));
     paged->present = found;
     if (found == page)
         return from;
     return found == end ? paged->length : CF_HEADER_BYTES + (found - 1) * paged->page_bytes;
 }
 
-/* What src grows with. */
+/* The cf_memory of the filter. Blocks other than the image have no owner. */
 static uint8_t *resize(uint8_t *bytes, uint64_t size)
 {
     cuckoo_paged *owner = bytes ? cuckoo_block_owner(bytes) : NULL;
@@ -169,20 +130,13 @@ static uint8_t *resize(uint8_t *bytes, uint64_t size)
 
 /* ---- what is stale ---- */
 
-static void clear_dirty(cuckoo_paged *paged)
-{
-    for (uint64_t i = 0; i < paged->dirty_count; i++)
-        paged->is_dirty[paged->dirty[i]] = 0;
-    paged->dirty_count = 0;
-}
-
 void cuckoo_paged_forget(cuckoo_paged *paged)
 {
-    clear_dirty(paged);
+    cuckoo_dirty_clear(&paged->dirty);
     paged->header_dirty = false;
     paged->present = 0;
     paged->epoch++;
-    if (paged->epoch == 0) { /* it has gone round: none of the old ones may be taken for a new one */
+    if (paged->epoch == 0) { /* all numbers were used: no old one may pass for a new one */
         memset(paged->read_in, 0, paged->page_room * sizeof *paged->read_in);
         paged->header_in = 0;
         paged->epoch = 1;
@@ -193,33 +147,34 @@ void cuckoo_paged_forget(cuckoo_paged *paged)
 
 /* ---- the header ---- */
 
-static int damaged(const char **why, const char *reason)
+/* Opens the image for writing, with the hooks. */
+static cf_status open_writable(cuckoo_paged *paged, const char **why)
 {
-    *why = reason;
-    return SQLITE_CORRUPT_VTAB;
+    cf_status status = cf_open_writable(&paged->filter, paged->image, paged->length, why);
+    if (status != CF_OK)
+        return status;
+    paged->filter.memory = (cf_memory){resize, INT64_MAX};
+    cf_attach_pages(&paged->filter, &paged->hooks);
+    return status;
 }
 
 static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
 {
     cf_header header;
     uint64_t length = cf_load64(row + AT_LENGTH);
-    paged->page_bytes = (uint32_t)(cf_load64(row + AT_PAGE_BYTES - 4) >> 32);
+    paged->page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
     paged->adds = cf_load64(row + AT_ADDS);
     paged->deletes = cf_load64(row + AT_DELETES);
     paged->doubt = row[AT_DOUBT] != 0;
-    if (paged->page_bytes < 64)
-        return damaged(why, "its header has been changed");
-    if (cf_header_decode(row, length, &header, why) != CF_OK)
+    *why = "its header has been changed";
+    if (paged->page_bytes < 64 || cf_header_decode(row, length, &header, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
     int rc = make_room(paged, length);
     if (rc != SQLITE_OK)
         return rc;
     memcpy(paged->image, row, CF_HEADER_BYTES);
-    paged->has_reader = false;
-    if (cf_open_writable(&paged->filter, paged->image, length, why) != CF_OK)
+    if (open_writable(paged, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
-    paged->filter.memory = (cf_memory){resize, INT64_MAX};
-    cf_attach_pages(&paged->filter, &paged->hooks);
     paged->header_in = paged->epoch;
     return SQLITE_OK;
 }
@@ -229,9 +184,10 @@ static int read_header(cuckoo_paged *paged, const char **why)
     uint8_t row[HEADER_ROW];
     uint64_t length;
     int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
-    if (rc == SQLITE_OK && length != sizeof row)
-        return damaged(why, "its header is missing");
-    return rc == SQLITE_OK ? open_image(paged, row, why) : rc;
+    if (rc != SQLITE_OK)
+        return rc;
+    *why = "its header is missing";
+    return length == sizeof row ? open_image(paged, row, why) : SQLITE_CORRUPT_VTAB;
 }
 
 static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length)
@@ -239,21 +195,14 @@ static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t
     uint8_t row[HEADER_ROW];
     memcpy(row, header, CF_HEADER_BYTES);
     cf_store64(row + AT_LENGTH, length);
-    for (unsigned i = 0; i < 4; i++)
-        row[AT_PAGE_BYTES + i] = (uint8_t)(paged->page_bytes >> (8 * i));
+    cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
     cf_store64(row + AT_ADDS, paged->adds);
     cf_store64(row + AT_DELETES, paged->deletes);
     row[AT_DOUBT] = paged->doubt;
     return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
 }
 
-static int write_header(cuckoo_paged *paged)
-{
-    cf_seal(&paged->filter);
-    return write_header_row(paged, paged->image, paged->length);
-}
-
-/* An empty filter: pages that are all zeros need no rows. */
+/* Writes an empty filter. Its pages are all zeros and need no rows. */
 static int write_empty(cuckoo_paged *paged, const cf_geometry *shape)
 {
     uint8_t encoded[CF_HEADER_BYTES];
@@ -270,7 +219,7 @@ int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
     return paged->header_in == paged->epoch ? SQLITE_OK : read_header(paged, why);
 }
 
-/* When nearly all pages have been read, the others are, too. */
+/* When nearly all pages have been read, the others are read, too. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged)
 {
     if (paged->has_reader)
@@ -298,19 +247,19 @@ int cuckoo_paged_error(cuckoo_paged *paged)
 
 bool cuckoo_paged_pending(const cuckoo_paged *paged)
 {
-    return paged->dirty_count > 0 || paged->header_dirty;
+    return paged->dirty.count > 0 || paged->header_dirty;
 }
 
 static int write_pages(cuckoo_paged *paged)
 {
     int rc = SQLITE_OK;
-    for (uint64_t i = 0; rc == SQLITE_OK && i < paged->dirty_count; i++) {
-        uint64_t bytes;
-        if (paged->dirty[i] >= pages_of(paged, paged->length))
+    for (uint64_t i = 0; rc == SQLITE_OK && i < paged->dirty.count; i++) {
+        uint64_t bytes, page = paged->dirty.pages[i];
+        if (page >= pages_of(paged, paged->length))
             continue; /* growth that was taken back */
-        uint8_t *at = page_bytes_at(paged, paged->dirty[i], &bytes);
+        uint8_t *at = page_bytes_at(paged, page, &bytes);
         paged->has_written = true;
-        rc = cuckoo_shadow_write(&paged->shadow, (int64_t)paged->dirty[i], at, bytes);
+        rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes);
     }
     return rc;
 }
@@ -320,12 +269,14 @@ int cuckoo_paged_write(cuckoo_paged *paged)
     paged->length = paged->filter.length;
     int rc = write_pages(paged);
     paged->has_written = true;
-    if (rc == SQLITE_OK)
-        rc = write_header(paged);
+    if (rc != SQLITE_OK)
+        return rc;
+    cf_seal(&paged->filter);
+    rc = write_header_row(paged, paged->image, paged->length);
     if (rc != SQLITE_OK)
         return rc;
     paged->header_dirty = false;
-    clear_dirty(paged);
+    cuckoo_dirty_clear(&paged->dirty);
     return rc;
 }
 
@@ -334,15 +285,22 @@ static bool is_zero(const uint8_t *bytes, uint64_t length)
     return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0);
 }
 
-/* The image is another one: pages that are all zeros need no rows. */
+/* Nothing of the former filter is left to do. */
+static void nothing_left(cuckoo_paged *paged)
+{
+    paged->adds = paged->deletes = 0;
+    paged->doubt = false;
+    cuckoo_dirty_clear(&paged->dirty);
+}
+
+/* The image is that of another filter: its pages are in
+** memory, and those that are not all zeros are dirty. */
 static void mark_all(cuckoo_paged *paged)
 {
     uint64_t pages = pages_of(paged, paged->length);
     paged->header_in = paged->epoch;
     paged->loaded = pages - 1;
-    paged->adds = paged->deletes = 0;
-    paged->doubt = false;
-    clear_dirty(paged);
+    nothing_left(paged);
     for (uint64_t page = 1; page < pages; page++) {
         uint64_t bytes;
         const uint8_t *at = page_bytes_at(paged, page, &bytes);
@@ -352,15 +310,7 @@ static void mark_all(cuckoo_paged *paged)
     }
 }
 
-static void open_for_writing(cuckoo_paged *paged)
-{
-    const char *why;
-    cf_open_writable(&paged->filter, paged->image, paged->length, &why); /* was sound */
-    paged->filter.memory = (cf_memory){resize, INT64_MAX};
-    cf_attach_pages(&paged->filter, &paged->hooks);
-}
-
-/* Everything in the shadow tables goes; then what is dirty is written. */
+/* Empties the shadow tables, then writes what is dirty. */
 static int write_anew(cuckoo_paged *paged)
 {
     int rc = cuckoo_paged_error(paged);
@@ -376,6 +326,7 @@ static int write_anew(cuckoo_paged *paged)
 
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
 {
+    const char *why;
     paged->has_written = false;
     int rc = make_room(paged, length);
     if (rc != SQLITE_OK) {
@@ -385,7 +336,7 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
     cuckoo_block_resize(paged->image, 0, NULL);
     cuckoo_block_own(bytes, paged);
     paged->image = bytes;
-    open_for_writing(paged);
+    open_writable(paged, &why); /* is sound */
     mark_all(paged);
     return write_anew(paged);
 }
@@ -393,10 +344,7 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
 int cuckoo_paged_clear(cuckoo_paged *paged)
 {
     cf_geometry shape = paged->filter.geometry;
-    paged->has_written = false;
-    clear_dirty(paged);
-    paged->adds = paged->deletes = 0;
-    paged->doubt = false;
+    nothing_left(paged);
     paged->has_written = true;
     int rc = cuckoo_shadow_empty(&paged->shadow);
     if (rc == SQLITE_OK)
@@ -405,7 +353,7 @@ int cuckoo_paged_clear(cuckoo_paged *paged)
     return rc;
 }
 
-/* Page by page, for most of a large filter may be zeros. */
+/* Only pages that are not zeros are copied: most of a large filter may be zeros. */
 void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
 {
     uint64_t from = CF_HEADER_BYTES, length = paged->filter.length;
@@ -434,8 +382,7 @@ void cuckoo_paged_free(cuckoo_paged *paged)
     cuckoo_shadow_free(&paged->shadow);
     cuckoo_block_resize(paged->image, 0, NULL);
     free(paged->read_in);
-    free(paged->is_dirty);
-    free(paged->dirty);
+    cuckoo_dirty_free(&paged->dirty);
 }
 
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
@@ -445,7 +392,5 @@ int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
         return SQLITE_TOOBIG; /* it could never be used */
     cuckoo_block_plain(image, 0);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
-    if (rc != SQLITE_OK)
-        return rc;
-    return write_empty(paged, shape);
+    return rc == SQLITE_OK ? write_empty(paged, shape) : rc;
 }

@@ -3,42 +3,73 @@
 typedef struct carried {
     const char *name;
     cf_reader reader;
+    void *shared;
+    void (*release)(void *shared); /* NULL: nothing is shared */
 } carried;
 
-static const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+static void free_carried(void *pointer)
+{
+    carried *data = pointer;
+    if (data->release)
+        data->release(data->shared);
+    sqlite3_free(data);
+}
 
-static int register_one(sqlite3 *db, const cuckoo_function *f)
+static int register_one(sqlite3 *db, const cuckoo_function *f, int flags, const carried *model)
 {
     carried *data = sqlite3_malloc64(sizeof *data);
-    if (data == NULL)
+    if (data == NULL) {
+        if (model->release)
+            model->release(model->shared);
         return SQLITE_NOMEM;
-    *data = (carried){.name = f->name};
-    /* also frees data when it fails */
-    return sqlite3_create_function_v2(db, f->name, f->arguments, flags, data, f->function, f->step,
-                                      f->last, sqlite3_free);
+    }
+    *data = *model;
+    /* frees data also when it fails */
+    return sqlite3_create_function_v2(db, f->name, f->arguments, SQLITE_UTF8 | flags, data, f->function,
+                                      f->step, f->last, free_carried);
 }
 
 static int take_back(sqlite3 *db, const cuckoo_function *f)
 {
-    return sqlite3_create_function_v2(db, f->name, f->arguments, flags, NULL, NULL, NULL, NULL, NULL);
+    return sqlite3_create_function_v2(db, f->name, f->arguments, SQLITE_UTF8, NULL, NULL, NULL, NULL,
+                                      NULL);
+}
+
+int cuckoo_register_impure(sqlite3 *db, const cuckoo_function *function, int flags, void *shared,
+                           void (*release)(void *shared))
+{
+    carried model = {.name = function->name, .shared = shared, .release = release};
+    return register_one(db, function, flags, &model);
 }
 
 int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, size_t n, bool on)
 {
     int first = SQLITE_OK;
     for (size_t i = 0; i < n && (first == SQLITE_OK || !on); i++) {
-        int rc = on ? register_one(db, &functions[i]) : take_back(db, &functions[i]);
+        carried model = {.name = functions[i].name};
+        int rc = on ? register_one(db, &functions[i], SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, &model)
+                    : take_back(db, &functions[i]);
         first = first == SQLITE_OK ? rc : first;
     }
     return first;
 }
 
+static carried *carried_by(sqlite3_context *context)
+{
+    return sqlite3_user_data(context);
+}
+
 const char *cuckoo_function_name(sqlite3_context *context)
 {
-    return ((carried *)sqlite3_user_data(context))->name;
+    return carried_by(context)->name;
+}
+
+void *cuckoo_function_shared(sqlite3_context *context)
+{
+    return carried_by(context)->shared;
 }
 
 cf_reader *cuckoo_function_reader(sqlite3_context *context)
 {
-    return &((carried *)sqlite3_user_data(context))->reader;
+    return &carried_by(context)->reader;
 }

@@ -1,9 +1,9 @@
 /*
-** register.h - registering functions, and what each carries along.
+** register.h - registering functions, and what each function carries along.
 **
-** A function's user data is its name, for its messages, and a reader that remembers the last filter it
-** opened: the filter is the same in nearly every row of a query. Both live as long as the function, one
-** for each connection; SQLite runs one function of a connection at a time.
+** The user data of a function are its name, for its messages, and a reader, which remembers the
+** filter that was opened last: the filter is the same in nearly every row of a query. There is one
+** of each for every connection. SQLite runs one function of a connection at a time.
 */
 #ifndef CUCKOO_REGISTER_H
 #define CUCKOO_REGISTER_H
@@ -13,7 +13,7 @@
 typedef void (*cuckoo_call)(sqlite3_context *context, int argc, sqlite3_value **argv);
 typedef void (*cuckoo_last)(sqlite3_context *context);
 
-/* A pure function: deterministic and innocuous. Scalar: `function` is set; aggregate: `step` and `last`. */
+/* A scalar function has `function`, an aggregate has `step` and `last`. The others are NULL. */
 typedef struct cuckoo_function {
     const char *name; /* static text */
     int arguments;    /* their number, -1 = any */
@@ -21,13 +21,26 @@ typedef struct cuckoo_function {
     cuckoo_last last;
 } cuckoo_function;
 
-/* Registers n functions, or takes them back. An SQLite code; when registering fails, some may be there. */
+/* Registers n pure functions (deterministic and innocuous), or takes them back. Returns an SQLite
+** code. When registering fails, some functions may be registered. */
 int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, size_t n, bool on);
 
-/* The name of the running function. */
-const char *cuckoo_function_name(sqlite3_context *context);
+/* Registers one function that is not pure. `flags` are those of SQLite beside the encoding.
+** `shared` is what cuckoo_function_shared gives; release(shared) is called once, when the function
+** is taken back, or when it could not be registered. cuckoo_register takes it back. */
+int cuckoo_register_impure(sqlite3 *db, const cuckoo_function *function, int flags, void *shared,
+                           void (*release)(void *shared));
 
-/* The reader of the running function: what it opened stays open until it opens another. */
+/* Of the running function: its name, what it shares with others, and its reader. What the reader
+** has opened stays open until it opens another filter. */
+const char *cuckoo_function_name(sqlite3_context *context);
+void *cuckoo_function_shared(sqlite3_context *context);
 cf_reader *cuckoo_function_reader(sqlite3_context *context);
+
+/* What the entry point registers, or takes back when `on` is false. Each returns an SQLite code. */
+int cuckoo_register_functions(sqlite3 *db, bool on);
+int cuckoo_register_info(sqlite3 *db, bool on);
+int cuckoo_register_aggregates(sqlite3 *db, bool on);
+int cuckoo_register_tables(sqlite3 *db, bool on);
 
 #endif

@@ -1,9 +1,10 @@
-/*
-** registry.c - the persistent filters of a connection, by name.
-*/
 #include "registry.h"
 
+#include "sql.h"
+
 #include <string.h>
+
+/* ---- stores ---- */
 
 cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
 {
@@ -71,41 +72,30 @@ void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)
     cuckoo_store_free(store);
 }
 
-cuckoo_store *cuckoo_registry_of_id(const cuckoo_registry *registry, uintptr_t id)
-{
-    cuckoo_store *at = registry->first;
-    while (at && (at->id != id || at->dead))
-        at = at->next;
-    return at;
-}
+/* ---- finding a table ---- */
 
 /* Is there a table of this name in the schema? */
 static int exists(const cuckoo_registry *registry, const char *schema, const char *name, bool *there)
 {
-    sqlite3_stmt *statement = NULL;
-    char *sql =
-        sqlite3_mprintf("SELECT 1 FROM \"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND type IN "
-                        "('table', 'view')",
-                        schema, name);
-    int rc = sql ? sqlite3_prepare_v2(registry->db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-    if (rc == SQLITE_OK) {
-        *there = sqlite3_step(statement) == SQLITE_ROW;
-        rc = sqlite3_finalize(statement);
-    }
+    sqlite3_int64 found = 0;
+    int rc = cuckoo_sql_integer(registry->db, &found,
+                                "SELECT 1 FROM \"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND "
+                                "type IN ('table', 'view')",
+                                schema, name);
+    *there = found != 0;
     return rc;
 }
 
-/* Compiling a statement on a virtual table connects it, and asks it for a plan: so it tells which of the tables of this name is
-** SQLite's. There may be others: statements that were compiled before the schema changed keep theirs. */
+/* Compiling a statement on a virtual table connects the table, and asks it for a plan. So it tells
+** which table of this name SQLite uses now. There may be others: statements that were compiled
+** before the schema changed keep theirs. */
 static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema, const char *name,
                                    int *rc)
 {
-    sqlite3_stmt *statement = NULL;
-    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\" LIMIT 0", schema, name);
+    sqlite3_stmt *statement;
     registry->planned = NULL;
-    *rc = sql ? sqlite3_prepare_v2(registry->db, sql, -1, &statement, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
+    *rc = cuckoo_sql_prepare(registry->db, &statement, "SELECT 1 FROM \"%w\".\"%w\" LIMIT 0", schema,
+                             name);
     sqlite3_finalize(statement);
     cuckoo_store *store = registry->planned;
     return *rc == SQLITE_OK && store && is_named(store, schema, name) ? store : NULL;
@@ -114,22 +104,18 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
 static cuckoo_store *find_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
                              int *rc)
 {
-    bool there = false;
-    *rc = exists(registry, schema, name, &there);
-    *stop = there;
-    if (*rc != SQLITE_OK || !there)
-        return NULL;
-    return connect_table(registry, schema, name, rc);
+    *rc = exists(registry, schema, name, stop);
+    return *rc == SQLITE_OK && *stop ? connect_table(registry, schema, name, rc) : NULL;
 }
 
-/* The name behind "schema.", when it begins so; else NULL. */
+/* The name behind "schema."; NULL: it does not begin so. */
 static const char *name_in(const char *schema, const char *name)
 {
     int n = (int)strlen(schema);
     return sqlite3_strnicmp(name, schema, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
 }
 
-/* Looks in one schema, for a name with or without it. *stop: there is something of this name. */
+/* Looks in one schema for a name that may begin with it. *stop: there is something of this name. */
 static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
                              int *rc)
 {
@@ -140,22 +126,112 @@ static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, cons
     return store;
 }
 
-/* As SQLite looks for an unqualified name: temp, main, then the attached ones in order. */
+/* Looks where SQLite looks for a name without schema: in temp, main, then the attached schemas in
+** order. They come from the statement PRAGMA, not from the table-valued function, for which SQLite
+** before 3.54 may keep a schema that was freed. */
 cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc)
 {
     bool stop = false;
     cuckoo_store *store = look_in(registry, "temp", name, &stop, rc);
-    sqlite3_stmt *schemas = NULL;
+    sqlite3_stmt *schemas;
     if (stop || *rc != SQLITE_OK)
         return store;
-    /* The statement, not the table-valued function: SQLite before 3.54 may keep a freed schema for that one. */
-    *rc = sqlite3_prepare_v2(registry->db, "PRAGMA database_list", -1, &schemas, NULL);
+    *rc = cuckoo_sql_prepare(registry->db, &schemas, "PRAGMA database_list");
     while (*rc == SQLITE_OK && !stop && sqlite3_step(schemas) == SQLITE_ROW) {
         const char *schema = (const char *)sqlite3_column_text(schemas, 1);
         if (schema && sqlite3_stricmp(schema, "temp") != 0)
             store = look_in(registry, schema, name, &stop, rc);
     }
-    int rc2 = sqlite3_finalize(schemas);
-    *rc = *rc == SQLITE_OK ? rc2 : *rc;
+    *rc = cuckoo_sql_end(schemas, *rc);
     return store;
+}
+
+/* ---- using a table by its name ---- */
+
+/* The store of this id, if its table is still connected; else NULL. */
+static cuckoo_store *store_of_id(const cuckoo_registry *registry, uintptr_t id)
+{
+    cuckoo_store *at = registry->first;
+    while (at && (at->id != id || at->dead))
+        at = at->next;
+    return at;
+}
+
+/* The table that a value names. NULL: there is none, or *rc says why. */
+static cuckoo_store *find_value(cuckoo_registry *registry, sqlite3_value *value, int *rc)
+{
+    const char *text =
+        sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
+    if (text == NULL || strlen(text) != (size_t)sqlite3_value_bytes(value))
+        return NULL;
+    return cuckoo_registry_find(registry, text, rc);
+}
+
+/* Opens a read transaction on the database of the table, if none is open: outside of one SQLite
+** does not know of commits by other connections. Any table may be gone afterwards, because this may
+** bring a new schema: look it up again. */
+static int hold(cuckoo_registry *registry, const cuckoo_store *store)
+{
+    if (cuckoo_shadow_transaction(&store->paged.shadow) != CUCKOO_NONE)
+        return SQLITE_OK;
+    int rc = cuckoo_sql_prepare(registry->db, &registry->hold, "SELECT 1 FROM \"%w\".sqlite_master",
+                                store->paged.shadow.schema);
+    if (rc != SQLITE_OK || sqlite3_step(registry->hold) == SQLITE_ROW)
+        return rc;
+    rc = sqlite3_finalize(registry->hold);
+    registry->hold = NULL;
+    return rc;
+}
+
+static void let_go(cuckoo_registry *registry)
+{
+    sqlite3_finalize(registry->hold);
+    registry->hold = NULL;
+}
+
+/* The table of this name, in a read transaction; that of id
+** `known` may be it already. NULL: there is none, or *rc says why. */
+static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value, uintptr_t known, int *rc)
+{
+    *rc = SQLITE_OK;
+    cuckoo_store *store = store_of_id(registry, known);
+    if (store == NULL)
+        store = find_value(registry, value, rc);
+    if (store == NULL)
+        return NULL;
+    uintptr_t id = store->id;
+    *rc = hold(registry, store);
+    if (*rc != SQLITE_OK)
+        return NULL;
+    store = store_of_id(registry, id);
+    return store ? store : find_value(registry, value, rc);
+}
+
+int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintptr_t known,
+                          cuckoo_use use, cuckoo_store **store, const char **why)
+{
+    int rc;
+    *store = find_held(registry, name, known, &rc);
+    if (*store) {
+        rc = cuckoo_store_begin(*store, use, why);
+        if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB && rc != SQLITE_ERROR && rc != SQLITE_IOERR)
+            *why = sqlite3_errstr(rc);
+    } else if (rc == SQLITE_OK) {
+        rc = SQLITE_ERROR;
+        *why = sqlite3_value_type(name) == SQLITE_TEXT
+                   ? CUCKOO_NO_TABLE
+                   : "the first argument must be the name of a cuckoo_filter table";
+    } else {
+        *why = sqlite3_errstr(rc);
+    }
+    if (rc != SQLITE_OK)
+        let_go(registry);
+    return rc;
+}
+
+int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store)
+{
+    int rc = cuckoo_store_end(store);
+    let_go(registry);
+    return rc;
 }

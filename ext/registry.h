@@ -4,49 +4,47 @@
 #ifndef CUCKOO_REGISTRY_H
 #define CUCKOO_REGISTRY_H
 
-#include "handle.h"
 #include "store.h"
 
 typedef struct cuckoo_registry {
     sqlite3 *db;
     cuckoo_store *first;
-    cuckoo_store *planned; /* of the table that SQLite has planned a query on last; may be gone */
+    cuckoo_store *planned; /* of the table for which SQLite has planned a query last; may be gone */
     uintptr_t last_id;
-    bool rebuilds;       /* cf_table_rebuild runs, which no trigger can call */
+    bool rebuilds;       /* cf_table_rebuild is running, which no trigger can call */
     sqlite3_stmt *hold;  /* keeps a read transaction open while a function runs */
     unsigned references; /* of the module, of each function, and of each table */
 } cuckoo_registry;
 
-/* One user. NULL: out of memory. */
+/* A new registry with one reference. NULL: out of memory. */
 cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
 
-/* One user less; the last one frees it. */
+/* One reference less; the last one frees the registry. */
 void cuckoo_registry_release(void *registry);
 
-/* The store of this name, with one reference more; made when there is none (*made). `fresh`: of a table that is new:
-** stores of that name are dead. SQLITE_OK or SQLITE_NOMEM. */
+/* Gives the store of this name one reference more, or makes a store (*made). `fresh`: the table is
+** new, and stores of that name are dead. Returns SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
                          cuckoo_store **store, bool *made);
 
-/* Gives it back. */
+/* One reference less; the last one frees the store. */
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store);
 
-/* The store of this id, if its table is still connected; else NULL. */
-cuckoo_store *cuckoo_registry_of_id(const cuckoo_registry *registry, uintptr_t id);
-
-/* The store of the table of this name ('seen' or 'main.seen'), connected when it was not. NULL: there is none, or it is
-** another kind of table; *rc is SQLITE_OK then, or an error. */
+/* The store of the table of this name ('seen' or 'main.seen'). A
+** table that is not connected gets connected. NULL: there is none, or
+** it is another kind of table; *rc is SQLITE_OK then, or an error. */
 cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc);
 
-/* A copy of the filter of the table that `name` names, as it is now, with one reference for the caller. Not SQLITE_OK:
-** *message (sqlite3_malloc) says what is wrong. */
-int cuckoo_table_snapshot(cuckoo_registry *registry, sqlite3_value *name, cuckoo_handle **snapshot,
-                          char **message);
+/* Begins a use (store.h) of the table that `name` names, within a read transaction. `known`: the id
+** of the store, if it was the same before; else 0. After an error *why (static text, or one that
+** lives until the store is used again) says what is wrong, and the use has ended. */
+int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintptr_t known,
+                          cuckoo_use use, cuckoo_store **store, const char **why);
 
-/* Registers the functions that take a table by its name, or takes them back (NULL). */
-int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
+/* Ends it; an error as in cuckoo_store_end. */
+int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store);
 
-/* Registers cf_buckets, cf_explain and cf_table_buckets, or takes them back (NULL). */
-int cuckoo_register_inside(sqlite3 *db, cuckoo_registry *registry);
+#define CUCKOO_NO_TABLE "there is no cuckoo_filter table of this name"
+#define CUCKOO_BAD_PAGE "a page of the table cannot be read"
 
 #endif

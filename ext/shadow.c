@@ -1,14 +1,15 @@
 #include "shadow.h"
 
 #include "late.h"
+#include "sql.h"
 
 #include <string.h>
 
-enum { PAGE_OVERHEAD = 64 /* of a row on a database page, with some reserved bytes */ };
+enum { PAGE_OVERHEAD = 64 /* bytes of a row on a database page besides its data, at most */ };
 
 /* ---- statements ---- */
 
-/* In each: the schema, then the name of the virtual table. */
+/* The arguments of each format are the schema and the name of the virtual table. */
 static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_READ_PAGE] = "SELECT data FROM \"%w\".\"%w_page\" WHERE no = ?1",
     [CUCKOO_WRITE_PAGE] = "REPLACE INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2)",
@@ -28,7 +29,7 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_NOTHING_WAITS] = "DELETE FROM \"%w\".\"%w_wait\" WHERE adds = 0 AND deletes = 0",
 };
 
-/* The only errors of this kind: the shadow table is not there, or not as it was created. */
+/* SQLITE_ERROR has one cause only: a shadow table is missing, or not as it was created. */
 static int corrupt_if_missing(int rc)
 {
     return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
@@ -44,11 +45,14 @@ static int prepare(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *
     return corrupt_if_missing(rc);
 }
 
-int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt **statement)
+int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
+                        sqlite3_stmt **statement)
 {
-    int rc =
-        shadow->statement[query] ? SQLITE_OK : prepare(shadow, &shadow->statement[query], texts[query]);
-    *statement = shadow->statement[query];
+    sqlite3_stmt **kept = &shadow->statement[query];
+    int rc = *kept ? SQLITE_OK : prepare(shadow, kept, texts[query]);
+    for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
+        sqlite3_bind_int64(*kept, i + 1, values[i]);
+    *statement = *kept;
     return rc;
 }
 
@@ -60,20 +64,25 @@ int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
     return rc;
 }
 
-int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement)
+int cuckoo_shadow_end(sqlite3_stmt *statement, int rc)
 {
-    (void)shadow;
-    return corrupt_if_missing(sqlite3_reset(statement));
+    return cuckoo_first_error(rc, corrupt_if_missing(sqlite3_reset(statement)));
 }
 
-int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query)
+int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values)
+{
+    int64_t unused;
+    return cuckoo_shadow_integer(shadow, query, values, &unused);
+}
+
+int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
+                          int64_t *found)
 {
     sqlite3_stmt *statement;
-    int rc = cuckoo_shadow_query(shadow, query, &statement);
-    if (rc != SQLITE_OK)
-        return rc;
-    cuckoo_shadow_step(shadow, statement);
-    return cuckoo_shadow_end(shadow, statement);
+    int rc = cuckoo_shadow_query(shadow, query, values, &statement);
+    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, statement) == SQLITE_ROW)
+        *found = sqlite3_column_int64(statement, 0);
+    return cuckoo_shadow_end(statement, rc);
 }
 
 static void finalize_all(cuckoo_shadow *shadow)
@@ -84,71 +93,28 @@ static void finalize_all(cuckoo_shadow *shadow)
     }
 }
 
-static int execute(cuckoo_shadow *shadow, const char *format, const char *name)
-{
-    char *sql = sqlite3_mprintf(format, shadow->schema, shadow->table, name);
-    if (sql == NULL)
-        return SQLITE_NOMEM;
-    shadow->busy = true;
-    int rc = sqlite3_exec(shadow->db, sql, NULL, NULL, NULL);
-    shadow->busy = false;
-    sqlite3_free(sql);
-    return rc;
-}
-
-int cuckoo_shadow_execute(const cuckoo_shadow *shadow, char *sql)
-{
-    int rc = sql ? sqlite3_exec(shadow->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-    return rc;
-}
-
-int cuckoo_shadow_prepare(const cuckoo_shadow *shadow, char *sql, sqlite3_stmt **statement)
-{
-    int rc = sql ? sqlite3_prepare_v2(shadow->db, sql, -1, statement, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-    return rc;
-}
-
-int cuckoo_shadow_text(const cuckoo_shadow *shadow, char *sql, char **text)
-{
-    sqlite3_stmt *statement = NULL;
-    *text = NULL;
-    int rc = cuckoo_shadow_prepare(shadow, sql, &statement);
-    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
-        const char *found = (const char *)sqlite3_column_text(statement, 0);
-        *text = found ? sqlite3_mprintf("%s", found) : NULL;
-        rc = found && *text == NULL ? SQLITE_NOMEM : SQLITE_OK;
-    }
-    int rc2 = sqlite3_finalize(statement);
-    return rc == SQLITE_OK ? rc2 : rc;
-}
+/* ---- pages ---- */
 
 int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
                        uint64_t *length)
 {
     sqlite3_stmt *read;
     *length = 0;
-    int rc = cuckoo_shadow_query(shadow, CUCKOO_READ_PAGE, &read);
-    if (rc != SQLITE_OK)
-        return rc;
-    sqlite3_bind_int64(read, 1, no);
-    if (cuckoo_shadow_step(shadow, read) == SQLITE_ROW) {
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_READ_PAGE, &no, &read);
+    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, read) == SQLITE_ROW) {
         const void *data = sqlite3_column_blob(read, 0);
-        uint64_t have = (uint64_t)sqlite3_column_bytes(read, 0);
+        uint64_t have = data ? (uint64_t)sqlite3_column_bytes(read, 0) : 0;
         *length = have < bytes ? have : bytes;
         if (data)
             memcpy(into, data, *length);
-        else
-            *length = 0;
     }
-    return cuckoo_shadow_end(shadow, read);
+    return cuckoo_shadow_end(read, rc);
 }
 
 int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length)
 {
     sqlite3_stmt *write;
-    int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, &write);
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
@@ -157,13 +123,16 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
     if (rc != SQLITE_OK)
         return rc; /* longer than the connection allows: NULL would be written */
     cuckoo_shadow_step(shadow, write);
-    rc = cuckoo_shadow_end(shadow, write);
+    rc = cuckoo_shadow_end(write, rc);
     sqlite3_bind_null(write, 2);
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
     return rc;
 }
 
-/* SQLite before 3.34 does not tell: then it is taken for open in a transaction of the user. */
+/* ---- transactions ---- */
+
+/* SQLite before 3.34 does not tell. Then any transaction of
+** the user counts as one that writes here. */
 cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow)
 {
     int state = cuckoo_late_txn_state(shadow->db, shadow->schema);
@@ -172,17 +141,6 @@ cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow)
                : state == CUCKOO_TXN_READ ? CUCKOO_READING
                                           : CUCKOO_WRITING;
     return sqlite3_get_autocommit(shadow->db) ? CUCKOO_NONE : CUCKOO_WRITING;
-}
-
-int cuckoo_shadow_version(cuckoo_shadow *shadow, int64_t *version)
-{
-    sqlite3_stmt *ask;
-    int rc = cuckoo_shadow_query(shadow, CUCKOO_DATA_VERSION, &ask);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (cuckoo_shadow_step(shadow, ask) == SQLITE_ROW)
-        *version = sqlite3_column_int64(ask, 0);
-    return cuckoo_shadow_end(shadow, ask);
 }
 
 /* ---- the tables themselves ---- */
@@ -202,46 +160,46 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow)
     sqlite3_free(shadow->table);
 }
 
-/* Bytes of a row that fits on one page of the database. */
-static int find_page_bytes(cuckoo_shadow *shadow, uint32_t *page_bytes)
+/* Runs one statement, and then the other. `name` is the third argument of their formats. */
+static int execute(cuckoo_shadow *shadow, const char *page, const char *wait, const char *name)
 {
-    sqlite3_stmt *statement = NULL;
-    int rc = prepare(shadow, &statement, "PRAGMA \"%w\".page_size");
-    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
-        *page_bytes = (uint32_t)sqlite3_column_int(statement, 0) - PAGE_OVERHEAD;
-    sqlite3_finalize(statement);
+    shadow->busy = true;
+    int rc = cuckoo_sql_run(shadow->db, page, shadow->schema, shadow->table, name);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_sql_run(shadow->db, wait, shadow->schema, shadow->table, name);
+    shadow->busy = false;
     return rc;
 }
 
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
 {
-    int rc = execute(shadow, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)", NULL);
-    if (rc == SQLITE_OK)
-        rc = execute(shadow,
+    sqlite3_int64 size = 0;
+    int rc = execute(shadow, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)",
                      "CREATE TABLE \"%w\".\"%w_wait\"(hash INTEGER, value INTEGER, adds INTEGER, "
                      "deletes INTEGER, PRIMARY KEY(hash, value)) WITHOUT ROWID",
                      NULL);
-    return rc == SQLITE_OK ? find_page_bytes(shadow, page_bytes) : rc;
+    if (rc == SQLITE_OK)
+        rc = cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
+    *page_bytes = (uint32_t)size - PAGE_OVERHEAD;
+    return rc;
 }
 
 int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 {
-    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no >= 0", NULL);
-    return rc == SQLITE_OK ? execute(shadow, "DELETE FROM \"%w\".\"%w_wait\"", NULL) : rc;
+    return execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no >= 0",
+                   "DELETE FROM \"%w\".\"%w_wait\"", NULL);
 }
 
 int cuckoo_shadow_drop(cuckoo_shadow *shadow)
 {
     finalize_all(shadow);
-    int rc = execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"", NULL);
-    return rc == SQLITE_OK ? execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_wait\"", NULL) : rc;
+    return execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"",
+                   "DROP TABLE IF EXISTS \"%w\".\"%w_wait\"", NULL);
 }
 
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table)
 {
     finalize_all(shadow);
-    int rc = execute(shadow, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w_page\"", table);
-    return rc == SQLITE_OK
-               ? execute(shadow, "ALTER TABLE \"%w\".\"%w_wait\" RENAME TO \"%w_wait\"", table)
-               : rc;
+    return execute(shadow, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w_page\"",
+                   "ALTER TABLE \"%w\".\"%w_wait\" RENAME TO \"%w_wait\"", table);
 }

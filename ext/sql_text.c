@@ -8,14 +8,35 @@ static bool is_name_char(char c)
            c == '$' || (c & 0x80);
 }
 
-static const char *skip_blanks(const char *at)
+const char *cuckoo_sql_skip_blanks(const char *at)
 {
     while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')
         at++;
     return at;
 }
 
-/* The end of the name at `at`, quoted or not; *same: it is this one. */
+char *cuckoo_sql_unquoted(const char *text, size_t n)
+{
+    static const char opening[] = "'\"`[", closing[] = "'\"`]";
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+        n--;
+    while (n > 0 && strchr(" \t\r\n", *text))
+        text++, n--;
+    char *copy = sqlite3_mprintf("%.*s", (int)n, text);
+    const char *quote = n >= 2 ? strchr(opening, *text) : NULL;
+    if (copy == NULL || quote == NULL || text[n - 1] != closing[quote - opening])
+        return copy;
+    size_t kept = 0;
+    for (size_t i = 1; i < n - 1; i++) {
+        copy[kept++] = text[i];
+        if (text[i] == *quote && i + 1 < n - 1 && text[i + 1] == *quote)
+            i++;
+    }
+    copy[kept] = 0;
+    return copy;
+}
+
+/* Returns the end of the name at `at`, which may be quoted. *same: it is `name`. */
 static const char *read_name(const char *at, const char *name, bool *same)
 {
     int n = (int)strlen(name);
@@ -33,12 +54,12 @@ bool cuckoo_sql_writes_into(const char *sql, const char *name)
         bool same;
         if (sqlite3_strnicmp(sql, "into", 4) != 0 || is_name_char(sql[4]))
             continue;
-        const char *at = skip_blanks(sql + 4);
+        const char *at = cuckoo_sql_skip_blanks(sql + 4);
         if (*at == '/' || *at == '-')
             return true;
-        at = skip_blanks(read_name(at, name, &same));
+        at = cuckoo_sql_skip_blanks(read_name(at, name, &same));
         if (*at == '.')
-            read_name(skip_blanks(at + 1), name, &same);
+            read_name(cuckoo_sql_skip_blanks(at + 1), name, &same);
         if (same)
             return true;
     }

@@ -37,11 +37,10 @@ void cuckoo_store_forget(cuckoo_store *store)
     store->full = false;
 }
 
-/* What was in memory is lost: the transaction must not be committed without it. */
 void cuckoo_store_lose(cuckoo_store *store)
 {
-    store->broken |=
-        store->joined && cuckoo_store_pending(store); /* the error may have ended it already */
+    /* When it is not joined, the error has ended the transaction already. */
+    store->broken |= store->joined && cuckoo_store_pending(store);
     cuckoo_store_forget(store);
 }
 
@@ -64,13 +63,6 @@ void cuckoo_store_doubt(cuckoo_store *store)
 
 /* ---- using it ---- */
 
-/* What an error has left that ended the transaction in the middle of a change. */
-static void forget_changes(cuckoo_store *store)
-{
-    if (cuckoo_store_pending(store))
-        cuckoo_store_forget(store);
-}
-
 static int look(cuckoo_store *store)
 {
     bool stale;
@@ -90,8 +82,8 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
     *why = "an earlier error has lost changes of this transaction: roll it back";
     if (store->broken)
         return SQLITE_IOERR;
-    if (!store->joined)
-        forget_changes(store);
+    if (!store->joined && cuckoo_store_pending(store))
+        cuckoo_store_forget(store); /* an error has ended the transaction during a change */
     int rc = cuckoo_store_pending(store) ? SQLITE_OK : look(store);
     return rc == SQLITE_OK ? cuckoo_paged_load(&store->paged, why) : rc;
 }
@@ -137,7 +129,7 @@ static void note_crowded(cuckoo_store *store, const cf_pair *pair, uint64_t buck
     store->next_crowded = (store->next_crowded + 1) % CUCKOO_CROWDED;
 }
 
-/* Where a key has found no place, not even by growing, the next one is not worth that effort. */
+/* Where a key found no place, not even by growing, the next key is not worth that effort. */
 cf_status cuckoo_store_place(void *context, uint64_t hash, uint64_t value)
 {
     cuckoo_store *store = context;
@@ -158,9 +150,10 @@ cf_status cuckoo_store_place_without_growing(void *context, uint64_t hash, uint6
     return cuckoo_waiting_place(&store->paged.filter, hash, value);
 }
 
-/* A delete of the same key that waits, and this add, cancel out: the copy that is there serves the new row. (Else a key
-** that is deleted and inserted again and again in one transaction would soon have too many copies to count.) When it is
-** not there the delete has come before its own add. */
+/* This add and a delete of the same key that waits cancel out: the copy that is
+** there serves the new row. (Otherwise a key that is deleted and inserted again
+** and again in one transaction would soon have too many copies to count.) If the
+** key is not there, that delete has come before its own add, and goes on waiting. */
 static int cancel(cuckoo_store *store, uint64_t hash, uint64_t value, bool *done)
 {
     bool has;
@@ -174,8 +167,8 @@ static int cancel(cuckoo_store *store, uint64_t hash, uint64_t value, bool *done
     return *done ? rc : cuckoo_waiting_cancel(&store->paged, hash, value, done);
 }
 
-/* While more deletes wait than adds, they will make room: then it is not worth growing for a key, nor, after a search
-** that has failed, another one. */
+/* While more deletes wait than adds, they will make room. Then growing is not worth it, nor is
+** another search after one that has failed. */
 static cf_status place_until_room_comes(cuckoo_store *store, uint64_t hash, uint64_t value)
 {
     if (store->full)
@@ -225,7 +218,7 @@ int cuckoo_store_delete_later(cuckoo_store *store, uint64_t hash, uint64_t value
     return rc;
 }
 
-/* What is half replaced must not stay. */
+/* A filter that is half replaced must not stay. */
 static int replaced(const cuckoo_store *store, int rc)
 {
     return rc != SQLITE_OK && store->paged.has_written ? cuckoo_store_beyond_repair(rc) : rc;

@@ -1,68 +1,41 @@
 /*
 ** table_arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
 */
-#include "filter_table.h"
-
 #include "column.h"
 #include "errors.h"
 #include "number.h"
+#include "sql_text.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- arguments of CREATE VIRTUAL TABLE ---- */
+/* ---- reading them ---- */
 
-static const char *skip_blanks(const char *text)
-{
-    while (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r')
-        text++;
-    return text;
-}
-
-/* The value of "name = value", when the argument begins with that name, in any case; else NULL. */
+/* The value in an argument "name = value" with this name, in
+** any case. NULL: it is another argument. */
 static const char *value_of(const char *argument, const char *name)
 {
-    argument = skip_blanks(argument);
+    argument = cuckoo_sql_skip_blanks(argument);
     size_t n = strlen(name);
     if (sqlite3_strnicmp(argument, name, (int)n) != 0)
         return NULL;
-    argument = skip_blanks(argument + n);
-    return *argument == '=' ? skip_blanks(argument + 1) : NULL;
+    argument = cuckoo_sql_skip_blanks(argument + n);
+    return *argument == '=' ? cuckoo_sql_skip_blanks(argument + 1) : NULL;
 }
 
-static bool complain(char **message, char *text)
+/* Sets the message. Returns false. */
+static bool complain(char **message, const char *what)
 {
-    *message = text;
+    cuckoo_say(message, SQLITE_OK, "cuckoo_filter: %s", what);
     return false;
 }
 
-/* A copy of a quoted text without its quotes, in which they are doubled; of any other text, without blanks around it. */
-static char *unquoted(const char *text, size_t n)
-{
-    static const char opening[] = "'\"`[", closing[] = "'\"`]";
-    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
-        n--;
-    while (n > 0 && strchr(" \t\r\n", *text))
-        text++, n--;
-    char *copy = sqlite3_mprintf("%.*s", (int)n, text);
-    const char *quote = n >= 2 ? strchr(opening, *text) : NULL;
-    if (copy == NULL || quote == NULL || text[n - 1] != closing[quote - opening])
-        return copy;
-    size_t kept = 0;
-    for (size_t i = 1; i < n - 1; i++) {
-        copy[kept++] = text[i];
-        if (text[i] == *quote && i + 1 < n - 1 && text[i + 1] == *quote)
-            i++;
-    }
-    copy[kept] = 0;
-    return copy;
-}
-
-/* The number in a text, perhaps quoted; 0: there is none. False: no memory. */
+/* The number in a text, which may be quoted; 0: there is none. False: out of memory. */
 static bool number_in(const char *text, double *value)
 {
     cuckoo_number number;
-    char *plain = unquoted(text, strlen(text));
+    char *plain = cuckoo_sql_unquoted(text, strlen(text));
     if (plain == NULL)
         return false;
     *value = cuckoo_number_read(plain, strlen(plain), &number) ? cuckoo_number_real(&number) : 0;
@@ -74,19 +47,17 @@ static bool read_fpr(const char *text, cuckoo_table_plan *plan, char **message)
 {
     double fpr;
     if (plan->has_fpr)
-        return complain(message, sqlite3_mprintf("cuckoo_filter: fpr is given twice"));
+        return complain(message, "fpr is given twice");
     if (!number_in(text, &fpr))
         return false;
     if (!(fpr > 0 && fpr < 1))
-        return complain(
-            message, sqlite3_mprintf("cuckoo_filter: fpr must be a number above 0 and below 1, such as "
-                                     "fpr=0.001"));
+        return complain(message, "fpr must be a number above 0 and below 1, such as fpr=0.001");
     plan->options.fpr = fpr;
     plan->has_fpr = true;
     return true;
 }
 
-/* The parenthesis that the last one closes; NULL: none. */
+/* The parenthesis that the last character closes. NULL: there is none. */
 static const char *opening_of(const char *text, size_t n)
 {
     int depth = 0;
@@ -98,29 +69,30 @@ static const char *opening_of(const char *text, size_t n)
     return NULL;
 }
 
-/* content='table(column)', in which either may be quoted. */
+/* Reads 'table(column)', in which both names may be quoted. */
 static bool split_content(const char *text, cuckoo_table_plan *plan, char **message)
 {
     size_t n = strlen(text);
     const char *open = opening_of(text, n);
     if (open == NULL || open == text || text[n - 1] != ')' || open + 1 == text + n - 1)
-        return complain(message, sqlite3_mprintf("cuckoo_filter: content must be 'table(column)'"));
-    plan->content = unquoted(text, (size_t)(open - text));
-    plan->column = unquoted(open + 1, (size_t)(text + n - open - 2));
+        return complain(message, "content must be 'table(column)'");
+    plan->content = cuckoo_sql_unquoted(text, (size_t)(open - text));
+    plan->column = cuckoo_sql_unquoted(open + 1, (size_t)(text + n - open - 2));
     return plan->content && plan->column;
 }
 
 static bool read_content(const char *value, cuckoo_table_plan *plan, char **message)
 {
     if (plan->content)
-        return complain(message, sqlite3_mprintf("cuckoo_filter: content is given twice"));
-    char *text = unquoted(value, strlen(value));
+        return complain(message, "content is given twice");
+    char *text = cuckoo_sql_unquoted(value, strlen(value));
     bool ok = text && split_content(text, plan, message);
     sqlite3_free(text);
     return ok;
 }
 
-/* "name = value" without blanks and quotes, to be read with the others. False: out of memory. */
+/* Appends "name=value" without blanks and quotes to the
+** options, which are read together. False: out of memory. */
 static bool append_option(sqlite3_str *rest, const char *argument)
 {
     const char *equals = strchr(argument, '=');
@@ -128,8 +100,8 @@ static bool append_option(sqlite3_str *rest, const char *argument)
         sqlite3_str_appendf(rest, "%s ", argument);
         return true;
     }
-    char *name = unquoted(argument, (size_t)(equals - argument));
-    char *value = unquoted(equals + 1, strlen(equals + 1));
+    char *name = cuckoo_sql_unquoted(argument, (size_t)(equals - argument));
+    char *value = cuckoo_sql_unquoted(equals + 1, strlen(equals + 1));
     if (name && value)
         sqlite3_str_appendf(rest, "%s=%s ", name, value);
     bool ok = name && value;
@@ -149,7 +121,7 @@ static bool read_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
     return append_option(rest, argument);
 }
 
-/* Reads the options that were put together in `rest`, which is gone afterwards. */
+/* Reads the options in `rest`, and frees it. */
 static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **message)
 {
     int code = sqlite3_str_errcode(rest);
@@ -158,10 +130,10 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
     if (text && status == CF_OK)
         status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
     if (why)
-        *message = sqlite3_mprintf(status == CF_TOO_BIG
-                                       ? "cuckoo_filter: %s"
-                                       : "cuckoo_filter: %s; and fpr=number, content='table(column)'",
-                                   why);
+        cuckoo_say(message, SQLITE_OK,
+                   status == CF_TOO_BIG ? "cuckoo_filter: %s"
+                                        : "cuckoo_filter: %s; and fpr=number, content='table(column)'",
+                   why);
     sqlite3_free(why);
     sqlite3_free(text);
     return status;
@@ -188,15 +160,15 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan 
     else
         sqlite3_free(sqlite3_str_finish(rest));
     if (!plan->has_fpr && plan->options.filter.fingerprint_bits)
-        plan->options.fpr = 0; /* these alone count */
+        plan->options.fpr = 0; /* fingerprint_bits decides */
     if (status != CF_OK)
         cuckoo_table_plan_free(plan);
     return code_of(status, *message);
 }
 
-/* ---- what the arguments of a new table have to say ---- */
+/* ---- what they mean for a new table ---- */
 
-/* The key rule of the content. Options that say another one are a mistake. */
+/* Takes the key rule of the column. An option that says another rule is a mistake. */
 static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, char **message)
 {
     cf_options found = plan->options.filter, *given = &plan->options.filter;
@@ -205,15 +177,15 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
         return rc;
     bool differs = (plan->options.has_affinity && given->affinity != found.affinity) ||
                    (plan->options.has_collation && given->collation != found.collation);
-    if (differs)
-        *message = sqlite3_mprintf("column %s has affinity=%s and collation=%s: leave these options out",
-                                   plan->column, cuckoo_affinity_word(found.affinity),
-                                   cuckoo_collation_word(found.collation));
     *given = found;
-    return !differs ? SQLITE_OK : *message ? SQLITE_ERROR : SQLITE_NOMEM;
+    if (!differs)
+        return SQLITE_OK;
+    return cuckoo_say(
+        message, SQLITE_ERROR, "column %s has affinity=%s and collation=%s: leave these options out",
+        plan->column, cuckoo_affinity_word(found.affinity), cuckoo_collation_word(found.collation));
 }
 
-/* Is there memory for so large a filter? Asked here, because running out of it later would cost the transaction. */
+/* Is there memory for so large a filter? Running out of it later would cost the transaction. */
 static cf_status check_memory(const cf_geometry *shape, char **message)
 {
     enum { LARGE = 1 << 30 }; /* bytes */
@@ -223,14 +195,14 @@ static cf_status check_memory(const cf_geometry *shape, char **message)
         free(probe);
         return CF_OK;
     }
-    *message =
-        sqlite3_mprintf("a filter for the capacity of %lld keys takes %lld bytes, more than there "
-                        "is memory for; use a smaller capacity or a larger fpr, or split the keys",
-                        (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes);
+    cuckoo_say(message, SQLITE_OK,
+               "a filter for the capacity of %lld keys takes %lld bytes, more than there is memory for; "
+               "use a smaller capacity or a larger fpr, or split the keys",
+               (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes);
     return CF_TOO_BIG;
 }
 
-/* As cuckoo_table_plan_shape, with a message that does not name the module. */
+/* Like cuckoo_table_plan_shape, with a message that does not name the module. */
 static int shape_of(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
                     char **message)
 {
@@ -250,18 +222,15 @@ static int shape_of(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf
     if (status == CF_OK)
         status = check_memory(shape, message);
     else
-        *message = sqlite3_mprintf("%s", why);
+        cuckoo_say(message, SQLITE_OK, "%s", why);
     return code_of(status, *message);
 }
 
 int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
                             char **message)
 {
-    char *why = NULL;
-    int rc = shape_of(db, schema, plan, shape, &why);
-    *message = why ? sqlite3_mprintf("cuckoo_filter: %s", why) : NULL;
-    sqlite3_free(why);
-    return rc;
+    int rc = shape_of(db, schema, plan, shape, message);
+    return *message ? cuckoo_say(message, rc, "cuckoo_filter: %s", *message) : rc;
 }
 
 void cuckoo_table_plan_free(cuckoo_table_plan *plan)

@@ -1,6 +1,7 @@
 /*
-** transaction.c - when what a store has in memory is written, and when it is forgotten.
+** transaction.c - when a store writes what it has in memory, and when it forgets it.
 */
+#include "sql.h"
 #include "store.h"
 
 int cuckoo_store_flush(cuckoo_store *store)
@@ -19,17 +20,18 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     int rc2 = cuckoo_store_end(store);
     if (store->broken)
         return cuckoo_store_beyond_repair(rc2);
-    rc = rc == SQLITE_OK ? rc2 : rc;
+    rc = cuckoo_first_error(rc, rc2);
     if (rc != SQLITE_OK && !store->joined)
-        cuckoo_store_forget(store); /* what came after the error that ended the transaction */
+        cuckoo_store_forget(store); /* the error has ended the transaction */
     if (rc != SQLITE_OK)
         return rc;
-    if (!store->joined && store->follow.given_table) /* the row that changed may be gone again */
+    /* The transaction that it had joined has ended: the row that changed may be gone again. */
+    if (!store->joined && store->follow.given_table)
         store->paged.doubt = store->paged.header_dirty = true;
     return store->created || !store->joined ? cuckoo_store_flush(store) : rc;
 }
 
-/* From now on the store is told of all that is rolled back. */
+/* From now on SQLite tells the store of every rollback. So it no longer counts as created. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
     cuckoo_store_release(store, number);
@@ -56,7 +58,7 @@ void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
     cuckoo_store_forget(store);
 }
 
-/* Deletes in memory: to the image. Each is taken out of the list as it is applied. */
+/* Applies deletes in memory to the image. Each is taken out of the list as it is applied. */
 static int apply_deletes(cuckoo_store *store)
 {
     cuckoo_delete some;
@@ -68,8 +70,8 @@ static int apply_deletes(cuckoo_store *store)
     return rc;
 }
 
-/* The same for those in rows, after which some of the keys that wait may find a place. When that fails before it has
-** written anything, the rows still say it all. */
+/* Applies deletes in rows, after which some of the keys that wait may find a place. If this fails
+** before it has written anything, the rows still say everything. */
 static int apply_rows(cuckoo_store *store)
 {
     enum { FEW = 16 };
@@ -77,7 +79,7 @@ static int apply_rows(cuckoo_store *store)
     if (rc != SQLITE_OK)
         return rc;
     store->paged.has_written = false;
-    uint64_t most = FEW + store->paged.deletes; /* each makes room for one */
+    uint64_t most = FEW + store->paged.deletes; /* each delete makes room for one key */
     rc = cuckoo_waiting_apply_deletes(&store->paged);
     if (rc == SQLITE_OK)
         rc = cuckoo_waiting_try(&store->paged, most, cuckoo_store_place, store);
@@ -85,7 +87,7 @@ static int apply_rows(cuckoo_store *store)
         return rc;
     cuckoo_store_forget(store);
     cuckoo_paged_error(&store->paged); /* else the next use would report it */
-    /* SQLITE_BUSY, too: COMMIT must not be tried again. */
+    /* This holds for SQLITE_BUSY, too: COMMIT must not be tried again. */
     return store->paged.has_written ? cuckoo_store_beyond_repair(rc) : rc;
 }
 
@@ -102,8 +104,8 @@ static int sync_loaded(cuckoo_store *store)
     return rc;
 }
 
-/* COMMIT can be tried again after SQLITE_BUSY; any other error rolls the transaction back. A write that is interrupted has
-** done so already. */
+/* COMMIT can be tried again after SQLITE_BUSY. Any other error rolls the transaction back; a write
+** that is interrupted has done so already. */
 int cuckoo_store_sync(cuckoo_store *store)
 {
     const char *why;
@@ -113,12 +115,14 @@ int cuckoo_store_sync(cuckoo_store *store)
     if (store->broken)
         return SQLITE_IOERR;
     store->paged.has_written = false;
-    int rc = cuckoo_shadow_run(&store->paged.shadow,
-                               CUCKOO_WATCH_SCHEMA); /* interrupts are heard of before */
+    /* This statement writes nothing, and lets SQLite notice an
+    ** interrupt before anything is written. */
+    int rc = cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL);
     if (rc == SQLITE_OK)
         rc = cuckoo_paged_load(&store->paged, &why);
+    /* It is damaged and was not changed; or SQLite has rolled back its creation without a word. */
     if (rc == SQLITE_CORRUPT_VTAB && !cuckoo_store_pending(store))
-        return SQLITE_OK; /* created, and rolled back without our being told; or damaged, and not changed */
+        return SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = sync_loaded(store);
     store->why = rc;

@@ -1,13 +1,14 @@
 /*
-** trust.c - may a filter that follows a table be believed? What its triggers cannot tell.
+** trust.c - may a filter that follows a table be believed? This asks what its triggers cannot tell.
 */
 #include "column.h"
 #include "key.h"
+#include "sql.h"
 #include "store.h"
 
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
 {
-    sqlite3_stmt *keys = NULL;
+    sqlite3_stmt *keys;
     *misses = false;
     int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, most, &keys);
     while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
@@ -19,15 +20,14 @@ int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
             rc = SQLITE_NOMEM;
         else if (kind == CUCKOO_KEY_OK)
             rc = cuckoo_store_has(store, hash, &has);
-        if (rc == SQLITE_OK)
-            rc = store->paged.rc; /* a page that cannot be read says nothing */
+        rc = cuckoo_first_error(rc, store->paged.rc); /* a page that cannot be read says nothing */
         *misses = rc == SQLITE_OK && !has;
     }
-    int rc2 = sqlite3_finalize(keys);
-    return rc == SQLITE_OK ? rc2 : rc;
+    return cuckoo_sql_end(keys, rc);
 }
 
-/* Are the keys of some rows of its table there? Not while a statement changes rows: their triggers are still to come. */
+/* Are the keys of some rows of its table there? This is not asked while a statement changes rows,
+** whose triggers are still to come. */
 static int sample(cuckoo_store *store)
 {
     enum { SAMPLE = 100 /* first and last rows */ };
@@ -36,14 +36,13 @@ static int sample(cuckoo_store *store)
     bool misses;
     if (cuckoo_follow_writing(shadow))
         return SQLITE_OK;
-    follow->sampled = true; /* what the rows are computed by may ask the filter */
+    follow->sampled = true; /* already: what computes the rows may use the filter itself */
     int rc = cuckoo_store_misses(store, SAMPLE, &misses);
     if (rc == SQLITE_OK && misses)
-        rc = cuckoo_follow_fail(
-            follow,
-            sqlite3_mprintf("rows of %s are missing in it: the table was made anew, or changed "
-                            "without its triggers; SELECT cf_table_rebuild('%q.%q') reads it again",
-                            follow->table, shadow->schema, shadow->table));
+        rc = cuckoo_follow_fail(follow, shadow,
+                                "rows of %s are missing in it: the table was made anew, or changed "
+                                "without its triggers",
+                                follow->table);
     follow->sampled = rc == SQLITE_OK;
     return rc;
 }
@@ -61,26 +60,22 @@ static int check_rule(cuckoo_store *store)
         rc == SQLITE_OK && rule.affinity == geometry->affinity && rule.collation == geometry->collation;
     follow->ruled = same;
     if (!same && (rc == SQLITE_OK || rc == SQLITE_ERROR))
-        rc = cuckoo_follow_fail(
-            follow, sqlite3_mprintf("%s(%s) compares other than when the filter was made%s%s; SELECT "
-                                    "cf_table_rebuild('%q.%q') reads it again",
-                                    follow->table, follow->column, why ? ": " : "", why ? why : "",
-                                    shadow->schema, shadow->table));
+        rc =
+            cuckoo_follow_fail(follow, shadow, "%s(%s) compares other than when the filter was made%s%s",
+                               follow->table, follow->column, why ? ": " : "", why ? why : "");
     sqlite3_free(why);
     return rc;
 }
 
+/* The doubt (pages.h) becomes the fault. */
 static int doubt(cuckoo_store *store)
 {
-    const cuckoo_shadow *shadow = &store->paged.shadow;
     store->follow.looked = false;
     return cuckoo_follow_fail(
-        &store->follow,
-        sqlite3_mprintf(
-            "a row of %s has gone whose key it did not hold: rows have changed without its triggers, "
-            "or a BEFORE trigger changes its own row; SELECT cf_table_rebuild('%q.%q') reads the table "
-            "again",
-            store->follow.table, shadow->schema, shadow->table));
+        &store->follow, &store->paged.shadow,
+        "a row of %s has gone whose key it did not hold: rows have changed without "
+        "its triggers, or a BEFORE trigger changes its own row",
+        store->follow.table);
 }
 
 static int trust(cuckoo_store *store, cuckoo_use use, const char **why)

@@ -10,15 +10,9 @@
 
 #include <string.h>
 
-static int say(char **message, int code, char *text)
-{
-    *message = text;
-    return text ? code : SQLITE_NOMEM;
-}
-
 /* ---- filters in memory ---- */
 
-/* An empty filter of the same base geometry, which may grow; with another key rule, unless that is NULL. */
+/* An empty filter of the same base geometry, which may grow. `rule` NULL: it keeps the key rule. */
 static bool make_blank(const cuckoo_store *store, const cf_options *rule, cf_filter *blank)
 {
     cf_geometry shape = store->paged.filter.geometry;
@@ -39,7 +33,7 @@ static void free_filter(cf_filter *filter)
     cuckoo_block_plain(filter->view.writable - CF_HEADER_BYTES, 0);
 }
 
-/* Puts it in the place of the store's; or, when rc is an error, frees it. */
+/* Replaces the filter of the store. When rc is an error, frees the new one instead. */
 static int put(cuckoo_store *store, cf_filter *filter, int rc)
 {
     cf_seal(filter);
@@ -51,65 +45,39 @@ static int put(cuckoo_store *store, cf_filter *filter, int rc)
 
 /* ---- check ---- */
 
-/* Is every key of the table there? */
-static int check_rows(cuckoo_store *store, char **message)
-{
-    enum { ALL = -1 };
-    bool misses;
-    int rc = cuckoo_store_misses(store, ALL, &misses);
-    return rc == SQLITE_OK && misses
-               ? say(message, SQLITE_CORRUPT_VTAB,
-                     sqlite3_mprintf("rows of %s are missing in it; rebuild reads them again",
-                                     store->follow.table))
-               : rc;
-}
-
-/* Long work on the filter, with an eye on interrupts. */
-static void watch(cuckoo_store *store, cuckoo_watch *eye)
-{
-    cuckoo_watch_begin(eye, store->paged.shadow.db);
-    store->paged.filter.watch = &eye->hook;
-}
-
-static void unwatch(cuckoo_store *store, cuckoo_watch *eye)
-{
-    store->paged.filter.watch = NULL;
-    cuckoo_watch_end(eye);
-}
-
 int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 {
+    enum { ALL = -1 };
     const char *why;
-    cuckoo_watch eye;
-    watch(store, &eye);
+    cuckoo_watch watch;
+    bool misses = false;
+    cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
     cf_status status = cf_check(&store->paged.filter, &why);
-    unwatch(store, &eye);
+    cuckoo_watch_end(&watch);
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
-        return say(message, SQLITE_CORRUPT_VTAB, sqlite3_mprintf("damaged: %s", why));
-    return store->follow.given_table ? check_rows(store, message) : SQLITE_OK;
+        return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "damaged: %s", why);
+    int rc = store->follow.given_table ? cuckoo_store_misses(store, ALL, &misses) : SQLITE_OK;
+    if (rc == SQLITE_OK && misses)
+        rc = cuckoo_say(message, SQLITE_CORRUPT_VTAB,
+                        "rows of %s are missing in it; rebuild reads them again", store->follow.table);
+    return rc;
 }
 
-/* ---- clear, optimize ---- */
+/* ---- optimize ---- */
 
-int cuckoo_upkeep_clear(cuckoo_store *store, char **message)
-{
-    (void)message;
-    return cuckoo_store_clear(store);
-}
-
-/* In a smaller filter there is no place for those that wait. */
+/* Nothing may wait: a smaller filter has even less room. */
 static int shrink(cuckoo_store *store)
 {
     cf_filter smaller;
-    const cf_filter *filter = &store->paged.filter;
-    cuckoo_watch eye;
+    cf_filter *filter = &store->paged.filter;
+    cuckoo_watch watch;
     if (!make_blank(store, NULL, &smaller))
         return SQLITE_NOMEM;
-    watch(store, &eye);
+    cuckoo_watch_filter(&watch, store->paged.shadow.db, filter);
     cf_status status = cf_shrink(&smaller, filter);
-    unwatch(store, &eye);
+    cuckoo_watch_end(&watch);
     if (status == CF_OK && smaller.length < filter->length)
         return put(store, &smaller, SQLITE_OK);
     free_filter(&smaller); /* not smaller, or not possible: it stays as it is */
@@ -130,7 +98,14 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 
 /* ---- rebuild ---- */
 
-/* Adds all keys of the statement. Those that a filter that may grow has no place for are put aside. */
+static int fail_full(cf_status status, const cf_filter *filter, char **message)
+{
+    *message = cuckoo_full_message(status, filter);
+    return *message ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+/* Adds all keys of the statement. Keys for which a filter that
+** may grow has no place go to `aside`. */
 static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside, char **message)
 {
     int rc;
@@ -143,11 +118,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
         if (status == CF_NO_MEMORY)
             return SQLITE_NOMEM;
         if (status != CF_OK && !filter->geometry.growth)
-            return say(
-                message, SQLITE_ERROR,
-                sqlite3_mprintf("the filter is full: it was planned for %lld keys; create a larger "
-                                "one, or one with growth=on",
-                                (sqlite3_int64)filter->geometry.capacity));
+            return fail_full(status, filter, message);
         if (status != CF_OK && cuckoo_deletes_push(aside, hash, 0) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
@@ -157,19 +128,18 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
 
 static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_deletes *aside, char **message)
 {
-    sqlite3_stmt *keys = NULL;
+    sqlite3_stmt *keys;
     const cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_follow_keys(&store->follow, shadow, -1, &keys);
     if (rc == SQLITE_OK)
         rc = add_keys(keys, filter, aside, message);
     sqlite3_finalize(keys);
-    if (rc != SQLITE_OK && rc != SQLITE_NOMEM && *message == NULL)
-        return say(message, rc,
-                   rc == SQLITE_INTERRUPT
-                       ? sqlite3_mprintf("interrupted")
-                       : sqlite3_mprintf("%s(%s) cannot be read: %s", store->follow.table,
-                                         store->follow.column, sqlite3_errmsg(shadow->db)));
-    return rc;
+    if (rc == SQLITE_OK || rc == SQLITE_NOMEM || *message)
+        return rc;
+    if (rc == SQLITE_INTERRUPT)
+        return cuckoo_say(message, rc, "interrupted");
+    return cuckoo_say(message, rc, "%s(%s) cannot be read: %s", store->follow.table,
+                      store->follow.column, sqlite3_errmsg(shadow->db));
 }
 
 static int read_anew(cuckoo_store *store, char **message)
@@ -192,7 +162,7 @@ static int read_anew(cuckoo_store *store, char **message)
     return rc;
 }
 
-/* `anew`: there may be some of these names. */
+/* `anew`: triggers of these names may be there. */
 static int make_triggers(cuckoo_store *store, bool anew, char **message)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
@@ -202,11 +172,10 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return say(message, rc,
-                   sqlite3_mprintf("its triggers on %s(%s) cannot be made: %s; if the table has gone "
-                                   "for good, drop the filter",
-                                   store->follow.table, store->follow.column,
-                                   sqlite3_errmsg(shadow->db)));
+        return cuckoo_say(message, rc,
+                          "its triggers on %s(%s) cannot be made: %s; if the table has gone for good, "
+                          "drop the filter",
+                          store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db));
     return rc;
 }
 
@@ -214,10 +183,9 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
 {
     const char *why;
     if (cuckoo_follow_writing_within(&store->paged.shadow))
-        return say(message, SQLITE_ERROR,
-                   sqlite3_mprintf(
-                       "a statement that writes is running, and would not fire its triggers: do this "
-                       "when it has ended"));
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "a statement that writes is running, and would not fire its triggers: do this "
+                          "when it has ended");
     int rc = cuckoo_paged_load(&store->paged, &why);
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
@@ -238,7 +206,7 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
     cuckoo_follow *follow = &store->follow;
     if (!store->paged.doubt || cuckoo_store_items(store) > SMALL)
         return SQLITE_OK;
-    follow->looked = false; /* the doubt itself may have been its fault */
+    follow->looked = false; /* the fault may be the doubt itself */
     int rc = cuckoo_follow_look(follow, &store->paged.shadow);
     if (rc != SQLITE_OK || follow->fault || !follow->table)
         return cuckoo_store_rolls_back(rc) ? rc : SQLITE_OK;
@@ -247,15 +215,15 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
     sqlite3_free(message);
     if (rc == SQLITE_ERROR && !store->paged.has_written)
         return SQLITE_OK;
-    return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc; /* keys that wait count in the header */
+    return rc == SQLITE_OK ? cuckoo_store_flush(store)
+                           : rc; /* keys that wait are counted in the header */
 }
 
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 {
     if (store->follow.given_table == NULL)
-        return say(message, SQLITE_ERROR,
-                   sqlite3_mprintf("nothing to rebuild from: it was created without "
-                                   "content='table(column)'"));
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "nothing to rebuild from: it was created without content='table(column)'");
     return begin_to_follow(store, true, message);
 }
 
@@ -268,23 +236,22 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
     const uint8_t *bytes = sqlite3_value_blob(blob);
     size_t length = (size_t)sqlite3_value_bytes(blob);
     bool is_blob = sqlite3_value_type(blob) == SQLITE_BLOB;
-    cuckoo_watch eye;
+    cuckoo_watch watch;
     cf_status status = is_blob ? cf_open(&filter, bytes, length, &why) : CF_BAD_ARGUMENT;
     if (status == CF_OK) {
-        cuckoo_watch_begin(&eye, store->paged.shadow.db);
-        filter.watch = &eye.hook;
+        cuckoo_watch_filter(&watch, store->paged.shadow.db, &filter);
         status = cf_check(&filter, &why);
-        cuckoo_watch_end(&eye);
+        cuckoo_watch_end(&watch);
     }
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
-        return say(message, SQLITE_ERROR,
-                   sqlite3_mprintf("key is not a sound filter to import: %s", why));
+        return cuckoo_say(message, SQLITE_ERROR, "key is not a sound filter to import: %s", why);
     if ((filter.geometry.value_bits != 0) != (store->paged.filter.geometry.value_bits != 0))
-        return say(message, SQLITE_ERROR,
-                   sqlite3_mprintf("a filter with values goes only into a table with value_bits, one "
-                                   "without only into one without"));
+        return cuckoo_say(
+            message, SQLITE_ERROR,
+            "a filter with values goes only into a table with value_bits, one without only "
+            "into one without");
     uint8_t *copy = cuckoo_block_plain(NULL, length);
     if (copy == NULL)
         return SQLITE_NOMEM;
@@ -309,10 +276,11 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
         return rc;
     }
     free_filter(copy);
-    return rc != SQLITE_OK
-               ? rc
-               : say(message, SQLITE_ERROR,
-                     sqlite3_mprintf("%lld keys have no place in it and wait in its shadow table, "
-                                     "which a blob does not have; create a larger filter",
-                                     (sqlite3_int64)paged->adds));
+    if (rc != SQLITE_OK)
+        return rc;
+    return cuckoo_say(
+        message, SQLITE_ERROR,
+        "%lld keys have no place in it and wait in its shadow table, which a blob does not "
+        "have; create a larger filter",
+        (sqlite3_int64)paged->adds);
 }

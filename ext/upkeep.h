@@ -1,32 +1,36 @@
 /*
-** upkeep.h - what is done to a persistent filter as a whole: check, clear, import, optimize, rebuild, export.
+** upkeep.h - what is done to a persistent filter as a whole: check, clear, import, optimize,
+** rebuild, export.
 **
-** The use has begun (store.h), and is not ended here. Not SQLITE_OK: *message (sqlite3_malloc) says why, without the name
-** of the table; NULL: the code says it.
+** The use has begun (store.h), and is not ended here. Functions return SQLite codes. After an error
+** *message (sqlite3_malloc; NULL before) says why, without the name of the table; NULL: the code
+** says it.
 */
 #ifndef CUCKOO_UPKEEP_H
 #define CUCKOO_UPKEEP_H
 
 #include "store.h"
 
-/* SQLITE_CORRUPT_VTAB when the filter is damaged, or a row of the table that it follows is missing in it. */
+/* SQLITE_CORRUPT_VTAB: the filter is damaged, or a row of the
+** table that it follows is missing in it. */
 int cuckoo_upkeep_check(cuckoo_store *store, char **message);
 
-int cuckoo_upkeep_clear(cuckoo_store *store, char **message);
-
-/* Spilled entries and waiting keys to slots; and, when keys have gone, into fewer pages. */
+/* Moves spilled entries and waiting keys to slots; then, if
+** keys have gone, the filter to fewer pages. */
 int cuckoo_upkeep_optimize(cuckoo_store *store, char **message);
 
-/* Makes the triggers anew, as the newest ones, empties the filter and adds all keys of the table. The same for a filter
-** that was just created. */
+/* Makes the triggers anew, as the newest ones, empties the
+** filter and adds all keys of the table. */
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message);
+
+/* The same for a filter that was just created. */
 int cuckoo_upkeep_follow(cuckoo_store *store, char **message);
 
-/* At the end of a transaction, when there is doubt (pages.h): reads the table again, unless it is large. Where that is not
-** possible the doubt remains. */
+/* Ends a doubt (pages.h) at the end of a transaction: reads the table again, unless it is large. If
+** that is not possible the doubt remains. */
 int cuckoo_upkeep_heal(cuckoo_store *store);
 
-/* Puts the filter in a blob in its place; `values`: both keep values, or neither. */
+/* Puts the filter in a blob in the place of this one. Both must keep values, or neither. */
 int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message);
 
 /* A copy of the filter with all its keys, in a block (block.h). */

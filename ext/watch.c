@@ -1,9 +1,9 @@
 #include "watch.h"
 
-/* One statement serves all questions of a watch: its steps add up, until a progress handler is due.
-** Preparing it is the first question, for SQLite looks for interrupts there, too. When it cannot be
-** prepared (an authorizer forbids it, or there is no memory), nothing more is asked, and the work goes
-** on to its end. */
+/* One statement serves all questions of a watch, so that its steps add up until a
+** progress handler is due. Preparing it is the first question: SQLite looks for
+** interrupts there, too. If it cannot be prepared (an authorizer forbids it, or
+** there is no memory), nothing more is asked, and the work goes on to its end. */
 static int ask(cuckoo_watch *watch)
 {
     int rc = SQLITE_OK;
@@ -30,8 +30,17 @@ void cuckoo_watch_begin(cuckoo_watch *watch, sqlite3 *db)
     *watch = (cuckoo_watch){.hook = {stop, watch}, .db = db};
 }
 
+void cuckoo_watch_filter(cuckoo_watch *watch, sqlite3 *db, cf_filter *filter)
+{
+    cuckoo_watch_begin(watch, db);
+    watch->filter = filter;
+    filter->watch = &watch->hook;
+}
+
 void cuckoo_watch_end(cuckoo_watch *watch)
 {
+    if (watch->filter)
+        watch->filter->watch = NULL;
     sqlite3_finalize(watch->probe);
     watch->probe = NULL;
 }

@@ -9,7 +9,8 @@ static bool equal(bool a_is, uint64_t a, bool b_is, uint64_t b)
     return a_is == b_is && (!a_is || a == b);
 }
 
-/* Joins a step to those that are remembered. REPLACE deletes rows without a word: an insertion always fits. */
+/* Joins a step to the way that is remembered. An insertion always fits, because REPLACE deletes
+** rows without firing a trigger. */
 static cuckoo_fit join(cuckoo_step *all, cuckoo_step step)
 {
     if (equal(all->to_is, all->to, step.from_is, step.from)) {

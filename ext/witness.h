@@ -1,19 +1,21 @@
 /*
-** witness.h - does what triggers tell of one row fit together?
+** witness.h - does what triggers tell about one row fit together?
 **
-** SQLite reads the old values of a row once. When a BEFORE trigger, or SQL run by a function, changes the row after that,
-** AFTER triggers are told old values that were not there any more ("undefined", says SQLite's documentation): a key would be
-** deleted twice. So the witness remembers, for rows that have changed in this transaction, from which key to which they have
-** gone. What comes next must begin where that ends; or end where it begins, for triggers that SQLite fires late.
+** SQLite reads the old values of a row once. When a BEFORE trigger, or SQL that a function runs,
+** changes the row after that, AFTER triggers are told old values that are no longer there (SQLite's
+** documentation calls this undefined). Believing them would delete a key twice. So for rows that
+** have changed in this transaction the witness remembers from which key to which key they have
+** gone. The next step of a row must begin where the remembered way ends, or end where it begins,
+** which triggers that fire late do.
 **
 **      told                          remembered        fits
 **      6: a -> b                     6: a -> b
 **      6: b -> c                     6: a -> c         yes: it goes on
-**      6: (nothing) -> a             6: (nothing) -> c yes, if the row is at c: the insertion comes late
+**      6: (nothing) -> a             6: (nothing) -> c yes, if the row is at c: told late
 **      6: b -> (nothing)             -                 no: the row was not at b
 **
-** A row is known by its rowid. The memory is a small table in which new rows displace old ones: what is displaced is not
-** noticed.
+** A row is known by its rowid. The memory is a small table in which new rows displace old ones.
+** Steps of a displaced row are not checked.
 */
 #ifndef CUCKOO_WITNESS_H
 #define CUCKOO_WITNESS_H
@@ -38,15 +40,15 @@ typedef struct cuckoo_witness {
 
 typedef enum cuckoo_fit {
     CUCKOO_FITS,
-    CUCKOO_FITS_BEFORE, /* what is remembered: if that has not come before, the row is where step->to says */
+    CUCKOO_FITS_BEFORE, /* it fits if the row is now where *step ends */
     CUCKOO_MISFITS
 } cuckoo_fit;
 
-/* The row has taken a step, which becomes the whole way that is known. *fit: with what was remembered. SQLITE_OK or
-** SQLITE_NOMEM. */
+/* The row has taken a step. Afterwards *step is the whole way that is known of it. *fit says
+** whether the step fits what was remembered. Returns SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step *step, cuckoo_fit *fit);
 
-/* Forgets all; and its memory, too. */
+/* Forgets all rows. The second one frees the memory, too. */
 void cuckoo_witness_clear(cuckoo_witness *witness);
 void cuckoo_witness_free(cuckoo_witness *witness);
 

@@ -40,7 +40,7 @@
 #define CF_ADDRESS_H
 
 #include "bits.h"
-#include "inspect.h"
+#include "cuckoo_inspect.h"
 
 /* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
 ** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the
@@ -57,9 +57,11 @@ static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
 {
     uint64_t m0 = filter->geometry.buckets;
     uint64_t mix = cf_pair_mix(from.bits & filter->view.pair_mask);
+    /* RULE: with even m0 the buckets of a pair differ in parity */
     uint64_t difference = (cf_scale(mix, m0) | filter->view.odd_pairs) - from.base;
     cf_side to;
     to.base = difference + ((int64_t)difference < 0 ? m0 : 0);
+    /* RULE: the alternate turns the bits that are known, by the pair bits */
     to.bits = from.bits ^ ((mix << filter->geometry.pair_bits) &
                            cf_low_bits(filter->geometry.pair_bits + from.length));
     to.length = from.length;
@@ -72,7 +74,8 @@ enum { CF_WHOLE = 255 };
 /* A key on its base side. */
 static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
 {
-    hash += (hash & filter->view.fingerprint_mask) == 0; /* sets bit 0 */
+    /* RULE: bit 0 is set where a fingerprint would be zero */
+    hash += (hash & filter->view.fingerprint_mask) == 0;
     return (cf_side){cf_scale(hash, filter->geometry.buckets), hash, CF_WHOLE};
 }
 
@@ -89,6 +92,7 @@ static inline uint64_t cf_bucket_number(const cf_filter *filter, uint64_t base, 
 ** level. */
 static inline unsigned cf_is_split(const cf_filter *filter, uint64_t base, uint64_t remainder)
 {
+    /* RULE: split are the buckets before the split pointer */
     return (base << filter->level | (remainder & filter->view.level_mask)) < filter->split;
 }
 
@@ -136,6 +140,7 @@ static inline void cf_plain_pair(const cf_filter *filter, const cf_side *one, cf
     pair->side[1] = other;
     pair->place[0] = (cf_place){one->base, one->bits & filter->view.slot_mask, 0};
     pair->place[1] = (cf_place){other.base, other.bits & filter->view.slot_mask, 0};
+    /* RULE: before growth a bucket counts once */
     pair->sides = one->base == other.base ? 1 : 2;
 }
 
@@ -144,11 +149,13 @@ static inline void cf_grown_pair(const cf_filter *filter, const cf_side *one, cf
     cf_side other = cf_alternate(filter, *one);
     cf_place here = cf_locate(filter, one), there = cf_locate(filter, &other);
     pair->sides = 0;
+    /* RULE: a side that knows too little has no place */
     if (one->length >= here.extension) {
         pair->side[0] = *one;
         pair->place[0] = here;
         pair->sides = 1;
     }
+    /* RULE: an alternate that knows too little has no place, and a bucket counts once */
     if (other.length >= there.extension && there.bucket != here.bucket) {
         pair->side[pair->sides] = other;
         pair->place[pair->sides] = there;

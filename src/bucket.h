@@ -173,6 +173,7 @@ static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
 /* Does what a slot holds agree with a tag in all the bits it knows? The slot is not empty. */
 static inline bool cf_tag_agrees(const cf_filter *filter, uint64_t stored, uint64_t tag)
 {
+    /* RULE: an entry matches by the bits it knows */
     uint64_t known = filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.slot_mask;
     return ((stored ^ tag) & known) == 0;
 }
@@ -199,6 +200,7 @@ static inline unsigned cf_next_bit(const cf_filter *filter, uint64_t tag)
 static inline uint64_t cf_without_next_bit(const cf_filter *filter, uint64_t tag)
 {
     unsigned s = filter->geometry.pair_bits;
+    /* RULE: the bit that leaves a slot is the first behind the pair bits */
     return (tag & filter->view.pair_mask) | tag >> (s + 1) << s;
 }
 

@@ -11,6 +11,7 @@ static bool counts(const cf_filter *filter)
 
 static unsigned weight_of(const cf_filter *filter, const cf_entry *entry)
 {
+    /* RULE: a sticky entry weighs cap, one that counts weighs nothing */
     return entry->sticky ? filter->geometry.cap : !counts(filter);
 }
 
@@ -24,20 +25,20 @@ unsigned cf_weight(const cf_filter *filter, const cf_matches *found)
 
 /* ---- adding ---- */
 
-/* Makes the shortest of the longest entries sticky that weigh cap with the item; the others go. RULE: longest first. */
+/* Makes the shortest of the longest entries sticky that weigh cap with the item; the others go. */
 static void make_sticky(cf_filter *filter, const cf_entry *item, const cf_matches *found)
 {
     unsigned weight = weight_of(filter, item), n = 0;
     do
         weight += weight_of(filter, &found->entry[n++]);
-    while (weight < filter->geometry.cap && n < found->n);
+    while (weight < filter->geometry.cap && n < found->n); /* RULE: chosen are as many as weigh cap */
     assert(weight >= filter->geometry.cap);
-    cf_entry stays = found->entry[n - 1];
-    if (stays.side.length > item->side.length)
+    cf_entry stays = found->entry[n - 1]; /* RULE: the shortest of the chosen stays */
+    if (stays.side.length > item->side.length) /* RULE: what becomes sticky knows no more than the item */
         stays.side.length = item->side.length;
     else if (n == 1 && stays.sticky)
         return;
-    stays.sticky = true;
+    stays.sticky = true; /* RULE: what stays is marked */
     cf_entries_replace(filter, found->entry, n, &stays);
     cf_entries_drain_into(filter, found->entry, n);
 }
@@ -47,9 +48,9 @@ static void count_on(cf_filter *filter, const cf_entry *match, const cf_entry *i
 {
     cf_entry more = *match;
     uint64_t copies = match->payload + item->payload + 1, most = cf_payload_max(&filter->geometry);
-    more.payload = copies < most ? copies : most;
+    more.payload = copies < most ? copies : most; /* RULE: a counter stops when it is full */
     more.sticky = more.payload == most;
-    if (more.side.length > item->side.length)
+    if (more.side.length > item->side.length) /* RULE: copies are counted on a prefix of the item */
         more.side.length = item->side.length;
     cf_entries_replace(filter, match, 1, &more);
 }
@@ -73,7 +74,8 @@ static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *fo
     if (found->n == 0)
         return false;
     if (!filter->view.grown && !counts(filter))
-        return weight >= cap;
+        return weight >= cap; /* RULE: before growth cap equal entries absorb */
+    /* RULE: matches and the new copy that weigh cap become one */
     if (weight + weight_of(filter, item) >= cap) {
         make_sticky(filter, item, found);
         return true;
@@ -91,6 +93,7 @@ static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *fo
 static bool absorb_shorter(cf_filter *filter, const cf_entry *item, const cf_matches *found)
 {
     unsigned cap = filter->geometry.cap;
+    /* RULE: agreeing entries and an item that weigh cap become one */
     if (cf_weight(filter, found) + weight_of(filter, item) >= cap && found->n > 0) {
         make_sticky(filter, item, found);
         return true;
@@ -108,7 +111,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item)
     if (absorb(filter, item, &found))
         return true;
     if (!filter->view.grown || item->side.length == CF_WHOLE)
-        return false;
+        return false; /* RULE: only items of merges agree with longer entries */
     cf_find_agreeing(filter, pair, item->payload, &found);
     return absorb_shorter(filter, item, &found);
 }
@@ -136,7 +139,7 @@ static void consider(const cf_matches *found, const cf_entry *goes, unsigned cop
     while (fold.n < found->n &&
            found->entry[fold.n].side.length == found->entry[least - 1].side.length)
         fold.n++;
-    fold.stays = found->entry[fold.n - 1];
+    fold.stays = found->entry[fold.n - 1]; /* RULE: the shortest of a fold stays */
     if (goes && fold.stays.bucket == goes->bucket && fold.stays.slot == goes->slot)
         fold.stays = found->entry[fold.n - 2];
     bool enough = fold.n + fold.absorbs >= copies || fold.stays.sticky;
@@ -168,7 +171,7 @@ static uint64_t further_copies(const cf_filter *filter, const cf_fold *fold, con
 {
     uint64_t copies = fold->absorbs ? item->payload : UINT64_MAX, most = cf_payload_max(&filter->geometry);
     for (unsigned i = 0; i < fold->n; i++)
-        copies += fold->found.entry[i].payload + 1;
+        copies += fold->found.entry[i].payload + 1; /* RULE: a fold counts all copies */
     return copies < most ? copies : most;
 }
 
@@ -178,6 +181,7 @@ void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item
     assert(filter->view.grown || counts(filter));
     if (counts(filter))
         stays.payload = further_copies(filter, fold, item);
+    /* RULE: a fold without counters is sticky */
     stays.sticky = !counts(filter) || stays.payload == cf_payload_max(&filter->geometry);
     cf_entries_replace(filter, fold->found.entry, fold->n, &stays);
     for (unsigned i = 0, placed = fold->absorbs; i < pair->sides && !placed; i++) {
@@ -196,7 +200,7 @@ static cf_deleted remove_plain(cf_filter *filter, const cf_pair *pair)
 {
     uint64_t bucket;
     unsigned slot, copies = cf_scan_matches(filter, pair, &bucket, &slot);
-    if (copies == 0 || copies >= filter->geometry.cap)
+    if (copies == 0 || copies >= filter->geometry.cap) /* RULE: cap equal entries are not deleted */
         return copies == 0 ? CF_ABSENT : CF_STICKY;
     cf_slot_set(filter, bucket, slot, 0, 0);
     filter->occupied -= filter->occupied > 0;
@@ -211,10 +215,10 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
     cf_find_matches(filter, pair, value, &found);
     if (found.n == 0)
         return CF_ABSENT;
-    if (cf_weight(filter, &found) >= filter->geometry.cap)
+    if (cf_weight(filter, &found) >= filter->geometry.cap) /* RULE: what is sticky is not deleted */
         return CF_STICKY;
     cf_entry fewer = found.entry[0]; /* RULE: the longest match goes */
-    bool stays = counts(filter) && fewer.payload > 0;
+    bool stays = counts(filter) && fewer.payload > 0; /* RULE: a delete takes one copy off a counter */
     fewer.payload -= stays;
     cf_entries_replace(filter, found.entry, 1, stays ? &fewer : NULL);
     cf_entries_drain_into(filter, found.entry, !stays);

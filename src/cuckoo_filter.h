@@ -56,7 +56,7 @@
 ** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map (paper,
 ** section 6).
 **
-** inspect.h looks inside: at single entries, and at all of them.
+** cuckoo_inspect.h looks inside: at single entries, and at all of them.
 **
 ** Deleting a key that was never added may remove the fingerprint of another: no filter can know.
 */

@@ -78,7 +78,7 @@ static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry
         cf_spilled line = lies_with(&entries[i], by) ? line_of(filter, by) : (cf_spilled){0, 0, 0};
         record.tag[slot] = line.tag;
         record.payload[slot] = line.payload;
-        filter->occupied -= line.tag == 0 && filter->occupied > 0;
+        filter->occupied -= line.tag == 0 && filter->occupied > 0; /* RULE: slots that are emptied are counted */
     }
     cf_record_write(filter, bucket, &record);
 }
@@ -89,7 +89,7 @@ static const cf_entry *last_in_list(const cf_entry *entries, unsigned n, unsigne
     const cf_entry *last = NULL;
     for (unsigned i = 0; i < n; i++)
         if (entries[i].slot >= CF_IN_LIST && entries[i].slot < end &&
-            (last == NULL || entries[i].slot > last->slot))
+            (last == NULL || entries[i].slot > last->slot)) /* RULE: the list loses its last entries first */
             last = &entries[i];
     return last;
 }
@@ -209,11 +209,13 @@ unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
 /* Keeps the longest first. */
 static void keep(const cf_filter *filter, const cf_entry *entry, uint64_t value, cf_matches *found)
 {
+    /* RULE: each value has its own copies */
     if (filter->geometry.value_bits && value != CF_ANY_VALUE && entry->payload != value)
         return;
     if (found->n == CF_MATCHES_MAX)
         return; /* bytes that lie */
     unsigned at = found->n++;
+    /* RULE: matches are sorted by total length, longest first */
     for (; at > 0 && found->entry[at - 1].side.length < entry->side.length; at--)
         found->entry[at] = found->entry[at - 1];
     found->entry[at] = *entry;
@@ -230,7 +232,7 @@ static void find_in_bucket(const cf_filter *filter, const cf_side *side, const c
             cf_entry entry =
                 decode(filter, home, place->bucket, slot, cf_slot_get(filter, place->bucket, slot),
                        cf_payload_get(filter, place->bucket, slot));
-            if (entry.side.length <= side->length)
+            if (entry.side.length <= side->length) /* RULE: a match knows no more than the item */
                 keep(filter, &entry, value, found);
         }
     }
@@ -240,6 +242,7 @@ static void find_in_bucket(const cf_filter *filter, const cf_side *side, const c
 static bool agrees(const cf_filter *filter, const cf_side *side, const cf_entry *entry)
 {
     unsigned least = entry->side.length < side->length ? entry->side.length : side->length;
+    /* RULE: what agrees is what both know */
     return ((entry->side.bits ^ side->bits) & cf_low_bits(filter->geometry.pair_bits + least)) == 0;
 }
 

@@ -47,6 +47,7 @@ static inline uint64_t other_bucket(const cf_filter *filter, cf_home home, uint6
         return cf_alternate(filter, (cf_side){home.base, tag, 0}).base;
     cf_side other = cf_alternate(filter, cf_side_of(filter, home, tag));
     cf_place place = cf_locate(filter, &other);
+    /* RULE: an entry moves only to a bucket whose extension it knows */
     return cf_can_lie(other.length, place) ? place.bucket : NOWHERE;
 }
 
@@ -72,6 +73,7 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
         cf_node node = {to[slot], (uint16_t)index, (uint8_t)slot};
         if (node.bucket == NOWHERE || seen_before(seen, node.bucket))
             continue;
+        /* RULE: a search examines no more buckets than its budget */
         if (search->left.examined-- == 0)
             return false;
         int free_slot = cf_bucket_free_slot(filter, node.bucket);
@@ -106,6 +108,7 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, unsi
     cf_side to = cf_alternate(filter, cf_side_of(filter, cf_home_of(filter, from.bucket), tag));
     cf_place place = cf_locate(filter, &to);
     assert(cf_can_lie(to.length, place));
+    /* RULE: a move keeps the payload */
     cf_slot_set(filter, place.bucket, to_slot, cf_tag_of(filter, place, to.length),
                 cf_payload_get(filter, from.bucket, from_slot));
 }

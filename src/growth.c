@@ -68,7 +68,7 @@ void cf_narrow(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 
 /* ---- splitting a bucket ---- */
 
-/* Where an entry goes when its bucket is split, and what its slot says there. RULE: a void entry goes to both. */
+/* Where an entry goes when its bucket is split, and what its slot says there. */
 typedef struct cf_children {
     bool low, high;
     uint64_t tag;
@@ -77,6 +77,7 @@ typedef struct cf_children {
 static cf_children children_of(const cf_filter *filter, uint64_t tag)
 {
     bool both = cf_is_void(filter, tag), up = cf_next_bit(filter, tag);
+    /* RULE: a void entry goes to both children, any other where its next bit says */
     return (cf_children){both || !up, both || up, both ? tag : cf_without_next_bit(filter, tag)};
 }
 
@@ -85,9 +86,9 @@ static void split_slot(cf_filter *filter, unsigned slot, cf_record *low, cf_reco
     uint64_t tag = low->tag[slot], payload = low->payload[slot];
     cf_children to = tag != 0 ? children_of(filter, tag) : (cf_children){false, false, 0};
     low->tag[slot] = to.low ? to.tag : 0;
-    low->payload[slot] = to.low ? payload : 0;
+    low->payload[slot] = to.low ? payload : 0; /* RULE: the child that stays keeps count and mark */
     high->tag[slot] = to.high ? to.tag : 0;
-    high->payload[slot] = to.high ? payload : 0;
+    high->payload[slot] = to.high ? payload : 0; /* RULE: the child that goes keeps count and mark */
     if (to.low && to.high)
         cf_count_occupied(filter);
 }
@@ -126,12 +127,14 @@ static void split_list(cf_filter *filter, uint64_t low, uint64_t high)
     unsigned at = cf_spill_first(filter, low);
     while (cf_spill_lies_in(filter, at, low)) {
         cf_spilled line = cf_spill_get(filter, at);
-        cf_children to = children_of(filter, line.tag);
+        cf_children to = children_of(filter, line.tag); /* a spilled entry splits as one in a slot */
         cf_spilled stays = {low, to.tag, line.payload}, goes = {high, to.tag, line.payload};
+        /* RULE: a spilled entry stays in the list when its bucket is full */
         if (to.low && !give_slot(filter, low, &stays))
             cf_spill_put(filter, at++, &stays);
         else
             cf_spill_take_out(filter, at);
+        /* RULE: a spilled entry follows to the new bucket */
         if (to.high && !give_slot(filter, high, &goes))
             cf_spill_put(filter, filter->spilled++, &goes);
     }
@@ -167,6 +170,7 @@ static bool list_can_split(const cf_filter *filter, uint64_t bucket)
     unsigned first = cf_spill_first(filter, bucket), at = first;
     for (; cf_spill_lies_in(filter, at, bucket); at++)
         count_children(filter, cf_spill_get(filter, at).tag, &low, &high);
+    /* RULE: a split needs room in the list for what it doubles */
     return filter->spilled - (at - first) + beyond(low, b) + beyond(high, b) <=
            filter->geometry.spill_bound;
 }

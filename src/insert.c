@@ -51,7 +51,7 @@ static bool may_spill(const cf_filter *filter, const cf_pair *pair)
     uint64_t few = LEAST + slots_of(filter) / SLOTS_PER_ENTRY;
     bool room = filter->geometry.growth ? filter->spilled < (bound + 1) / 2 && filter->spilled < few
                                         : filter->spilled < bound;
-    return room && cf_spill_matching(filter, pair) < CF_SPILL_COPIES;
+    return room && cf_spill_matching(filter, pair) < CF_SPILL_COPIES; /* RULE: few copies of a key are spilled */
 }
 
 /* After few steps into a slot, or else into the list. */
@@ -263,7 +263,7 @@ static cf_status insert_growing(cf_filter *filter, const cf_entry *item)
     cf_status status;
     cf_undo_begin(&undo, filter);
     cf_status grown = grow_until_stored(filter, item, &undo, &status);
-    if (status != CF_OK)
+    if (status != CF_OK) /* RULE: growth in vain is taken back */
         cf_grow_back(filter, &undo);
     cf_undo_end(filter, &undo);
     if (status != CF_FULL || grown == CF_NO_MEMORY)

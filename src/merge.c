@@ -76,7 +76,7 @@ static cf_status merge_item(cf_filter *into, const cf_entry *item)
         status = cf_insert(into, &next);
         if (status == CF_BAD_ARGUMENT) {
             left[n++] = with_bit(into, &next, 0);
-            left[n++] = with_bit(into, &next, 1);
+            left[n++] = with_bit(into, &next, 1); /* RULE: an item that knows too little becomes two */
             status = CF_OK;
         }
     }
@@ -89,6 +89,7 @@ static cf_status merge_entry(cf_filter *into, const cf_entry *entry)
     cf_entry item = *entry;
     if (item.side.length > into->view.new_length)
         item.side.length = into->view.new_length;
+    /* RULE: bits that are not known are zero */
     item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
     cf_status status = merge_item(into, &item);
     if (status == CF_OK)

@@ -7,7 +7,7 @@
 #ifndef CF_RELIEF_H
 #define CF_RELIEF_H
 
-#include "inspect.h"
+#include "cuckoo_inspect.h"
 
 /* A search from this pair has found no empty slot. May there be one when each bucket is split up to `levels` times? False is
 ** certain, as far as the spill list is not asked. Looks at no more than some hundred buckets a level. */

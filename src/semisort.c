@@ -61,6 +61,7 @@ static uint64_t nibble_last(uint64_t rank)
 /* Puts a pair of slots in order; without branches, for no processor could predict them. */
 static void order(uint64_t *rank, unsigned i, unsigned j)
 {
+    /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the same */
     uint64_t less = rank[i] < rank[j] ? rank[i] : rank[j], more = rank[i] ^ rank[j] ^ less;
     rank[i] = less;
     rank[j] = more;
@@ -79,10 +80,12 @@ static void sort_with_payloads(uint64_t *rank, uint64_t *payload)
 {
     for (unsigned i = 1; i < CF_SEMISORT_SLOTS; i++)
         for (unsigned j = i; j > 0; j--) {
+            /* RULE: ties are broken by payloads; equivalent <= to <: equal ones may change places */
             if (rank[j - 1] < rank[j] || (rank[j - 1] == rank[j] && payload[j - 1] <= payload[j]))
                 break;
             uint64_t tag = rank[j], with = payload[j];
             rank[j] = rank[j - 1], payload[j] = payload[j - 1];
+            /* RULE: payloads go with their slots */
             rank[j - 1] = tag, payload[j - 1] = with;
         }
 }
@@ -134,6 +137,7 @@ void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag)
 bool cf_semisort_in_order(const cf_filter *filter, uint64_t at)
 {
     unsigned code = (unsigned)(cf_load_bits(filter->view.table, at) & cf_low_bits(CF_CODE_BITS));
+    /* RULE: nibbles have one code */
     if (cf_semisort_code(cf_semisort_nibbles[code]) != code)
         return false;
     for (unsigned slot = 1; slot < CF_SEMISORT_SLOTS; slot++)

@@ -10,11 +10,11 @@
 #include "walk.h"
 
 /* Could it be one that has not grown? There slots have no sticky bit, entries know as much as new ones, and void ones that have
-** doubled would be more copies than there are items. RULE: no mark is lost by shrinking. */
+** doubled would be more copies than there are items. */
 static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
 {
     unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
-    bool marks = census->sticky > 0 && filter->geometry.counter_bits == 0;
+    bool marks = census->sticky > 0 && filter->geometry.counter_bits == 0; /* RULE: marks need a grown filter */
     return census->shortest >= whole && census->copies <= filter->items && !marks;
 }
 
@@ -50,7 +50,7 @@ static cf_status fill_smaller(cf_filter *into, const cf_filter *from, uint64_t b
 static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint64_t *buckets)
 {
     /* With odd m0 two sides may come to lie in one bucket, where only one is looked for. */
-    if (!from->view.grown || from->geometry.buckets % 2 == 1)
+    if (!from->view.grown || from->geometry.buckets % 2 == 1) /* RULE: with odd m0 nothing shrinks */
         return CF_FULL;
     cf_filter watched = *from;
     watched.watch = into->watch;

@@ -20,7 +20,7 @@ cf_spilled cf_spill_get(const cf_filter *filter, unsigned index)
     const uint8_t *at = filter->bytes + offset;
     cf_need(filter, offset, offset + CF_SPILL_ENTRY);
     uint64_t first = cf_load64(at), second = cf_load64(at + 8), tag = first >> 48 | second << 16;
-    uint64_t sticky = tag & STICKY_AT_TAG ? filter->view.sticky_bit : 0;
+    uint64_t sticky = tag & STICKY_AT_TAG ? filter->view.sticky_bit : 0; /* RULE: the list keeps marks */
     uint64_t values = cf_low_bits(filter->view.payload_bits) & ~filter->view.sticky_bit;
     return (cf_spilled){first & cf_low_bits(48), tag & filter->view.slot_mask,
                         (second >> 32 & values) | sticky};
@@ -104,6 +104,7 @@ static look_set looks_of(const cf_filter *filter, const cf_spilled *entry)
     cf_side other = cf_alternate(filter, side);
     looks.bucket[looks.n++] = entry->bucket;
     add_look(filter, &other, &looks);
+    /* RULE: a spilled void entry is asked for in both children of its other bucket */
     if (cf_locate(filter, &other).extension > other.length) {
         other.bits |= (uint64_t)1 << (filter->geometry.pair_bits + other.length);
         add_look(filter, &other, &looks);
@@ -130,7 +131,7 @@ static void clear_unless_named(cf_filter *filter, const look_set *looks)
             named |= (unsigned)looks_at(&its, looks->bucket[j]) << j;
     }
     for (unsigned j = 0; j < looks->n; j++)
-        cf_overflow_set(filter, looks->bucket[j], named >> j & 1);
+        cf_overflow_set(filter, looks->bucket[j], named >> j & 1); /* RULE: a bit stays while an entry needs it */
 }
 
 /* Has any spilled entry this bucket in its pair? */

@@ -24,7 +24,7 @@
 #define CF_SPILL_H
 
 #include "geometry.h"
-#include "inspect.h"
+#include "cuckoo_inspect.h"
 
 enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: more are not spilled */ };
 

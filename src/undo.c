@@ -145,7 +145,7 @@ void cf_grow_back(cf_filter *filter, cf_undo *undo)
     if (filter->level != then->level || filter->view.grown != then->view.grown)
         cf_narrow(filter, then->level, then->split, then->view.grown);
     clear_rest(filter, filter->length);
-    filter->occupied = then->occupied;
+    filter->occupied = then->occupied; /* RULE: the count of slots is taken back */
     filter->length = then->length;
     restore_list(filter, undo);
 }

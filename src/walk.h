@@ -13,7 +13,7 @@
 #ifndef CF_WALK_H
 #define CF_WALK_H
 
-#include "inspect.h"
+#include "cuckoo_inspect.h"
 #include "watch.h"
 
 typedef struct cf_walk {

@@ -152,6 +152,7 @@ static void extreme_fields_are_refused(void **state)
         {18, 6, 9, CF_DAMAGED},     {18, 6, 11, CF_DAMAGED}, {18, 6, 0xffffffffffff, CF_DAMAGED},
         {32, 6, 1, CF_DAMAGED},     {44, 6, 41, CF_DAMAGED}, {44, 6, 0xffffffffffff, CF_DAMAGED},
         {56, 4, 0, CF_DAMAGED},     {56, 4, 7, CF_DAMAGED},  {56, 4, 0xffffffff, CF_DAMAGED},
+        {12, 1, 0x80, CF_NEWER},
     };
     (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -339,6 +340,19 @@ static void more_reserved_bytes_are_taken(void **state)
     free_filter(&made);
 }
 
+/* Fewer would let a read of a whole word pass the end. */
+static void fewer_reserved_bytes_are_refused(void **state)
+{
+    test_filter made = new_filter(shape_of(10, 4, 12));
+    cf_filter opened;
+    const char *why = "";
+    (void)state;
+    made.bytes[56] = CF_RESERVED_MIN - 1;
+    make_checksum_right(made.bytes);
+    assert_int_equal(cf_open(&opened, made.bytes, made.filter.length - 1, &why), CF_DAMAGED);
+    free_filter(&made);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(header_survives_the_round_trip),
     cmocka_unit_test(layout_and_list_survive_the_round_trip),
@@ -354,6 +368,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(items_need_entries),
     cmocka_unit_test(every_other_length_is_refused),
     cmocka_unit_test(more_reserved_bytes_are_taken),
+    cmocka_unit_test(fewer_reserved_bytes_are_refused),
 };
 
 RUN_TESTS(tests)

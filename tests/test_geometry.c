@@ -113,6 +113,93 @@ static void expected_rate_follows_the_formula(void **state)
     assert_close(cf_expected_fpr(&shape, 4), 1 - (1 - p) * (1 - p) * (1 - p) * (1 - p));
 }
 
+/* ---- stages ---- */
+
+/* f + 2 + floor(2 log2(level + 1)): the last level of each width. */
+static void slots_widen_by_the_schedule(void **state)
+{
+    static const unsigned last[] = {0, 0, 1, 2, 4, 6, 10, 14, 21, 30, 39};
+    cf_geometry shape = growing_shape(10, 4, 13);
+    unsigned more = 0;
+    (void)state;
+    assert_int_equal(cf_slot_bits(&shape, 0, false), 13);
+    for (unsigned level = 0; level < 40; level++) {
+        while (last[more] < level || more == 1)
+            more++;
+        assert_int_equal(cf_slot_bits(&shape, level, true), 13 + 2 + more);
+    }
+}
+
+/* W = f - s + 1 + floor(2 log2(level + 1)) remainder bits behind the level; never more than the hash
+** has. */
+static void new_entries_know_more_with_every_level(void **state)
+{
+    static const unsigned w[] = {0, 2, 3, 4, 4, 5, 5, 6};
+    cf_geometry shape = growing_shape(10, 4, 13);
+    (void)state;
+    for (unsigned level = 0; level < 8; level++) {
+        assert_int_equal(cf_new_length(&shape, level, true), level + 13 - 6 + 1 + w[level]);
+        assert_true(cf_buckets_at(&shape, level, 1) == (10u << level) + 1);
+        assert_int_equal(cf_slot_bits(&shape, level, true), 13 + 2 + w[level]);
+    }
+    assert_int_equal(cf_new_length(&shape, 0, false), 13 - 6);
+    shape = growing_shape((uint64_t)1 << 20, 4, 32);
+    assert_int_equal(cf_new_length(&shape, 10, true), 64 - 6 - 20);
+}
+
+static cf_status status_at(cf_geometry shape, unsigned level, uint64_t split)
+{
+    const char *why = NULL;
+    cf_status status = cf_stage_check(&shape, level, split, &why);
+    assert_true(status == CF_OK || why != NULL);
+    return status;
+}
+
+static void stages_have_limits(void **state)
+{
+    cf_geometry shape = growing_shape(10, 4, 13), fixed = shape_of(10, 4, 13);
+    (void)state;
+    assert_int_equal(status_at(shape, 0, 0), CF_OK);
+    assert_int_equal(status_at(shape, 3, 80), CF_OK);
+    assert_int_equal(status_at(shape, 3, 81), CF_BAD_ARGUMENT);
+    assert_int_equal(status_at(shape, 36, 1), CF_OK);
+    assert_int_equal(status_at(shape, 37, 1), CF_TOO_BIG); /* 10 * 2^37 > 2^40 buckets */
+    assert_int_equal(status_at(shape, 40, 0), CF_TOO_BIG);
+    assert_int_equal(status_at(shape, UINT32_MAX, 0), CF_TOO_BIG);
+    assert_int_equal(status_at(fixed, 0, 0), CF_OK);
+    assert_int_equal(status_at(fixed, 0, 1), CF_BAD_ARGUMENT);
+    assert_int_equal(status_at(fixed, 1, 0), CF_BAD_ARGUMENT);
+    shape = growing_shape((uint64_t)1 << 32, 4, 32);
+    shape.pair_bits = 28; /* 64 - 32 - 28 = 4 remainder bits */
+    assert_int_equal(status_at(shape, 2, 1), CF_OK);
+    assert_int_equal(status_at(shape, 3, 0), CF_TOO_BIG);
+    shape.pair_bits = 32;
+    assert_int_equal(status_at(shape, 0, 0), CF_OK);
+    assert_int_equal(status_at(shape, 0, 1), CF_TOO_BIG);
+}
+
+/* One sticky bit above the value once grown; with counters no bit is spent. */
+static void payloads_get_a_sticky_bit_by_growth(void **state)
+{
+    (void)state;
+    for (unsigned value = 0; value <= CF_VALUE_MAX; value++)
+        for (unsigned counter = 0; counter <= (value ? 0 : CF_COUNTER_MAX); counter++) {
+            cf_geometry shape = spilling(growing_shape(10, 4, 12), 0, value % 3);
+            shape.value_bits = (uint8_t)value;
+            shape.counter_bits = (uint8_t)counter;
+            unsigned payload = counter ? counter : value + 1, overflow = value % 3 > 0;
+            assert_int_equal(cf_payload_bits(&shape, false), value + counter);
+            assert_int_equal(cf_payload_bits(&shape, true), payload);
+            assert_true(cf_record_bits(&shape, 0, false) == 4 * (12 + value + counter) + overflow);
+            assert_true(cf_record_bits(&shape, 0, true) == 4 * (12 + 2 + payload) + overflow);
+            assert_true(cf_record_bits(&shape, 1, true) == 4 * (12 + 4 + payload) + overflow);
+            uint64_t bits = 13 * cf_record_bits(&shape, 0, true);
+            assert_true(cf_bytes_at(&shape, 0, 3, true) == 64 + (bits + 7) / 8 + 8 + 16 * (value % 3));
+            shape.semisorted = true;
+            assert_int_equal(cf_tag_bits(&shape, 1, true), 4 * 16 - 4);
+        }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(sound_shapes_are_taken),
     cmocka_unit_test(unsound_fields_are_named),
@@ -120,6 +207,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(hash_bits_are_enough),
     cmocka_unit_test(bytes_are_header_table_and_reserve),
     cmocka_unit_test(expected_rate_follows_the_formula),
+    cmocka_unit_test(slots_widen_by_the_schedule),
+    cmocka_unit_test(new_entries_know_more_with_every_level),
+    cmocka_unit_test(stages_have_limits),
+    cmocka_unit_test(payloads_get_a_sticky_bit_by_growth),
 };
 
 RUN_TESTS(tests)

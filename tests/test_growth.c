@@ -1,76 +1,9 @@
 #include "test.h"
 
-#include "../src/open.h"
 #include "../src/address.h"
 #include "../src/bucket.h"
 #include "../src/copies.h"
-
-/* ---- stages ---- */
-
-/* f + 2 + floor(2 log2(level + 1)): the last level of each width. */
-static void slots_widen_by_the_schedule(void **state)
-{
-    static const unsigned last[] = {0, 0, 1, 2, 4, 6, 10, 14, 21, 30, 39};
-    cf_geometry shape = growing_shape(10, 4, 13);
-    unsigned more = 0;
-    (void)state;
-    assert_int_equal(cf_slot_bits(&shape, 0, false), 13);
-    for (unsigned level = 0; level < 40; level++) {
-        while (last[more] < level || more == 1)
-            more++;
-        assert_int_equal(cf_slot_bits(&shape, level, true), 13 + 2 + more);
-    }
-}
-
-/* W = f - s + 1 + floor(2 log2(level + 1)) remainder bits behind the level; never more than the hash
-** has. */
-static void new_entries_know_more_with_every_level(void **state)
-{
-    static const unsigned w[] = {0, 2, 3, 4, 4, 5, 5, 6};
-    cf_geometry shape = growing_shape(10, 4, 13);
-    (void)state;
-    for (unsigned level = 0; level < 8; level++) {
-        cf_filter view = {.geometry = shape};
-        cf_set_stage(&view, level, 1, true);
-        assert_int_equal(view.view.new_length, level + 13 - 6 + 1 + w[level]);
-        assert_int_equal(view.buckets, (10u << level) + 1);
-        assert_int_equal(view.view.lanes.width, 13 + 2 + w[level]);
-    }
-    cf_filter view = {.geometry = growing_shape((uint64_t)1 << 20, 4, 32)};
-    cf_set_stage(&view, 10, 1, true);
-    assert_int_equal(view.view.new_length, 64 - 6 - 20);
-}
-
-static cf_status status_at(cf_geometry shape, unsigned level, uint64_t split)
-{
-    const char *why = NULL;
-    cf_status status = cf_stage_check(&shape, level, split, &why);
-    assert_true(status == CF_OK || why != NULL);
-    return status;
-}
-
-static void stages_have_limits(void **state)
-{
-    cf_geometry shape = growing_shape(10, 4, 13), fixed = shape_of(10, 4, 13);
-    (void)state;
-    assert_int_equal(status_at(shape, 0, 0), CF_OK);
-    assert_int_equal(status_at(shape, 3, 80), CF_OK);
-    assert_int_equal(status_at(shape, 3, 81), CF_BAD_ARGUMENT);
-    assert_int_equal(status_at(shape, 36, 1), CF_OK);
-    assert_int_equal(status_at(shape, 37, 1), CF_TOO_BIG); /* 10 * 2^37 > 2^40 buckets */
-    assert_int_equal(status_at(shape, 40, 0), CF_TOO_BIG);
-    assert_int_equal(status_at(shape, UINT32_MAX, 0), CF_TOO_BIG);
-    assert_int_equal(status_at(fixed, 0, 0), CF_OK);
-    assert_int_equal(status_at(fixed, 0, 1), CF_BAD_ARGUMENT);
-    assert_int_equal(status_at(fixed, 1, 0), CF_BAD_ARGUMENT);
-    shape = growing_shape((uint64_t)1 << 32, 4, 32);
-    shape.pair_bits = 28; /* 64 - 32 - 28 = 4 remainder bits */
-    assert_int_equal(status_at(shape, 2, 1), CF_OK);
-    assert_int_equal(status_at(shape, 3, 0), CF_TOO_BIG);
-    shape.pair_bits = 32;
-    assert_int_equal(status_at(shape, 0, 0), CF_OK);
-    assert_int_equal(status_at(shape, 0, 1), CF_TOO_BIG);
-}
+#include "../src/open.h"
 
 /* ---- one step ---- */
 
@@ -91,7 +24,7 @@ static contents contents_of(const cf_filter *filter, uint64_t bucket)
 static bool same_entry(const cf_entry *a, const cf_entry *b)
 {
     return a->side.base == b->side.base && a->side.bits == b->side.bits &&
-           a->side.length == b->side.length && a->payload == b->payload;
+           a->side.length == b->side.length && a->payload == b->payload && a->sticky == b->sticky;
 }
 
 /* What was in the bucket is in the child that it belongs to; what knew no further bit is in both, one
@@ -250,9 +183,6 @@ static void payloads_travel_along(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(slots_widen_by_the_schedule),
-    cmocka_unit_test(new_entries_know_more_with_every_level),
-    cmocka_unit_test(stages_have_limits),
     cmocka_unit_test(keys_are_found_after_every_step),
     cmocka_unit_test(any_number_of_pair_bits_grows),
     cmocka_unit_test(payloads_travel_along),

@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include "../src/open.h"
+
 /* A reader answers as cf_open does, whatever it opened before. */
 static void reader_opens_as_open_does(void **state)
 {
@@ -162,7 +164,54 @@ static void grown_filters_go_on_as_they_were(void **state)
     }
 }
 
+/* The view of each stage is the one that opening a filter of that stage makes. */
+static void stages_make_the_view_of_an_open_filter(void **state)
+{
+    (void)state;
+    for (unsigned level = 0; level <= 5; level++)
+        for (unsigned kind = 0; kind < 4; kind++) {
+            cf_geometry shape = growing_shape(10, 4, 12);
+            shape.value_bits = kind & 1 ? 7 : 0;
+            shape.semisorted = kind & 2;
+            test_filter made = new_filter(shape), there = filter_at_stage(shape, level, 7u << level);
+            cf_view before = made.filter.view;
+            cf_set_stage(&made.filter, level, 7u << level, true);
+            cf_rebase(&made.filter, there.filter.bytes, NULL);
+            made.filter.view.writable = there.filter.view.writable;
+            assert_true(made.filter.buckets == there.filter.buckets);
+            assert_memory_equal(&made.filter.view, &there.filter.view, sizeof(cf_view));
+            cf_set_stage(&made.filter, 0, 0, false);
+            cf_rebase(&made.filter, made.bytes, made.bytes);
+            assert_memory_equal(&made.filter.view, &before, sizeof(cf_view));
+            free_filter(&made);
+            free_filter(&there);
+        }
+}
+
+/* A view goes on with a copy of its bytes: reading what is there, or writing to it alone. */
+static void views_go_on_with_copies(void **state)
+{
+    test_filter made = new_filter(growing_shape(10, 4, 12));
+    cf_filter view = made.filter;
+    (void)state;
+    assert_int_equal(cf_add(&made.filter, 12345), CF_OK);
+    view = made.filter;
+    snapshot then = remember(&made.filter);
+    cf_rebase(&view, then.bytes, NULL);
+    assert_null(view.view.writable);
+    assert_true(cf_contains(&view, 12345));
+    cf_rebase(&view, then.bytes, then.bytes);
+    assert_int_equal(cf_add(&view, 777), CF_OK);
+    assert_true(cf_contains(&view, 777) && !cf_contains(&made.filter, 777));
+    assert_sound(&view);
+    assert_sound(&made.filter);
+    free(then.bytes);
+    free_filter(&made);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(stages_make_the_view_of_an_open_filter),
+    cmocka_unit_test(views_go_on_with_copies),
     cmocka_unit_test(reader_opens_as_open_does),
     cmocka_unit_test(seal_keeps_the_counts),
     cmocka_unit_test(clear_makes_it_as_new),

@@ -115,6 +115,8 @@ static void short_items_may_be_helped(void **state)
     pair.side[0].length = pair.side[1].length = 4;
     assert_false(cf_splitting_helps(&made.filter, &pair, 2));
     assert_true(cf_splitting_helps(&made.filter, &pair, 3));
+    pair.sides = 0; /* it has no place at all */
+    assert_false(cf_splitting_helps(&made.filter, &pair, 3));
     free_filter(&made);
 }
 

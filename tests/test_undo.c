@@ -2,6 +2,8 @@
 ** levels, and when memory ends at any moment. */
 #include "spill_model.h"
 
+#include "../src/entry.h"
+#include "../src/insert.h"
 #include "../src/undo.h"
 
 /* ---- memory that is counted ---- */
@@ -193,14 +195,35 @@ static void a_step_without_memory_changes_nothing(void **state)
     }
 }
 
-/* The same for adds, which grow when the list is full. */
+/* ---- failing calls ---- */
+
+/* A key, a key with a value, or an entry of another filter, marked or with a counter, which knows as much as it likes. */
+static cf_status add_any(cf_filter *filter)
+{
+    uint64_t value = random64() & cf_low_bits(filter->geometry.value_bits);
+    if (random_below(2))
+        return cf_add_value(filter, random64(), value);
+    cf_entry item = {.side = cf_base(filter, random64()), .payload = value};
+    unsigned least = filter->level > 0 ? filter->level - 1 : 0;
+    item.side.length = least + (unsigned)random_below(filter->view.new_length - least + 1);
+    item.side.bits &= cf_low_bits(filter->geometry.pair_bits + item.side.length);
+    if (filter->geometry.counter_bits)
+        item.payload = random64() & cf_low_bits(filter->geometry.counter_bits);
+    item.sticky = filter->geometry.counter_bits ? item.payload == cf_payload_max(&filter->geometry)
+                                                : random_below(4) == 0;
+    cf_status status = cf_insert(filter, &item);
+    filter->items += status == CF_OK ? cf_entry_copies(filter, &item) : 0;
+    return status;
+}
+
+/* Adds until one fails for lack of memory, or of room: whatever failed has changed nothing. */
 static cf_status check_add(test_filter *made, uint64_t given)
 {
     cf_status status = CF_OK;
-    while (status == CF_OK && made->filter.level < 6) {
+    while ((status == CF_OK || status == CF_BAD_ARGUMENT) && made->filter.level < 6) {
         snapshot then = remember(&made->filter);
         resizes_left = given;
-        status = cf_add_value(&made->filter, random64(), 0);
+        status = add_any(&made->filter);
         resizes_left = UINT64_MAX;
         if (status != CF_OK)
             assert_unchanged(&made->filter, &then);
@@ -216,8 +239,10 @@ static void adds_without_memory_change_nothing(void **state)
     unsigned failed = 0;
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
-        for (int round = 0; round < 30; round++) {
-            cf_geometry shape = spilling(any_shape(b), 0, 20 + (unsigned)random_below(30));
+        for (int round = 0; round < 40; round++) {
+            cf_geometry shape = any_shape(b);
+            if (round % 4)
+                shape = spilling(shape, 0, 20 + (unsigned)random_below(30));
             for (uint64_t given = 0; given < 4; given++) {
                 test_filter made = filled_filter(shape, 1 + (unsigned)random_below(3),
                                                  random_below(shape.buckets), shape.spill_bound / 2u);
@@ -228,12 +253,29 @@ static void adds_without_memory_change_nothing(void **state)
     assert_true(failed > 100);
 }
 
+/* The same where the blob may not become longer than `most`, at any byte of it. */
+static void adds_beyond_the_most_change_nothing(void **state)
+{
+    unsigned failed = 0;
+    (void)state;
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (int round = 0; round < 60; round++) {
+            test_filter made = filled_filter(any_shape(b), 1 + (unsigned)random_below(3), 0, 10);
+            made.filter.memory.most = made.filter.length + random_below(made.filter.length / 2);
+            cf_status status = check_add(&made, UINT64_MAX);
+            failed += status == CF_TOO_BIG || status == CF_FULL;
+            free_filter(&made);
+        }
+    assert_true(failed > 100);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(growth_is_taken_back_to_the_byte),
     cmocka_unit_test(notes_begin_anew),
     cmocka_unit_test(growth_without_memory_is_taken_back),
     cmocka_unit_test(a_step_without_memory_changes_nothing),
     cmocka_unit_test(adds_without_memory_change_nothing),
+    cmocka_unit_test(adds_beyond_the_most_change_nothing),
 };
 
 RUN_TESTS(tests)

@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include "../src/bucket.h"
+#include "../src/spill.h"
 #include "../src/walk.h"
 
 /* ---- buckets ---- */
@@ -200,11 +201,106 @@ static void shrinking_counts_for_itself(void **state)
     free_filter(&made);
 }
 
+/* ---- entries ---- */
+
+static bool same_entry(const cf_entry *a, const cf_entry *b)
+{
+    return a->bucket == b->bucket && a->slot == b->slot && a->extension == b->extension &&
+           a->side.base == b->side.base && a->side.bits == b->side.bits &&
+           a->side.length == b->side.length && a->payload == b->payload && a->sticky == b->sticky;
+}
+
+/* Those in slots by bucket and slot, then those of the list. */
+static void assert_entries_are_walked(const cf_filter *filter)
+{
+    cf_entry entry, expected;
+    cf_walk walk = cf_walk_begin(filter, 1);
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+            if (cf_entry_at(filter, bucket, slot, &expected)) {
+                assert_true(cf_walk_entry(&walk, &entry));
+                assert_true(same_entry(&entry, &expected));
+            }
+    for (unsigned i = 0; i < filter->spilled; i++)
+        if (cf_spilled_at(filter, i, &expected)) {
+            assert_true(cf_walk_entry(&walk, &entry));
+            assert_true(same_entry(&entry, &expected));
+        }
+    assert_false(cf_walk_entry(&walk, &entry));
+    assert_int_equal(walk.status, CF_OK);
+}
+
+static void every_entry_is_walked_over(void **state)
+{
+    unsigned spilled = 0;
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        cf_geometry shape = growing_shape(1 + random_below(40), 2u << random_below(3), 12);
+        shape.semisorted = shape.bucket_size == 4 && random_below(2);
+        shape.value_bits = random_below(2) ? 5 : 0;
+        test_filter made = growing_filter(random_below(2) ? spilling(shape, 0, 30) : shape,
+                                          random_below(2) ? UINT64_MAX : 0);
+        for (uint64_t keys = random_below(300); keys > 0; keys--)
+            cf_add_value(&made.filter, random64(), random64() & cf_low_bits(shape.value_bits));
+        assert_entries_are_walked(&made.filter);
+        spilled += made.filter.spilled;
+        free_filter(&made);
+    }
+    assert_true(spilled > 100);
+}
+
+/* Lines of the list that lie are passed over. */
+static void lines_that_lie_are_no_entries(void **state)
+{
+    test_filter made = new_filter(spilling(growing_shape(10, 4, 12), 0, 8));
+    cf_entry entry;
+    (void)state;
+    for (unsigned i = 0; i < 6; i++)
+        cf_spill_put(&made.filter, i, &(cf_spilled){i % 2 ? 3 : 10, i == 3 ? 0 : 77, 0});
+    made.filter.spilled = 6;
+    cf_walk walk = cf_walk_begin(&made.filter, 1);
+    assert_true(cf_walk_entry(&walk, &entry) && entry.slot == CF_IN_LIST + 1);
+    assert_true(cf_walk_entry(&walk, &entry) && entry.slot == CF_IN_LIST + 5);
+    assert_false(cf_walk_entry(&walk, &entry));
+    free_filter(&made);
+}
+
+static bool stop_at_once(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* A walk that was ended gives no entry any more, neither of buckets nor of the list. */
+static void ended_walks_give_no_entries(void **state)
+{
+    cf_watch watch = {stop_at_once, NULL};
+    test_filter made = new_filter(spilling(shape_of(100, 4, 12), 0, 30));
+    cf_entry entry;
+    unsigned n = 0;
+    (void)state;
+    while (made.filter.spilled < 5)
+        cf_add(&made.filter, random64());
+    made.filter.watch = &watch;
+    cf_walk walk = cf_walk_begin(&made.filter, 1000);
+    while (cf_walk_entry(&walk, &entry)) {
+        assert_true(entry.slot < CF_IN_LIST);
+        n++;
+    }
+    assert_int_equal(walk.status, CF_INTERRUPTED);
+    assert_true(n < made.filter.occupied);
+    assert_false(cf_walk_entry(&walk, &entry));
+    free_filter(&made);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_bucket_that_holds_anything_is_found),
     cmocka_unit_test(what_is_not_there_is_not_asked_for),
     cmocka_unit_test(what_is_there_is_seen),
     cmocka_unit_test(shrinking_counts_for_itself),
+    cmocka_unit_test(every_entry_is_walked_over),
+    cmocka_unit_test(lines_that_lie_are_no_entries),
+    cmocka_unit_test(ended_walks_give_no_entries),
 };
 
 RUN_TESTS(tests)

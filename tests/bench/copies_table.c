@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "../../src/geometry.h"
-#include "../../src/inspect.h"
+#include "../../src/cuckoo_inspect.h"
 
 enum { PROBES = 4000000 };
 

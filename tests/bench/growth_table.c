@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/inspect.h"
+#include "../../src/cuckoo_inspect.h"
 #include "../../src/format.h"
 
 enum { PROBES = 2000000, FEWEST_ERRORS = 100 };

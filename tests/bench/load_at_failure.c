@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../src/inspect.h"
+#include "../../src/cuckoo_inspect.h"
 
 enum { FINGERPRINT_BITS = 12, STREAMS = 5, SLOTS = 1000000 };
 

@@ -4,7 +4,7 @@
 #ifndef CF_BENCH_SEARCH_STEPS_H
 #define CF_BENCH_SEARCH_STEPS_H
 
-#include "../../src/inspect.h"
+#include "../../src/cuckoo_inspect.h"
 #include "walk.h"
 
 /* Adds a key and counts buckets examined and written, by searching the path once more beforehand: the library's

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "../../ext/deletes.h"
 #include "../../ext/fresh.h"
-#include "../../ext/waiting.h"
 #include "../../ext/witness.h"
 #include "fault_memory.h"
 

@@ -12,7 +12,7 @@
 **      - closing the connection gives back every byte.
 **
 ** The image of a filter is memory of the C library: its realloc and calloc are wrapped by the linker. By default each
-** 11th request or so is refused, with `all` each. To run:
+** 11th request or so is refused, with `all` each, with a number each n-th (slice.h says from which on). To run:
 **
 **      cc -std=c11 -DSQLITE_CORE -Wl,--wrap=realloc,--wrap=calloc tests/faults/oom_table.c src/[a-z]*.c
 **          ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o oom_table && ./oom_table all
@@ -36,6 +36,7 @@ void *__wrap_realloc(void *old, size_t bytes);
 #include "fault_memory.h"
 #include "oom_cases.h"
 #include "oom_state.h"
+#include "slice.h"
 
 struct sqlite3_api_routines;
 int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
@@ -241,7 +242,7 @@ static void test_statement(void **state)
             return;
         run_without_faults(&r);
         for (fault_kind kind = FAULT_ONCE; kind <= FAULT_ONWARDS; kind++)
-            for (long n = 0; run_with_fault(&r, n, kind);)
+            for (long n = slice_first(stride, (unsigned)runs); run_with_fault(&r, n, kind);)
                 n += stride;
         answer_free(&r.original);
         answer_free(&r.before);
@@ -285,7 +286,7 @@ static void test_script(void **state)
 {
     (void)state;
     for (fault_kind kind = FAULT_ONCE; kind <= FAULT_ONWARDS; kind++)
-        for (long n = 0; run_script(n, kind);)
+        for (long n = slice_first(stride, (unsigned)runs); run_script(n, kind);)
             n += stride;
 }
 

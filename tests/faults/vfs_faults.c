@@ -23,6 +23,7 @@
 
 #include "aimed.h"
 #include "fault_disk.h"
+#include "slice.h"
 #include "table_verify.h"
 
 struct sqlite3_api_routines;
@@ -219,7 +220,7 @@ static void test_faults(void **state)
 {
     const fault_case *c = *state;
     bool is_often = c->op == FAULT_READ || c->op == FAULT_WRITE;
-    long n = 0, by = is_often ? stride : 1 + stride / 30;
+    long by = is_often ? stride : 1 + stride / 30, n = slice_first(by, (unsigned)runs);
     while (run_with_fault(c, n))
         n += by;
     printf("# %s: %ld calls\n", c->name, n);
@@ -267,7 +268,7 @@ static bool run_until_power_goes(const power_case *c, long n)
 static void test_power(void **state)
 {
     const power_case *c = *state;
-    long n = 0;
+    long n = slice_first(stride, (unsigned)runs);
     while (run_until_power_goes(c, n))
         n += stride;
     printf("# %s: %ld changes\n", c->name, n);
@@ -304,5 +305,10 @@ int main(int argc, char **argv)
     int failed = cmocka_run_group_tests_name("a disk that fails", tests, find_aims, NULL);
     remove_files();
     printf("# %ld runs\n", runs);
+    sqlite3_shutdown();
+    if (sqlite3_memory_used() != 0) {
+        fputs("memory is lost after sqlite3_shutdown\n", stderr);
+        return 1;
+    }
     return failed;
 }

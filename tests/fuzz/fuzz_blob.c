@@ -18,6 +18,7 @@
 ** To run: see fuzz.h.
 */
 #include "../../src/bucket.h"
+#include "../../src/entry.h"
 #include "../../src/growth.h"
 #include "fuzz.h"
 #include "hostile.h"
@@ -92,7 +93,7 @@ static bool unchanged(const subject *s)
     bool could_grow = now->memory.resize != NULL && now->geometry.growth;
     return (same_bytes || (could_grow && !s->sound)) && now->items == was->items &&
            now->occupied == was->occupied && now->spilled == was->spilled && now->level == was->level &&
-           now->split == was->split && now->grown == was->grown;
+           now->split == was->split && now->view.grown == was->view.grown;
 }
 
 /* A key that an entry matches, the other bits of which are those of `hash`. */
@@ -110,7 +111,6 @@ static uint64_t key_number(const subject *s, unsigned i)
     uint64_t hash =
         cf_hash(s->filter.bytes + CF_HEADER_BYTES, s->filter.length - CF_HEADER_BYTES, (int64_t)i);
     unsigned spilled = s->filter.spilled;
-    uint64_t bucket;
     cf_entry entry;
     bool there = false;
     if (i % 4 == 1)
@@ -118,7 +118,7 @@ static uint64_t key_number(const subject *s, unsigned i)
     if (i % 4 == 2)
         there = cf_entry_at(&s->filter, hash % s->filter.buckets, 0, &entry);
     if (i % 4 == 3 && spilled > 0)
-        there = cf_spilled_at(&s->filter, (unsigned)(hash % spilled), &bucket, &entry);
+        there = cf_spilled_at(&s->filter, (unsigned)(hash % spilled), &entry);
     return there ? hash_of(&s->filter, &entry, hash) : hash;
 }
 
@@ -132,10 +132,11 @@ static void look_at_entry(const cf_filter *filter, uint64_t bucket, cf_entry ent
     REQUIRE(entry.side.base < filter->geometry.buckets && other.base < filter->geometry.buckets);
     REQUIRE(back.base == entry.side.base && back.bits == entry.side.bits);
     REQUIRE(here.bucket == bucket && entry.side.length >= here.extension);
-    REQUIRE(entry.alternate == there.bucket && there.bucket < filter->buckets);
-    bool knows = other.length >= there.extension, more = other.length > there.extension;
-    REQUIRE(entry.movable == (knows && !(entry.folded && more)));
-    REQUIRE(entry.payload <= cf_low_bits(filter->view.payload_bits));
+    bool movable;
+    REQUIRE(cf_entry_alternate(filter, &entry, &movable) == there.bucket);
+    REQUIRE(there.bucket < filter->buckets && movable == (other.length >= there.extension));
+    REQUIRE(entry.bucket == bucket && entry.payload <= cf_payload_max(&filter->geometry));
+    REQUIRE(!entry.sticky || filter->view.grown || filter->geometry.counter_bits);
 }
 
 static void look(const cf_filter *filter, uint64_t bucket, unsigned slot)
@@ -150,11 +151,10 @@ static void look(const cf_filter *filter, uint64_t bucket, unsigned slot)
 static void look_at_list(const cf_filter *filter)
 {
     cf_entry entry;
-    uint64_t bucket;
     REQUIRE(filter->spilled <= filter->geometry.spill_bound);
     for (unsigned i = 0; i < filter->spilled; i++)
-        if (cf_spilled_at(filter, i, &bucket, &entry))
-            look_at_entry(filter, bucket, entry);
+        if (cf_spilled_at(filter, i, &entry))
+            look_at_entry(filter, entry.bucket, entry);
 }
 
 static void look_everywhere(const cf_filter *filter)
@@ -187,7 +187,8 @@ static void ask(const subject *s, uint64_t hash)
     REQUIRE(cf_contains(filter, hash) == (copies > 0));
     REQUIRE(cf_get(filter, hash, &value) == (copies > 0));
     REQUIRE(value <= cf_low_bits(filter->view.payload_bits));
-    REQUIRE(copies <= found.copies && (!can_tell(s, &found) || copies == found.copies));
+    REQUIRE(copies <= found.copies);
+    REQUIRE(!can_tell(s, &found) || copies == copies_told(filter, found.copies));
     cf_pair pair = cf_candidates(filter, hash);
     REQUIRE(pair.sides == 1 || pair.sides == 2);
     for (unsigned i = 0; i < pair.sides; i++) {
@@ -204,7 +205,7 @@ static void add(subject *s, uint64_t hash)
     uint64_t copies = cf_count(&s->filter, hash);
     uint64_t value = hash >> 20 & cf_low_bits(s->filter.geometry.value_bits);
     tally found = tally_of(&s->filter, hash, value);
-    bool sticky = found.full >= s->filter.geometry.cap;
+    bool sticky = found.weight >= s->filter.geometry.cap;
     remember(s);
     if (cf_add_value(&s->filter, hash, value) != CF_OK) {
         REQUIRE(unchanged(s));
@@ -214,11 +215,12 @@ static void add(subject *s, uint64_t hash)
         return;
     REQUIRE(cf_contains(&s->filter, hash));
     uint64_t now = cf_count(&s->filter, hash);
-    /* Where sticky keys have been joined more copies are counted, or those that are more than sticky are not any more;
-    ** with counters that lie, fewer. */
-    uint64_t enough = s->filter.geometry.counter_bits ? 1 : s->filter.geometry.cap;
-    REQUIRE(now >= copies + !sticky || (s->filter.view.grown && now >= enough));
-    if (!s->filter.view.grown)
+    /* Of a sticky key one entry with the mark may be left. */
+    unsigned bits = s->filter.geometry.counter_bits;
+    bool marks = s->filter.view.grown || bits;
+    uint64_t enough = bits ? (uint64_t)1 << bits : s->filter.geometry.cap;
+    REQUIRE(now >= copies + !sticky || (marks && sticky && now >= enough));
+    if (!marks)
         REQUIRE(now == copies + !sticky);
 }
 
@@ -234,7 +236,7 @@ static void delete (subject *s, uint64_t hash)
     if (!can_tell(s, &found))
         return;
     REQUIRE((result == CF_ABSENT) == (found.matches == 0));
-    REQUIRE((result == CF_STICKY) == (found.matches > 0 && found.full >= s->filter.geometry.cap));
+    REQUIRE((result == CF_STICKY) == (found.matches > 0 && found.weight >= s->filter.geometry.cap));
     bool same = memcmp(s->before, s->filter.bytes, s->filter.length) == 0;
     REQUIRE((result == CF_REMOVED) != same);
     REQUIRE(cf_count(&s->filter, hash) == copies - (result == CF_REMOVED));

@@ -101,7 +101,7 @@ static inline void put_spilled(cf_filter *filter, const cf_spilled *entry)
     cf_side side = cf_side_of(filter, cf_home_of(filter, bucket), tag);
     cf_pair pair = cf_pair_from(filter, side);
     if (filter->view.grown || cf_bucket_free_slot(filter, pair.place[pair.sides - 1].bucket) < 0)
-        cf_spill_add(filter, &pair, side.length, entry->payload);
+        cf_spill_add(filter, &(cf_spilled){bucket, tag, entry->payload});
 }
 
 static inline void make_sound_table(cf_filter *filter)

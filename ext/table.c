@@ -1,8 +1,8 @@
-/*
-** filter_table.c - what the files of the virtual table cuckoo_filter share: its store, its errors, its columns.
-*/
-#include "filter_table.h"
+#include "table.h"
 
+#include "errors.h"
+
+#include <stdarg.h>
 #include <string.h>
 
 /* ---- its filter ---- */
@@ -16,6 +16,7 @@ void cuckoo_table_free(cuckoo_table *table)
     sqlite3_free(table->name);
     sqlite3_free(table->content);
     sqlite3_free(table->column);
+    sqlite3_free(table->base.zErrMsg); /* SQLite does not take over what xSavepoint said */
     sqlite3_free(table);
 }
 
@@ -24,7 +25,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* A store of this name that follows something else was that of another table. */
+/* A store of this name that follows something else belonged to another table. */
 static bool is_for(const cuckoo_table *table, const cuckoo_store *store)
 {
     return same_text(table->content, store->follow.given_table) &&
@@ -69,26 +70,33 @@ cuckoo_store *cuckoo_table_store(cuckoo_table *table)
     return table->store;
 }
 
-/* ---- errors, beginning and ending a use ---- */
+/* ---- errors ---- */
 
-int cuckoo_table_fail(cuckoo_table *table, int code, char *message)
+int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...)
 {
-    sqlite3_free(table->base.zErrMsg);
-    table->base.zErrMsg = message;
-    return message ? code : SQLITE_NOMEM;
+    va_list arguments;
+    va_start(arguments, format);
+    char *what = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    int rc = what ? cuckoo_say(&table->base.zErrMsg, code, "%s: %s", table->name, what) : SQLITE_NOMEM;
+    sqlite3_free(what);
+    return rc;
 }
 
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 {
     if (rc == SQLITE_ERROR || rc == SQLITE_IOERR)
-        return cuckoo_table_fail(table, rc, sqlite3_mprintf("%s: %s", table->name, why));
+        return cuckoo_table_fail(table, rc, "%s", why);
     if (rc != SQLITE_CORRUPT_VTAB)
         return rc;
-    return cuckoo_table_fail(table, rc,
-                             sqlite3_mprintf("%s: the filter cannot be used: %s; restore the table, or "
-                                             "drop it and create it anew",
-                                             table->name, why));
+    return cuckoo_table_fail(
+        table, rc,
+        "the filter cannot be used: %s; restore the table, or drop it and create it "
+        "anew",
+        why);
 }
+
+/* ---- beginning and ending a use ---- */
 
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
@@ -100,12 +108,11 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 
 int cuckoo_table_end(cuckoo_table *table)
 {
-    return cuckoo_table_explain(table, cuckoo_store_end(table->store), "a page cannot be read");
+    return cuckoo_table_explain(table, cuckoo_store_end(table->store), CUCKOO_BAD_PAGE);
 }
 
-/* ---- its columns ---- */
-
-int cuckoo_table_column(const cuckoo_table *table, enum cuckoo_hidden column)
+int cuckoo_table_changed(cuckoo_table *table, int rc)
 {
-    return 1 + table->values + (int)column;
+    rc = cuckoo_store_changed(table->store, rc);
+    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, CUCKOO_BAD_PAGE);
 }

@@ -1,14 +1,10 @@
-#include "buckets_plan.h"
-
-int cuckoo_inside_fail(sqlite3_vtab *table, int code, char *message)
-{
-    sqlite3_free(table->zErrMsg);
-    table->zErrMsg = message;
-    return message ? code : SQLITE_NOMEM;
-}
+/*
+** inspect_plan.c - how a query on the tables that look inside a filter is planned.
+*/
+#include "inspect.h"
 
 typedef struct chosen {
-    int filter, key, equal, least, most; /* index of the constraint, or -1 */
+    int filter, key, equal, least, most; /* which constraint it is; -1: there is none */
     bool unusable;                       /* an argument is there, but not in this join order */
 } chosen;
 
@@ -35,7 +31,7 @@ static void choose_bound(const struct sqlite3_index_constraint *c, int i, chosen
         found->most = i;
 }
 
-static chosen choose(const table_kind *kind, const sqlite3_index_info *info)
+static chosen choose(const inspect_kind *kind, const sqlite3_index_info *info)
 {
     chosen found = {-1, -1, -1, -1, -1, false};
     for (int i = 0; i < info->nConstraint; i++) {
@@ -50,8 +46,8 @@ static chosen choose(const table_kind *kind, const sqlite3_index_info *info)
     return found;
 }
 
-/* Passes constraint i to xFilter, when there is one. Arguments are taken as given; constraints on the
-** bucket are checked again by SQLite, so that xFilter may take them loosely. */
+/* Passes constraint i to xFilter, if there is one. SQLite checks constraints on the bucket again,
+** so that xFilter may take them loosely, but not arguments. */
 static void pass(sqlite3_index_info *info, int i, int bit, bool argument, int *count)
 {
     if (i < 0)
@@ -61,9 +57,9 @@ static void pass(sqlite3_index_info *info, int i, int bit, bool argument, int *c
     info->idxNum |= bit;
 }
 
-/* A plan without the arguments cannot run, and says so when it does (xFilter). It is not refused here:
-** SQLite also asks for plans of the parts of an OR, on their own, and gives up on the query when told no. */
-static void set_cost(sqlite3_index_info *info, const table_kind *kind, bool missing)
+/* A plan without the arguments is an error when it runs (xFilter). It is not refused here: SQLite
+** asks for plans of the parts of an OR, too, and gives up on the query when one is refused. */
+static void set_cost(sqlite3_index_info *info, const inspect_kind *kind, bool missing)
 {
     int rows = 1000000;
     if (kind->key_column >= 0 || info->idxNum & PLAN_EQUAL)
@@ -74,7 +70,7 @@ static void set_cost(sqlite3_index_info *info, const table_kind *kind, bool miss
     info->estimatedCost = missing ? 1e99 : rows + 1000.0;
 }
 
-static bool walks_in_order(const sqlite3_index_info *info, const table_kind *kind)
+static bool walks_in_order(const sqlite3_index_info *info, const inspect_kind *kind)
 {
     if (kind->bucket_column < 0 || info->nOrderBy < 1 || info->nOrderBy > 2)
         return false;
@@ -84,9 +80,9 @@ static bool walks_in_order(const sqlite3_index_info *info, const table_kind *kin
     return true;
 }
 
-int cuckoo_inside_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+int cuckoo_inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
-    const table_kind *kind = ((inside_table *)table)->kind;
+    const inspect_kind *kind = ((inspect_table *)table)->kind;
     chosen found = choose(kind, info);
     bool missing = found.filter < 0 || (kind->key_column >= 0 && found.key < 0);
     int count = 0;

@@ -1,40 +1,32 @@
 /*
-** filter_vtab.c - the methods of the virtual table cuckoo_filter.
-**
-** A row is a key that was asked for and is perhaps there, once for each of its values; cuckoo_id tells DELETE and UPDATE
-** which one it is. Keys cannot be listed, but those of a table that the filter follows can: that is what
-** "email IN seen" asks for. The table has no rowid.
+** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */
 #include "column.h"
 #include "errors.h"
-#include "filter_cursor.h"
-#include "filter_table.h"
+#include "inspect.h"
 #include "late.h"
+#include "register.h"
+#include "table.h"
 #include "upkeep.h"
 
 #include <string.h>
 
-static cuckoo_table *table_of(sqlite3_vtab *base)
-{
-    return (cuckoo_table *)base;
-}
-
 /* ---- creating, connecting ---- */
 
+/* Declares the columns of table.h. */
 static int declare(sqlite3 *db, const char *table, const char *type, bool values)
 {
-    char *sql = sqlite3_mprintf(
-        "CREATE TABLE x(key %s, %s\"%w\" HIDDEN, cuckoo_change HIDDEN, cuckoo_old "
-        "HIDDEN, cuckoo_row HIDDEN, cuckoo_old_row HIDDEN, cuckoo_id HIDDEN PRIMARY KEY) "
-        "WITHOUT ROWID",
-        type, values ? "value, " : "", table);
+    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, cuckoo_change HIDDEN, cuckoo_old "
+                                "HIDDEN, cuckoo_row HIDDEN, "
+                                "cuckoo_old_row HIDDEN, cuckoo_id HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
+                                type, table, values ? ", value" : "");
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
 }
 
-/* The type of the column that the filter follows, as a word of SQL: "x IN seen" then compares as x IN that column does.
-** Where it cannot be had, none. */
+/* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
+** like x IN that column. "": it has none, or it is not known. */
 static const char *type_of_key(cuckoo_table *table, bool creates)
 {
     const char *type = NULL, *t = table->content, *k = table->column;
@@ -68,30 +60,25 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     return table->schema && table->name ? cuckoo_table_take(table, create) : SQLITE_NOMEM;
 }
 
-static int create_shadow(cuckoo_table *table, const cf_geometry *shape, char **message)
+/* Creates the shadow tables, and the triggers of a filter that follows a table. */
+static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
 {
     cuckoo_store *store = table->store;
     int rc = cuckoo_paged_create(&store->paged, shape);
-    if (rc == SQLITE_TOOBIG)
-        *message =
-            sqlite3_mprintf("a filter for %lld keys takes %lld bytes, and there is not so much memory; "
-                            "use a smaller capacity or a larger fpr, or split the keys",
-                            (sqlite3_int64)shape->capacity, (sqlite3_int64)cf_geometry_bytes(shape));
     store->created = store->joined = true;
-    return rc == SQLITE_OK && table->content ? cuckoo_upkeep_follow(store, message) : rc;
-}
-
-static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
-{
-    int rc = create_shadow(table, shape, message);
-    if (rc != SQLITE_OK) {
-        char *reason = *message;
-        table->store->dead = true;
-        *message =
-            sqlite3_mprintf("cuckoo_filter: %s", reason ? reason : sqlite3_errmsg(table->registry->db));
-        sqlite3_free(reason);
-    }
-    return rc;
+    if (rc == SQLITE_TOOBIG)
+        rc =
+            cuckoo_say(message, rc,
+                       "a filter for %lld keys takes %lld bytes, and there is not so much memory; use a "
+                       "smaller capacity or a larger fpr, or split the keys",
+                       (sqlite3_int64)shape->capacity, (sqlite3_int64)cf_geometry_bytes(shape));
+    if (rc == SQLITE_OK && table->content)
+        rc = cuckoo_upkeep_follow(store, message);
+    if (rc == SQLITE_OK)
+        return rc;
+    store->dead = true;
+    return cuckoo_say(message, rc, "cuckoo_filter: %s",
+                      *message ? *message : sqlite3_errmsg(table->registry->db));
 }
 
 static int make(sqlite3 *db, void *registry, const char *const *argv, cuckoo_table_plan *plan,
@@ -99,13 +86,12 @@ static int make(sqlite3 *db, void *registry, const char *const *argv, cuckoo_tab
 {
     cf_geometry shape;
     int rc = SQLITE_OK;
-    if (!plan->options.has_seed) /* keys cannot be aimed at a seed that is not known */
+    if (!plan->options.has_seed) /* keys cannot be aimed at an unknown seed */
         sqlite3_randomness(sizeof plan->options.filter.seed, &plan->options.filter.seed);
-    if (creates && plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0) {
-        *message = sqlite3_mprintf(
-            "cuckoo_filter: content is the filter itself: give the table that it follows");
-        return *message ? SQLITE_ERROR : SQLITE_NOMEM; /* SQLite must not be asked for its columns yet */
-    }
+    /* SQLite must not be asked for the columns of this table yet. */
+    if (creates && plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "cuckoo_filter: content is the filter itself: give the table that it follows");
     if (creates)
         rc = cuckoo_table_plan_shape(db, argv[1], plan, &shape, message);
     if (rc == SQLITE_OK)
@@ -139,7 +125,7 @@ static int table_create(sqlite3 *db, void *registry, int argc, const char *const
     return attach(db, registry, argc, argv, true, result, message);
 }
 
-/* Only reads its arguments, so that a damaged table can still be dropped. */
+/* Connecting only reads the arguments, so that a damaged table can still be dropped. */
 static int table_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                          sqlite3_vtab **result, char **message)
 {
@@ -148,18 +134,17 @@ static int table_connect(sqlite3 *db, void *registry, int argc, const char *cons
 
 static int table_disconnect(sqlite3_vtab *base)
 {
-    cuckoo_table_free(table_of(base));
+    cuckoo_table_free(cuckoo_table_of(base));
     return SQLITE_OK;
 }
 
 static int table_destroy(sqlite3_vtab *base)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
-    sqlite3_finalize(store->follow.row);
-    store->follow.row = NULL;
+    cuckoo_follow_end_row(&store->follow);
     int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow, false) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_drop(&store->paged.shadow);
@@ -172,13 +157,12 @@ static int table_destroy(sqlite3_vtab *base)
 
 /* ---- renaming ---- */
 
-/* The triggers bear the name of the filter. */
+/* The triggers, too, are renamed: they have the name of the filter. */
 static int rename_store(cuckoo_store *store, const char *name)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     bool follows = store->follow.given_table != NULL;
-    sqlite3_finalize(store->follow.row);
-    store->follow.row = NULL;
+    cuckoo_follow_end_row(&store->follow);
     int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_find(&store->follow, shadow);
@@ -195,13 +179,13 @@ static int rename_store(cuckoo_store *store, const char *name)
 
 static int table_rename(sqlite3_vtab *base, const char *name)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
     int rc = store ? rename_store(store, name) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
         store->dead = true; /* SQLite connects the table under its new name */
     else if (rc != SQLITE_NOMEM)
-        rc = cuckoo_table_fail(table, rc, sqlite3_mprintf("%s", sqlite3_errmsg(table->registry->db)));
+        rc = cuckoo_say(&base->zErrMsg, rc, "%s", sqlite3_errmsg(table->registry->db));
     return rc;
 }
 
@@ -212,8 +196,9 @@ static int shadow_name(const char *suffix)
 
 /* ---- transactions ---- */
 
-/* A statement begins. Also when SQLite opens a savepoint for it, triggers may be about to fire before ours. After an
-** error that has rolled the transaction back, SQLite must not go on to enter the table in it. */
+/* A statement that writes begins, or SQLite opens a savepoint for one:
+** triggers may be about to fire before ours. After an error that has rolled
+** the transaction back, SQLite must not go on and enter the table in it. */
 static int look_at_statement(cuckoo_table *table, cuckoo_store *store)
 {
     bool refuse = false;
@@ -227,7 +212,7 @@ static int look_at_statement(cuckoo_table *table, cuckoo_store *store)
 
 static int table_begin(sqlite3_vtab *base)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
@@ -251,7 +236,7 @@ static int explain_write(cuckoo_table *table, int rc)
 
 static int table_sync(sqlite3_vtab *base)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     int rc = cuckoo_store_sync(table->store);
     if (rc == SQLITE_OK && table->content && !table->store->dead)
         rc = cuckoo_upkeep_heal(table->store);
@@ -260,19 +245,19 @@ static int table_sync(sqlite3_vtab *base)
 
 static int table_commit(sqlite3_vtab *base)
 {
-    cuckoo_store_committed(table_of(base)->store);
+    cuckoo_store_committed(cuckoo_table_of(base)->store);
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base)
 {
-    cuckoo_store_rolled_back(table_of(base)->store);
+    cuckoo_store_rolled_back(cuckoo_table_of(base)->store);
     return SQLITE_OK;
 }
 
 static int table_savepoint(sqlite3_vtab *base, int number)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     int rc = look_at_statement(table, table->store);
     if (rc == SQLITE_OK)
         rc = explain_write(table, cuckoo_store_savepoint(table->store, number));
@@ -281,21 +266,21 @@ static int table_savepoint(sqlite3_vtab *base, int number)
 
 static int table_release(sqlite3_vtab *base, int number)
 {
-    cuckoo_store_release(table_of(base)->store, number);
+    cuckoo_store_release(cuckoo_table_of(base)->store, number);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int number)
 {
-    cuckoo_store_rolled_back_to(table_of(base)->store, number);
+    cuckoo_store_rolled_back_to(cuckoo_table_of(base)->store, number);
     return SQLITE_OK;
 }
 
-/* PRAGMA integrity_check; the quick one does not read all of it. */
+/* PRAGMA integrity_check. The quick one does not read the whole filter. */
 static int table_integrity(sqlite3_vtab *base, const char *schema, const char *name, int flags,
                            char **message)
 {
-    cuckoo_table *table = table_of(base);
+    cuckoo_table *table = cuckoo_table_of(base);
     char *why = NULL;
     (void)schema;
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
@@ -306,29 +291,28 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     else if (table->store)
         cuckoo_store_end(table->store);
     if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
-        *message =
-            why ? sqlite3_mprintf("%s: %s", name, why) : sqlite3_mprintf("%s", table->base.zErrMsg);
-        rc = *message ? SQLITE_OK : SQLITE_NOMEM;
+        rc = why ? cuckoo_say(message, SQLITE_OK, "%s: %s", name, why)
+                 : cuckoo_say(message, SQLITE_OK, "%s", base->zErrMsg);
     }
     sqlite3_free(why);
     return rc;
 }
 
-static const cuckoo_module filter_module = {
+static const cuckoo_module table_module = {
     .base.iVersion = 4,
     .XINTEGRITY_MEMBER = table_integrity,
     .base.xCreate = table_create,
     .base.xConnect = table_connect,
-    .base.xBestIndex = cuckoo_cursor_best_index,
+    .base.xBestIndex = cuckoo_table_best_index,
     .base.xDisconnect = table_disconnect,
     .base.xDestroy = table_destroy,
-    .base.xOpen = cuckoo_cursor_open,
-    .base.xClose = cuckoo_cursor_close,
-    .base.xFilter = cuckoo_cursor_filter,
-    .base.xNext = cuckoo_cursor_next,
-    .base.xEof = cuckoo_cursor_eof,
-    .base.xColumn = cuckoo_cursor_column,
-    .base.xRowid = cuckoo_cursor_rowid,
+    .base.xOpen = cuckoo_table_open,
+    .base.xClose = cuckoo_table_close,
+    .base.xFilter = cuckoo_table_filter,
+    .base.xNext = cuckoo_table_next,
+    .base.xEof = cuckoo_table_eof,
+    .base.xColumn = cuckoo_table_column,
+    .base.xRowid = cuckoo_table_rowid,
     .base.xUpdate = cuckoo_table_update,
     .base.xBegin = table_begin,
     .base.xSync = table_sync,
@@ -346,11 +330,11 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
     cuckoo_registry *registry = on ? cuckoo_registry_new(db) : NULL;
     if (on && registry == NULL)
         return SQLITE_NOMEM;
-    int rc = sqlite3_create_module_v2(db, "cuckoo_filter", on ? &filter_module.base : NULL, registry,
+    int rc = sqlite3_create_module_v2(db, "cuckoo_filter", on ? &table_module.base : NULL, registry,
                                       on ? cuckoo_registry_release : NULL);
     if (rc != SQLITE_OK && on)
-        return rc; /* the registry is gone */
+        return rc; /* the registry has been freed */
     int rc2 = cuckoo_register_table_functions(db, registry);
-    int rc3 = on && rc2 != SQLITE_OK ? rc2 : cuckoo_register_inside(db, registry);
+    int rc3 = on && rc2 != SQLITE_OK ? rc2 : cuckoo_register_inspect(db, registry);
     return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
 }

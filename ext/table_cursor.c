@@ -1,9 +1,12 @@
-#include "filter_cursor.h"
-
-#include "../src/bits.h"
-#include "filter_table.h"
+/*
+** table_cursor.c - asking the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
+*/
 #include "key.h"
 #include "late.h"
+#include "sql.h"
+#include "table.h"
+
+#include "../src/bits.h"
 
 #include <string.h>
 
@@ -12,35 +15,28 @@ enum plan_bits {
     PLAN_WANT_KEY = 2, /* the key column is read */
     PLAN_COUNT = 4,    /* no column is read: as many rows as items */
     PLAN_LIST = 8,     /* key IN (argv[0]), all at once */
-    PLAN_NOCASE = 16,  /* compared so; neither bit: BINARY */
-    PLAN_RTRIM = 32,
-    PLAN_VALUE = 64, /* and value = argv[1] */
-    PLAN_ONE = 128   /* values are not asked for: DELETE and UPDATE mean the first only */
+    PLAN_NOCASE = 16,  /* keys are compared by NOCASE; without this bit and the next: by BINARY */
+    PLAN_RTRIM = 32,   /* keys are compared by RTRIM */
+    PLAN_VALUE = 64,   /* and value = argv[1] */
+    PLAN_ONE = 128     /* no value is asked for: DELETE and UPDATE mean the first one only */
 };
 
-/* A key that is perhaps there, with one of its values. Its column is one of these: an integer, or another value; neither
-** when it is not read. */
+/* A key that is perhaps there, with one of its values. */
 typedef struct found_key {
     bool is_integer;
     sqlite3_int64 integer;
-    sqlite3_value *key;
-    uint64_t hash, value;
-    bool other; /* not to be changed: see PLAN_ONE */
+    sqlite3_value *key; /* unless it is an integer; NULL also when the column is not read */
+    cuckoo_row_id id;
 } found_key;
 
-/* EXISTS opens a cursor for every row: the first key found has its place in it. */
+/* The first key has its place in the cursor itself, because EXISTS opens a cursor for every row. */
 typedef struct table_cursor {
     sqlite3_vtab_cursor base;
-    found_key first, *more; /* more: NULL, or the array of all of them */
+    found_key first, *more; /* more: an array of all keys, the first included; NULL: none yet */
     uint64_t rows, at, room;
     bool counts;        /* rows are only counted */
-    sqlite3_stmt *keys; /* of the table that the filter follows: all of them are rows */
+    sqlite3_stmt *keys; /* the rows are all keys of the table that the filter follows */
 } table_cursor;
-
-static cuckoo_table *table_of(sqlite3_vtab *base)
-{
-    return (cuckoo_table *)base;
-}
 
 static table_cursor *cursor_of(sqlite3_vtab_cursor *base)
 {
@@ -53,7 +49,7 @@ static bool is_key_constraint(sqlite3_index_info *info, int i)
     return c->iColumn == COLUMN_KEY && c->op == SQLITE_INDEX_CONSTRAINT_EQ;
 }
 
-/* The plan bits of the collation that a constraint compares by; -1: no hash can answer for it. */
+/* The plan bits for the collation by which a constraint compares; -1: hashes do not follow it. */
 static int collation_of(sqlite3_index_info *info, int i)
 {
     const char *name = sqlite3_vtab_collation(info, i);
@@ -70,8 +66,9 @@ static bool is_value_constraint(const cuckoo_table *table, const sqlite3_index_i
            c->op == SQLITE_INDEX_CONSTRAINT_EQ;
 }
 
-/* Of the values of a key some may be those of other keys. A DELETE or UPDATE that does not say which value it means
-** changes one entry, the one that is most likely to be its own; all bits of colUsed are set for UPDATE. */
+/* Some values of a key may be those of other keys. A DELETE or UPDATE that
+** does not say which value it means changes one entry, the one that is most
+** likely to belong to the key. For UPDATE all bits of colUsed are set. */
 static int value_plan(const cuckoo_table *table, sqlite3_index_info *info)
 {
     enum { IS_VALUE = 1 << COLUMN_VALUE };
@@ -84,7 +81,7 @@ static int value_plan(const cuckoo_table *table, sqlite3_index_info *info)
     return table->values && (updates || !(info->colUsed & IS_VALUE)) ? PLAN_ONE : 0;
 }
 
-/* key = ... is the constraint i. */
+/* Constraint i is key = ... */
 static void plan_key(const cuckoo_table *table, sqlite3_index_info *info, int i, int collation)
 {
     info->aConstraintUsage[i].argvIndex = 1;
@@ -96,14 +93,14 @@ static void plan_key(const cuckoo_table *table, sqlite3_index_info *info, int i,
     info->estimatedRows = 1;
 }
 
-int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     bool unusable = false;
-    cuckoo_table *table = table_of(base);
-    /* From 3.54 on SQLite counts the primary key among the columns that are read, always. */
-    uint64_t read = info->colUsed & ~((uint64_t)1 << cuckoo_table_column(table, HIDDEN_ID));
+    cuckoo_table *table = cuckoo_table_of(base);
+    /* From 3.54 on SQLite always counts the primary key among the columns that are read. */
+    uint64_t read = info->colUsed & ~((uint64_t)1 << COLUMN_ID);
     table->registry->planned = cuckoo_table_store(table);
-    info->idxNum = read == 0 ? PLAN_COUNT : info->colUsed & 1 ? PLAN_WANT_KEY : 0;
+    info->idxNum = read == 0 ? PLAN_COUNT : info->colUsed & 1 << COLUMN_KEY ? PLAN_WANT_KEY : 0;
     info->estimatedCost = 1e12;
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
@@ -117,7 +114,7 @@ int cuckoo_cursor_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
 }
 
-int cuckoo_cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
+int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 {
     (void)base;
     table_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
@@ -145,14 +142,14 @@ static void let_go(table_cursor *cursor)
     cursor->counts = false;
 }
 
-int cuckoo_cursor_close(sqlite3_vtab_cursor *base)
+int cuckoo_table_close(sqlite3_vtab_cursor *base)
 {
     let_go(cursor_of(base));
     sqlite3_free(base);
     return SQLITE_OK;
 }
 
-/* Moves the first key, too, to an array, for the second. */
+/* Makes the array larger. The first key moves into it, too. */
 static bool make_room(table_cursor *cursor)
 {
     uint64_t room = cursor->more ? 2 * cursor->room : 4;
@@ -166,7 +163,7 @@ static bool make_room(table_cursor *cursor)
     return true;
 }
 
-/* Another row; NULL: out of memory. */
+/* Adds a row. NULL: out of memory. */
 static found_key *append(table_cursor *cursor)
 {
     bool full = cursor->more ? cursor->rows == cursor->room : cursor->rows == 1;
@@ -177,7 +174,7 @@ static found_key *append(table_cursor *cursor)
     return found;
 }
 
-/* The key, for its column. False: out of memory. */
+/* Keeps the key for its column. False: out of memory. */
 static bool keep_key(found_key *found, sqlite3_value *key)
 {
     found->is_integer = sqlite3_value_type(key) == SQLITE_INTEGER;
@@ -192,15 +189,16 @@ static bool keep_key(found_key *found, sqlite3_value *key)
 typedef struct search {
     table_cursor *cursor;
     int plan;
-    sqlite3_value *key, *value; /* value: NULL or the one that is asked for */
-    uint64_t hash, from;
+    sqlite3_value *key, *value; /* value: the one that is asked for; NULL: any */
+    uint64_t hash;              /* of the key */
+    uint64_t from;              /* the first row of this key */
 } search;
 
 static bool wants_value(const search *sought, uint64_t value)
 {
     for (uint64_t i = sought->from; i < sought->cursor->rows; i++)
-        if (found_at(sought->cursor, i)->value == value)
-            return false; /* it is there already */
+        if (found_at(sought->cursor, i)->id.value == value)
+            return false; /* it is a row already */
     return sought->value == NULL || (sqlite3_value_numeric_type(sought->value) == SQLITE_INTEGER &&
                                      (uint64_t)sqlite3_value_int64(sought->value) == value);
 }
@@ -214,9 +212,8 @@ static int find_value(void *context, uint64_t value)
     found_key *found = append(cursor);
     if (found == NULL)
         return SQLITE_NOMEM;
-    found->hash = sought->hash;
-    found->value = value;
-    found->other = (sought->plan & PLAN_ONE) && cursor->rows > sought->from + 1;
+    bool other = (sought->plan & PLAN_ONE) && cursor->rows > sought->from + 1;
+    found->id = (cuckoo_row_id){sought->hash, value, other};
     return (sought->plan & PLAN_WANT_KEY) && !keep_key(found, sought->key) ? SQLITE_NOMEM : SQLITE_OK;
 }
 
@@ -266,16 +263,14 @@ static int find_keys(cuckoo_table *table, table_cursor *cursor, int plan, sqlite
 static int cannot_list(cuckoo_table *table)
 {
     const char *name = table->name;
-    return cuckoo_table_fail(
-        table, SQLITE_ERROR,
-        sqlite3_mprintf(
-            "%s: a filter cannot list its keys; use WHERE key = ..., EXISTS or a join on key, "
-            "count(*), cf_table_contains('%q', x) for x IN %s, or INSERT INTO %s(%s) "
-            "VALUES('clear')",
-            name, name, name, name, name));
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "a filter cannot list its keys; use WHERE key = ..., EXISTS or a join on "
+                             "key, count(*), cf_table_contains('%q', x) for x IN %s, or INSERT INTO "
+                             "%s(%s) VALUES('clear')",
+                             name, name, name, name);
 }
 
-/* Does the filter take all keys for equal that are so in this comparison? */
+/* Are all keys that this comparison finds equal one key for the filter? */
 static bool compares_so(const cuckoo_table *table, int plan)
 {
     const cf_geometry *geometry = &table->store->paged.filter.geometry;
@@ -287,31 +282,29 @@ static bool compares_so(const cuckoo_table *table, int plan)
 static int cannot_compare(cuckoo_table *table, int plan)
 {
     const char *collation = plan & PLAN_NOCASE ? "nocase" : "rtrim";
-    return cuckoo_table_fail(
-        table, SQLITE_ERROR,
-        sqlite3_mprintf("%s: keys are compared by %s here, and the filter was made without "
-                        "collation=%s; make it so, or compare by BINARY",
-                        table->name, collation, collation));
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "keys are compared by %s here, and the filter was made without "
+                             "collation=%s; make it so, or compare by BINARY",
+                             collation, collation);
 }
 
+/* The next row is the next key that is not NULL. */
 static int read_keys(cuckoo_table *table, table_cursor *cursor)
 {
     int rc;
     do
         rc = sqlite3_step(cursor->keys);
-    while (rc == SQLITE_ROW && sqlite3_column_type(cursor->keys, 0) == SQLITE_NULL); /* no key */
+    while (rc == SQLITE_ROW && sqlite3_column_type(cursor->keys, 0) == SQLITE_NULL);
     if (rc == SQLITE_ROW || rc == SQLITE_DONE) {
         cursor->rows = cursor->at + (rc == SQLITE_ROW);
         return SQLITE_OK;
     }
     cursor->rows = cursor->at;
-    return cuckoo_table_fail(table, rc,
-                             sqlite3_mprintf("%s: %s(%s) cannot be read: %s", table->name,
-                                             table->content, table->column,
-                                             sqlite3_errmsg(table->registry->db)));
+    return cuckoo_table_fail(table, rc, "%s(%s) cannot be read: %s", table->content, table->column,
+                             sqlite3_errmsg(table->registry->db));
 }
 
-/* A filter knows no keys, but the table that it follows does. */
+/* The table that the filter follows knows the keys. */
 static int list_keys(cuckoo_table *table, table_cursor *cursor)
 {
     const cuckoo_store *store = table->store;
@@ -332,10 +325,10 @@ static int ask(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_valu
     return table->content ? list_keys(table, cursor) : cannot_list(table);
 }
 
-int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-                         sqlite3_value **argv)
+int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                        sqlite3_value **argv)
 {
-    cuckoo_table *table = table_of(base->pVtab);
+    cuckoo_table *table = cuckoo_table_of(base->pVtab);
     table_cursor *cursor = cursor_of(base);
     (void)text, (void)argc;
     let_go(cursor);
@@ -343,29 +336,28 @@ int cuckoo_cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     if (rc != SQLITE_OK)
         return rc;
     rc = ask(table, cursor, plan, argv);
-    int rc2 = cuckoo_table_end(table);
-    return rc == SQLITE_OK ? rc2 : rc;
+    return cuckoo_first_error(rc, cuckoo_table_end(table));
 }
 
-int cuckoo_cursor_next(sqlite3_vtab_cursor *base)
+int cuckoo_table_next(sqlite3_vtab_cursor *base)
 {
     table_cursor *cursor = cursor_of(base);
     cursor->at++;
-    return cursor->keys ? read_keys(table_of(base->pVtab), cursor) : SQLITE_OK;
+    return cursor->keys ? read_keys(cuckoo_table_of(base->pVtab), cursor) : SQLITE_OK;
 }
 
-int cuckoo_cursor_eof(sqlite3_vtab_cursor *base)
+int cuckoo_table_eof(sqlite3_vtab_cursor *base)
 {
     return cursor_of(base)->at >= cursor_of(base)->rows;
 }
 
-static void result_id(sqlite3_context *context, const found_key *found)
+static void result_id(sqlite3_context *context, const cuckoo_row_id *id)
 {
-    uint8_t id[CUCKOO_ID_BYTES];
-    cf_store64(id, found->hash);
-    cf_store64(id + 8, found->value);
-    id[16] = found->other;
-    sqlite3_result_blob(context, id, sizeof id, SQLITE_TRANSIENT);
+    uint8_t bytes[CUCKOO_ID_BYTES];
+    cf_store64(bytes, id->hash);
+    cf_store64(bytes + 8, id->value);
+    bytes[16] = id->other;
+    sqlite3_result_blob(context, bytes, sizeof bytes, SQLITE_TRANSIENT);
 }
 
 static void result_key(sqlite3_context *context, const found_key *found)
@@ -376,9 +368,8 @@ static void result_key(sqlite3_context *context, const found_key *found)
         sqlite3_result_value(context, found->key);
 }
 
-int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+int cuckoo_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    const cuckoo_table *table = table_of(base->pVtab);
     table_cursor *cursor = cursor_of(base);
     if (cursor->keys) {
         if (column == COLUMN_KEY)
@@ -388,16 +379,16 @@ int cuckoo_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     const found_key *found = cursor->counts ? NULL : found_at(cursor, cursor->at);
     if (found && column == COLUMN_KEY)
         result_key(context, found);
-    else if (found && table->values && column == COLUMN_VALUE)
-        sqlite3_result_int64(context, (sqlite3_int64)found->value);
-    else if (found && column == cuckoo_table_column(table, HIDDEN_ID))
-        result_id(context, found);
+    else if (found && column == COLUMN_VALUE)
+        sqlite3_result_int64(context, (sqlite3_int64)found->id.value);
+    else if (found && column == COLUMN_ID)
+        result_id(context, &found->id);
     return SQLITE_OK;
 }
 
-/* The table is WITHOUT ROWID. */
-int cuckoo_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+/* SQLite does not call this: the table is WITHOUT ROWID. */
+int cuckoo_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
     *rowid = 0;
-    return cannot_list(table_of(base->pVtab));
+    return cannot_list(cuckoo_table_of(base->pVtab));
 }

@@ -1,10 +1,10 @@
 /*
-** inspect.h - the second part of the public header: looking inside a filter.
+** cuckoo_inspect.h - the second part of the public header: looking inside a filter.
 **
 ** Threads and errors: as in cuckoo_filter.h. Nothing here changes a filter.
 */
-#ifndef CF_INSPECT_H
-#define CF_INSPECT_H
+#ifndef CF_CUCKOO_INSPECT_H
+#define CF_CUCKOO_INSPECT_H
 
 #include "cuckoo_filter.h"
 

@@ -1,0 +1,12 @@
+/*
+** info.h - what a filter says of itself.
+*/
+#ifndef CUCKOO_INFO_H
+#define CUCKOO_INFO_H
+
+#include "api.h"
+
+/* What cf_info says of a filter becomes the result; or the running function fails. */
+void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+** inspect.h - the table-valued functions that look inside a filter.
+**
+**      cf_buckets(filter)         one row per slot, in order of bucket and slot
+**      cf_table_buckets('seen')   the same of a persistent filter
+**      cf_explain(filter, key)    one row per slot of the one or two buckets of the key, then one
+**                                 per spilled entry of these buckets
+**
+** They are eponymous virtual tables. They share their methods, a plan from xBestIndex, and a cursor
+** that walks over slots. They differ in their columns, and in what the cursor walks over: a range
+** of buckets, or the sides of a pair.
+**
+** The arguments of a table-valued function are equality constraints on its hidden columns.
+** xBestIndex picks them, and the constraints on the bucket number that narrow the walk. It tells
+** xFilter in idxNum which values follow in argv, in the order of the plan bits. Without the
+** arguments xFilter fails.
+*/
+#ifndef CUCKOO_INSPECT_H
+#define CUCKOO_INSPECT_H
+
+#include "handle.h"
+#include "registry.h"
+
+/* ---- the tables (inspect_columns.c) ---- */
+
+/* What the tables differ in. Columns are counted from 0. */
+typedef struct inspect_kind {
+    const char *name;
+    const char *schema;
+    const uint8_t *columns; /* what each column says (inspect_columns.c) */
+    int filter_column;
+    int key_column; /* -1: none */
+    /* Constraints on this column narrow the walk. Rows come in its order, then in that of the next
+    ** column. -1: none. */
+    int bucket_column;
+    bool by_name; /* the filter is given as the name of a persistent table */
+} inspect_kind;
+
+enum { CUCKOO_INSPECT_KINDS = 3 };
+extern const inspect_kind cuckoo_inspect_kinds[CUCKOO_INSPECT_KINDS];
+
+typedef struct inspect_table {
+    sqlite3_vtab base;
+    const inspect_kind *kind;
+    cuckoo_registry *registry; /* of the connection */
+} inspect_table;
+
+/* A walk over the slots of buckets `at` .. `end`-1, or of the sides of a pair, after which the
+** spill list counts as one side more. */
+typedef struct inspect_cursor {
+    sqlite3_vtab_cursor base;
+    cuckoo_handle *handle; /* keeps the bytes while the cursor is open */
+    sqlite3_value *key;    /* of cf_explain */
+    cf_pair pair;          /* of that key */
+    uint64_t at, end;
+    unsigned slot; /* or place in the spill list */
+} inspect_cursor;
+
+static inline inspect_cursor *cursor_of(sqlite3_vtab_cursor *base)
+{
+    return (inspect_cursor *)base;
+}
+
+/* Has cf_explain come to the spill list? */
+bool cuckoo_inspect_in_list(const inspect_cursor *cursor);
+
+/* The spilled entry at the cursor, and the side of the pair in
+** whose bucket it belongs. False: it belongs in neither. */
+bool cuckoo_inspect_spilled(const inspect_cursor *cursor, cf_entry *entry, unsigned *side);
+
+/* The xColumn method. */
+int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
+
+/* ---- plans (inspect_plan.c) ---- */
+
+enum plan_bits {
+    PLAN_FILTER = 1, /* filter = argv */
+    PLAN_KEY = 2,    /* key = argv, in cf_explain */
+    PLAN_EQUAL = 4,  /* bucket = argv */
+    PLAN_LEAST = 8,  /* bucket > argv or bucket >= argv */
+    PLAN_MOST = 16   /* bucket < argv or bucket <= argv */
+};
+
+/* The xBestIndex method. */
+int cuckoo_inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
+
+/* ---- the modules (inspect_vtab.c) ---- */
+
+/* Registers them, or takes them back (registry NULL). Returns an SQLite code. */
+int cuckoo_register_inspect(sqlite3 *db, cuckoo_registry *registry);
+
+#endif

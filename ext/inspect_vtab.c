@@ -1,0 +1,253 @@
+/*
+** inspect_vtab.c - the methods of the tables that look inside a filter, and their modules.
+*/
+#include "errors.h"
+#include "inspect.h"
+#include "key.h"
+
+/* What a module carries along: the kind of its table, and the tables of the connection. */
+typedef struct inspect_aux {
+    const inspect_kind *kind;
+    cuckoo_registry *registry;
+} inspect_aux;
+
+static const inspect_kind *kind_of(sqlite3_vtab_cursor *base)
+{
+    return ((inspect_table *)base->pVtab)->kind;
+}
+
+/* ---- connecting ---- */
+
+static int inspect_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                           sqlite3_vtab **result, char **message)
+{
+    const inspect_aux *known = aux;
+    (void)argc, (void)argv, (void)message;
+    int rc = sqlite3_declare_vtab(db, known->kind->schema);
+    if (rc == SQLITE_OK && !known->kind->by_name)
+        rc = sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    if (rc != SQLITE_OK)
+        return rc;
+    inspect_table *table = sqlite3_malloc64(sizeof *table);
+    if (table == NULL)
+        return SQLITE_NOMEM;
+    *table = (inspect_table){.kind = known->kind, .registry = known->registry};
+    *result = &table->base;
+    return SQLITE_OK;
+}
+
+static int inspect_disconnect(sqlite3_vtab *table)
+{
+    sqlite3_free(table);
+    return SQLITE_OK;
+}
+
+/* ---- walking ---- */
+
+static int inspect_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result)
+{
+    (void)table;
+    inspect_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
+    if (cursor == NULL)
+        return SQLITE_NOMEM;
+    *cursor = (inspect_cursor){.handle = NULL};
+    *result = &cursor->base;
+    return SQLITE_OK;
+}
+
+static void let_go(inspect_cursor *cursor)
+{
+    cuckoo_handle_release(cursor->handle);
+    sqlite3_value_free(cursor->key);
+    cursor->handle = NULL;
+    cursor->key = NULL;
+    cursor->at = cursor->end = 0;
+    cursor->slot = 0;
+}
+
+static int inspect_close(sqlite3_vtab_cursor *base)
+{
+    let_go(cursor_of(base));
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+/* Makes "name of the table: why" the error of the table. Returns the code. */
+static int fail(sqlite3_vtab_cursor *base, int code, const char *why)
+{
+    return cuckoo_say(&base->pVtab->zErrMsg, code, "%s: %s", kind_of(base)->name, why);
+}
+
+/* Takes a copy of a persistent filter as it is now. */
+static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
+{
+    const char *why;
+    cuckoo_store *store;
+    inspect_cursor *cursor = cursor_of(base);
+    cuckoo_registry *registry = ((inspect_table *)base->pVtab)->registry;
+    int rc = cuckoo_registry_begin(registry, name, 0, CUCKOO_ASK, &store, &why);
+    if (rc != SQLITE_OK)
+        return rc == SQLITE_NOMEM ? rc : fail(base, rc, why);
+    cuckoo_paged *paged = &store->paged;
+    paged->hooks.need(paged, 0, paged->filter.length);
+    cf_seal(&paged->filter);
+    cursor->handle = cuckoo_handle_keep(name, &paged->filter);
+    rc = cuckoo_registry_end(registry, store);
+    if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
+        return fail(base, rc, CUCKOO_BAD_PAGE);
+    return cursor->handle ? rc : SQLITE_NOMEM;
+}
+
+static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
+{
+    const char *why;
+    const cf_filter *filter;
+    cf_reader reader = {0};
+    if (kind_of(base)->by_name)
+        return take_table(base, value);
+    cf_status status = cuckoo_filter_read(value, &reader, &filter, &why);
+    if (status == CF_OK) {
+        cursor_of(base)->handle = filter ? cuckoo_handle_keep(value, filter) : NULL;
+        return cursor_of(base)->handle ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    char *message = cuckoo_filter_message(status, why);
+    int rc = message ? fail(base, cuckoo_error_code(status), message) : SQLITE_NOMEM;
+    sqlite3_free(message);
+    return rc;
+}
+
+/* For a NULL key, which is in no bucket, there are no rows. */
+static int take_key(inspect_cursor *cursor, sqlite3_value *value)
+{
+    uint64_t hash;
+    const cf_filter *filter = &cursor->handle->filter;
+    cuckoo_key kind = cuckoo_key_hash(value, &filter->geometry, &hash);
+    cursor->key = sqlite3_value_dup(value);
+    if (kind == CUCKOO_KEY_NOMEM || cursor->key == NULL)
+        return SQLITE_NOMEM;
+    if (kind == CUCKOO_KEY_OK) {
+        cursor->pair = cf_candidates(filter, hash);
+        cursor->end = cursor->pair.sides + (filter->spilled != 0);
+    }
+    return SQLITE_OK;
+}
+
+/* Narrows the walk by a bound on the bucket number. Only
+** integers narrow it. (SQLite compares again.) */
+static void narrow(inspect_cursor *cursor, sqlite3_value *value, int bit)
+{
+    if (sqlite3_value_type(value) != SQLITE_INTEGER)
+        return;
+    sqlite3_int64 bound = sqlite3_value_int64(value);
+    if (bit & (PLAN_EQUAL | PLAN_LEAST) && bound > (sqlite3_int64)cursor->at)
+        cursor->at = (uint64_t)bound;
+    if (bit & (PLAN_EQUAL | PLAN_MOST) && bound < (sqlite3_int64)cursor->end)
+        cursor->end = bound < 0 ? 0 : (uint64_t)bound + 1;
+}
+
+static int arguments_missing(sqlite3_vtab_cursor *base)
+{
+    const inspect_kind *kind = kind_of(base);
+    return cuckoo_say(&base->pVtab->zErrMsg, SQLITE_ERROR, "%s: needs its arguments: %s(filter%s)",
+                      kind->name, kind->name, kind->key_column >= 0 ? ", key" : "");
+}
+
+static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                          sqlite3_value **argv)
+{
+    inspect_cursor *cursor = cursor_of(base);
+    int next = 1;
+    (void)text, (void)argc;
+    let_go(cursor);
+    if (!(plan & PLAN_FILTER) || (kind_of(base)->key_column >= 0 && !(plan & PLAN_KEY)))
+        return arguments_missing(base);
+    int rc = take_filter(base, argv[0]);
+    if (rc != SQLITE_OK || plan & PLAN_KEY)
+        return rc != SQLITE_OK ? rc : take_key(cursor, argv[next]);
+    cursor->end = cursor->handle->filter.buckets;
+    for (int bit = PLAN_EQUAL; bit <= PLAN_MOST; bit *= 2)
+        if (plan & bit)
+            narrow(cursor, argv[next++], bit);
+    return SQLITE_OK;
+}
+
+/* Goes to the next spilled entry of the buckets of the key, from this one on; or to the end. */
+static void seek_spilled(inspect_cursor *cursor)
+{
+    cf_entry entry;
+    unsigned side;
+    while (cursor->slot < cursor->handle->filter.spilled &&
+           !cuckoo_inspect_spilled(cursor, &entry, &side))
+        cursor->slot++;
+    cursor->at += cursor->slot == cursor->handle->filter.spilled;
+}
+
+static int inspect_next(sqlite3_vtab_cursor *base)
+{
+    inspect_cursor *cursor = cursor_of(base);
+    cursor->slot++;
+    if (!cuckoo_inspect_in_list(cursor)) {
+        if (cursor->slot < cursor->handle->filter.geometry.bucket_size)
+            return SQLITE_OK;
+        cursor->slot = 0;
+        cursor->at++;
+    }
+    if (cuckoo_inspect_in_list(cursor) && cursor->at < cursor->end)
+        seek_spilled(cursor);
+    return SQLITE_OK;
+}
+
+static int inspect_eof(sqlite3_vtab_cursor *base)
+{
+    return cursor_of(base)->at >= cursor_of(base)->end;
+}
+
+static int inspect_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
+{
+    const inspect_cursor *cursor = cursor_of(base);
+    *rowid = (sqlite3_int64)(cursor->at * CF_BUCKET_MAX + cursor->slot);
+    return SQLITE_OK;
+}
+
+/* ---- the modules ---- */
+
+static const sqlite3_module inspect_module = {
+    .xConnect = inspect_connect,
+    .xBestIndex = cuckoo_inspect_best_index,
+    .xDisconnect = inspect_disconnect,
+    .xOpen = inspect_open,
+    .xClose = inspect_close,
+    .xFilter = inspect_filter,
+    .xNext = inspect_next,
+    .xEof = inspect_eof,
+    .xColumn = cuckoo_inspect_column,
+    .xRowid = inspect_rowid,
+};
+
+static void free_aux(void *aux)
+{
+    cuckoo_registry_release(((inspect_aux *)aux)->registry);
+    sqlite3_free(aux);
+}
+
+static int register_table(sqlite3 *db, const inspect_kind *kind, cuckoo_registry *registry)
+{
+    if (registry == NULL)
+        return sqlite3_create_module_v2(db, kind->name, NULL, NULL, NULL);
+    inspect_aux *aux = sqlite3_malloc64(sizeof *aux);
+    if (aux == NULL)
+        return SQLITE_NOMEM;
+    *aux = (inspect_aux){kind, registry};
+    registry->references++;
+    return sqlite3_create_module_v2(db, kind->name, &inspect_module, aux, free_aux);
+}
+
+/* This stops at an error: once memory has run out in a running statement, sqlite3_create_module_v2
+** may destroy the data of a module that it has registered. */
+int cuckoo_register_inspect(sqlite3 *db, cuckoo_registry *registry)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; i < CUCKOO_INSPECT_KINDS && (rc == SQLITE_OK || !registry); i++)
+        rc = register_table(db, &cuckoo_inspect_kinds[i], registry);
+    return rc;
+}

@@ -1,0 +1,154 @@
+#include "result.h"
+
+#include "errors.h"
+#include "key.h"
+#include "watch.h"
+
+#include "../src/format.h"
+
+#include <string.h>
+
+uint64_t cuckoo_length_limit(sqlite3 *db)
+{
+    return (uint64_t)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1);
+}
+
+/* ---- planning ---- */
+
+bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_options *options,
+                 cf_geometry *shape)
+{
+    const char *why;
+    cf_status status = cf_plan(capacity, options->fpr, &options->filter, shape, &why);
+    return status == CF_OK || cuckoo_fail(context, status, "%s", why);
+}
+
+bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv, cf_geometry *shape)
+{
+    cuckoo_options options;
+    uint64_t capacity;
+    if (!cuckoo_capacity_read(context, argv[0], &capacity) ||
+        !cuckoo_options_read(context, argc - 1, argv + 1, &options))
+        return false;
+    if (options.capacity != 0 && options.capacity != capacity)
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "capacity is given twice: as the first argument and, differently, in the options");
+    return cuckoo_plan(context, capacity, &options, shape);
+}
+
+/* ---- memory ---- */
+
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    return sqlite3_realloc64(bytes, size);
+}
+
+static void let_grow(sqlite3_context *context, cf_filter *filter)
+{
+    filter->memory = (cf_memory){resize, cuckoo_length_limit(sqlite3_context_db_handle(context))};
+}
+
+static bool fits_in_sqlite(sqlite3_context *context, const cf_geometry *shape)
+{
+    uint64_t bytes = cf_geometry_bytes(shape),
+             most = cuckoo_length_limit(sqlite3_context_db_handle(context));
+    return bytes <= most ||
+           cuckoo_fail(
+               context, CF_TOO_BIG,
+               "a filter for %lld keys takes %lld bytes and this connection allows %lld "
+               "(SQLITE_LIMIT_LENGTH); use a smaller capacity or a larger fpr, or split the keys",
+               (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes, (sqlite3_int64)most);
+}
+
+bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_filter *filter)
+{
+    if (!fits_in_sqlite(context, shape))
+        return false;
+    uint8_t *bytes = sqlite3_malloc64(cf_geometry_bytes(shape));
+    if (bytes == NULL)
+        return cuckoo_fail_no_memory(context);
+    cf_create(filter, shape, bytes);
+    let_grow(context, filter);
+    return true;
+}
+
+bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy)
+{
+    uint8_t *bytes = sqlite3_malloc64(filter->length);
+    if (bytes == NULL)
+        return cuckoo_fail_no_memory(context);
+    memcpy(bytes, filter->bytes, filter->length);
+    *copy = *filter;
+    cf_rebase(copy, bytes, bytes);
+    let_grow(context, copy);
+    return true;
+}
+
+static uint8_t *memory_of(const cf_filter *filter)
+{
+    return filter->view.writable ? filter->view.writable - CF_HEADER_BYTES : NULL;
+}
+
+void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter)
+{
+    cf_seal(filter);
+    sqlite3_result_blob64(context, memory_of(filter), filter->length, sqlite3_free);
+    filter->view.writable = NULL;
+}
+
+void cuckoo_filter_free(cf_filter *filter)
+{
+    sqlite3_free(memory_of(filter));
+    filter->view.writable = NULL;
+}
+
+/* ---- changing ---- */
+
+bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite3_value *value,
+                       uint64_t *number)
+{
+    unsigned bits = filter->geometry.value_bits;
+    *number = 0;
+    if (bits == 0)
+        return !value || cuckoo_fail(context, CF_BAD_ARGUMENT,
+                                     "filter keeps no values: leave the value out, or make it with "
+                                     "value_bits in the options");
+    if (!value)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "filter keeps a value with every key: give (filter, key, value)");
+    return cuckoo_key_value(value, bits, number) ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(bits));
+}
+
+bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter)
+{
+    const char *why;
+    cuckoo_watch watch;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), sum);
+    cf_status status = cf_merge(sum, filter, &why);
+    cuckoo_watch_end(&watch);
+    if (status == CF_MISMATCH)
+        return cuckoo_fail(context, status,
+                           "the filters differ in %s; build them with equal capacity, fpr and options",
+                           why);
+    return status == CF_OK || cuckoo_fail_add(context, status, sum);
+}
+
+/* ---- texts ---- */
+
+char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *length)
+{
+    int code = sqlite3_str_errcode(builder);
+    *length = sqlite3_str_length(builder);
+    char *text = sqlite3_str_finish(builder);
+    if (code == SQLITE_OK && text)
+        return text;
+    sqlite3_free(text);
+    if (code == SQLITE_TOOBIG)
+        cuckoo_fail_code(context, code,
+                         "the result is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
+    else
+        cuckoo_fail_no_memory(context);
+    return NULL;
+}

@@ -1,0 +1,48 @@
+/*
+** result.h - filters that functions make, change and return.
+**
+** Such a filter lies in memory of its own (sqlite3_malloc64), which may grow up to what the
+** connection allows. It ends as the result of the function, or in cuckoo_filter_free.
+**
+** When a function of this file returns false or NULL, the running function has failed, with its
+** message.
+*/
+#ifndef CUCKOO_RESULT_H
+#define CUCKOO_RESULT_H
+
+#include "options.h"
+
+/* Plans a filter for `capacity` keys. */
+bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_options *options,
+                 cf_geometry *shape);
+
+/* Plans from the SQL arguments (capacity [, fpr [, options]]). */
+bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv, cf_geometry *shape);
+
+/* An empty filter. */
+bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_filter *filter);
+
+/* A copy of a filter, to be changed. */
+bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy);
+
+/* Reads the value that goes with a key; `value` NULL: the call has none. A call needs one exactly
+** when the filter keeps values. *number is 0 without. */
+bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite3_value *value,
+                       uint64_t *number);
+
+/* Adds all of `filter` to `sum`. */
+bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter);
+
+/* Seals the filter and makes it the result. */
+void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter);
+
+/* Frees the memory of a filter; one that is all zeros has none. */
+void cuckoo_filter_free(cf_filter *filter);
+
+/* The text in `builder`, and its length; frees the builder. */
+char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *length);
+
+/* The longest blob or text that the connection allows, in bytes. */
+uint64_t cuckoo_length_limit(sqlite3 *db);
+
+#endif

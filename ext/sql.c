@@ -1,0 +1,65 @@
+#include "sql.h"
+
+#include <stdarg.h>
+
+static int prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format, va_list arguments)
+{
+    char *sql = sqlite3_vmprintf(format, arguments);
+    *statement = NULL;
+    int rc = sql ? sqlite3_prepare_v2(db, sql, -1, statement, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return rc;
+}
+
+int cuckoo_sql_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int rc = prepare(db, statement, format, arguments);
+    va_end(arguments);
+    return rc;
+}
+
+int cuckoo_sql_end(sqlite3_stmt *statement, int rc)
+{
+    return cuckoo_first_error(rc, sqlite3_finalize(statement));
+}
+
+int cuckoo_sql_run(sqlite3 *db, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *sql = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return rc;
+}
+
+int cuckoo_sql_integer(sqlite3 *db, sqlite3_int64 *found, const char *format, ...)
+{
+    sqlite3_stmt *query;
+    va_list arguments;
+    va_start(arguments, format);
+    int rc = prepare(db, &query, format, arguments);
+    va_end(arguments);
+    if (rc == SQLITE_OK && sqlite3_step(query) == SQLITE_ROW)
+        *found = sqlite3_column_int64(query, 0);
+    return cuckoo_sql_end(query, rc);
+}
+
+int cuckoo_sql_text(sqlite3 *db, char **found, const char *format, ...)
+{
+    sqlite3_stmt *query;
+    va_list arguments;
+    va_start(arguments, format);
+    int rc = prepare(db, &query, format, arguments);
+    va_end(arguments);
+    *found = NULL;
+    if (rc == SQLITE_OK && sqlite3_step(query) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(query, 0);
+        *found = text ? sqlite3_mprintf("%s", text) : NULL;
+        rc = text && *found == NULL ? SQLITE_NOMEM : SQLITE_OK;
+    }
+    return cuckoo_sql_end(query, rc);
+}

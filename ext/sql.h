@@ -1,0 +1,34 @@
+/*
+** sql.h - running SQL.
+**
+** Formats are those of sqlite3_mprintf: "%w" in double quotes is a name, %Q a text. Functions
+** return SQLite codes; SQLITE_NOMEM also when there is no memory for the text of the SQL.
+*/
+#ifndef CUCKOO_SQL_H
+#define CUCKOO_SQL_H
+
+#include "api.h"
+
+/* The first of two errors; SQLITE_OK: there was none. */
+static inline int cuckoo_first_error(int first, int second)
+{
+    return first == SQLITE_OK ? second : first;
+}
+
+/* Runs statements that return no rows. */
+int cuckoo_sql_run(sqlite3 *db, const char *format, ...);
+
+/* Prepares a statement, to be ended by cuckoo_sql_end. *statement is NULL after an error. */
+int cuckoo_sql_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format, ...);
+
+/* Finalizes a statement, which may be NULL. Returns `rc` when
+** that is an error, else the code of the last step. */
+int cuckoo_sql_end(sqlite3_stmt *statement, int rc);
+
+/* The first value of the first row. *found is unchanged when there is no row, or an error. */
+int cuckoo_sql_integer(sqlite3 *db, sqlite3_int64 *found, const char *format, ...);
+
+/* The same as a text (sqlite3_malloc). NULL: there is no row, it is NULL, or there was an error. */
+int cuckoo_sql_text(sqlite3 *db, char **found, const char *format, ...);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+** table.h - the virtual table cuckoo_filter.
+**
+**      CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000000, content='users(email)')
+**
+** A row is a key that was asked for and is perhaps there, once for each of its values. A filter
+** cannot list its keys, but the table that it follows can: that is what "email IN seen" asks for.
+** The table has no rowid.
+*/
+#ifndef CUCKOO_TABLE_H
+#define CUCKOO_TABLE_H
+
+#include "options.h"
+#include "registry.h"
+
+typedef struct cuckoo_table {
+    sqlite3_vtab base;
+    cuckoo_registry *registry;
+    cuckoo_store *store; /* the filter: ask for it by cuckoo_table_store */
+    char *schema, *name;
+    char *content, *column; /* of content='table(column)'; NULL: none */
+    bool values;            /* the filter keeps values */
+} cuckoo_table;
+
+static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
+{
+    return (cuckoo_table *)base;
+}
+
+/* ---- columns ---- */
+
+/* The columns between key and value are hidden. Only a table that keeps values has the last one:
+** otherwise it would hide columns of that name in subqueries. */
+enum cuckoo_column {
+    COLUMN_KEY,
+    COLUMN_COMMAND, /* has the name of the table: commands */
+    COLUMN_CHANGE,  /* cuckoo_change, what a trigger tells: 1 a row with this key was inserted,
+                       2 a row with the key cuckoo_old was deleted, 3 both */
+    COLUMN_OLD,     /* cuckoo_old: that key */
+    COLUMN_ROW,     /* cuckoo_row: the rowid of the row after the change; NULL: it has none */
+    COLUMN_OLD_ROW, /* cuckoo_old_row: the rowid before the change */
+    COLUMN_ID,      /* cuckoo_id: which row DELETE and UPDATE mean (cuckoo_row_id) */
+    COLUMN_VALUE
+};
+
+/* An entry: the hash of a key, and its value. As cuckoo_id it is a blob: hash and value, 8 bytes
+** each, little-endian, and one byte for `other`. */
+typedef struct cuckoo_row_id {
+    uint64_t hash, value;
+    bool other; /* it may be of another key: DELETE and UPDATE leave it alone */
+} cuckoo_row_id;
+enum { CUCKOO_ID_BYTES = 17 };
+
+/* ---- its filter ---- */
+
+/* Takes a store for the table; a new one when the table is
+** created. Returns SQLITE_OK or SQLITE_NOMEM. */
+int cuckoo_table_take(cuckoo_table *table, bool create);
+
+/* Gives the store back, and frees the table. */
+void cuckoo_table_free(cuckoo_table *table);
+
+/* The store, also when the one before is dead. NULL: out of memory. */
+cuckoo_store *cuckoo_table_store(cuckoo_table *table);
+
+/* Begins and ends a use of the store (store.h), with messages. */
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
+int cuckoo_table_end(cuckoo_table *table);
+
+/* The same as the end for a use that has changed something. `rc` is the error of the change, or
+** SQLITE_OK. A message that is there stays. */
+int cuckoo_table_changed(cuckoo_table *table, int rc);
+
+/* ---- errors ---- */
+
+/* Makes "name of the table: message" the error of the table. Returns `code`, or SQLITE_NOMEM. */
+int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...);
+
+/* The same for a code that begin or end of a use returned, with the reason. Codes other than
+** SQLITE_ERROR, SQLITE_CORRUPT_VTAB and SQLITE_IOERR need no message, and are passed on. */
+int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why);
+
+/* ---- methods that stand in other files ---- */
+
+/* table_cursor.c */
+int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result);
+int cuckoo_table_close(sqlite3_vtab_cursor *base);
+int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                        sqlite3_value **argv);
+int cuckoo_table_next(sqlite3_vtab_cursor *base);
+int cuckoo_table_eof(sqlite3_vtab_cursor *base);
+int cuckoo_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
+int cuckoo_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
+
+/* table_change.c */
+int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
+
+/* INSERT INTO seen(seen, key) VALUES(command, argument). Begins and ends the use itself.
+** (table_command.c) */
+int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument);
+
+/* Registers the functions that take a table by its name, or takes them back (registry NULL).
+** (table_functions.c) */
+int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
+
+/* ---- arguments of CREATE VIRTUAL TABLE (table_arguments.c) ---- */
+
+/* What the arguments say. Texts are memory of sqlite3_malloc. */
+typedef struct cuckoo_table_plan {
+    cuckoo_options options;
+    bool has_fpr;
+    char *content, *column;
+} cuckoo_table_plan;
+
+/* Reads the arguments of the module, argv[3] on. After an
+** error *message says what is wrong; NULL: out of memory. */
+int cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan *plan, char **message);
+
+/* The shape of a new table. The key rule of the column that it follows
+** becomes that of the plan. This checks what only CREATE may check: a
+** table that was made before must still connect. Errors as above. */
+int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
+                            char **message);
+void cuckoo_table_plan_free(cuckoo_table_plan *plan);
+
+#endif
