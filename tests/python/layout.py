@@ -1,30 +1,46 @@
 """How buckets and spilled entries are written down: src/semisort.h and src/spill.h a second time, from their comments."""
 from itertools import combinations_with_replacement
+from typing import NamedTuple
 
 from address import Shape, low
-from support import HEADER, SEMISORTED, SPILLED_ENTRY as ENTRY, field, patched
+from support import HEADER, SEMISORTED, SPILLED_ENTRY as ENTRY, VALUES, field, has_sticky_bits, patched
 
 NIBBLES = sorted(combinations_with_replacement(range(16), 4), key=lambda four: four[::-1])  # by code
 
 
+STICKY_AT = 47  # bit of the tag field
+
+
+class Spilled(NamedTuple):
+    """A line of the spill list. They are sorted in this order: the sticky bit stands above the value."""
+    bucket: int
+    tag: int
+    sticky: int
+    payload: int
+
+
 class Table(Shape):
-    """The buckets and the spill list of a blob. An entry is (bucket, tag, payload)."""
+    """The buckets and the spill list of a blob."""
 
     def __init__(self, blob):
         super().__init__(blob)
         self.buckets = len(self.home)
         self.b, self.payload_bits = field(blob, "bucket_size"), field(blob, "payload_bits")
-        self.semisorted = field(blob, "flags") & SEMISORTED != 0
+        flags = field(blob, "flags")
+        self.semisorted, self.counts = flags & SEMISORTED != 0, self.payload_bits > 0 and flags & VALUES == 0
+        self.sticky_bits = has_sticky_bits(self.payload_bits, flags, self.level, self.split)
         self.bound, self.spilled = field(blob, "spill_bound"), field(blob, "spilled")
         self.tag_bits = self.b * self.slot_bits - 4 * self.semisorted
-        self.record_bits = self.tag_bits + (self.bound > 0) + self.b * self.payload_bits
+        self.payloads_at = self.tag_bits + (self.bound > 0)
+        self.record_bits = self.payloads_at + self.b * (self.payload_bits + self.sticky_bits)
         self.list_at = len(blob) - ENTRY * self.bound
         self.bits = int.from_bytes(blob[HEADER:self.list_at], "little")
         self.list = [self.entry_of(blob[self.list_at + ENTRY * i:][:ENTRY]) for i in range(self.spilled)]
 
     @staticmethod
     def entry_of(row):
-        return tuple(int.from_bytes(part, "little") for part in (row[:6], row[6:12], row[12:]))
+        bucket, tag, payload = (int.from_bytes(part, "little") for part in (row[:6], row[6:12], row[12:]))
+        return Spilled(bucket, tag & low(STICKY_AT), tag >> STICKY_AT, payload)
 
     # ---- buckets ----
 
@@ -42,7 +58,20 @@ class Table(Shape):
         return self.load(bucket, self.tag_bits, 1) if self.bound else 0
 
     def payload(self, bucket, slot):
-        return self.load(bucket, self.record_bits - (self.b - slot) * self.payload_bits, self.payload_bits)
+        """The counter or the value, without the sticky bit."""
+        return self.load(bucket, self.payload_at(slot), self.payload_bits)
+
+    def payload_at(self, slot):
+        return self.payloads_at + slot * (self.payload_bits + self.sticky_bits)
+
+    def copies(self, bucket, slot, cap):
+        """What an entry stands for; 0 where there is none."""
+        if self.tags(bucket)[slot] == 0:
+            return 0
+        if self.counts:
+            return self.payload(bucket, slot) + 1
+        sticky = self.sticky_bits and self.load(bucket, self.payload_at(slot) + self.payload_bits, 1)
+        return cap if sticky else 1
 
     # ---- entries ----
 
@@ -67,14 +96,14 @@ class Table(Shape):
 
     def overflowing(self):
         """The buckets that the spilled entries name."""
-        return set().union(*(self.looks(bucket, tag) for bucket, tag, _ in self.list))
+        return set().union(*(self.looks(entry.bucket, entry.tag) for entry in self.list))
 
 
 def with_list(blob, entries, **fields):
     """The blob with this spill list, whatever it says, and a header that knows how long it is; with other fields, too."""
     start = len(blob) - ENTRY * field(blob, "spill_bound")
-    rows = b"".join(bucket.to_bytes(6, "little") + tag.to_bytes(6, "little") + payload.to_bytes(4, "little")
-                    for bucket, tag, payload in entries)
+    rows = b"".join(bucket.to_bytes(6, "little") + (tag | sticky << STICKY_AT).to_bytes(6, "little")
+                    + payload.to_bytes(4, "little") for bucket, tag, sticky, payload in entries)
     changed = blob[:start] + rows + bytes(len(blob) - start - len(rows))
     return patched(changed, **{"spilled": len(entries), **fields})
 

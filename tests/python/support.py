@@ -180,22 +180,28 @@ def slot_bits(bits, level, split):
     return bits + 2 + ((level + 1)**2).bit_length() - 1 if level or split else bits
 
 
+def has_sticky_bits(payload_bits, flags, level, split):
+    """Has each slot a sticky bit? Once the filter has grown, unless a full counter says the same."""
+    return (level > 0 or split > 0) and (payload_bits == 0 or flags & VALUES != 0)
+
+
 def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, capacity=0, level=0, split=0,
               payload_bits=0, flags=0, budget=0, spill_bound=0):
     """An empty filter of any shape, also of those that the planner never chooses: odd tables, say."""
     width = slot_bits(bits, level, split)
     saved = (4 if flags & SEMISORTED else 0) - (spill_bound > 0)
-    table = table_bytes((buckets << level) + split, bucket_size, width + payload_bits, saved)
+    payload = payload_bits + has_sticky_bits(payload_bits, flags, level, split)
+    table = table_bytes((buckets << level) + split, bucket_size, width + payload, saved)
     blank = bytes(HEADER + table + RESERVED + SPILLED_ENTRY * spill_bound)
     return patched(blank, magic=int.from_bytes(b"\xcfck", "little"), version=1, hash=1,
                    bucket_size=bucket_size, fingerprint_bits=bits, slot_bits=width,
-                   pair_bits=pair_bits or min(bits, 8), cap=cap or CAP[bucket_size],
+                   pair_bits=pair_bits or min(bits, 8), cap=cap or min(CAP[bucket_size], bucket_size),
                    buckets=buckets, seed=seed % 2**64, capacity=capacity, reserved=RESERVED,
                    level=level, split_pointer=split, payload_bits=payload_bits, flags=flags,
                    overflow_budget=budget, spill_bound=spill_bound)
 
 
-CAP = {1: 1, 2: 2, 4: 3, 8: 4}  # copies kept exactly, by bucket size
+CAP = {1: 1, 2: 3, 4: 3, 8: 3}  # copies from which on a key is sticky where fingerprints are long, by bucket size
 
 
 # ---- SQLite's own count of the memory it gave out, to SQLite and to the extension ----

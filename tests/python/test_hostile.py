@@ -168,7 +168,8 @@ def test_a_grown_table_where_nothing_can_move(db):
         empty = support.make_blob(8, bucket_size, 12, 6 if bucket_size > 2 else 8, level=level, split=8 << level, flags=1)
         width, pair_bits = support.field(empty, "slot_bits"), support.field(empty, "pair_bits")
         slots = (16 << level) * bucket_size
-        table = sum(((1 << pair_bits) | 5) << (i * width) for i in range(slots))
+        bucket = sum(((1 << pair_bits) | 5) << (i * width) for i in range(bucket_size))
+        table = sum(bucket << (i * Table(empty).record_bits) for i in range(16 << level))
         blob = patched(empty[:HEADER] + table.to_bytes(len(empty) - HEADER, "little"), items=slots, occupied=slots)
         assert ask(db, "SELECT cf_check(?)", blob) == "ok"
         assert support.info(db, blob)["void"] == slots
@@ -264,16 +265,18 @@ def test_every_fault_of_a_spill_list_is_named(db):
         entries, first = table.list, table.list[0]
         assert check(with_list(blob, entries)) == "ok"
         assert "not sorted" in check(with_list(blob, entries[::-1]))
-        for bad in ((table.buckets, *first[1:]), (2**48 - 1, *first[1:]), (first[0], 0, first[2])):
+        for bad in (first._replace(bucket=table.buckets), first._replace(bucket=2**48 - 1), first._replace(tag=0)):
             assert "does not exist, or nothing" in check(with_list(blob, sorted([bad, *entries[1:]])))
         assert check(with_list(blob, [])) == "an overflow bit is set for nothing"
         named = min(table.overflowing())
         assert check(with_overflow(blob, named, 0)) == "an entry of the spill list has no overflow bits"
         unnamed = min(set(range(table.buckets)) - table.overflowing())
         assert check(with_overflow(blob, unnamed, 1)) == "an overflow bit is set for nothing"
-        (bucket, tag, payload), *others = entries  # bits that only wider slots, after more growth, would show
-        for bad in ((bucket, tag | 1 << table.slot_bits, payload), (bucket, tag, payload | 1 << table.payload_bits)):
-            assert check(with_list(blob, [bad, *others])) == "an entry of the spill list has bits that mean nothing"
+        others = entries[1:]  # bits that only wider slots, after more growth, would show; a sticky bit where there is none
+        bad = [first._replace(tag=first.tag | 1 << table.slot_bits), first._replace(payload=first.payload | 1 << table.payload_bits)]
+        bad += [] if table.sticky_bits else [first._replace(sticky=1)]
+        for one in bad:
+            assert check(with_list(blob, [one, *others])) == "an entry of the spill list has bits that mean nothing"
         if table.spilled < table.bound:
             assert check(blob[:-1] + b"\1") != "ok"
         fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", patched(blob, spilled=table.bound + 1), says="more than its bound")
@@ -283,7 +286,7 @@ def test_a_spilled_entry_with_room_in_its_buckets_is_a_fault(db):
     """Opening cannot see it; and it is found all the same."""
     empty = support.make_blob(8, 4, 12, spill_bound=8)
     place = db.execute("SELECT bucket, wanted FROM cf_explain(?, 3) WHERE side = 'base'", (empty,)).fetchone()
-    blob = with_list(empty, [(*place, 0)], items=1)
+    blob = with_list(empty, [(*place, 0, 0)], items=1)
     for bucket in Table(blob).overflowing():
         blob = with_overflow(blob, bucket, 1)
     assert ask(db, "SELECT cf_check(?)", blob) == "a spilled entry has room in its buckets"
@@ -296,7 +299,7 @@ def test_more_equal_entries_in_a_list_than_any_key_spills(db):
     for options in ("growth=off", "growth=off counter_bits=2", "growth=off value_bits=2"):
         empty = support.new(db, 10, None, f"{options} bucket_size=4 fingerprint_bits=12 overflow=on spill_bound=60")
         bucket, wanted = db.execute("SELECT bucket, wanted FROM cf_explain(?, 3) WHERE side = 'base'", (empty,)).fetchone()
-        blob = with_list(empty, [(bucket, wanted, 1 if "bits=2" in options else 0)] * 60, items=60)
+        blob = with_list(empty, [(bucket, wanted, 0, 1 if "bits=2" in options else 0)] * 60, items=60)
         for named in Table(blob).overflowing():
             blob = with_overflow(blob, named, 1)
         assert provoke(db, blob, empty)
@@ -310,7 +313,8 @@ def test_random_lists(db, rng):
             chosen = rng.choices(table.list, k=rng.randint(0, table.bound))
             entries = [(rng.choice([bucket, rng.randrange(2 * table.buckets)]),
                         tag ^ rng.choice([0, 0, 1 << rng.randrange(table.slot_bits)]),
-                        payload ^ rng.choice([0, 0, 1])) for bucket, tag, payload in chosen]
+                        sticky ^ rng.choice([0, 0, 1]), payload ^ rng.choice([0, 0, 1]))
+                       for bucket, tag, sticky, payload in chosen]
             hostile = with_list(blob, rng.choice([entries, sorted(entries)]))
             for bucket in rng.sample(range(table.buckets), rng.choice([0, 3])):
                 hostile = with_overflow(hostile, bucket, 1)
@@ -322,7 +326,7 @@ def test_a_long_list_of_void_entries(db):
     void, n = 1 << 6 | 5, 1500
     for flags in (GROWS, GROWS | SEMISORTED):
         empty = support.make_blob(8, 4, 12, 6, split=8, flags=flags, spill_bound=n)
-        for entries in ([(3, void, 0)] * n, sorted((i % 16, void | i % 32, 0) for i in range(n))):
+        for entries in ([(3, void, 0, 0)] * n, sorted((i % 16, void | i % 32, i % 7 == 0, 0) for i in range(n))):
             blob = with_list(empty, entries, items=n)
             for bucket in range(16):
                 blob = with_overflow(blob, bucket, 1)
@@ -432,12 +436,12 @@ def test_nothing_leaks_on_the_way_to_an_error():
 
 LIES_ABOUT_ITEMS = bytes.fromhex("""
     cf636b0101041a18021f0200010000000000010000000000cedd41ee6d2e9328020000000000ffffffffffff180000000000
-    330000000000a6000000b0dbe6f880450008200c000000000404084000300062089008021020202040011080001001140180
-    4203120048590000000214004000000804080000004a1000040088000010108021c02600082c0800000010c0208058000122
-    002002300060020836881000026104004c092001041040044000000300004060135040108080224004811108402400400080
-    20080820200040001011204205800200020800002040090808290810400809004000a8000006216002000200000e21003004
-    2020904440000840c0810010000000000000208000202c408008400000000068000000040038100000060100004012000060
-    0300404202000004004084000800018000a83280261001
+    330000000000a6000000b0dbe6f880450008200c000000000404084000000320860089200001020202140001080010011401
+    80420312004859000000020401000400804080000000a0040140000088000010108021c02600082c0800000000010c028805
+    102002002200030026000836881000026104004c092001041040044000000300004060135040108080224004811108402400
+    40008020080820200040001011204205800200020800002040090808290810400809004000a8000006216002000200000e21
+    0030042020904440000840c0810010000000000000208000202c408008400000000068000000040038100000060100004012
+    0000600300404202000004004084000800018000a83280261001
 """)
 
 

@@ -104,13 +104,17 @@ def test_the_rows_are_the_bits_of_the_blob(db, layout, options, n):
     capacity = n if "growth=off" in options else 30
     blob = add_all(db, support.new(db, capacity, None, f"bucket_size=4 layout={layout} {options}"), range(n))
     table = Table(blob)
-    for bucket, slot, fingerprint, length, overflow, payload in db.execute(
-            "SELECT bucket, slot, fingerprint, length, overflow, payload FROM cf_buckets(?)", (blob,)):
+    records, reserved = (table.buckets * table.record_bits + 7) // 8, support.field(blob, "reserved")
+    assert len(blob) == 64 + records + reserved + 16 * table.bound
+    cap = support.field(blob, "cap")
+    for bucket, slot, fingerprint, length, overflow, payload, copies in db.execute(
+            "SELECT bucket, slot, fingerprint, length, overflow, payload, copies FROM cf_buckets(?)", (blob,)):
         tag = table.tags(bucket)[slot]
         _, bits, known = table.side(bucket, tag)
         assert (fingerprint, length) == ((bits, table.s + known) if tag else (None, None))
         assert overflow == table.overflow(bucket)
         assert (payload or 0) == (table.payload(bucket, slot) if table.payload_bits else 0)
+        assert (copies or 0) == table.copies(bucket, slot, cap)
 
 
 def test_slots_are_sorted_by_nibble_then_top_then_payload(db):

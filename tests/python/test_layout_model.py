@@ -33,9 +33,10 @@ def check_list(db, blob):
     assert table.list == sorted(table.list)
     shown = {row[0] for row in db.execute("SELECT bucket FROM cf_buckets(?) WHERE overflow", (blob,))}
     assert shown == table.overflowing()
-    for bucket, tag, _ in table.list:
+    for bucket, tag, sticky, _ in table.list:
         assert all(table.tags(bucket))
         assert table.grown or all(all(table.tags(there)) for there in table.looks(bucket, tag))
+        assert table.sticky_bits or not sticky
 
 
 class Spilling:

@@ -107,7 +107,7 @@ def test_explanations_show_the_list(db, layout, options, more):
     assert len(shown) == len(set(table.list))  # each is some key's
 
 
-def explained(table, sides, side, bucket, tag, payload):
+def explained(table, sides, side, bucket, tag, _, payload):
     _, bits, known = table.side(bucket, tag)
     length = table.s + known
     agrees = bits == sides[side][1] & low(length)
