@@ -3,19 +3,20 @@
 **
 **      [ tag 0 ][ tag 1 ] ... [ tag b-1 ][ overflow ][ payload 0 ] ... [ payload b-1 ]     bit-packed
 **
-** A slot holds 0 when it is empty. Before the first growth it holds a fingerprint, all f bits. From then on
-** entries know different numbers of bits, and the highest bit set is a terminator:
+** A slot holds 0 when it is empty. Before the first growth it holds a fingerprint, all f bits. From
+** then on entries know different numbers of bits, and the highest bit set is a terminator:
 **
 **      0 .. 0   1   remainder bits behind the extension   pair bits
 **               ^ terminator
 **
-** A slot without terminator, which only hostile bytes have, reads as one that knows no remainder bits. The payload of an entry
-** is the number of further copies, or a value with the sticky bit above it (copies.h); 0 in an empty slot. The overflow bit is
-** there when the filter has a spill list (spill.h). Semi-sorted buckets keep their tags in another way (semisort.h), and their
-** slots in an order of their own: after a write, slots of the bucket have other numbers.
+** A slot without terminator, which only hostile bytes have, reads as one that knows no remainder
+** bits. The payload of an entry is the number of further copies, or a value with the sticky bit
+** above it (copies.h); 0 in an empty slot. The overflow bit is there when the filter has a spill
+** list (spill.h). Semi-sorted buckets keep their tags in another way (semisort.h), and their slots
+** in an order of their own: after a write, slots of the bucket have other numbers.
 **
-** The tags of a bucket are read as words, all the slots of a word at once (lanes.h). Nothing here can fail; buckets
-** and slots are in range.
+** The tags of a bucket are read as words, all the slots of a word at once (lanes.h). Nothing here
+** can fail; buckets and slots are in range.
 */
 #ifndef CF_BUCKET_H
 #define CF_BUCKET_H
@@ -130,7 +131,8 @@ static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned s
     cf_slot_set(filter, bucket, slot, cf_slot_get(filter, bucket, slot), payload);
 }
 
-/* Counts one more slot as occupied. A header that lies may count all of them already: never more than there are. */
+/* Counts one more slot as occupied. A header that lies may count all of them already: never more
+** than there are. */
 static inline void cf_count_occupied(cf_filter *filter)
 {
     filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
@@ -220,8 +222,8 @@ static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t
                      home.bits + known - s};
 }
 
-/* What a slot at `place` has to hold to say the first `length` remainder bits of a side: its extension's at
-** least. Bits that do not fit are forgotten. */
+/* What a slot at `place` has to hold to say the first `length` remainder bits of a side: its
+** extension's at least. Bits that do not fit are forgotten. */
 static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsigned length)
 {
     if (!filter->view.grown)

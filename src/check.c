@@ -1,10 +1,10 @@
 /*
 ** check.c - walking over all the buckets: what opening, in constant time, cannot see.
 **
-** The error rate is computed from what is stored. The hashes that match an entry are those that begin, on one of
-** their two sides, with what it knows; of two entries of a pair either one knows all that the other does, or no
-** hash matches both. So the share of hashes that match anything is the sum over the entries that no shorter one
-** covers.
+** The error rate is computed from what is stored. The hashes that match an entry are those that
+** begin, on one of their two sides, with what it knows; of two entries of a pair either one knows
+** all that the other does, or no hash matches both. So the share of hashes that match anything is
+** the sum over the entries that no shorter one covers.
 */
 #include <limits.h>
 #include <math.h>
@@ -35,8 +35,8 @@ static bool is_sticky(const cf_filter *filter, const cf_matches *found)
 
 /* ---- census ---- */
 
-/* The share of all hashes whose base side begins so. Hashes whose lowest f bits are zero count as those that have 1
-** there (address.h). */
+/* The share of all hashes whose base side begins so. Hashes whose lowest f bits are zero count as
+** those that have 1 there (address.h). */
 static double share_of_hashes(const cf_filter *filter, const cf_side *side)
 {
     unsigned f = filter->geometry.fingerprint_bits, known = filter->geometry.pair_bits + side->length;
@@ -135,8 +135,8 @@ static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned s
     return CF_OK;
 }
 
-/* A spilled entry whose buckets have a free slot should have been moved there. (Its own bucket only, once grown: a void entry
-** learns of its other bucket when its own is split.) */
+/* A spilled entry whose buckets have a free slot should have been moved there. (Its own bucket
+** only, once grown: a void entry learns of its other bucket when its own is split.) */
 static bool has_room(const cf_filter *filter, const cf_entry *entry)
 {
     bool movable;
@@ -224,7 +224,8 @@ static cf_status find_sticky(const cf_filter *filter, bool *any)
 }
 
 /* Each item is a copy of an entry's, unless a sticky key has absorbed it. Where a filter has grown
-** there may be more copies than items: void entries are in several buckets, and count as one item. */
+** there may be more copies than items: void entries are in several buckets, and count as one
+** item. */
 static cf_status check_counts(const cf_filter *filter, const counts *seen, const char **why)
 {
     bool any;

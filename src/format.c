@@ -106,7 +106,8 @@ static cf_status newer(const char **why, const char *reason)
 /* Is this a filter at all, whole, and of a version that can be read? */
 static cf_status check_identity(const uint8_t *bytes, size_t length, const char **why)
 {
-    /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a header */
+    /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a
+    ** header */
     if (length < CF_HEADER_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
         return damaged(why, "not a cuckoo filter");
     /* RULE: another format version is refused */
@@ -124,7 +125,8 @@ static cf_status check_features(const uint8_t *bytes, const char **why)
     /* RULE: an unknown hash is refused */
     if (bytes[AT_HASH] != CF_HASH_XXH3)
         return newer(why, "an unknown hash");
-    /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as unknown */
+    /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as
+    ** unknown */
     if (bytes[AT_FLAGS] & FLAG_UNKNOWN ||
         (bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM)
         return newer(why, "an unknown flag");
@@ -183,8 +185,8 @@ static cf_status check_counts(const cf_header *header, size_t length, const char
         return damaged(why, "the header promises fewer reserved bytes than the format needs");
     bool grown = cf_is_grown(header->level, header->split);
     uint64_t planned = cf_bytes_at(g, header->level, header->split, grown) - CF_RESERVED_MIN;
-    /* RULE: the length is that of the header; equivalent without 2, < to <=: a difference below zero
-    ** is larger than any reserve, and no reserve is zero */
+    /* RULE: the length is that of the header; equivalent without 2, < to <=: a difference below
+    ** zero is larger than any reserve, and no reserve is zero */
     if (length < planned || length - planned != header->reserved)
         return damaged(why, "the length does not match the header: cut off, or not one filter");
     /* RULE: the spill list keeps its bound */

@@ -5,7 +5,8 @@
 
 /* ---- what was measured ---- */
 
-/* Rows of a bucket size: b = 1 has one; else six by fingerprint bits, then those of shapes that grow, by pair bits. */
+/* Rows of a bucket size: b = 1 has one; else six by fingerprint bits, then those of shapes that
+** grow, by pair bits. */
 enum { GROWING = 6 };
 
 static unsigned first_row(unsigned b)
@@ -76,8 +77,9 @@ static uint64_t fraction(uint64_t whole, uint64_t part, unsigned bits)
     return high << (64 - bits) | low >> bits;
 }
 
-/* Up to 126 buckets each size has its own load; then that of the last size measured holds up to the next one,
-** and where it is lower than the load before, a table takes what one of just that size took. */
+/* Up to 126 buckets each size has its own load; then that of the last size measured holds up to the
+** next one, and where it is lower than the load before, a table takes what one of just that size
+** took. */
 static uint64_t keys_in_small(uint64_t b, const uint16_t *load, uint64_t buckets)
 {
     unsigned i = index_of(buckets);
@@ -130,10 +132,13 @@ static uint64_t log2_factorial(unsigned n)
     return cf_log2_units(product) + beyond;
 }
 
-/* 2^-21.5, or 3.4e-7: in some tables two pair bits name the same alternate, which makes it two or three times that. */
+/* 2^-21.5, or 3.4e-7: in some tables two pair bits name the same alternate, which makes it two or
+** three times that. */
 enum { RARE = 5504 };
 
-/* Keys that agree in pair bits and pair of buckets need more than its 2b slots more often than is allowed. Of n keys n^k / k! sets of k = 2b + 1 can be made; each meets with the probability pairs^(1 - k). */
+/* Keys that agree in pair bits and pair of buckets need more than its 2b slots more often than is
+** allowed. Of n keys n^k / k! sets of k = 2b + 1 can be made; each meets with the probability
+** pairs^(1 - k). */
 static bool crowds(const cf_geometry *shape, uint64_t keys)
 {
     unsigned most = 2 * shape->bucket_size;
@@ -142,8 +147,8 @@ static bool crowds(const cf_geometry *shape, uint64_t keys)
     return ways > most * pairs + log2_factorial(most + 1);
 }
 
-/* Do classes of equal entries, n together, need more slots than the few buckets that they have? `groups` of n classes share
-** buckets so; they are `mean` keys. Both are logarithms. */
+/* Do classes of equal entries, n together, need more slots than the few buckets that they have?
+** `groups` of n classes share buckets so; they are `mean` keys. Both are logarithms. */
 static bool classes_crowd(const cf_geometry *shape, unsigned n, unsigned buckets, uint64_t groups)
 {
     unsigned k = buckets * shape->bucket_size + 1, f = shape->fingerprint_bits;
@@ -152,8 +157,9 @@ static bool classes_crowd(const cf_geometry *shape, unsigned n, unsigned buckets
     return groups + k * keys + RARE > k * classes + log2_factorial(k);
 }
 
-/* There are buckets * 2^f / 2 classes, and 2 * 2^f others share one bucket with each. In small tables 2^(2f - 1) / buckets
-** pairs of pair bits name the same alternate: each makes buckets / 2 pairs of classes that share both. */
+/* There are buckets * 2^f / 2 classes, and 2 * 2^f others share one bucket with each. In small
+** tables 2^(2f - 1) / buckets pairs of pair bits name the same alternate: each makes buckets / 2
+** pairs of classes that share both. */
 unsigned cf_load_copies(const cf_geometry *shape)
 {
     unsigned b = shape->bucket_size;

@@ -1,13 +1,14 @@
 /*
 ** merge.c - the multiset sum of two filters.
 **
-** An entry knows the two places where it may lie (address.h), so the entries of one filter are added to
-** another of the same shape without their keys. Copies add up, up to cap, or to what counters hold; a key that is
-** sticky in one is sticky in the sum.
+** An entry knows the two places where it may lie (address.h), so the entries of one filter are
+** added to another of the same shape without their keys. Copies add up, up to cap, or to what
+** counters hold; a key that is sticky in one is sticky in the sum.
 **
-** The filters may have grown differently. The sum first grows as far as the other one has, so that slots are
-** wide enough for all its entries know. Where the sum has grown further, an entry of the other may know too
-** little for its bucket there: it becomes two, each with one bit more, as if the other had been split as well.
+** The filters may have grown differently. The sum first grows as far as the other one has, so that
+** slots are wide enough for all its entries know. Where the sum has grown further, an entry of the
+** other may know too little for its bucket there: it becomes two, each with one bit more, as if the
+** other had been split as well.
 */
 #include "merge.h"
 
@@ -109,8 +110,8 @@ cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
     return walk.status == CF_OK ? status : walk.status;
 }
 
-/* The sum of two filters is never much longer than both: their entries can be hostile, of kinds that double when
-** buckets are split, and the number of items in a header a lie. */
+/* The sum of two filters is never much longer than both: their entries can be hostile, of kinds
+** that double when buckets are split, and the number of items in a header a lie. */
 static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
 {
     enum { TIMES = 16, AT_LEAST = 1 << 18 };

@@ -1,10 +1,10 @@
 /*
 ** plan.c - from (capacity, error rate, options) to the smallest shape that keeps both promises.
 **
-** For every bucket size and fingerprint width allowed, the fewest buckets are found that hold the keys
-** (load.h) and meet the error rate; of these shapes the one with the fewest bytes is taken. A slightly
-** larger table with fingerprints one bit shorter often wins, so size follows the error rate closely
-** instead of jumping by a bit per key.
+** For every bucket size and fingerprint width allowed, the fewest buckets are found that hold the
+** keys (load.h) and meet the error rate; of these shapes the one with the fewest bytes is taken. A
+** slightly larger table with fingerprints one bit shorter often wins, so size follows the error
+** rate closely instead of jumping by a bit per key.
 **
 ** All decisions are made on integers: the error rate counts in units of 2^-62.
 */
@@ -28,16 +28,17 @@ static unsigned least_fingerprint(unsigned b, bool growth)
     return b == 2 ? 12 : 8;
 }
 
-/* Shapes that have to be asked for by bucket_size, for they grow less densely: between two levels, keys crowd the
-** buckets that are not split yet. With b = 2 paths are found up to a load of about 0.75 only; with b = 4 and 4 pair bits
-** pairs of buckets are overfull from a million keys on (measured: load 0.58). */
+/* Shapes that have to be asked for by bucket_size, for they grow less densely: between two levels,
+** keys crowd the buckets that are not split yet. With b = 2 paths are found up to a load of about
+** 0.75 only; with b = 4 and 4 pair bits pairs of buckets are overfull from a million keys on
+** (measured: load 0.58). */
 static bool grows_loosely(unsigned b, unsigned f)
 {
     return b == 2 || (b == 4 && f < 9);
 }
 
-/* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. Large tables may need more:
-** see size_table. */
+/* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. Large
+** tables may need more: see size_table. */
 static unsigned least_pair_bits(unsigned b, unsigned f, bool growth)
 {
     if (!growth)
@@ -48,8 +49,9 @@ static unsigned least_pair_bits(unsigned b, unsigned f, bool growth)
     return s < 4 ? 4 : s > 6 ? 6 : s;
 }
 
-/* The fewest copies that let a filter live so long, for a larger cap costs no bytes. Three at least, so that a key added
-** twice can be deleted once. With one slot to a bucket, for study, two keys of one fingerprint would fill both. */
+/* The fewest copies that let a filter live so long, for a larger cap costs no bytes. Three at
+** least, so that a key added twice can be deleted once. With one slot to a bucket, for study, two
+** keys of one fingerprint would fill both. */
 static uint8_t cap_for(const cf_geometry *shape)
 {
     enum { LIFE = 100000 /* turnovers */, LEAST = 3 };
@@ -79,8 +81,9 @@ typedef struct request {
     uint64_t rate; /* in units of 2^-RATE_BITS; 0 = any */
 } request;
 
-/* A filter that grows errs up to 1.85 times as often in the end as when all its slots were first full (growth.h); that
-** has to stay below three times the rate asked for. Only sparse tables, of few keys, are far from full at capacity. */
+/* A filter that grows errs up to 1.85 times as often in the end as when all its slots were first
+** full (growth.h); that has to stay below three times the rate asked for. Only sparse tables, of
+** few keys, are far from full at capacity. */
 static bool meets_when_grown(const cf_geometry *shape, const request *want)
 {
     uint64_t slots_compared = 2 * (uint64_t)shape->bucket_size;
@@ -88,8 +91,8 @@ static bool meets_when_grown(const cf_geometry *shape, const request *want)
            cf_product_at_most(5 * slots_compared, match_rate(shape->fingerprint_bits), 8, want->rate);
 }
 
-/* Does this shape hold the keys, and err seldom enough when it does? By the union bound: keys * sides
-** / buckets slots are compared, each matching with match_rate. */
+/* Does this shape hold the keys, and err seldom enough when it does? By the union bound: keys *
+** sides / buckets slots are compared, each matching with match_rate. */
 static bool meets(const cf_geometry *shape, const request *want)
 {
     if (!cf_load_takes(shape, want->keys) || !meets_when_grown(shape, want))
@@ -99,8 +102,9 @@ static bool meets(const cf_geometry *shape, const request *want)
                                                  want->rate, shape->buckets);
 }
 
-/* A filter that grows starts with so many buckets at least: from fewer it would grow into a table in which many pairs
-** are crowded (measured: it would stay under a load of 0.8), while the header is most of it anyway. */
+/* A filter that grows starts with so many buckets at least: from fewer it would grow into a table
+** in which many pairs are crowded (measured: it would stay under a load of 0.8), while the header
+** is most of it anyway. */
 enum { LEAST_TO_GROW = 8 };
 
 /* One bucket takes b copies of a key at most, which may be less than the cap of two. */
@@ -123,7 +127,8 @@ static bool fewest_of_few(cf_geometry *shape, const request *want)
     return false;
 }
 
-/* The fewest buckets, 1 or an even number, that meet the request; false when not even the most do. */
+/* The fewest buckets, 1 or an even number, that meet the request; false when not even the most
+** do. */
 static bool fewest_buckets(cf_geometry *shape, const request *want)
 {
     if (fewest_of_few(shape, want))
@@ -145,16 +150,17 @@ static bool fewest_buckets(cf_geometry *shape, const request *want)
     return true;
 }
 
-/* Would a table with one more pair bit be better? Three remainder bits have to be left: with two, it takes twice the
-** bytes once it has grown (measured; with three, a tenth more than with four). */
+/* Would a table with one more pair bit be better? Three remainder bits have to be left: with two,
+** it takes twice the bytes once it has grown (measured; with three, a tenth more than with
+** four). */
 static bool may_have_more_pair_bits(const cf_geometry *shape)
 {
     enum { LARGE = 1024, LEAST_REMAINDER = 3 };
     return shape->buckets > LARGE && shape->pair_bits + LEAST_REMAINDER < shape->fingerprint_bits;
 }
 
-/* The fewest buckets, and the pair bits for them: in large tables too many keys would agree in few pair bits (load.h).
-** More of them are taken as long as each saves one bucket in 32. */
+/* The fewest buckets, and the pair bits for them: in large tables too many keys would agree in few
+** pair bits (load.h). More of them are taken as long as each saves one bucket in 32. */
 static bool size_table(cf_geometry *shape, const request *want)
 {
     bool found = fewest_buckets(shape, want);
@@ -168,8 +174,8 @@ static bool size_table(cf_geometry *shape, const request *want)
     return found;
 }
 
-/* Meeting an error rate with fingerprints that are far too short takes a table that is nearly empty: more
-** than four times the buckets that the keys need is taken for a mistake. */
+/* Meeting an error rate with fingerprints that are far too short takes a table that is nearly
+** empty: more than four times the buckets that the keys need is taken for a mistake. */
 static bool too_empty(const cf_geometry *shape, const request *want)
 {
     cf_geometry full = *shape;
@@ -177,8 +183,8 @@ static bool too_empty(const cf_geometry *shape, const request *want)
     return want->rate != 0 && fewest_buckets(&full, &keys_only) && shape->buckets / 4 > full.buckets;
 }
 
-/* Is this shape smaller than a Bloom filter of the error rate that it has when it holds the keys? That takes
-** log2(e) log2(1/rate) bits per key. */
+/* Is this shape smaller than a Bloom filter of the error rate that it has when it holds the keys?
+** That takes log2(e) log2(1/rate) bits per key. */
 static bool beats_bloom(const cf_geometry *shape, const request *want)
 {
     enum { LOG2_E = 1477, UNIT = 1024 }; /* log2(e) = 1.4427 */
@@ -189,8 +195,9 @@ static bool beats_bloom(const cf_geometry *shape, const request *want)
                                                want->keys, LOG2_E * (one - matches));
 }
 
-/* Entries that the spill list takes unless the user says: enough for what a burst of insertions spills that adds two in a
-** hundred keys to a table loaded to 95 % (with a budget of 10 buckets one insertion in five does). */
+/* Entries that the spill list takes unless the user says: enough for what a burst of insertions
+** spills that adds two in a hundred keys to a table loaded to 95 % (with a budget of 10 buckets one
+** insertion in five does). */
 static unsigned spill_bound_for(const cf_geometry *shape)
 {
     enum { LEAST = 16, SLOTS_PER_ENTRY = 256 };
@@ -334,9 +341,10 @@ static bool allowed(unsigned b, const cf_options *options)
     return b != 1 && (f == 0 || f >= least_fingerprint(b, options->growth));
 }
 
-/* The smallest shape. Between the error rates that full tables of two fingerprint widths have, that is a table of the
-** shorter one with slots to spare, which may take more than a Bloom filter would: then one bit more, and half the error
-** rate, is the better choice where it does not cost more than a twelfth. */
+/* The smallest shape. Between the error rates that full tables of two fingerprint widths have, that
+** is a table of the shorter one with slots to spare, which may take more than a Bloom filter would:
+** then one bit more, and half the error rate, is the better choice where it does not cost more than
+** a twelfth. */
 static cf_geometry chosen(const choice *best)
 {
     uint64_t any = cf_geometry_bytes(&best->any), good = cf_geometry_bytes(&best->good);

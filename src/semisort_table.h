@@ -1,6 +1,7 @@
 /*
-** semisort_table.h - the four sorted nibbles that each code stands for, the least in the lowest bits: all multisets of
-** four nibbles in colexicographic order (semisort.c ranks them by the same order). The last 220 are no code.
+** semisort_table.h - the four sorted nibbles that each code stands for, the least in the lowest
+** bits: all multisets of four nibbles in colexicographic order (semisort.c ranks them by the same
+** order). The last 220 are no code.
 */
 /* clang-format off */
 #ifndef CF_SEMISORT_TABLE_H

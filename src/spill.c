@@ -83,8 +83,8 @@ unsigned cf_spill_first(const cf_filter *filter, uint64_t bucket)
 
 /* ---- overflow bits ---- */
 
-/* The buckets where keys look that an entry may match: its own, and its other one; both children of that when the
-** entry knows too little to tell which. */
+/* The buckets where keys look that an entry may match: its own, and its other one; both children of
+** that when the entry knows too little to tell which. */
 typedef struct look_set {
     uint64_t bucket[3];
     unsigned n;
@@ -131,7 +131,8 @@ static void clear_unless_named(cf_filter *filter, const look_set *looks)
             named |= (unsigned)looks_at(&its, looks->bucket[j]) << j;
     }
     for (unsigned j = 0; j < looks->n; j++)
-        cf_overflow_set(filter, looks->bucket[j], named >> j & 1); /* RULE: a bit stays while an entry needs it */
+        cf_overflow_set(filter, looks->bucket[j],
+                        named >> j & 1); /* RULE: a bit stays while an entry needs it */
 }
 
 /* Has any spilled entry this bucket in its pair? */
