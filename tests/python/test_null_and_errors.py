@@ -362,7 +362,7 @@ def test_a_change_to_another_shape_between_rows_is_an_error(db):
 def full(db):
     """A filter that is full, and a key it has no room for."""
     blob = support.new(db, 2, None, "bucket_size=2 fingerprint_bits=32 growth=off")
-    blob = support.add(db, blob, "a", "b")
+    blob = support.add(db, blob, "a", "b", "x", "y")
     fails(db, FULL, "SELECT cf_add(?, 'c')", blob, says="filter is full")
     return blob
 
@@ -407,9 +407,13 @@ def test_or_ignore_does_not_hide_a_full_filter(db, full):
 
 
 def test_a_full_filter_still_takes_sticky_keys_and_deletes(db, full):
-    blob = support.add(db, full, "a") if support.count(db, full, "a") == 2 else full
-    blob = ask(db, "SELECT cf_delete(?, 'a')", blob)
+    blob = ask(db, "SELECT cf_delete(?, 'a')", full)
     assert support.contains(db, support.add(db, blob, "c"), "c") == 1
+    stuck = support.add(db, ask(db, "SELECT cf_clear(?)", full), "s", "s", "s", "x")
+    assert support.info(db, stuck)["load"] == 1
+    fails(db, FULL, "SELECT cf_add(?, 'c')", stuck)
+    assert support.count(db, support.add(db, stuck, *["s"] * 5), "s") == 3
+    assert support.contains(db, ask(db, "SELECT cf_delete(?, 'x')", stuck), "x") == 0
 
 
 @pytest.mark.parametrize("call, kind", [
