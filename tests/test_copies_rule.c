@@ -1,4 +1,5 @@
-/* The rule of copies.h, beside a slow model of it: which entries stay, which go, which one is marked. */
+/* The rule of copies.h, beside a slow model of it: which entries stay, which go, which one is
+** marked. */
 #include "spill_model.h"
 
 #include "../src/copies.h"
@@ -75,7 +76,8 @@ static void drop(cf_matches *all, const cf_entry *gone)
     all->entry[i] = all->entry[--all->n];
 }
 
-/* What is there after an add of the item with these matches; false: it needs an entry of its own. */
+/* What is there after an add of the item with these matches; false: it needs an entry of its
+** own. */
 static bool model_absorbs(const cf_filter *filter, const cf_matches *found, const cf_entry *item,
                           cf_matches *all)
 {
@@ -209,14 +211,16 @@ static void deletes_take_the_longest_or_nothing(void **state)
 
 /* ---- traps ---- */
 
-/* A key that agrees with `hash` in so many remainder bits, as seen from side `i`, and not in the next. */
+/* A key that agrees with `hash` in so many remainder bits, as seen from side `i`, and not in the
+** next. */
 static uint64_t parting_key(const cf_filter *filter, uint64_t hash, unsigned bits)
 {
     return hash ^ (uint64_t)1 << (filter->geometry.pair_bits + bits);
 }
 
-/* cap is 3, base bucket split, the other one not: two entries with equally many bits in their slots. The one in the bucket
-** of the shorter extension knows less, so it stays: the key that owns it does not match the other one. */
+/* cap is 3, base bucket split, the other one not: two entries with equally many bits in their
+** slots. The one in the bucket of the shorter extension knows less, so it stays: the key that owns
+** it does not match the other one. */
 static void the_shortest_is_so_by_all_that_it_knows(void **state)
 {
     (void)state;
@@ -240,8 +244,8 @@ static void the_shortest_is_so_by_all_that_it_knows(void **state)
     }
 }
 
-/* An item of a merge knows less than the entries that agree with it: what stays forgets what the item does not know, for the
-** item's owner need not have these bits. */
+/* An item of a merge knows less than the entries that agree with it: what stays forgets what the
+** item does not know, for the item's owner need not have these bits. */
 static void what_stays_knows_no_more_than_the_item(void **state)
 {
     (void)state;
@@ -262,7 +266,8 @@ static void what_stays_knows_no_more_than_the_item(void **state)
     }
 }
 
-/* It is not cut below the extension of the bucket it lies in: such an entry is none of the item's places. */
+/* It is not cut below the extension of the bucket it lies in: such an entry is none of the item's
+** places. */
 static void entries_of_places_that_the_item_does_not_know_are_left(void **state)
 {
     test_filter made = filter_at_stage(growing_shape(50, 4, 16), 1, 50);
@@ -307,7 +312,8 @@ static void both_children_are_marked(void **state)
     }
 }
 
-/* The owner of an item that was counted on a longer entry would not be found: that one is cut, or left alone. */
+/* The owner of an item that was counted on a longer entry would not be found: that one is cut, or
+** left alone. */
 static void copies_are_not_counted_on_longer_entries(void **state)
 {
     (void)state;
@@ -328,7 +334,8 @@ static void copies_are_not_counted_on_longer_entries(void **state)
     }
 }
 
-/* With counters a sticky key is one at its maximum, of 2 copies with one bit; the sum of two saturates there. */
+/* With counters a sticky key is one at its maximum, of 2 copies with one bit; the sum of two
+** saturates there. */
 static void full_counters_are_marks(void **state)
 {
     (void)state;

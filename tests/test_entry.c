@@ -44,8 +44,8 @@ static bool put(cf_filter *filter, const cf_pair *pair, unsigned i, unsigned len
     return true;
 }
 
-/* Entries that know `length` bits, and more and more, into the two buckets of a key in turn; each has its number as
-** payload. */
+/* Entries that know `length` bits, and more and more, into the two buckets of a key in turn; each
+** has its number as payload. */
 static unsigned put_lengths(cf_filter *filter, const cf_pair *pair, unsigned first_side)
 {
     unsigned n = 0, length = pair->place[0].extension;
@@ -58,8 +58,8 @@ static unsigned put_lengths(cf_filter *filter, const cf_pair *pair, unsigned fir
 
 /* ---- the longest match ---- */
 
-/* The value says which entry it was. Both buckets have different extensions, so that of two slots the
-** one with fewer bits can be the longer entry. */
+/* The value says which entry it was. Both buckets have different extensions, so that of two slots
+** the one with fewer bits can be the longer entry. */
 static void the_longest_match_goes_first(void **state)
 {
     unsigned spilled = 0;
@@ -93,7 +93,8 @@ static cf_pair shorter_pair(const cf_filter *filter, const cf_pair *pair, unsign
     return cf_pair_from(filter, cut);
 }
 
-/* Of an entry of another filter only those are matches that know no more than it does; but all of them agree. */
+/* Of an entry of another filter only those are matches that know no more than it does; but all of
+** them agree. */
 static void longer_entries_agree_with_a_shorter_one_and_do_not_match_it(void **state)
 {
     (void)state;
@@ -225,7 +226,8 @@ static void empty_slots_have_no_entry(void **state)
     free_filter(&made);
 }
 
-/* The sticky bit is above the value; with counters the mark is a full counter, and before growth there is none. */
+/* The sticky bit is above the value; with counters the mark is a full counter, and before growth
+** there is none. */
 static void marks_are_where_they_are_said_to_be(void **state)
 {
     cf_geometry plain = shape_with(4, 0), values = shape_with(4, 32), counters = shape_with(4, 0);
@@ -281,7 +283,8 @@ static unsigned count_of(const cf_entry *entries, unsigned n, const cf_entry *li
     return count;
 }
 
-/* What an entry may become: it forgets bits, but those of its bucket; its payload and mark are other ones. */
+/* What an entry may become: it forgets bits, but those of its bucket; its payload and mark are
+** other ones. */
 static cf_entry changed_entry(const cf_entry *entry)
 {
     cf_entry by = *entry;
@@ -313,8 +316,8 @@ static void check_replacing(cf_filter *filter, const cf_pair *pair, const cf_mat
     assert_sound(filter);
 }
 
-/* Any of them in any order, in slots of both buckets and in the list, with one that stays or none. Writing gives others of
-** the bucket other slots, and of the list other numbers. */
+/* Any of them in any order, in slots of both buckets and in the list, with one that stays or none.
+** Writing gives others of the bucket other slots, and of the list other numbers. */
 static void entries_are_replaced_and_others_left(void **state)
 {
     unsigned spilled = 0, several = 0;

@@ -64,8 +64,8 @@ static uint64_t crowd_until_full(cf_filter *filter)
     return n;
 }
 
-/* Keys chosen to crowd one pair of buckets: full in the end, and a small table has not become long, nor a large
-** one much longer. */
+/* Keys chosen to crowd one pair of buckets: full in the end, and a small table has not become long,
+** nor a large one much longer. */
 static void crowding_keys_do_not_make_it_grow_without_end(void **state)
 {
     enum { SMALL_TABLE = 4096 };
@@ -81,7 +81,8 @@ static void crowding_keys_do_not_make_it_grow_without_end(void **state)
         }
 }
 
-/* In a large filter keys that agree in all the bits they have are refused at once: no memory is asked for. */
+/* In a large filter keys that agree in all the bits they have are refused at once: no memory is
+** asked for. */
 static unsigned requests;
 
 static uint8_t *counted_resize(uint8_t *bytes, uint64_t size)
@@ -120,7 +121,8 @@ static void refused_adds_of_large_filters_cost_nothing(void **state)
         }
 }
 
-/* While a table within a level doubles, some buckets are split twice: keys that the second split parts are not refused. */
+/* While a table within a level doubles, some buckets are split twice: keys that the second split
+** parts are not refused. */
 static void buckets_that_are_split_twice_make_room(void **state)
 {
     cf_geometry shape = growing_shape(2, 4, 24);
@@ -154,7 +156,8 @@ static void buckets_that_are_split_twice_make_room(void **state)
     free_filter(&there);
 }
 
-/* An item of an entry that knows too little for both of its buckets has no place: nothing is stored. */
+/* An item of an entry that knows too little for both of its buckets has no place: nothing is
+** stored. */
 static void short_items_are_refused(void **state)
 {
     test_filter made = filter_at_stage(growing_shape(5, 4, 12), 4, 1);
@@ -173,8 +176,9 @@ static void short_items_are_refused(void **state)
     free_filter(&made);
 }
 
-/* What an entry stands for is stored whole, or not at all: an item that finds no room has left nothing, neither copies that
-** entries there could have counted nor a bucket that growth has added. */
+/* What an entry stands for is stored whole, or not at all: an item that finds no room has left
+** nothing, neither copies that entries there could have counted nor a bucket that growth has
+** added. */
 static void items_without_room_leave_nothing(void **state)
 {
     uint64_t first = UINT64_C(0x1111111111111111), second = UINT64_C(0x1111111111111511);
@@ -233,7 +237,8 @@ static void the_first_empty_slot_is_taken(void **state)
     free_filter(&made);
 }
 
-/* What an item stands for is counted by an entry that is there; a full one is the mark, and absorbs the rest. */
+/* What an item stands for is counted by an entry that is there; a full one is the mark, and absorbs
+** the rest. */
 static void copies_are_counted_before_they_take_a_slot(void **state)
 {
     static const unsigned copies[] = {3, 1, 2, 1, 5, 8}, sum[] = {3, 4, 6, 7, 8, 8};
@@ -251,7 +256,8 @@ static void copies_are_counted_before_they_take_a_slot(void **state)
     free_filter(&made);
 }
 
-/* A marked entry of another filter is stored with its mark; with others that match, one of them takes it. */
+/* A marked entry of another filter is stored with its mark; with others that match, one of them
+** takes it. */
 static void marked_items_stay_marked(void **state)
 {
     (void)state;

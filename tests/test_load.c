@@ -4,7 +4,8 @@
 
 #include "../src/load.h"
 
-/* Keys promised for m buckets: all of the fingerprint pair bits, or s of 24 for a table that grows. */
+/* Keys promised for m buckets: all of the fingerprint pair bits, or s of 24 for a table that
+** grows. */
 static uint64_t promised(unsigned b, unsigned f, unsigned s, uint64_t m)
 {
     cf_geometry shape = shape_of(m, b, f);
@@ -42,7 +43,8 @@ static double crowded_sets(unsigned b, unsigned s, uint64_t m, uint64_t keys)
     return exp(k * log((double)keys) - lgamma(k + 1) - (k - 1) * log(pairs));
 }
 
-/* With few pair bits too many keys share a pair in one filling of a million: no trial would show it. */
+/* With few pair bits too many keys share a pair in one filling of a million: no trial would show
+** it. */
 static void pairs_are_not_crowded(void **state)
 {
     (void)state;
@@ -124,7 +126,8 @@ static cf_geometry planned_shape(unsigned b, unsigned f, unsigned s, uint64_t m)
     return shape;
 }
 
-/* Fills tables of m buckets with as many keys as promised, over many streams of keys, every other one sorted. */
+/* Fills tables of m buckets with as many keys as promised, over many streams of keys, every other
+** one sorted. */
 static void fill_as_promised(unsigned b, unsigned f, unsigned s, uint64_t m, unsigned rounds)
 {
     cf_geometry shape = planned_shape(b, f, s, m);

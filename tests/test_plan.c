@@ -77,7 +77,8 @@ static void pair_bits_follow_the_rules(void **state)
         }
 }
 
-/* Large tables have more pair bits where too many keys would agree in few; three remainder bits are left at least. */
+/* Large tables have more pair bits where too many keys would agree in few; three remainder bits are
+** left at least. */
 static void large_tables_get_more_pair_bits(void **state)
 {
     (void)state;
@@ -97,8 +98,8 @@ static void large_tables_get_more_pair_bits(void **state)
 
 /* ---- how long filters live ---- */
 
-/* f = 7 .. 17. With b = 2 and f < 10 no cap lets a filter live for 100,000 turnovers: then it is the largest that leaves
-** other keys their room. */
+/* f = 7 .. 17. With b = 2 and f < 10 no cap lets a filter live for 100,000 turnovers: then it is
+** the largest that leaves other keys their room. */
 static const unsigned first_width = 7, caps[3][11] = {
                                            {2, 2, 4, 4, 4, 4, 4, 4, 3, 3, 3}, /* b = 2 */
                                            {6, 6, 5, 5, 4, 4, 4, 4, 4, 3, 3}, /* b = 4 */
@@ -120,7 +121,8 @@ static void caps_let_filters_live_long(void **state)
         }
 }
 
-/* One less, and a filter lives shorter; but never fewer than three copies unless more would crowd others (load.h). */
+/* One less, and a filter lives shorter; but never fewer than three copies unless more would crowd
+** others (load.h). */
 static void caps_are_no_larger_than_that(void **state)
 {
     (void)state;
@@ -192,8 +194,8 @@ static void turnovers_follow_from_counters(void **state)
     }
 }
 
-/* Bytes grow with the capacity: 1 % more keys take about 1 % more, or a tenth more or less where the planner takes
-** another fingerprint width (plan.c, chosen). */
+/* Bytes grow with the capacity: 1 % more keys take about 1 % more, or a tenth more or less where
+** the planner takes another fingerprint width (plan.c, chosen). */
 static void size_is_in_proportion(void **state)
 {
     (void)state;
@@ -265,7 +267,8 @@ static void payloads_are_planned(void **state)
             }
 }
 
-/* The chance that a planned filter is full too early is at most one in a million: none may fail here. */
+/* The chance that a planned filter is full too early is at most one in a million: none may fail
+** here. */
 static void planned_filters_take_their_keys(void **state)
 {
     (void)state;

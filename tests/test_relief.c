@@ -53,7 +53,8 @@ static test_filter at_any_stage(unsigned kind, unsigned *level)
     return filter_at_stage(shape, *level, *level ? random_below((50u << *level) + 1) : 1);
 }
 
-/* Entries that agree in all their bits stay together; one that differs in bit n is parted by n + 1 levels. */
+/* Entries that agree in all their bits stay together; one that differs in bit n is parted by n + 1
+** levels. */
 static void entries_part_where_they_differ(void **state)
 {
     (void)state;
@@ -102,7 +103,8 @@ static void void_entries_do_not_part(void **state)
     }
 }
 
-/* An entry of another filter that knows no bit of the next level becomes two: nothing is known then. */
+/* An entry of another filter that knows no bit of the next level becomes two: nothing is known
+** then. */
 static void short_items_may_be_helped(void **state)
 {
     uint64_t hash;
@@ -135,7 +137,8 @@ static void what_is_too_far_may_help(void **state)
     free_filter(&made);
 }
 
-/* Fills one bucket with copies of a key that lies there, seen from the side that is not `from`; returns that key's pair. */
+/* Fills one bucket with copies of a key that lies there, seen from the side that is not `from`;
+** returns that key's pair. */
 static cf_pair chain_on(cf_filter *filter, const cf_pair *from, unsigned slots)
 {
     for (;;) {
@@ -155,7 +158,8 @@ static cf_pair chain_on(cf_filter *filter, const cf_pair *from, unsigned slots)
     }
 }
 
-/* The crowd of the pair could move on to a third bucket, that one's entries to a fourth, and so on: only the last one tells. */
+/* The crowd of the pair could move on to a third bucket, that one's entries to a fourth, and so on:
+** only the last one tells. */
 static void chains_are_followed(void **state)
 {
     (void)state;

@@ -1,23 +1,24 @@
 /*
-** calibrate.c - measures how many distinct keys m buckets take, with at most one failure in a million
-** fillings. load_table.awk makes src/load_table.h of what it prints: bucket size, fingerprint bits, pair
-** bits, buckets, load.
+** calibrate.c - measures how many distinct keys m buckets take, with at most one failure in a
+** million fillings. load_table.awk makes src/load_table.h of what it prints: bucket size,
+** fingerprint bits, pair bits, buckets, load.
 **
 **      calibrate [first row [last row [budget]]]      (all rows take about an hour and a half; with a
 **                                                      budget of 250000 half an hour)
 **
 ** A budget of 0 leaves out the trials of small tables.
 **
-** Up to 8192 buckets each trial fills a table of random hashes until the first add fails and records how
-** many it took. Of many trials the lower tail is what matters. It falls off exponentially (each further
-** decade of probability costs the same number of keys, measured down to 1e-5), so a line through two low
-** quantiles, carried on to 2e-7, is a safe estimate of where one failure in a million lies.
+** Up to 8192 buckets each trial fills a table of random hashes until the first add fails and
+** records how many it took. Of many trials the lower tail is what matters. It falls off
+** exponentially (each further decade of probability costs the same number of keys, measured down to
+** 1e-5), so a line through two low quantiles, carried on to 2e-7, is a safe estimate of where one
+** failure in a million lies.
 **
-** Sorted keys are worse in large tables: the last of them find the free slots together, in few buckets. (Up
-** to 1024 buckets both orders fail equally often.) From 2048 buckets on, tables of 16384 buckets are filled
-** with sorted keys, at lower and lower loads, and the share of fillings that fail is carried on in the same
-** way. Of tables with more buckets, proportionally more are taken to fail: measured, with fewer pair bits
-** it is less than that.
+** Sorted keys are worse in large tables: the last of them find the free slots together, in few
+** buckets. (Up to 1024 buckets both orders fail equally often.) From 2048 buckets on, tables of
+** 16384 buckets are filled with sorted keys, at lower and lower loads, and the share of fillings
+** that fail is carried on in the same way. Of tables with more buckets, proportionally more are
+** taken to fail: measured, with fewer pair bits it is less than that.
 */
 #include <math.h>
 #include <stdio.h>
@@ -163,7 +164,8 @@ static double load_of_failure(const row *r)
     return low;
 }
 
-/* Loads of a row by the number of buckets: log10 of the share of fillings that fail, as it was measured. */
+/* Loads of a row by the number of buckets: log10 of the share of fillings that fail, as it was
+** measured. */
 typedef struct line {
     double load, failing, decade;
 } line;
@@ -179,8 +181,9 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* Goes down with the load until hardly a filling fails. The two lowest loads with enough failures to count make the
-** line, unless the next one shows that it is steeper below (three more might have failed). */
+/* Goes down with the load until hardly a filling fails. The two lowest loads with enough failures
+** to count make the line, unless the next one shows that it is steeper below (three more might have
+** failed). */
 static line measure_line(const row *r)
 {
     enum { ENOUGH = 12, KEYS = 30000000 };
@@ -205,14 +208,16 @@ static double load_on(const line *measured, uint64_t buckets)
     return measured->load - measured->decade * (measured->failing - allowed);
 }
 
-/* Trials at this size: each size gets about the same time, the smallest, whose tail is long, more. */
+/* Trials at this size: each size gets about the same time, the smallest, whose tail is long,
+** more. */
 static size_t trials_at(uint64_t slots, double budget)
 {
     double trials = budget * 16 / (double)slots, least = slots <= 256 ? budget * 2 : 9;
     return trials < least ? (size_t)least : (size_t)trials;
 }
 
-/* Every even number up to 128, where sizes differ in how alternates are shared; then quarters of an octave. */
+/* Every even number up to 128, where sizes differ in how alternates are shared; then quarters of an
+** octave. */
 static uint64_t next_size(uint64_t m)
 {
     uint64_t step = 32;
@@ -223,9 +228,9 @@ static uint64_t next_size(uint64_t m)
     return m + step;
 }
 
-/* P(more than k entries in a pair of buckets): the entries of `classes` fingerprints, each a Poisson number of
-** keys, of which `cap` are kept; cap 0 when keys of equal pair bits have fingerprints of their own, which makes
-** the classes one Poisson number. */
+/* P(more than k entries in a pair of buckets): the entries of `classes` fingerprints, each a
+** Poisson number of keys, of which `cap` are kept; cap 0 when keys of equal pair bits have
+** fingerprints of their own, which makes the classes one Poisson number. */
 static double overfull(double mean, unsigned classes, unsigned cap, unsigned k)
 {
     double one[64] = {0}, sum[64] = {1}, above = 0;
@@ -257,8 +262,8 @@ static double overfull(double mean, unsigned classes, unsigned cap, unsigned k)
     return above;
 }
 
-/* In small tables several pair bits name the same alternate. sharing[c] = how many alternates of a bucket are
-** named by c of them. */
+/* In small tables several pair bits name the same alternate. sharing[c] = how many alternates of a
+** bucket are named by c of them. */
 static void count_sharing(unsigned s, uint64_t buckets, unsigned *sharing)
 {
     cf_filter view = {.geometry = {.buckets = buckets, .pair_bits = (uint8_t)s}};
@@ -274,8 +279,8 @@ static void count_sharing(unsigned s, uint64_t buckets, unsigned *sharing)
     free(named);
 }
 
-/* The load, up to `high`, at which the expected number of overfull pairs of buckets is 3e-7. Too rare to be seen
-** in the trials, and not on their line. */
+/* The load, up to `high`, at which the expected number of overfull pairs of buckets is 3e-7. Too
+** rare to be seen in the trials, and not on their line. */
 static double crowded_load(unsigned b, unsigned s, bool whole, uint64_t buckets, double high)
 {
     enum { MOST = 4097 };
@@ -297,9 +302,9 @@ static double crowded_load(unsigned b, unsigned s, bool whole, uint64_t buckets,
     return low;
 }
 
-/* Rows stand for all fingerprints, or pair bits, up to those of the next row; they differ in which alternates are
-** shared, and so does every m0 up to the next size. The worst counts. Larger tables may have more pair bits than the
-** last row of those that grow: load.c computes what these hold. */
+/* Rows stand for all fingerprints, or pair bits, up to those of the next row; they differ in which
+** alternates are shared, and so does every m0 up to the next size. The worst counts. Larger tables
+** may have more pair bits than the last row of those that grow: load.c computes what these hold. */
 static double worst_crowded(const row *r, uint64_t m)
 {
     bool whole = r->f == r->s, and_more = !whole && r->s == (r->b == 2 ? 8u : r->b == 4 ? 7u : 6u);

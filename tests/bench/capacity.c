@@ -4,10 +4,12 @@
 **      capacity quick|full|all FOLDER [builds|turnovers]      3 s, 3 minutes, 45 minutes; both parts unless one is named
 **
 ** Writes to FOLDER
-** - builds.tsv: how many of so many builds did not fit into the planned table, with keys in random order and sorted
-**   by hash, at the settings of a filter that may grow (here it must not, so that the first failure is seen);
-** - turnovers.tsv: filters of 1,000 keys, kept at their capacity while the oldest key leaves and a new one comes:
-**   adds that were refused, sticky keys and bytes after so many turnovers, with the planned cap and smaller ones.
+** - builds.tsv: how many of so many builds did not fit into the planned table, with keys in random
+**   order and sorted by hash, at the settings of a filter that may grow (here it must not, so that
+**   the first failure is seen);
+** - turnovers.tsv: filters of 1,000 keys, kept at their capacity while the oldest key leaves and a
+**   new one comes: adds that were refused, sticky keys and bytes after so many turnovers, with the
+**   planned cap and smaller ones.
 */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +85,8 @@ static uint8_t *resize(uint8_t *bytes, uint64_t size)
     return NULL;
 }
 
-/* The oldest key leaves, if it was taken, and a new one comes; returns the adds that were refused. */
+/* The oldest key leaves, if it was taken, and a new one comes; returns the adds that were
+** refused. */
 static uint64_t turn_over(cf_filter *filter, uint64_t turnovers)
 {
     static bool taken[KEYS];
