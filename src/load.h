@@ -17,7 +17,7 @@
 **
 ** Not tried by themselves: s = 5 and s = 7 in small tables, which take the loads of s = 6 (s = 5
 ** less 0.001). A rate of one in a million was never seen, only computed by these lines.
-****
+**
 ** Large tables were tried at 250,000 to 2^20 buckets (tests/bench/capacity.c). What is too rare for
 ** any trial is computed: pairs of buckets that are named by several pair bits (calibrate.c), or by
 ** more than 2b keys that agree in few pair bits (load.c). tests/bench/calibrate.c and
