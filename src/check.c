@@ -14,12 +14,6 @@
 #include "spill.h"
 #include "walk.h"
 
-static cf_status damaged(const char **why, const char *reason)
-{
-    *why = reason;
-    return CF_DAMAGED;
-}
-
 /* The entries that match everything this one does, itself included. */
 static void find_prefixes(const cf_filter *filter, const cf_entry *entry, uint64_t value,
                           cf_matches *found)
@@ -108,7 +102,7 @@ static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entr
     cf_matches found;
     find_prefixes(filter, entry, entry->payload, &found);
     if (found.n > filter->geometry.cap)
-        return damaged(why, "a key has more copies than cap allows");
+        return cf_refuse(CF_DAMAGED, why, "a key has more copies than cap allows");
     return CF_OK;
 }
 
@@ -120,7 +114,7 @@ static cf_status check_entry(const cf_filter *filter, const cf_entry *entry, cou
     if (!filter->view.grown)
         return check_plain_entry(filter, entry, why);
     if (entry->side.length > filter->view.new_length)
-        return damaged(why, "an entry knows more bits than this level of growth gives");
+        return cf_refuse(CF_DAMAGED, why, "an entry knows more bits than this level of growth gives");
     return CF_OK;
 }
 
@@ -131,7 +125,7 @@ static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned s
     if (cf_entry_at(filter, bucket, slot, &entry))
         return check_entry(filter, &entry, seen, why);
     if (cf_payload_get(filter, bucket, slot) != 0)
-        return damaged(why, "an empty slot has a counter, a value or a sticky bit");
+        return cf_refuse(CF_DAMAGED, why, "an empty slot has a counter, a value or a sticky bit");
     return CF_OK;
 }
 
@@ -151,13 +145,31 @@ static cf_status check_spilled(const cf_filter *filter, unsigned index, counts *
     if (!cf_spilled_at(filter, index, &entry))
         return CF_OK; /* cf_spill_check has seen to it */
     if (has_room(filter, &entry))
-        return damaged(why, "a spilled entry has room in its buckets");
+        return cf_refuse(CF_DAMAGED, why, "a spilled entry has room in its buckets");
     return check_entry(filter, &entry, seen, why);
+}
+
+/* Overflow bits are set for entries of the list, and for nothing else. */
+static cf_status check_overflow(const cf_filter *filter, const char **why)
+{
+    enum { COST = 10, LOOK = 20 }; /* nanoseconds */
+    uint64_t set = 0;
+    cf_walk walk = cf_walk_begin(filter, COST);
+    while (filter->geometry.spill_bound != 0 && cf_walk_next(&walk)) {
+        if (!cf_overflow_get(filter, walk.bucket))
+            continue;
+        if (++set > 3 * (uint64_t)filter->spilled || !cf_spill_names(filter, walk.bucket))
+            return cf_refuse(CF_DAMAGED, why, "an overflow bit is set for nothing");
+        cf_tick(&walk.ticker, LOOK * filter->spilled);
+    }
+    return walk.status;
 }
 
 static cf_status check_list(const cf_filter *filter, counts *seen, const char **why)
 {
     cf_status status = cf_spill_check(filter, why);
+    if (status == CF_OK)
+        status = check_overflow(filter, why);
     for (unsigned i = 0; status == CF_OK && i < filter->spilled; i++)
         status = check_spilled(filter, i, seen, why);
     return status;
@@ -167,7 +179,7 @@ static cf_status check_list(const cf_filter *filter, counts *seen, const char **
 static cf_status check_order(const cf_filter *filter, uint64_t bucket, const char **why)
 {
     if (filter->geometry.semisorted && !cf_semisort_in_order(filter, cf_record_at(filter, bucket)))
-        return damaged(why, "a semi-sorted bucket is not in order");
+        return cf_refuse(CF_DAMAGED, why, "a semi-sorted bucket is not in order");
     return CF_OK;
 }
 
@@ -186,10 +198,11 @@ static cf_status check_rest(const cf_filter *filter, const char **why)
     uint64_t list = filter->length - cf_spill_bytes(filter);
     uint64_t unused = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
     if (!is_zero(filter, at, at + 1, &ticker) && filter->bytes[at] >> (bits % 8) != 0)
-        return damaged(why, bits % 8 ? "the bits behind the last bucket are not zero"
-                                     : "the reserved bytes are not zero");
+        return cf_refuse(CF_DAMAGED, why,
+                         bits % 8 ? "the bits behind the last bucket are not zero"
+                                  : "the reserved bytes are not zero");
     if (!is_zero(filter, at + 1, list, &ticker) || !is_zero(filter, unused, filter->length, &ticker))
-        return damaged(why, "the reserved bytes are not zero");
+        return cf_refuse(CF_DAMAGED, why, "the reserved bytes are not zero");
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 
@@ -230,14 +243,14 @@ static cf_status check_counts(const cf_filter *filter, const counts *seen, const
 {
     bool any;
     if (seen->occupied != filter->occupied)
-        return damaged(why, "the header does not count the occupied slots right");
+        return cf_refuse(CF_DAMAGED, why, "the header does not count the occupied slots right");
     if (!filter->view.grown && filter->items < seen->copies)
-        return damaged(why, "the header counts fewer items than the entries stand for");
+        return cf_refuse(CF_DAMAGED, why, "the header counts fewer items than the entries stand for");
     if (filter->items <= seen->copies)
         return CF_OK;
     cf_status status = find_sticky(filter, &any);
     if (status == CF_OK && !any)
-        return damaged(why, "the header counts more items than the entries stand for");
+        return cf_refuse(CF_DAMAGED, why, "the header counts more items than the entries stand for");
     return status;
 }
 

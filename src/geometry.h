@@ -17,6 +17,13 @@ enum {
     CF_SEMISORT_SAVES = 4 /* bits per bucket */
 };
 
+/* For functions that answer a status: says why not. */
+static inline cf_status cf_refuse(cf_status status, const char **why, const char *reason)
+{
+    *why = reason;
+    return status;
+}
+
 /* Is a filter of this stage rewritten with terminators? */
 static inline bool cf_is_grown(unsigned level, uint64_t split)
 {

@@ -18,37 +18,31 @@
 #include "table.h"
 #include "walk.h"
 
-static cf_status mismatch(const char **why, const char *field)
-{
-    *why = field;
-    return CF_MISMATCH;
-}
-
 cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)
 {
     const cf_geometry *a = &one->geometry, *b = &other->geometry;
     if (a->seed != b->seed)
-        return mismatch(why, "seed");
+        return cf_refuse(CF_MISMATCH, why, "seed");
     if (a->affinity != b->affinity)
-        return mismatch(why, "affinity");
+        return cf_refuse(CF_MISMATCH, why, "affinity");
     if (a->collation != b->collation)
-        return mismatch(why, "collation");
+        return cf_refuse(CF_MISMATCH, why, "collation");
     if (a->buckets != b->buckets)
-        return mismatch(why, "buckets");
+        return cf_refuse(CF_MISMATCH, why, "buckets");
     if (a->bucket_size != b->bucket_size)
-        return mismatch(why, "bucket_size");
+        return cf_refuse(CF_MISMATCH, why, "bucket_size");
     if (a->fingerprint_bits != b->fingerprint_bits)
-        return mismatch(why, "fingerprint_bits");
+        return cf_refuse(CF_MISMATCH, why, "fingerprint_bits");
     if (a->pair_bits != b->pair_bits)
-        return mismatch(why, "pair_bits");
+        return cf_refuse(CF_MISMATCH, why, "pair_bits");
     if (a->cap != b->cap)
-        return mismatch(why, "cap");
+        return cf_refuse(CF_MISMATCH, why, "cap");
     if (a->counter_bits != b->counter_bits)
-        return mismatch(why, "counter_bits");
+        return cf_refuse(CF_MISMATCH, why, "counter_bits");
     if (a->value_bits != b->value_bits)
-        return mismatch(why, "value_bits");
+        return cf_refuse(CF_MISMATCH, why, "value_bits");
     if (other->view.grown && !a->growth)
-        return mismatch(why, "growth");
+        return cf_refuse(CF_MISMATCH, why, "growth");
     return CF_OK;
 }
 
@@ -166,7 +160,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     uint64_t allowed = into->memory.most, most = most_bytes(into, from);
     before then;
     if (into->bytes == from->bytes)
-        return mismatch(why, "bytes: they are one and the same");
+        return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
     cf_status status = cf_mergeable(into, from, why);
     if (status == CF_OK)
         status = remember(into, &then);

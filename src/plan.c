@@ -9,16 +9,10 @@
 ** All decisions are made on integers: the error rate counts in units of 2^-62.
 */
 #include "bits.h"
-#include "cuckoo_filter.h"
+#include "geometry.h"
 #include "load.h"
 
 enum { RATE_BITS = 62 };
-
-static cf_status refuse(cf_status status, const char **why, const char *reason)
-{
-    *why = reason;
-    return status;
-}
 
 /* Growth turns remainder bits into address bits: it needs some to start with. */
 static unsigned least_fingerprint(unsigned b, bool growth)
@@ -278,36 +272,36 @@ static cf_status check_options(const cf_options *options, const char **why)
 {
     unsigned b = options->bucket_size, f = options->fingerprint_bits;
     if (b != 0 && b != 1 && b != 2 && b != 4 && b != 8)
-        return refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
     if (f != 0 && (f < CF_FINGERPRINT_MIN || f > CF_FINGERPRINT_MAX))
-        return refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
     if (options->counter_bits > CF_COUNTER_MAX)
-        return refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
     if (options->value_bits > CF_VALUE_MAX)
-        return refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
     if (options->counter_bits && options->value_bits)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "counter_bits and value_bits exclude each other: leave one of them out");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "counter_bits and value_bits exclude each other: leave one of them out");
     if (options->layout == CF_LAYOUT_SEMISORT && ((b != 0 && b != 4) || (f != 0 && f < 5)))
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more: give "
-                      "these, or leave one of them out");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more: give "
+                         "these, or leave one of them out");
     if (options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
     if ((unsigned)options->affinity > CF_AFFINITY_REAL ||
         (unsigned)options->collation > CF_COLLATION_RTRIM)
-        return refuse(CF_BAD_ARGUMENT, why, "affinity or collation is unknown");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "affinity or collation is unknown");
     if (!options->growth)
         return CF_OK;
     if (b == 1)
-        return refuse(CF_BAD_ARGUMENT, why, "bucket_size=1 cannot grow: add growth=off");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "bucket_size=1 cannot grow: add growth=off");
     if (f != 0 && f < 8)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "fingerprint_bits below 8 cannot grow: add growth=off, or use 8 or more");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "fingerprint_bits below 8 cannot grow: add growth=off, or use 8 or more");
     if (b == 2 && f != 0 && f < 12)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "bucket_size=2 grows with fingerprint_bits of 12 or more: add growth=off");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "bucket_size=2 grows with fingerprint_bits of 12 or more: add growth=off");
     return CF_OK;
 }
 
@@ -315,14 +309,14 @@ static cf_status check_request(uint64_t capacity, double fpr, const cf_options *
                                const char **why)
 {
     if (capacity > CF_CAPACITY_MAX)
-        return refuse(
+        return cf_refuse(
             CF_TOO_BIG, why,
             "capacity must be at most 1099511627776 keys; split the keys over several filters");
     if (!(fpr >= 0 && fpr < 1))
-        return refuse(CF_BAD_ARGUMENT, why, "fpr must be above 0 and below 1");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "fpr must be above 0 and below 1");
     if (fpr == 0 && options->fingerprint_bits == 0)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "fpr must be above 0, or fingerprint_bits given in its place");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "fpr must be above 0, or fingerprint_bits given in its place");
     return check_options(options, why);
 }
 
@@ -366,11 +360,11 @@ static cf_status refuse_plan(const cf_options *options, request want, const char
 {
     want.rate = 0;
     if (smallest(options, &want).buckets == 0)
-        return refuse(CF_TOO_BIG, why, "capacity is too large for these options");
+        return cf_refuse(CF_TOO_BIG, why, "capacity is too large for these options");
     if (options->fingerprint_bits != 0)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "fingerprint_bits is too small for this fpr: use more, or NULL as fpr");
-    return refuse(CF_BAD_ARGUMENT, why, "fpr is too small: fingerprints of 32 bits reach about 1e-9");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "fingerprint_bits is too small for this fpr: use more, or NULL as fpr");
+    return cf_refuse(CF_BAD_ARGUMENT, why, "fpr is too small: fingerprints of 32 bits reach about 1e-9");
 }
 
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,

@@ -84,9 +84,11 @@ void cf_spill_set_bits(cf_filter *filter);
 
 /* ---- looking inside ---- */
 
-/* Is the list in order, and does it agree with the overflow bits? Time proportional to the part of
-** the table that is in use, and to the square of the list. CF_OK; CF_DAMAGED and *why;
-** CF_INTERRUPTED. */
+/* Is the list in order, and are the overflow bits of its entries set? Time proportional to the square
+** of the list. CF_OK; CF_DAMAGED and *why. */
 cf_status cf_spill_check(const cf_filter *filter, const char **why);
+
+/* Is a bucket in the pair of any spilled entry? */
+bool cf_spill_names(const cf_filter *filter, uint64_t bucket);
 
 #endif
