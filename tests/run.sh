@@ -8,6 +8,7 @@ set -u
 log=build/test.log
 dir=build/test
 cores=$(getconf _NPROCESSORS_ONLN)
+: "${PYTHON:=/usr/bin/python3}"
 
 # What valgrind finds and the sanitizers do not: reads of bytes that were never written. A filter is such bytes. The
 # short stress test reaches all layouts, growth, the list, merges and shrinking, the replay hostile blobs and SQL.
@@ -148,11 +149,13 @@ pytest() {
     finish "${good:-0}" "$bad"
 }
 
-# report GROUP: waits for it, prints its line, and its end when something failed.
+# report GROUP: waits for it, prints its line, and its end when something failed. One that died without a line failed.
 report() {
-    until [ -f "$dir/$1.line" ]; do
+    until [ -f "$dir/$1.line" ] || ! kill -0 "$pool" 2> /dev/null; do
         sleep 0.1
     done
+    [ -f "$dir/$1.line" ] || printf '%-34s %5d passed, %d failed (it died)\n' "$1" 0 1 > "$dir/$1.line"
+    [ -f "$dir/$1.log" ] || : > "$dir/$1.log"
     cat "$dir/$1.line"
     { echo "=== $(cat "$dir/$1.line")"; cat "$dir/$1.log"; } >> "$log"
     grep -q ' 0 failed' "$dir/$1.line" || tail -60 "$dir/$1.log"
@@ -170,6 +173,7 @@ mkdir -p "$dir"
 all=$(groups_of "${1:-}")
 # shellcheck disable=SC2086 # the groups are words
 printf '%s\n' $all | xargs -P "$cores" -I{} sh "$0" group {} &
+pool=$!
 for group in $all; do
     report "$group"
 done
