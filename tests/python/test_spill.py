@@ -124,7 +124,7 @@ def test_the_list_is_asked_only_for_keys_of_full_buckets(db):
 
 
 def test_copies_and_counters_count_in_the_list_as_anywhere(db):
-    for options, limit in (("fingerprint_bits=32", 3), ("fingerprint_bits=32 counter_bits=3", 24)):
+    for options, limit in (("fingerprint_bits=32", 3), ("fingerprint_bits=32 counter_bits=3", 8)):
         blob = crowded(db, 400, f"growth=off {options}", bound=100)
         n = spilled(db, blob)
         listed = [k for k in range(400)
