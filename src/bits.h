@@ -7,6 +7,7 @@
 #ifndef CF_BITS_H
 #define CF_BITS_H
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -58,12 +59,14 @@ static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
 /* floor(log2(n)), n at least 1. */
 static inline unsigned cf_floor_log2(uint64_t n)
 {
+    assert(n != 0);
     return 63 - (unsigned)__builtin_clzll(n);
 }
 
 /* Bits needed to number n things, n at least 1. */
 static inline unsigned cf_bits_for(uint64_t n)
 {
+    assert(n != 0);
     return n == 1 ? 0 : cf_floor_log2(n - 1) + 1;
 }
 

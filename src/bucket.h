@@ -80,6 +80,7 @@ static inline uint64_t cf_matching_lanes(const cf_filter *filter, uint64_t word,
 
 static inline uint64_t cf_slot_at(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
+    assert(slot < filter->geometry.bucket_size);
     return cf_record_at(filter, bucket) + (uint64_t)slot * filter->view.lanes.width;
 }
 
@@ -97,6 +98,7 @@ static inline uint64_t cf_overflow_at(const cf_filter *filter, uint64_t bucket)
 
 static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
+    assert(slot < filter->geometry.bucket_size);
     unsigned overflow = filter->geometry.spill_bound != 0;
     return cf_overflow_at(filter, bucket) + overflow + (uint64_t)slot * filter->view.payload_bits;
 }

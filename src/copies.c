@@ -109,6 +109,7 @@ static bool absorb_shorter(cf_filter *filter, const cf_entry *item, const cf_mat
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item)
 {
     cf_matches found;
+    assert(!item->sticky || filter->view.grown || counts(filter));
     cf_find_matches(filter, pair, item->payload, &found);
     if (absorb(filter, item, &found))
         return true;
@@ -213,6 +214,7 @@ static cf_deleted remove_plain(cf_filter *filter, const cf_pair *pair)
 
 cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t value)
 {
+    assert(filter->view.writable != NULL && pair->sides > 0);
     cf_matches found;
     if (filter->view.simple && filter->view.payload_bits == 0)
         return remove_plain(filter, pair);

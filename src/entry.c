@@ -19,6 +19,7 @@ static cf_entry decode(const cf_filter *filter, cf_home home, uint64_t bucket, u
     bool counts = filter->geometry.counter_bits != 0;
     bool sticky =
         counts ? payload == cf_payload_max(&filter->geometry) : (payload & filter->view.sticky_bit) != 0;
+    assert(tag != 0);
     return (cf_entry){.side = cf_side_of(filter, home, tag),
                       .payload = payload & ~filter->view.sticky_bit,
                       .sticky = sticky,

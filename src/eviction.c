@@ -121,6 +121,7 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
                            const cf_entry *entry)
 {
     cf_node to = search->leaf;
+    assert(cf_slot_get(filter, to.bucket, search->free_slot) == 0);
     unsigned slot = search->free_slot, moves = 0;
     while (to.parent != CF_NO_PARENT) {
         cf_node from = search->node[to.parent];

@@ -47,6 +47,7 @@ static void recode_list(cf_filter *filter)
 static void widen(cf_filter *filter, unsigned level)
 {
     cf_filter old = *filter;
+    assert(filter->length >= cf_bytes_at(&filter->geometry, level, 0, true));
     cf_set_stage(filter, level, 0, true);
     if (filter->view.bucket_bits == old.view.bucket_bits)
         return;
@@ -76,6 +77,8 @@ typedef struct cf_children {
 
 static cf_children children_of(const cf_filter *filter, uint64_t tag)
 {
+    if (tag == 0) /* an empty slot, or a line of the list that lies */
+        return (cf_children){false, false, 0};
     bool both = cf_is_void(filter, tag), up = cf_next_bit(filter, tag);
     /* RULE: a void entry goes to both children, any other where its next bit says */
     return (cf_children){both || !up, both || up, both ? tag : cf_without_next_bit(filter, tag)};
@@ -84,7 +87,7 @@ static cf_children children_of(const cf_filter *filter, uint64_t tag)
 static void split_slot(cf_filter *filter, unsigned slot, cf_record *low, cf_record *high)
 {
     uint64_t tag = low->tag[slot], payload = low->payload[slot];
-    cf_children to = tag != 0 ? children_of(filter, tag) : (cf_children){false, false, 0};
+    cf_children to = children_of(filter, tag);
     low->tag[slot] = to.low ? to.tag : 0;
     low->payload[slot] = to.low ? payload : 0; /* RULE: the child that stays keeps count and mark */
     high->tag[slot] = to.high ? to.tag : 0;
@@ -166,8 +169,7 @@ static bool list_can_split(const cf_filter *filter, uint64_t bucket)
         return true;
     cf_tags_read(filter, bucket, tag);
     for (unsigned slot = 0; slot < b; slot++)
-        if (tag[slot] != 0)
-            count_children(filter, tag[slot], &low, &high);
+        count_children(filter, tag[slot], &low, &high);
     unsigned first = cf_spill_first(filter, bucket), at = first;
     for (; cf_spill_lies_in(filter, at, bucket); at++)
         count_children(filter, cf_spill_get(filter, at).tag, &low, &high);

@@ -61,6 +61,7 @@ static inline uint64_t cf_agreeing_lanes(const cf_lanes *lanes, uint64_t word, u
 /* The slot of the lowest lane in a set of lanes of word `index`; the set is not empty. */
 static inline unsigned cf_first_slot(const cf_lanes *lanes, uint64_t set, unsigned index)
 {
+    assert(set != 0 && index < lanes->words);
     return index * lanes->count + (unsigned)__builtin_ctzll(set) / lanes->width;
 }
 

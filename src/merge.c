@@ -157,6 +157,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from)
 
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
+    assert(into->view.writable != NULL);
     uint64_t allowed = into->memory.most, most = most_bytes(into, from);
     before then;
     if (into->bytes == from->bytes)

@@ -76,6 +76,7 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
 void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 {
     cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
+    assert(shape->buckets > 0 && shape->bucket_size > 0); /* it was checked */
     cf_header_encode(&header, bytes);
     set_view(filter, &header, bytes, cf_geometry_bytes(shape), bytes);
 }
@@ -131,6 +132,7 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
 
 void cf_seal(cf_filter *filter)
 {
+    assert(filter->view.writable != NULL);
     uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split, filter->view.grown) -
                      CF_RESERVED_MIN;
     cf_header header = {.geometry = filter->geometry,
@@ -152,6 +154,7 @@ void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
 
 void cf_clear(cf_filter *filter)
 {
+    assert(filter->view.writable != NULL);
     cf_memory memory = filter->memory;
     const cf_watch *watch = filter->watch;
     const cf_pages *pages = filter->pages;

@@ -62,8 +62,10 @@ static bool is_full(const cf_filter *filter, cf_descendant at, descent *reached)
     uint64_t tag[CF_BUCKET_MAX];
     cf_tags_read(filter, at.bucket, tag);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+        if (tag[slot] == 0)
+            return false;
         cf_side side = cf_side_of(filter, home, tag[slot]);
-        if (tag[slot] == 0 || !follows(filter, home, &side, at))
+        if (!follows(filter, home, &side, at))
             return false;
         cf_side other = cf_alternate(filter, as_child(filter, home, side, at));
         cf_place there = cf_locate(filter, &other);

@@ -92,6 +92,7 @@ cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo)
 
 static void take_record(const cf_filter *filter, cf_record *record, cf_undo *undo)
 {
+    assert(undo->used >= record_bytes(filter));
     undo->used -= record_bytes(filter);
     cf_filter scratch = scratch_at(filter, undo, undo->used);
     cf_record_read(&scratch, 0, record);
@@ -104,6 +105,7 @@ static void join_buckets(cf_filter *filter, cf_undo *undo)
 {
     static const cf_record nothing;
     cf_record record;
+    assert(filter->split > 0);
     filter->split--;
     filter->buckets--;
     take_record(filter, &record, undo);
@@ -135,6 +137,7 @@ static void restore_list(cf_filter *filter, const cf_undo *undo)
 void cf_grow_back(cf_filter *filter, cf_undo *undo)
 {
     const cf_filter *then = &undo->then;
+    assert(filter->buckets >= then->buckets && filter->length >= then->length);
     if (filter->buckets == then->buckets)
         return;
     cf_spill_clear_bits(filter);

@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/cuckoo_filter.h"
+#include "../../src/cuckoo_inspect.h"
 #include "answer.h"
 
 struct sqlite3_api_routines;
