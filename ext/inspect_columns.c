@@ -110,8 +110,7 @@ static void result_number(sqlite3_context *context, bool there, uint64_t number)
 }
 
 /* The other bucket of an entry, if it can lie there, too. */
-static void result_alternate(sqlite3_context *context, const cf_filter *filter,
-                             const found_entry *found)
+static void result_alternate(sqlite3_context *context, const cf_filter *filter, const found_entry *found)
 {
     bool movable = false;
     uint64_t bucket = found->there ? cf_entry_alternate(filter, &found->entry, &movable) : 0;

@@ -73,3 +73,11 @@ cf_reader *cuckoo_function_reader(sqlite3_context *context)
 {
     return &carried_by(context)->reader;
 }
+
+void *cuckoo_aggregate_state(sqlite3_context *context, int bytes)
+{
+    void *state = sqlite3_aggregate_context(context, bytes);
+    if (state == NULL && bytes > 0)
+        sqlite3_result_error_nomem(context);
+    return state;
+}

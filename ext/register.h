@@ -37,10 +37,16 @@ const char *cuckoo_function_name(sqlite3_context *context);
 void *cuckoo_function_shared(sqlite3_context *context);
 cf_reader *cuckoo_function_reader(sqlite3_context *context);
 
+/* The state of an aggregate, zeros at first. `bytes` 0, in the last call: NULL when there were no
+** rows. Else NULL means out of memory, and the function has failed. SQLite calls the last function
+** also after a step has failed: so a state says whether it has. */
+void *cuckoo_aggregate_state(sqlite3_context *context, int bytes);
+
 /* What the entry point registers, or takes back when `on` is false. Each returns an SQLite code. */
 int cuckoo_register_functions(sqlite3 *db, bool on);
 int cuckoo_register_info(sqlite3 *db, bool on);
 int cuckoo_register_aggregates(sqlite3 *db, bool on);
+int cuckoo_register_build(sqlite3 *db, bool on);
 int cuckoo_register_tables(sqlite3 *db, bool on);
 
 #endif

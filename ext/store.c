@@ -111,37 +111,10 @@ uint64_t cuckoo_store_items(const cuckoo_store *store)
 
 /* ---- changing it ---- */
 
-static bool is_crowded(const cuckoo_store *store, const cf_pair *pair, uint64_t buckets)
-{
-    for (unsigned i = 0; i < CUCKOO_CROWDED; i++) {
-        const cuckoo_crowded *at = &store->crowded[i];
-        if (at->buckets == buckets && at->here == pair->place[0].bucket &&
-            at->there == pair->place[pair->sides - 1].bucket)
-            return true;
-    }
-    return false;
-}
-
-static void note_crowded(cuckoo_store *store, const cf_pair *pair, uint64_t buckets)
-{
-    store->crowded[store->next_crowded] =
-        (cuckoo_crowded){pair->place[0].bucket, pair->place[pair->sides - 1].bucket, buckets};
-    store->next_crowded = (store->next_crowded + 1) % CUCKOO_CROWDED;
-}
-
-/* Where a key found no place, not even by growing, the next key is not worth that effort. */
 cf_status cuckoo_store_place(void *context, uint64_t hash, uint64_t value)
 {
     cuckoo_store *store = context;
-    cf_filter *filter = &store->paged.filter;
-    cf_pair pair = cf_candidates(filter, hash);
-    uint64_t buckets = filter->buckets;
-    if (is_crowded(store, &pair, buckets))
-        return cuckoo_waiting_place(filter, hash, value);
-    cf_status status = cf_add_value(filter, hash, value);
-    if (status != CF_OK && status != CF_NO_MEMORY)
-        note_crowded(store, &pair, buckets);
-    return status;
+    return cf_add_value(&store->paged.filter, hash, value);
 }
 
 cf_status cuckoo_store_place_without_growing(void *context, uint64_t hash, uint64_t value)

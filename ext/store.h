@@ -33,14 +33,6 @@
 #include "waiting.h"
 #include "witness.h"
 
-/* A pair of buckets in which a key found no place, not even by growing, and how many buckets there
-** were then. The last few of them are remembered. */
-enum { CUCKOO_CROWDED = 64 };
-
-typedef struct cuckoo_crowded {
-    uint64_t here, there, buckets;
-} cuckoo_crowded;
-
 typedef struct cuckoo_store {
     cuckoo_paged paged;
     cuckoo_deletes deletes; /* that are not rows yet */
@@ -57,9 +49,6 @@ typedef struct cuckoo_store {
     bool dead;    /* dropped or renamed: never to be used again */
     int why;      /* the code of the last write that failed; SQLITE_ABORT: the store was broken */
     int marks;    /* when savepoints 0 .. marks-1 opened, everything in memory was written */
-
-    cuckoo_crowded crowded[CUCKOO_CROWDED]; /* used in turn */
-    unsigned next_crowded;
 
     unsigned references;
     uintptr_t id; /* never used again in the connection */

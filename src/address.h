@@ -1,5 +1,6 @@
 /*
-** address.h - from a hash to the two places where its key may lie, and back from a place to what it says.
+** address.h - from a hash to the two places where its key may lie, and back from a place to what it
+** says.
 **
 **      base bucket  j  = floor(hash * m0 / 2^64)            the high bits; any m0
 **      pair bits    p  = the lowest s bits of the hash
@@ -7,34 +8,36 @@
 **      alternate    j' = (g(p) - j) mod m0                  known from (j, p) alone
 **                   R' = R XOR x(p)
 **
-** Going there and back is the identity for every m0, as with the XOR of the paper (equation 1), which
-** needs m0 to be a power of two: g - (g - j) = j, and the pair bits do not change. An entry does not
-** know on which side it is, and need not.
+** Going there and back is the identity for every m0, as with the XOR of the paper (equation 1),
+** which needs m0 to be a power of two: g - (g - j) = j, and the pair bits do not change. An entry
+** does not know on which side it is, and need not.
 **
-** The fingerprint of f bits is p and the first bits of R. Growth (growth.h) turns remainder bits into address
-** bits, lowest first. A bucket is then (j, e): base bucket j, extension e, and e stands for the first remainder
-** bits of all that lies in it: `level` of them, one more when the bucket is split already, which it is when
-** j * 2^level + e < split. Growth appends buckets; their number is
+** The fingerprint of f bits is p and the first bits of R. Growth (growth.h) turns remainder bits
+** into address bits, lowest first. A bucket is then (j, e): base bucket j, extension e, and e
+** stands for the first remainder bits of all that lies in it: `level` of them, one more when the
+** bucket is split already, which it is when j * 2^level + e < split. Growth appends buckets; their
+** number is
 **
 **      e = 0:                      j
 **      else, t = floor(log2 e):    (m0 + j) * 2^t + e - 2^t
 **
-** - A fingerprint is never zero, for zero marks an empty slot: a hash whose lowest f bits are zero gets bit 0
-**   set before anything else, with the f of creation at every level. x(0) = 0, so on the alternate side it is
-**   not zero either.
+** - A fingerprint is never zero, for zero marks an empty slot: a hash whose lowest f bits are zero
+**   gets bit 0 set before anything else, with the f of creation at every level. x(0) = 0, so on the
+**   alternate side it is not zero either.
 ** - When m0 is even, g is made odd. Then j and j' differ in parity, and no key has to live in one
-**   bucket alone. With coinciding pairs (about one key in m0) a few keys can crowd one bucket, which is
-**   what limits small tables: at m0 = 20, b = 4, one filling in a million must not fail, and that
-**   would allow a load of about 0.4 instead of 0.5.
-**   When m0 is odd, 2j = g has one solution for every p: such a pair has one side only, its base side, while
-**   its two strings of bits lie in one bucket.
-** - All of the fingerprint is pair bits, as in the paper, unless the filter may grow: growth takes its
-**   address bits from the remainder. With few pair bits many different keys share one pair of buckets,
-**   2b of them fill it, and one more has no place: with s = 8, b = 2 and a million keys that happens in
-**   one filling of two thousand at a load of 0.85. A filter that grows then splits; one that does not would be
-**   full. Keys that agree in pair and fingerprint are copies to the filter, kept up to cap.
-** - x makes the extensions of all base buckets one table; without it each base bucket, with those it is paired
-**   with, would be a small table of its own.
+**   bucket alone. With coinciding pairs (about one key in m0) a few keys can crowd one bucket,
+**   which is what limits small tables: at m0 = 20, b = 4, one filling in a million must not fail,
+**   and that would allow a load of about 0.4 instead of 0.5. When m0 is odd, 2j = g has one
+**   solution for every p: such a pair has one side only, its base side, while its two strings of
+**   bits lie in one bucket.
+** - All of the fingerprint is pair bits, as in the paper, unless the filter may grow: growth takes
+**   its address bits from the remainder. With few pair bits many different keys share one pair of
+**   buckets, 2b of them fill it, and one more has no place: with s = 8, b = 2 and a million keys
+**   that happens in one filling of two thousand at a load of 0.85. A filter that grows then splits;
+**   one that does not would be full. Keys that agree in pair and fingerprint are copies to the
+**   filter, kept up to cap.
+** - x makes the extensions of all base buckets one table; without it each base bucket, with those
+**   it is paired with, would be a small table of its own.
 */
 #ifndef CF_ADDRESS_H
 #define CF_ADDRESS_H
@@ -60,7 +63,7 @@ static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
     /* RULE: with even m0 the buckets of a pair differ in parity */
     uint64_t difference = (cf_scale(mix, m0) | filter->view.odd_pairs) - from.base;
     cf_side to;
-    to.base = difference + ((int64_t)difference < 0 ? m0 : 0);
+    to.base = difference + (m0 & (0 - (difference >> 63))); /* no branch: the sign cannot be predicted */
     /* RULE: the alternate turns the bits that are known, by the pair bits */
     to.bits = from.bits ^ ((mix << filter->geometry.pair_bits) &
                            cf_low_bits(filter->geometry.pair_bits + from.length));
@@ -79,7 +82,8 @@ static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
     return (cf_side){cf_scale(hash, filter->geometry.buckets), hash, CF_WHOLE};
 }
 
-/* The number of bucket (base, extension). No branch: whether an extension is 0 cannot be predicted. */
+/* The number of bucket (base, extension). No branch: whether an extension is 0 cannot be
+** predicted. */
 static inline uint64_t cf_bucket_number(const cf_filter *filter, uint64_t base, uint64_t extension)
 {
     unsigned t = cf_floor_log2(extension | 1);
@@ -88,8 +92,8 @@ static inline uint64_t cf_bucket_number(const cf_filter *filter, uint64_t base, 
     return base ^ ((base ^ extended) & chosen);
 }
 
-/* Is the bucket of this base and remainder split already? 0 or 1: its extension has so many bits more than the
-** level. */
+/* Is the bucket of this base and remainder split already? 0 or 1: its extension has so many bits
+** more than the level. */
 static inline unsigned cf_is_split(const cf_filter *filter, uint64_t base, uint64_t remainder)
 {
     /* RULE: split are the buckets before the split pointer */
@@ -163,9 +167,9 @@ static inline void cf_grown_pair(const cf_filter *filter, const cf_side *one, cf
     }
 }
 
-/* The places of an entry or a key, seen from one side: those that it can lie in, each bucket once. A side
-** that knows too little for its own place (it comes from a filter that has grown less) and for the other one
-** has none. */
+/* The places of an entry or a key, seen from one side: those that it can lie in, each bucket once.
+** A side that knows too little for its own place (it comes from a filter that has grown less) and
+** for the other one has none. */
 static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_pair *pair)
 {
     if (filter->view.grown)

@@ -28,7 +28,8 @@ void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record
         return;
     }
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->view.slot_mask, record->tag[slot]);
+        cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->view.slot_mask,
+                      record->tag[slot]);
     payloads_write(filter, bucket, record->payload);
 }
 

@@ -3,19 +3,20 @@
 **
 **      [ tag 0 ][ tag 1 ] ... [ tag b-1 ][ overflow ][ payload 0 ] ... [ payload b-1 ]     bit-packed
 **
-** A slot holds 0 when it is empty. Before the first growth it holds a fingerprint, all f bits. From then on
-** entries know different numbers of bits, and the highest bit set is a terminator:
+** A slot holds 0 when it is empty. Before the first growth it holds a fingerprint, all f bits. From
+** then on entries know different numbers of bits, and the highest bit set is a terminator:
 **
 **      0 .. 0   1   remainder bits behind the extension   pair bits
 **               ^ terminator
 **
-** A slot without terminator, which only hostile bytes have, reads as one that knows no remainder bits. The payload of an entry
-** is the number of further copies, or a value with the sticky bit above it (copies.h); 0 in an empty slot. The overflow bit is
-** there when the filter has a spill list (spill.h). Semi-sorted buckets keep their tags in another way (semisort.h), and their
-** slots in an order of their own: after a write, slots of the bucket have other numbers.
+** A slot without terminator, which only hostile bytes have, reads as one that knows no remainder
+** bits. The payload of an entry is the number of further copies, or a value with the sticky bit
+** above it (copies.h); 0 in an empty slot. The overflow bit is there when the filter has a spill
+** list (spill.h). Semi-sorted buckets keep their tags in another way (semisort.h), and their slots
+** in an order of their own: after a write, slots of the bucket have other numbers.
 **
-** The tags of a bucket are read as words, all the slots of a word at once (lanes.h). Nothing here can fail; buckets
-** and slots are in range.
+** The tags of a bucket are read as words, all the slots of a word at once (lanes.h). Nothing here
+** can fail; buckets and slots are in range.
 */
 #ifndef CF_BUCKET_H
 #define CF_BUCKET_H
@@ -63,7 +64,8 @@ static inline uint64_t cf_word(const cf_filter *filter, uint64_t bucket, unsigne
     uint64_t at = cf_record_at(filter, bucket);
     if (filter->geometry.semisorted)
         return cf_semisort_word(filter, at, index);
-    return cf_load_bits(filter->view.table, at + (uint64_t)index * filter->view.lanes.width * filter->view.lanes.count);
+    return cf_load_bits(filter->view.table,
+                        at + (uint64_t)index * filter->view.lanes.width * filter->view.lanes.count);
 }
 
 /* The top bit of every lane of a word that matches a tag. */
@@ -111,8 +113,8 @@ static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, 
 void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
                             uint64_t payload);
 
-static inline void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
-                               uint64_t payload)
+static inline __attribute__((always_inline)) void
+cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload)
 {
     if (filter->geometry.semisorted) {
         cf_semisorted_slot_set(filter, bucket, slot, tag, payload);
@@ -120,8 +122,8 @@ static inline void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot
     }
     cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->view.slot_mask, tag);
     if (filter->view.payload_bits != 0)
-        cf_store_bits(filter, cf_payload_at(filter, bucket, slot), cf_low_bits(filter->view.payload_bits),
-                      payload);
+        cf_store_bits(filter, cf_payload_at(filter, bucket, slot),
+                      cf_low_bits(filter->view.payload_bits), payload);
 }
 
 static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t payload)
@@ -129,14 +131,16 @@ static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned s
     cf_slot_set(filter, bucket, slot, cf_slot_get(filter, bucket, slot), payload);
 }
 
-/* Counts one more slot as occupied. A header that lies may count all of them already: never more than there are. */
+/* Counts one more slot as occupied. A header that lies may count all of them already: never more
+** than there are. */
 static inline void cf_count_occupied(cf_filter *filter)
 {
     filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
 }
 
 /* The first empty slot of a bucket, or -1. */
-static inline int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
+static inline __attribute__((always_inline)) int cf_bucket_free_slot(const cf_filter *filter,
+                                                                     uint64_t bucket)
 {
     if (filter->geometry.semisorted) /* empty slots come first */
         return cf_semisort_tag(filter, cf_record_at(filter, bucket), 0) == 0 ? 0 : -1;
@@ -174,7 +178,8 @@ static inline unsigned cf_terminator(const cf_filter *filter, uint64_t tag)
 static inline bool cf_tag_agrees(const cf_filter *filter, uint64_t stored, uint64_t tag)
 {
     /* RULE: an entry matches by the bits it knows */
-    uint64_t known = filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.slot_mask;
+    uint64_t known =
+        filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.slot_mask;
     return ((stored ^ tag) & known) == 0;
 }
 
@@ -212,12 +217,13 @@ static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t
         return (cf_side){home.base, tag, filter->geometry.fingerprint_bits - s};
     unsigned known = cf_terminator(filter, tag);
     uint64_t behind = (tag & cf_low_bits(known)) >> s;
-    return (cf_side){home.base, (tag & filter->view.pair_mask) | (behind << home.bits | home.extension) << s,
+    return (cf_side){home.base,
+                     (tag & filter->view.pair_mask) | (behind << home.bits | home.extension) << s,
                      home.bits + known - s};
 }
 
-/* What a slot at `place` has to hold to say the first `length` remainder bits of a side: its extension's at
-** least. Bits that do not fit are forgotten. */
+/* What a slot at `place` has to hold to say the first `length` remainder bits of a side: its
+** extension's at least. Bits that do not fit are forgotten. */
 static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsigned length)
 {
     if (!filter->view.grown)

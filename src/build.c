@@ -2,9 +2,10 @@
 ** build.c - preparing many keys for one filter: hashes sorted, each once.
 **
 ** Sorted hashes are sorted base buckets, so a build walks through the table from front to back, and
-** what it writes depends on the set of keys alone. The sort is a radix sort in place (most significant
-** byte first, "American flag"): it allocates nothing, its time is bounded for any input, and it is
-** several times faster than qsort with a comparison function (tests/bench/bench_core.c has both).
+** what it writes depends on the set of keys alone. The sort is a radix sort in place (most
+** significant byte first, "American flag"): it allocates nothing, its time is bounded for any
+** input, and it is several times faster than qsort with a comparison function
+** (tests/bench/bench_core.c has both).
 */
 #include "watch.h"
 
@@ -48,9 +49,9 @@ static void find_ranges(const uint64_t *a, size_t n, unsigned shift, size_t *sta
     }
 }
 
-/* Carries each hash to the range of its digit, and the one found there onwards, until all are home. A
-** round of that which is long is cut short: then the hash in hand goes where the round began, and the
-** next round begins with it. */
+/* Carries each hash to the range of its digit, and the one found there onwards, until all are home.
+** A round of that which is long is cut short: then the hash in hand goes where the round began, and
+** the next round begins with it. */
 static void distribute(uint64_t *a, unsigned shift, size_t *next, const size_t *end, cf_ticker *ticker)
 {
     for (unsigned d = 0; d < DIGITS; d++) {

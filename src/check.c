@@ -1,10 +1,10 @@
 /*
 ** check.c - walking over all the buckets: what opening, in constant time, cannot see.
 **
-** The error rate is computed from what is stored. The hashes that match an entry are those that begin, on one of
-** their two sides, with what it knows; of two entries of a pair either one knows all that the other does, or no
-** hash matches both. So the share of hashes that match anything is the sum over the entries that no shorter one
-** covers.
+** The error rate is computed from what is stored. The hashes that match an entry are those that
+** begin, on one of their two sides, with what it knows; of two entries of a pair either one knows
+** all that the other does, or no hash matches both. So the share of hashes that match anything is
+** the sum over the entries that no shorter one covers.
 */
 #include <limits.h>
 #include <math.h>
@@ -13,12 +13,6 @@
 #include "copies.h"
 #include "spill.h"
 #include "walk.h"
-
-static cf_status damaged(const char **why, const char *reason)
-{
-    *why = reason;
-    return CF_DAMAGED;
-}
 
 /* The entries that match everything this one does, itself included. */
 static void find_prefixes(const cf_filter *filter, const cf_entry *entry, uint64_t value,
@@ -35,8 +29,8 @@ static bool is_sticky(const cf_filter *filter, const cf_matches *found)
 
 /* ---- census ---- */
 
-/* The share of all hashes whose base side begins so. Hashes whose lowest f bits are zero count as those that have 1
-** there (address.h). */
+/* The share of all hashes whose base side begins so. Hashes whose lowest f bits are zero count as
+** those that have 1 there (address.h). */
 static double share_of_hashes(const cf_filter *filter, const cf_side *side)
 {
     unsigned f = filter->geometry.fingerprint_bits, known = filter->geometry.pair_bits + side->length;
@@ -108,7 +102,7 @@ static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entr
     cf_matches found;
     find_prefixes(filter, entry, entry->payload, &found);
     if (found.n > filter->geometry.cap)
-        return damaged(why, "a key has more copies than cap allows");
+        return cf_refuse(CF_DAMAGED, why, "a key has more copies than cap allows");
     return CF_OK;
 }
 
@@ -120,7 +114,7 @@ static cf_status check_entry(const cf_filter *filter, const cf_entry *entry, cou
     if (!filter->view.grown)
         return check_plain_entry(filter, entry, why);
     if (entry->side.length > filter->view.new_length)
-        return damaged(why, "an entry knows more bits than this level of growth gives");
+        return cf_refuse(CF_DAMAGED, why, "an entry knows more bits than this level of growth gives");
     return CF_OK;
 }
 
@@ -131,12 +125,12 @@ static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned s
     if (cf_entry_at(filter, bucket, slot, &entry))
         return check_entry(filter, &entry, seen, why);
     if (cf_payload_get(filter, bucket, slot) != 0)
-        return damaged(why, "an empty slot has a counter, a value or a sticky bit");
+        return cf_refuse(CF_DAMAGED, why, "an empty slot has a counter, a value or a sticky bit");
     return CF_OK;
 }
 
-/* A spilled entry whose buckets have a free slot should have been moved there. (Its own bucket only, once grown: a void entry
-** learns of its other bucket when its own is split.) */
+/* A spilled entry whose buckets have a free slot should have been moved there. (Its own bucket
+** only, once grown: a void entry learns of its other bucket when its own is split.) */
 static bool has_room(const cf_filter *filter, const cf_entry *entry)
 {
     bool movable;
@@ -151,13 +145,31 @@ static cf_status check_spilled(const cf_filter *filter, unsigned index, counts *
     if (!cf_spilled_at(filter, index, &entry))
         return CF_OK; /* cf_spill_check has seen to it */
     if (has_room(filter, &entry))
-        return damaged(why, "a spilled entry has room in its buckets");
+        return cf_refuse(CF_DAMAGED, why, "a spilled entry has room in its buckets");
     return check_entry(filter, &entry, seen, why);
+}
+
+/* Overflow bits are set for entries of the list, and for nothing else. */
+static cf_status check_overflow(const cf_filter *filter, const char **why)
+{
+    enum { COST = 10, LOOK = 20 }; /* nanoseconds */
+    uint64_t set = 0;
+    cf_walk walk = cf_walk_begin(filter, COST);
+    while (filter->geometry.spill_bound != 0 && cf_walk_next(&walk)) {
+        if (!cf_overflow_get(filter, walk.bucket))
+            continue;
+        if (++set > 3 * (uint64_t)filter->spilled || !cf_spill_names(filter, walk.bucket))
+            return cf_refuse(CF_DAMAGED, why, "an overflow bit is set for nothing");
+        cf_tick(&walk.ticker, LOOK * filter->spilled);
+    }
+    return walk.status;
 }
 
 static cf_status check_list(const cf_filter *filter, counts *seen, const char **why)
 {
     cf_status status = cf_spill_check(filter, why);
+    if (status == CF_OK)
+        status = check_overflow(filter, why);
     for (unsigned i = 0; status == CF_OK && i < filter->spilled; i++)
         status = check_spilled(filter, i, seen, why);
     return status;
@@ -167,7 +179,7 @@ static cf_status check_list(const cf_filter *filter, counts *seen, const char **
 static cf_status check_order(const cf_filter *filter, uint64_t bucket, const char **why)
 {
     if (filter->geometry.semisorted && !cf_semisort_in_order(filter, cf_record_at(filter, bucket)))
-        return damaged(why, "a semi-sorted bucket is not in order");
+        return cf_refuse(CF_DAMAGED, why, "a semi-sorted bucket is not in order");
     return CF_OK;
 }
 
@@ -186,10 +198,11 @@ static cf_status check_rest(const cf_filter *filter, const char **why)
     uint64_t list = filter->length - cf_spill_bytes(filter);
     uint64_t unused = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
     if (!is_zero(filter, at, at + 1, &ticker) && filter->bytes[at] >> (bits % 8) != 0)
-        return damaged(why, bits % 8 ? "the bits behind the last bucket are not zero"
-                                     : "the reserved bytes are not zero");
+        return cf_refuse(CF_DAMAGED, why,
+                         bits % 8 ? "the bits behind the last bucket are not zero"
+                                  : "the reserved bytes are not zero");
     if (!is_zero(filter, at + 1, list, &ticker) || !is_zero(filter, unused, filter->length, &ticker))
-        return damaged(why, "the reserved bytes are not zero");
+        return cf_refuse(CF_DAMAGED, why, "the reserved bytes are not zero");
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 
@@ -224,19 +237,20 @@ static cf_status find_sticky(const cf_filter *filter, bool *any)
 }
 
 /* Each item is a copy of an entry's, unless a sticky key has absorbed it. Where a filter has grown
-** there may be more copies than items: void entries are in several buckets, and count as one item. */
+** there may be more copies than items: void entries are in several buckets, and count as one
+** item. */
 static cf_status check_counts(const cf_filter *filter, const counts *seen, const char **why)
 {
     bool any;
     if (seen->occupied != filter->occupied)
-        return damaged(why, "the header does not count the occupied slots right");
+        return cf_refuse(CF_DAMAGED, why, "the header does not count the occupied slots right");
     if (!filter->view.grown && filter->items < seen->copies)
-        return damaged(why, "the header counts fewer items than the entries stand for");
+        return cf_refuse(CF_DAMAGED, why, "the header counts fewer items than the entries stand for");
     if (filter->items <= seen->copies)
         return CF_OK;
     cf_status status = find_sticky(filter, &any);
     if (status == CF_OK && !any)
-        return damaged(why, "the header counts more items than the entries stand for");
+        return cf_refuse(CF_DAMAGED, why, "the header counts more items than the entries stand for");
     return status;
 }
 

@@ -34,7 +34,8 @@ static void make_sticky(cf_filter *filter, const cf_entry *item, const cf_matche
     while (weight < filter->geometry.cap && n < found->n); /* RULE: chosen are as many as weigh cap */
     assert(weight >= filter->geometry.cap);
     cf_entry stays = found->entry[n - 1]; /* RULE: the shortest of the chosen stays */
-    if (stays.side.length > item->side.length) /* RULE: what becomes sticky knows no more than the item */
+    if (stays.side.length >
+        item->side.length) /* RULE: what becomes sticky knows no more than the item */
         stays.side.length = item->side.length;
     else if (n == 1 && stays.sticky)
         return;
@@ -55,9 +56,9 @@ static void count_on(cf_filter *filter, const cf_entry *match, const cf_entry *i
     cf_entries_replace(filter, match, 1, &more);
 }
 
-/* Is a match that is a prefix of the item to count its copies? It is when it knows as much as an entry of the item's own would;
-** when it knows so much beyond its bucket that it is hardly of another key; or when there are so many matches that the key
-** should not take one more slot. */
+/* Is a match that is a prefix of the item to count its copies? It is when it knows as much as an
+** entry of the item's own would; when it knows so much beyond its bucket that it is hardly of
+** another key; or when there are so many matches that the key should not take one more slot. */
 static bool can_count(const cf_filter *filter, const cf_entry *match, unsigned matches,
                       const cf_entry *item)
 {
@@ -88,8 +89,9 @@ static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *fo
     return false;
 }
 
-/* An item that comes from a filter that has grown less, and entries that know more: without this the copies of one key would
-** be stored anew for each length at which it comes, until its pair is full of them. */
+/* An item that comes from a filter that has grown less, and entries that know more: without this
+** the copies of one key would be stored anew for each length at which it comes, until its pair is
+** full of them. */
 static bool absorb_shorter(cf_filter *filter, const cf_entry *item, const cf_matches *found)
 {
     unsigned cap = filter->geometry.cap;
@@ -118,7 +120,8 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item)
 
 /* ---- making room ---- */
 
-/* Is this way to fold better? It is when it makes nothing sticky that is not; else when it keeps more bits. */
+/* Is this way to fold better? It is when it makes nothing sticky that is not; else when it keeps
+** more bits. */
 static bool is_better(const cf_fold *fold, const cf_fold *than)
 {
     if (than->n == 0)
@@ -128,16 +131,16 @@ static bool is_better(const cf_fold *fold, const cf_fold *than)
     return fold->stays.side.length > than->stays.side.length;
 }
 
-/* The longest two of these entries, with those that are as long as the second, become one; `goes` is among them, and does not
-** stay. When `goes` is NULL the item becomes one with the longest, and those that are as long. */
+/* The longest two of these entries, with those that are as long as the second, become one; `goes`
+** is among them, and does not stay. When `goes` is NULL the item becomes one with the longest, and
+** those that are as long. */
 static void consider(const cf_matches *found, const cf_entry *goes, unsigned copies, cf_fold *best)
 {
     unsigned least = goes ? 2 : 1;
     cf_fold fold = {.found = *found, .n = least, .absorbs = goes == NULL};
     if (found->n < least)
         return;
-    while (fold.n < found->n &&
-           found->entry[fold.n].side.length == found->entry[least - 1].side.length)
+    while (fold.n < found->n && found->entry[fold.n].side.length == found->entry[least - 1].side.length)
         fold.n++;
     fold.stays = found->entry[fold.n - 1]; /* RULE: the shortest of a fold stays */
     if (goes && fold.stays.bucket == goes->bucket && fold.stays.slot == goes->slot)
@@ -169,7 +172,8 @@ bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *
 /* Copies that the entries of a fold stand for, all in all, less one. */
 static uint64_t further_copies(const cf_filter *filter, const cf_fold *fold, const cf_entry *item)
 {
-    uint64_t copies = fold->absorbs ? item->payload : UINT64_MAX, most = cf_payload_max(&filter->geometry);
+    uint64_t copies = fold->absorbs ? item->payload : UINT64_MAX,
+             most = cf_payload_max(&filter->geometry);
     for (unsigned i = 0; i < fold->n; i++)
         copies += fold->found.entry[i].payload + 1; /* RULE: a fold counts all copies */
     return copies < most ? copies : most;
@@ -217,7 +221,7 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
         return CF_ABSENT;
     if (cf_weight(filter, &found) >= filter->geometry.cap) /* RULE: what is sticky is not deleted */
         return CF_STICKY;
-    cf_entry fewer = found.entry[0]; /* RULE: the longest match goes */
+    cf_entry fewer = found.entry[0];                  /* RULE: the longest match goes */
     bool stays = counts(filter) && fewer.payload > 0; /* RULE: a delete takes one copy off a counter */
     fewer.payload -= stays;
     cf_entries_replace(filter, found.entry, 1, stays ? &fewer : NULL);

@@ -1,8 +1,9 @@
 /*
 ** copies.h - how often a key is there: exact below cap, sticky at cap.
 **
-** Sticky is a property of an entry. A sticky entry stands for cap copies or more, of every key that it matches: such a key is
-** found for ever, further adds are absorbed, and deletes change nothing. The mark is
+** Sticky is a property of an entry. A sticky entry stands for cap copies or more, of every key that
+** it matches: such a key is found for ever, further adds are absorbed, and deletes change nothing.
+** The mark is
 **
 **      with counters              a full counter: 2^counter_bits copies
 **      without, once grown        the sticky bit of the slot (bucket.h)
@@ -10,20 +11,24 @@
 **
 ** A sticky entry *weighs* cap. Any other one weighs 1, or nothing when it counts its copies.
 **
-** - An add finds the entries that match the key. While they and the new copy weigh less than cap, the copy is counted on one
-**   of them, or stored. Else entries are chosen, the longest first, until they and the new copy weigh cap, one at least. The
-**   shortest of those becomes sticky, the others go. ("Longer" means all that is known, the extension included.) Without marks
-**   the add is absorbed when the matches alone weigh cap.
-** - A delete changes nothing when the matches weigh cap. Else it takes one copy off the longest match.
-** - An item of a merge is an entry of another filter. It may know less than entries that agree with it: these count as matches,
-**   too, when that saves room, and one that stays is cut to what the item knows.
+** - An add finds the entries that match the key. While they and the new copy weigh less than cap,
+**   the copy is counted on one of them, or stored. Else entries are chosen, the longest first,
+**   until they and the new copy weigh cap, one at least. The shortest of those becomes sticky, the
+**   others go. ("Longer" means all that is known, the extension included.) Without marks the add is
+**   absorbed when the matches alone weigh cap.
+** - A delete changes nothing when the matches weigh cap. Else it takes one copy off the longest
+**   match.
+** - An item of a merge is an entry of another filter. It may know less than entries that agree with
+**   it: these count as matches, too, when that saves room, and one that stays is cut to what the
+**   item knows.
 **
-** - A key below cap takes a slot for each copy. Where no room can be made otherwise, not even by growth, entries *fold* before
-**   cap is reached: some that say the same become one that is sticky, or counts their copies. An add that would be refused
-**   makes a key sticky instead.
+** - A key below cap takes a slot for each copy. Where no room can be made otherwise, not even by
+**   growth, entries *fold* before cap is reached: some that say the same become one that is sticky,
+**   or counts their copies. An add that would be refused makes a key sticky instead.
 **
-** Sound: the entry that stays is a prefix of each that goes, and of the item. Whoever owned one of those matches it. It lies in
-** a bucket whose extension it knows, so all of them look there. growth.h has the argument for deletes.
+** Sound: the entry that stays is a prefix of each that goes, and of the item. Whoever owned one of
+** those matches it. It lies in a bucket whose extension it knows, so all of them look there.
+** growth.h has the argument for deletes.
 **
 ** With values all of this holds for each value by itself.
 */
@@ -35,8 +40,9 @@
 /* Cap or more: a key with these matches is sticky. */
 unsigned cf_weight(const cf_filter *filter, const cf_matches *found);
 
-/* Absorbs a copy of a key, or an entry of another filter, or counts it. False: nothing has changed, and it needs a slot. Of the
-** item, `side`, `payload` and `sticky` are read; the side is one of `pair`. */
+/* Absorbs a copy of a key, or an entry of another filter, or counts it. False: nothing has changed,
+** and it needs a slot. Of the item, `side`, `payload` and `sticky` are read; the side is one of
+** `pair`. */
 bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item);
 
 /* Entries that can become one, so that an item whose pair is full finds room. */
@@ -47,8 +53,9 @@ typedef struct cf_fold {
     bool absorbs;   /* the item is a copy of it, too; else it takes the slot of one that goes */
 } cf_fold;
 
-/* The best way to fold entries in the buckets of a pair, both of them full: `copies` of them at least, the item included, or
-** any number when that makes nothing sticky that is not. False: there are not so many that say the same. */
+/* The best way to fold entries in the buckets of a pair, both of them full: `copies` of them at
+** least, the item included, or any number when that makes nothing sticky that is not. False: there
+** are not so many that say the same. */
 bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned copies,
                   cf_fold *best);
 

@@ -16,7 +16,8 @@
 **      ...                                    the fingerprint alone: an entry can move between the
 **      bucket m-1 [tag][tag][   ][tag]        two without its key (paper, section 3.1).
 **
-** The whole filter is one string of bytes: a 64-byte header and the bit-packed buckets. format.h describes every byte.
+** The whole filter is one string of bytes: a 64-byte header and the bit-packed buckets. format.h
+** describes every byte.
 **
 **      cf_geometry shape;                          what to build: how many keys, which error rate
 **      cf_plan(1000000, 0.01, &options, &shape, &why);
@@ -29,32 +30,37 @@
 **      cf_open(&other, bytes, length, &why);       opening validates: hostile bytes are refused
 **      cf_contains(&other, cf_hash("key", 3, other.geometry.seed));
 **
-** The library allocates only through cf_memory, does no I/O, and draws no random numbers. Equal calls give equal bytes on
-** every machine.
+** The library allocates only through cf_memory, does no I/O, and draws no random numbers. Equal
+** calls give equal bytes on every machine.
 **
-** Threads. There are no globals. Any number of threads may read one filter at the same time, through one view or through
-** several, as long as nobody changes it. A thread that changes a filter must be the only one that uses its bytes.
+** Threads. There are no globals. Any number of threads may read one filter at the same time,
+** through one view or through several, as long as nobody changes it. A thread that changes a filter
+** must be the only one that uses its bytes.
 **
-** Errors. A call that does not answer CF_OK has changed nothing, unless its description says otherwise. `*why` is a constant
-** text that names what is wrong; it is set only when the call fails. What callers owe (a writable view, a bucket in range) is
-** checked by assert, in builds without NDEBUG.
+** Errors. A call that does not answer CF_OK has changed nothing, unless its description says
+** otherwise. `*why` is a constant text that names what is wrong; it is set only when the call
+** fails. What callers owe (a writable view, a bucket in range) is checked by assert, in builds
+** without NDEBUG.
 **
-** Copies. Adding a key again stores another copy, up to `cap` copies: 3 to 6 in most filters, more where fingerprints are short
-** (cf_turnovers). Below cap the number of copies is exact. At cap the key
-** is *sticky*: further adds are absorbed, and deletes change nothing. So repetitions cannot fill a filter, and deleting a
-** key that was added never hides a key that is still there. With counters of c bits a key is sticky at 2^c copies (copies.h).
+** Copies. Adding a key again stores another copy, up to `cap` copies: 3 to 6 in most filters, more
+** where fingerprints are short (cf_turnovers). Below cap the number of copies is exact. At cap the
+** key is *sticky*: further adds are absorbed, and deletes change nothing. So repetitions cannot
+** fill a filter, and deleting a key that was added never hides a key that is still there. With
+** counters of c bits a key is sticky at 2^c copies (copies.h).
 **
-** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was planned for: buckets are split one
-** at a time, without the keys (growth.h). One add at most doubles the table; a small one may go on to 4,096 buckets.
+** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was
+** planned for: buckets are split one at a time, without the keys (growth.h). One add at most
+** doubles the table; a small one may go on to 4,096 buckets.
 **
-** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint. That saves one bit per slot, and
-** costs a little when it is written (semisort.h).
+** Layouts. Buckets of four slots can be kept sorted by four bits of each fingerprint. That saves
+** one bit per slot, and costs a little when it is written (semisort.h).
 **
-** Bounded insertion. A filter with a spill list looks at a few buckets for a new key; then the key goes to an exact list,
-** and lookups know by a bit in its buckets that they have to ask it (spill.h).
+** Bounded insertion. A filter with a spill list looks at a few buckets for a new key; then the key
+** goes to an exact list, and lookups know by a bit in its buckets that they have to ask it
+** (spill.h).
 **
-** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map (paper,
-** section 6).
+** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map
+** (paper, section 6).
 **
 ** cuckoo_inspect.h looks inside: at single entries, and at all of them.
 **
@@ -67,6 +73,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cuckoo_plan.h"
 #include "hash.h"
 #include "view.h"
 
@@ -74,157 +81,29 @@
 extern "C" {
 #endif
 
-typedef enum cf_status {
-    CF_OK = 0,
-    CF_FULL,         /* no room for this key, even by moving others */
-    CF_DAMAGED,      /* the bytes are not a filter, or not a sound one */
-    CF_NEWER,        /* a filter of a later version, or with features this one does not have */
-    CF_BAD_ARGUMENT, /* a parameter is out of its range */
-    CF_TOO_BIG,      /* larger than the format, the machine or cf_memory allows */
-    CF_MISMATCH,     /* two filters that cannot be merged */
-    CF_NO_MEMORY,    /* cf_memory gave none */
-    CF_INTERRUPTED   /* the watch said stop (cf_watch) */
-} cf_status;
-
-/* A constant text for a status, in lower case: "full", "damaged". */
-const char *cf_status_text(cf_status status);
-
-/* Limits of the parameters. */
-enum {
-    CF_FINGERPRINT_MIN = 4,  /* bits */
-    CF_FINGERPRINT_MAX = 32, /* bits */
-    CF_BUCKET_MAX = 8,       /* slots in a bucket: 1 (for study), 2, 4 or 8 */
-    CF_PAIR_BITS_MIN = 4,
-    CF_COUNTER_MAX = 16, /* bits */
-    CF_VALUE_MAX = 32,   /* bits */
-    CF_BUDGET_MAX = 255, /* buckets */
-    CF_SPILL_MAX = 4096, /* entries */
-    CF_VALUES_MAX = 24   /* values that a key can have */
-};
-#define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
-
-/* ---------------------------------------------------------------------------------------------
-** Choosing a shape
-*/
-
-/* How buckets are written down. */
-typedef enum cf_layout {
-    CF_LAYOUT_AUTO,    /* the planner chooses */
-    CF_LAYOUT_PLAIN,   /* one slot after the other */
-    CF_LAYOUT_SEMISORT /* one bit per slot less (semisort.h): b = 4, f >= 5 */
-} cf_layout;
-
-/* The key rule: which values are one key. It says how the caller makes hashes of values. The library only stores it, and
-** refuses to merge filters of different rules. The names are those of SQLite's column affinities and collations. */
-typedef enum cf_affinity {
-    CF_AFFINITY_NONE,    /* values are compared as they are: text is no number */
-    CF_AFFINITY_TEXT,    /* as a column of TEXT, BLOB or no affinity, with whatever affinity the other side has */
-    CF_AFFINITY_NUMERIC, /* as an INTEGER or NUMERIC column: text that looks like a number is one */
-    CF_AFFINITY_REAL     /* as a REAL column: the same, and all numbers are floating point */
-} cf_affinity;
-
-typedef enum cf_collation {
-    CF_COLLATION_BINARY,
-    CF_COLLATION_NOCASE, /* the letters A to Z are a to z */
-    CF_COLLATION_RTRIM   /* spaces at the end do not count */
-} cf_collation;
-
-/* What the user fixes; the planner chooses the rest. {0} leaves all of it to the planner, without growth. */
-typedef struct cf_options {
-    unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8; 0: the planner chooses among 2, 4, 8 */
-    unsigned fingerprint_bits; /* CF_FINGERPRINT_MIN .. MAX; 0: the fewest that meet the error rate */
-    unsigned counter_bits;     /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
-    unsigned value_bits;       /* a value with every copy: 0 .. CF_VALUE_MAX; not together with counters */
-    bool growth;               /* may grow when full (f >= 8, b >= 2) */
-    int64_t seed;              /* of the hash; 0 is the fastest */
-    cf_layout layout;
-    bool overflow;            /* bounded insertion (spill.h) */
-    unsigned overflow_budget; /* buckets that an insertion looks at before it spills: 0 .. CF_BUDGET_MAX */
-    unsigned spill_bound;     /* entries of the spill list: 1 .. CF_SPILL_MAX; 0: the planner chooses */
-    cf_affinity affinity;
-    cf_collation collation;
-} cf_options;
-
-/* The shape of a filter: everything that is fixed when it is made. */
-typedef struct cf_geometry {
-    uint64_t buckets;         /* m0, the number of base buckets, at least 1 */
-    uint64_t capacity;        /* distinct keys it was planned for */
-    int64_t seed;             /* of the hash */
-    uint8_t bucket_size;      /* b, slots in a bucket */
-    uint8_t fingerprint_bits; /* f */
-    uint8_t pair_bits;        /* s, the lowest bits of the fingerprint; they name the alternate; f without growth */
-    uint8_t cap;              /* copies from which on a key is sticky: 1 .. 2b; at most b when m0 is odd */
-    uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
-    uint8_t value_bits;       /* of the value that each entry carries */
-    bool growth;              /* may grow when full */
-    bool semisorted;          /* the layout of its buckets */
-    uint8_t budget;           /* buckets that an insertion looks at before it spills; 0 without a spill list */
-    uint16_t spill_bound;     /* entries that the spill list takes; 0: no spill list and no overflow bits */
-    uint8_t affinity;         /* a cf_affinity */
-    uint8_t collation;        /* a cf_collation */
-} cf_geometry;
-
-/*
-** The smallest filter that takes `capacity` distinct keys and, holding them, answers "perhaps" for
-** at most the share `fpr` of the keys it does not hold.
-**
-** capacity  0 .. CF_CAPACITY_MAX keys; 0 plans for one key.
-** fpr       above 0 and below 1; or 0 when options->fingerprint_bits decides.
-** The chance that a filter so planned is full before it holds `capacity` keys is at most one in a million, at
-** every capacity: small tables get more slack than large ones (load.h).
-** Integer arithmetic only, so that every machine plans the same bytes.
-**
-** CF_OK and *plan; or CF_BAD_ARGUMENT or CF_TOO_BIG, *why names the parameter and the remedy, *plan is unchanged.
-*/
-cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
-                  const char **why);
-
-/* The next larger shape after `shape`, about 3 % more buckets: what to try when a build with the
-** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. */
-cf_status cf_plan_wider(cf_geometry *shape);
-
-/* CF_OK when `shape` is one that cf_create takes; else CF_BAD_ARGUMENT or CF_TOO_BIG, and *why. */
-cf_status cf_geometry_check(const cf_geometry *shape, const char **why);
-
-/* The length in bytes of a new filter of this (checked) shape, header included. */
-uint64_t cf_geometry_bytes(const cf_geometry *shape);
-
-/* Slots in the table of a new filter: buckets times bucket size. */
-uint64_t cf_geometry_slots(const cf_geometry *shape);
-
-/* The expected share of absent keys that are answered "perhaps" when `entries` slots of a new table are occupied
-** (paper, section 5.1). A slot matches a random fingerprint with probability (2^f + 2) / 4^f, because
-** the all-zero fingerprint becomes 1. For display: no byte of a filter depends on it. cf_take_census says what a filter that is
-** in use really has. */
-double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
-
-/* How long a filter of this shape lives when it is kept at its capacity while its keys come and go: after so many complete
-** turnovers (as many adds, and as many deletes, as it has keys) one slot in 200 is lost to distinct keys that became
-** sticky together. Then adds begin to be refused, or the filter to grow. 0: within the first turnover.
-** CF_TURNOVERS_MAX: practically without end. */
-#define CF_TURNOVERS_MAX ((uint64_t)1000000000)
-uint64_t cf_turnovers(const cf_geometry *shape);
-
 /* ---------------------------------------------------------------------------------------------
 ** A filter in use
 */
 
 /* Memory that can become longer: what a filter needs to grow. */
 typedef struct cf_memory {
-    /* Like realloc: bytes == NULL allocates, size == 0 frees. Returning NULL means failure; the old block stays valid. */
+    /* Like realloc: bytes == NULL allocates, size == 0 frees. Returning NULL means failure; the old
+    ** block stays valid. */
     uint8_t *(*resize)(uint8_t *bytes, uint64_t size);
     uint64_t most; /* bytes; no filter becomes longer */
 } cf_memory;
 
 /* For filters of which only a part is in memory. Offsets are bytes from the start of the blob.
 **
-** `need` and `change` are told which bytes are going to be read or changed: from `from` to before `to`. Both may be called again
-** with the same range. A caller that cannot provide the bytes leaves zeros, and forgets what the operation under way has done.
+** `need` and `change` are told which bytes are going to be read or changed: from `from` to before
+** `to`. Both may be called again with the same range. A caller that cannot provide the bytes leaves
+** zeros, and forgets what the operation under way has done.
 **
-** `skip` says where zeros end: the first offset at or behind `from` that may hold anything else, or any offset behind the blob
-** when there is none. It must not pass over a byte that is not zero. Walks over the whole filter (cf_check, cf_take_census,
-** cf_merge, cf_shrink) ask it for each bucket, and do not need what it skips. So a filter that is nearly empty costs what it
-** holds, and not what its header claims. NULL: everything may hold something. */
+** `skip` says where zeros end: the first offset at or behind `from` that may hold anything else, or
+** any offset behind the blob when there is none. It must not pass over a byte that is not zero.
+** Walks over the whole filter (cf_check, cf_take_census, cf_merge, cf_shrink) ask it for each
+** bucket, and do not need what it skips. So a filter that is nearly empty costs what it holds, and
+** not what its header claims. NULL: everything may hold something. */
 typedef struct cf_pages {
     void (*need)(void *context, uint64_t from, uint64_t to);
     void (*change)(void *context, uint64_t from, uint64_t to); /* implies need */
@@ -239,15 +118,16 @@ typedef struct cf_watch {
 } cf_watch;
 
 /*
-** An open filter: a view of bytes that the caller owns and keeps in place. It is a plain struct: there is nothing to free.
-** Copying it gives a second view of the same bytes.
+** An open filter: a view of bytes that the caller owns and keeps in place. It is a plain struct:
+** there is nothing to free. Copying it gives a second view of the same bytes.
 **
 ** Read the first part; set the second; leave `view` to the library.
 **
-** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever they return: take
-** them, and `length`, from here afterwards. Without it a filter does not grow.
+** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever
+** they return: take them, and `length`, from here afterwards. Without it a filter does not grow.
 **
-** cf_add_many, cf_merge, cf_shrink, cf_settle, cf_take_census and cf_check ask the watch. A single add or delete does not.
+** cf_add_many, cf_merge, cf_shrink, cf_settle, cf_take_census and cf_check ask the watch. A single
+** add or delete does not.
 */
 typedef struct cf_filter {
     cf_geometry geometry;
@@ -271,23 +151,23 @@ typedef struct cf_filter {
 ** writing. `shape` has passed cf_plan or cf_geometry_check. */
 void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 
-/* The same in bytes that are all zeros, as calloc gives them. Only the header is written: an empty filter of any size
-** costs no time, and no memory until keys come. */
+/* The same in bytes that are all zeros, as calloc gives them. Only the header is written: an empty
+** filter of any size costs no time, and no memory until keys come. */
 void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 
 /*
 ** Opens `length` bytes for reading. Opening is validating, in constant time: whatever the bytes
-** are, after CF_OK no call reads or writes outside them. cf_check finds contents that are wrong inside.
-** CF_DAMAGED or CF_NEWER: *why says what is wrong; *filter is unchanged.
+** are, after CF_OK no call reads or writes outside them. cf_check finds contents that are wrong
+** inside. CF_DAMAGED or CF_NEWER: *why says what is wrong; *filter is unchanged.
 */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 
-/* The same, for reading and writing: cf_add, cf_delete, cf_clear, cf_merge (into) and cf_seal need a filter opened so,
-** or made by cf_create. */
+/* The same, for reading and writing: cf_add, cf_delete, cf_clear, cf_merge (into) and cf_seal need
+** a filter opened so, or made by cf_create. */
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why);
 
-/* Opens one filter after another for reading, as a query does for each row. While the next bytes have the
-** header of the last ones, which is the rule, that costs a comparison. Start with {0}. */
+/* Opens one filter after another for reading, as a query does for each row. While the next bytes
+** have the header of the last ones, which is the rule, that costs a comparison. Start with {0}. */
 typedef struct cf_reader {
     cf_filter filter;   /* the open filter */
     uint8_t header[64]; /* its header, as it was read */
@@ -296,26 +176,29 @@ typedef struct cf_reader {
 /* cf_open for reader->filter, with its errors. `bytes` may be NULL when length is 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
 
-/* Lets a view go on with a copy of its bytes, of the same length. `writable` is `bytes`, or NULL for reading only. Cheaper
-** than opening the copy. Memory, watch and pages stay as they are. */
+/* Lets a view go on with a copy of its bytes, of the same length. `writable` is `bytes`, or NULL
+** for reading only. Cheaper than opening the copy. Memory, watch and pages stay as they are. */
 void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable);
 
-/* From now on the filter tells of the bytes it touches; NULL: no more. `pages` must live as long. */
+/* From now on the filter tells of the bytes it touches; NULL: no more. `pages` must live as
+** long. */
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages);
 
 /* Writes the counts of an open filter into its header, with the checksum. Until then the bytes hold
 ** the counts of before: seal once, after the last change, before the bytes are stored or sent. */
 void cf_seal(cf_filter *filter);
 
-/* Perhaps (true) or certainly not (false). Two memory reads, whatever the size. Paper, algorithm 2. */
+/* Perhaps (true) or certainly not (false). Two memory reads, whatever the size. Paper, algorithm
+** 2. */
 bool cf_contains(const cf_filter *filter, uint64_t hash);
 
-/* The number of copies stored of this key, and of those that share its fingerprint and its pair. cap means "at least cap": the
-** answer is never more. With counters of c bits, 2^c or more means "at least that". */
+/* The number of copies stored of this key, and of those that share its fingerprint and its pair.
+** cap means "at least cap": the answer is never more. With counters of c bits, 2^c or more means
+** "at least that". */
 uint64_t cf_count(const cf_filter *filter, uint64_t hash);
 
-/* The value of a key in a filter with values: that of the longest match, of equally long ones the first. False:
-** the key is certainly not there, and *value is unchanged. */
+/* The value of a key in a filter with values: that of the longest match, of equally long ones the
+** first. False: the key is certainly not there, and *value is unchanged. */
 bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value);
 
 /* All values of a key, each once, in that order: how many. `values` has room for CF_VALUES_MAX. */
@@ -323,10 +206,10 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 
 /*
 ** Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched
-** breadth first before anything is written (eviction.h).
-** CF_OK: stored, counted, or absorbed because the key is sticky; the filter may have grown.
-** CF_FULL: there is no room, and growing is not allowed or does not help. CF_TOO_BIG: it would be longer than
-** memory.most. CF_NO_MEMORY. Then nothing has changed, to the byte.
+** breadth first before anything is written (eviction.h). CF_OK: stored, counted, or absorbed
+** because the key is sticky; the filter may have grown. CF_FULL: there is no room, and growing is
+** not allowed or does not help. CF_TOO_BIG: it would be longer than memory.most. CF_NO_MEMORY. Then
+** nothing has changed, to the byte.
 */
 cf_status cf_add(cf_filter *filter, uint64_t hash);
 
@@ -346,8 +229,9 @@ cf_deleted cf_delete(cf_filter *filter, uint64_t hash);
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value);
 
 /* Moves spilled entries to slots where an ordinary search finds some: after many adds, so that the
-** list is empty when it is needed. cf_add_many and cf_merge end with it, and each delete does it for
-** one entry. CF_OK; CF_INTERRUPTED: some entries have not been looked at; the filter is sound. */
+** list is empty when it is needed. cf_add_many and cf_merge end with it, and each delete does it
+** for one entry. CF_OK; CF_INTERRUPTED: some entries have not been looked at; the filter is
+** sound. */
 cf_status cf_settle(cf_filter *filter);
 
 /* Makes the filter as it was when it was new: empty, not grown, sealed. */
@@ -357,9 +241,9 @@ void cf_clear(cf_filter *filter);
 ** Many keys at once
 */
 
-/* Sorts n hashes in place. In this order a build walks through the table instead of jumping, and its
-** bytes depend on the keys alone. `watch` may be NULL. CF_OK; CF_INTERRUPTED: they are all there, in
-** some order. */
+/* Sorts n hashes in place. In this order a build walks through the table instead of jumping, and
+** its bytes depend on the keys alone. `watch` may be NULL. CF_OK; CF_INTERRUPTED: they are all
+** there, in some order. */
 cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch);
 
 /* Drops repeated hashes of n sorted ones; returns how many are left. For filters that do not count
@@ -371,11 +255,12 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added);
 
 /*
-** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must agree
-** in hash, seed, key rule, m0, b, f, s, cap and payload, and have bytes of their own: else CF_MISMATCH, and *why
-** names the field. When `from` has grown more, `into` grows as much first.
-** CF_FULL, CF_TOO_BIG, CF_NO_MEMORY as cf_add, and CF_INTERRUPTED when the watch of `into` said so. With memory.resize nothing
-** has changed then: `into` is copied first. Without it, `into` holds all it held, and perhaps a part of `from`.
+** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must
+** agree in hash, seed, key rule, m0, b, f, s, cap and payload, and have bytes of their own: else
+** CF_MISMATCH, and *why names the field. When `from` has grown more, `into` grows as much first.
+** CF_FULL, CF_TOO_BIG, CF_NO_MEMORY as cf_add, and CF_INTERRUPTED when the watch of `into` said so.
+** With memory.resize nothing has changed then: `into` is copied first. Without it, `into` holds all
+** it held, and perhaps a part of `from`.
 */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 
@@ -383,11 +268,12 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why);
 
 /*
-** Makes a filter that has grown, and lost keys since, smaller. `into` is an empty filter of the same geometry that may grow. It
-** takes all that `from` holds, after growing as far as that needs. Entries forget what its narrower slots have no room for, and
-** err as often as new keys of a filter of that size do. `into` answers for the same keys; its items are those of `from`.
-** CF_FULL: it would not be an eighth smaller, or m0 is odd, which the planner avoids. Other errors as cf_merge. Then `into` may
-** hold a part.
+** Makes a filter that has grown, and lost keys since, smaller. `into` is an empty filter of the
+** same geometry that may grow. It takes all that `from` holds, after growing as far as that needs.
+** Entries forget what its narrower slots have no room for, and err as often as new keys of a filter
+** of that size do. `into` answers for the same keys; its items are those of `from`. CF_FULL: it
+** would not be an eighth smaller, or m0 is odd, which the planner avoids. Other errors as cf_merge.
+** Then `into` may hold a part.
 */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 

@@ -21,8 +21,9 @@ typedef struct cf_side {
 
 /* Where a side lies, or would lie. */
 typedef struct cf_place {
-    uint64_t bucket;    /* number of the bucket */
-    uint64_t tag;       /* what slots are compared with: pair bits, then the remainder bits behind the extension */
+    uint64_t bucket; /* number of the bucket */
+    uint64_t
+        tag; /* what slots are compared with: pair bits, then the remainder bits behind the extension */
     unsigned extension; /* remainder bits that the number of the bucket stands for */
 } cf_place;
 
@@ -36,8 +37,8 @@ typedef struct cf_pair {
 /* The candidate places of a key. */
 cf_pair cf_candidates(const cf_filter *filter, uint64_t hash);
 
-/* An entry: what a slot or a line of the spill list holds. It knows `side.length` remainder bits: they are stored in it
-** or implied by its bucket. */
+/* An entry: what a slot or a line of the spill list holds. It knows `side.length` remainder bits:
+** they are stored in it or implied by its bucket. */
 typedef struct cf_entry {
     cf_side side;       /* what it knows, seen from its bucket */
     uint64_t payload;   /* its value; or the copies beyond the first */
@@ -52,7 +53,8 @@ enum { CF_IN_LIST = CF_BUCKET_MAX };
 /* What lies in a slot of a bucket: 0 .. buckets-1, 0 .. b-1. False: nothing. */
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry);
 
-/* Entry 0 .. spilled-1 of the spill list; it lies in its bucket without a slot. False: hostile bytes, and no entry. */
+/* Entry 0 .. spilled-1 of the spill list; it lies in its bucket without a slot. False: hostile
+** bytes, and no entry. */
 bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry);
 
 /* The other bucket of an entry. *movable: can it lie there, too? */
@@ -67,7 +69,8 @@ bool cf_overflows(const cf_filter *filter, uint64_t bucket);
 /* Does an entry that lies in the bucket of a key's side match the key? */
 bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key);
 
-/* The fingerprint that the key would get if it were added now: pair bits and so many remainder bits. */
+/* The fingerprint that the key would get if it were added now: pair bits and so many remainder
+** bits. */
 cf_side cf_new_fingerprint(const cf_filter *filter, const cf_side *key);
 
 /* What a full walk over the buckets finds. */

@@ -13,12 +13,12 @@ static cf_home home_of_side(const cf_filter *filter, const cf_side *side, unsign
     return (cf_home){side->base, remainder & cf_low_bits(extension), extension};
 }
 
-static cf_entry decode(const cf_filter *filter, cf_home home, uint64_t bucket, unsigned slot, uint64_t tag,
-                       uint64_t payload)
+static cf_entry decode(const cf_filter *filter, cf_home home, uint64_t bucket, unsigned slot,
+                       uint64_t tag, uint64_t payload)
 {
     bool counts = filter->geometry.counter_bits != 0;
-    bool sticky = counts ? payload == cf_payload_max(&filter->geometry)
-                         : (payload & filter->view.sticky_bit) != 0;
+    bool sticky =
+        counts ? payload == cf_payload_max(&filter->geometry) : (payload & filter->view.sticky_bit) != 0;
     return (cf_entry){.side = cf_side_of(filter, home, tag),
                       .payload = payload & ~filter->view.sticky_bit,
                       .sticky = sticky,
@@ -78,7 +78,8 @@ static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry
         cf_spilled line = lies_with(&entries[i], by) ? line_of(filter, by) : (cf_spilled){0, 0, 0};
         record.tag[slot] = line.tag;
         record.payload[slot] = line.payload;
-        filter->occupied -= line.tag == 0 && filter->occupied > 0; /* RULE: slots that are emptied are counted */
+        filter->occupied -=
+            line.tag == 0 && filter->occupied > 0; /* RULE: slots that are emptied are counted */
     }
     cf_record_write(filter, bucket, &record);
 }
@@ -89,7 +90,8 @@ static const cf_entry *last_in_list(const cf_entry *entries, unsigned n, unsigne
     const cf_entry *last = NULL;
     for (unsigned i = 0; i < n; i++)
         if (entries[i].slot >= CF_IN_LIST && entries[i].slot < end &&
-            (last == NULL || entries[i].slot > last->slot)) /* RULE: the list loses its last entries first */
+            (last == NULL ||
+             entries[i].slot > last->slot)) /* RULE: the list loses its last entries first */
             last = &entries[i];
     return last;
 }
@@ -206,7 +208,15 @@ unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
     return cf_scan_matches(filter, pair, &bucket, &slot);
 }
 
-/* Keeps the longest first. */
+/* Is this entry to stand before the other? The longer one is; of equally long ones, one that is not
+** sticky: it goes first when several become one. */
+static bool comes_first(const cf_entry *entry, const cf_entry *other)
+{
+    if (entry->side.length != other->side.length)
+        return entry->side.length > other->side.length; /* RULE: matches are sorted by total length */
+    return other->sticky && !entry->sticky;
+}
+
 static void keep(const cf_filter *filter, const cf_entry *entry, uint64_t value, cf_matches *found)
 {
     /* RULE: each value has its own copies */
@@ -215,8 +225,7 @@ static void keep(const cf_filter *filter, const cf_entry *entry, uint64_t value,
     if (found->n == CF_MATCHES_MAX)
         return; /* bytes that lie */
     unsigned at = found->n++;
-    /* RULE: matches are sorted by total length, longest first */
-    for (; at > 0 && found->entry[at - 1].side.length < entry->side.length; at--)
+    for (; at > 0 && comes_first(entry, &found->entry[at - 1]); at--)
         found->entry[at] = found->entry[at - 1];
     found->entry[at] = *entry;
 }

@@ -1,8 +1,10 @@
 /*
-** entry.h - one stored entry: reading it, changing it, taking it out; the entries of a pair that match.
+** entry.h - one stored entry: reading it, changing it, taking it out; the entries of a pair that
+** match.
 **
-** An entry lies in a slot, or in the spill list. It *knows* n remainder bits: they are stored in it, or implied by its bucket.
-** It *matches* a key when it lies in one of the key's two buckets and all that it knows agrees with the key.
+** An entry lies in a slot, or in the spill list. It *knows* n remainder bits: they are stored in
+** it, or implied by its bucket. It *matches* a key when it lies in one of the key's two buckets and
+** all that it knows agrees with the key.
 */
 #ifndef CF_ENTRY_H
 #define CF_ENTRY_H
@@ -11,7 +13,8 @@
 
 enum { CF_MATCHES_MAX = CF_VALUES_MAX /* 2 * CF_BUCKET_MAX in slots, CF_SPILL_COPIES in the list */ };
 
-/* Entries of a pair; longest first; of equally long ones, base side and lower slots first. */
+/* Entries of a pair; longest first; of equally long ones, sticky ones last; then base side and
+** lower slots first. */
 typedef struct cf_matches {
     cf_entry entry[CF_MATCHES_MAX];
     unsigned n;
@@ -46,7 +49,8 @@ static inline uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry 
 /* ---- changing ---- */
 
 /* Writes an entry to a slot of a place. */
-static inline void cf_entry_write(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
+static inline void cf_entry_write(cf_filter *filter, cf_place place, unsigned slot,
+                                  const cf_entry *entry)
 {
     cf_slot_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
                 cf_entry_payload(filter, entry));
@@ -60,8 +64,8 @@ static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot
     cf_count_occupied(filter);
 }
 
-/* Takes out entries that one call has found. `by` is one of them, which stays and says something else: it knows no more than
-** before, but its extension at least; NULL: all go. */
+/* Takes out entries that one call has found. `by` is one of them, which stays and says something
+** else: it knows no more than before, but its extension at least; NULL: all go. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);
 
 /* After that: spilled entries take the slots that have become empty. */
@@ -80,8 +84,8 @@ unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t 
 
 #define CF_ANY_VALUE UINT64_MAX
 
-/* The entries that match a key, or that know no more than `pair` and agree with it; with values, those of this value, unless
-** it is CF_ANY_VALUE. */
+/* The entries that match a key, or that know no more than `pair` and agree with it; with values,
+** those of this value, unless it is CF_ANY_VALUE. */
 void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found);
 
 /* The same, and those that know more than `pair` but agree with it in all that both know. */

@@ -2,8 +2,9 @@
 
 #include "bucket.h"
 
-/* Which buckets the search goes on from: a bit each. Two buckets that share one cost the search one branch in many.
-** Numbers are scattered, for in a grown table the two buckets of a pair may be 2^k apart. */
+/* Which buckets the search goes on from: a bit each. Two buckets that share one cost the search one
+** branch in many. Numbers are scattered, for in a grown table the two buckets of a pair may be 2^k
+** apart. */
 enum { SEEN_LOG2 = 13, SEEN_WORDS = (1 << SEEN_LOG2) / 64 };
 
 typedef struct seen_set {
@@ -40,7 +41,8 @@ static void fetch(const cf_filter *filter, uint64_t bucket)
     __builtin_prefetch(filter->view.table + bucket * filter->view.bucket_bits / 8);
 }
 
-/* The other bucket of the entry in a slot. Before growth the pair bits say it, and every entry can lie there. */
+/* The other bucket of the entry in a slot. Before growth the pair bits say it, and every entry can
+** lie there. */
 static inline uint64_t other_bucket(const cf_filter *filter, cf_home home, uint64_t tag)
 {
     if (!filter->view.grown)
@@ -51,7 +53,8 @@ static inline uint64_t other_bucket(const cf_filter *filter, cf_home home, uint6
     return cf_can_lie(other.length, place) ? place.bucket : NOWHERE;
 }
 
-/* The buckets that the entries of one bucket could move to. All of them are fetched before the first is looked at. */
+/* The buckets that the entries of one bucket could move to. All of them are fetched before the
+** first is looked at. */
 static void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to)
 {
     cf_home home = cf_home_of(filter, bucket);
@@ -101,7 +104,8 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
     return false;
 }
 
-/* Moves an entry to a slot of its other bucket. Its old slot is left as it is, to be overwritten. */
+/* Moves an entry to a slot of its other bucket. Its old slot is left as it is, to be
+** overwritten. */
 static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, unsigned to_slot)
 {
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);

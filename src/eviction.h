@@ -2,8 +2,8 @@
 ** eviction.h - making room: the shortest chain of moves that frees a slot.
 **
 ** When both buckets of a key are full, entries can move to their own alternate buckets. The paper
-** (algorithm 1) kicks a random entry, then the one in its way, up to 500 times, writing as it goes: a
-** failure leaves a victim without a place. Here the chain is searched first, breadth first, and
+** (algorithm 1) kicks a random entry, then the one in its way, up to 500 times, writing as it goes:
+** a failure leaves a victim without a place. Here the chain is searched first, breadth first, and
 ** written only when it is known to end in an empty slot:
 **
 **      root: the two buckets of the key (full)
@@ -14,11 +14,12 @@
 **                   ^ the new entry goes here last
 **
 ** The moves are written from the empty slot backwards, so that at every moment each entry is in at
-** least one place. An entry that moves to a bucket with a shorter extension takes the bit back; one that knows too
-** little for the extension of its other bucket stays (growth.h). The search goes on from CF_SEARCH_BUCKETS buckets at most, from none of them twice,
-** and uses no random numbers. Shortest paths matter most where a moved entry costs a page write.
-** Load at the first failure, f = 12, b = 4, 1 M slots: 0.967 with 256 buckets, 0.973 with 512,
-** 0.975 with 1,024; the time of a fill to 0.95 does not depend on it.
+** least one place. An entry that moves to a bucket with a shorter extension takes the bit back; one
+** that knows too little for the extension of its other bucket stays (growth.h). The search goes on
+** from CF_SEARCH_BUCKETS buckets at most, from none of them twice, and uses no random numbers.
+** Shortest paths matter most where a moved entry costs a page write. Load at the first failure, f =
+** 12, b = 4, 1 M slots: 0.967 with 256 buckets, 0.973 with 512, 0.975 with 1,024; the time of a
+** fill to 0.95 does not depend on it.
 */
 #ifndef CF_EVICTION_H
 #define CF_EVICTION_H
@@ -53,13 +54,13 @@ typedef struct cf_search {
     unsigned free_slot; /* in that bucket */
 } cf_search;
 
-/* Looks for a path for a key whose buckets are full. False: there is none within the budget. Changes nothing but
-** *search. */
+/* Looks for a path for a key whose buckets are full. False: there is none within the budget.
+** Changes nothing but *search. */
 bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
                         cf_search *search);
 
-/* Moves the entries along the path found, puts the new one into the slot set free, and returns the number
-** of entries moved. Cannot fail. */
+/* Moves the entries along the path found, puts the new one into the slot set free, and returns the
+** number of entries moved. Cannot fail. */
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,
                            const cf_entry *entry);
 

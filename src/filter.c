@@ -10,8 +10,8 @@
 
 /* ---- asking ---- */
 
-/* Does either of two buckets hold its tag? noinline keeps registers free in the fast path. Arguments are scalars: structs would
-** be passed in memory and stall the loads. */
+/* Does either of two buckets hold its tag? noinline keeps registers free in the fast path.
+** Arguments are scalars: structs would be passed in memory and stall the loads. */
 static __attribute__((noinline)) bool in_long_buckets(const cf_filter *filter, uint64_t here,
                                                       uint64_t tag_here, uint64_t there,
                                                       uint64_t tag_there)
@@ -76,8 +76,8 @@ static __attribute__((noinline)) bool contains_any(const cf_filter *filter, uint
     return in_buckets(filter, here, there) || (filter->spilled != 0 && is_spilled(filter, hash));
 }
 
-/* The places of a key in a filter that has not grown. Both buckets are read before anything is decided, so that their
-** cache misses overlap. */
+/* The places of a key in a filter that has not grown. Both buckets are read before anything is
+** decided, so that their cache misses overlap. */
 static inline void locate_plain(const cf_filter *filter, uint64_t hash, cf_place *here, cf_place *there)
 {
     cf_side base = cf_base(filter, hash);

@@ -91,30 +91,19 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     store(bytes + AT_CHECKSUM, 4, checksum(bytes));
 }
 
-static cf_status damaged(const char **why, const char *reason)
-{
-    *why = reason;
-    return CF_DAMAGED;
-}
-
-static cf_status newer(const char **why, const char *reason)
-{
-    *why = reason;
-    return CF_NEWER;
-}
-
 /* Is this a filter at all, whole, and of a version that can be read? */
 static cf_status check_identity(const uint8_t *bytes, size_t length, const char **why)
 {
-    /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a header */
+    /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a
+    ** header */
     if (length < CF_HEADER_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
-        return damaged(why, "not a cuckoo filter");
+        return cf_refuse(CF_DAMAGED, why, "not a cuckoo filter");
     /* RULE: another format version is refused */
     if (bytes[AT_VERSION] != CF_FORMAT_VERSION)
-        return newer(why, "a cuckoo filter of another format version");
+        return cf_refuse(CF_NEWER, why, "a cuckoo filter of another format version");
     /* RULE: a header matches its checksum */
     if (load32(bytes, AT_CHECKSUM) != checksum(bytes))
-        return damaged(why, "the header does not match its checksum");
+        return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
     return CF_OK;
 }
 
@@ -123,11 +112,12 @@ static cf_status check_features(const uint8_t *bytes, const char **why)
 {
     /* RULE: an unknown hash is refused */
     if (bytes[AT_HASH] != CF_HASH_XXH3)
-        return newer(why, "an unknown hash");
-    /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as unknown */
+        return cf_refuse(CF_NEWER, why, "an unknown hash");
+    /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as
+    ** unknown */
     if (bytes[AT_FLAGS] & FLAG_UNKNOWN ||
         (bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM)
-        return newer(why, "an unknown flag");
+        return cf_refuse(CF_NEWER, why, "an unknown flag");
     return CF_OK;
 }
 
@@ -164,13 +154,13 @@ static cf_status check_stage(const uint8_t *bytes, const cf_header *header, cons
     bool grown = cf_is_grown(header->level, header->split);
     /* RULE: values have bits */
     if ((bytes[AT_FLAGS] & FLAG_VALUES) && g->value_bits == 0)
-        return damaged(why, "values of no bits");
+        return cf_refuse(CF_DAMAGED, why, "values of no bits");
     /* RULE: the stage of growth is possible */
     if (cf_stage_check(g, header->level, header->split, why) != CF_OK)
         return CF_DAMAGED;
     /* RULE: the width of slots follows from the level */
     if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, header->level, grown))
-        return damaged(why, "the width of slots does not follow from the level of growth");
+        return cf_refuse(CF_DAMAGED, why, "the width of slots does not follow from the level of growth");
     return CF_OK;
 }
 
@@ -180,22 +170,25 @@ static cf_status check_counts(const cf_header *header, size_t length, const char
     const cf_geometry *g = &header->geometry;
     /* RULE: the reserve is as large as the format needs */
     if (header->reserved < CF_RESERVED_MIN)
-        return damaged(why, "the header promises fewer reserved bytes than the format needs");
+        return cf_refuse(CF_DAMAGED, why,
+                         "the header promises fewer reserved bytes than the format needs");
     bool grown = cf_is_grown(header->level, header->split);
     uint64_t planned = cf_bytes_at(g, header->level, header->split, grown) - CF_RESERVED_MIN;
-    /* RULE: the length is that of the header; equivalent without 2, < to <=: a difference below zero
-    ** is larger than any reserve, and no reserve is zero */
+    /* RULE: the length is that of the header; equivalent without 2, < to <=: a difference below
+    ** zero is larger than any reserve, and no reserve is zero */
     if (length < planned || length - planned != header->reserved)
-        return damaged(why, "the length does not match the header: cut off, or not one filter");
+        return cf_refuse(CF_DAMAGED, why,
+                         "the length does not match the header: cut off, or not one filter");
     /* RULE: the spill list keeps its bound */
     if (header->spilled > g->spill_bound)
-        return damaged(why, "the spill list holds more than its bound");
+        return cf_refuse(CF_DAMAGED, why, "the spill list holds more than its bound");
     /* RULE: items are somewhere */
     if (header->items > 0 && header->occupied == 0 && header->spilled == 0)
-        return damaged(why, "the header counts items, but neither occupied slots nor spilled entries");
+        return cf_refuse(CF_DAMAGED, why,
+                         "the header counts items, but neither occupied slots nor spilled entries");
     /* RULE: no more slots are occupied than there are */
     if (header->occupied > g->bucket_size * cf_buckets_at(g, header->level, header->split))
-        return damaged(why, "the header counts more occupied slots than there are");
+        return cf_refuse(CF_DAMAGED, why, "the header counts more occupied slots than there are");
     return CF_OK;
 }
 

@@ -5,7 +5,8 @@
 **      | header, 64 bytes | buckets, bit-packed | reserved zero bytes | spill list, if any    |
 **      +------------------+---------------------+---------------------+-----------------------+
 **
-** All integers are unsigned and little-endian, unless marked; a filter is the same on every machine.
+** All integers are unsigned and little-endian, unless marked; a filter is the same on every
+** machine.
 **
 **   offset  bytes  field
 **        0      3  magic: cf 63 6b
@@ -34,23 +35,24 @@
 **       60      4  checksum: the low 32 bits of the hash (unseeded) of bytes 0 .. 59
 **       64         buckets
 **
-** A filter has grown when its level or its split pointer is not 0; growth is then allowed by its flag. It has
-** m0 * 2^level + split pointer buckets: address.h.
+** A filter has grown when its level or its split pointer is not 0; growth is then allowed by its
+** flag. It has m0 * 2^level + split pointer buckets: address.h.
 **
-** Bucket i is the b * (slot bits + payload bits) bits that start at bit i * that of the table; bit k of the table
-** is bit k % 8 of byte k / 8. The slots come first, slot 0 first; then, when there is a spill list, the overflow bit
-** (one more bit per bucket); then the payloads in the same order. A slot holds a tag, least significant bit
-** first, or 0 when it is empty; with it goes the number of further copies, or the value. Which bucket and which tag:
-** address.h. Once the filter has grown, a tag has a terminator (bucket.h), and the payload of a slot without a counter has one
-** more bit above the value: the sticky bit (copies.h). Semi-sorted slots take 4 bits per bucket less: semisort.h. Entries of
-** the spill list take 16 bytes each, up to its bound: spill.h.
-** The bits behind the last bucket, up to the next byte, are zero.
+** Bucket i is the b * (slot bits + payload bits) bits that start at bit i * that of the table; bit
+** k of the table is bit k % 8 of byte k / 8. The slots come first, slot 0 first; then, when there
+** is a spill list, the overflow bit (one more bit per bucket); then the payloads in the same order.
+** A slot holds a tag, least significant bit first, or 0 when it is empty; with it goes the number
+** of further copies, or the value. Which bucket and which tag: address.h. Once the filter has
+** grown, a tag has a terminator (bucket.h), and the payload of a slot without a counter has one
+** more bit above the value: the sticky bit (copies.h). Semi-sorted slots take 4 bits per bucket
+** less: semisort.h. Entries of the spill list take 16 bytes each, up to its bound: spill.h. The
+** bits behind the last bucket, up to the next byte, are zero.
 **
 ** The reserved bytes are room to grow into; the least of them, 8, also lets a reader load 64 bits
 ** from any bit of the table without leaving the blob.
 **
-** Limits that follow: log2(m0) + f <= 64, so that base bucket and fingerprint share no hash bit; once grown
-** log2(m0) + s + level + 2 <= 64. New entries never know more bits than that leaves.
+** Limits that follow: log2(m0) + f <= 64, so that base bucket and fingerprint share no hash bit;
+** once grown log2(m0) + s + level + 2 <= 64. New entries never know more bits than that leaves.
 */
 #ifndef CF_FORMAT_H
 #define CF_FORMAT_H
@@ -60,7 +62,8 @@
 enum { CF_FORMAT_VERSION = 1, CF_HASH_XXH3 = 1 };
 #define CF_ITEMS_MAX (((uint64_t)1 << 48) - 1)
 
-/* The header, decoded. Fields that must be zero in this version, or follow from others, have no place here. */
+/* The header, decoded. Fields that must be zero in this version, or follow from others, have no
+** place here. */
 typedef struct cf_header {
     cf_geometry geometry;
     unsigned level;

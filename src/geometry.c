@@ -7,12 +7,6 @@
 
 #include "bits.h"
 
-static cf_status refuse(cf_status status, const char **why, const char *reason)
-{
-    *why = reason;
-    return status;
-}
-
 static bool sound_bucket_size(unsigned b)
 {
     return b == 1 || b == 2 || b == 4 || b == 8;
@@ -27,30 +21,31 @@ static unsigned most_copies(const cf_geometry *g)
 cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 {
     if (!sound_bucket_size(g->bucket_size))
-        return refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
     if (g->fingerprint_bits < CF_FINGERPRINT_MIN || g->fingerprint_bits > CF_FINGERPRINT_MAX)
-        return refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
     if (g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > g->fingerprint_bits)
-        return refuse(CF_BAD_ARGUMENT, why, "pair_bits must be from 4 to fingerprint_bits");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "pair_bits must be from 4 to fingerprint_bits");
     if (g->cap < 1 || g->cap > most_copies(g))
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "cap must be from 1 to the slots of a pair: two buckets, or one when m0 is odd");
+        return cf_refuse(
+            CF_BAD_ARGUMENT, why,
+            "cap must be from 1 to the slots of a pair: two buckets, or one when m0 is odd");
     if (g->counter_bits > CF_COUNTER_MAX)
-        return refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
     if (g->value_bits > CF_VALUE_MAX)
-        return refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
     if (g->counter_bits && g->value_bits)
-        return refuse(CF_BAD_ARGUMENT, why, "counter_bits and value_bits exclude each other");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "counter_bits and value_bits exclude each other");
     if (g->semisorted && (g->bucket_size != 4 || g->fingerprint_bits < 5))
-        return refuse(CF_BAD_ARGUMENT, why, "semi-sorted buckets have 4 slots of 5 bits or more");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "semi-sorted buckets have 4 slots of 5 bits or more");
     if (g->spill_bound > CF_SPILL_MAX || (g->budget && !g->spill_bound))
-        return refuse(CF_BAD_ARGUMENT, why, "a spill list has from 1 to 4096 entries");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "a spill list has from 1 to 4096 entries");
     if (g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM)
-        return refuse(CF_BAD_ARGUMENT, why, "the key rule has an unknown affinity or collation");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "the key rule has an unknown affinity or collation");
     if (g->buckets < 1)
-        return refuse(CF_BAD_ARGUMENT, why, "a filter has at least one bucket");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "a filter has at least one bucket");
     if (g->buckets > CF_CAPACITY_MAX || cf_bits_for(g->buckets) + g->fingerprint_bits > 64)
-        return refuse(CF_TOO_BIG, why, "more buckets than the hash has bits for");
+        return cf_refuse(CF_TOO_BIG, why, "more buckets than the hash has bits for");
     return CF_OK;
 }
 
@@ -114,13 +109,13 @@ unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown)
 cf_status cf_stage_check(const cf_geometry *shape, unsigned level, uint64_t split, const char **why)
 {
     if (!shape->growth && cf_is_grown(level, split))
-        return refuse(CF_BAD_ARGUMENT, why, "grown, though it must not grow");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "grown, though it must not grow");
     if (level >= 40 || shape->buckets > CF_CAPACITY_MAX >> level)
-        return refuse(CF_TOO_BIG, why, "more buckets than the format has numbers for");
+        return cf_refuse(CF_TOO_BIG, why, "more buckets than the format has numbers for");
     if (level + 1 >= remainder_bits(shape) && cf_is_grown(level, split))
-        return refuse(CF_TOO_BIG, why, "more buckets than the hash has bits for");
+        return cf_refuse(CF_TOO_BIG, why, "more buckets than the hash has bits for");
     if (split > shape->buckets << level)
-        return refuse(CF_BAD_ARGUMENT, why, "the split pointer is beyond the level");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "the split pointer is beyond the level");
     return CF_OK;
 }
 
@@ -142,4 +137,23 @@ double cf_expected_fpr(const cf_geometry *g, uint64_t entries)
     double sides = g->buckets == 1 ? 1 : 2;
     double compared = sides * (double)entries / (double)g->buckets;
     return compared < 1 ? compared * match : -expm1(compared * log1p(-match));
+}
+
+/* Distinct keys that name the same fingerprint and pair are copies of one key to the filter. When
+** `copies` of them are there at once they are sticky, and stay. While n keys leave and n others
+** come, that happens n * lambda^(copies - 1) / (copies - 1)! times, where lambda = 2b / 2^f is the
+** error rate of a full table. */
+uint64_t cf_turnovers(const cf_geometry *shape)
+{
+    enum { SLOTS_PER_LOSS = 200 };
+    unsigned rate_bits = shape->fingerprint_bits - 1 - cf_floor_log2(shape->bucket_size);
+    uint32_t copies = shape->counter_bits ? (uint32_t)1 << shape->counter_bits : shape->cap;
+    uint64_t lost = SLOTS_PER_LOSS * (uint64_t)(shape->counter_bits ? 1 : shape->cap);
+    uint64_t most = CF_TURNOVERS_MAX * lost, keys = 1; /* that come for each class */
+    for (uint64_t i = 1; i < copies; i++) {
+        if (!cf_product_at_most(keys, i << rate_bits, most, 1))
+            return CF_TURNOVERS_MAX;
+        keys *= i << rate_bits;
+    }
+    return keys / lost;
 }

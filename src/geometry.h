@@ -1,8 +1,9 @@
 /*
 ** geometry.h - the shape of a filter at every stage of its growth: widths, counts, lengths, limits.
 **
-** A stage of growth is (level, split pointer): growth.h. A filter of stage (0, 0) has not grown, except for the moment in
-** which the first step has rewritten its slots with terminators: so `grown` is an argument of its own.
+** A stage of growth is (level, split pointer): growth.h. A filter of stage (0, 0) has not grown,
+** except for the moment in which the first step has rewritten its slots with terminators: so
+** `grown` is an argument of its own.
 */
 #ifndef CF_GEOMETRY_H
 #define CF_GEOMETRY_H
@@ -16,6 +17,13 @@ enum {
     CF_SEMISORT_SAVES = 4 /* bits per bucket */
 };
 
+/* For functions that answer a status: says why not. */
+static inline cf_status cf_refuse(cf_status status, const char **why, const char *reason)
+{
+    *why = reason;
+    return status;
+}
+
 /* Is a filter of this stage rewritten with terminators? */
 static inline bool cf_is_grown(unsigned level, uint64_t split)
 {
@@ -28,7 +36,8 @@ unsigned cf_growth_bits(unsigned level);
 /* Remainder bits that a new entry knows. */
 unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown);
 
-/* Width of a slot, of the payload of a slot, of the tags of a bucket, of a bucket record: in bits. */
+/* Width of a slot, of the payload of a slot, of the tags of a bucket, of a bucket record: in
+** bits. */
 unsigned cf_slot_bits(const cf_geometry *shape, unsigned level, bool grown);
 unsigned cf_payload_bits(const cf_geometry *shape, bool grown);
 unsigned cf_tag_bits(const cf_geometry *shape, unsigned level, bool grown);
@@ -40,8 +49,8 @@ uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
 /* Length in bytes without room to spare. */
 uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split, bool grown);
 
-/* CF_OK when this (checked) shape can be at this stage. Else *why says the reason. CF_TOO_BIG: the hash or the format has
-** no bits left; CF_BAD_ARGUMENT. */
+/* CF_OK when this (checked) shape can be at this stage. Else *why says the reason. CF_TOO_BIG: the
+** hash or the format has no bits left; CF_BAD_ARGUMENT. */
 cf_status cf_stage_check(const cf_geometry *shape, unsigned level, uint64_t split, const char **why);
 
 #endif

@@ -42,8 +42,8 @@ static void recode_list(cf_filter *filter)
     }
 }
 
-/* The same buckets with wider slots, in place: from the last one down, so that none is overwritten before it is
-** read. There is room. */
+/* The same buckets with wider slots, in place: from the last one down, so that none is overwritten
+** before it is read. There is room. */
 static void widen(cf_filter *filter, unsigned level)
 {
     cf_filter old = *filter;
@@ -121,7 +121,8 @@ static bool give_slot(cf_filter *filter, uint64_t child, const cf_spilled *line)
     return true;
 }
 
-/* Those that stay are rewritten in place; those for the new bucket go to the end, which is where they belong. */
+/* Those that stay are rewritten in place; those for the new bucket go to the end, which is where
+** they belong. */
 static void split_list(cf_filter *filter, uint64_t low, uint64_t high)
 {
     unsigned at = cf_spill_first(filter, low);

@@ -1,52 +1,58 @@
 /*
 ** growth.h - a filter grows without its keys, one bucket at a time.
 **
-** Linear hashing over remainder bits. A stage of growth is (level k, split pointer P): the buckets (j, e) with
-** j * 2^k + e < P are split, their extensions have k + 1 bits; the others have k (address.h). The next step splits
-** bucket P into itself and a new last bucket:
+** Linear hashing over remainder bits. A stage of growth is (level k, split pointer P): the buckets
+** (j, e) with j * 2^k + e < P are split, their extensions have k + 1 bits; the others have k
+** (address.h). The next step splits bucket P into itself and a new last bucket:
 **
 **      bucket (j, e), k bits                         (j, e), k+1 bits        (j, e + 2^k), k+1 bits
 **      [ a: next bit 0 ][ b: next bit 1 ][ c: - ]  ->  [ a ][   ][ c ]        [   ][ b ][ c ]
 **
-** - Each entry goes to the child that its next remainder bit names. That bit leaves the slot and lives on in the
-**   address. Nothing can overflow, and no hash is needed.
-** - An entry that knows no further bit is *void*: it is copied into both children, with its counter, value and sticky bit, and
-**   belongs to each.
-** - An entry that moves to a bucket with a shorter extension takes the bit back into the slot. A void entry never
-**   moves to a bucket with a longer one: it would have to be in both children there.
-** - Before the first step slots hold f bits. The first step rewrites them with a terminator (bucket.h), so that
-**   each entry says how much it knows. A key that is new at level k knows k + W(k) remainder bits, whichever of its
-**   buckets it lands in: W(k) = f - s + 1 + floor(2 log2(k + 1)). The entries of each level then match strange keys
-**   with a probability of 2^-W(k), however far they are split: the sum over the levels converges, as that of 1/k^2
-**   does.
-** - When all buckets of a level are split, the next step begins the next level, with wider slots if W says so.
+** - Each entry goes to the child that its next remainder bit names. That bit leaves the slot and
+**   lives on in the address. Nothing can overflow, and no hash is needed.
+** - An entry that knows no further bit is *void*: it is copied into both children, with its
+**   counter, value and sticky bit, and belongs to each.
+** - An entry that moves to a bucket with a shorter extension takes the bit back into the slot. A
+**   void entry never moves to a bucket with a longer one: it would have to be in both children
+**   there.
+** - Before the first step slots hold f bits. The first step rewrites them with a terminator
+**   (bucket.h), so that each entry says how much it knows. A key that is new at level k knows k +
+**   W(k) remainder bits, whichever of its buckets it lands in: W(k) = f - s + 1 + floor(2 log2(k +
+**   1)). The entries of each level then match strange keys with a probability of 2^-W(k), however
+**   far they are split: the sum over the levels converges, as that of 1/k^2 does.
+** - When all buckets of a level are split, the next step begins the next level, with wider slots if
+**   W says so.
 **
-** **Deleting is safe.** Claim: as long as only keys are deleted that were added and not yet deleted, every present
-** copy of a key has an entry of its own that matches the key, or the key matches a sticky class (copies.h).
-** Sketch. What an entry knows is a prefix of the bits of the keys it matches, as seen from its side; pair bits
-** and base bucket say how that reads from the other side. Adding stores an entry that is a prefix of its key;
-** cutting makes prefixes shorter; moving and splitting leave them as they are; a void entry that is split
-** becomes two, each longer by one bit, and exactly one of them is a prefix of its key. So entries keep matching
-** their keys. Now a copy of key K is deleted, and D is the longest match of K. If D is K's own, all others keep theirs.
-** Else D belongs to some key K2, or to none, and K has another entry E, not longer than D. D and E are prefixes of the
-** same string, K's, so E is a prefix of D, and D is one of K2's: E matches K2, and becomes its own. With the
-** shortest match instead, K2 would be left with a longer entry E that it need not match. "Longer" means all
-** that is known, the extension included: of two slots in buckets of different extension, the one with more bits in
-** the slot may know less. D is not what makes another key sticky: whoever it helps to weigh cap matches K's other entries
-** of that weight, too, or is matched by a sticky entry that K matches; then nothing would be deleted.
-** It needs each entry to be where every key that it matches looks for it: in a bucket whose extension it knows.
-** That is why void entries do not move to longer extensions, and why an entry is cut only as far as its bucket allows.
+** **Deleting is safe.** Claim: as long as only keys are deleted that were added and not yet
+** deleted, every present copy of a key has an entry of its own that matches the key, or the key is
+** sticky (copies.h). Sketch. What an entry knows is a prefix of the bits of the keys it matches, as
+** seen from its side; pair bits and base bucket say how that reads from the other side. Adding
+** stores an entry that is a prefix of its key; cutting makes prefixes shorter; moving and splitting
+** leave them as they are; a void entry that is split becomes two, each longer by one bit, and
+** exactly one of them is a prefix of its key. So entries keep matching their keys. Now a copy of
+** key K is deleted, and D is the longest match of K. If D is K's own, all others keep theirs. Else
+** D belongs to some key K2, or to none, and K has another entry E, not longer than D. D and E are
+** prefixes of the same string, K's, so E is a prefix of D, and D is one of K2's: E matches K2, and
+** becomes its own. With the shortest match instead, K2 would be left with a longer entry E that it
+** need not match. "Longer" means all that is known, the extension included: of two slots in buckets
+** of different extension, the one with more bits in the slot may know less. D is not what makes
+** another key sticky: whoever it helps to weigh cap matches K's other entries of that weight, too,
+** or is matched by a sticky entry that K matches; then nothing would be deleted. It needs each
+** entry to be where every key that it matches looks for it: in a bucket whose extension it knows.
+** That is why void entries do not move to longer extensions, and why an entry is cut only as far as
+** its bucket allows.
 */
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
 #include "cuckoo_filter.h"
 
-/* One step: splits the bucket at the split pointer. CF_OK; CF_FULL: this filter does not grow, or cannot be
-** longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes. Then nothing has changed. */
+/* One step: splits the bucket at the split pointer. CF_OK; CF_FULL: this filter does not grow, or
+** cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes. Then nothing has changed. */
 cf_status cf_grow(cf_filter *filter);
 
-/* Its two halves: all that can fail, with wider slots when the step begins a level; the split, which cannot. */
+/* Its two halves: all that can fail, with wider slots when the step begins a level; the split,
+** which cannot. */
 cf_status cf_grow_prepare(cf_filter *filter);
 void cf_grow_split(cf_filter *filter);
 

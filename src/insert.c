@@ -42,8 +42,9 @@ static bool place(cf_filter *filter, const cf_pair *pair, cf_search_budget budge
     return place_directly(filter, pair, entry) || place_by_moving(filter, pair, budget, entry);
 }
 
-/* In a filter that grows, half of the list is left for void entries, which double when their bucket is split; and a small
-** table has to grow rather than fill a long list, for entries that are spilled know no more than the table's level. */
+/* In a filter that grows, half of the list is left for void entries, which double when their bucket
+** is split; and a small table has to grow rather than fill a long list, for entries that are
+** spilled know no more than the table's level. */
 static bool may_spill(const cf_filter *filter, const cf_pair *pair)
 {
     enum { LEAST = 2, SLOTS_PER_ENTRY = 32 };
@@ -51,7 +52,8 @@ static bool may_spill(const cf_filter *filter, const cf_pair *pair)
     uint64_t few = LEAST + slots_of(filter) / SLOTS_PER_ENTRY;
     bool room = filter->geometry.growth ? filter->spilled < (bound + 1) / 2 && filter->spilled < few
                                         : filter->spilled < bound;
-    return room && cf_spill_matching(filter, pair) < CF_SPILL_COPIES; /* RULE: few copies of a key are spilled */
+    return room &&
+           cf_spill_matching(filter, pair) < CF_SPILL_COPIES; /* RULE: few copies of a key are spilled */
 }
 
 /* After few steps into a slot, or else into the list. */
@@ -104,9 +106,10 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
 
 /* ---- in one that may grow ---- */
 
-/* Slots occupied of 100 above which a table that has grown splits before an add: where searches begin to be long. It
-** is less than in a new table, for as many keys fall into a bucket that is not split yet as into both children of one
-** that is. From 4,000 to 500,000 keys, b = 4, f = 10: 314 ns per key at 90 %, 425 at 91, more than 1,000 at 93. */
+/* Slots occupied of 100 above which a table that has grown splits before an add: where searches
+** begin to be long. It is less than in a new table, for as many keys fall into a bucket that is not
+** split yet as into both children of one that is. From 4,000 to 500,000 keys, b = 4, f = 10: 314 ns
+** per key at 90 %, 425 at 91, more than 1,000 at 93. */
 static unsigned crowded_percent(unsigned b)
 {
     return b <= 2 ? 80 : 91;
@@ -118,21 +121,23 @@ static bool crowded(const cf_filter *filter)
            filter->occupied * 100 > slots_of(filter) * crowded_percent(filter->geometry.bucket_size);
 }
 
-/* Buckets that the search for a path may go on from. In a table that grows every other insertion needs a search, and
-** longer ones cost more than the bucket that splitting adds. With 64 instead of 256 the load falls half way
-** through a level, where paths are longest, from 0.81 to 0.79 items per slot. */
+/* Buckets that the search for a path may go on from. In a table that grows every other insertion
+** needs a search, and longer ones cost more than the bucket that splitting adds. With 64 instead of
+** 256 the load falls half way through a level, where paths are longest, from 0.81 to 0.79 items per
+** slot. */
 static unsigned search_nodes(const cf_filter *filter)
 {
     enum { GROWN = 256 };
     return filter->view.grown ? GROWN : CF_SEARCH_BUCKETS;
 }
 
-/* Up to so many buckets a table grows as it must: in a small one a few keys are easily together in one place, and one
-** level more often still leaves them so. */
+/* Up to so many buckets a table grows as it must: in a small one a few keys are easily together in
+** one place, and one level more often still leaves them so. */
 enum { SMALL_TABLE = 4096 };
 
-/* Neither keys that were chosen to crowd one place, nor void entries, of which splitting makes two, may let the table
-** grow for ever. A table with more than sixteen slots per item is reported full. */
+/* Neither keys that were chosen to crowd one place, nor void entries, of which splitting makes two,
+** may let the table grow for ever. A table with more than sixteen slots per item is reported
+** full. */
 static bool too_empty(const cf_filter *filter)
 {
     enum { EMPTIEST = 16 };
@@ -147,8 +152,8 @@ static uint64_t most_buckets(const cf_filter *filter)
     return 2 * filter->buckets > SMALL_TABLE ? 2 * filter->buckets : SMALL_TABLE;
 }
 
-/* Splits a few buckets of a crowded table; one or two are enough, unless they are full of void entries. Only lack of
-** memory is an error, so that equal calls give equal bytes or none. */
+/* Splits a few buckets of a crowded table; one or two are enough, unless they are full of void
+** entries. Only lack of memory is an error, so that equal calls give equal bytes or none. */
 static cf_status relieve(cf_filter *filter, cf_undo *undo)
 {
     enum { MOST_STEPS = 16 };
@@ -158,8 +163,8 @@ static cf_status relieve(cf_filter *filter, cf_undo *undo)
     return status == CF_NO_MEMORY ? CF_NO_MEMORY : CF_OK;
 }
 
-/* Buckets to split before the next try. One is enough as a rule. A place that needs many gets twice as many each
-** time: few searches in vain, and not many more splits than were needed. */
+/* Buckets to split before the next try. One is enough as a rule. A place that needs many gets twice
+** as many each time: few searches in vain, and not many more splits than were needed. */
 static uint64_t steps_at(unsigned tries)
 {
     enum { SINGLE = 8 };
@@ -174,7 +179,8 @@ static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_un
     return status;
 }
 
-/* Can growing up to `most` buckets make room for the item? */
+/* Can growing up to `most` buckets make room for the item? Asked before the first step: a refused
+** add costs no growth. */
 static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t most)
 {
     cf_pair pair;
@@ -187,7 +193,8 @@ static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t
     return !too_empty(filter) && cf_splitting_helps(filter, &pair, levels);
 }
 
-/* Folds entries that say the same, and stores the item. False: there are none; nothing has changed. */
+/* Folds entries that say the same, and stores the item. False: there are none; nothing has
+** changed. */
 static bool fold(cf_filter *filter, const cf_entry *item, unsigned copies)
 {
     cf_pair pair;
@@ -200,10 +207,11 @@ static bool fold(cf_filter *filter, const cf_entry *item, unsigned copies)
     return true;
 }
 
-/* Keys that repeat crowd single places, and splitting helps them little. In a table that has grown a path is found, as a rule, up
-** to 80 % and more. The emptier it is where none is found, the fewer entries have to say the same to be folded: three are hardly
-** of different keys. Growing from 1,000 keys to 100,000, four copies each: 151 bits per key, 1,257 without folding; the exact
-** counts of keys that come twice stay. 0: none are folded. */
+/* Keys that repeat crowd single places, and splitting helps them little. In a table that has grown
+** a path is found, as a rule, up to 80 % and more. The emptier it is where none is found, the fewer
+** entries have to say the same to be folded: three are hardly of different keys. Growing from 1,000
+** keys to 100,000, four copies each: 151 bits per key, 1,257 without folding; the exact counts of
+** keys that come twice stay. 0: none are folded. */
 static unsigned copies_to_fold(const cf_filter *filter)
 {
     enum { EMPTY = 75, VERY_EMPTY = 60 };
@@ -219,7 +227,8 @@ static bool fold_in_time(cf_filter *filter, const cf_entry *item)
     return copies > 0 && fold(filter, item, copies);
 }
 
-/* Grows until the item finds room. *status: CF_FULL when there is none, because growth ends with what is returned. */
+/* Grows until the item finds room. *status: CF_FULL when there is none, because growth ends with
+** what is returned. */
 static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_undo *undo,
                                    cf_status *status)
 {
@@ -228,9 +237,9 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
     *status = CF_FULL;
     if (grown == CF_OK && undo->then.buckets != filter->buckets)
         *status = store(filter, item, search_nodes(filter));
-    if (grown == CF_OK && *status == CF_FULL && !growth_helps(filter, item, most))
-        return CF_FULL;
     for (unsigned tries = 0; *status == CF_FULL && grown == CF_OK; tries++) {
+        if (tries == 0 && !growth_helps(filter, item, most))
+            return CF_FULL;
         if (fold_in_time(filter, item)) {
             *status = CF_OK;
             break;
@@ -242,8 +251,8 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
     return grown;
 }
 
-/* Folds any entries that say the same. Their filter may have to begin to grow, so that there are marks. CF_FULL: there are none.
-** Not CF_OK: the filter may have grown. */
+/* Folds any entries that say the same. Their filter may have to begin to grow, so that there are
+** marks. CF_FULL: there are none. Not CF_OK: the filter may have grown. */
 static cf_status insert_folding(cf_filter *filter, const cf_entry *item, cf_undo *undo)
 {
     enum { ANY = 2 };

@@ -1,7 +1,7 @@
 #include "lanes.h"
 
-/* Bits that a word may need on top of its own: where in a byte it can start, given that buckets and words start at
-** multiples of their sizes. */
+/* Bits that a word may need on top of its own: where in a byte it can start, given that buckets and
+** words start at multiples of their sizes. */
 static unsigned most_shift(uint64_t bucket_bits, unsigned word_bits)
 {
     uint64_t multiple = bucket_bits | word_bits | 8;
@@ -13,9 +13,9 @@ bool cf_fits_word(uint64_t bucket_bits, unsigned bits)
     return bits + most_shift(bucket_bits, 8) <= 64;
 }
 
-/* As many lanes as lie within the 8 bytes in which the word starts: words of 58 bits start at bit 0, 2, 4 or 6
-** of a byte, those of 60 at bit 0 or 4, those of 64 at bit 0, unless payloads lie between the buckets. One
-** lane of up to 57 bits always does. */
+/* As many lanes as lie within the 8 bytes in which the word starts: words of 58 bits start at bit
+** 0, 2, 4 or 6 of a byte, those of 60 at bit 0 or 4, those of 64 at bit 0, unless payloads lie
+** between the buckets. One lane of up to 57 bits always does. */
 static unsigned lanes_in_word(unsigned width, unsigned b, uint64_t bucket_bits)
 {
     unsigned count = b;

@@ -3,18 +3,32 @@
 #include "bits.h"
 #include "load_table.h"
 
-static unsigned size_index(unsigned b)
+/* ---- what was measured ---- */
+
+/* Rows of a bucket size: b = 1 has one; else six by fingerprint bits, then those of shapes that
+** grow, by pair bits. */
+enum { GROWING = 6 };
+
+static unsigned first_row(unsigned b)
 {
-    return b == 1 ? 0 : b == 2 ? 1 : b == 4 ? 2 : 3;
+    return b == 1 ? 0 : b == 2 ? 1 : b == 4 ? 8 : 18;
+}
+
+/* Is all of the fingerprint pair bits? Else the shape may grow. */
+static bool whole(const cf_geometry *shape)
+{
+    return shape->pair_bits >= shape->fingerprint_bits;
 }
 
 /* The row that was measured for this shape, or for the next fewer pair bits. */
 static unsigned row_index(const cf_geometry *shape)
 {
-    unsigned s = shape->pair_bits;
-    if (s < shape->fingerprint_bits)
-        return s < 6 ? CF_LOAD_GROWING : CF_LOAD_GROWING + 1;
-    return s < 8 ? s - CF_PAIR_BITS_MIN : s < 12 ? 4 : 5;
+    unsigned b = shape->bucket_size, s = shape->pair_bits, last = b == 4 ? 7 : 6;
+    if (b == 1)
+        return 0;
+    if (whole(shape))
+        return first_row(b) + (s < 8 ? s - CF_PAIR_BITS_MIN : s < 12 ? 4 : 5);
+    return first_row(b) + GROWING + (b == 2 ? 0 : (s < last ? s : last) - CF_PAIR_BITS_MIN);
 }
 
 /* The sizes measured: 2, 4, .. 126, then quarters of an octave up to 1024, then powers of two. */
@@ -63,8 +77,9 @@ static uint64_t fraction(uint64_t whole, uint64_t part, unsigned bits)
     return high << (64 - bits) | low >> bits;
 }
 
-/* Up to 126 buckets each size has its own load; then that of the last size measured holds up to the next one,
-** and where it is lower than the load before, a table takes what one of just that size took. */
+/* Up to 126 buckets each size has its own load; then that of the last size measured holds up to the
+** next one, and where it is lower than the load before, a table takes what one of just that size
+** took. */
 static uint64_t keys_in_small(uint64_t b, const uint16_t *load, uint64_t buckets)
 {
     unsigned i = index_of(buckets);
@@ -83,13 +98,103 @@ static uint64_t keys_in_large(uint64_t b, const uint16_t *load, uint64_t buckets
     return here + fraction(next - here, buckets - size_at(i), bits);
 }
 
-uint64_t cf_load_keys(const cf_geometry *shape)
+static uint64_t keys_measured(const cf_geometry *shape)
 {
     uint64_t b = shape->bucket_size, even = shape->buckets & ~(uint64_t)1;
-    const uint16_t *load = cf_load_table[size_index(shape->bucket_size)][row_index(shape)];
-    if (shape->buckets <= 1)
-        return b * shape->buckets;
-    uint64_t keys = even >> OCTAVE_WHOLE ? keys_in_large(b, load, even) : keys_in_small(b, load, even);
-    /* Two different buckets are always room enough for as many keys as they have slots. */
-    return larger(keys, 2 * b);
+    const uint16_t *load = cf_load_table[row_index(shape)];
+    return even >> OCTAVE_WHOLE ? keys_in_large(b, load, even) : keys_in_small(b, load, even);
+}
+
+/* ---- crowded pairs ---- */
+
+uint64_t cf_log2_units(uint64_t x)
+{
+    unsigned top = cf_floor_log2(x);
+    uint64_t units = top, mantissa = x << (63 - top); /* 1 <= mantissa / 2^63 < 2 */
+    for (unsigned i = 0; i < CF_LOG_BITS; i++) {
+        uint64_t high;
+        cf_multiply(mantissa, mantissa, &high); /* in units of 2^62 */
+        units = 2 * units + (high >> 63);
+        mantissa = high >> 63 ? high : high << 1;
+    }
+    return units;
+}
+
+/* log2(1 * 2 * .. * n), rounded down. */
+static uint64_t log2_factorial(unsigned n)
+{
+    enum { FITS = 20 };
+    uint64_t product = 1, beyond = 0;
+    for (unsigned i = 2; i <= n && i <= FITS; i++)
+        product *= i;
+    for (unsigned i = FITS + 1; i <= n; i++)
+        beyond += cf_log2_units(i);
+    return cf_log2_units(product) + beyond;
+}
+
+/* 2^-21.5, or 3.4e-7: in some tables two pair bits name the same alternate, which makes it two or
+** three times that. */
+enum { RARE = 5504 };
+
+/* Keys that agree in pair bits and pair of buckets need more than its 2b slots more often than is
+** allowed. Of n keys n^k / k! sets of k = 2b + 1 can be made; each meets with the probability
+** pairs^(1 - k). */
+static bool crowds(const cf_geometry *shape, uint64_t keys)
+{
+    unsigned most = 2 * shape->bucket_size;
+    uint64_t pairs = cf_log2_units(shape->buckets) + ((shape->pair_bits - UINT64_C(1)) << CF_LOG_BITS);
+    uint64_t ways = (most + 1) * (cf_log2_units(keys) + 1) + RARE;
+    return ways > most * pairs + log2_factorial(most + 1);
+}
+
+/* Do classes of equal entries, n together, need more slots than the few buckets that they have?
+** `groups` of n classes share buckets so; they are `mean` keys. Both are logarithms. */
+static bool classes_crowd(const cf_geometry *shape, unsigned n, unsigned buckets, uint64_t groups)
+{
+    unsigned k = buckets * shape->bucket_size + 1, f = shape->fingerprint_bits;
+    uint64_t keys = cf_log2_units(2 * n * shape->capacity) + 1;
+    uint64_t classes = cf_log2_units(shape->buckets) + ((uint64_t)f << CF_LOG_BITS);
+    return groups + k * keys + RARE > k * classes + log2_factorial(k);
+}
+
+/* There are buckets * 2^f / 2 classes, and 2 * 2^f others share one bucket with each. In small
+** tables 2^(2f - 1) / buckets pairs of pair bits name the same alternate: each makes buckets / 2
+** pairs of classes that share both. */
+unsigned cf_load_copies(const cf_geometry *shape)
+{
+    unsigned b = shape->bucket_size;
+    uint64_t buckets = cf_log2_units(shape->buckets),
+             f = (uint64_t)shape->fingerprint_bits << CF_LOG_BITS;
+    uint64_t same_pair = 2 * f - (2 << CF_LOG_BITS), in_three = buckets + 2 * f,
+             in_four = in_three + f + (1 << CF_LOG_BITS);
+    if (b == 1 || shape->buckets % 2 || classes_crowd(shape, 2, 2, same_pair) ||
+        classes_crowd(shape, 3, 4, in_four))
+        return b;
+    return classes_crowd(shape, 2, 3, in_three) ? b + b / 2 : 2 * b;
+}
+
+/* Two different buckets are always room enough for as many keys as they have slots. */
+static uint64_t least_keys(const cf_geometry *shape)
+{
+    return shape->buckets <= 1 ? shape->buckets * shape->bucket_size : 2u * shape->bucket_size;
+}
+
+bool cf_load_takes(const cf_geometry *shape, uint64_t keys)
+{
+    if (keys <= least_keys(shape))
+        return true;
+    return shape->buckets > 1 && keys <= keys_measured(shape) && (whole(shape) || !crowds(shape, keys));
+}
+
+uint64_t cf_load_keys(const cf_geometry *shape)
+{
+    uint64_t low = least_keys(shape), high = shape->buckets * shape->bucket_size + 1;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (cf_load_takes(shape, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }

@@ -1,13 +1,14 @@
 /*
 ** merge.c - the multiset sum of two filters.
 **
-** An entry knows the two places where it may lie (address.h), so the entries of one filter are added to
-** another of the same shape without their keys. Copies add up, up to cap, or to what counters hold; a key that is
-** sticky in one is sticky in the sum.
+** An entry knows the two places where it may lie (address.h), so the entries of one filter are
+** added to another of the same shape without their keys. Copies add up, up to cap, or to what
+** counters hold; a key that is sticky in one is sticky in the sum.
 **
-** The filters may have grown differently. The sum first grows as far as the other one has, so that slots are
-** wide enough for all its entries know. Where the sum has grown further, an entry of the other may know too
-** little for its bucket there: it becomes two, each with one bit more, as if the other had been split as well.
+** The filters may have grown differently. The sum first grows as far as the other one has, so that
+** slots are wide enough for all its entries know. Where the sum has grown further, an entry of the
+** other may know too little for its bucket there: it becomes two, each with one bit more, as if the
+** other had been split as well.
 */
 #include "merge.h"
 
@@ -17,37 +18,31 @@
 #include "table.h"
 #include "walk.h"
 
-static cf_status mismatch(const char **why, const char *field)
-{
-    *why = field;
-    return CF_MISMATCH;
-}
-
 cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)
 {
     const cf_geometry *a = &one->geometry, *b = &other->geometry;
     if (a->seed != b->seed)
-        return mismatch(why, "seed");
+        return cf_refuse(CF_MISMATCH, why, "seed");
     if (a->affinity != b->affinity)
-        return mismatch(why, "affinity");
+        return cf_refuse(CF_MISMATCH, why, "affinity");
     if (a->collation != b->collation)
-        return mismatch(why, "collation");
+        return cf_refuse(CF_MISMATCH, why, "collation");
     if (a->buckets != b->buckets)
-        return mismatch(why, "buckets");
+        return cf_refuse(CF_MISMATCH, why, "buckets");
     if (a->bucket_size != b->bucket_size)
-        return mismatch(why, "bucket_size");
+        return cf_refuse(CF_MISMATCH, why, "bucket_size");
     if (a->fingerprint_bits != b->fingerprint_bits)
-        return mismatch(why, "fingerprint_bits");
+        return cf_refuse(CF_MISMATCH, why, "fingerprint_bits");
     if (a->pair_bits != b->pair_bits)
-        return mismatch(why, "pair_bits");
+        return cf_refuse(CF_MISMATCH, why, "pair_bits");
     if (a->cap != b->cap)
-        return mismatch(why, "cap");
+        return cf_refuse(CF_MISMATCH, why, "cap");
     if (a->counter_bits != b->counter_bits)
-        return mismatch(why, "counter_bits");
+        return cf_refuse(CF_MISMATCH, why, "counter_bits");
     if (a->value_bits != b->value_bits)
-        return mismatch(why, "value_bits");
+        return cf_refuse(CF_MISMATCH, why, "value_bits");
     if (other->view.grown && !a->growth)
-        return mismatch(why, "growth");
+        return cf_refuse(CF_MISMATCH, why, "growth");
     return CF_OK;
 }
 
@@ -109,8 +104,8 @@ cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
     return walk.status == CF_OK ? status : walk.status;
 }
 
-/* The sum of two filters is never much longer than both: their entries can be hostile, of kinds that double when
-** buckets are split, and the number of items in a header a lie. */
+/* The sum of two filters is never much longer than both: their entries can be hostile, of kinds
+** that double when buckets are split, and the number of items in a header a lie. */
 static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
 {
     enum { TIMES = 16, AT_LEAST = 1 << 18 };
@@ -165,7 +160,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     uint64_t allowed = into->memory.most, most = most_bytes(into, from);
     before then;
     if (into->bytes == from->bytes)
-        return mismatch(why, "bytes: they are one and the same");
+        return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
     cf_status status = cf_mergeable(into, from, why);
     if (status == CF_OK)
         status = remember(into, &then);

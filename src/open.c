@@ -131,8 +131,8 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
 
 void cf_seal(cf_filter *filter)
 {
-    uint64_t plain =
-        cf_bytes_at(&filter->geometry, filter->level, filter->split, filter->view.grown) - CF_RESERVED_MIN;
+    uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split, filter->view.grown) -
+                     CF_RESERVED_MIN;
     cf_header header = {.geometry = filter->geometry,
                         .level = filter->level,
                         .split = filter->split,

@@ -6,7 +6,8 @@
 
 #include "cuckoo_filter.h"
 
-/* Sets level and split pointer, and all of the view that follows from them and from the geometry. */
+/* Sets level and split pointer, and all of the view that follows from them and from the
+** geometry. */
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown);
 
 #endif

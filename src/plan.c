@@ -1,24 +1,18 @@
 /*
 ** plan.c - from (capacity, error rate, options) to the smallest shape that keeps both promises.
 **
-** For every bucket size and fingerprint width allowed, the fewest buckets are found that hold the keys
-** (load.h) and meet the error rate; of these shapes the one with the fewest bytes is taken. A slightly
-** larger table with fingerprints one bit shorter often wins, so size follows the error rate closely
-** instead of jumping by a bit per key.
+** For every bucket size and fingerprint width allowed, the fewest buckets are found that hold the
+** keys (load.h) and meet the error rate; of these shapes the one with the fewest bytes is taken. A
+** slightly larger table with fingerprints one bit shorter often wins, so size follows the error
+** rate closely instead of jumping by a bit per key.
 **
 ** All decisions are made on integers: the error rate counts in units of 2^-62.
 */
 #include "bits.h"
-#include "cuckoo_filter.h"
+#include "geometry.h"
 #include "load.h"
 
 enum { RATE_BITS = 62 };
-
-static cf_status refuse(cf_status status, const char **why, const char *reason)
-{
-    *why = reason;
-    return status;
-}
 
 /* Growth turns remainder bits into address bits: it needs some to start with. */
 static unsigned least_fingerprint(unsigned b, bool growth)
@@ -28,16 +22,18 @@ static unsigned least_fingerprint(unsigned b, bool growth)
     return b == 2 ? 12 : 8;
 }
 
-/* Shapes that have to be asked for by bucket_size, for they grow less densely: between two levels, keys crowd the
-** buckets that are not split yet. With b = 2 paths are found up to a load of about 0.75 only; with b = 4 and 4 pair bits
-** pairs of buckets are overfull from a million keys on (measured: load 0.58). */
+/* Shapes that have to be asked for by bucket_size, for they grow less densely: between two levels,
+** keys crowd the buckets that are not split yet. With b = 2 paths are found up to a load of about
+** 0.75 only; with b = 4 and 4 pair bits pairs of buckets are overfull from a million keys on
+** (measured: load 0.58). */
 static bool grows_loosely(unsigned b, unsigned f)
 {
     return b == 2 || (b == 4 && f < 9);
 }
 
-/* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. */
-static unsigned pair_bits_for(unsigned b, unsigned f, bool growth)
+/* See address.h: all of the fingerprint, or what leaves enough remainder bits to grow with. Large
+** tables may need more: see size_table. */
+static unsigned least_pair_bits(unsigned b, unsigned f, bool growth)
 {
     if (!growth)
         return f;
@@ -47,34 +43,17 @@ static unsigned pair_bits_for(unsigned b, unsigned f, bool growth)
     return s < 4 ? 4 : s > 6 ? 6 : s;
 }
 
-/* Distinct keys that name the same fingerprint and pair are copies of one key to the filter. When `copies` of them are
-** there at once they are sticky, and stay. While n keys leave and n others come, that happens
-** n * lambda^(copies - 1) / (copies - 1)! times, where lambda = 2b / 2^f is the error rate of a full table. */
-uint64_t cf_turnovers(const cf_geometry *shape)
-{
-    enum { SLOTS_PER_LOSS = 200 };
-    unsigned rate_bits = shape->fingerprint_bits - 1 - cf_floor_log2(shape->bucket_size);
-    uint32_t copies = shape->counter_bits ? (uint32_t)1 << shape->counter_bits : shape->cap;
-    uint64_t lost = SLOTS_PER_LOSS * (uint64_t)(shape->counter_bits ? 1 : shape->cap);
-    uint64_t most = CF_TURNOVERS_MAX * lost, keys = 1; /* that come for each class */
-    for (uint64_t i = 1; i < copies; i++) {
-        if (!cf_product_at_most(keys, i << rate_bits, most, 1))
-            return CF_TURNOVERS_MAX;
-        keys *= i << rate_bits;
-    }
-    return keys / lost;
-}
-
-/* The fewest copies that let a filter live so long, for a larger cap costs no bytes; three, so that a key added twice
-** can be deleted; at most the slots of two buckets. With one slot to a bucket, for study, two keys of one fingerprint
-** would often fill both their buckets. */
-static unsigned cap_for(unsigned b, unsigned f)
+/* The fewest copies that let a filter live so long, for a larger cap costs no bytes. Three at
+** least, so that a key added twice can be deleted once. With one slot to a bucket, for study, two
+** keys of one fingerprint would fill both. */
+static uint8_t cap_for(const cf_geometry *shape)
 {
     enum { LIFE = 100000 /* turnovers */, LEAST = 3 };
-    cf_geometry shape = {.bucket_size = (uint8_t)b, .fingerprint_bits = (uint8_t)f, .cap = LEAST};
-    while (shape.cap < 2 * b && cf_turnovers(&shape) < LIFE)
-        shape.cap++;
-    return b == 1 ? 1 : shape.cap;
+    cf_geometry kept = {.bucket_size = shape->bucket_size, .fingerprint_bits = shape->fingerprint_bits};
+    unsigned most = cf_load_copies(shape);
+    for (kept.cap = most < LEAST ? (uint8_t)most : LEAST; kept.cap < most && cf_turnovers(&kept) < LIFE;)
+        kept.cap++;
+    return kept.cap;
 }
 
 static bool can_be_semisorted(unsigned b, unsigned f)
@@ -96,8 +75,9 @@ typedef struct request {
     uint64_t rate; /* in units of 2^-RATE_BITS; 0 = any */
 } request;
 
-/* A filter that grows errs up to 1.85 times as often in the end as when all its slots were first full (growth.h); that
-** has to stay below three times the rate asked for. Only sparse tables, of few keys, are far from full at capacity. */
+/* A filter that grows errs up to 1.85 times as often in the end as when all its slots were first
+** full (growth.h); that has to stay below three times the rate asked for. Only sparse tables, of
+** few keys, are far from full at capacity. */
 static bool meets_when_grown(const cf_geometry *shape, const request *want)
 {
     uint64_t slots_compared = 2 * (uint64_t)shape->bucket_size;
@@ -105,25 +85,28 @@ static bool meets_when_grown(const cf_geometry *shape, const request *want)
            cf_product_at_most(5 * slots_compared, match_rate(shape->fingerprint_bits), 8, want->rate);
 }
 
-/* Does this shape hold the keys, and err seldom enough when it does? By the union bound: keys * sides
-** / buckets slots are compared, each matching with match_rate. */
+/* Does this shape hold the keys, and err seldom enough when it does? By the union bound: keys *
+** sides / buckets slots are compared, each matching with match_rate. */
 static bool meets(const cf_geometry *shape, const request *want)
 {
-    if (cf_load_keys(shape) < want->keys || !meets_when_grown(shape, want))
+    if (!cf_load_takes(shape, want->keys) || !meets_when_grown(shape, want))
         return false;
     uint64_t sides = shape->buckets == 1 ? 1 : 2;
     return want->rate == 0 || cf_product_at_most(sides * want->keys, match_rate(shape->fingerprint_bits),
                                                  want->rate, shape->buckets);
 }
 
-/* A filter that grows starts with so many buckets at least: from fewer it would grow into a table in which many pairs
-** are crowded (measured: it would stay under a load of 0.8), while the header is most of it anyway. */
+/* A filter that grows starts with so many buckets at least: from fewer it would grow into a table
+** in which many pairs are crowded (measured: it would stay under a load of 0.8), while the header
+** is most of it anyway. */
 enum { LEAST_TO_GROW = 8 };
 
-/* An odd number of buckets has pairs of one bucket, which takes b copies at most. */
+/* One bucket takes b copies of a key at most, which may be less than the cap of two. */
 static uint64_t least_buckets(const cf_geometry *shape)
 {
-    return shape->growth ? LEAST_TO_GROW : shape->cap > shape->bucket_size ? 2 : 1;
+    cf_geometry two = *shape;
+    two.buckets = 2;
+    return shape->growth ? LEAST_TO_GROW : cap_for(&two) > shape->bucket_size ? 2 : 1;
 }
 
 /* Small tables one by one, for a larger one may hold fewer keys (load.h). */
@@ -138,7 +121,8 @@ static bool fewest_of_few(cf_geometry *shape, const request *want)
     return false;
 }
 
-/* The fewest buckets, 1 or an even number, that meet the request; false when not even the most do. */
+/* The fewest buckets, 1 or an even number, that meet the request; false when not even the most
+** do. */
 static bool fewest_buckets(cf_geometry *shape, const request *want)
 {
     if (fewest_of_few(shape, want))
@@ -160,8 +144,32 @@ static bool fewest_buckets(cf_geometry *shape, const request *want)
     return true;
 }
 
-/* Meeting an error rate with fingerprints that are far too short takes a table that is nearly empty: more
-** than four times the buckets that the keys need is taken for a mistake. */
+/* Would a table with one more pair bit be better? Three remainder bits have to be left: with two,
+** it takes twice the bytes once it has grown (measured; with three, a tenth more than with
+** four). */
+static bool may_have_more_pair_bits(const cf_geometry *shape)
+{
+    enum { LARGE = 1024, LEAST_REMAINDER = 3 };
+    return shape->buckets > LARGE && shape->pair_bits + LEAST_REMAINDER < shape->fingerprint_bits;
+}
+
+/* The fewest buckets, and the pair bits for them: in large tables too many keys would agree in few
+** pair bits (load.h). More of them are taken as long as each saves one bucket in 32. */
+static bool size_table(cf_geometry *shape, const request *want)
+{
+    bool found = fewest_buckets(shape, want);
+    while (found && may_have_more_pair_bits(shape)) {
+        cf_geometry other = *shape;
+        other.pair_bits++;
+        if (!fewest_buckets(&other, want) || other.buckets > shape->buckets - shape->buckets / 32)
+            break;
+        *shape = other;
+    }
+    return found;
+}
+
+/* Meeting an error rate with fingerprints that are far too short takes a table that is nearly
+** empty: more than four times the buckets that the keys need is taken for a mistake. */
 static bool too_empty(const cf_geometry *shape, const request *want)
 {
     cf_geometry full = *shape;
@@ -169,35 +177,21 @@ static bool too_empty(const cf_geometry *shape, const request *want)
     return want->rate != 0 && fewest_buckets(&full, &keys_only) && shape->buckets / 4 > full.buckets;
 }
 
-/* log2(x) in units of 2^-LOG_BITS, rounded down, for x from 1 to 2^62: by squaring, in integers. */
-enum { LOG_BITS = 8 };
-
-static uint64_t log2_units(uint64_t x)
-{
-    unsigned whole = cf_floor_log2(x);
-    uint64_t units = whole, mantissa = x << (63 - whole); /* 1 <= mantissa / 2^63 < 2 */
-    for (unsigned i = 0; i < LOG_BITS; i++) {
-        uint64_t high;
-        cf_multiply(mantissa, mantissa, &high); /* in units of 2^62 */
-        units = 2 * units + (high >> 63);
-        mantissa = high >> 63 ? high : high << 1;
-    }
-    return units;
-}
-
-/* Is this shape smaller than a Bloom filter of the error rate that it has when it holds the keys? That takes
-** log2(e) log2(1/rate) bits per key. */
+/* Is this shape smaller than a Bloom filter of the error rate that it has when it holds the keys?
+** That takes log2(e) log2(1/rate) bits per key. */
 static bool beats_bloom(const cf_geometry *shape, const request *want)
 {
     enum { LOG2_E = 1477, UNIT = 1024 }; /* log2(e) = 1.4427 */
-    uint64_t matches = log2_units(2 * want->keys) + log2_units(match_rate(shape->fingerprint_bits));
-    uint64_t one = ((uint64_t)RATE_BITS << LOG_BITS) + log2_units(shape->buckets);
-    return matches < one && cf_product_at_most(8 * UNIT << LOG_BITS, cf_geometry_bytes(shape),
+    uint64_t matches =
+        cf_log2_units(2 * want->keys) + cf_log2_units(match_rate(shape->fingerprint_bits));
+    uint64_t one = ((uint64_t)RATE_BITS << CF_LOG_BITS) + cf_log2_units(shape->buckets);
+    return matches < one && cf_product_at_most(8 * UNIT << CF_LOG_BITS, cf_geometry_bytes(shape),
                                                want->keys, LOG2_E * (one - matches));
 }
 
-/* Entries that the spill list takes unless the user says: enough for what a burst of insertions spills that adds two in a
-** hundred keys to a table loaded to 95 % (with a budget of 10 buckets one insertion in five does). */
+/* Entries that the spill list takes unless the user says: enough for what a burst of insertions
+** spills that adds two in a hundred keys to a table loaded to 95 % (with a budget of 10 buckets one
+** insertion in five does). */
 static unsigned spill_bound_for(const cf_geometry *shape)
 {
     enum { LEAST = 16, SLOTS_PER_ENTRY = 256 };
@@ -248,15 +242,15 @@ static void consider(unsigned b, unsigned f, const cf_options *options, const re
                          .seed = options->seed,
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = (uint8_t)f,
-                         .pair_bits = (uint8_t)pair_bits_for(b, f, options->growth),
-                         .cap = (uint8_t)cap_for(b, f),
+                         .pair_bits = (uint8_t)least_pair_bits(b, f, options->growth),
                          .counter_bits = (uint8_t)options->counter_bits,
                          .value_bits = (uint8_t)options->value_bits,
                          .growth = options->growth,
                          .affinity = (uint8_t)options->affinity,
                          .collation = (uint8_t)options->collation};
-    if (!fewest_buckets(&shape, want) || too_empty(&shape, want))
+    if (!size_table(&shape, want) || too_empty(&shape, want))
         return;
+    shape.cap = cap_for(&shape);
     if (options->layout != CF_LAYOUT_PLAIN && can_be_semisorted(b, f))
         consider_layout(&shape, true, options, want, best);
     if (options->layout != CF_LAYOUT_SEMISORT)
@@ -278,36 +272,36 @@ static cf_status check_options(const cf_options *options, const char **why)
 {
     unsigned b = options->bucket_size, f = options->fingerprint_bits;
     if (b != 0 && b != 1 && b != 2 && b != 4 && b != 8)
-        return refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
     if (f != 0 && (f < CF_FINGERPRINT_MIN || f > CF_FINGERPRINT_MAX))
-        return refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
     if (options->counter_bits > CF_COUNTER_MAX)
-        return refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
     if (options->value_bits > CF_VALUE_MAX)
-        return refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
     if (options->counter_bits && options->value_bits)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "counter_bits and value_bits exclude each other: leave one of them out");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "counter_bits and value_bits exclude each other: leave one of them out");
     if (options->layout == CF_LAYOUT_SEMISORT && ((b != 0 && b != 4) || (f != 0 && f < 5)))
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more: give "
-                      "these, or leave one of them out");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more: give "
+                         "these, or leave one of them out");
     if (options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
     if ((unsigned)options->affinity > CF_AFFINITY_REAL ||
         (unsigned)options->collation > CF_COLLATION_RTRIM)
-        return refuse(CF_BAD_ARGUMENT, why, "affinity or collation is unknown");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "affinity or collation is unknown");
     if (!options->growth)
         return CF_OK;
     if (b == 1)
-        return refuse(CF_BAD_ARGUMENT, why, "bucket_size=1 cannot grow: add growth=off");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "bucket_size=1 cannot grow: add growth=off");
     if (f != 0 && f < 8)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "fingerprint_bits below 8 cannot grow: add growth=off, or use 8 or more");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "fingerprint_bits below 8 cannot grow: add growth=off, or use 8 or more");
     if (b == 2 && f != 0 && f < 12)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "bucket_size=2 grows with fingerprint_bits of 12 or more: add growth=off");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "bucket_size=2 grows with fingerprint_bits of 12 or more: add growth=off");
     return CF_OK;
 }
 
@@ -315,14 +309,14 @@ static cf_status check_request(uint64_t capacity, double fpr, const cf_options *
                                const char **why)
 {
     if (capacity > CF_CAPACITY_MAX)
-        return refuse(
+        return cf_refuse(
             CF_TOO_BIG, why,
             "capacity must be at most 1099511627776 keys; split the keys over several filters");
     if (!(fpr >= 0 && fpr < 1))
-        return refuse(CF_BAD_ARGUMENT, why, "fpr must be above 0 and below 1");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "fpr must be above 0 and below 1");
     if (fpr == 0 && options->fingerprint_bits == 0)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "fpr must be above 0, or fingerprint_bits given in its place");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "fpr must be above 0, or fingerprint_bits given in its place");
     return check_options(options, why);
 }
 
@@ -341,9 +335,10 @@ static bool allowed(unsigned b, const cf_options *options)
     return b != 1 && (f == 0 || f >= least_fingerprint(b, options->growth));
 }
 
-/* The smallest shape. Between the error rates that full tables of two fingerprint widths have, that is a table of the
-** shorter one with slots to spare, which may take more than a Bloom filter would: then one bit more, and half the error
-** rate, is the better choice where it does not cost more than a twelfth. */
+/* The smallest shape. Between the error rates that full tables of two fingerprint widths have, that
+** is a table of the shorter one with slots to spare, which may take more than a Bloom filter would:
+** then one bit more, and half the error rate, is the better choice where it does not cost more than
+** a twelfth. */
 static cf_geometry chosen(const choice *best)
 {
     uint64_t any = cf_geometry_bytes(&best->any), good = cf_geometry_bytes(&best->good);
@@ -365,11 +360,11 @@ static cf_status refuse_plan(const cf_options *options, request want, const char
 {
     want.rate = 0;
     if (smallest(options, &want).buckets == 0)
-        return refuse(CF_TOO_BIG, why, "capacity is too large for these options");
+        return cf_refuse(CF_TOO_BIG, why, "capacity is too large for these options");
     if (options->fingerprint_bits != 0)
-        return refuse(CF_BAD_ARGUMENT, why,
-                      "fingerprint_bits is too small for this fpr: use more, or NULL as fpr");
-    return refuse(CF_BAD_ARGUMENT, why, "fpr is too small: fingerprints of 32 bits reach about 1e-9");
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "fingerprint_bits is too small for this fpr: use more, or NULL as fpr");
+    return cf_refuse(CF_BAD_ARGUMENT, why, "fpr is too small: fingerprints of 32 bits reach about 1e-9");
 }
 
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,

@@ -4,8 +4,8 @@
 
 enum { MOST_NODES = 256 };
 
-/* A bucket as it is going to be after so many splits: what is left of it when all entries have gone that differ in the next
-** bits. */
+/* A bucket as it is going to be after so many splits: what is left of it when all entries have gone
+** that differ in the next bits. */
 typedef struct cf_descendant {
     uint64_t bucket, bits;
     unsigned depth;
@@ -17,8 +17,9 @@ typedef struct descent {
     bool overrun; /* there are more than were looked at */
 } descent;
 
-/* What lies in this place, and knows so much of it, can be there after so many splits. While the table grows some buckets are
-** split before others: an entry that knows too little for all splits may get there before the last ones. */
+/* What lies in this place, and knows so much of it, can be there after so many splits. While the
+** table grows some buckets are split before others: an entry that knows too little for all splits
+** may get there before the last ones. */
 static void reach(const cf_filter *filter, const cf_side *side, cf_place place, descent *reached)
 {
     unsigned beyond = side->length - place.extension;

@@ -2,8 +2,9 @@
 
 #include "semisort_table.h"
 
-/* The rank of four sorted nibbles among all such, in colexicographic order: for each nibble, from the least on, how many
-** there are of which it is the largest one that differs. That is C(n, 1), C(n + 1, 2), C(n + 2, 3), C(n + 3, 4). */
+/* The rank of four sorted nibbles among all such, in colexicographic order: for each nibble, from
+** the least on, how many there are of which it is the largest one that differs. That is C(n, 1),
+** C(n + 1, 2), C(n + 2, 3), C(n + 3, 4). */
 unsigned cf_semisort_code(unsigned nibbles)
 {
     static const uint16_t third[16] = {0,   1,   4,   10,  20,  35,  56,  84,
@@ -31,8 +32,8 @@ static cf_spread spread_of(unsigned count, unsigned width, unsigned more)
     return spread;
 }
 
-/* Four, two or one lane to a word, as whole slots fit. Tops start anywhere in a byte, but are so much shorter that
-** they lie within 8 bytes where slots fit in a word. */
+/* Four, two or one lane to a word, as whole slots fit. Tops start anywhere in a byte, but are so
+** much shorter that they lie within 8 bytes where slots fit in a word. */
 void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
 {
     unsigned count = CF_SEMISORT_SLOTS, s = filter->geometry.pair_bits, top = width - CF_NIBBLE_BITS;
@@ -43,7 +44,8 @@ void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
     filter->view.spread_tops = spread_of(count, top, CF_NIBBLE_BITS);
     filter->view.spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
     filter->view.lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
-    if (top > 1 && count == CF_SEMISORT_SLOTS && cf_fits_word(filter->view.bucket_bits, filter->view.tag_bits))
+    if (top > 1 && count == CF_SEMISORT_SLOTS &&
+        cf_fits_word(filter->view.bucket_bits, filter->view.tag_bits))
         filter->view.lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
 }
 
@@ -61,7 +63,8 @@ static uint64_t nibble_last(uint64_t rank)
 /* Puts a pair of slots in order; without branches, for no processor could predict them. */
 static void order(uint64_t *rank, unsigned i, unsigned j)
 {
-    /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the same */
+    /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the
+    ** same */
     uint64_t less = rank[i] < rank[j] ? rank[i] : rank[j], more = rank[i] ^ rank[j] ^ less;
     rank[i] = less;
     rank[j] = more;
@@ -80,7 +83,8 @@ static void sort_with_payloads(uint64_t *rank, uint64_t *payload)
 {
     for (unsigned i = 1; i < CF_SEMISORT_SLOTS; i++)
         for (unsigned j = i; j > 0; j--) {
-            /* RULE: ties are broken by payloads; equivalent <= to <: equal ones may change places */
+            /* RULE: ties are broken by payloads; equivalent <= to <: equal ones may change
+            ** places */
             if (rank[j - 1] < rank[j] || (rank[j - 1] == rank[j] && payload[j - 1] <= payload[j]))
                 break;
             uint64_t tag = rank[j], with = payload[j];

@@ -3,32 +3,30 @@
 **
 **      [ code, 12 bits ][ top 0 ][ top 1 ][ top 2 ][ top 3 ] [ overflow ] [ payload 0 ] ... [ payload 3 ]
 **
-** The order of the slots of a bucket says nothing, so they are sorted by their low nibbles. Four sorted nibbles can be
-** one of 3,876 values: 12 bits, instead of 16, number them. The other bits of each slot, its top, follow in
-** that order; slots of equal nibbles are sorted by their tops, then by their payloads, so that equal contents are
-** equal bytes. An empty slot is 0, as everywhere, and so comes first. The nibble is part of the pair bits, and a
-** terminator is always in the top.
+** The order of the slots of a bucket says nothing, so they are sorted by their low nibbles. Four
+** sorted nibbles can be one of 3,876 values: 12 bits, instead of 16, number them. The other bits of
+** each slot, its top, follow in that order; slots of equal nibbles are sorted by their tops, then
+** by their payloads, so that equal contents are equal bytes. An empty slot is 0, as everywhere, and
+** so comes first. The nibble is part of the pair bits, and a terminator is always in the top.
 **
-** Writing a slot may thus change the number of the others in its bucket. Codes from 3,876 on, which only hostile bytes
-** have, read as four nibbles of zero.
+** Writing a slot may thus change the number of the others in its bucket. Codes from 3,876 on, which
+** only hostile bytes have, read as four nibbles of zero.
 **
-** Reading: the tops are lanes of their own. Where no top agrees with what is wanted, which is the rule for keys that
-** are not there, nothing more is read. Else the code is decoded by a table of 8 KB, and tops and nibbles are put together
-** to the word that a plain bucket would have.
+** Reading: the tops are lanes of their own. Where no top agrees with what is wanted, which is the
+** rule for keys that are not there, nothing more is read. Else the code is decoded by a table of 8
+** KB, and tops and nibbles are put together to the word that a plain bucket would have.
 */
 #ifndef CF_SEMISORT_H
 #define CF_SEMISORT_H
 
 #include "lanes.h"
 
-enum {
-    CF_NIBBLE_BITS = 4,
-    CF_CODE_BITS = 12,
-    CF_SEMISORT_SLOTS = 4
-};
-_Static_assert(CF_SEMISORT_SAVES == CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE_BITS, "what a code saves");
+enum { CF_NIBBLE_BITS = 4, CF_CODE_BITS = 12, CF_SEMISORT_SLOTS = 4 };
+_Static_assert(CF_SEMISORT_SAVES == CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE_BITS,
+               "what a code saves");
 
-/* Bit n is in lane n * lane_of >> CF_LANE_OF_SHIFT: a division by the width of lanes, for bits of a word. */
+/* Bit n is in lane n * lane_of >> CF_LANE_OF_SHIFT: a division by the width of lanes, for bits of a
+** word. */
 enum { CF_LANE_OF_SHIFT = 16 };
 
 /* By code: the sorted nibbles, the least in the lowest bits. */
@@ -81,13 +79,15 @@ static inline uint64_t cf_semisort_tag(const cf_filter *filter, uint64_t at, uns
 static inline bool cf_tops_allow(const cf_filter *filter, uint64_t at, uint64_t tag)
 {
     uint64_t tops = cf_tops_at(filter, at, 0), wanted = tag >> CF_NIBBLE_BITS;
-    return filter->view.grown ? cf_compatible_lanes(&filter->view.tops, tops, wanted) != 0
-                         : cf_any_zero_lane(&filter->view.tops, tops ^ wanted * filter->view.tops.ones) != 0;
+    return filter->view.grown
+               ? cf_compatible_lanes(&filter->view.tops, tops, wanted) != 0
+               : cf_any_zero_lane(&filter->view.tops, tops ^ wanted * filter->view.tops.ones) != 0;
 }
 
-/* Does either of two buckets that have not grown, at `at` and `at2`, hold its tag? The tags agree in their nibbles, for
-** they are those of one key. For filters with filter->view.lane_of. When the key is there, as a rule one top of eight agrees,
-** and its nibble decides; 2: several do, and this cannot tell. */
+/* Does either of two buckets that have not grown, at `at` and `at2`, hold its tag? The tags agree
+** in their nibbles, for they are those of one key. For filters with filter->view.lane_of. When the
+** key is there, as a rule one top of eight agrees, and its nibble decides; 2: several do, and this
+** cannot tell. */
 static inline unsigned cf_semisorted_pair_has(const cf_filter *filter, uint64_t at, uint64_t tag,
                                               uint64_t at2, uint64_t tag2)
 {
@@ -113,8 +113,8 @@ bool cf_semisort_in_order(const cf_filter *filter, uint64_t at);
 /* The four tags of a bucket. */
 void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag);
 
-/* Sorts four slots and writes them at bit `at` of the writable table; with `payload_bits`, sorts the payloads with
-** them, but writes none. */
+/* Sorts four slots and writes them at bit `at` of the writable table; with `payload_bits`, sorts
+** the payloads with them, but writes none. */
 void cf_semisort_write(cf_filter *filter, uint64_t at, uint64_t *tag, uint64_t *payload);
 
 #endif

@@ -1,14 +1,15 @@
 /*
-** semisort_table.h - the four sorted nibbles that each code stands for, the least in the lowest bits: all multisets of
-** four nibbles in colexicographic order (semisort.c ranks them by the same order). The last 220 are no code.
+** semisort_table.h - the four sorted nibbles that each code stands for, the least in the lowest
+** bits: all multisets of four nibbles in colexicographic order (semisort.c ranks them by the same
+** order). The last 220 are no code.
 */
 /* clang-format off */
 #ifndef CF_SEMISORT_TABLE_H
 #define CF_SEMISORT_TABLE_H
 
-#include "semisort.h"
+#include <stdint.h>
 
-const uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS] = {
+const uint16_t cf_semisort_nibbles[4096] = {
     0x0000, 0x1000, 0x1100, 0x1110, 0x1111, 0x2000, 0x2100, 0x2110, 0x2111, 0x2200, 0x2210, 0x2211, 0x2220, 0x2221, 0x2222, 0x3000,
     0x3100, 0x3110, 0x3111, 0x3200, 0x3210, 0x3211, 0x3220, 0x3221, 0x3222, 0x3300, 0x3310, 0x3311, 0x3320, 0x3321, 0x3322, 0x3330,
     0x3331, 0x3332, 0x3333, 0x4000, 0x4100, 0x4110, 0x4111, 0x4200, 0x4210, 0x4211, 0x4220, 0x4221, 0x4222, 0x4300, 0x4310, 0x4311,

@@ -1,26 +1,28 @@
 /*
 ** shrink.c - a filter that has lost keys becomes smaller again.
 **
-** Its entries are added to an empty filter of the same geometry, as in a merge, that has grown only as far as they need.
-** There slots are narrower: an entry forgets what it knows beyond the length of new ones. That is sound (growth.h): what is left
-** is a prefix of the same keys, and entries that have become equal count as copies of one key.
+** Its entries are added to an empty filter of the same geometry, as in a merge, that has grown only
+** as far as they need. There slots are narrower: an entry forgets what it knows beyond the length
+** of new ones. That is sound (growth.h): what is left is a prefix of the same keys, and entries
+** that have become equal count as copies of one key.
 */
 #include "growth.h"
 #include "merge.h"
 #include "walk.h"
 
-/* Could it be one that has not grown? There slots have no sticky bit, entries know as much as new ones, and void ones that have
-** doubled would be more copies than there are items. */
+/* Could it be one that has not grown? There slots have no sticky bit, entries know as much as new
+** ones, and void ones that have doubled would be more copies than there are items. */
 static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
 {
     unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
-    bool marks = census->sticky > 0 && filter->geometry.counter_bits == 0; /* RULE: marks need a grown filter */
+    bool marks =
+        census->sticky > 0 && filter->geometry.counter_bits == 0; /* RULE: marks need a grown filter */
     return census->shortest >= whole && census->copies <= filter->items && !marks;
 }
 
 /* Buckets for its entries, with a tenth to spare beyond what a table that grows fills. They are
-** counted: a header that lies must not let `into` grow. Nor is a table that was planned for far more
-** keys worth its first step of growth, which rewrites all of it. */
+** counted: a header that lies must not let `into` grow. Nor is a table that was planned for far
+** more keys worth its first step of growth, which rewrites all of it. */
 static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 {
     enum { EMPTIEST = 16 };

@@ -1,7 +1,6 @@
 #include "spill.h"
 
 #include "bucket.h"
-#include "walk.h"
 
 /* ---- the list ---- */
 
@@ -83,8 +82,8 @@ unsigned cf_spill_first(const cf_filter *filter, uint64_t bucket)
 
 /* ---- overflow bits ---- */
 
-/* The buckets where keys look that an entry may match: its own, and its other one; both children of that when the
-** entry knows too little to tell which. */
+/* The buckets where keys look that an entry may match: its own, and its other one; both children of
+** that when the entry knows too little to tell which. */
 typedef struct look_set {
     uint64_t bucket[3];
     unsigned n;
@@ -131,11 +130,11 @@ static void clear_unless_named(cf_filter *filter, const look_set *looks)
             named |= (unsigned)looks_at(&its, looks->bucket[j]) << j;
     }
     for (unsigned j = 0; j < looks->n; j++)
-        cf_overflow_set(filter, looks->bucket[j], named >> j & 1); /* RULE: a bit stays while an entry needs it */
+        cf_overflow_set(filter, looks->bucket[j],
+                        named >> j & 1); /* RULE: a bit stays while an entry needs it */
 }
 
-/* Has any spilled entry this bucket in its pair? */
-static bool is_named(const cf_filter *filter, uint64_t bucket)
+bool cf_spill_names(const cf_filter *filter, uint64_t bucket)
 {
     for (unsigned i = 0; i < filter->spilled; i++) {
         cf_spilled entry = cf_spill_get(filter, i);
@@ -268,34 +267,12 @@ static const char *entry_fault(const cf_filter *filter, unsigned index)
     return NULL;
 }
 
-static cf_status damaged(const char **why, const char *reason)
-{
-    *why = reason;
-    return CF_DAMAGED;
-}
-
-/* Overflow bits are set for entries of the list, and for nothing else. */
-static cf_status check_bits(const cf_filter *filter, const char **why)
-{
-    enum { COST = 10, LOOK = 20 }; /* nanoseconds */
-    uint64_t set = 0;
-    cf_walk walk = cf_walk_begin(filter, COST);
-    while (cf_walk_next(&walk)) {
-        if (!cf_overflow_get(filter, walk.bucket))
-            continue;
-        if (++set > 3 * (uint64_t)filter->spilled || !is_named(filter, walk.bucket))
-            return damaged(why, "an overflow bit is set for nothing");
-        cf_tick(&walk.ticker, LOOK * filter->spilled);
-    }
-    return walk.status;
-}
-
 cf_status cf_spill_check(const cf_filter *filter, const char **why)
 {
-    const char *fault = NULL;
-    for (unsigned i = 0; fault == NULL && i < filter->spilled; i++)
-        fault = entry_fault(filter, i);
-    if (fault != NULL)
-        return damaged(why, fault);
-    return filter->geometry.spill_bound == 0 ? CF_OK : check_bits(filter, why);
+    for (unsigned i = 0; i < filter->spilled; i++) {
+        *why = entry_fault(filter, i);
+        if (*why != NULL)
+            return CF_DAMAGED;
+    }
+    return CF_OK;
 }

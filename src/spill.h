@@ -1,30 +1,32 @@
 /*
 ** spill.h - bounded insertion: overflow bits, and an exact list of the entries that found no slot.
 **
-** In a nearly full table the search for a path can be long. With a spill list it may look at `budget` buckets; then the
-** entry goes to the list, and the insertion is over. Each bucket has an overflow bit, which says that some
-** entry of the list has this bucket in its pair; together the bits are a Bloom filter (the Bloom-Cuckoo filter) of what
-** was spilled. Only a lookup that finds the bits of both its buckets set asks the list, and the list is exact: the
-** error rate does not rise.
+** In a nearly full table the search for a path can be long. With a spill list it may look at
+** `budget` buckets; then the entry goes to the list, and the insertion is over. Each bucket has an
+** overflow bit, which says that some entry of the list has this bucket in its pair; together the
+** bits are a Bloom filter (the Bloom-Cuckoo filter) of what was spilled. Only a lookup that finds
+** the bits of both its buckets set asks the list, and the list is exact: the error rate does not
+** rise.
 **
 **      | buckets | reserved zero bytes | entry 0 | entry 1 | ... | zeros up to spill_bound entries |
 **      entry, 16 bytes:  bucket, 6 bytes | tag, 47 bits | sticky bit | value or counter, 4 bytes
 **
 ** Entries are sorted by bucket, then tag, then payload.
 **
-** A spilled entry is one in every respect. It lies in one of the buckets where it would have a slot; the tag is what the
-** slot would hold. It matches, counts, and is deleted as if it were there, and is split with its bucket. Room that appears in
-** its buckets is taken at once (entry.h). So the bucket in which it lies is full. Each delete looks for room for one spilled
-** entry with an ordinary search (insert.h), so that the list is there for the next burst. A list that is full means ordinary
-** search, and then growth.
+** A spilled entry is one in every respect. It lies in one of the buckets where it would have a
+** slot; the tag is what the slot would hold. It matches, counts, and is deleted as if it were
+** there, and is split with its bucket. Room that appears in its buckets is taken at once (entry.h).
+** So the bucket in which it lies is full. Each delete looks for room for one spilled entry with an
+** ordinary search (insert.h), so that the list is there for the next burst. A list that is full
+** means ordinary search, and then growth.
 **
 ** Bytes that lie: an entry in a bucket that does not exist, or empty, is as good as not there.
 */
 #ifndef CF_SPILL_H
 #define CF_SPILL_H
 
-#include "geometry.h"
 #include "cuckoo_inspect.h"
+#include "geometry.h"
 
 enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: more are not spilled */ };
 
@@ -42,7 +44,8 @@ static inline uint64_t cf_spill_bytes(const cf_filter *filter)
 /* Entry 0 .. spilled-1. */
 cf_spilled cf_spill_get(const cf_filter *filter, unsigned index);
 
-/* The first entry that lies in this bucket, or where it would be: entries of one bucket stand together. */
+/* The first entry that lies in this bucket, or where it would be: entries of one bucket stand
+** together. */
 unsigned cf_spill_first(const cf_filter *filter, uint64_t bucket);
 
 /* Is there an entry of this number, and does it lie in this bucket? */
@@ -62,8 +65,9 @@ void cf_spill_remove(cf_filter *filter, unsigned index);
 
 /* ---- growth ---- */
 
-/* Before a bucket is split: clears the overflow bits of the entries that lie in it. After it was split into itself and `high`,
-** and its entries were rewritten with the three calls below: sorts the list, and sets the right bits. */
+/* Before a bucket is split: clears the overflow bits of the entries that lie in it. After it was
+** split into itself and `high`, and its entries were rewritten with the three calls below: sorts
+** the list, and sets the right bits. */
 void cf_spill_before_split(cf_filter *filter, uint64_t low);
 void cf_spill_after_split(cf_filter *filter, uint64_t low, uint64_t high);
 
@@ -80,8 +84,11 @@ void cf_spill_set_bits(cf_filter *filter);
 
 /* ---- looking inside ---- */
 
-/* Is the list in order, and does it agree with the overflow bits? Time proportional to the part of the
-** table that is in use, and to the square of the list. CF_OK; CF_DAMAGED and *why; CF_INTERRUPTED. */
+/* Is the list in order, and are the overflow bits of its entries set? Time proportional to the square
+** of the list. CF_OK; CF_DAMAGED and *why. */
 cf_status cf_spill_check(const cf_filter *filter, const char **why);
+
+/* Is a bucket in the pair of any spilled entry? */
+bool cf_spill_names(const cf_filter *filter, uint64_t bucket);
 
 #endif

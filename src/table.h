@@ -9,8 +9,8 @@
 #include "bits.h"
 #include "geometry.h"
 
-/* The word or slot at bit offset `at` of the table, up to 64 bits, and above them whatever follows. None
-** needs a ninth byte (lanes.c). Reads at most 8 bytes beyond the table (CF_RESERVED_MIN). */
+/* The word or slot at bit offset `at` of the table, up to 64 bits, and above them whatever follows.
+** None needs a ninth byte (lanes.c). Reads at most 8 bytes beyond the table (CF_RESERVED_MIN). */
 static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
 {
     return cf_load64(table + (at >> 3)) >> (at & 7);
@@ -35,8 +35,8 @@ static inline void cf_need_bits(const cf_filter *filter, uint64_t at, uint64_t b
     cf_need(filter, CF_HEADER_BYTES + (at >> 3), CF_HEADER_BYTES + ((at + bits + 7) >> 3));
 }
 
-/* Overwrites the bits under `mask` at bit offset `at`. The mask is the low 1 to 57 bits, so that they lie within the 8 bytes
-** they start in. */
+/* Overwrites the bits under `mask` at bit offset `at`. The mask is the low 1 to 57 bits, so that
+** they lie within the 8 bytes they start in. */
 static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, uint64_t bits)
 {
     assert(filter->view.writable != NULL);

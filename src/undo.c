@@ -115,7 +115,8 @@ static void join_buckets(cf_filter *filter, cf_undo *undo)
 static void clear_rest(cf_filter *filter, uint64_t length)
 {
     uint64_t bits = filter->buckets * filter->view.bucket_bits;
-    uint8_t *p = filter->view.writable + bits / 8, *end = filter->view.writable - CF_HEADER_BYTES + length;
+    uint8_t *p = filter->view.writable + bits / 8,
+            *end = filter->view.writable - CF_HEADER_BYTES + length;
     cf_change(filter, CF_HEADER_BYTES + bits / 8, length);
     if (bits % 8 != 0)
         *p++ &= (uint8_t)cf_low_bits(bits % 8);

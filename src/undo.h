@@ -1,15 +1,18 @@
 /*
-** undo.h - growth that can be taken back: each bucket as it was before it was split is written down.
+** undo.h - growth that can be taken back: each bucket as it was before it was split is written
+** down.
 **
-** Splitting loses nothing of the entries but, in semi-sorted buckets, their slots; and void entries are in two buckets
-** afterwards. So a step is not undone by putting entries together again: the record is written back.
+** Splitting loses nothing of the entries but, in semi-sorted buckets, their slots; and void entries
+** are in two buckets afterwards. So a step is not undone by putting entries together again: the
+** record is written back.
 */
 #ifndef CF_UNDO_H
 #define CF_UNDO_H
 
 #include "cuckoo_filter.h"
 
-/* Steps that can be taken back: the filter before them, and each bucket as it was before it was split. */
+/* Steps that can be taken back: the filter before them, and each bucket as it was before it was
+** split. */
 typedef struct cf_undo {
     cf_filter then;
     uint8_t *bytes; /* the spill list of then; the records, packed, each in whole bytes */

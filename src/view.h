@@ -1,7 +1,8 @@
 /*
 ** view.h - the library's own half of an open filter.
 **
-** All of it follows from the header of the filter, and from where its bytes are (open.c). Callers leave it alone.
+** All of it follows from the header of the filter, and from where its bytes are (open.c). Callers
+** leave it alone.
 */
 #ifndef CF_VIEW_H
 #define CF_VIEW_H
@@ -19,14 +20,15 @@ typedef struct cf_lanes {
     unsigned words;       /* words in a bucket */
 } cf_lanes;
 
-/* Constants for moving up to four lanes of a word apart, in two steps (semisort.h): by how many bits, and which bits stay or
-** move in each step. */
+/* Constants for moving up to four lanes of a word apart, in two steps (semisort.h): by how many
+** bits, and which bits stay or move in each step. */
 typedef struct cf_spread {
     uint64_t stay_two, move_two, stay, move;
     unsigned by_two, by;
 } cf_spread;
 
-/* How a key is looked for: there are short ways for the most frequent kinds of filters (filter.c). */
+/* How a key is looked for: there are short ways for the most frequent kinds of filters
+** (filter.c). */
 typedef enum cf_lookup { CF_LOOKUP_ANY, CF_LOOKUP_PLAIN, CF_LOOKUP_SEMISORTED } cf_lookup;
 
 typedef struct cf_view {

@@ -55,8 +55,8 @@ static bool is_all_zeros(const cf_filter *filter, uint64_t bucket)
     return true;
 }
 
-/* The first bucket from `from` on that has a bit in the first byte that is not zero: perhaps one bit
-** of another. */
+/* The first bucket from `from` on that has a bit in the first byte that is not zero: perhaps one
+** bit of another. */
 static uint64_t seek(cf_walk *walk, uint64_t from)
 {
     const cf_filter *filter = walk->filter;

@@ -1,5 +1,6 @@
 /*
-** walk.h - one walk over the buckets that are not empty, or over all entries, for all that looks at a whole filter.
+** walk.h - one walk over the buckets that are not empty, or over all entries, for all that looks at
+** a whole filter.
 **
 **      cf_walk walk = cf_walk_begin(filter, COST);          cf_entry entry;
 **      while (cf_walk_next(&walk))                          while (cf_walk_entry(&walk, &entry))
@@ -7,8 +8,9 @@
 **      return walk.status;                                  return walk.status;
 **
 ** An empty bucket is all zeros, and so is nearly all of a filter that was planned for many keys and
-** holds few. Stretches of zeros cost next to nothing, or nothing at all where cf_pages says that they
-** are there. So the time of a walk follows from what was stored, not from what a header claims.
+** holds few. Stretches of zeros cost next to nothing, or nothing at all where cf_pages says that
+** they are there. So the time of a walk follows from what was stored, not from what a header
+** claims.
 */
 #ifndef CF_WALK_H
 #define CF_WALK_H
@@ -29,14 +31,15 @@ typedef struct cf_walk {
 
 cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost);
 
-/* On to the next bucket that is not all zeros. False: there is none, or the walk was interrupted. */
+/* On to the next bucket that is not all zeros. False: there is none, or the walk was
+** interrupted. */
 bool cf_walk_next(cf_walk *walk);
 
 /* On to the next entry: those in slots, bucket by bucket, then those of the spill list. */
 bool cf_walk_entry(cf_walk *walk, cf_entry *entry);
 
-/* The first byte of the blob from `from` to before `to` that is not zero; `to` when there is none, or
-** when the ticker says stop. */
+/* The first byte of the blob from `from` to before `to` that is not zero; `to` when there is none,
+** or when the ticker says stop. */
 uint64_t cf_first_set(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker);
 
 #endif

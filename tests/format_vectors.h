@@ -1,6 +1,6 @@
-/* Included by test_format_vectors.c:
-** {SHAPE(m0, capacity, seed, b, f, s, cap, growth, counter bits, value bits), keys, steps, hex, again};
-** LISTED(as SHAPE, semi-sorted, budget, bound of the spill list). */
+/* Included by test_format_vectors.c: {SHAPE(m0, capacity, seed, b, f, s, cap, growth, counter bits,
+** value bits), keys, steps, hex, again}; LISTED(as SHAPE, semi-sorted, budget, bound of the spill
+** list). */
 {SHAPE(1, 1, 0, 4, 12, 12, 3, 0, 0, 0), 0, 0,
  "cf636b0101040c0c030c00000000000000000100000000000000000000000000000000000000000000000000"
  "0000000000000100000000000800000087ae0d580000000000000000000000000000", 0},

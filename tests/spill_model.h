@@ -1,10 +1,11 @@
 /*
-** spill_model.h - what the tests of the spill list share: a look at a list from outside, and a filter that does not grow
-** beside what it must hold exactly.
+** spill_model.h - what the tests of the spill list share: a look at a list from outside, and a
+** filter that does not grow beside what it must hold exactly.
 **
-** Before growth an entry is a fingerprint of a pair of buckets (and a value), and the copies of each are exact below cap
-** (with counters, below 2^counter_bits) and sticky there. So the model is an array, and the filter's answers follow from
-** it for every hash there can be, wherever entries lie: in slots or in the list.
+** Before growth an entry is a fingerprint of a pair of buckets (and a value), and the copies of
+** each are exact below cap (with counters, below 2^counter_bits) and sticky there. So the model is
+** an array, and the filter's answers follow from it for every hash there can be, wherever entries
+** lie: in slots or in the list.
 */
 #ifndef CUCKOO_SPILL_MODEL_H
 #define CUCKOO_SPILL_MODEL_H
@@ -41,7 +42,8 @@ static inline void mark_looks(const cf_filter *filter, unsigned index, bool *nam
         named[sibling_of(filter, other)] = true;
 }
 
-/* Sorted, within its bound, each entry in a full bucket; the overflow bits are those of its entries and no others. */
+/* Sorted, within its bound, each entry in a full bucket; the overflow bits are those of its entries
+** and no others. */
 static inline void assert_list(const cf_filter *filter)
 {
     bool *named = calloc(filter->buckets, sizeof *named);
@@ -57,7 +59,8 @@ static inline void assert_list(const cf_filter *filter)
     free(named);
 }
 
-/* Puts an entry that knows `length` bits of a pair into the list; false: there is no room for it. */
+/* Puts an entry that knows `length` bits of a pair into the list; false: there is no room for
+** it. */
 static inline bool spill_one(cf_filter *filter, const cf_pair *pair, unsigned length, uint64_t payload)
 {
     cf_place place = pair->place[0];
@@ -68,7 +71,8 @@ static inline bool spill_one(cf_filter *filter, const cf_pair *pair, unsigned le
     return true;
 }
 
-/* An entry of any length that may be there at this stage, void ones among them; into the list when there is no slot. */
+/* An entry of any length that may be there at this stage, void ones among them; into the list when
+** there is no slot. */
 static inline void put_any_length(cf_filter *filter)
 {
     cf_pair pair = cf_pair_of(filter, random64());
@@ -175,7 +179,8 @@ static inline void assert_answers(spill_model *model, uint64_t hash)
     model->both_bits += sum == 0 && cf_may_be_spilled(filter, &pair);
 }
 
-/* The census counts what is spilled, too; so the error rate is the share of all hashes that are found. */
+/* The census counts what is spilled, too; so the error rate is the share of all hashes that are
+** found. */
 static inline void assert_census(const spill_model *model)
 {
     const cf_filter *filter = &model->made.filter;

@@ -119,7 +119,8 @@ static inline test_filter new_filter(cf_geometry shape)
 
 static uint64_t resizes_left = UINT64_MAX;
 
-/* realloc, for as many times as resizes_left says; giving memory back is not counted, and never fails. */
+/* realloc, for as many times as resizes_left says; giving memory back is not counted, and never
+** fails. */
 static inline uint8_t *test_resize(uint8_t *bytes, uint64_t size)
 {
     if (size == 0) {
@@ -156,8 +157,8 @@ static inline void free_filter(test_filter *made)
     made->bytes = NULL;
 }
 
-/* The key of a pair whose base side lies in a bucket split already, and its alternate side in one that
-** is not. */
+/* The key of a pair whose base side lies in a bucket split already, and its alternate side in one
+** that is not. */
 static inline uint64_t half_split_key(const cf_filter *filter)
 {
     for (;;) {

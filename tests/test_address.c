@@ -168,7 +168,8 @@ static void alternates_spread_over_the_table(void **state)
 
 /* ---- grown tables ---- */
 
-/* The number of a bucket and its (base, extension) follow from each other, and every number is taken. */
+/* The number of a bucket and its (base, extension) follow from each other, and every number is
+** taken. */
 static void check_numbers(const cf_filter *view)
 {
     uint64_t bits = 0;

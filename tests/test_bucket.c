@@ -178,8 +178,8 @@ static void matching_agrees_with_a_slot_loop(void **state)
         }
 }
 
-/* A slot that agrees with `tag` up to somewhere; one in four has no sense of its own: empty, without
-** terminator, or any bits. */
+/* A slot that agrees with `tag` up to somewhere; one in four has no sense of its own: empty,
+** without terminator, or any bits. */
 static uint64_t slot_like(const cf_filter *filter, uint64_t tag)
 {
     unsigned s = filter->geometry.pair_bits, width = filter->view.lanes.width;

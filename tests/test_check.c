@@ -135,8 +135,8 @@ static void census_counts_what_counters_hold(void **state)
 
 /* ---- the error rate that the entries show ---- */
 
-/* The share of hashes found, of all there can be when 6 bits choose the base bucket and the f lowest the
-** fingerprint: the others do not matter. */
+/* The share of hashes found, of all there can be when 6 bits choose the base bucket and the f
+** lowest the fingerprint: the others do not matter. */
 static double share_found(const cf_filter *filter)
 {
     unsigned f = filter->geometry.fingerprint_bits;
@@ -168,8 +168,8 @@ static void census_knows_the_error_rate(void **state)
         }
 }
 
-/* Entries of all lengths, which cover each other or do not: five standard deviations at most from what
-** random hashes find. */
+/* Entries of all lengths, which cover each other or do not: five standard deviations at most from
+** what random hashes find. */
 static void census_knows_the_error_rate_of_grown_filters(void **state)
 {
     enum { PROBES = 400000 };

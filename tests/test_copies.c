@@ -65,8 +65,8 @@ static void copies_are_exact_below_cap_and_sticky_at_it(void **state)
             }
 }
 
-/* Copies of different levels know different numbers of bits. The mark goes to one that is a prefix of all, and the key stays
-** sticky while the filter grows on. */
+/* Copies of different levels know different numbers of bits. The mark goes to one that is a prefix
+** of all, and the key stays sticky while the filter grows on. */
 static void sticky_keys_stay_sticky_through_growth(void **state)
 {
     (void)state;
@@ -90,7 +90,8 @@ static void sticky_keys_stay_sticky_through_growth(void **state)
         }
 }
 
-/* Before growth nothing is marked: cap equal entries say it, and go on saying it when the filter has grown. */
+/* Before growth nothing is marked: cap equal entries say it, and go on saying it when the filter
+** has grown. */
 static void sticky_keys_of_before_are_not_marked_by_growth(void **state)
 {
     (void)state;
@@ -119,7 +120,8 @@ static void sticky_keys_of_before_are_not_marked_by_growth(void **state)
         }
 }
 
-/* However small a filter began, keys that come several times do not fill one that may grow, nor make it large. */
+/* However small a filter began, keys that come several times do not fill one that may grow, nor
+** make it large. */
 static void check_repeated(cf_options options, uint64_t capacity, bool in_turn)
 {
     enum { KEYS = 1500, COPIES = 9 };
@@ -156,7 +158,8 @@ static void keys_that_come_often_do_not_fill_it(void **state)
             }
 }
 
-/* Many keys of one pair, each often there, are one entry each: they fit where their copies would not. */
+/* Many keys of one pair, each often there, are one entry each: they fit where their copies would
+** not. */
 static void sticky_keys_of_one_pair_take_one_slot_each(void **state)
 {
     (void)state;

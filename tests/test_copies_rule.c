@@ -1,4 +1,5 @@
-/* The rule of copies.h, beside a slow model of it: which entries stay, which go, which one is marked. */
+/* The rule of copies.h, beside a slow model of it: which entries stay, which go, which one is
+** marked. */
 #include "spill_model.h"
 
 #include "../src/copies.h"
@@ -35,8 +36,10 @@ static void put_some(cf_filter *filter, const cf_pair *pair)
     uint64_t values = cf_low_bits(filter->geometry.value_bits) & 1;
     for (uint64_t n = random_below(2u * filter->geometry.bucket_size + 3); n > 0; n--) {
         unsigned i = (unsigned)random_below(2), least = pair->place[i].extension;
+        uint64_t count = random_below(8) ? random_below(7) : 7; /* a full one is a mark */
+        uint64_t mark = random_below(5) ? 0 : filter->view.sticky_bit;
         put(filter, pair, i, least + (unsigned)random_below(5),
-            (random64() & values) | (random_below(5) ? 0 : filter->view.sticky_bit));
+            filter->geometry.counter_bits == 3 ? count : (random64() & values) | mark);
     }
 }
 
@@ -53,7 +56,7 @@ static cf_pair cut_pair(const cf_filter *filter, const cf_pair *pair, unsigned l
 
 static unsigned weight_of(const cf_filter *filter, const cf_entry *entry)
 {
-    return entry->sticky ? filter->geometry.cap : 1;
+    return entry->sticky ? filter->geometry.cap : !filter->geometry.counter_bits;
 }
 
 static unsigned weight_of_all(const cf_filter *filter, const cf_matches *found)
@@ -73,7 +76,8 @@ static void drop(cf_matches *all, const cf_entry *gone)
     all->entry[i] = all->entry[--all->n];
 }
 
-/* What is there after an add of the item with these matches; false: it needs an entry of its own. */
+/* What is there after an add of the item with these matches; false: it needs an entry of its
+** own. */
 static bool model_absorbs(const cf_filter *filter, const cf_matches *found, const cf_entry *item,
                           cf_matches *all)
 {
@@ -164,6 +168,15 @@ static void adds_follow_the_rule(void **state)
 
 /* ---- deletes ---- */
 
+/* One copy less of the longest match; with counters the last one takes it out. */
+static void model_takes_one_off(const cf_filter *filter, cf_matches *all, const cf_entry *longest)
+{
+    cf_entry fewer = *longest;
+    drop(all, longest);
+    if (filter->geometry.counter_bits && fewer.payload-- > 0)
+        all->entry[all->n++] = fewer;
+}
+
 static void check_delete(cf_filter *filter, const cf_pair *pair, unsigned *removed)
 {
     cf_matches all, found;
@@ -173,7 +186,7 @@ static void check_delete(cf_filter *filter, const cf_pair *pair, unsigned *remov
     bool sticky = weight_of_all(filter, &found) >= filter->geometry.cap;
     cf_deleted expected = found.n == 0 ? CF_ABSENT : sticky ? CF_STICKY : CF_REMOVED;
     if (expected == CF_REMOVED)
-        drop(&all, &found.entry[0]);
+        model_takes_one_off(filter, &all, &found.entry[0]);
     *removed += expected == CF_REMOVED;
     assert_int_equal(cf_copies_remove(filter, pair, value), expected);
     assert_same_entries(filter, pair, &all);
@@ -185,7 +198,8 @@ static void deletes_take_the_longest_or_nothing(void **state)
     unsigned removed = 0;
     (void)state;
     for (int round = 0; round < 4000; round++) {
-        test_filter made = half_way(random_below(2) ? 0 : 5, 0);
+        unsigned kind = (unsigned)random_below(3);
+        test_filter made = half_way(kind == 1 ? 5 : 0, kind == 2 ? 3 : 0);
         cf_pair pair = cf_pair_of(&made.filter, half_split_key(&made.filter));
         put_some(&made.filter, &pair);
         for (int i = 0; i < 5; i++)
@@ -197,14 +211,16 @@ static void deletes_take_the_longest_or_nothing(void **state)
 
 /* ---- traps ---- */
 
-/* A key that agrees with `hash` in so many remainder bits, as seen from side `i`, and not in the next. */
+/* A key that agrees with `hash` in so many remainder bits, as seen from side `i`, and not in the
+** next. */
 static uint64_t parting_key(const cf_filter *filter, uint64_t hash, unsigned bits)
 {
     return hash ^ (uint64_t)1 << (filter->geometry.pair_bits + bits);
 }
 
-/* cap is 3, base bucket split, the other one not: two entries with equally many bits in their slots. The one in the bucket
-** of the shorter extension knows less, so it stays: the key that owns it does not match the other one. */
+/* cap is 3, base bucket split, the other one not: two entries with equally many bits in their
+** slots. The one in the bucket of the shorter extension knows less, so it stays: the key that owns
+** it does not match the other one. */
 static void the_shortest_is_so_by_all_that_it_knows(void **state)
 {
     (void)state;
@@ -228,8 +244,8 @@ static void the_shortest_is_so_by_all_that_it_knows(void **state)
     }
 }
 
-/* An item of a merge knows less than the entries that agree with it: what stays forgets what the item does not know, for the
-** item's owner need not have these bits. */
+/* An item of a merge knows less than the entries that agree with it: what stays forgets what the
+** item does not know, for the item's owner need not have these bits. */
 static void what_stays_knows_no_more_than_the_item(void **state)
 {
     (void)state;
@@ -250,7 +266,8 @@ static void what_stays_knows_no_more_than_the_item(void **state)
     }
 }
 
-/* It is not cut below the extension of the bucket it lies in: such an entry is none of the item's places. */
+/* It is not cut below the extension of the bucket it lies in: such an entry is none of the item's
+** places. */
 static void entries_of_places_that_the_item_does_not_know_are_left(void **state)
 {
     test_filter made = filter_at_stage(growing_shape(50, 4, 16), 1, 50);
@@ -295,7 +312,8 @@ static void both_children_are_marked(void **state)
     }
 }
 
-/* The owner of an item that was counted on a longer entry would not be found: that one is cut, or left alone. */
+/* The owner of an item that was counted on a longer entry would not be found: that one is cut, or
+** left alone. */
 static void copies_are_not_counted_on_longer_entries(void **state)
 {
     (void)state;
@@ -316,7 +334,8 @@ static void copies_are_not_counted_on_longer_entries(void **state)
     }
 }
 
-/* With counters a sticky key is one at its maximum, of 2 copies with one bit; the sum of two saturates there. */
+/* With counters a sticky key is one at its maximum, of 2 copies with one bit; the sum of two
+** saturates there. */
 static void full_counters_are_marks(void **state)
 {
     (void)state;

@@ -100,8 +100,8 @@ static void fill_with_voids(cf_filter *filter)
             cf_slot_set(filter, i, slot, (uint64_t)1 << s | random_below((uint64_t)1 << s), 0);
 }
 
-/* A void entry never moves to a bucket with a longer extension, even when only there is room: the search
-** does not find that way. */
+/* A void entry never moves to a bucket with a longer extension, even when only there is room: the
+** search does not find that way. */
 static void void_entries_stay_before_longer_extensions(void **state)
 {
     (void)state;

@@ -56,7 +56,8 @@ static void deletes_take_one_copy_each(void **state)
     free_filter(&made);
 }
 
-/* Each value of a key once, also when it has several copies; those of a key that shares the fingerprint are its values, too. */
+/* Each value of a key once, also when it has several copies; those of a key that shares the
+** fingerprint are its values, too. */
 static void all_values_of_a_key(void **state)
 {
     cf_geometry shape = shape_of(50, 8, 16);
@@ -148,7 +149,8 @@ static void bytes_follow_from_the_calls(void **state)
     free_filter(&fresh);
 }
 
-/* A header that says "all slots occupied" of an empty table opens; what is made of it opens, too. */
+/* A header that says "all slots occupied" of an empty table opens; what is made of it opens,
+** too. */
 static void lying_count_stays_in_range(void **state)
 {
     test_filter made = new_filter(shape_of(10, 4, 12));
@@ -223,8 +225,8 @@ static void new_fingerprints_are_cut(void **state)
 
 enum { UNIVERSE = 400 };
 
-/* True copies of each key, and whether its class has ever been at cap: keys that share fingerprint and
-** pair are one class, for the filter cannot tell them apart. */
+/* True copies of each key, and whether its class has ever been at cap: keys that share fingerprint
+** and pair are one class, for the filter cannot tell them apart. */
 typedef struct model {
     uint64_t hash[UNIVERSE];
     unsigned class_of[UNIVERSE];

@@ -275,8 +275,8 @@ static void fields_without_bounds_are_taken(void **state)
     assert_int_equal(status_with(24, 8, 1, false), CF_DAMAGED);        /* but not by accident */
 }
 
-/* How many items the entries stand for is seen by cf_check; that there is no entry at all is seen at
-** once. */
+/* How many items the entries stand for is seen by cf_check; that there is no entry at all is seen
+** at once. */
 static void items_need_entries(void **state)
 {
     cf_header header = {.geometry = spilling(shape_of(10, 4, 12), 1, 3),

@@ -3,10 +3,11 @@
 #include "../src/bits.h"
 #include "../src/entry.h"
 
-/* Small filters in hex, made once and never again: they fix the format, the hash, the addresses and the
-** order of insertion on every machine. CUCKOO_PRINT_VECTORS=1 prints what they would be now. The keys are the texts key0, key1, ... as in SQL (type byte 3).
-** With counters, key i is added 1 + i % 5 times; with values, its value is 37 i. A grown one is split
-** `steps` times when half of the keys are in. In the end key 1 is added `again` times. */
+/* Small filters in hex, made once and never again: they fix the format, the hash, the addresses and
+** the order of insertion on every machine. CUCKOO_PRINT_VECTORS=1 prints what they would be now.
+** The keys are the texts key0, key1, ... as in SQL (type byte 3). With counters, key i is added 1 +
+** i % 5 times; with values, its value is 37 i. A grown one is split `steps` times when half of the
+** keys are in. In the end key 1 is added `again` times. */
 typedef struct vector {
     cf_geometry shape;
     unsigned keys;

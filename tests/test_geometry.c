@@ -130,8 +130,8 @@ static void slots_widen_by_the_schedule(void **state)
     }
 }
 
-/* W = f - s + 1 + floor(2 log2(level + 1)) remainder bits behind the level; never more than the hash
-** has. */
+/* W = f - s + 1 + floor(2 log2(level + 1)) remainder bits behind the level; never more than the
+** hash has. */
 static void new_entries_know_more_with_every_level(void **state)
 {
     static const unsigned w[] = {0, 2, 3, 4, 4, 5, 5, 6};

@@ -27,8 +27,8 @@ static bool same_entry(const cf_entry *a, const cf_entry *b)
            a->side.length == b->side.length && a->payload == b->payload && a->sticky == b->sticky;
 }
 
-/* What was in the bucket is in the child that it belongs to; what knew no further bit is in both, one
-** bit longer, and counted twice. Returns how many there were of these. */
+/* What was in the bucket is in the child that it belongs to; what knew no further bit is in both,
+** one bit longer, and counted twice. Returns how many there were of these. */
 static unsigned check_children(const cf_filter *filter, const contents *parent, uint64_t low,
                                uint64_t high)
 {
@@ -156,7 +156,8 @@ static void keys_are_found_after_every_step(void **state)
                 travel(growing_shape(bases[i], b, f), bases[i] < 4 ? 6 : 4);
 }
 
-/* Pair bits other than the planner's: none left for remainders, so that all entries double; or few. */
+/* Pair bits other than the planner's: none left for remainders, so that all entries double; or
+** few. */
 static void any_number_of_pair_bits_grows(void **state)
 {
     (void)state;

@@ -6,7 +6,8 @@
 
 /* ---- filters of any content ---- */
 
-/* Entries of all lengths that may be there at this stage, void ones among them, in six slots of ten. */
+/* Entries of all lengths that may be there at this stage, void ones among them, in six slots of
+** ten. */
 static void fill_with_any_lengths(cf_filter *filter)
 {
     unsigned b = filter->geometry.bucket_size;
@@ -36,9 +37,9 @@ static test_filter filled_filter(cf_geometry shape, unsigned level, uint64_t spl
     return made;
 }
 
-/* Keys of one pair of buckets, which agree in all but six of the bits that an entry knows. When these are among the last, they
-** are of one pair still when the table has grown to 2^14 buckets. When these are among the first behind the level, growth
-** parts the keys. */
+/* Keys of one pair of buckets, which agree in all but six of the bits that an entry knows. When
+** these are among the last, they are of one pair still when the table has grown to 2^14 buckets.
+** When these are among the first behind the level, growth parts the keys. */
 enum { CROWD = 64, LAST = 20, FIRST = 10 };
 
 static uint64_t crowding_key(uint64_t hash, unsigned i, unsigned at)

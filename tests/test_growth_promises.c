@@ -1,6 +1,6 @@
-/* What a filter that grows promises of its keys, over long random sequences of calls on keys that are
-** hard to tell apart: one that is there is found; deleting it finds something; nothing that fails
-** changes anything. */
+/* What a filter that grows promises of its keys, over long random sequences of calls on keys that
+** are hard to tell apart: one that is there is found; deleting it finds something; nothing that
+** fails changes anything. */
 #include "test.h"
 
 #include "../src/address.h"

@@ -1,7 +1,7 @@
 #include "test.h"
 
-/* Values of XXH3 from its own test suite pin the identity "1" of the format: the hash of nothing, and
-** of one zero byte, without a seed. */
+/* Values of XXH3 from its own test suite pin the identity "1" of the format: the hash of nothing,
+** and of one zero byte, without a seed. */
 static void is_xxh3(void **state)
 {
     (void)state;
@@ -17,8 +17,8 @@ static void seed_changes_the_hash(void **state)
     assert_true(cf_hash("key", 3, INT64_MIN) == cf_hash("key", 3, INT64_MIN));
 }
 
-/* Around the length where the copy gives way to hashing in pieces, and around the lengths where XXH3
-** changes its method. */
+/* Around the length where the copy gives way to hashing in pieces, and around the lengths where
+** XXH3 changes its method. */
 static void prefixed_equals_joined(void **state)
 {
     static const size_t lengths[] = {0,    1,    2,    3,    7,    8,    9,     15,    16,

@@ -64,8 +64,8 @@ static uint64_t crowd_until_full(cf_filter *filter)
     return n;
 }
 
-/* Keys chosen to crowd one pair of buckets: full in the end, and a small table has not become long, nor a large
-** one much longer. */
+/* Keys chosen to crowd one pair of buckets: full in the end, and a small table has not become long,
+** nor a large one much longer. */
 static void crowding_keys_do_not_make_it_grow_without_end(void **state)
 {
     enum { SMALL_TABLE = 4096 };
@@ -81,7 +81,8 @@ static void crowding_keys_do_not_make_it_grow_without_end(void **state)
         }
 }
 
-/* In a large filter keys that agree in all the bits they have are refused at once: no memory is asked for. */
+/* In a large filter keys that agree in all the bits they have are refused at once: no memory is
+** asked for. */
 static unsigned requests;
 
 static uint8_t *counted_resize(uint8_t *bytes, uint64_t size)
@@ -99,7 +100,6 @@ static void refused_adds_of_large_filters_cost_nothing(void **state)
             cf_filter *filter = &made.filter;
             uint64_t hash = random64(), n = 0;
             filter->memory = (cf_memory){counted_resize, UINT64_MAX};
-            requests = 0;
             while (n < 64 &&
                    cf_add(filter, hash ^ n << 36) == CF_OK) /* all of them agree in f bits and more */
                 n++;
@@ -107,20 +107,57 @@ static void refused_adds_of_large_filters_cost_nothing(void **state)
             n = 0;
             for (unsigned i = 0; i < 100; i++) {
                 snapshot then = remember(filter);
+                requests = 0;
                 if (cf_add(filter, hash ^ (1 + i % 60) << filter->geometry.pair_bits << 4) == CF_FULL) {
                     assert_unchanged(filter, &then);
+                    assert_int_equal(requests, 0);
                     n++;
                 }
                 free(then.bytes);
             }
-            assert_int_equal(requests, 0);
             assert_true(n > 20);
             assert_sound(filter);
             free_filter(&made);
         }
 }
 
-/* An item of an entry that knows too little for both of its buckets has no place: nothing is stored. */
+/* While a table within a level doubles, some buckets are split twice: keys that the second split
+** parts are not refused. */
+static void buckets_that_are_split_twice_make_room(void **state)
+{
+    cf_geometry shape = growing_shape(2, 4, 24);
+    uint64_t hash;
+    unsigned twice;
+    cf_pair pair;
+    (void)state;
+    shape.pair_bits = 6;
+    shape.value_bits = 4; /* entries of different values do not fold */
+    test_filter made = growing_filter(shape, UINT64_MAX), there = filter_at_stage(shape, 11, 1024);
+    there.filter.memory = made.filter.memory;
+    there.filter.items = there.filter.buckets; /* as if it held keys in other places */
+    do {
+        hash = random64();
+        pair = cf_pair_of(&there.filter, hash);
+        twice = pair.side[0].base == 0 ? 0 : 1; /* of its children, that of bit 0 is split again */
+    } while (pair.sides < 2 || pair.place[0].extension != 11 || pair.place[1].extension != 11 ||
+             cf_next_bit(&there.filter, pair.place[twice].tag) != 0);
+    for (unsigned i = 0; i < 8; i++) { /* one of them differs in the second bit behind the extension */
+        cf_entry entry = {.side = pair.side[i / 4], .payload = i};
+        entry.side.length = there.filter.view.new_length;
+        cf_place place = pair.place[i / 4];
+        place.tag ^= i == 7 ? (uint64_t)2 << shape.pair_bits : 0;
+        cf_entry_put(&there.filter, place, i % 4, &entry);
+    }
+    assert_int_equal(cf_delete_value(&there.filter, hash, 0), CF_REMOVED);
+    assert_int_equal(cf_add_value(&there.filter, hash, 8), CF_OK);
+    assert_int_equal(cf_add_value(&there.filter, hash ^ (uint64_t)64 << shape.pair_bits << 11, 9), CF_OK);
+    assert_true(there.filter.buckets > 2 * 2048 + 1024);
+    free_filter(&made);
+    free_filter(&there);
+}
+
+/* An item of an entry that knows too little for both of its buckets has no place: nothing is
+** stored. */
 static void short_items_are_refused(void **state)
 {
     test_filter made = filter_at_stage(growing_shape(5, 4, 12), 4, 1);
@@ -139,8 +176,9 @@ static void short_items_are_refused(void **state)
     free_filter(&made);
 }
 
-/* What an entry stands for is stored whole, or not at all: an item that finds no room has left nothing, neither copies that
-** entries there could have counted nor a bucket that growth has added. */
+/* What an entry stands for is stored whole, or not at all: an item that finds no room has left
+** nothing, neither copies that entries there could have counted nor a bucket that growth has
+** added. */
 static void items_without_room_leave_nothing(void **state)
 {
     uint64_t first = UINT64_C(0x1111111111111111), second = UINT64_C(0x1111111111111511);
@@ -199,7 +237,8 @@ static void the_first_empty_slot_is_taken(void **state)
     free_filter(&made);
 }
 
-/* What an item stands for is counted by an entry that is there; a full one is the mark, and absorbs the rest. */
+/* What an item stands for is counted by an entry that is there; a full one is the mark, and absorbs
+** the rest. */
 static void copies_are_counted_before_they_take_a_slot(void **state)
 {
     static const unsigned copies[] = {3, 1, 2, 1, 5, 8}, sum[] = {3, 4, 6, 7, 8, 8};
@@ -217,7 +256,8 @@ static void copies_are_counted_before_they_take_a_slot(void **state)
     free_filter(&made);
 }
 
-/* A marked entry of another filter is stored with its mark; with others that match, one of them takes it. */
+/* A marked entry of another filter is stored with its mark; with others that match, one of them
+** takes it. */
 static void marked_items_stay_marked(void **state)
 {
     (void)state;
@@ -297,6 +337,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(copies_do_not_make_it_grow),
     cmocka_unit_test(crowding_keys_do_not_make_it_grow_without_end),
     cmocka_unit_test(refused_adds_of_large_filters_cost_nothing),
+    cmocka_unit_test(buckets_that_are_split_twice_make_room),
     cmocka_unit_test(short_items_are_refused),
     cmocka_unit_test(items_without_room_leave_nothing),
     cmocka_unit_test(the_first_empty_slot_is_taken),

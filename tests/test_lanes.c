@@ -90,7 +90,8 @@ static void lanes_cover_the_bucket(void **state)
         }
 }
 
-/* By the definition: wherever a bucket starts, its first bits end within the 8 bytes of the first of them. */
+/* By the definition: wherever a bucket starts, its first bits end within the 8 bytes of the first
+** of them. */
 static void fits_word_is_about_every_bucket(void **state)
 {
     (void)state;
@@ -119,7 +120,8 @@ static void for_all_lanes(lanes_check *check)
         }
 }
 
-/* Lanes of a few different contents, whose neighbours differ in one bit, and above them anything. */
+/* Lanes of a few different contents, whose neighbours differ in one bit, and above them
+** anything. */
 static uint64_t random_word(const cf_lanes *lanes, uint64_t tag)
 {
     uint64_t word = lanes->count * lanes->width < 64 ? random64() << lanes->count * lanes->width : 0;
@@ -161,8 +163,8 @@ static void zero_lanes_are_those_of_a_loop(void **state)
     for_all_lanes(check_zero_lanes);
 }
 
-/* Bit by bit: all below the highest bit set agree, the pair bits at least; an empty lane is one that knows only
-** these. */
+/* Bit by bit: all below the highest bit set agree, the pair bits at least; an empty lane is one
+** that knows only these. */
 static bool agrees(uint64_t lane, uint64_t tag, unsigned width, unsigned pair_bits)
 {
     unsigned known = pair_bits;

@@ -9,7 +9,8 @@ static void fill(cf_filter *filter, const uint64_t *hashes, unsigned n)
         assert_int_equal(cf_add(filter, hashes[i]), CF_OK);
 }
 
-/* The union holds the keys of both, and what is deleted from it afterwards takes nothing else along. */
+/* The union holds the keys of both, and what is deleted from it afterwards takes nothing else
+** along. */
 static void holds_the_keys_of_both(void **state)
 {
     enum { N = 1500 };
@@ -214,8 +215,8 @@ static void check_sum(cf_geometry shape, unsigned mine, unsigned my_steps, unsig
     free_filter(&from.made);
 }
 
-/* From ungrown to level 5, each into each: deeper into shallower, shallower into deeper, and entries
-** that know too little for their bucket in the sum: f - s is 4, as few as can be. */
+/* From ungrown to level 5, each into each: deeper into shallower, shallower into deeper, and
+** entries that know too little for their bucket in the sum: f - s is 4, as few as can be. */
 static void filters_of_all_stages_add_up(void **state)
 {
     static const unsigned keys[] = {0, 1, 10, 50, 170, 600}, steps[] = {0, 3, 0, 20, 50, 1};
@@ -243,8 +244,8 @@ static void payloads_add_up_at_all_stages(void **state)
             }
 }
 
-/* An entry that knows too little for the deeper table becomes several, as if its filter had been split
-** as well. */
+/* An entry that knows too little for the deeper table becomes several, as if its filter had been
+** split as well. */
 static void short_entries_become_many(void **state)
 {
     cf_geometry shape = growing_shape(4, 4, 8); /* 4 remainder bits */

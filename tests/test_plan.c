@@ -77,11 +77,31 @@ static void pair_bits_follow_the_rules(void **state)
         }
 }
 
+/* Large tables have more pair bits where too many keys would agree in few; three remainder bits are
+** left at least. */
+static void large_tables_get_more_pair_bits(void **state)
+{
+    (void)state;
+    assert_int_equal(plan(1000000, 0.01, growing).pair_bits, 6);
+    assert_int_equal(plan(30000000, 0.01, growing).pair_bits, 7);
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (unsigned f = b == 2 ? 12 : 8; f <= 32; f++)
+            for (uint64_t n = 1000; n < (uint64_t)1 << 31; n *= 4) {
+                cf_options options = {.bucket_size = b, .fingerprint_bits = f, .growth = true};
+                cf_geometry shape = plan(n, 0, options);
+                unsigned least = b == 2 ? 8 : f >= 10 ? 6 : f - 4;
+                assert_in_range(shape.pair_bits, least, shape.buckets > 1024 ? f - 3 : least);
+                assert_true(f < 16 || n < 100000 ||
+                            n >= (double)cf_geometry_slots(&shape) * (b == 2 ? 0.75 : 0.9));
+            }
+}
+
 /* ---- how long filters live ---- */
 
-/* f = 7 .. 17; where no cap lets a filter live for 100,000 turnovers, the largest there can be. */
+/* f = 7 .. 17. With b = 2 and f < 10 no cap lets a filter live for 100,000 turnovers: then it is
+** the largest that leaves other keys their room. */
 static const unsigned first_width = 7, caps[3][11] = {
-                                           {4, 4, 4, 4, 4, 4, 4, 4, 3, 3, 3}, /* b = 2 */
+                                           {2, 2, 4, 4, 4, 4, 4, 4, 3, 3, 3}, /* b = 2 */
                                            {6, 6, 5, 5, 4, 4, 4, 4, 4, 3, 3}, /* b = 4 */
                                            {7, 6, 6, 5, 5, 4, 4, 4, 4, 4, 3}, /* b = 8 */
 };
@@ -93,24 +113,27 @@ static void caps_let_filters_live_long(void **state)
         for (unsigned k = 0; k < 11; k++) {
             unsigned b = 2u << i, f = first_width + k;
             cf_options options = {.bucket_size = b, .fingerprint_bits = f};
-            cf_geometry shape = plan(100, 0, options);
+            cf_geometry shape = plan(100000, 0, options);
             assert_int_equal(shape.cap, caps[i][k]);
             assert_true(cf_turnovers(&shape) >= 100000 || (b == 2 && f < 10));
             options.counter_bits = 3;
-            assert_int_equal(plan(100, 0, options).cap, caps[i][k]);
+            assert_int_equal(plan(100000, 0, options).cap, caps[i][k]);
         }
 }
 
-/* One less, and a filter lives shorter; but never fewer than three copies. */
+/* One less, and a filter lives shorter; but never fewer than three copies unless more would crowd
+** others (load.h). */
 static void caps_are_no_larger_than_that(void **state)
 {
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned f = 4; f <= 32; f++) {
             cf_geometry shape = plan(1000, 0, (cf_options){.bucket_size = b, .fingerprint_bits = f});
-            assert_in_range(shape.cap, 3, 2 * b);
+            unsigned most = cf_load_copies(&shape);
+            assert_in_range(shape.cap, most < 3 ? most : 3, most);
+            assert_true(shape.cap == most || cf_turnovers(&shape) >= 100000);
             shape.cap--;
-            assert_true(shape.cap == 2 || cf_turnovers(&shape) < 100000);
+            assert_true(shape.cap < 3 || cf_turnovers(&shape) < 100000);
         }
     assert_int_equal(plan(1000, 0, (cf_options){.bucket_size = 1, .fingerprint_bits = 20}).cap, 1);
 }
@@ -171,8 +194,8 @@ static void turnovers_follow_from_counters(void **state)
     }
 }
 
-/* Bytes grow with the capacity: 1 % more keys take about 1 % more, or a twelfth more or less where the planner takes
-** another fingerprint width (plan.c, chosen). */
+/* Bytes grow with the capacity: 1 % more keys take about 1 % more, or a tenth more or less where
+** the planner takes another fingerprint width (plan.c, chosen). */
 static void size_is_in_proportion(void **state)
 {
     (void)state;
@@ -181,7 +204,7 @@ static void size_is_in_proportion(void **state)
             cf_geometry now = plan(n, rates[j], growing);
             cf_geometry next = plan(n + n / 100, rates[j], growing);
             double ratio = (double)cf_geometry_bytes(&next) / (double)cf_geometry_bytes(&now);
-            assert_true(ratio > 0.92 && ratio < 1.1);
+            assert_true(ratio > 0.89 && ratio < 1.1);
         }
 }
 
@@ -244,7 +267,8 @@ static void payloads_are_planned(void **state)
             }
 }
 
-/* The chance that a planned filter is full too early is at most one in a million: none may fail here. */
+/* The chance that a planned filter is full too early is at most one in a million: none may fail
+** here. */
 static void planned_filters_take_their_keys(void **state)
 {
     (void)state;
@@ -280,6 +304,7 @@ static void wider_is_a_little_more(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(plans_keep_both_promises),
     cmocka_unit_test(pair_bits_follow_the_rules),
+    cmocka_unit_test(large_tables_get_more_pair_bits),
     cmocka_unit_test(caps_let_filters_live_long),
     cmocka_unit_test(caps_are_no_larger_than_that),
     cmocka_unit_test(pairs_have_room_for_cap_copies),

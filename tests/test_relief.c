@@ -53,7 +53,8 @@ static test_filter at_any_stage(unsigned kind, unsigned *level)
     return filter_at_stage(shape, *level, *level ? random_below((50u << *level) + 1) : 1);
 }
 
-/* Entries that agree in all their bits stay together; one that differs in bit n is parted by n + 1 levels. */
+/* Entries that agree in all their bits stay together; one that differs in bit n is parted by n + 1
+** levels. */
 static void entries_part_where_they_differ(void **state)
 {
     (void)state;
@@ -102,7 +103,8 @@ static void void_entries_do_not_part(void **state)
     }
 }
 
-/* An entry of another filter that knows no bit of the next level becomes two: nothing is known then. */
+/* An entry of another filter that knows no bit of the next level becomes two: nothing is known
+** then. */
 static void short_items_may_be_helped(void **state)
 {
     uint64_t hash;
@@ -120,7 +122,23 @@ static void short_items_may_be_helped(void **state)
     free_filter(&made);
 }
 
-/* Fills one bucket with copies of a key that lies there, seen from the side that is not `from`; returns that key's pair. */
+/* With more full buckets in reach than are looked at, nothing is known. */
+static void what_is_too_far_may_help(void **state)
+{
+    test_filter made = filter_at_stage(growing_shape(2000, 4, 16), 1, 0);
+    cf_filter *filter = &made.filter;
+    uint64_t hash, s = filter->geometry.pair_bits;
+    (void)state;
+    cf_pair pair = two_sided_pair(filter, &hash);
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
+        for (unsigned slot = 0; slot < 4; slot++) /* void ones, which never part */
+            cf_slot_set(filter, bucket, slot, (uint64_t)1 << s | random_below((uint64_t)1 << s), 0);
+    assert_true(cf_splitting_helps(filter, &pair, 1));
+    free_filter(&made);
+}
+
+/* Fills one bucket with copies of a key that lies there, seen from the side that is not `from`;
+** returns that key's pair. */
 static cf_pair chain_on(cf_filter *filter, const cf_pair *from, unsigned slots)
 {
     for (;;) {
@@ -140,7 +158,8 @@ static cf_pair chain_on(cf_filter *filter, const cf_pair *from, unsigned slots)
     }
 }
 
-/* The crowd of the pair could move on to a third bucket, that one's entries to a fourth, and so on: only the last one tells. */
+/* The crowd of the pair could move on to a third bucket, that one's entries to a fourth, and so on:
+** only the last one tells. */
 static void chains_are_followed(void **state)
 {
     (void)state;
@@ -251,6 +270,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_empty_slot_is_seen),
     cmocka_unit_test(void_entries_do_not_part),
     cmocka_unit_test(short_items_may_be_helped),
+    cmocka_unit_test(what_is_too_far_may_help),
     cmocka_unit_test(chains_are_followed),
     cmocka_unit_test(no_is_never_wrong),
 };

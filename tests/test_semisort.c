@@ -84,7 +84,8 @@ typedef struct contents {
     bool overflow[BUCKETS];
 } contents;
 
-/* Few different tags and payloads now and then, so that there are ties; an empty slot has no payload. */
+/* Few different tags and payloads now and then, so that there are ties; an empty slot has no
+** payload. */
 static void random_entry(const cf_filter *view, uint64_t *tag, uint64_t *payload)
 {
     uint64_t few = random_below(2) ? UINT64_MAX : 0x33;
@@ -189,7 +190,8 @@ static void write_overflow(cf_filter *view, uint64_t bucket, contents *expected)
         cf_overflow_set(view, bucket, expected->overflow[bucket] = random_below(2));
 }
 
-/* Whole buckets, single slots and overflow bits in turn: each changes what it should, and no neighbour. */
+/* Whole buckets, single slots and overflow bits in turn: each changes what it should, and no
+** neighbour. */
 static void check_writing(cf_filter *view)
 {
     static void (*const writes[])(cf_filter *, uint64_t, contents *) = {write_bucket, write_slot,

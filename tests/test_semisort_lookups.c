@@ -1,4 +1,5 @@
-/* Looking for keys in semi-sorted buckets: the short ways answer as the long ones do, and as plain buckets do. */
+/* Looking for keys in semi-sorted buckets: the short ways answer as the long ones do, and as plain
+** buckets do. */
 #include "test.h"
 
 #include "../src/address.h"
@@ -132,7 +133,8 @@ static bool slow_match(const cf_filter *filter, uint64_t bucket, uint64_t tag)
     return found;
 }
 
-/* Slots that agree with the tag, or with another, up to a terminator anywhere, or are like it, or anything. */
+/* Slots that agree with the tag, or with another, up to a terminator anywhere, or are like it, or
+** anything. */
 static void write_grown(cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     cf_record record = {{0}, {0}};

@@ -29,8 +29,9 @@ static void live(unsigned operations)
     assert_all_answers(&model);
 }
 
-/* Adds and deletes of everything there can be: wherever an entry lies, the answers are those of the model, and no
-** other key is found for it. Overflow bits are never more, nor fewer, than the entries name. */
+/* Adds and deletes of everything there can be: wherever an entry lies, the answers are those of the
+** model, and no other key is found for it. Overflow bits are never more, nor fewer, than the
+** entries name. */
 static void lists_do_not_change_the_answers(void **state)
 {
     uint64_t spilled = 0, both_bits = 0;
@@ -153,8 +154,8 @@ static void few_copies_of_one_key_are_spilled(void **state)
 
 /* ---- the budget ---- */
 
-/* Breadth first, written down: the buckets in the order in which they are looked at, each once; how many until one has
-** an empty slot, or 0. */
+/* Breadth first, written down: the buckets in the order in which they are looked at, each once; how
+** many until one has an empty slot, or 0. */
 static unsigned looks_until_free(const cf_filter *filter, const cf_pair *pair, unsigned most)
 {
     uint64_t seen[200];
@@ -240,7 +241,8 @@ static unsigned changed_buckets(const cf_filter *now, const snapshot *then)
     return changed;
 }
 
-/* An insertion writes to no more buckets than it looks at, and one of the key; one that spills writes no slot. */
+/* An insertion writes to no more buckets than it looks at, and one of the key; one that spills
+** writes no slot. */
 static void insertions_write_no_more_than_the_budget(void **state)
 {
     unsigned moved = 0, spilled = 0;

@@ -1,4 +1,5 @@
-/* Spilled entries of filters that grow: they are split with their buckets, cut, counted and deleted as those in slots. */
+/* Spilled entries of filters that grow: they are split with their buckets, cut, counted and deleted
+** as those in slots. */
 #include "spill_model.h"
 
 #include "../src/open.h"
@@ -138,8 +139,8 @@ static void random_keys_never_fill_it(void **state)
                 assert_never_full(b, budget, bound, 3000);
 }
 
-/* However long the list is beside the table: neither entries that wait in it until they are void, nor their copies, keep
-** the filter from growing. */
+/* However long the list is beside the table: neither entries that wait in it until they are void,
+** nor their copies, keep the filter from growing. */
 static void long_lists_do_not_keep_it_from_growing(void **state)
 {
     (void)state;
@@ -261,7 +262,8 @@ static void splits_keep_every_entry(void **state)
     assert_true(listed > 1000);
 }
 
-/* A void entry that is spilled needs room for its copy: without it the step fails, and changes nothing. */
+/* A void entry that is spilled needs room for its copy: without it the step fails, and changes
+** nothing. */
 static void voids_need_room_in_the_list(void **state)
 {
     (void)state;

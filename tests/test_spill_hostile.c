@@ -1,4 +1,5 @@
-/* Spill lists that lie: opening cannot see it, cf_check tells it, and no call steps outside the bytes for it. */
+/* Spill lists that lie: opening cannot see it, cf_check tells it, and no call steps outside the
+** bytes for it. */
 #include "spill_model.h"
 
 /* ---- lists as one wants them ---- */
@@ -295,7 +296,8 @@ static uint8_t *stay(uint8_t *bytes, uint64_t size)
     return bytes && size <= ROOM ? bytes : NULL;
 }
 
-/* Splitting copies void entries of the list: never beyond its bound, in whatever order they come. */
+/* Splitting copies void entries of the list: never beyond its bound, in whatever order they
+** come. */
 static void growing_keeps_the_bound_whatever_the_list(void **state)
 {
     static uint8_t bytes[ROOM + GUARD];
@@ -351,7 +353,8 @@ static void merge_with_anything(cf_filter *filter)
     free_filter(&other);
 }
 
-/* No call steps outside the bytes (which end where they end: a sanitizer sees it), and counts stay within bounds. */
+/* No call steps outside the bytes (which end where they end: a sanitizer sees it), and counts stay
+** within bounds. */
 static void nothing_steps_outside_whatever_the_list(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Merging filters with spill lists: what is spilled in either is in the sum, in a slot or spilled. */
+/* Merging filters with spill lists: what is spilled in either is in the sum, in a slot or
+** spilled. */
 #include "spill_model.h"
 
 static spill_model one, other;

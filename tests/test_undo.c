@@ -1,5 +1,5 @@
-/* Growth is written down, and taken back to the byte: plain and semi-sorted, with spilled entries, over any number of
-** levels, and when memory ends at any moment. */
+/* Growth is written down, and taken back to the byte: plain and semi-sorted, with spilled entries,
+** over any number of levels, and when memory ends at any moment. */
 #include "spill_model.h"
 
 #include "../src/entry.h"
@@ -169,7 +169,8 @@ static void growth_without_memory_is_taken_back(void **state)
     at_many_stages(check_every_ending);
 }
 
-/* One step more, without memory for it, or for its notes: nothing has changed, the length included. */
+/* One step more, without memory for it, or for its notes: nothing has changed, the length
+** included. */
 static void a_step_without_memory_changes_nothing(void **state)
 {
     (void)state;
@@ -197,7 +198,8 @@ static void a_step_without_memory_changes_nothing(void **state)
 
 /* ---- failing calls ---- */
 
-/* A key, a key with a value, or an entry of another filter, marked or with a counter, which knows as much as it likes. */
+/* A key, a key with a value, or an entry of another filter, marked or with a counter, which knows
+** as much as it likes. */
 static cf_status add_any(cf_filter *filter)
 {
     uint64_t value = random64() & cf_low_bits(filter->geometry.value_bits);

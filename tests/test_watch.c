@@ -48,8 +48,8 @@ static uint64_t sum_of(const uint64_t *hashes, size_t n)
     return sum;
 }
 
-/* Random; one long round, which carries each hash to where the next one belongs; all of one digit; all
-** equal. */
+/* Random; one long round, which carries each hash to where the next one belongs; all of one digit;
+** all equal. */
 static uint64_t hash_of_kind(unsigned kind, uint64_t i, uint64_t n)
 {
     switch (kind) {

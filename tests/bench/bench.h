@@ -3,8 +3,8 @@
 ** compiler from being clever.
 **
 ** The machines that run them are shared and noisy. So the loops to be compared take turns, in many
-** short rounds, and what is reported is the median over the rounds: of each figure, and of the ratio
-** of two figures of the same round.
+** short rounds, and what is reported is the median over the rounds: of each figure, and of the
+** ratio of two figures of the same round.
 */
 #ifndef CF_BENCH_H
 #define CF_BENCH_H
@@ -43,11 +43,12 @@ void bench_cell(double value, int width, int decimals);
 /* Memory, or the end of the program with a message. */
 void *bench_allocate(size_t bytes);
 
-/* The same, on a cache line boundary, all zero and touched, so that no page fault falls into a measurement. */
+/* The same, on a cache line boundary, all zero and touched, so that no page fault falls into a
+** measurement. */
 void *bench_allocate_zeroed(size_t bytes);
 
-/* Opens `folder`/`name`.tsv for writing; its first line is `columns`, separated by tabs. Or the end of the
-** program. */
+/* Opens `folder`/`name`.tsv for writing; its first line is `columns`, separated by tabs. Or the end
+** of the program. */
 FILE *bench_table(const char *folder, const char *name, const char *columns);
 
 /* Writes a tab and a number to a table; NaN, for "not measured", as a dash. */
@@ -59,8 +60,8 @@ void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* Ends the program with a message. */
 _Noreturn void bench_fail(const char *message);
 
-/* Random number i of an endless sequence without repetitions (SplitMix64, a bijection of i). No number
-** depends on the one before, so making them overlaps with whatever else a loop does. */
+/* Random number i of an endless sequence without repetitions (SplitMix64, a bijection of i). No
+** number depends on the one before, so making them overlaps with whatever else a loop does. */
 static inline uint64_t bench_random(uint64_t i)
 {
     uint64_t z = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);

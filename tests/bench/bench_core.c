@@ -16,14 +16,14 @@
 **              hash, the other multiply-shift of the hash times an odd number.
 **   hit, miss  cf_contains for keys that are there (random order) and for keys that are not.
 **
-** Dependent: each hash depends on the result before it, so that nothing overlaps: the latency of one
-** lookup, which is what a loop sees that acts on each answer. Independent: the processor may overlap
-** as many lookups as it can: throughput. The same stream of hashes feeds all loops: a mix of a counter,
-** made on the fly; in the dependent loops the result is folded into the finished hash, so that the mix
-** is not part of the chain, neither of the lookups nor of the limit.
+** Dependent: each hash depends on the result before it, so that nothing overlaps: the latency of
+** one lookup, which is what a loop sees that acts on each answer. Independent: the processor may
+** overlap as many lookups as it can: throughput. The same stream of hashes feeds all loops: a mix
+** of a counter, made on the fly; in the dependent loops the result is folded into the finished
+** hash, so that the mix is not part of the chain, neither of the lookups nor of the limit.
 **
-** hit/limit and miss/limit are medians of ratios within a round (bench.h). Figures include the call of
-** cf_contains; the limit is inlined.
+** hit/limit and miss/limit are medians of ratios within a round (bench.h). Figures include the call
+** of cf_contains; the limit is inlined.
 */
 #include "bench.h"
 
@@ -61,8 +61,8 @@ typedef struct lookups {
 
 /* ---- the measured loops: each returns ns per operation ---- */
 
-/* `chain` is bench_zero() for dependent operations, and plainly 0 for independent ones: inlined, so that
-** nothing is left of it then. */
+/* `chain` is bench_zero() for dependent operations, and plainly 0 for independent ones: inlined, so
+** that nothing is left of it then. */
 static inline __attribute__((always_inline)) double limit_loop(table *t, uint64_t chain)
 {
     uint64_t words = t->filter.length / 8 - 9, result = 0, sum = 0, end = t->limit + CHUNK;

@@ -1,19 +1,21 @@
 /*
-** bench_table.c - what the persistent table writes and costs, beside a filter kept as a blob in a row.
+** bench_table.c - what the persistent table writes and costs, beside a filter kept as a blob in a
+** row.
 **
 **      bench_table build/cuckoo.so [quick]      a minute; quick: a tenth of the keys
 **
-** A database file in WAL mode holds a table `seen USING cuckoo_filter(capacity=10000000)`, and beside it the same
-** filter as a blob, at 50 % and at 95 % of the capacity. Single keys are inserted, each in a transaction of its own, and
-** many in one:
+** A database file in WAL mode holds a table `seen USING cuckoo_filter(capacity=10000000)`, and
+** beside it the same filter as a blob, at 50 % and at 95 % of the capacity. Single keys are
+** inserted, each in a transaction of its own, and many in one:
 **
 **   WAL bytes     what one insertion appends to the write-ahead log, header of each page included
 **   pages         the same in database pages
 **   us            wall clock, PRAGMA synchronous = NORMAL, so that no insertion waits for the disk
 **   peak MB       of the whole process that does it, SQLite's page cache included; a process of its own for each line
 **
-** Then a table grows from a tenth of the keys to all of them, and every insertion is timed: the longest one says how long
-** a writer waits when a level of growth makes slots wider, which rewrites the filter.
+** Then a table grows from a tenth of the keys to all of them, and every insertion is timed: the
+** longest one says how long a writer waits when a level of growth makes slots wider, which rewrites
+** the filter.
 */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 

@@ -1,8 +1,9 @@
 /*
-** blocked_bloom.c - a blocked Bloom filter: a small Bloom filter in every cache line; one line per key.
+** blocked_bloom.c - a blocked Bloom filter: a small Bloom filter in every cache line; one line per
+** key.
 **
-** Lines get different numbers of keys, so it errs more often than a standard one of the same size, and does best
-** with fewer bits per key.
+** Lines get different numbers of keys, so it errs more often than a standard one of the same size,
+** and does best with fewer bits per key.
 */
 #include <math.h>
 
@@ -65,8 +66,8 @@ static void *make(uint64_t bytes, unsigned bits)
     return filter;
 }
 
-/* The places of a key within its line, one after the other, from two products that depend on all bits of the hash;
-** the line is chosen by its high bits. */
+/* The places of a key within its line, one after the other, from two products that depend on all
+** bits of the hash; the line is chosen by its high bits. */
 typedef struct walk {
     uint64_t word, next_word;
     unsigned used;

@@ -6,15 +6,16 @@
 
 #include "../../src/bits.h"
 
-/* The number of places per key with the fewest errors: `bits` per key times the natural logarithm of 2. */
+/* The number of places per key with the fewest errors: `bits` per key times the natural logarithm
+** of 2. */
 static inline unsigned bloom_places(unsigned bits)
 {
     unsigned places = (unsigned)(bits * 0.693147 + 0.5);
     return places > 0 ? places : 1;
 }
 
-/* Place number i of a key in a table of `size`: the hash and the hash with its halves exchanged are taken for two
-** hash functions (Kirsch and Mitzenmacher: double hashing). */
+/* Place number i of a key in a table of `size`: the hash and the hash with its halves exchanged are
+** taken for two hash functions (Kirsch and Mitzenmacher: double hashing). */
 static inline uint64_t bloom_place(uint64_t hash, unsigned i, uint64_t size)
 {
     uint64_t exchanged = (hash >> 32 | hash << 32) | 1;

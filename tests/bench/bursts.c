@@ -4,15 +4,17 @@
 **      bursts full FOLDER          a minute
 **      bursts quick FOLDER         a few seconds
 **
-** A table of m = 32,768 buckets of 4 slots, f = 12, is filled to load 0.95 and kept there: a random key is deleted,
-** a new one added, as many times as there are slots. Then a burst of keys is added. Schemes:
+** A table of m = 32,768 buckets of 4 slots, f = 12, is filled to load 0.95 and kept there: a random
+** key is deleted, a new one added, as many times as there are slots. Then a burst of keys is added.
+** Schemes:
 **   random walk        up to 500 kicks (the cuckoo filter paper); kicks over: the insertion has failed
 **   breadth-first      the library without overflow bits
 **   bits, no list      a random walk of t kicks; then both overflow bits are set (walk.h)
 **   bits and list      the library: t buckets examined besides those of the key; then both overflow bits are set, and
 **                      the entry goes to an exact list of 1,024 (src/spill.h)
-** The last two have one bit more per bucket, and the list is memory, too. So the first two are measured with m
-** buckets, and once more with as many as fit the memory of the last: "equal memory".
+** The last two have one bit more per bucket, and the list is memory, too. So the first two are
+** measured with m buckets, and once more with as many as fit the memory of the last: "equal
+** memory".
 **
 ** Writes, to FOLDER:
 **   steady.tsv     insertions at load 0.95 while t holds: means and maxima over all runs
@@ -186,7 +188,8 @@ static double mean(uint64_t sum, uint64_t n)
     return (double)sum / (double)n;
 }
 
-/* Every key held must be found. Then the error rate, and what it would be if all keys were in slots. */
+/* Every key held must be found. Then the error rate, and what it would be if all keys were in
+** slots. */
 static void measure_errors(table *t, const scheme *of, uint64_t probes, tally *sum)
 {
     cf_geometry shape = cuckoo_shape(buckets_of(of), 4, FINGERPRINT_BITS);

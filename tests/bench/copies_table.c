@@ -4,8 +4,9 @@
 **      copies_table          the table of RESULTS.md
 **      copies_table quick    a tenth of the keys
 **
-** Each filter starts empty and grows. Keys come `copies` times each: in turn (all copies of a key together) or in rounds (all keys
-** once, then all again). A key that is not found, or an add that is refused, ends the program with an error.
+** Each filter starts empty and grows. Keys come `copies` times each: in turn (all copies of a key
+** together) or in rounds (all keys once, then all again). A key that is not found, or an add that
+** is refused, ends the program with an error.
 **
 **   bits/key   8 * bytes / keys            items     items / slots in use
 **   bits/slot  of keys, occupied / slots   fpr       measured / measured when the table was first full

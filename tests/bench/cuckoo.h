@@ -18,8 +18,8 @@ cf_geometry cuckoo_shape(uint64_t m, unsigned b, unsigned f);
 /* An empty filter of this shape, or the end of the program. free() gives all of it back. */
 cuckoo *cuckoo_make(const cf_geometry *shape);
 
-/* The largest number of keys that cf_plan promises to take in so many bytes, with these options, growth off and
-** the fingerprint bits given there; *shape is its plan. */
+/* The largest number of keys that cf_plan promises to take in so many bytes, with these options,
+** growth off and the fingerprint bits given there; *shape is its plan. */
 uint64_t cuckoo_planned(uint64_t bytes, const cf_options *options, cf_geometry *shape);
 
 #endif

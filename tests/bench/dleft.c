@@ -1,11 +1,12 @@
 /*
-** dleft.c - a d-left counting Bloom filter (Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, 2006): d = 4 tables
-** of buckets of 8 cells; a cell is a remainder and a counter of 2 bits.
+** dleft.c - a d-left counting Bloom filter (Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese,
+** 2006): d = 4 tables of buckets of 8 cells; a cell is a remainder and a counter of 2 bits.
 **
-** A key has one bucket in every table and goes to the emptiest of them, the leftmost of equals. Its fingerprint is
-** permuted for each table into (bucket, remainder): so two keys that look alike in one table look alike in all of
-** them, and a key that looks like a stored one is counted there. Therefore a delete finds one cell, the right one.
-** Filled to 6 cells of 8 on the average, it practically never overflows. A counter that has reached 3 stays there.
+** A key has one bucket in every table and goes to the emptiest of them, the leftmost of equals. Its
+** fingerprint is permuted for each table into (bucket, remainder): so two keys that look alike in
+** one table look alike in all of them, and a key that looks like a stored one is counted there.
+** Therefore a delete finds one cell, the right one. Filled to 6 cells of 8 on the average, it
+** practically never overflows. A counter that has reached 3 stays there.
 */
 #include <math.h>
 
@@ -38,8 +39,8 @@ static void *make(uint64_t bytes, unsigned bits)
     return filter;
 }
 
-/* The places of a key in all tables, which are fetched. Multiplying by an odd number permutes the fingerprints; the
-** numbers are arbitrary. */
+/* The places of a key in all tables, which are fetched. Multiplying by an odd number permutes the
+** fingerprints; the numbers are arbitrary. */
 static void find_places(const dleft *filter, uint64_t hash, place *places)
 {
     static const uint64_t odd[TABLES] = {1, UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xc2b2ae3d27d4eb4f),

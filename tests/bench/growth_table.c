@@ -4,10 +4,11 @@
 **      growth_table          the journeys of RESULTS.md, to 2,000,000 keys
 **      growth_table quick    to 200,000 keys
 **
-** A journey starts with an empty filter planned for few keys. At every 1.5-fold number of keys all keys are asked
-** for, and the error rate is measured and compared with what is computed from the entries (cf_take_census). Then
-** half the keys are deleted in random order, and the others asked for; then those are deleted as well. A key
-** that is not found, or a delete that finds nothing, ends the program with an error.
+** A journey starts with an empty filter planned for few keys. At every 1.5-fold number of keys all
+** keys are asked for, and the error rate is measured and compared with what is computed from the
+** entries (cf_take_census). Then half the keys are deleted in random order, and the others asked
+** for; then those are deleted as well. A key that is not found, or a delete that finds nothing,
+** ends the program with an error.
 **
 **   keys      in the filter               x          as many times the planned number
 **   slot      bits of a slot              by one     what it would be if W grew by one bit per level
@@ -15,8 +16,9 @@
 **   void      void entries, share of the slots
 **   fpr       computed; measured; measured / measured when the table was first full: at its first growth
 **
-** Then the cost: growing from 4,000 keys against building at the final size, key by key in the same order, the
-** two taking turns, and the longest single add (a rewrite for wider slots, as a level begins).
+** Then the cost: growing from 4,000 keys against building at the final size, key by key in the same
+** order, the two taking turns, and the longest single add (a rewrite for wider slots, as a level
+** begins).
 */
 #include "bench.h"
 

@@ -1,13 +1,16 @@
 /*
-** kinds.h - the filters that are compared, behind one face, so that every figure is one loop over them.
+** kinds.h - the filters that are compared, behind one face, so that every figure is one loop over
+** them.
 **
-** The yardsticks are those of the cuckoo filter paper (section 2): a Bloom filter, a blocked Bloom filter, a
-** counting Bloom filter, a quotient filter, a d-left counting Bloom filter. Each is a plain, straightforward
-** implementation in a file of its own; test_kinds.c shows that they are sound.
+** The yardsticks are those of the cuckoo filter paper (section 2): a Bloom filter, a blocked Bloom
+** filter, a counting Bloom filter, a quotient filter, a d-left counting Bloom filter. Each is a
+** plain, straightforward implementation in a file of its own; test_kinds.c shows that they are
+** sound.
 **
-** A filter is made for a number of bytes and of `bits`, which fix its error rate: of a fingerprint (cuckoo), of a
-** remainder (quotient, d-left), or per key (Bloom; counting Bloom: counters per key). Keys are 64-bit hashes.
-** Key number i is bench_random(i), so that keys need no memory; keys from BENCH_ABSENT on are never added.
+** A filter is made for a number of bytes and of `bits`, which fix its error rate: of a fingerprint
+** (cuckoo), of a remainder (quotient, d-left), or per key (Bloom; counting Bloom: counters per
+** key). Keys are 64-bit hashes. Key number i is bench_random(i), so that keys need no memory; keys
+** from BENCH_ABSENT on are never added.
 */
 #ifndef CF_BENCH_KINDS_H
 #define CF_BENCH_KINDS_H
@@ -35,7 +38,8 @@ extern const bench_kind bench_semisorted;                         /* the same, b
 extern const bench_kind bench_bloom, bench_blocked_bloom, bench_counting_bloom;
 extern const bench_kind bench_quotient, bench_dleft;
 
-/* The filters that are compared at one size: the plain and the semi-sorted filter, then the yardsticks. */
+/* The filters that are compared at one size: the plain and the semi-sorted filter, then the
+** yardsticks. */
 enum { BENCH_KINDS = 7 };
 extern const bench_kind *const bench_kinds[BENCH_KINDS];
 
@@ -62,7 +66,8 @@ double bench_load(const bench_filter *filter);
 /* Bits of the table for each key it holds. */
 double bench_bits_per_key(const bench_filter *filter);
 
-/* The share of absent keys that are "perhaps" there; asked until `wanted` of them were, or `most` keys are asked. */
+/* The share of absent keys that are "perhaps" there; asked until `wanted` of them were, or `most`
+** keys are asked. */
 double bench_error_rate(const bench_filter *filter, uint64_t wanted, uint64_t most);
 
 #endif

@@ -1,5 +1,6 @@
 /*
-** lifecycle.c - the life of each filter at one size: filled, asked, emptied. Table 3 and figures 5 to 8 of the paper.
+** lifecycle.c - the life of each filter at one size: filled, asked, emptied. Table 3 and figures 5
+** to 8 of the paper.
 **
 **      lifecycle full FOLDER          192 MB each, six minutes
 **      lifecycle quick FOLDER         3 MB each, ten seconds
@@ -23,7 +24,8 @@
 
 enum { STEPS = 20, SHARES = 5, REPEATS = 3 };
 
-/* The figures of one kind. The last step leads beyond load 0.95, as far as it goes; build95 is without it. */
+/* The figures of one kind. The last step leads beyond load 0.95, as far as it goes; build95 is
+** without it. */
 typedef struct life {
     bench_series build, build95, share[SHARES], hit[STEPS], miss[STEPS], insert[STEPS], remove[STEPS];
     double insert_load[STEPS], remove_load[STEPS];

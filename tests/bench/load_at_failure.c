@@ -4,10 +4,11 @@
 **      cc -O2 -o load_at_failure load_at_failure.c bench.c ../../src/?*.c -lm       (in tests/bench)
 **      load_at_failure          a few seconds
 **
-** Tables of about a million slots, f = 12, growth off, for b = 2, 4, 8; the number of buckets is never a
-** power of two: once even, once odd, once prime. Each is filled with five streams of random hashes, none
-** twice, until cf_add says CF_FULL. Printed: the least and the mean load, in slots, at that moment.
-** Wanted: at least 0.87, 0.97, 0.99. (The paper's random walk of 500 moves: about 0.84, 0.95, 0.98.)
+** Tables of about a million slots, f = 12, growth off, for b = 2, 4, 8; the number of buckets is
+** never a power of two: once even, once odd, once prime. Each is filled with five streams of random
+** hashes, none twice, until cf_add says CF_FULL. Printed: the least and the mean load, in slots, at
+** that moment. Wanted: at least 0.87, 0.97, 0.99. (The paper's random walk of 500 moves: about
+** 0.84, 0.95, 0.98.)
 */
 #include "bench.h"
 

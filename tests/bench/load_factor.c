@@ -4,9 +4,9 @@
 **      load_factor full FOLDER           m = 2^15, 2^20, 2^24 buckets; about three minutes
 **      load_factor quick FOLDER          m = 2^10, 2^15; a few seconds
 **
-** Tables of b = 1, 2, 4, 8 slots, growth off, are filled with random hashes until one is refused. Writes figure2.tsv to
-** FOLDER: the least load of the trials, as the paper does, and the mean. In large tables short fingerprints name
-** too few alternate buckets.
+** Tables of b = 1, 2, 4, 8 slots, growth off, are filled with random hashes until one is refused.
+** Writes figure2.tsv to FOLDER: the least load of the trials, as the paper does, and the mean. In
+** large tables short fingerprints name too few alternate buckets.
 */
 #include "bench.h"
 
@@ -22,7 +22,8 @@ typedef struct series {
 
 enum { LAST_BITS = 16, AHEAD = 16 /* keys */ };
 
-/* Large tables are not in the cache: the buckets of a later key are fetched while earlier ones are added. */
+/* Large tables are not in the cache: the buckets of a later key are fetched while earlier ones are
+** added. */
 static void fetch(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_candidates(filter, hash);

@@ -1,5 +1,6 @@
 /*
-** packed.h - a table of cells of a few bits, without gaps, for the filters that ours are compared with.
+** packed.h - a table of cells of a few bits, without gaps, for the filters that ours are compared
+** with.
 */
 #ifndef CF_BENCH_PACKED_H
 #define CF_BENCH_PACKED_H

@@ -1,13 +1,14 @@
 /*
-** planned.c - building filters for the number of keys that the planner promises to take: table 3, second part.
+** planned.c - building filters for the number of keys that the planner promises to take: table 3,
+** second part.
 **
 **      planned full FOLDER          192 MB; about two minutes, 1.3 GB of memory
 **      planned quick FOLDER         3 MB; a second
 **
-** Finds the most keys that cf_plan puts into that many bytes (at most one build in a million fails), plain with f = 12
-** and semi-sorted with f = 13, b = 4, and builds the filter twice: keys added one by one in random order, and sorted
-** (cf_sort) and added in that order (cf_add_many). Writes table3_planned.tsv to FOLDER: millions of
-** keys per second, medians over the rounds.
+** Finds the most keys that cf_plan puts into that many bytes (at most one build in a million
+** fails), plain with f = 12 and semi-sorted with f = 13, b = 4, and builds the filter twice: keys
+** added one by one in random order, and sorted (cf_sort) and added in that order (cf_add_many).
+** Writes table3_planned.tsv to FOLDER: millions of keys per second, medians over the rounds.
 */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /*
 ** quotient.c - a quotient filter (Bender et al., 2012) with three metadata bits in every slot.
 **
-** A fingerprint is a quotient, which names a slot, and a remainder, which is stored there or, when others are in
-** the way, further right. The remainders of one quotient are neighbours, a *run*, sorted; runs come in the order of
-** their quotients; a *cluster* is a row of slots in use of which the first lies where its quotient says:
+** A fingerprint is a quotient, which names a slot, and a remainder, which is stored there or, when
+** others are in the way, further right. The remainders of one quotient are neighbours, a *run*,
+** sorted; runs come in the order of their quotients; a *cluster* is a row of slots in use of which
+** the first lies where its quotient says:
 **
 **      slot           0   1   2   3   4   5
 **      remainder      -   a   b   c   d   -        a, b of quotient 1; c of quotient 2; d of quotient 4
@@ -81,7 +82,8 @@ static uint64_t next_quotient(const quotient_filter *filter, uint64_t quotient)
     return quotient;
 }
 
-/* Where the run of an occupied quotient begins: from the start of the cluster one run for each quotient. */
+/* Where the run of an occupied quotient begins: from the start of the cluster one run for each
+** quotient. */
 static uint64_t run_of(const quotient_filter *filter, uint64_t quotient)
 {
     uint64_t at = quotient;
@@ -104,7 +106,8 @@ static fingerprint split(const quotient_filter *filter, uint64_t hash)
     return (fingerprint){quotient, remainder};
 }
 
-/* The first slot, from the start of a run, whose remainder is not less; false: the run ends before. */
+/* The first slot, from the start of a run, whose remainder is not less; false: the run ends
+** before. */
 static bool seek(const quotient_filter *filter, uint64_t *slot, uint64_t remainder)
 {
     uint64_t content = get(filter, *slot);
@@ -133,7 +136,8 @@ static bool contains(const void *state, uint64_t hash)
 
 /* ---- adding ---- */
 
-/* Puts `content` into a slot; what was there and behind it moves on by one, up to the first empty slot. */
+/* Puts `content` into a slot; what was there and behind it moves on by one, up to the first empty
+** slot. */
 static void push(quotient_filter *filter, uint64_t slot, uint64_t content)
 {
     for (;;) {
@@ -184,8 +188,8 @@ static bool add(void *state, uint64_t hash)
 
 /* ---- deleting ---- */
 
-/* Closes the gap at `slot`: what follows in the cluster moves back by one. The run in the gap has quotient
-** `quotient`. The first of a run may come home. */
+/* Closes the gap at `slot`: what follows in the cluster moves back by one. The run in the gap has
+** quotient `quotient`. The first of a run may come home. */
 static void pull(quotient_filter *filter, uint64_t slot, uint64_t quotient)
 {
     uint64_t from = next(filter, slot), content = get(filter, from);

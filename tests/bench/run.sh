@@ -48,6 +48,7 @@ evaluate 'Load against fingerprint bits: figure 2' load_factor
 evaluate 'Bits per key against error rate: table 2, figures 3 and 4' space table2
 evaluate 'Bounded insertion'               bursts steady bursts
 evaluate 'As many keys as planned: table 3, second part' planned table3_planned
+evaluate 'Do the keys fit, and for how long?' capacity builds turnovers
 evaluate 'Filled, asked, emptied: table 3, figures 5 to 8' lifecycle table3 figure5
 gnuplot -e "folder='$out'" $here/plots.gp
 printf '\nAll of it, in %d s: %s; tables %s/*.tsv, figures %s/*.svg\n' $(($(date +%s) - start)) \

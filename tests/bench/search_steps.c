@@ -4,8 +4,8 @@
 #include "../../src/eviction.h"
 #include "bench.h"
 
-/* Looks for an empty slot as the library will, in the buckets of the key and then along paths. False: there is
-** none within the budget; steps->examined counts on. */
+/* Looks for an empty slot as the library will, in the buckets of the key and then along paths.
+** False: there is none within the budget; steps->examined counts on. */
 static bool look(const cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
                  bench_steps *steps)
 {

@@ -4,15 +4,16 @@
 **      space full FOLDER           over a minute
 **      space quick FOLDER          a few seconds
 **
-** Fills a table of a million slots (quick: 65,536) of each kind and each number of bits, the cuckoo filters until an
-** add is refused, the others up to the load they are made for. Writes, to FOLDER:
+** Fills a table of a million slots (quick: 65,536) of each kind and each number of bits, the cuckoo
+** filters until an add is refused, the others up to the load they are made for. Writes, to FOLDER:
 **   figure3.tsv    bits per key, measured, against the error rate, measured: cuckoo filters with b = 2, 4, 8, and
 **                  semi-sorted with b = 4
 **   figure4.tsv    the same for the yardsticks (kinds.h), to be compared with b = 4
 **   table2.tsv     for error rates e: the fewest fingerprint bits (section 5.1), f = ceil(log2(2b / e)),
 **                  the bits per key by the formulas of the paper's table 2 at the loads it reaches (0.84,
 **                  0.955, 0.98 for b = 2, 4, 8), and what comes out: load, bits per key, error rate
-** The lower bound is log2(1/e) bits per key at the measured e; a Bloom filter takes 1.44 times that at its best.
+** The lower bound is log2(1/e) bits per key at the measured e; a Bloom filter takes 1.44 times that
+** at its best.
 */
 #include "kinds.h"
 
@@ -30,8 +31,8 @@ typedef struct point {
     double load, bits_per_key, expected, measured;
 } point;
 
-/* Bytes for the wanted number of slots: filters that need a power of two take it as it is. Bloom filters count keys
-** as slots, and their tables follow from that. */
+/* Bytes for the wanted number of slots: filters that need a power of two take it as it is. Bloom
+** filters count keys as slots, and their tables follow from that. */
 static uint64_t bytes_for(const lab *in, const bench_kind *kind, unsigned bits)
 {
     bench_filter trial = bench_make(kind, in->slots * bits, bits);

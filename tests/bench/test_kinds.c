@@ -1,12 +1,14 @@
 /*
-** test_kinds.c - are the filters that are compared sound? Run before the measurements; fails loudly.
+** test_kinds.c - are the filters that are compared sound? Run before the measurements; fails
+** loudly.
 **
 **      test_kinds          a few seconds
 **
-** For each kind, small and large fingerprints: every key is found; the error rate is within a tenth of the expected
-** one; and, where the kind can delete: after many deletes and adds in turn, every key is found and the error rate is
-** still as expected; after half of the keys are deleted, the other half is found; after all of them are deleted,
-** (almost) nothing is found: counters that got stuck and sticky keys may stay, which are a few in a million.
+** For each kind, small and large fingerprints: every key is found; the error rate is within a tenth
+** of the expected one; and, where the kind can delete: after many deletes and adds in turn, every
+** key is found and the error rate is still as expected; after half of the keys are deleted, the
+** other half is found; after all of them are deleted, (almost) nothing is found: counters that got
+** stuck and sticky keys may stay, which are a few in a million.
 */
 #include "kinds.h"
 
@@ -91,7 +93,8 @@ static void check_kind(const bench_kind *kind, unsigned bits)
     bench_drop(&filter);
 }
 
-/* The same on a few slots, many times over: runs of a quotient filter go around its ring, buckets overflow. */
+/* The same on a few slots, many times over: runs of a quotient filter go around its ring, buckets
+** overflow. */
 static void check_small(const bench_kind *kind, unsigned bits)
 {
     for (unsigned round = 0; round < 500; round++) {

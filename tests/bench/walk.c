@@ -41,7 +41,8 @@ static entry entry_of(const walk_table *table, uint64_t hash)
     return (entry){cf_scale(hash, table->buckets), tag ? tag : 1};
 }
 
-/* For any number of buckets: there and back by subtraction from a number that depends on the tag. */
+/* For any number of buckets: there and back by subtraction from a number that depends on the
+** tag. */
 static entry alternate(const walk_table *table, entry from)
 {
     uint64_t sum = cf_scale(bench_random(from.tag), table->buckets);
@@ -75,7 +76,8 @@ static bool place(walk_table *table, entry what, bench_steps *steps)
     return true;
 }
 
-/* Puts an entry into a random slot of its bucket; what was there wants to go to its other bucket. */
+/* Puts an entry into a random slot of its bucket; what was there wants to go to its other
+** bucket. */
 static entry kick(walk_table *table, entry what, bench_steps *steps)
 {
     uint64_t random = bench_random(table->draws++);

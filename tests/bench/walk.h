@@ -1,9 +1,10 @@
 /*
-** walk.h - insertion by a random walk, as the cuckoo filter paper has it (algorithm 1), and bounded by overflow bits
-** without a list: what the library's insertion is compared with.
+** walk.h - insertion by a random walk, as the cuckoo filter paper has it (algorithm 1), and bounded
+** by overflow bits without a list: what the library's insertion is compared with.
 **
-** Buckets of four slots. A key whose buckets are full kicks out a random entry, which goes to its other bucket, where
-** it may kick out another, and so on, up to a number of kicks. What then happens to the entry that is left over:
+** Buckets of four slots. A key whose buckets are full kicks out a random entry, which goes to its
+** other bucket, where it may kick out another, and so on, up to a number of kicks. What then
+** happens to the entry that is left over:
 **   plain                 it is lost, and the insertion has failed
 **   with overflow bits    the bits of both its buckets are set, and nothing else remembers it (Reviriego, Martinez,
 **                         Pontarelli: "CFBF: Reducing the Insertion Time of Cuckoo Filters With an Integrated Bloom

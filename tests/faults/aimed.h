@@ -3,8 +3,9 @@
 **
 **      capacity=8, seed=0, fingerprint_bits=24
 **
-** They agree in base bucket, pair bits and the first remainder bits, so that splitting buckets does not part them. A
-** filter that may grow soon has no place for them, and they wait in its shadow table.
+** They agree in base bucket, pair bits and the first remainder bits, so that splitting buckets does
+** not part them. A filter that may grow soon has no place for them, and they wait in its shadow
+** table.
 */
 #ifndef AIMED_H
 #define AIMED_H

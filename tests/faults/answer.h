@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The result code, and the rows one after the other (type and bytes of each value) or, after an error,
-** its message. */
+/* The result code, and the rows one after the other (type and bytes of each value) or, after an
+** error, its message. */
 typedef struct answer {
     int code;
     char *bytes;

@@ -1,6 +1,7 @@
 /*
-** ext_units.c - parts of the extension that need no filter: deletes that wait in memory (deletes.c), what triggers tell
-** of one row (witness.c), and whether what is in memory is fresh (fresh.c).
+** ext_units.c - parts of the extension that need no filter: deletes that wait in memory
+** (deletes.c), what triggers tell of one row (witness.c), and whether what is in memory is fresh
+** (fresh.c).
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
 */
@@ -103,7 +104,8 @@ static bool pop(cuckoo_deletes *deletes, uint64_t *model)
     return true;
 }
 
-/* Pops in between, as when a savepoint opens and fails; then until nothing is left, or forgotten. */
+/* Pops in between, as when a savepoint opens and fails; then until nothing is left, or
+** forgotten. */
 static void test_deletes_model(void **state)
 {
     uint64_t seed = 1;

@@ -1,15 +1,17 @@
 /*
 ** fault_disk.h - a disk for SQLite that fails when told to, and that can lose its power.
 **
-** A VFS named "faults" around the one SQLite came with. Real files hold what SQLite has written; nothing is ever synced.
+** A VFS named "faults" around the one SQLite came with. Real files hold what SQLite has written;
+** nothing is ever synced.
 **
-** **Faults.** Armed with a kind of operation and n, call number n (from 0) of that kind fails, once, with the given code;
-** or that one and all later ones, as on a disk that is full.
+** **Faults.** Armed with a kind of operation and n, call number n (from 0) of that kind fails,
+** once, with the given code; or that one and all later ones, as on a disk that is full.
 **
-** **Power loss.** What was written to the database, its journal and its WAL since the last sync of that file is written
-** down. At change number n (a write, sync, truncation or deletion) the power goes: from there on every call fails. When the
-** connection is closed, fault_disk_restart leaves in each file what was synced and as much of the rest as `left` says.
-** Deleting a file is taken to be at once and for good, as SQLite does with synchronous=FULL.
+** **Power loss.** What was written to the database, its journal and its WAL since the last sync of
+** that file is written down. At change number n (a write, sync, truncation or deletion) the power
+** goes: from there on every call fails. When the connection is closed, fault_disk_restart leaves in
+** each file what was synced and as much of the rest as `left` says. Deleting a file is taken to be
+** at once and for good, as SQLite does with synchronous=FULL.
 **
 **      fault_disk_install()                       once, before the first connection
 **      fault_disk_arm(op, n, code, onwards) .. fault_disk_disarm()     how many calls have failed

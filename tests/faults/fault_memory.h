@@ -1,9 +1,9 @@
 /*
 ** fault_memory.h - an allocator for SQLite that fails when told to.
 **
-** It wraps the allocator that SQLite came with (sqlite3_mem_methods) and counts the requests for memory.
-** Armed with n, it refuses request number n (counted from 0), or that one and all after it. SQLite and
-** the extension ask for memory in the same way, so both are put to the test.
+** It wraps the allocator that SQLite came with (sqlite3_mem_methods) and counts the requests for
+** memory. Armed with n, it refuses request number n (counted from 0), or that one and all after it.
+** SQLite and the extension ask for memory in the same way, so both are put to the test.
 **
 **      fault_memory_install()      once, before the first connection
 **      fault_memory_arm(n, ...)    from here on

@@ -1,5 +1,6 @@
 /*
-** fault_power.h - what is left of files when the power goes (fault_disk.h): contents as last synced, and the changes since.
+** fault_power.h - what is left of files when the power goes (fault_disk.h): contents as last
+** synced, and the changes since.
 */
 #ifndef FAULT_POWER_H
 #define FAULT_POWER_H

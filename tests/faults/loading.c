@@ -107,8 +107,8 @@ static int load_beside_a_statement(sqlite3 *db)
     return rc;
 }
 
-/* What a connection has before the load: nothing; the extension, and a table in use; or the same from
-** another copy of the file, as far as this file can tell: cf_version is not its own. */
+/* What a connection has before the load: nothing; the extension, and a table in use; or the same
+** from another copy of the file, as far as this file can tell: cf_version is not its own. */
 typedef enum state_before { EMPTY, LOADED, LOADED_FROM_A_COPY } state_before;
 
 static void version_of_a_copy(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -1,10 +1,11 @@
 /*
 ** oom.c - out of memory at every single request for memory.
 **
-** Each statement below runs once without faults, which gives its right answer, and then over and over
-** with request number 0, 1, 2 ... for memory refused, until a run asks for no more than that: first only
-** that request, then that one and all later ones. Together the statements call every function, aggregate
-** and table of the extension, on its good paths and on its errors, with filters that grow. After each run:
+** Each statement below runs once without faults, which gives its right answer, and then over and
+** over with request number 0, 1, 2 ... for memory refused, until a run asks for no more than that:
+** first only that request, then that one and all later ones. Together the statements call every
+** function, aggregate and table of the extension, on its good paths and on its errors, with filters
+** that grow. After each run:
 **
 **      - the answer is "out of memory" or, where SQLite can do without the memory, the right one;
 **      - the same connection, with memory again, gives the right answer;
@@ -69,8 +70,8 @@ typedef struct oom_case {
 #define FORTY   "(SELECT x.d * 4 + y.d AS i FROM digits x, digits y WHERE y.d < 4)"          /* 44 */
 #define NUMBERS "(SELECT x.d * 121 + y.d * 11 + z.d AS i FROM digits x, digits y, digits z)" /* 1331 */
 
-/* What a filter that a query made has to say. Not its bytes: where there was no memory to grow when it was crowded, it may
-** have grown a few keys later. */
+/* What a filter that a query made has to say. Not its bytes: where there was no memory to grow when
+** it was crowded, it may have grown a few keys later. */
 #define TOLD(query)                                                                                     \
     "SELECT cf_check(g), json_extract(cf_info(g), '$.items'), (SELECT sum(cf_contains(g, i)) "          \
     "FROM " FORTY ") FROM (" query ")"

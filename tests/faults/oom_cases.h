@@ -1,8 +1,8 @@
 /*
 ** oom_cases.h - the statements of oom_table.c, and the database they run on.
 **
-** `fed` follows users(id), `known` follows people(k), `tight` follows crowd(k), whose numbers are aimed at one pair of
-** buckets (aimed.h), so that some wait.
+** `fed` follows users(id), `known` follows people(k), `tight` follows crowd(k), whose numbers are
+** aimed at one pair of buckets (aimed.h), so that some wait.
 */
 #ifndef OOM_CASES_H
 #define OOM_CASES_H

@@ -19,8 +19,8 @@ static void append_answer(answer *all, sqlite3 *db, const char *format, const ch
     answer_free(&a);
 }
 
-/* Their names, counts and keys, and that they are sound. Not their bytes: where there was no memory to grow, a filter may
-** have grown a key later. */
+/* Their names, counts and keys, and that they are sound. Not their bytes: where there was no memory
+** to grow, a filter may have grown a key later. */
 static answer state_of(sqlite3 *db)
 {
     answer all = {0, NULL, 0, 0};
@@ -53,7 +53,8 @@ static answer state_of(sqlite3 *db)
     return all;
 }
 
-/* Of each filter that follows a table, as its trigger names them: rows that it misses, and how far its count is off. */
+/* Of each filter that follows a table, as its trigger names them: rows that it misses, and how far
+** its count is off. */
 static void expect_no_row_missed(sqlite3 *db, const char *when, long n)
 {
     static const char ask[] =

@@ -1,9 +1,9 @@
 /*
 ** oom_table.c - out of memory at every single request for memory: persistent filters.
 **
-** As oom.c, but the statements (oom_cases.h) change a database. Each is run on a copy of it, in autocommit mode and within
-** a transaction that has changed filters before, with request number 0, 1, 2 ... refused: only that one, or that one and
-** all later ones. After each run:
+** As oom.c, but the statements (oom_cases.h) change a database. Each is run on a copy of it, in
+** autocommit mode and within a transaction that has changed filters before, with request number 0,
+** 1, 2 ... refused: only that one, or that one and all later ones. After each run:
 **
 **      - "out of memory", and all filters are as before the statement (or, when SQLite has rolled it back, as before
 **        the transaction); or the right answer, and all filters are as they are after it without faults;
@@ -11,8 +11,9 @@
 **      - the same connection, with memory again, does the rest;
 **      - closing the connection gives back every byte.
 **
-** The image of a filter is memory of the C library: its realloc and calloc are wrapped by the linker. By default each
-** 11th request or so is refused, with `all` each, with a number each n-th (slice.h says from which on). To run:
+** The image of a filter is memory of the C library: its realloc and calloc are wrapped by the
+** linker. By default each 11th request or so is refused, with `all` each, with a number each n-th
+** (slice.h says from which on). To run:
 **
 **      cc -std=c11 -DSQLITE_CORE -Wl,--wrap=realloc,--wrap=calloc tests/faults/oom_table.c src/[a-z]*.c
 **          ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o oom_table && ./oom_table all
@@ -180,7 +181,8 @@ static bool acceptable(const answer *faulty, const answer *right)
            (right->code != SQLITE_OK && faulty->code == right->code);
 }
 
-/* When RELEASE cannot commit, SQLite rolls everything back, and still takes the transaction for open. */
+/* When RELEASE cannot commit, SQLite rolls everything back, and still takes the transaction for
+** open. */
 static bool ends_by_release(const oom_run *r)
 {
     return r->in_transaction && strncmp(r->c->sql, "RELEASE", 7) == 0 && r->c->before &&

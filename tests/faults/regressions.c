@@ -1,6 +1,6 @@
 /*
-** regressions.c - what fault injection, fuzzing and reading the code as an attacker would have found,
-** one test each, so that it stays away.
+** regressions.c - what fault injection, fuzzing and reading the code as an attacker would have
+** found, one test each, so that it stays away.
 **
 **      1  A filter argument that is not a filter must not harm the transaction it is used in.
 **         With the plain code SQLITE_CORRUPT, SQLite 3.40 refuses every later write and the COMMIT.

@@ -1,8 +1,9 @@
 /*
-** slice.h - a test that would take hours takes every n-th step of its work, from another one in each run.
+** slice.h - a test that would take hours takes every n-th step of its work, from another one in
+** each run.
 **
-** CUCKOO_SLICE=n in the environment says from which; tests/run.sh sets it and prints it. Without it the first step is
-** number 0.
+** CUCKOO_SLICE=n in the environment says from which; tests/run.sh sets it and prints it. Without it
+** the first step is number 0.
 */
 #ifndef FAULT_SLICE_H
 #define FAULT_SLICE_H
@@ -10,7 +11,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* The first step of test number `which`: 0 .. stride - 1. Consecutive runs and tests get scattered ones. */
+/* The first step of test number `which`: 0 .. stride - 1. Consecutive runs and tests get scattered
+** ones. */
 static inline long slice_first(long stride, unsigned which)
 {
     const char *given = getenv("CUCKOO_SLICE");

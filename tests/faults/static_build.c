@@ -1,9 +1,10 @@
 /*
 ** static_build.c - the extension linked into a program instead of loaded: -DSQLITE_CORE.
 **
-** The calls then go straight to SQLite; a file that was compiled otherwise would call through a table
-** of pointers that is never set, and crash at its first call. Compiled, as below, without
-** -fvisibility=hidden, so that a name that clashes with one of SQLite or of the C library shows too.
+** The calls then go straight to SQLite; a file that was compiled otherwise would call through a
+** table of pointers that is never set, and crash at its first call. Compiled, as below, without
+** -fvisibility=hidden, so that a name that clashes with one of SQLite or of the C library shows
+** too.
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/static_build.c src/[a-z]*.c ext/[a-z]*.c
 **          -lcmocka -lsqlite3 -lm -o static_build && ./static_build

@@ -1,6 +1,6 @@
 /*
-** table_verify.h - do the filters say what the model of table_workload.h knows? count(*), each key by function and by SQL, and
-** their own checks. What is not so is described in w->failure.
+** table_verify.h - do the filters say what the model of table_workload.h knows? count(*), each key
+** by function and by SQL, and their own checks. What is not so is described in w->failure.
 */
 #ifndef TABLE_VERIFY_H
 #define TABLE_VERIFY_H

@@ -1,12 +1,15 @@
 /*
-** table_workload.h - a list of steps on three persistent filters, and a model of what they must hold afterwards.
+** table_workload.h - a list of steps on three persistent filters, and a model of what they must
+** hold afterwards.
 **
-** `seen` has its keys inserted; `fed` follows the column of the table `users`; `tight` follows `crowd`, whose numbers are
-** aimed at one pair of buckets (aimed.h), so that some wait for a place. Keys are whole numbers below UNIVERSE; those of
-** crowd stand for the numbers that the table aims(i, k) has for them: from CROWD on they are the negative ones. Of
-** each the model knows how often it is there: after the last COMMIT, now, and at the savepoint. Each transaction also counts
-** itself in an ordinary table, `first`: SQLite says that some COMMITs have failed that have not (the journal was gone, but the
-** database file could not be made shorter). What is true of that table has to be true of the filters.
+** `seen` has its keys inserted; `fed` follows the column of the table `users`; `tight` follows
+** `crowd`, whose numbers are aimed at one pair of buckets (aimed.h), so that some wait for a place.
+** Keys are whole numbers below UNIVERSE; those of crowd stand for the numbers that the table
+** aims(i, k) has for them: from CROWD on they are the negative ones. Of each the model knows how
+** often it is there: after the last COMMIT, now, and at the savepoint. Each transaction also counts
+** itself in an ordinary table, `first`: SQLite says that some COMMITs have failed that have not
+** (the journal was gone, but the database file could not be made shorter). What is true of that
+** table has to be true of the filters.
 **
 **      workload_step(w, i)         runs step i and changes the model accordingly, also when it fails
 **      workload_verify(w)          (table_verify.h) asks the filters for everything that the model knows

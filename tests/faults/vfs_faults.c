@@ -1,15 +1,17 @@
 /*
 ** vfs_faults.c - persistent filters on a disk that fails, and on one that loses its power.
 **
-** A list of steps (table_workload.h) is run with each call to the disk failing in turn (fault_disk.h). What must hold:
+** A list of steps (table_workload.h) is run with each call to the disk failing in turn
+** (fault_disk.h). What must hold:
 **
 **      after a fault     the statement has failed or succeeded as a whole, and so says; the same connection finds every key,
 **                        and goes through the rest of the steps; so does a new connection afterwards
 **      after power loss  a new connection finds every key of each transaction whose COMMIT returned; the one under way is
 **                        there as a whole or not at all; also when the power goes again during recovery
 **
-** In a rollback journal and in WAL, with small database pages, so that filters have many, and a small cache, so that pages
-** reach the disk before COMMIT. To run, by default for each 37th fault or so, with `all` for each:
+** In a rollback journal and in WAL, with small database pages, so that filters have many, and a
+** small cache, so that pages reach the disk before COMMIT. To run, by default for each 37th fault
+** or so, with `all` for each:
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/vfs_faults.c src/[a-z]*.c ext/[a-z]*.c
 **          -lcmocka -lsqlite3 -lm -o vfs_faults && ./vfs_faults all
@@ -141,9 +143,10 @@ static void begin(workload *w, const char *journal)
     runs++;
 }
 
-/* Through the disk that can fail. SQLite 3.40 has a bug that none of its users could do anything about: in WAL mode, when
-** pages went to the WAL before COMMIT and a ROLLBACK TO took them back, frames get no checksum, and recovery from a crash
-** does not find the transaction. So where the power goes, the cache is large enough. */
+/* Through the disk that can fail. SQLite 3.40 has a bug that none of its users could do anything
+** about: in WAL mode, when pages went to the WAL before COMMIT and a ROLLBACK TO took them back,
+** frames get no checksum, and recovery from a crash does not find the transaction. So where the
+** power goes, the cache is large enough. */
 static int connect_faultily(workload *w, bool is_wal)
 {
     static const char pragmas[] =

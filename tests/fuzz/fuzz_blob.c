@@ -1,19 +1,19 @@
 /*
 ** fuzz_blob.c - hostile bytes in the place of a filter.
 **
-** The input is taken as a filter in four ways: as it is; with magic, version and checksum made right, so
-** that the fields of the header are reached; with a header that fits its length, at some stage of
-** growth, so that the buckets are whatever the input says; and with buckets made sound, too. When it
-** opens, every function of the library is called on it, in memory of exactly its length, which may
-** become longer or may not. Whatever the contents: no step outside the bytes, and
+** The input is taken as a filter in four ways: as it is; with magic, version and checksum made
+** right, so that the fields of the header are reached; with a header that fits its length, at some
+** stage of growth, so that the buckets are whatever the input says; and with buckets made sound,
+** too. When it opens, every function of the library is called on it, in memory of exactly its
+** length, which may become longer or may not. Whatever the contents: no step outside the bytes, and
 **
 **      - an add that succeeds makes the key found; one that fails changes nothing (nothing that counts,
 **        when the filter was not sound and has tried to grow);
 **      - deleting an absent or a sticky key changes nothing;
 **      - a filter that was sound (cf_check) stays sound.
 **
-** A spill list that lies (not sorted, without its overflow bits) may lose its entries, or gain them, with every
-** change: of such a filter only the first and the last are asked.
+** A spill list that lies (not sorted, without its overflow bits) may lose its entries, or gain
+** them, with every change: of such a filter only the first and the last are asked.
 **
 ** To run: see fuzz.h.
 */
@@ -173,7 +173,8 @@ static void look_everywhere(const cf_filter *filter)
     REQUIRE(fpr >= 0 && fpr <= 1);
 }
 
-/* Can the filter tell as much as a walk finds? More matches than there can be of one key are not counted. */
+/* Can the filter tell as much as a walk finds? More matches than there can be of one key are not
+** counted. */
 static bool can_tell(const subject *s, const tally *found)
 {
     return s->exact && found->entries <= CF_MATCHES_MAX;
@@ -242,8 +243,8 @@ static void delete (subject *s, uint64_t hash)
     REQUIRE(cf_count(&s->filter, hash) == copies - (result == CF_REMOVED));
 }
 
-/* A single step of growth; one that fails changes nothing. Two sides that lay in one bucket may lie in
-** two afterwards: then a key can find more than before. */
+/* A single step of growth; one that fails changes nothing. Two sides that lay in one bucket may lie
+** in two afterwards: then a key can find more than before. */
 static void grow(subject *s)
 {
     bool found[KEYS];
@@ -260,7 +261,8 @@ static void grow(subject *s)
     REQUIRE(!s->sound || sound(&s->filter));
 }
 
-/* All of `from` is in the sum: what was found in either is found. CF_FULL leaves a part of it there. */
+/* All of `from` is in the sum: what was found in either is found. CF_FULL leaves a part of it
+** there. */
 static bool merge(subject *s, const cf_filter *from, const uint64_t *keys)
 {
     const char *why = NULL;
@@ -288,8 +290,8 @@ static bool merge_with_itself(subject *s)
     return all;
 }
 
-/* Another filter of the same shape, not grown, with keys of its own: into this one, or the other way
-** round. */
+/* Another filter of the same shape, not grown, with keys of its own: into this one, or the other
+** way round. */
 static bool merge_with_another(subject *s)
 {
     subject other = {.before = fuzz_malloc(0), .exact = true};

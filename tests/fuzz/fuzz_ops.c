@@ -1,9 +1,10 @@
 /*
 ** fuzz_ops.c - any sequence of operations, beside a reference.
 **
-** The first bytes of the input choose the shape, sound but otherwise arbitrary, with counters or values
-** or neither, the layout of buckets, a spill list or none, whether it grows, and how alike the hashes of the 32 keys are; the rest are operations on
-** two filters of that shape. The reference knows
+** The first bytes of the input choose the shape, sound but otherwise arbitrary, with counters or
+** values or neither, the layout of buckets, a spill list or none, whether it grows, and how alike
+** the hashes of the 32 keys are; the rest are operations on two filters of that shape. The
+** reference knows
 **
 **      - of each key and value, how many copies were added and not deleted (only such are deleted, or
 **        keys that no filter could confuse with another): the key is found. No false negative, ever;
@@ -83,7 +84,8 @@ static bool choose_shape(fuzz_input *in, cf_geometry *shape)
     return cf_geometry_check(shape, &why) == CF_OK;
 }
 
-/* Hashes that agree in some bits: in the low ones (fingerprint), in the high ones (bucket), or not. */
+/* Hashes that agree in some bits: in the low ones (fingerprint), in the high ones (bucket), or
+** not. */
 static void choose_keys(fuzz_input *in, world *w)
 {
     uint64_t low = cf_low_bits(fuzz_byte(in) % 40), high = ~cf_low_bits(64 - fuzz_byte(in) % 24);

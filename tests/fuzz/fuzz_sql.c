@@ -1,10 +1,11 @@
 /*
 ** fuzz_sql.c - any use of the functions in SQL, with any values.
 **
-** The input is read as a few statements: which shape, which functions with which arguments (functions
-** again, columns, or values of a pool: numbers, texts, blobs, sound filters, mutated filters with their
-** checksum made right, the first value of the statement before). Nothing may crash, hang or leak; time
-** and memory are bounded by a progress handler, SQLITE_LIMIT_LENGTH and a heap limit. Besides:
+** The input is read as a few statements: which shape, which functions with which arguments
+** (functions again, columns, or values of a pool: numbers, texts, blobs, sound filters, mutated
+** filters with their checksum made right, the first value of the statement before). Nothing may
+** crash, hang or leak; time and memory are bounded by a progress handler, SQLITE_LIMIT_LENGTH and a
+** heap limit. Besides:
 **
 **      - no statement makes SQLite report a misuse or an internal error;
 **      - an error, unless memory ran out, leaves the transaction as it was: open and writable.

@@ -1,6 +1,6 @@
 /*
-** hostile.h - any bytes made into what opens as a filter, step by step: its identity, its shape, its
-** contents.
+** hostile.h - any bytes made into what opens as a filter, step by step: its identity, its shape,
+** its contents.
 */
 #ifndef HOSTILE_H
 #define HOSTILE_H
@@ -87,7 +87,8 @@ static inline uint64_t sound_slot(const cf_filter *filter, uint64_t bucket, uint
     return tag >> filter->geometry.pair_bits ? tag : 0;
 }
 
-/* Puts a spilled entry back: into its bucket when there is room, into the list when both its buckets are full. */
+/* Puts a spilled entry back: into its bucket when there is room, into the list when both its
+** buckets are full. */
 static inline void put_spilled(cf_filter *filter, const cf_spilled *entry)
 {
     uint64_t bucket = entry->bucket % filter->buckets, tag = sound_slot(filter, bucket, entry->tag);
@@ -119,8 +120,8 @@ static inline void make_sound_table(cf_filter *filter)
     }
 }
 
-/* Slots, list, counts and the bytes at the end as they should be: then cf_check finds nothing else to say of
-** many inputs. */
+/* Slots, list, counts and the bytes at the end as they should be: then cf_check finds nothing else
+** to say of many inputs. */
 static inline void make_sound(uint8_t *bytes, size_t length)
 {
     const char *why = NULL;

@@ -4,10 +4,11 @@
 **      replay [count [target]]       count inputs (2,000) for each target, or the one named
 **      replay --seeds DIR TARGET     writes inputs to DIR, for libFuzzer to start from
 **
-** Inputs are the same each time on every machine; FUZZ_SEED in the environment gives others. Half are
-** sound filters with a few bytes changed, half are noise of few or many different values. The inputs
-** are run in a child process: one that dies is reported with its number (and written to the directory
-** FUZZ_KEEP, if given), and the rest goes on in a new child. Last line: "N passed, N failed".
+** Inputs are the same each time on every machine; FUZZ_SEED in the environment gives others. Half
+** are sound filters with a few bytes changed, half are noise of few or many different values. The
+** inputs are run in a child process: one that dies is reported with its number (and written to the
+** directory FUZZ_KEEP, if given), and the rest goes on in a new child. Last line: "N passed, N
+** failed".
 **
 **      cc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DSQLITE_CORE
 **          tests/fuzz/[a-z]*.c src/[a-z]*.c ext/[a-z]*.c -lsqlite3 -lm -o replay && ./replay 2000
@@ -35,7 +36,8 @@ static uint64_t seed = 20140214;
 
 /* ---- inputs ---- */
 
-/* A shape with counters or values or neither, that may grow or not, in any layout, with a spill list or without. */
+/* A shape with counters or values or neither, that may grow or not, in any layout, with a spill
+** list or without. */
 static cf_geometry make_shape(uint64_t *state)
 {
     cf_geometry g = {.buckets = 1 + fuzz_random(state) % 60, .seed = (int64_t)fuzz_random(state)};

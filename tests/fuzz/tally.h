@@ -1,5 +1,6 @@
 /*
-** tally.h - looking for a key slowly: a walk over its buckets and the whole spill list, whatever the overflow bits say.
+** tally.h - looking for a key slowly: a walk over its buckets and the whole spill list, whatever
+** the overflow bits say.
 */
 #ifndef TALLY_H
 #define TALLY_H

@@ -57,9 +57,9 @@ static uint64_t differing_behind(uint64_t low, unsigned known)
 }
 
 /*
-** A key that is sticky in one filter is so in the sum, even when the sum has entries that match it and
-** cannot be made equal: with counters, the copies of its entries must not be counted in those of others,
-** who take them away again when they are deleted. b = 2, m0 = 2, level 4 half way:
+** A key that is sticky in one filter is so in the sum, even when the sum has entries that match it
+** and cannot be made equal: with counters, the copies of its entries must not be counted in those
+** of others, who take them away again when they are deleted. b = 2, m0 = 2, level 4 half way:
 **
 **      base 0, extensions of 5 bits: an entry of key 2, which agrees with key 0 in 10 bits, of 10
 **      base 1, extensions of 4 bits: an entry of key 1, which agrees with key 0 in 4 bits, of 4: void
@@ -90,8 +90,9 @@ static void merge_sticky_beside_others(void)
     free_subject(&from);
 }
 
-/* m0 = 1: before growth both places of a key are one bucket, in which it is looked for as on its base
-** side. An entry that a grown filter has put on the other side must not come there: the sum grows first.
+/* m0 = 1: before growth both places of a key are one bucket, in which it is looked for as on its
+** base side. An entry that a grown filter has put on the other side must not come there: the sum
+** grows first.
 ** */
 static void merge_alternate_sides(void)
 {

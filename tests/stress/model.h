@@ -1,17 +1,17 @@
 /*
 ** model.h - a filter beside what it should hold: an exact multiset of (key, value).
 **
-** After any sequence of adds, deletes of what is present, splits and merges, for every (key, value) with
-** n copies present
+** After any sequence of adds, deletes of what is present, splits and merges, for every (key, value)
+** with n copies present
 **
 **      cf_contains is true, and the copies counted are at least min(n, cap), or with counters min(n, 2^counter_bits)
 **
-** which is more than promise 1 asks, and fails sooner. And of single calls: an add counts one copy more,
-** or at least as many as a sticky key has; a delete of a present key is not "absent", removes one copy,
-** and is "sticky" only when there are that many; a call that fails changes nothing.
+** which is more than promise 1 asks, and fails sooner. And of single calls: an add counts one copy
+** more, or at least as many as a sticky key has; a delete of a present key is not "absent", removes
+** one copy, and is "sticky" only when there are that many; a call that fails changes nothing.
 **
-** A delete that sticky keys do not carry out takes the copy out of the model all the same: the user has
-** deleted it.
+** A delete that sticky keys do not carry out takes the copy out of the model all the same: the user
+** has deleted it.
 */
 #ifndef CUCKOO_STRESS_MODEL_H
 #define CUCKOO_STRESS_MODEL_H
@@ -355,7 +355,8 @@ static void clear(subject *s)
     total.cleared++;
 }
 
-/* The sum in `into`, or, when that is refused, all that `into` held, and what else there is is nobody's.
+/* The sum in `into`, or, when that is refused, all that `into` held, and what else there is is
+** nobody's.
 ** */
 static void merge(subject *into, const subject *from)
 {

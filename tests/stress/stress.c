@@ -3,15 +3,16 @@
 **
 **      stress [operations per configuration | long] [configuration]    last line: N passed, N failed
 **
-** A configuration is a bucket size, a kind of payload and a style of universe (universe.h). It is run as
-** a row of lives. Each life has a shape of its own with short fingerprints, and a few keys; it adds,
-** deletes, splits, merges, reopens, shrinks and clears at random beside an exact model (model.h); in the end it
-** deletes all that is present. Then come the merges: filters of different levels, in both orders.
+** A configuration is a bucket size, a kind of payload and a style of universe (universe.h). It is
+** run as a row of lives. Each life has a shape of its own with short fingerprints, and a few keys;
+** it adds, deletes, splits, merges, reopens, shrinks and clears at random beside an exact model
+** (model.h); in the end it deletes all that is present. Then come the merges: filters of different
+** levels, in both orders.
 **
-** An add that is refused must change nothing. When many hashes agree in all that a level can tell apart,
-** or entries know next to nothing beyond the pair bits, or memory is refused, that may happen often.
-** When the hashes are scattered and the shape is one that the planner makes, next to never: the few keys
-** live long here, and now and then some of them crowd a pair.
+** An add that is refused must change nothing. When many hashes agree in all that a level can tell
+** apart, or entries know next to nothing beyond the pair bits, or memory is refused, that may
+** happen often. When the hashes are scattered and the shape is one that the planner makes, next to
+** never: the few keys live long here, and now and then some of them crowd a pair.
 */
 #include "directed.h"
 
@@ -140,7 +141,8 @@ static pair_id random_pair(const setup *with)
     return key * values + (key + (uint32_t)random_below(values_of_a_key(with))) % values;
 }
 
-/* Splits beyond need, but not so many that the table is nearly empty: a filter may then refuse to grow.
+/* Splits beyond need, but not so many that the table is nearly empty: a filter may then refuse to
+** grow.
 ** */
 static void split_early(subject *s)
 {
@@ -202,7 +204,8 @@ static void note_size(const subject *s)
         total.level = s->filter.level;
 }
 
-/* All is checked often enough that a loss is found near its cause, and seldom enough to be quick. */
+/* All is checked often enough that a loss is found near its cause, and seldom enough to be
+** quick. */
 static void live(subject *s, uint64_t operations)
 {
     unsigned add_percent = 70;

@@ -1,9 +1,9 @@
 /*
-** stress.h - what the stress test shares: random numbers from a printed seed, what is tried, what is
-** counted, and how a failure is told.
+** stress.h - what the stress test shares: random numbers from a printed seed, what is tried, what
+** is counted, and how a failure is told.
 **
-** CUCKOO_TEST_SEED=n in the environment repeats a run. Each configuration has a seed of its own, made of
-** that one and its number, so that it can be run alone.
+** CUCKOO_TEST_SEED=n in the environment repeats a run. Each configuration has a seed of its own,
+** made of that one and its number, so that it can be run alone.
 */
 #ifndef CUCKOO_STRESS_H
 #define CUCKOO_STRESS_H

@@ -1,10 +1,10 @@
 /*
 ** universe.h - keys that collide: hashes that agree in many bits, and in those that matter.
 **
-** What an entry says is base bucket, pair bits and the first remainder bits. A twin of a key agrees with
-** it in base and in a random number of low bits; or it does so on the other side: its base is the
-** alternate of the key's, its remainder the key's XOR x. And some keys have low bits that are all zero,
-** as many as fingerprints of one level or another have.
+** What an entry says is base bucket, pair bits and the first remainder bits. A twin of a key agrees
+** with it in base and in a random number of low bits; or it does so on the other side: its base is
+** the alternate of the key's, its remainder the key's XOR x. And some keys have low bits that are
+** all zero, as many as fingerprints of one level or another have.
 */
 #ifndef CUCKOO_STRESS_UNIVERSE_H
 #define CUCKOO_STRESS_UNIVERSE_H

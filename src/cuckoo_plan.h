@@ -1,0 +1,157 @@
+/*
+** cuckoo_plan.h - the first part of the public header: answers, limits, and choosing the shape of a
+** filter.
+**
+** Errors: as in cuckoo_filter.h, which includes this file.
+*/
+#ifndef CF_CUCKOO_PLAN_H
+#define CF_CUCKOO_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cf_status {
+    CF_OK = 0,
+    CF_FULL,         /* no room for this key, even by moving others */
+    CF_DAMAGED,      /* the bytes are not a filter, or not a sound one */
+    CF_NEWER,        /* a filter of a later version, or with features this one does not have */
+    CF_BAD_ARGUMENT, /* a parameter is out of its range */
+    CF_TOO_BIG,      /* larger than the format, the machine or cf_memory allows */
+    CF_MISMATCH,     /* two filters that cannot be merged */
+    CF_NO_MEMORY,    /* cf_memory gave none */
+    CF_INTERRUPTED   /* the watch said stop (cf_watch) */
+} cf_status;
+
+/* A constant text for a status, in lower case: "full", "damaged". */
+const char *cf_status_text(cf_status status);
+
+/* Limits of the parameters. */
+enum {
+    CF_FINGERPRINT_MIN = 4,  /* bits */
+    CF_FINGERPRINT_MAX = 32, /* bits */
+    CF_BUCKET_MAX = 8,       /* slots in a bucket: 1 (for study), 2, 4 or 8 */
+    CF_PAIR_BITS_MIN = 4,
+    CF_COUNTER_MAX = 16, /* bits */
+    CF_VALUE_MAX = 32,   /* bits */
+    CF_BUDGET_MAX = 255, /* buckets */
+    CF_SPILL_MAX = 4096, /* entries */
+    CF_VALUES_MAX = 24   /* values that a key can have */
+};
+#define CF_CAPACITY_MAX ((uint64_t)1 << 40) /* keys */
+
+/* ---------------------------------------------------------------------------------------------
+** Choosing a shape
+*/
+
+/* How buckets are written down. */
+typedef enum cf_layout {
+    CF_LAYOUT_AUTO,    /* the planner chooses */
+    CF_LAYOUT_PLAIN,   /* one slot after the other */
+    CF_LAYOUT_SEMISORT /* one bit per slot less (semisort.h): b = 4, f >= 5 */
+} cf_layout;
+
+/* The key rule: which values are one key. It says how the caller makes hashes of values. The
+** library only stores it, and refuses to merge filters of different rules. The names are those of
+** SQLite's column affinities and collations. */
+typedef enum cf_affinity {
+    CF_AFFINITY_NONE, /* values are compared as they are: text is no number */
+    CF_AFFINITY_TEXT, /* as a column of TEXT, BLOB or no affinity compares */
+    CF_AFFINITY_NUMERIC, /* as an INTEGER or NUMERIC column: text that looks like a number is one */
+    CF_AFFINITY_REAL     /* as a REAL column: the same, and all numbers are floating point */
+} cf_affinity;
+
+typedef enum cf_collation {
+    CF_COLLATION_BINARY,
+    CF_COLLATION_NOCASE, /* the letters A to Z are a to z */
+    CF_COLLATION_RTRIM   /* spaces at the end do not count */
+} cf_collation;
+
+/* What the user fixes; the planner chooses the rest. {0} leaves all of it to the planner, without
+** growth. */
+typedef struct cf_options {
+    unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8; 0: the planner chooses among 2, 4, 8 */
+    unsigned fingerprint_bits; /* CF_FINGERPRINT_MIN .. MAX; 0: the fewest that meet the error rate */
+    unsigned counter_bits;     /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
+    unsigned value_bits; /* a value with every copy: 0 .. CF_VALUE_MAX; not together with counters */
+    bool growth;         /* may grow when full (f >= 8, b >= 2) */
+    int64_t seed;        /* of the hash; 0 is the fastest */
+    cf_layout layout;
+    bool overflow; /* bounded insertion (spill.h) */
+    unsigned
+        overflow_budget;  /* buckets that an insertion looks at before it spills: 0 .. CF_BUDGET_MAX */
+    unsigned spill_bound; /* entries of the spill list: 1 .. CF_SPILL_MAX; 0: the planner chooses */
+    cf_affinity affinity;
+    cf_collation collation;
+} cf_options;
+
+/* The shape of a filter: everything that is fixed when it is made. */
+typedef struct cf_geometry {
+    uint64_t buckets;         /* m0, the number of base buckets, at least 1 */
+    uint64_t capacity;        /* distinct keys it was planned for */
+    int64_t seed;             /* of the hash */
+    uint8_t bucket_size;      /* b, slots in a bucket */
+    uint8_t fingerprint_bits; /* f */
+    uint8_t
+        pair_bits; /* s, the lowest bits of the fingerprint; they name the alternate; f without growth */
+    uint8_t cap;   /* copies from which on a key is sticky: 1 .. 2b; at most b when m0 is odd */
+    uint8_t counter_bits; /* an entry counts up to 2^counter_bits copies */
+    uint8_t value_bits;   /* of the value that each entry carries */
+    bool growth;          /* may grow when full */
+    bool semisorted;      /* the layout of its buckets */
+    uint8_t budget; /* buckets that an insertion looks at before it spills; 0 without a spill list */
+    uint16_t spill_bound; /* entries that the spill list takes; 0: no spill list and no overflow bits */
+    uint8_t affinity;     /* a cf_affinity */
+    uint8_t collation;    /* a cf_collation */
+} cf_geometry;
+
+/*
+** The smallest filter that takes `capacity` distinct keys and, holding them, answers "perhaps" for
+** at most the share `fpr` of the keys it does not hold.
+**
+** capacity  0 .. CF_CAPACITY_MAX keys; 0 plans for one key. fpr       above 0 and below 1; or 0
+** when options->fingerprint_bits decides. The chance that a filter so planned is full before it
+** holds `capacity` keys is at most one in a million, at every capacity: small tables get more slack
+** than large ones (load.h). Integer arithmetic only, so that every machine plans the same bytes.
+**
+** CF_OK and *plan; or CF_BAD_ARGUMENT or CF_TOO_BIG, *why names the parameter and the remedy, *plan
+** is unchanged.
+*/
+cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
+                  const char **why);
+
+/* The next larger shape after `shape`, about 3 % more buckets: what to try when a build with the
+** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. */
+cf_status cf_plan_wider(cf_geometry *shape);
+
+/* CF_OK when `shape` is one that cf_create takes; else CF_BAD_ARGUMENT or CF_TOO_BIG, and *why. */
+cf_status cf_geometry_check(const cf_geometry *shape, const char **why);
+
+/* The length in bytes of a new filter of this (checked) shape, header included. */
+uint64_t cf_geometry_bytes(const cf_geometry *shape);
+
+/* Slots in the table of a new filter: buckets times bucket size. */
+uint64_t cf_geometry_slots(const cf_geometry *shape);
+
+/* The expected share of absent keys that are answered "perhaps" when `entries` slots of a new table
+** are occupied (paper, section 5.1). A slot matches a random fingerprint with probability (2^f + 2)
+** / 4^f, because the all-zero fingerprint becomes 1. For display: no byte of a filter depends on
+** it. cf_take_census says what a filter that is in use really has. */
+double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
+
+/* How long a filter of this shape lives when it is kept at its capacity while its keys come and go:
+** after so many complete turnovers (as many adds, and as many deletes, as it has keys) one slot in
+** 200 is lost to distinct keys that became sticky together. Then adds begin to be refused, or the
+** filter to grow. 0: within the first turnover. CF_TURNOVERS_MAX: practically without end. */
+#define CF_TURNOVERS_MAX ((uint64_t)1000000000)
+uint64_t cf_turnovers(const cf_geometry *shape);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,165 @@
+/*
+** capacity.c - does a filter take the keys that it was planned for, and for how long?
+**
+**      capacity quick|full|all FOLDER [builds|turnovers]      3 s, 3 minutes, 45 minutes; both parts unless one is named
+**
+** Writes to FOLDER
+** - builds.tsv: how many of so many builds did not fit into the planned table, with keys in random
+**   order and sorted by hash, at the settings of a filter that may grow (here it must not, so that
+**   the first failure is seen);
+** - turnovers.tsv: filters of 1,000 keys, kept at their capacity while the oldest key leaves and a
+**   new one comes: adds that were refused, sticky keys and bytes after so many turnovers, with the
+**   planned cap and smaller ones.
+*/
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "cuckoo.h"
+
+typedef enum effort { QUICK, FULL, ALL } effort;
+
+static cf_geometry plan(uint64_t keys, unsigned b, unsigned f, bool growth)
+{
+    cf_options options = {
+        .bucket_size = b, .fingerprint_bits = f, .layout = CF_LAYOUT_PLAIN, .growth = growth};
+    cf_geometry shape;
+    const char *why;
+    if (cf_plan(keys, 0, &options, &shape, &why) != CF_OK)
+        bench_fail(why);
+    return shape;
+}
+
+/* ---- builds ---- */
+
+/* One build of keys that no other build has. */
+static bool fits(cf_filter *filter, uint64_t *hashes, uint64_t keys, bool sorted, uint64_t build)
+{
+    cf_clear(filter);
+    for (uint64_t i = 0; i < keys; i++)
+        hashes[i] = bench_random(build * keys + i);
+    if (sorted)
+        cf_sort(hashes, keys, NULL);
+    return cf_add_many(filter, hashes, keys, NULL) == CF_OK;
+}
+
+static void measure_builds(FILE *out, uint64_t keys, unsigned f, bool sorted, uint64_t builds)
+{
+    cf_geometry shape = plan(keys, 4, f, true);
+    cuckoo *made = cuckoo_make(&shape);
+    uint64_t *hashes = bench_allocate(keys * sizeof *hashes), failed = 0;
+    bench_progress("  %llu builds of %llu keys, f = %u%s", (unsigned long long)builds,
+                   (unsigned long long)keys, f, sorted ? ", sorted" : "");
+    for (uint64_t i = 0; i < builds; i++)
+        failed += !fits(&made->filter, hashes, keys, sorted, i);
+    fprintf(out, "%llu\t%u\t%s\t%.4f\t%llu\t%llu\n", (unsigned long long)keys, f,
+            sorted ? "sorted" : "random", (double)keys / (double)cf_geometry_slots(&shape),
+            (unsigned long long)builds, (unsigned long long)failed);
+    fflush(out);
+    free(hashes);
+    free(made);
+}
+
+static void all_builds(const char *folder, effort how_long)
+{
+    static const uint64_t
+        sizes[] = {10000, 100000, 1000000},
+        builds[][3] = {[QUICK] = {20, 2, 1}, [FULL] = {1000, 100, 20}, [ALL] = {10000, 10000, 1000}};
+    FILE *out = bench_table(folder, "builds", "keys\tf\torder\tload\tbuilds\tdid not fit");
+    for (unsigned size = 0; size < 3; size++)
+        for (unsigned f = 10; f <= 16; f += 3)
+            for (int sorted = 0; sorted < 2; sorted++)
+                measure_builds(out, sizes[size], f, sorted, builds[how_long][size]);
+    fclose(out);
+}
+
+/* ---- turnovers ---- */
+
+enum { KEYS = 1000 };
+
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    if (size)
+        return realloc(bytes, size);
+    free(bytes);
+    return NULL;
+}
+
+/* The oldest key leaves, if it was taken, and a new one comes; returns the adds that were
+** refused. */
+static uint64_t turn_over(cf_filter *filter, uint64_t turnovers)
+{
+    static bool taken[KEYS];
+    uint64_t refused = 0;
+    memset(taken, 0, sizeof taken);
+    for (uint64_t i = 0; i < (turnovers + 1) * KEYS; i++) {
+        if (taken[i % KEYS])
+            cf_delete(filter, bench_random(i - KEYS));
+        taken[i % KEYS] = cf_add(filter, bench_random(i)) == CF_OK;
+        refused += !taken[i % KEYS];
+    }
+    return refused;
+}
+
+static void measure_turnovers(FILE *out, cf_geometry shape, uint64_t turnovers)
+{
+    uint64_t before = cf_geometry_bytes(&shape);
+    cf_filter filter;
+    cf_create(&filter, &shape, bench_allocate(before));
+    if (shape.growth)
+        filter.memory = (cf_memory){resize, UINT64_MAX};
+    bench_progress("  %llu turnovers, growth %s, b = %u, f = %u, cap %u", (unsigned long long)turnovers,
+                   shape.growth ? "on" : "off", shape.bucket_size, shape.fingerprint_bits, shape.cap);
+    uint64_t refused = turn_over(&filter, turnovers);
+    fprintf(out, "%s\t%u\t%u\t%u\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n", shape.growth ? "on" : "off",
+            shape.bucket_size, shape.fingerprint_bits, shape.cap,
+            (unsigned long long)cf_turnovers(&shape), (unsigned long long)turnovers,
+            (unsigned long long)refused, (unsigned long long)cf_take_census(&filter).sticky,
+            (unsigned long long)before, (unsigned long long)filter.length);
+    fflush(out);
+    free(filter.writable - 64);
+}
+
+/* With the planned cap; with one less; and with 2, 3 and 4 for b = 2, 4 and 8. */
+static void with_several_caps(FILE *out, unsigned b, unsigned f, bool growth, uint64_t turnovers)
+{
+    cf_geometry shape = plan(KEYS, b, f, growth);
+    uint8_t planned = shape.cap, simple = b == 2 ? 2 : b == 4 ? 3 : 4;
+    measure_turnovers(out, shape, turnovers);
+    if (shape.cap-- > simple + 1)
+        measure_turnovers(out, shape, turnovers);
+    shape.cap = simple;
+    if (planned > simple)
+        measure_turnovers(out, shape, turnovers);
+}
+
+static void all_turnovers(const char *folder, effort how_long)
+{
+    static const struct {
+        unsigned b, first, last, step;
+    } widths[] = {{4, 8, 16, 2}, {8, 8, 14, 3}, {2, 10, 16, 3}};
+    static const uint64_t turnovers[] = {[QUICK] = 100, [FULL] = 5000, [ALL] = 100000};
+    FILE *out =
+        bench_table(folder, "turnovers",
+                    "growth\tb\tf\tcap\tturnovers promised\tturnovers\trefused\tsticky\tbytes at the "
+                    "start\tat the end");
+    for (unsigned i = 0; i < sizeof widths / sizeof widths[0]; i++)
+        for (unsigned f = widths[i].first; f <= widths[i].last; f += widths[i].step)
+            for (int growth = 0; growth < 2; growth++)
+                if (!growth || (widths[i].b == 2 ? f >= 12 : f >= 8))
+                    with_several_caps(out, widths[i].b, f, growth, turnovers[how_long]);
+    fclose(out);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        bench_fail("usage: capacity quick|full|all FOLDER [builds|turnovers]");
+    effort how_long = strcmp(argv[1], "quick") == 0 ? QUICK : strcmp(argv[1], "full") == 0 ? FULL : ALL;
+    const char *part = argc > 3 ? argv[3] : "";
+    if (strcmp(part, "turnovers") != 0)
+        all_builds(argv[2], how_long);
+    if (strcmp(part, "builds") != 0)
+        all_turnovers(argv[2], how_long);
+    return 0;
+}
