@@ -195,13 +195,10 @@ def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, 
     blank = bytes(HEADER + table + RESERVED + SPILLED_ENTRY * spill_bound)
     return patched(blank, magic=int.from_bytes(b"\xcfck", "little"), version=1, hash=1,
                    bucket_size=bucket_size, fingerprint_bits=bits, slot_bits=width,
-                   pair_bits=pair_bits or min(bits, 8), cap=cap or min(CAP[bucket_size], bucket_size),
+                   pair_bits=pair_bits or min(bits, 8), cap=cap or min(3, bucket_size),
                    buckets=buckets, seed=seed % 2**64, capacity=capacity, reserved=RESERVED,
                    level=level, split_pointer=split, payload_bits=payload_bits, flags=flags,
                    overflow_budget=budget, spill_bound=spill_bound)
-
-
-CAP = {1: 1, 2: 3, 4: 3, 8: 3}  # copies from which on a key is sticky where fingerprints are long, by bucket size
 
 
 # ---- SQLite's own count of the memory it gave out, to SQLite and to the extension ----

@@ -9,6 +9,7 @@ import math
 import os
 import sqlite3
 import statistics
+import time
 
 import pytest
 
@@ -144,6 +145,87 @@ def test_the_plan_is_what_is_built(db, n):
         assert planned["bytes"] == len(blob)
         built = support.info(db, blob)
         assert {k: built[k] for k in planned} == planned
+
+
+# ---- it lives long ----
+
+def turnovers(db, options, fpr=None):
+    return support.plan(db, 1000, fpr, options)["turnovers"]
+
+
+@pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=4", "bucket_size=8", "value_bits=3", "overflow=on",
+                                     "counter_bits=3"])
+def test_a_planned_filter_lives_for_100000_turnovers(db, options):
+    for n in (10, 1000, 10**6, 10**9):
+        for fpr in (0.05, 0.01, 1e-3, 1e-6):
+            planned = support.plan(db, n, fpr, options)
+            assert planned["turnovers"] >= 100_000, (n, fpr)
+            assert planned["cap"] <= 2 * planned["bucket_size"]
+
+
+@pytest.mark.parametrize("bucket_size, first", [(2, 10), (4, 6), (8, 4)])
+def test_cap_is_the_least_that_lives_so_long(db, bucket_size, first):
+    """Fewer bits or larger buckets need a larger cap; where even all slots of a pair are too few, turnovers says so."""
+    caps = []
+    for bits in range(4, 33):
+        planned = support.plan(db, 1000, None, f"growth=off bucket_size={bucket_size} fingerprint_bits={bits}")
+        rate, cap = 2 * bucket_size / 2**bits, planned["cap"]
+        lives = [cap_ for cap_ in range(3, 2 * bucket_size + 1)
+                 if math.factorial(cap_ - 1) / rate**(cap_ - 1) >= 200 * cap_ * 100_000]
+        assert cap == (lives[0] if lives else 2 * bucket_size)
+        assert (planned["turnovers"] >= 100_000) == (bits >= first)
+        expected = min(10**9, math.factorial(cap - 1) / rate**(cap - 1) / (200 * cap))
+        assert planned["turnovers"] == pytest.approx(expected, rel=1e-3, abs=1)
+        caps.append(cap)
+    assert caps == sorted(caps, reverse=True) and caps[-1] == 3
+
+
+def test_turnovers_tell_short_lives_from_long_ones(db):
+    bits = [turnovers(db, f"growth=off bucket_size=4 fingerprint_bits={bits}") for bits in (5, 7, 12)]
+    assert bits == sorted(bits) and bits[0] < bits[1] < bits[2]
+    counters = [turnovers(db, f"counter_bits={c}", 0.01) for c in (1, 2, 3, 4)]
+    assert counters == sorted(counters) and counters[0] == 0 and counters[-1] == 10**9
+    assert turnovers(db, "bucket_size=1 growth=off", 0.01) == 0
+    blob = support.new(db, 1000, 0.01)
+    assert support.info(db, blob)["turnovers"] == turnovers(db, "", 0.01)
+
+
+CHANGE = "WITH RECURSIVE k(x) AS (SELECT ?2 UNION ALL SELECT x + 1 FROM k WHERE x + 1 < ?2 + ?3) SELECT {}(?1, x) FROM k"
+
+
+def turned_over(db, blob, n, turn):
+    """All keys but a half leave, and as many others come; then the other half."""
+    for first in (turn * n, turn * n + n // 2):
+        blob = ask(db, CHANGE.format("cf_delete_all"), blob, first, n // 2)
+        blob = ask(db, CHANGE.format("cf_add_all"), blob, first + n, n // 2)
+    return blob
+
+
+@pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=4 growth=off", "bucket_size=8"])
+def test_a_filter_kept_at_capacity_stays_as_it_is(db, options):
+    """Keys come and go for two seconds, about a thousand turnovers: nothing is refused, lost, or left behind."""
+    n, turns = 1000, 0
+    empty = support.new(db, n, 0.01, options)
+    blob = ask(db, CHANGE.format("cf_add_all"), empty, 0, n)
+    started = time.monotonic()
+    while time.monotonic() - started < 2:
+        blob = turned_over(db, blob, n, turns)
+        turns += 1
+    got = support.info(db, blob)
+    assert turns >= 5
+    assert got["items"] == got["occupied"] == n
+    assert got["bytes"] == len(empty) and got["sticky"] == 0
+    present = "WITH RECURSIVE k(x) AS (SELECT ?2 UNION ALL SELECT x + 1 FROM k LIMIT ?3) SELECT sum(cf_contains(?1, x)) FROM k"
+    assert ask(db, present, blob, turns * n, n) == n
+
+
+def test_a_filter_of_short_life_loses_slots_as_foretold(db):
+    """With counters of one bit two keys that coincide are sticky."""
+    n = 1000
+    blob = ask(db, CHANGE.format("cf_add_all"), support.new(db, n, 0.01, "counter_bits=1 seed=3"), 0, n)
+    for turn in range(3):
+        blob = turned_over(db, blob, n, turn)
+    assert support.info(db, blob)["sticky"] > n / 200
 
 
 # ---- it errs as seldom as it says ----
