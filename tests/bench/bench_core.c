@@ -66,7 +66,7 @@ typedef struct lookups {
 static inline __attribute__((always_inline)) double limit_loop(table *t, uint64_t chain)
 {
     uint64_t words = t->filter.length / 8 - 9, result = 0, sum = 0, end = t->limit + CHUNK;
-    const uint8_t *at = t->filter.table;
+    const uint8_t *at = t->filter.view.table;
     double start = bench_seconds();
     for (uint64_t i = t->limit; i < end; i++) {
         uint64_t hash = bench_random(i) ^ (result & chain);

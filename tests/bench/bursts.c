@@ -206,9 +206,9 @@ static void measure_errors(table *t, const scheme *of, uint64_t probes, tally *s
 /* Buckets that differ from those of a copy of the table. */
 static unsigned changed_buckets(const cf_filter *filter, const uint8_t *copy)
 {
-    unsigned changed = 0, width = (unsigned)filter->bucket_bits;
+    unsigned changed = 0, width = (unsigned)filter->view.bucket_bits;
     for (uint64_t i = 0; i < filter->buckets; i++)
-        changed += packed_get(filter->table, width, i) != packed_get(copy, width, i);
+        changed += packed_get(filter->view.table, width, i) != packed_get(copy, width, i);
     return changed;
 }
 
@@ -216,9 +216,9 @@ static unsigned changed_buckets(const cf_filter *filter, const uint8_t *copy)
 static void remove_watched(table *t, tally *sum)
 {
     const cf_filter *filter = &t->filter->filter;
-    uint64_t bytes = filter->length - (uint64_t)(filter->table - filter->bytes);
+    uint64_t bytes = filter->length - (uint64_t)(filter->view.table - filter->bytes);
     uint8_t *copy = bench_allocate(bytes);
-    memcpy(copy, filter->table, bytes);
+    memcpy(copy, filter->view.table, bytes);
     remove_random(t);
     unsigned changed = changed_buckets(filter, copy);
     free(copy);

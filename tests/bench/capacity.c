@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "bench.h"
+
+#include "../../src/cuckoo_inspect.h"
 #include "cuckoo.h"
 
 typedef enum effort { QUICK, FULL, ALL } effort;
@@ -117,7 +119,7 @@ static void measure_turnovers(FILE *out, cf_geometry shape, uint64_t turnovers)
             (unsigned long long)refused, (unsigned long long)cf_take_census(&filter).sticky,
             (unsigned long long)before, (unsigned long long)filter.length);
     fflush(out);
-    free(filter.writable - 64);
+    free(filter.view.writable - 64);
 }
 
 /* With the planned cap; with one less; and with 2, 3 and 4 for b = 2, 4 and 8. */
