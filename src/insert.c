@@ -193,17 +193,24 @@ static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t
     return !too_empty(filter) && cf_splitting_helps(filter, &pair, levels);
 }
 
-/* Folds entries that say the same, and stores the item. False: there are none; nothing has
-** changed. */
+/* Are there entries to fold? Then the pair of the item, too. */
+static bool finds_fold(const cf_filter *filter, const cf_entry *item, unsigned copies, cf_pair *pair,
+                       cf_fold *best)
+{
+    cf_pair_set(filter, &item->side, pair);
+    return pair->sides > 0 && cf_find_fold(filter, pair, item, copies, best);
+}
+
+/* Folds entries that say the same, and stores the item. False: there are none, or there is no way to
+** mark one; nothing has changed. */
 static bool fold(cf_filter *filter, const cf_entry *item, unsigned copies)
 {
     cf_pair pair;
     cf_fold best;
-    cf_pair_set(filter, &item->side, &pair);
-    if (pair.sides == 0 || !cf_find_fold(filter, &pair, item, copies, &best))
+    bool marks = filter->view.grown || filter->geometry.counter_bits != 0;
+    if (!marks || !finds_fold(filter, item, copies, &pair, &best))
         return false;
-    if (filter->view.grown || filter->geometry.counter_bits)
-        cf_copies_fold(filter, &pair, item, &best);
+    cf_copies_fold(filter, &pair, item, &best);
     return true;
 }
 
@@ -256,10 +263,12 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
 static cf_status insert_folding(cf_filter *filter, const cf_entry *item, cf_undo *undo)
 {
     enum { ANY = 2 };
-    if (!fold(filter, item, ANY))
-        return CF_FULL;
-    if (undo->then.view.grown || filter->geometry.counter_bits)
+    cf_pair pair;
+    cf_fold best;
+    if (fold(filter, item, ANY))
         return CF_OK;
+    if (filter->view.grown || !finds_fold(filter, item, ANY, &pair, &best))
+        return CF_FULL;
     cf_status status = cf_grow_noted(filter, undo);
     if (status == CF_OK)
         status = store(filter, item, search_nodes(filter));

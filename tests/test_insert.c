@@ -156,6 +156,34 @@ static void buckets_that_are_split_twice_make_room(void **state)
     free_filter(&there);
 }
 
+/* A list that has no room for what a split doubles keeps a filter from growing. What cannot be stored is refused, and what was
+** taken is found, also where entries could fold in a filter that has grown. */
+static void what_is_taken_is_found_where_growth_cannot_begin(void **state)
+{
+    unsigned refused = 0;
+    (void)state;
+    for (unsigned i = 0; i < 300; i++) {
+        cf_geometry shape = growing_shape(1 + i % 3, 2u << i / 3 % 3, 15);
+        shape.pair_bits = 15; /* all entries are void */
+        shape.cap = (uint8_t)(1 + random_below(shape.bucket_size));
+        shape.spill_bound = (uint16_t)(1 + random_below(4));
+        test_filter made = growing_filter(shape, UINT64_MAX);
+        for (unsigned n = 0; n < 60; n++) {
+            uint64_t hash = random_below(3) ? random64() : UINT64_C(0x9e3779b97f4a7c15) * (n % 8 + 1);
+            snapshot then = remember(&made.filter);
+            bool taken = cf_add(&made.filter, hash) == CF_OK;
+            if (!taken)
+                assert_unchanged(&made.filter, &then);
+            assert_true(!taken || cf_contains(&made.filter, hash));
+            refused += !taken;
+            free(then.bytes);
+        }
+        assert_sound(&made.filter);
+        free_filter(&made);
+    }
+    assert_true(refused > 0);
+}
+
 /* An item of an entry that knows too little for both of its buckets has no place: nothing is
 ** stored. */
 static void short_items_are_refused(void **state)
