@@ -374,6 +374,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_full_table_is_unchanged),
     cmocka_unit_test(entries_are_as_long_as_they_may_be),
     cmocka_unit_test(occupied_stays_in_range),
+    cmocka_unit_test(what_is_taken_is_found_where_growth_cannot_begin),
 };
 
 RUN_TESTS(tests)
