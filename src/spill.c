@@ -269,10 +269,8 @@ static const char *entry_fault(const cf_filter *filter, unsigned index)
 
 cf_status cf_spill_check(const cf_filter *filter, const char **why)
 {
-    for (unsigned i = 0; i < filter->spilled; i++) {
-        *why = entry_fault(filter, i);
-        if (*why != NULL)
-            return CF_DAMAGED;
-    }
-    return CF_OK;
+    const char *fault = NULL;
+    for (unsigned i = 0; fault == NULL && i < filter->spilled; i++)
+        fault = entry_fault(filter, i);
+    return fault == NULL ? CF_OK : cf_refuse(CF_DAMAGED, why, fault);
 }
