@@ -167,7 +167,7 @@ def test_a_full_filter_in_a_trigger_refuses_the_row_and_keeps_the_transaction(db
         CREATE TRIGGER added AFTER INSERT ON t BEGIN UPDATE filters SET f = cf_add(f, new.k); END;
         BEGIN;
         INSERT INTO t VALUES (1);""")
-    fails(db, FULL, "INSERT INTO t VALUES (2), (3)", function="cf_add")
+    fails(db, FULL, "INSERT INTO t VALUES (2), (3), (4), (5)", function="cf_add")
     db.execute("COMMIT")
     assert db.execute("SELECT k, cf_contains(f, k) FROM t, filters").fetchall() == [(1, 1)]
 
