@@ -273,7 +273,8 @@ def test_every_fault_of_a_spill_list_is_named(db):
         unnamed = min(set(range(table.buckets)) - table.overflowing())
         assert check(with_overflow(blob, unnamed, 1)) == "an overflow bit is set for nothing"
         others = entries[1:]  # bits that only wider slots, after more growth, would show; a sticky bit where there is none
-        bad = [first._replace(tag=first.tag | 1 << table.slot_bits), first._replace(payload=first.payload | 1 << table.payload_bits)]
+        bad = [first._replace(tag=first.tag | 1 << table.slot_bits),
+               first._replace(payload=first.payload | 1 << table.payload_bits)]
         bad += [] if table.sticky_bits else [first._replace(sticky=1)]
         for one in bad:
             assert check(with_list(blob, [one, *others])) == "an entry of the spill list has bits that mean nothing"
