@@ -49,7 +49,8 @@ static void count_on(cf_filter *filter, const cf_entry *match, const cf_entry *i
 {
     cf_entry more = *match;
     uint64_t copies = match->payload + item->payload + 1, most = cf_payload_max(&filter->geometry);
-    more.payload = copies < most ? copies : most; /* RULE: a counter stops when it is full */
+    /* RULE: a counter stops when it is full; equivalent < to <=: the same */
+    more.payload = copies < most ? copies : most;
     more.sticky = more.payload == most;
     if (more.side.length > item->side.length) /* RULE: copies are counted on a prefix of the item */
         more.side.length = item->side.length;

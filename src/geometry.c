@@ -157,3 +157,14 @@ uint64_t cf_turnovers(const cf_geometry *shape)
     }
     return keys / lost;
 }
+
+cf_status cf_plan_wider(cf_geometry *shape)
+{
+    const char *why;
+    cf_geometry wider = *shape;
+    wider.buckets = (shape->buckets + shape->buckets / 32 + 2) & ~(uint64_t)1;
+    cf_status status = cf_geometry_check(&wider, &why);
+    if (status == CF_OK)
+        *shape = wider;
+    return status;
+}

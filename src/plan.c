@@ -43,12 +43,15 @@ static unsigned least_pair_bits(unsigned b, unsigned f, bool growth)
     return s < 4 ? 4 : s > 6 ? 6 : s;
 }
 
+/* Turnovers that a filter lives for, unless the options of the user shorten its life. */
+enum { LIFE = 100000 };
+
 /* The fewest copies that let a filter live so long, for a larger cap costs no bytes. Three at
 ** least, so that a key added twice can be deleted once. With one slot to a bucket, for study, two
 ** keys of one fingerprint would fill both. */
 static uint8_t cap_for(const cf_geometry *shape)
 {
-    enum { LIFE = 100000 /* turnovers */, LEAST = 3 };
+    enum { LEAST = 3 };
     cf_geometry kept = {.bucket_size = shape->bucket_size, .fingerprint_bits = shape->fingerprint_bits};
     unsigned most = cf_load_copies(shape);
     for (kept.cap = most < LEAST ? (uint8_t)most : LEAST; kept.cap < most && cf_turnovers(&kept) < LIFE;)
@@ -234,6 +237,12 @@ static void consider_layout(const cf_geometry *sized, bool semisorted, const cf_
         keep_smaller(&best->good, &shape);
 }
 
+/* Has the planner the choice of what decides how long a filter lives? */
+static bool is_free(const cf_options *options)
+{
+    return !options->bucket_size && !options->fingerprint_bits && !options->counter_bits;
+}
+
 /* The same for one bucket size and fingerprint width, in the layouts allowed. */
 static void consider(unsigned b, unsigned f, const cf_options *options, const request *want,
                      choice *best)
@@ -251,6 +260,8 @@ static void consider(unsigned b, unsigned f, const cf_options *options, const re
     if (!size_table(&shape, want) || too_empty(&shape, want))
         return;
     shape.cap = cap_for(&shape);
+    if (is_free(options) && cf_turnovers(&shape) < LIFE)
+        return;
     if (options->layout != CF_LAYOUT_PLAIN && can_be_semisorted(b, f))
         consider_layout(&shape, true, options, want, best);
     if (options->layout != CF_LAYOUT_SEMISORT)
@@ -381,15 +392,4 @@ cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_g
         return refuse_plan(options, want, why);
     *plan = best;
     return CF_OK;
-}
-
-cf_status cf_plan_wider(cf_geometry *shape)
-{
-    const char *why;
-    cf_geometry wider = *shape;
-    wider.buckets = (shape->buckets + shape->buckets / 32 + 2) & ~(uint64_t)1;
-    cf_status status = cf_geometry_check(&wider, &why);
-    if (status == CF_OK)
-        *shape = wider;
-    return status;
 }
