@@ -153,11 +153,11 @@ def turnovers(db, options, fpr=None):
     return support.plan(db, 1000, fpr, options)["turnovers"]
 
 
-@pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=4", "bucket_size=8", "value_bits=3", "overflow=on",
-                                     "counter_bits=3"])
+@pytest.mark.parametrize("options", ["", "growth=off", "growth=off layout=plain", "growth=off layout=semisort", "value_bits=3",
+                                     "growth=off value_bits=3", "overflow=on", "growth=off overflow=on"])
 def test_a_planned_filter_lives_for_100000_turnovers(db, options):
-    for n in (10, 1000, 10**6, 10**9):
-        for fpr in (0.05, 0.01, 1e-3, 1e-6):
+    for n in (1, 2, 4, 10, 100, 1000, 10**6, 10**9):
+        for fpr in (0.3, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-6):
             planned = support.plan(db, n, fpr, options)
             assert planned["turnovers"] >= 100_000, (n, fpr)
             assert planned["cap"] <= 2 * planned["bucket_size"]
