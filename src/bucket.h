@@ -140,6 +140,12 @@ static inline void cf_count_occupied(cf_filter *filter)
     filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
 }
 
+/* Counts one slot less. The count of a header that lies may be 0. */
+static inline void cf_count_emptied(cf_filter *filter)
+{
+    filter->occupied -= filter->occupied > 0;
+}
+
 /* The first empty slot of a bucket, or -1. */
 static inline __attribute__((always_inline)) int cf_bucket_free_slot(const cf_filter *filter,
                                                                      uint64_t bucket)

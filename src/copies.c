@@ -34,8 +34,8 @@ static void make_sticky(cf_filter *filter, const cf_entry *item, const cf_matche
     while (weight < filter->geometry.cap && n < found->n); /* RULE: chosen are as many as weigh cap */
     assert(weight >= filter->geometry.cap);
     cf_entry stays = found->entry[n - 1]; /* RULE: the shortest of the chosen stays */
-    if (stays.side.length >
-        item->side.length) /* RULE: what becomes sticky knows no more than the item */
+    /* RULE: what becomes sticky knows no more than the item; equivalent > to >=: the same */
+    if (stays.side.length > item->side.length)
         stays.side.length = item->side.length;
     else if (n == 1 && stays.sticky)
         return;
@@ -52,7 +52,8 @@ static void count_on(cf_filter *filter, const cf_entry *match, const cf_entry *i
     /* RULE: a counter stops when it is full; equivalent < to <=: the same */
     more.payload = copies < most ? copies : most;
     more.sticky = more.payload == most;
-    if (more.side.length > item->side.length) /* RULE: copies are counted on a prefix of the item */
+    /* RULE: copies are counted on a prefix of the item; equivalent > to >=: the same */
+    if (more.side.length > item->side.length)
         more.side.length = item->side.length;
     cf_entries_replace(filter, match, 1, &more);
 }
@@ -187,8 +188,7 @@ void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item
     assert(filter->view.grown || counts(filter));
     if (counts(filter))
         stays.payload = further_copies(filter, fold, item);
-    /* RULE: a fold without counters is sticky */
-    stays.sticky = !counts(filter) || stays.payload == cf_payload_max(&filter->geometry);
+    stays.sticky = !counts(filter); /* RULE: a fold without counters is sticky */
     cf_entries_replace(filter, fold->found.entry, fold->n, &stays);
     for (unsigned i = 0, placed = fold->absorbs; i < pair->sides && !placed; i++) {
         int slot = cf_bucket_free_slot(filter, pair->place[i].bucket);
@@ -209,7 +209,7 @@ static cf_deleted remove_plain(cf_filter *filter, const cf_pair *pair)
     if (copies == 0 || copies >= filter->geometry.cap) /* RULE: cap equal entries are not deleted */
         return copies == 0 ? CF_ABSENT : CF_STICKY;
     cf_slot_set(filter, bucket, slot, 0, 0);
-    filter->occupied -= filter->occupied > 0;
+    cf_count_emptied(filter);
     return CF_REMOVED;
 }
 

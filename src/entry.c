@@ -79,8 +79,8 @@ static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry
         cf_spilled line = lies_with(&entries[i], by) ? line_of(filter, by) : (cf_spilled){0, 0, 0};
         record.tag[slot] = line.tag;
         record.payload[slot] = line.payload;
-        filter->occupied -=
-            line.tag == 0 && filter->occupied > 0; /* RULE: slots that are emptied are counted */
+        if (line.tag == 0) /* RULE: slots that are emptied are counted */
+            cf_count_emptied(filter);
     }
     cf_record_write(filter, bucket, &record);
 }
@@ -90,9 +90,9 @@ static const cf_entry *last_in_list(const cf_entry *entries, unsigned n, unsigne
 {
     const cf_entry *last = NULL;
     for (unsigned i = 0; i < n; i++)
+        /* RULE: the list loses its last entries first; equivalent > to >=: no two are the same */
         if (entries[i].slot >= CF_IN_LIST && entries[i].slot < end &&
-            (last == NULL ||
-             entries[i].slot > last->slot)) /* RULE: the list loses its last entries first */
+            (last == NULL || entries[i].slot > last->slot))
             last = &entries[i];
     return last;
 }
@@ -124,7 +124,8 @@ static void replace_in_slot(cf_filter *filter, const cf_entry *entry, const cf_e
     cf_spilled line = by != NULL ? line_of(filter, by) : (cf_spilled){0, 0, 0};
     assert(cf_slot_get(filter, entry->bucket, entry->slot) != 0);
     cf_slot_set(filter, entry->bucket, entry->slot, line.tag, line.payload);
-    filter->occupied -= line.tag == 0 && filter->occupied > 0;
+    if (line.tag == 0)
+        cf_count_emptied(filter);
 }
 
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by)
@@ -214,7 +215,8 @@ unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
 static bool comes_first(const cf_entry *entry, const cf_entry *other)
 {
     if (entry->side.length != other->side.length)
-        return entry->side.length > other->side.length; /* RULE: matches are sorted by total length */
+        /* RULE: matches are sorted by total length; equivalent > to >=: they are not equal */
+        return entry->side.length > other->side.length;
     return other->sticky && !entry->sticky;
 }
 

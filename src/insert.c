@@ -52,8 +52,8 @@ static bool may_spill(const cf_filter *filter, const cf_pair *pair)
     uint64_t few = LEAST + slots_of(filter) / SLOTS_PER_ENTRY;
     bool room = filter->geometry.growth ? filter->spilled < (bound + 1) / 2 && filter->spilled < few
                                         : filter->spilled < bound;
-    return room &&
-           cf_spill_matching(filter, pair) < CF_SPILL_COPIES; /* RULE: few copies of a key are spilled */
+    /* RULE: few copies of a key are spilled */
+    return room && cf_spill_matching(filter, pair) < CF_SPILL_COPIES;
 }
 
 /* After few steps into a slot, or else into the list. */

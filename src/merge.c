@@ -84,7 +84,6 @@ static cf_status merge_entry(cf_filter *into, const cf_entry *entry)
     cf_entry item = *entry;
     if (item.side.length > into->view.new_length)
         item.side.length = into->view.new_length;
-    /* RULE: bits that are not known are zero */
     item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
     cf_status status = merge_item(into, &item);
     if (status == CF_OK)

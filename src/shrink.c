@@ -15,8 +15,8 @@
 static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
 {
     unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
-    bool marks =
-        census->sticky > 0 && filter->geometry.counter_bits == 0; /* RULE: marks need a grown filter */
+    /* RULE: marks need a grown filter */
+    bool marks = census->sticky > 0 && filter->geometry.counter_bits == 0;
     return census->shortest >= whole && census->copies <= filter->items && !marks;
 }
 
