@@ -15,7 +15,7 @@
 static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
 {
     unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
-    /* RULE: marks need a grown filter */
+    /* RULE: marks need a grown filter; equivalent without: it only becomes less small */
     bool marks = census->sticky > 0 && filter->geometry.counter_bits == 0;
     return census->shortest >= whole && census->copies <= filter->items && !marks;
 }
@@ -51,8 +51,11 @@ static cf_status fill_smaller(cf_filter *into, const cf_filter *from, uint64_t b
 /* CF_OK and how many buckets to grow to. CF_FULL: it is not worth it. */
 static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint64_t *buckets)
 {
-    /* With odd m0 two sides may come to lie in one bucket, where only one is looked for. */
-    if (!from->view.grown || from->geometry.buckets % 2 == 1) /* RULE: with odd m0 nothing shrinks */
+    if (!from->view.grown)
+        return CF_FULL;
+    /* RULE: with odd m0 nothing shrinks. Two sides may come to lie in one bucket, where only one is
+    ** looked for. */
+    if (from->geometry.buckets % 2 == 1)
         return CF_FULL;
     cf_filter watched = *from;
     watched.watch = into->watch;
