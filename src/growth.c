@@ -81,7 +81,7 @@ static cf_children children_of(const cf_filter *filter, uint64_t tag)
         return (cf_children){false, false, 0};
     bool both = cf_is_void(filter, tag), up = !both && cf_next_bit(filter, tag);
     /* RULE: a void entry goes to both children, any other where its next bit says */
-    return (cf_children){both || !up, both || up, both ? tag : cf_without_next_bit(filter, tag)};
+    return (cf_children){!up, both || up, both ? tag : cf_without_next_bit(filter, tag)};
 }
 
 static void split_slot(cf_filter *filter, unsigned slot, cf_record *low, cf_record *high)
