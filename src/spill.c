@@ -103,8 +103,7 @@ static look_set looks_of(const cf_filter *filter, const cf_spilled *entry)
     cf_side other = cf_alternate(filter, side);
     looks.bucket[looks.n++] = entry->bucket;
     add_look(filter, &other, &looks);
-    /* RULE: a spilled void entry is asked for in both children of its alternate;
-    ** equivalent always, > to >=: a bit more only sends more lookups to the list */
+    /* RULE: void entries are looked for in two children; equivalent always, > to >=: a bit more */
     if (cf_locate(filter, &other).extension > other.length) {
         other.bits |= (uint64_t)1 << (filter->geometry.pair_bits + other.length);
         add_look(filter, &other, &looks);
