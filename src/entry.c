@@ -19,7 +19,7 @@ static cf_entry decode(const cf_filter *filter, cf_home home, uint64_t bucket, u
     bool counts = filter->geometry.counter_bits != 0;
     bool sticky =
         counts ? payload == cf_payload_max(&filter->geometry) : (payload & filter->view.sticky_bit) != 0;
-    assert(tag != 0);
+    CF_ASSERT_CONTENT(filter, tag != 0);
     return (cf_entry){.side = cf_side_of(filter, home, tag),
                       .payload = payload & ~filter->view.sticky_bit,
                       .sticky = sticky,
@@ -75,7 +75,7 @@ static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry
         unsigned slot = entries[i].slot;
         if (entries[i].bucket != bucket || slot >= CF_IN_LIST)
             continue;
-        assert(record.tag[slot] != 0);
+        CF_ASSERT_CONTENT(filter, record.tag[slot] != 0);
         cf_spilled line = lies_with(&entries[i], by) ? line_of(filter, by) : (cf_spilled){0, 0, 0};
         record.tag[slot] = line.tag;
         record.payload[slot] = line.payload;
@@ -122,7 +122,7 @@ static bool is_first_of_bucket(const cf_entry *entries, unsigned i)
 static void replace_in_slot(cf_filter *filter, const cf_entry *entry, const cf_entry *by)
 {
     cf_spilled line = by != NULL ? line_of(filter, by) : (cf_spilled){0, 0, 0};
-    assert(cf_slot_get(filter, entry->bucket, entry->slot) != 0);
+    CF_ASSERT_CONTENT(filter, cf_slot_get(filter, entry->bucket, entry->slot) != 0);
     cf_slot_set(filter, entry->bucket, entry->slot, line.tag, line.payload);
     if (line.tag == 0)
         cf_count_emptied(filter);

@@ -32,7 +32,7 @@ static inline uint64_t cf_payload_max(const cf_geometry *shape)
 static inline uint64_t cf_entry_tag(const cf_filter *filter, const cf_entry *entry, cf_place place)
 {
     unsigned length = entry->side.length, most = filter->view.new_length;
-    assert(cf_can_lie(length, place));
+    CF_ASSERT_CONTENT(filter, cf_can_lie(length, place));
     return cf_tag_of(filter, place, length < most ? length : most);
 }
 
@@ -59,7 +59,7 @@ static inline void cf_entry_write(cf_filter *filter, cf_place place, unsigned sl
 /* Puts an entry into an empty slot of a place. Counts `occupied`. */
 static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
 {
-    assert(cf_slot_get(filter, place.bucket, slot) == 0);
+    CF_ASSERT_CONTENT(filter, cf_slot_get(filter, place.bucket, slot) == 0);
     cf_entry_write(filter, place, slot, entry);
     cf_count_occupied(filter);
 }

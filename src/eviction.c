@@ -111,7 +111,7 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, unsi
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
     cf_side to = cf_alternate(filter, cf_side_of(filter, cf_home_of(filter, from.bucket), tag));
     cf_place place = cf_locate(filter, &to);
-    assert(cf_can_lie(to.length, place));
+    CF_ASSERT_CONTENT(filter, cf_can_lie(to.length, place));
     /* RULE: a move keeps the payload */
     cf_slot_set(filter, place.bucket, to_slot, cf_tag_of(filter, place, to.length),
                 cf_payload_get(filter, from.bucket, from_slot));
@@ -121,7 +121,7 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
                            const cf_entry *entry)
 {
     cf_node to = search->leaf;
-    assert(cf_slot_get(filter, to.bucket, search->free_slot) == 0);
+    CF_ASSERT_CONTENT(filter, cf_slot_get(filter, to.bucket, search->free_slot) == 0);
     unsigned slot = search->free_slot, moves = 0;
     while (to.parent != CF_NO_PARENT) {
         cf_node from = search->node[to.parent];

@@ -9,6 +9,10 @@
 #include "bits.h"
 #include "geometry.h"
 
+/* For what follows from the contents of the table. Pages that cannot be provided read as zeros: then
+** nothing follows (cf_pages). */
+#define CF_ASSERT_CONTENT(filter, condition) assert((filter)->pages != NULL || (condition))
+
 /* The word or slot at bit offset `at` of the table, up to 64 bits, and above them whatever follows.
 ** None needs a ninth byte (lanes.c). Reads at most 8 bytes beyond the table (CF_RESERVED_MIN). */
 static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
