@@ -111,18 +111,6 @@ uint64_t cuckoo_store_items(const cuckoo_store *store)
 
 /* ---- changing it ---- */
 
-cf_status cuckoo_store_place(void *context, uint64_t hash, uint64_t value)
-{
-    cuckoo_store *store = context;
-    return cf_add_value(&store->paged.filter, hash, value);
-}
-
-cf_status cuckoo_store_place_without_growing(void *context, uint64_t hash, uint64_t value)
-{
-    cuckoo_store *store = context;
-    return cuckoo_waiting_place(&store->paged.filter, hash, value);
-}
-
 /* This add and a delete of the same key that waits cancel out: the copy that is
 ** there serves the new row. (Otherwise a key that is deleted and inserted again
 ** and again in one transaction would soon have too many copies to count.) If the
@@ -146,7 +134,7 @@ static cf_status place_until_room_comes(cuckoo_store *store, uint64_t hash, uint
 {
     if (store->full)
         return CF_FULL;
-    cf_status status = cuckoo_store_place_without_growing(store, hash, value);
+    cf_status status = cuckoo_waiting_place(&store->paged.filter, hash, value);
     store->full = status == CF_FULL;
     return status;
 }
@@ -160,9 +148,8 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigne
     *status = CF_OK;
     if (rc != SQLITE_OK || done)
         return rc;
-    *status = room_comes         ? place_until_room_comes(store, hash, value)
-              : paged->adds == 0 ? cf_add_value(&paged->filter, hash, value)
-                                 : cuckoo_store_place(store, hash, value);
+    *status = room_comes ? place_until_room_comes(store, hash, value)
+                         : cf_add_value(&paged->filter, hash, value);
     paged->header_dirty = true;
     if (*status == CF_NO_MEMORY)
         return SQLITE_NOMEM;

@@ -155,8 +155,4 @@ void cuckoo_store_lose(cuckoo_store *store);
 ** After other errors the transaction may go on, with what is half changed. */
 int cuckoo_store_beyond_repair(int rc);
 
-/* Puts a key into the filter, with the effort that is worth it. `context` is the store. */
-cf_status cuckoo_store_place(void *context, uint64_t hash, uint64_t value);
-cf_status cuckoo_store_place_without_growing(void *context, uint64_t hash, uint64_t value);
-
 #endif

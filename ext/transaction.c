@@ -82,7 +82,7 @@ static int apply_rows(cuckoo_store *store)
     uint64_t most = FEW + store->paged.deletes; /* each delete makes room for one key */
     rc = cuckoo_waiting_apply_deletes(&store->paged);
     if (rc == SQLITE_OK)
-        rc = cuckoo_waiting_try(&store->paged, most, cuckoo_store_place, store);
+        rc = cuckoo_waiting_try(&store->paged, most, cf_add_value);
     if (rc == SQLITE_OK)
         return rc;
     cuckoo_store_forget(store);
@@ -137,7 +137,7 @@ int cuckoo_store_sync(cuckoo_store *store)
 
 int cuckoo_store_place_all(cuckoo_store *store)
 {
-    return cuckoo_waiting_try(&store->paged, UINT64_MAX, cuckoo_store_place_without_growing, store);
+    return cuckoo_waiting_try(&store->paged, UINT64_MAX, cuckoo_waiting_place);
 }
 
 void cuckoo_store_committed(cuckoo_store *store)

@@ -198,22 +198,22 @@ static int read_some(cuckoo_paged *paged, uint64_t most, cuckoo_deletes *some)
 }
 
 /* Tries to place one copy of each of them. */
-static int place_some(cuckoo_paged *paged, cuckoo_deletes *some, cuckoo_placer *place, void *context)
+static int place_some(cuckoo_paged *paged, cuckoo_deletes *some, cuckoo_placer *place)
 {
     int rc = SQLITE_OK;
     cuckoo_delete key;
     while (rc == SQLITE_OK && cuckoo_deletes_pop(some, &key))
-        if (place(context, key.hash, key.value) == CF_OK)
+        if (place(&paged->filter, key.hash, key.value) == CF_OK)
             rc = count(paged, key.hash, key.value, -1, 0);
     return rc;
 }
 
-int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place, void *context)
+int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place)
 {
     cuckoo_deletes some = {.place = NULL};
     int rc = paged->adds > 0 ? read_some(paged, most, &some) : SQLITE_OK;
     if (rc == SQLITE_OK)
-        rc = place_some(paged, &some, place, context);
+        rc = place_some(paged, &some, place);
     cuckoo_deletes_free(&some);
     return cuckoo_first_error(rc, cuckoo_paged_error(paged));
 }

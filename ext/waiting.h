@@ -55,11 +55,11 @@ int cuckoo_waiting_apply_deletes(cuckoo_paged *paged);
 cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value);
 
 /* Puts a key into the filter, if it can. */
-typedef cf_status cuckoo_placer(void *context, uint64_t hash, uint64_t value);
+typedef cf_status cuckoo_placer(cf_filter *filter, uint64_t hash, uint64_t value);
 
 /* Tries to find a place for up to `most` of the keys that wait.
 ** After an error the image, or the list, may have changed. */
-int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place, void *context);
+int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place);
 
 /* Adds all keys that wait to another filter, which may grow. *status says if there was room. */
 int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *status);

@@ -133,11 +133,17 @@ static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned s
     cf_slot_set(filter, bucket, slot, cf_slot_get(filter, bucket, slot), payload);
 }
 
+/* Slots in use by the table, occupied or not. */
+static inline uint64_t cf_slots(const cf_filter *filter)
+{
+    return filter->buckets * filter->geometry.bucket_size;
+}
+
 /* Counts one more slot as occupied. A header that lies may count all of them already: never more
 ** than there are. */
 static inline void cf_count_occupied(cf_filter *filter)
 {
-    filter->occupied += filter->occupied < filter->buckets * filter->geometry.bucket_size;
+    filter->occupied += filter->occupied < cf_slots(filter);
 }
 
 /* Counts one slot less. The count of a header that lies may be 0. */

@@ -22,11 +22,6 @@ static void find_prefixes(const cf_filter *filter, const cf_entry *entry, uint64
     cf_find_matches(filter, &pair, value, found);
 }
 
-static bool is_sticky(const cf_filter *filter, const cf_matches *found)
-{
-    return cf_weight(filter, found) >= filter->geometry.cap;
-}
-
 /* ---- census ---- */
 
 /* The share of all hashes whose base side begins so. Hashes whose lowest f bits are zero count as
@@ -42,10 +37,9 @@ static double share_of_hashes(const cf_filter *filter, const cf_side *side)
 
 static double share_matched(const cf_filter *filter, const cf_entry *entry)
 {
-    bool movable;
     cf_side other = cf_alternate(filter, entry->side);
     double share = share_of_hashes(filter, &entry->side);
-    if (cf_entry_alternate(filter, entry, &movable) != entry->bucket)
+    if (cf_locate(filter, &other).bucket != entry->bucket)
         share += share_of_hashes(filter, &other);
     return share;
 }
@@ -72,7 +66,7 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_censu
     census->copies += cf_entry_copies(filter, entry);
     census->shortest = length < census->shortest ? length : census->shortest;
     census->voids += filter->view.grown && length == entry->extension;
-    census->sticky += is_sticky(filter, &same) && first_of_equals(&same, entry);
+    census->sticky += cf_is_sticky(filter, &same) && first_of_equals(&same, entry);
     if (shortest == length && first_of_equals(&any, entry))
         census->fpr += share_matched(filter, entry);
 }
@@ -231,7 +225,7 @@ static cf_status find_sticky(const cf_filter *filter, bool *any)
     *any = false;
     while (!*any && cf_walk_entry(&walk, &entry)) {
         find_prefixes(filter, &entry, entry.payload, &found);
-        *any = is_sticky(filter, &found);
+        *any = cf_is_sticky(filter, &found);
     }
     return walk.status;
 }

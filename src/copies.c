@@ -15,12 +15,17 @@ static unsigned weight_of(const cf_filter *filter, const cf_entry *entry)
     return entry->sticky ? filter->geometry.cap : !counts(filter);
 }
 
-unsigned cf_weight(const cf_filter *filter, const cf_matches *found)
+static unsigned weight_of_all(const cf_filter *filter, const cf_matches *found)
 {
     unsigned weight = 0;
     for (unsigned i = 0; i < found->n; i++)
         weight += weight_of(filter, &found->entry[i]);
     return weight;
+}
+
+bool cf_is_sticky(const cf_filter *filter, const cf_matches *found)
+{
+    return weight_of_all(filter, found) >= filter->geometry.cap;
 }
 
 /* ---- adding ---- */
@@ -42,6 +47,17 @@ static void make_sticky(cf_filter *filter, const cf_entry *item, const cf_matche
     stays.sticky = true; /* RULE: what stays is marked */
     cf_entries_replace(filter, found->entry, n, &stays);
     cf_entries_drain_into(filter, found->entry, n);
+}
+
+/* Absorbs the item when it and these matches weigh cap. */
+static bool absorb_at_cap(cf_filter *filter, const cf_entry *item, const cf_matches *found)
+{
+    unsigned weight = weight_of_all(filter, found) + weight_of(filter, item);
+    /* RULE: matches and the new copy that weigh cap become one */
+    bool sticky = found->n > 0 && weight >= filter->geometry.cap;
+    if (sticky)
+        make_sticky(filter, item, found);
+    return sticky;
 }
 
 /* Makes an entry stand for the copies of an item, too; it forgets what the item does not know. */
@@ -73,16 +89,10 @@ static bool can_count(const cf_filter *filter, const cf_entry *match, unsigned m
 /* Absorbs the item with these matches, or counts it on one of them. */
 static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *found)
 {
-    unsigned weight = cf_weight(filter, found), cap = filter->geometry.cap;
-    if (found->n == 0)
-        return false;
     if (!filter->view.grown && !counts(filter))
-        return weight >= cap; /* RULE: before growth cap equal entries absorb */
-    /* RULE: matches and the new copy that weigh cap become one */
-    if (weight + weight_of(filter, item) >= cap) {
-        make_sticky(filter, item, found);
+        return cf_is_sticky(filter, found); /* RULE: before growth cap equal entries absorb */
+    if (absorb_at_cap(filter, item, found))
         return true;
-    }
     for (unsigned i = 0; counts(filter) && i < found->n; i++)
         if (can_count(filter, &found->entry[i], found->n, item)) {
             count_on(filter, &found->entry[i], item);
@@ -96,13 +106,9 @@ static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *fo
 ** full of them. */
 static bool absorb_shorter(cf_filter *filter, const cf_entry *item, const cf_matches *found)
 {
-    unsigned cap = filter->geometry.cap;
-    /* RULE: agreeing entries and an item that weigh cap become one */
-    if (cf_weight(filter, found) + weight_of(filter, item) >= cap && found->n > 0) {
-        make_sticky(filter, item, found);
+    if (absorb_at_cap(filter, item, found))
         return true;
-    }
-    if (!counts(filter) || found->n < cap)
+    if (!counts(filter) || found->n < filter->geometry.cap)
         return false;
     count_on(filter, &found->entry[0], item);
     return true;
@@ -123,15 +129,15 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item)
 
 /* ---- making room ---- */
 
-/* Is this way to fold better? It is when it makes nothing sticky that is not; else when it keeps
-** more bits. */
-static bool is_better(const cf_fold *fold, const cf_fold *than)
+/* Is a fold better in which this entry stays? It is when it makes nothing sticky that is not; else
+** when it keeps more bits. */
+static bool is_better(const cf_entry *stays, const cf_fold *than)
 {
     if (than->n == 0)
         return true;
-    if (fold->stays.sticky != than->stays.sticky)
-        return fold->stays.sticky;
-    return fold->stays.side.length > than->stays.side.length;
+    if (stays->sticky != than->stays.sticky)
+        return stays->sticky;
+    return stays->side.length > than->stays.side.length;
 }
 
 /* The longest two of these entries, with those that are as long as the second, become one; `goes`
@@ -139,18 +145,18 @@ static bool is_better(const cf_fold *fold, const cf_fold *than)
 ** those that are as long. */
 static void consider(const cf_matches *found, const cf_entry *goes, unsigned copies, cf_fold *best)
 {
-    unsigned least = goes ? 2 : 1;
-    cf_fold fold = {.found = *found, .n = least, .absorbs = goes == NULL};
+    bool absorbs = goes == NULL;
+    unsigned least = absorbs ? 1 : 2, n = least;
     if (found->n < least)
         return;
-    while (fold.n < found->n && found->entry[fold.n].side.length == found->entry[least - 1].side.length)
-        fold.n++;
-    fold.stays = found->entry[fold.n - 1]; /* RULE: the shortest of a fold stays */
-    if (goes && fold.stays.bucket == goes->bucket && fold.stays.slot == goes->slot)
-        fold.stays = found->entry[fold.n - 2];
-    bool enough = fold.n + fold.absorbs >= copies || fold.stays.sticky;
-    if (enough && is_better(&fold, best))
-        *best = fold;
+    while (n < found->n && found->entry[n].side.length == found->entry[least - 1].side.length)
+        n++;
+    const cf_entry *stays = &found->entry[n - 1]; /* RULE: the shortest of a fold stays */
+    if (goes && stays->bucket == goes->bucket && stays->slot == goes->slot)
+        stays = &found->entry[n - 2];
+    bool enough = n + absorbs >= copies || stays->sticky;
+    if (enough && is_better(stays, best))
+        *best = (cf_fold){.found = *found, .n = n, .stays = *stays, .absorbs = absorbs};
 }
 
 bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned copies,
@@ -190,12 +196,8 @@ void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item
         stays.payload = further_copies(filter, fold, item);
     stays.sticky = !counts(filter); /* RULE: a fold without counters is sticky */
     cf_entries_replace(filter, fold->found.entry, fold->n, &stays);
-    for (unsigned i = 0, placed = fold->absorbs; i < pair->sides && !placed; i++) {
-        int slot = cf_bucket_free_slot(filter, pair->place[i].bucket);
-        placed = slot >= 0;
-        if (placed)
-            cf_entry_put(filter, pair->place[i], (unsigned)slot, item);
-    }
+    if (!fold->absorbs)
+        cf_entry_place(filter, pair, item);
     cf_entries_drain_into(filter, fold->found.entry, fold->n);
 }
 
@@ -222,7 +224,7 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
     cf_find_matches(filter, pair, value, &found);
     if (found.n == 0)
         return CF_ABSENT;
-    if (cf_weight(filter, &found) >= filter->geometry.cap) /* RULE: what is sticky is not deleted */
+    if (cf_is_sticky(filter, &found)) /* RULE: what is sticky is not deleted */
         return CF_STICKY;
     cf_entry fewer = found.entry[0];                  /* RULE: the longest match goes */
     bool stays = counts(filter) && fewer.payload > 0; /* RULE: a delete takes one copy off a counter */

@@ -37,8 +37,8 @@
 
 #include "entry.h"
 
-/* Cap or more: a key with these matches is sticky. */
-unsigned cf_weight(const cf_filter *filter, const cf_matches *found);
+/* Is a key with these matches sticky: do they weigh cap? */
+bool cf_is_sticky(const cf_filter *filter, const cf_matches *found);
 
 /* Absorbs a copy of a key, or an entry of another filter, or counts it. False: nothing has changed,
 ** and it needs a slot. Of the item, `side`, `payload` and `sticky` are read; the side is one of

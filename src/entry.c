@@ -49,13 +49,23 @@ bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
 
 /* ---- changing ---- */
 
+bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
+{
+    for (unsigned i = 0; i < pair->sides; i++) {
+        int slot = cf_bucket_free_slot(filter, pair->place[i].bucket);
+        if (slot >= 0) {
+            cf_entry_put(filter, pair->place[i], (unsigned)slot, entry);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What an entry says in the place where it lies. */
 static cf_spilled line_of(const cf_filter *filter, const cf_entry *entry)
 {
-    unsigned s = filter->geometry.pair_bits;
-    uint64_t behind = entry->side.bits >> s >> entry->extension << s;
-    cf_place place = {entry->bucket, (entry->side.bits & filter->view.pair_mask) | behind,
-                      entry->extension};
+    cf_place place = cf_locate(filter, &entry->side);
+    CF_ASSERT_CONTENT(filter, place.bucket == entry->bucket && place.extension == entry->extension);
     return (cf_spilled){entry->bucket, cf_entry_tag(filter, entry, place),
                         cf_entry_payload(filter, entry)};
 }

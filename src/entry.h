@@ -64,6 +64,9 @@ static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot
     cf_count_occupied(filter);
 }
 
+/* Puts an entry into the first empty slot of its pair. False: there is none. */
+bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entry);
+
 /* Takes out entries that one call has found. `by` is one of them, which stays and says something
 ** else: it knows no more than before, but its extension at least; NULL: all go. */
 void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, const cf_entry *by);

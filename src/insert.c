@@ -7,25 +7,7 @@
 #include "spill.h"
 #include "undo.h"
 
-static uint64_t slots_of(const cf_filter *filter)
-{
-    return filter->buckets * filter->geometry.bucket_size;
-}
-
 /* ---- in a table of a given size ---- */
-
-/* Puts an entry into the first empty slot of its pair. */
-static bool place_directly(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
-{
-    for (unsigned i = 0; i < pair->sides; i++) {
-        int slot = cf_bucket_free_slot(filter, pair->place[i].bucket);
-        if (slot >= 0) {
-            cf_entry_put(filter, pair->place[i], (unsigned)slot, entry);
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool place_by_moving(cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
                             const cf_entry *entry)
@@ -39,7 +21,7 @@ static bool place_by_moving(cf_filter *filter, const cf_pair *pair, cf_search_bu
 
 static bool place(cf_filter *filter, const cf_pair *pair, cf_search_budget budget, const cf_entry *entry)
 {
-    return place_directly(filter, pair, entry) || place_by_moving(filter, pair, budget, entry);
+    return cf_entry_place(filter, pair, entry) || place_by_moving(filter, pair, budget, entry);
 }
 
 /* In a filter that grows, half of the list is left for void entries, which double when their bucket
@@ -49,7 +31,7 @@ static bool may_spill(const cf_filter *filter, const cf_pair *pair)
 {
     enum { LEAST = 2, SLOTS_PER_ENTRY = 32 };
     unsigned bound = filter->geometry.spill_bound;
-    uint64_t few = LEAST + slots_of(filter) / SLOTS_PER_ENTRY;
+    uint64_t few = LEAST + cf_slots(filter) / SLOTS_PER_ENTRY;
     bool room = filter->geometry.growth ? filter->spilled < (bound + 1) / 2 && filter->spilled < few
                                         : filter->spilled < bound;
     /* RULE: few copies of a key are spilled */
@@ -70,25 +52,20 @@ static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_entr
     return true;
 }
 
-/* Stores an item whose pair is known, looking for a path among `nodes` buckets. */
-static cf_status store_in(cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned nodes)
-{
-    bool key = item->side.length == CF_WHOLE; /* else longer entries count, too */
-    if (pair->sides == 0)
-        return CF_BAD_ARGUMENT;
-    if ((!key || cf_entries_matching(filter, pair) > 0) && cf_copies_add(filter, pair, item))
-        return CF_OK;
-    if (filter->geometry.spill_bound > 0 && place_or_spill(filter, pair, item))
-        return CF_OK;
-    cf_search_budget ordinary = {nodes, CF_ANY_NUMBER};
-    return place(filter, pair, ordinary, item) ? CF_OK : CF_FULL;
-}
-
+/* Stores an item in the table as it is, looking for a path among `nodes` buckets. */
 static cf_status store(cf_filter *filter, const cf_entry *item, unsigned nodes)
 {
     cf_pair pair;
+    cf_search_budget ordinary = {nodes, CF_ANY_NUMBER};
+    bool key = item->side.length == CF_WHOLE; /* else longer entries count, too */
     cf_pair_set(filter, &item->side, &pair);
-    return store_in(filter, &pair, item, nodes);
+    if (pair.sides == 0)
+        return CF_BAD_ARGUMENT;
+    if ((!key || cf_entries_matching(filter, &pair) > 0) && cf_copies_add(filter, &pair, item))
+        return CF_OK;
+    if (filter->geometry.spill_bound > 0 && place_or_spill(filter, &pair, item))
+        return CF_OK;
+    return place(filter, &pair, ordinary, item) ? CF_OK : CF_FULL;
 }
 
 bool cf_settle_one(cf_filter *filter, unsigned index)
@@ -118,7 +95,7 @@ static unsigned crowded_percent(unsigned b)
 static bool crowded(const cf_filter *filter)
 {
     return filter->view.grown &&
-           filter->occupied * 100 > slots_of(filter) * crowded_percent(filter->geometry.bucket_size);
+           filter->occupied * 100 > cf_slots(filter) * crowded_percent(filter->geometry.bucket_size);
 }
 
 /* Buckets that the search for a path may go on from. In a table that grows every other insertion
@@ -142,7 +119,7 @@ static bool too_empty(const cf_filter *filter)
 {
     enum { EMPTIEST = 16 };
     uint64_t most = EMPTIEST * (filter->items + 1);
-    return slots_of(filter) >= most && filter->buckets >= SMALL_TABLE &&
+    return cf_slots(filter) >= most && filter->buckets >= SMALL_TABLE &&
            filter->buckets >= 2 * filter->geometry.buckets;
 }
 
@@ -222,7 +199,7 @@ static bool fold(cf_filter *filter, const cf_entry *item, unsigned copies)
 static unsigned copies_to_fold(const cf_filter *filter)
 {
     enum { EMPTY = 75, VERY_EMPTY = 60 };
-    uint64_t percent = filter->occupied * 100 / slots_of(filter);
+    uint64_t percent = filter->occupied * 100 / cf_slots(filter);
     if (!filter->view.grown || percent >= EMPTY)
         return 0;
     return percent >= VERY_EMPTY ? 3 : 2;
@@ -244,9 +221,9 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
     *status = CF_FULL;
     if (grown == CF_OK && undo->then.buckets != filter->buckets)
         *status = store(filter, item, search_nodes(filter));
+    if (*status == CF_FULL && grown == CF_OK && !growth_helps(filter, item, most))
+        return CF_FULL;
     for (unsigned tries = 0; *status == CF_FULL && grown == CF_OK; tries++) {
-        if (tries == 0 && !growth_helps(filter, item, most))
-            return CF_FULL;
         if (fold_in_time(filter, item)) {
             *status = CF_OK;
             break;

@@ -1,7 +1,7 @@
 /*
 ** semisort.h - buckets of four slots, one bit per slot smaller (paper, section 5.2).
 **
-**      [ code, 12 bits ][ top 0 ][ top 1 ][ top 2 ][ top 3 ] [ overflow ] [ payload 0 ] ... [ payload 3 ]
+**      [ code, 12 bits ][ top 0 ][ top 1 ][ top 2 ][ top 3 ][ overflow ][ payload 0 ] .. [ payload 3 ]
 **
 ** The order of the slots of a bucket says nothing, so they are sorted by their low nibbles. Four
 ** sorted nibbles can be one of 3,876 values: 12 bits, instead of 16, number them. The other bits of
