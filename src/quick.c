@@ -1,5 +1,41 @@
 #include "quick.h"
 
+/* ---- lookups ---- */
+
+/* One long chain of dependent instructions for each key would keep the processor from working on
+** several at a time: short steps, each for all keys. The buckets are fetched before the first is
+** looked at. `kind` is a constant. */
+static inline __attribute__((always_inline)) void
+contains(const cf_filter *filter, const uint64_t *hashes, size_t n, uint8_t *answers, cf_quick kind)
+{
+    uint64_t key[CF_BATCH], mix[CF_BATCH];
+    cf_spots spots[CF_BATCH];
+    for (size_t i = 0; i < n; i++) {
+        key[i] = cf_key_bits(filter, hashes[i]);
+        mix[i] = cf_pair_mix(key[i] & filter->view.pair_mask);
+    }
+    for (size_t i = 0; i < n; i++) {
+        cf_side base = {cf_scale(key[i], filter->geometry.buckets), key[i], CF_WHOLE};
+        spots[i] = cf_spots_by(filter, base, mix[i], kind == CF_QUICK_WHOLE);
+        __builtin_prefetch(filter->view.table + spots[i].byte);
+        __builtin_prefetch(filter->view.table + spots[i].byte2);
+    }
+    for (size_t i = 0; i < n; i++)
+        answers[i] = kind == CF_QUICK_SEMISORTED ? (uint8_t)cf_semisorted_has(filter, &spots[i])
+                                                 : cf_plain_has(filter, &spots[i]);
+}
+
+void cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, uint8_t *answers)
+{
+    assert(n <= CF_BATCH && filter->view.lookup != CF_QUICK_NONE);
+    if (filter->view.lookup == CF_QUICK_WHOLE)
+        contains(filter, hashes, n, answers, CF_QUICK_WHOLE);
+    else if (filter->view.lookup == CF_QUICK_PLAIN)
+        contains(filter, hashes, n, answers, CF_QUICK_PLAIN);
+    else
+        contains(filter, hashes, n, answers, CF_QUICK_SEMISORTED);
+}
+
 /* ---- plain buckets ---- */
 
 /* Changes one lane of a bucket by XOR: the one whose top bit is the lowest of `lanes`. */
