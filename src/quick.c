@@ -59,10 +59,16 @@ static inline __attribute__((always_inline)) bool add_plain(cf_filter *filter, c
 {
     const cf_lanes *lanes = &filter->view.lanes;
     cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
-    cf_words empty = {cf_any_zero_lane(lanes, words.word), cf_any_zero_lane(lanes, words.word2)};
-    if ((same.word | same.word2) != 0 || (empty.word | empty.word2) == 0)
+    if ((same.word | same.word2) != 0)
         return false;
-    change_first(filter, spots, empty);
+    uint64_t empty = cf_any_zero_lane(lanes, words.word);
+    uint64_t empty2 = cf_any_zero_lane(lanes, words.word2);
+    if (empty != 0)
+        change_lane(filter, spots->byte, spots->shift, empty, spots->tag);
+    else if (empty2 != 0)
+        change_lane(filter, spots->byte2, spots->shift2, empty2, spots->tag2);
+    else
+        return false;
     cf_count_occupied(filter);
     return true;
 }
@@ -131,26 +137,36 @@ static bool delete_semisorted(cf_filter *filter, const cf_spots *spots, cf_delet
 
 /* ---- all of them ---- */
 
-bool cf_quick_add(cf_filter *filter, uint64_t hash)
+/* Those that are not met most. noinline keeps registers free in the short way. */
+static __attribute__((noinline)) bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
-    assert(filter->view.writable != NULL && filter->view.change != CF_QUICK_NONE);
-    if (filter->view.change == CF_QUICK_WHOLE) {
-        cf_spots spots = cf_spots_of(filter, hash, true);
-        return add_plain(filter, &spots);
-    }
     cf_spots spots = cf_spots_of(filter, hash, false);
     return filter->view.change == CF_QUICK_PLAIN ? add_plain(filter, &spots)
                                                  : add_semisorted(filter, &spots);
 }
 
-bool cf_quick_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+bool cf_quick_add(cf_filter *filter, uint64_t hash)
 {
     assert(filter->view.writable != NULL && filter->view.change != CF_QUICK_NONE);
-    if (filter->view.change == CF_QUICK_WHOLE) {
-        cf_spots spots = cf_spots_of(filter, hash, true);
-        return delete_plain(filter, &spots, deleted);
-    }
+    if (filter->view.change != CF_QUICK_WHOLE)
+        return add_otherwise(filter, hash);
+    cf_spots spots = cf_spots_of(filter, hash, true);
+    return add_plain(filter, &spots);
+}
+
+static __attribute__((noinline)) bool delete_otherwise(cf_filter *filter, uint64_t hash,
+                                                       cf_deleted *deleted)
+{
     cf_spots spots = cf_spots_of(filter, hash, false);
     return filter->view.change == CF_QUICK_PLAIN ? delete_plain(filter, &spots, deleted)
                                                  : delete_semisorted(filter, &spots, deleted);
+}
+
+bool cf_quick_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+{
+    assert(filter->view.writable != NULL && filter->view.change != CF_QUICK_NONE);
+    if (filter->view.change != CF_QUICK_WHOLE)
+        return delete_otherwise(filter, hash, deleted);
+    cf_spots spots = cf_spots_of(filter, hash, true);
+    return delete_plain(filter, &spots, deleted);
 }
