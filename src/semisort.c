@@ -126,23 +126,46 @@ void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, uint
     write_tops(filter, at + CF_CODE_BITS, rank);
 }
 
-/* A bucket whose tags lie in one word that one store can write: all four slots in registers. */
+/* Lanes of `width` bits without lane i: those below it move up. */
+static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
+{
+    uint64_t below = ((uint64_t)1 << i * width) - 1, kept = ~(uint64_t)0 << (i + 1) * width;
+    return (lanes & below) << width | (lanes & kept);
+}
+
+/* With another lane i: lane 0 goes, and those up to i move down. */
+static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
+{
+    uint64_t below = ((uint64_t)1 << i * width) - 1, kept = ~(uint64_t)0 << (i + 1) * width;
+    return (lanes >> width & below) | lane << i * width | (lanes & kept);
+}
+
+/* Does the tag come behind the one in a lane? */
+static inline unsigned is_behind(uint64_t rank, uint64_t tops, uint64_t nibbles, unsigned width,
+                                 unsigned lane)
+{
+    uint64_t top = tops >> lane * width & (((uint64_t)1 << width) - 1);
+    return (top | nibbles >> lane * CF_NIBBLE_BITS << RANK_SHIFT) < rank;
+}
+
+/* A bucket whose tags lie in one word that one store can write. Its other slots are sorted already:
+** nothing is unpacked. */
 static void set_in_word(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag)
 {
-    unsigned width = filter->view.tops.width;
-    uint64_t bits = cf_load_bits(filter->view.table, at), tops = bits >> CF_CODE_BITS;
+    unsigned width = filter->view.tops.width, tag_bits = filter->view.tag_bits;
+    uint64_t bits = cf_load_bits(filter->view.table, at) & (((uint64_t)1 << tag_bits) - 1);
     uint64_t nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)];
-    uint64_t top = ((uint64_t)1 << width) - 1;
-    uint64_t rank[CF_SEMISORT_SLOTS] = {
-        (tops & top) | nibbles << RANK_SHIFT,
-        (tops >> width & top) | nibbles >> CF_NIBBLE_BITS << RANK_SHIFT,
-        (tops >> 2 * width & top) | nibbles >> 2 * CF_NIBBLE_BITS << RANK_SHIFT,
-        (tops >> 3 * width & top) | nibbles >> 3 * CF_NIBBLE_BITS << RANK_SHIFT};
-    rank[slot] = rank_of(tag);
-    sort(rank);
-    tops = (rank[0] & top) | (rank[1] & top) << width | (rank[2] & top) << 2 * width |
-           (rank[3] & top) << 3 * width;
-    cf_store_bits(filter, at, cf_low_bits(filter->view.tag_bits), code_of(rank) | tops << CF_CODE_BITS);
+    uint64_t tops = take_lane(bits >> CF_CODE_BITS, width, slot), rank = rank_of(tag);
+    nibbles = take_lane(nibbles, CF_NIBBLE_BITS, slot); /* lane 0 is empty now */
+    if (tag != 0) {
+        unsigned lane = is_behind(rank, tops, nibbles, width, 1) +
+                        is_behind(rank, tops, nibbles, width, 2) +
+                        is_behind(rank, tops, nibbles, width, 3);
+        tops = put_lane(tops, width, lane, tag >> CF_NIBBLE_BITS);
+        nibbles = put_lane(nibbles, CF_NIBBLE_BITS, lane, rank >> RANK_SHIFT);
+    }
+    cf_store_bits(filter, at, cf_low_bits(tag_bits),
+                  cf_semisort_code((unsigned)nibbles) | tops << CF_CODE_BITS);
 }
 
 void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag)
