@@ -75,6 +75,13 @@ static inline uint64_t cf_semisort_tag(const cf_filter *filter, uint64_t at, uns
     return (bits & cf_low_bits(top)) << CF_NIBBLE_BITS | nibble;
 }
 
+/* Is slot 0 empty? Its nibble is asked for only when its top is zero. */
+static inline bool cf_semisort_has_empty(const cf_filter *filter, uint64_t at)
+{
+    uint64_t top = cf_tops_at(filter, at, 0) & cf_low_bits(filter->view.tops.width);
+    return top == 0 && cf_semisort_tag(filter, at, 0) == 0;
+}
+
 /* Can a key with this tag be in the bucket, by what the tops of its one word say? */
 static inline bool cf_tops_allow(const cf_filter *filter, uint64_t at, uint64_t tag)
 {
