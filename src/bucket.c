@@ -14,17 +14,19 @@ static void payloads_write(cf_filter *filter, uint64_t bucket, const uint64_t *p
         cf_store_bits(filter, cf_payload_at(filter, bucket, slot), mask, payload[slot]);
 }
 
-static void semisorted_write(cf_filter *filter, uint64_t bucket, cf_record *record)
+/* The payloads come to be in the order of their slots. */
+static void semisorted_write(cf_filter *filter, uint64_t bucket, const uint64_t *tag, uint64_t *payload)
 {
-    cf_semisort_write(filter, cf_record_at(filter, bucket), record->tag, record->payload);
-    payloads_write(filter, bucket, record->payload);
+    cf_semisort_write(filter, cf_record_at(filter, bucket), tag, payload);
+    payloads_write(filter, bucket, payload);
 }
 
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record)
 {
     if (filter->geometry.semisorted) {
-        cf_record sorted = *record;
-        semisorted_write(filter, bucket, &sorted);
+        uint64_t payload[CF_SEMISORT_SLOTS];
+        memcpy(payload, record->payload, sizeof payload);
+        semisorted_write(filter, bucket, record->tag, payload);
         return;
     }
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
@@ -37,8 +39,12 @@ void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, u
                             uint64_t payload)
 {
     cf_record record;
+    if (filter->view.payload_bits == 0) {
+        cf_semisort_set(filter, cf_record_at(filter, bucket), slot, tag);
+        return;
+    }
     cf_record_read(filter, bucket, &record);
     record.tag[slot] = tag;
     record.payload[slot] = payload;
-    semisorted_write(filter, bucket, &record);
+    semisorted_write(filter, bucket, record.tag, record.payload);
 }

@@ -39,6 +39,12 @@ static inline uint64_t cf_record_at(const cf_filter *filter, uint64_t bucket)
     return at;
 }
 
+/* Starts to load a bucket into the cache; for filters that are all in memory. */
+static inline void cf_bucket_fetch(const cf_filter *filter, uint64_t bucket)
+{
+    __builtin_prefetch(filter->view.table + bucket * filter->view.bucket_bits / 8);
+}
+
 void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record);
 
 /* Only the tags, all b of them. */

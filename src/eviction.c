@@ -54,11 +54,6 @@ static void push(cf_search *search, seen_set *seen, cf_node node)
 /* Where an entry goes that cannot move. */
 #define NOWHERE UINT64_MAX
 
-static void fetch(const cf_filter *filter, uint64_t bucket)
-{
-    __builtin_prefetch(filter->view.table + bucket * filter->view.bucket_bits / 8);
-}
-
 /* The other bucket of the entry in a slot. Before growth the pair bits say it, and every entry can
 ** lie there. Later any entry knows what the number of a bucket stands for, if it is not void: where
 ** its bits end need not be known. */
@@ -85,7 +80,7 @@ static void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
         to[slot] = other_bucket(filter, home, tag[slot]);
         if (to[slot] != NOWHERE)
-            fetch(filter, to[slot]);
+            cf_bucket_fetch(filter, to[slot]);
     }
 }
 

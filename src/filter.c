@@ -5,8 +5,11 @@
 #include "copies.h"
 #include "format.h"
 #include "insert.h"
+#include "quick.h"
 #include "spill.h"
 #include "watch.h"
+
+enum { BATCH = 32 /* lookups whose cache misses overlap */ };
 
 /* ---- asking ---- */
 
@@ -22,13 +25,6 @@ static __attribute__((noinline)) bool in_long_buckets(const cf_filter *filter, u
         found |= cf_matching_lanes(filter, cf_word(filter, there, i), tag_there);
     }
     return found != 0;
-}
-
-/* The same for plain buckets of one word. */
-static inline uint64_t in_plain_bucket(const cf_filter *filter, cf_place want)
-{
-    uint64_t word = cf_load_bits(filter->view.table, want.bucket * filter->view.bucket_bits);
-    return cf_any_zero_lane(&filter->view.lanes, word ^ (want.tag * filter->view.lanes.ones));
 }
 
 /* For plain buckets with terminators of one word. */
@@ -65,6 +61,13 @@ static __attribute__((noinline)) bool is_spilled(const cf_filter *filter, uint64
     return cf_spill_matching(filter, &pair) != 0;
 }
 
+static void fetch_pair(const cf_filter *filter, uint64_t hash)
+{
+    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
+    cf_bucket_fetch(filter, cf_locate(filter, &base).bucket);
+    cf_bucket_fetch(filter, cf_locate(filter, &other).bucket);
+}
+
 /* All kinds of filters. */
 static __attribute__((noinline)) bool contains_any(const cf_filter *filter, uint64_t hash)
 {
@@ -76,36 +79,69 @@ static __attribute__((noinline)) bool contains_any(const cf_filter *filter, uint
     return in_buckets(filter, here, there) || (filter->spilled != 0 && is_spilled(filter, hash));
 }
 
-/* The places of a key in a filter that has not grown. Both buckets are read before anything is
-** decided, so that their cache misses overlap. */
-static inline void locate_plain(const cf_filter *filter, uint64_t hash, cf_place *here, cf_place *there)
-{
-    cf_side base = cf_base(filter, hash);
-    cf_side other = cf_alternate(filter, base);
-    *here = (cf_place){base.base, base.bits & filter->view.slot_mask, 0};
-    *there = (cf_place){other.base, other.bits & filter->view.slot_mask, 0};
-    if (there->bucket == here->bucket)
-        there->tag = here->tag; /* a pair of one side */
-}
-
 static __attribute__((noinline)) bool contains_semisorted(const cf_filter *filter, uint64_t hash)
 {
-    cf_place here, there;
-    locate_plain(filter, hash, &here, &there);
-    unsigned has = cf_semisorted_pair_has(filter, here.bucket * filter->view.bucket_bits, here.tag,
-                                          there.bucket * filter->view.bucket_bits, there.tag);
-    return has < 2 ? has : in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
+    cf_spots spots = cf_spots_of(filter, hash, false);
+    unsigned has = cf_semisorted_has(filter, &spots);
+    return has < 2 ? has : contains_any(filter, hash);
+}
+
+/* Plain buckets that are not whole bytes. */
+static __attribute__((noinline)) bool contains_plain(const cf_filter *filter, uint64_t hash)
+{
+    cf_spots spots = cf_spots_of(filter, hash, false);
+    return cf_plain_has(filter, &spots);
 }
 
 bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-    if (filter->view.lookup == CF_LOOKUP_SEMISORTED)
+    if (__builtin_expect(filter->view.lookup == CF_QUICK_WHOLE, 1)) {
+        cf_spots spots = cf_spots_of(filter, hash, true);
+        return cf_plain_has(filter, &spots);
+    }
+    if (filter->view.lookup == CF_QUICK_SEMISORTED)
         return contains_semisorted(filter, hash);
-    if (filter->view.lookup == CF_LOOKUP_ANY)
-        return contains_any(filter, hash);
-    cf_place here, there;
-    locate_plain(filter, hash, &here, &there);
-    return (in_plain_bucket(filter, here) | in_plain_bucket(filter, there)) != 0;
+    return filter->view.lookup == CF_QUICK_PLAIN ? contains_plain(filter, hash)
+                                                 : contains_any(filter, hash);
+}
+
+/* Both buckets of each key of a batch are on their way before the first is looked at. */
+static void contains_batch(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
+{
+    cf_spots spots[BATCH];
+    bool semisorted = filter->view.lookup == CF_QUICK_SEMISORTED;
+    for (size_t i = 0; i < n; i++) {
+        spots[i] = cf_spots_of(filter, hashes[i], false);
+        cf_spots_fetch(filter, &spots[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        unsigned has =
+            semisorted ? cf_semisorted_has(filter, &spots[i]) : cf_plain_has(filter, &spots[i]);
+        answers[i] = has < 2 ? has : contains_any(filter, hashes[i]);
+    }
+}
+
+static void contains_batch_any(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
+{
+    for (size_t i = 0; i < n && filter->pages == NULL; i++)
+        fetch_pair(filter, hashes[i]);
+    for (size_t i = 0; i < n; i++)
+        answers[i] = contains_any(filter, hashes[i]);
+}
+
+size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
+{
+    size_t found = 0;
+    for (size_t from = 0; from < n; from += BATCH) {
+        size_t some = n - from < BATCH ? n - from : BATCH;
+        if (filter->view.lookup == CF_QUICK_NONE)
+            contains_batch_any(filter, hashes + from, some, answers + from);
+        else
+            contains_batch(filter, hashes + from, some, answers + from);
+        for (size_t i = 0; i < some; i++)
+            found += answers[from + i];
+    }
+    return found;
 }
 
 uint64_t cf_count(const cf_filter *filter, uint64_t hash)
@@ -148,11 +184,17 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
 
 /* ---- changing ---- */
 
-cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
+static __attribute__((noinline)) cf_status insert(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_entry item = {.side = cf_base(filter, hash), .payload = value};
+    return cf_insert(filter, &item);
+}
+
+cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
+{
     assert(value <= cf_low_bits(filter->geometry.value_bits));
-    cf_status status = cf_insert(filter, &item);
+    bool quick = filter->view.change != CF_QUICK_NONE && cf_quick_add(filter, hash);
+    cf_status status = quick ? CF_OK : insert(filter, hash, value);
     filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
     return status;
 }
@@ -178,14 +220,20 @@ cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_
     return status == CF_OK ? settled : status;
 }
 
-cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
+static __attribute__((noinline)) cf_deleted take_out(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    cf_side base = cf_base(filter, hash);
-    cf_pair pair;
-    cf_pair_set(filter, &base, &pair);
+    cf_pair pair = cf_pair_of(filter, hash);
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);
     if (deleted == CF_REMOVED && filter->spilled > 0)
         cf_settle_one(filter, (unsigned)(pair.place[0].bucket % filter->spilled));
+    return deleted;
+}
+
+cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    cf_deleted deleted;
+    if (filter->view.change == CF_QUICK_NONE || !cf_quick_delete(filter, hash, &deleted))
+        deleted = take_out(filter, hash, value);
     filter->items -= deleted == CF_REMOVED && filter->items > 0;
     return deleted;
 }

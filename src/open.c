@@ -17,13 +17,23 @@ static void set_lanes(cf_filter *filter, unsigned width)
         cf_lanes_set(&filter->view.lanes, width, g->bucket_size, filter->view.bucket_bits, g->pair_bits);
 }
 
-static cf_lookup lookup_of(const cf_filter *filter)
+/* The quick ways rely on pairs of two buckets: even m0. */
+static cf_quick quick_lookup(const cf_filter *filter)
 {
-    if (!filter->view.simple || filter->pages)
-        return CF_LOOKUP_ANY;
+    if (!filter->view.simple || filter->pages || filter->geometry.buckets % 2 != 0)
+        return CF_QUICK_NONE;
     if (filter->geometry.semisorted)
-        return filter->view.lane_of ? CF_LOOKUP_SEMISORTED : CF_LOOKUP_ANY;
-    return filter->view.lanes.words == 1 ? CF_LOOKUP_PLAIN : CF_LOOKUP_ANY;
+        return filter->view.lane_of ? CF_QUICK_SEMISORTED : CF_QUICK_NONE;
+    if (filter->view.lanes.words > 1)
+        return CF_QUICK_NONE;
+    return filter->view.bucket_bits % 8 == 0 ? CF_QUICK_WHOLE : CF_QUICK_PLAIN;
+}
+
+/* With cap = 1 the only entry of a key is sticky. */
+static cf_quick quick_change(const cf_filter *filter)
+{
+    bool alike = filter->view.payload_bits == 0 && filter->geometry.cap > 1;
+    return alike ? filter->view.lookup : CF_QUICK_NONE;
 }
 
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
@@ -42,9 +52,11 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     view->level_mask = cf_low_bits(level);
     view->slot_mask = cf_low_bits(width);
     view->bucket_bits = cf_record_bits(g, level, grown);
+    view->bucket_bytes = view->bucket_bits / 8;
     view->tag_bits = cf_tag_bits(g, level, grown);
     set_lanes(filter, width);
-    view->lookup = lookup_of(filter);
+    view->lookup = quick_lookup(filter);
+    view->change = quick_change(filter);
 }
 
 void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)

@@ -2,6 +2,8 @@
 
 #include "semisort_table.h"
 
+enum { RANK_SHIFT = 64 - CF_NIBBLE_BITS };
+
 /* The rank of four sorted nibbles among all such, in colexicographic order: for each nibble, from
 ** the least on, how many there are of which it is the largest one that differs. That is C(n, 1),
 ** C(n + 1, 2), C(n + 2, 3), C(n + 3, 4). */
@@ -49,15 +51,10 @@ void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
         filter->view.lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
 }
 
-/* A tag with its nibble first: in this order slots are sorted. */
-static uint64_t nibble_first(uint64_t tag)
+/* A tag with its nibble first: in this order slots are sorted. Tops have at most 60 bits. */
+static uint64_t rank_of(uint64_t tag)
 {
-    return tag >> CF_NIBBLE_BITS | tag << (64 - CF_NIBBLE_BITS);
-}
-
-static uint64_t nibble_last(uint64_t rank)
-{
-    return rank << CF_NIBBLE_BITS | rank >> (64 - CF_NIBBLE_BITS);
+    return tag >> CF_NIBBLE_BITS | tag << RANK_SHIFT;
 }
 
 /* Puts a pair of slots in order; without branches, for no processor could predict them. */
@@ -94,34 +91,72 @@ static void sort_with_payloads(uint64_t *rank, uint64_t *payload)
         }
 }
 
+static unsigned code_of(const uint64_t *rank)
+{
+    unsigned nibbles = (unsigned)(rank[0] >> RANK_SHIFT | rank[1] >> RANK_SHIFT << CF_NIBBLE_BITS |
+                                  rank[2] >> RANK_SHIFT << 2 * CF_NIBBLE_BITS |
+                                  rank[3] >> RANK_SHIFT << 3 * CF_NIBBLE_BITS);
+    return cf_semisort_code(nibbles);
+}
+
 /* Writes the tops as far as they fit in one store, then the rest. */
-static void write_tops(cf_filter *filter, uint64_t at, const uint64_t *tag)
+static void write_tops(cf_filter *filter, uint64_t at, const uint64_t *rank)
 {
     const cf_lanes *tops = &filter->view.tops;
+    uint64_t top = cf_low_bits(tops->width);
     for (unsigned word = 0; word < tops->words; word++) {
         uint64_t bits = 0;
         unsigned width = tops->count * tops->width;
         for (unsigned i = 0; i < tops->count; i++)
-            bits |= (tag[word * tops->count + i] >> CF_NIBBLE_BITS) << i * tops->width;
+            bits |= (rank[word * tops->count + i] & top) << i * tops->width;
         cf_store_bits(filter, at + (uint64_t)word * width, cf_low_bits(width), bits);
     }
 }
 
-void cf_semisort_write(cf_filter *filter, uint64_t at, uint64_t *tag, uint64_t *payload)
+void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, uint64_t *payload)
 {
-    unsigned nibbles = 0;
+    uint64_t rank[CF_SEMISORT_SLOTS];
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
-        tag[i] = nibble_first(tag[i]);
+        rank[i] = rank_of(tag[i]);
     if (filter->view.payload_bits)
-        sort_with_payloads(tag, payload);
+        sort_with_payloads(rank, payload);
     else
-        sort(tag);
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
-        nibbles |= (unsigned)(tag[i] >> (64 - CF_NIBBLE_BITS)) << i * CF_NIBBLE_BITS;
-        tag[i] = nibble_last(tag[i]);
+        sort(rank);
+    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
+    write_tops(filter, at + CF_CODE_BITS, rank);
+}
+
+/* A bucket whose tags lie in one word that one store can write: all four slots in registers. */
+static void set_in_word(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag)
+{
+    unsigned width = filter->view.tops.width;
+    uint64_t bits = cf_load_bits(filter->view.table, at), tops = bits >> CF_CODE_BITS;
+    uint64_t nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)];
+    uint64_t top = ((uint64_t)1 << width) - 1;
+    uint64_t rank[CF_SEMISORT_SLOTS] = {
+        (tops & top) | nibbles << RANK_SHIFT,
+        (tops >> width & top) | nibbles >> CF_NIBBLE_BITS << RANK_SHIFT,
+        (tops >> 2 * width & top) | nibbles >> 2 * CF_NIBBLE_BITS << RANK_SHIFT,
+        (tops >> 3 * width & top) | nibbles >> 3 * CF_NIBBLE_BITS << RANK_SHIFT};
+    rank[slot] = rank_of(tag);
+    sort(rank);
+    tops = (rank[0] & top) | (rank[1] & top) << width | (rank[2] & top) << 2 * width |
+           (rank[3] & top) << 3 * width;
+    cf_store_bits(filter, at, cf_low_bits(filter->view.tag_bits), code_of(rank) | tops << CF_CODE_BITS);
+}
+
+void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag)
+{
+    enum { MOST = 57 }; /* bits of a store */
+    uint64_t tags[CF_SEMISORT_SLOTS];
+    assert(filter->view.payload_bits == 0 && slot < CF_SEMISORT_SLOTS);
+    if (filter->view.lane_of && filter->view.tag_bits <= MOST) {
+        set_in_word(filter, at, slot, tag);
+        return;
     }
-    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), cf_semisort_code(nibbles));
-    write_tops(filter, at + CF_CODE_BITS, tag);
+    cf_semisort_read(filter, at, tags);
+    tags[slot] = tag;
+    cf_semisort_write(filter, at, tags, NULL);
 }
 
 void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag)
@@ -145,8 +180,7 @@ bool cf_semisort_in_order(const cf_filter *filter, uint64_t at)
     if (cf_semisort_code(cf_semisort_nibbles[code]) != code)
         return false;
     for (unsigned slot = 1; slot < CF_SEMISORT_SLOTS; slot++)
-        if (nibble_first(cf_semisort_tag(filter, at, slot)) <
-            nibble_first(cf_semisort_tag(filter, at, slot - 1)))
+        if (rank_of(cf_semisort_tag(filter, at, slot)) < rank_of(cf_semisort_tag(filter, at, slot - 1)))
             return false;
     return true;
 }

@@ -91,27 +91,34 @@ static inline bool cf_tops_allow(const cf_filter *filter, uint64_t at, uint64_t 
                : cf_any_zero_lane(&filter->view.tops, tops ^ wanted * filter->view.tops.ones) != 0;
 }
 
-/* Does either of two buckets that have not grown, at `at` and `at2`, hold its tag? The tags agree
-** in their nibbles, for they are those of one key. For filters with filter->view.lane_of. When the
-** key is there, as a rule one top of eight agrees, and its nibble decides; 2: several do, and this
-** cannot tell. */
-static inline unsigned cf_semisorted_pair_has(const cf_filter *filter, uint64_t at, uint64_t tag,
-                                              uint64_t at2, uint64_t tag2)
+/* Where one of two buckets holds its tag. */
+typedef struct cf_semisort_found {
+    unsigned has;  /* 0: neither does; 1: one of them, once; 2: this cannot tell */
+    bool second;   /* has == 1: it is the second bucket */
+    unsigned slot; /* has == 1: there */
+} cf_semisort_found;
+
+/* Does either of two buckets that have not grown hold its tag? `bits` and `bits2` are what is in
+** the table from their start on. The tags agree in their nibbles, for they are those of one key. For
+** filters with filter->view.lane_of. When the key is there, as a rule one top of eight agrees, and
+** its nibble decides. */
+static inline cf_semisort_found cf_semisort_find(const cf_filter *filter, uint64_t bits, uint64_t tag,
+                                                 uint64_t bits2, uint64_t tag2)
 {
     const cf_lanes *tops = &filter->view.tops;
-    uint64_t bits = cf_load_bits(filter->view.table, at), bits2 = cf_load_bits(filter->view.table, at2);
     uint64_t x = bits >> CF_CODE_BITS ^ (tag >> CF_NIBBLE_BITS) * tops->ones;
     uint64_t x2 = bits2 >> CF_CODE_BITS ^ (tag2 >> CF_NIBBLE_BITS) * tops->ones;
     uint64_t agree = cf_any_zero_lane(tops, x), agree2 = cf_any_zero_lane(tops, x2),
              any = agree | agree2;
     if (any == 0)
-        return 0;
+        return (cf_semisort_found){0, false, 0};
     if (((any & (any - 1)) | (agree & agree2)) != 0)
-        return 2;
+        return (cf_semisort_found){2, false, 0};
     uint64_t code = (agree ? bits : bits2) & cf_low_bits(CF_CODE_BITS);
     unsigned lane = (unsigned)__builtin_ctzll(any) * filter->view.lane_of >> CF_LANE_OF_SHIFT;
-    return ((cf_semisort_nibbles[code] >> lane * CF_NIBBLE_BITS ^ tag) & cf_low_bits(CF_NIBBLE_BITS)) ==
-           0;
+    uint64_t nibbles = cf_semisort_nibbles[code] >> lane * CF_NIBBLE_BITS;
+    bool has = ((nibbles ^ tag) & cf_low_bits(CF_NIBBLE_BITS)) == 0;
+    return (cf_semisort_found){has, agree == 0, lane};
 }
 
 /* Is this bucket one that cf_semisort_write writes? Ties broken by payloads are not looked at. */
@@ -120,8 +127,11 @@ bool cf_semisort_in_order(const cf_filter *filter, uint64_t at);
 /* The four tags of a bucket. */
 void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag);
 
-/* Sorts four slots and writes them at bit `at` of the writable table; with `payload_bits`, sorts
-** the payloads with them, but writes none. */
-void cf_semisort_write(cf_filter *filter, uint64_t at, uint64_t *tag, uint64_t *payload);
+/* Writes four slots, sorted, at bit `at` of the writable table; with `payload_bits`, sorts the
+** payloads in the same way, but writes none. */
+void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, uint64_t *payload);
+
+/* Changes one slot of a bucket without payloads. Its slots may have other numbers then. */
+void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag);
 
 #endif

@@ -27,22 +27,28 @@ typedef struct cf_spread {
     unsigned by_two, by;
 } cf_spread;
 
-/* How a key is looked for: there are short ways for the most frequent kinds of filters
-** (filter.c). */
-typedef enum cf_lookup { CF_LOOKUP_ANY, CF_LOOKUP_PLAIN, CF_LOOKUP_SEMISORTED } cf_lookup;
+/* The filters that are met most have quick ways of their own (quick.h). */
+typedef enum cf_quick {
+    CF_QUICK_NONE,
+    CF_QUICK_PLAIN,
+    CF_QUICK_WHOLE, /* plain, and buckets are whole bytes */
+    CF_QUICK_SEMISORTED
+} cf_quick;
 
 typedef struct cf_view {
     const uint8_t *table;  /* the buckets */
     uint8_t *writable;     /* == table when the filter may be changed, else NULL */
     bool grown;            /* tags have terminators (bucket.h) */
     bool simple;           /* neither grown, nor with a spill list */
-    cf_lookup lookup;      /* how cf_contains reads buckets */
+    cf_quick lookup;       /* the quick way of lookups */
+    cf_quick change;       /* the quick way of adds and deletes */
     unsigned new_length;   /* remainder bits that a new entry knows */
     unsigned payload_bits; /* of a slot, sticky bit included */
     uint64_t sticky_bit;   /* of a payload; 0: the payload has none (copies.h) */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
     uint64_t slot_mask;                               /* the bits of a tag */
     uint64_t bucket_bits;                             /* bits of one bucket record */
+    uint64_t bucket_bytes;                            /* its whole bytes */
     unsigned tag_bits;                                /* of them, those of the tags */
     uint64_t odd_pairs;                               /* 1 when m0 is even: see address.h */
     cf_lanes lanes;                                   /* of the tags */

@@ -1,0 +1,88 @@
+/*
+** quick.h - lookups, adds and deletes in the filters that are met most: all in memory, not grown,
+** without a spill list, a bucket in one word (quick_lookup and quick_change in open.c).
+**
+** Both buckets are read before anything is decided, so that their cache misses overlap. What these
+** ways cannot do they leave to the general ones, which take every filter: then nothing has changed.
+** Bytes and answers are the same either way. Nothing here can fail.
+*/
+#ifndef CF_QUICK_H
+#define CF_QUICK_H
+
+#include "bucket.h"
+
+/* The places of a key: where in the table its two buckets start, and the tags there. */
+typedef struct cf_spots {
+    uint64_t byte, byte2;
+    uint64_t tag, tag2;
+    unsigned shift, shift2; /* bits of the first byte before the bucket */
+} cf_spots;
+
+/* `whole`: buckets are whole bytes, and shifts 0. A constant, so that nothing is left of it. */
+static inline __attribute__((always_inline)) cf_spots cf_spots_of(const cf_filter *filter, uint64_t hash,
+                                                                  bool whole)
+{
+    const cf_view *view = &filter->view;
+    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
+    cf_spots spots = {.tag = base.bits & view->slot_mask, .tag2 = other.bits & view->slot_mask};
+    uint64_t unit = whole ? view->bucket_bytes : view->bucket_bits;
+    spots.byte = base.base * unit;
+    spots.byte2 = other.base * unit;
+    if (!whole) {
+        spots.shift = spots.byte & 7;
+        spots.shift2 = spots.byte2 & 7;
+        spots.byte >>= 3;
+        spots.byte2 >>= 3;
+    }
+    return spots;
+}
+
+/* Starts to load both buckets. */
+static inline void cf_spots_fetch(const cf_filter *filter, const cf_spots *spots)
+{
+    __builtin_prefetch(filter->view.table + spots->byte);
+    __builtin_prefetch(filter->view.table + spots->byte2);
+}
+
+/* Both buckets. */
+typedef struct cf_words {
+    uint64_t word, word2;
+} cf_words;
+
+static inline cf_words cf_words_at(const cf_filter *filter, const cf_spots *spots)
+{
+    return (cf_words){cf_load64(filter->view.table + spots->byte) >> spots->shift,
+                      cf_load64(filter->view.table + spots->byte2) >> spots->shift2};
+}
+
+/* Not 0: a plain bucket holds its tag. The lowest bit set in each half is that of a lane that
+** does. */
+static inline cf_words cf_plain_same(const cf_filter *filter, const cf_spots *spots, cf_words words)
+{
+    const cf_lanes *lanes = &filter->view.lanes;
+    return (cf_words){cf_any_zero_lane(lanes, words.word ^ spots->tag * lanes->ones),
+                      cf_any_zero_lane(lanes, words.word2 ^ spots->tag2 * lanes->ones)};
+}
+
+static inline bool cf_plain_has(const cf_filter *filter, const cf_spots *spots)
+{
+    cf_words same = cf_plain_same(filter, spots, cf_words_at(filter, spots));
+    return (same.word | same.word2) != 0;
+}
+
+/* Does a semi-sorted bucket hold its tag? 2: this cannot tell. */
+static inline unsigned cf_semisorted_has(const cf_filter *filter, const cf_spots *spots)
+{
+    cf_words words = cf_words_at(filter, spots);
+    return cf_semisort_find(filter, words.word, spots->tag, words.word2, spots->tag2).has;
+}
+
+/* For filters with view.change. Adds a copy of a key that has none, and an empty slot. Counts
+** `occupied`. False: it is not such a key. */
+bool cf_quick_add(cf_filter *filter, uint64_t hash);
+
+/* For filters with view.change. Deletes the copy of a key that has one, or says that it has none.
+** Counts `occupied`. False: it has several. */
+bool cf_quick_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted);
+
+#endif
