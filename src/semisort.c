@@ -34,6 +34,12 @@ static cf_spread spread_of(unsigned count, unsigned width, unsigned more)
     return spread;
 }
 
+/* Can all four be loaded, or stored, together? */
+static bool four_fit(unsigned width)
+{
+    return CF_SEMISORT_SLOTS * width <= CF_STORE_BITS;
+}
+
 /* Four, two or one lane to a word, as whole slots fit. Tops start anywhere in a byte, but are so
 ** much shorter that they lie within 8 bytes where slots fit in a word. */
 void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
@@ -49,6 +55,8 @@ void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
     if (top > 1 && count == CF_SEMISORT_SLOTS &&
         cf_fits_word(filter->view.bucket_bits, filter->view.tag_bits))
         filter->view.lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
+    unsigned payload = filter->view.payload_bits;
+    filter->view.short_buckets = four_fit(top) && four_fit(payload) && top + payload <= RANK_SHIFT;
 }
 
 /* A tag with its nibble first: in this order slots are sorted. Tops have at most 60 bits. */
@@ -57,38 +65,36 @@ static uint64_t rank_of(uint64_t tag)
     return tag >> CF_NIBBLE_BITS | tag << RANK_SHIFT;
 }
 
+static inline void exchange_if(bool swap, uint64_t *a, uint64_t *b)
+{
+    uint64_t x = (*a ^ *b) & (0 - (uint64_t)swap);
+    *a ^= x;
+    *b ^= x;
+}
+
 /* Puts a pair of slots in order; without branches, for no processor could predict them. */
-static void order(uint64_t *rank, unsigned i, unsigned j)
+static inline __attribute__((always_inline)) void order(uint64_t *rank, uint64_t *payload, unsigned i,
+                                                        unsigned j)
 {
     /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the
-    ** same */
-    uint64_t less = rank[i] < rank[j] ? rank[i] : rank[j], more = rank[i] ^ rank[j] ^ less;
-    rank[i] = less;
-    rank[j] = more;
+    ** same, or fall to their payloads */
+    bool swap = rank[j] < rank[i];
+    if (payload != NULL) {
+        /* RULE: ties are broken by payloads; equivalent < to <=: equal ones may change places */
+        swap |= (rank[j] == rank[i]) & (payload[j] < payload[i]);
+        exchange_if(swap, &payload[i], &payload[j]); /* RULE: payloads go with their slots */
+    }
+    exchange_if(swap, &rank[i], &rank[j]);
 }
 
-static void sort(uint64_t *rank)
+/* The payloads may be NULL: there are none. */
+static inline __attribute__((always_inline)) void sort(uint64_t *rank, uint64_t *payload)
 {
-    order(rank, 0, 1);
-    order(rank, 2, 3);
-    order(rank, 0, 2);
-    order(rank, 1, 3);
-    order(rank, 1, 2);
-}
-
-static void sort_with_payloads(uint64_t *rank, uint64_t *payload)
-{
-    for (unsigned i = 1; i < CF_SEMISORT_SLOTS; i++)
-        for (unsigned j = i; j > 0; j--) {
-            /* RULE: ties are broken by payloads; equivalent <= to <: equal ones may change
-            ** places */
-            if (rank[j - 1] < rank[j] || (rank[j - 1] == rank[j] && payload[j - 1] <= payload[j]))
-                break;
-            uint64_t tag = rank[j], with = payload[j];
-            rank[j] = rank[j - 1], payload[j] = payload[j - 1];
-            /* RULE: payloads go with their slots */
-            rank[j - 1] = tag, payload[j - 1] = with;
-        }
+    order(rank, payload, 0, 1);
+    order(rank, payload, 2, 3);
+    order(rank, payload, 0, 2);
+    order(rank, payload, 1, 3);
+    order(rank, payload, 1, 2);
 }
 
 static unsigned code_of(const uint64_t *rank)
@@ -98,6 +104,79 @@ static unsigned code_of(const uint64_t *rank)
                                   rank[3] >> RANK_SHIFT << 3 * CF_NIBBLE_BITS);
     return cf_semisort_code(nibbles);
 }
+
+/* ---- short buckets: a payload has room in the rank of its slot, below the top ---- */
+
+static uint64_t payloads_at(const cf_filter *filter, uint64_t at)
+{
+    return at + filter->view.tag_bits + (filter->geometry.spill_bound != 0);
+}
+
+/* The rank of a slot with its payload: slots that are equal are in the order of their payloads. */
+static uint64_t full_rank(const cf_filter *filter, uint64_t tag, uint64_t payload)
+{
+    return tag >> CF_NIBBLE_BITS << filter->view.payload_bits | payload | tag << RANK_SHIFT;
+}
+
+static void write_ranks(cf_filter *filter, uint64_t at, uint64_t *rank)
+{
+    unsigned width = filter->view.tops.width, more = filter->view.payload_bits;
+    uint64_t top = cf_low_bits(width), payload = cf_low_bits(more), tops = 0, payloads = 0;
+    sort(rank, NULL);
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
+        tops |= (rank[i] >> more & top) << i * width;
+        payloads |= (rank[i] & payload) << i * more;
+    }
+    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
+    cf_store_bits(filter, at + CF_CODE_BITS, cf_low_bits(CF_SEMISORT_SLOTS * width), tops);
+    if (more != 0)
+        cf_store_bits(filter, payloads_at(filter, at), cf_low_bits(CF_SEMISORT_SLOTS * more), payloads);
+}
+
+static void set_in_short(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag, uint64_t payload)
+{
+    unsigned width = filter->view.tops.width, more = filter->view.payload_bits;
+    uint64_t nibbles = cf_nibbles_at(filter, at), tops = cf_tops_at(filter, at, 0);
+    uint64_t payloads = cf_load_bits(filter->view.table, payloads_at(filter, at));
+    uint64_t rank[CF_SEMISORT_SLOTS], top = cf_low_bits(width), low = cf_low_bits(more);
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
+        rank[i] = (tops & top) << more | (payloads & low) | nibbles << RANK_SHIFT;
+        nibbles >>= CF_NIBBLE_BITS, tops >>= width, payloads >>= more;
+    }
+    rank[slot] = full_rank(filter, tag, payload);
+    write_ranks(filter, at, rank);
+}
+
+/* A bucket without payloads whose tags lie in one word that one store can write: all four slots in
+** registers. */
+static void set_in_word(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag)
+{
+    unsigned width = filter->view.tops.width;
+    uint64_t bits = cf_load_bits(filter->view.table, at), tops = bits >> CF_CODE_BITS;
+    uint64_t nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)];
+    uint64_t top = ((uint64_t)1 << width) - 1;
+    uint64_t rank[CF_SEMISORT_SLOTS] = {
+        (tops & top) | nibbles << RANK_SHIFT,
+        (tops >> width & top) | nibbles >> CF_NIBBLE_BITS << RANK_SHIFT,
+        (tops >> 2 * width & top) | nibbles >> 2 * CF_NIBBLE_BITS << RANK_SHIFT,
+        (tops >> 3 * width & top) | nibbles >> 3 * CF_NIBBLE_BITS << RANK_SHIFT};
+    rank[slot] = rank_of(tag);
+    sort(rank, NULL);
+    tops = (rank[0] & top) | (rank[1] & top) << width | (rank[2] & top) << 2 * width |
+           (rank[3] & top) << 3 * width;
+    cf_store_bits(filter, at, cf_low_bits(filter->view.tag_bits), code_of(rank) | tops << CF_CODE_BITS);
+}
+
+void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag, uint64_t payload)
+{
+    assert(filter->view.short_buckets && slot < CF_SEMISORT_SLOTS);
+    if (filter->view.payload_bits == 0 && filter->view.lane_of && filter->view.tag_bits <= CF_STORE_BITS)
+        set_in_word(filter, at, slot, tag);
+    else
+        set_in_short(filter, at, slot, tag, payload);
+}
+
+/* ---- all of them ---- */
 
 /* Writes the tops as far as they fit in one store, then the rest. */
 static void write_tops(cf_filter *filter, uint64_t at, const uint64_t *rank)
@@ -113,50 +192,29 @@ static void write_tops(cf_filter *filter, uint64_t at, const uint64_t *rank)
     }
 }
 
-void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, uint64_t *payload)
+static void write_long(cf_filter *filter, uint64_t at, uint64_t *rank, uint64_t *payload)
 {
-    uint64_t rank[CF_SEMISORT_SLOTS];
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
-        rank[i] = rank_of(tag[i]);
-    if (filter->view.payload_bits)
-        sort_with_payloads(rank, payload);
-    else
-        sort(rank);
+    uint64_t mask = cf_low_bits(filter->view.payload_bits);
+    sort(rank, payload);
     cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
     write_tops(filter, at + CF_CODE_BITS, rank);
+    at = payloads_at(filter, at);
+    for (unsigned i = 0; mask != 0 && i < CF_SEMISORT_SLOTS; i++, at += filter->view.payload_bits)
+        cf_store_bits(filter, at, mask, payload[i]);
 }
 
-/* A bucket whose tags lie in one word that one store can write: all four slots in registers. */
-static void set_in_word(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag)
+void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, const uint64_t *payload)
 {
-    unsigned width = filter->view.tops.width;
-    uint64_t bits = cf_load_bits(filter->view.table, at), tops = bits >> CF_CODE_BITS;
-    uint64_t nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)];
-    uint64_t top = ((uint64_t)1 << width) - 1;
-    uint64_t rank[CF_SEMISORT_SLOTS] = {
-        (tops & top) | nibbles << RANK_SHIFT,
-        (tops >> width & top) | nibbles >> CF_NIBBLE_BITS << RANK_SHIFT,
-        (tops >> 2 * width & top) | nibbles >> 2 * CF_NIBBLE_BITS << RANK_SHIFT,
-        (tops >> 3 * width & top) | nibbles >> 3 * CF_NIBBLE_BITS << RANK_SHIFT};
-    rank[slot] = rank_of(tag);
-    sort(rank);
-    tops = (rank[0] & top) | (rank[1] & top) << width | (rank[2] & top) << 2 * width |
-           (rank[3] & top) << 3 * width;
-    cf_store_bits(filter, at, cf_low_bits(filter->view.tag_bits), code_of(rank) | tops << CF_CODE_BITS);
-}
-
-void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag)
-{
-    enum { MOST = 57 }; /* bits of a store */
-    uint64_t tags[CF_SEMISORT_SLOTS];
-    assert(filter->view.payload_bits == 0 && slot < CF_SEMISORT_SLOTS);
-    if (filter->view.lane_of && filter->view.tag_bits <= MOST) {
-        set_in_word(filter, at, slot, tag);
-        return;
+    uint64_t rank[CF_SEMISORT_SLOTS], with[CF_SEMISORT_SLOTS];
+    bool is_short = filter->view.short_buckets;
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
+        rank[i] = is_short ? full_rank(filter, tag[i], payload[i]) : rank_of(tag[i]);
+        with[i] = payload[i];
     }
-    cf_semisort_read(filter, at, tags);
-    tags[slot] = tag;
-    cf_semisort_write(filter, at, tags, NULL);
+    if (is_short)
+        write_ranks(filter, at, rank);
+    else
+        write_long(filter, at, rank, with);
 }
 
 void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag)
