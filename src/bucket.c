@@ -1,32 +1,44 @@
 #include "bucket.h"
 
-void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
+/* Payloads that are loaded, or stored, together. */
+static unsigned payloads_at_once(const cf_filter *filter)
 {
-    cf_tags_read(filter, bucket, record->tag);
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        record->payload[slot] = cf_payload_get(filter, bucket, slot);
+    unsigned b = filter->geometry.bucket_size;
+    return b * filter->view.payload_bits <= CF_STORE_BITS ? b : 1;
+}
+
+static void payloads_read(const cf_filter *filter, uint64_t bucket, uint64_t *payload)
+{
+    unsigned width = filter->view.payload_bits, n = payloads_at_once(filter);
+    uint64_t mask = cf_low_bits(width);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot += n) {
+        uint64_t bits = cf_load_bits(filter->view.table, cf_payload_at(filter, bucket, slot));
+        for (unsigned i = 0; i < n; i++, bits >>= width)
+            payload[slot + i] = bits & mask;
+    }
 }
 
 static void payloads_write(cf_filter *filter, uint64_t bucket, const uint64_t *payload)
 {
-    uint64_t mask = cf_low_bits(filter->view.payload_bits);
-    for (unsigned slot = 0; mask != 0 && slot < filter->geometry.bucket_size; slot++)
-        cf_store_bits(filter, cf_payload_at(filter, bucket, slot), mask, payload[slot]);
+    unsigned width = filter->view.payload_bits, n = payloads_at_once(filter);
+    for (unsigned slot = 0; width != 0 && slot < filter->geometry.bucket_size; slot += n) {
+        uint64_t bits = 0;
+        for (unsigned i = 0; i < n; i++)
+            bits |= payload[slot + i] << i * width;
+        cf_store_bits(filter, cf_payload_at(filter, bucket, slot), cf_low_bits(n * width), bits);
+    }
 }
 
-/* The payloads come to be in the order of their slots. */
-static void semisorted_write(cf_filter *filter, uint64_t bucket, const uint64_t *tag, uint64_t *payload)
+void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 {
-    cf_semisort_write(filter, cf_record_at(filter, bucket), tag, payload);
-    payloads_write(filter, bucket, payload);
+    cf_tags_read(filter, bucket, record->tag);
+    payloads_read(filter, bucket, record->payload);
 }
 
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record)
 {
     if (filter->geometry.semisorted) {
-        uint64_t payload[CF_SEMISORT_SLOTS];
-        memcpy(payload, record->payload, sizeof payload);
-        semisorted_write(filter, bucket, record->tag, payload);
+        cf_semisort_write(filter, cf_record_at(filter, bucket), record->tag, record->payload);
         return;
     }
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
@@ -39,12 +51,12 @@ void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, u
                             uint64_t payload)
 {
     cf_record record;
-    if (filter->view.payload_bits == 0) {
-        cf_semisort_set(filter, cf_record_at(filter, bucket), slot, tag);
+    if (filter->view.short_buckets) {
+        cf_semisort_set(filter, cf_record_at(filter, bucket), slot, tag, payload);
         return;
     }
     cf_record_read(filter, bucket, &record);
     record.tag[slot] = tag;
     record.payload[slot] = payload;
-    semisorted_write(filter, bucket, record.tag, record.payload);
+    cf_record_write(filter, bucket, &record);
 }

@@ -163,7 +163,7 @@ static inline __attribute__((always_inline)) int cf_bucket_free_slot(const cf_fi
                                                                      uint64_t bucket)
 {
     if (filter->geometry.semisorted) /* empty slots come first */
-        return cf_semisort_tag(filter, cf_record_at(filter, bucket), 0) == 0 ? 0 : -1;
+        return cf_semisort_has_empty(filter, cf_record_at(filter, bucket)) ? 0 : -1;
     for (unsigned i = 0; i < filter->view.lanes.words; i++) {
         uint64_t empty = cf_zero_lanes(&filter->view.lanes, cf_word(filter, bucket, i));
         if (empty != 0)

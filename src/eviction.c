@@ -2,24 +2,40 @@
 
 #include "bucket.h"
 
-/* Which buckets the search goes on from: a bit each. Two buckets that share one cost the search one
-** branch in many. Numbers are scattered, for in a grown table the two buckets of a pair may be 2^k
-** apart. */
-enum { SEEN_LOG2 = 13, SEEN_WORDS = (1 << SEEN_LOG2) / 64 };
+/* Which buckets the search goes on from: a bit each, few of them while it is short. Two buckets that
+** share one cost the search one branch in many. Numbers are scattered, for in a grown table the two
+** buckets of a pair may be 2^k apart. */
+enum { SEEN_FEW_LOG2 = 10, SEEN_LOG2 = 13, SHORT_SEARCH = 64 };
 
 typedef struct seen_set {
-    uint64_t word[SEEN_WORDS];
+    uint64_t word[(1 << SEEN_LOG2) / 64]; /* the first 2^bits_log2 bits are in use */
+    unsigned bits_log2;
 } seen_set;
 
-static unsigned bit_of(uint64_t bucket)
+static unsigned bit_of(const seen_set *seen, uint64_t bucket)
 {
-    return (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SEEN_LOG2));
+    return (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - seen->bits_log2));
 }
 
 static bool seen_before(const seen_set *seen, uint64_t bucket)
 {
-    unsigned bit = bit_of(bucket);
+    unsigned bit = bit_of(seen, bucket);
     return seen->word[bit / 64] >> bit % 64 & 1;
+}
+
+static void note_seen(seen_set *seen, uint64_t bucket)
+{
+    unsigned bit = bit_of(seen, bucket);
+    seen->word[bit / 64] |= (uint64_t)1 << bit % 64;
+}
+
+/* Notes the buckets of a search in so many bits. */
+static void note_all(seen_set *seen, unsigned bits_log2, const cf_search *search)
+{
+    memset(seen->word, 0, ((size_t)1 << bits_log2) / 8);
+    seen->bits_log2 = bits_log2;
+    for (unsigned i = 0; i < search->nodes; i++)
+        note_seen(seen, search->node[i].bucket);
 }
 
 /* Another bucket to go on from, unless the budget is spent. */
@@ -29,23 +45,29 @@ static void push(cf_search *search, seen_set *seen, cf_node node)
         return;
     search->left.nodes--;
     search->node[search->nodes++] = node;
-    unsigned bit = bit_of(node.bucket);
-    seen->word[bit / 64] |= (uint64_t)1 << bit % 64;
+    if (search->nodes == SHORT_SEARCH)
+        note_all(seen, SEEN_LOG2, search);
+    else
+        note_seen(seen, node.bucket);
 }
 
 /* Where an entry goes that cannot move. */
 #define NOWHERE UINT64_MAX
 
 /* The other bucket of the entry in a slot. Before growth the pair bits say it, and every entry can
-** lie there. */
+** lie there. Later any entry knows what the number of a bucket stands for, if it is not void: where
+** its bits end need not be known. */
 static inline uint64_t other_bucket(const cf_filter *filter, cf_home home, uint64_t tag)
 {
+    unsigned s = filter->geometry.pair_bits;
     if (!filter->view.grown)
         return cf_alternate(filter, (cf_side){home.base, tag, 0}).base;
-    cf_side other = cf_alternate(filter, cf_side_of(filter, home, tag));
+    uint64_t remainder = tag >> s << home.bits | home.extension; /* and the terminator above it */
+    cf_side side = {home.base, (tag & filter->view.pair_mask) | remainder << s, CF_WHOLE};
+    cf_side other = cf_alternate(filter, side);
     cf_place place = cf_locate(filter, &other);
     /* RULE: an entry moves only to a bucket whose extension it knows */
-    return cf_can_lie(other.length, place) ? place.bucket : NOWHERE;
+    return place.extension > home.bits && cf_is_void(filter, tag) ? NOWHERE : place.bucket;
 }
 
 /* The buckets that the entries of one bucket could move to. All of them are fetched before the
@@ -88,9 +110,10 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
 bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
                         cf_search *search)
 {
-    seen_set seen = {{0}};
+    seen_set seen;
     search->nodes = 0;
     search->left = budget;
+    note_all(&seen, SEEN_FEW_LOG2, search);
     for (unsigned i = 0; i < pair->sides; i++)
         push(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
     for (unsigned index = 0; index < search->nodes && search->left.examined <= budget.examined; index++)
@@ -99,16 +122,17 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
     return false;
 }
 
-/* Moves an entry to a slot of its other bucket. Its old slot is left as it is, to be
+/* Moves an entry to a slot of its other bucket, `to`. Its old slot is left as it is, to be
 ** overwritten. */
-static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, unsigned to_slot)
+static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, uint64_t to,
+                       unsigned to_slot)
 {
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
-    cf_side to = cf_alternate(filter, cf_side_of(filter, cf_home_of(filter, from.bucket), tag));
-    cf_place place = cf_locate(filter, &to);
-    CF_ASSERT_CONTENT(filter, cf_can_lie(to.length, place));
+    cf_side other = cf_alternate(filter, cf_side_of(filter, cf_home_of(filter, from.bucket), tag));
+    cf_place place = cf_locate(filter, &other);
+    CF_ASSERT_CONTENT(filter, place.bucket == to && cf_can_lie(other.length, place));
     /* RULE: a move keeps the payload */
-    cf_slot_set(filter, place.bucket, to_slot, cf_tag_of(filter, place, to.length),
+    cf_slot_set(filter, to, to_slot, cf_tag_of(filter, place, other.length),
                 cf_payload_get(filter, from.bucket, from_slot));
 }
 
@@ -120,7 +144,7 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
     unsigned slot = search->free_slot, moves = 0;
     while (to.parent != CF_NO_PARENT) {
         cf_node from = search->node[to.parent];
-        move_entry(filter, from, to.slot, slot);
+        move_entry(filter, from, to.slot, to.bucket, slot);
         slot = to.slot;
         to = from;
         moves++;

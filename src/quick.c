@@ -107,7 +107,7 @@ static void change_slot(cf_filter *filter, const cf_spots *spots, bool second, u
                         uint64_t tag)
 {
     uint64_t at = second ? spots->byte2 * 8 + spots->shift2 : spots->byte * 8 + spots->shift;
-    cf_semisort_set(filter, at, slot, tag);
+    cf_semisort_set(filter, at, slot, tag, 0);
 }
 
 static bool add_semisorted(cf_filter *filter, const cf_spots *spots)

@@ -34,6 +34,12 @@ static cf_spread spread_of(unsigned count, unsigned width, unsigned more)
     return spread;
 }
 
+/* Can all four be loaded, or stored, together? */
+static bool four_fit(unsigned width)
+{
+    return CF_SEMISORT_SLOTS * width <= CF_STORE_BITS;
+}
+
 /* Four, two or one lane to a word, as whole slots fit. Tops start anywhere in a byte, but are so
 ** much shorter that they lie within 8 bytes where slots fit in a word. */
 void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
@@ -49,6 +55,8 @@ void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
     if (top > 1 && count == CF_SEMISORT_SLOTS &&
         cf_fits_word(filter->view.bucket_bits, filter->view.tag_bits))
         filter->view.lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
+    unsigned payload = filter->view.payload_bits;
+    filter->view.short_buckets = four_fit(top) && four_fit(payload) && top + payload <= RANK_SHIFT;
 }
 
 /* A tag with its nibble first: in this order slots are sorted. Tops have at most 60 bits. */
@@ -57,38 +65,36 @@ static uint64_t rank_of(uint64_t tag)
     return tag >> CF_NIBBLE_BITS | tag << RANK_SHIFT;
 }
 
+static inline void exchange_if(bool swap, uint64_t *a, uint64_t *b)
+{
+    uint64_t x = (*a ^ *b) & (0 - (uint64_t)swap);
+    *a ^= x;
+    *b ^= x;
+}
+
 /* Puts a pair of slots in order; without branches, for no processor could predict them. */
-static void order(uint64_t *rank, unsigned i, unsigned j)
+static inline __attribute__((always_inline)) void order(uint64_t *rank, uint64_t *payload, unsigned i,
+                                                        unsigned j)
 {
     /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the
-    ** same */
-    uint64_t less = rank[i] < rank[j] ? rank[i] : rank[j], more = rank[i] ^ rank[j] ^ less;
-    rank[i] = less;
-    rank[j] = more;
+    ** same, or fall to their payloads */
+    bool swap = rank[j] < rank[i];
+    if (payload != NULL) {
+        /* RULE: ties are broken by payloads; equivalent < to <=: equal ones may change places */
+        swap |= (rank[j] == rank[i]) & (payload[j] < payload[i]);
+        exchange_if(swap, &payload[i], &payload[j]); /* RULE: payloads go with their slots */
+    }
+    exchange_if(swap, &rank[i], &rank[j]);
 }
 
-static void sort(uint64_t *rank)
+/* The payloads may be NULL: there are none. */
+static inline __attribute__((always_inline)) void sort(uint64_t *rank, uint64_t *payload)
 {
-    order(rank, 0, 1);
-    order(rank, 2, 3);
-    order(rank, 0, 2);
-    order(rank, 1, 3);
-    order(rank, 1, 2);
-}
-
-static void sort_with_payloads(uint64_t *rank, uint64_t *payload)
-{
-    for (unsigned i = 1; i < CF_SEMISORT_SLOTS; i++)
-        for (unsigned j = i; j > 0; j--) {
-            /* RULE: ties are broken by payloads; equivalent <= to <: equal ones may change
-            ** places */
-            if (rank[j - 1] < rank[j] || (rank[j - 1] == rank[j] && payload[j - 1] <= payload[j]))
-                break;
-            uint64_t tag = rank[j], with = payload[j];
-            rank[j] = rank[j - 1], payload[j] = payload[j - 1];
-            /* RULE: payloads go with their slots */
-            rank[j - 1] = tag, payload[j - 1] = with;
-        }
+    order(rank, payload, 0, 1);
+    order(rank, payload, 2, 3);
+    order(rank, payload, 0, 2);
+    order(rank, payload, 1, 3);
+    order(rank, payload, 1, 2);
 }
 
 static unsigned code_of(const uint64_t *rank)
@@ -98,6 +104,117 @@ static unsigned code_of(const uint64_t *rank)
                                   rank[3] >> RANK_SHIFT << 3 * CF_NIBBLE_BITS);
     return cf_semisort_code(nibbles);
 }
+
+/* ---- short buckets: a payload has room in the rank of its slot, below the top ---- */
+
+static uint64_t payloads_at(const cf_filter *filter, uint64_t at)
+{
+    return at + filter->view.tag_bits + (filter->geometry.spill_bound != 0);
+}
+
+/* The rank of a slot with its payload: slots that are equal are in the order of their payloads. */
+static uint64_t full_rank(uint64_t tag, uint64_t payload, unsigned more)
+{
+    return tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT;
+}
+
+static void write_ranks(cf_filter *filter, uint64_t at, uint64_t *rank)
+{
+    unsigned width = filter->view.tops.width, more = filter->view.payload_bits;
+    uint64_t top = cf_low_bits(width), payload = cf_low_bits(more), tops = 0, payloads = 0;
+    sort(rank, NULL);
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
+        tops |= (rank[i] >> more & top) << i * width;
+        payloads |= (rank[i] & payload) << i * more;
+    }
+    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
+    cf_store_bits(filter, at + CF_CODE_BITS, cf_low_bits(CF_SEMISORT_SLOTS * width), tops);
+    if (more != 0)
+        cf_store_bits(filter, payloads_at(filter, at), cf_low_bits(CF_SEMISORT_SLOTS * more), payloads);
+}
+
+/* Lanes of `width` bits without lane i: those below it move up, and lane 0 is empty. */
+static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
+{
+    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << i * width << width;
+    return (lanes & below) << width | (lanes & kept);
+}
+
+/* With another lane i: lane 0 goes, and those up to i move down. */
+static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
+{
+    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << i * width << width;
+    return (lanes >> width & below) | lane << i * width | (lanes & kept);
+}
+
+/* The slots of a short bucket: a lane each in three words. */
+typedef struct slots {
+    uint64_t nibbles, tops, payloads;
+} slots;
+
+static inline uint64_t rank_at(const slots *in, unsigned lane, unsigned width, unsigned more)
+{
+    uint64_t top = in->tops >> lane * width & cf_ones(width);
+    uint64_t payload = in->payloads >> lane * more & cf_ones(more);
+    return top << more | payload | in->nibbles >> lane * CF_NIBBLE_BITS << RANK_SHIFT;
+}
+
+/* Puts a slot where it belongs among those that are sorted already, in place of the empty first. */
+static inline __attribute__((always_inline)) void put_slot(slots *in, uint64_t tag, uint64_t payload,
+                                                           unsigned width, unsigned more)
+{
+    uint64_t rank = full_rank(tag, payload, more);
+    unsigned lane = rank_at(in, 1, width, more) < rank;
+    lane += rank_at(in, 2, width, more) < rank;
+    lane += rank_at(in, 3, width, more) < rank;
+    in->nibbles = put_lane(in->nibbles, CF_NIBBLE_BITS, lane, tag & cf_ones(CF_NIBBLE_BITS));
+    in->tops = put_lane(in->tops, width, lane, tag >> CF_NIBBLE_BITS);
+    if (more != 0)
+        in->payloads = put_lane(in->payloads, more, lane, payload);
+}
+
+/* With one store, when it fits. */
+static void write_tags(cf_filter *filter, uint64_t at, const slots *in)
+{
+    uint64_t code = cf_semisort_code((unsigned)in->nibbles);
+    if (filter->view.lane_of && filter->view.tag_bits <= CF_STORE_BITS) {
+        cf_store_bits(filter, at, cf_ones(filter->view.tag_bits), code | in->tops << CF_CODE_BITS);
+        return;
+    }
+    cf_store_bits(filter, at, cf_ones(CF_CODE_BITS), code);
+    cf_store_bits(filter, at + CF_CODE_BITS, cf_ones(CF_SEMISORT_SLOTS * filter->view.tops.width),
+                  in->tops);
+}
+
+/* `more`: the bits of a payload; a constant where there are none, so that nothing is left of them. */
+static inline __attribute__((always_inline)) void set_slot(cf_filter *filter, uint64_t at, unsigned slot,
+                                                           uint64_t tag, uint64_t payload, unsigned more)
+{
+    unsigned width = filter->view.tops.width;
+    uint64_t with = more != 0 ? payloads_at(filter, at) : 0, all = cf_ones(CF_SEMISORT_SLOTS * more);
+    slots in = {cf_nibbles_at(filter, at), cf_tops_at(filter, at, 0), 0};
+    in.tops &= cf_ones(CF_SEMISORT_SLOTS * width);
+    in.nibbles = take_lane(in.nibbles, CF_NIBBLE_BITS, slot);
+    in.tops = take_lane(in.tops, width, slot);
+    if (more != 0)
+        in.payloads = take_lane(cf_load_bits(filter->view.table, with) & all, more, slot);
+    if (tag != 0)
+        put_slot(&in, tag, payload, width, more);
+    write_tags(filter, at, &in);
+    if (more != 0)
+        cf_store_bits(filter, with, all, in.payloads);
+}
+
+void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag, uint64_t payload)
+{
+    assert(filter->view.short_buckets && slot < CF_SEMISORT_SLOTS);
+    if (filter->view.payload_bits == 0)
+        set_slot(filter, at, slot, tag, 0, 0);
+    else
+        set_slot(filter, at, slot, tag, payload, filter->view.payload_bits);
+}
+
+/* ---- all of them ---- */
 
 /* Writes the tops as far as they fit in one store, then the rest. */
 static void write_tops(cf_filter *filter, uint64_t at, const uint64_t *rank)
@@ -113,73 +230,29 @@ static void write_tops(cf_filter *filter, uint64_t at, const uint64_t *rank)
     }
 }
 
-void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, uint64_t *payload)
+static void write_long(cf_filter *filter, uint64_t at, uint64_t *rank, uint64_t *payload)
 {
-    uint64_t rank[CF_SEMISORT_SLOTS];
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
-        rank[i] = rank_of(tag[i]);
-    if (filter->view.payload_bits)
-        sort_with_payloads(rank, payload);
-    else
-        sort(rank);
+    uint64_t mask = cf_low_bits(filter->view.payload_bits);
+    sort(rank, payload);
     cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
     write_tops(filter, at + CF_CODE_BITS, rank);
+    at = payloads_at(filter, at);
+    for (unsigned i = 0; mask != 0 && i < CF_SEMISORT_SLOTS; i++, at += filter->view.payload_bits)
+        cf_store_bits(filter, at, mask, payload[i]);
 }
 
-/* Lanes of `width` bits without lane i: those below it move up. */
-static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
+void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, const uint64_t *payload)
 {
-    uint64_t below = ((uint64_t)1 << i * width) - 1, kept = ~(uint64_t)0 << (i + 1) * width;
-    return (lanes & below) << width | (lanes & kept);
-}
-
-/* With another lane i: lane 0 goes, and those up to i move down. */
-static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
-{
-    uint64_t below = ((uint64_t)1 << i * width) - 1, kept = ~(uint64_t)0 << (i + 1) * width;
-    return (lanes >> width & below) | lane << i * width | (lanes & kept);
-}
-
-/* Does the tag come behind the one in a lane? */
-static inline unsigned is_behind(uint64_t rank, uint64_t tops, uint64_t nibbles, unsigned width,
-                                 unsigned lane)
-{
-    uint64_t top = tops >> lane * width & (((uint64_t)1 << width) - 1);
-    return (top | nibbles >> lane * CF_NIBBLE_BITS << RANK_SHIFT) < rank;
-}
-
-/* A bucket whose tags lie in one word that one store can write. Its other slots are sorted already:
-** nothing is unpacked. */
-static void set_in_word(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag)
-{
-    unsigned width = filter->view.tops.width, tag_bits = filter->view.tag_bits;
-    uint64_t bits = cf_load_bits(filter->view.table, at) & (((uint64_t)1 << tag_bits) - 1);
-    uint64_t nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)];
-    uint64_t tops = take_lane(bits >> CF_CODE_BITS, width, slot), rank = rank_of(tag);
-    nibbles = take_lane(nibbles, CF_NIBBLE_BITS, slot); /* lane 0 is empty now */
-    if (tag != 0) {
-        unsigned lane = is_behind(rank, tops, nibbles, width, 1) +
-                        is_behind(rank, tops, nibbles, width, 2) +
-                        is_behind(rank, tops, nibbles, width, 3);
-        tops = put_lane(tops, width, lane, tag >> CF_NIBBLE_BITS);
-        nibbles = put_lane(nibbles, CF_NIBBLE_BITS, lane, rank >> RANK_SHIFT);
+    uint64_t rank[CF_SEMISORT_SLOTS], with[CF_SEMISORT_SLOTS];
+    bool is_short = filter->view.short_buckets;
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
+        rank[i] = is_short ? full_rank(tag[i], payload[i], filter->view.payload_bits) : rank_of(tag[i]);
+        with[i] = payload[i];
     }
-    cf_store_bits(filter, at, cf_low_bits(tag_bits),
-                  cf_semisort_code((unsigned)nibbles) | tops << CF_CODE_BITS);
-}
-
-void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag)
-{
-    enum { MOST = 57 }; /* bits of a store */
-    uint64_t tags[CF_SEMISORT_SLOTS];
-    assert(filter->view.payload_bits == 0 && slot < CF_SEMISORT_SLOTS);
-    if (filter->view.lane_of && filter->view.tag_bits <= MOST) {
-        set_in_word(filter, at, slot, tag);
-        return;
-    }
-    cf_semisort_read(filter, at, tags);
-    tags[slot] = tag;
-    cf_semisort_write(filter, at, tags, NULL);
+    if (is_short)
+        write_ranks(filter, at, rank);
+    else
+        write_long(filter, at, rank, with);
 }
 
 void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag)

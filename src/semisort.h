@@ -75,6 +75,13 @@ static inline uint64_t cf_semisort_tag(const cf_filter *filter, uint64_t at, uns
     return (bits & cf_low_bits(top)) << CF_NIBBLE_BITS | nibble;
 }
 
+/* Is slot 0 empty? Its nibble is asked for only when its top is zero. */
+static inline bool cf_semisort_has_empty(const cf_filter *filter, uint64_t at)
+{
+    uint64_t top = cf_tops_at(filter, at, 0) & cf_low_bits(filter->view.tops.width);
+    return top == 0 && cf_semisort_tag(filter, at, 0) == 0;
+}
+
 /* Can a key with this tag be in the bucket, by what the tops of its one word say? */
 static inline bool cf_tops_allow(const cf_filter *filter, uint64_t at, uint64_t tag)
 {
@@ -120,11 +127,11 @@ bool cf_semisort_in_order(const cf_filter *filter, uint64_t at);
 /* The four tags of a bucket. */
 void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag);
 
-/* Writes four slots, sorted, at bit `at` of the writable table; with `payload_bits`, sorts the
-** payloads in the same way, but writes none. */
-void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, uint64_t *payload);
+/* Writes four slots and their payloads, sorted, at bit `at` of the writable table. */
+void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, const uint64_t *payload);
 
-/* Changes one slot of a bucket without payloads. Its slots may have other numbers then. */
-void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag);
+/* Changes one slot of a bucket, in filters with view.short_buckets. Slots may have other numbers
+** then. */
+void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag, uint64_t payload);
 
 #endif

@@ -54,7 +54,8 @@ typedef struct cf_view {
     cf_lanes lanes;                                   /* of the tags */
     cf_lanes tops;                                    /* semi-sorted: of the bits that are not sorted */
     cf_spread spread_tops, spread_nibbles;            /* semi-sorted */
-    unsigned lane_of; /* semi-sorted: see semisort.h; 0: not for this filter */
+    bool short_buckets; /* semi-sorted: tops are loaded together, and so are payloads (semisort.h) */
+    unsigned lane_of;   /* semi-sorted: see semisort.h; 0: not for this filter */
 } cf_view;
 
 #endif
