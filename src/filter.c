@@ -80,8 +80,7 @@ static __attribute__((noinline)) bool contains_any(const cf_filter *filter, uint
 static __attribute__((noinline)) bool contains_semisorted(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
-    unsigned has = cf_semisorted_has(filter, &spots);
-    return has < 2 ? has : contains_any(filter, hash);
+    return cf_semisorted_has(filter, &spots);
 }
 
 /* Plain buckets that are not whole bytes. */
@@ -105,21 +104,16 @@ bool cf_contains(const cf_filter *filter, uint64_t hash)
 
 /* ---- asking for many ---- */
 
-/* Up to CF_BATCH of them. */
-static void contains_quickly(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
+static size_t contains_in_turn(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
-    uint8_t has[CF_BATCH];
-    cf_quick_contains(filter, hashes, n, has);
-    for (size_t i = 0; i < n; i++)
-        answers[i] = has[i] < 2 ? has[i] : contains_any(filter, hashes[i]);
-}
-
-static void contains_in_turn(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
-{
+    size_t found = 0;
     for (size_t i = 0; i < n && filter->pages == NULL; i++)
         fetch_pair(filter, hashes[i]);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         answers[i] = contains_any(filter, hashes[i]);
+        found += answers[i];
+    }
+    return found;
 }
 
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
@@ -127,12 +121,9 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
     size_t found = 0;
     for (size_t from = 0; from < n; from += CF_BATCH) {
         size_t some = n - from < CF_BATCH ? n - from : CF_BATCH;
-        if (filter->view.lookup != CF_QUICK_NONE)
-            contains_quickly(filter, hashes + from, some, answers + from);
-        else
-            contains_in_turn(filter, hashes + from, some, answers + from);
-        for (size_t i = 0; i < some; i++)
-            found += answers[from + i];
+        found += filter->view.lookup != CF_QUICK_NONE
+                     ? cf_quick_contains(filter, hashes + from, some, answers + from)
+                     : contains_in_turn(filter, hashes + from, some, answers + from);
     }
     return found;
 }
