@@ -55,11 +55,10 @@ static inline uint64_t cf_pair_mix(uint64_t pair_bits)
     return x ^ (x >> 29);
 }
 
-/* What the same entry, or key, is on its other side. */
-static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
+/* What the same entry, or key, is on its other side. `mix` is that of its pair bits. */
+static inline cf_side cf_alternate_by(const cf_filter *filter, cf_side from, uint64_t mix)
 {
     uint64_t m0 = filter->geometry.buckets;
-    uint64_t mix = cf_pair_mix(from.bits & filter->view.pair_mask);
     /* RULE: with even m0 the buckets of a pair differ in parity */
     uint64_t difference = (cf_scale(mix, m0) | filter->view.odd_pairs) - from.base;
     cf_side to;
@@ -71,15 +70,26 @@ static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
     return to;
 }
 
+static inline cf_side cf_alternate(const cf_filter *filter, cf_side from)
+{
+    return cf_alternate_by(filter, from, cf_pair_mix(from.bits & filter->view.pair_mask));
+}
+
 /* The length of a key: longer than that of any entry. */
 enum { CF_WHOLE = 255 };
+
+/* The bits of a key: its hash, but for the few whose fingerprint would be zero. */
+static inline uint64_t cf_key_bits(const cf_filter *filter, uint64_t hash)
+{
+    /* RULE: bit 0 is set where a fingerprint would be zero */
+    return hash + ((hash & filter->view.fingerprint_mask) == 0);
+}
 
 /* A key on its base side. */
 static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
 {
-    /* RULE: bit 0 is set where a fingerprint would be zero */
-    hash += (hash & filter->view.fingerprint_mask) == 0;
-    return (cf_side){cf_scale(hash, filter->geometry.buckets), hash, CF_WHOLE};
+    uint64_t bits = cf_key_bits(filter, hash);
+    return (cf_side){cf_scale(bits, filter->geometry.buckets), bits, CF_WHOLE};
 }
 
 /* The number of bucket (base, extension). No branch: whether an extension is 0 cannot be

@@ -197,9 +197,17 @@ static inline uint64_t lanes_at(const cf_filter *filter, const cf_place *place, 
     return cf_matching_lanes(filter, cf_word(filter, place->bucket, word), place->tag);
 }
 
+/* The first bucket of a pair is read at once; its other one is on its way meanwhile. */
+static void fetch_other(const cf_filter *filter, const cf_pair *pair)
+{
+    if (pair->sides == 2 && filter->pages == NULL)
+        cf_bucket_fetch(filter, pair->place[1].bucket);
+}
+
 unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t *bucket, unsigned *slot)
 {
     unsigned found = 0;
+    fetch_other(filter, pair);
     for (unsigned i = 0; i < pair->sides; i++)
         for (unsigned word = 0; word < filter->view.lanes.words; word++) {
             uint64_t lanes = lanes_at(filter, &pair->place[i], word);
@@ -210,7 +218,7 @@ unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t 
             for (; lanes != 0; lanes &= lanes - 1)
                 found++;
         }
-    return found + cf_spill_matching(filter, pair);
+    return filter->spilled == 0 ? found : found + cf_spill_matching(filter, pair);
 }
 
 unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
@@ -291,6 +299,7 @@ static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t 
 void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
 {
     found->n = 0;
+    fetch_other(filter, pair);
     for (unsigned i = 0; i < pair->sides; i++)
         find_in_bucket(filter, &pair->side[i], &pair->place[i], value, found);
     find_spilled(filter, pair, value, false, found);

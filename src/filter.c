@@ -9,8 +9,6 @@
 #include "spill.h"
 #include "watch.h"
 
-enum { BATCH = 32 /* lookups whose cache misses overlap */ };
-
 /* ---- asking ---- */
 
 /* Does either of two buckets hold its tag? noinline keeps registers free in the fast path.
@@ -105,23 +103,18 @@ bool cf_contains(const cf_filter *filter, uint64_t hash)
                                                  : contains_any(filter, hash);
 }
 
-/* Both buckets of each key of a batch are on their way before the first is looked at. */
-static void contains_batch(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
+/* ---- asking for many ---- */
+
+/* Up to CF_BATCH of them. */
+static void contains_quickly(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
-    cf_spots spots[BATCH];
-    bool semisorted = filter->view.lookup == CF_QUICK_SEMISORTED;
-    for (size_t i = 0; i < n; i++) {
-        spots[i] = cf_spots_of(filter, hashes[i], false);
-        cf_spots_fetch(filter, &spots[i]);
-    }
-    for (size_t i = 0; i < n; i++) {
-        unsigned has =
-            semisorted ? cf_semisorted_has(filter, &spots[i]) : cf_plain_has(filter, &spots[i]);
-        answers[i] = has < 2 ? has : contains_any(filter, hashes[i]);
-    }
+    uint8_t has[CF_BATCH];
+    cf_quick_contains(filter, hashes, n, has);
+    for (size_t i = 0; i < n; i++)
+        answers[i] = has[i] < 2 ? has[i] : contains_any(filter, hashes[i]);
 }
 
-static void contains_batch_any(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
+static void contains_in_turn(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
     for (size_t i = 0; i < n && filter->pages == NULL; i++)
         fetch_pair(filter, hashes[i]);
@@ -132,12 +125,12 @@ static void contains_batch_any(const cf_filter *filter, const uint64_t *hashes, 
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
     size_t found = 0;
-    for (size_t from = 0; from < n; from += BATCH) {
-        size_t some = n - from < BATCH ? n - from : BATCH;
-        if (filter->view.lookup == CF_QUICK_NONE)
-            contains_batch_any(filter, hashes + from, some, answers + from);
+    for (size_t from = 0; from < n; from += CF_BATCH) {
+        size_t some = n - from < CF_BATCH ? n - from : CF_BATCH;
+        if (filter->view.lookup != CF_QUICK_NONE)
+            contains_quickly(filter, hashes + from, some, answers + from);
         else
-            contains_batch(filter, hashes + from, some, answers + from);
+            contains_in_turn(filter, hashes + from, some, answers + from);
         for (size_t i = 0; i < some; i++)
             found += answers[from + i];
     }

@@ -1,5 +1,41 @@
 #include "quick.h"
 
+/* ---- lookups ---- */
+
+/* One long chain of dependent instructions for each key would keep the processor from working on
+** several at a time: short steps, each for all keys. The buckets are fetched before the first is
+** looked at. `kind` is a constant. */
+static inline __attribute__((always_inline)) void
+contains(const cf_filter *filter, const uint64_t *hashes, size_t n, uint8_t *answers, cf_quick kind)
+{
+    uint64_t key[CF_BATCH], mix[CF_BATCH];
+    cf_spots spots[CF_BATCH];
+    for (size_t i = 0; i < n; i++) {
+        key[i] = cf_key_bits(filter, hashes[i]);
+        mix[i] = cf_pair_mix(key[i] & filter->view.pair_mask);
+    }
+    for (size_t i = 0; i < n; i++) {
+        cf_side base = {cf_scale(key[i], filter->geometry.buckets), key[i], CF_WHOLE};
+        spots[i] = cf_spots_by(filter, base, mix[i], kind == CF_QUICK_WHOLE);
+        __builtin_prefetch(filter->view.table + spots[i].byte);
+        __builtin_prefetch(filter->view.table + spots[i].byte2);
+    }
+    for (size_t i = 0; i < n; i++)
+        answers[i] = kind == CF_QUICK_SEMISORTED ? (uint8_t)cf_semisorted_has(filter, &spots[i])
+                                                 : cf_plain_has(filter, &spots[i]);
+}
+
+void cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, uint8_t *answers)
+{
+    assert(n <= CF_BATCH && filter->view.lookup != CF_QUICK_NONE);
+    if (filter->view.lookup == CF_QUICK_WHOLE)
+        contains(filter, hashes, n, answers, CF_QUICK_WHOLE);
+    else if (filter->view.lookup == CF_QUICK_PLAIN)
+        contains(filter, hashes, n, answers, CF_QUICK_PLAIN);
+    else
+        contains(filter, hashes, n, answers, CF_QUICK_SEMISORTED);
+}
+
 /* ---- plain buckets ---- */
 
 /* Changes one lane of a bucket by XOR: the one whose top bit is the lowest of `lanes`. */
@@ -23,10 +59,16 @@ static inline __attribute__((always_inline)) bool add_plain(cf_filter *filter, c
 {
     const cf_lanes *lanes = &filter->view.lanes;
     cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
-    cf_words empty = {cf_any_zero_lane(lanes, words.word), cf_any_zero_lane(lanes, words.word2)};
-    if ((same.word | same.word2) != 0 || (empty.word | empty.word2) == 0)
+    if ((same.word | same.word2) != 0)
         return false;
-    change_first(filter, spots, empty);
+    uint64_t empty = cf_any_zero_lane(lanes, words.word);
+    uint64_t empty2 = cf_any_zero_lane(lanes, words.word2);
+    if (empty != 0)
+        change_lane(filter, spots->byte, spots->shift, empty, spots->tag);
+    else if (empty2 != 0)
+        change_lane(filter, spots->byte2, spots->shift2, empty2, spots->tag2);
+    else
+        return false;
     cf_count_occupied(filter);
     return true;
 }
@@ -95,26 +137,36 @@ static bool delete_semisorted(cf_filter *filter, const cf_spots *spots, cf_delet
 
 /* ---- all of them ---- */
 
-bool cf_quick_add(cf_filter *filter, uint64_t hash)
+/* Those that are not met most. noinline keeps registers free in the short way. */
+static __attribute__((noinline)) bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
-    assert(filter->view.writable != NULL && filter->view.change != CF_QUICK_NONE);
-    if (filter->view.change == CF_QUICK_WHOLE) {
-        cf_spots spots = cf_spots_of(filter, hash, true);
-        return add_plain(filter, &spots);
-    }
     cf_spots spots = cf_spots_of(filter, hash, false);
     return filter->view.change == CF_QUICK_PLAIN ? add_plain(filter, &spots)
                                                  : add_semisorted(filter, &spots);
 }
 
-bool cf_quick_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+bool cf_quick_add(cf_filter *filter, uint64_t hash)
 {
     assert(filter->view.writable != NULL && filter->view.change != CF_QUICK_NONE);
-    if (filter->view.change == CF_QUICK_WHOLE) {
-        cf_spots spots = cf_spots_of(filter, hash, true);
-        return delete_plain(filter, &spots, deleted);
-    }
+    if (filter->view.change != CF_QUICK_WHOLE)
+        return add_otherwise(filter, hash);
+    cf_spots spots = cf_spots_of(filter, hash, true);
+    return add_plain(filter, &spots);
+}
+
+static __attribute__((noinline)) bool delete_otherwise(cf_filter *filter, uint64_t hash,
+                                                       cf_deleted *deleted)
+{
     cf_spots spots = cf_spots_of(filter, hash, false);
     return filter->view.change == CF_QUICK_PLAIN ? delete_plain(filter, &spots, deleted)
                                                  : delete_semisorted(filter, &spots, deleted);
+}
+
+bool cf_quick_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+{
+    assert(filter->view.writable != NULL && filter->view.change != CF_QUICK_NONE);
+    if (filter->view.change != CF_QUICK_WHOLE)
+        return delete_otherwise(filter, hash, deleted);
+    cf_spots spots = cf_spots_of(filter, hash, true);
+    return delete_plain(filter, &spots, deleted);
 }

@@ -18,12 +18,13 @@ typedef struct cf_spots {
     unsigned shift, shift2; /* bits of the first byte before the bucket */
 } cf_spots;
 
-/* `whole`: buckets are whole bytes, and shifts 0. A constant, so that nothing is left of it. */
-static inline __attribute__((always_inline)) cf_spots cf_spots_of(const cf_filter *filter, uint64_t hash,
-                                                                  bool whole)
+/* Those of a key on its base side. `whole`: buckets are whole bytes, and shifts 0; a constant, so that
+** nothing is left of it. */
+static inline __attribute__((always_inline)) cf_spots cf_spots_by(const cf_filter *filter, cf_side base,
+                                                                  uint64_t mix, bool whole)
 {
     const cf_view *view = &filter->view;
-    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
+    cf_side other = cf_alternate_by(filter, base, mix);
     cf_spots spots = {.tag = base.bits & view->slot_mask, .tag2 = other.bits & view->slot_mask};
     uint64_t unit = whole ? view->bucket_bytes : view->bucket_bits;
     spots.byte = base.base * unit;
@@ -37,11 +38,11 @@ static inline __attribute__((always_inline)) cf_spots cf_spots_of(const cf_filte
     return spots;
 }
 
-/* Starts to load both buckets. */
-static inline void cf_spots_fetch(const cf_filter *filter, const cf_spots *spots)
+static inline __attribute__((always_inline)) cf_spots cf_spots_of(const cf_filter *filter, uint64_t hash,
+                                                                  bool whole)
 {
-    __builtin_prefetch(filter->view.table + spots->byte);
-    __builtin_prefetch(filter->view.table + spots->byte2);
+    cf_side base = cf_base(filter, hash);
+    return cf_spots_by(filter, base, cf_pair_mix(base.bits & filter->view.pair_mask), whole);
 }
 
 /* Both buckets. */
@@ -76,6 +77,10 @@ static inline unsigned cf_semisorted_has(const cf_filter *filter, const cf_spots
     cf_words words = cf_words_at(filter, spots);
     return cf_semisort_find(filter, words.word, spots->tag, words.word2, spots->tag2).has;
 }
+
+/* For filters with view.lookup, and up to CF_BATCH keys. answers[i]: 0, 1, or 2: this cannot tell. */
+enum { CF_BATCH = 32 };
+void cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, uint8_t *answers);
 
 /* For filters with view.change. Adds a copy of a key that has none, and an empty slot. Counts
 ** `occupied`. False: it is not such a key. */

@@ -133,38 +133,79 @@ static void write_ranks(cf_filter *filter, uint64_t at, uint64_t *rank)
         cf_store_bits(filter, payloads_at(filter, at), cf_low_bits(CF_SEMISORT_SLOTS * more), payloads);
 }
 
+/* The four slots of a short bucket, not unpacked. */
+typedef struct four {
+    uint64_t tops, nibbles, payloads;
+} four;
+
+/* Lanes of `width` bits without lane i: those below it move up. */
+static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
+{
+    uint64_t below = ((uint64_t)1 << i * width) - 1, kept = ~(uint64_t)0 << (i + 1) * width;
+    return (lanes & below) << width | (lanes & kept);
+}
+
+/* With another lane i: lane 0 goes, and those up to i move down. */
+static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
+{
+    uint64_t below = ((uint64_t)1 << i * width) - 1, kept = ~(uint64_t)0 << (i + 1) * width;
+    return (lanes >> width & below) | lane << i * width | (lanes & kept);
+}
+
+/* Is this rank behind the slot in a lane? */
+static inline unsigned is_behind(uint64_t rank, const four *slots, unsigned width, unsigned more,
+                                 unsigned lane)
+{
+    uint64_t top = slots->tops >> lane * width & (((uint64_t)1 << width) - 1);
+    uint64_t payload = slots->payloads >> lane * more & (((uint64_t)1 << more) - 1);
+    return (top << more | payload | slots->nibbles >> lane * CF_NIBBLE_BITS << RANK_SHIFT) < rank;
+}
+
+/* Puts another tag and payload, of `more` bits, in the place of a slot. The other slots are sorted
+** already. */
+static inline __attribute__((always_inline)) void replace_slot(four *slots, unsigned width, unsigned more,
+                                                               unsigned slot, uint64_t tag,
+                                                               uint64_t payload)
+{
+    slots->tops = take_lane(slots->tops, width, slot);
+    slots->nibbles = take_lane(slots->nibbles, CF_NIBBLE_BITS, slot); /* lane 0 is empty now */
+    slots->payloads = take_lane(slots->payloads, more, slot);
+    if (tag == 0)
+        return;
+    /* RULE: ties are broken by payloads, and payloads go with their slots */
+    uint64_t rank = tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT;
+    unsigned lane = is_behind(rank, slots, width, more, 1) + is_behind(rank, slots, width, more, 2) +
+                    is_behind(rank, slots, width, more, 3);
+    slots->tops = put_lane(slots->tops, width, lane, tag >> CF_NIBBLE_BITS);
+    slots->nibbles = put_lane(slots->nibbles, CF_NIBBLE_BITS, lane, rank >> RANK_SHIFT);
+    slots->payloads = put_lane(slots->payloads, more, lane, payload);
+}
+
 static void set_in_short(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag, uint64_t payload)
 {
     unsigned width = filter->view.tops.width, more = filter->view.payload_bits;
-    uint64_t nibbles = cf_nibbles_at(filter, at), tops = cf_tops_at(filter, at, 0);
-    uint64_t payloads = cf_load_bits(filter->view.table, payloads_at(filter, at));
-    uint64_t rank[CF_SEMISORT_SLOTS], top = cf_low_bits(width), low = cf_low_bits(more);
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
-        rank[i] = (tops & top) << more | (payloads & low) | nibbles << RANK_SHIFT;
-        nibbles >>= CF_NIBBLE_BITS, tops >>= width, payloads >>= more;
-    }
-    rank[slot] = full_rank(filter, tag, payload);
-    write_ranks(filter, at, rank);
+    uint64_t tops_mask = cf_low_bits(CF_SEMISORT_SLOTS * width),
+             payloads_mask = cf_low_bits(CF_SEMISORT_SLOTS * more), behind = payloads_at(filter, at);
+    four slots = {.tops = cf_tops_at(filter, at, 0) & tops_mask, .nibbles = cf_nibbles_at(filter, at)};
+    if (more != 0)
+        slots.payloads = cf_load_bits(filter->view.table, behind) & payloads_mask;
+    replace_slot(&slots, width, more, slot, tag, payload);
+    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), cf_semisort_code((unsigned)slots.nibbles));
+    cf_store_bits(filter, at + CF_CODE_BITS, tops_mask, slots.tops);
+    if (more != 0)
+        cf_store_bits(filter, behind, payloads_mask, slots.payloads);
 }
 
-/* A bucket without payloads whose tags lie in one word that one store can write: all four slots in
-** registers. */
+/* A bucket without payloads whose tags lie in one word that one store can write. */
 static void set_in_word(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag)
 {
-    unsigned width = filter->view.tops.width;
-    uint64_t bits = cf_load_bits(filter->view.table, at), tops = bits >> CF_CODE_BITS;
-    uint64_t nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)];
-    uint64_t top = ((uint64_t)1 << width) - 1;
-    uint64_t rank[CF_SEMISORT_SLOTS] = {
-        (tops & top) | nibbles << RANK_SHIFT,
-        (tops >> width & top) | nibbles >> CF_NIBBLE_BITS << RANK_SHIFT,
-        (tops >> 2 * width & top) | nibbles >> 2 * CF_NIBBLE_BITS << RANK_SHIFT,
-        (tops >> 3 * width & top) | nibbles >> 3 * CF_NIBBLE_BITS << RANK_SHIFT};
-    rank[slot] = rank_of(tag);
-    sort(rank, NULL);
-    tops = (rank[0] & top) | (rank[1] & top) << width | (rank[2] & top) << 2 * width |
-           (rank[3] & top) << 3 * width;
-    cf_store_bits(filter, at, cf_low_bits(filter->view.tag_bits), code_of(rank) | tops << CF_CODE_BITS);
+    uint64_t mask = ((uint64_t)1 << filter->view.tag_bits) - 1;
+    uint64_t bits = cf_load_bits(filter->view.table, at) & mask;
+    four slots = {.tops = bits >> CF_CODE_BITS,
+                  .nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)]};
+    replace_slot(&slots, filter->view.tops.width, 0, slot, tag, 0);
+    cf_store_bits(filter, at, mask,
+                  cf_semisort_code((unsigned)slots.nibbles) | slots.tops << CF_CODE_BITS);
 }
 
 void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag, uint64_t payload)
