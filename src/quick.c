@@ -44,7 +44,7 @@ static inline void change_lane(cf_filter *filter, uint64_t byte, unsigned shift,
 {
     uint8_t *p = filter->view.writable + byte;
     unsigned top = (unsigned)__builtin_ctzll(lanes);
-    cf_store64(p, cf_load64(p) ^ difference << (top + 1 - filter->view.lanes.width + shift));
+    cf_store64(p, cf_load64(p) ^ difference << (top + 1 - filter->view.form.lanes.width + shift));
 }
 
 /* The choice between two buckets cannot be predicted: no branch. */
@@ -57,7 +57,7 @@ static inline void change_first(cf_filter *filter, const cf_spots *spots, cf_wor
 
 static inline __attribute__((always_inline)) bool add_plain(cf_filter *filter, const cf_spots *spots)
 {
-    const cf_lanes *lanes = &filter->view.lanes;
+    const cf_lanes *lanes = &filter->view.form.lanes;
     cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
     if ((same.word | same.word2) != 0)
         return false;
@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) bool delete_plain(cf_filter *filter
 /* Empty slots come first, with tag 0. */
 static inline bool has_empty_slot(const cf_filter *filter, uint64_t bits)
 {
-    uint64_t tops = bits >> CF_CODE_BITS & cf_low_bits(filter->view.tops.width);
+    uint64_t tops = bits >> CF_CODE_BITS & cf_low_bits(filter->view.form.tops.width);
     uint64_t nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)];
     return (tops | (nibbles & cf_low_bits(CF_NIBBLE_BITS))) == 0;
 }
@@ -107,7 +107,7 @@ static void change_slot(cf_filter *filter, const cf_spots *spots, bool second, u
                         uint64_t tag)
 {
     uint64_t at = second ? spots->byte2 * 8 + spots->shift2 : spots->byte * 8 + spots->shift;
-    cf_semisort_set(filter, at, slot, tag, 0);
+    cf_semisort_set(filter, &filter->view.form, at, slot, tag, 0);
 }
 
 static bool add_semisorted(cf_filter *filter, const cf_spots *spots)

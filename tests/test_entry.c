@@ -235,12 +235,12 @@ static void marks_are_where_they_are_said_to_be(void **state)
     test_filter none = new_filter(plain), one = half_way(plain), two = half_way(values),
                 three = half_way(counters);
     (void)state;
-    assert_int_equal(none.filter.view.payload_bits, 0);
+    assert_int_equal(none.filter.view.form.payload_bits, 0);
     assert_int_equal(cf_entry_payload(&one.filter, &(cf_entry){.sticky = true}), 1);
     assert_true(cf_entry_payload(&two.filter, &(cf_entry){.payload = 7, .sticky = true}) ==
                 ((uint64_t)1 << 32 | 7));
     assert_int_equal(cf_entry_payload(&three.filter, &(cf_entry){.payload = 7, .sticky = true}), 7);
-    assert_int_equal(three.filter.view.payload_bits, 3);
+    assert_int_equal(three.filter.view.form.payload_bits, 3);
     assert_int_equal(cf_entry_copies(&one.filter, &(cf_entry){.sticky = true}), plain.cap);
     assert_int_equal(cf_entry_copies(&one.filter, &(cf_entry){.sticky = false}), 1);
     assert_int_equal(cf_entry_copies(&two.filter, &(cf_entry){.payload = 9}), 1);

@@ -150,7 +150,8 @@ static void buckets_that_are_split_twice_make_room(void **state)
     }
     assert_int_equal(cf_delete_value(&there.filter, hash, 0), CF_REMOVED);
     assert_int_equal(cf_add_value(&there.filter, hash, 8), CF_OK);
-    assert_int_equal(cf_add_value(&there.filter, hash ^ (uint64_t)64 << shape.pair_bits << 11, 9), CF_OK);
+    assert_int_equal(cf_add_value(&there.filter, hash ^ (uint64_t)64 << shape.pair_bits << 11, 9),
+                     CF_OK);
     assert_true(there.filter.buckets > 2 * 2048 + 1024);
     free_filter(&made);
     free_filter(&there);

@@ -133,7 +133,7 @@ static inline void make_sound(uint8_t *bytes, size_t length)
     for (unsigned i = 0; i < spilled; i++)
         list[i] = cf_spill_get(&filter, i);
     make_sound_table(&filter);
-    uint64_t bits = filter.buckets * filter.view.bucket_bits;
+    uint64_t bits = filter.buckets * filter.view.form.bucket_bits;
     uint8_t *end = filter.view.writable + (bits + 7) / 8;
     if (bits % 8 != 0)
         end[-1] &= (uint8_t)cf_low_bits(bits % 8);
