@@ -186,18 +186,21 @@ static bool is_zero(const cf_filter *filter, uint64_t from, uint64_t to, cf_tick
     return cf_first_set(filter, from, to, ticker) == to;
 }
 
+/* Are these bits of a byte of the blob zero? */
+static bool has_none(const cf_filter *filter, uint64_t at, uint64_t bits, cf_ticker *ticker)
+{
+    return is_zero(filter, at, at + 1, ticker) || (filter->bytes[at] & bits) == 0;
+}
+
 /* Are the bits of the table from `from` to before `to` zero? */
 static bool is_gap(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
 {
     uint64_t at = CF_HEADER_BYTES + from / 8, end = CF_HEADER_BYTES + to / 8;
-    if (from == to)
-        return true;
-    cf_need_bits(filter, from, to - from);
-    uint64_t first = (uint64_t)filter->bytes[at] >> from % 8;
+    uint64_t above = ~cf_low_bits(from % 8), below = cf_low_bits(to % 8);
     if (at == end)
-        return (first & cf_low_bits((unsigned)(to - from))) == 0;
-    return first == 0 && is_zero(filter, at + 1, end, ticker) &&
-           (filter->bytes[end] & cf_low_bits(to % 8)) == 0;
+        return has_none(filter, at, above & below, ticker);
+    return has_none(filter, at, above, ticker) && has_none(filter, end, below, ticker) &&
+           is_zero(filter, at + 1, end, ticker);
 }
 
 /* The bits between narrow buckets and others, and behind the last bucket. */

@@ -23,13 +23,14 @@ static void set_form(cf_form *form, const cf_geometry *g, unsigned level, bool g
         cf_lanes_set(&form->lanes, width, g->bucket_size, form->bucket_bits, g->pair_bits);
 }
 
-/* Those of the stage; `narrow` is left alone when no bucket of the level has it. */
+/* Those of the stage. */
 static void set_forms(cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;
     cf_view *view = &filter->view;
     set_form(&view->form, g, filter->level, view->grown);
     view->narrow_buckets = view->grown ? cf_narrow_at(g, filter->level, filter->split) : 0;
+    memset(&view->narrow, 0, sizeof view->narrow);
     if (view->grown && cf_narrow_at(g, filter->level, 0) > 0)
         set_form(&view->narrow, g, filter->level - 1, true);
     view->single_words =

@@ -202,15 +202,16 @@ static uint64_t slot_like(const cf_filter *filter, uint64_t tag)
     }
 }
 
-static uint64_t random_tag(const cf_filter *filter)
+static uint64_t random_tag(const cf_filter *filter, uint64_t bucket)
 {
+    uint64_t mask = slot_mask_of(filter, bucket);
     switch (random_below(4)) {
     case 0:
         return 0;
     case 1:
-        return filter->view.form.slot_mask;
+        return mask;
     default:
-        return random64() & filter->view.form.slot_mask;
+        return random64() & mask;
     }
 }
 
@@ -219,13 +220,13 @@ static void check_grown_matching(cf_geometry shape, unsigned level)
     test_filter made = filter_at_stage(shape, level, random_below((shape.buckets << level) + 1));
     unsigned b = shape.bucket_size;
     for (int k = 0; made.filter.view.grown && k < 50; k++) {
-        uint64_t at = random_below(made.filter.buckets), tag = random_tag(&made.filter);
+        uint64_t at = random_below(made.filter.buckets), tag = random_tag(&made.filter, at);
+        const cf_form *form = cf_form_of(&made.filter, at);
         for (unsigned slot = 0; slot < b; slot++)
-            cf_slot_set(&made.filter, at, slot, slot_like(&made.filter, tag),
+            cf_slot_set(&made.filter, at, slot, slot_like(&made.filter, tag) & form->slot_mask,
                         random64() & cf_low_bits(shape.counter_bits));
         check_matching(&made.filter, at, tag, grown_matches);
-        check_matching(&made.filter, at,
-                       tag ^ (uint64_t)1 << random_below(made.filter.view.form.lanes.width),
+        check_matching(&made.filter, at, tag ^ (uint64_t)1 << random_below(form->lanes.width),
                        grown_matches);
     }
     free_filter(&made);
@@ -257,12 +258,12 @@ static void tags_and_sides_follow_from_each_other(void **state)
         test_filter made =
             filter_at_stage(shape, level, level == 0 ? 1 : random_below((shape.buckets << level) + 1));
         cf_pair pair = cf_pair_of(&made.filter, random64());
-        unsigned most =
-            pair.place[0].extension + made.filter.view.form.lanes.width - 1 - shape.pair_bits;
+        const cf_form *form = cf_form_of(&made.filter, pair.place[0].bucket);
+        unsigned most = pair.place[0].extension + form->lanes.width - 1 - shape.pair_bits;
         for (unsigned length = pair.place[0].extension; length < most + 3; length++) {
             uint64_t tag = cf_tag_of(&made.filter, pair.place[0], length);
             cf_side side = cf_side_of(&made.filter, cf_home_of(&made.filter, pair.place[0].bucket), tag);
-            assert_true(tag != 0 && tag <= made.filter.view.form.slot_mask);
+            assert_true(tag != 0 && tag <= form->slot_mask);
             assert_int_equal(side.length, length < most ? length : most);
             assert_true(side.base == pair.side[0].base);
             assert_true(side.bits == (pair.side[0].bits & cf_low_bits(shape.pair_bits + side.length)));

@@ -143,13 +143,14 @@ static void write_grown(cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     cf_record record = {{0}, {0}};
     if (random_below(2))
-        tag = random64() & filter->view.form.slot_mask;
+        tag = random64() & slot_mask_of(filter, bucket);
     for (unsigned i = 0; i < SLOTS; i++) {
-        unsigned s = filter->geometry.pair_bits, width = filter->view.form.lanes.width;
+        unsigned s = filter->geometry.pair_bits, width = cf_form_of(filter, bucket)->lanes.width;
         unsigned known = s + (unsigned)random_below(width - s);
         record.tag[i] = (tag & cf_low_bits(known)) | (uint64_t)1 << known;
         if (random_below(2))
-            record.tag[i] = like(filter, record.tag[i], (unsigned)random_below(KINDS));
+            record.tag[i] = like(filter, record.tag[i], (unsigned)random_below(KINDS)) &
+                            slot_mask_of(filter, bucket);
     }
     cf_record_write(filter, bucket, &record);
 }
@@ -223,7 +224,7 @@ static void check_noise(cf_geometry shape, unsigned level, uint64_t split)
 {
     test_filter made = filter_at_stage(shape, level, split);
     cf_filter *filter = &made.filter;
-    uint64_t bytes = filter->buckets * filter->view.form.bucket_bits / 8, found = 0;
+    uint64_t bytes = cf_table_bits(&shape, level, split, filter->view.grown) / 8, found = 0;
     uint8_t mask = random_below(2) ? 0xff : (uint8_t)random64();
     for (uint64_t i = 0; i < bytes; i++)
         filter->view.writable[i] = (uint8_t)random64() & mask;
