@@ -45,6 +45,13 @@
 #include "bits.h"
 #include "cuckoo_inspect.h"
 
+/* How a bucket is written down. No branch: which it is cannot be predicted. */
+static inline const cf_form *cf_form_of(const cf_filter *filter, uint64_t bucket)
+{
+    /* RULE: narrow are the first buckets */
+    return bucket < filter->view.narrow_buckets ? &filter->view.narrow : &filter->view.form;
+}
+
 /* One strong mix of the pair bits; zero goes to zero. The multipliers are those of MurmurHash3's
 ** 64-bit finalizer, whose first shift is left out: pair bits are at most 32. g is taken from the
 ** high bits, x from the low ones. */
@@ -114,14 +121,14 @@ static inline unsigned cf_is_split(const cf_filter *filter, uint64_t base, uint6
 static inline cf_place cf_locate(const cf_filter *filter, const cf_side *side)
 {
     if (!filter->view.grown)
-        return (cf_place){side->base, side->bits & filter->view.slot_mask, 0};
+        return (cf_place){side->base, side->bits & filter->view.fingerprint_mask, 0};
     unsigned s = filter->geometry.pair_bits, level = filter->level;
     uint64_t remainder = side->bits >> s;
     unsigned split = cf_is_split(filter, side->base, remainder);
     uint64_t extension = remainder & (filter->view.level_mask | (uint64_t)split << level);
     uint64_t tag = (side->bits & filter->view.pair_mask) | remainder >> level >> split << s;
-    return (cf_place){cf_bucket_number(filter, side->base, extension), tag & filter->view.slot_mask,
-                      level + split};
+    uint64_t bucket = cf_bucket_number(filter, side->base, extension);
+    return (cf_place){bucket, tag & cf_form_of(filter, bucket)->slot_mask, level + split};
 }
 
 /* A bucket by its number: base bucket, extension, and how many bits that has. */
@@ -152,8 +159,8 @@ static inline void cf_plain_pair(const cf_filter *filter, const cf_side *one, cf
     cf_side other = cf_alternate(filter, *one);
     pair->side[0] = *one;
     pair->side[1] = other;
-    pair->place[0] = (cf_place){one->base, one->bits & filter->view.slot_mask, 0};
-    pair->place[1] = (cf_place){other.base, other.bits & filter->view.slot_mask, 0};
+    pair->place[0] = (cf_place){one->base, one->bits & filter->view.fingerprint_mask, 0};
+    pair->place[1] = (cf_place){other.base, other.bits & filter->view.fingerprint_mask, 0};
     /* RULE: before growth a bucket counts once */
     pair->sides = one->base == other.base ? 1 : 2;
 }

@@ -1,18 +1,19 @@
 #include "bucket.h"
 
 /* Payloads that are loaded, or stored, together. */
-static unsigned payloads_at_once(const cf_filter *filter)
+static unsigned payloads_at_once(const cf_filter *filter, const cf_form *form)
 {
     unsigned b = filter->geometry.bucket_size;
-    return b * filter->view.payload_bits <= CF_STORE_BITS ? b : 1;
+    return b * form->payload_bits <= CF_STORE_BITS ? b : 1;
 }
 
 static void payloads_read(const cf_filter *filter, uint64_t bucket, uint64_t *payload)
 {
-    unsigned width = filter->view.payload_bits, n = payloads_at_once(filter);
+    const cf_form *form = cf_form_of(filter, bucket);
+    unsigned width = form->payload_bits, n = payloads_at_once(filter, form);
     uint64_t mask = cf_low_bits(width);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot += n) {
-        uint64_t bits = cf_load_bits(filter->view.table, cf_payload_at(filter, bucket, slot));
+        uint64_t bits = cf_load_bits(filter->view.table, cf_payload_at(filter, form, bucket, slot));
         for (unsigned i = 0; i < n; i++, bits >>= width)
             payload[slot + i] = bits & mask;
     }
@@ -20,12 +21,13 @@ static void payloads_read(const cf_filter *filter, uint64_t bucket, uint64_t *pa
 
 static void payloads_write(cf_filter *filter, uint64_t bucket, const uint64_t *payload)
 {
-    unsigned width = filter->view.payload_bits, n = payloads_at_once(filter);
+    const cf_form *form = cf_form_of(filter, bucket);
+    unsigned width = form->payload_bits, n = payloads_at_once(filter, form);
     for (unsigned slot = 0; width != 0 && slot < filter->geometry.bucket_size; slot += n) {
         uint64_t bits = 0;
         for (unsigned i = 0; i < n; i++)
             bits |= payload[slot + i] << i * width;
-        cf_store_bits(filter, cf_payload_at(filter, bucket, slot), cf_low_bits(n * width), bits);
+        cf_store_bits(filter, cf_payload_at(filter, form, bucket, slot), cf_low_bits(n * width), bits);
     }
 }
 
@@ -37,12 +39,14 @@ void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record)
 {
+    const cf_form *form = cf_form_of(filter, bucket);
     if (filter->geometry.semisorted) {
-        cf_semisort_write(filter, cf_record_at(filter, bucket), record->tag, record->payload);
+        cf_semisort_write(filter, form, cf_record_at(filter, form, bucket), record->tag,
+                          record->payload);
         return;
     }
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->view.slot_mask,
+        cf_store_bits(filter, cf_slot_at(filter, form, bucket, slot), form->slot_mask,
                       record->tag[slot]);
     payloads_write(filter, bucket, record->payload);
 }
@@ -51,8 +55,9 @@ void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, u
                             uint64_t payload)
 {
     cf_record record;
-    if (filter->view.short_buckets) {
-        cf_semisort_set(filter, cf_record_at(filter, bucket), slot, tag, payload);
+    const cf_form *form = cf_form_of(filter, bucket);
+    if (form->is_short) {
+        cf_semisort_set(filter, form, cf_record_at(filter, form, bucket), slot, tag, payload);
         return;
     }
     cf_record_read(filter, bucket, &record);

@@ -31,18 +31,18 @@ typedef struct cf_record {
 } cf_record;
 
 /* Where it starts, in bits of the table. */
-static inline uint64_t cf_record_at(const cf_filter *filter, uint64_t bucket)
+static inline uint64_t cf_record_at(const cf_filter *filter, const cf_form *form, uint64_t bucket)
 {
-    uint64_t at = bucket * filter->view.bucket_bits;
+    uint64_t at = bucket * form->bucket_bits;
     if (__builtin_expect(filter->pages != NULL, 0))
-        cf_need_bits(filter, at, filter->view.bucket_bits);
+        cf_need_bits(filter, at, form->bucket_bits);
     return at;
 }
 
 /* Starts to load a bucket into the cache; for filters that are all in memory. */
 static inline void cf_bucket_fetch(const cf_filter *filter, uint64_t bucket)
 {
-    __builtin_prefetch(filter->view.table + bucket * filter->view.bucket_bits / 8);
+    __builtin_prefetch(filter->view.table + bucket * cf_form_of(filter, bucket)->bucket_bits / 8);
 }
 
 void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record);
@@ -50,13 +50,14 @@ void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 /* Only the tags, all b of them. */
 static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64_t *tag)
 {
-    uint64_t at = cf_record_at(filter, bucket);
+    const cf_form *form = cf_form_of(filter, bucket);
+    uint64_t at = cf_record_at(filter, form, bucket);
     if (filter->geometry.semisorted) {
-        cf_semisort_read(filter, at, tag);
+        cf_semisort_read(filter, form, at, tag);
         return;
     }
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++, at += filter->view.lanes.width)
-        tag[slot] = cf_load_bits(filter->view.table, at) & filter->view.slot_mask;
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++, at += form->lanes.width)
+        tag[slot] = cf_load_bits(filter->view.table, at) & form->slot_mask;
 }
 
 /* Writes tags and payloads; the overflow bit stays as it is. */
@@ -65,56 +66,61 @@ void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record
 /* ---- words ---- */
 
 /* Word number `index` of a bucket. */
-static inline uint64_t cf_word(const cf_filter *filter, uint64_t bucket, unsigned index)
+static inline uint64_t cf_word(const cf_filter *filter, const cf_form *form, uint64_t bucket,
+                               unsigned index)
 {
-    uint64_t at = cf_record_at(filter, bucket);
+    uint64_t at = cf_record_at(filter, form, bucket);
     if (filter->geometry.semisorted)
-        return cf_semisort_word(filter, at, index);
+        return cf_semisort_word(filter, form, at, index);
     return cf_load_bits(filter->view.table,
-                        at + (uint64_t)index * filter->view.lanes.width * filter->view.lanes.count);
+                        at + (uint64_t)index * form->lanes.width * form->lanes.count);
 }
 
 /* The top bit of every lane of a word that matches a tag. */
-static inline uint64_t cf_matching_lanes(const cf_filter *filter, uint64_t word, uint64_t tag)
+static inline uint64_t cf_matching_lanes(const cf_form *form, uint64_t word, uint64_t tag)
 {
-    if (filter->view.grown)
-        return cf_agreeing_lanes(&filter->view.lanes, word, tag);
-    return cf_zero_lanes(&filter->view.lanes, word ^ (tag * filter->view.lanes.ones));
+    if (form->grown)
+        return cf_agreeing_lanes(&form->lanes, word, tag);
+    return cf_zero_lanes(&form->lanes, word ^ (tag * form->lanes.ones));
 }
 
 /* ---- slots ---- */
 
-static inline uint64_t cf_slot_at(const cf_filter *filter, uint64_t bucket, unsigned slot)
+static inline uint64_t cf_slot_at(const cf_filter *filter, const cf_form *form, uint64_t bucket,
+                                  unsigned slot)
 {
     assert(slot < filter->geometry.bucket_size);
-    return cf_record_at(filter, bucket) + (uint64_t)slot * filter->view.lanes.width;
+    return cf_record_at(filter, form, bucket) + (uint64_t)slot * form->lanes.width;
 }
 
 static inline uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
+    const cf_form *form = cf_form_of(filter, bucket);
     if (filter->geometry.semisorted)
-        return cf_semisort_tag(filter, cf_record_at(filter, bucket), slot);
-    return cf_load_bits(filter->view.table, cf_slot_at(filter, bucket, slot)) & filter->view.slot_mask;
+        return cf_semisort_tag(filter, form, cf_record_at(filter, form, bucket), slot);
+    return cf_load_bits(filter->view.table, cf_slot_at(filter, form, bucket, slot)) & form->slot_mask;
 }
 
-static inline uint64_t cf_overflow_at(const cf_filter *filter, uint64_t bucket)
+static inline uint64_t cf_overflow_at(const cf_filter *filter, const cf_form *form, uint64_t bucket)
 {
-    return cf_record_at(filter, bucket) + filter->view.tag_bits;
+    return cf_record_at(filter, form, bucket) + form->tag_bits;
 }
 
-static inline uint64_t cf_payload_at(const cf_filter *filter, uint64_t bucket, unsigned slot)
+static inline uint64_t cf_payload_at(const cf_filter *filter, const cf_form *form, uint64_t bucket,
+                                     unsigned slot)
 {
     assert(slot < filter->geometry.bucket_size);
     unsigned overflow = filter->geometry.spill_bound != 0;
-    return cf_overflow_at(filter, bucket) + overflow + (uint64_t)slot * filter->view.payload_bits;
+    return cf_overflow_at(filter, form, bucket) + overflow + (uint64_t)slot * form->payload_bits;
 }
 
 static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
-    if (filter->view.payload_bits == 0)
+    const cf_form *form = cf_form_of(filter, bucket);
+    if (form->payload_bits == 0)
         return 0;
-    uint64_t bits = cf_load_bits(filter->view.table, cf_payload_at(filter, bucket, slot));
-    return bits & cf_low_bits(filter->view.payload_bits);
+    uint64_t bits = cf_load_bits(filter->view.table, cf_payload_at(filter, form, bucket, slot));
+    return bits & cf_low_bits(form->payload_bits);
 }
 
 /* Changes one slot. Its bucket may then have its slots in another order, when it is semi-sorted. */
@@ -128,10 +134,11 @@ cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uin
         cf_semisorted_slot_set(filter, bucket, slot, tag, payload);
         return;
     }
-    cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->view.slot_mask, tag);
-    if (filter->view.payload_bits != 0)
-        cf_store_bits(filter, cf_payload_at(filter, bucket, slot),
-                      cf_low_bits(filter->view.payload_bits), payload);
+    const cf_form *form = cf_form_of(filter, bucket);
+    cf_store_bits(filter, cf_slot_at(filter, form, bucket, slot), form->slot_mask, tag);
+    if (form->payload_bits != 0)
+        cf_store_bits(filter, cf_payload_at(filter, form, bucket, slot), cf_low_bits(form->payload_bits),
+                      payload);
 }
 
 static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t payload)
@@ -162,12 +169,13 @@ static inline void cf_count_emptied(cf_filter *filter)
 static inline __attribute__((always_inline)) int cf_bucket_free_slot(const cf_filter *filter,
                                                                      uint64_t bucket)
 {
+    const cf_form *form = cf_form_of(filter, bucket);
     if (filter->geometry.semisorted) /* empty slots come first */
-        return cf_semisort_has_empty(filter, cf_record_at(filter, bucket)) ? 0 : -1;
-    for (unsigned i = 0; i < filter->view.lanes.words; i++) {
-        uint64_t empty = cf_zero_lanes(&filter->view.lanes, cf_word(filter, bucket, i));
+        return cf_semisort_has_empty(filter, form, cf_record_at(filter, form, bucket)) ? 0 : -1;
+    for (unsigned i = 0; i < form->lanes.words; i++) {
+        uint64_t empty = cf_zero_lanes(&form->lanes, cf_word(filter, form, bucket, i));
         if (empty != 0)
-            return (int)cf_first_slot(&filter->view.lanes, empty, i);
+            return (int)cf_first_slot(&form->lanes, empty, i);
     }
     return -1;
 }
@@ -176,14 +184,16 @@ static inline __attribute__((always_inline)) int cf_bucket_free_slot(const cf_fi
 
 static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
 {
+    const cf_form *form = cf_form_of(filter, bucket);
     return filter->geometry.spill_bound != 0 &&
-           (cf_load_bits(filter->view.table, cf_overflow_at(filter, bucket)) & 1);
+           (cf_load_bits(filter->view.table, cf_overflow_at(filter, form, bucket)) & 1);
 }
 
 static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
 {
+    const cf_form *form = cf_form_of(filter, bucket);
     if (cf_overflow_get(filter, bucket) != on)
-        cf_store_bits(filter, cf_overflow_at(filter, bucket), 1, on);
+        cf_store_bits(filter, cf_overflow_at(filter, form, bucket), 1, on);
 }
 
 /* ---- entries ---- */
@@ -199,7 +209,7 @@ static inline bool cf_tag_agrees(const cf_filter *filter, uint64_t stored, uint6
 {
     /* RULE: an entry matches by the bits it knows */
     uint64_t known =
-        filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.slot_mask;
+        filter->view.grown ? cf_low_bits(cf_terminator(filter, stored)) : filter->view.fingerprint_mask;
     return ((stored ^ tag) & known) == 0;
 }
 
@@ -234,7 +244,8 @@ static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t
 {
     unsigned s = filter->geometry.pair_bits;
     if (!filter->view.grown)
-        return (cf_side){home.base, tag, filter->geometry.fingerprint_bits - s};
+        return (cf_side){home.base, tag & filter->view.fingerprint_mask,
+                         filter->geometry.fingerprint_bits - s};
     unsigned known = cf_terminator(filter, tag);
     uint64_t behind = (tag & cf_low_bits(known)) >> s;
     return (cf_side){home.base,
@@ -246,11 +257,12 @@ static inline cf_side cf_side_of(const cf_filter *filter, cf_home home, uint64_t
 ** extension's at least. Bits that do not fit are forgotten. */
 static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsigned length)
 {
-    if (!filter->view.grown)
+    const cf_form *form = cf_form_of(filter, place.bucket);
+    if (!form->grown)
         return place.tag;
     unsigned known = filter->geometry.pair_bits + length - place.extension;
-    if (known >= filter->view.lanes.width)
-        known = filter->view.lanes.width - 1;
+    if (known >= form->lanes.width)
+        known = form->lanes.width - 1;
     return (place.tag & cf_low_bits(known)) | (uint64_t)1 << known;
 }
 

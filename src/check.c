@@ -172,7 +172,9 @@ static cf_status check_list(const cf_filter *filter, counts *seen, const char **
 /* The slots of a semi-sorted bucket are in order, their code is one. */
 static cf_status check_order(const cf_filter *filter, uint64_t bucket, const char **why)
 {
-    if (filter->geometry.semisorted && !cf_semisort_in_order(filter, cf_record_at(filter, bucket)))
+    const cf_form *form = cf_form_of(filter, bucket);
+    if (filter->geometry.semisorted &&
+        !cf_semisort_in_order(filter, form, cf_record_at(filter, form, bucket)))
         return cf_refuse(CF_DAMAGED, why, "a semi-sorted bucket is not in order");
     return CF_OK;
 }
@@ -184,18 +186,47 @@ static bool is_zero(const cf_filter *filter, uint64_t from, uint64_t to, cf_tick
     return cf_first_set(filter, from, to, ticker) == to;
 }
 
-/* The bits behind the last bucket, the reserved bytes, and the rest of the spill list. */
+/* Are these bits of a byte of the blob zero? */
+static bool has_none(const cf_filter *filter, uint64_t at, uint64_t bits, cf_ticker *ticker)
+{
+    return is_zero(filter, at, at + 1, ticker) || (filter->bytes[at] & bits) == 0;
+}
+
+/* Are the bits of the table from `from` to before `to` zero? */
+static bool is_gap(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
+{
+    uint64_t at = CF_HEADER_BYTES + from / 8, end = CF_HEADER_BYTES + to / 8;
+    uint64_t above = ~cf_low_bits(from % 8), below = cf_low_bits(to % 8);
+    if (at == end)
+        return has_none(filter, at, above & below, ticker);
+    return has_none(filter, at, above, ticker) && has_none(filter, end, below, ticker) &&
+           is_zero(filter, at + 1, end, ticker);
+}
+
+/* The bits between narrow buckets and others, and behind the last bucket. */
+static cf_status check_gaps(const cf_filter *filter, uint64_t end, cf_ticker *ticker, const char **why)
+{
+    uint64_t narrow = filter->view.narrow_buckets;
+    uint64_t first = narrow * filter->view.narrow.bucket_bits,
+             last = narrow * filter->view.form.bucket_bits;
+    if (narrow > 0 && narrow < filter->buckets && !is_gap(filter, first, last, ticker))
+        return cf_refuse(CF_DAMAGED, why, "the bits behind the last narrow bucket are not zero");
+    if (!is_gap(filter, end, (end + 7) / 8 * 8, ticker))
+        return cf_refuse(CF_DAMAGED, why, "the bits behind the last bucket are not zero");
+    return CF_OK;
+}
+
+/* What is not in buckets, the reserved bytes, and the rest of the spill list. */
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    uint64_t bits = filter->buckets * filter->view.bucket_bits, at = CF_HEADER_BYTES + bits / 8;
-    uint64_t list = filter->length - cf_spill_bytes(filter);
+    uint64_t bits = cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.grown);
+    uint64_t at = CF_HEADER_BYTES + (bits + 7) / 8, list = filter->length - cf_spill_bytes(filter);
     uint64_t unused = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
-    if (!is_zero(filter, at, at + 1, &ticker) && filter->bytes[at] >> (bits % 8) != 0)
-        return cf_refuse(CF_DAMAGED, why,
-                         bits % 8 ? "the bits behind the last bucket are not zero"
-                                  : "the reserved bytes are not zero");
-    if (!is_zero(filter, at + 1, list, &ticker) || !is_zero(filter, unused, filter->length, &ticker))
+    cf_status status = check_gaps(filter, bits, &ticker, why);
+    if (status != CF_OK)
+        return status;
+    if (!is_zero(filter, at, list, &ticker) || !is_zero(filter, unused, filter->length, &ticker))
         return cf_refuse(CF_DAMAGED, why, "the reserved bytes are not zero");
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }

@@ -219,7 +219,7 @@ cf_deleted cf_copies_remove(cf_filter *filter, const cf_pair *pair, uint64_t val
 {
     assert(filter->view.writable != NULL && pair->sides > 0);
     cf_matches found;
-    if (filter->view.simple && filter->view.payload_bits == 0)
+    if (filter->view.simple && filter->view.form.payload_bits == 0)
         return remove_plain(filter, pair);
     cf_find_matches(filter, pair, value, &found);
     if (found.n == 0)

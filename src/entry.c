@@ -189,12 +189,19 @@ void cf_entries_drain(cf_filter *filter, uint64_t bucket)
 /* ---- finding ---- */
 
 /* The top bit of every lane of a word that matches. */
-static inline uint64_t lanes_at(const cf_filter *filter, const cf_place *place, unsigned word)
+static inline uint64_t lanes_at(const cf_filter *filter, const cf_form *form, const cf_place *place,
+                                unsigned word)
 {
-    if (filter->geometry.semisorted && filter->view.tops.words == 1 &&
-        !cf_tops_allow(filter, cf_record_at(filter, place->bucket), place->tag))
+    return cf_matching_lanes(form, cf_word(filter, form, place->bucket, word), place->tag);
+}
+
+/* Words of a bucket in which a tag may be: none when its tops say that it is not there. */
+static inline unsigned words_to_read(const cf_filter *filter, const cf_form *form, const cf_place *place)
+{
+    if (filter->geometry.semisorted && form->tops.words == 1 &&
+        !cf_tops_allow(filter, form, cf_record_at(filter, form, place->bucket), place->tag))
         return 0;
-    return cf_matching_lanes(filter, cf_word(filter, place->bucket, word), place->tag);
+    return form->lanes.words;
 }
 
 /* The first bucket of a pair is read at once; its other one is on its way meanwhile. */
@@ -208,16 +215,19 @@ unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t 
 {
     unsigned found = 0;
     fetch_other(filter, pair);
-    for (unsigned i = 0; i < pair->sides; i++)
-        for (unsigned word = 0; word < filter->view.lanes.words; word++) {
-            uint64_t lanes = lanes_at(filter, &pair->place[i], word);
+    for (unsigned i = 0; i < pair->sides; i++) {
+        const cf_form *form = cf_form_of(filter, pair->place[i].bucket);
+        unsigned words = words_to_read(filter, form, &pair->place[i]);
+        for (unsigned word = 0; word < words; word++) {
+            uint64_t lanes = lanes_at(filter, form, &pair->place[i], word);
             if (lanes != 0 && found == 0) {
                 *bucket = pair->place[i].bucket;
-                *slot = cf_first_slot(&filter->view.lanes, lanes, word);
+                *slot = cf_first_slot(&form->lanes, lanes, word);
             }
             for (; lanes != 0; lanes &= lanes - 1)
                 found++;
         }
+    }
     return filter->spilled == 0 ? found : found + cf_spill_matching(filter, pair);
 }
 
@@ -255,10 +265,12 @@ static void find_in_bucket(const cf_filter *filter, const cf_side *side, const c
                            uint64_t value, cf_matches *found)
 {
     cf_home home = home_of_side(filter, side, place->extension);
-    for (unsigned word = 0; word < filter->view.lanes.words; word++) {
-        uint64_t lanes = lanes_at(filter, place, word);
+    const cf_form *form = cf_form_of(filter, place->bucket);
+    unsigned words = words_to_read(filter, form, place);
+    for (unsigned word = 0; word < words; word++) {
+        uint64_t lanes = lanes_at(filter, form, place, word);
         for (; lanes != 0; lanes &= lanes - 1) {
-            unsigned slot = cf_first_slot(&filter->view.lanes, lanes, word);
+            unsigned slot = cf_first_slot(&form->lanes, lanes, word);
             cf_entry entry =
                 decode(filter, home, place->bucket, slot, cf_slot_get(filter, place->bucket, slot),
                        cf_payload_get(filter, place->bucket, slot));

@@ -11,44 +11,46 @@
 
 /* ---- asking ---- */
 
-/* Does either of two buckets hold its tag? noinline keeps registers free in the fast path.
-** Arguments are scalars: structs would be passed in memory and stall the loads. */
+/* Does a bucket hold its tag? */
+static inline bool in_words(const cf_filter *filter, const cf_form *form, uint64_t bucket, uint64_t tag)
+{
+    uint64_t found = 0;
+    for (unsigned i = 0; i < form->lanes.words; i++)
+        found |= cf_matching_lanes(form, cf_word(filter, form, bucket, i), tag);
+    return found != 0;
+}
+
+/* The same for either of two buckets. noinline keeps registers free in the fast path. Arguments are
+** scalars: structs would be passed in memory and stall the loads. */
 static __attribute__((noinline)) bool in_long_buckets(const cf_filter *filter, uint64_t here,
                                                       uint64_t tag_here, uint64_t there,
                                                       uint64_t tag_there)
 {
-    uint64_t found = 0;
-    for (unsigned i = 0; i < filter->view.lanes.words; i++) {
-        found |= cf_matching_lanes(filter, cf_word(filter, here, i), tag_here);
-        found |= cf_matching_lanes(filter, cf_word(filter, there, i), tag_there);
-    }
-    return found != 0;
+    return in_words(filter, cf_form_of(filter, here), here, tag_here) ||
+           in_words(filter, cf_form_of(filter, there), there, tag_there);
 }
 
 /* For plain buckets with terminators of one word. */
 static inline uint64_t in_grown_bucket(const cf_filter *filter, cf_place want)
 {
-    uint64_t word = cf_load_bits(filter->view.table, cf_record_at(filter, want.bucket));
-    return cf_agreeing_lanes(&filter->view.lanes, word, want.tag);
+    const cf_form *form = cf_form_of(filter, want.bucket);
+    uint64_t word = cf_load_bits(filter->view.table, cf_record_at(filter, form, want.bucket));
+    return cf_agreeing_lanes(&form->lanes, word, want.tag);
 }
 
-/* The same for semi-sorted buckets, with terminators or without. */
-static inline bool in_semisorted_buckets(const cf_filter *filter, cf_place here, cf_place there)
+/* Can a semi-sorted bucket hold its tag? */
+static inline bool may_hold(const cf_filter *filter, cf_place want)
 {
-    uint64_t at = cf_record_at(filter, here.bucket), at2 = cf_record_at(filter, there.bucket);
-    if (!cf_tops_allow(filter, at, here.tag) && !cf_tops_allow(filter, at2, there.tag))
-        return false;
-    return (cf_matching_lanes(filter, cf_semisort_word(filter, at, 0), here.tag) |
-            cf_matching_lanes(filter, cf_semisort_word(filter, at2, 0), there.tag)) != 0;
+    const cf_form *form = cf_form_of(filter, want.bucket);
+    return form->tops.words > 1 ||
+           cf_tops_allow(filter, form, cf_record_at(filter, form, want.bucket), want.tag);
 }
 
 static inline bool in_buckets(const cf_filter *filter, cf_place here, cf_place there)
 {
-    if (filter->view.lanes.words > 1)
-        return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
-    if (filter->geometry.semisorted)
-        return in_semisorted_buckets(filter, here, there);
-    if (filter->view.grown)
+    if (filter->geometry.semisorted && !may_hold(filter, here) && !may_hold(filter, there))
+        return false;
+    if (filter->view.grown && !filter->geometry.semisorted && filter->view.single_words)
         return (in_grown_bucket(filter, here) | in_grown_bucket(filter, there)) != 0;
     return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
 }

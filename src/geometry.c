@@ -54,7 +54,8 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 unsigned cf_growth_bits(unsigned level)
 {
     uint64_t n = level + 1;
-    return 1 + cf_floor_log2(n * n);
+    /* RULE: new slots of the first level are a bit wider than the series says */
+    return level == 0 ? 2 : 1 + cf_floor_log2(n * n);
 }
 
 unsigned cf_slot_bits(const cf_geometry *shape, unsigned level, bool grown)
@@ -86,9 +87,23 @@ uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
     return (shape->buckets << level) + split;
 }
 
+uint64_t cf_narrow_at(const cf_geometry *shape, unsigned level, uint64_t split)
+{
+    /* RULE: with each split of a level that widens slots one bucket is widened, the last one first */
+    bool widens = level > 0 && cf_growth_bits(level) > cf_growth_bits(level - 1);
+    return widens ? (shape->buckets << level) - split : 0;
+}
+
+uint64_t cf_table_bits(const cf_geometry *shape, unsigned level, uint64_t split, bool grown)
+{
+    uint64_t buckets = cf_buckets_at(shape, level, split);
+    bool all_narrow = grown && cf_narrow_at(shape, level, split) == buckets;
+    return buckets * cf_record_bits(shape, level - all_narrow, grown);
+}
+
 uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split, bool grown)
 {
-    uint64_t bits = cf_buckets_at(shape, level, split) * cf_record_bits(shape, level, grown);
+    uint64_t bits = cf_table_bits(shape, level, split, grown);
     return CF_HEADER_BYTES + (bits + 7) / 8 + CF_RESERVED_MIN +
            (uint64_t)shape->spill_bound * CF_SPILL_ENTRY;
 }

@@ -6,7 +6,7 @@
 #include "spill.h"
 #include "watch.h"
 
-/* ---- rewriting for another width of slots ---- */
+/* ---- rewriting buckets for another width of slots ---- */
 
 static uint64_t with_terminator(const cf_filter *filter, uint64_t tag)
 {
@@ -14,23 +14,47 @@ static uint64_t with_terminator(const cf_filter *filter, uint64_t tag)
 }
 
 /* A plain fingerprint gets a terminator, or loses it. */
-static uint64_t recoded(const cf_filter *old, const cf_filter *changed, uint64_t tag)
+static uint64_t recoded(const cf_filter *filter, bool grown, uint64_t tag)
 {
-    if (old->view.grown == changed->view.grown)
-        return tag;
-    return changed->view.grown ? with_terminator(old, tag) : tag & changed->view.slot_mask;
+    return grown ? with_terminator(filter, tag) : tag & filter->view.fingerprint_mask;
 }
 
-static void rewrite_bucket(const cf_filter *old, cf_filter *changed, uint64_t bucket)
+static void clear_record(cf_filter *filter, const cf_form *form, uint64_t bucket)
+{
+    uint64_t at = bucket * form->bucket_bits, end = at + form->bucket_bits;
+    for (; at < end; at += CF_STORE_BITS) {
+        uint64_t left = end - at;
+        cf_store_bits(filter, at, cf_low_bits(left < CF_STORE_BITS ? (unsigned)left : CF_STORE_BITS), 0);
+    }
+}
+
+/* Writes the bucket next to the border anew: from then on so many buckets are narrow. What is left
+** between narrow buckets and others is all zeros. */
+static void move_border(cf_filter *filter, uint64_t bucket, uint64_t narrow_buckets)
 {
     cf_record record;
-    bool overflow = cf_overflow_get(old, bucket);
-    cf_record_read(old, bucket, &record);
-    for (unsigned slot = 0; slot < old->geometry.bucket_size; slot++)
-        record.tag[slot] = recoded(old, changed, record.tag[slot]);
-    cf_record_write(changed, bucket, &record);
-    if (changed->geometry.spill_bound)
-        cf_overflow_set(changed, bucket, overflow);
+    const cf_form *old = cf_form_of(filter, bucket);
+    bool overflow = cf_overflow_get(filter, bucket);
+    cf_record_read(filter, bucket, &record);
+    clear_record(filter, old, bucket);
+    filter->view.narrow_buckets = narrow_buckets;
+    const cf_form *new = cf_form_of(filter, bucket);
+    for (unsigned slot = 0; new->grown != old->grown &&slot < filter->geometry.bucket_size; slot++)
+        record.tag[slot] = recoded(filter, new->grown, record.tag[slot]);
+    cf_record_write(filter, bucket, &record);
+    if (overflow)
+        cf_overflow_set(filter, bucket, true);
+}
+
+/* The last narrow bucket: there is room above it, for those behind it are wide. */
+static void widen_bucket(cf_filter *filter)
+{
+    move_border(filter, filter->view.narrow_buckets - 1, filter->view.narrow_buckets - 1);
+}
+
+void cf_narrow_bucket(cf_filter *filter)
+{
+    move_border(filter, filter->view.narrow_buckets, filter->view.narrow_buckets + 1);
 }
 
 static void recode_list(cf_filter *filter)
@@ -42,29 +66,28 @@ static void recode_list(cf_filter *filter)
     }
 }
 
-/* The same buckets with wider slots, in place: from the last one down, so that none is overwritten
-** before it is read. There is room. */
-static void widen(cf_filter *filter, unsigned level)
+/* All buckets get terminators. There is room. */
+static void begin_growth(cf_filter *filter)
 {
-    cf_filter old = *filter;
-    assert(filter->length >= cf_bytes_at(&filter->geometry, level, 0, true));
-    cf_set_stage(filter, level, 0, true);
-    if (filter->view.bucket_bits == old.view.bucket_bits)
-        return;
-    for (uint64_t bucket = filter->buckets; bucket-- > 0;)
-        rewrite_bucket(&old, filter, bucket);
-    if (!old.view.grown)
-        recode_list(filter);
+    cf_form plain = filter->view.form;
+    cf_set_stage(filter, 0, 0, true);
+    filter->view.narrow = plain;
+    filter->view.narrow_buckets = filter->buckets;
+    while (filter->view.narrow_buckets > 0)
+        widen_bucket(filter);
+    recode_list(filter);
 }
 
-void cf_narrow(cf_filter *filter, unsigned level, uint64_t split, bool grown)
+void cf_end_growth(cf_filter *filter)
 {
-    cf_filter old = *filter;
-    cf_set_stage(filter, level, split, grown);
-    if (filter->view.bucket_bits == old.view.bucket_bits)
-        return;
-    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
-        rewrite_bucket(&old, filter, bucket);
+    cf_form wide = filter->view.form;
+    assert(filter->level == 0 && filter->split == 0);
+    cf_set_stage(filter, 0, 0, false);
+    filter->view.narrow = filter->view.form;
+    filter->view.form = wide;
+    while (filter->view.narrow_buckets < filter->buckets)
+        cf_narrow_bucket(filter);
+    cf_set_stage(filter, 0, 0, false);
 }
 
 /* ---- splitting a bucket ---- */
@@ -223,9 +246,15 @@ cf_status cf_grow_prepare(cf_filter *filter)
         !list_can_split(filter, bucket_at(filter, level, split)))
         return CF_FULL;
     cf_status status = make_room(filter, cf_bytes_at(g, level, split + 1, true));
-    if (status == CF_OK && (begins_level || !filter->view.grown))
-        widen(filter, level);
-    return status;
+    if (status != CF_OK)
+        return status;
+    if (!filter->view.grown)
+        begin_growth(filter);
+    if (begins_level)
+        cf_set_stage(filter, level, 0, true);
+    if (filter->view.narrow_buckets > 0)
+        widen_bucket(filter);
+    return CF_OK;
 }
 
 void cf_grow_split(cf_filter *filter)

@@ -59,8 +59,10 @@ void cf_grow_split(cf_filter *filter);
 /* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
-/* The same slots narrower again: back to the stage before, which all entries fit in. */
-void cf_narrow(cf_filter *filter, unsigned level, uint64_t split, bool grown);
+/* Back: the first wide bucket becomes the last narrow one; a filter of one level, without splits,
+** loses its terminators. All entries fit, for nothing but growth has happened. */
+void cf_narrow_bucket(cf_filter *filter);
+void cf_end_growth(cf_filter *filter);
 
 /* The bucket at the split pointer, which is not at the end of the level. */
 uint64_t cf_bucket_to_split(const cf_filter *filter);

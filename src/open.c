@@ -8,13 +8,33 @@
 
 /* ---- the view ---- */
 
-static void set_lanes(cf_filter *filter, unsigned width)
+static void set_form(cf_form *form, const cf_geometry *g, unsigned level, bool grown)
+{
+    unsigned width = cf_slot_bits(g, level, grown);
+    form->grown = grown;
+    form->payload_bits = cf_payload_bits(g, grown);
+    form->slot_mask = cf_low_bits(width);
+    form->bucket_bits = cf_record_bits(g, level, grown);
+    form->bucket_bytes = form->bucket_bits / 8;
+    form->tag_bits = cf_tag_bits(g, level, grown);
+    if (g->semisorted)
+        cf_semisort_lanes_set(form, width, g->pair_bits);
+    else
+        cf_lanes_set(&form->lanes, width, g->bucket_size, form->bucket_bits, g->pair_bits);
+}
+
+/* Those of the stage. */
+static void set_forms(cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;
-    if (g->semisorted)
-        cf_semisort_lanes_set(filter, width);
-    else
-        cf_lanes_set(&filter->view.lanes, width, g->bucket_size, filter->view.bucket_bits, g->pair_bits);
+    cf_view *view = &filter->view;
+    set_form(&view->form, g, filter->level, view->grown);
+    view->narrow_buckets = view->grown ? cf_narrow_at(g, filter->level, filter->split) : 0;
+    memset(&view->narrow, 0, sizeof view->narrow);
+    if (view->grown && cf_narrow_at(g, filter->level, 0) > 0)
+        set_form(&view->narrow, g, filter->level - 1, true);
+    view->single_words =
+        view->form.lanes.words == 1 && (view->narrow_buckets == 0 || view->narrow.lanes.words == 1);
 }
 
 /* The quick ways rely on pairs of two buckets: even m0. */
@@ -23,16 +43,16 @@ static cf_quick quick_lookup(const cf_filter *filter)
     if (!filter->view.simple || filter->pages || filter->geometry.buckets % 2 != 0)
         return CF_QUICK_NONE;
     if (filter->geometry.semisorted)
-        return filter->view.lane_of ? CF_QUICK_SEMISORTED : CF_QUICK_NONE;
-    if (filter->view.lanes.words > 1)
+        return filter->view.form.lane_of ? CF_QUICK_SEMISORTED : CF_QUICK_NONE;
+    if (filter->view.form.lanes.words > 1)
         return CF_QUICK_NONE;
-    return filter->view.bucket_bits % 8 == 0 ? CF_QUICK_WHOLE : CF_QUICK_PLAIN;
+    return filter->view.form.bucket_bits % 8 == 0 ? CF_QUICK_WHOLE : CF_QUICK_PLAIN;
 }
 
 /* With cap = 1 the only entry of a key is sticky. */
 static cf_quick quick_change(const cf_filter *filter)
 {
-    bool alike = filter->view.payload_bits == 0 && filter->geometry.cap > 1;
+    bool alike = filter->view.form.payload_bits == 0 && filter->geometry.cap > 1;
     return alike ? filter->view.lookup : CF_QUICK_NONE;
 }
 
@@ -40,21 +60,15 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 {
     const cf_geometry *g = &filter->geometry;
     cf_view *view = &filter->view;
-    unsigned width = cf_slot_bits(g, level, grown);
     filter->level = level;
     filter->split = split;
     filter->buckets = cf_buckets_at(g, level, split);
     view->grown = grown;
     view->simple = !grown && g->spill_bound == 0;
     view->new_length = cf_new_length(g, level, grown);
-    view->payload_bits = cf_payload_bits(g, grown);
     view->sticky_bit = grown && g->counter_bits == 0 ? (uint64_t)1 << g->value_bits : 0;
     view->level_mask = cf_low_bits(level);
-    view->slot_mask = cf_low_bits(width);
-    view->bucket_bits = cf_record_bits(g, level, grown);
-    view->bucket_bytes = view->bucket_bits / 8;
-    view->tag_bits = cf_tag_bits(g, level, grown);
-    set_lanes(filter, width);
+    set_forms(filter);
     view->lookup = quick_lookup(filter);
     view->change = quick_change(filter);
 }

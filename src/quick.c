@@ -9,9 +9,10 @@ static inline uint64_t bits_of(uint64_t byte, unsigned shift)
 
 bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots)
 {
-    const cf_lanes *lanes = &filter->view.lanes;
-    uint64_t word = cf_semisort_word(filter, bits_of(spots->byte, spots->shift), 0);
-    uint64_t word2 = cf_semisort_word(filter, bits_of(spots->byte2, spots->shift2), 0);
+    const cf_lanes *lanes = &filter->view.form.lanes;
+    uint64_t word = cf_semisort_word(filter, &filter->view.form, bits_of(spots->byte, spots->shift), 0);
+    uint64_t word2 =
+        cf_semisort_word(filter, &filter->view.form, bits_of(spots->byte2, spots->shift2), 0);
     return (cf_zero_lanes(lanes, word ^ spots->tag * lanes->ones) |
             cf_zero_lanes(lanes, word2 ^ spots->tag2 * lanes->ones)) != 0;
 }
@@ -61,7 +62,7 @@ static inline void change_lane(cf_filter *filter, uint64_t byte, unsigned shift,
 {
     uint8_t *p = filter->view.writable + byte;
     unsigned top = (unsigned)__builtin_ctzll(lanes);
-    cf_store64(p, cf_load64(p) ^ difference << (top + 1 - filter->view.lanes.width + shift));
+    cf_store64(p, cf_load64(p) ^ difference << (top + 1 - filter->view.form.lanes.width + shift));
 }
 
 /* The choice between two buckets cannot be predicted: no branch. */
@@ -74,7 +75,7 @@ static inline void change_first(cf_filter *filter, const cf_spots *spots, cf_wor
 
 static inline __attribute__((always_inline)) bool add_plain(cf_filter *filter, const cf_spots *spots)
 {
-    const cf_lanes *lanes = &filter->view.lanes;
+    const cf_lanes *lanes = &filter->view.form.lanes;
     cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
     if ((same.word | same.word2) != 0)
         return false;
@@ -115,7 +116,7 @@ static inline __attribute__((always_inline)) bool delete_plain(cf_filter *filter
 /* Empty slots come first, with tag 0. */
 static inline bool has_empty_slot(const cf_filter *filter, uint64_t bits)
 {
-    uint64_t tops = bits >> CF_CODE_BITS & cf_low_bits(filter->view.tops.width);
+    uint64_t tops = bits >> CF_CODE_BITS & cf_low_bits(filter->view.form.tops.width);
     uint64_t nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)];
     return (tops | (nibbles & cf_low_bits(CF_NIBBLE_BITS))) == 0;
 }
@@ -123,7 +124,7 @@ static inline bool has_empty_slot(const cf_filter *filter, uint64_t bits)
 static void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,
                         uint64_t tag)
 {
-    cf_semisort_set(filter,
+    cf_semisort_set(filter, &filter->view.form,
                     second ? bits_of(spots->byte2, spots->shift2) : bits_of(spots->byte, spots->shift),
                     slot, tag, 0);
 }

@@ -25,8 +25,9 @@ static inline __attribute__((always_inline)) cf_spots cf_spots_by(const cf_filte
 {
     const cf_view *view = &filter->view;
     cf_side other = cf_alternate_by(filter, base, mix);
-    cf_spots spots = {.tag = base.bits & view->slot_mask, .tag2 = other.bits & view->slot_mask};
-    uint64_t unit = whole ? view->bucket_bytes : view->bucket_bits;
+    cf_spots spots = {.tag = base.bits & view->form.slot_mask,
+                      .tag2 = other.bits & view->form.slot_mask};
+    uint64_t unit = whole ? view->form.bucket_bytes : view->form.bucket_bits;
     spots.byte = base.base * unit;
     spots.byte2 = other.base * unit;
     if (!whole) {
@@ -60,7 +61,7 @@ static inline cf_words cf_words_at(const cf_filter *filter, const cf_spots *spot
 ** does. */
 static inline cf_words cf_plain_same(const cf_filter *filter, const cf_spots *spots, cf_words words)
 {
-    const cf_lanes *lanes = &filter->view.lanes;
+    const cf_lanes *lanes = &filter->view.form.lanes;
     return (cf_words){cf_any_zero_lane(lanes, words.word ^ spots->tag * lanes->ones),
                       cf_any_zero_lane(lanes, words.word2 ^ spots->tag2 * lanes->ones)};
 }

@@ -41,22 +41,23 @@ static bool four_fit(unsigned width)
 }
 
 /* Four, two or one lane to a word, as whole slots fit. Tops start anywhere in a byte, but are so
-** much shorter that they lie within 8 bytes where slots fit in a word. */
-void cf_semisort_lanes_set(cf_filter *filter, unsigned width)
+** much shorter that they lie within 8 bytes where slots fit in a word; often all four do where slots
+** do not. */
+void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits)
 {
-    unsigned count = CF_SEMISORT_SLOTS, s = filter->geometry.pair_bits, top = width - CF_NIBBLE_BITS;
+    unsigned count = CF_SEMISORT_SLOTS, s = pair_bits, top = width - CF_NIBBLE_BITS;
     while (count > 1 && count * width > 64)
         count /= 2;
-    cf_lanes_fill(&filter->view.lanes, width, count, CF_SEMISORT_SLOTS / count, s);
-    cf_lanes_fill(&filter->view.tops, top, count, CF_SEMISORT_SLOTS / count, s - CF_NIBBLE_BITS);
-    filter->view.spread_tops = spread_of(count, top, CF_NIBBLE_BITS);
-    filter->view.spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
-    filter->view.lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
-    if (top > 1 && count == CF_SEMISORT_SLOTS &&
-        cf_fits_word(filter->view.bucket_bits, filter->view.tag_bits))
-        filter->view.lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
-    unsigned payload = filter->view.payload_bits;
-    filter->view.short_buckets = four_fit(top) && four_fit(payload) && top + payload <= RANK_SHIFT;
+    unsigned tops = four_fit(top) ? CF_SEMISORT_SLOTS : count;
+    cf_lanes_fill(&form->lanes, width, count, CF_SEMISORT_SLOTS / count, s);
+    cf_lanes_fill(&form->tops, top, tops, CF_SEMISORT_SLOTS / tops, s - CF_NIBBLE_BITS);
+    form->spread_tops = spread_of(count, top, CF_NIBBLE_BITS);
+    form->spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
+    form->lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
+    if (top > 1 && count == CF_SEMISORT_SLOTS && cf_fits_word(form->bucket_bits, form->tag_bits))
+        form->lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
+    form->is_short =
+        four_fit(top) && four_fit(form->payload_bits) && top + form->payload_bits <= RANK_SHIFT;
 }
 
 /* A tag with its nibble first: in this order slots are sorted. Tops have at most 60 bits. */
@@ -107,20 +108,20 @@ static unsigned code_of(const uint64_t *rank)
 
 /* ---- short buckets: a payload has room in the rank of its slot, below the top ---- */
 
-static uint64_t payloads_at(const cf_filter *filter, uint64_t at)
+static uint64_t payloads_at(const cf_filter *filter, const cf_form *form, uint64_t at)
 {
-    return at + filter->view.tag_bits + (filter->geometry.spill_bound != 0);
+    return at + form->tag_bits + (filter->geometry.spill_bound != 0);
 }
 
 /* The rank of a slot with its payload: slots that are equal are in the order of their payloads. */
-static uint64_t full_rank(uint64_t tag, uint64_t payload, unsigned more)
+static uint64_t full_rank(const cf_form *form, uint64_t tag, uint64_t payload)
 {
-    return tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT;
+    return tag >> CF_NIBBLE_BITS << form->payload_bits | payload | tag << RANK_SHIFT;
 }
 
-static void write_ranks(cf_filter *filter, uint64_t at, uint64_t *rank)
+static void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *rank)
 {
-    unsigned width = filter->view.tops.width, more = filter->view.payload_bits;
+    unsigned width = form->tops.width, more = form->payload_bits;
     uint64_t top = cf_low_bits(width), payload = cf_low_bits(more), tops = 0, payloads = 0;
     sort(rank, NULL);
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
@@ -130,96 +131,103 @@ static void write_ranks(cf_filter *filter, uint64_t at, uint64_t *rank)
     cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
     cf_store_bits(filter, at + CF_CODE_BITS, cf_low_bits(CF_SEMISORT_SLOTS * width), tops);
     if (more != 0)
-        cf_store_bits(filter, payloads_at(filter, at), cf_low_bits(CF_SEMISORT_SLOTS * more), payloads);
+        cf_store_bits(filter, payloads_at(filter, form, at), cf_low_bits(CF_SEMISORT_SLOTS * more),
+                      payloads);
 }
 
-/* Lanes of `width` bits without lane i: those below it move up, and lane 0 is empty. */
+/* The four slots of a short bucket, not unpacked. */
+typedef struct four {
+    uint64_t tops, nibbles, payloads;
+} four;
+
+/* Lanes of `width` bits without lane i: those below it move up. */
 static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
 {
-    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << i * width << width;
+    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << (i + 1) * width;
     return (lanes & below) << width | (lanes & kept);
 }
 
 /* With another lane i: lane 0 goes, and those up to i move down. */
 static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
 {
-    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << i * width << width;
+    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << (i + 1) * width;
     return (lanes >> width & below) | lane << i * width | (lanes & kept);
 }
 
-/* The slots of a short bucket: a lane each in three words. */
-typedef struct slots {
-    uint64_t nibbles, tops, payloads;
-} slots;
-
-static inline uint64_t rank_at(const slots *in, unsigned lane, unsigned width, unsigned more)
+/* Is this rank behind the slot in a lane? */
+static inline unsigned is_behind(uint64_t rank, const four *slots, unsigned width, unsigned more,
+                                 unsigned lane)
 {
-    uint64_t top = in->tops >> lane * width & cf_ones(width);
-    uint64_t payload = in->payloads >> lane * more & cf_ones(more);
-    return top << more | payload | in->nibbles >> lane * CF_NIBBLE_BITS << RANK_SHIFT;
+    uint64_t top = slots->tops >> lane * width & cf_ones(width);
+    uint64_t payload = slots->payloads >> lane * more & cf_ones(more);
+    return (top << more | payload | slots->nibbles >> lane * CF_NIBBLE_BITS << RANK_SHIFT) < rank;
 }
 
-/* Puts a slot where it belongs among those that are sorted already, in place of the empty first. */
-static inline __attribute__((always_inline)) void put_slot(slots *in, uint64_t tag, uint64_t payload,
-                                                           unsigned width, unsigned more)
+/* Puts another tag and payload, of `more` bits, in the place of a slot. The other slots are sorted
+** already. */
+static inline __attribute__((always_inline)) void
+replace_slot(four *slots, unsigned width, unsigned more, unsigned slot, uint64_t tag, uint64_t payload)
 {
-    uint64_t rank = full_rank(tag, payload, more);
-    unsigned lane = rank_at(in, 1, width, more) < rank;
-    lane += rank_at(in, 2, width, more) < rank;
-    lane += rank_at(in, 3, width, more) < rank;
-    in->nibbles = put_lane(in->nibbles, CF_NIBBLE_BITS, lane, tag & cf_ones(CF_NIBBLE_BITS));
-    in->tops = put_lane(in->tops, width, lane, tag >> CF_NIBBLE_BITS);
-    if (more != 0)
-        in->payloads = put_lane(in->payloads, more, lane, payload);
-}
-
-/* With one store, when it fits. */
-static void write_tags(cf_filter *filter, uint64_t at, const slots *in)
-{
-    uint64_t code = cf_semisort_code((unsigned)in->nibbles);
-    if (filter->view.lane_of && filter->view.tag_bits <= CF_STORE_BITS) {
-        cf_store_bits(filter, at, cf_ones(filter->view.tag_bits), code | in->tops << CF_CODE_BITS);
+    slots->tops = take_lane(slots->tops, width, slot);
+    slots->nibbles = take_lane(slots->nibbles, CF_NIBBLE_BITS, slot); /* lane 0 is empty now */
+    slots->payloads = take_lane(slots->payloads, more, slot);
+    if (tag == 0)
         return;
-    }
-    cf_store_bits(filter, at, cf_ones(CF_CODE_BITS), code);
-    cf_store_bits(filter, at + CF_CODE_BITS, cf_ones(CF_SEMISORT_SLOTS * filter->view.tops.width),
-                  in->tops);
+    /* RULE: ties are broken by payloads, and payloads go with their slots */
+    uint64_t rank = tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT;
+    unsigned lane = is_behind(rank, slots, width, more, 1) + is_behind(rank, slots, width, more, 2) +
+                    is_behind(rank, slots, width, more, 3);
+    slots->tops = put_lane(slots->tops, width, lane, tag >> CF_NIBBLE_BITS);
+    slots->nibbles = put_lane(slots->nibbles, CF_NIBBLE_BITS, lane, rank >> RANK_SHIFT);
+    slots->payloads = put_lane(slots->payloads, more, lane, payload);
 }
 
-/* `more`: the bits of a payload; a constant where there are none, so that nothing is left of them. */
-static inline __attribute__((always_inline)) void set_slot(cf_filter *filter, uint64_t at, unsigned slot,
-                                                           uint64_t tag, uint64_t payload, unsigned more)
+static void set_in_short(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot,
+                         uint64_t tag, uint64_t payload)
 {
-    unsigned width = filter->view.tops.width;
-    uint64_t with = more != 0 ? payloads_at(filter, at) : 0, all = cf_ones(CF_SEMISORT_SLOTS * more);
-    slots in = {cf_nibbles_at(filter, at), cf_tops_at(filter, at, 0), 0};
-    in.tops &= cf_ones(CF_SEMISORT_SLOTS * width);
-    in.nibbles = take_lane(in.nibbles, CF_NIBBLE_BITS, slot);
-    in.tops = take_lane(in.tops, width, slot);
+    unsigned width = form->tops.width, more = form->payload_bits;
+    uint64_t tops_mask = cf_low_bits(CF_SEMISORT_SLOTS * width),
+             payloads_mask = cf_low_bits(CF_SEMISORT_SLOTS * more),
+             behind = payloads_at(filter, form, at);
+    four slots = {.tops = cf_tops_at(filter, form, at, 0) & tops_mask,
+                  .nibbles = cf_nibbles_at(filter, at)};
     if (more != 0)
-        in.payloads = take_lane(cf_load_bits(filter->view.table, with) & all, more, slot);
-    if (tag != 0)
-        put_slot(&in, tag, payload, width, more);
-    write_tags(filter, at, &in);
+        slots.payloads = cf_load_bits(filter->view.table, behind) & payloads_mask;
+    replace_slot(&slots, width, more, slot, tag, payload);
+    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), cf_semisort_code((unsigned)slots.nibbles));
+    cf_store_bits(filter, at + CF_CODE_BITS, tops_mask, slots.tops);
     if (more != 0)
-        cf_store_bits(filter, with, all, in.payloads);
+        cf_store_bits(filter, behind, payloads_mask, slots.payloads);
 }
 
-void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag, uint64_t payload)
+/* A bucket without payloads whose tags lie in one word that one store can write. */
+static void set_in_word(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag)
 {
-    assert(filter->view.short_buckets && slot < CF_SEMISORT_SLOTS);
-    if (filter->view.payload_bits == 0)
-        set_slot(filter, at, slot, tag, 0, 0);
+    uint64_t mask = cf_ones(form->tag_bits);
+    uint64_t bits = cf_load_bits(filter->view.table, at) & mask;
+    four slots = {.tops = bits >> CF_CODE_BITS,
+                  .nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)]};
+    replace_slot(&slots, form->tops.width, 0, slot, tag, 0);
+    cf_store_bits(filter, at, mask,
+                  cf_semisort_code((unsigned)slots.nibbles) | slots.tops << CF_CODE_BITS);
+}
+
+void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
+                     uint64_t payload)
+{
+    assert(form->is_short && slot < CF_SEMISORT_SLOTS);
+    if (form->payload_bits == 0 && form->lane_of && form->tag_bits <= CF_STORE_BITS)
+        set_in_word(filter, form, at, slot, tag);
     else
-        set_slot(filter, at, slot, tag, payload, filter->view.payload_bits);
+        set_in_short(filter, form, at, slot, tag, payload);
 }
 
 /* ---- all of them ---- */
 
 /* Writes the tops as far as they fit in one store, then the rest. */
-static void write_tops(cf_filter *filter, uint64_t at, const uint64_t *rank)
+static void write_tops(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
 {
-    const cf_lanes *tops = &filter->view.tops;
+    const cf_lanes *tops = &form->tops;
     uint64_t top = cf_low_bits(tops->width);
     for (unsigned word = 0; word < tops->words; word++) {
         uint64_t bits = 0;
@@ -230,37 +238,39 @@ static void write_tops(cf_filter *filter, uint64_t at, const uint64_t *rank)
     }
 }
 
-static void write_long(cf_filter *filter, uint64_t at, uint64_t *rank, uint64_t *payload)
+static void write_long(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *rank,
+                       uint64_t *payload)
 {
-    uint64_t mask = cf_low_bits(filter->view.payload_bits);
+    uint64_t mask = cf_low_bits(form->payload_bits);
     sort(rank, payload);
     cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
-    write_tops(filter, at + CF_CODE_BITS, rank);
-    at = payloads_at(filter, at);
-    for (unsigned i = 0; mask != 0 && i < CF_SEMISORT_SLOTS; i++, at += filter->view.payload_bits)
+    write_tops(filter, form, at + CF_CODE_BITS, rank);
+    at = payloads_at(filter, form, at);
+    for (unsigned i = 0; mask != 0 && i < CF_SEMISORT_SLOTS; i++, at += form->payload_bits)
         cf_store_bits(filter, at, mask, payload[i]);
 }
 
-void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, const uint64_t *payload)
+void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
+                       const uint64_t *payload)
 {
     uint64_t rank[CF_SEMISORT_SLOTS], with[CF_SEMISORT_SLOTS];
-    bool is_short = filter->view.short_buckets;
+    bool is_short = form->is_short;
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
-        rank[i] = is_short ? full_rank(tag[i], payload[i], filter->view.payload_bits) : rank_of(tag[i]);
+        rank[i] = is_short ? full_rank(form, tag[i], payload[i]) : rank_of(tag[i]);
         with[i] = payload[i];
     }
     if (is_short)
-        write_ranks(filter, at, rank);
+        write_ranks(filter, form, at, rank);
     else
-        write_long(filter, at, rank, with);
+        write_long(filter, form, at, rank, with);
 }
 
-void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag)
+void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag)
 {
-    const cf_lanes *tops = &filter->view.tops;
+    const cf_lanes *tops = &form->tops;
     uint64_t nibbles = cf_nibbles_at(filter, at), mask = cf_low_bits(tops->width);
     for (unsigned word = 0; word < tops->words; word++) {
-        uint64_t bits = cf_tops_at(filter, at, word);
+        uint64_t bits = cf_tops_at(filter, form, at, word * tops->count);
         for (unsigned i = 0; i < tops->count; i++) {
             *tag++ = (bits & mask) << CF_NIBBLE_BITS | (nibbles & cf_low_bits(CF_NIBBLE_BITS));
             bits >>= tops->width;
@@ -269,14 +279,15 @@ void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag)
     }
 }
 
-bool cf_semisort_in_order(const cf_filter *filter, uint64_t at)
+bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t at)
 {
     unsigned code = (unsigned)(cf_load_bits(filter->view.table, at) & cf_low_bits(CF_CODE_BITS));
     /* RULE: nibbles have one code */
     if (cf_semisort_code(cf_semisort_nibbles[code]) != code)
         return false;
     for (unsigned slot = 1; slot < CF_SEMISORT_SLOTS; slot++)
-        if (rank_of(cf_semisort_tag(filter, at, slot)) < rank_of(cf_semisort_tag(filter, at, slot - 1)))
+        if (rank_of(cf_semisort_tag(filter, form, at, slot)) <
+            rank_of(cf_semisort_tag(filter, form, at, slot - 1)))
             return false;
     return true;
 }

@@ -35,8 +35,8 @@ extern const uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];
 /* The code of four sorted nibbles. */
 unsigned cf_semisort_code(unsigned nibbles);
 
-/* The constants of a view for slots of `width` bits. */
-void cf_semisort_lanes_set(cf_filter *filter, unsigned width);
+/* The constants of a form for slots of `width` bits; its other fields are set already. */
+void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits);
 
 /* The four nibbles of the bucket whose record starts at bit `at`. */
 static inline uint64_t cf_nibbles_at(const cf_filter *filter, uint64_t at)
@@ -44,11 +44,11 @@ static inline uint64_t cf_nibbles_at(const cf_filter *filter, uint64_t at)
     return cf_semisort_nibbles[cf_load_bits(filter->view.table, at) & cf_low_bits(CF_CODE_BITS)];
 }
 
-/* The tops of word `index`, and above them whatever follows. */
-static inline uint64_t cf_tops_at(const cf_filter *filter, uint64_t at, unsigned index)
+/* The tops from slot `first` on, as many as lie in a word, and above them whatever follows. */
+static inline uint64_t cf_tops_at(const cf_filter *filter, const cf_form *form, uint64_t at,
+                                  unsigned first)
 {
-    uint64_t before = (uint64_t)index * filter->view.tops.width * filter->view.tops.count;
-    return cf_load_bits(filter->view.table, at + CF_CODE_BITS + before);
+    return cf_load_bits(filter->view.table, at + CF_CODE_BITS + (uint64_t)first * form->tops.width);
 }
 
 /* Moves lanes apart, and drops what is above them. */
@@ -59,36 +59,37 @@ static inline uint64_t cf_spread_lanes(const cf_spread *spread, uint64_t x)
 }
 
 /* Word `index` as a plain bucket would have it. */
-static inline uint64_t cf_semisort_word(const cf_filter *filter, uint64_t at, unsigned index)
+static inline uint64_t cf_semisort_word(const cf_filter *filter, const cf_form *form, uint64_t at,
+                                        unsigned index)
 {
-    uint64_t nibbles = cf_nibbles_at(filter, at) >> index * filter->view.tops.count * CF_NIBBLE_BITS;
-    uint64_t tops = cf_spread_lanes(&filter->view.spread_tops, cf_tops_at(filter, at, index));
-    return tops << CF_NIBBLE_BITS | cf_spread_lanes(&filter->view.spread_nibbles, nibbles);
+    unsigned first = index * form->lanes.count;
+    uint64_t nibbles = cf_nibbles_at(filter, at) >> first * CF_NIBBLE_BITS;
+    uint64_t tops = cf_spread_lanes(&form->spread_tops, cf_tops_at(filter, form, at, first));
+    return tops << CF_NIBBLE_BITS | cf_spread_lanes(&form->spread_nibbles, nibbles);
 }
 
 /* The tag in a slot. */
-static inline uint64_t cf_semisort_tag(const cf_filter *filter, uint64_t at, unsigned slot)
+static inline uint64_t cf_semisort_tag(const cf_filter *filter, const cf_form *form, uint64_t at,
+                                       unsigned slot)
 {
-    unsigned top = filter->view.tops.width;
     uint64_t nibble = cf_nibbles_at(filter, at) >> slot * CF_NIBBLE_BITS & cf_low_bits(CF_NIBBLE_BITS);
-    uint64_t bits = cf_load_bits(filter->view.table, at + CF_CODE_BITS + (uint64_t)slot * top);
-    return (bits & cf_low_bits(top)) << CF_NIBBLE_BITS | nibble;
+    uint64_t top = cf_tops_at(filter, form, at, slot) & cf_low_bits(form->tops.width);
+    return top << CF_NIBBLE_BITS | nibble;
 }
 
 /* Is slot 0 empty? Its nibble is asked for only when its top is zero. */
-static inline bool cf_semisort_has_empty(const cf_filter *filter, uint64_t at)
+static inline bool cf_semisort_has_empty(const cf_filter *filter, const cf_form *form, uint64_t at)
 {
-    uint64_t top = cf_tops_at(filter, at, 0) & cf_low_bits(filter->view.tops.width);
-    return top == 0 && cf_semisort_tag(filter, at, 0) == 0;
+    uint64_t top = cf_tops_at(filter, form, at, 0) & cf_low_bits(form->tops.width);
+    return top == 0 && cf_semisort_tag(filter, form, at, 0) == 0;
 }
 
-/* Can a key with this tag be in the bucket, by what the tops of its one word say? */
-static inline bool cf_tops_allow(const cf_filter *filter, uint64_t at, uint64_t tag)
+/* Can a key with this tag be in the bucket, by what its tops say? All of them are in one word. */
+static inline bool cf_tops_allow(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t tag)
 {
-    uint64_t tops = cf_tops_at(filter, at, 0), wanted = tag >> CF_NIBBLE_BITS;
-    return filter->view.grown
-               ? cf_compatible_lanes(&filter->view.tops, tops, wanted) != 0
-               : cf_any_zero_lane(&filter->view.tops, tops ^ wanted * filter->view.tops.ones) != 0;
+    uint64_t tops = cf_tops_at(filter, form, at, 0), wanted = tag >> CF_NIBBLE_BITS;
+    return form->grown ? cf_compatible_lanes(&form->tops, tops, wanted) != 0
+                       : cf_any_zero_lane(&form->tops, tops ^ wanted * form->tops.ones) != 0;
 }
 
 /* Where one of two buckets holds its tag. */
@@ -100,12 +101,12 @@ typedef struct cf_semisort_found {
 
 /* Does either of two buckets that have not grown hold its tag? `bits` and `bits2` are what is in
 ** the table from their start on. The tags agree in their nibbles, for they are those of one key. For
-** filters with filter->view.lane_of. When the key is there, as a rule one top of eight agrees, and
+** filters with filter->view.form.lane_of. When the key is there, as a rule one top of eight agrees, and
 ** its nibble decides. */
 static inline cf_semisort_found cf_semisort_find(const cf_filter *filter, uint64_t bits, uint64_t tag,
                                                  uint64_t bits2, uint64_t tag2)
 {
-    const cf_lanes *tops = &filter->view.tops;
+    const cf_lanes *tops = &filter->view.form.tops;
     uint64_t x = bits >> CF_CODE_BITS ^ (tag >> CF_NIBBLE_BITS) * tops->ones;
     uint64_t x2 = bits2 >> CF_CODE_BITS ^ (tag2 >> CF_NIBBLE_BITS) * tops->ones;
     uint64_t agree = cf_any_zero_lane(tops, x), agree2 = cf_any_zero_lane(tops, x2),
@@ -115,23 +116,24 @@ static inline cf_semisort_found cf_semisort_find(const cf_filter *filter, uint64
     if (((any & (any - 1)) | (agree & agree2)) != 0)
         return (cf_semisort_found){2, false, 0};
     uint64_t code = (agree ? bits : bits2) & cf_low_bits(CF_CODE_BITS);
-    unsigned lane = (unsigned)__builtin_ctzll(any) * filter->view.lane_of >> CF_LANE_OF_SHIFT;
+    unsigned lane = (unsigned)__builtin_ctzll(any) * filter->view.form.lane_of >> CF_LANE_OF_SHIFT;
     uint64_t nibbles = cf_semisort_nibbles[code] >> lane * CF_NIBBLE_BITS;
     bool has = ((nibbles ^ tag) & cf_low_bits(CF_NIBBLE_BITS)) == 0;
     return (cf_semisort_found){has, agree == 0, lane};
 }
 
 /* Is this bucket one that cf_semisort_write writes? Ties broken by payloads are not looked at. */
-bool cf_semisort_in_order(const cf_filter *filter, uint64_t at);
+bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t at);
 
 /* The four tags of a bucket. */
-void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag);
+void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag);
 
 /* Writes four slots and their payloads, sorted, at bit `at` of the writable table. */
-void cf_semisort_write(cf_filter *filter, uint64_t at, const uint64_t *tag, const uint64_t *payload);
+void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
+                       const uint64_t *payload);
 
-/* Changes one slot of a bucket, in filters with view.short_buckets. Slots may have other numbers
-** then. */
-void cf_semisort_set(cf_filter *filter, uint64_t at, unsigned slot, uint64_t tag, uint64_t payload);
+/* Changes one slot of a bucket whose form is short. Slots may have other numbers then. */
+void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
+                     uint64_t payload);
 
 #endif

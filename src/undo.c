@@ -2,6 +2,7 @@
 
 #include "bucket.h"
 #include "growth.h"
+#include "open.h"
 #include "spill.h"
 
 void cf_undo_begin(cf_undo *undo, const cf_filter *filter)
@@ -25,9 +26,9 @@ static uint64_t list_bytes(const cf_undo *undo)
     return (uint64_t)undo->then.spilled * CF_SPILL_ENTRY;
 }
 
-static uint64_t record_bytes(const cf_filter *filter)
+static uint64_t record_bytes(const cf_filter *filter, uint64_t bucket)
 {
-    return (filter->view.bucket_bits + 7) / 8;
+    return (cf_form_of(filter, bucket)->bucket_bits + 7) / 8;
 }
 
 /* Room for the next record, whatever its width, and for the list when it is the first. */
@@ -48,16 +49,6 @@ static cf_status reserve(const cf_filter *filter, cf_undo *undo)
     return CF_OK;
 }
 
-/* A filter whose bucket 0 is the record at `at`. */
-static cf_filter scratch_at(const cf_filter *filter, const cf_undo *undo, uint64_t at)
-{
-    cf_filter scratch = *filter;
-    scratch.view.writable = undo->bytes + at;
-    scratch.view.table = scratch.view.writable;
-    scratch.pages = NULL;
-    return scratch;
-}
-
 static void note_list(const cf_filter *filter, cf_undo *undo)
 {
     const uint8_t *list = filter->bytes + filter->length - cf_spill_bytes(filter);
@@ -66,14 +57,15 @@ static void note_list(const cf_filter *filter, cf_undo *undo)
     undo->used = list_bytes(undo);
 }
 
+/* Bit by bit, the overflow bit included: nobody reads that. */
 static void note_record(const cf_filter *filter, uint64_t bucket, cf_undo *undo)
 {
-    cf_record record;
-    cf_filter scratch = scratch_at(filter, undo, undo->used);
-    cf_record_read(filter, bucket, &record);
-    memset(scratch.view.writable, 0, record_bytes(filter));
-    cf_record_write(&scratch, 0, &record);
-    undo->used += record_bytes(filter);
+    enum { STEP = 7 }; /* bytes that one load reaches */
+    const cf_form *form = cf_form_of(filter, bucket);
+    uint64_t at = cf_record_at(filter, form, bucket), bytes = record_bytes(filter, bucket);
+    for (uint64_t i = 0; i < bytes; i += STEP)
+        cf_store64(undo->bytes + undo->used + i, cf_load_bits(filter->view.table, at + 8 * i));
+    undo->used += bytes;
 }
 
 cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo)
@@ -90,11 +82,15 @@ cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo)
     return CF_OK;
 }
 
-static void take_record(const cf_filter *filter, cf_record *record, cf_undo *undo)
+static void take_record(const cf_filter *filter, uint64_t bucket, cf_record *record, cf_undo *undo)
 {
-    assert(undo->used >= record_bytes(filter));
-    undo->used -= record_bytes(filter);
-    cf_filter scratch = scratch_at(filter, undo, undo->used);
+    cf_filter scratch = *filter;
+    assert(undo->used >= record_bytes(filter, bucket));
+    undo->used -= record_bytes(filter, bucket);
+    scratch.view.table = undo->bytes + undo->used; /* its bucket 0 is the record */
+    scratch.view.form = *cf_form_of(filter, bucket);
+    scratch.view.narrow_buckets = 0;
+    scratch.pages = NULL;
     cf_record_read(&scratch, 0, record);
 }
 
@@ -108,15 +104,19 @@ static void join_buckets(cf_filter *filter, cf_undo *undo)
     assert(filter->split > 0);
     filter->split--;
     filter->buckets--;
-    take_record(filter, &record, undo);
-    cf_record_write(filter, cf_bucket_to_split(filter), &record);
+    uint64_t low = cf_bucket_to_split(filter);
+    take_record(filter, low, &record, undo);
+    cf_record_write(filter, low, &record);
     cf_record_write(filter, filter->buckets, &nothing);
+    /* RULE: a bucket that was widened for a split becomes narrow again */
+    if (filter->view.narrow_buckets != cf_narrow_at(&filter->geometry, filter->level, filter->split))
+        cf_narrow_bucket(filter);
 }
 
 /* Zeroes what lies behind the last bucket, to the end of a blob of this length. */
 static void clear_rest(cf_filter *filter, uint64_t length)
 {
-    uint64_t bits = filter->buckets * filter->view.bucket_bits;
+    uint64_t bits = cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.grown);
     uint8_t *p = filter->view.writable + bits / 8,
             *end = filter->view.writable - CF_HEADER_BYTES + length;
     cf_change(filter, CF_HEADER_BYTES + bits / 8, length);
@@ -143,11 +143,13 @@ void cf_grow_back(cf_filter *filter, cf_undo *undo)
     cf_spill_clear_bits(filter);
     while (filter->buckets > then->buckets) {
         if (filter->split == 0)
-            cf_narrow(filter, filter->level - 1, then->geometry.buckets << (filter->level - 1), true);
+            cf_set_stage(filter, filter->level - 1, filter->buckets / 2, true);
         join_buckets(filter, undo);
     }
-    if (filter->level != then->level || filter->view.grown != then->view.grown)
-        cf_narrow(filter, then->level, then->split, then->view.grown);
+    if (!then->view.grown)
+        cf_end_growth(filter);
+    else if (filter->level != then->level)
+        cf_set_stage(filter, then->level, then->split, true);
     clear_rest(filter, filter->length);
     filter->occupied = then->occupied; /* RULE: the count of slots is taken back */
     filter->length = then->length;

@@ -35,27 +35,36 @@ typedef enum cf_quick {
     CF_QUICK_SEMISORTED
 } cf_quick;
 
+/* How the record of a bucket is written down (bucket.h). */
+typedef struct cf_form {
+    bool grown;                            /* tags have terminators */
+    unsigned payload_bits;                 /* of a slot, sticky bit included */
+    uint64_t slot_mask;                    /* the bits of a tag */
+    uint64_t bucket_bits;                  /* of a record */
+    uint64_t bucket_bytes;                 /* its whole bytes */
+    unsigned tag_bits;                     /* of them, those of the tags */
+    cf_lanes lanes;                        /* of the tags */
+    cf_lanes tops;                         /* semi-sorted: of the bits that are not sorted */
+    cf_spread spread_tops, spread_nibbles; /* semi-sorted */
+    bool is_short;    /* semi-sorted: tops are loaded together, and so are payloads (semisort.h) */
+    unsigned lane_of; /* semi-sorted: see semisort.h; 0: not for this form */
+} cf_form;
+
 typedef struct cf_view {
-    const uint8_t *table;  /* the buckets */
-    uint8_t *writable;     /* == table when the filter may be changed, else NULL */
-    bool grown;            /* tags have terminators (bucket.h) */
-    bool simple;           /* neither grown, nor with a spill list */
-    cf_quick lookup;       /* the quick way of lookups */
-    cf_quick change;       /* the quick way of adds and deletes */
-    unsigned new_length;   /* remainder bits that a new entry knows */
-    unsigned payload_bits; /* of a slot, sticky bit included */
-    uint64_t sticky_bit;   /* of a payload; 0: the payload has none (copies.h) */
+    const uint8_t *table; /* the buckets */
+    uint8_t *writable;    /* == table when the filter may be changed, else NULL */
+    bool grown;           /* entries know different numbers of bits (growth.h) */
+    bool single_words;    /* the slots of each bucket lie in one word */
+    bool simple;          /* neither grown, nor with a spill list */
+    cf_quick lookup;      /* the quick way of lookups */
+    cf_quick change;      /* the quick way of adds and deletes */
+    unsigned new_length;  /* remainder bits that a new entry knows */
+    uint64_t sticky_bit;  /* of a payload; 0: the payload has none (copies.h) */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
-    uint64_t slot_mask;                               /* the bits of a tag */
-    uint64_t bucket_bits;                             /* bits of one bucket record */
-    uint64_t bucket_bytes;                            /* its whole bytes */
-    unsigned tag_bits;                                /* of them, those of the tags */
     uint64_t odd_pairs;                               /* 1 when m0 is even: see address.h */
-    cf_lanes lanes;                                   /* of the tags */
-    cf_lanes tops;                                    /* semi-sorted: of the bits that are not sorted */
-    cf_spread spread_tops, spread_nibbles;            /* semi-sorted */
-    bool short_buckets; /* semi-sorted: tops are loaded together, and so are payloads (semisort.h) */
-    unsigned lane_of;   /* semi-sorted: see semisort.h; 0: not for this filter */
+    cf_form form;                                     /* of all buckets but the first */
+    uint64_t narrow_buckets; /* so many; they have not been widened yet (growth.h) */
+    cf_form narrow;          /* theirs, when there are any */
 } cf_view;
 
 #endif

@@ -46,7 +46,8 @@ cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost)
 static bool is_all_zeros(const cf_filter *filter, uint64_t bucket)
 {
     enum { READABLE = 56 }; /* bits from any bit on */
-    uint64_t at = cf_record_at(filter, bucket), end = at + filter->view.bucket_bits;
+    const cf_form *form = cf_form_of(filter, bucket);
+    uint64_t at = cf_record_at(filter, form, bucket), end = at + form->bucket_bits;
     for (; at < end; at += READABLE) {
         uint64_t bits = cf_load_bits(filter->view.table, at);
         if ((bits & cf_low_bits(end - at < READABLE ? (unsigned)(end - at) : READABLE)) != 0)
@@ -55,18 +56,26 @@ static bool is_all_zeros(const cf_filter *filter, uint64_t bucket)
     return true;
 }
 
-/* The first bucket from `from` on that has a bit in the first byte that is not zero: perhaps one
-** bit of another. */
-static uint64_t seek(cf_walk *walk, uint64_t from)
+/* The first bucket from `from` to before `to`, all of one form, that has a bit in the first byte that
+** is not zero: perhaps one bit of another. `to`: there is none. */
+static uint64_t seek_in(cf_walk *walk, uint64_t from, uint64_t to)
 {
     const cf_filter *filter = walk->filter;
-    uint64_t table = CF_HEADER_BYTES, bits = filter->buckets * filter->view.bucket_bits;
-    uint64_t at = table + from * filter->view.bucket_bits / 8, end = table + (bits + 7) / 8;
-    uint64_t set = cf_first_set(filter, at, end, &walk->ticker);
-    uint64_t found = (set - table) * 8 / filter->view.bucket_bits;
-    if (set == end)
-        return filter->buckets;
+    uint64_t table = CF_HEADER_BYTES, bits = cf_form_of(filter, from)->bucket_bits;
+    uint64_t at = table + from * bits / 8, end = table + (to * bits + 7) / 8;
+    uint64_t set = cf_first_set(filter, at, end, &walk->ticker), found = (set - table) * 8 / bits;
+    if (set == end || found >= to)
+        return to;
     return found > from ? found : from;
+}
+
+/* The same for all buckets from `from` on. */
+static uint64_t seek(cf_walk *walk, uint64_t from)
+{
+    uint64_t narrow = walk->filter->view.narrow_buckets;
+    if (from < narrow)
+        from = seek_in(walk, from, narrow);
+    return from < narrow ? from : seek_in(walk, from, walk->filter->buckets);
 }
 
 bool cf_walk_next(cf_walk *walk)

@@ -78,7 +78,7 @@ static inline void put_any_length(cf_filter *filter)
     cf_pair pair = cf_pair_of(filter, random64());
     unsigned least = pair.place[0].extension, most = filter->view.new_length;
     unsigned length = random_below(3) ? least : least + (unsigned)random_below(most - least + 1);
-    uint64_t payload = random64() & cf_low_bits(filter->view.payload_bits);
+    uint64_t payload = random64() & cf_low_bits(filter->view.form.payload_bits);
     int slot = cf_bucket_free_slot(filter, pair.place[0].bucket);
     bool other_is_full = pair.sides == 1 || cf_bucket_free_slot(filter, pair.place[1].bucket) < 0;
     if (slot < 0 && !(other_is_full && spill_one(filter, &pair, length, payload)))

@@ -192,9 +192,23 @@ static inline void assert_unchanged(const cf_filter *now, const snapshot *then)
     assert_int_equal(now->spilled, then->filter.spilled);
     assert_true(now->level == then->filter.level && now->split == then->filter.split);
     assert_true(now->view.grown == then->filter.view.grown && now->buckets == then->filter.buckets);
-    assert_true(now->view.bucket_bits == then->filter.view.bucket_bits);
-    assert_true(now->view.slot_mask == then->filter.view.slot_mask);
-    assert_int_equal(now->view.lanes.width, then->filter.view.lanes.width);
+    assert_true(now->view.form.bucket_bits == then->filter.view.form.bucket_bits);
+    assert_true(now->view.form.slot_mask == then->filter.view.form.slot_mask);
+    assert_int_equal(now->view.form.lanes.width, then->filter.view.form.lanes.width);
+}
+
+/* The bits of a tag in this bucket. */
+static inline uint64_t slot_mask_of(const cf_filter *filter, uint64_t bucket)
+{
+    return cf_form_of(filter, bucket)->slot_mask;
+}
+
+/* Remainder bits that a new entry knows there. */
+static inline unsigned length_in(const cf_filter *filter, const cf_place *place)
+{
+    unsigned most = filter->view.new_length, width = cf_form_of(filter, place->bucket)->lanes.width;
+    unsigned room = place->extension + width - 1 - filter->geometry.pair_bits;
+    return filter->view.grown && room < most ? room : most;
 }
 
 /* The other bucket of an entry; can it lie there, too? */

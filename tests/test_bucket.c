@@ -23,8 +23,8 @@ typedef struct expected_slots {
 static void write_slot(cf_filter *filter, uint64_t bucket, unsigned slot, expected_slots *expected)
 {
     uint64_t at = bucket * filter->geometry.bucket_size + slot;
-    expected->tag[at] = random64() & filter->view.slot_mask;
-    expected->payload[at] = random64() & cf_low_bits(filter->view.payload_bits);
+    expected->tag[at] = random64() & slot_mask_of(filter, bucket);
+    expected->payload[at] = random64() & cf_low_bits(filter->view.form.payload_bits);
     cf_slot_set(filter, bucket, slot, expected->tag[at], expected->payload[at]);
 }
 
@@ -105,7 +105,7 @@ static bool plain_matches(const cf_filter *filter, uint64_t content, uint64_t ta
 static bool grown_matches(const cf_filter *filter, uint64_t content, uint64_t tag)
 {
     unsigned known = filter->geometry.pair_bits;
-    for (unsigned i = known; i < filter->view.lanes.width; i++)
+    for (unsigned i = known; i < filter->view.form.lanes.width; i++)
         if (content >> i & 1)
             known = i;
     for (unsigned i = 0; i < known; i++)
@@ -118,10 +118,11 @@ static bool grown_matches(const cf_filter *filter, uint64_t content, uint64_t ta
 static unsigned matching_slots(const cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     unsigned slots = 0;
-    for (unsigned word = 0; word < filter->view.lanes.words; word++) {
-        uint64_t lanes = cf_matching_lanes(filter, cf_word(filter, bucket, word), tag);
+    const cf_form *form = cf_form_of(filter, bucket);
+    for (unsigned word = 0; word < form->lanes.words; word++) {
+        uint64_t lanes = cf_matching_lanes(form, cf_word(filter, form, bucket, word), tag);
         for (; lanes != 0; lanes &= lanes - 1)
-            slots |= 1u << cf_first_slot(&filter->view.lanes, lanes, word);
+            slots |= 1u << cf_first_slot(&form->lanes, lanes, word);
     }
     return slots;
 }
@@ -142,9 +143,10 @@ static void check_matching(const cf_filter *filter, uint64_t bucket, uint64_t ta
 static bool any_match(const cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     uint64_t found = 0;
-    for (unsigned i = 0; i < filter->view.lanes.words; i++)
+    const cf_form *form = cf_form_of(filter, bucket);
+    for (unsigned i = 0; i < form->lanes.words; i++)
         found |=
-            cf_any_zero_lane(&filter->view.lanes, cf_word(filter, bucket, i) ^ (tag * filter->view.lanes.ones));
+            cf_any_zero_lane(&form->lanes, cf_word(filter, form, bucket, i) ^ (tag * form->lanes.ones));
     return found != 0;
 }
 
@@ -153,7 +155,7 @@ static bool any_match(const cf_filter *filter, uint64_t bucket, uint64_t tag)
 static void check_plain_matching(cf_geometry shape)
 {
     test_filter made = new_filter(shape);
-    uint64_t top = (uint64_t)1 << (shape.fingerprint_bits - 1), mask = made.filter.view.slot_mask;
+    uint64_t top = (uint64_t)1 << (shape.fingerprint_bits - 1), mask = made.filter.view.form.slot_mask;
     uint64_t pool[] = {0, 1, 2, 3, top, top - 1, top + 1, mask, mask - 1, 5 & mask};
     for (int k = 0; k < 400; k++) {
         uint64_t at = random_below(BUCKETS);
@@ -182,7 +184,7 @@ static void matching_agrees_with_a_slot_loop(void **state)
 ** without terminator, or any bits. */
 static uint64_t slot_like(const cf_filter *filter, uint64_t tag)
 {
-    unsigned s = filter->geometry.pair_bits, width = filter->view.lanes.width;
+    unsigned s = filter->geometry.pair_bits, width = filter->view.form.lanes.width;
     unsigned known = s + (unsigned)random_below(width - s);
     uint64_t content = (tag & cf_low_bits(known)) | (uint64_t)1 << known;
     uint64_t flip = (uint64_t)1 << random_below(width);
@@ -190,7 +192,7 @@ static uint64_t slot_like(const cf_filter *filter, uint64_t tag)
     case 0:
         return random_below(2) ? 0 : tag & filter->view.pair_mask;
     case 1:
-        return random64() & (random_below(2) ? filter->view.slot_mask : filter->view.pair_mask);
+        return random64() & (random_below(2) ? filter->view.form.slot_mask : filter->view.pair_mask);
     case 2:
     case 3:
     case 4:
@@ -200,15 +202,16 @@ static uint64_t slot_like(const cf_filter *filter, uint64_t tag)
     }
 }
 
-static uint64_t random_tag(const cf_filter *filter)
+static uint64_t random_tag(const cf_filter *filter, uint64_t bucket)
 {
+    uint64_t mask = slot_mask_of(filter, bucket);
     switch (random_below(4)) {
     case 0:
         return 0;
     case 1:
-        return filter->view.slot_mask;
+        return mask;
     default:
-        return random64() & filter->view.slot_mask;
+        return random64() & mask;
     }
 }
 
@@ -217,12 +220,13 @@ static void check_grown_matching(cf_geometry shape, unsigned level)
     test_filter made = filter_at_stage(shape, level, random_below((shape.buckets << level) + 1));
     unsigned b = shape.bucket_size;
     for (int k = 0; made.filter.view.grown && k < 50; k++) {
-        uint64_t at = random_below(made.filter.buckets), tag = random_tag(&made.filter);
+        uint64_t at = random_below(made.filter.buckets), tag = random_tag(&made.filter, at);
+        const cf_form *form = cf_form_of(&made.filter, at);
         for (unsigned slot = 0; slot < b; slot++)
-            cf_slot_set(&made.filter, at, slot, slot_like(&made.filter, tag),
+            cf_slot_set(&made.filter, at, slot, slot_like(&made.filter, tag) & form->slot_mask,
                         random64() & cf_low_bits(shape.counter_bits));
         check_matching(&made.filter, at, tag, grown_matches);
-        check_matching(&made.filter, at, tag ^ (uint64_t)1 << random_below(made.filter.view.lanes.width),
+        check_matching(&made.filter, at, tag ^ (uint64_t)1 << random_below(form->lanes.width),
                        grown_matches);
     }
     free_filter(&made);
@@ -254,11 +258,12 @@ static void tags_and_sides_follow_from_each_other(void **state)
         test_filter made =
             filter_at_stage(shape, level, level == 0 ? 1 : random_below((shape.buckets << level) + 1));
         cf_pair pair = cf_pair_of(&made.filter, random64());
-        unsigned most = pair.place[0].extension + made.filter.view.lanes.width - 1 - shape.pair_bits;
+        const cf_form *form = cf_form_of(&made.filter, pair.place[0].bucket);
+        unsigned most = pair.place[0].extension + form->lanes.width - 1 - shape.pair_bits;
         for (unsigned length = pair.place[0].extension; length < most + 3; length++) {
             uint64_t tag = cf_tag_of(&made.filter, pair.place[0], length);
             cf_side side = cf_side_of(&made.filter, cf_home_of(&made.filter, pair.place[0].bucket), tag);
-            assert_true(tag != 0 && tag <= made.filter.view.slot_mask);
+            assert_true(tag != 0 && tag <= form->slot_mask);
             assert_int_equal(side.length, length < most ? length : most);
             assert_true(side.base == pair.side[0].base);
             assert_true(side.bits == (pair.side[0].bits & cf_low_bits(shape.pair_bits + side.length)));

@@ -50,7 +50,8 @@ static unsigned put_lengths(cf_filter *filter, const cf_pair *pair, unsigned fir
 {
     unsigned n = 0, length = pair->place[0].extension;
     uint64_t values = cf_low_bits(filter->geometry.value_bits);
-    while (length <= filter->view.new_length &&
+    while (length <= length_in(filter, &pair->place[0]) &&
+           length <= length_in(filter, &pair->place[1]) &&
            put(filter, pair, (n + first_side) % 2, length, n & values))
         n++, length++;
     return n;
@@ -139,7 +140,7 @@ static void values_are_told_apart(void **state)
 static cf_entry any_entry(const cf_filter *filter, const cf_place *place, const cf_side *side)
 {
     cf_entry entry = {.side = *side, .payload = random64() & cf_payload_max(&filter->geometry)};
-    entry.side.length = filter->view.new_length;
+    entry.side.length = length_in(filter, place);
     if (filter->view.grown)
         entry.side.length -= (unsigned)random_below(entry.side.length - place->extension + 1);
     entry.side.bits &= cf_low_bits(filter->geometry.pair_bits + entry.side.length);
@@ -235,12 +236,12 @@ static void marks_are_where_they_are_said_to_be(void **state)
     test_filter none = new_filter(plain), one = half_way(plain), two = half_way(values),
                 three = half_way(counters);
     (void)state;
-    assert_int_equal(none.filter.view.payload_bits, 0);
+    assert_int_equal(none.filter.view.form.payload_bits, 0);
     assert_int_equal(cf_entry_payload(&one.filter, &(cf_entry){.sticky = true}), 1);
     assert_true(cf_entry_payload(&two.filter, &(cf_entry){.payload = 7, .sticky = true}) ==
                 ((uint64_t)1 << 32 | 7));
     assert_int_equal(cf_entry_payload(&three.filter, &(cf_entry){.payload = 7, .sticky = true}), 7);
-    assert_int_equal(three.filter.view.payload_bits, 3);
+    assert_int_equal(three.filter.view.form.payload_bits, 3);
     assert_int_equal(cf_entry_copies(&one.filter, &(cf_entry){.sticky = true}), plain.cap);
     assert_int_equal(cf_entry_copies(&one.filter, &(cf_entry){.sticky = false}), 1);
     assert_int_equal(cf_entry_copies(&two.filter, &(cf_entry){.payload = 9}), 1);

@@ -228,7 +228,7 @@ static void payload_fields_are_checked(void **state)
     assert_reason(11, 1, 0, length);
     assert_reason(11, 1, 17, "counter_bits must be from 0 to 16");
     assert_reason(11, 1, 255, "counter_bits must be from 0 to 16");
-    assert_reason(12, 1, 3, length); /* values of 5 bits, and a sticky bit with each */
+    assert_reason(12, 1, 3, length);  /* values of 5 bits, and a sticky bit with each */
     assert_reason(11, 2, 0x0304, ""); /* values of 4 bits: as wide as a counter of 5 */
     assert_reason(11, 2, 0x0300, "values of no bits");
     assert_reason(11, 2, 0x0321, "value_bits must be from 0 to 32");

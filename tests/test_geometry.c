@@ -123,18 +123,19 @@ static void slots_widen_by_the_schedule(void **state)
     unsigned more = 0;
     (void)state;
     assert_int_equal(cf_slot_bits(&shape, 0, false), 13);
-    for (unsigned level = 0; level < 40; level++) {
+    assert_int_equal(cf_slot_bits(&shape, 0, true), 13 + 3);
+    for (unsigned level = 1; level < 40; level++) {
         while (last[more] < level || more == 1)
             more++;
         assert_int_equal(cf_slot_bits(&shape, level, true), 13 + 2 + more);
     }
 }
 
-/* W = f - s + 1 + floor(2 log2(level + 1)) remainder bits behind the level; never more than the
-** hash has. */
+/* W = f - s + 1 + floor(2 log2(level + 1)) remainder bits behind the level, one more at level 0;
+** never more than the hash has. */
 static void new_entries_know_more_with_every_level(void **state)
 {
-    static const unsigned w[] = {0, 2, 3, 4, 4, 5, 5, 6};
+    static const unsigned w[] = {1, 2, 3, 4, 4, 5, 5, 6};
     cf_geometry shape = growing_shape(10, 4, 13);
     (void)state;
     for (unsigned level = 0; level < 8; level++) {
@@ -191,7 +192,7 @@ static void payloads_get_a_sticky_bit_by_growth(void **state)
             assert_int_equal(cf_payload_bits(&shape, false), value + counter);
             assert_int_equal(cf_payload_bits(&shape, true), payload);
             assert_true(cf_record_bits(&shape, 0, false) == 4 * (12 + value + counter) + overflow);
-            assert_true(cf_record_bits(&shape, 0, true) == 4 * (12 + 2 + payload) + overflow);
+            assert_true(cf_record_bits(&shape, 0, true) == 4 * (12 + 3 + payload) + overflow);
             assert_true(cf_record_bits(&shape, 1, true) == 4 * (12 + 4 + payload) + overflow);
             uint64_t bits = 13 * cf_record_bits(&shape, 0, true);
             assert_true(cf_bytes_at(&shape, 0, 3, true) == 64 + (bits + 7) / 8 + 8 + 16 * (value % 3));

@@ -16,7 +16,7 @@ static void fill_with_any_lengths(cf_filter *filter)
         int slot = cf_bucket_free_slot(filter, pair.place[0].bucket);
         unsigned least = pair.place[0].extension;
         unsigned length = least + (unsigned)random_below(filter->view.new_length - least + 1);
-        uint64_t payload = random64() & cf_low_bits(filter->view.payload_bits);
+        uint64_t payload = random64() & cf_low_bits(filter->view.form.payload_bits);
         if (slot < 0)
             continue;
         cf_slot_set(filter, pair.place[0].bucket, (unsigned)slot,

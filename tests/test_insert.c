@@ -150,7 +150,8 @@ static void buckets_that_are_split_twice_make_room(void **state)
     }
     assert_int_equal(cf_delete_value(&there.filter, hash, 0), CF_REMOVED);
     assert_int_equal(cf_add_value(&there.filter, hash, 8), CF_OK);
-    assert_int_equal(cf_add_value(&there.filter, hash ^ (uint64_t)64 << shape.pair_bits << 11, 9), CF_OK);
+    assert_int_equal(cf_add_value(&there.filter, hash ^ (uint64_t)64 << shape.pair_bits << 11, 9),
+                     CF_OK);
     assert_true(there.filter.buckets > 2 * 2048 + 1024);
     free_filter(&made);
     free_filter(&there);
@@ -329,8 +330,8 @@ static void a_full_table_is_unchanged(void **state)
 static void entries_are_as_long_as_they_may_be(void **state)
 {
     (void)state;
-    for (unsigned length = 3; length < 30; length++) {
-        test_filter made = filter_at_stage(growing_shape(9, 4, 12), 2, 5);
+    for (unsigned length = 5; length < 30; length++) {
+        test_filter made = filter_at_stage(growing_shape(9, 4, 12), 4, 5);
         cf_side side = cf_base(&made.filter, random64());
         side.length = length;
         side.bits &= cf_low_bits(6 + length);
@@ -339,7 +340,7 @@ static void entries_are_as_long_as_they_may_be(void **state)
         cf_entry entry;
         assert_int_equal(cf_insert(&made.filter, &item), CF_OK);
         assert_true(cf_entry_at(&made.filter, pair.place[0].bucket, 0, &entry));
-        assert_int_equal(entry.side.length, length < 12 ? length : 12);
+        assert_int_equal(entry.side.length, length < 15 ? length : 15);
         assert_true(entry.side.bits == (side.bits & cf_low_bits(6 + entry.side.length)));
         assert_sound(&made.filter);
         free_filter(&made);

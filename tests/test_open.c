@@ -124,9 +124,9 @@ static void grown_filters_reopen_as_they_were(void **state)
             assert_int_equal(cf_open(&opened, made.filter.bytes, made.filter.length, &why), CF_OK);
             assert_unchanged(&opened, &then);
             assert_int_equal(opened.view.new_length, made.filter.view.new_length);
-            assert_true(opened.view.payload_bits == made.filter.view.payload_bits);
+            assert_true(opened.view.form.payload_bits == made.filter.view.form.payload_bits);
             assert_true(opened.view.sticky_bit == made.filter.view.sticky_bit);
-            assert_int_equal(opened.view.payload_bits, payload ? payload : opened.view.grown);
+            assert_int_equal(opened.view.form.payload_bits, payload ? payload : opened.view.grown);
             free(then.bytes);
         }
         free_filter(&made);

@@ -24,7 +24,7 @@ static void put(cf_filter *filter, const cf_pair *pair, unsigned i, uint64_t fli
     unsigned s = filter->geometry.pair_bits;
     cf_entry entry = {.side = pair->side[i]};
     cf_place place = pair->place[i];
-    place.tag ^= flip << s & filter->view.slot_mask;
+    place.tag ^= flip << s & filter->view.form.slot_mask;
     entry.side.length = length;
     cf_entry_put(filter, place, (unsigned)cf_bucket_free_slot(filter, place.bucket), &entry);
     filter->items++;

@@ -1,8 +1,8 @@
 #include "test.h"
 
-#include "../src/open.h"
 #include "../src/address.h"
 #include "../src/bucket.h"
+#include "../src/open.h"
 
 enum {
     SLOTS = CF_SEMISORT_SLOTS,
@@ -41,7 +41,8 @@ static cf_filter view_at(cf_geometry shape, unsigned level, bool grown)
     test_filter made = new_filter(shape);
     cf_filter view = made.filter;
     cf_set_stage(&view, level, 0, grown);
-    view.view.writable = calloc(1, (BUCKETS * view.view.bucket_bits + 7) / 8 + CF_RESERVED_MIN);
+    view.view.narrow_buckets = 0;
+    view.view.writable = calloc(1, (BUCKETS * view.view.form.bucket_bits + 7) / 8 + CF_RESERVED_MIN);
     assert_non_null(view.view.writable);
     view.view.table = view.view.writable;
     free_filter(&made);
@@ -72,7 +73,7 @@ static void at_every_width(view_check *check)
         for (unsigned i = 0; i <= LEVELS; i++) {
             cf_filter view = view_at(any_shape(f), i < LEVELS ? levels[i] : 0, i < LEVELS);
             check(&view);
-            widths |= (uint64_t)1 << view.view.lanes.width;
+            widths |= (uint64_t)1 << view.view.form.lanes.width;
             free(view.view.writable);
         }
     assert_true(widths == (cf_low_bits(45) & ~cf_low_bits(5)));
@@ -89,8 +90,8 @@ typedef struct contents {
 static void random_entry(const cf_filter *view, uint64_t *tag, uint64_t *payload)
 {
     uint64_t few = random_below(2) ? UINT64_MAX : 0x33;
-    *tag = random64() & few & view->view.slot_mask;
-    *payload = *tag ? random64() & few & cf_low_bits(view->view.payload_bits) : 0;
+    *tag = random64() & few & view->view.form.slot_mask;
+    *payload = *tag ? random64() & few & cf_low_bits(view->view.form.payload_bits) : 0;
 }
 
 static uint64_t rotated(uint64_t tag)
@@ -135,11 +136,12 @@ static void shuffle(cf_record *record)
 /* The words of a bucket are those of a plain one with the same slots. */
 static void assert_words(const cf_filter *view, uint64_t bucket, const uint64_t *tag)
 {
-    for (unsigned word = 0; word < view->view.lanes.words; word++) {
+    const cf_form *form = cf_form_of(view, bucket);
+    for (unsigned word = 0; word < form->lanes.words; word++) {
         uint64_t expected = 0;
-        for (unsigned i = 0; i < view->view.lanes.count; i++)
-            expected |= *tag++ << i * view->view.lanes.width;
-        assert_true(cf_word(view, bucket, word) == expected);
+        for (unsigned i = 0; i < form->lanes.count; i++)
+            expected |= *tag++ << i * form->lanes.width;
+        assert_true(cf_word(view, form, bucket, word) == expected);
     }
 }
 
@@ -147,6 +149,7 @@ static void assert_bucket(const cf_filter *view, uint64_t bucket, const cf_recor
 {
     cf_record read;
     bool empty = false;
+    const cf_form *form = cf_form_of(view, bucket);
     cf_record_read(view, bucket, &read);
     for (unsigned i = 0; i < SLOTS; i++) {
         assert_true(read.tag[i] == expected->tag[i] && cf_slot_get(view, bucket, i) == expected->tag[i]);
@@ -154,7 +157,7 @@ static void assert_bucket(const cf_filter *view, uint64_t bucket, const cf_recor
         empty |= expected->tag[i] == 0;
     }
     assert_words(view, bucket, expected->tag);
-    assert_true(cf_semisort_in_order(view, cf_record_at(view, bucket)));
+    assert_true(cf_semisort_in_order(view, form, cf_record_at(view, form, bucket)));
     assert_int_equal(cf_bucket_free_slot(view, bucket), empty ? 0 : -1);
 }
 
@@ -215,7 +218,7 @@ static void buckets_keep_what_is_written_in_order(void **state)
 /* Whatever the order in which they come: the same bytes. */
 static void check_canonical(cf_filter *view)
 {
-    uint64_t length = (BUCKETS * view->view.bucket_bits + 7) / 8;
+    uint64_t length = (BUCKETS * view->view.form.bucket_bits + 7) / 8;
     uint8_t *first = malloc(length);
     for (int k = 0; k < 10; k++) {
         uint64_t bucket = random_below(BUCKETS);
@@ -244,7 +247,7 @@ static void order_of_adding_leaves_no_trace(void **state)
     (void)state;
     for (int round = 0; round < 300; round++) {
         cf_filter view = view_at(any_shape(5 + (unsigned)random_below(28)), 0, false);
-        uint64_t length = (BUCKETS * view.view.bucket_bits + 7) / 8;
+        uint64_t length = (BUCKETS * view.view.form.bucket_bits + 7) / 8;
         uint8_t *first = malloc(length);
         contents one;
         write_bucket(&view, 5, &one);
@@ -274,7 +277,8 @@ static void codes_beyond_the_last_read_as_zero_nibbles(void **state)
     (void)state;
     for (unsigned code = CODES; code < 1 << CF_CODE_BITS; code++) {
         test_filter made = new_filter(semisorted(shape_of(BUCKETS, 4, 5 + code % 28)));
-        uint64_t bucket = code % BUCKETS, at = cf_record_at(&made.filter, bucket);
+        uint64_t bucket = code % BUCKETS;
+        uint64_t at = cf_record_at(&made.filter, &made.filter.view.form, bucket);
         contents expected;
         write_bucket(&made.filter, bucket, &expected);
         cf_tags_read(&made.filter, bucket, expected.record[bucket].tag);
@@ -295,7 +299,7 @@ static void tops_out_of_order_are_found(void **state)
     for (unsigned f = 6; f <= CF_FINGERPRINT_MAX; f++) {
         test_filter made = new_filter(semisorted(shape_of(BUCKETS, 4, f)));
         cf_record record = {.tag = {0x17, 0x17, 0x17, 0x27}};
-        uint64_t top = cf_record_at(&made.filter, 3) + CF_CODE_BITS;
+        uint64_t top = cf_record_at(&made.filter, &made.filter.view.form, 3) + CF_CODE_BITS;
         made.filter.occupied = made.filter.items = SLOTS;
         cf_record_write(&made.filter, 3, &record);
         assert_sound(&made.filter);

@@ -28,9 +28,9 @@ static void assert_pair(const cf_filter *filter, uint64_t bucket, uint64_t tag, 
                         uint64_t tag2)
 {
     bool expected = bucket_has(filter, bucket, tag) || bucket_has(filter, bucket2, tag2);
-    cf_semisort_found found =
-        cf_semisort_find(filter, cf_load_bits(filter->view.table, cf_record_at(filter, bucket)), tag,
-                         cf_load_bits(filter->view.table, cf_record_at(filter, bucket2)), tag2);
+    cf_semisort_found found = cf_semisort_find(
+        filter, cf_load_bits(filter->view.table, cf_record_at(filter, &filter->view.form, bucket)), tag,
+        cf_load_bits(filter->view.table, cf_record_at(filter, &filter->view.form, bucket2)), tag2);
     answers[found.has]++;
     if (found.has < 2)
         assert_int_equal(found.has, expected);
@@ -42,7 +42,7 @@ static void assert_pair(const cf_filter *filter, uint64_t bucket, uint64_t tag, 
 /* What differs from the tag in the nibble, in the top, in both, in one bit, or not; or nothing. */
 static uint64_t like(const cf_filter *filter, uint64_t tag, unsigned how)
 {
-    uint64_t top = filter->view.slot_mask & ~(uint64_t)15;
+    uint64_t top = filter->view.form.slot_mask & ~(uint64_t)15;
     switch (how) {
     case 0:
         return 0;
@@ -53,9 +53,9 @@ static uint64_t like(const cf_filter *filter, uint64_t tag, unsigned how)
     case 3:
         return tag ^ (random64() & top);
     case 4:
-        return random64() & filter->view.slot_mask;
+        return random64() & filter->view.form.slot_mask;
     default:
-        return tag ^ (uint64_t)1 << random_below(filter->view.lanes.width);
+        return tag ^ (uint64_t)1 << random_below(filter->view.form.lanes.width);
     }
 }
 
@@ -74,7 +74,7 @@ static void short_lookups_are_right_for_all_tags_of_8_bits(void **state)
 {
     test_filter made = new_filter(semisorted(shape_of(BUCKETS, 4, 8)));
     (void)state;
-    assert_true(made.filter.view.lane_of != 0);
+    assert_true(made.filter.view.form.lane_of != 0);
     for (uint64_t tag = 1; tag < 256; tag++)
         for (unsigned kinds = 0; kinds < KINDS * KINDS * KINDS * KINDS; kinds++) {
             uint64_t bucket = random_below(BUCKETS), other = random_below(BUCKETS);
@@ -93,14 +93,14 @@ static void check_pairs(cf_filter *filter)
 {
     for (int k = 0; k < 20000; k++) {
         uint64_t bucket = random_below(BUCKETS), other = random_below(BUCKETS);
-        uint64_t tag = 1 + random_below(filter->view.slot_mask),
-                 top = filter->view.slot_mask & ~(uint64_t)15;
+        uint64_t tag = 1 + random_below(filter->view.form.slot_mask),
+                 top = filter->view.form.slot_mask & ~(uint64_t)15;
         uint64_t tag2 = (tag & 15) | (random_below(2) ? tag & top : random64() & top);
         write_like(filter, other, tag2, (unsigned)random_below(KINDS * KINDS * KINDS * KINDS));
         write_like(filter, bucket, tag, (unsigned)random_below(KINDS * KINDS * KINDS * KINDS));
         if (random_below(50) == 0) /* any code */
-            cf_store_bits(filter, cf_record_at(filter, bucket), cf_low_bits(CF_CODE_BITS),
-                          random_below(1 << CF_CODE_BITS));
+            cf_store_bits(filter, cf_record_at(filter, &filter->view.form, bucket),
+                          cf_low_bits(CF_CODE_BITS), random_below(1 << CF_CODE_BITS));
         assert_pair(filter, bucket, tag, other, tag2 ? tag2 : tag);
     }
 }
@@ -115,7 +115,7 @@ static void short_lookups_are_right_at_all_widths(void **state)
             cf_geometry shape = semisorted(shape_of(BUCKETS, 4, f));
             shape.value_bits = (uint8_t)payload;
             test_filter made = new_filter(shape);
-            if (made.filter.view.lane_of) {
+            if (made.filter.view.form.lane_of) {
                 check_pairs(&made.filter);
                 widths |= (uint64_t)1 << f;
             }
@@ -143,13 +143,14 @@ static void write_grown(cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     cf_record record = {{0}, {0}};
     if (random_below(2))
-        tag = random64() & filter->view.slot_mask;
+        tag = random64() & slot_mask_of(filter, bucket);
     for (unsigned i = 0; i < SLOTS; i++) {
-        unsigned s = filter->geometry.pair_bits, width = filter->view.lanes.width;
+        unsigned s = filter->geometry.pair_bits, width = cf_form_of(filter, bucket)->lanes.width;
         unsigned known = s + (unsigned)random_below(width - s);
         record.tag[i] = (tag & cf_low_bits(known)) | (uint64_t)1 << known;
         if (random_below(2))
-            record.tag[i] = like(filter, record.tag[i], (unsigned)random_below(KINDS));
+            record.tag[i] = like(filter, record.tag[i], (unsigned)random_below(KINDS)) &
+                            slot_mask_of(filter, bucket);
     }
     cf_record_write(filter, bucket, &record);
 }
@@ -159,12 +160,14 @@ static void check_tops(cf_filter *filter)
 {
     unsigned excluded = 0, matched = 0;
     for (int k = 0; k < 2000; k++) {
-        uint64_t bucket = random_below(filter->buckets), tag = 1 + random_below(filter->view.slot_mask);
+        uint64_t bucket = random_below(filter->buckets),
+                 tag = 1 + random_below(slot_mask_of(filter, bucket));
         if (filter->view.grown)
             write_grown(filter, bucket, tag);
         else
             write_like(filter, bucket, tag, (unsigned)random_below(KINDS * KINDS * KINDS * KINDS));
-        bool allowed = cf_tops_allow(filter, cf_record_at(filter, bucket), tag);
+        bool allowed = cf_tops_allow(filter, cf_form_of(filter, bucket),
+                                     cf_record_at(filter, cf_form_of(filter, bucket), bucket), tag);
         bool matches = slow_match(filter, bucket, tag);
         assert_true(allowed || !matches);
         excluded += !allowed;
@@ -183,7 +186,7 @@ static void tops_exclude_no_match(void **state)
                 cf_geometry shape = semisorted(growing_shape(BUCKETS, 4, f));
                 shape.pair_bits = (uint8_t)s;
                 test_filter made = filter_at_stage(shape, level, random_below(2));
-                if (made.filter.view.tops.words == 1) {
+                if (made.filter.view.form.tops.words == 1) {
                     check_tops(&made.filter);
                     grown += made.filter.view.grown;
                 }
@@ -221,7 +224,7 @@ static void check_noise(cf_geometry shape, unsigned level, uint64_t split)
 {
     test_filter made = filter_at_stage(shape, level, split);
     cf_filter *filter = &made.filter;
-    uint64_t bytes = filter->buckets * filter->view.bucket_bits / 8, found = 0;
+    uint64_t bytes = cf_table_bits(&shape, level, split, filter->view.grown) / 8, found = 0;
     uint8_t mask = random_below(2) ? 0xff : (uint8_t)random64();
     for (uint64_t i = 0; i < bytes; i++)
         filter->view.writable[i] = (uint8_t)random64() & mask;

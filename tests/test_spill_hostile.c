@@ -152,7 +152,7 @@ static const char *make_room(cf_filter *filter)
 static const char *hide_bits_above_the_tag(cf_filter *filter)
 {
     cf_spilled entry = cf_spill_get(filter, 3);
-    entry.tag |= (uint64_t)1 << filter->view.lanes.width;
+    entry.tag |= (uint64_t)1 << filter->view.form.lanes.width;
     put_entry(filter, 3, entry);
     return "an entry of the spill list has bits that mean nothing";
 }
@@ -160,7 +160,7 @@ static const char *hide_bits_above_the_tag(cf_filter *filter)
 static const char *hide_bits_above_the_payload(cf_filter *filter)
 {
     cf_spilled entry = cf_spill_get(filter, 3);
-    entry.payload |= (uint64_t)1 << filter->view.payload_bits;
+    entry.payload |= (uint64_t)1 << filter->view.form.payload_bits;
     put_entry(filter, 3, entry);
     return "an entry of the spill list has bits that mean nothing";
 }
@@ -225,7 +225,8 @@ static void fill_with_anything(cf_filter *filter)
     for (unsigned i = 0; i < filter->spilled; i++) {
         cf_spilled entry = {random_below(buckets), random64() >> 16, random64() >> 32};
         if (random_below(2))
-            entry.tag &= random64() & (random_below(2) ? filter->view.pair_mask : filter->view.slot_mask);
+            entry.tag &=
+                random64() & (random_below(2) ? filter->view.pair_mask : filter->view.form.slot_mask);
         if (random_below(2))
             entry.payload &= 1;
         put_entry(filter, i, entry);
@@ -250,7 +251,7 @@ static test_filter filter_of_anything(void)
     shape.value_bits = (uint8_t)(shape.counter_bits || random_below(2) ? 0 : 3);
     test_filter made = filter_at_stage(shape, level, random_below((shape.buckets << level) + 1));
     uint8_t mask = random_below(2) ? 0xff : (uint8_t)random64();
-    for (uint64_t i = 0; i < made.filter.buckets * made.filter.view.bucket_bits / 8; i++)
+    for (uint64_t i = 0; i < made.filter.buckets * made.filter.view.form.bucket_bits / 8; i++)
         made.filter.view.writable[i] = (uint8_t)random64() & mask;
     made.filter.occupied = 1 + random_below(made.filter.buckets * shape.bucket_size);
     made.filter.items = random_below(100);

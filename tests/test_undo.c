@@ -99,8 +99,9 @@ static void check_taking_back(test_filter *made)
         continue;
     assert_int_equal(filter->spilled, grown.filter.spilled);
     assert_true(filter->occupied == grown.filter.occupied && filter->buckets == grown.filter.buckets);
-    assert_memory_equal(filter->view.writable, grown.bytes + CF_HEADER_BYTES,
-                        (filter->buckets * filter->view.bucket_bits + 7) / 8);
+    assert_memory_equal(
+        filter->view.writable, grown.bytes + CF_HEADER_BYTES,
+        (cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.grown) + 7) / 8);
     free(grown.bytes);
     free(then.bytes);
 }

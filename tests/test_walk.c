@@ -60,7 +60,8 @@ static void every_bucket_that_holds_anything_is_found(void **state)
         for (uint64_t n = random_below(1 + made.filter.buckets / 2); n > 0; n--)
             cf_add(&made.filter, random64());
         assert_walk_is_complete(&made.filter);
-        for (uint64_t bits = made.filter.buckets * made.filter.view.bucket_bits, n = 0; n < 20; n++) {
+        for (uint64_t bits = made.filter.buckets * made.filter.view.form.bucket_bits, n = 0; n < 20;
+             n++) {
             uint64_t at = random_below(bits); /* any single bit, of tags, payloads or overflow bits */
             made.filter.view.writable[at / 8] ^= (uint8_t)(1 << at % 8);
         }

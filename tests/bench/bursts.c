@@ -206,7 +206,7 @@ static void measure_errors(table *t, const scheme *of, uint64_t probes, tally *s
 /* Buckets that differ from those of a copy of the table. */
 static unsigned changed_buckets(const cf_filter *filter, const uint8_t *copy)
 {
-    unsigned changed = 0, width = (unsigned)filter->view.bucket_bits;
+    unsigned changed = 0, width = (unsigned)filter->view.form.bucket_bits;
     for (uint64_t i = 0; i < filter->buckets; i++)
         changed += packed_get(filter->view.table, width, i) != packed_get(copy, width, i);
     return changed;

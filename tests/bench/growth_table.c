@@ -113,7 +113,7 @@ static void checkpoint(journey *trip, uint64_t keys)
         bench_fail(why);
     unsigned f0 = f->geometry.fingerprint_bits;
     printf("%9llu%8.1f%6u%5u%7u%7.3f%9.2f%9.4f%11.3g%11.3g", (unsigned long long)keys,
-           (double)keys / (double)trip->planned, f->level, f->view.lanes.width,
+           (double)keys / (double)trip->planned, f->level, f->view.form.lanes.width,
            f->view.grown ? f0 + 2 + f->level : f0, load_of(f), 8 * (double)f->length / (double)keys,
            (double)census.voids / ((double)f->buckets * f->geometry.bucket_size), census.fpr, measured);
     bench_cell(note_ratio(trip, measured), 7, 2);

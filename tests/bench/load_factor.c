@@ -30,7 +30,7 @@ static void fetch(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_candidates(filter, hash);
     for (unsigned i = 0; i < pair.sides; i++)
-        __builtin_prefetch(filter->view.table + pair.place[i].bucket * filter->view.bucket_bits / 8);
+        __builtin_prefetch(filter->view.table + pair.place[i].bucket * filter->view.form.bucket_bits / 8);
 }
 
 /* The load at the first failure, for one stream of hashes. */

@@ -187,14 +187,14 @@ static void ask(const subject *s, uint64_t hash)
     tally found = tally_of(filter, hash, 0);
     REQUIRE(cf_contains(filter, hash) == (copies > 0));
     REQUIRE(cf_get(filter, hash, &value) == (copies > 0));
-    REQUIRE(value <= cf_low_bits(filter->view.payload_bits));
+    REQUIRE(value <= cf_low_bits(filter->view.form.payload_bits));
     REQUIRE(copies <= found.copies);
     REQUIRE(!can_tell(s, &found) || copies == copies_told(filter, found.copies));
     cf_pair pair = cf_candidates(filter, hash);
     REQUIRE(pair.sides == 1 || pair.sides == 2);
     for (unsigned i = 0; i < pair.sides; i++) {
         REQUIRE(pair.side[i].base < filter->geometry.buckets && pair.place[i].bucket < filter->buckets);
-        REQUIRE(pair.place[i].tag <= filter->view.slot_mask);
+        REQUIRE(pair.place[i].tag <= filter->view.form.slot_mask);
         REQUIRE(filter->view.grown || pair.place[i].tag != 0);
     }
 }

@@ -82,8 +82,9 @@ static inline uint64_t sound_slot(const cf_filter *filter, uint64_t bucket, uint
 {
     if (!filter->view.grown || tag == 0)
         return tag;
-    unsigned most = filter->geometry.pair_bits + filter->view.new_length - cf_home_of(filter, bucket).bits;
-    tag &= cf_low_bits(most + 1);
+    unsigned most =
+        filter->geometry.pair_bits + filter->view.new_length - cf_home_of(filter, bucket).bits;
+    tag &= cf_low_bits(most + 1) & cf_form_of(filter, bucket)->slot_mask;
     return tag >> filter->geometry.pair_bits ? tag : 0;
 }
 
@@ -120,6 +121,23 @@ static inline void make_sound_table(cf_filter *filter)
     }
 }
 
+static inline void clear_bits(cf_filter *filter, uint64_t from, uint64_t to)
+{
+    for (; from < to; from++)
+        filter->view.writable[from / 8] &= (uint8_t) ~(1u << from % 8);
+}
+
+/* What is not in buckets: between narrow ones and others, and at the end. */
+static inline void clear_rest(cf_filter *filter)
+{
+    uint64_t narrow = filter->view.narrow_buckets;
+    uint64_t end = cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.grown);
+    if (narrow < filter->buckets)
+        clear_bits(filter, narrow * filter->view.narrow.bucket_bits,
+                   narrow * filter->view.form.bucket_bits);
+    clear_bits(filter, end, (filter->length - CF_HEADER_BYTES) * 8);
+}
+
 /* Slots, list, counts and the bytes at the end as they should be: then cf_check finds nothing else
 ** to say of many inputs. */
 static inline void make_sound(uint8_t *bytes, size_t length)
@@ -133,11 +151,7 @@ static inline void make_sound(uint8_t *bytes, size_t length)
     for (unsigned i = 0; i < spilled; i++)
         list[i] = cf_spill_get(&filter, i);
     make_sound_table(&filter);
-    uint64_t bits = filter.buckets * filter.view.bucket_bits;
-    uint8_t *end = filter.view.writable + (bits + 7) / 8;
-    if (bits % 8 != 0)
-        end[-1] &= (uint8_t)cf_low_bits(bits % 8);
-    memset(end, 0, (size_t)(bytes + length - end));
+    clear_rest(&filter);
     filter.spilled = 0;
     for (unsigned i = 0; i < spilled; i++)
         put_spilled(&filter, &list[i]);

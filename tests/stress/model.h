@@ -235,7 +235,7 @@ static void check_unchanged(const subject *s, const snapshot *then)
     const cf_filter *a = &s->filter, *b = &then->filter;
     if (a->length != b->length || a->level != b->level || a->split != b->split || a->view.grown != b->view.grown ||
         a->buckets != b->buckets || a->items != b->items || a->occupied != b->occupied ||
-        a->view.new_length != b->view.new_length || a->view.slot_mask != b->view.slot_mask)
+        a->view.new_length != b->view.new_length || a->view.form.slot_mask != b->view.form.slot_mask)
         FAIL("a failed add changed the counts");
     if (then->bytes && memcmp(then->bytes, bytes_of(s), b->length) != 0)
         FAIL("a failed add changed the bytes");
