@@ -158,7 +158,7 @@ enum { BUILD_TRIES = 8 };
 /* Adds the hashes to a fresh filter of this shape, which becomes the result unless there is no
 ** room. It may grow for them only when `grow` says so. */
 static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, bool grow,
-                           const uint64_t *hashes, size_t n)
+                           uint64_t *hashes, size_t n)
 {
     cf_filter filter;
     cuckoo_watch watch;

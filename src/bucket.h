@@ -56,6 +56,9 @@ static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64
 /* Writes tags and payloads; the overflow bit stays as it is. */
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record);
 
+/* The same with the tags as words, as cf_word gives them, and nothing above their lanes. */
+void cf_words_write(cf_filter *filter, uint64_t bucket, const uint64_t *word, const uint64_t *payload);
+
 /* ---- words ---- */
 
 /* Word number `index` of a bucket. */

@@ -162,22 +162,6 @@ cf_status cf_add(cf_filter *filter, uint64_t hash)
     return cf_add_value(filter, hash, 0);
 }
 
-cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added)
-{
-    enum { COST = 100 }; /* nanoseconds */
-    cf_ticker ticker = cf_ticker_of(filter->watch);
-    cf_status status = CF_OK;
-    size_t i = 0;
-    while (i < n && status == CF_OK) {
-        status = cf_tick(&ticker, COST) ? CF_INTERRUPTED : cf_add(filter, hashes[i]);
-        i += status == CF_OK;
-    }
-    if (added)
-        *added = i;
-    cf_status settled = status == CF_INTERRUPTED ? CF_OK : cf_settle(filter);
-    return status == CF_OK ? settled : status;
-}
-
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_side base = cf_base(filter, hash);

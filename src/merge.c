@@ -46,11 +46,6 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
     return CF_OK;
 }
 
-static void count_items(cf_filter *filter, uint64_t more)
-{
-    filter->items = more < CF_ITEMS_MAX - filter->items ? filter->items + more : CF_ITEMS_MAX;
-}
-
 /* An entry that knows one remainder bit more. */
 static cf_entry with_bit(const cf_filter *filter, const cf_entry *item, uint64_t bit)
 {
@@ -87,7 +82,7 @@ static cf_status merge_entry(cf_filter *into, const cf_entry *entry)
     item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
     cf_status status = merge_item(into, &item);
     if (status == CF_OK)
-        count_items(into, cf_entry_copies(into, entry));
+        cf_count_items(into, cf_entry_copies(into, entry));
     return status;
 }
 
@@ -150,7 +145,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from)
     if (status != CF_OK)
         return status;
     into->items = items;
-    count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+    cf_count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
     return cf_settle(into);
 }
 
