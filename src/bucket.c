@@ -23,9 +23,8 @@ static void semisorted_write(cf_filter *filter, uint64_t bucket, cf_record *reco
 /* In one store, or in two where a word is longer than a store may be. */
 static void word_write(cf_filter *filter, uint64_t at, uint64_t word)
 {
-    enum { MOST_BITS = 57 };
     unsigned bits = filter->view.lanes.count * filter->view.lanes.width;
-    unsigned first = bits <= MOST_BITS ? bits : bits / 2;
+    unsigned first = bits <= CF_STORE_BITS ? bits : bits / 2;
     cf_store_bits(filter, at, cf_low_bits(first), word & cf_low_bits(first));
     if (first < bits)
         cf_store_bits(filter, at + first, cf_low_bits(bits - first), word >> first);

@@ -36,7 +36,13 @@
 
 /* ---- a bucket in hand ---- */
 
-/* Its tags as words of lanes, whatever its layout, and its payloads. */
+/* Two frequent kinds of filters have code of their own: buckets of one word, without payloads. It is
+** the same code, compiled for what does not change. */
+typedef enum cf_kind { ANY_KIND, SHORT_PLAIN, SHORT_SEMISORTED } cf_kind;
+
+#define BY_KIND static inline __attribute__((always_inline))
+
+/* The tags of a bucket as words of lanes, whatever its layout, and its payloads. */
 typedef struct cf_hand {
     uint64_t bucket;
     bool changed;
@@ -44,43 +50,69 @@ typedef struct cf_hand {
     uint64_t payload[CF_BUCKET_MAX];
 } cf_hand;
 
-static inline void take(const cf_filter *filter, uint64_t bucket, cf_hand *hand)
+static cf_kind kind_of(const cf_filter *filter)
 {
     const cf_lanes *lanes = &filter->view.lanes;
-    uint64_t mask = cf_low_bits(lanes->count * lanes->width);
-    hand->bucket = bucket;
-    hand->changed = false;
-    for (unsigned i = 0; i < lanes->words; i++)
-        hand->word[i] = cf_word(filter, bucket, i) & mask;
-    for (unsigned slot = 0; filter->view.payload_bits && slot < filter->geometry.bucket_size; slot++)
-        hand->payload[slot] = cf_payload_get(filter, bucket, slot);
+    if (lanes->words > 1 || filter->view.payload_bits || lanes->count * lanes->width > CF_STORE_BITS)
+        return ANY_KIND;
+    return filter->geometry.semisorted ? SHORT_SEMISORTED : SHORT_PLAIN;
 }
 
-static inline void give_back(cf_filter *filter, cf_hand *hand)
+BY_KIND unsigned words_of(const cf_filter *filter, cf_kind kind)
 {
-    if (hand->changed)
+    return kind == ANY_KIND ? filter->view.lanes.words : 1;
+}
+
+static __attribute__((noinline)) void take_payloads(const cf_filter *filter, cf_hand *hand)
+{
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        hand->payload[slot] = cf_payload_get(filter, hand->bucket, slot);
+}
+
+BY_KIND void take(const cf_filter *filter, cf_kind kind, uint64_t bucket, cf_hand *hand)
+{
+    uint64_t mask = filter->view.lanes.all;
+    hand->bucket = bucket;
+    hand->changed = false;
+    if (kind == SHORT_PLAIN)
+        hand->word[0] = cf_load_bits(filter->view.table, bucket * filter->view.bucket_bits) & mask;
+    else
+        for (unsigned i = 0; i < words_of(filter, kind); i++)
+            hand->word[i] = cf_word(filter, bucket, i) & mask;
+    if (kind == ANY_KIND && filter->view.payload_bits)
+        take_payloads(filter, hand);
+}
+
+BY_KIND void give_back(cf_filter *filter, cf_kind kind, cf_hand *hand)
+{
+    if (!hand->changed)
+        return;
+    if (kind == SHORT_PLAIN)
+        cf_store_bits(filter, hand->bucket * filter->view.bucket_bits, filter->view.lanes.all,
+                      hand->word[0]);
+    else
         cf_words_write(filter, hand->bucket, hand->word, hand->payload);
     hand->changed = false;
 }
 
-static inline bool holds(const cf_filter *filter, const cf_hand *hand, uint64_t tag)
+BY_KIND bool holds(const cf_filter *filter, cf_kind kind, const cf_hand *hand, uint64_t tag)
 {
     const cf_lanes *lanes = &filter->view.lanes;
-    uint64_t found = 0;
-    for (unsigned i = 0; i < lanes->words; i++)
-        found |= cf_any_zero_lane(lanes, hand->word[i] ^ tag * lanes->ones);
+    uint64_t found = 0, wanted = tag * lanes->ones;
+    for (unsigned i = 0; i < words_of(filter, kind); i++)
+        found |= cf_any_zero_lane(lanes, hand->word[i] ^ wanted);
     return found != 0;
 }
 
-/* Where slots start: bit `shift` of word `word`. */
+/* Where a slot starts: bit `shift` of word `word`. */
 typedef struct cf_lane {
     unsigned word, shift;
 } cf_lane;
 
-static inline bool find_empty(const cf_filter *filter, const cf_hand *hand, cf_lane *lane)
+BY_KIND bool find_empty(const cf_filter *filter, cf_kind kind, const cf_hand *hand, cf_lane *lane)
 {
     const cf_lanes *lanes = &filter->view.lanes;
-    for (unsigned i = 0; i < lanes->words; i++) {
+    for (unsigned i = 0; i < words_of(filter, kind); i++) {
         uint64_t empty = cf_any_zero_lane(lanes, hand->word[i]);
         if (empty != 0) {
             *lane = (cf_lane){i, (unsigned)__builtin_ctzll(empty) - (lanes->width - 1)};
@@ -90,21 +122,30 @@ static inline bool find_empty(const cf_filter *filter, const cf_hand *hand, cf_l
     return false;
 }
 
-/* Exchanges what a slot holds for a tag and its payload, and the other way round. */
-static inline void exchange(const cf_filter *filter, cf_hand *hand, cf_lane at, uint64_t *tag,
-                            uint64_t *payload)
+static __attribute__((noinline)) void exchange_payload(const cf_filter *filter, cf_hand *hand,
+                                                       cf_lane at, uint64_t *payload)
 {
     const cf_lanes *lanes = &filter->view.lanes;
+    unsigned slot = at.word * lanes->count + at.shift / lanes->width;
+    uint64_t with = hand->payload[slot];
+    hand->payload[slot] = *payload;
+    *payload = with;
+}
+
+/* What an item, or an entry, is in one of its buckets. */
+typedef struct cf_item {
+    uint64_t tag, payload;
+} cf_item;
+
+/* Exchanges what a slot holds for an item. */
+BY_KIND void exchange(const cf_filter *filter, cf_kind kind, cf_hand *hand, cf_lane at, cf_item *item)
+{
     uint64_t there = hand->word[at.word] >> at.shift & filter->view.slot_mask;
-    hand->word[at.word] ^= (there ^ *tag) << at.shift;
+    hand->word[at.word] ^= (there ^ item->tag) << at.shift;
     hand->changed = true;
-    *tag = there;
-    if (filter->view.payload_bits) {
-        unsigned slot = at.word * lanes->count + at.shift / lanes->width;
-        uint64_t with = hand->payload[slot];
-        hand->payload[slot] = *payload;
-        *payload = with;
-    }
+    item->tag = there;
+    if (kind == ANY_KIND && filter->view.payload_bits)
+        exchange_payload(filter, hand, at, &item->payload);
 }
 
 /* ---- items in flight ---- */
@@ -118,7 +159,7 @@ enum {
 
 typedef struct cf_flight {
     uint64_t bucket; /* where it is going to land */
-    uint64_t tag, payload;
+    cf_item item;
     unsigned steps; /* flights before this one */
 } cf_flight;
 
@@ -131,107 +172,113 @@ typedef struct cf_bulk {
     uint64_t stored; /* entries put into empty slots */
 } cf_bulk;
 
+static unsigned length_of(const cf_filter *filter)
+{
+    return filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
+}
+
 /* Sends what does not stay in a bucket to its other one. */
-static inline void send(cf_bulk *bulk, uint64_t bucket, uint64_t tag, uint64_t payload, unsigned steps)
+BY_KIND void send(cf_bulk *bulk, uint64_t bucket, cf_item item, unsigned steps)
 {
     const cf_filter *filter = bulk->filter;
-    unsigned length = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
-    cf_side to = cf_alternate(filter, (cf_side){bucket, tag, length});
+    cf_flight *flight = &bulk->flight[(bulk->first + bulk->flying++) % FLIGHTS];
+    cf_side to = cf_alternate(filter, (cf_side){bucket, item.tag, length_of(filter)});
     __builtin_prefetch(filter->view.table + to.base * filter->view.bucket_bits / 8);
-    bulk->flight[(bulk->first + bulk->flying++) % FLIGHTS] =
-        (cf_flight){to.base, to.bits & filter->view.slot_mask, payload, steps};
+    *flight = (cf_flight){to.base, {to.bits & filter->view.slot_mask, item.payload}, steps};
 }
 
 /* Stores an item as if it were an entry of another filter. */
-static cf_status store(cf_filter *filter, uint64_t bucket, uint64_t tag, uint64_t payload)
+static __attribute__((noinline)) cf_status store(cf_filter *filter, uint64_t bucket, cf_item item)
 {
-    bool full = filter->geometry.counter_bits && payload == cf_payload_max(&filter->geometry);
-    unsigned length = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
-    cf_entry item = {.side = {bucket, tag, length}, .payload = payload, .sticky = full};
-    return cf_insert(filter, &item);
+    bool full = filter->geometry.counter_bits && item.payload == cf_payload_max(&filter->geometry);
+    cf_entry entry = {
+        .side = {bucket, item.tag, length_of(filter)}, .payload = item.payload, .sticky = full};
+    return cf_insert(filter, &entry);
 }
 
 /* The slot that is to be driven out next; each in its turn, so that what has just come stays. */
-static cf_lane next_out(cf_bulk *bulk)
+BY_KIND cf_lane next_out(cf_bulk *bulk, cf_kind kind)
 {
     const cf_lanes *lanes = &bulk->filter->view.lanes;
-    unsigned slot = bulk->turn++ % bulk->filter->geometry.bucket_size;
-    return (cf_lane){slot / lanes->count, slot % lanes->count * lanes->width};
+    unsigned slot = bulk->turn++ & (bulk->filter->geometry.bucket_size - 1u), lane = slot;
+    if (kind == ANY_KIND)
+        lane &= lanes->count - 1;
+    return (cf_lane){kind == ANY_KIND ? slot / lanes->count : 0, lane * lanes->width};
 }
 
 /* The item that has been in flight longest lands. */
-static cf_status land(cf_bulk *bulk)
+BY_KIND cf_status land(cf_bulk *bulk, cf_kind kind)
 {
     cf_filter *filter = bulk->filter;
-    cf_flight item = bulk->flight[bulk->first];
+    cf_flight flight = bulk->flight[bulk->first];
     cf_hand hand;
     cf_lane lane;
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
-    take(filter, item.bucket, &hand);
-    bool room = find_empty(filter, &hand, &lane);
+    take(filter, kind, flight.bucket, &hand);
+    bool room = find_empty(filter, kind, &hand, &lane);
     /* RULE: no two entries of a bucket that a bulk build puts there say the same */
-    if (holds(filter, &hand, item.tag) || (!room && item.steps >= MOST_STEPS))
-        return store(filter, item.bucket, item.tag, item.payload);
+    if (holds(filter, kind, &hand, flight.item.tag) || (!room && flight.steps >= MOST_STEPS))
+        return store(filter, flight.bucket, flight.item);
     if (!room)
-        lane = next_out(bulk);
-    exchange(filter, &hand, lane, &item.tag, &item.payload);
-    give_back(filter, &hand);
+        lane = next_out(bulk, kind);
+    exchange(filter, kind, &hand, lane, &flight.item);
+    give_back(filter, kind, &hand);
     if (!room)
-        send(bulk, item.bucket, item.tag, item.payload, item.steps + 1);
+        send(bulk, flight.bucket, flight.item, flight.steps + 1);
     bulk->stored += room;
     return CF_OK;
 }
 
 /* Lets items land until no more than so many fly. */
-static cf_status land_until(cf_bulk *bulk, unsigned flying, cf_ticker *ticker)
+BY_KIND cf_status land_until(cf_bulk *bulk, cf_kind kind, unsigned flying, cf_ticker *ticker)
 {
     cf_status status = CF_OK;
     for (; status == CF_OK && bulk->flying > flying; cf_tick(ticker, COST))
-        status = land(bulk);
+        status = land(bulk, kind);
     return status;
 }
 
 /* ---- the walk ---- */
 
 /* Stores an item in its base bucket, which is in hand, in the ordinary way. */
-static cf_status store_in_hand(cf_bulk *bulk, uint64_t tag, uint64_t payload)
+static __attribute__((noinline)) cf_status store_in_hand(cf_bulk *bulk, cf_item item)
 {
-    give_back(bulk->filter, &bulk->hand);
-    cf_status status = store(bulk->filter, bulk->hand.bucket, tag, payload);
-    take(bulk->filter, bulk->hand.bucket, &bulk->hand);
+    give_back(bulk->filter, ANY_KIND, &bulk->hand);
+    cf_status status = store(bulk->filter, bulk->hand.bucket, item);
+    take(bulk->filter, ANY_KIND, bulk->hand.bucket, &bulk->hand);
     return status;
 }
 
 /* Lets items land while a bucket is in hand: they may lie in it. */
-static cf_status make_way(cf_bulk *bulk, cf_ticker *ticker)
+static __attribute__((noinline)) cf_status make_way(cf_bulk *bulk, cf_ticker *ticker)
 {
-    give_back(bulk->filter, &bulk->hand);
-    cf_status status = land_until(bulk, ALOFT, ticker);
-    take(bulk->filter, bulk->hand.bucket, &bulk->hand);
+    give_back(bulk->filter, ANY_KIND, &bulk->hand);
+    cf_status status = land_until(bulk, ANY_KIND, ALOFT, ticker);
+    take(bulk->filter, ANY_KIND, bulk->hand.bucket, &bulk->hand);
     return status;
 }
 
 /* Puts a key into its base bucket, which is in hand, or sends it on. */
-static inline cf_status put(cf_bulk *bulk, uint64_t tag, uint64_t payload, cf_ticker *ticker)
+BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item, cf_ticker *ticker)
 {
     cf_hand *hand = &bulk->hand;
     cf_lane lane;
-    if (holds(bulk->filter, hand, tag))
-        return store_in_hand(bulk, tag, payload);
-    if (find_empty(bulk->filter, hand, &lane)) {
-        exchange(bulk->filter, hand, lane, &tag, &payload);
+    if (holds(bulk->filter, kind, hand, item.tag))
+        return store_in_hand(bulk, item);
+    if (find_empty(bulk->filter, kind, hand, &lane)) {
+        exchange(bulk->filter, kind, hand, lane, &item);
         bulk->stored++;
         return CF_OK;
     }
     cf_status status = bulk->flying == FLIGHTS ? make_way(bulk, ticker) : CF_OK;
     if (status == CF_OK)
-        send(bulk, hand->bucket, tag, payload, 0);
+        send(bulk, hand->bucket, item, 0);
     return status;
 }
 
 /* How often the first hash is there. */
-static size_t repeats_of(const uint64_t *hashes, size_t n)
+static inline size_t repeats_of(const uint64_t *hashes, size_t n)
 {
     size_t repeats = 1;
     while (repeats < n && hashes[repeats] == hashes[0])
@@ -240,46 +287,61 @@ static size_t repeats_of(const uint64_t *hashes, size_t n)
 }
 
 /* Stores copies of one key: one entry that counts them, or as many as there may be. */
-static cf_status put_copies(cf_bulk *bulk, uint64_t tag, size_t copies, cf_ticker *ticker)
+BY_KIND cf_status put_copies(cf_bulk *bulk, cf_kind kind, uint64_t tag, size_t copies, cf_ticker *ticker)
 {
     const cf_geometry *shape = &bulk->filter->geometry;
-    uint64_t most = cf_payload_max(shape), more = copies - 1;
     cf_status status = CF_OK;
-    if (shape->counter_bits)
-        return put(bulk, tag, more < most ? more : most, ticker);
+    if (kind == ANY_KIND && shape->counter_bits) {
+        uint64_t most = cf_payload_max(shape), more = copies - 1;
+        return put(bulk, kind, (cf_item){tag, more < most ? more : most}, ticker);
+    }
     for (size_t i = 0; status == CF_OK && i < copies && i < shape->cap; i++)
-        status = put(bulk, tag, 0, ticker);
+        status = put(bulk, kind, (cf_item){tag, 0}, ticker);
     return status;
 }
 
 /* On to another bucket. Between two of them items land. */
-static cf_status walk_to(cf_bulk *bulk, uint64_t bucket, cf_ticker *ticker)
+BY_KIND cf_status walk_to(cf_bulk *bulk, cf_kind kind, uint64_t bucket, cf_ticker *ticker)
 {
     cf_status status = CF_OK;
-    give_back(bulk->filter, &bulk->hand);
+    give_back(bulk->filter, kind, &bulk->hand);
     if (bulk->flying > ALOFT)
-        status = land_until(bulk, ALOFT, ticker);
-    take(bulk->filter, bucket, &bulk->hand);
+        status = land_until(bulk, kind, ALOFT, ticker);
+    take(bulk->filter, kind, bucket, &bulk->hand);
     return status;
 }
 
-/* Puts the first *added keys at least into the filter, and as many more as the ticker lets it. */
-static cf_status walk(cf_bulk *bulk, const uint64_t *hashes, size_t n, size_t *added, cf_ticker *ticker)
+/* Puts keys into the filter, as far as the ticker lets it: the first *added ones. */
+BY_KIND cf_status walk(cf_bulk *bulk, cf_kind kind, const uint64_t *hashes, size_t n, size_t *added,
+                       cf_ticker *ticker)
 {
     cf_status status = CF_OK;
     size_t i = 0, copies;
-    take(bulk->filter, 0, &bulk->hand);
+    take(bulk->filter, kind, 0, &bulk->hand);
     for (; i < n && status == CF_OK && !cf_tick(ticker, COST); i += copies) {
         cf_side base = cf_base(bulk->filter, hashes[i]);
         copies = repeats_of(hashes + i, n - i);
         if (base.base != bulk->hand.bucket)
-            status = walk_to(bulk, base.base, ticker);
+            status = walk_to(bulk, kind, base.base, ticker);
         if (status == CF_OK)
-            status = put_copies(bulk, base.bits & bulk->filter->view.slot_mask, copies, ticker);
+            status = put_copies(bulk, kind, base.bits & bulk->filter->view.slot_mask, copies, ticker);
     }
-    give_back(bulk->filter, &bulk->hand);
+    give_back(bulk->filter, kind, &bulk->hand);
     *added = i;
-    return status == CF_OK ? land_until(bulk, 0, ticker) : status;
+    return status == CF_OK ? land_until(bulk, kind, 0, ticker) : status;
+}
+
+static cf_status walk_by_kind(cf_bulk *bulk, const uint64_t *hashes, size_t n, size_t *added,
+                              cf_ticker *ticker)
+{
+    switch (kind_of(bulk->filter)) {
+    case SHORT_PLAIN:
+        return walk(bulk, SHORT_PLAIN, hashes, n, added, ticker);
+    case SHORT_SEMISORTED:
+        return walk(bulk, SHORT_SEMISORTED, hashes, n, added, ticker);
+    default:
+        return walk(bulk, ANY_KIND, hashes, n, added, ticker);
+    }
 }
 
 /* Fills an empty table. CF_FULL: it is empty again, and *added is 0. */
@@ -289,7 +351,7 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_
     cf_bulk bulk = {.filter = filter};
     cf_memory memory = filter->memory;
     filter->memory.resize = NULL; /* it must not grow while items fly */
-    cf_status status = walk(&bulk, hashes, n, added, ticker);
+    cf_status status = walk_by_kind(&bulk, hashes, n, added, ticker);
     filter->memory = memory;
     if (status != CF_OK) {
         cf_clear(filter);
