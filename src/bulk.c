@@ -16,13 +16,12 @@
 ** There are no random numbers: the slots of full buckets take turns. The bytes follow from the
 ** sorted keys alone.
 **
-** Copies. Two entries of one bucket that this puts there never say the same: an item that meets its
-** like is stored as cf_insert does, which counts or absorbs it. It meets no like in the other
-** bucket, for that is not looked at. So before cf_insert comes, there are at most two entries for
-** keys that share fingerprint and pair, and cap is two or more. With cf_insert, and with items in
-** flight which it does not see, there may be a few more than cap; these say "cap or more", too. No
-** copy below cap is lost: items are dropped only when cap entries are there. With counters such
-** keys may have two entries, one in each bucket, and their copies are the sum.
+** Copies. No two entries of one bucket that this puts there say the same: an item that meets its
+** like is stored as cf_insert does, which counts or absorbs it, or stores it when there are fewer
+** than cap. The other bucket is not looked at, nor what is in flight. So a key that many copies, or
+** many keys alike, have crowded may have a few entries more than cap. Each of them is one copy:
+** none below cap is lost. At the end one look at all buckets takes out what is beyond cap. With
+** counters a key may have two entries, one in each bucket, and its copies are the sum.
 **
 ** In turn. A filter that is not empty, or has to grow, takes the sorted keys one by one; their
 ** buckets are fetched some keys ahead.
@@ -169,7 +168,8 @@ typedef struct cf_bulk {
     cf_flight flight[FLIGHTS];
     unsigned first, flying;
     unsigned turn;   /* the slot that is next to be driven out of a full bucket */
-    uint64_t stored; /* entries put into empty slots */
+    bool met;        /* some item has met its like */
+    uint64_t stored; /* entries put into empty slots and not counted as occupied yet */
 } cf_bulk;
 
 static unsigned length_of(const cf_filter *filter)
@@ -187,12 +187,21 @@ BY_KIND void send(cf_bulk *bulk, uint64_t bucket, cf_item item, unsigned steps)
     *flight = (cf_flight){to.base, {to.bits & filter->view.slot_mask, item.payload}, steps};
 }
 
-/* Stores an item as if it were an entry of another filter. */
-static __attribute__((noinline)) cf_status store(cf_filter *filter, uint64_t bucket, cf_item item)
+static void count_stored(cf_bulk *bulk)
 {
+    bulk->filter->occupied += bulk->stored;
+    bulk->stored = 0;
+}
+
+/* Stores an item in the ordinary way, as if it were an entry of another filter. */
+static __attribute__((noinline)) cf_status store(cf_bulk *bulk, uint64_t bucket, cf_item item)
+{
+    cf_filter *filter = bulk->filter;
     bool full = filter->geometry.counter_bits && item.payload == cf_payload_max(&filter->geometry);
     cf_entry entry = {
         .side = {bucket, item.tag, length_of(filter)}, .payload = item.payload, .sticky = full};
+    bulk->met = true;
+    count_stored(bulk);
     return cf_insert(filter, &entry);
 }
 
@@ -219,7 +228,7 @@ BY_KIND cf_status land(cf_bulk *bulk, cf_kind kind)
     bool room = find_empty(filter, kind, &hand, &lane);
     /* RULE: no two entries of a bucket that a bulk build puts there say the same */
     if (holds(filter, kind, &hand, flight.item.tag) || (!room && flight.steps >= MOST_STEPS))
-        return store(filter, flight.bucket, flight.item);
+        return store(bulk, flight.bucket, flight.item);
     if (!room)
         lane = next_out(bulk, kind);
     exchange(filter, kind, &hand, lane, &flight.item);
@@ -245,7 +254,7 @@ BY_KIND cf_status land_until(cf_bulk *bulk, cf_kind kind, unsigned flying, cf_ti
 static __attribute__((noinline)) cf_status store_in_hand(cf_bulk *bulk, cf_item item)
 {
     give_back(bulk->filter, ANY_KIND, &bulk->hand);
-    cf_status status = store(bulk->filter, bulk->hand.bucket, item);
+    cf_status status = store(bulk, bulk->hand.bucket, item);
     take(bulk->filter, ANY_KIND, bulk->hand.bucket, &bulk->hand);
     return status;
 }
@@ -344,6 +353,57 @@ static cf_status walk_by_kind(cf_bulk *bulk, const uint64_t *hashes, size_t n, s
     }
 }
 
+/* ---- no more than cap ---- */
+
+/* Takes out what a key has beyond cap. */
+static void trim(cf_filter *filter, const cf_entry *entry)
+{
+    unsigned cap = filter->geometry.cap;
+    cf_matches found;
+    cf_pair pair = cf_pair_from(filter, entry->side);
+    cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
+    if (found.n <= cap)
+        return;
+    /* RULE: no key has more entries than cap */
+    cf_entries_replace(filter, found.entry + cap, found.n - cap, NULL);
+    cf_entries_drain_into(filter, found.entry + cap, found.n - cap);
+}
+
+/* Has the entry in a slot its like in another one before it? */
+static bool has_like_before(const uint64_t *tag, unsigned slot)
+{
+    for (unsigned i = 0; i < slot; i++)
+        if (tag[i] == tag[slot])
+            return tag[slot] != 0;
+    return false;
+}
+
+static void trim_bucket(cf_filter *filter, uint64_t bucket)
+{
+    cf_entry entry;
+    uint64_t tag[CF_BUCKET_MAX];
+    cf_tags_read(filter, bucket, tag);
+    for (unsigned slot = 1; slot < filter->geometry.bucket_size; slot++)
+        if (has_like_before(tag, slot) && cf_entry_at(filter, bucket, slot, &entry)) {
+            trim(filter, &entry);
+            cf_tags_read(filter, bucket, tag);
+        }
+}
+
+/* A key with more than two entries has two in one bucket, or some in the list. */
+static void trim_all(cf_filter *filter, cf_ticker *ticker)
+{
+    enum { TRIM_COST = 5 };
+    cf_entry entry;
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
+        trim_bucket(filter, bucket);
+        cf_tick(ticker, TRIM_COST);
+    }
+    for (unsigned i = filter->spilled; i > 0; i--)
+        if (i <= filter->spilled && cf_spilled_at(filter, i - 1, &entry))
+            trim(filter, &entry);
+}
+
 /* Fills an empty table. CF_FULL: it is empty again, and *added is 0. */
 static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
                       cf_ticker *ticker)
@@ -358,8 +418,10 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_
         *added = 0;
         return status;
     }
-    filter->occupied += bulk.stored;
+    count_stored(&bulk);
     cf_count_items(filter, *added);
+    if (bulk.met && filter->geometry.counter_bits == 0)
+        trim_all(filter, ticker);
     return ticker->stopped ? CF_INTERRUPTED : CF_OK;
 }
 
