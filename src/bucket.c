@@ -20,23 +20,13 @@ static void semisorted_write(cf_filter *filter, uint64_t bucket, cf_record *reco
     payloads_write(filter, bucket, record->payload);
 }
 
-/* In one store, or in two where a word is longer than a store may be. */
-static void word_write(cf_filter *filter, uint64_t at, uint64_t word)
-{
-    unsigned bits = filter->view.lanes.count * filter->view.lanes.width;
-    unsigned first = bits <= CF_STORE_BITS ? bits : bits / 2;
-    cf_store_bits(filter, at, cf_low_bits(first), word & cf_low_bits(first));
-    if (first < bits)
-        cf_store_bits(filter, at + first, cf_low_bits(bits - first), word >> first);
-}
-
 static void plain_write(cf_filter *filter, uint64_t bucket, const uint64_t *word,
                         const uint64_t *payload)
 {
     const cf_lanes *lanes = &filter->view.lanes;
     uint64_t at = cf_record_at(filter, bucket);
     for (unsigned i = 0; i < lanes->words; i++)
-        word_write(filter, at + (uint64_t)i * lanes->count * lanes->width, word[i]);
+        cf_word_store(filter, at + (uint64_t)i * lanes->count * lanes->width, word[i]);
     payloads_write(filter, bucket, payload);
 }
 

@@ -71,6 +71,19 @@ static inline uint64_t cf_word(const cf_filter *filter, uint64_t bucket, unsigne
                         at + (uint64_t)index * filter->view.lanes.width * filter->view.lanes.count);
 }
 
+/* Overwrites a word of a plain bucket that starts at bit `at`; nothing is above its lanes. In two
+** stores where it is longer than one may be. */
+static inline void cf_word_store(cf_filter *filter, uint64_t at, uint64_t word)
+{
+    unsigned bits = filter->view.lanes.count * filter->view.lanes.width, first = bits / 2;
+    if (bits <= CF_STORE_BITS) {
+        cf_store_bits(filter, at, filter->view.lanes.all, word);
+        return;
+    }
+    cf_store_bits(filter, at, cf_low_bits(first), word & cf_low_bits(first));
+    cf_store_bits(filter, at + first, cf_low_bits(bits - first), word >> first);
+}
+
 /* The top bit of every lane of a word that matches a tag. */
 static inline uint64_t cf_matching_lanes(const cf_filter *filter, uint64_t word, uint64_t tag)
 {

@@ -26,126 +26,12 @@
 ** In turn. A filter that is not empty, or has to grow, takes the sorted keys one by one; their
 ** buckets are fetched some keys ahead.
 */
-#include "bucket.h"
 #include "entry.h"
 #include "format.h"
+#include "hand.h"
 #include "insert.h"
 #include "sort.h"
 #include "walk.h"
-
-/* ---- a bucket in hand ---- */
-
-/* Two frequent kinds of filters have code of their own: buckets of one word, without payloads. It is
-** the same code, compiled for what does not change. */
-typedef enum cf_kind { ANY_KIND, SHORT_PLAIN, SHORT_SEMISORTED } cf_kind;
-
-#define BY_KIND static inline __attribute__((always_inline))
-
-/* The tags of a bucket as words of lanes, whatever its layout, and its payloads. */
-typedef struct cf_hand {
-    uint64_t bucket;
-    bool changed;
-    uint64_t word[CF_BUCKET_MAX];
-    uint64_t payload[CF_BUCKET_MAX];
-} cf_hand;
-
-static cf_kind kind_of(const cf_filter *filter)
-{
-    const cf_lanes *lanes = &filter->view.lanes;
-    if (lanes->words > 1 || filter->view.payload_bits || lanes->count * lanes->width > CF_STORE_BITS)
-        return ANY_KIND;
-    return filter->geometry.semisorted ? SHORT_SEMISORTED : SHORT_PLAIN;
-}
-
-BY_KIND unsigned words_of(const cf_filter *filter, cf_kind kind)
-{
-    return kind == ANY_KIND ? filter->view.lanes.words : 1;
-}
-
-static __attribute__((noinline)) void take_payloads(const cf_filter *filter, cf_hand *hand)
-{
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        hand->payload[slot] = cf_payload_get(filter, hand->bucket, slot);
-}
-
-BY_KIND void take(const cf_filter *filter, cf_kind kind, uint64_t bucket, cf_hand *hand)
-{
-    uint64_t mask = filter->view.lanes.all;
-    hand->bucket = bucket;
-    hand->changed = false;
-    if (kind == SHORT_PLAIN)
-        hand->word[0] = cf_load_bits(filter->view.table, bucket * filter->view.bucket_bits) & mask;
-    else
-        for (unsigned i = 0; i < words_of(filter, kind); i++)
-            hand->word[i] = cf_word(filter, bucket, i) & mask;
-    if (kind == ANY_KIND && filter->view.payload_bits)
-        take_payloads(filter, hand);
-}
-
-BY_KIND void give_back(cf_filter *filter, cf_kind kind, cf_hand *hand)
-{
-    if (!hand->changed)
-        return;
-    if (kind == SHORT_PLAIN)
-        cf_store_bits(filter, hand->bucket * filter->view.bucket_bits, filter->view.lanes.all,
-                      hand->word[0]);
-    else
-        cf_words_write(filter, hand->bucket, hand->word, hand->payload);
-    hand->changed = false;
-}
-
-BY_KIND bool holds(const cf_filter *filter, cf_kind kind, const cf_hand *hand, uint64_t tag)
-{
-    const cf_lanes *lanes = &filter->view.lanes;
-    uint64_t found = 0, wanted = tag * lanes->ones;
-    for (unsigned i = 0; i < words_of(filter, kind); i++)
-        found |= cf_any_zero_lane(lanes, hand->word[i] ^ wanted);
-    return found != 0;
-}
-
-/* Where a slot starts: bit `shift` of word `word`. */
-typedef struct cf_lane {
-    unsigned word, shift;
-} cf_lane;
-
-BY_KIND bool find_empty(const cf_filter *filter, cf_kind kind, const cf_hand *hand, cf_lane *lane)
-{
-    const cf_lanes *lanes = &filter->view.lanes;
-    for (unsigned i = 0; i < words_of(filter, kind); i++) {
-        uint64_t empty = cf_any_zero_lane(lanes, hand->word[i]);
-        if (empty != 0) {
-            *lane = (cf_lane){i, (unsigned)__builtin_ctzll(empty) - (lanes->width - 1)};
-            return true;
-        }
-    }
-    return false;
-}
-
-static __attribute__((noinline)) void exchange_payload(const cf_filter *filter, cf_hand *hand,
-                                                       cf_lane at, uint64_t *payload)
-{
-    const cf_lanes *lanes = &filter->view.lanes;
-    unsigned slot = at.word * lanes->count + at.shift / lanes->width;
-    uint64_t with = hand->payload[slot];
-    hand->payload[slot] = *payload;
-    *payload = with;
-}
-
-/* What an item, or an entry, is in one of its buckets. */
-typedef struct cf_item {
-    uint64_t tag, payload;
-} cf_item;
-
-/* Exchanges what a slot holds for an item. */
-BY_KIND void exchange(const cf_filter *filter, cf_kind kind, cf_hand *hand, cf_lane at, cf_item *item)
-{
-    uint64_t there = hand->word[at.word] >> at.shift & filter->view.slot_mask;
-    hand->word[at.word] ^= (there ^ item->tag) << at.shift;
-    hand->changed = true;
-    item->tag = there;
-    if (kind == ANY_KIND && filter->view.payload_bits)
-        exchange_payload(filter, hand, at, &item->payload);
-}
 
 /* ---- items in flight ---- */
 
@@ -178,7 +64,7 @@ static unsigned length_of(const cf_filter *filter)
 }
 
 /* Sends what does not stay in a bucket to its other one. */
-BY_KIND void send(cf_bulk *bulk, uint64_t bucket, cf_item item, unsigned steps)
+CF_BY_KIND void send(cf_bulk *bulk, uint64_t bucket, cf_item item, unsigned steps)
 {
     const cf_filter *filter = bulk->filter;
     cf_flight *flight = &bulk->flight[(bulk->first + bulk->flying++) % FLIGHTS];
@@ -206,17 +92,17 @@ static __attribute__((noinline)) cf_status store(cf_bulk *bulk, uint64_t bucket,
 }
 
 /* The slot that is to be driven out next; each in its turn, so that what has just come stays. */
-BY_KIND cf_lane next_out(cf_bulk *bulk, cf_kind kind)
+CF_BY_KIND cf_lane next_out(cf_bulk *bulk, cf_kind kind)
 {
     const cf_lanes *lanes = &bulk->filter->view.lanes;
     unsigned slot = bulk->turn++ & (bulk->filter->geometry.bucket_size - 1u), lane = slot;
-    if (kind == ANY_KIND)
+    if (kind == CF_ANY_KIND)
         lane &= lanes->count - 1;
-    return (cf_lane){kind == ANY_KIND ? slot / lanes->count : 0, lane * lanes->width};
+    return (cf_lane){kind == CF_ANY_KIND ? slot / lanes->count : 0, lane * lanes->width};
 }
 
 /* The item that has been in flight longest lands. */
-BY_KIND cf_status land(cf_bulk *bulk, cf_kind kind)
+CF_BY_KIND cf_status land(cf_bulk *bulk, cf_kind kind)
 {
     cf_filter *filter = bulk->filter;
     cf_flight flight = bulk->flight[bulk->first];
@@ -224,15 +110,15 @@ BY_KIND cf_status land(cf_bulk *bulk, cf_kind kind)
     cf_lane lane;
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
-    take(filter, kind, flight.bucket, &hand);
-    bool room = find_empty(filter, kind, &hand, &lane);
+    cf_hand_take(filter, kind, flight.bucket, &hand);
+    bool room = cf_hand_find_empty(filter, kind, &hand, &lane);
     /* RULE: no two entries of a bucket that a bulk build puts there say the same */
-    if (holds(filter, kind, &hand, flight.item.tag) || (!room && flight.steps >= MOST_STEPS))
+    if (cf_hand_holds(filter, kind, &hand, flight.item.tag) || (!room && flight.steps >= MOST_STEPS))
         return store(bulk, flight.bucket, flight.item);
     if (!room)
         lane = next_out(bulk, kind);
-    exchange(filter, kind, &hand, lane, &flight.item);
-    give_back(filter, kind, &hand);
+    cf_hand_exchange(filter, kind, &hand, lane, &flight.item);
+    cf_hand_give_back(filter, kind, &hand);
     if (!room)
         send(bulk, flight.bucket, flight.item, flight.steps + 1);
     bulk->stored += room;
@@ -240,7 +126,7 @@ BY_KIND cf_status land(cf_bulk *bulk, cf_kind kind)
 }
 
 /* Lets items land until no more than so many fly. */
-BY_KIND cf_status land_until(cf_bulk *bulk, cf_kind kind, unsigned flying, cf_ticker *ticker)
+CF_BY_KIND cf_status land_until(cf_bulk *bulk, cf_kind kind, unsigned flying, cf_ticker *ticker)
 {
     cf_status status = CF_OK;
     for (; status == CF_OK && bulk->flying > flying; cf_tick(ticker, COST))
@@ -253,30 +139,30 @@ BY_KIND cf_status land_until(cf_bulk *bulk, cf_kind kind, unsigned flying, cf_ti
 /* Stores an item in its base bucket, which is in hand, in the ordinary way. */
 static __attribute__((noinline)) cf_status store_in_hand(cf_bulk *bulk, cf_item item)
 {
-    give_back(bulk->filter, ANY_KIND, &bulk->hand);
+    cf_hand_give_back(bulk->filter, CF_ANY_KIND, &bulk->hand);
     cf_status status = store(bulk, bulk->hand.bucket, item);
-    take(bulk->filter, ANY_KIND, bulk->hand.bucket, &bulk->hand);
+    cf_hand_take(bulk->filter, CF_ANY_KIND, bulk->hand.bucket, &bulk->hand);
     return status;
 }
 
 /* Lets items land while a bucket is in hand: they may lie in it. */
 static __attribute__((noinline)) cf_status make_way(cf_bulk *bulk, cf_ticker *ticker)
 {
-    give_back(bulk->filter, ANY_KIND, &bulk->hand);
-    cf_status status = land_until(bulk, ANY_KIND, ALOFT, ticker);
-    take(bulk->filter, ANY_KIND, bulk->hand.bucket, &bulk->hand);
+    cf_hand_give_back(bulk->filter, CF_ANY_KIND, &bulk->hand);
+    cf_status status = land_until(bulk, CF_ANY_KIND, ALOFT, ticker);
+    cf_hand_take(bulk->filter, CF_ANY_KIND, bulk->hand.bucket, &bulk->hand);
     return status;
 }
 
 /* Puts a key into its base bucket, which is in hand, or sends it on. */
-BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item, cf_ticker *ticker)
+CF_BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item, cf_ticker *ticker)
 {
     cf_hand *hand = &bulk->hand;
     cf_lane lane;
-    if (holds(bulk->filter, kind, hand, item.tag))
+    if (cf_hand_holds(bulk->filter, kind, hand, item.tag))
         return store_in_hand(bulk, item);
-    if (find_empty(bulk->filter, kind, hand, &lane)) {
-        exchange(bulk->filter, kind, hand, lane, &item);
+    if (cf_hand_find_empty(bulk->filter, kind, hand, &lane)) {
+        cf_hand_exchange(bulk->filter, kind, hand, lane, &item);
         bulk->stored++;
         return CF_OK;
     }
@@ -296,11 +182,12 @@ static inline size_t repeats_of(const uint64_t *hashes, size_t n)
 }
 
 /* Stores copies of one key: one entry that counts them, or as many as there may be. */
-BY_KIND cf_status put_copies(cf_bulk *bulk, cf_kind kind, uint64_t tag, size_t copies, cf_ticker *ticker)
+CF_BY_KIND cf_status put_copies(cf_bulk *bulk, cf_kind kind, uint64_t tag, size_t copies,
+                                cf_ticker *ticker)
 {
     const cf_geometry *shape = &bulk->filter->geometry;
     cf_status status = CF_OK;
-    if (kind == ANY_KIND && shape->counter_bits) {
+    if (kind == CF_ANY_KIND && shape->counter_bits) {
         uint64_t most = cf_payload_max(shape), more = copies - 1;
         return put(bulk, kind, (cf_item){tag, more < most ? more : most}, ticker);
     }
@@ -310,23 +197,23 @@ BY_KIND cf_status put_copies(cf_bulk *bulk, cf_kind kind, uint64_t tag, size_t c
 }
 
 /* On to another bucket. Between two of them items land. */
-BY_KIND cf_status walk_to(cf_bulk *bulk, cf_kind kind, uint64_t bucket, cf_ticker *ticker)
+CF_BY_KIND cf_status walk_to(cf_bulk *bulk, cf_kind kind, uint64_t bucket, cf_ticker *ticker)
 {
     cf_status status = CF_OK;
-    give_back(bulk->filter, kind, &bulk->hand);
+    cf_hand_give_back(bulk->filter, kind, &bulk->hand);
     if (bulk->flying > ALOFT)
         status = land_until(bulk, kind, ALOFT, ticker);
-    take(bulk->filter, kind, bucket, &bulk->hand);
+    cf_hand_take(bulk->filter, kind, bucket, &bulk->hand);
     return status;
 }
 
 /* Puts keys into the filter, as far as the ticker lets it: the first *added ones. */
-BY_KIND cf_status walk(cf_bulk *bulk, cf_kind kind, const uint64_t *hashes, size_t n, size_t *added,
-                       cf_ticker *ticker)
+CF_BY_KIND cf_status walk(cf_bulk *bulk, cf_kind kind, const uint64_t *hashes, size_t n, size_t *added,
+                          cf_ticker *ticker)
 {
     cf_status status = CF_OK;
     size_t i = 0, copies;
-    take(bulk->filter, kind, 0, &bulk->hand);
+    cf_hand_take(bulk->filter, kind, 0, &bulk->hand);
     for (; i < n && status == CF_OK && !cf_tick(ticker, COST); i += copies) {
         cf_side base = cf_base(bulk->filter, hashes[i]);
         copies = repeats_of(hashes + i, n - i);
@@ -335,7 +222,7 @@ BY_KIND cf_status walk(cf_bulk *bulk, cf_kind kind, const uint64_t *hashes, size
         if (status == CF_OK)
             status = put_copies(bulk, kind, base.bits & bulk->filter->view.slot_mask, copies, ticker);
     }
-    give_back(bulk->filter, kind, &bulk->hand);
+    cf_hand_give_back(bulk->filter, kind, &bulk->hand);
     *added = i;
     return status == CF_OK ? land_until(bulk, kind, 0, ticker) : status;
 }
@@ -343,13 +230,13 @@ BY_KIND cf_status walk(cf_bulk *bulk, cf_kind kind, const uint64_t *hashes, size
 static cf_status walk_by_kind(cf_bulk *bulk, const uint64_t *hashes, size_t n, size_t *added,
                               cf_ticker *ticker)
 {
-    switch (kind_of(bulk->filter)) {
-    case SHORT_PLAIN:
-        return walk(bulk, SHORT_PLAIN, hashes, n, added, ticker);
-    case SHORT_SEMISORTED:
-        return walk(bulk, SHORT_SEMISORTED, hashes, n, added, ticker);
+    switch (cf_kind_of(bulk->filter)) {
+    case CF_SHORT_PLAIN:
+        return walk(bulk, CF_SHORT_PLAIN, hashes, n, added, ticker);
+    case CF_SHORT_SEMISORTED:
+        return walk(bulk, CF_SHORT_SEMISORTED, hashes, n, added, ticker);
     default:
-        return walk(bulk, ANY_KIND, hashes, n, added, ticker);
+        return walk(bulk, CF_ANY_KIND, hashes, n, added, ticker);
     }
 }
 

@@ -183,7 +183,7 @@ static bool fill_parts(cf_parts *parts, const uint64_t *a, size_t n, cf_ticker *
     memset(parts->used, 0, sizeof parts->used[0] << parts->bits);
     for (size_t i = 0; i < n; i += PIECE) {
         size_t piece = n - i < PIECE ? n - i : PIECE;
-        if (!fill_piece(parts, a + i, piece) || cf_tick(ticker, COST * PIECE))
+        if (!fill_piece(parts, a + i, piece) || cf_tick(ticker, COST * (unsigned)piece))
             return false;
     }
     return fill_rest(parts);

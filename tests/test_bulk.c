@@ -63,11 +63,28 @@ static test_filter filled(cf_geometry shape, const keys *all, bool memory)
     return made;
 }
 
+/* Keys that are one to the filter have as many copies as if they were added one by one. */
+static void assert_as_one_by_one(const cf_filter *filter, const keys *all)
+{
+    uint64_t most = (uint64_t)1 << filter->geometry.counter_bits;
+    test_filter other = new_filter(filter->geometry);
+    for (size_t i = 0; i < all->n; i++)
+        assert_int_equal(cf_add(&other.filter, all->hash[i]), CF_OK);
+    for (size_t i = 0; i < all->n; i++) {
+        uint64_t one = cf_count(filter, all->hash[i]), two = cf_count(&other.filter, all->hash[i]);
+        assert_true(one == two || (most > 1 && one >= most && two >= most));
+    }
+    if (most == 1)
+        assert_true(filter->occupied + filter->spilled == other.filter.occupied + other.filter.spilled);
+    free_filter(&other);
+}
+
 /* The bytes depend on the keys alone, not on their order or on memory. */
 static void check_build(cf_geometry shape, keys *all)
 {
     test_filter one = filled(shape, all, true);
     assert_holds(&one.filter, all, all->n);
+    assert_as_one_by_one(&one.filter, all);
     for (unsigned memory = 0; memory < 2; memory++) {
         shuffle(all);
         test_filter other = filled(shape, all, memory);

@@ -1,0 +1,118 @@
+/*
+** hand.h - a whole bucket in hand: taken out of the table, changed, and given back with one write.
+**
+**      cf_hand_take(filter, kind, bucket, &hand);
+**      if (cf_hand_find_empty(filter, kind, &hand, &lane))
+**          cf_hand_exchange(filter, kind, &hand, lane, &item);
+**      cf_hand_give_back(filter, kind, &hand);
+**
+** For filters that have not grown and do not tell of their pages. Meanwhile nobody else may change
+** the bucket.
+*/
+#ifndef CF_HAND_H
+#define CF_HAND_H
+
+#include "bucket.h"
+
+/* Two frequent kinds of filters have code of their own: buckets of one word, without payloads. It is
+** the same code, compiled for what does not change. */
+typedef enum cf_kind { CF_ANY_KIND, CF_SHORT_PLAIN, CF_SHORT_SEMISORTED } cf_kind;
+
+#define CF_BY_KIND static inline __attribute__((always_inline))
+
+/* The tags of a bucket as words of lanes, whatever its layout, and its payloads. */
+typedef struct cf_hand {
+    uint64_t bucket;
+    bool changed;
+    uint64_t word[CF_BUCKET_MAX];
+    uint64_t payload[CF_BUCKET_MAX];
+} cf_hand;
+
+static inline cf_kind cf_kind_of(const cf_filter *filter)
+{
+    const cf_lanes *lanes = &filter->view.lanes;
+    if (lanes->words > 1 || filter->view.payload_bits)
+        return CF_ANY_KIND;
+    return filter->geometry.semisorted ? CF_SHORT_SEMISORTED : CF_SHORT_PLAIN;
+}
+
+CF_BY_KIND unsigned cf_kind_words(const cf_filter *filter, cf_kind kind)
+{
+    return kind == CF_ANY_KIND ? filter->view.lanes.words : 1;
+}
+
+void cf_hand_take_payloads(const cf_filter *filter, cf_hand *hand);
+
+CF_BY_KIND void cf_hand_take(const cf_filter *filter, cf_kind kind, uint64_t bucket, cf_hand *hand)
+{
+    uint64_t mask = filter->view.lanes.all;
+    hand->bucket = bucket;
+    hand->changed = false;
+    if (kind == CF_SHORT_PLAIN)
+        hand->word[0] = cf_load_bits(filter->view.table, bucket * filter->view.bucket_bits) & mask;
+    else
+        for (unsigned i = 0; i < cf_kind_words(filter, kind); i++)
+            hand->word[i] = cf_word(filter, bucket, i) & mask;
+    if (kind == CF_ANY_KIND && filter->view.payload_bits)
+        cf_hand_take_payloads(filter, hand);
+}
+
+CF_BY_KIND void cf_hand_give_back(cf_filter *filter, cf_kind kind, cf_hand *hand)
+{
+    if (!hand->changed)
+        return;
+    if (kind == CF_SHORT_PLAIN)
+        cf_word_store(filter, hand->bucket * filter->view.bucket_bits, hand->word[0]);
+    else
+        cf_words_write(filter, hand->bucket, hand->word, hand->payload);
+    hand->changed = false;
+}
+
+CF_BY_KIND bool cf_hand_holds(const cf_filter *filter, cf_kind kind, const cf_hand *hand, uint64_t tag)
+{
+    const cf_lanes *lanes = &filter->view.lanes;
+    uint64_t found = 0, wanted = tag * lanes->ones;
+    for (unsigned i = 0; i < cf_kind_words(filter, kind); i++)
+        found |= cf_any_zero_lane(lanes, hand->word[i] ^ wanted);
+    return found != 0;
+}
+
+/* Where a slot starts: bit `shift` of word `word`. */
+typedef struct cf_lane {
+    unsigned word, shift;
+} cf_lane;
+
+CF_BY_KIND bool cf_hand_find_empty(const cf_filter *filter, cf_kind kind, const cf_hand *hand,
+                                   cf_lane *lane)
+{
+    const cf_lanes *lanes = &filter->view.lanes;
+    for (unsigned i = 0; i < cf_kind_words(filter, kind); i++) {
+        uint64_t empty = cf_any_zero_lane(lanes, hand->word[i]);
+        if (empty != 0) {
+            *lane = (cf_lane){i, (unsigned)__builtin_ctzll(empty) - (lanes->width - 1)};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What an item, or an entry, is in one of its buckets. */
+typedef struct cf_item {
+    uint64_t tag, payload;
+} cf_item;
+
+void cf_hand_exchange_payload(const cf_filter *filter, cf_hand *hand, cf_lane at, uint64_t *payload);
+
+/* Exchanges what a slot holds for an item. */
+CF_BY_KIND void cf_hand_exchange(const cf_filter *filter, cf_kind kind, cf_hand *hand, cf_lane at,
+                                 cf_item *item)
+{
+    uint64_t there = hand->word[at.word] >> at.shift & filter->view.slot_mask;
+    hand->word[at.word] ^= (there ^ item->tag) << at.shift;
+    hand->changed = true;
+    item->tag = there;
+    if (kind == CF_ANY_KIND && filter->view.payload_bits)
+        cf_hand_exchange_payload(filter, hand, at, &item->payload);
+}
+
+#endif
