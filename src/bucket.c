@@ -20,45 +20,17 @@ static void semisorted_write(cf_filter *filter, uint64_t bucket, cf_record *reco
     payloads_write(filter, bucket, record->payload);
 }
 
-static void plain_write(cf_filter *filter, uint64_t bucket, const uint64_t *word,
-                        const uint64_t *payload)
-{
-    const cf_lanes *lanes = &filter->view.lanes;
-    uint64_t at = cf_record_at(filter, bucket);
-    for (unsigned i = 0; i < lanes->words; i++)
-        cf_word_store(filter, at + (uint64_t)i * lanes->count * lanes->width, word[i]);
-    payloads_write(filter, bucket, payload);
-}
-
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record)
 {
-    const cf_lanes *lanes = &filter->view.lanes;
-    uint64_t word[CF_BUCKET_MAX] = {0};
     if (filter->geometry.semisorted) {
         cf_record sorted = *record;
         semisorted_write(filter, bucket, &sorted);
         return;
     }
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        word[slot / lanes->count] |= record->tag[slot] << slot % lanes->count * lanes->width;
-    plain_write(filter, bucket, word, record->payload);
-}
-
-void cf_words_write(cf_filter *filter, uint64_t bucket, const uint64_t *word, const uint64_t *payload)
-{
-    const cf_lanes *lanes = &filter->view.lanes;
-    if (!filter->geometry.semisorted) {
-        plain_write(filter, bucket, word, payload);
-        return;
-    }
-    cf_record record;
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        record.tag[slot] =
-            word[slot / lanes->count] >> slot % lanes->count * lanes->width & filter->view.slot_mask;
-        if (filter->view.payload_bits)
-            record.payload[slot] = payload[slot];
-    }
-    semisorted_write(filter, bucket, &record);
+        cf_store_bits(filter, cf_slot_at(filter, bucket, slot), filter->view.slot_mask,
+                      record->tag[slot]);
+    payloads_write(filter, bucket, record->payload);
 }
 
 void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,

@@ -56,9 +56,6 @@ static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64
 /* Writes tags and payloads; the overflow bit stays as it is. */
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record);
 
-/* The same with the tags as words, as cf_word gives them, and nothing above their lanes. */
-void cf_words_write(cf_filter *filter, uint64_t bucket, const uint64_t *word, const uint64_t *payload);
-
 /* ---- words ---- */
 
 /* Word number `index` of a bucket. */
@@ -69,19 +66,6 @@ static inline uint64_t cf_word(const cf_filter *filter, uint64_t bucket, unsigne
         return cf_semisort_word(filter, at, index);
     return cf_load_bits(filter->view.table,
                         at + (uint64_t)index * filter->view.lanes.width * filter->view.lanes.count);
-}
-
-/* Overwrites a word of a plain bucket that starts at bit `at`; nothing is above its lanes. In two
-** stores where it is longer than one may be. */
-static inline void cf_word_store(cf_filter *filter, uint64_t at, uint64_t word)
-{
-    unsigned bits = filter->view.lanes.count * filter->view.lanes.width, first = bits / 2;
-    if (bits <= CF_STORE_BITS) {
-        cf_store_bits(filter, at, filter->view.lanes.all, word);
-        return;
-    }
-    cf_store_bits(filter, at, cf_low_bits(first), word & cf_low_bits(first));
-    cf_store_bits(filter, at + first, cf_low_bits(bits - first), word >> first);
 }
 
 /* The top bit of every lane of a word that matches a tag. */

@@ -105,31 +105,34 @@ CF_BY_KIND cf_lane next_out(cf_bulk *bulk, cf_kind kind)
 CF_BY_KIND cf_status land(cf_bulk *bulk, cf_kind kind)
 {
     cf_filter *filter = bulk->filter;
-    cf_flight flight = bulk->flight[bulk->first];
+    const cf_flight *flight = &bulk->flight[bulk->first];
+    uint64_t bucket = flight->bucket;
+    cf_item item = flight->item;
+    unsigned steps = flight->steps;
     cf_hand hand;
     cf_lane lane;
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
-    cf_hand_take(filter, kind, flight.bucket, &hand);
+    cf_hand_take(filter, kind, bucket, &hand);
     bool room = cf_hand_find_empty(filter, kind, &hand, &lane);
-    /* RULE: no two entries of a bucket that a bulk build puts there say the same */
-    if (cf_hand_holds(filter, kind, &hand, flight.item.tag) || (!room && flight.steps >= MOST_STEPS))
-        return store(bulk, flight.bucket, flight.item);
+    /* RULE: an item that meets its like is counted or absorbed */
+    if (cf_hand_holds(filter, kind, &hand, item.tag) || (!room && steps >= MOST_STEPS))
+        return store(bulk, bucket, item);
     if (!room)
         lane = next_out(bulk, kind);
-    cf_hand_exchange(filter, kind, &hand, lane, &flight.item);
+    cf_hand_exchange(filter, kind, &hand, lane, &item);
     cf_hand_give_back(filter, kind, &hand);
     if (!room)
-        send(bulk, flight.bucket, flight.item, flight.steps + 1);
+        send(bulk, bucket, item, steps + 1);
     bulk->stored += room;
     return CF_OK;
 }
 
 /* Lets items land until no more than so many fly. */
-CF_BY_KIND cf_status land_until(cf_bulk *bulk, cf_kind kind, unsigned flying, cf_ticker *ticker)
+CF_BY_KIND cf_status land_until(cf_bulk *bulk, cf_kind kind, unsigned flying)
 {
     cf_status status = CF_OK;
-    for (; status == CF_OK && bulk->flying > flying; cf_tick(ticker, COST))
+    while (status == CF_OK && bulk->flying > flying)
         status = land(bulk, kind);
     return status;
 }
@@ -146,19 +149,20 @@ static __attribute__((noinline)) cf_status store_in_hand(cf_bulk *bulk, cf_item 
 }
 
 /* Lets items land while a bucket is in hand: they may lie in it. */
-static __attribute__((noinline)) cf_status make_way(cf_bulk *bulk, cf_ticker *ticker)
+static __attribute__((noinline)) cf_status make_way(cf_bulk *bulk)
 {
     cf_hand_give_back(bulk->filter, CF_ANY_KIND, &bulk->hand);
-    cf_status status = land_until(bulk, CF_ANY_KIND, ALOFT, ticker);
+    cf_status status = land_until(bulk, CF_ANY_KIND, ALOFT);
     cf_hand_take(bulk->filter, CF_ANY_KIND, bulk->hand.bucket, &bulk->hand);
     return status;
 }
 
 /* Puts a key into its base bucket, which is in hand, or sends it on. */
-CF_BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item, cf_ticker *ticker)
+CF_BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item)
 {
     cf_hand *hand = &bulk->hand;
     cf_lane lane;
+    /* RULE: a key that meets its like is counted or absorbed */
     if (cf_hand_holds(bulk->filter, kind, hand, item.tag))
         return store_in_hand(bulk, item);
     if (cf_hand_find_empty(bulk->filter, kind, hand, &lane)) {
@@ -166,14 +170,36 @@ CF_BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item, cf_ticker *t
         bulk->stored++;
         return CF_OK;
     }
-    cf_status status = bulk->flying == FLIGHTS ? make_way(bulk, ticker) : CF_OK;
+    cf_status status = bulk->flying == FLIGHTS ? make_way(bulk) : CF_OK;
     if (status == CF_OK)
         send(bulk, hand->bucket, item, 0);
     return status;
 }
 
+/* Stores copies of one key: one entry that counts them, or as many as there may be. */
+static __attribute__((noinline)) cf_status put_copies(cf_bulk *bulk, uint64_t tag, size_t copies)
+{
+    const cf_geometry *shape = &bulk->filter->geometry;
+    uint64_t most = cf_payload_max(shape), more = copies - 1;
+    cf_status status = CF_OK;
+    if (shape->counter_bits)
+        return put(bulk, CF_ANY_KIND, (cf_item){tag, more < most ? more : most});
+    for (size_t i = 0; status == CF_OK && i < copies && i < shape->cap; i++)
+        status = put(bulk, CF_ANY_KIND, (cf_item){tag, 0});
+    return status;
+}
+
+/* On to another bucket. Between two of them items land. */
+CF_BY_KIND cf_status walk_to(cf_bulk *bulk, cf_kind kind, uint64_t bucket)
+{
+    cf_hand_give_back(bulk->filter, kind, &bulk->hand);
+    cf_status status = land_until(bulk, kind, ALOFT);
+    cf_hand_take(bulk->filter, kind, bucket, &bulk->hand);
+    return status;
+}
+
 /* How often the first hash is there. */
-static inline size_t repeats_of(const uint64_t *hashes, size_t n)
+static size_t repeats_of(const uint64_t *hashes, size_t n)
 {
     size_t repeats = 1;
     while (repeats < n && hashes[repeats] == hashes[0])
@@ -181,50 +207,31 @@ static inline size_t repeats_of(const uint64_t *hashes, size_t n)
     return repeats;
 }
 
-/* Stores copies of one key: one entry that counts them, or as many as there may be. */
-CF_BY_KIND cf_status put_copies(cf_bulk *bulk, cf_kind kind, uint64_t tag, size_t copies,
-                                cf_ticker *ticker)
-{
-    const cf_geometry *shape = &bulk->filter->geometry;
-    cf_status status = CF_OK;
-    if (kind == CF_ANY_KIND && shape->counter_bits) {
-        uint64_t most = cf_payload_max(shape), more = copies - 1;
-        return put(bulk, kind, (cf_item){tag, more < most ? more : most}, ticker);
-    }
-    for (size_t i = 0; status == CF_OK && i < copies && i < shape->cap; i++)
-        status = put(bulk, kind, (cf_item){tag, 0}, ticker);
-    return status;
-}
-
-/* On to another bucket. Between two of them items land. */
-CF_BY_KIND cf_status walk_to(cf_bulk *bulk, cf_kind kind, uint64_t bucket, cf_ticker *ticker)
-{
-    cf_status status = CF_OK;
-    cf_hand_give_back(bulk->filter, kind, &bulk->hand);
-    if (bulk->flying > ALOFT)
-        status = land_until(bulk, kind, ALOFT, ticker);
-    cf_hand_take(bulk->filter, kind, bucket, &bulk->hand);
-    return status;
-}
-
 /* Puts keys into the filter, as far as the ticker lets it: the first *added ones. */
 CF_BY_KIND cf_status walk(cf_bulk *bulk, cf_kind kind, const uint64_t *hashes, size_t n, size_t *added,
                           cf_ticker *ticker)
 {
     cf_status status = CF_OK;
-    size_t i = 0, copies;
+    size_t i = 0, copies = 1;
     cf_hand_take(bulk->filter, kind, 0, &bulk->hand);
-    for (; i < n && status == CF_OK && !cf_tick(ticker, COST); i += copies) {
+    for (; i < n && status == CF_OK; i += copies, copies = 1) {
         cf_side base = cf_base(bulk->filter, hashes[i]);
-        copies = repeats_of(hashes + i, n - i);
-        if (base.base != bulk->hand.bucket)
-            status = walk_to(bulk, kind, base.base, ticker);
-        if (status == CF_OK)
-            status = put_copies(bulk, kind, base.bits & bulk->filter->view.slot_mask, copies, ticker);
+        uint64_t tag = base.bits & bulk->filter->view.slot_mask;
+        if (base.base != bulk->hand.bucket) {
+            if (cf_tick(ticker, COST * bulk->filter->geometry.bucket_size))
+                break;
+            status = walk_to(bulk, kind, base.base);
+        }
+        if (__builtin_expect(i + 1 < n && hashes[i + 1] == hashes[i], 0)) {
+            copies = repeats_of(hashes + i, n - i);
+            status = status == CF_OK ? put_copies(bulk, tag, copies) : status;
+        } else if (status == CF_OK) {
+            status = put(bulk, kind, (cf_item){tag, 0});
+        }
     }
     cf_hand_give_back(bulk->filter, kind, &bulk->hand);
     *added = i;
-    return status == CF_OK ? land_until(bulk, kind, 0, ticker) : status;
+    return status == CF_OK ? land_until(bulk, kind, 0) : status;
 }
 
 static cf_status walk_by_kind(cf_bulk *bulk, const uint64_t *hashes, size_t n, size_t *added,
@@ -277,15 +284,26 @@ static void trim_bucket(cf_filter *filter, uint64_t bucket)
         }
 }
 
+CF_BY_KIND void trim_buckets(cf_filter *filter, cf_kind kind, cf_ticker *ticker)
+{
+    enum { TRIM_COST = 5 };
+    cf_hand hand;
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
+        cf_hand_take(filter, kind, bucket, &hand);
+        if (cf_hand_may_repeat(filter, kind, &hand))
+            trim_bucket(filter, bucket);
+        cf_tick(ticker, TRIM_COST);
+    }
+}
+
 /* A key with more than two entries has two in one bucket, or some in the list. */
 static void trim_all(cf_filter *filter, cf_ticker *ticker)
 {
-    enum { TRIM_COST = 5 };
     cf_entry entry;
-    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
-        trim_bucket(filter, bucket);
-        cf_tick(ticker, TRIM_COST);
-    }
+    if (cf_kind_of(filter) == CF_SHORT_PLAIN)
+        trim_buckets(filter, CF_SHORT_PLAIN, ticker);
+    else
+        trim_buckets(filter, CF_ANY_KIND, ticker);
     for (unsigned i = filter->spilled; i > 0; i--)
         if (i <= filter->spilled && cf_spilled_at(filter, i - 1, &entry))
             trim(filter, &entry);
@@ -319,17 +337,15 @@ static bool is_empty(const cf_filter *filter, cf_ticker *ticker)
            cf_first_set(filter, CF_HEADER_BYTES, filter->length, ticker) == filter->length;
 }
 
-/* Is there a slot for each hash? Few may repeat: copies without counters are stored one by one. */
+/* Was the filter planned for these hashes? With counters those that repeat are one. */
 static bool has_room(const cf_filter *filter, const uint64_t *hashes, size_t n)
 {
-    enum { OF = 16 };
-    size_t distinct = n > 0;
-    if (n > filter->geometry.capacity && filter->geometry.counter_bits == 0)
-        return false;
+    uint64_t capacity = filter->geometry.capacity, distinct = n > 0;
+    if (n <= capacity || filter->geometry.counter_bits == 0)
+        return n <= capacity;
     for (size_t i = 1; i < n; i++)
         distinct += hashes[i - 1] != hashes[i];
-    return distinct <= filter->geometry.capacity &&
-           (n - distinct < n / OF || filter->geometry.counter_bits);
+    return distinct <= capacity;
 }
 
 /* Can a table be filled, and does it pay? It does not when most of it stays empty. In short

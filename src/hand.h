@@ -23,8 +23,7 @@ typedef enum cf_kind { CF_ANY_KIND, CF_SHORT_PLAIN, CF_SHORT_SEMISORTED } cf_kin
 /* The tags of a bucket as words of lanes, whatever its layout, and its payloads. */
 typedef struct cf_hand {
     uint64_t bucket;
-    bool changed;
-    uint64_t word[CF_BUCKET_MAX];
+    uint64_t word[CF_BUCKET_MAX], was[CF_BUCKET_MAX]; /* now, and when it was taken */
     uint64_t payload[CF_BUCKET_MAX];
 } cf_hand;
 
@@ -41,31 +40,39 @@ CF_BY_KIND unsigned cf_kind_words(const cf_filter *filter, cf_kind kind)
     return kind == CF_ANY_KIND ? filter->view.lanes.words : 1;
 }
 
-void cf_hand_take_payloads(const cf_filter *filter, cf_hand *hand);
+/* For any kind. */
+void cf_hand_take_long(const cf_filter *filter, uint64_t bucket, cf_hand *hand);
+void cf_hand_give_back_long(cf_filter *filter, const cf_hand *hand);
 
 CF_BY_KIND void cf_hand_take(const cf_filter *filter, cf_kind kind, uint64_t bucket, cf_hand *hand)
 {
-    uint64_t mask = filter->view.lanes.all;
+    uint64_t at = bucket * filter->view.bucket_bits, mask = filter->view.lanes.all;
     hand->bucket = bucket;
-    hand->changed = false;
-    if (kind == CF_SHORT_PLAIN)
-        hand->word[0] = cf_load_bits(filter->view.table, bucket * filter->view.bucket_bits) & mask;
+    if (kind == CF_ANY_KIND)
+        cf_hand_take_long(filter, bucket, hand);
+    else if (kind == CF_SHORT_PLAIN)
+        hand->word[0] = hand->was[0] = cf_load_bits(filter->view.table, at) & mask;
     else
-        for (unsigned i = 0; i < cf_kind_words(filter, kind); i++)
-            hand->word[i] = cf_word(filter, bucket, i) & mask;
-    if (kind == CF_ANY_KIND && filter->view.payload_bits)
-        cf_hand_take_payloads(filter, hand);
+        hand->word[0] = hand->was[0] = cf_semisort_word(filter, at, 0);
 }
 
-CF_BY_KIND void cf_hand_give_back(cf_filter *filter, cf_kind kind, cf_hand *hand)
+/* Overwrites a word of a plain bucket by another: with one store, which the bits around it
+** survive. */
+static inline void cf_hand_store(cf_filter *filter, uint64_t at, uint64_t was, uint64_t word)
 {
-    if (!hand->changed)
-        return;
-    if (kind == CF_SHORT_PLAIN)
-        cf_word_store(filter, hand->bucket * filter->view.bucket_bits, hand->word[0]);
-    else
-        cf_words_write(filter, hand->bucket, hand->word, hand->payload);
-    hand->changed = false;
+    uint8_t *p = filter->view.writable + (at >> 3);
+    cf_store64(p, cf_load64(p) ^ (was ^ word) << (at & 7));
+}
+
+CF_BY_KIND void cf_hand_give_back(cf_filter *filter, cf_kind kind, const cf_hand *hand)
+{
+    uint64_t at = hand->bucket * filter->view.bucket_bits;
+    if (kind == CF_ANY_KIND)
+        cf_hand_give_back_long(filter, hand);
+    else if (kind == CF_SHORT_PLAIN)
+        cf_hand_store(filter, at, hand->was[0], hand->word[0]);
+    else if (hand->was[0] != hand->word[0])
+        cf_semisort_word_write(filter, at, hand->word[0]);
 }
 
 CF_BY_KIND bool cf_hand_holds(const cf_filter *filter, cf_kind kind, const cf_hand *hand, uint64_t tag)
@@ -109,10 +116,20 @@ CF_BY_KIND void cf_hand_exchange(const cf_filter *filter, cf_kind kind, cf_hand 
 {
     uint64_t there = hand->word[at.word] >> at.shift & filter->view.slot_mask;
     hand->word[at.word] ^= (there ^ item->tag) << at.shift;
-    hand->changed = true;
     item->tag = there;
     if (kind == CF_ANY_KIND && filter->view.payload_bits)
         cf_hand_exchange_payload(filter, hand, at, &item->payload);
+}
+
+/* May two slots say the same? Two that are empty do. */
+CF_BY_KIND bool cf_hand_may_repeat(const cf_filter *filter, cf_kind kind, const cf_hand *hand)
+{
+    const cf_lanes *lanes = &filter->view.lanes;
+    uint64_t word = hand->word[0], found = kind == CF_ANY_KIND;
+    for (unsigned shift = lanes->width; kind != CF_ANY_KIND && shift < lanes->count * lanes->width;
+         shift += lanes->width)
+        found |= cf_any_zero_lane(lanes, (word ^ word >> shift) | ~(lanes->all >> shift));
+    return found != 0;
 }
 
 #endif

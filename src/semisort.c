@@ -124,6 +124,23 @@ void cf_semisort_write(cf_filter *filter, uint64_t at, uint64_t *tag, uint64_t *
     write_tops(filter, at + CF_CODE_BITS, tag);
 }
 
+void cf_semisort_word_write(cf_filter *filter, uint64_t at, uint64_t word)
+{
+    unsigned top = filter->view.tops.width, width = filter->view.lanes.width;
+    uint64_t rank[CF_SEMISORT_SLOTS], mask = cf_low_bits(top), tops = 0;
+    unsigned nibbles = 0;
+    assert(filter->view.lanes.words == 1 && filter->view.payload_bits == 0);
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
+        rank[i] = nibble_first(word >> i * width & filter->view.slot_mask);
+    sort(rank);
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
+        nibbles |= (unsigned)(rank[i] >> (64 - CF_NIBBLE_BITS)) << i * CF_NIBBLE_BITS;
+        tops |= (rank[i] & mask) << i * top;
+    }
+    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), cf_semisort_code(nibbles));
+    cf_store_bits(filter, at + CF_CODE_BITS, cf_low_bits(CF_SEMISORT_SLOTS * top), tops);
+}
+
 void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag)
 {
     const cf_lanes *tops = &filter->view.tops;

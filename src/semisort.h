@@ -117,4 +117,7 @@ void cf_semisort_read(const cf_filter *filter, uint64_t at, uint64_t *tag);
 ** the payloads with them, but writes none. */
 void cf_semisort_write(cf_filter *filter, uint64_t at, uint64_t *tag, uint64_t *payload);
 
+/* The same for buckets of one word without payloads. */
+void cf_semisort_word_write(cf_filter *filter, uint64_t at, uint64_t word);
+
 #endif

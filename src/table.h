@@ -41,12 +41,10 @@ static inline void cf_need_bits(const cf_filter *filter, uint64_t at, uint64_t b
 
 /* Overwrites the bits under `mask` at bit offset `at`. The mask is the low 1 to 57 bits, so that
 ** they lie within the 8 bytes they start in. */
-enum { CF_STORE_BITS = 57 };
-
 static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, uint64_t bits)
 {
     assert(filter->view.writable != NULL);
-    assert(mask != 0 && mask < (uint64_t)1 << CF_STORE_BITS && (bits & ~mask) == 0);
+    assert(mask != 0 && mask < (uint64_t)1 << 57 && (bits & ~mask) == 0);
     uint8_t *p = filter->view.writable + (at >> 3);
     unsigned shift = at & 7;
     if (__builtin_expect(filter->pages != NULL, 0))
