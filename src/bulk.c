@@ -1,37 +1,9 @@
-/*
-** bulk.c - adding many keys: an empty table is filled in one walk.
-**
-** A key whose base bucket has room is put there. That walks through the table from front to back,
-** and writes each bucket once. Else the key goes to its alternate bucket, which may be anywhere: it
-** is *in flight* until the line of memory has come, while the walk goes on. Where it lands in a
-** full bucket it takes the slot of an entry, which flies on to its own alternate:
-**
-**      walk    -> [ j ][ j+1 ][ j+2 ] ...                  one bucket after the other
-**                   |            ^ full: what it holds flies on
-**                   v full       |
-**      flights    ( item ) ... ( item )                    some at a time; first in, first out
-**
-** So the misses of many keys overlap. At a load of 0.95 (f = 12, b = 4) a key needs 1.1 flights in
-** the mean, as with any order of evictions; few need so many that an ordinary search ends them.
-** There are no random numbers: the slots of full buckets take turns. The bytes follow from the
-** sorted keys alone.
-**
-** Copies. No two entries of one bucket that this puts there say the same: an item that meets its
-** like is stored as cf_insert does, which counts or absorbs it, or stores it when there are fewer
-** than cap. The other bucket is not looked at, nor what is in flight. So a key that many copies, or
-** many keys alike, have crowded may have a few entries more than cap. Each of them is one copy:
-** none below cap is lost. At the end one look at all buckets takes out what is beyond cap. With
-** counters a key may have two entries, one in each bucket, and its copies are the sum.
-**
-** In turn. A filter that is not empty, or has to grow, takes the sorted keys one by one; their
-** buckets are fetched some keys ahead.
-*/
+#include "bulk.h"
+
 #include "entry.h"
 #include "format.h"
 #include "hand.h"
 #include "insert.h"
-#include "sort.h"
-#include "walk.h"
 
 /* ---- items in flight ---- */
 
@@ -300,8 +272,11 @@ CF_BY_KIND void trim_buckets(cf_filter *filter, cf_kind kind, cf_ticker *ticker)
 static void trim_all(cf_filter *filter, cf_ticker *ticker)
 {
     cf_entry entry;
-    if (cf_kind_of(filter) == CF_SHORT_PLAIN)
+    cf_kind kind = cf_kind_of(filter);
+    if (kind == CF_SHORT_PLAIN)
         trim_buckets(filter, CF_SHORT_PLAIN, ticker);
+    else if (kind == CF_SHORT_SEMISORTED)
+        trim_buckets(filter, CF_SHORT_SEMISORTED, ticker);
     else
         trim_buckets(filter, CF_ANY_KIND, ticker);
     for (unsigned i = filter->spilled; i > 0; i--)
@@ -309,9 +284,8 @@ static void trim_all(cf_filter *filter, cf_ticker *ticker)
             trim(filter, &entry);
 }
 
-/* Fills an empty table. CF_FULL: it is empty again, and *added is 0. */
-static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                      cf_ticker *ticker)
+cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
+                       cf_ticker *ticker)
 {
     cf_bulk bulk = {.filter = filter};
     cf_memory memory = filter->memory;
@@ -328,87 +302,4 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_
     if (bulk.met && filter->geometry.counter_bits == 0)
         trim_all(filter, ticker);
     return ticker->stopped ? CF_INTERRUPTED : CF_OK;
-}
-
-/* Is the table empty, whatever its header says? */
-static bool is_empty(const cf_filter *filter, cf_ticker *ticker)
-{
-    return filter->items == 0 && filter->occupied == 0 && filter->spilled == 0 &&
-           cf_first_set(filter, CF_HEADER_BYTES, filter->length, ticker) == filter->length;
-}
-
-/* Was the filter planned for these hashes? With counters those that repeat are one. */
-static bool has_room(const cf_filter *filter, const uint64_t *hashes, size_t n)
-{
-    uint64_t capacity = filter->geometry.capacity, distinct = n > 0;
-    if (n <= capacity || filter->geometry.counter_bits == 0)
-        return n <= capacity;
-    for (size_t i = 1; i < n; i++)
-        distinct += hashes[i - 1] != hashes[i];
-    return distinct <= capacity;
-}
-
-/* Can a table be filled, and does it pay? It does not when most of it stays empty. In short
-** fingerprints keys meet their likes too often. */
-static bool can_fill(const cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
-{
-    enum { LEAST_BITS = 8, LEAST_SHARE = 16 };
-    const cf_geometry *shape = &filter->geometry;
-    return !filter->view.grown && filter->pages == NULL && shape->bucket_size > 1 && shape->cap > 1 &&
-           shape->fingerprint_bits >= LEAST_BITS && n >= cf_slots(filter) / LEAST_SHARE &&
-           has_room(filter, hashes, n) && is_empty(filter, ticker);
-}
-
-/* ---- in turn ---- */
-
-/* Fetches the buckets of a key. */
-static void fetch(const cf_filter *filter, uint64_t hash)
-{
-    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    uint64_t here = cf_locate(filter, &base).bucket, there = cf_locate(filter, &other).bucket;
-    __builtin_prefetch(filter->view.table + here * filter->view.bucket_bits / 8);
-    __builtin_prefetch(filter->view.table + there * filter->view.bucket_bits / 8);
-}
-
-static cf_status add_in_turn(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                             cf_ticker *ticker)
-{
-    enum { AHEAD = 16, LARGE = 1 << 18, SLOW = 100 };
-    cf_status status = CF_OK;
-    size_t i = 0;
-    while (i < n && status == CF_OK) {
-        if (n - i > AHEAD && filter->length > LARGE && filter->pages == NULL)
-            fetch(filter, hashes[i + AHEAD]);
-        status = cf_tick(ticker, SLOW) ? CF_INTERRUPTED : cf_add(filter, hashes[i]);
-        i += status == CF_OK;
-    }
-    *added = i;
-    return status;
-}
-
-/* ---- the one or the other ---- */
-
-static cf_status add_sorted(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                            cf_ticker *ticker)
-{
-    cf_status status = CF_FULL;
-    if (can_fill(filter, hashes, n, ticker))
-        status = fill(filter, hashes, n, added, ticker);
-    if (status == CF_FULL && !ticker->stopped)
-        status = add_in_turn(filter, hashes, n, added, ticker);
-    return ticker->stopped ? CF_INTERRUPTED : status;
-}
-
-cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added)
-{
-    cf_ticker ticker = cf_ticker_of(filter->watch);
-    size_t in = 0;
-    cf_status status = CF_INTERRUPTED, settled = CF_OK;
-    if (cf_sort_with(hashes, n, filter->memory.resize, &ticker))
-        status = add_sorted(filter, hashes, n, &in, &ticker);
-    if (added)
-        *added = in;
-    if (status != CF_INTERRUPTED)
-        settled = cf_settle(filter);
-    return status == CF_OK ? settled : status;
 }

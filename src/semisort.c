@@ -61,7 +61,7 @@ static uint64_t nibble_last(uint64_t rank)
 }
 
 /* Puts a pair of slots in order; without branches, for no processor could predict them. */
-static void order(uint64_t *rank, unsigned i, unsigned j)
+static inline void order(uint64_t *rank, unsigned i, unsigned j)
 {
     /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the
     ** same */
@@ -70,7 +70,7 @@ static void order(uint64_t *rank, unsigned i, unsigned j)
     rank[j] = more;
 }
 
-static void sort(uint64_t *rank)
+static inline void sort(uint64_t *rank)
 {
     order(rank, 0, 1);
     order(rank, 2, 3);
@@ -124,19 +124,29 @@ void cf_semisort_write(cf_filter *filter, uint64_t at, uint64_t *tag, uint64_t *
     write_tops(filter, at + CF_CODE_BITS, tag);
 }
 
+static inline uint64_t rank_in(const cf_filter *filter, uint64_t word, unsigned slot)
+{
+    return nibble_first(word >> slot * filter->view.lanes.width & filter->view.slot_mask);
+}
+
+static inline unsigned nibble_of(uint64_t rank, unsigned slot)
+{
+    return (unsigned)(rank >> (64 - CF_NIBBLE_BITS)) << slot * CF_NIBBLE_BITS;
+}
+
+/* Without loops: so the compiler keeps the four ranks in registers. */
 void cf_semisort_word_write(cf_filter *filter, uint64_t at, uint64_t word)
 {
-    unsigned top = filter->view.tops.width, width = filter->view.lanes.width;
-    uint64_t rank[CF_SEMISORT_SLOTS], mask = cf_low_bits(top), tops = 0;
-    unsigned nibbles = 0;
+    uint64_t rank[CF_SEMISORT_SLOTS] = {rank_in(filter, word, 0), rank_in(filter, word, 1),
+                                        rank_in(filter, word, 2), rank_in(filter, word, 3)};
+    unsigned top = filter->view.tops.width;
+    uint64_t mask = cf_low_bits(top);
     assert(filter->view.lanes.words == 1 && filter->view.payload_bits == 0);
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
-        rank[i] = nibble_first(word >> i * width & filter->view.slot_mask);
     sort(rank);
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
-        nibbles |= (unsigned)(rank[i] >> (64 - CF_NIBBLE_BITS)) << i * CF_NIBBLE_BITS;
-        tops |= (rank[i] & mask) << i * top;
-    }
+    unsigned nibbles =
+        nibble_of(rank[0], 0) | nibble_of(rank[1], 1) | nibble_of(rank[2], 2) | nibble_of(rank[3], 3);
+    uint64_t tops = (rank[0] & mask) | (rank[1] & mask) << top | (rank[2] & mask) << 2 * top |
+                    (rank[3] & mask) << 3 * top;
     cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), cf_semisort_code(nibbles));
     cf_store_bits(filter, at + CF_CODE_BITS, cf_low_bits(CF_SEMISORT_SLOTS * top), tops);
 }

@@ -107,7 +107,7 @@ static void sort_in_place(uint64_t *a, size_t n, cf_ticker *ticker)
 
 enum {
     PART_BITS_MAX = 13,
-    PLACE_BITS = 11,     /* hashes of a part, as long as that does not make too many parts */
+    PLACE_BITS = 12,     /* hashes of a part, as long as that does not make too many parts */
     PLACE_BITS_MAX = 16, /* else */
     LINE = 8,            /* hashes that are copied to a part together */
     SPREAD = 8           /* standard deviations by which a part may be larger than the mean */
