@@ -12,6 +12,7 @@
 */
 #include "merge.h"
 
+#include "address.h"
 #include "format.h"
 #include "growth.h"
 #include "insert.h"
@@ -86,15 +87,47 @@ static cf_status merge_entry(cf_filter *into, const cf_entry *entry)
     return status;
 }
 
+/* Entries come bucket by bucket: their base side is where the last one's was, as a rule, but their
+** other one may be anywhere. It is fetched some entries ahead. */
+typedef struct queue {
+    cf_entry entry[16];
+    unsigned first, n;
+} queue;
+
+enum { QUEUE = sizeof((queue *)0)->entry / sizeof((queue *)0)->entry[0] };
+
+static void push(queue *ahead, const cf_filter *into, const cf_entry *entry)
+{
+    cf_side other = cf_alternate(into, entry->side);
+    uint64_t bucket = cf_locate(into, &other).bucket;
+    if (into->pages == NULL && bucket < into->buckets)
+        __builtin_prefetch(into->view.table + bucket * into->view.bucket_bits / 8);
+    ahead->entry[(ahead->first + ahead->n++) % QUEUE] = *entry;
+}
+
+static cf_status merge_first(cf_filter *into, queue *ahead)
+{
+    const cf_entry *entry = &ahead->entry[ahead->first];
+    ahead->first = (ahead->first + 1) % QUEUE;
+    ahead->n--;
+    return merge_entry(into, entry);
+}
+
 cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
 {
     enum { COST = 800 }; /* nanoseconds */
     cf_status status = CF_OK;
+    queue ahead = {.n = 0};
     cf_entry entry;
     cf_walk walk = cf_walk_begin(from, COST);
     walk.ticker.watch = into->watch;
-    while (status == CF_OK && cf_walk_entry(&walk, &entry))
-        status = merge_entry(into, &entry);
+    while (status == CF_OK && cf_walk_entry(&walk, &entry)) {
+        push(&ahead, into, &entry);
+        if (ahead.n == QUEUE)
+            status = merge_first(into, &ahead);
+    }
+    while (status == CF_OK && walk.status == CF_OK && ahead.n > 0)
+        status = merge_first(into, &ahead);
     return walk.status == CF_OK ? status : walk.status;
 }
 
