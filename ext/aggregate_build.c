@@ -158,18 +158,20 @@ enum { BUILD_TRIES = 8 };
 /* Adds the hashes to a fresh filter of this shape, which becomes the result unless there is no
 ** room. It may grow for them only when `grow` says so. */
 static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, bool grow,
-                           const uint64_t *hashes, size_t n)
+                           uint64_t *hashes, size_t n)
 {
     cf_filter filter;
     cuckoo_watch watch;
     if (!cuckoo_new_filter(context, shape, &filter))
         return CF_OK; /* that is an answer, too: the function has failed */
     if (!grow)
-        filter.memory.resize = NULL;
+        filter.memory.most = filter.length;
     cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
     filter.watch = &watch.hook;
     cf_status status = cf_add_many(&filter, hashes, n, NULL);
     cuckoo_watch_end(&watch);
+    if (status == CF_TOO_BIG && !grow)
+        status = CF_FULL;
     if (status == CF_OK)
         cuckoo_result_filter(context, &filter);
     else if (status != CF_FULL)

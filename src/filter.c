@@ -61,13 +61,6 @@ static __attribute__((noinline)) bool is_spilled(const cf_filter *filter, uint64
     return cf_spill_matching(filter, &pair) != 0;
 }
 
-static void fetch_pair(const cf_filter *filter, uint64_t hash)
-{
-    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    cf_bucket_fetch(filter, cf_locate(filter, &base).bucket);
-    cf_bucket_fetch(filter, cf_locate(filter, &other).bucket);
-}
-
 /* All kinds of filters. */
 static __attribute__((noinline)) bool contains_any(const cf_filter *filter, uint64_t hash)
 {
@@ -110,7 +103,7 @@ static size_t contains_in_turn(const cf_filter *filter, const uint64_t *hashes, 
 {
     size_t found = 0;
     for (size_t i = 0; i < n && filter->pages == NULL; i++)
-        fetch_pair(filter, hashes[i]);
+        cf_key_fetch(filter, hashes[i]);
     for (size_t i = 0; i < n; i++) {
         answers[i] = contains_any(filter, hashes[i]);
         found += answers[i];
@@ -188,22 +181,6 @@ cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 cf_status cf_add(cf_filter *filter, uint64_t hash)
 {
     return cf_add_value(filter, hash, 0);
-}
-
-cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added)
-{
-    enum { COST = 100 }; /* nanoseconds */
-    cf_ticker ticker = cf_ticker_of(filter->watch);
-    cf_status status = CF_OK;
-    size_t i = 0;
-    while (i < n && status == CF_OK) {
-        status = cf_tick(&ticker, COST) ? CF_INTERRUPTED : cf_add(filter, hashes[i]);
-        i += status == CF_OK;
-    }
-    if (added)
-        *added = i;
-    cf_status settled = status == CF_INTERRUPTED ? CF_OK : cf_settle(filter);
-    return status == CF_OK ? settled : status;
 }
 
 static __attribute__((noinline)) cf_deleted take_out(cf_filter *filter, uint64_t hash, uint64_t value)
