@@ -17,16 +17,13 @@ static unsigned bit_of(const seen_set *seen, uint64_t bucket)
     return (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - seen->bits_log2));
 }
 
-static bool seen_before(const seen_set *seen, uint64_t bucket)
+/* Notes a bucket. Was it noted before? */
+static bool note(seen_set *seen, uint64_t bucket)
 {
     unsigned bit = bit_of(seen, bucket);
-    return seen->word[bit / 64] >> bit % 64 & 1;
-}
-
-static void note_seen(seen_set *seen, uint64_t bucket)
-{
-    unsigned bit = bit_of(seen, bucket);
-    seen->word[bit / 64] |= (uint64_t)1 << bit % 64;
+    uint64_t *word = &seen->word[bit / 64], before = *word >> bit % 64 & 1;
+    *word |= (uint64_t)1 << bit % 64;
+    return before;
 }
 
 /* Notes the buckets of a search in so many bits. */
@@ -35,10 +32,10 @@ static void note_all(seen_set *seen, unsigned bits_log2, const cf_search *search
     memset(seen->word, 0, ((size_t)1 << bits_log2) / 8);
     seen->bits_log2 = bits_log2;
     for (unsigned i = 0; i < search->nodes; i++)
-        note_seen(seen, search->node[i].bucket);
+        note(seen, search->node[i].bucket);
 }
 
-/* Another bucket to go on from, unless the budget is spent. */
+/* Another bucket to go on from, which is noted, unless the budget is spent. */
 static void push(cf_search *search, seen_set *seen, cf_node node)
 {
     if (search->left.nodes == 0)
@@ -47,8 +44,6 @@ static void push(cf_search *search, seen_set *seen, cf_node node)
     search->node[search->nodes++] = node;
     if (search->nodes == SHORT_SEARCH)
         note_all(seen, SEEN_LOG2, search);
-    else
-        note_seen(seen, node.bucket);
 }
 
 /* Where an entry goes that cannot move. */
@@ -84,14 +79,13 @@ static void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to
     }
 }
 
-/* Looks behind every slot of node `index`: an empty slot ends the search. */
-static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, unsigned index)
+/* Looks behind every slot of node `index`, at the buckets `to`: an empty slot ends the search. */
+static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, unsigned index,
+                   const uint64_t *to)
 {
-    uint64_t to[CF_BUCKET_MAX];
-    alternates_of(filter, search->node[index].bucket, to);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
         cf_node node = {to[slot], (uint16_t)index, (uint8_t)slot};
-        if (node.bucket == NOWHERE || seen_before(seen, node.bucket))
+        if (node.bucket == NOWHERE || note(seen, node.bucket))
             continue;
         /* RULE: a search examines no more buckets than its budget */
         if (search->left.examined-- == 0)
@@ -107,18 +101,31 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
     return false;
 }
 
+/* In a new table the buckets behind the next node are on their way, too, when those behind this one
+** are looked at. In one that has grown, where they take longer to find, that does not pay. */
+static unsigned nodes_ahead(const cf_filter *filter)
+{
+    return filter->view.grown ? 1 : 2;
+}
+
 bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
                         cf_search *search)
 {
     seen_set seen;
+    uint64_t to[2][CF_BUCKET_MAX];
+    unsigned known = 0, ahead = nodes_ahead(filter);
     search->nodes = 0;
     search->left = budget;
-    note_all(&seen, SEEN_FEW_LOG2, search);
     for (unsigned i = 0; i < pair->sides; i++)
         push(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
-    for (unsigned index = 0; index < search->nodes && search->left.examined <= budget.examined; index++)
-        if (expand(filter, search, &seen, index))
+    note_all(&seen, SEEN_FEW_LOG2, search);
+    for (unsigned index = 0; index < search->nodes && search->left.examined <= budget.examined;
+         index++) {
+        for (; known < index + ahead && known < search->nodes; known++)
+            alternates_of(filter, search->node[known].bucket, to[known % 2]);
+        if (expand(filter, search, &seen, index, to[index % 2]))
             return true;
+    }
     return false;
 }
 

@@ -89,7 +89,7 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
 ** per key at 90 %, 425 at 91, more than 1,000 at 93. */
 static unsigned crowded_percent(unsigned b)
 {
-    return b <= 2 ? 80 : 89;
+    return b <= 2 ? 80 : 88;
 }
 
 static bool crowded(const cf_filter *filter)

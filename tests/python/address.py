@@ -33,12 +33,17 @@ class Shape:
         self.s, self.f = field(blob, "pair_bits"), field(blob, "fingerprint_bits")
         self.slot_bits = field(blob, "slot_bits")
         self.grown = self.level > 0 or self.split > 0
+        self.narrow = support.narrow_buckets(self.f, self.m0, self.level, self.split)
         self.home = {}  # bucket: (base, extension, bits of the extension)
         for base in range(self.m0):
             for extension in range(2 << self.level):
                 bits = self.extension_bits(base, extension)
                 if extension < 1 << bits:
                     self.home[self.number(base, extension)] = base, extension, bits
+
+    def width(self, bucket):
+        """Bits of a slot there: each level adds one at most."""
+        return self.slot_bits - (bucket < self.narrow)
 
     def extension_bits(self, base, remainder):
         return self.level + ((base << self.level | remainder & low(self.level)) < self.split)

@@ -30,9 +30,8 @@ class Table(Shape):
         self.semisorted, self.counts = flags & SEMISORTED != 0, self.payload_bits > 0 and flags & VALUES == 0
         self.sticky_bits = has_sticky_bits(self.payload_bits, flags, self.level, self.split)
         self.bound, self.spilled = field(blob, "spill_bound"), field(blob, "spilled")
-        self.tag_bits = self.b * self.slot_bits - 4 * self.semisorted
-        self.payloads_at = self.tag_bits + (self.bound > 0)
-        self.record_bits = self.payloads_at + self.b * (self.payload_bits + self.sticky_bits)
+        self.record_bits = self.record_bits_of(self.buckets)
+        self.table_bits = self.record_at(self.buckets - 1) + self.record_bits_of(self.buckets - 1)
         self.list_at = len(blob) - ENTRY * self.bound
         self.bits = int.from_bytes(blob[HEADER:self.list_at], "little")
         self.list = [self.entry_of(blob[self.list_at + ENTRY * i:][:ENTRY]) for i in range(self.spilled)]
@@ -44,25 +43,35 @@ class Table(Shape):
 
     # ---- buckets ----
 
+    def tag_bits(self, bucket):
+        return self.b * self.width(bucket) - 4 * self.semisorted
+
+    def record_bits_of(self, bucket):
+        return self.tag_bits(bucket) + (self.bound > 0) + self.b * (self.payload_bits + self.sticky_bits)
+
+    def record_at(self, bucket):
+        return bucket * self.record_bits_of(bucket)
+
     def load(self, bucket, at, n):
-        return self.bits >> (bucket * self.record_bits + at) & low(n)
+        return self.bits >> (self.record_at(bucket) + at) & low(n)
 
     def tags(self, bucket):
         if not self.semisorted:
-            return [self.load(bucket, i * self.slot_bits, self.slot_bits) for i in range(self.b)]
-        top = self.slot_bits - 4
+            width = self.width(bucket)
+            return [self.load(bucket, i * width, width) for i in range(self.b)]
+        top = self.width(bucket) - 4
         code = self.load(bucket, 0, 12)
         return [self.load(bucket, 12 + i * top, top) << 4 | NIBBLES[code][i] for i in range(4)]
 
     def overflow(self, bucket):
-        return self.load(bucket, self.tag_bits, 1) if self.bound else 0
+        return self.load(bucket, self.tag_bits(bucket), 1) if self.bound else 0
 
     def payload(self, bucket, slot):
         """The counter or the value, without the sticky bit."""
-        return self.load(bucket, self.payload_at(slot), self.payload_bits)
+        return self.load(bucket, self.payload_at(bucket, slot), self.payload_bits)
 
-    def payload_at(self, slot):
-        return self.payloads_at + slot * (self.payload_bits + self.sticky_bits)
+    def payload_at(self, bucket, slot):
+        return self.tag_bits(bucket) + (self.bound > 0) + slot * (self.payload_bits + self.sticky_bits)
 
     def copies(self, bucket, slot, cap):
         """What an entry stands for; 0 where there is none."""
@@ -70,7 +79,7 @@ class Table(Shape):
             return 0
         if self.counts:
             return self.payload(bucket, slot) + 1
-        sticky = self.sticky_bits and self.load(bucket, self.payload_at(slot) + self.payload_bits, 1)
+        sticky = self.sticky_bits and self.load(bucket, self.payload_at(bucket, slot) + self.payload_bits, 1)
         return cap if sticky else 1
 
     # ---- entries ----
@@ -111,7 +120,7 @@ def with_list(blob, entries, **fields):
 def with_overflow(blob, bucket, on):
     """The blob with the overflow bit of one bucket set to this."""
     table = Table(blob)
-    at = 8 * HEADER + bucket * table.record_bits + table.tag_bits
+    at = 8 * HEADER + table.record_at(bucket) + table.tag_bits(bucket)
     changed = bytearray(blob)
     changed[at // 8] = changed[at // 8] & ~(1 << at % 8) | on << at % 8
     return bytes(changed)

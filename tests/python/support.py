@@ -177,7 +177,15 @@ def table_bytes(buckets, bucket_size, bits, saved=0):
 
 def slot_bits(bits, level, split):
     """Width of a slot: wider once the filter has grown."""
-    return bits + 2 + ((level + 1)**2).bit_length() - 1 if level or split else bits
+    if level == 0:
+        return bits + 3 if split else bits
+    return bits + 2 + ((level + 1)**2).bit_length() - 1
+
+
+def narrow_buckets(bits, buckets, level, split):
+    """So many, the first ones, have slots as wide as in the level before: one less with each split."""
+    widens = level > 0 and slot_bits(bits, level, 1) > slot_bits(bits, level - 1, 1)
+    return (buckets << level) - split if widens else 0
 
 
 def has_sticky_bits(payload_bits, flags, level, split):
@@ -189,9 +197,10 @@ def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, 
               payload_bits=0, flags=0, budget=0, spill_bound=0):
     """An empty filter of any shape, also of those that the planner never chooses: odd tables, say."""
     width = slot_bits(bits, level, split)
+    all_narrow = level > 0 and narrow_buckets(bits, buckets, level, split) == (buckets << level) + split
     saved = (4 if flags & SEMISORTED else 0) - (spill_bound > 0)
     payload = payload_bits + has_sticky_bits(payload_bits, flags, level, split)
-    table = table_bytes((buckets << level) + split, bucket_size, width + payload, saved)
+    table = table_bytes((buckets << level) + split, bucket_size, width - all_narrow + payload, saved)
     blank = bytes(HEADER + table + RESERVED + SPILLED_ENTRY * spill_bound)
     return patched(blank, magic=int.from_bytes(b"\xcfck", "little"), version=1, hash=1,
                    bucket_size=bucket_size, fingerprint_bits=bits, slot_bits=width,

@@ -104,7 +104,7 @@ def test_the_rows_are_the_bits_of_the_blob(db, layout, options, n):
     capacity = n if "growth=off" in options else 30
     blob = add_all(db, support.new(db, capacity, None, f"bucket_size=4 layout={layout} {options}"), range(n))
     table = Table(blob)
-    records, reserved = (table.buckets * table.record_bits + 7) // 8, support.field(blob, "reserved")
+    records, reserved = (table.table_bits + 7) // 8, support.field(blob, "reserved")
     assert len(blob) == 64 + records + reserved + 16 * table.bound
     cap = support.field(blob, "cap")
     for bucket, slot, fingerprint, length, overflow, payload, copies in db.execute(
