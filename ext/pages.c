@@ -133,7 +133,7 @@ static uint8_t *resize(uint8_t *bytes, uint64_t size)
 void cuckoo_paged_forget(cuckoo_paged *paged)
 {
     cuckoo_dirty_clear(&paged->dirty);
-    paged->header_dirty = false;
+    paged->header_dirty = paged->rows_ahead = false;
     paged->present = 0;
     paged->epoch++;
     if (paged->epoch == 0) { /* all numbers were used: no old one may pass for a new one */
@@ -275,7 +275,7 @@ int cuckoo_paged_write(cuckoo_paged *paged)
     rc = write_header_row(paged, paged->image, paged->length);
     if (rc != SQLITE_OK)
         return rc;
-    paged->header_dirty = false;
+    paged->header_dirty = paged->rows_ahead = false;
     cuckoo_dirty_clear(&paged->dirty);
     return rc;
 }

@@ -40,6 +40,7 @@ typedef struct cuckoo_paged {
     uint32_t page_bytes;    /* of a page */
     uint64_t adds, deletes; /* copies that wait, in the shadow table */
     bool doubt;
+    bool rows_ahead; /* rows say more of what waits than the header in the database */
 
     uint32_t *read_in;  /* by page: the epoch in which it was read */
     cuckoo_dirty dirty; /* pages that were changed */

@@ -144,6 +144,8 @@ static int table_destroy(sqlite3_vtab *base)
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
+    if (cuckoo_store_keeps_notes(store))
+        return SQLITE_LOCKED;
     cuckoo_follow_end_row(&store->follow);
     int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow, false) : SQLITE_OK;
     if (rc == SQLITE_OK)
@@ -162,6 +164,8 @@ static int rename_store(cuckoo_store *store, const char *name)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     bool follows = store->follow.given_table != NULL;
+    if (cuckoo_store_keeps_notes(store))
+        return SQLITE_LOCKED;
     cuckoo_follow_end_row(&store->follow);
     int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
     if (rc == SQLITE_OK && follows)

@@ -2,16 +2,24 @@
 ** transaction.c - when a store writes what it has in memory, and when it forgets it.
 */
 #include "sql.h"
+#include "statements.h"
 #include "store.h"
 
 int cuckoo_store_flush(cuckoo_store *store)
 {
-    if (!cuckoo_store_pending(store))
-        return SQLITE_OK;
-    int rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
+    const char *why;
+    int rc = SQLITE_OK;
+    if (cuckoo_store_pending(store)) {
+        if (store->redo.stale)
+            rc = cuckoo_store_recall(store, &why);
+        if (rc == SQLITE_OK)
+            rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
+        if (rc == SQLITE_OK)
+            rc = cuckoo_paged_write(&store->paged);
+        store->why = rc;
+    }
     if (rc == SQLITE_OK)
-        rc = cuckoo_paged_write(&store->paged);
-    store->why = rc;
+        cuckoo_redo_written(&store->redo);
     return rc;
 }
 
@@ -21,8 +29,10 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     if (store->broken)
         return cuckoo_store_beyond_repair(rc2);
     rc = cuckoo_first_error(rc, rc2);
-    if (rc != SQLITE_OK && !store->joined)
+    if (rc != SQLITE_OK && !store->joined) {
         cuckoo_store_forget(store); /* the error has ended the transaction */
+        cuckoo_redo_clear(&store->redo);
+    }
     if (rc != SQLITE_OK)
         return rc;
     /* The transaction that it had joined has ended: the row that changed may be gone again. */
@@ -31,11 +41,44 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     return store->created || !store->joined ? cuckoo_store_flush(store) : rc;
 }
 
+/* ---- savepoints ---- */
+
+/* Can everything in memory be noted instead of written? */
+static bool may_note(const cuckoo_store *store)
+{
+    const cuckoo_redo *redo = &store->redo;
+    return store->joined && !store->created && !redo->marked && !redo->partial && !redo->stale &&
+           !store->paged.rows_ahead && cuckoo_statements_change_rows(store->paged.shadow.db);
+}
+
+/* A table of the same name may have heard of this savepoint already: SQLite tells it to each when
+** that joins the transaction. */
+static bool is_marked(const cuckoo_redo *redo, int number)
+{
+    return redo->marked && redo->mark == number && redo->idle;
+}
+
+static int write_or_note(cuckoo_store *store, int number)
+{
+    if (!cuckoo_store_pending(store))
+        return cuckoo_store_flush(store);
+    if (is_marked(&store->redo, number))
+        return SQLITE_OK;
+    if (!may_note(store))
+        return cuckoo_store_flush(store);
+    cuckoo_redo_set_mark(&store->redo, number);
+    return SQLITE_OK;
+}
+
 /* From now on SQLite tells the store of every rollback. So it no longer counts as created. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
-    cuckoo_store_release(store, number);
-    int rc = store->dead || store->broken ? SQLITE_OK : cuckoo_store_flush(store);
+    cuckoo_redo_release(&store->redo, number + 1);
+    if (store->marks > number)
+        store->marks = number;
+    if (store->broken)
+        return SQLITE_OK; /* rolling it back brings nothing back: for the store it never opened */
+    int rc = store->dead ? SQLITE_OK : write_or_note(store, number);
     if (rc != SQLITE_OK)
         return rc;
     store->created = false;
@@ -45,18 +88,30 @@ int cuckoo_store_savepoint(cuckoo_store *store, int number)
 
 void cuckoo_store_release(cuckoo_store *store, int number)
 {
+    cuckoo_redo_release(&store->redo, number);
     if (store->marks > number)
         store->marks = number < 0 ? 0 : number;
 }
 
 void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
 {
+    const cuckoo_redo *redo = &store->redo;
     if (number >= store->marks)
         return;
     store->marks = number + 1;
+    if (is_marked(redo, number) && !store->broken && store->paged.rc == SQLITE_OK)
+        return; /* nothing has happened since */
     store->broken = false;
     cuckoo_store_forget(store);
+    cuckoo_redo_roll_back(&store->redo, number);
 }
+
+bool cuckoo_store_keeps_notes(const cuckoo_store *store)
+{
+    return store->redo.marked && store->redo.kept > 0;
+}
+
+/* ---- the end ---- */
 
 /* Applies deletes in memory to the image. Each is taken out of the list as it is applied. */
 static int apply_deletes(cuckoo_store *store)
@@ -97,7 +152,7 @@ static int sync_loaded(cuckoo_store *store)
     bool rows = paged->deletes > 0 || (paged->adds > 0 && (store->room || store->deletes.n > 0));
     int rc = rows ? apply_rows(store) : store->deletes.n > 0 ? apply_deletes(store) : SQLITE_OK;
     if (rc == SQLITE_OK && cuckoo_store_pending(store)) {
-        rc = cuckoo_paged_write(paged);
+        rc = cuckoo_store_flush(store);
         if (rc == SQLITE_OK && store->follow.looked && !store->follow.fault && !store->follow.saved)
             rc = cuckoo_follow_save(&store->follow, &paged->shadow);
     }
@@ -119,7 +174,7 @@ int cuckoo_store_sync(cuckoo_store *store)
     ** interrupt before anything is written. */
     int rc = cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL);
     if (rc == SQLITE_OK)
-        rc = cuckoo_paged_load(&store->paged, &why);
+        rc = cuckoo_store_recall(store, &why);
     /* It is damaged and was not changed; or SQLite has rolled back its creation without a word. */
     if (rc == SQLITE_CORRUPT_VTAB && !cuckoo_store_pending(store))
         return SQLITE_OK;
@@ -146,6 +201,7 @@ void cuckoo_store_committed(cuckoo_store *store)
         cuckoo_fresh_committed(&store->fresh, &store->paged.shadow);
     store->joined = store->looked = store->created = store->room = store->full = false;
     store->marks = 0;
+    cuckoo_redo_clear(&store->redo);
     cuckoo_witness_clear(&store->witness);
 }
 

@@ -4,6 +4,7 @@
 #include "column.h"
 #include "key.h"
 #include "sql.h"
+#include "statements.h"
 #include "store.h"
 
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
@@ -34,7 +35,7 @@ static int sample(cuckoo_store *store)
     const cuckoo_shadow *shadow = &store->paged.shadow;
     cuckoo_follow *follow = &store->follow;
     bool misses;
-    if (cuckoo_follow_writing(shadow))
+    if (cuckoo_statements_next(shadow->db, NULL))
         return SQLITE_OK;
     follow->sampled = true; /* already: what computes the rows may use the filter itself */
     int rc = cuckoo_store_misses(store, SAMPLE, &misses);
@@ -100,6 +101,7 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_store_load(store, why);
+    store->redo.idle &= use == CUCKOO_ASK;
     if (rc == SQLITE_OK && store->follow.given_table && use != CUCKOO_REPAIR)
         rc = trust(store, use, why);
     if (rc != SQLITE_OK)
