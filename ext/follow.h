@@ -36,6 +36,7 @@ typedef struct cuckoo_follow {
 
     bool saved;        /* table and column are in the database, in row -1 of the pages */
     bool looked;       /* at the triggers, since the schema last changed */
+    bool current;      /* looked when the statement that runs began */
     bool ruled;        /* the column compares as the keys were hashed */
     bool sampled;      /* some rows of the table were asked for, since the look */
     bool newer;        /* triggers of others fire before ours: harmful under OR FAIL only */

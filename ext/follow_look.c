@@ -227,6 +227,7 @@ int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow
 {
     *refuse = false;
     int rc = cuckoo_follow_look(follow, shadow);
+    follow->current = rc == SQLITE_OK && follow->looked;
     if (rc != SQLITE_OK || follow->fault || !follow->newer)
         return rc;
     sqlite3_stmt *at = NULL;

@@ -223,6 +223,8 @@ static int table_begin(sqlite3_vtab *base)
     int rc = look_at_statement(table, store);
     if (rc != SQLITE_OK)
         return rc;
+    if (!store->joined)
+        cuckoo_fresh_joined(&store->fresh, &store->paged.shadow);
     store->joined = true;
     store->looked = false;
     return SQLITE_OK;

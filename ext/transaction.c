@@ -89,6 +89,7 @@ int cuckoo_store_savepoint(cuckoo_store *store, int number)
 void cuckoo_store_release(cuckoo_store *store, int number)
 {
     cuckoo_redo_release(&store->redo, number);
+    store->follow.current = false;
     if (store->marks > number)
         store->marks = number < 0 ? 0 : number;
 }
@@ -96,6 +97,7 @@ void cuckoo_store_release(cuckoo_store *store, int number)
 void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
 {
     const cuckoo_redo *redo = &store->redo;
+    store->follow.current = false;
     if (number >= store->marks)
         return;
     store->marks = number + 1;
@@ -198,8 +200,9 @@ int cuckoo_store_place_all(cuckoo_store *store)
 void cuckoo_store_committed(cuckoo_store *store)
 {
     if (store->joined)
-        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow);
+        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
     store->joined = store->looked = store->created = store->room = store->full = false;
+    store->follow.current = false;
     store->marks = 0;
     cuckoo_redo_clear(&store->redo);
     cuckoo_witness_clear(&store->witness);

@@ -217,7 +217,7 @@ static void test_witness_steps(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        cuckoo_witness witness = {NULL, false};
+        cuckoo_witness witness = {.seen = NULL};
         cuckoo_step step;
         assert_int_equal(tell(&witness, 6, cases[i].from, cases[i].to, &step), CUCKOO_FITS);
         expect_way(&step, cases[i].from, cases[i].to);
@@ -232,7 +232,7 @@ static void test_witness_rows(void **state)
 {
     static const int64_t rows[] = {0, 1, -1, INT64_MAX, INT64_MIN + 5, 4000};
     enum { ROWS = sizeof rows / sizeof rows[0] };
-    cuckoo_witness witness = {NULL, false};
+    cuckoo_witness witness = {.seen = NULL};
     cuckoo_step step;
     (void)state;
     for (int i = 0; i < ROWS - 1; i++)
@@ -248,7 +248,7 @@ static void test_witness_rows(void **state)
 
 static void test_witness_clear(void **state)
 {
-    cuckoo_witness witness = {NULL, false};
+    cuckoo_witness witness = {.seen = NULL};
     cuckoo_step step;
     (void)state;
     cuckoo_witness_clear(&witness);
@@ -262,7 +262,7 @@ static void test_witness_clear(void **state)
 static void test_witness_no_memory(void **state)
 {
     cuckoo_fit fit;
-    cuckoo_witness witness = {NULL, false};
+    cuckoo_witness witness = {.seen = NULL};
     cuckoo_step step = {true, true, 1, 2};
     (void)state;
     fault_memory_arm(0, FAULT_ONCE);
@@ -342,7 +342,7 @@ static void test_fresh_own(void **state)
     assert_true(is_stale(two, false));
     assert_false(is_stale(two, false));
     sql(two->mine, "INSERT INTO u VALUES (1)");
-    cuckoo_fresh_committed(&two->fresh, &two->shadow);
+    cuckoo_fresh_committed(&two->fresh, &two->shadow, true);
     assert_false(is_stale(two, false));
 }
 
