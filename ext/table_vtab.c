@@ -138,6 +138,14 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
+/* If the statement were rolled back, its table would come back without the changes. */
+static int refuse_to_go(cuckoo_table *table)
+{
+    return cuckoo_table_fail(table, SQLITE_LOCKED,
+                             "it has changes of before the statement that is running: drop or rename it "
+                             "when that has ended");
+}
+
 static int table_destroy(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -145,7 +153,7 @@ static int table_destroy(sqlite3_vtab *base)
     if (store == NULL)
         return SQLITE_NOMEM;
     if (cuckoo_store_keeps_notes(store))
-        return SQLITE_LOCKED;
+        return refuse_to_go(table);
     cuckoo_follow_end_row(&store->follow);
     int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow, false) : SQLITE_OK;
     if (rc == SQLITE_OK)
@@ -164,8 +172,6 @@ static int rename_store(cuckoo_store *store, const char *name)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     bool follows = store->follow.given_table != NULL;
-    if (cuckoo_store_keeps_notes(store))
-        return SQLITE_LOCKED;
     cuckoo_follow_end_row(&store->follow);
     int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
     if (rc == SQLITE_OK && follows)
@@ -185,6 +191,8 @@ static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
+    if (store && cuckoo_store_keeps_notes(store))
+        return refuse_to_go(table);
     int rc = store ? rename_store(store, name) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
         store->dead = true; /* SQLite connects the table under its new name */

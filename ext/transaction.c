@@ -115,23 +115,58 @@ bool cuckoo_store_keeps_notes(const cuckoo_store *store)
 
 /* ---- the end ---- */
 
-/* Applies deletes in memory to the image. Each is taken out of the list as it is applied. */
+/* Keys that wait for a place are deleted first. After an error those that are left are in the list
+** again. */
+static int apply_delete(cuckoo_store *store, const cuckoo_delete *some)
+{
+    bool waits = true;
+    uint64_t copies = some->copies;
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && waits && copies > 0) {
+        rc = cuckoo_waiting_remove(&store->paged, some->hash, some->value, &waits);
+        copies -= rc == SQLITE_OK && waits;
+    }
+    if (rc == SQLITE_OK)
+        cuckoo_waiting_delete(&store->paged, some->hash, some->value, copies);
+    for (; rc != SQLITE_OK && copies > 0; copies--)
+        store->broken |= cuckoo_deletes_push(&store->deletes, some->hash, some->value) != SQLITE_OK;
+    return rc;
+}
+
+/* Applies deletes in memory. Each is taken out of the list as it is applied. */
 static int apply_deletes(cuckoo_store *store)
 {
     cuckoo_delete some;
-    while (store->paged.rc == SQLITE_OK && cuckoo_deletes_pop(&store->deletes, &some))
-        cuckoo_waiting_delete(&store->paged, some.hash, some.value, some.copies);
-    int rc = cuckoo_paged_error(&store->paged);
-    if (rc != SQLITE_OK)
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && store->paged.rc == SQLITE_OK && cuckoo_deletes_pop(&store->deletes, &some))
+        rc = apply_delete(store, &some);
+    int rc2 = cuckoo_paged_error(&store->paged);
+    if (rc2 != SQLITE_OK)
         cuckoo_store_lose(store);
-    return rc;
+    return cuckoo_first_error(rc, rc2);
+}
+
+enum { FEW = 16 /* keys that wait: tried at each commit that may have made room */ };
+
+/* The same, after which some of the keys that wait may find a place: one for each delete. What this
+** costs does not depend on how many wait. */
+static int apply_and_place(cuckoo_store *store)
+{
+    uint64_t most = FEW + store->deletes.n;
+    int rc = apply_deletes(store);
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = cuckoo_waiting_try(&store->paged, most, cf_add_value);
+    if (rc == SQLITE_OK)
+        return rc;
+    cuckoo_store_lose(store); /* rows may have gone whose keys are in memory only */
+    return cuckoo_store_beyond_repair(rc);
 }
 
 /* Applies deletes in rows, after which some of the keys that wait may find a place. If this fails
 ** before it has written anything, the rows still say everything. */
 static int apply_rows(cuckoo_store *store)
 {
-    enum { FEW = 16 };
     int rc = cuckoo_store_flush(store);
     if (rc != SQLITE_OK)
         return rc;
@@ -151,8 +186,10 @@ static int apply_rows(cuckoo_store *store)
 static int sync_loaded(cuckoo_store *store)
 {
     cuckoo_paged *paged = &store->paged;
-    bool rows = paged->deletes > 0 || (paged->adds > 0 && (store->room || store->deletes.n > 0));
-    int rc = rows ? apply_rows(store) : store->deletes.n > 0 ? apply_deletes(store) : SQLITE_OK;
+    bool room = store->room || store->deletes.n > 0;
+    int rc = paged->deletes > 0        ? apply_rows(store)
+             : paged->adds > 0 && room ? apply_and_place(store)
+                                       : apply_deletes(store);
     if (rc == SQLITE_OK && cuckoo_store_pending(store)) {
         rc = cuckoo_store_flush(store);
         if (rc == SQLITE_OK && store->follow.looked && !store->follow.fault && !store->follow.saved)
