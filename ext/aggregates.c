@@ -25,7 +25,7 @@ typedef struct change_state {
     const void *seen_at;  /* where the argument of the last row stood */
     uint64_t compared;    /* bytes compared in full so far */
     size_t window;        /* how far the comparison has come, bytes */
-    uint64_t copied;      /* bytes that were copied to pass the filter with each row */
+    uint64_t copying;     /* nanoseconds spent to pass copies of the filter, about */
     cuckoo_hashes added;  /* keys that are not yet in the filter */
 } change_state;
 
@@ -36,8 +36,8 @@ enum {
     LENDS_BLOBS = 3043000        /* the first SQLite that does not copy a blob of a column */
 };
 
-/* Seconds of copying. */
-#define MOST_COPIED ((uint64_t)1 << 33)
+/* Nanoseconds. */
+#define MOST_COPYING UINT64_C(4000000000)
 
 static bool equal_at(const cf_filter *filter, const change_state *state, size_t at, size_t most)
 {
@@ -69,24 +69,32 @@ static bool same_filter(const cf_filter *filter, change_state *state)
 }
 
 /*
-** Was the filter copied to be passed with this row? The handle of the first row is kept, so that
-** another one has another address: it was made for this row. A blob is copied by SQLite before 3.43
-** unless it is bound. That is also said of a blob literal, which SQLite does not copy: nothing tells
-** it from a copy. Later versions copy what comes from a subquery; nothing tells that from a column,
-** which they do not copy.
+** How many times was the filter copied to be passed with this row? The handle of the first row is
+** kept, so that another one has another address: cf_open has made it for this row, of a copy. A blob
+** is copied by SQLite before 3.43 unless it is bound. That is also said of a blob literal, which
+** SQLite does not copy: nothing tells it from a copy. Later versions copy what comes from a
+** subquery; nothing tells that from a column, which they do not copy.
 */
-static bool was_copied(sqlite3_value *argument)
+static unsigned copies_made(sqlite3_value *argument)
 {
-    return sqlite3_value_type(argument) != SQLITE_BLOB ||
-           (sqlite3_libversion_number() < LENDS_BLOBS && !sqlite3_value_frombind(argument));
+    if (sqlite3_value_type(argument) != SQLITE_BLOB)
+        return 2;
+    return sqlite3_libversion_number() < LENDS_BLOBS && !sqlite3_value_frombind(argument);
 }
 
-/* A statement that copies a large filter for each of many rows does not end. */
+/* Nanoseconds, about, to copy so many bytes from cache, or from memory. */
+static uint64_t copying_time(uint64_t bytes)
+{
+    enum { CACHE = 4 << 20, BYTES_FROM_CACHE = 16, BYTES_FROM_MEMORY = 4 };
+    return bytes / (bytes <= CACHE ? BYTES_FROM_CACHE : BYTES_FROM_MEMORY);
+}
+
+/* A statement that copies a large filter for each of many rows may never end. So it fails when it
+** has spent seconds on copies. */
 static bool count_copy(sqlite3_context *context, sqlite3_value *argument, change_state *state)
 {
-    if (was_copied(argument))
-        state->copied += state->first->filter.length;
-    return state->copied <= MOST_COPIED ||
+    state->copying += copies_made(argument) * copying_time(state->first->filter.length);
+    return state->copying <= MOST_COPYING ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,
                        "the filter is copied for every row, and is too large for that; use "
                        "cf_add_keys or cf_delete_keys(filter, (SELECT cf_keys(key) FROM ...)), or give "
