@@ -33,7 +33,7 @@ typedef struct question {
 
 typedef enum read_result { READ_OK, READ_NULL_KEY, READ_FAILED } read_result;
 
-static read_result read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
+static inline read_result read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
 {
     q->filter = cuckoo_filter_argument(context, argv[0]);
     if (q->filter == NULL)

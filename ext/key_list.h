@@ -16,9 +16,8 @@
 **       60      4  checksum: the low 32 bits of the hash (unseeded) of bytes 0 .. 59
 **       64         n keys: 8 bytes of hash; then, with values, 8 bytes of value
 **
-** A key that was collected several times stands there several times. Keys without values are sorted
-** by hash when cf_keys is done, so that equal keys give equal bytes in whatever order they came; a
-** list in another order means the same. Keys with values stand in the order of the rows.
+** Keys stand in the order of the rows, and as often as they came. They are not sorted: that would
+** cost more than collecting them, and whoever adds many keys chooses an order of its own.
 */
 #ifndef CUCKOO_KEY_LIST_H
 #define CUCKOO_KEY_LIST_H

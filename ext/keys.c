@@ -118,7 +118,7 @@ static void result_list(sqlite3_context *context, keys_state *state)
     cuckoo_hashes *words = &state->words;
     uint64_t *keys = words->at + HEADER_WORDS;
     size_t n = words->used - HEADER_WORDS;
-    if (!fits(context, state) || (!state->list.valued && !cuckoo_hashes_sort(context, keys, n)))
+    if (!fits(context, state))
         return;
     for (size_t i = 0; i < n; i++)
         keys[i] = cf_swap_if_big_endian(keys[i]);

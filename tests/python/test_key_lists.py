@@ -171,16 +171,10 @@ def test_the_bytes_are_those_of_the_format(db):
     assert struct.unpack("<qQ", blob[8:24]) == (-2, 3) and sealed(blob) == blob
     assert len(blob) == HEADER + 3 * 8
     hashes = struct.unpack("<3Q", blob[HEADER:])
-    assert list(hashes) == sorted(hashes) and len(set(hashes)) == 2
+    assert hashes[0] == hashes[2] != hashes[1]
     valued = ask(db, "SELECT cf_keys(value, value * 2) FROM json_each('[5, 6, 5]')")
     assert len(valued) == HEADER + 3 * 16 and valued[5] == 1
     assert struct.unpack("<6Q", valued[HEADER:])[1::2] == (10, 12, 10)
-
-
-def test_the_bytes_do_not_depend_on_the_order_of_rows(db):
-    one = ask(db, MANY.format(5000) + "SELECT cf_keys(i) FROM n")
-    assert one == ask(db, MANY.format(5000) + "SELECT cf_keys(5001 - i) FROM n")
-    assert len(one) == HEADER + 5000 * 8
 
 
 def test_hostile_lists(db, rng):
