@@ -39,11 +39,11 @@ enum {
 /* Nanoseconds. */
 #define MOST_COPYING UINT64_C(4000000000)
 
-static bool equal_at(const cf_filter *filter, const change_state *state, size_t at, size_t most)
+static bool equal_at(const uint8_t *bytes, const change_state *state, size_t at, size_t most)
 {
     const cf_filter *first = &state->first->filter;
     size_t rest = first->length - at;
-    return memcmp(filter->bytes + at, first->bytes + at, rest < most ? rest : most) == 0;
+    return memcmp(bytes + at, first->bytes + at, rest < most ? rest : most) == 0;
 }
 
 /*
@@ -51,21 +51,28 @@ static bool equal_at(const cf_filter *filter, const change_state *state, size_t 
 ** each row cost as much as a copy. So all of it is compared until that has come to FULL_COMPARISONS
 ** bytes, and from then on whenever it arrives at another address; otherwise the header, with counts
 ** and checksum, and one window of the rest: a filter that differs and stays is found after (length
-** / WINDOW) rows.
+** / WINDOW) rows. This is the comparison in full.
 */
 static bool same_filter(const cf_filter *filter, change_state *state)
 {
     size_t length = state->first->filter.length;
-    if (filter->length != length)
+    state->seen_at = filter->bytes;
+    state->compared += length;
+    return filter->length == length && equal_at(filter->bytes, state, 0, length);
+}
+
+/* This is the comparison in part. False: a comparison in full is due. */
+static bool seen_again(sqlite3_value *argument, change_state *state)
+{
+    if (state->compared < FULL_COMPARISONS || sqlite3_value_type(argument) != SQLITE_BLOB)
         return false;
-    if (filter->bytes != state->seen_at || state->compared < FULL_COMPARISONS) {
-        state->seen_at = filter->bytes;
-        state->compared += length;
-        return equal_at(filter, state, 0, length);
-    }
+    const uint8_t *bytes = sqlite3_value_blob(argument);
+    size_t length = state->first->filter.length;
+    if (bytes != state->seen_at || (size_t)sqlite3_value_bytes(argument) != length)
+        return false;
     size_t at = state->window < length ? state->window : 0;
     state->window = at + WINDOW;
-    return equal_at(filter, state, 0, CF_HEADER_BYTES) && equal_at(filter, state, at, WINDOW);
+    return equal_at(bytes, state, 0, CF_HEADER_BYTES) && equal_at(bytes, state, at, WINDOW);
 }
 
 /*
@@ -113,6 +120,8 @@ static bool start_change(sqlite3_context *context, sqlite3_value *argument, cons
 
 static bool read_change(sqlite3_context *context, sqlite3_value *argument, change_state *state)
 {
+    if (state->first && seen_again(argument, state))
+        return count_copy(context, argument, state);
     const cf_filter *filter = cuckoo_filter_argument(context, argument);
     if (filter == NULL)
         return false;
