@@ -169,7 +169,9 @@ static void result_build(sqlite3_context *context, build_state *state)
     cf_geometry shape;
     if (!sort_and_drop(context, state))
         return;
-    size_t distinct = count_distinct(state->keys.at, state->keys.used);
+    size_t distinct = state->keys.used;
+    if (counts_copies(state))
+        distinct = count_distinct(state->keys.at, distinct);
     bool mergeable = distinct <= state->given.options.capacity;
     if (!cuckoo_plan(context, mergeable ? state->given.options.capacity : distinct,
                      &state->given.options, &shape))

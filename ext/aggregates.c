@@ -32,7 +32,6 @@ typedef struct change_state {
 enum {
     FULL_COMPARISONS = 64 << 20, /* bytes compared in full over all rows, whatever the addresses */
     WINDOW = 64,                 /* bytes compared per row thereafter */
-    MOST_ADDED = 1 << 22,        /* hashes that are collected before they are added */
     LENDS_BLOBS = 3043000        /* the first SQLite that does not copy a blob of a column */
 };
 
@@ -145,12 +144,18 @@ static bool flush_added(sqlite3_context *context, change_state *state)
     return n == 0 || cuckoo_add_hashes(context, &state->filter, added->at, n);
 }
 
-/* Keys without values are collected, because adding many at once is faster. */
+/* Adding many at once is faster: keys without values are collected as long as they fit. False: this
+** one is to be added by itself. */
+static bool can_collect(const change_state *state)
+{
+    uint64_t n = state->added.used + 1;
+    return state->filter.geometry.value_bits == 0 && n <= CUCKOO_HASHES_MOST &&
+           cuckoo_fit_as_planned(&state->filter, n);
+}
+
 static bool collect_one(sqlite3_context *context, change_state *state, uint64_t hash)
 {
     cuckoo_hashes *added = &state->added;
-    if (added->used == MOST_ADDED && !flush_added(context, state))
-        return false;
     if (added->used == added->room && !cuckoo_hashes_grow(context, added))
         return false;
     cuckoo_hashes_push(added, hash);
@@ -159,8 +164,10 @@ static bool collect_one(sqlite3_context *context, change_state *state, uint64_t 
 
 static bool add_one(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value)
 {
-    if (state->filter.geometry.value_bits == 0)
+    if (can_collect(state))
         return collect_one(context, state, hash);
+    if (!flush_added(context, state))
+        return false;
     state->changed = true;
     cf_status status = cf_add_value(&state->filter, hash, value);
     return status == CF_OK || cuckoo_fail_add(context, status, &state->filter);

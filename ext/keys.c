@@ -258,7 +258,7 @@ static void change_function(sqlite3_context *context, sqlite3_value **argv, chan
     }
     if (!cuckoo_filter_copy(context, filter, &copy))
         return;
-    bool at_once = one == cf_add_value && !list.valued;
+    bool at_once = one == cf_add_value && !list.valued && cuckoo_fit_as_planned(filter, list.n);
     if (at_once ? add_at_once(context, &copy, &list) : change_each(context, &copy, &list, one))
         cuckoo_result_filter(context, &copy);
     cuckoo_filter_free(&copy);

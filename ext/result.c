@@ -129,6 +129,12 @@ bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite
            cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(bits));
 }
 
+bool cuckoo_fit_as_planned(const cf_filter *filter, uint64_t n)
+{
+    uint64_t capacity = filter->geometry.capacity;
+    return filter->items <= capacity && n <= capacity - filter->items;
+}
+
 bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *hashes, size_t n)
 {
     cuckoo_watch watch;
