@@ -14,7 +14,7 @@ cores=$(getconf _NPROCESSORS_ONLN)
 # short stress test reaches all layouts, growth, the list, merges and shrinking, the replay hostile blobs and SQL.
 valgrind_units='format open filter bucket semisort check merge'
 
-asan_python='hostile tables handles loading missed_rows pending_log pending_log_ends migrations random_statements'
+asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements'
 
 # The seed of this run: slices of long tests start at another place in each run. CUCKOO_TEST_SEED=n repeats a run.
 slice=${CUCKOO_TEST_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
