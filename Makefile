@@ -66,12 +66,17 @@ deps-build deps-demo deps-test deps-bench:
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
 # with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers. Asserts are left out of pic only.
+# build/tools changes when another compiler is named, or other options.
 build/cuckoo.so: $(SRC:%.c=build/pic/%.o) $(EXT:%.c=build/pic/%.o)
 	$(CC) $(CFLAGS) -fPIC -shared -o $@ $^ -lm
 
 build/asan/cuckoo.so: $(SRC:%.c=build/so/%.o) $(EXT:%.c=build/so/%.o)
 	@mkdir -p $(@D)
 	@$(CC) $(SANITIZE) -shared -o $@ $^ -lm
+
+build/tools: always
+	@mkdir -p $(@D)
+	@echo '$(CC) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS)' > $@
 
 KIND_pic      = $(CFLAGS) -fPIC -DNDEBUG
 KIND_so       = $(SANITIZE) -fPIC
@@ -80,7 +85,7 @@ KIND_asan     = $(SANITIZE) -DSQLITE_CORE
 KIND_coverage = -O0 -g --coverage -DSQLITE_CORE
 
 define kind_rules
-build/$(1)/%.o: %.c $$(HEADERS)
+build/$(1)/%.o: %.c $$(HEADERS) build/tools
 	@mkdir -p $$(@D)
 	@$$(CC) $$(FLAGS) $$(KIND_$(1)) -c -o $$@ $$<
 build/$(1)/test_%: build/$(1)/tests/test_%.o $$(SRC:%.c=build/$(1)/%.o)
@@ -157,7 +162,7 @@ bench bench-quick: deps-bench build/cuckoo.so $(BENCHES:%=build/bench/%)
 $(BENCHES:%=build/bench/%): build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
     $(SRC:%.c=build/bench/%.o)
 	@$(CC) -o $@ $^ -lsqlite3 -lm
-build/bench/%.o: %.c $(HEADERS)
+build/bench/%.o: %.c $(HEADERS) build/tools
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) -O2 -DNDEBUG -c -o $@ $<
 
@@ -185,6 +190,6 @@ help:
 	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                 " $$0; next } \
 	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: all demo check test test-versions deps deps-build deps-demo deps-test deps-bench rooms mutants valgrind fuzz \
-        stress attack faults coverage bench bench-quick bench-check bench-accept clean help
+.PHONY: always all demo check test test-versions deps deps-build deps-demo deps-test deps-bench rooms mutants valgrind \
+        fuzz stress attack faults coverage bench bench-quick bench-check bench-accept clean help
 .SECONDARY:
