@@ -21,7 +21,7 @@ FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults
 BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
-          capacity load_factor space bursts planned lifecycle
+          capacity load_factor space bursts planned lifecycle real_queries
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
           walk search_steps)
 
@@ -170,6 +170,8 @@ build/bench/%.o: %.c $(HEADERS) build/tools
 ##       bench-accept: the figures of now are right, commit them (tests/bench/instructions.txt)
 bench-check bench-accept: deps-test
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" MAKE="$(MAKE)" sh tests/bench/check.sh $(patsubst bench-%,%,$@)
+
+build/bench/real_queries: build/bench/tests/bench/real_data.o
 
 # With the objects that ship.
 build/bench/instructions: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \
