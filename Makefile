@@ -155,7 +155,7 @@ test-versions: deps-test build/cuckoo.so
 coverage: deps-test
 	@sh tests/coverage.sh
 
-## bench: all figures of tests/bench/RESULTS.md, in half an hour; bench-quick: in less than two minutes
+## bench: all figures of tests/bench/RESULTS.md, in an hour and a quarter; bench-quick: in three minutes
 bench bench-quick: deps-bench build/cuckoo.so $(BENCHES:%=build/bench/%)
 	@sh tests/bench/run.sh $(filter bench-quick,$@)
 

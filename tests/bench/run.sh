@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the benchmarks one after the other. Tables go to the screen and to build/bench/results.txt; those of the paper's
-# evaluation also to build/bench/*.tsv, and from there to the figures build/bench/*.svg.
-#   run.sh             everything (about half an hour)
-#   run.sh bench-quick smaller sizes, fewer rounds (under two minutes)
+# Runs the benchmarks one after the other. Tables go to the screen and to build/bench/results.txt; most of
+# them also to build/bench/*.tsv, and from there to the figures build/bench/*.svg.
+#   run.sh             everything (an hour and a quarter, 2 GB of disk)
+#   run.sh bench-quick smaller sizes, fewer rounds (three minutes)
 # fill_results.sh copies the tables to RESULTS.md, which explains them.
 set -eu
 size=full
