@@ -82,6 +82,8 @@ compare() {
                 printf "%-44s%12.1f   is not counted any more\n", name, old[name]
         printf "%d paths: %d more than %d %% longer, %d more than %d %% shorter", paths, too_much, limit, less, limit
         printf "%s\n", gone ? ", " gone " gone" : ""
+        if (less && !too_much && !gone)
+            print "make bench-accept holds what has been won."
         exit (too_much + gone > 0)
     }' "$1" "$2"
 }
