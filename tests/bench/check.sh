@@ -172,7 +172,8 @@ miss:60.0'
     [ $failed -eq 0 ]
 }
 
-[ "${1:-}" = test ] || command -v valgrind > /dev/null || give_up "Counting needs valgrind: make deps, or apt-get install valgrind."
+[ "${1:-}" = test ] || command -v valgrind > /dev/null ||
+    give_up "Counting needs valgrind: make deps, or apt-get install valgrind."
 case ${1:-check} in
 check) check ;;
 accept) accept ;;

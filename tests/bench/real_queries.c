@@ -21,7 +21,8 @@
 **           system call and a copy, and no wait for a disk
 **   cold    the same, after the operating system was asked to forget the files (posix_fadvise)
 **
-** Time is processor time of this process, and wall clock for "cold". Pages are those that SQLite reads from the files (SQLITE_DBSTATUS_CACHE_MISS).
+** Time is processor time of this process, and wall clock for "cold". Pages are those that SQLite
+** reads from the files (SQLITE_DBSTATUS_CACHE_MISS).
 **
 ** Tables: real_queries.tsv (seconds), real_pages.tsv (pages), real_bytes.tsv (sizes), real_plans.tsv
 ** (the plans that SQLite chose alone).
