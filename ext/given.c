@@ -58,9 +58,9 @@ static bool read_in_full(sqlite3_context *context, int count, sqlite3_value **va
     return true;
 }
 
-bool cuckoo_given_read(sqlite3_context *context, int count, sqlite3_value **values, cuckoo_given *given)
+bool cuckoo_given_look(sqlite3_context *context, int count, sqlite3_value **values, cuckoo_given *given)
 {
-    if (given->started && (count == 0 || is_again(count, values, given)))
+    if (given->started && is_again(count, values, given))
         return true;
     return read_in_full(context, count, values, given);
 }

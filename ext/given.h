@@ -19,8 +19,15 @@ typedef struct cuckoo_given {
     char text[120];
 } cuckoo_given;
 
+/* cuckoo_given_read when there is something to look at. */
+bool cuckoo_given_look(sqlite3_context *context, int count, sqlite3_value **values, cuckoo_given *given);
+
 /* Reads [fpr [, options]] of one row, as cuckoo_options_read does. `count` is the same for all rows.
 ** False: the function has failed. */
-bool cuckoo_given_read(sqlite3_context *context, int count, sqlite3_value **values, cuckoo_given *given);
+static inline bool cuckoo_given_read(sqlite3_context *context, int count, sqlite3_value **values,
+                                     cuckoo_given *given)
+{
+    return (given->started && count == 0) || cuckoo_given_look(context, count, values, given);
+}
 
 #endif
