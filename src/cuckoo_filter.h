@@ -97,7 +97,8 @@ typedef struct cf_memory {
 **
 ** `need` and `change` are told which bytes are going to be read or changed: from `from` to before
 ** `to`. Both may be called again with the same range. A caller that cannot provide the bytes leaves
-** zeros, and forgets what the operation under way has done.
+** zeros, and forgets what the operation under way has done. Bytes behind the end are zeros when
+** the filter becomes longer: they are set to 0 in memory, and not told of.
 **
 ** `skip` says where zeros end: the first offset at or behind `from` that may hold anything else, or
 ** any offset behind the blob when there is none. It must not pass over a byte that is not zero.

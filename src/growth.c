@@ -203,23 +203,40 @@ static bool list_can_split(const cf_filter *filter, uint64_t bucket)
 
 /* ---- room ---- */
 
-/* The blob has become longer: zeroes, and the spill list at the end. */
+/* The spill list goes to the end. */
+static void move_list(cf_filter *filter, uint8_t *bytes, uint64_t length)
+{
+    uint64_t list = cf_spill_bytes(filter), old = filter->length - list, moved = length - filter->length;
+    cf_change(filter, old, filter->length);
+    cf_change(filter, length - list, length);
+    memmove(bytes + length - list, bytes + old, list);
+    memset(bytes + old, 0, list < moved ? list : moved);
+}
+
+/* The blob has become longer: zeros, and the spill list at the end. Nobody is told of the zeros, for
+** nothing was there (cf_pages). */
 static void lengthen(cf_filter *filter, uint8_t *longer, uint64_t length)
 {
-    uint64_t list = cf_spill_bytes(filter), old = filter->length - list;
-    cf_change(filter, old, length);
     memset(longer + filter->length, 0, length - filter->length);
-    memmove(longer + length - list, longer + old, list);
-    memset(longer + old, 0, list < length - filter->length ? list : length - filter->length);
+    if (filter->geometry.spill_bound > 0)
+        move_list(filter, longer, length);
     cf_rebase(filter, longer, longer);
     filter->length = length;
 }
 
-/* Makes the blob as long as asked for, with an eighth to spare, so that most steps find room. */
+/* Bytes to spare: an eighth, so that most steps find room; but not so many that making them zero
+** takes long. */
+static uint64_t spare_for(uint64_t bytes)
+{
+    enum { MOST = 1 << 20 };
+    return bytes / 8 < MOST ? bytes / 8 : MOST;
+}
+
+/* Makes the blob as long as asked for, with some bytes to spare. */
 static cf_status make_room(cf_filter *filter, uint64_t bytes)
 {
     cf_memory memory = filter->memory;
-    uint64_t spare = bytes / 8 < UINT32_MAX / 2 ? bytes / 8 : UINT32_MAX / 2;
+    uint64_t spare = spare_for(bytes);
     if (bytes <= filter->length)
         return CF_OK;
     if (bytes > memory.most)
