@@ -220,7 +220,8 @@ static cf_status check_gaps(const cf_filter *filter, uint64_t end, cf_ticker *ti
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    uint64_t bits = cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.grown);
+    uint64_t bits =
+        cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.form.grown);
     uint64_t at = CF_HEADER_BYTES + (bits + 7) / 8, list = filter->length - cf_spill_bytes(filter);
     uint64_t unused = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
     cf_status status = check_gaps(filter, bits, &ticker, why);

@@ -10,4 +10,8 @@
 ** geometry. */
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown);
 
+/* The same for a filter that is being prepared for growth (growth.h): all buckets but the first so
+** many have their new form. */
+void cf_set_preparing(cf_filter *filter, uint64_t narrow_buckets);
+
 #endif
