@@ -97,6 +97,11 @@ static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entr
     find_prefixes(filter, entry, entry->payload, &found);
     if (found.n > filter->geometry.cap)
         return cf_refuse(CF_DAMAGED, why, "a key has more copies than cap allows");
+    /* RULE: an entry that is prepared for growth is a whole fingerprint */
+    if (entry->slot < CF_IN_LIST &&
+        cf_slot_get(filter, entry->bucket, entry->slot) !=
+            cf_tag_of(filter, cf_locate(filter, &entry->side), entry->side.length))
+        return cf_refuse(CF_DAMAGED, why, "an entry prepared for growth does not end where it should");
     return CF_OK;
 }
 
