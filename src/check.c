@@ -97,6 +97,11 @@ static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entr
     find_prefixes(filter, entry, entry->payload, &found);
     if (found.n > filter->geometry.cap)
         return cf_refuse(CF_DAMAGED, why, "a key has more copies than cap allows");
+    /* RULE: an entry that is prepared for growth is a whole fingerprint */
+    if (entry->slot < CF_IN_LIST &&
+        cf_slot_get(filter, entry->bucket, entry->slot) !=
+            cf_tag_of(filter, cf_locate(filter, &entry->side), entry->side.length))
+        return cf_refuse(CF_DAMAGED, why, "an entry prepared for growth does not end where it should");
     return CF_OK;
 }
 
@@ -220,7 +225,8 @@ static cf_status check_gaps(const cf_filter *filter, uint64_t end, cf_ticker *ti
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    uint64_t bits = cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.grown);
+    uint64_t bits =
+        cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.form.grown);
     uint64_t at = CF_HEADER_BYTES + (bits + 7) / 8, list = filter->length - cf_spill_bytes(filter);
     uint64_t unused = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
     cf_status status = check_gaps(filter, bits, &ticker, why);

@@ -21,7 +21,7 @@ static cf_entry decode(const cf_filter *filter, cf_home home, uint64_t bucket, u
         counts ? payload == cf_payload_max(&filter->geometry) : (payload & filter->view.sticky_bit) != 0;
     CF_ASSERT_CONTENT(filter, tag != 0);
     return (cf_entry){.side = cf_side_of(filter, home, tag),
-                      .payload = payload & ~filter->view.sticky_bit,
+                      .payload = payload & cf_payload_max(&filter->geometry),
                       .sticky = sticky,
                       .bucket = bucket,
                       .slot = slot,

@@ -78,7 +78,7 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     cf_store64(bytes + AT_SPILLED, header->spilled);
     cf_store64(bytes + AT_BUCKETS, g->buckets);
     cf_store64(bytes + AT_SEED, (uint64_t)g->seed);
-    cf_store64(bytes + AT_SPLIT_POINTER, header->split);
+    cf_store64(bytes + AT_SPLIT_POINTER, header->split + header->prepared);
     cf_store64(bytes + AT_ITEMS, header->items);
     cf_store64(bytes + AT_OCCUPIED, header->occupied);
     cf_store64(bytes + AT_CAPACITY, g->capacity);
@@ -137,6 +137,11 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     header->spilled = (unsigned)load(bytes + AT_SPILLED, 2);
     header->level = bytes[AT_LEVEL];
     header->split = load(bytes + AT_SPLIT_POINTER, 6);
+    header->prepared = 0;
+    if (header->level == 0 && bytes[AT_SLOT_BITS] == g->fingerprint_bits) {
+        header->prepared = header->split;
+        header->split = 0;
+    }
     header->items = load(bytes + AT_ITEMS, 6);
     header->occupied = load(bytes + AT_OCCUPIED, 6);
     header->reserved = load32(bytes, AT_RESERVED);
@@ -153,6 +158,10 @@ static cf_status check_stage(const uint8_t *bytes, const cf_header *header, cons
     /* RULE: the stage of growth is possible */
     if (cf_stage_check(g, header->level, header->split, why) != CF_OK)
         return CF_DAMAGED;
+    /* RULE: only a filter that may grow, and has no spill list, is prepared for it */
+    if (header->prepared > 0 &&
+        (g->spill_bound > 0 || header->prepared > g->buckets || cf_stage_check(g, 0, 1, why) != CF_OK))
+        return cf_refuse(CF_DAMAGED, why, "prepared for growth, though it cannot be");
     /* RULE: the width of slots follows from the level */
     if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, header->level, grown))
         return cf_refuse(CF_DAMAGED, why, "the width of slots does not follow from the level of growth");
@@ -167,7 +176,7 @@ static cf_status check_counts(const cf_header *header, size_t length, const char
     if (header->reserved < CF_RESERVED_MIN)
         return cf_refuse(CF_DAMAGED, why,
                          "the header promises fewer reserved bytes than the format needs");
-    bool grown = cf_is_grown(header->level, header->split);
+    bool grown = header->prepared > 0 || cf_is_grown(header->level, header->split);
     uint64_t planned = cf_bytes_at(g, header->level, header->split, grown) - CF_RESERVED_MIN;
     /* RULE: the length is that of the header; equivalent without 2, < to <=: a difference below
     ** zero is larger than any reserve, and no reserve is zero */

@@ -16,7 +16,8 @@
 **        6      1  fingerprint bits f: 4 .. 32
 **        7      1  pair bits s: 4 .. f
 **        8      1  cap: 1 .. 2b; at most b when m0 is odd
-**        9      1  slot bits: the width of a slot; f, or, once grown, f + 2 + floor(2 log2(level + 1))
+**        9      1  slot bits: the width of a slot; f, or, once grown, f + 3 at level 0, else f + 2 +
+**                  floor(2 log2(level + 1))
 **       10      1  level of growth: 0 .. 39
 **       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32
 **       12      1  flags: bit 0 growth, bit 1 the payload is a value, bit 2 semi-sorted;
@@ -27,7 +28,7 @@
 **       16      2  entries in the spill list: 0 .. its bound
 **       18      6  m0, the number of base buckets: at least 1
 **       24      8  seed of the hash (signed)
-**       32      6  split pointer of growth: 0 .. m0 * 2^level
+**       32      6  split pointer of growth: 0 .. m0 * 2^level; when slot bits is f: prepared buckets, 0 .. m0
 **       38      6  items: adds minus deletes that took effect; at most 2^48 - 1
 **       44      6  occupied: slots in use
 **       50      6  capacity: distinct keys it was planned for
@@ -36,10 +37,18 @@
 **       64         buckets
 **
 ** A filter has grown when its level or its split pointer is not 0; growth is then allowed by its
-** flag. It has m0 * 2^level + split pointer buckets: address.h.
+** flag, as it is when there are prepared buckets. It has m0 * 2^level + split pointer buckets: address.h.
 **
 ** Bucket i is the b * (slot bits + payload bits) bits that start at bit i * that of the table; bit
-** k of the table is bit k % 8 of byte k / 8. The slots come first, slot 0 first; then, when there
+** k of the table is bit k % 8 of byte k / 8. In two cases the first n buckets, the *narrow* ones, are
+** not like that yet (growth.h); the bits between them and the others are zero:
+**
+** - A level that widens slots (levels 1, 2, 3, 5, 7, 11, 15, 22 and 31, by one bit) has n = m0 *
+**   2^level - split pointer. The slots of narrow buckets have one bit less than slot bits says.
+** - A filter that has not grown, but has prepared buckets, has n = m0 - those. Narrow buckets are as
+**   they always were; the others as if it had grown, at level 0. It has no spill list.
+**
+** When all buckets are narrow, the table ends behind them. The slots come first, slot 0 first; then, when there
 ** is a spill list, the overflow bit (one more bit per bucket); then the payloads in the same order.
 ** A slot holds a tag, least significant bit first, or 0 when it is empty; with it goes the number
 ** of further copies, or the value. Which bucket and which tag: address.h. Once the filter has
@@ -74,6 +83,7 @@ typedef struct cf_header {
     cf_geometry geometry;
     unsigned level;
     uint64_t split;
+    uint64_t prepared; /* buckets, when it has not grown */
     uint64_t items;
     uint64_t occupied;
     unsigned spilled;

@@ -66,28 +66,33 @@ static void recode_list(cf_filter *filter)
     }
 }
 
-/* All buckets get terminators. There is room. */
+/* Widens some buckets, or all that are left. Before growth they get terminators. There is room. */
+static void widen_buckets(cf_filter *filter, uint64_t n)
+{
+    if (!filter->view.form.grown)
+        cf_set_preparing(filter, filter->buckets);
+    for (; n > 0 && filter->view.narrow_buckets > 0; n--)
+        widen_bucket(filter);
+}
+
 static void begin_growth(cf_filter *filter)
 {
-    cf_form plain = filter->view.form;
+    widen_buckets(filter, filter->buckets);
     cf_set_stage(filter, 0, 0, true);
-    filter->view.narrow = plain;
-    filter->view.narrow_buckets = filter->buckets;
-    while (filter->view.narrow_buckets > 0)
-        widen_bucket(filter);
     recode_list(filter);
 }
 
-void cf_end_growth(cf_filter *filter)
+void cf_end_growth(cf_filter *filter, const cf_filter *then)
 {
-    cf_form wide = filter->view.form;
-    assert(filter->level == 0 && filter->split == 0);
-    cf_set_stage(filter, 0, 0, false);
-    filter->view.narrow = filter->view.form;
-    filter->view.form = wide;
-    while (filter->view.narrow_buckets < filter->buckets)
+    bool prepared = then->view.form.grown;
+    uint64_t narrow = prepared ? then->view.narrow_buckets : filter->buckets;
+    assert(filter->level == 0 && filter->split == 0 && !then->view.grown);
+    if (filter->view.grown)
+        cf_set_preparing(filter, 0);
+    while (filter->view.form.grown && filter->view.narrow_buckets < narrow)
         cf_narrow_bucket(filter);
-    cf_set_stage(filter, 0, 0, false);
+    if (!prepared)
+        cf_set_stage(filter, 0, 0, false);
 }
 
 /* ---- splitting a bucket ---- */
@@ -251,16 +256,32 @@ static cf_status make_room(cf_filter *filter, uint64_t bytes)
 
 /* ---- one step ---- */
 
-cf_status cf_grow_prepare(cf_filter *filter)
+/* May the filter come to this stage? */
+static bool may_be_at(const cf_filter *filter, unsigned level, uint64_t split)
 {
     const char *why;
+    const cf_geometry *g = &filter->geometry;
+    return g->growth && filter->memory.resize != NULL && cf_stage_check(g, level, split, &why) == CF_OK;
+}
+
+cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets)
+{
+    assert(!filter->view.grown && filter->geometry.spill_bound == 0);
+    if (!may_be_at(filter, 0, 1))
+        return CF_FULL;
+    cf_status status = make_room(filter, cf_bytes_at(&filter->geometry, 0, 0, true));
+    if (status == CF_OK)
+        widen_buckets(filter, buckets);
+    return status;
+}
+
+cf_status cf_grow_prepare(cf_filter *filter)
+{
     const cf_geometry *g = &filter->geometry;
     bool begins_level = filter->split == g->buckets << filter->level;
     unsigned level = filter->level + begins_level;
     uint64_t split = begins_level ? 0 : filter->split;
-    if (!g->growth || filter->memory.resize == NULL ||
-        cf_stage_check(g, level, split + 1, &why) != CF_OK ||
-        !list_can_split(filter, bucket_at(filter, level, split)))
+    if (!may_be_at(filter, level, split + 1) || !list_can_split(filter, bucket_at(filter, level, split)))
         return CF_FULL;
     cf_status status = make_room(filter, cf_bytes_at(g, level, split + 1, true));
     if (status != CF_OK)

@@ -59,10 +59,14 @@ void cf_grow_split(cf_filter *filter);
 /* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
 
+/* Gives so many buckets of a filter that has not grown, and has no spill list, their new form. CF_OK,
+** also when all of them have it; errors as cf_grow. */
+cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets);
+
 /* Back: the first wide bucket becomes the last narrow one; a filter of one level, without splits,
-** loses its terminators. All entries fit, for nothing but growth has happened. */
+** becomes as it was then, before growth. All entries fit, for nothing but growth has happened. */
 void cf_narrow_bucket(cf_filter *filter);
-void cf_end_growth(cf_filter *filter);
+void cf_end_growth(cf_filter *filter, const cf_filter *then);
 
 /* The bucket at the split pointer, which is not at the end of the level. */
 uint64_t cf_bucket_to_split(const cf_filter *filter);

@@ -3,6 +3,7 @@
 #include "bucket.h"
 #include "copies.h"
 #include "eviction.h"
+#include "growth.h"
 #include "relief.h"
 #include "spill.h"
 #include "undo.h"
@@ -92,10 +93,25 @@ static unsigned crowded_percent(unsigned b)
     return b <= 2 ? 80 : 88;
 }
 
+static bool nearly_full(const cf_filter *filter)
+{
+    return filter->occupied * 100 > cf_slots(filter) * crowded_percent(filter->geometry.bucket_size);
+}
+
 static bool crowded(const cf_filter *filter)
 {
-    return filter->view.grown &&
-           filter->occupied * 100 > cf_slots(filter) * crowded_percent(filter->geometry.bucket_size);
+    return filter->view.grown && nearly_full(filter);
+}
+
+/* Is this a large table that is about to grow for the first time, and can be prepared for it? Then
+** each insertion widens a few buckets, so that none has to widen all of them. */
+static bool about_to_grow(const cf_filter *filter)
+{
+    enum { LARGE = 1024 };
+    bool prepared = filter->view.form.grown && filter->view.narrow_buckets == 0;
+    return !filter->view.grown && !prepared && filter->buckets > LARGE &&
+           filter->geometry.spill_bound == 0 && filter->occupied > filter->geometry.capacity &&
+           nearly_full(filter);
 }
 
 /* Buckets that the search for a path may go on from. In a table that grows every other insertion
@@ -273,14 +289,34 @@ static cf_status insert_growing(cf_filter *filter, const cf_entry *item)
     return status == CF_FULL ? grown : status;
 }
 
-cf_status cf_insert(cf_filter *filter, const cf_entry *item)
+static cf_status insert(cf_filter *filter, const cf_entry *item)
 {
-    bool grows = filter->geometry.growth && filter->memory.resize != NULL;
     cf_status status = CF_FULL;
-    assert(filter->view.writable != NULL);
-    if (!grows)
-        return store(filter, item, CF_SEARCH_BUCKETS);
     if (!crowded(filter))
         status = store(filter, item, search_nodes(filter));
     return status == CF_FULL ? insert_growing(filter, item) : status;
+}
+
+/* The last percent of its slots takes as many insertions as are needed to widen all buckets. */
+static cf_status insert_preparing(cf_filter *filter, const cf_entry *item)
+{
+    enum { WIDENED = 128 }; /* buckets: 20 microseconds */
+    cf_undo undo;
+    cf_undo_begin(&undo, filter);
+    cf_status status = cf_prepare_growth(filter, WIDENED);
+    if (status == CF_NO_MEMORY)
+        return status;
+    status = insert(filter, item);
+    if (status != CF_OK) /* RULE: preparations for a refused insertion are taken back */
+        cf_grow_back(filter, &undo);
+    return status;
+}
+
+cf_status cf_insert(cf_filter *filter, const cf_entry *item)
+{
+    bool grows = filter->geometry.growth && filter->memory.resize != NULL;
+    assert(filter->view.writable != NULL);
+    if (!grows)
+        return store(filter, item, CF_SEARCH_BUCKETS);
+    return about_to_grow(filter) ? insert_preparing(filter, item) : insert(filter, item);
 }

@@ -40,7 +40,8 @@ static void set_forms(cf_filter *filter)
 /* The quick ways rely on pairs of two buckets: even m0. */
 static cf_quick quick_lookup(const cf_filter *filter)
 {
-    if (!filter->view.simple || filter->pages || filter->geometry.buckets % 2 != 0)
+    if (!filter->view.simple || filter->view.form.grown || filter->pages ||
+        filter->geometry.buckets % 2 != 0)
         return CF_QUICK_NONE;
     if (filter->geometry.semisorted)
         return filter->view.form.lane_of ? CF_QUICK_SEMISORTED : CF_QUICK_NONE;
@@ -56,6 +57,12 @@ static cf_quick quick_change(const cf_filter *filter)
     return alike ? filter->view.lookup : CF_QUICK_NONE;
 }
 
+static void set_quick(cf_filter *filter)
+{
+    filter->view.lookup = quick_lookup(filter);
+    filter->view.change = quick_change(filter);
+}
+
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
 {
     const cf_geometry *g = &filter->geometry;
@@ -69,8 +76,16 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     view->sticky_bit = grown && g->counter_bits == 0 ? (uint64_t)1 << g->value_bits : 0;
     view->level_mask = cf_low_bits(level);
     set_forms(filter);
-    view->lookup = quick_lookup(filter);
-    view->change = quick_change(filter);
+    set_quick(filter);
+}
+
+void cf_set_preparing(cf_filter *filter, uint64_t narrow_buckets)
+{
+    cf_set_stage(filter, 0, 0, false);
+    filter->view.narrow = filter->view.form;
+    filter->view.narrow_buckets = narrow_buckets;
+    set_form(&filter->view.form, &filter->geometry, 0, true);
+    set_quick(filter);
 }
 
 void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
@@ -94,7 +109,10 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
     filter->view.pair_mask = cf_low_bits(g->pair_bits);
     filter->view.odd_pairs = g->buckets % 2 == 0;
     cf_rebase(filter, bytes, writable);
-    cf_set_stage(filter, header->level, header->split, cf_is_grown(header->level, header->split));
+    if (header->prepared > 0)
+        cf_set_preparing(filter, g->buckets - header->prepared);
+    else
+        cf_set_stage(filter, header->level, header->split, cf_is_grown(header->level, header->split));
 }
 
 /* ---- making and opening ---- */
@@ -145,14 +163,23 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
     return open_view(filter, bytes, length, bytes, why);
 }
 
+/* So many buckets of a filter that has not grown have their new form already. */
+static uint64_t prepared_buckets(const cf_filter *filter)
+{
+    bool preparing = filter->view.form.grown && !filter->view.grown;
+    return preparing ? filter->buckets - filter->view.narrow_buckets : 0;
+}
+
 void cf_seal(cf_filter *filter)
 {
     assert(filter->view.writable != NULL);
-    uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split, filter->view.grown) -
-                     CF_RESERVED_MIN;
+    uint64_t plain =
+        cf_bytes_at(&filter->geometry, filter->level, filter->split, filter->view.form.grown) -
+        CF_RESERVED_MIN;
     cf_header header = {.geometry = filter->geometry,
                         .level = filter->level,
                         .split = filter->split,
+                        .prepared = prepared_buckets(filter),
                         .items = filter->items,
                         .occupied = filter->occupied,
                         .spilled = filter->spilled,
@@ -164,7 +191,7 @@ void cf_seal(cf_filter *filter)
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
 {
     filter->pages = pages;
-    cf_set_stage(filter, filter->level, filter->split, filter->view.grown);
+    set_quick(filter);
 }
 
 void cf_clear(cf_filter *filter)

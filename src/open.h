@@ -23,4 +23,8 @@ static inline bool cf_reader_has(const cf_reader *reader, const uint8_t *bytes, 
     return differ == 0;
 }
 
+/* The same for a filter that is being prepared for growth (growth.h): all buckets but the first so
+** many have their new form. */
+void cf_set_preparing(cf_filter *filter, uint64_t narrow_buckets);
+
 #endif

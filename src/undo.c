@@ -116,7 +116,8 @@ static void join_buckets(cf_filter *filter, cf_undo *undo)
 /* Zeroes what lies behind the last bucket, to the end of a blob of this length. */
 static void clear_rest(cf_filter *filter, uint64_t length)
 {
-    uint64_t bits = cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.grown);
+    uint64_t bits =
+        cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.form.grown);
     uint8_t *p = filter->view.writable + bits / 8,
             *end = filter->view.writable - CF_HEADER_BYTES + length;
     cf_change(filter, CF_HEADER_BYTES + bits / 8, length);
@@ -134,11 +135,18 @@ static void restore_list(cf_filter *filter, const cf_undo *undo)
     cf_spill_set_bits(filter);
 }
 
+/* Are as many buckets narrow? */
+static bool has_form_of(const cf_filter *filter, const cf_filter *then)
+{
+    return filter->view.form.grown == then->view.form.grown &&
+           filter->view.narrow_buckets == then->view.narrow_buckets;
+}
+
 void cf_grow_back(cf_filter *filter, cf_undo *undo)
 {
     const cf_filter *then = &undo->then;
     assert(filter->buckets >= then->buckets && filter->length >= then->length);
-    if (filter->buckets == then->buckets)
+    if (filter->buckets == then->buckets && has_form_of(filter, then))
         return;
     cf_spill_clear_bits(filter);
     while (filter->buckets > then->buckets) {
@@ -147,7 +155,7 @@ void cf_grow_back(cf_filter *filter, cf_undo *undo)
         join_buckets(filter, undo);
     }
     if (!then->view.grown)
-        cf_end_growth(filter);
+        cf_end_growth(filter, then);
     else if (filter->level != then->level)
         cf_set_stage(filter, then->level, then->split, true);
     clear_rest(filter, filter->length);

@@ -47,6 +47,38 @@ static void header_survives_the_round_trip(void **state)
     assert_true(out.reserved == in.reserved);
 }
 
+static cf_status decode_prepared(cf_geometry shape, uint64_t prepared, uint64_t length, const char **why)
+{
+    cf_header out, in = {.geometry = shape, .prepared = prepared, .reserved = CF_RESERVED_MIN};
+    uint8_t bytes[CF_HEADER_BYTES];
+    cf_header_encode(&in, bytes);
+    cf_status status = cf_header_decode(bytes, length, &out, why);
+    if (status == CF_OK)
+        assert_true(out.prepared == prepared && out.split == 0 && out.level == 0);
+    return status;
+}
+
+/* A filter that is prepared for growth is as long as one that has grown. */
+static void prepared_buckets_survive_the_round_trip(void **state)
+{
+    static const char cannot_be[] = "prepared for growth, though it cannot be";
+    cf_geometry shape = growing_shape(10, 4, 12), fixed = shape_of(10, 4, 12);
+    uint64_t length = cf_bytes_at(&shape, 0, 0, true);
+    const char *why = "";
+    (void)state;
+    for (uint64_t prepared = 1; prepared <= 10; prepared++)
+        assert_int_equal(decode_prepared(shape, prepared, length, &why), CF_OK);
+    assert_int_equal(decode_prepared(shape, 11, length, &why), CF_DAMAGED);
+    assert_string_equal(why, cannot_be);
+    assert_int_equal(decode_prepared(fixed, 1, length, &why), CF_DAMAGED);
+    assert_string_equal(why, cannot_be);
+    cf_geometry listed = spilling(shape, 1, 3);
+    assert_int_equal(decode_prepared(listed, 1, cf_bytes_at(&listed, 0, 0, true), &why), CF_DAMAGED);
+    assert_string_equal(why, cannot_be);
+    assert_int_equal(decode_prepared(shape, 1, cf_bytes_at(&shape, 0, 0, false), &why), CF_DAMAGED);
+    assert_string_equal(why, "the length does not match the header: cut off, or not one filter");
+}
+
 /* The fields of semi-sorted buckets and of the spill list, each at its end. */
 static void layout_and_list_survive_the_round_trip(void **state)
 {
@@ -355,6 +387,7 @@ static void fewer_reserved_bytes_are_refused(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(header_survives_the_round_trip),
+    cmocka_unit_test(prepared_buckets_survive_the_round_trip),
     cmocka_unit_test(layout_and_list_survive_the_round_trip),
     cmocka_unit_test(key_rule_survives_the_round_trip),
     cmocka_unit_test(every_header_bit_is_guarded),

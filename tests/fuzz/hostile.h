@@ -70,7 +70,11 @@ static inline void make_shape(uint8_t *bytes, size_t length)
                g->growth ? bytes[10] % 10 : 0, bytes[12] % 4 > 1);
     if (g->buckets == 0)
         return;
-    bool grown = cf_is_grown(header.level, header.split);
+    if (header.level == 0 && g->spill_bound == 0 && bytes[17] % 4 == 0) {
+        header.prepared = header.split;
+        header.split = 0;
+    }
+    bool grown = header.prepared > 0 || cf_is_grown(header.level, header.split);
     header.reserved += (uint32_t)(length - cf_bytes_at(g, header.level, header.split, grown));
     uint64_t slots = cf_buckets_at(g, header.level, header.split) * g->bucket_size;
     header.occupied = bytes[48] % 8 ? slots / 8 * (bytes[48] % 8) : 0;
@@ -80,6 +84,9 @@ static inline void make_shape(uint8_t *bytes, size_t length)
 /* A slot that cf_check has nothing to say of, or empty. */
 static inline uint64_t sound_slot(const cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
+    uint64_t mark = (uint64_t)1 << filter->geometry.fingerprint_bits;
+    if (!filter->view.grown && cf_form_of(filter, bucket)->grown)
+        return tag & filter->view.fingerprint_mask ? (tag & filter->view.fingerprint_mask) | mark : 0;
     if (!filter->view.grown || tag == 0)
         return tag;
     unsigned most =
@@ -131,7 +138,8 @@ static inline void clear_bits(cf_filter *filter, uint64_t from, uint64_t to)
 static inline void clear_rest(cf_filter *filter)
 {
     uint64_t narrow = filter->view.narrow_buckets;
-    uint64_t end = cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.grown);
+    uint64_t end =
+        cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.form.grown);
     if (narrow < filter->buckets)
         clear_bits(filter, narrow * filter->view.narrow.bucket_bits,
                    narrow * filter->view.form.bucket_bits);
