@@ -72,10 +72,10 @@ static uint64_t seek_in(cf_walk *walk, uint64_t from, uint64_t to)
 /* The same for all buckets from `from` on. */
 static uint64_t seek(cf_walk *walk, uint64_t from)
 {
-    uint64_t narrow = walk->filter->view.narrow_buckets;
+    uint64_t narrow = walk->filter->view.narrow_buckets, end = walk->filter->buckets;
     if (from < narrow)
         from = seek_in(walk, from, narrow);
-    return from < narrow ? from : seek_in(walk, from, walk->filter->buckets);
+    return from < narrow || from == end ? from : seek_in(walk, from, end);
 }
 
 bool cf_walk_next(cf_walk *walk)
