@@ -2,180 +2,50 @@
 ** aggregate_build.c - the aggregate cf_build: a filter of the keys of a query, sized for exactly them.
 */
 #include "errors.h"
+#include "given.h"
+#include "hashes.h"
 #include "key.h"
 #include "register.h"
 #include "result.h"
 #include "watch.h"
 
-#include <string.h>
-
-/* fpr and options as the last row gave them that was read: reading options costs more than all else
-** in a row. */
-typedef struct given_options {
-    double fpr;
-    int fpr_type, bytes; /* bytes: -1 when there was no text, or a longer one */
-    char text[120];
-} given_options;
-
 typedef struct build_state {
-    bool started, failed;
-    cuckoo_options options;
-    cf_geometry rule; /* for keys, of these options */
-    given_options given;
-    uint64_t *hashes;
-    size_t used, room;
+    bool failed;
+    cuckoo_given given;
+    cf_geometry rule; /* for keys, of the options */
+    cuckoo_hashes keys;
 } build_state;
 
-enum {
-    FIRST_ROOM = 256,          /* hashes */
-    MOST_ROOM = 0x7ffffe00 / 8 /* the most that SQLite allocates at once */
-};
-
-/* The options as text; NULL: none that fits. */
-static const void *options_text(int argc, sqlite3_value **argv, int *bytes)
+static bool counts_copies(const build_state *state)
 {
-    const void *text =
-        argc > 2 && sqlite3_value_type(argv[2]) == SQLITE_TEXT ? sqlite3_value_text(argv[2]) : NULL;
-    *bytes = text ? sqlite3_value_bytes(argv[2]) : -1;
-    return *bytes <= (int)sizeof((given_options *)0)->text ? text : NULL;
+    return state->given.options.filter.counter_bits != 0;
 }
 
-static void keep_given(int argc, sqlite3_value **argv, given_options *given)
-{
-    const void *text = options_text(argc, argv, &given->bytes);
-    if (text == NULL) {
-        given->bytes = -1;
-        return;
-    }
-    memcpy(given->text, text, (size_t)given->bytes);
-    given->fpr_type = sqlite3_value_type(argv[1]);
-    given->fpr = sqlite3_value_double(argv[1]);
-}
-
-static bool given_again(int argc, sqlite3_value **argv, const given_options *given)
-{
-    int bytes;
-    const void *text = options_text(argc, argv, &bytes);
-    return text != NULL && bytes == given->bytes && memcmp(text, given->text, (size_t)bytes) == 0 &&
-           sqlite3_value_type(argv[1]) == given->fpr_type && sqlite3_value_double(argv[1]) == given->fpr;
-}
-
-/* The arguments other than the key come with every row: they must not change under way. */
 static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value **argv,
                                build_state *state)
 {
-    cuckoo_options options;
-    if (state->started && given_again(argc, argv, &state->given))
-        return true;
-    if (!cuckoo_options_read(context, argc - 1, argv + 1, &options))
+    bool first = !state->given.started;
+    if (!cuckoo_given_read(context, argc - 1, argv + 1, &state->given))
         return false;
-    keep_given(argc, argv, &state->given);
-    if (!state->started) {
-        state->options = options;
-        state->rule = cuckoo_options_rule(&options);
-        state->started = true;
-        if (options.filter.value_bits) {
-            cuckoo_fail(context, CF_BAD_ARGUMENT,
-                        "keys come without values here; use cf_add_all(cf_new(...), key, value)");
-            return false;
-        }
-    } else if (!cuckoo_options_equal(&options, &state->options)) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "fpr and options must be the same for all rows");
+    if (first)
+        state->rule = cuckoo_options_rule(&state->given.options);
+    return !first || state->given.options.filter.value_bits == 0 ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "keys come without values here; use cf_add_keys(cf_new(...), (SELECT "
+                       "cf_keys(key, value) FROM ...))");
+}
+
+/* ---- repeated keys ---- */
+
+/* Sorts all. Copies count when there are counters, else repeated keys are dropped. */
+static bool sort_and_drop(sqlite3_context *context, build_state *state)
+{
+    cuckoo_hashes *keys = &state->keys;
+    if (!cuckoo_hashes_sort(context, keys->at, keys->used))
         return false;
-    }
+    if (!counts_copies(state))
+        keys->used = cf_drop_repeated(keys->at, keys->used);
     return true;
-}
-
-/* Copies count when there are counters; else repeated keys are dropped before more memory is asked
-** for. False: it was interrupted. */
-static bool sort_hashes(sqlite3_context *context, build_state *state)
-{
-    cuckoo_watch watch;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    cf_status status = cf_sort(state->hashes, state->used, &watch.hook);
-    cuckoo_watch_end(&watch);
-    if (status != CF_OK)
-        cuckoo_fail_interrupted(context);
-    else if (state->options.filter.counter_bits == 0)
-        state->used = cf_drop_repeated(state->hashes, state->used);
-    return status == CF_OK;
-}
-
-/* Room for one more hash. */
-static bool make_room(sqlite3_context *context, build_state *state)
-{
-    if (state->used < state->room)
-        return true;
-    if (!sort_hashes(context, state))
-        return false;
-    if (state->used < (state->room == MOST_ROOM ? MOST_ROOM : state->room / 4 * 3))
-        return true;
-    if (state->room == MOST_ROOM) {
-        cuckoo_fail(context, CF_TOO_BIG, "more than %d %s; use cf_new and cf_add_all", MOST_ROOM,
-                    state->options.filter.counter_bits ? "keys with counters" : "distinct keys");
-        return false;
-    }
-    size_t room = state->room ? 2 * state->room : FIRST_ROOM;
-    if (room > MOST_ROOM)
-        room = MOST_ROOM;
-    uint64_t *larger = sqlite3_realloc64(state->hashes, room * sizeof *larger);
-    if (larger == NULL) {
-        sqlite3_result_error_nomem(context);
-        return false;
-    }
-    state->hashes = larger;
-    state->room = room;
-    return true;
-}
-
-static bool build_step_row(sqlite3_context *context, int argc, sqlite3_value **argv, build_state *state)
-{
-    uint64_t hash;
-    if (!read_build_options(context, argc, argv, state))
-        return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->rule, &hash);
-    if (kind == CUCKOO_KEY_NOMEM)
-        sqlite3_result_error_nomem(context);
-    if (kind != CUCKOO_KEY_OK)
-        return kind == CUCKOO_KEY_NULL;
-    if (!make_room(context, state))
-        return false;
-    state->hashes[state->used++] = hash;
-    return true;
-}
-
-static void build_step(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    build_state *state = cuckoo_aggregate_state(context, sizeof *state);
-    if (state && !state->failed)
-        state->failed = !build_step_row(context, argc, argv, state);
-}
-
-/* More than this many tables in a row are full only when the keys were chosen to crowd one
-** place. */
-enum { BUILD_TRIES = 8 };
-
-/* Adds the hashes to a fresh filter of this shape, which becomes the result unless there is no
-** room. It may grow for them only when `grow` says so. */
-static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, bool grow,
-                           const uint64_t *hashes, size_t n)
-{
-    cf_filter filter;
-    cuckoo_watch watch;
-    if (!cuckoo_new_filter(context, shape, &filter))
-        return CF_OK; /* that is an answer, too: the function has failed */
-    if (!grow)
-        filter.memory.resize = NULL;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    filter.watch = &watch.hook;
-    cf_status status = cf_add_many(&filter, hashes, n, NULL);
-    cuckoo_watch_end(&watch);
-    if (status == CF_OK)
-        cuckoo_result_filter(context, &filter);
-    else if (status != CF_FULL)
-        cuckoo_fail_add(context, status, &filter);
-    cuckoo_filter_free(&filter);
-    return status;
 }
 
 static size_t count_distinct(const uint64_t *sorted, size_t n)
@@ -186,13 +56,107 @@ static size_t count_distinct(const uint64_t *sorted, size_t n)
     return distinct;
 }
 
+enum {
+    UNSORTED_ROOM = 1 << 16, /* hashes; up to here memory is cheaper than sorting */
+    SAMPLE = 16,             /* one in so many is looked at */
+    REPEATED = 8             /* one in so many of these must be a repetition */
+};
+
+/* Are there repeated keys to drop? Sorting all of them whenever room runs out costs as much as the
+** build. So the last ones are sorted to see. When room cannot be had any more, the answer is yes. */
+static bool look_for_repeated(sqlite3_context *context, build_state *state, bool *repeated)
+{
+    const cuckoo_hashes *keys = &state->keys;
+    *repeated = keys->room == CUCKOO_HASHES_MOST;
+    if (*repeated || counts_copies(state) || keys->room < UNSORTED_ROOM)
+        return true;
+    size_t n = keys->used / SAMPLE;
+    uint64_t *sample = keys->at + keys->used - n;
+    if (!cuckoo_hashes_sort(context, sample, n))
+        return false;
+    *repeated = count_distinct(sample, n) <= n - n / REPEATED;
+    return true;
+}
+
+/* Drops repeated keys before more memory is asked for. */
+static bool drop_or_grow(sqlite3_context *context, build_state *state)
+{
+    cuckoo_hashes *keys = &state->keys;
+    bool repeated;
+    if (!look_for_repeated(context, state, &repeated) || (repeated && !sort_and_drop(context, state)))
+        return false;
+    if (keys->used < (keys->room == CUCKOO_HASHES_MOST ? keys->room : keys->room / 4 * 3))
+        return true;
+    if (keys->room == CUCKOO_HASHES_MOST)
+        return cuckoo_fail(context, CF_TOO_BIG, "more than %d %s; use cf_new and cf_add_keys",
+                           CUCKOO_HASHES_MOST,
+                           counts_copies(state) ? "keys with counters" : "distinct keys");
+    return cuckoo_hashes_grow(context, keys);
+}
+
+/* ---- one row ---- */
+
+static bool build_step_row(sqlite3_context *context, int argc, sqlite3_value **argv, build_state *state)
+{
+    uint64_t hash;
+    if (!read_build_options(context, argc, argv, state))
+        return false;
+    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->rule, &hash);
+    if (kind == CUCKOO_KEY_NOMEM)
+        cuckoo_fail_no_memory(context);
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NULL;
+    if (state->keys.used == state->keys.room && !drop_or_grow(context, state))
+        return false;
+    cuckoo_hashes_push(&state->keys, hash);
+    return true;
+}
+
+static void build_step(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    build_state *state = cuckoo_aggregate_state(context, sizeof *state);
+    if (state && !state->failed)
+        state->failed = !build_step_row(context, argc, argv, state);
+}
+
+/* ---- the filter ---- */
+
+/* More than this many tables in a row are full only when the keys were chosen to crowd one
+** place. */
+enum { BUILD_TRIES = 8 };
+
+/* Adds the hashes to a fresh filter of this shape, which becomes the result unless there is no
+** room. It may grow for them only when `grow` says so. */
+static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, bool grow,
+                           uint64_t *hashes, size_t n)
+{
+    cf_filter filter;
+    cuckoo_watch watch;
+    if (!cuckoo_new_filter(context, shape, &filter))
+        return CF_OK; /* that is an answer, too: the function has failed */
+    if (!grow)
+        filter.memory.most = filter.length;
+    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
+    filter.watch = &watch.hook;
+    cf_status status = cf_add_many(&filter, hashes, n, NULL);
+    cuckoo_watch_end(&watch);
+    if (status == CF_TOO_BIG && !grow)
+        status = CF_FULL;
+    if (status == CF_OK)
+        cuckoo_result_filter(context, &filter);
+    else if (status != CF_FULL)
+        cuckoo_fail_add(context, status, &filter);
+    cuckoo_filter_free(&filter);
+    return status;
+}
+
 /* The planned table is full once in a million builds. Then slightly wider ones are tried: a table
 ** that grows would be larger by a third or more. */
 static cf_status try_wider(sqlite3_context *context, cf_geometry shape, const build_state *state)
 {
     cf_status status = CF_FULL;
     for (int i = 0; i < BUILD_TRIES && status == CF_FULL; i++) {
-        status = try_build(context, &shape, false, state->hashes, state->used);
+        status = try_build(context, &shape, false, state->keys.at, state->keys.used);
         if (status == CF_FULL && cf_plan_wider(&shape) != CF_OK)
             break;
     }
@@ -205,17 +169,20 @@ static cf_status try_wider(sqlite3_context *context, cf_geometry shape, const bu
 static void result_build(sqlite3_context *context, build_state *state)
 {
     cf_geometry shape;
-    if (!sort_hashes(context, state))
+    if (!sort_and_drop(context, state))
         return;
-    size_t distinct = count_distinct(state->hashes, state->used);
-    bool mergeable = distinct <= state->options.capacity;
-    if (!cuckoo_plan(context, mergeable ? state->options.capacity : distinct, &state->options, &shape))
+    size_t distinct = state->keys.used;
+    if (counts_copies(state))
+        distinct = count_distinct(state->keys.at, distinct);
+    bool mergeable = distinct <= state->given.options.capacity;
+    if (!cuckoo_plan(context, mergeable ? state->given.options.capacity : distinct,
+                     &state->given.options, &shape))
         return;
     cf_status status = CF_FULL;
     if (!mergeable || !shape.growth)
         status = try_wider(context, shape, state);
     if (status == CF_FULL && shape.growth)
-        status = try_build(context, &shape, true, state->hashes, state->used);
+        status = try_build(context, &shape, true, state->keys.at, state->keys.used);
     if (status == CF_FULL)
         cuckoo_fail(
             context, CF_FULL,
@@ -227,13 +194,12 @@ static void build_final(sqlite3_context *context)
 {
     build_state empty = {0}, *state = cuckoo_aggregate_state(context, 0);
     if (state == NULL) {
-        cuckoo_options_default(&empty.options);
+        cuckoo_options_default(&empty.given.options);
         state = &empty;
     }
     if (!state->failed)
         result_build(context, state);
-    sqlite3_free(state->hashes);
-    state->hashes = NULL;
+    cuckoo_hashes_free(&state->keys);
 }
 
 int cuckoo_register_build(sqlite3 *db, bool on)

@@ -6,10 +6,10 @@
 */
 #include "errors.h"
 #include "handle.h"
+#include "hashes.h"
 #include "key.h"
 #include "register.h"
 #include "result.h"
-#include "watch.h"
 
 #include "../src/format.h"
 
@@ -19,23 +19,30 @@
 
 typedef struct change_state {
     bool failed;
-    cf_filter filter;    /* the one that is changed */
-    cf_filter first;     /* the one that came with the first row */
-    const void *seen_at; /* where the argument of the last row stood */
-    uint64_t compared;   /* bytes compared in full so far */
-    size_t window;       /* how far the comparison has come, bytes */
-    bool changed;        /* a key was added or deleted */
+    bool changed;         /* a key was added or deleted */
+    cf_filter filter;     /* the one that is changed */
+    cuckoo_handle *first; /* the one that came with the first row */
+    const void *seen_at;  /* where the argument of the last row stood */
+    uint64_t compared;    /* bytes compared in full so far */
+    size_t window;        /* how far the comparison has come, bytes */
+    uint64_t copying;     /* nanoseconds spent to pass copies of the filter, about */
+    cuckoo_hashes added;  /* keys that are not yet in the filter */
 } change_state;
 
 enum {
     FULL_COMPARISONS = 64 << 20, /* bytes compared in full over all rows, whatever the addresses */
-    WINDOW = 1024                /* bytes compared per row thereafter */
+    WINDOW = 64,                 /* bytes compared per row thereafter */
+    LENDS_BLOBS = 3043000        /* the first SQLite that does not copy a blob of a column */
 };
 
-static bool equal_at(const cf_filter *filter, const change_state *state, size_t at, size_t most)
+/* Nanoseconds. */
+#define MOST_COPYING UINT64_C(4000000000)
+
+static bool equal_at(const uint8_t *bytes, const change_state *state, size_t at, size_t most)
 {
-    size_t rest = state->first.length - at;
-    return memcmp(filter->bytes + at, state->first.bytes + at, rest < most ? rest : most) == 0;
+    const cf_filter *first = &state->first->filter;
+    size_t rest = first->length - at;
+    return memcmp(bytes + at, first->bytes + at, rest < most ? rest : most) == 0;
 }
 
 /*
@@ -43,59 +50,134 @@ static bool equal_at(const cf_filter *filter, const change_state *state, size_t 
 ** each row cost as much as a copy. So all of it is compared until that has come to FULL_COMPARISONS
 ** bytes, and from then on whenever it arrives at another address; otherwise the header, with counts
 ** and checksum, and one window of the rest: a filter that differs and stays is found after (length
-** / WINDOW) rows.
+** / WINDOW) rows. This is the comparison in full.
 */
 static bool same_filter(const cf_filter *filter, change_state *state)
 {
-    size_t length = state->first.length;
-    if (filter->length != length)
+    size_t length = state->first->filter.length;
+    state->seen_at = filter->bytes;
+    state->compared += length;
+    return filter->length == length && equal_at(filter->bytes, state, 0, length);
+}
+
+/* This is the comparison in part. False: a comparison in full is due. */
+static bool seen_again(sqlite3_value *argument, change_state *state)
+{
+    if (state->compared < FULL_COMPARISONS || sqlite3_value_type(argument) != SQLITE_BLOB)
         return false;
-    if (filter->bytes != state->seen_at || state->compared < FULL_COMPARISONS) {
-        state->seen_at = filter->bytes;
-        state->compared += length;
-        return equal_at(filter, state, 0, length);
-    }
+    const uint8_t *bytes = sqlite3_value_blob(argument);
+    size_t length = state->first->filter.length;
+    if (bytes != state->seen_at || (size_t)sqlite3_value_bytes(argument) != length)
+        return false;
     size_t at = state->window < length ? state->window : 0;
     state->window = at + WINDOW;
-    return equal_at(filter, state, 0, CF_HEADER_BYTES) && equal_at(filter, state, at, WINDOW);
+    return equal_at(bytes, state, 0, CF_HEADER_BYTES) && equal_at(bytes, state, at, WINDOW);
 }
 
-/* The first row: two copies, one to change and one to compare with. */
-static bool start_change(sqlite3_context *context, const cf_filter *filter, change_state *state)
+/*
+** How many times was the filter copied to be passed with this row? The handle of the first row is
+** kept, so that another one has another address: cf_open has made it for this row, of a copy. A blob
+** is copied by SQLite before 3.43 unless it is bound. That is also said of a blob literal, which
+** SQLite does not copy: nothing tells it from a copy. Later versions copy what comes from a
+** subquery; nothing tells that from a column, which they do not copy.
+*/
+static unsigned copies_made(sqlite3_value *argument)
+{
+    if (sqlite3_value_type(argument) != SQLITE_BLOB)
+        return 2;
+    return sqlite3_libversion_number() < LENDS_BLOBS && !sqlite3_value_frombind(argument);
+}
+
+/* Nanoseconds, about, to copy so many bytes from cache, or from memory. */
+static uint64_t copying_time(uint64_t bytes)
+{
+    enum { CACHE = 4 << 20, BYTES_FROM_CACHE = 16, BYTES_FROM_MEMORY = 4 };
+    return bytes / (bytes <= CACHE ? BYTES_FROM_CACHE : BYTES_FROM_MEMORY);
+}
+
+/* A statement that copies a large filter for each of many rows may never end. So it fails when it
+** has spent seconds on copies. */
+static bool count_copy(sqlite3_context *context, sqlite3_value *argument, change_state *state)
+{
+    state->copying += copies_made(argument) * copying_time(state->first->filter.length);
+    return state->copying <= MOST_COPYING ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "the filter is copied for every row, and is too large for that; use "
+                       "cf_add_keys or cf_delete_keys(filter, (SELECT cf_keys(key) FROM ...)), or give "
+                       "the filter as (SELECT cf_open(f) FROM ...) or as a bound parameter");
+}
+
+/* The first row: one copy to change, and one, or the handle, to compare with. */
+static bool start_change(sqlite3_context *context, sqlite3_value *argument, const cf_filter *filter,
+                         change_state *state)
 {
     state->seen_at = filter->bytes;
-    return cuckoo_filter_copy(context, filter, &state->filter) &&
-           cuckoo_filter_copy(context, filter, &state->first);
+    state->first = cuckoo_handle_keep(argument, filter);
+    return state->first ? cuckoo_filter_copy(context, filter, &state->filter)
+                        : cuckoo_fail_no_memory(context);
 }
 
-static bool read_change(sqlite3_context *context, sqlite3_value **argv, change_state *state)
+static bool read_change(sqlite3_context *context, sqlite3_value *argument, change_state *state)
 {
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
+    if (state->first && seen_again(argument, state))
+        return count_copy(context, argument, state);
+    const cf_filter *filter = cuckoo_filter_argument(context, argument);
     if (filter == NULL)
         return false;
-    if (state->filter.view.writable == NULL)
-        return start_change(context, filter, state);
-    if (same_filter(filter, state))
+    if (state->first == NULL)
+        return start_change(context, argument, filter, state);
+    if (filter == &state->first->filter)
         return true;
-    cuckoo_fail(context, CF_BAD_ARGUMENT,
-                "filter is not the same for all rows; select one filter, or group by it");
-    return false;
+    if (same_filter(filter, state))
+        return count_copy(context, argument, state);
+    return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "filter is not the same for all rows; select one filter, or group by it");
 }
 
-typedef bool (*change)(sqlite3_context *context, cf_filter *filter, uint64_t hash, uint64_t value);
+typedef bool (*change)(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value);
 
-static bool add_one(sqlite3_context *context, cf_filter *filter, uint64_t hash, uint64_t value)
+static bool flush_added(sqlite3_context *context, change_state *state)
 {
-    cf_status status = cf_add_value(filter, hash, value);
-    if (status != CF_OK)
-        cuckoo_fail_add(context, status, filter);
-    return status == CF_OK;
+    cuckoo_hashes *added = &state->added;
+    size_t n = added->used;
+    added->used = 0;
+    return n == 0 || cuckoo_add_hashes(context, &state->filter, added->at, n);
 }
 
-static bool delete_one(sqlite3_context *context, cf_filter *filter, uint64_t hash, uint64_t value)
+/* Adding many at once is faster: keys without values are collected as long as they fit. False: this
+** one is to be added by itself. */
+static bool can_collect(const change_state *state)
+{
+    uint64_t n = state->added.used + 1;
+    return state->filter.geometry.value_bits == 0 && n <= CUCKOO_HASHES_MOST &&
+           cuckoo_fit_as_planned(&state->filter, n);
+}
+
+static bool collect_one(sqlite3_context *context, change_state *state, uint64_t hash)
+{
+    cuckoo_hashes *added = &state->added;
+    if (added->used == added->room && !cuckoo_hashes_grow(context, added))
+        return false;
+    cuckoo_hashes_push(added, hash);
+    return true;
+}
+
+static bool add_one(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value)
+{
+    if (can_collect(state))
+        return collect_one(context, state, hash);
+    if (!flush_added(context, state))
+        return false;
+    state->changed = true;
+    cf_status status = cf_add_value(&state->filter, hash, value);
+    return status == CF_OK || cuckoo_fail_add(context, status, &state->filter);
+}
+
+static bool delete_one(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value)
 {
     (void)context;
-    cf_delete_value(filter, hash, value);
+    state->changed = true;
+    cf_delete_value(&state->filter, hash, value);
     return true;
 }
 
@@ -104,16 +186,15 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
                        change_state *state)
 {
     uint64_t hash, value;
-    if (!read_change(context, argv, state))
+    if (!read_change(context, argv[0], state))
         return false;
     cuckoo_key kind = cuckoo_key_hash(argv[1], &state->filter.geometry, &hash);
     if (kind == CUCKOO_KEY_NULL)
         return true;
     if (kind == CUCKOO_KEY_OK)
         return cuckoo_value_read(context, &state->filter, argc > 2 ? argv[2] : NULL, &value) &&
-               (state->changed = apply(context, &state->filter, hash, value));
-    sqlite3_result_error_nomem(context);
-    return false;
+               apply(context, state, hash, value);
+    return cuckoo_fail_no_memory(context);
 }
 
 static void change_step(sqlite3_context *context, int argc, sqlite3_value **argv, change apply)
@@ -133,32 +214,28 @@ static void delete_step(sqlite3_context *context, int argc, sqlite3_value **argv
     change_step(context, argc, argv, delete_one);
 }
 
-static void result_changed(sqlite3_context *context, change_state *state)
+static void change_free(change_state *state)
 {
-    cuckoo_watch watch;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    state->filter.watch = &watch.hook;
-    cf_status status = state->changed ? cf_settle(&state->filter) : CF_OK;
-    cuckoo_watch_end(&watch);
-    if (status == CF_OK)
-        cuckoo_result_filter(context, &state->filter);
-    else
-        cuckoo_fail_interrupted(context);
+    cuckoo_filter_free(&state->filter);
+    cuckoo_handle_release(state->first);
+    cuckoo_hashes_free(&state->added);
 }
 
 static void change_final(sqlite3_context *context)
 {
     change_state *state = cuckoo_aggregate_state(context, 0);
     if (state == NULL) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "no rows, so there is no filter to return; use FROM filters LEFT JOIN keys ON "
-                    "..., which gives one row with a NULL key and leaves the filter unchanged");
+        cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "no rows, so there is no filter to return; use cf_add_keys or cf_delete_keys(filter, "
+            "(SELECT cf_keys(key) FROM ...)), or FROM filters LEFT JOIN keys ON ..., which gives "
+            "one row with a NULL key and leaves the filter unchanged");
         return;
     }
-    if (!state->failed)
-        result_changed(context, state);
-    cuckoo_filter_free(&state->filter);
-    cuckoo_filter_free(&state->first);
+    if (!state->failed && flush_added(context, state) &&
+        (!state->changed || cuckoo_settle(context, &state->filter)))
+        cuckoo_result_filter(context, &state->filter);
+    change_free(state);
 }
 
 /* ---- cf_merge(filter), over rows ---- */

@@ -23,9 +23,9 @@ EXPORT int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_ro
 ** fails: after an error SQLite unloads the library. */
 static int register_all(sqlite3 *db, bool on)
 {
-    static int (*const rooms[])(sqlite3 *, bool) = {cuckoo_register_functions, cuckoo_register_info,
+    static int (*const rooms[])(sqlite3 *, bool) = {cuckoo_register_functions,  cuckoo_register_info,
                                                     cuckoo_register_aggregates, cuckoo_register_build,
-                                                    cuckoo_register_tables};
+                                                    cuckoo_register_keys,       cuckoo_register_tables};
     int first = SQLITE_OK;
     for (size_t i = 0; i < sizeof rooms / sizeof rooms[0] && (first == SQLITE_OK || !on); i++) {
         int rc = rooms[i](db, on);

@@ -36,6 +36,7 @@ typedef struct cuckoo_follow {
 
     bool saved;        /* table and column are in the database, in row -1 of the pages */
     bool looked;       /* at the triggers, since the schema last changed */
+    bool current;      /* looked when the statement that runs began */
     bool ruled;        /* the column compares as the keys were hashed */
     bool sampled;      /* some rows of the table were asked for, since the look */
     bool newer;        /* triggers of others fire before ours: harmful under OR FAIL only */
@@ -108,13 +109,6 @@ int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, uns
 /* The same when a statement that writes begins. *refuse: it says OR FAIL, and a trigger fires
 ** before ours. The reason is in follow->fault until the next look. */
 int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *refuse);
-
-/* Is a statement that writes running in this connection? Then
-** the table may be ahead of its triggers. */
-bool cuckoo_follow_writing(const cuckoo_shadow *shadow);
-
-/* Are two of them running? Then one runs within the other, which was compiled before. */
-bool cuckoo_follow_writing_within(const cuckoo_shadow *shadow);
 
 /* Sets the fault: the message, and how to rebuild the filter. */
 int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format, ...);

@@ -7,6 +7,7 @@
 #include "late.h"
 #include "sql.h"
 #include "sql_text.h"
+#include "statements.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -222,33 +223,15 @@ int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, uns
 
 /* ---- statements ---- */
 
-/* The next statement after `at` that runs and writes. */
-static sqlite3_stmt *next_writer(const cuckoo_shadow *shadow, sqlite3_stmt *at)
-{
-    do
-        at = sqlite3_next_stmt(shadow->db, at);
-    while (at && (!sqlite3_stmt_busy(at) || sqlite3_stmt_readonly(at)));
-    return at;
-}
-
-bool cuckoo_follow_writing(const cuckoo_shadow *shadow)
-{
-    return next_writer(shadow, NULL) != NULL;
-}
-
-bool cuckoo_follow_writing_within(const cuckoo_shadow *shadow)
-{
-    sqlite3_stmt *one = next_writer(shadow, NULL);
-    return one && next_writer(shadow, one) != NULL;
-}
-
 int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *refuse)
 {
     *refuse = false;
     int rc = cuckoo_follow_look(follow, shadow);
+    follow->current = rc == SQLITE_OK && follow->looked;
     if (rc != SQLITE_OK || follow->fault || !follow->newer)
         return rc;
-    for (sqlite3_stmt *at = next_writer(shadow, NULL); at && !*refuse; at = next_writer(shadow, at))
+    sqlite3_stmt *at = NULL;
+    while (!*refuse && (at = cuckoo_statements_next(shadow->db, at)) != NULL)
         *refuse = sqlite3_sql(at) && cuckoo_sql_has_word(sqlite3_sql(at), "fail");
     if (!*refuse)
         return rc;

@@ -1,12 +1,19 @@
 #include "fresh.h"
 
-/* Have others committed? */
-static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
+static int version_of(const cuckoo_shadow *shadow, unsigned *version)
 {
-    unsigned version = 0;
+    *version = 0;
+    return sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_DATA_VERSION, version);
+}
+
+/* Have others committed? *same: nobody has, this connection included. */
+static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *same, bool *stale)
+{
+    unsigned version;
     int64_t others = fresh->other_version;
-    int rc = sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_DATA_VERSION, &version);
-    if (rc != SQLITE_OK || (version == fresh->file_version && fresh->known))
+    int rc = version_of(shadow, &version);
+    *same = version == fresh->file_version && fresh->known;
+    if (rc != SQLITE_OK || *same)
         return rc;
     rc = cuckoo_shadow_integer(shadow, CUCKOO_DATA_VERSION, NULL, &others);
     if (rc != SQLITE_OK)
@@ -21,13 +28,13 @@ static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
 /* Has this connection written anything that is not ours? SQLite does not report the rollback of a
 ** transaction that this table has not joined. While such a transaction has uncommitted writes,
 ** nothing is kept. */
-static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *stale)
+static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool same, bool *stale)
 {
     int now = sqlite3_total_changes(shadow->db), more = now - fresh->changes;
     /* Comparing counters is cheaper than asking for the state of the transaction. */
     bool settled = now == fresh->settled_changes;
     bool alone = !settled && cuckoo_shadow_transaction(shadow) == CUCKOO_WRITING;
-    *stale |= more != 0 || fresh->keeps_nothing;
+    *stale |= (more != 0 && (alone || !same)) || fresh->keeps_nothing;
     fresh->changes = now;
     if (!alone)
         fresh->settled_changes = now;
@@ -36,15 +43,27 @@ static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *st
 
 int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, bool *stale)
 {
+    bool same;
     *stale = false;
-    int rc = look_at_file(fresh, shadow, stale);
+    int rc = look_at_file(fresh, shadow, &same, stale);
     if (rc == SQLITE_OK && !joined)
-        look_at_changes(fresh, shadow, stale);
+        look_at_changes(fresh, shadow, same, stale);
     return rc;
 }
 
-void cuckoo_fresh_committed(cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
+void cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
 {
+    unsigned version;
+    if (fresh->known && sqlite3_get_autocommit(shadow->db) &&
+        version_of(shadow, &version) == SQLITE_OK && version == fresh->file_version)
+        fresh->changes = fresh->settled_changes = sqlite3_total_changes(shadow->db);
+}
+
+void cuckoo_fresh_committed(cuckoo_fresh *fresh, const cuckoo_shadow *shadow, bool looked)
+{
+    unsigned version;
+    if (looked && version_of(shadow, &version) == SQLITE_OK)
+        fresh->file_version = version;
     fresh->changes = sqlite3_total_changes(shadow->db);
     fresh->keeps_nothing = false;
 }

@@ -4,7 +4,8 @@
 **      event                                        how it is noticed
 **      another connection has committed             the data version of the database has changed
 **      this connection has changed the shadow       sqlite3_total_changes counts rows that are not
-**      tables by SQL                                ours
+**      tables by SQL                                ours, and the version has changed, or the
+**                                                   changes are not committed yet
 **      ROLLBACK or ROLLBACK TO in a transaction     xRollback and xRollbackTo (store.h)
 **      that the table has joined
 **      the same in a transaction that it has not    not at all: while such a transaction has
@@ -35,7 +36,14 @@ typedef struct cuckoo_fresh {
 ** end. Returns an SQLite code; after an error, ask again. */
 int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, bool *stale);
 
-/* Our own writes are committed: all changes until now are accounted for. */
-void cuckoo_fresh_committed(cuckoo_fresh *fresh, const cuckoo_shadow *shadow);
+/* The filter joins a transaction, which holds its locks. When that is the transaction of one
+** statement, nothing in it is uncommitted, and rows that were counted late (see below) are accounted
+** for. */
+void cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow);
+
+/* Our own writes are committed: all changes until now are accounted for. `looked`: what is in
+** memory was compared in this transaction. (SQLite counts the rows of the statement that commits
+** only after it has called us.) */
+void cuckoo_fresh_committed(cuckoo_fresh *fresh, const cuckoo_shadow *shadow, bool looked);
 
 #endif

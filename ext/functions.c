@@ -33,7 +33,7 @@ typedef struct question {
 
 typedef enum read_result { READ_OK, READ_NULL_KEY, READ_FAILED } read_result;
 
-static read_result read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
+static inline read_result read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
 {
     q->filter = cuckoo_filter_argument(context, argv[0]);
     if (q->filter == NULL)
@@ -86,15 +86,6 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
 
 /* ---- cf_add, cf_delete, cf_clear ---- */
 
-/* The result is the filter as it was: the same value, or the bytes behind a handle. */
-static void result_unchanged(sqlite3_context *context, sqlite3_value *value, const cf_filter *filter)
-{
-    if (sqlite3_value_type(value) == SQLITE_BLOB)
-        sqlite3_result_value(context, value);
-    else
-        sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
-}
-
 static read_result read_change(sqlite3_context *context, int argc, sqlite3_value **argv, question *q)
 {
     read_result read = read_question(context, argv, q);
@@ -109,7 +100,7 @@ static void add_function(sqlite3_context *context, int argc, sqlite3_value **arg
     cf_filter copy;
     read_result read = read_change(context, argc, argv, &q);
     if (read == READ_NULL_KEY)
-        result_unchanged(context, argv[0], q.filter);
+        cuckoo_result_same(context, argv[0], q.filter);
     if (read != READ_OK || !cuckoo_filter_copy(context, q.filter, &copy))
         return;
     cf_status status = cf_add_value(&copy, q.hash, q.value);
@@ -127,7 +118,7 @@ static void delete_function(sqlite3_context *context, int argc, sqlite3_value **
     cf_filter copy;
     read_result read = read_change(context, argc, argv, &q);
     if (read == READ_NULL_KEY || (read == READ_OK && !cf_contains(q.filter, q.hash))) {
-        result_unchanged(context, argv[0], q.filter);
+        cuckoo_result_same(context, argv[0], q.filter);
     } else if (read == READ_OK && cuckoo_filter_copy(context, q.filter, &copy)) {
         cf_delete_value(&copy, q.hash, q.value);
         cuckoo_result_filter(context, &copy);

@@ -32,7 +32,11 @@ cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry, ui
 /* Is the key perhaps in the filter? `hash` is that of `key`. Lookups of SQL values call this
 ** instead of cf_contains: with affinity=text some values equal keys of other hashes, and are always
 ** perhaps there (canonical.h: vague). */
-bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *key, uint64_t hash);
+static inline bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *key, uint64_t hash)
+{
+    return cf_contains(filter, hash) ||
+           (filter->geometry.affinity == CF_AFFINITY_TEXT && cuckoo_canonical_vague(key));
+}
 
 /* The value that a filter with `bits` value bits stores beside a key. False: it is no integer from
 ** 0 to 2^bits - 1, as CUCKOO_BAD_VALUE(bits) says in a message. */

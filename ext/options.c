@@ -327,7 +327,7 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
 {
     cuckoo_options_default(options);
     options->fpr = 0;
-    if (count > 0 && !read_fpr(context, values[0], &options->fpr))
+    if (count > 0 && values[0] && !read_fpr(context, values[0], &options->fpr))
         return false;
     if (count > 1 && !read_options(context, values[1], options))
         return false;

@@ -47,7 +47,8 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
 
 /* ---- SQL arguments; false: the function has failed, with its message ---- */
 
-/* [fpr [, options]]: `count` is 0, 1 or 2. Each may be NULL, which means the default. */
+/* [fpr [, options]]: `count` is 0, 1 or 2. Each may be NULL, which means the default; for a call
+** without fpr, values[0] is no value at all. */
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
                          cuckoo_options *options);
 

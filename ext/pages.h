@@ -15,8 +15,7 @@
 ** bucket that it leaves, so that a write that is cut off leaves the entry twice rather than not at
 ** all.
 **
-** The image can be forgotten at any time, at no cost: for each page the *epoch* in which it was
-** read is kept, and forgetting begins a new epoch.
+** The image can be forgotten at any time, at no cost (image.h).
 **
 ** A *doubt* means that a key was deleted that was not there: the table that the filter follows has
 ** changed without its triggers.
@@ -24,33 +23,7 @@
 #ifndef CUCKOO_PAGES_H
 #define CUCKOO_PAGES_H
 
-#include "dirty.h"
-#include "shadow.h"
-
-typedef struct cuckoo_paged {
-    cuckoo_shadow shadow;
-
-    cf_filter filter;       /* a view of the image */
-    cf_filter reader;       /* the same without hooks, for when all pages are in memory */
-    bool has_reader;        /* `reader` is as `filter` is */
-    uint64_t loaded;        /* pages read in this epoch, about */
-    cf_pages hooks;         /* of the filter, with this struct as context */
-    uint8_t *image;         /* the blob, as far as it was read */
-    uint64_t length;        /* of the blob, bytes */
-    uint32_t page_bytes;    /* of a page */
-    uint64_t adds, deletes; /* copies that wait, in the shadow table */
-    bool doubt;
-
-    uint32_t *read_in;  /* by page: the epoch in which it was read */
-    cuckoo_dirty dirty; /* pages that were changed */
-    uint64_t page_room; /* of these two, pages */
-    bool header_dirty;  /* the header, or the numbers behind it, were changed */
-    bool has_written;   /* a write was tried, at least, since this was last set to false */
-    uint64_t present;   /* a page that is known to have a row, or to be dirty */
-    uint32_t epoch;     /* from 1; 0 is never */
-    uint32_t header_in; /* the epoch in which the header was read */
-    int rc;             /* the first error since it was last asked for */
-} cuckoo_paged;
+#include "image.h"
 
 /* Nothing is read yet. `schema` and `table` are copied. Returns SQLITE_OK or SQLITE_NOMEM. After an
 ** error, too, cuckoo_paged_free is called for. */

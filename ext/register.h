@@ -47,6 +47,7 @@ int cuckoo_register_functions(sqlite3 *db, bool on);
 int cuckoo_register_info(sqlite3 *db, bool on);
 int cuckoo_register_aggregates(sqlite3 *db, bool on);
 int cuckoo_register_build(sqlite3 *db, bool on);
+int cuckoo_register_keys(sqlite3 *db, bool on);
 int cuckoo_register_tables(sqlite3 *db, bool on);
 
 #endif

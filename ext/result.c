@@ -97,6 +97,14 @@ void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter)
     filter->view.writable = NULL;
 }
 
+void cuckoo_result_same(sqlite3_context *context, sqlite3_value *argument, const cf_filter *filter)
+{
+    if (sqlite3_value_type(argument) == SQLITE_BLOB)
+        sqlite3_result_value(context, argument);
+    else
+        sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
+}
+
 void cuckoo_filter_free(cf_filter *filter)
 {
     sqlite3_free(memory_of(filter));
@@ -119,6 +127,30 @@ bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite
                            "filter keeps a value with every key: give (filter, key, value)");
     return cuckoo_key_value(value, bits, number) ||
            cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(bits));
+}
+
+bool cuckoo_fit_as_planned(const cf_filter *filter, uint64_t n)
+{
+    uint64_t capacity = filter->geometry.capacity;
+    return filter->items <= capacity && n <= capacity - filter->items;
+}
+
+bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *hashes, size_t n)
+{
+    cuckoo_watch watch;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
+    cf_status status = cf_add_many(filter, hashes, n, NULL);
+    cuckoo_watch_end(&watch);
+    return status == CF_OK || cuckoo_fail_add(context, status, filter);
+}
+
+bool cuckoo_settle(sqlite3_context *context, cf_filter *filter)
+{
+    cuckoo_watch watch;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
+    cf_status status = cf_settle(filter);
+    cuckoo_watch_end(&watch);
+    return status == CF_OK || cuckoo_fail_interrupted(context);
 }
 
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter)

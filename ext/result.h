@@ -30,11 +30,25 @@ bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_fi
 bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite3_value *value,
                        uint64_t *number);
 
+/* Will a filter hold n keys more without growing? Then they are best added at once. One that has to
+** grow had better take them in an order of chance than sorted. */
+bool cuckoo_fit_as_planned(const cf_filter *filter, uint64_t n);
+
+/* Adds n hashes to a filter. Their order is lost. */
+bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *hashes, size_t n);
+
+/* Ends many single changes: cf_settle. */
+bool cuckoo_settle(sqlite3_context *context, cf_filter *filter);
+
 /* Adds all of `filter` to `sum`. */
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter);
 
 /* Seals the filter and makes it the result. */
 void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter);
+
+/* Makes the filter of an argument the result, unchanged: the same value, or the bytes behind a
+** handle. */
+void cuckoo_result_same(sqlite3_context *context, sqlite3_value *argument, const cf_filter *filter);
 
 /* Frees the memory of a filter; one that is all zeros has none. */
 void cuckoo_filter_free(cf_filter *filter);

@@ -1,5 +1,7 @@
 #include "store.h"
 
+#include "sql.h"
+
 #include <string.h>
 
 int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **made)
@@ -17,6 +19,7 @@ void cuckoo_store_free(cuckoo_store *store)
 {
     cuckoo_paged_free(&store->paged);
     cuckoo_deletes_free(&store->deletes);
+    cuckoo_redo_free(&store->redo);
     cuckoo_follow_free(&store->follow);
     cuckoo_witness_free(&store->witness);
     sqlite3_free(store);
@@ -26,7 +29,7 @@ void cuckoo_store_free(cuckoo_store *store)
 
 bool cuckoo_store_pending(const cuckoo_store *store)
 {
-    return cuckoo_paged_pending(&store->paged) || store->deletes.n > 0;
+    return cuckoo_paged_pending(&store->paged) || store->deletes.n > 0 || store->redo.stale;
 }
 
 void cuckoo_store_forget(cuckoo_store *store)
@@ -82,10 +85,12 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
     *why = "an earlier error has lost changes of this transaction: roll it back";
     if (store->broken)
         return SQLITE_IOERR;
-    if (!store->joined && cuckoo_store_pending(store))
+    if (!store->joined && cuckoo_store_pending(store)) {
         cuckoo_store_forget(store); /* an error has ended the transaction during a change */
+        cuckoo_redo_clear(&store->redo);
+    }
     int rc = cuckoo_store_pending(store) ? SQLITE_OK : look(store);
-    return rc == SQLITE_OK ? cuckoo_paged_load(&store->paged, why) : rc;
+    return rc == SQLITE_OK ? cuckoo_store_recall(store, why) : rc;
 }
 
 int cuckoo_store_end(cuckoo_store *store)
@@ -94,6 +99,11 @@ int cuckoo_store_end(cuckoo_store *store)
     if (rc != SQLITE_OK)
         cuckoo_store_lose(store);
     return rc;
+}
+
+void cuckoo_store_note_doubt(cuckoo_store *store)
+{
+    store->paged.doubt = store->paged.header_dirty = store->redo.partial = true;
 }
 
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
@@ -139,8 +149,7 @@ static cf_status place_until_room_comes(cuckoo_store *store, uint64_t hash, uint
     return status;
 }
 
-int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed,
-                     cf_status *status)
+static int add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed, cf_status *status)
 {
     cuckoo_paged *paged = &store->paged;
     bool room_comes = paged->adds < paged->deletes + store->deletes.n + owed, done;
@@ -159,6 +168,15 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigne
     return cuckoo_waiting_add(paged, hash, value);
 }
 
+int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed,
+                     cf_status *status)
+{
+    int rc = add(store, hash, value, owed, status);
+    if (rc == SQLITE_OK && *status == CF_OK)
+        cuckoo_redo_add(&store->redo, owed ? CUCKOO_REDO_ADD_OWED : CUCKOO_REDO_ADD, hash, value);
+    return rc;
+}
+
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
 {
     bool was = false;
@@ -167,20 +185,76 @@ int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
         cf_delete_value(&store->paged.filter, hash, value);
         store->room = store->paged.header_dirty = true;
     }
+    cuckoo_redo_add(&store->redo, CUCKOO_REDO_DELETE, hash, value);
     return rc;
 }
 
 int cuckoo_store_delete_later(cuckoo_store *store, uint64_t hash, uint64_t value)
 {
     int rc = cuckoo_deletes_push(&store->deletes, hash, value);
+    if (rc == SQLITE_OK)
+        cuckoo_redo_add(&store->redo, CUCKOO_REDO_DELETE_LATER, hash, value);
     if (rc == SQLITE_OK && cuckoo_deletes_many(&store->deletes))
         rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
     return rc;
 }
 
-/* A filter that is half replaced must not stay. */
-static int replaced(const cuckoo_store *store, int rc)
+/* ---- changing it once more ---- */
+
+static int redo_one(cuckoo_store *store, const cuckoo_redo_note *note)
 {
+    cf_status status = CF_OK;
+    int rc = SQLITE_OK;
+    switch ((cuckoo_redo_kind)note->kind) {
+    case CUCKOO_REDO_ADD:
+    case CUCKOO_REDO_ADD_OWED:
+        rc = add(store, note->hash, note->value, note->kind == CUCKOO_REDO_ADD_OWED, &status);
+        break;
+    case CUCKOO_REDO_DELETE:
+        rc = cuckoo_store_delete(store, note->hash, note->value);
+        break;
+    case CUCKOO_REDO_DELETE_LATER:
+        rc = cuckoo_store_delete_later(store, note->hash, note->value);
+    }
+    /* There was room before. */
+    return rc == SQLITE_OK && status != CF_OK ? SQLITE_CORRUPT_VTAB : rc;
+}
+
+/* What was done again once is not kept as notes a second time, so that many statements that are
+** rolled back do not repeat it. */
+static int redo(cuckoo_store *store)
+{
+    cuckoo_paged *paged = &store->paged;
+    int rc = SQLITE_OK;
+    for (size_t i = store->redo.from; rc == SQLITE_OK && paged->rc == SQLITE_OK && i < store->redo.n;
+         i++)
+        rc = redo_one(store, &store->redo.note[i]);
+    rc = cuckoo_first_error(rc, cuckoo_paged_error(paged));
+    store->redo.stale = rc != SQLITE_OK;
+    store->redo.partial = true;
+    if (rc == SQLITE_OK)
+        return rc;
+    store->broken |= paged->rows_ahead; /* these would be written twice */
+    cuckoo_store_forget(store);
+    return rc;
+}
+
+int cuckoo_store_recall(cuckoo_store *store, const char **why)
+{
+    int rc = cuckoo_paged_load(&store->paged, why);
+    if (rc != SQLITE_OK || !store->redo.stale)
+        return rc;
+    *why = "changes of this transaction cannot be made again";
+    return redo(store);
+}
+
+/* ---- replacing it ---- */
+
+/* A filter that is half replaced must not stay. */
+static int replaced(cuckoo_store *store, int rc)
+{
+    if (rc == SQLITE_OK)
+        cuckoo_redo_written(&store->redo);
     return rc != SQLITE_OK && store->paged.has_written ? cuckoo_store_beyond_repair(rc) : rc;
 }
 

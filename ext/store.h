@@ -5,11 +5,18 @@
 ** when the schema is read anew, the old table stays in the transaction until that ends, and the
 ** next statement makes another one.)
 **
-** **Memory holds only what came after the innermost savepoint.** Adds change the image and leave
-** pages dirty; deletes of a filter that follows a table are kept in a list. Before a savepoint
-** opens (xSavepoint; one opens for each statement inside a transaction) and before the transaction
-** ends (xSync), all of that is written to the database. So rolling back, however far, is to forget
-** what is in memory: SQLite rolls back the rest. Bulk statements write each page once.
+** **Rolling back is to forget what is in memory:** SQLite rolls back the rest. Adds change the image
+** and leave pages dirty; deletes of a filter that follows a table are kept in a list. Before a
+** savepoint opens (xSavepoint) and before the transaction ends (xSync), all of that is written to
+** the database. So memory holds only what came after the innermost savepoint. Bulk statements write
+** each page once.
+**
+** **Savepoints of statements do not write.** Inside a transaction SQLite opens a savepoint for
+** nearly each statement. Before one of INSERT, UPDATE or DELETE opens, the changes in memory are
+** kept as notes (redo.h) and need not be written. If that savepoint is rolled back, they are done
+** again before the next use. Statements that change the schema are not among these: they may drop
+** or rename the table, and the notes with it. Nor are savepoints of the user, for which such a
+** statement may follow. While notes are needed, the table is neither dropped nor renamed.
 **
 ** Deletes that wait are applied in xSync, when all adds have come. If a delete goes wrong, a stale
 ** key stays; no row is ever missing.
@@ -30,12 +37,14 @@
 
 #include "follow.h"
 #include "fresh.h"
+#include "redo.h"
 #include "waiting.h"
 #include "witness.h"
 
 typedef struct cuckoo_store {
     cuckoo_paged paged;
     cuckoo_deletes deletes; /* that are not rows yet */
+    cuckoo_redo redo;       /* what of this has to outlive a statement that is rolled back */
     cuckoo_follow follow;
     cuckoo_fresh fresh;
     cuckoo_witness witness;
@@ -48,7 +57,7 @@ typedef struct cuckoo_store {
     bool broken;  /* changes are lost */
     bool dead;    /* dropped or renamed: never to be used again */
     int why;      /* the code of the last write that failed; SQLITE_ABORT: the store was broken */
-    int marks;    /* when savepoints 0 .. marks-1 opened, everything in memory was written */
+    int marks;    /* when savepoints 0 .. marks-1 opened, everything in memory was written or noted */
 
     unsigned references;
     uintptr_t id; /* never used again in the connection */
@@ -87,7 +96,8 @@ int cuckoo_store_end(cuckoo_store *store);
 
 /* ---- the transaction (transaction.c) ---- */
 
-/* Savepoint `number` is about to open: writes everything in memory. */
+/* Savepoint `number` is about to open: writes everything in memory, or notes that it must be made
+** again. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number);
 
 /* Savepoint `number` and those in it are gone. */
@@ -100,6 +110,10 @@ void cuckoo_store_rolled_back_to(cuckoo_store *store, int number);
 /* Writes everything in memory, at any other time. */
 int cuckoo_store_flush(cuckoo_store *store);
 
+/* Are there notes of changes from before the savepoint of a statement that runs? Then the table
+** must be neither dropped nor renamed. */
+bool cuckoo_store_keeps_notes(const cuckoo_store *store);
+
 /* The transaction is about to end: applies deletes and writes everything. */
 int cuckoo_store_sync(cuckoo_store *store);
 
@@ -108,6 +122,9 @@ void cuckoo_store_committed(cuckoo_store *store);
 void cuckoo_store_rolled_back(cuckoo_store *store);
 
 /* ---- between begin and end ---- */
+
+/* What triggers tell of a row does not fit together: there is a doubt (pages.h). */
+void cuckoo_store_note_doubt(cuckoo_store *store);
 
 /* Is the key perhaps there, or waiting? */
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has);
@@ -145,8 +162,12 @@ int cuckoo_store_changed(cuckoo_store *store, int rc);
 /* Are there changes in memory? */
 bool cuckoo_store_pending(const cuckoo_store *store);
 
-/* Forgets what is in memory. */
+/* Forgets what is in memory, except notes. */
 void cuckoo_store_forget(cuckoo_store *store);
+
+/* Reads the header, if it is not in memory, and does noted changes again. After an error *why says
+** what is wrong. */
+int cuckoo_store_recall(cuckoo_store *store, const char **why);
 
 /* The same after an error: if changes are lost, the store is broken. */
 void cuckoo_store_lose(cuckoo_store *store);

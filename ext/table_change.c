@@ -162,7 +162,7 @@ static int witness(cuckoo_table *table, sqlite3_value *row, cuckoo_step step)
     if (rc == SQLITE_OK && fit == CUCKOO_FITS_BEFORE)
         rc = check_row(table, sqlite3_value_int64(row), &step, &fits);
     if (rc == SQLITE_OK && !fits)
-        store->paged.doubt = store->paged.header_dirty = true;
+        cuckoo_store_note_doubt(store);
     return rc;
 }
 

@@ -138,12 +138,22 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
+/* If the statement were rolled back, its table would come back without the changes. */
+static int refuse_to_go(cuckoo_table *table)
+{
+    return cuckoo_table_fail(table, SQLITE_LOCKED,
+                             "it has changes of before the statement that is running: drop or rename it "
+                             "when that has ended");
+}
+
 static int table_destroy(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
+    if (cuckoo_store_keeps_notes(store))
+        return refuse_to_go(table);
     cuckoo_follow_end_row(&store->follow);
     int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow, false) : SQLITE_OK;
     if (rc == SQLITE_OK)
@@ -181,6 +191,8 @@ static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
+    if (store && cuckoo_store_keeps_notes(store))
+        return refuse_to_go(table);
     int rc = store ? rename_store(store, name) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
         store->dead = true; /* SQLite connects the table under its new name */
@@ -219,6 +231,8 @@ static int table_begin(sqlite3_vtab *base)
     int rc = look_at_statement(table, store);
     if (rc != SQLITE_OK)
         return rc;
+    if (!store->joined)
+        cuckoo_fresh_joined(&store->fresh, &store->paged.shadow);
     store->joined = true;
     store->looked = false;
     return SQLITE_OK;

@@ -2,16 +2,24 @@
 ** transaction.c - when a store writes what it has in memory, and when it forgets it.
 */
 #include "sql.h"
+#include "statements.h"
 #include "store.h"
 
 int cuckoo_store_flush(cuckoo_store *store)
 {
-    if (!cuckoo_store_pending(store))
-        return SQLITE_OK;
-    int rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
+    const char *why;
+    int rc = SQLITE_OK;
+    if (cuckoo_store_pending(store)) {
+        if (store->redo.stale)
+            rc = cuckoo_store_recall(store, &why);
+        if (rc == SQLITE_OK)
+            rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
+        if (rc == SQLITE_OK)
+            rc = cuckoo_paged_write(&store->paged);
+        store->why = rc;
+    }
     if (rc == SQLITE_OK)
-        rc = cuckoo_paged_write(&store->paged);
-    store->why = rc;
+        cuckoo_redo_written(&store->redo);
     return rc;
 }
 
@@ -21,8 +29,10 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     if (store->broken)
         return cuckoo_store_beyond_repair(rc2);
     rc = cuckoo_first_error(rc, rc2);
-    if (rc != SQLITE_OK && !store->joined)
+    if (rc != SQLITE_OK && !store->joined) {
         cuckoo_store_forget(store); /* the error has ended the transaction */
+        cuckoo_redo_clear(&store->redo);
+    }
     if (rc != SQLITE_OK)
         return rc;
     /* The transaction that it had joined has ended: the row that changed may be gone again. */
@@ -31,11 +41,44 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     return store->created || !store->joined ? cuckoo_store_flush(store) : rc;
 }
 
+/* ---- savepoints ---- */
+
+/* Can everything in memory be noted instead of written? */
+static bool may_note(const cuckoo_store *store)
+{
+    const cuckoo_redo *redo = &store->redo;
+    return store->joined && !store->created && !redo->marked && !redo->partial && !redo->stale &&
+           !store->paged.rows_ahead && cuckoo_statements_change_rows(store->paged.shadow.db);
+}
+
+/* A table of the same name may have heard of this savepoint already: SQLite tells it to each when
+** that joins the transaction. */
+static bool is_marked(const cuckoo_redo *redo, int number)
+{
+    return redo->marked && redo->mark == number && redo->idle;
+}
+
+static int write_or_note(cuckoo_store *store, int number)
+{
+    if (!cuckoo_store_pending(store))
+        return cuckoo_store_flush(store);
+    if (is_marked(&store->redo, number))
+        return SQLITE_OK;
+    if (!may_note(store))
+        return cuckoo_store_flush(store);
+    cuckoo_redo_set_mark(&store->redo, number);
+    return SQLITE_OK;
+}
+
 /* From now on SQLite tells the store of every rollback. So it no longer counts as created. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
-    cuckoo_store_release(store, number);
-    int rc = store->dead || store->broken ? SQLITE_OK : cuckoo_store_flush(store);
+    cuckoo_redo_release(&store->redo, number + 1);
+    if (store->marks > number)
+        store->marks = number;
+    if (store->broken)
+        return SQLITE_OK; /* rolling it back brings nothing back: for the store it never opened */
+    int rc = store->dead ? SQLITE_OK : write_or_note(store, number);
     if (rc != SQLITE_OK)
         return rc;
     store->created = false;
@@ -45,36 +88,85 @@ int cuckoo_store_savepoint(cuckoo_store *store, int number)
 
 void cuckoo_store_release(cuckoo_store *store, int number)
 {
+    cuckoo_redo_release(&store->redo, number);
+    store->follow.current = false;
     if (store->marks > number)
         store->marks = number < 0 ? 0 : number;
 }
 
 void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
 {
+    const cuckoo_redo *redo = &store->redo;
+    store->follow.current = false;
     if (number >= store->marks)
         return;
     store->marks = number + 1;
+    if (is_marked(redo, number) && !store->broken && store->paged.rc == SQLITE_OK)
+        return; /* nothing has happened since */
     store->broken = false;
     cuckoo_store_forget(store);
+    cuckoo_redo_roll_back(&store->redo, number);
 }
 
-/* Applies deletes in memory to the image. Each is taken out of the list as it is applied. */
+bool cuckoo_store_keeps_notes(const cuckoo_store *store)
+{
+    return store->redo.marked && store->redo.kept > 0;
+}
+
+/* ---- the end ---- */
+
+/* Keys that wait for a place are deleted first. After an error those that are left are in the list
+** again. */
+static int apply_delete(cuckoo_store *store, const cuckoo_delete *some)
+{
+    bool waits = true;
+    uint64_t copies = some->copies;
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && waits && copies > 0) {
+        rc = cuckoo_waiting_remove(&store->paged, some->hash, some->value, &waits);
+        copies -= rc == SQLITE_OK && waits;
+    }
+    if (rc == SQLITE_OK)
+        cuckoo_waiting_delete(&store->paged, some->hash, some->value, copies);
+    for (; rc != SQLITE_OK && copies > 0; copies--)
+        store->broken |= cuckoo_deletes_push(&store->deletes, some->hash, some->value) != SQLITE_OK;
+    return rc;
+}
+
+/* Applies deletes in memory. Each is taken out of the list as it is applied. */
 static int apply_deletes(cuckoo_store *store)
 {
     cuckoo_delete some;
-    while (store->paged.rc == SQLITE_OK && cuckoo_deletes_pop(&store->deletes, &some))
-        cuckoo_waiting_delete(&store->paged, some.hash, some.value, some.copies);
-    int rc = cuckoo_paged_error(&store->paged);
-    if (rc != SQLITE_OK)
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && store->paged.rc == SQLITE_OK && cuckoo_deletes_pop(&store->deletes, &some))
+        rc = apply_delete(store, &some);
+    int rc2 = cuckoo_paged_error(&store->paged);
+    if (rc2 != SQLITE_OK)
         cuckoo_store_lose(store);
-    return rc;
+    return cuckoo_first_error(rc, rc2);
+}
+
+enum { FEW = 16 /* keys that wait: tried at each commit that may have made room */ };
+
+/* The same, after which some of the keys that wait may find a place: one for each delete. What this
+** costs does not depend on how many wait. */
+static int apply_and_place(cuckoo_store *store)
+{
+    uint64_t most = FEW + store->deletes.n;
+    int rc = apply_deletes(store);
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = cuckoo_waiting_try(&store->paged, most, cf_add_value);
+    if (rc == SQLITE_OK)
+        return rc;
+    cuckoo_store_lose(store); /* rows may have gone whose keys are in memory only */
+    return cuckoo_store_beyond_repair(rc);
 }
 
 /* Applies deletes in rows, after which some of the keys that wait may find a place. If this fails
 ** before it has written anything, the rows still say everything. */
 static int apply_rows(cuckoo_store *store)
 {
-    enum { FEW = 16 };
     int rc = cuckoo_store_flush(store);
     if (rc != SQLITE_OK)
         return rc;
@@ -94,10 +186,12 @@ static int apply_rows(cuckoo_store *store)
 static int sync_loaded(cuckoo_store *store)
 {
     cuckoo_paged *paged = &store->paged;
-    bool rows = paged->deletes > 0 || (paged->adds > 0 && (store->room || store->deletes.n > 0));
-    int rc = rows ? apply_rows(store) : store->deletes.n > 0 ? apply_deletes(store) : SQLITE_OK;
+    bool room = store->room || store->deletes.n > 0;
+    int rc = paged->deletes > 0        ? apply_rows(store)
+             : paged->adds > 0 && room ? apply_and_place(store)
+                                       : apply_deletes(store);
     if (rc == SQLITE_OK && cuckoo_store_pending(store)) {
-        rc = cuckoo_paged_write(paged);
+        rc = cuckoo_store_flush(store);
         if (rc == SQLITE_OK && store->follow.looked && !store->follow.fault && !store->follow.saved)
             rc = cuckoo_follow_save(&store->follow, &paged->shadow);
     }
@@ -119,7 +213,7 @@ int cuckoo_store_sync(cuckoo_store *store)
     ** interrupt before anything is written. */
     int rc = cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL);
     if (rc == SQLITE_OK)
-        rc = cuckoo_paged_load(&store->paged, &why);
+        rc = cuckoo_store_recall(store, &why);
     /* It is damaged and was not changed; or SQLite has rolled back its creation without a word. */
     if (rc == SQLITE_CORRUPT_VTAB && !cuckoo_store_pending(store))
         return SQLITE_OK;
@@ -143,9 +237,11 @@ int cuckoo_store_place_all(cuckoo_store *store)
 void cuckoo_store_committed(cuckoo_store *store)
 {
     if (store->joined)
-        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow);
+        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
     store->joined = store->looked = store->created = store->room = store->full = false;
+    store->follow.current = false;
     store->marks = 0;
+    cuckoo_redo_clear(&store->redo);
     cuckoo_witness_clear(&store->witness);
 }
 

@@ -4,6 +4,7 @@
 #include "column.h"
 #include "key.h"
 #include "sql.h"
+#include "statements.h"
 #include "store.h"
 
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
@@ -34,7 +35,7 @@ static int sample(cuckoo_store *store)
     const cuckoo_shadow *shadow = &store->paged.shadow;
     cuckoo_follow *follow = &store->follow;
     bool misses;
-    if (cuckoo_follow_writing(shadow))
+    if (cuckoo_statements_next(shadow->db, NULL))
         return SQLITE_OK;
     follow->sampled = true; /* already: what computes the rows may use the filter itself */
     int rc = cuckoo_store_misses(store, SAMPLE, &misses);
@@ -78,9 +79,18 @@ static int doubt(cuckoo_store *store)
         store->follow.table);
 }
 
+/* Triggers that fire in a statement were compiled with it: what the schema has become since then
+** does not matter to the rows that it changes. */
+static bool was_looked_at(const cuckoo_follow *follow)
+{
+    return follow->current && follow->looked && follow->ruled && !follow->fault;
+}
+
 static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
+    if (use == CUCKOO_CHANGE && was_looked_at(&store->follow))
+        return SQLITE_OK;
     bool writes = store->joined || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
     int rc = writes ? cuckoo_follow_look(&store->follow, shadow)
                     : cuckoo_follow_look_quickly(&store->follow, shadow, store->fresh.file_version);
@@ -100,6 +110,7 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_store_load(store, why);
+    store->redo.idle &= use == CUCKOO_ASK;
     if (rc == SQLITE_OK && store->follow.given_table && use != CUCKOO_REPAIR)
         rc = trust(store, use, why);
     if (rc != SQLITE_OK)

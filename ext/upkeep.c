@@ -6,6 +6,7 @@
 #include "column.h"
 #include "errors.h"
 #include "key.h"
+#include "statements.h"
 #include "watch.h"
 
 #include <string.h>
@@ -90,7 +91,7 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 {
     (void)message;
     cf_settle(&store->paged.filter);
-    store->paged.header_dirty = true;
+    store->paged.header_dirty = store->redo.partial = true;
     int rc = cuckoo_store_place_all(store);
     bool waits = store->paged.adds > 0 || store->paged.deletes > 0 || store->deletes.n > 0;
     return rc == SQLITE_OK && !waits ? shrink(store) : rc;
@@ -182,11 +183,11 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
 static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
 {
     const char *why;
-    if (cuckoo_follow_writing_within(&store->paged.shadow))
+    if (cuckoo_statements_nested(store->paged.shadow.db))
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
-    int rc = cuckoo_paged_load(&store->paged, &why);
+    int rc = cuckoo_store_recall(store, &why);
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
     if (rc == SQLITE_OK)

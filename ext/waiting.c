@@ -43,7 +43,7 @@ static int count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t add
     rc = cuckoo_shadow_end(wait, rc);
     if (rc != SQLITE_OK)
         return rc;
-    paged->header_dirty = true;
+    paged->header_dirty = paged->rows_ahead = true;
     paged->adds += (uint64_t)adds;
     paged->deletes += (uint64_t)deletes;
     return adds < 0 || deletes < 0 ? cuckoo_shadow_run(&paged->shadow, CUCKOO_WAIT_NO_MORE, &key) : rc;
@@ -166,7 +166,7 @@ int cuckoo_waiting_apply_deletes(cuckoo_paged *paged)
         return rc;
     paged->adds -= cancelled;
     paged->deletes = 0;
-    paged->header_dirty = true;
+    paged->header_dirty = paged->rows_ahead = true;
     return rc;
 }
 

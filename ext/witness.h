@@ -28,13 +28,14 @@ typedef struct cuckoo_step {
 } cuckoo_step;
 
 typedef struct cuckoo_witnessed {
-    bool used;
+    uint32_t round; /* in which it was remembered; 0: never */
     int64_t row;
     cuckoo_step step;
 } cuckoo_witnessed;
 
 typedef struct cuckoo_witness {
     cuckoo_witnessed *seen; /* NULL: nothing yet */
+    uint32_t round;         /* what other rounds have remembered is forgotten */
     bool any;
 } cuckoo_witness;
 

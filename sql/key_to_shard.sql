@@ -14,11 +14,11 @@ CREATE TABLE directory AS
 SELECT word, (unicode(word) * 31 + length(word) * 7 + rowid / 1000) % 16 AS shard
 FROM american;
 
--- 1. This filter keeps a value of 4 bits with every key. The value is the third argument of cf_add_all.
+-- 1. This filter keeps a value of 4 bits with every key. cf_keys collects keys and
+--    values, and cf_add_keys adds them all.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 INSERT INTO filters
-SELECT 'shards',
-       cf_add_all((SELECT cf_new(count(*), 0.001, 'value_bits=4') FROM directory), word, shard)
+SELECT 'shards', cf_add_keys(cf_new(count(*), 0.001, 'value_bits=4'), cf_keys(word, shard))
 FROM directory;
 SELECT (SELECT sum(length(word) + 1) FROM directory) AS bytes_of_directory, length(f) AS bytes_of_filter
 FROM filters;
@@ -46,7 +46,7 @@ SELECT side, bucket, slot, payload AS shard FROM filters, cf_explain(f, 'cuckoo'
 WHERE match ORDER BY payload;
 
 -- 6. A filter with values grows like any other. Here it takes as many words again.
-UPDATE filters SET f = (SELECT cf_add_all(filters.f, upper(word) || '!', 3) FROM directory);
+UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(upper(word) || '!', 3) FROM directory));
 SELECT cf_get(f, 'CUCKOO!') AS loud, cf_get(f, 'nest') AS nest,
        json_extract(cf_info(f), '$.level') AS level,
        json_extract(cf_info(f), '$.capacity') AS planned, json_extract(cf_info(f), '$.items') AS items

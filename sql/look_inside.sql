@@ -35,7 +35,7 @@ SELECT cf_check(f) FROM filters;
 
 -- A filter grows without its keys. This one was planned for 1,000 words and holds a hundred times as
 -- many.
-INSERT INTO filters SELECT 'grown', cf_add_all((SELECT cf_new(1000)), word) FROM american;
+INSERT INTO filters SELECT 'grown', cf_add_keys(cf_new(1000), cf_keys(word)) FROM american;
 SELECT name, json_extract(cf_info(f), '$.capacity') AS planned,
        json_extract(cf_info(f), '$.items') AS items,
        json_extract(cf_info(f), '$.level') AS level,

@@ -23,7 +23,7 @@ FROM (VALUES (500000), (800000), (900000), (1000000));
 --    capacity, before it is full.
 INSERT INTO filters VALUES ('full', cf_new(1000, 0.01));
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-UPDATE filters SET f = (SELECT cf_add_all(filters.f, i) FROM n) WHERE name = 'full';
+UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(i) FROM n)) WHERE name = 'full';
 SELECT json_extract(cf_info(f), '$.items') AS items, json_extract(cf_info(f), '$.level') AS level,
        json_extract(cf_info(f), '$.fpr_now') <= 0.01 AS as_promised
 FROM filters WHERE name = 'full';
@@ -33,7 +33,7 @@ FROM filters WHERE name = 'full';
 --    read two buckets at any size, and deletes stay safe. This filter was planned for 1,000 keys and
 --    takes 100,000.
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-INSERT INTO filters SELECT 'grown', cf_add_all((SELECT cf_new(1000, 0.01)), i) FROM n;
+INSERT INTO filters SELECT 'grown', cf_add_keys(cf_new(1000, 0.01), cf_keys(i)) FROM n;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
 SELECT sum(cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'grown'), i)) AS found FROM n;
 SELECT json_extract(cf_info(f), '$.level') AS doubled, cf_check(f) AS sound,
@@ -74,8 +74,8 @@ FROM generate_series(1, 2000);
 UPDATE filters SET f = cf_add(f, 6006) WHERE name = 'bounded';
 SELECT json_extract(cf_info(f), '$.spilled') AS spilled, cf_contains(f, 6006) AS found FROM filters
 WHERE name = 'bounded';
---    Deletes move spilled keys back to slots. So do cf_add_all, cf_build and cf_merge when they are
---    done. When the list is full, an insertion searches as long as it must. The list costs 16 bytes for
+--    Deletes move spilled keys back to slots. So do cf_add_keys, cf_build and cf_merge when they
+--    are done. When the list is full, an insertion searches as long as it must. The list costs 16 bytes for
 --    each of spill_bound entries (one for 256 slots unless given, 16 to 4,096), and the table one bit
 --    more per bucket. Use it when the worst case of a single insertion counts.
 UPDATE filters SET f = cf_delete(f, 77) WHERE name = 'bounded';

@@ -41,7 +41,7 @@ SELECT cf_contains(f, 'color') AS color, cf_contains(f, 'honor') AS honor FROM f
 UPDATE filters SET f = cf_add(f, 'color');
 
 -- 6. One statement can delete many keys: here all words with an apostrophe.
-UPDATE filters SET f = (SELECT cf_delete_all(filters.f, word) FROM american WHERE word LIKE '%''%');
+UPDATE filters SET f = cf_delete_keys(f, (SELECT cf_keys(word) FROM american WHERE word LIKE '%''%'));
 SELECT json_extract(cf_info(f), '$.items') AS words_left, cf_check(f) AS sound FROM filters;
 
 -- 7. Filters of equal capacity, error rate and options can be merged. Here there is one for each first
@@ -58,7 +58,7 @@ FROM (SELECT column1 AS fpr, cf_plan(1000000, column1) AS plan
 
 -- 9. A filter grows. This one was planned for the American words and takes the British ones as well. It
 --    grows by one bucket at a time, and does not need the words for that.
-UPDATE filters SET f = (SELECT cf_add_all(filters.f, word) FROM british);
+UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(word) FROM british));
 SELECT json_extract(cf_info(f), '$.capacity') AS planned, json_extract(cf_info(f), '$.items') AS items,
        json_extract(cf_info(f), '$.load') AS load, json_extract(cf_info(f), '$.fpr_now') AS errs_now,
        cf_check(f) AS sound

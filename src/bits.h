@@ -40,6 +40,13 @@ static inline uint64_t cf_low_bits(unsigned n)
     return n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
 }
 
+/* The same for n below 64: one shift. */
+static inline uint64_t cf_ones(unsigned n)
+{
+    assert(n < 64);
+    return ((uint64_t)1 << n) - 1;
+}
+
 /* The 128-bit product of a and b: the low half is returned, the high half stored in *high. */
 static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
 {

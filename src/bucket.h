@@ -45,6 +45,14 @@ static inline void cf_bucket_fetch(const cf_filter *filter, uint64_t bucket)
     __builtin_prefetch(filter->view.table + bucket * cf_form_of(filter, bucket)->bucket_bits / 8);
 }
 
+/* The same for the buckets of a key. */
+static inline void cf_key_fetch(const cf_filter *filter, uint64_t hash)
+{
+    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
+    cf_bucket_fetch(filter, cf_locate(filter, &base).bucket);
+    cf_bucket_fetch(filter, cf_locate(filter, &other).bucket);
+}
+
 void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record);
 
 /* Only the tags, all b of them. */

@@ -246,18 +246,26 @@ void cf_clear(cf_filter *filter);
 ** Many keys at once
 */
 
-/* Sorts n hashes in place. In this order a build walks through the table instead of jumping, and
-** its bytes depend on the keys alone. `watch` may be NULL. CF_OK; CF_INTERRUPTED: they are all
-** there, in some order. */
+/* Sorts n hashes in place: for cf_drop_repeated. `watch` may be NULL. CF_OK; CF_INTERRUPTED: they
+** are all there, in some order. */
 cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch);
 
 /* Drops repeated hashes of n sorted ones; returns how many are left. For filters that do not count
 ** copies. */
 size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 
-/* Adds n hashes, one after the other. Errors as cf_add, or CF_INTERRUPTED: those before *added
-** (may be NULL) are in, the rest is not. */
-cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added);
+/*
+** Adds n hashes, which it sorts. An empty filter that was planned for as many is filled several
+** times as fast as by cf_add (bulk.c); others take them in turn. The bytes depend on the filter and
+** the hashes, not on their order. Errors as cf_add, or CF_INTERRUPTED: of the sorted hashes those
+** before *added (may be NULL) are in, the rest is not. After CF_INTERRUPTED they may be in any
+** order, when *added is 0.
+**
+** With memory.resize it sorts with room for as many hashes, and a fifth more: 10 bytes a hash and a
+** megabyte, which it gives back; memory.most does not limit that. Without it, or when it gives
+** none, it sorts in place; the result is the same.
+*/
+cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added);
 
 /*
 ** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must

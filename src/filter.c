@@ -61,13 +61,6 @@ static __attribute__((noinline)) bool is_spilled(const cf_filter *filter, uint64
     return cf_spill_matching(filter, &pair) != 0;
 }
 
-static void fetch_pair(const cf_filter *filter, uint64_t hash)
-{
-    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
-    cf_bucket_fetch(filter, cf_locate(filter, &base).bucket);
-    cf_bucket_fetch(filter, cf_locate(filter, &other).bucket);
-}
-
 /* All kinds of filters. */
 static __attribute__((noinline)) bool contains_any(const cf_filter *filter, uint64_t hash)
 {
@@ -82,8 +75,7 @@ static __attribute__((noinline)) bool contains_any(const cf_filter *filter, uint
 static __attribute__((noinline)) bool contains_semisorted(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
-    unsigned has = cf_semisorted_has(filter, &spots);
-    return has < 2 ? has : contains_any(filter, hash);
+    return cf_semisorted_has(filter, &spots);
 }
 
 /* Plain buckets that are not whole bytes. */
@@ -107,21 +99,16 @@ bool cf_contains(const cf_filter *filter, uint64_t hash)
 
 /* ---- asking for many ---- */
 
-/* Up to CF_BATCH of them. */
-static void contains_quickly(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
+static size_t contains_in_turn(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
-    uint8_t has[CF_BATCH];
-    cf_quick_contains(filter, hashes, n, has);
-    for (size_t i = 0; i < n; i++)
-        answers[i] = has[i] < 2 ? has[i] : contains_any(filter, hashes[i]);
-}
-
-static void contains_in_turn(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
-{
+    size_t found = 0;
     for (size_t i = 0; i < n && filter->pages == NULL; i++)
-        fetch_pair(filter, hashes[i]);
-    for (size_t i = 0; i < n; i++)
+        cf_key_fetch(filter, hashes[i]);
+    for (size_t i = 0; i < n; i++) {
         answers[i] = contains_any(filter, hashes[i]);
+        found += answers[i];
+    }
+    return found;
 }
 
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
@@ -129,12 +116,9 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
     size_t found = 0;
     for (size_t from = 0; from < n; from += CF_BATCH) {
         size_t some = n - from < CF_BATCH ? n - from : CF_BATCH;
-        if (filter->view.lookup != CF_QUICK_NONE)
-            contains_quickly(filter, hashes + from, some, answers + from);
-        else
-            contains_in_turn(filter, hashes + from, some, answers + from);
-        for (size_t i = 0; i < some; i++)
-            found += answers[from + i];
+        found += filter->view.lookup != CF_QUICK_NONE
+                     ? cf_quick_contains(filter, hashes + from, some, answers + from)
+                     : contains_in_turn(filter, hashes + from, some, answers + from);
     }
     return found;
 }
@@ -197,22 +181,6 @@ cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 cf_status cf_add(cf_filter *filter, uint64_t hash)
 {
     return cf_add_value(filter, hash, 0);
-}
-
-cf_status cf_add_many(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added)
-{
-    enum { COST = 100 }; /* nanoseconds */
-    cf_ticker ticker = cf_ticker_of(filter->watch);
-    cf_status status = CF_OK;
-    size_t i = 0;
-    while (i < n && status == CF_OK) {
-        status = cf_tick(&ticker, COST) ? CF_INTERRUPTED : cf_add(filter, hashes[i]);
-        i += status == CF_OK;
-    }
-    if (added)
-        *added = i;
-    cf_status settled = status == CF_INTERRUPTED ? CF_OK : cf_settle(filter);
-    return status == CF_OK ? settled : status;
 }
 
 static __attribute__((noinline)) cf_deleted take_out(cf_filter *filter, uint64_t hash, uint64_t value)

@@ -32,12 +32,6 @@ enum {
     AT_CHECKSUM = 60
 };
 
-static void store(uint8_t *at, unsigned bytes, uint64_t value)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
 /* Loads 1 to 6 bytes; at + 8 must lie inside the header. */
 static uint64_t load(const uint8_t *at, unsigned bytes)
 {
@@ -79,16 +73,17 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     bytes[AT_PAYLOAD_BITS] = g->counter_bits | g->value_bits;
     bytes[AT_FLAGS] = encode_flags(g);
     bytes[AT_OVERFLOW_BUDGET] = g->budget;
-    store(bytes + AT_SPILL_BOUND, 2, g->spill_bound);
-    store(bytes + AT_SPILLED, 2, header->spilled);
-    store(bytes + AT_BUCKETS, 6, g->buckets);
-    store(bytes + AT_SEED, 8, (uint64_t)g->seed);
-    store(bytes + AT_SPLIT_POINTER, 6, header->split + header->prepared);
-    store(bytes + AT_ITEMS, 6, header->items);
-    store(bytes + AT_OCCUPIED, 6, header->occupied);
-    store(bytes + AT_CAPACITY, 6, g->capacity);
-    store(bytes + AT_RESERVED, 4, header->reserved);
-    store(bytes + AT_CHECKSUM, 4, checksum(bytes));
+    /* From front to back: each is stored as a whole word, and the next one replaces the zeros. */
+    cf_store64(bytes + AT_SPILL_BOUND, g->spill_bound);
+    cf_store64(bytes + AT_SPILLED, header->spilled);
+    cf_store64(bytes + AT_BUCKETS, g->buckets);
+    cf_store64(bytes + AT_SEED, (uint64_t)g->seed);
+    cf_store64(bytes + AT_SPLIT_POINTER, header->split + header->prepared);
+    cf_store64(bytes + AT_ITEMS, header->items);
+    cf_store64(bytes + AT_OCCUPIED, header->occupied);
+    cf_store64(bytes + AT_CAPACITY, g->capacity);
+    cf_store64(bytes + AT_RESERVED, header->reserved);
+    cf_store64(bytes + AT_RESERVED, header->reserved | (uint64_t)checksum(bytes) << 32);
 }
 
 /* Is this a filter at all, whole, and of a version that can be read? */

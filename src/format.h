@@ -71,6 +71,12 @@
 enum { CF_FORMAT_VERSION = 1, CF_HASH_XXH3 = 1 };
 #define CF_ITEMS_MAX (((uint64_t)1 << 48) - 1)
 
+/* Counts items, up to the most that a header can say. */
+static inline void cf_count_items(cf_filter *filter, uint64_t more)
+{
+    filter->items = more < CF_ITEMS_MAX - filter->items ? filter->items + more : CF_ITEMS_MAX;
+}
+
 /* The header, decoded. Fields that must be zero in this version, or follow from others, have no
 ** place here. */
 typedef struct cf_header {

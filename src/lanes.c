@@ -33,6 +33,7 @@ void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned wor
     for (unsigned n = 1; n < count; n *= 2)
         lanes->ones |= lanes->ones << n * width;
     lanes->highs = lanes->ones << (width - 1);
+    lanes->all = cf_low_bits(count * width);
     lanes->terminators = lanes->ones << pair_bits;
 }
 

@@ -12,6 +12,7 @@
 */
 #include "merge.h"
 
+#include "bucket.h"
 #include "format.h"
 #include "growth.h"
 #include "insert.h"
@@ -44,11 +45,6 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
     if (other->view.grown && !a->growth)
         return cf_refuse(CF_MISMATCH, why, "growth");
     return CF_OK;
-}
-
-static void count_items(cf_filter *filter, uint64_t more)
-{
-    filter->items = more < CF_ITEMS_MAX - filter->items ? filter->items + more : CF_ITEMS_MAX;
 }
 
 /* An entry that knows one remainder bit more. */
@@ -87,19 +83,50 @@ static cf_status merge_entry(cf_filter *into, const cf_entry *entry)
     item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
     cf_status status = merge_item(into, &item);
     if (status == CF_OK)
-        count_items(into, cf_entry_copies(into, entry));
+        cf_count_items(into, cf_entry_copies(into, entry));
     return status;
+}
+
+/* Entries come bucket by bucket: their base side is where the last one's was, as a rule, but their
+** other one may be anywhere. It is fetched some entries ahead. */
+typedef struct queue {
+    cf_entry entry[16];
+    unsigned first, n;
+} queue;
+
+enum { QUEUE = sizeof((queue *)0)->entry / sizeof((queue *)0)->entry[0] };
+
+static void push(queue *ahead, const cf_filter *into, const cf_entry *entry)
+{
+    cf_side other = cf_alternate(into, entry->side);
+    if (into->pages == NULL)
+        cf_bucket_fetch(into, cf_locate(into, &other).bucket);
+    ahead->entry[(ahead->first + ahead->n++) % QUEUE] = *entry;
+}
+
+static cf_status merge_first(cf_filter *into, queue *ahead)
+{
+    const cf_entry *entry = &ahead->entry[ahead->first];
+    ahead->first = (ahead->first + 1) % QUEUE;
+    ahead->n--;
+    return merge_entry(into, entry);
 }
 
 cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
 {
     enum { COST = 800 }; /* nanoseconds */
     cf_status status = CF_OK;
+    queue ahead = {.n = 0};
     cf_entry entry;
     cf_walk walk = cf_walk_begin(from, COST);
     walk.ticker.watch = into->watch;
-    while (status == CF_OK && cf_walk_entry(&walk, &entry))
-        status = merge_entry(into, &entry);
+    while (status == CF_OK && cf_walk_entry(&walk, &entry)) {
+        push(&ahead, into, &entry);
+        if (ahead.n == QUEUE)
+            status = merge_first(into, &ahead);
+    }
+    while (status == CF_OK && walk.status == CF_OK && ahead.n > 0)
+        status = merge_first(into, &ahead);
     return walk.status == CF_OK ? status : walk.status;
 }
 
@@ -150,7 +177,7 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from)
     if (status != CF_OK)
         return status;
     into->items = items;
-    count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+    cf_count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
     return cf_settle(into);
 }
 

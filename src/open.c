@@ -146,20 +146,9 @@ cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const 
     return open_view(filter, bytes, length, NULL, why);
 }
 
-/* All that a view says but where the bytes are follows from the header and the length. */
-static bool same_header(const cf_reader *reader, const uint8_t *bytes, size_t length)
-{
-    uint64_t differ = 0;
-    if (length != reader->filter.length || length == 0)
-        return false; /* a reader that has not opened anything has length 0 */
-    for (unsigned i = 0; i < CF_HEADER_BYTES; i += 8)
-        differ |= cf_load64(bytes + i) ^ cf_load64(reader->header + i);
-    return differ == 0;
-}
-
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why)
 {
-    if (same_header(reader, bytes, length)) {
+    if (cf_reader_has(reader, bytes, length)) {
         cf_rebase(&reader->filter, bytes, NULL);
         return CF_OK;
     }

@@ -2,14 +2,30 @@
 
 /* ---- lookups ---- */
 
+static inline uint64_t bits_of(uint64_t byte, unsigned shift)
+{
+    return byte * 8 + shift;
+}
+
+bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots)
+{
+    const cf_lanes *lanes = &filter->view.form.lanes;
+    uint64_t word = cf_semisort_word(filter, &filter->view.form, bits_of(spots->byte, spots->shift), 0);
+    uint64_t word2 =
+        cf_semisort_word(filter, &filter->view.form, bits_of(spots->byte2, spots->shift2), 0);
+    return (cf_zero_lanes(lanes, word ^ spots->tag * lanes->ones) |
+            cf_zero_lanes(lanes, word2 ^ spots->tag2 * lanes->ones)) != 0;
+}
+
 /* One long chain of dependent instructions for each key would keep the processor from working on
 ** several at a time: short steps, each for all keys. The buckets are fetched before the first is
 ** looked at. `kind` is a constant. */
-static inline __attribute__((always_inline)) void
-contains(const cf_filter *filter, const uint64_t *hashes, size_t n, uint8_t *answers, cf_quick kind)
+static inline __attribute__((always_inline)) size_t
+contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers, cf_quick kind)
 {
     uint64_t key[CF_BATCH], mix[CF_BATCH];
     cf_spots spots[CF_BATCH];
+    size_t found = 0;
     for (size_t i = 0; i < n; i++) {
         key[i] = cf_key_bits(filter, hashes[i]);
         mix[i] = cf_pair_mix(key[i] & filter->view.pair_mask);
@@ -20,20 +36,22 @@ contains(const cf_filter *filter, const uint64_t *hashes, size_t n, uint8_t *ans
         __builtin_prefetch(filter->view.table + spots[i].byte);
         __builtin_prefetch(filter->view.table + spots[i].byte2);
     }
-    for (size_t i = 0; i < n; i++)
-        answers[i] = kind == CF_QUICK_SEMISORTED ? (uint8_t)cf_semisorted_has(filter, &spots[i])
+    for (size_t i = 0; i < n; i++) {
+        answers[i] = kind == CF_QUICK_SEMISORTED ? cf_semisorted_has(filter, &spots[i])
                                                  : cf_plain_has(filter, &spots[i]);
+        found += answers[i];
+    }
+    return found;
 }
 
-void cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, uint8_t *answers)
+size_t cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
     assert(n <= CF_BATCH && filter->view.lookup != CF_QUICK_NONE);
     if (filter->view.lookup == CF_QUICK_WHOLE)
-        contains(filter, hashes, n, answers, CF_QUICK_WHOLE);
-    else if (filter->view.lookup == CF_QUICK_PLAIN)
-        contains(filter, hashes, n, answers, CF_QUICK_PLAIN);
-    else
-        contains(filter, hashes, n, answers, CF_QUICK_SEMISORTED);
+        return contains(filter, hashes, n, answers, CF_QUICK_WHOLE);
+    if (filter->view.lookup == CF_QUICK_PLAIN)
+        return contains(filter, hashes, n, answers, CF_QUICK_PLAIN);
+    return contains(filter, hashes, n, answers, CF_QUICK_SEMISORTED);
 }
 
 /* ---- plain buckets ---- */
@@ -106,8 +124,9 @@ static inline bool has_empty_slot(const cf_filter *filter, uint64_t bits)
 static void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,
                         uint64_t tag)
 {
-    uint64_t at = second ? spots->byte2 * 8 + spots->shift2 : spots->byte * 8 + spots->shift;
-    cf_semisort_set(filter, &filter->view.form, at, slot, tag, 0);
+    cf_semisort_set(filter, &filter->view.form,
+                    second ? bits_of(spots->byte2, spots->shift2) : bits_of(spots->byte, spots->shift),
+                    slot, tag, 0);
 }
 
 static bool add_semisorted(cf_filter *filter, const cf_spots *spots)

@@ -72,16 +72,20 @@ static inline bool cf_plain_has(const cf_filter *filter, const cf_spots *spots)
     return (same.word | same.word2) != 0;
 }
 
-/* Does a semi-sorted bucket hold its tag? 2: this cannot tell. */
-static inline unsigned cf_semisorted_has(const cf_filter *filter, const cf_spots *spots)
+/* The same for semi-sorted buckets, after decoding both. */
+bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots);
+
+static inline bool cf_semisorted_has(const cf_filter *filter, const cf_spots *spots)
 {
     cf_words words = cf_words_at(filter, spots);
-    return cf_semisort_find(filter, words.word, spots->tag, words.word2, spots->tag2).has;
+    unsigned has = cf_semisort_find(filter, words.word, spots->tag, words.word2, spots->tag2).has;
+    return has < 2 ? has : cf_semisorted_has_for_sure(filter, spots);
 }
 
-/* For filters with view.lookup, and up to CF_BATCH keys. answers[i]: 0, 1, or 2: this cannot tell. */
+/* For filters with view.lookup, and up to CF_BATCH keys: which of them are there. Returns how
+** many. */
 enum { CF_BATCH = 32 };
-void cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, uint8_t *answers);
+size_t cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
 /* For filters with view.change. Adds a copy of a key that has none, and an empty slot. Counts
 ** `occupied`. False: it is not such a key. */

@@ -119,6 +119,18 @@ static uint64_t full_rank(const cf_form *form, uint64_t tag, uint64_t payload)
     return tag >> CF_NIBBLE_BITS << form->payload_bits | payload | tag << RANK_SHIFT;
 }
 
+/* Writes the code and all four tops; with one store, when they fit in one word. */
+static inline void write_tags(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t code,
+                              uint64_t tops)
+{
+    if (form->lane_of && form->tag_bits <= CF_STORE_BITS) {
+        cf_store_bits(filter, at, cf_ones(form->tag_bits), code | tops << CF_CODE_BITS);
+        return;
+    }
+    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code);
+    cf_store_bits(filter, at + CF_CODE_BITS, cf_ones(CF_SEMISORT_SLOTS * form->tops.width), tops);
+}
+
 static void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *rank)
 {
     unsigned width = form->tops.width, more = form->payload_bits;
@@ -128,8 +140,7 @@ static void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, uin
         tops |= (rank[i] >> more & top) << i * width;
         payloads |= (rank[i] & payload) << i * more;
     }
-    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
-    cf_store_bits(filter, at + CF_CODE_BITS, cf_low_bits(CF_SEMISORT_SLOTS * width), tops);
+    write_tags(filter, form, at, code_of(rank), tops);
     if (more != 0)
         cf_store_bits(filter, payloads_at(filter, form, at), cf_low_bits(CF_SEMISORT_SLOTS * more),
                       payloads);
@@ -143,14 +154,14 @@ typedef struct four {
 /* Lanes of `width` bits without lane i: those below it move up. */
 static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
 {
-    uint64_t below = ((uint64_t)1 << i * width) - 1, kept = ~(uint64_t)0 << (i + 1) * width;
+    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << (i + 1) * width;
     return (lanes & below) << width | (lanes & kept);
 }
 
 /* With another lane i: lane 0 goes, and those up to i move down. */
 static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
 {
-    uint64_t below = ((uint64_t)1 << i * width) - 1, kept = ~(uint64_t)0 << (i + 1) * width;
+    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << (i + 1) * width;
     return (lanes >> width & below) | lane << i * width | (lanes & kept);
 }
 
@@ -158,8 +169,8 @@ static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint
 static inline unsigned is_behind(uint64_t rank, const four *slots, unsigned width, unsigned more,
                                  unsigned lane)
 {
-    uint64_t top = slots->tops >> lane * width & (((uint64_t)1 << width) - 1);
-    uint64_t payload = slots->payloads >> lane * more & (((uint64_t)1 << more) - 1);
+    uint64_t top = slots->tops >> lane * width & cf_ones(width);
+    uint64_t payload = slots->payloads >> lane * more & cf_ones(more);
     return (top << more | payload | slots->nibbles >> lane * CF_NIBBLE_BITS << RANK_SHIFT) < rank;
 }
 
@@ -194,8 +205,7 @@ static void set_in_short(cf_filter *filter, const cf_form *form, uint64_t at, un
     if (more != 0)
         slots.payloads = cf_load_bits(filter->view.table, behind) & payloads_mask;
     replace_slot(&slots, width, more, slot, tag, payload);
-    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), cf_semisort_code((unsigned)slots.nibbles));
-    cf_store_bits(filter, at + CF_CODE_BITS, tops_mask, slots.tops);
+    write_tags(filter, form, at, cf_semisort_code((unsigned)slots.nibbles), slots.tops);
     if (more != 0)
         cf_store_bits(filter, behind, payloads_mask, slots.payloads);
 }
@@ -203,7 +213,7 @@ static void set_in_short(cf_filter *filter, const cf_form *form, uint64_t at, un
 /* A bucket without payloads whose tags lie in one word that one store can write. */
 static void set_in_word(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag)
 {
-    uint64_t mask = ((uint64_t)1 << form->tag_bits) - 1;
+    uint64_t mask = cf_ones(form->tag_bits);
     uint64_t bits = cf_load_bits(filter->view.table, at) & mask;
     four slots = {.tops = bits >> CF_CODE_BITS,
                   .nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)]};
@@ -263,6 +273,25 @@ void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, cons
         write_ranks(filter, form, at, rank);
     else
         write_long(filter, form, at, rank, with);
+}
+
+static inline uint64_t rank_in(const cf_form *form, uint64_t word, unsigned slot)
+{
+    return rank_of(word >> slot * form->lanes.width & form->slot_mask);
+}
+
+/* Without loops: so the compiler keeps the four ranks in registers. */
+void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t word)
+{
+    uint64_t rank[CF_SEMISORT_SLOTS] = {rank_in(form, word, 0), rank_in(form, word, 1),
+                                        rank_in(form, word, 2), rank_in(form, word, 3)};
+    unsigned top = form->tops.width;
+    uint64_t mask = cf_ones(top);
+    assert(form->lanes.words == 1 && form->payload_bits == 0);
+    sort(rank, NULL);
+    uint64_t tops = (rank[0] & mask) | (rank[1] & mask) << top | (rank[2] & mask) << 2 * top |
+                    (rank[3] & mask) << 3 * top;
+    write_tags(filter, form, at, code_of(rank), tops);
 }
 
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag)

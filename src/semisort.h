@@ -136,4 +136,7 @@ void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, cons
 void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
                      uint64_t payload);
 
+/* Writes a word of four lanes, sorted, to a bucket without payloads. */
+void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t word);
+
 #endif

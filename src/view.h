@@ -14,6 +14,7 @@
 typedef struct cf_lanes {
     uint64_t ones;        /* bit 0 of every lane */
     uint64_t highs;       /* the top bit of every lane */
+    uint64_t all;         /* all bits of the lanes */
     uint64_t terminators; /* the lowest bit that can be a terminator, of every lane */
     unsigned width;       /* bits of a lane: the width of a slot */
     unsigned count;       /* lanes in a word */

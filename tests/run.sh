@@ -14,7 +14,7 @@ cores=$(getconf _NPROCESSORS_ONLN)
 # short stress test reaches all layouts, growth, the list, merges and shrinking, the replay hostile blobs and SQL.
 valgrind_units='format open filter bucket semisort check merge'
 
-asan_python='hostile tables handles loading missed_rows pending_log pending_log_ends migrations random_statements'
+asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements'
 
 # The seed of this run: slices of long tests start at another place in each run. CUCKOO_TEST_SEED=n repeats a run.
 slice=${CUCKOO_TEST_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
@@ -30,7 +30,7 @@ units() {
 groups_of() {
     case $1 in
     check)
-        echo rooms sql plain:bits_portable
+        echo rooms sql bench_check plain:bits_portable
         units plain
         ;;
     valgrind)
@@ -39,7 +39,7 @@ groups_of() {
     *)
         echo oom oom_table replay mutants valgrind:stress
         units asan
-        echo asan:bits_portable rooms sql asan:static_build asan:regressions asan:ext_units
+        echo asan:bits_portable rooms sql bench_check asan:static_build asan:regressions asan:ext_units
         echo vfs_faults loading stress valgrind:replay
         for unit in $valgrind_units; do
             echo "valgrind:test_$unit"
@@ -84,6 +84,7 @@ run() {
     valgrind:*)       tap "valgrind: ${1#*:}" under_valgrind "build/plain/${1#*:}" ;;
     rooms)            last 'rooms: no arrow upwards' "$PYTHON" tests/rooms.py build/plain ;;
     sql)              last 'SQL scripts, README examples' sh tests/sql/run.sh ;;
+    bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     oom)              tap 'each allocation fails once' cheap_asan build/asan/oom ;;
     oom_table)        tap 'persistent: they fail, a slice' cheap_asan build/asan/oom_table 997 ;;
     vfs_faults)       tap 'disk fails, power goes: a slice' build/asan/vfs_faults 800 ;;

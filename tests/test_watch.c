@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "../src/sort.h"
 #include "../src/watch.h"
 
 /* Says stop at question number `at`; 0: never. */
@@ -64,21 +65,30 @@ static uint64_t hash_of_kind(unsigned kind, uint64_t i, uint64_t n)
     }
 }
 
+/* In place, or with room. */
+static cf_status sort(uint64_t *hashes, size_t n, bool room, const cf_watch *watch)
+{
+    cf_ticker ticker = cf_ticker_of(watch);
+    if (!room)
+        return cf_sort(hashes, n, watch);
+    return cf_sort_with(hashes, n, test_resize, &ticker) ? CF_OK : CF_INTERRUPTED;
+}
+
 static void an_interrupted_sort_keeps_all_hashes(void **state)
 {
     enum { N = 200000 };
     uint64_t *hashes = malloc(N * sizeof *hashes);
     asked by;
     (void)state;
-    for (unsigned kind = 0; kind < 4; kind++)
+    for (unsigned kind = 0; kind < 8; kind++)
         for (unsigned at = 1; at < 200; at = at * 3 / 2 + 1) {
             for (size_t i = 0; i < N; i++)
-                hashes[i] = hash_of_kind(kind, i, N);
+                hashes[i] = hash_of_kind(kind / 2, i, N);
             uint64_t sum = sum_of(hashes, N);
             watch_with(&by, at, NULL);
-            cf_status status = cf_sort(hashes, N, &by.watch);
+            cf_status status = sort(hashes, N, kind % 2, &by.watch);
             assert_int_equal(status, by.questions == at ? CF_INTERRUPTED : CF_OK);
-            assert_true(by.questions <= at && (by.questions == at || at > 20));
+            assert_true(by.questions <= at && (by.questions == at || at > 10));
             assert_true(sum_of(hashes, N) == sum);
             assert_int_equal(cf_sort(hashes, N, NULL), CF_OK);
             for (size_t i = 1; i < N; i++)
@@ -152,7 +162,7 @@ static void what_was_added_before_stays(void **state)
         size_t added = 0;
         watch_with(&by, at, &made.filter);
         assert_int_equal(cf_add_many(&made.filter, hashes, N, &added), CF_INTERRUPTED);
-        assert_true(by.questions == at && added > 0 && added < N);
+        assert_true(by.questions == at && (added > 0 || at == 1) && added < N);
         assert_int_equal(made.filter.items, added);
         for (size_t i = 0; i < added; i++)
             assert_true(cf_contains(&made.filter, hashes[i]));

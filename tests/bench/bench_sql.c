@@ -2,7 +2,7 @@
 ** bench_sql.c - what a row costs in SQL: cf_contains in every formulation, beside a scan and beside
 ** a function that does nothing.
 **
-**      cc -O2 -o bench_sql bench_sql.c bench.c -lsqlite3 -lm       (in tests/bench)
+**      cc -O2 -o bench_sql bench_sql.c bench.c database.c -lsqlite3 -lm       (in tests/bench)
 **      bench_sql build/cuckoo.so          about a minute
 **      bench_sql build/cuckoo.so quick    fewer rounds, 20 seconds
 **
@@ -23,22 +23,17 @@
 */
 #include "bench.h"
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../src/bits.h"
+#include "database.h"
 
 enum { ROWS = 1000000, ROUNDS = 15, QUICK_ROUNDS = 5, LENDS_BLOBS = 3043000 /* SQLite version */ };
 
 enum filter_name { SMALL, SMALL_OTHER, LARGE, LARGE_OTHER, EMPTY, NO_FILTER };
-
-typedef struct filter {
-    void *bytes;
-    int length;
-} filter;
 
 typedef struct line {
     const char *title;
@@ -106,29 +101,9 @@ static line lines[] = {
 
 enum { LINES = sizeof lines / sizeof lines[0], NOOP_LINE = 2 };
 
-static filter filters[NO_FILTER];
+static bench_blob filters[NO_FILTER];
 
 /* ---- the database ---- */
-
-static void check(sqlite3 *db, int rc)
-{
-    if (rc != SQLITE_OK)
-        bench_fail(sqlite3_errmsg(db));
-}
-
-static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *statement;
-    check(db, sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
-    return statement;
-}
-
-static void noop(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    (void)argv;
-    sqlite3_result_int(context, 1);
-}
 
 static void two_reads(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
@@ -141,88 +116,41 @@ static void two_reads(sqlite3_context *context, int argc, sqlite3_value **argv)
     sqlite3_result_int(context, (cf_load64(bytes + 8 * one) ^ cf_load64(bytes + 8 * two)) != 1);
 }
 
-static void define(sqlite3 *db, const char *name,
-                   void (*function)(sqlite3_context *, int, sqlite3_value **))
-{
-    int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-    check(db, sqlite3_create_function_v2(db, name, 2, flags, NULL, function, NULL, NULL, NULL));
-}
-
 static sqlite3 *open_database(const char *extension)
 {
-    sqlite3 *db;
-    char *message = NULL;
-    if (sqlite3_open(":memory:", &db) != SQLITE_OK)
-        bench_fail("cannot open a database");
-    check(db, sqlite3_enable_load_extension(db, 1));
-    if (sqlite3_load_extension(db, extension, NULL, &message) != SQLITE_OK)
-        bench_fail(message ? message : "cannot load the extension");
-    define(db, "noop", noop);
-    define(db, "two_reads", two_reads);
+    sqlite3 *db = bench_open(":memory:", extension);
+    bench_define(db, "noop", bench_noop);
+    bench_define(db, "two_reads", two_reads);
     return db;
 }
 
-/* A filter of 12-bit fingerprints over an expression of `id`. */
-#define BUILD(key, options)                                                                             \
-    "(SELECT cf_build(" key ", 0.01, 'bucket_size=4 fingerprint_bits=12 growth=off " options            \
-    "') FROM keys)"
+/* A filter of 12-bit fingerprints over an expression of `id`, with room for `capacity` keys. */
+static void build(sqlite3 *db, const char *name, const char *key, int capacity)
+{
+    bench_run_format(db,
+                     "INSERT INTO filters SELECT %Q, cf_build(%s, 0.01, 'bucket_size=4"
+                     " fingerprint_bits=12 growth=off capacity=%d') FROM keys",
+                     name, key, capacity);
+}
 
 static void fill_database(sqlite3 *db)
 {
-    check(
-        db,
-        sqlite3_exec(
-            db,
-            "CREATE TABLE keys(id INTEGER PRIMARY KEY);"
-            "CREATE TABLE words(word TEXT);"
-            "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
-            "BEGIN;"
-            "WITH RECURSIVE counter(i) AS"
-            " (SELECT 1 UNION ALL SELECT i + 1 FROM counter WHERE i < 1000000)"
-            " INSERT INTO keys SELECT i FROM counter;"
-            "INSERT INTO words SELECT printf('user-%08x', id) FROM keys;"
-            "INSERT INTO filters VALUES"
-            " ('small', " BUILD(
-                "id",
-                "") "),"
-                    " ('small other', " BUILD(
-                        "-id",
-                        "") "),"
-                            " ('large', " BUILD(
-                                "id",
-                                "capacity=10150000") "),"
-                                                     " ('large other', " BUILD(
-                                                         "-id",
-                                                         "capacity=10150000") ");"
-                                                                              "CREATE TABLE indexed(id "
-                                                                              "INTEGER PRIMARY KEY, "
-                                                                              "word TEXT UNIQUE);"
-                                                                              "INSERT INTO indexed "
-                                                                              "SELECT rowid, word FROM "
-                                                                              "words;"
-                                                                              "CREATE VIRTUAL TABLE "
-                                                                              "seen USING "
-                                                                              "cuckoo_filter(capacity="
-                                                                              "1000);"
-                                                                              "INSERT INTO seen(seen, "
-                                                                              "key) SELECT 'import', f "
-                                                                              "FROM filters WHERE name "
-                                                                              "= 'small';"
-                                                                              "COMMIT",
-            NULL, NULL, NULL));
-}
-
-/* The one value of a statement, copied out of the database. */
-static filter read_filter(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *statement = prepare(db, sql);
-    if (sqlite3_step(statement) != SQLITE_ROW)
-        bench_fail(sqlite3_errmsg(db));
-    filter copy = {.length = sqlite3_column_bytes(statement, 0)};
-    copy.bytes = bench_allocate((size_t)copy.length);
-    memcpy(copy.bytes, sqlite3_column_blob(statement, 0), (size_t)copy.length);
-    sqlite3_finalize(statement);
-    return copy;
+    bench_run(db, "CREATE TABLE keys(id INTEGER PRIMARY KEY);"
+                  "CREATE TABLE words(word TEXT);"
+                  "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
+                  "CREATE TABLE indexed(id INTEGER PRIMARY KEY, word TEXT UNIQUE);"
+                  "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000);"
+                  "BEGIN;"
+                  "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 1000000)"
+                  " INSERT INTO keys SELECT i FROM c;"
+                  "INSERT INTO words SELECT printf('user-%08x', id) FROM keys;"
+                  "INSERT INTO indexed SELECT rowid, word FROM words");
+    build(db, "small", "id", ROWS);
+    build(db, "small other", "-id", ROWS);
+    build(db, "large", "id", 10150000);
+    build(db, "large other", "-id", 10150000);
+    bench_run(db, "INSERT INTO seen(seen, key) SELECT 'import', f FROM filters WHERE name = 'small';"
+                  "COMMIT");
 }
 
 /* ---- the statements ---- */
@@ -230,7 +158,7 @@ static filter read_filter(sqlite3 *db, const char *sql)
 /* The statement with # replaced by the small filter as a blob literal. */
 static char *with_literal(const char *sql)
 {
-    const filter *small = &filters[SMALL];
+    const bench_blob *small = &filters[SMALL];
     const char *mark = strchr(sql, '#');
     char *text = bench_allocate(strlen(sql) + 2 * (size_t)small->length + 4);
     char *end = text + sprintf(text, "%.*sx'", (int)(mark - sql), sql);
@@ -243,16 +171,16 @@ static char *with_literal(const char *sql)
 static void prepare_line(sqlite3 *db, line *one)
 {
     char *literal = strchr(one->sql, '#') ? with_literal(one->sql) : NULL;
-    one->statement = prepare(db, literal ? literal : one->sql);
+    one->statement = bench_prepare(db, literal ? literal : one->sql);
     free(literal);
     one->rows = ROWS;
     if (one->rows_before_3_43 > 0 && sqlite3_libversion_number() < LENDS_BLOBS)
         one->rows = one->rows_before_3_43;
     if (one->bound != NO_FILTER)
-        check(db, sqlite3_bind_blob(one->statement, 1, filters[one->bound].bytes,
-                                    filters[one->bound].length, SQLITE_STATIC));
+        bench_check(db, sqlite3_bind_blob(one->statement, 1, filters[one->bound].bytes,
+                                          filters[one->bound].length, SQLITE_STATIC));
     if (strstr(one->sql, "?2"))
-        check(db, sqlite3_bind_int(one->statement, 2, one->rows));
+        bench_check(db, sqlite3_bind_int(one->statement, 2, one->rows));
 }
 
 static void run_line(sqlite3 *db, line *one)
@@ -261,7 +189,7 @@ static void run_line(sqlite3 *db, line *one)
     if (sqlite3_step(one->statement) != SQLITE_ROW)
         bench_fail(sqlite3_errmsg(db));
     bench_note(&one->ns, bench_ns_since(start, (uint64_t)one->rows));
-    check(db, sqlite3_reset(one->statement));
+    bench_check(db, sqlite3_reset(one->statement));
 }
 
 static void print_lines(void)
@@ -282,11 +210,11 @@ int main(int argc, char **argv)
     int rounds = argc > 2 && strcmp(argv[2], "quick") == 0 ? QUICK_ROUNDS : ROUNDS;
     sqlite3 *db = open_database(argv[1]);
     fill_database(db);
-    filters[SMALL] = read_filter(db, "SELECT f FROM filters WHERE name = 'small'");
-    filters[SMALL_OTHER] = read_filter(db, "SELECT f FROM filters WHERE name = 'small other'");
-    filters[LARGE] = read_filter(db, "SELECT f FROM filters WHERE name = 'large'");
-    filters[LARGE_OTHER] = read_filter(db, "SELECT f FROM filters WHERE name = 'large other'");
-    filters[EMPTY] = read_filter(db, "SELECT cf_new(1100000)");
+    filters[SMALL] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'small'");
+    filters[SMALL_OTHER] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'small other'");
+    filters[LARGE] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'large'");
+    filters[LARGE_OTHER] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'large other'");
+    filters[EMPTY] = bench_read_blob(db, "SELECT cf_new(1100000)");
     for (int i = 0; i < LINES; i++)
         prepare_line(db, &lines[i]);
     for (int round = 0; round < rounds; round++)

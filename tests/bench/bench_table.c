@@ -21,7 +21,6 @@
 
 #include "bench.h"
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "database.h"
+
 enum { PAGE = 4096, FRAME = PAGE + 24 };
 
 static const char *extension;
@@ -39,28 +40,11 @@ static sqlite3_int64 capacity = 10000000;
 
 /* ---- the database ---- */
 
-static void check(sqlite3 *db, int rc)
-{
-    if (rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ROW)
-        bench_fail(sqlite3_errmsg(db));
-}
-
-static void run(sqlite3 *db, const char *sql)
-{
-    check(db, sqlite3_exec(db, sql, NULL, NULL, NULL));
-}
-
 static sqlite3 *open_database(void)
 {
-    sqlite3 *db;
-    char *message = NULL;
-    if (sqlite3_open(file, &db) != SQLITE_OK)
-        bench_fail("cannot open build/bench/table.db");
-    check(db, sqlite3_enable_load_extension(db, 1));
-    if (sqlite3_load_extension(db, extension, NULL, &message) != SQLITE_OK)
-        bench_fail(message ? message : "cannot load the extension");
-    run(db, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-            "PRAGMA wal_autocheckpoint = 0");
+    sqlite3 *db = bench_open(file, extension);
+    bench_run(db, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                  "PRAGMA wal_autocheckpoint = 0");
     return db;
 }
 
@@ -71,29 +55,22 @@ static void delete_database(void)
     unlink("build/bench/table.db-shm");
 }
 
-static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *statement;
-    check(db, sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
-    return statement;
-}
-
 static void step_with(sqlite3 *db, sqlite3_stmt *statement, sqlite3_int64 key)
 {
-    check(db, sqlite3_bind_int64(statement, 1, key));
-    check(db, sqlite3_step(statement));
-    check(db, sqlite3_reset(statement));
+    bench_check(db, sqlite3_bind_int64(statement, 1, key));
+    bench_check(db, sqlite3_step(statement));
+    bench_check(db, sqlite3_reset(statement));
 }
 
 /* Keys from..to-1 into the table. */
 static void fill(sqlite3 *db, sqlite3_int64 from, sqlite3_int64 to)
 {
-    sqlite3_stmt *statement = prepare(db, "INSERT INTO seen(key) VALUES (?1)");
+    sqlite3_stmt *statement = bench_prepare(db, "INSERT INTO seen(key) VALUES (?1)");
     bench_progress("keys %lld to %lld", (long long)from, (long long)to);
-    run(db, "BEGIN");
+    bench_run(db, "BEGIN");
     for (sqlite3_int64 key = from; key < to; key++)
         step_with(db, statement, key);
-    run(db, "COMMIT");
+    bench_run(db, "COMMIT");
     sqlite3_finalize(statement);
 }
 
@@ -128,16 +105,16 @@ static const write_kind kinds[] = {
 static void write_keys(const write_kind *kind, sqlite3_int64 first)
 {
     sqlite3 *db = open_database();
-    sqlite3_stmt *statement = prepare(db, kind->sql);
+    sqlite3_stmt *statement = bench_prepare(db, kind->sql);
     step_with(db, statement, first); /* reads what it needs */
-    run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    bench_run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
     double bytes = log_bytes(), start = wall_us();
     if (!kind->alone)
-        run(db, "BEGIN");
+        bench_run(db, "BEGIN");
     for (int i = 1; i <= kind->times; i++)
         step_with(db, statement, first + i);
     if (!kind->alone)
-        run(db, "COMMIT");
+        bench_run(db, "COMMIT");
     double us = (wall_us() - start) / kind->times;
     bytes = (log_bytes() - bytes) / kind->times;
     struct rusage used;
@@ -167,8 +144,8 @@ static void measure_at(int percent, sqlite3_int64 *filled)
     sqlite3 *db = open_database();
     fill(db, *filled, capacity * percent / 100);
     *filled = capacity * percent / 100;
-    run(db, "DELETE FROM filters; INSERT INTO filters SELECT cf_export('seen')");
-    run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    bench_run(db, "DELETE FROM filters; INSERT INTO filters SELECT cf_export('seen')");
+    bench_run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
     sqlite3_close(db);
     printf("\n%lld keys, %d %% of the capacity\n", (long long)*filled, percent);
     printf("%-40s%12s%10s%10s%10s\n", "", "WAL bytes", "pages", "us", "peak MB");
@@ -181,11 +158,10 @@ static void measure_writes(void)
 {
     sqlite3_int64 filled = 0;
     sqlite3 *db = open_database();
-    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld);"
-                                "CREATE TABLE filters(f BLOB)",
-                                capacity);
-    run(db, sql);
-    sqlite3_free(sql);
+    bench_run_format(db,
+                     "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld);"
+                     "CREATE TABLE filters(f BLOB)",
+                     capacity);
     sqlite3_close(db);
     measure_at(50, &filled);
     measure_at(95, &filled);
@@ -196,15 +172,12 @@ static void measure_writes(void)
 static void measure_growth(void)
 {
     sqlite3 *db = open_database();
-    char *sql =
-        sqlite3_mprintf("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld)", capacity / 10);
     double longest = 0, begin;
     sqlite3_int64 at = 0;
-    run(db, sql);
-    sqlite3_free(sql);
-    sqlite3_stmt *statement = prepare(db, "INSERT INTO seen(key) VALUES (?1)");
+    bench_run_format(db, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld)", capacity / 10);
+    sqlite3_stmt *statement = bench_prepare(db, "INSERT INTO seen(key) VALUES (?1)");
     bench_progress("growing to %lld keys", (long long)capacity);
-    run(db, "BEGIN");
+    bench_run(db, "BEGIN");
     begin = wall_us();
     for (sqlite3_int64 key = 0; key < capacity; key++) {
         double start = wall_us();
@@ -216,7 +189,7 @@ static void measure_growth(void)
         }
     }
     double mean = (wall_us() - begin) / (double)capacity;
-    run(db, "COMMIT");
+    bench_run(db, "COMMIT");
     printf(
         "\ngrowing from %lld to %lld keys in one transaction: %.1f us per insertion, the longest %.0f "
         "ms (key %lld)\n",

@@ -148,3 +148,32 @@ set bmargin 8
 label(name, t) = name.(t eq '-' ? '' : ', t = '.t)
 plot '< sed 1d "'.table('bursts').'" | awk -F"\t" "\$5 == 1024"' \
     using 9:xtic(label(strcol(1), strcol(2))) lt 3 title 'examined', '' using 7 lt 1 title 'written'
+
+# ---- real queries ----
+
+unset logscale y
+set yrange [0:*]
+set ylabel 'seconds'
+set key outside right top
+set key noenhanced
+set bmargin 10
+set xtics rotate by -50
+set style histogram clustered gap 2
+forms = '"a scan alone" "SQLite alone" "bound blob" handle cf_table_contains EXISTS JOIN'
+columns = '5 6 8 9 10 11 12'
+colours = '7 3 1 2 6 5 4'
+lines_of(query) = '< grep "^'.query.'	" "'.table('real_queries').'"'
+label_real(keys, percent, cache) = keys.', '.percent.' %, '.cache
+plot_query = "plot for [i = 1:words(forms)] lines_of(query) \
+    using (column(word(columns, i) + 0)):xtic(label_real(strcol(2), strcol(3), strcol(4))) \
+    lt word(colours, i) + 0 title word(forms, i)"
+
+set output open('real_join')
+set title 'A join, by keys, share of rows that match, and page cache'
+query = 'join'
+eval plot_query
+
+set output open('real_anti_join')
+set title 'An anti-join'
+query = 'anti-join'
+eval plot_query

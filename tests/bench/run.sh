@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the benchmarks one after the other. Tables go to the screen and to build/bench/results.txt; those of the paper's
-# evaluation also to build/bench/*.tsv, and from there to the figures build/bench/*.svg.
-#   run.sh             everything (about half an hour)
-#   run.sh bench-quick smaller sizes, fewer rounds (under two minutes)
+# Runs the benchmarks one after the other. Tables go to the screen and to build/bench/results.txt; most of
+# them also to build/bench/*.tsv, and from there to the figures build/bench/*.svg.
+#   run.sh             everything (an hour and a quarter, 2 GB of disk)
+#   run.sh bench-quick smaller sizes, fewer rounds (three minutes)
 # fill_results.sh copies the tables to RESULTS.md, which explains them.
 set -eu
 size=full
@@ -50,6 +50,11 @@ evaluate 'Bounded insertion'               bursts steady bursts
 evaluate 'As many keys as planned: table 3, second part' planned table3_planned
 evaluate 'Do the keys fit, and for how long?' capacity builds turnovers
 evaluate 'Filled, asked, emptied: table 3, figures 5 to 8' lifecycle table3 figure5
-gnuplot -e "folder='$out'" $here/plots.gp
+evaluate 'Real queries, with and without a filter' real_queries real_queries real_pages real_bytes
+if command -v gnuplot > /dev/null; then
+    gnuplot -e "folder='$out'" $here/plots.gp
+else
+    echo 'No figures: gnuplot is missing. make deps-bench, or apt-get install gnuplot-nox.' >&2
+fi
 printf '\nAll of it, in %d s: %s; tables %s/*.tsv, figures %s/*.svg\n' $(($(date +%s) - start)) \
     "$results" "$out" "$out"

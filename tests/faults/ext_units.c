@@ -1,7 +1,7 @@
 /*
 ** ext_units.c - parts of the extension that need no filter: deletes that wait in memory
-** (deletes.c), what triggers tell of one row (witness.c), and whether what is in memory is fresh
-** (fresh.c).
+** (deletes.c), what triggers tell of one row (witness.c), changes to be made again (redo.c), and
+** whether what is in memory is fresh (fresh.c).
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
 */
@@ -14,9 +14,11 @@
 
 #include "../../ext/deletes.h"
 #include "../../ext/fresh.h"
+#include "../../ext/redo.h"
 #include "../../ext/witness.h"
 #include "fault_memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- deletes.c ---- */
@@ -217,7 +219,7 @@ static void test_witness_steps(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        cuckoo_witness witness = {NULL, false};
+        cuckoo_witness witness = {.seen = NULL};
         cuckoo_step step;
         assert_int_equal(tell(&witness, 6, cases[i].from, cases[i].to, &step), CUCKOO_FITS);
         expect_way(&step, cases[i].from, cases[i].to);
@@ -232,7 +234,7 @@ static void test_witness_rows(void **state)
 {
     static const int64_t rows[] = {0, 1, -1, INT64_MAX, INT64_MIN + 5, 4000};
     enum { ROWS = sizeof rows / sizeof rows[0] };
-    cuckoo_witness witness = {NULL, false};
+    cuckoo_witness witness = {.seen = NULL};
     cuckoo_step step;
     (void)state;
     for (int i = 0; i < ROWS - 1; i++)
@@ -248,7 +250,7 @@ static void test_witness_rows(void **state)
 
 static void test_witness_clear(void **state)
 {
-    cuckoo_witness witness = {NULL, false};
+    cuckoo_witness witness = {.seen = NULL};
     cuckoo_step step;
     (void)state;
     cuckoo_witness_clear(&witness);
@@ -262,7 +264,7 @@ static void test_witness_clear(void **state)
 static void test_witness_no_memory(void **state)
 {
     cuckoo_fit fit;
-    cuckoo_witness witness = {NULL, false};
+    cuckoo_witness witness = {.seen = NULL};
     cuckoo_step step = {true, true, 1, 2};
     (void)state;
     fault_memory_arm(0, FAULT_ONCE);
@@ -270,6 +272,105 @@ static void test_witness_no_memory(void **state)
     fault_memory_disarm();
     assert_int_equal(tell(&witness, 6, 3, 4, &step), CUCKOO_FITS);
     cuckoo_witness_free(&witness);
+}
+
+/* ---- redo.c ---- */
+
+static void note(cuckoo_redo *redo, uint64_t from, uint64_t to)
+{
+    for (uint64_t hash = from; hash <= to; hash++)
+        cuckoo_redo_add(redo, CUCKOO_REDO_ADD, hash, 0);
+}
+
+/* The notes, as a text, from the first one that the database does not have. */
+static const char *notes(const cuckoo_redo *redo)
+{
+    static char text[64];
+    size_t at = 0;
+    for (size_t i = redo->from; i < redo->n; i++)
+        at += (size_t)sprintf(text + at, "%d", (int)redo->note[i].hash);
+    sprintf(text + at, "%s%s", redo->stale ? " stale" : "", redo->partial ? " partial" : "");
+    return text;
+}
+
+static void test_redo_roll_back(void **state)
+{
+    cuckoo_redo redo = {.note = NULL};
+    (void)state;
+    note(&redo, 1, 3);
+    cuckoo_redo_set_mark(&redo, 1);
+    note(&redo, 4, 5);
+    assert_string_equal(notes(&redo), "12345");
+    cuckoo_redo_roll_back(&redo, 1);
+    assert_string_equal(notes(&redo), "123 stale");
+    cuckoo_redo_add(&redo, CUCKOO_REDO_ADD, 1, 0); /* while they are done again */
+    assert_string_equal(notes(&redo), "123 stale");
+    cuckoo_redo_release(&redo, 1);
+    assert_string_equal(notes(&redo), "123 stale");
+    cuckoo_redo_written(&redo);
+    assert_string_equal(notes(&redo), "");
+    cuckoo_redo_free(&redo);
+}
+
+/* What was written within a statement goes when that is rolled back. */
+static void test_redo_written_within(void **state)
+{
+    cuckoo_redo redo = {.note = NULL};
+    (void)state;
+    note(&redo, 1, 3);
+    cuckoo_redo_set_mark(&redo, 1);
+    note(&redo, 4, 5);
+    cuckoo_redo_written(&redo); /* savepoint 2 opens */
+    assert_false(redo.idle);
+    note(&redo, 6, 7);
+    assert_string_equal(notes(&redo), "67");
+    cuckoo_redo_roll_back(&redo, 2);
+    assert_string_equal(notes(&redo), "");
+    note(&redo, 8, 9);
+    cuckoo_redo_roll_back(&redo, 1);
+    assert_string_equal(notes(&redo), "123 stale");
+    cuckoo_redo_roll_back(&redo, 0);
+    assert_string_equal(notes(&redo), "");
+    assert_false(redo.marked);
+    cuckoo_redo_free(&redo);
+}
+
+static void test_redo_release(void **state)
+{
+    cuckoo_redo redo = {.note = NULL};
+    (void)state;
+    note(&redo, 1, 2);
+    cuckoo_redo_set_mark(&redo, 1);
+    note(&redo, 3, 3);
+    cuckoo_redo_release(&redo, 2); /* within it */
+    assert_true(redo.marked);
+    cuckoo_redo_release(&redo, 1);
+    assert_string_equal(notes(&redo), "123");
+    cuckoo_redo_set_mark(&redo, 1);
+    cuckoo_redo_written(&redo);
+    note(&redo, 4, 5);
+    cuckoo_redo_release(&redo, 1);
+    assert_string_equal(notes(&redo), "45");
+    assert_int_equal(redo.from, 0);
+    cuckoo_redo_clear(&redo);
+    assert_string_equal(notes(&redo), "");
+    cuckoo_redo_free(&redo);
+}
+
+static void test_redo_partial(void **state)
+{
+    cuckoo_redo redo = {.note = NULL};
+    (void)state;
+    fault_memory_arm(0, FAULT_ONCE);
+    note(&redo, 1, 3);
+    fault_memory_disarm();
+    assert_string_equal(notes(&redo), " partial");
+    cuckoo_redo_written(&redo);
+    note(&redo, 1, 1 << 20);
+    assert_true(redo.partial);
+    cuckoo_redo_written(&redo);
+    assert_string_equal(notes(&redo), "");
+    cuckoo_redo_free(&redo);
 }
 
 /* ---- fresh.c ---- */
@@ -342,8 +443,39 @@ static void test_fresh_own(void **state)
     assert_true(is_stale(two, false));
     assert_false(is_stale(two, false));
     sql(two->mine, "INSERT INTO u VALUES (1)");
-    cuckoo_fresh_committed(&two->fresh, &two->shadow);
+    cuckoo_fresh_committed(&two->fresh, &two->shadow, true);
     assert_false(is_stale(two, false));
+    sql(two->mine, "INSERT INTO u VALUES (1)");
+    cuckoo_fresh_committed(&two->fresh, &two->shadow, false); /* it was not looked at */
+    assert_false(is_stale(two, false));
+}
+
+/* SQLite counts the rows of a statement after it has called xCommit. */
+static void commit_and_count_late(two_connections *two)
+{
+    sql(two->mine, "INSERT INTO u VALUES (1)");
+    cuckoo_fresh_committed(&two->fresh, &two->shadow, true);
+    two->fresh.changes--;
+}
+
+static void test_fresh_late(void **state)
+{
+    two_connections *two = *state;
+    is_stale(two, false);
+    commit_and_count_late(two);
+    assert_false(is_stale(two, false));
+    commit_and_count_late(two);
+    sql(two->mine, "INSERT INTO u VALUES (1)"); /* one more commit */
+    assert_true(is_stale(two, false));
+    commit_and_count_late(two);
+    sql(two->mine, "BEGIN; INSERT INTO u VALUES (1)");
+    cuckoo_fresh_joined(&two->fresh, &two->shadow); /* not the transaction of one statement */
+    assert_true(is_stale(two, false));
+    sql(two->mine, "COMMIT");
+    is_stale(two, false);
+    commit_and_count_late(two);
+    cuckoo_fresh_joined(&two->fresh, &two->shadow);
+    assert_int_equal(two->fresh.changes, sqlite3_total_changes(two->mine));
 }
 
 /* SQLite does not tell of the rollback of a transaction in which the table takes no part. */
@@ -373,8 +505,13 @@ int main(void)
         cmocka_unit_test(test_witness_rows),
         cmocka_unit_test(test_witness_clear),
         cmocka_unit_test(test_witness_no_memory),
+        cmocka_unit_test(test_redo_roll_back),
+        cmocka_unit_test(test_redo_written_within),
+        cmocka_unit_test(test_redo_release),
+        cmocka_unit_test(test_redo_partial),
         FRESH_TEST(test_fresh_others),
         FRESH_TEST(test_fresh_own),
+        FRESH_TEST(test_fresh_late),
         FRESH_TEST(test_fresh_uncommitted),
     };
     if (fault_memory_install() != SQLITE_OK)

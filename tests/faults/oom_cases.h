@@ -149,11 +149,14 @@ static const oom_case cases[] = {
     {"rollback", "ROLLBACK", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
 };
 
-/* Run from the first to the last, whatever fails. */
+/* Run from the first to the last, whatever fails. Some statements fail in any case, so that what
+** came before them is changed again. */
 static const char *const script[] = {
     "BEGIN",
     "UPDATE people SET k = k || '!' WHERE id < 7",
     "INSERT INTO crowd SELECT k FROM aims WHERE i > 33",
+    "INSERT INTO people(k) VALUES ('q1'), ('q2'), ('p9') /* fails */",
+    "SELECT cf_table_contains('known', 'p1!'), cf_table_contains('known', 'q1')",
     "SAVEPOINT a",
     "DELETE FROM crowd WHERE rowid < 9",
     "INSERT OR IGNORE INTO people(k) VALUES ('p7'), ('new'), ('p8')",
@@ -161,6 +164,8 @@ static const char *const script[] = {
     "UPDATE crowd SET k = -k WHERE rowid % 3 = 0",
     "ROLLBACK TO a",
     "DELETE FROM people WHERE id % 5 = 0",
+    "UPDATE people SET k = CASE id WHEN 8 THEN 'p9' ELSE k || '?' END /* fails */",
+    "INSERT INTO people(k) VALUES ('q3')",
     "RELEASE a",
     "REPLACE INTO people SELECT i, 'p' || (i + 3) FROM " NUMBERS(1, 9),
     "COMMIT",

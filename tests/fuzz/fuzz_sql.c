@@ -54,18 +54,20 @@ typedef struct function {
 } function;
 
 static const function scalars[] = {
-    {"cf_new", 1, 0},   {"cf_new", 2, 0},    {"cf_new", 3, 0},          {"cf_add", 2, 1},
-    {"cf_add", 2, 1},   {"cf_delete", 2, 1}, {"cf_contains", 2, 1},     {"cf_count", 2, 1},
-    {"cf_merge", 2, 2}, {"cf_merge", 3, 3},  {"cf_clear", 1, 1},        {"cf_info", 1, 1},
-    {"cf_plan", 1, 0},  {"cf_plan", 2, 0},   {"cf_plan", 3, 0},         {"cf_check", 1, 1},
-    {"cf_key", 1, 0},   {"cf_key", 3, 0},    {"cf_version", 0, 0},      {"zeroblob", 1, 0},
-    {"quote", 1, 1},    {"length", 1, 1},    {"(SELECT cf_open", 1, 1}, {"cf_get", 2, 1},
-    {"cf_get", 2, 1},   {"cf_add", 3, 1},    {"cf_add", 3, 1},          {"cf_delete", 3, 1},
+    {"cf_new", 1, 0},      {"cf_new", 2, 0},         {"cf_new", 3, 0},          {"cf_add", 2, 1},
+    {"cf_add", 2, 1},      {"cf_delete", 2, 1},      {"cf_contains", 2, 1},     {"cf_count", 2, 1},
+    {"cf_merge", 2, 2},    {"cf_merge", 3, 3},       {"cf_clear", 1, 1},        {"cf_info", 1, 1},
+    {"cf_plan", 1, 0},     {"cf_plan", 2, 0},        {"cf_plan", 3, 0},         {"cf_check", 1, 1},
+    {"cf_key", 1, 0},      {"cf_key", 3, 0},         {"cf_version", 0, 0},      {"zeroblob", 1, 0},
+    {"quote", 1, 1},       {"length", 1, 1},         {"(SELECT cf_open", 1, 1}, {"cf_get", 2, 1},
+    {"cf_get", 2, 1},      {"cf_add", 3, 1},         {"cf_add", 3, 1},          {"cf_delete", 3, 1},
+    {"cf_add_keys", 2, 1}, {"cf_delete_keys", 2, 1},
 };
 
 static const function aggregates[] = {
     {"cf_build", 1, 0},      {"cf_build", 2, 0}, {"cf_build", 3, 0},   {"cf_add_all", 2, 1},
     {"cf_delete_all", 2, 1}, {"cf_merge", 1, 1}, {"cf_add_all", 3, 1}, {"cf_delete_all", 3, 1},
+    {"cf_keys", 1, 0},       {"cf_keys", 2, 0},  {"cf_keys", 3, 0},
 };
 
 static const char *const filters[] = {
@@ -107,6 +109,9 @@ static const char *const values[] = {
     "'bucket_size=2, overflow=on, overflow_budget=255, spill_bound=4096'",
     "3",
     "zeroblob(500)",
+    "(SELECT cf_keys(?1))",
+    "(SELECT cf_keys(?2, ?1))",
+    "(SELECT cf_keys(?3, NULL, 'seed=5'))",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

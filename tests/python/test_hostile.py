@@ -245,7 +245,9 @@ def test_every_change_leaves_the_items_right(db, rng):
         for _ in range(150):
             call = rng.choice(["cf_add(?1, ?2)", "cf_add(?1, ?2)", "cf_delete(?1, ?2)", "cf_clear(?1)", "cf_merge(?1, ?3)",
                                "(SELECT cf_add_all(?1, value) FROM json_each(?4))",
-                               "(SELECT cf_delete_all(?1, value) FROM json_each(?4))"])
+                               "(SELECT cf_delete_all(?1, value) FROM json_each(?4))",
+                               "cf_add_keys(?1, (SELECT cf_keys(value) FROM json_each(?4)))",
+                               "cf_delete_keys(?1, (SELECT cf_keys(value) FROM json_each(?4)))"])
             if "clear" in call and rng.random() < 0.9:
                 continue
             other = support.add(db, empty, *[rng.randint(0, 60) for _ in range(5)])

@@ -34,10 +34,11 @@ def large():
     db.execute("CREATE TABLE keys(x)")
     db.execute(f"INSERT INTO keys SELECT x FROM {RANGE}")
     db.execute("CREATE TABLE filters(name PRIMARY KEY, f)")
+    room = f"cf_new({2 * KEYS}, 0.01, 'growth=off')"
     for name, sql in {"f": "SELECT cf_build(x, 0.01, 'growth=off') FROM keys",
-                      "h": "SELECT cf_add_all(cf_new(10), x) FROM keys",
-                      "g": f"SELECT cf_add_all(cf_new({2 * KEYS}, 0.01, 'growth=off'), x) FROM keys",
-                      "g2": f"SELECT cf_add_all(cf_new({2 * KEYS}, 0.01, 'growth=off'), -x) FROM keys"}.items():
+                      "h": "SELECT cf_add_keys(cf_new(10), (SELECT cf_keys(x) FROM keys))",
+                      "g": f"SELECT cf_add_keys({room}, (SELECT cf_keys(x) FROM keys))",
+                      "g2": f"SELECT cf_add_keys({room}, (SELECT cf_keys(-x) FROM keys))"}.items():
         db.execute(f"INSERT INTO filters VALUES (?, ({sql}))", (name,))
     yield db
     db.close()

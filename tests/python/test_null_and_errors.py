@@ -16,7 +16,8 @@ READERS = ["cf_add({f}, 1)", "cf_delete({f}, 1)", "cf_contains({f}, 1)", "cf_cou
            "cf_add({f}, NULL)", "cf_delete({f}, NULL)", "cf_contains({f}, NULL)",
            "cf_count({f}, NULL)", "cf_add_all({f}, NULL)", "cf_delete_all({f}, NULL)",
            "cf_get({f}, 1)", "cf_get({f}, NULL)", "cf_add({f}, 1, 1)", "cf_delete({f}, 1, 1)",
-           "cf_add_all({f}, 1, 1)", "cf_delete_all({f}, 1, 1)", "cf_add({f}, NULL, NULL)"]
+           "cf_add_all({f}, 1, 1)", "cf_delete_all({f}, 1, 1)", "cf_add({f}, NULL, NULL)",
+           "cf_add_keys({f}, NULL)", "cf_delete_keys({f}, 1)"]
 TABLES = ["cf_buckets({f})", "cf_explain({f}, 1)", "cf_explain({f}, NULL)"]
 EVERYWHERE = [f"SELECT {call}" for call in READERS] + [f"SELECT count(*) FROM {t}" for t in TABLES]
 

@@ -11,9 +11,9 @@ from support import FULL, ask, fails
 
 DETERMINISTIC, INNOCUOUS, DIRECTONLY = 0x800, 0x200000, 0x80000
 SCALARS = {"cf_new", "cf_add", "cf_delete", "cf_contains", "cf_count", "cf_get", "cf_merge", "cf_clear",
-           "cf_info", "cf_plan", "cf_check", "cf_open", "cf_key", "cf_version"}
+           "cf_info", "cf_plan", "cf_check", "cf_open", "cf_key", "cf_version", "cf_add_keys", "cf_delete_keys"}
 BY_NAME = {"cf_table_rebuild", "cf_table_contains", "cf_table_info", "cf_export"}
-AGGREGATES = {"cf_build", "cf_add_all", "cf_delete_all", "cf_merge"}
+AGGREGATES = {"cf_build", "cf_add_all", "cf_delete_all", "cf_merge", "cf_keys"}
 
 
 @pytest.fixture
@@ -178,6 +178,10 @@ def test_a_full_filter_in_a_trigger_refuses_the_row_and_keeps_the_transaction(db
     "SELECT cf_new(1000, 0.001, 'seed=5')", "SELECT cf_plan(1000)", "SELECT cf_key('a', 1, 2.5, x'00')",
     "SELECT cf_build(value) FROM json_each('[1,2,3,\"x\"]')",
     "SELECT cf_add_all(cf_new(100), value) FROM json_each('[1,2,3,1,1,1,1,1]')",
+    "SELECT cf_keys(value) FROM json_each('[1,2,3,\"x\",1,1]')",
+    "SELECT cf_keys(value, value % 8, 'seed=-3') FROM json_each('[1,2,3,8,11]')",
+    "SELECT cf_add_keys(cf_new(9), (SELECT cf_keys(value) FROM json_each('[1,2,3,1,1]')))",
+    "SELECT cf_delete_keys(cf_add(cf_new(9), 1), (SELECT cf_keys(value) FROM json_each('[1,2]')))",
     "SELECT cf_delete_all((SELECT cf_build(value) FROM json_each('[1,2,3]')), 2)",
     "SELECT cf_build(value % 7, 0.01, 'counter_bits=3') FROM json_each('[1,2,3,8,8,8]')",
     "SELECT cf_add_all(cf_new(5, 0.01, 'value_bits=3'), value, value % 8) FROM json_each('[1,2,3,8,11]')",

@@ -233,8 +233,8 @@ def test_a_value_is_refused_where_none_is_kept(db):
 
 
 def test_a_build_takes_no_values(db):
-    fails(db, BAD_PARAMETER, "SELECT cf_build(1, 0.01, 'value_bits=4')", says="cf_add_all(cf_new(...), key, value)")
-    fails(db, BAD_PARAMETER, "SELECT cf_build(NULL, 0.01, 'value_bits=4')", says="cf_add_all(cf_new(...), key, value)")
+    fails(db, BAD_PARAMETER, "SELECT cf_build(1, 0.01, 'value_bits=4')", says="cf_keys(key, value)")
+    fails(db, BAD_PARAMETER, "SELECT cf_build(NULL, 0.01, 'value_bits=4')", says="cf_keys(key, value)")
 
 
 def test_an_error_in_the_middle_changes_nothing(db, shards):

@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include "../src/sort.h"
+
 static int compare(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -15,13 +17,20 @@ static void check_sort(uint64_t *hashes, size_t n)
     for (size_t i = 0; i < n; i++)
         if (distinct == 0 || expected[distinct - 1] != expected[i])
             expected[distinct++] = expected[i];
+    uint64_t *copy = malloc((n + 1) * sizeof *copy);
+    cf_ticker ticker = cf_ticker_of(NULL);
+    memcpy(copy, hashes, n * sizeof *copy);
     assert_int_equal(cf_sort(hashes, n, NULL), CF_OK);
+    assert_true(cf_sort_with(copy, n, test_resize, &ticker));
+    assert_memory_equal(copy, hashes, n * sizeof *copy);
+    free(copy);
     assert_int_equal(cf_drop_repeated(hashes, n), distinct);
     assert_memory_equal(hashes, expected, distinct * sizeof *hashes);
     free(expected);
 }
 
-/* All bits, the high or the low bits only, few values, one value, sorted, reversed. */
+/* All bits, the high or the low bits only, few values, one value, sorted; random ones, and some near
+** each other or alike; reversed. */
 static uint64_t hash_of_kind(unsigned kind, size_t i, size_t n)
 {
     switch (kind) {
@@ -37,6 +46,10 @@ static uint64_t hash_of_kind(unsigned kind, size_t i, size_t n)
         return 42;
     case 5:
         return i;
+    case 6:
+        return i % 40 ? random64() : random64() >> 20;
+    case 7:
+        return i % 300 ? random64() : 42;
     default:
         return n - i;
     }
@@ -44,10 +57,11 @@ static uint64_t hash_of_kind(unsigned kind, size_t i, size_t n)
 
 static void sorts_and_drops_repeats(void **state)
 {
-    static const size_t sizes[] = {0, 1, 2, 47, 48, 49, 50, 255, 256, 257, 5000, 100000};
-    uint64_t *hashes = malloc(100000 * sizeof *hashes);
+    static const size_t sizes[] = {0,   1,   2,    47,   48,   49,     50,    255,
+                                   256, 257, 2047, 2048, 5000, 100000, 300000};
+    uint64_t *hashes = malloc(300000 * sizeof *hashes);
     (void)state;
-    for (unsigned kind = 0; kind < 7; kind++)
+    for (unsigned kind = 0; kind < 9; kind++)
         for (unsigned k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
             for (size_t i = 0; i < sizes[k]; i++)
                 hashes[i] = hash_of_kind(kind, i, sizes[k]);

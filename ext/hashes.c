@@ -1,0 +1,37 @@
+#include "hashes.h"
+
+#include "errors.h"
+#include "watch.h"
+
+#include <assert.h>
+
+enum { FIRST_ROOM = 256 };
+
+bool cuckoo_hashes_grow(sqlite3_context *context, cuckoo_hashes *hashes)
+{
+    assert(hashes->room < CUCKOO_HASHES_MOST);
+    size_t room = hashes->room ? 2 * hashes->room : FIRST_ROOM;
+    if (room > CUCKOO_HASHES_MOST)
+        room = CUCKOO_HASHES_MOST;
+    uint64_t *larger = sqlite3_realloc64(hashes->at, room * sizeof *larger);
+    if (larger == NULL)
+        return cuckoo_fail_no_memory(context);
+    hashes->at = larger;
+    hashes->room = room;
+    return true;
+}
+
+bool cuckoo_hashes_sort(sqlite3_context *context, uint64_t *at, size_t n)
+{
+    cuckoo_watch watch;
+    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
+    cf_status status = cf_sort(at, n, &watch.hook);
+    cuckoo_watch_end(&watch);
+    return status == CF_OK || cuckoo_fail_interrupted(context);
+}
+
+void cuckoo_hashes_free(cuckoo_hashes *hashes)
+{
+    sqlite3_free(hashes->at);
+    *hashes = (cuckoo_hashes){NULL, 0, 0};
+}

@@ -1,0 +1,254 @@
+#include "image.h"
+
+#include "block.h"
+#include "sql.h"
+
+#include "../src/bits.h"
+#include "../src/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- pages ---- */
+
+uint64_t cuckoo_image_pages(const cuckoo_paged *paged, uint64_t length)
+{
+    return 1 + (length - CF_HEADER_BYTES + paged->page_bytes - 1) / paged->page_bytes;
+}
+
+uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset)
+{
+    return offset < CF_HEADER_BYTES ? 0 : 1 + (offset - CF_HEADER_BYTES) / paged->page_bytes;
+}
+
+uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes)
+{
+    uint64_t from = CF_HEADER_BYTES + (page - 1) * paged->page_bytes;
+    *bytes = paged->length - from < paged->page_bytes ? paged->length - from : paged->page_bytes;
+    return paged->image + from;
+}
+
+void cuckoo_image_set_pages(cuckoo_paged *paged, uint32_t page_bytes)
+{
+    paged->page_bytes = page_bytes;
+    paged->reciprocal = UINT64_MAX / page_bytes;
+}
+
+/* ---- room ---- */
+
+/* To what is enlarged again and again some room is added, so that it is not copied each time. */
+static uint64_t with_spare(uint64_t had, uint64_t wanted)
+{
+    enum { SMALL = 4096 };
+    return had < SMALL ? wanted : wanted + wanted / 8;
+}
+
+static bool enlarge_pages(cuckoo_paged *paged, uint64_t pages)
+{
+    uint64_t had = paged->page_room, room = with_spare(had, pages);
+    if (pages <= had)
+        return true;
+    if (!cuckoo_block_enlarge((void **)&paged->read_in, had, room, sizeof *paged->read_in) ||
+        !cuckoo_dirty_enlarge(&paged->dirty, had, room))
+        return false;
+    paged->page_room = room;
+    return true;
+}
+
+static bool enlarge_image(cuckoo_paged *paged, uint64_t length)
+{
+    enum { SMALL = 1 << 20 /* bytes */ };
+    uint64_t room = paged->room < SMALL ? length : with_spare(paged->room, length);
+    if (length <= paged->room)
+        return true;
+    uint8_t *larger = cuckoo_block_resize(paged->image, room, paged);
+    if (larger == NULL)
+        return false;
+    paged->image = larger;
+    paged->room = room;
+    return true;
+}
+
+int cuckoo_image_resize(cuckoo_paged *paged, uint64_t length)
+{
+    paged->has_reader = false;
+    /* The image comes last: if that fails, the old one is still there, as src expects. */
+    if (!enlarge_pages(paged, cuckoo_image_pages(paged, length)) || !enlarge_image(paged, length))
+        return SQLITE_NOMEM;
+    memset(paged->image + length, 0, CUCKOO_BEYOND);
+    paged->length = length;
+    return SQLITE_OK;
+}
+
+void cuckoo_image_put(cuckoo_paged *paged, uint8_t *block)
+{
+    cuckoo_block_resize(paged->image, 0, NULL);
+    cuckoo_block_own(block, paged);
+    paged->image = block;
+    paged->room = paged->length;
+}
+
+/* The cf_memory of the filter. Blocks other than the image have no owner. */
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    cuckoo_paged *owner = bytes ? cuckoo_block_owner(bytes) : NULL;
+    if (owner == NULL)
+        return cuckoo_block_resize(bytes, size, NULL);
+    return cuckoo_image_resize(owner, size) == SQLITE_OK ? owner->image : NULL;
+}
+
+/* ---- reading ---- */
+
+/* A page that no row can hold is all zeros: those that growth adds are not asked for. */
+static void read_page(cuckoo_paged *paged, uint64_t page)
+{
+    uint64_t bytes, have = 0;
+    uint8_t *at = cuckoo_image_page(paged, page, &bytes);
+    uint32_t epoch = paged->epoch; /* an error may roll back the transaction: a new epoch begins */
+    if (page < paged->stored) {
+        int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, &have);
+        paged->rc = cuckoo_first_error(paged->rc, rc);
+    }
+    memset(at + have, 0, bytes - have);
+    paged->read_in[page] = epoch;
+    paged->loaded++;
+}
+
+static inline void need_page(cuckoo_paged *paged, uint64_t page)
+{
+    if (page > 0 && paged->read_in[page] != paged->epoch)
+        read_page(paged, page);
+}
+
+void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to)
+{
+    if (from >= to)
+        return;
+    uint64_t page = cuckoo_image_page_at(paged, from), last = cuckoo_image_page_at(paged, to - 1);
+    for (; page <= last; page++)
+        need_page(paged, page);
+}
+
+bool cuckoo_image_complete(cuckoo_paged *paged)
+{
+    enum { MOST = 256 };
+    uint64_t pages = cuckoo_image_pages(paged, paged->length), read = paged->loaded;
+    for (; paged->whole < pages && paged->loaded - read < MOST; paged->whole++)
+        need_page(paged, paged->whole);
+    return paged->whole >= pages;
+}
+
+/* The first page from `page` on that has a row, before `end`; none: `end`. */
+static uint64_t next_row(cuckoo_paged *paged, uint64_t page, uint64_t end)
+{
+    int64_t from = (int64_t)page, row = (int64_t)end;
+    int rc = cuckoo_shadow_integer(&paged->shadow, CUCKOO_NEXT_PAGE, &from, &row);
+    paged->rc = cuckoo_first_error(paged->rc, rc);
+    return (uint64_t)row < end ? (uint64_t)row : end;
+}
+
+/* Pages without a row are all zeros, however many they are. The page that was found last is not
+** looked for again. */
+uint64_t cuckoo_image_skip(cuckoo_paged *paged, uint64_t from)
+{
+    uint64_t page = cuckoo_image_page_at(paged, from), end = cuckoo_image_pages(paged, paged->length);
+    if (page == 0 || page == paged->present || page >= end || paged->dirty.is[page])
+        return from;
+    uint64_t found = cuckoo_dirty_next(&paged->dirty, page, next_row(paged, page, end));
+    paged->present = found;
+    if (found == page)
+        return from;
+    return found == end ? paged->length : CF_HEADER_BYTES + (found - 1) * paged->page_bytes;
+}
+
+/* ---- changing ---- */
+
+void cuckoo_image_mark(cuckoo_paged *paged, uint64_t page)
+{
+    paged->has_reader = false;
+    if (!cuckoo_dirty_mark(&paged->dirty, page))
+        paged->rc = cuckoo_first_error(paged->rc, SQLITE_NOMEM);
+}
+
+static void change_pages(cuckoo_paged *paged, uint64_t from, uint64_t to)
+{
+    if (from >= to)
+        return;
+    uint64_t page = cuckoo_image_page_at(paged, from), last = cuckoo_image_page_at(paged, to - 1);
+    for (page += page == 0; page <= last; page++) {
+        need_page(paged, page);
+        cuckoo_image_mark(paged, page);
+    }
+}
+
+/* ---- the hooks ---- */
+
+/* The page that holds all of these bytes. 0: no single one, or the header does. An insertion asks
+** this a hundred times: hence a multiplication by the reciprocal, which may be one too few. */
+static inline uint64_t one_page(const cuckoo_paged *paged, uint64_t from, uint64_t to)
+{
+    if (from < CF_HEADER_BYTES || from >= to)
+        return 0;
+    uint64_t at = from - CF_HEADER_BYTES, page = cf_scale(at, paged->reciprocal);
+    page += at - page * paged->page_bytes >= paged->page_bytes;
+    return to - CF_HEADER_BYTES <= (page + 1) * paged->page_bytes ? page + 1 : 0;
+}
+
+static void need(void *context, uint64_t from, uint64_t to)
+{
+    cuckoo_paged *paged = context;
+    uint64_t page = one_page(paged, from, to);
+    if (page == 0 || paged->read_in[page] != paged->epoch)
+        cuckoo_image_need(paged, from, to);
+}
+
+/* A page that is dirty is in memory. */
+static void change(void *context, uint64_t from, uint64_t to)
+{
+    cuckoo_paged *paged = context;
+    uint64_t page = one_page(paged, from, to);
+    if (page == 0 || !paged->dirty.is[page])
+        change_pages(paged, from, to);
+    paged->has_reader = false;
+}
+
+static uint64_t skip(void *context, uint64_t from)
+{
+    return cuckoo_image_skip(context, from);
+}
+
+cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why)
+{
+    cf_status status = cf_open_writable(&paged->filter, paged->image, paged->length, why);
+    if (status != CF_OK)
+        return status;
+    paged->filter.memory = (cf_memory){resize, INT64_MAX};
+    cf_attach_pages(&paged->filter, &paged->hooks);
+    return status;
+}
+
+void cuckoo_image_init(cuckoo_paged *paged)
+{
+    *paged = (cuckoo_paged){.epoch = 1};
+    paged->hooks = (cf_pages){.need = need, .change = change, .skip = skip, .context = paged};
+}
+
+void cuckoo_image_free(cuckoo_paged *paged)
+{
+    cuckoo_block_resize(paged->image, 0, NULL);
+    free(paged->read_in);
+    cuckoo_dirty_free(&paged->dirty);
+}
+
+void cuckoo_image_forget(cuckoo_paged *paged)
+{
+    cuckoo_dirty_clear(&paged->dirty);
+    paged->present = paged->whole = paged->loaded = 0;
+    paged->has_reader = false;
+    paged->epoch++;
+    if (paged->epoch == 0) { /* all numbers were used: no old one may pass for a new one */
+        memset(paged->read_in, 0, paged->page_room * sizeof *paged->read_in);
+        paged->header_in = 0;
+        paged->epoch = 1;
+    }
+}

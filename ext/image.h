@@ -1,0 +1,82 @@
+/*
+** image.h - the part of a persistent filter that is in memory: for pages.c alone.
+**
+** The image is the whole blob. Its pages are read when they are first needed. It can be forgotten
+** at any time, at no cost: for each page the *epoch* in which it was read is kept, and forgetting
+** begins a new epoch. What a change costs does not depend on how long the blob is.
+*/
+#ifndef CUCKOO_IMAGE_H
+#define CUCKOO_IMAGE_H
+
+#include "dirty.h"
+#include "shadow.h"
+
+typedef struct cuckoo_paged {
+    cuckoo_shadow shadow;
+
+    cf_filter filter;       /* a view of the image */
+    cf_filter reader;       /* the same without hooks, for when all pages are in memory */
+    bool has_reader;        /* `reader` is as `filter` is */
+    uint64_t loaded;        /* pages read in this epoch, about */
+    uint64_t whole;         /* pages in front of this one are in memory */
+    cf_pages hooks;         /* of the filter, with this struct as context */
+    uint8_t *image;         /* the blob, as far as it was read */
+    uint64_t length;        /* of the blob, bytes */
+    uint64_t room;          /* for so many of them */
+    uint32_t page_bytes;    /* of a page */
+    uint64_t reciprocal;    /* of page_bytes */
+    uint64_t adds, deletes; /* copies that wait, in the shadow table */
+    bool doubt;
+    bool rows_ahead; /* rows say more of what waits than the header in the database */
+
+    uint32_t *read_in;  /* by page: the epoch in which it was read */
+    cuckoo_dirty dirty; /* pages that were changed */
+    uint64_t page_room; /* of these two, pages */
+    uint64_t stored;    /* only pages in front of this one can have rows */
+    bool header_dirty;  /* the header, or the numbers behind it, were changed */
+    bool has_written;   /* a write was tried, at least, since this was last set to false */
+    uint64_t present;   /* a page that is known to have a row, or to be dirty */
+    uint32_t epoch;     /* from 1; 0 is never */
+    uint32_t header_in; /* the epoch in which the header was read */
+    int rc;             /* the first error since it was last asked for */
+} cuckoo_paged;
+
+/* Sets the hooks of an image of which nothing is there yet. */
+void cuckoo_image_init(cuckoo_paged *paged);
+void cuckoo_image_free(cuckoo_paged *paged);
+
+/* Says how long pages are. */
+void cuckoo_image_set_pages(cuckoo_paged *paged, uint32_t page_bytes);
+
+/* Pages of a blob of this length, with the header; the page at an offset. */
+uint64_t cuckoo_image_pages(const cuckoo_paged *paged, uint64_t length);
+uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset);
+
+/* Where a page begins in the image, and how many bytes it has there. */
+uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes);
+
+/* Makes the image so long. New pages are stale. SQLITE_OK, or
+** SQLITE_NOMEM when the old image is still there. */
+int cuckoo_image_resize(cuckoo_paged *paged, uint64_t length);
+
+/* Puts a block in the place of the image, after cuckoo_image_resize for its length. */
+void cuckoo_image_put(cuckoo_paged *paged, uint8_t *block);
+
+/* Opens the image for writing, with the hooks. */
+cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why);
+
+/* All pages are stale; none is dirty. */
+void cuckoo_image_forget(cuckoo_paged *paged);
+
+/* The hooks themselves. Errors go to paged->rc. */
+void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to);
+uint64_t cuckoo_image_skip(cuckoo_paged *paged, uint64_t from);
+
+/* Reads pages in order until all are in memory. False: some are still missing. One call reads only
+** so many that it does not take long. */
+bool cuckoo_image_complete(cuckoo_paged *paged);
+
+/* A page, in memory as it is, is to be written. */
+void cuckoo_image_mark(cuckoo_paged *paged, uint64_t page);
+
+#endif

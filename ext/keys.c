@@ -1,0 +1,291 @@
+/*
+** keys.c - many keys, collected first and applied in one call: cf_keys, cf_add_keys, cf_delete_keys.
+**
+**      UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(key) FROM new)) WHERE name = 'users';
+**
+** cf_add_all and cf_delete_all see the filter with every row, and SQLite may copy it each time. Here
+** the aggregate sees keys only, and a scalar function sees the filter once. The list holds hashes,
+** so cf_keys must know the seed and the key rule of the filter: from its options. A list made for
+** another filter is refused, and the message says what to write.
+*/
+#include "errors.h"
+#include "given.h"
+#include "handle.h"
+#include "hashes.h"
+#include "key.h"
+#include "key_list.h"
+#include "register.h"
+#include "result.h"
+#include "watch.h"
+
+#include "../src/bits.h"
+#include "../src/watch.h"
+
+/* ---- cf_keys(key [, value [, options]]) ---- */
+
+/* The result is built in place: the words of the header come before those of the keys. */
+enum { HEADER_WORDS = CUCKOO_KEY_LIST_HEADER / 8 };
+
+typedef struct keys_state {
+    bool failed;
+    cuckoo_given given;
+    cuckoo_key_list list; /* of what is in `words` */
+    cuckoo_hashes words;
+} keys_state;
+
+static bool read_keys_options(sqlite3_context *context, int argc, sqlite3_value **argv,
+                              keys_state *state)
+{
+    sqlite3_value *values[] = {NULL, argc > 2 ? argv[2] : NULL};
+    bool first = !state->given.started;
+    if (!cuckoo_given_read(context, argc > 2 ? 2 : 0, values, &state->given))
+        return false;
+    if (first)
+        state->list.rule = cuckoo_options_rule(&state->given.options);
+    return true;
+}
+
+/* All keys have values, or none has. NULL is no value. */
+static bool read_keys_value(sqlite3_context *context, sqlite3_value *given, keys_state *state,
+                            uint64_t *value)
+{
+    bool valued = given && sqlite3_value_type(given) != SQLITE_NULL;
+    if (valued && !cuckoo_key_value(given, CF_VALUE_MAX, value)) {
+        if (sqlite3_value_type(given) == SQLITE_TEXT)
+            return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                               "value must be an integer; options come third: cf_keys(key, NULL, "
+                               "options)");
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(CF_VALUE_MAX));
+    }
+    if (state->list.n == 0)
+        state->list.valued = valued;
+    return valued == state->list.valued ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT, "some keys have a value and others have NULL");
+}
+
+static bool fits(sqlite3_context *context, const keys_state *state)
+{
+    uint64_t most = cuckoo_length_limit(sqlite3_context_db_handle(context)) / 8;
+    return (state->words.used <= most && state->words.room < CUCKOO_HASHES_MOST) ||
+           cuckoo_fail(context, CF_TOO_BIG,
+                       "the list of %lld keys is longer than this connection allows "
+                       "(SQLITE_LIMIT_LENGTH); collect the keys in several lists",
+                       (sqlite3_int64)state->list.n);
+}
+
+/* Room for one more key, behind the header. */
+static bool make_room(sqlite3_context *context, keys_state *state)
+{
+    cuckoo_hashes *words = &state->words;
+    if (words->used + 2 <= words->room)
+        return true;
+    if (!fits(context, state) || !cuckoo_hashes_grow(context, words))
+        return false;
+    while (words->used < HEADER_WORDS)
+        cuckoo_hashes_push(words, 0);
+    return true;
+}
+
+static bool keys_row(sqlite3_context *context, int argc, sqlite3_value **argv, keys_state *state)
+{
+    uint64_t hash, value = 0;
+    if (!read_keys_options(context, argc, argv, state))
+        return false;
+    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->list.rule, &hash);
+    if (kind == CUCKOO_KEY_NOMEM)
+        cuckoo_fail_no_memory(context);
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NULL;
+    if (!read_keys_value(context, argc > 1 ? argv[1] : NULL, state, &value) ||
+        !make_room(context, state))
+        return false;
+    cuckoo_hashes_push(&state->words, hash);
+    if (state->list.valued)
+        cuckoo_hashes_push(&state->words, value);
+    state->list.n++;
+    return true;
+}
+
+static void keys_step(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    keys_state *state = cuckoo_aggregate_state(context, sizeof *state);
+    if (state && !state->failed)
+        state->failed = !keys_row(context, argc, argv, state);
+}
+
+static void result_list(sqlite3_context *context, keys_state *state)
+{
+    cuckoo_hashes *words = &state->words;
+    uint64_t *keys = words->at + HEADER_WORDS;
+    size_t n = words->used - HEADER_WORDS;
+    if (!fits(context, state))
+        return;
+    for (size_t i = 0; i < n; i++)
+        keys[i] = cf_swap_if_big_endian(keys[i]);
+    cuckoo_key_list_encode(&state->list, (uint8_t *)words->at);
+    sqlite3_result_blob64(context, words->at, 8 * words->used, sqlite3_free);
+    words->at = NULL;
+}
+
+static void keys_final(sqlite3_context *context)
+{
+    keys_state none = {0}, *state = cuckoo_aggregate_state(context, 0);
+    if (state == NULL)
+        state = &none;
+    if (!state->failed && make_room(context, state))
+        result_list(context, state);
+    cuckoo_hashes_free(&state->words);
+}
+
+/* ---- reading a list ---- */
+
+static bool open_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
+{
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    int length = sqlite3_value_bytes(value);
+    if (bytes == NULL && length > 0)
+        return cuckoo_fail_no_memory(context);
+    const char *why = cuckoo_key_list_open(bytes, (size_t)length, list);
+    return why == NULL ||
+           cuckoo_fail(context, CF_DAMAGED, "keys must be a list made by cf_keys: %s", why);
+}
+
+static bool read_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
+{
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_BLOB:
+        return open_list(context, value, list);
+    case SQLITE_NULL:
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "keys is NULL: there is no row with a list; without grouping cf_keys gives "
+                           "one for no rows, too");
+    default:
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "keys must be a list made by cf_keys; for one key use cf_add or cf_delete");
+    }
+}
+
+static bool same_rule(const cf_geometry *one, const cf_geometry *other)
+{
+    return one->seed == other->seed && one->affinity == other->affinity &&
+           one->collation == other->collation;
+}
+
+/* An empty list goes with every filter: without rows cf_keys does not see its options. */
+static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, const cf_filter *filter)
+{
+    const cf_geometry *g = &filter->geometry;
+    if (list->n == 0)
+        return true;
+    if (list->valued != (g->value_bits != 0))
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           g->value_bits ? "filter keeps a value with every key; make the list with "
+                                           "cf_keys(key, value)"
+                                         : "filter keeps no values; make the list with cf_keys(key)");
+    return same_rule(&list->rule, g) ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "the list was made for filters of another seed, affinity or collation; make it "
+                       "with cf_keys(key, %s, 'seed=%lld affinity=%s collation=%s')",
+                       g->value_bits ? "value" : "NULL", (sqlite3_int64)g->seed,
+                       cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+}
+
+/* ---- cf_add_keys(filter, keys), cf_delete_keys(filter, keys) ---- */
+
+/* What is done with one key of the list. */
+typedef cf_status (*change)(cf_filter *filter, uint64_t hash, uint64_t value);
+
+static cf_status delete_one(cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    cf_delete_value(filter, hash, value);
+    return CF_OK;
+}
+
+/* `bad` is set when a value has too many bits; then the answer means nothing. */
+static cf_status change_keys(cf_filter *filter, const cuckoo_key_list *list, change one, bool *bad)
+{
+    enum { COST = 100 }; /* nanoseconds */
+    cf_ticker ticker = cf_ticker_of(filter->watch);
+    const uint8_t *key = list->keys;
+    cf_status status = CF_OK;
+    *bad = false;
+    for (uint64_t i = 0; i < list->n && status == CF_OK; i++, key += cuckoo_key_list_step(list)) {
+        uint64_t value = list->valued ? cf_load64(key + 8) : 0;
+        *bad = value > cf_low_bits(filter->geometry.value_bits);
+        if (*bad)
+            break;
+        status = cf_tick(&ticker, COST) ? CF_INTERRUPTED : one(filter, cf_load64(key), value);
+    }
+    return status == CF_OK && !*bad ? cf_settle(filter) : status;
+}
+
+static bool change_each(sqlite3_context *context, cf_filter *filter, const cuckoo_key_list *list,
+                        change one)
+{
+    bool bad;
+    cuckoo_watch watch;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
+    cf_status status = change_keys(filter, list, one, &bad);
+    cuckoo_watch_end(&watch);
+    if (bad)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(filter->geometry.value_bits));
+    return status == CF_OK || cuckoo_fail_add(context, status, filter);
+}
+
+/* Adding many at once is faster; it needs a copy of the hashes. */
+static bool add_at_once(sqlite3_context *context, cf_filter *filter, const cuckoo_key_list *list)
+{
+    uint64_t *hashes = sqlite3_malloc64(list->n * sizeof *hashes);
+    if (hashes == NULL)
+        return cuckoo_fail_no_memory(context);
+    for (uint64_t i = 0; i < list->n; i++)
+        hashes[i] = cf_load64(list->keys + 8 * i);
+    bool added = cuckoo_add_hashes(context, filter, hashes, list->n);
+    sqlite3_free(hashes);
+    return added;
+}
+
+static void change_function(sqlite3_context *context, sqlite3_value **argv, change one)
+{
+    cuckoo_key_list list;
+    cf_filter copy;
+    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
+    if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter))
+        return;
+    if (list.n == 0) {
+        cuckoo_result_same(context, argv[0], filter);
+        return;
+    }
+    if (!cuckoo_filter_copy(context, filter, &copy))
+        return;
+    bool at_once = one == cf_add_value && !list.valued && cuckoo_fit_as_planned(filter, list.n);
+    if (at_once ? add_at_once(context, &copy, &list) : change_each(context, &copy, &list, one))
+        cuckoo_result_filter(context, &copy);
+    cuckoo_filter_free(&copy);
+}
+
+static void add_keys_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    change_function(context, argv, cf_add_value);
+}
+
+static void delete_keys_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    change_function(context, argv, delete_one);
+}
+
+/* ---- registration ---- */
+
+int cuckoo_register_keys(sqlite3 *db, bool on)
+{
+    static const cuckoo_function functions[] = {
+        {"cf_keys", 1, NULL, keys_step, keys_final},
+        {"cf_keys", 2, NULL, keys_step, keys_final},
+        {"cf_keys", 3, NULL, keys_step, keys_final},
+        {"cf_add_keys", 2, add_keys_function, NULL, NULL},
+        {"cf_delete_keys", 2, delete_keys_function, NULL, NULL},
+    };
+    return cuckoo_register(db, functions, sizeof functions / sizeof functions[0], on);
+}
