@@ -32,8 +32,12 @@ class Shape:
         self.m0, self.level, self.split = (field(blob, name) for name in ("buckets", "level", "split_pointer"))
         self.s, self.f = field(blob, "pair_bits"), field(blob, "fingerprint_bits")
         self.slot_bits = field(blob, "slot_bits")
+        prepared = self.split if self.level == 0 and self.slot_bits == self.f else 0
+        self.split -= prepared
         self.grown = self.level > 0 or self.split > 0
-        self.narrow = support.narrow_buckets(self.f, self.m0, self.level, self.split)
+        self.narrow = self.m0 - prepared if prepared else support.narrow_buckets(self.f, self.m0, self.level, self.split)
+        self.widest = support.slot_bits(self.f, 0, 1) if prepared else self.slot_bits
+        self.prepared = prepared
         self.home = {}  # bucket: (base, extension, bits of the extension)
         for base in range(self.m0):
             for extension in range(2 << self.level):
@@ -43,7 +47,9 @@ class Shape:
 
     def width(self, bucket):
         """Bits of a slot there: each level adds one at most."""
-        return self.slot_bits - (bucket < self.narrow)
+        if bucket >= self.narrow:
+            return self.widest
+        return self.f if self.prepared else self.widest - 1
 
     def extension_bits(self, base, remainder):
         return self.level + ((base << self.level | remainder & low(self.level)) < self.split)

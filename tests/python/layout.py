@@ -29,6 +29,7 @@ class Table(Shape):
         flags = field(blob, "flags")
         self.semisorted, self.counts = flags & SEMISORTED != 0, self.payload_bits > 0 and flags & VALUES == 0
         self.sticky_bits = has_sticky_bits(self.payload_bits, flags, self.level, self.split)
+        self.marks = has_sticky_bits(self.payload_bits, flags, 0, 1) if self.prepared else self.sticky_bits
         self.bound, self.spilled = field(blob, "spill_bound"), field(blob, "spilled")
         self.record_bits = self.record_bits_of(self.buckets)
         self.table_bits = self.record_at(self.buckets - 1) + self.record_bits_of(self.buckets - 1)
@@ -47,7 +48,10 @@ class Table(Shape):
         return self.b * self.width(bucket) - 4 * self.semisorted
 
     def record_bits_of(self, bucket):
-        return self.tag_bits(bucket) + (self.bound > 0) + self.b * (self.payload_bits + self.sticky_bits)
+        return self.tag_bits(bucket) + (self.bound > 0) + self.b * self.payload_width(bucket)
+
+    def payload_width(self, bucket):
+        return self.payload_bits + (self.marks if bucket >= self.narrow or not self.prepared else 0)
 
     def record_at(self, bucket):
         return bucket * self.record_bits_of(bucket)
@@ -71,7 +75,7 @@ class Table(Shape):
         return self.load(bucket, self.payload_at(bucket, slot), self.payload_bits)
 
     def payload_at(self, bucket, slot):
-        return self.tag_bits(bucket) + (self.bound > 0) + slot * (self.payload_bits + self.sticky_bits)
+        return self.tag_bits(bucket) + (self.bound > 0) + slot * self.payload_width(bucket)
 
     def copies(self, bucket, slot, cap):
         """What an entry stands for; 0 where there is none."""
@@ -88,7 +92,7 @@ class Table(Shape):
         """What an entry says, seen from where it lies; a tag without terminator knows nothing beyond its bucket."""
         base, extension, known = self.home[bucket]
         if not self.grown:
-            return base, tag, self.f - self.s
+            return base, tag & low(self.f), self.f - self.s
         behind = max(tag.bit_length() - 1, self.s) - self.s
         remainder = (tag >> self.s & low(behind)) << known | extension
         return base, tag & low(self.s) | remainder << self.s, known + behind

@@ -13,6 +13,7 @@ from hypothesis.stateful import initialize, invariant, rule
 import support
 import test_model
 from address import AIMED, Shape, key_hash, low
+from layout import Table
 from support import FULL, TOO_BIG, ask, fails
 
 RANGE = "WITH RECURSIVE k(x) AS (SELECT ?2 AS x WHERE ?2 < ?3 UNION ALL SELECT x + 1 FROM k WHERE x + 1 < ?3) "
@@ -557,3 +558,26 @@ def test_keys_of_one_pair_that_repeat_are_taken_all_the_same(db, options):
 def all_in_one_pair(db, blob, keys):
     pairs = {frozenset(row[0] for row in db.execute("SELECT bucket FROM cf_explain(?, ?)", (blob, key))) for key in keys}
     return len(pairs) == 1
+
+
+@pytest.mark.parametrize("options", ["layout=plain", "layout=semisort", "value_bits=3", "counter_bits=2"])
+def test_large_tables_are_prepared_for_growth(db, options):
+    """By the second reader of the format: buckets of both forms, before the first split."""
+    blob, n, seen = support.new(db, 8000, None, f"bucket_size=4 fingerprint_bits=12 {options}"), 0, 0
+    while not Shape(blob).grown:
+        step = 20 if n >= 8000 else 8000
+        values = ", i % 8" if "value_bits" in options else ""
+        blob = ask(db, f"SELECT cf_add_all(?1, i{values}) FROM (SELECT value AS i FROM json_each(?2))", blob,
+                   json.dumps(list(range(n, n + step))))
+        n += step
+        table = Table(blob)
+        if not table.prepared:
+            continue
+        seen += 1
+        assert ask(db, "SELECT cf_check(?)", blob) == "ok"
+        assert len(blob) == 64 + (table.table_bits + 7) // 8 + support.field(blob, "reserved")
+        for bucket, slot, fingerprint in db.execute(
+                "SELECT bucket, slot, fingerprint FROM cf_buckets(?) WHERE bucket % 7 = 0", (blob,)):
+            tag = table.tags(bucket)[slot]
+            assert fingerprint == (table.side(bucket, tag)[1] if tag else None)
+    assert seen > 0

@@ -105,10 +105,10 @@ def test_features_of_later_versions_are_refused_as_such(db, name, value):
 
 
 @pytest.mark.parametrize("fields, says", [
-    ({"level": 1}, "width of slots"), ({"split_pointer": 1}, "width of slots"), ({"slot_bits": 12}, "width of slots"),
+    ({"level": 1}, "width of slots"), ({"split_pointer": 1}, "length"), ({"slot_bits": 12}, "width of slots"),
     ({"level": 40}, "more buckets than"), ({"level": 255}, "more buckets than"), ({"level": 39}, "more buckets than"),
-    ({"split_pointer": 2**47}, "split pointer"), ({"flags": 0, "level": 1}, "must not grow"),
-    ({"flags": 0, "split_pointer": 1}, "must not grow"), ({"flags": GROWS | VALUES}, "values of no bits"),
+    ({"split_pointer": 2**47}, "prepared for growth"), ({"flags": 0, "level": 1}, "must not grow"),
+    ({"flags": 0, "split_pointer": 1}, "prepared for growth"), ({"flags": GROWS | VALUES}, "values of no bits"),
     ({"payload_bits": 17}, "counter_bits"), ({"payload_bits": 33, "flags": VALUES}, "value_bits"),
     ({"payload_bits": 3}, "length"), ({"payload_bits": 3, "flags": VALUES}, "length"),
     ({"flags": GROWS | SEMISORTED}, "length"), ({"flags": SEMISORTED, "bucket_size": 8}, "semi-sorted"),
