@@ -87,9 +87,9 @@ static inline uint64_t cf_word(const cf_filter *filter, const cf_form *form, uin
 /* The top bit of every lane of a word that matches a tag. */
 static inline uint64_t cf_matching_lanes(const cf_form *form, uint64_t word, uint64_t tag)
 {
-    if (form->grown)
+    if (form->grown && form->prepared == 0)
         return cf_agreeing_lanes(&form->lanes, word, tag);
-    return cf_zero_lanes(&form->lanes, word ^ (tag * form->lanes.ones));
+    return cf_zero_lanes(&form->lanes, word ^ ((tag | form->prepared) * form->lanes.ones));
 }
 
 /* ---- slots ---- */
@@ -245,6 +245,13 @@ static inline uint64_t cf_without_next_bit(const cf_filter *filter, uint64_t tag
     unsigned s = filter->geometry.pair_bits;
     /* RULE: the bit that leaves a slot is the first behind the pair bits */
     return (tag & filter->view.pair_mask) | tag >> (s + 1) << s;
+}
+
+/* Is what a slot holds an entry? In a bucket that is prepared for growth all are whole fingerprints
+** with the same terminator; hostile bytes may hold something else. */
+static inline bool cf_is_entry(const cf_form *form, uint64_t tag)
+{
+    return form->prepared == 0 ? tag != 0 : tag > form->prepared && tag < 2 * form->prepared;
 }
 
 /* What a slot of the bucket at `home` says, seen from that side. The slot is not empty. */

@@ -97,11 +97,6 @@ static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entr
     find_prefixes(filter, entry, entry->payload, &found);
     if (found.n > filter->geometry.cap)
         return cf_refuse(CF_DAMAGED, why, "a key has more copies than cap allows");
-    /* RULE: an entry that is prepared for growth is a whole fingerprint */
-    if (entry->slot < CF_IN_LIST &&
-        cf_slot_get(filter, entry->bucket, entry->slot) !=
-            cf_tag_of(filter, cf_locate(filter, &entry->side), entry->side.length))
-        return cf_refuse(CF_DAMAGED, why, "an entry prepared for growth does not end where it should");
     return CF_OK;
 }
 
@@ -123,6 +118,9 @@ static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned s
     cf_entry entry;
     if (cf_entry_at(filter, bucket, slot, &entry))
         return check_entry(filter, &entry, seen, why);
+    /* RULE: an entry that is prepared for growth is a whole fingerprint */
+    if (cf_slot_get(filter, bucket, slot) != 0)
+        return cf_refuse(CF_DAMAGED, why, "an entry prepared for growth does not end where it should");
     if (cf_payload_get(filter, bucket, slot) != 0)
         return cf_refuse(CF_DAMAGED, why, "an empty slot has a counter, a value or a sticky bit");
     return CF_OK;

@@ -31,10 +31,11 @@ static cf_entry decode(const cf_filter *filter, cf_home home, uint64_t bucket, u
 bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_entry *entry)
 {
     uint64_t tag = cf_slot_get(filter, bucket, slot);
-    if (tag != 0)
+    bool is_entry = cf_is_entry(cf_form_of(filter, bucket), tag);
+    if (is_entry)
         *entry = decode(filter, cf_home_of(filter, bucket), bucket, slot, tag,
                         cf_payload_get(filter, bucket, slot));
-    return tag != 0;
+    return is_entry;
 }
 
 bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)

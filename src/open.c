@@ -12,6 +12,7 @@ static void set_form(cf_form *form, const cf_geometry *g, unsigned level, bool g
 {
     unsigned width = cf_slot_bits(g, level, grown);
     form->grown = grown;
+    form->prepared = 0;
     form->payload_bits = cf_payload_bits(g, grown);
     form->slot_mask = cf_low_bits(width);
     form->bucket_bits = cf_record_bits(g, level, grown);
@@ -85,6 +86,7 @@ void cf_set_preparing(cf_filter *filter, uint64_t narrow_buckets)
     filter->view.narrow = filter->view.form;
     filter->view.narrow_buckets = narrow_buckets;
     set_form(&filter->view.form, &filter->geometry, 0, true);
+    filter->view.form.prepared = filter->view.fingerprint_mask + 1;
     set_quick(filter);
 }
 

@@ -39,6 +39,7 @@ typedef enum cf_quick {
 /* How the record of a bucket is written down (bucket.h). */
 typedef struct cf_form {
     bool grown;                            /* tags have terminators */
+    uint64_t prepared;                     /* the terminator of all entries; 0: they have their own */
     unsigned payload_bits;                 /* of a slot, sticky bit included */
     uint64_t slot_mask;                    /* the bits of a tag */
     uint64_t bucket_bits;                  /* of a record */

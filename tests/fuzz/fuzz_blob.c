@@ -143,7 +143,7 @@ static void look(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
     cf_entry entry;
     bool there = cf_entry_at(filter, bucket, slot, &entry);
-    REQUIRE(there == (cf_slot_get(filter, bucket, slot) != 0));
+    REQUIRE(there == cf_is_entry(cf_form_of(filter, bucket), cf_slot_get(filter, bucket, slot)));
     if (there)
         look_at_entry(filter, bucket, entry);
 }
