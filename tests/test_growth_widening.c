@@ -46,7 +46,7 @@ static uint64_t bytes_changed(const cf_filter *now, const snapshot *then)
 
 static cf_geometry any_shape(unsigned kind, uint64_t buckets)
 {
-    cf_geometry shape = growing_shape(buckets, kind & 1 ? 4 : 8 >> kind % 3, 12);
+    cf_geometry shape = growing_shape(buckets, kind & 1 ? 4 : 8u >> kind % 3, 12);
     shape.value_bits = kind & 2 ? 5 : 0;
     shape.counter_bits = kind & 4 && !(kind & 2) ? 3 : 0;
     shape.semisorted = shape.bucket_size == 4 && kind & 8;
