@@ -59,8 +59,8 @@ typedef enum cf_layout {
 ** library only stores it, and refuses to merge filters of different rules. The names are those of
 ** SQLite's column affinities and collations. */
 typedef enum cf_affinity {
-    CF_AFFINITY_NONE, /* values are compared as they are: text is no number */
-    CF_AFFINITY_TEXT, /* as a column of TEXT, BLOB or no affinity compares */
+    CF_AFFINITY_NONE,    /* values are compared as they are: text is no number */
+    CF_AFFINITY_TEXT,    /* as a column of TEXT, BLOB or no affinity compares */
     CF_AFFINITY_NUMERIC, /* as an INTEGER or NUMERIC column: text that looks like a number is one */
     CF_AFFINITY_REAL     /* as a REAL column: the same, and all numbers are floating point */
 } cf_affinity;

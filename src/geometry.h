@@ -1,9 +1,8 @@
 /*
 ** geometry.h - the shape of a filter at every stage of its growth: widths, counts, lengths, limits.
 **
-** A stage of growth is (level, split pointer): growth.h. A filter of stage (0, 0) has not grown,
-** except for the moment in which the first step has rewritten its slots with terminators: so
-** `grown` is an argument of its own.
+** A stage of growth is (level, split pointer): growth.h. A filter of stage (0, 0) has not grown, but
+** its slots may have terminators already, or a part of them: so `grown` is an argument of its own.
 */
 #ifndef CF_GEOMETRY_H
 #define CF_GEOMETRY_H

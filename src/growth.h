@@ -15,13 +15,30 @@
 ** - An entry that moves to a bucket with a shorter extension takes the bit back into the slot. A
 **   void entry never moves to a bucket with a longer one: it would have to be in both children
 **   there.
-** - Before the first step slots hold f bits. The first step rewrites them with a terminator
-**   (bucket.h), so that each entry says how much it knows. A key that is new at level k knows k +
-**   W(k) remainder bits, whichever of its buckets it lands in: W(k) = f - s + 1 + floor(2 log2(k +
-**   1)). The entries of each level then match strange keys with a probability of 2^-W(k), however
-**   far they are split: the sum over the levels converges, as that of 1/k^2 does.
-** - When all buckets of a level are split, the next step begins the next level, with wider slots if
-**   W says so.
+** - Before the first step slots hold f bits. For growth they get a terminator (bucket.h), so that
+**   each entry says how much it knows. A key that is new at level k knows k + W(k) remainder bits:
+**   W(k) = f - s + 1 + floor(2 log2(k + 1)), one more at level 0. The entries of each level then
+**   match strange keys with a probability of 2^-W(k), however far they are split: the sum over the
+**   levels converges, as that of 1/k^2 does.
+** - When all buckets of a level are split, the next step begins the next level.
+**
+** **No step takes longer in a larger table.** A level for which W is larger than before widens all
+** slots by one bit. With each split it widens one bucket, the last one that is still *narrow*:
+**
+**      bucket    0   1   2   3   4   5   6   7              4 of 8 are narrow
+**              [  ][  ][  ][  ]              [   ][   ][   ][   ]
+**                narrow          zeros              wide
+**
+** Wide bucket i starts at bit i times the new width, a narrow one at i times the old width, so there
+** is room to widen the last narrow one. New buckets are wide. When the level begins it has as many
+** buckets to widen as to split: so level and split pointer say how many are narrow. In a narrow
+** bucket an entry that knows as much as the level gives forgets its last bit.
+**
+** The buckets of a new table get their terminators in the same way, before growth begins: a large
+** table that holds more keys than it was planned for, and is nearly full, is *prepared*. Each
+** insertion widens some buckets. Until the first split they say what they said before, and nothing
+** else changes. A table that is full before it is prepared, a small one, or one with a spill list,
+** is widened in one step.
 **
 ** **Deleting is safe.** Claim: as long as only keys are deleted that were added and not yet
 ** deleted, every present copy of a key has an entry of its own that matches the key, or the key is
@@ -51,8 +68,8 @@
 ** cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes. Then nothing has changed. */
 cf_status cf_grow(cf_filter *filter);
 
-/* Its two halves: all that can fail, with wider slots when the step begins a level; the split,
-** which cannot. */
+/* Its two halves: all that can fail, and what has to be widened for the step; the split, which
+** cannot fail. */
 cf_status cf_grow_prepare(cf_filter *filter);
 void cf_grow_split(cf_filter *filter);
 

@@ -75,6 +75,9 @@ static void prepared_buckets_survive_the_round_trip(void **state)
     cf_geometry listed = spilling(shape, 1, 3);
     assert_int_equal(decode_prepared(listed, 1, cf_bytes_at(&listed, 0, 0, true), &why), CF_DAMAGED);
     assert_string_equal(why, cannot_be);
+    cf_geometry last = growing_shape((uint64_t)1 << 32, 4, 32); /* that can be split once */
+    last.pair_bits = 30;
+    assert_int_equal(decode_prepared(last, 1, cf_bytes_at(&last, 0, 0, true), &why), CF_OK);
     assert_int_equal(decode_prepared(shape, 1, cf_bytes_at(&shape, 0, 0, false), &why), CF_DAMAGED);
     assert_string_equal(why, "the length does not match the header: cut off, or not one filter");
 }

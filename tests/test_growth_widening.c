@@ -46,7 +46,7 @@ static uint64_t bytes_changed(const cf_filter *now, const snapshot *then)
 
 static cf_geometry any_shape(unsigned kind, uint64_t buckets)
 {
-    cf_geometry shape = growing_shape(buckets, kind & 1 ? 4 : 8 >> kind % 3, 12);
+    cf_geometry shape = growing_shape(buckets, kind & 1 ? 4 : 8u >> kind % 3, 12);
     shape.value_bits = kind & 2 ? 5 : 0;
     shape.counter_bits = kind & 4 && !(kind & 2) ? 3 : 0;
     shape.semisorted = shape.bucket_size == 4 && kind & 8;
@@ -199,6 +199,24 @@ static void prepared_filters_are_used_as_others(void **state)
     }
 }
 
+/* In a prepared bucket a terminator stands where it must. */
+static void prepared_entries_are_checked(void **state)
+{
+    unsigned keys;
+    test_filter made = half_prepared(0, &keys);
+    cf_filter *filter = &made.filter;
+    uint64_t bucket = filter->buckets - 1, tag = cf_slot_get(filter, bucket, 0);
+    const char *why = "";
+    (void)state;
+    assert_true(tag >> filter->geometry.fingerprint_bits == 1);
+    cf_slot_set(filter, bucket, 0, tag | (uint64_t)2 << filter->geometry.fingerprint_bits, 0);
+    assert_int_equal(cf_check(filter, &why), CF_DAMAGED);
+    assert_string_equal(why, "an entry prepared for growth does not end where it should");
+    cf_slot_set(filter, bucket, 0, tag, 0);
+    assert_sound(filter);
+    free_filter(&made);
+}
+
 static void preparations_are_taken_back(void **state)
 {
     (void)state;
@@ -252,6 +270,45 @@ static void refused_insertions_leave_no_preparation(void **state)
         }
 }
 
+/* Keys of one pair; each fills a slot. */
+static uint64_t of_one_pair(const cf_filter *filter, unsigned i)
+{
+    unsigned s = filter->geometry.pair_bits, f = filter->geometry.fingerprint_bits;
+    uint64_t rest = cf_low_bits(f - s) << s;
+    return (key[0] & ~rest) | (uint64_t)(i + 1) << s;
+}
+
+/* They have taken all slots of their pair; one more is refused, and what it has prepared becomes
+** narrow again. */
+static void keys_that_crowd_a_pair_leave_no_preparation(void **state)
+{
+    unsigned refused = 0;
+    (void)state;
+    for (unsigned kind = 0; kind < 16; kind++) {
+        cf_geometry shape = large_shape(kind, 80);
+        unsigned keys = 1, slots = 2u * shape.bucket_size;
+        shape.fingerprint_bits = 14;
+        test_filter made = growing_filter(shape, UINT64_MAX);
+        cf_filter *filter = &made.filter;
+        for (unsigned i = 0; i < slots; i++)
+            assert_int_equal(cf_add(filter, of_one_pair(filter, i)), CF_OK);
+        while (!is_preparing(filter) &&
+               !filter->view.grown) /* a key that needs this pair makes it grow */
+            assert_int_equal(cf_add(filter, key[keys++]), CF_OK);
+        filter->memory.most = filter->length;
+        for (unsigned i = slots; is_preparing(filter) && i < slots + 3; i++, refused++) {
+            snapshot then = remember(filter);
+            assert_int_not_equal(cf_add(filter, of_one_pair(filter, i)), CF_OK);
+            assert_true(filter->view.narrow_buckets > 0);
+            assert_true(filter->view.narrow_buckets == then.filter.view.narrow_buckets);
+            assert_unchanged(filter, &then);
+            free(then.bytes);
+        }
+        free_filter(&made);
+    }
+    assert_true(refused >= 3 * 8);
+}
+
 static void without_memory_nothing_is_prepared(void **state)
 {
     test_filter made = growing_filter(large_shape(9, 85), UINT64_MAX);
@@ -279,8 +336,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(gaps_are_zero),
     cmocka_unit_test(large_tables_are_prepared_bit_by_bit),
     cmocka_unit_test(prepared_filters_are_used_as_others),
+    cmocka_unit_test(prepared_entries_are_checked),
     cmocka_unit_test(preparations_are_taken_back),
     cmocka_unit_test(refused_insertions_leave_no_preparation),
+    cmocka_unit_test(keys_that_crowd_a_pair_leave_no_preparation),
     cmocka_unit_test(without_memory_nothing_is_prepared),
 };
 
