@@ -139,8 +139,10 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, uint
     cf_place place = cf_locate(filter, &other);
     CF_ASSERT_CONTENT(filter, place.bucket == to && cf_can_lie(other.length, place));
     /* RULE: a move keeps the payload */
-    cf_slot_set(filter, to, to_slot, cf_tag_of(filter, place, other.length),
-                cf_payload_get(filter, from.bucket, from_slot));
+    uint64_t payload = cf_payload_get(filter, from.bucket, from_slot);
+    /* Before growth no entry is sticky: hostile bytes may say so. */
+    payload &= cf_low_bits(cf_form_of(filter, to)->payload_bits);
+    cf_slot_set(filter, to, to_slot, cf_tag_of(filter, place, other.length), payload);
 }
 
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,

@@ -39,8 +39,10 @@ static void move_border(cf_filter *filter, uint64_t bucket, uint64_t narrow_buck
     clear_record(filter, old, bucket);
     filter->view.narrow_buckets = narrow_buckets;
     const cf_form *new = cf_form_of(filter, bucket);
-    for (unsigned slot = 0; new->grown != old->grown &&slot < filter->geometry.bucket_size; slot++)
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size && new->grown != old->grown; slot++) {
         record.tag[slot] = recoded(filter, new->grown, record.tag[slot]);
+        record.payload[slot] &= cf_low_bits(new->payload_bits); /* hostile bytes may have more */
+    }
     cf_record_write(filter, bucket, &record);
     if (overflow)
         cf_overflow_set(filter, bucket, true);
