@@ -31,8 +31,9 @@
 **
 ** Wide bucket i starts at bit i times the new width, a narrow one at i times the old width, so there
 ** is room to widen the last narrow one. New buckets are wide. When the level begins it has as many
-** buckets to widen as to split: so level and split pointer say how many are narrow. In a narrow
-** bucket an entry that knows as much as the level gives forgets its last bit.
+** buckets to widen as to split: so level and split pointer say how many are narrow. A key
+** that is stored in a narrow bucket knows a bit less; an entry that knows too much for narrow slots
+** does not move there.
 **
 ** The buckets of a new table get their terminators in the same way, before growth begins: a large
 ** table that holds more keys than it was planned for, and is nearly full, is *prepared*. Each
