@@ -64,7 +64,8 @@ static inline uint64_t other_bucket(const cf_filter *filter, cf_home home, uint6
     /* RULE: an entry moves only to a bucket whose extension it knows */
     if (place.extension > home.bits && cf_is_void(filter, tag))
         return NOWHERE;
-    /* RULE: an entry moves only to slots that hold all it knows */
+    /* RULE: an entry moves only to slots that hold all it knows; equivalent without 2, < to <=: wide
+    ** slots hold all */
     if (place.bucket < filter->view.narrow_buckets &&
         !cf_has_width(filter, cf_side_of(filter, home, tag).length, place))
         return NOWHERE;

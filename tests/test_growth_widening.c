@@ -3,6 +3,7 @@
 #include "../src/bucket.h"
 #include "../src/insert.h"
 #include "../src/undo.h"
+#include "../src/walk.h"
 
 enum { KEYS = 30000 };
 static uint64_t key[KEYS];
@@ -102,6 +103,51 @@ static void entries_are_cut_to_narrow_slots(void **state)
         free_filter(&made);
     }
     assert_true(cut > 50);
+}
+
+/* What all entries know, whichever of their buckets they lie in: a sum that does not depend on their
+** order. */
+static uint64_t knowledge(const cf_filter *filter)
+{
+    uint64_t sum = 0;
+    cf_entry entry;
+    cf_walk walk = cf_walk_begin(filter, 1);
+    while (cf_walk_entry(&walk, &entry)) {
+        cf_side other = cf_alternate(filter, entry.side);
+        cf_side one = other.base < entry.side.base ? other : entry.side;
+        uint64_t mixed = (one.base << 40 ^ one.bits << 8 ^ one.length) * UINT64_C(0x9e3779b97f4a7c15);
+        sum += mixed ^ mixed >> 29;
+    }
+    return sum;
+}
+
+/* In all moves: an insertion adds what its key knows, nothing else changes. */
+static void what_is_moved_keeps_what_it_knows(void **state)
+{
+    unsigned moved = 0;
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        cf_geometry shape = spilling(growing_shape(20, 4, 14), 2, 40);
+        test_filter made = filter_at_stage(shape, 2, 5 + random_below(70));
+        cf_filter *filter = &made.filter;
+        for (unsigned i = 0; i < 700; i++) {
+            uint64_t hash = random64(), before = knowledge(filter), count = cf_count(filter, hash);
+            uint64_t occupied = filter->occupied + filter->spilled;
+            if (count > 0 || cf_add(filter, hash) != CF_OK)
+                continue;
+            assert_true(filter->occupied + filter->spilled == occupied + 1);
+            assert_int_equal(cf_delete(filter, hash), CF_REMOVED); /* after it one entry is settled */
+            assert_true(knowledge(filter) == before);
+            assert_int_equal(cf_add(filter, hash), CF_OK);
+            before = knowledge(filter);
+            assert_int_equal(cf_settle(filter), CF_OK);
+            assert_true(knowledge(filter) == before);
+            moved += filter->spilled > 0;
+        }
+        assert_sound(filter);
+        free_filter(&made);
+    }
+    assert_true(moved > 100);
 }
 
 /* A bit between narrow buckets and others is seen. */
@@ -333,6 +379,7 @@ static void without_memory_nothing_is_prepared(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_step_changes_three_buckets),
     cmocka_unit_test(entries_are_cut_to_narrow_slots),
+    cmocka_unit_test(what_is_moved_keeps_what_it_knows),
     cmocka_unit_test(gaps_are_zero),
     cmocka_unit_test(large_tables_are_prepared_bit_by_bit),
     cmocka_unit_test(prepared_filters_are_used_as_others),
