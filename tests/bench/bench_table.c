@@ -14,8 +14,7 @@
 **   peak MB       of the whole process that does it, SQLite's page cache included; a process of its own for each line
 **
 ** Then a table grows from a tenth of the keys to all of them, and every insertion is timed: the
-** longest one says how long a writer waits when a level of growth makes slots wider, which rewrites
-** the filter.
+** longest one says how long a writer waits.
 */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 

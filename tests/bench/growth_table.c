@@ -17,8 +17,7 @@
 **   fpr       computed; measured; measured / measured when the table was first full: at its first growth
 **
 ** Then the cost: growing from 4,000 keys against building at the final size, key by key in the same
-** order, the two taking turns, and the longest single add (a rewrite for wider slots, as a level
-** begins).
+** order, the two taking turns, and the longest single add (which makes the blob longer).
 */
 #include "bench.h"
 
