@@ -1,7 +1,10 @@
 #include "hashes.h"
 
+#include "block.h"
 #include "errors.h"
 #include "watch.h"
+
+#include "../src/sort.h"
 
 #include <assert.h>
 
@@ -25,9 +28,10 @@ bool cuckoo_hashes_sort(sqlite3_context *context, uint64_t *at, size_t n)
 {
     cuckoo_watch watch;
     cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    cf_status status = cf_sort(at, n, &watch.hook);
+    cf_ticker ticker = cf_ticker_of(&watch.hook);
+    bool done = cf_sort_with(at, n, cuckoo_block_plain, &ticker);
     cuckoo_watch_end(&watch);
-    return status == CF_OK || cuckoo_fail_interrupted(context);
+    return done || cuckoo_fail_interrupted(context);
 }
 
 void cuckoo_hashes_free(cuckoo_hashes *hashes)

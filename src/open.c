@@ -31,9 +31,10 @@ static void set_forms(cf_filter *filter)
     cf_view *view = &filter->view;
     set_form(&view->form, g, filter->level, view->grown);
     view->narrow_buckets = view->grown ? cf_narrow_at(g, filter->level, filter->split) : 0;
-    memset(&view->narrow, 0, sizeof view->narrow);
     if (view->grown && cf_narrow_at(g, filter->level, 0) > 0)
         set_form(&view->narrow, g, filter->level - 1, true);
+    else if (view->narrow.bucket_bits != 0)
+        memset(&view->narrow, 0, sizeof view->narrow);
     view->single_words =
         view->form.lanes.words == 1 && (view->narrow_buckets == 0 || view->narrow.lanes.words == 1);
 }

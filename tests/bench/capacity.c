@@ -41,8 +41,11 @@ static bool fits(cf_filter *filter, uint64_t *hashes, uint64_t keys, bool sorted
     for (uint64_t i = 0; i < keys; i++)
         hashes[i] = bench_random(build * keys + i);
     if (sorted)
-        cf_sort(hashes, keys, NULL);
-    return cf_add_many(filter, hashes, keys, NULL) == CF_OK;
+        return cf_add_many(filter, hashes, keys, NULL) == CF_OK;
+    for (uint64_t i = 0; i < keys; i++)
+        if (cf_add(filter, hashes[i]) != CF_OK)
+            return false;
+    return true;
 }
 
 static void measure_builds(FILE *out, uint64_t keys, unsigned f, bool sorted, uint64_t builds)

@@ -58,6 +58,8 @@ static uint64_t (*volatile hash)(const void *, size_t, int64_t) = cf_hash;
 static cf_status (*volatile add)(cf_filter *, uint64_t) = cf_add;
 static cf_deleted (*volatile take_away)(cf_filter *, uint64_t) = cf_delete;
 static bool (*volatile contains)(const cf_filter *, uint64_t) = cf_contains;
+static size_t (*volatile contains_many)(const cf_filter *, const uint64_t *, size_t,
+                                        bool *) = cf_contains_many;
 static cf_status (*volatile open_blob)(cf_filter *, const uint8_t *, size_t, const char **) = cf_open;
 static cf_status (*volatile open_next)(cf_reader *, const uint8_t *, size_t,
                                        const char **) = cf_reader_open;
@@ -138,6 +140,7 @@ static void count_hash(void)
 
 static void count_lookups(const kind *one, const cf_filter *filter)
 {
+    static bool answers[SOME];
     count_begin();
     for (uint64_t i = 0; i < SOME; i++)
         bench_use(contains(filter, present[i]));
@@ -146,6 +149,9 @@ static void count_lookups(const kind *one, const cf_filter *filter)
     for (uint64_t i = 0; i < SOME; i++)
         bench_use(contains(filter, absent[i]));
     note(one, "miss", SOME);
+    count_begin();
+    bench_use(contains_many(filter, absent, SOME, answers));
+    note(one, "miss, in a batch", SOME);
 }
 
 static void count_deletes(const kind *one, cf_filter *filter)
@@ -162,7 +168,6 @@ static void count_bulk(const kind *one)
     cf_filter filter = make(one, KEYS);
     memcpy(hashes, present, sizeof present);
     count_begin();
-    cf_sort(hashes, KEYS, NULL);
     if (cf_add_many(&filter, hashes, KEYS, NULL) != CF_OK)
         bench_fail("a key was refused");
     note(one, "bulk build", KEYS);
