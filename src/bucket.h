@@ -233,14 +233,6 @@ static inline bool cf_can_lie(unsigned length, cf_place there)
     return length >= there.extension;
 }
 
-/* Have the slots there room for all that it knows? */
-static inline bool cf_has_width(const cf_filter *filter, unsigned length, cf_place there)
-{
-    const cf_form *form = cf_form_of(filter, there.bucket);
-    return !filter->view.grown ||
-           filter->geometry.pair_bits + length - there.extension < form->lanes.width;
-}
-
 /* The next bit that it knows. */
 static inline unsigned cf_next_bit(const cf_filter *filter, uint64_t tag)
 {

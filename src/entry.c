@@ -50,18 +50,6 @@ bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
 
 /* ---- changing ---- */
 
-cf_pair cf_entry_places(const cf_filter *filter, const cf_entry *entry)
-{
-    cf_pair all = cf_pair_from(filter, entry->side), pair = {.sides = 0};
-    for (unsigned i = 0; i < all.sides; i++)
-        /* RULE: a spilled entry goes only to slots that hold all it knows */
-        if (cf_has_width(filter, entry->side.length, all.place[i])) {
-            pair.side[pair.sides] = all.side[i];
-            pair.place[pair.sides++] = all.place[i];
-        }
-    return pair;
-}
-
 bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
     for (unsigned i = 0; i < pair->sides; i++) {
@@ -177,7 +165,7 @@ static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsign
     cf_entry entry;
     if (!cf_spilled_at(filter, index, &entry))
         return false;
-    cf_pair pair = cf_entry_places(filter, &entry);
+    cf_pair pair = cf_pair_from(filter, entry.side);
     for (unsigned i = 0; i < pair.sides; i++)
         if (pair.place[i].bucket == bucket) {
             cf_entry_put(filter, pair.place[i], slot, &entry);

@@ -64,9 +64,6 @@ static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot
     cf_count_occupied(filter);
 }
 
-/* The places in which an entry that is there already can lie with all that it knows. */
-cf_pair cf_entry_places(const cf_filter *filter, const cf_entry *entry);
-
 /* Puts an entry into the first empty slot of its pair. False: there is none. */
 bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entry);
 

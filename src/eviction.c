@@ -62,14 +62,7 @@ static inline uint64_t other_bucket(const cf_filter *filter, cf_home home, uint6
     cf_side other = cf_alternate(filter, side);
     cf_place place = cf_locate(filter, &other);
     /* RULE: an entry moves only to a bucket whose extension it knows */
-    if (place.extension > home.bits && cf_is_void(filter, tag))
-        return NOWHERE;
-    /* RULE: an entry moves only to slots that hold all it knows; equivalent without 2, < to <=: wide
-    ** slots hold all */
-    if (place.bucket < filter->view.narrow_buckets &&
-        !cf_has_width(filter, cf_side_of(filter, home, tag).length, place))
-        return NOWHERE;
-    return place.bucket;
+    return place.extension > home.bits && cf_is_void(filter, tag) ? NOWHERE : place.bucket;
 }
 
 /* The buckets that the entries of one bucket could move to. All of them are fetched before the

@@ -15,8 +15,7 @@
 **
 ** The moves are written from the empty slot backwards, so that at every moment each entry is in at
 ** least one place. An entry that moves to a bucket with a shorter extension takes the bit back; one
-** that knows too little for the extension of its other bucket, or more than its slots hold, stays
-** (growth.h). The search goes on
+** that knows too little for the extension of its other bucket stays (growth.h). The search goes on
 ** from CF_SEARCH_BUCKETS buckets at most, from none of them twice, and uses no random numbers.
 ** Shortest paths matter most where a moved entry costs a page write. Load at the first failure, f =
 ** 12, b = 4, 1 M slots: 0.967 with 256 buckets, 0.973 with 512, 0.975 with 1,024; the time of a

@@ -68,7 +68,7 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     bytes[AT_PAIR_BITS] = g->pair_bits;
     bytes[AT_CAP] = g->cap;
     bytes[AT_SLOT_BITS] =
-        (uint8_t)cf_slot_bits(g, header->level, cf_is_grown(header->level, header->split));
+        (uint8_t)cf_slot_bits(g, header->level + 1, cf_is_grown(header->level, header->split));
     bytes[AT_LEVEL] = (uint8_t)header->level;
     bytes[AT_PAYLOAD_BITS] = g->counter_bits | g->value_bits;
     bytes[AT_FLAGS] = encode_flags(g);
@@ -163,7 +163,7 @@ static cf_status check_stage(const uint8_t *bytes, const cf_header *header, cons
         (g->spill_bound > 0 || header->prepared > g->buckets || cf_stage_check(g, 0, 1, why) != CF_OK))
         return cf_refuse(CF_DAMAGED, why, "prepared for growth, though it cannot be");
     /* RULE: the width of slots follows from the level */
-    if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, header->level, grown))
+    if (bytes[AT_SLOT_BITS] != cf_slot_bits(g, header->level + 1, grown))
         return cf_refuse(CF_DAMAGED, why, "the width of slots does not follow from the level of growth");
     return CF_OK;
 }

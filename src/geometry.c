@@ -90,7 +90,7 @@ uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
 uint64_t cf_narrow_at(const cf_geometry *shape, unsigned level, uint64_t split)
 {
     /* RULE: with each split of a level that widens slots one bucket is widened, the last one first */
-    bool widens = level > 0 && cf_growth_bits(level) > cf_growth_bits(level - 1);
+    bool widens = cf_growth_bits(level + 1) > cf_growth_bits(level);
     return widens ? (shape->buckets << level) - split : 0;
 }
 
@@ -98,7 +98,7 @@ uint64_t cf_table_bits(const cf_geometry *shape, unsigned level, uint64_t split,
 {
     uint64_t buckets = cf_buckets_at(shape, level, split);
     bool all_narrow = grown && cf_narrow_at(shape, level, split) == buckets;
-    return buckets * cf_record_bits(shape, level - all_narrow, grown);
+    return buckets * cf_record_bits(shape, level + !all_narrow, grown);
 }
 
 uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split, bool grown)

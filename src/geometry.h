@@ -45,7 +45,8 @@ uint64_t cf_record_bits(const cf_geometry *shape, unsigned level, bool grown);
 /* Buckets in use. */
 uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
-/* The first so many of them still have slots as narrow as in the level before (growth.h). */
+/* The first so many of them are narrow: their slots are for entries of this level, those of the others
+** for entries of the next (growth.h). */
 uint64_t cf_narrow_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
 /* Bits of the table, up to the end of its last bucket. */

@@ -22,18 +22,18 @@
 **   levels converges, as that of 1/k^2 does.
 ** - When all buckets of a level are split, the next step begins the next level.
 **
-** **No step takes longer in a larger table.** A level for which W is larger than before widens all
-** slots by one bit. With each split it widens one bucket, the last one that is still *narrow*:
+** **No step takes longer in a larger table.** While the buckets of a level are split, their slots are
+** made one bit wider when the next level needs that. With each split one bucket is widened, the last
+** one that is still *narrow*:
 **
 **      bucket    0   1   2   3   4   5   6   7              4 of 8 are narrow
 **              [  ][  ][  ][  ]              [   ][   ][   ][   ]
 **                narrow          zeros              wide
 **
 ** Wide bucket i starts at bit i times the new width, a narrow one at i times the old width, so there
-** is room to widen the last narrow one. New buckets are wide. When the level begins it has as many
-** buckets to widen as to split: so level and split pointer say how many are narrow. A key
-** that is stored in a narrow bucket knows a bit less; an entry that knows too much for narrow slots
-** does not move there.
+** is room to widen the last narrow one. New buckets are wide. When a level begins it has as many
+** buckets to widen as to split: so level and split pointer say how many are narrow. Narrow slots
+** hold all that an entry of the level knows, so entries move between the two as they like.
 **
 ** The buckets of a new table get their terminators in the same way, before growth begins: a large
 ** table that holds more keys than it was planned for, and is nearly full, is *prepared*. Each

@@ -75,7 +75,7 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
     cf_entry entry;
     if (!cf_spilled_at(filter, index, &entry))
         return false;
-    cf_pair pair = cf_entry_places(filter, &entry);
+    cf_pair pair = cf_pair_from(filter, entry.side);
     if (pair.sides == 0 || !place(filter, &pair, ordinary, &entry))
         return false;
     cf_spill_remove(filter, index);

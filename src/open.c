@@ -29,10 +29,10 @@ static void set_forms(cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;
     cf_view *view = &filter->view;
-    set_form(&view->form, g, filter->level, view->grown);
+    set_form(&view->form, g, filter->level + 1, view->grown);
     view->narrow_buckets = view->grown ? cf_narrow_at(g, filter->level, filter->split) : 0;
     if (view->grown && cf_narrow_at(g, filter->level, 0) > 0)
-        set_form(&view->narrow, g, filter->level - 1, true);
+        set_form(&view->narrow, g, filter->level, true);
     else if (view->narrow.bucket_bits != 0)
         memset(&view->narrow, 0, sizeof view->narrow);
     view->single_words =

@@ -203,14 +203,6 @@ static inline uint64_t slot_mask_of(const cf_filter *filter, uint64_t bucket)
     return cf_form_of(filter, bucket)->slot_mask;
 }
 
-/* Remainder bits that a new entry knows there. */
-static inline unsigned length_in(const cf_filter *filter, const cf_place *place)
-{
-    unsigned most = filter->view.new_length, width = cf_form_of(filter, place->bucket)->lanes.width;
-    unsigned room = place->extension + width - 1 - filter->geometry.pair_bits;
-    return filter->view.grown && room < most ? room : most;
-}
-
 /* The other bucket of an entry; can it lie there, too? */
 static inline uint64_t other_bucket(const cf_filter *filter, const cf_entry *entry)
 {

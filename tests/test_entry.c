@@ -50,8 +50,7 @@ static unsigned put_lengths(cf_filter *filter, const cf_pair *pair, unsigned fir
 {
     unsigned n = 0, length = pair->place[0].extension;
     uint64_t values = cf_low_bits(filter->geometry.value_bits);
-    while (length <= length_in(filter, &pair->place[0]) &&
-           length <= length_in(filter, &pair->place[1]) &&
+    while (length <= filter->view.new_length &&
            put(filter, pair, (n + first_side) % 2, length, n & values))
         n++, length++;
     return n;
@@ -140,7 +139,7 @@ static void values_are_told_apart(void **state)
 static cf_entry any_entry(const cf_filter *filter, const cf_place *place, const cf_side *side)
 {
     cf_entry entry = {.side = *side, .payload = random64() & cf_payload_max(&filter->geometry)};
-    entry.side.length = length_in(filter, place);
+    entry.side.length = filter->view.new_length;
     if (filter->view.grown)
         entry.side.length -= (unsigned)random_below(entry.side.length - place->extension + 1);
     entry.side.bits &= cf_low_bits(filter->geometry.pair_bits + entry.side.length);

@@ -194,7 +194,7 @@ static void payloads_get_a_sticky_bit_by_growth(void **state)
             assert_true(cf_record_bits(&shape, 0, false) == 4 * (12 + value + counter) + overflow);
             assert_true(cf_record_bits(&shape, 0, true) == 4 * (12 + 3 + payload) + overflow);
             assert_true(cf_record_bits(&shape, 1, true) == 4 * (12 + 4 + payload) + overflow);
-            uint64_t bits = 13 * cf_record_bits(&shape, 0, true);
+            uint64_t bits = 13 * cf_record_bits(&shape, 1, true);
             assert_true(cf_bytes_at(&shape, 0, 3, true) == 64 + (bits + 7) / 8 + 8 + 16 * (value % 3));
             shape.semisorted = true;
             assert_int_equal(cf_tag_bits(&shape, 1, true), 4 * 16 - 4);

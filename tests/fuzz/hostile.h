@@ -23,7 +23,7 @@ static inline void make_stage(cf_header *header, uint64_t table_bytes, unsigned 
 {
     cf_geometry *g = &header->geometry;
     unsigned payload = g->counter_bits + g->value_bits;
-    uint64_t bits = g->bucket_size * (uint64_t)(cf_slot_bits(g, level, grown) + payload);
+    uint64_t bits = g->bucket_size * (uint64_t)(cf_slot_bits(g, level + 1, grown) + payload);
     bits += g->spill_bound != 0;
     bits -= g->semisorted ? CF_SEMISORT_SAVES : 0;
     uint64_t buckets = table_bytes * 8 / bits;

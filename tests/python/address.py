@@ -36,7 +36,7 @@ class Shape:
         self.split -= prepared
         self.grown = self.level > 0 or self.split > 0
         self.narrow = self.m0 - prepared if prepared else support.narrow_buckets(self.f, self.m0, self.level, self.split)
-        self.widest = support.slot_bits(self.f, 0, 1) if prepared else self.slot_bits
+        self.widest = support.width_for(self.f, 0) if prepared else self.slot_bits
         self.prepared = prepared
         self.home = {}  # bucket: (base, extension, bits of the extension)
         for base in range(self.m0):

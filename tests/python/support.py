@@ -175,16 +175,19 @@ def table_bytes(buckets, bucket_size, bits, saved=0):
     return (buckets * (bucket_size * bits - saved) + 7) // 8
 
 
+def width_for(bits, level):
+    """Of slots that hold all that an entry of this level knows."""
+    return bits + (3 if level == 0 else 2 + ((level + 1)**2).bit_length() - 1)
+
+
 def slot_bits(bits, level, split):
-    """Width of a slot: wider once the filter has grown."""
-    if level == 0:
-        return bits + 3 if split else bits
-    return bits + 2 + ((level + 1)**2).bit_length() - 1
+    """Width of a slot: wider once the filter has grown, and then wide enough for the next level."""
+    return width_for(bits, level + 1) if level or split else bits
 
 
 def narrow_buckets(bits, buckets, level, split):
-    """So many, the first ones, have slots as wide as in the level before: one less with each split."""
-    widens = level > 0 and slot_bits(bits, level, 1) > slot_bits(bits, level - 1, 1)
+    """So many, the first ones, have slots for this level only: one less with each split."""
+    widens = (level or split) and width_for(bits, level + 1) > width_for(bits, level)
     return (buckets << level) - split if widens else 0
 
 
