@@ -16,7 +16,8 @@
 **        6      1  fingerprint bits f: 4 .. 32
 **        7      1  pair bits s: 4 .. f
 **        8      1  cap: 1 .. 2b; at most b when m0 is odd
-**        9      1  slot bits: the width of a slot; f, or, once grown, f + 2 + floor(2 log2(level + 2))
+**        9      1  slot bits: the width of a slot; f, or, once grown, f + 4 at level 0, else
+**                  f + 2 + floor(2 log2(level + 1))
 **       10      1  level of growth: 0 .. 39
 **       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32
 **       12      1  flags: bit 0 growth, bit 1 the payload is a value, bit 2 semi-sorted;
@@ -42,7 +43,7 @@
 ** k of the table is bit k % 8 of byte k / 8. In two cases the first n buckets, the *narrow* ones, are
 ** not like that yet (growth.h); the bits between them and the others are zero:
 **
-** - A level that widens slots (levels 0, 1, 2, 4, 6, 10, 14, 21 and 30) has n = m0 * 2^level - split
+** - A level that widens slots (levels 0, 2, 3, 5, 7, 11, 15, 22 and 31) has n = m0 * 2^level - split
 **   pointer. The slots of narrow buckets have one bit less than slot bits says.
 ** - A filter that has not grown, but has prepared buckets, has n = m0 - those. Narrow buckets are as
 **   they always were; the others as the narrow ones of level 0. It has no spill list.

@@ -53,9 +53,9 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 
 unsigned cf_growth_bits(unsigned level)
 {
-    uint64_t n = level + 1;
-    /* RULE: new slots of the first level are a bit wider than the series says */
-    return level == 0 ? 2 : 1 + cf_floor_log2(n * n);
+    uint64_t n = level < 2 ? 2 : level;
+    /* RULE: W is as large as the level says */
+    return cf_floor_log2(n * n) + (level > 0);
 }
 
 unsigned cf_slot_bits(const cf_geometry *shape, unsigned level, bool grown)

@@ -168,8 +168,10 @@ static void split_list(cf_filter *filter, uint64_t low, uint64_t high)
             cf_spill_put(filter, at++, &stays);
         else
             cf_spill_take_out(filter, at);
+        /* In a list that lies there may be no room. */
+        bool room = filter->spilled < filter->geometry.spill_bound;
         /* RULE: a spilled entry follows to the new bucket */
-        if (to.high && !give_slot(filter, high, &goes))
+        if (to.high && !give_slot(filter, high, &goes) && room)
             cf_spill_put(filter, filter->spilled++, &goes);
     }
     cf_spill_after_split(filter, low, high);

@@ -17,9 +17,9 @@
 **   there.
 ** - Before the first step slots hold f bits. For growth they get a terminator (bucket.h), so that
 **   each entry says how much it knows. A key that is new at level k knows k + W(k) remainder bits:
-**   W(k) = f - s + 1 + floor(2 log2(k + 1)), one more at level 0. The entries of each level then
-**   match strange keys with a probability of 2^-W(k), however far they are split: the sum over the
-**   levels converges, as that of 1/k^2 does.
+**   W(k) = f - s + 1 + floor(2 log2 k); W(0) = f - s + 2 and W(1) = f - s + 3. The entries of each
+**   level then match strange keys with a probability of 2^-W(k), however far they are split: the sum
+**   over the levels converges, as that of 1/k^2 does.
 ** - When all buckets of a level are split, the next step begins the next level.
 **
 ** **No step takes longer in a larger table.** While the buckets of a level are split, their slots are

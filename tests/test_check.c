@@ -230,7 +230,7 @@ static void grown_entries_are_checked(void **state)
 /* In a bucket that is split the widest slot has one bit more than an entry may know. */
 static void grown_entries_know_no_more_than_the_level_gives(void **state)
 {
-    test_filter made = filter_at_stage(growing_shape(10, 4, 12), 3, 7);
+    test_filter made = filter_at_stage(growing_shape(10, 4, 12), 1, 7);
     uint64_t top = (uint64_t)1 << (made.filter.view.form.lanes.width - 1);
     (void)state;
     made.filter.occupied = made.filter.items = 1;

@@ -235,14 +235,14 @@ static void stages_of_growth_are_checked(void **state)
     static const char width[] = "the width of slots does not follow from the level of growth";
     static const char numbers[] = "more buckets than the format has numbers for";
     (void)state;
-    assert_reason(9, 1, 17, "");
-    assert_reason(9, 1, 16, width);
-    assert_reason(9, 1, 18, width);
+    assert_reason(9, 1, 16, "");
+    assert_reason(9, 1, 15, width);
+    assert_reason(9, 1, 17, width);
     assert_reason(9, 1, 0, width);
     assert_reason(9, 1, 255, width);
-    assert_reason(10, 1, 0, width); /* slots of 16 bits */
+    assert_reason(10, 1, 0, length); /* slots of 16 bits, too */
     assert_reason(10, 1, 2, width);
-    assert_reason(9, 2, 0x0212, length);
+    assert_reason(9, 2, 0x0211, length);
     assert_reason(10, 1, 40, numbers);
     assert_reason(10, 1, 255, numbers);
     assert_reason(32, 6, 2, length);

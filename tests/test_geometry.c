@@ -118,24 +118,24 @@ static void expected_rate_follows_the_formula(void **state)
 /* f + 2 + floor(2 log2(level + 1)): the last level of each width. */
 static void slots_widen_by_the_schedule(void **state)
 {
-    static const unsigned last[] = {0, 0, 1, 2, 4, 6, 10, 14, 21, 30, 39};
+    static const unsigned last[] = {0, 0, 2, 3, 5, 7, 11, 15, 22, 31, 45};
     cf_geometry shape = growing_shape(10, 4, 13);
-    unsigned more = 0;
+    unsigned more = 2;
     (void)state;
     assert_int_equal(cf_slot_bits(&shape, 0, false), 13);
     assert_int_equal(cf_slot_bits(&shape, 0, true), 13 + 3);
     for (unsigned level = 1; level < 40; level++) {
-        while (last[more] < level || more == 1)
+        while (last[more] < level)
             more++;
         assert_int_equal(cf_slot_bits(&shape, level, true), 13 + 2 + more);
     }
 }
 
-/* W = f - s + 1 + floor(2 log2(level + 1)) remainder bits behind the level, one more at level 0;
-** never more than the hash has. */
+/* W = f - s + 1 + floor(2 log2(level)) remainder bits behind the level, from level 2 on; never more
+** than the hash has. */
 static void new_entries_know_more_with_every_level(void **state)
 {
-    static const unsigned w[] = {1, 2, 3, 4, 4, 5, 5, 6};
+    static const unsigned w[] = {1, 2, 2, 3, 4, 4, 5, 5};
     cf_geometry shape = growing_shape(10, 4, 13);
     (void)state;
     for (unsigned level = 0; level < 8; level++) {

@@ -340,7 +340,7 @@ static void entries_are_as_long_as_they_may_be(void **state)
         cf_entry entry;
         assert_int_equal(cf_insert(&made.filter, &item), CF_OK);
         assert_true(cf_entry_at(&made.filter, pair.place[0].bucket, 0, &entry));
-        assert_int_equal(entry.side.length, length < 14 ? length : 14);
+        assert_int_equal(entry.side.length, length < 13 ? length : 13);
         assert_true(entry.side.bits == (side.bits & cf_low_bits(6 + entry.side.length)));
         assert_sound(&made.filter);
         free_filter(&made);

@@ -177,7 +177,7 @@ def table_bytes(buckets, bucket_size, bits, saved=0):
 
 def width_for(bits, level):
     """Of slots that hold all that an entry of this level knows."""
-    return bits + (3 if level == 0 else 2 + ((level + 1)**2).bit_length() - 1)
+    return bits + (3 if level == 0 else 2 + (max(level, 2)**2).bit_length() - 1)
 
 
 def slot_bits(bits, level, split):
