@@ -230,7 +230,7 @@ static void trim(cf_filter *filter, const cf_entry *entry)
     cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
     if (found.n <= cap)
         return;
-    /* RULE: no key has more entries than cap */
+    /* RULE: no key has more entries than cap; equivalent without, zero: all are alike, and NULL is 0 */
     cf_entries_replace(filter, found.entry + cap, found.n - cap, NULL);
     cf_entries_drain_into(filter, found.entry + cap, found.n - cap);
 }
