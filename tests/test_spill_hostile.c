@@ -251,7 +251,9 @@ static test_filter filter_of_anything(void)
     shape.value_bits = (uint8_t)(shape.counter_bits || random_below(2) ? 0 : 3);
     test_filter made = filter_at_stage(shape, level, random_below((shape.buckets << level) + 1));
     uint8_t mask = random_below(2) ? 0xff : (uint8_t)random64();
-    for (uint64_t i = 0; i < made.filter.buckets * made.filter.view.form.bucket_bits / 8; i++)
+    uint64_t bytes =
+        cf_table_bits(&shape, made.filter.level, made.filter.split, made.filter.view.grown) / 8;
+    for (uint64_t i = 0; i < bytes; i++)
         made.filter.view.writable[i] = (uint8_t)random64() & mask;
     made.filter.occupied = 1 + random_below(made.filter.buckets * shape.bucket_size);
     made.filter.items = random_below(100);
