@@ -86,9 +86,10 @@ CF_BY_KIND cf_status land(cf_bulk *bulk, cf_kind kind)
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
     cf_hand_take(filter, kind, bucket, &hand);
-    bool room = cf_hand_find_empty(filter, kind, &hand, &lane);
-    /* RULE: an item that meets its like is counted or absorbed */
-    if (cf_hand_holds(filter, kind, &hand, item.tag) || (!room && steps >= MOST_STEPS))
+    bool room = cf_hand_find_empty(filter, kind, &hand, &lane), stuck = !room && steps >= MOST_STEPS;
+    /* RULE: an item that meets its like is counted or absorbed; equivalent always: the ordinary way
+    ** stores any */
+    if (cf_hand_holds(filter, kind, &hand, item.tag) || stuck)
         return store(bulk, bucket, item);
     if (!room)
         lane = next_out(bulk, kind);
@@ -134,7 +135,8 @@ CF_BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item)
 {
     cf_hand *hand = &bulk->hand;
     cf_lane lane;
-    /* RULE: a key that meets its like is counted or absorbed */
+    /* RULE: a key that meets its like is counted or absorbed; equivalent always: the ordinary way
+    ** stores any */
     if (cf_hand_holds(bulk->filter, kind, hand, item.tag))
         return store_in_hand(bulk, item);
     if (cf_hand_find_empty(bulk->filter, kind, hand, &lane)) {
@@ -284,8 +286,8 @@ static void trim_all(cf_filter *filter, cf_ticker *ticker)
             trim(filter, &entry);
 }
 
-cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                       cf_ticker *ticker)
+static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
+                      cf_ticker *ticker)
 {
     cf_bulk bulk = {.filter = filter};
     cf_memory memory = filter->memory;
@@ -302,4 +304,50 @@ cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size
     if (bulk.met && filter->geometry.counter_bits == 0)
         trim_all(filter, ticker);
     return ticker->stopped ? CF_INTERRUPTED : CF_OK;
+}
+
+/* ---- semi-sorted tables ---- */
+
+/* A plain table of the same shape, of zeros. NULL: none is needed, or there is no memory. */
+static uint8_t *plain_twin(const cf_filter *filter, cf_filter *twin)
+{
+    cf_geometry shape = filter->geometry;
+    if (cf_kind_of(filter) != CF_SHORT_SEMISORTED || shape.spill_bound || filter->memory.resize == NULL)
+        return NULL;
+    shape.semisorted = false;
+    uint8_t *bytes = filter->memory.resize(NULL, cf_geometry_bytes(&shape));
+    if (bytes)
+        cf_create(twin, &shape, bytes);
+    return bytes;
+}
+
+/* Sorts each bucket of a plain table into a semi-sorted one of zeros. */
+static void sort_buckets(cf_filter *filter, const cf_filter *twin, cf_ticker *ticker)
+{
+    enum { SORT_COST = 30 };
+    const cf_form *form = &filter->view.form;
+    cf_hand hand;
+    assert(cf_kind_of(twin) == CF_SHORT_PLAIN);
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
+        cf_hand_take(twin, CF_SHORT_PLAIN, bucket, &hand);
+        if (hand.word[0] != 0)
+            cf_semisort_word_write(filter, form, bucket * form->bucket_bits, hand.word[0]);
+        cf_tick(ticker, SORT_COST);
+    }
+    filter->items = twin->items;
+    filter->occupied = twin->occupied;
+}
+
+cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
+                       cf_ticker *ticker)
+{
+    cf_filter twin;
+    uint8_t *bytes = plain_twin(filter, &twin);
+    if (bytes == NULL)
+        return fill(filter, hashes, n, added, ticker);
+    cf_status status = fill(&twin, hashes, n, added, ticker);
+    if (status == CF_OK || status == CF_INTERRUPTED)
+        sort_buckets(filter, &twin, ticker);
+    filter->memory.resize(bytes, 0);
+    return status;
 }

@@ -163,7 +163,8 @@ static void split_list(cf_filter *filter, uint64_t low, uint64_t high)
         cf_spilled line = cf_spill_get(filter, at);
         cf_children to = children_of(filter, line.tag); /* a spilled entry splits as one in a slot */
         cf_spilled stays = {low, to.tag, line.payload}, goes = {high, to.tag, line.payload};
-        /* RULE: a spilled entry stays in the list when its bucket is full */
+        /* RULE: a spilled entry stays in the list when its bucket is full; equivalent without: it
+        ** is moved to the slot below */
         if (to.low && !give_slot(filter, low, &stays))
             cf_spill_put(filter, at++, &stays);
         else
