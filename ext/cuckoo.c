@@ -88,7 +88,7 @@ static int undo(sqlite3 *db, int rc)
     return must_stay(db) ? SQLITE_OK_LOAD_PERMANENTLY : rc;
 }
 
-static int load(sqlite3 *db, char **message)
+static int load_once(sqlite3 *db, char **message)
 {
     bool here;
     int rc = cuckoo_loaded_here(db, &here, message);
@@ -110,7 +110,7 @@ int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines 
     char *text = NULL;
     int rc = look_at_caller(api, &text);
     if (rc == SQLITE_OK)
-        rc = load(db, &text);
+        rc = load_once(db, &text);
     if (message)
         *message = text;
     else

@@ -53,7 +53,7 @@ bool cuckoo_loaded_serve(const sqlite3_api_routines *api)
 
 /* ---- once on a connection: from this file ---- */
 
-static bool is_marked(const sqlite3 *db)
+static bool has_mark(const sqlite3 *db)
 {
     lock();
     const mark *at = marks;
@@ -151,7 +151,7 @@ static int compare_version(sqlite3 *db, char **message)
 int cuckoo_loaded_here(sqlite3 *db, bool *here, char **message)
 {
     int rc;
-    *here = is_marked(db);
+    *here = has_mark(db);
     if (*here)
         return SQLITE_OK;
     rc = find_module(db, here);

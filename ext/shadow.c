@@ -35,7 +35,7 @@ static int corrupt_if_missing(int rc)
     return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
 }
 
-static int prepare(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *format)
+static int prepare_query(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *format)
 {
     char *sql = sqlite3_mprintf(format, shadow->schema, shadow->table);
     if (sql == NULL)
@@ -49,7 +49,7 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
                         sqlite3_stmt **statement)
 {
     sqlite3_stmt **kept = &shadow->statement[query];
-    int rc = *kept ? SQLITE_OK : prepare(shadow, kept, texts[query]);
+    int rc = *kept ? SQLITE_OK : prepare_query(shadow, kept, texts[query]);
     for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
         sqlite3_bind_int64(*kept, i + 1, values[i]);
     *statement = *kept;

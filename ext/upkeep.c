@@ -35,7 +35,7 @@ static void free_filter(cf_filter *filter)
 }
 
 /* Replaces the filter of the store. When rc is an error, frees the new one instead. */
-static int put(cuckoo_store *store, cf_filter *filter, int rc)
+static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 {
     cf_seal(filter);
     if (rc == SQLITE_OK)
@@ -80,7 +80,7 @@ static int shrink(cuckoo_store *store)
     cf_status status = cf_shrink(&smaller, filter);
     cuckoo_watch_end(&watch);
     if (status == CF_OK && smaller.length < filter->length)
-        return put(store, &smaller, SQLITE_OK);
+        return put_filter(store, &smaller, SQLITE_OK);
     free_filter(&smaller); /* not smaller, or not possible: it stays as it is */
     return status == CF_NO_MEMORY     ? SQLITE_NOMEM
            : status == CF_INTERRUPTED ? SQLITE_INTERRUPT
@@ -99,7 +99,7 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 
 /* ---- rebuild ---- */
 
-static int fail_full(cf_status status, const cf_filter *filter, char **message)
+static int fail_key(cf_status status, const cf_filter *filter, char **message)
 {
     *message = cuckoo_full_message(status, filter);
     return *message ? SQLITE_ERROR : SQLITE_NOMEM;
@@ -119,7 +119,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
         if (status == CF_NO_MEMORY)
             return SQLITE_NOMEM;
         if (status != CF_OK && !filter->geometry.growth)
-            return fail_full(status, filter, message);
+            return fail_key(status, filter, message);
         if (status != CF_OK && cuckoo_deletes_push(aside, hash, 0) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
@@ -155,7 +155,7 @@ static int read_anew(cuckoo_store *store, char **message)
         return rc;
     if (!make_blank(store, &rule, &filter))
         return SQLITE_NOMEM;
-    rc = put(store, &filter, read_table(store, &filter, &aside, message));
+    rc = put_filter(store, &filter, read_table(store, &filter, &aside, message));
     while (rc == SQLITE_OK && cuckoo_deletes_pop(&aside, &key))
         for (uint64_t i = 0; rc == SQLITE_OK && i < key.copies; i++)
             rc = cuckoo_waiting_add(&store->paged, key.hash, 0);

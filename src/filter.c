@@ -163,7 +163,7 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
 
 /* ---- changing ---- */
 
-static __attribute__((noinline)) cf_status insert(cf_filter *filter, uint64_t hash, uint64_t value)
+static __attribute__((noinline)) cf_status insert_hash(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_entry item = {.side = cf_base(filter, hash), .payload = value};
     return cf_insert(filter, &item);
@@ -173,7 +173,7 @@ cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     assert(value <= cf_low_bits(filter->geometry.value_bits));
     bool quick = filter->view.change != CF_QUICK_NONE && cf_quick_add(filter, hash);
-    cf_status status = quick ? CF_OK : insert(filter, hash, value);
+    cf_status status = quick ? CF_OK : insert_hash(filter, hash, value);
     filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
     return status;
 }

@@ -242,7 +242,7 @@ static uint64_t spare_for(uint64_t bytes)
 }
 
 /* Makes the blob as long as asked for, with some bytes to spare. */
-static cf_status make_room(cf_filter *filter, uint64_t bytes)
+static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 {
     cf_memory memory = filter->memory;
     uint64_t spare = spare_for(bytes);
@@ -273,7 +273,7 @@ cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets)
     assert(!filter->view.grown && filter->geometry.spill_bound == 0);
     if (!may_be_at(filter, 0, 1))
         return CF_FULL;
-    cf_status status = make_room(filter, cf_bytes_at(&filter->geometry, 0, 0, true));
+    cf_status status = make_longer(filter, cf_bytes_at(&filter->geometry, 0, 0, true));
     if (status == CF_OK)
         widen_buckets(filter, buckets);
     return status;
@@ -287,7 +287,7 @@ cf_status cf_grow_prepare(cf_filter *filter)
     uint64_t split = begins_level ? 0 : filter->split;
     if (!may_be_at(filter, level, split + 1) || !list_can_split(filter, bucket_at(filter, level, split)))
         return CF_FULL;
-    cf_status status = make_room(filter, cf_bytes_at(g, level, split + 1, true));
+    cf_status status = make_longer(filter, cf_bytes_at(g, level, split + 1, true));
     if (status != CF_OK)
         return status;
     if (!filter->view.grown)

@@ -96,7 +96,7 @@ typedef struct queue {
 
 enum { QUEUE = sizeof((queue *)0)->entry / sizeof((queue *)0)->entry[0] };
 
-static void push(queue *ahead, const cf_filter *into, const cf_entry *entry)
+static void push_entry(queue *ahead, const cf_filter *into, const cf_entry *entry)
 {
     cf_side other = cf_alternate(into, entry->side);
     if (into->pages == NULL)
@@ -121,7 +121,7 @@ cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
     cf_walk walk = cf_walk_begin(from, COST);
     walk.ticker.watch = into->watch;
     while (status == CF_OK && cf_walk_entry(&walk, &entry)) {
-        push(&ahead, into, &entry);
+        push_entry(&ahead, into, &entry);
         if (ahead.n == QUEUE)
             status = merge_first(into, &ahead);
     }
