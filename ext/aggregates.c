@@ -11,6 +11,7 @@
 #include "register.h"
 #include "result.h"
 
+#include "../src/bits.h"
 #include "../src/format.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ enum {
 static bool equal_at(const uint8_t *bytes, const change_state *state, size_t at, size_t most)
 {
     const cf_filter *first = &state->first->filter;
-    size_t rest = first->length - at;
+    size_t rest = cf_in_memory(first->length) - at;
     return memcmp(bytes + at, first->bytes + at, rest < most ? rest : most) == 0;
 }
 
@@ -54,7 +55,7 @@ static bool equal_at(const uint8_t *bytes, const change_state *state, size_t at,
 */
 static bool same_filter(const cf_filter *filter, change_state *state)
 {
-    size_t length = state->first->filter.length;
+    size_t length = cf_in_memory(state->first->filter.length);
     state->seen_at = filter->bytes;
     state->compared += length;
     return filter->length == length && equal_at(filter->bytes, state, 0, length);
@@ -66,7 +67,7 @@ static bool seen_again(sqlite3_value *argument, change_state *state)
     if (state->compared < FULL_COMPARISONS || sqlite3_value_type(argument) != SQLITE_BLOB)
         return false;
     const uint8_t *bytes = sqlite3_value_blob(argument);
-    size_t length = state->first->filter.length;
+    size_t length = cf_in_memory(state->first->filter.length);
     if (bytes != state->seen_at || (size_t)sqlite3_value_bytes(argument) != length)
         return false;
     size_t at = state->window < length ? state->window : 0;

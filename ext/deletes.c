@@ -28,7 +28,7 @@ static int make_places(cuckoo_deletes *deletes)
     if (2 * (deletes->used + 1) <= deletes->places)
         return SQLITE_OK;
     larger.places = deletes->places ? 2 * deletes->places : FEWEST_PLACES;
-    larger.place = sqlite3_malloc64(larger.places * sizeof *larger.place);
+    larger.place = sqlite3_malloc64((uint64_t)larger.places * sizeof *larger.place);
     if (larger.place == NULL)
         return SQLITE_NOMEM;
     memset(larger.place, 0, larger.places * sizeof *larger.place);

@@ -109,7 +109,7 @@ static void read_page(cuckoo_paged *paged, uint64_t page)
         int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, &have);
         paged->rc = cuckoo_first_error(paged->rc, rc);
     }
-    memset(at + have, 0, bytes - have);
+    memset(at + have, 0, cf_in_memory(bytes - have));
     paged->read_in[page] = epoch;
     paged->loaded++;
 }
@@ -219,7 +219,7 @@ static uint64_t skip(void *context, uint64_t from)
 
 cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why)
 {
-    cf_status status = cf_open_writable(&paged->filter, paged->image, paged->length, why);
+    cf_status status = cf_open_writable(&paged->filter, paged->image, cf_in_memory(paged->length), why);
     if (status != CF_OK)
         return status;
     paged->filter.memory = (cf_memory){resize_image, INT64_MAX};
@@ -247,7 +247,7 @@ void cuckoo_image_forget(cuckoo_paged *paged)
     paged->has_reader = false;
     paged->epoch++;
     if (paged->epoch == 0) { /* all numbers were used: no old one may pass for a new one */
-        memset(paged->read_in, 0, paged->page_room * sizeof *paged->read_in);
+        memset(paged->read_in, 0, cf_in_memory(paged->page_room) * sizeof *paged->read_in);
         paged->header_in = 0;
         paged->epoch = 1;
     }

@@ -42,8 +42,8 @@ static size_t length_trimmed(const cuckoo_canonical *form)
 
 /* ---- the hash ---- */
 
-static __attribute__((noinline)) cuckoo_key hash_any(sqlite3_value *value, const cf_geometry *geometry,
-                                                     uint64_t *hash)
+static CF_NEVER_INLINE cuckoo_key hash_any(sqlite3_value *value, const cf_geometry *geometry,
+                                           uint64_t *hash)
 {
     cuckoo_canonical form;
     int64_t seed = geometry->seed;

@@ -121,7 +121,7 @@ static void result_list(sqlite3_context *context, keys_state *state)
     if (!list_fits(context, state))
         return;
     for (size_t i = 0; i < n; i++)
-        keys[i] = cf_swap_if_big_endian(keys[i]);
+        cf_store64((uint8_t *)&keys[i], keys[i]);
     cuckoo_key_list_encode(&state->list, (uint8_t *)words->at);
     sqlite3_result_blob64(context, words->at, 8 * words->used, sqlite3_free);
     words->at = NULL;
@@ -241,7 +241,7 @@ static bool add_at_once(sqlite3_context *context, cf_filter *filter, const cucko
         return cuckoo_fail_no_memory(context);
     for (uint64_t i = 0; i < list->n; i++)
         hashes[i] = cf_load64(list->keys + 8 * i);
-    bool added = cuckoo_add_hashes(context, filter, hashes, list->n);
+    bool added = cuckoo_add_hashes(context, filter, hashes, cf_in_memory(list->n));
     sqlite3_free(hashes);
     return added;
 }

@@ -2,7 +2,8 @@
 
 #include "sql.h"
 
-#include <stdatomic.h>
+#include "../src/compiler.h"
+
 #include <string.h>
 
 /* A connection on which this file has registered the extension. */
@@ -16,17 +17,17 @@ static mark *marks;
 /* Guards `marks` and the setting of sqlite3_api, because several
 ** threads may load at once. It is held for a few instructions only.
 ** A mutex of SQLite would not do: two SQLites have two of them. */
-static atomic_flag guard = ATOMIC_FLAG_INIT;
+static cf_flag guard = CF_FLAG_CLEAR;
 
 static void lock(void)
 {
-    while (atomic_flag_test_and_set_explicit(&guard, memory_order_acquire))
+    while (cf_flag_set(&guard))
         ;
 }
 
 static void unlock(void)
 {
-    atomic_flag_clear_explicit(&guard, memory_order_release);
+    cf_flag_clear(&guard);
 }
 
 /* ---- one SQLite ---- */

@@ -121,7 +121,7 @@ bool cuckoo_paged_pending(const cuckoo_paged *paged)
 
 static bool all_zeros(const uint8_t *bytes, uint64_t length)
 {
-    return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0);
+    return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, cf_in_memory(length - 1)) == 0);
 }
 
 /* A page that growth has added and that is all zeros needs no row. `stored`: as it was before. */
@@ -242,7 +242,7 @@ void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
         uint64_t bytes, page = cuckoo_image_page_at(paged, from);
         cuckoo_image_need(paged, from, from + 1);
         const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-        memcpy(zeros + (at - paged->image), at, bytes);
+        memcpy(zeros + (at - paged->image), at, cf_in_memory(bytes));
         from = (uint64_t)(at - paged->image) + bytes;
     }
 }

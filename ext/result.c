@@ -4,6 +4,7 @@
 #include "key.h"
 #include "watch.h"
 
+#include "../src/bits.h"
 #include "../src/format.h"
 
 #include <string.h>
@@ -78,7 +79,7 @@ bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_fi
     uint8_t *bytes = sqlite3_malloc64(filter->length);
     if (bytes == NULL)
         return cuckoo_fail_no_memory(context);
-    memcpy(bytes, filter->bytes, filter->length);
+    memcpy(bytes, filter->bytes, cf_in_memory(filter->length));
     *copy = *filter;
     cf_rebase(copy, bytes, bytes);
     let_grow(context, copy);

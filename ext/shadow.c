@@ -3,6 +3,8 @@
 #include "late.h"
 #include "sql.h"
 
+#include "../src/bits.h"
+
 #include <string.h>
 
 enum { PAGE_OVERHEAD = 64 /* bytes of a row on a database page besides its data, at most */ };
@@ -106,7 +108,7 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_
         uint64_t have = data ? (uint64_t)sqlite3_column_bytes(read, 0) : 0;
         *length = have < bytes ? have : bytes;
         if (data)
-            memcpy(into, data, *length);
+            memcpy(into, data, cf_in_memory(*length));
     }
     return cuckoo_shadow_end(read, rc);
 }

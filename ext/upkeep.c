@@ -1,5 +1,6 @@
 #include "upkeep.h"
 
+#include "../src/bits.h"
 #include "../src/format.h"
 
 #include "block.h"
@@ -18,8 +19,8 @@ static bool make_blank(const cuckoo_store *store, const cf_options *rule, cf_fil
 {
     cf_geometry shape = store->paged.filter.geometry;
     if (rule) {
-        shape.affinity = rule->affinity;
-        shape.collation = rule->collation;
+        shape.affinity = (uint8_t)rule->affinity;
+        shape.collation = (uint8_t)rule->collation;
     }
     uint8_t *bytes = cuckoo_block_zeros(cf_geometry_bytes(&shape));
     if (bytes == NULL)
@@ -269,7 +270,7 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
     if (bytes == NULL)
         return SQLITE_NOMEM;
     cuckoo_paged_copy(paged, bytes);
-    cf_open_writable(copy, bytes, paged->filter.length, &why); /* was sound */
+    cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why); /* was sound */
     copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
     int rc = cuckoo_waiting_add_to(paged, copy, &status);
     if (rc == SQLITE_OK && status == CF_OK) {

@@ -87,7 +87,7 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
 }
 
 /* Is this a filter at all, whole, and of a version that can be read? */
-static cf_status check_identity(const uint8_t *bytes, size_t length, const char **why)
+static cf_status check_identity(const uint8_t *bytes, uint64_t length, const char **why)
 {
     /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a
     ** header */
@@ -169,7 +169,7 @@ static cf_status check_stage(const uint8_t *bytes, const cf_header *header, cons
 }
 
 /* Every count against the length, before anything is used. */
-static cf_status check_header_counts(const cf_header *header, size_t length, const char **why)
+static cf_status check_header_counts(const cf_header *header, uint64_t length, const char **why)
 {
     const cf_geometry *g = &header->geometry;
     /* RULE: the reserve is as large as the format needs */
@@ -196,7 +196,7 @@ static cf_status check_header_counts(const cf_header *header, size_t length, con
     return CF_OK;
 }
 
-cf_status cf_header_decode(const uint8_t *bytes, size_t length, cf_header *header, const char **why)
+cf_status cf_header_decode(const uint8_t *bytes, uint64_t length, cf_header *header, const char **why)
 {
     cf_status status = check_identity(bytes, length, why);
     if (status == CF_OK)

@@ -218,15 +218,15 @@ static void move_list(cf_filter *filter, uint8_t *bytes, uint64_t length)
     uint64_t list = cf_spill_bytes(filter), old = filter->length - list, moved = length - filter->length;
     cf_change(filter, old, filter->length);
     cf_change(filter, length - list, length);
-    memmove(bytes + length - list, bytes + old, list);
-    memset(bytes + old, 0, list < moved ? list : moved);
+    memmove(bytes + length - list, bytes + old, cf_in_memory(list));
+    memset(bytes + old, 0, cf_in_memory(list < moved ? list : moved));
 }
 
 /* The blob has become longer: zeros, and the spill list at the end. Nobody is told of the zeros, for
 ** nothing was there (cf_pages). */
 static void lengthen(cf_filter *filter, uint8_t *longer, uint64_t length)
 {
-    memset(longer + filter->length, 0, length - filter->length);
+    memset(longer + filter->length, 0, cf_in_memory(length - filter->length));
     if (filter->geometry.spill_bound > 0)
         move_list(filter, longer, length);
     cf_rebase(filter, longer, longer);

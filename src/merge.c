@@ -154,7 +154,7 @@ static cf_status remember(const cf_filter *into, before *then)
     if (then->bytes == NULL)
         return CF_NO_MEMORY;
     cf_need(into, 0, into->length);
-    memcpy(then->bytes, into->bytes, into->length);
+    memcpy(then->bytes, into->bytes, cf_in_memory(into->length));
     return CF_OK;
 }
 
@@ -165,7 +165,7 @@ static void restore(cf_filter *into, const before *then)
     *into = then->filter;
     cf_rebase(into, bytes, bytes);
     cf_change(into, 0, into->length);
-    memcpy(bytes, then->bytes, into->length);
+    memcpy(bytes, then->bytes, cf_in_memory(into->length));
 }
 
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from)

@@ -254,7 +254,8 @@ static cf_parts *room_for(size_t n, uint8_t *(*resize)(uint8_t *bytes, uint64_t 
     if (resize == NULL || n < WORTH)
         return NULL;
     unsigned bits = bits_of_parts(n);
-    cf_parts *parts = (void *)resize(NULL, sizeof *parts + (part_size(n) << bits) * sizeof(uint64_t));
+    cf_parts *parts =
+        (void *)resize(NULL, sizeof *parts + (uint64_t)(part_size(n) << bits) * sizeof(uint64_t));
     if (parts == NULL)
         return NULL;
     parts->bits = bits;
