@@ -29,8 +29,10 @@ NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
 DEMO    = sqlite3 wamerican wbritish
 TESTS   = libcmocka-dev python3 python3-pytest python3-pytest-xdist python3-hypothesis valgrind
 PLOTS   = gnuplot-nox
+# Tests that are made anew without what compilers offer beyond C11.
+PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors quick semisort_lookups)
 # What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
-PLAIN   = $(UNITS:%=build/plain/%) build/plain/bits_portable $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
+PLAIN   = $(UNITS:%=build/plain/%) build/plain/plain_c $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 CORES   = $(shell getconf _NPROCESSORS_ONLN)
 export SQLITE3 PYTHON
 
@@ -53,7 +55,7 @@ check: deps-test
 test: deps-test
 	@$(MAKE) -s -j$(CORES) build/cuckoo.so build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
 	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
-	    build/plain/loading
+	    build/plain/loading $(PORTABLE)
 	@sh tests/run.sh
 
 ## deps: installs the packages that are missing
@@ -82,6 +84,7 @@ KIND_pic      = $(CFLAGS) -fPIC -DNDEBUG
 KIND_so       = $(SANITIZE) -fPIC
 KIND_plain    = -O2 -g -DSQLITE_CORE
 KIND_asan     = $(SANITIZE) -DSQLITE_CORE
+KIND_portable = -O1 -g -DCF_PLAIN_C
 KIND_coverage = -O0 -g --coverage -DSQLITE_CORE
 
 define kind_rules
@@ -99,16 +102,16 @@ build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lsqlite3 -lm
 endef
-$(foreach kind,pic so plain asan coverage,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,pic so plain asan portable coverage,$(eval $(call kind_rules,$(kind))))
 
 build/plain/loading: tests/faults/loading.c $(HEADERS)
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O1 -g -o $@ $< -lcmocka -lsqlite3
 
-# The 64-bit product of machines without a 128-bit integer.
-build/plain/bits_portable: tests/test_bits.c $(HEADERS)
+# What compilers offer beyond C11, without it.
+build/plain/plain_c: tests/test_compiler.c $(HEADERS)
 	@mkdir -p $(@D)
-	@$(CC) -std=c11 -O1 -g -U__SIZEOF_INT128__ -o $@ $< -lcmocka
+	@$(CC) -std=c11 -O1 -g -DCF_PLAIN_C -o $@ $< -lcmocka
 
 ## rooms: who uses whom, against the order in tests/rooms.txt; sizes and counts of src and ext
 rooms: deps-test

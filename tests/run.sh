@@ -30,7 +30,7 @@ units() {
 groups_of() {
     case $1 in
     check)
-        echo rooms sql bench_check plain:bits_portable
+        echo rooms sql bench_check plain:plain_c
         units plain
         ;;
     valgrind)
@@ -39,8 +39,11 @@ groups_of() {
     *)
         echo oom oom_table replay mutants valgrind:stress
         units asan
-        echo asan:bits_portable rooms sql bench_check asan:static_build asan:regressions asan:ext_units
+        echo plain:plain_c rooms sql bench_check asan:static_build asan:regressions asan:ext_units
         echo vfs_faults loading stress valgrind:replay
+        for test in build/portable/test_*; do
+            echo "portable:$(basename "$test")"
+        done
         for unit in $valgrind_units; do
             echo "valgrind:test_$unit"
         done
@@ -74,7 +77,8 @@ python_tests() {
 # run GROUP: one group; its name in build/test is the group's.
 run() {
     case $1 in
-    *:bits_portable)  tap 'test_bits without 128-bit integers' build/plain/bits_portable ;;
+    plain:plain_c)    tap 'test_compiler, plain C11' build/plain/plain_c ;;
+    portable:*)       tap "${1#*:}, plain C11" "build/${1%%:*}/${1#*:}" ;;
     asan:static_build) tap 'static build, SQLITE_CORE' build/asan/static_build ;;
     asan:regressions) tap 'bugs found, each a test' build/asan/regressions ;;
     asan:ext_units)   tap 'parts of ext without a table' build/asan/ext_units ;;
