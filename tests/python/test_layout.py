@@ -17,7 +17,7 @@ LAYOUTS = ["plain", "semisort"]
 SHAPES = ["fingerprint_bits=5 growth=off", "fingerprint_bits=8 growth=off", "fingerprint_bits=9", "fingerprint_bits=12",
           "fingerprint_bits=16 growth=off", "fingerprint_bits=17", "fingerprint_bits=32", "fingerprint_bits=32 growth=off",
           "fingerprint_bits=10 counter_bits=3", "fingerprint_bits=10 counter_bits=16 growth=off",
-          "fingerprint_bits=8 overflow=on overflow_budget=0", "fingerprint_bits=11 counter_bits=1 overflow=on"]
+          "fingerprint_bits=8 overflow=on overflow_budget=0", "fingerprint_bits=11 counter_bits=3 overflow=on"]
 KEYS = "WITH RECURSIVE k(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM k LIMIT {}) "
 
 
