@@ -27,8 +27,8 @@ class Program:
     def __init__(self, line):
         self.name, runs, full, quick, command = line.split(None, 4)
         self.once = runs == "one"
-        self.typical = {"full": float(full), "quick": float(quick)}
-        self.command = shlex.split(command)
+        self.typical = {size: float(text) for size, text in (("full", full), ("quick", quick)) if text != "-"}
+        self.command = [sys.executable if word == "python3" else word for word in shlex.split(command)]
 
     def files(self):
         """What it is made of: when these change, old runs are of no use."""
@@ -53,7 +53,7 @@ class Bench:
     def __init__(self, size, runs, out=OUT, listed=None):
         self.size, self.runs = size, runs
         self.folder = out if size == "full" else os.path.join(out, size)
-        self.programs = programs() if listed is None else listed
+        self.programs = [p for p in (programs() if listed is None else listed) if size in p.typical]
         self.built_as = {}
         self.took = {}  # name: seconds of each run that is known
 
