@@ -43,7 +43,7 @@ typedef struct place {
 
 static bool fits(unsigned bits)
 {
-    return bits >= 1 && bits <= REMAINDER_MAX;
+    return bits >= 2 && bits <= REMAINDER_MAX;
 }
 
 static void *make(uint64_t bytes, unsigned bits)
@@ -114,19 +114,33 @@ static unsigned cell_of(const dleft *filter, uint64_t top)
     return (unsigned)__builtin_ctzll(top) / filter->width;
 }
 
-static unsigned empty_cells(const dleft *filter, uint64_t first)
+/* Empty cells of a bucket: the product adds up the cells of a word in its last one. */
+static inline unsigned empty_cells(const dleft *filter, uint64_t first)
 {
-    unsigned empty = 0;
-    for (unsigned i = 0; i < CELLS; i += filter->in_word)
-        empty += (unsigned)__builtin_popcountll(zeros(filter, word_at(filter, first + i)));
+    unsigned empty = 0, last = (filter->in_word - 1) * filter->width;
+    for (unsigned i = 0; i < CELLS; i += filter->in_word) {
+        uint64_t tops = zeros(filter, word_at(filter, first + i));
+        empty += (unsigned)((tops >> (filter->width - 1)) * filter->ones >> last & 7);
+    }
     return empty;
 }
 
+/* One of the empty cells of a bucket that has some. */
 static uint64_t empty_cell(const dleft *filter, uint64_t first)
 {
-    while (get(filter, first) != 0)
-        first++;
-    return first;
+    uint64_t empty = zeros(filter, word_at(filter, first));
+    while (empty == 0)
+        empty = zeros(filter, word_at(filter, first += filter->in_word));
+    return first + cell_of(filter, empty);
+}
+
+static inline bool is_in(const dleft *filter, const place *places)
+{
+    uint64_t found = 0;
+    for (unsigned table = 0; table < TABLES; table++)
+        for (unsigned i = 0; i < CELLS; i += filter->in_word)
+            found |= matches(filter, word_at(filter, places[table].first + i), places[table].content);
+    return found != 0;
 }
 
 /* A cell of the key; one that counts a single key rather than two. False: there is none. */
@@ -151,36 +165,37 @@ static bool find(const dleft *filter, const place *places, uint64_t *cell)
 
 static bool contains(const void *state, uint64_t hash)
 {
-    const dleft *filter = state;
     place places[TABLES];
-    uint64_t found = 0;
-    find_places(filter, hash, places);
-    for (unsigned table = 0; table < TABLES; table++)
-        for (unsigned i = 0; i < CELLS; i += filter->in_word)
-            found |= matches(filter, word_at(filter, places[table].first + i), places[table].content);
-    return found != 0;
+    find_places(state, hash, places);
+    return is_in(state, places);
+}
+
+/* The table whose bucket has the most empty cells, the leftmost of equals; -1: all are full. No
+** branch: which it is cannot be predicted. */
+static inline int emptiest(const dleft *filter, const place *places)
+{
+    unsigned best = 0;
+    for (unsigned table = 0; table < TABLES; table++) {
+        unsigned rank = empty_cells(filter, places[table].first) * TABLES + (TABLES - 1 - table);
+        best = rank > best ? rank : best;
+    }
+    return best < TABLES ? -1 : (int)(TABLES - 1 - best % TABLES);
 }
 
 static bool add(void *state, uint64_t hash)
 {
     dleft *filter = state;
     place places[TABLES];
-    const place *best = places;
     uint64_t cell;
-    unsigned most = 0;
     find_places(filter, hash, places);
-    if (find(filter, places, &cell) && !(get(filter, cell) & 1)) {
+    if (is_in(filter, places) && find(filter, places, &cell) && !(get(filter, cell) & 1)) {
         set(filter, cell, get(filter, cell) | 1);
         return true;
     }
-    for (unsigned table = 0; table < TABLES; table++) {
-        unsigned empty = empty_cells(filter, places[table].first);
-        best = empty > most ? &places[table] : best;
-        most = empty > most ? empty : most;
-    }
-    if (most > 0)
-        set(filter, empty_cell(filter, best->first), best->content);
-    return most > 0;
+    int best = emptiest(filter, places);
+    if (best >= 0)
+        set(filter, empty_cell(filter, places[best].first), places[best].content);
+    return best >= 0;
 }
 
 static bool take_away(void *state, uint64_t hash)
