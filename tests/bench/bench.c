@@ -8,10 +8,26 @@
 #include <string.h>
 #include <time.h>
 
+uint64_t bench_first = 0;
+
+bench_call bench_read_call(int argc, char **argv)
+{
+    bool known = argc == 3 || argc == 4;
+    if (!known || (strcmp(argv[1], "full") != 0 && strcmp(argv[1], "quick") != 0)) {
+        fprintf(stderr, "usage: %s full|quick FOLDER [SEED]\n", argv[0]);
+        exit(2);
+    }
+    bench_call call = {.quick = strcmp(argv[1], "quick") == 0, .folder = argv[2]};
+    if (argc == 4)
+        call.seed = strtoull(argv[3], NULL, 10);
+    bench_first = call.seed << 57;
+    return call;
+}
+
 double bench_seconds(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
@@ -48,14 +64,6 @@ double bench_median_ratio(const bench_series *one, const bench_series *other)
     for (size_t i = 0; i < one->rounds && i < other->rounds; i++)
         bench_note(&ratio, one->value[i] / other->value[i]);
     return bench_median(&ratio);
-}
-
-void bench_cell(double value, int width, int decimals)
-{
-    if (isnan(value))
-        printf("%*s", width, "-");
-    else
-        printf("%*.*f", width, decimals, value);
 }
 
 void *bench_allocate(size_t bytes)

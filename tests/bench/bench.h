@@ -2,16 +2,33 @@
 ** bench.h - what the benchmarks share: a clock, random numbers, medians, and barriers that keep the
 ** compiler from being clever.
 **
-** The machines that run them are shared and noisy. So the loops to be compared take turns, in many
-** short rounds, and what is reported is the median over the rounds: of each figure, and of the
-** ratio of two figures of the same round.
+** A program is called as
+**
+**      program full|quick FOLDER [SEED]
+**
+** and leaves tables in FOLDER, one row a point. tables.txt says what they hold. run.py calls each
+** program ten times with another seed, and joins the tables into medians and quartiles. So a program
+** measures once; only where a figure takes microseconds the loops to be compared take turns in short
+** rounds, and the median over the rounds is what is written.
 */
 #ifndef CF_BENCH_H
 #define CF_BENCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* What a program was called with. */
+typedef struct bench_call {
+    bool quick;
+    const char *folder; /* for its tables */
+    uint64_t seed;      /* 0 unless given */
+} bench_call;
+
+/* Reads the call, and moves bench_random to the stream of its seed. Ends the program with its usage
+** when the call is wrong. */
+bench_call bench_read_call(int argc, char **argv);
 
 enum { BENCH_ROUNDS_MAX = 64 };
 
@@ -21,7 +38,7 @@ typedef struct bench_series {
     size_t rounds;
 } bench_series;
 
-/* Seconds of processor time this program has used: other programs slow it down by what they take of
+/* Seconds of processor time this thread has used: other programs slow it down by what they take of
 ** the caches, but do not stand in the figures themselves. */
 double bench_seconds(void);
 
@@ -36,9 +53,6 @@ double bench_median(const bench_series *series);
 
 /* The median of one / other, each ratio taken within a round. */
 double bench_median_ratio(const bench_series *one, const bench_series *other);
-
-/* Prints a number in a table; NaN, for "not measured", as a dash. */
-void bench_cell(double value, int width, int decimals);
 
 /* Memory, or the end of the program with a message. */
 void *bench_allocate(size_t bytes);
@@ -60,11 +74,14 @@ void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* Ends the program with a message. */
 _Noreturn void bench_fail(const char *message);
 
+/* Where the sequence of this run starts: seeds are 2^57 apart. */
+extern uint64_t bench_first;
+
 /* Random number i of an endless sequence without repetitions (SplitMix64, a bijection of i). No
 ** number depends on the one before, so making them overlaps with whatever else a loop does. */
 static inline uint64_t bench_random(uint64_t i)
 {
-    uint64_t z = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = (bench_first + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);

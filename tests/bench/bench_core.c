@@ -1,45 +1,45 @@
 /*
 ** bench_core.c - what one operation of the filter library costs, beside what the memory costs.
 **
-**      cc -O2 -o bench_core bench_core.c bench.c ../../src/?*.c -lm       (in tests/bench)
-**      bench_core          tables of 1.5, 16 and 192 MB; a few minutes, 1.2 GB of memory
-**      bench_core quick    without the largest, fewer rounds; under 20 seconds
+**      bench_core full FOLDER [SEED]       tables of 1.5, 16 and 192 MB; two minutes, 1.2 GB of memory
+**      bench_core quick FOLDER [SEED]      1.5 MB only; a second
 **
-** For each size and each fingerprint width it prints nanoseconds per operation:
+** core.tsv: for each size and each fingerprint width nanoseconds per operation.
 **
-**   building   add: a whole fill, from empty to load 0.95, hashes in random order, cf_add each.
-**              all at once: the same keys by cf_add_many, which sorts them.
-**              qsort: a sort by the C library alone (the smallest table only).
-**              delete: of keys that are there, at falling load.
+**   add        a whole fill, from empty to load 0.95, hashes in random order, cf_add each
+**   all at once   the same keys by cf_add_many, which sorts them
+**   delete     of keys that are there, at falling load, from 0.95 to 0.60
 **   limit      two random 8-byte reads in the filter's own table, both addresses made from one hash and
 **              started together: what no cuckoo filter can beat. One address is multiply-shift of the
 **              hash, the other multiply-shift of the hash times an odd number.
-**   hit, miss  cf_contains for keys that are there (random order) and for keys that are not.
+**   hit, miss  cf_contains for keys that are there (random order) and for keys that are not
+**   many       cf_contains_many, of keys that are not there
 **
-** Dependent: each hash depends on the result before it, so that nothing overlaps: the latency of
-** one lookup, which is what a loop sees that acts on each answer. Independent: the processor may
-** overlap as many lookups as it can: throughput. The same stream of hashes feeds all loops: a mix
-** of a counter, made on the fly; in the dependent loops the result is folded into the finished
-** hash, so that the mix is not part of the chain, neither of the lookups nor of the limit.
+** Waiting: each hash depends on the result before it, so that nothing overlaps: the latency of one
+** lookup, which is what a loop sees that acts on each answer. Otherwise the processor may overlap as
+** many lookups as it can: throughput. The same stream of hashes feeds all loops: a mix of a counter,
+** made on the fly; in the waiting loops the result is folded into the finished hash, so that the mix
+** is not part of the chain, neither of the lookups nor of the limit.
 **
-** hit/limit and miss/limit are medians of ratios within a round (bench.h). Figures include the call
-** of cf_contains; the limit is inlined.
+** Ratios to the limit are medians of ratios within a round (bench.h). Figures include the call of
+** cf_contains; the limit is inlined.
+**
+** core_hash.tsv: what a hash costs, with seed 0 and with another seed.
 */
 #include "bench.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../src/bits.h"
 #include "../../src/cuckoo_filter.h"
 
 enum {
     BUCKET_SIZE = 4,
-    CHUNK = 1 << 18, /* lookups of one loop in one round */
+    CHUNK = 1 << 17,   /* lookups of one loop in one round */
+    AT_ONCE = 1 << 10, /* of cf_contains_many */
     DELETE_CHUNKS = 7,
-    QSORT_MOST = 2000000 /* keys */
+    ROUNDS = 5
 };
 static const double load = 0.95;
 
@@ -52,11 +52,10 @@ typedef struct table {
     cf_filter filter;
     uint64_t keys;                   /* at load 0.95 */
     uint64_t present, absent, limit; /* where each stream goes on */
-    uint64_t probes, false_hits;     /* of absent keys */
 } table;
 
 typedef struct lookups {
-    bench_series limit, hit, miss;
+    bench_series limit, hit, miss, many;
 } lookups;
 
 /* ---- the measured loops: each returns ns per operation ---- */
@@ -118,9 +117,22 @@ static double miss_round(table *t, bool dependent)
     uint64_t found;
     double ns = contains_round(t, t->absent, dependent, &found);
     t->absent += CHUNK;
-    t->probes += CHUNK;
-    t->false_hits += found;
     return ns;
+}
+
+static double many_round(table *t)
+{
+    static uint64_t hashes[AT_ONCE];
+    static bool answers[AT_ONCE];
+    double seconds = 0;
+    for (unsigned done = 0; done < CHUNK; done += AT_ONCE) {
+        for (unsigned i = 0; i < AT_ONCE; i++)
+            hashes[i] = bench_random(t->absent++);
+        double start = bench_seconds();
+        bench_use(cf_contains_many(&t->filter, hashes, AT_ONCE, answers));
+        seconds += bench_seconds() - start;
+    }
+    return seconds * 1e9 / CHUNK;
 }
 
 static void lookup_round(table *t, bool dependent, lookups *figures)
@@ -128,6 +140,8 @@ static void lookup_round(table *t, bool dependent, lookups *figures)
     bench_note(&figures->limit, limit_round(t, dependent));
     bench_note(&figures->hit, hit_round(t, dependent));
     bench_note(&figures->miss, miss_round(t, dependent));
+    if (!dependent)
+        bench_note(&figures->many, many_round(t));
 }
 
 /* ---- building and deleting ---- */
@@ -146,22 +160,6 @@ static void make_hashes(const table *t, uint64_t *hashes)
 {
     for (uint64_t i = 0; i < t->keys; i++)
         hashes[i] = bench_random(i);
-}
-
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static double sort_with_library(const table *t, uint64_t *hashes)
-{
-    if (t->keys > QSORT_MOST)
-        return NAN;
-    make_hashes(t, hashes);
-    double start = bench_seconds();
-    qsort(hashes, t->keys, sizeof *hashes, compare);
-    return bench_ns_since(start, t->keys);
 }
 
 static uint8_t *resize(uint8_t *bytes, uint64_t size)
@@ -183,61 +181,45 @@ static double build_at_once(table *t, uint64_t *hashes)
     return bench_ns_since(start, t->keys);
 }
 
-static void measure_building(table *t, unsigned rounds)
+static void measure_building(FILE *out, table *t)
 {
-    bench_series add = {.rounds = 0}, build = {.rounds = 0};
     uint64_t *hashes = bench_allocate(t->keys * sizeof *hashes);
-    double library = sort_with_library(t, hashes);
-    for (unsigned i = 0; i < rounds; i++) {
-        bench_note(&build, build_at_once(t, hashes));
-        bench_note(&add, fill(t));
-    }
+    double at_once = build_at_once(t, hashes);
     free(hashes);
-    printf("  add %.1f   all at once %.1f (qsort alone ", bench_median(&add), bench_median(&build));
-    bench_cell(library, 0, 1);
-    printf(")");
+    bench_field(out, fill(t), 2);
+    bench_field(out, at_once, 2);
 }
 
 /* Deletes a part of the keys; the table is not the same afterwards. */
-static void measure_deleting(table *t)
+static double measure_deleting(table *t)
 {
-    bench_series series = {.rounds = 0};
-    uint64_t chunk = t->keys / 20, i = 0;
-    while (series.rounds < DELETE_CHUNKS) {
-        double start = bench_seconds();
-        for (uint64_t end = i + chunk; i < end; i++)
-            cf_delete(&t->filter, bench_random(i));
-        bench_note(&series, bench_ns_since(start, chunk));
-    }
-    printf("   delete %.1f\n", bench_median(&series));
+    uint64_t keys = t->keys / 20 * DELETE_CHUNKS;
+    double start = bench_seconds();
+    for (uint64_t i = 0; i < keys; i++)
+        cf_delete(&t->filter, bench_random(i));
+    return bench_ns_since(start, keys);
 }
 
 /* ---- one size, one fingerprint width ---- */
 
-static void print_lookups(const char *name, const lookups *figures)
+static void write_lookups(FILE *out, const lookups *figures)
 {
-    printf("  %-12s", name);
-    bench_cell(bench_median(&figures->limit), 8, 1);
-    bench_cell(bench_median(&figures->hit), 8, 1);
-    bench_cell(bench_median(&figures->miss), 8, 1);
-    bench_cell(bench_median_ratio(&figures->hit, &figures->limit), 12, 2);
-    bench_cell(bench_median_ratio(&figures->miss, &figures->limit), 12, 2);
-    printf("\n");
+    bench_field(out, bench_median(&figures->limit), 2);
+    bench_field(out, bench_median(&figures->hit), 2);
+    bench_field(out, bench_median(&figures->miss), 2);
+    bench_field(out, bench_median_ratio(&figures->hit, &figures->limit), 3);
 }
 
-static void measure_lookups(table *t, unsigned rounds)
+static void measure_lookups(FILE *out, table *t)
 {
-    lookups dependent = {.limit.rounds = 0}, independent = {.limit.rounds = 0};
-    for (unsigned i = 0; i < rounds; i++) {
-        lookup_round(t, true, &dependent);
-        lookup_round(t, false, &independent);
+    lookups waiting = {.limit.rounds = 0}, free_running = {.limit.rounds = 0};
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        lookup_round(t, true, &waiting);
+        lookup_round(t, false, &free_running);
     }
-    printf("  %-12s%8s%8s%8s%12s%12s\n", "", "limit", "hit", "miss", "hit/limit", "miss/limit");
-    print_lookups("dependent", &dependent);
-    print_lookups("independent", &independent);
-    printf("  errors: %.4f %% of %.1f M misses; expected %.4f %%\n",
-           100.0 * (double)t->false_hits / (double)t->probes, (double)t->probes / 1e6,
-           100.0 * cf_expected_fpr(&t->shape, t->filter.occupied));
+    write_lookups(out, &free_running);
+    bench_field(out, bench_median(&free_running.many), 2);
+    write_lookups(out, &waiting);
 }
 
 static void open_table(table *t, double megabytes, unsigned fingerprint_bits)
@@ -257,20 +239,17 @@ static void open_table(table *t, double megabytes, unsigned fingerprint_bits)
     t->bytes = bench_allocate(cf_geometry_bytes(&t->shape));
 }
 
-static void measure_table(double megabytes, unsigned fingerprint_bits, unsigned rounds)
+static void measure_table(FILE *out, double megabytes, unsigned fingerprint_bits)
 {
     table t = {.bytes = NULL};
+    bench_progress("%g MB, f = %u", megabytes, fingerprint_bits);
     open_table(&t, megabytes, fingerprint_bits);
-    printf("%g MB, f = %u: %llu buckets of %d, %llu keys, load %.3f, %.2f bits per key\n", megabytes,
-           fingerprint_bits, (unsigned long long)t.shape.buckets, BUCKET_SIZE,
-           (unsigned long long)t.keys, (double)t.keys / (double)cf_geometry_slots(&t.shape),
-           8 * (double)cf_geometry_bytes(&t.shape) / (double)t.keys);
-    measure_building(&t, megabytes > 10 ? 1 : 7);
-    measure_deleting(&t);
+    fprintf(out, "%g\t%u", megabytes, fingerprint_bits);
+    measure_building(out, &t);
+    bench_field(out, measure_deleting(&t), 2);
     fill(&t);
-    measure_lookups(&t, rounds);
-    printf("\n");
-    fflush(stdout);
+    measure_lookups(out, &t);
+    fprintf(out, "\n");
     free(t.bytes);
 }
 
@@ -299,33 +278,39 @@ static double words_loop(int64_t seed)
     return bench_ns_since(start, CHUNK);
 }
 
-static void measure_hash(unsigned rounds)
+static void measure_hash(FILE *out)
 {
     static const int64_t seeds[2] = {0, 12345};
-    bench_series each[2] = {{.rounds = 0}}, chained[2] = {{.rounds = 0}}, words[2] = {{.rounds = 0}};
-    for (unsigned i = 0; i < 2 * rounds; i++) {
-        bench_note(&each[i % 2], hash_loop(seeds[i % 2], 0));
-        bench_note(&chained[i % 2], hash_loop(seeds[i % 2], bench_zero()));
-        bench_note(&words[i % 2], words_loop(seeds[i % 2]));
+    for (int i = 0; i < 2; i++) {
+        bench_series each = {.rounds = 0}, chained = {.rounds = 0}, words = {.rounds = 0};
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            bench_note(&each, hash_loop(seeds[i], 0));
+            bench_note(&chained, hash_loop(seeds[i], bench_zero()));
+            bench_note(&words, words_loop(seeds[i]));
+        }
+        fprintf(out, "%s", i == 0 ? "0" : "another");
+        bench_field(out, bench_median(&each), 3);
+        bench_field(out, bench_median(&chained), 3);
+        bench_field(out, bench_median(&words), 3);
+        fprintf(out, "\n");
     }
-    printf("%-28s%8s%14s\n", "hash, ns", "seed 0", "another seed");
-    printf("%-28s%8.2f%14.2f\n", "cf_hash, 8 bytes", bench_median(&each[0]), bench_median(&each[1]));
-    printf("%-28s%8.2f%14.2f\n", "the same, dependent", bench_median(&chained[0]),
-           bench_median(&chained[1]));
-    printf("%-28s%8.2f%14.2f\n", "cf_hash_words, of a number", bench_median(&words[0]),
-           bench_median(&words[1]));
 }
 
 int main(int argc, char **argv)
 {
     static const double megabytes[] = {1.5, 16, 192};
-    bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
-    unsigned rounds = quick ? 11 : 41;
-    printf("ns per operation, medians of %u rounds\n\n", rounds);
-    for (unsigned i = 0; i < (quick ? 2 : 3); i++) {
-        measure_table(megabytes[i], 12, rounds);
-        measure_table(megabytes[i], 16, rounds);
+    bench_call call = bench_read_call(argc, argv);
+    FILE *core = bench_table(call.folder, "core",
+                             "MB\tf\tadd\tall at once\tdelete\tlimit\thit\tmiss\thit / limit\tmany\t"
+                             "limit, waiting\thit, waiting\tmiss, waiting\thit / limit, waiting");
+    for (unsigned i = 0; i < (call.quick ? 1 : 3); i++) {
+        measure_table(core, megabytes[i], 12);
+        measure_table(core, megabytes[i], 16);
     }
-    measure_hash(rounds);
+    fclose(core);
+    FILE *hash = bench_table(call.folder, "core_hash",
+                             "seed\tcf_hash, 8 bytes\tthe same, waiting\tcf_hash_words");
+    measure_hash(hash);
+    fclose(hash);
     return 0;
 }

@@ -2,15 +2,15 @@
 ** bench_sql.c - what a row costs in SQL: cf_contains in every formulation, beside a scan and beside
 ** a function that does nothing.
 **
-**      cc -O2 -o bench_sql bench_sql.c bench.c database.c -lsqlite3 -lm       (in tests/bench)
-**      bench_sql build/cuckoo.so          about a minute
-**      bench_sql build/cuckoo.so quick    fewer rounds, 20 seconds
+**      bench_sql full FOLDER [SEED]       a million rows, half a minute
+**      bench_sql quick FOLDER [SEED]      a tenth of the rows, without the filters of 16 MB; a second
 **
-** An in-memory database holds a table of a million integers, small enough to leave room in the
-** cache; filters of 12-bit fingerprints, about 1.5 and 16 MB, hold the same keys, or others. Each
-** line is a statement that goes through all rows, printed with
+** Run it in the folder of the project; it loads build/cuckoo.so. An in-memory database holds a table
+** of integers, small enough to leave room in the cache; filters of 12-bit fingerprints, about 1.5
+** and 16 MB, hold the same keys, or others. Each line of sql.tsv is a statement that goes through all
+** rows:
 **
-**   ns/row    the median over the rounds; the statements take turns
+**   ns/row    the median over three rounds; the statements take turns
 **   / no-op   the same divided by "no-op, 1.5 MB bound", a function of the same two arguments that returns
 **             1: the least that any extension function costs (median of the ratios per round)
 **
@@ -31,7 +31,10 @@
 #include "../../src/bits.h"
 #include "database.h"
 
-enum { ROWS = 1000000, ROUNDS = 15, QUICK_ROUNDS = 5, LENDS_BLOBS = 3043000 /* SQLite version */ };
+enum { ROUNDS = 3, LENDS_BLOBS = 3043000 /* SQLite version */ };
+
+static const char extension[] = "build/cuckoo.so";
+static int rows = 1000000;
 
 enum filter_name { SMALL, SMALL_OTHER, LARGE, LARGE_OTHER, EMPTY, NO_FILTER };
 
@@ -39,6 +42,7 @@ typedef struct line {
     const char *title;
     const char *sql;        /* ?1 is the filter; #, if any, is replaced by its literal */
     enum filter_name bound; /* what to bind to ?1 */
+    bool large;             /* not in the quick form */
     int rows_before_3_43;   /* of the many that a later SQLite gets; 0: all */
     sqlite3_stmt *statement;
     int rows;
@@ -65,7 +69,7 @@ static line lines[] = {
     {.title = "1.5 MB subquery",
      .sql = COUNT_WHERE SOME_ROWS "cf_contains((SELECT f FROM filters WHERE name = 'small'), id)",
      .bound = NO_FILTER,
-     .rows_before_3_43 = 1000},
+     .rows_before_3_43 = 300},
     {.title = "index of integers, present",
      .sql = COUNT_WHERE "EXISTS (SELECT 1 FROM indexed AS i WHERE i.id = keys.id)",
      .bound = NO_FILTER},
@@ -82,16 +86,27 @@ static line lines[] = {
     {.title = "table, JOIN",
      .sql = "SELECT count(*) FROM keys CROSS JOIN seen ON seen.key = keys.id",
      .bound = NO_FILTER},
-    {.title = "two reads, 16 MB bound", .sql = COUNT_WHERE "two_reads(?1, id)", .bound = LARGE},
-    {.title = "16 MB bound, present", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = LARGE},
-    {.title = "16 MB bound, absent", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = LARGE_OTHER},
+    {.title = "two reads, 16 MB bound",
+     .sql = COUNT_WHERE "two_reads(?1, id)",
+     .bound = LARGE,
+     .large = true},
+    {.title = "16 MB bound, present",
+     .sql = COUNT_WHERE "cf_contains(?1, id)",
+     .bound = LARGE,
+     .large = true},
+    {.title = "16 MB bound, absent",
+     .sql = COUNT_WHERE "cf_contains(?1, id)",
+     .bound = LARGE_OTHER,
+     .large = true},
     {.title = "16 MB handle",
      .sql = COUNT_WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'large'), id)",
-     .bound = NO_FILTER},
+     .bound = NO_FILTER,
+     .large = true},
     {.title = "16 MB subquery",
      .sql = COUNT_WHERE SOME_ROWS "cf_contains((SELECT f FROM filters WHERE name = 'large'), id)",
      .bound = NO_FILTER,
-     .rows_before_3_43 = 20},
+     .rows_before_3_43 = 20,
+     .large = true},
     {.title = "cf_build, integers", .sql = "SELECT cf_build(id) FROM keys", .bound = NO_FILTER},
     {.title = "cf_build, text", .sql = "SELECT cf_build(word) FROM words", .bound = NO_FILTER},
     {.title = "cf_add_all, empty filter bound",
@@ -116,7 +131,7 @@ static void two_reads(sqlite3_context *context, int argc, sqlite3_value **argv)
     sqlite3_result_int(context, (cf_load64(bytes + 8 * one) ^ cf_load64(bytes + 8 * two)) != 1);
 }
 
-static sqlite3 *open_database(const char *extension)
+static sqlite3 *open_database(void)
 {
     sqlite3 *db = bench_open(":memory:", extension);
     bench_define(db, "noop", bench_noop);
@@ -125,30 +140,34 @@ static sqlite3 *open_database(const char *extension)
 }
 
 /* A filter of 12-bit fingerprints over an expression of `id`, with room for `capacity` keys. */
-static void build(sqlite3 *db, const char *name, const char *key, int capacity)
+static void build(sqlite3 *db, const bench_call *call, const char *name, const char *key, int capacity)
 {
     bench_run_format(db,
                      "INSERT INTO filters SELECT %Q, cf_build(%s, 0.01, 'bucket_size=4"
-                     " fingerprint_bits=12 growth=off capacity=%d') FROM keys",
-                     name, key, capacity);
+                     " fingerprint_bits=12 growth=off capacity=%d seed=%lld') FROM keys",
+                     name, key, capacity, (long long)call->seed);
 }
 
-static void fill_database(sqlite3 *db)
+static void fill_database(sqlite3 *db, const bench_call *call)
 {
     bench_run(db, "CREATE TABLE keys(id INTEGER PRIMARY KEY);"
                   "CREATE TABLE words(word TEXT);"
                   "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
                   "CREATE TABLE indexed(id INTEGER PRIMARY KEY, word TEXT UNIQUE);"
                   "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000);"
-                  "BEGIN;"
-                  "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 1000000)"
-                  " INSERT INTO keys SELECT i FROM c;"
-                  "INSERT INTO words SELECT printf('user-%08x', id) FROM keys;"
+                  "BEGIN");
+    bench_run_format(db,
+                     "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < %d)"
+                     " INSERT INTO keys SELECT i FROM c",
+                     rows);
+    bench_run(db, "INSERT INTO words SELECT printf('user-%08x', id) FROM keys;"
                   "INSERT INTO indexed SELECT rowid, word FROM words");
-    build(db, "small", "id", ROWS);
-    build(db, "small other", "-id", ROWS);
-    build(db, "large", "id", 10150000);
-    build(db, "large other", "-id", 10150000);
+    build(db, call, "small", "id", 1000000);
+    build(db, call, "small other", "-id", 1000000);
+    if (!call->quick) {
+        build(db, call, "large", "id", 10150000);
+        build(db, call, "large other", "-id", 10150000);
+    }
     bench_run(db, "INSERT INTO seen(seen, key) SELECT 'import', f FROM filters WHERE name = 'small';"
                   "COMMIT");
 }
@@ -173,7 +192,7 @@ static void prepare_line(sqlite3 *db, line *one)
     char *literal = strchr(one->sql, '#') ? with_literal(one->sql) : NULL;
     one->statement = bench_prepare(db, literal ? literal : one->sql);
     free(literal);
-    one->rows = ROWS;
+    one->rows = rows;
     if (one->rows_before_3_43 > 0 && sqlite3_libversion_number() < LENDS_BLOBS)
         one->rows = one->rows_before_3_43;
     if (one->bound != NO_FILTER)
@@ -192,37 +211,47 @@ static void run_line(sqlite3 *db, line *one)
     bench_check(db, sqlite3_reset(one->statement));
 }
 
-static void print_lines(void)
+static void write_lines(const bench_call *call)
 {
-    printf("%-34s%10s%12s%10s\n", "", "rows", "ns/row", "/ no-op");
+    FILE *out = bench_table(call->folder, "sql", "statement\trows\tns/row\t/ no-op");
     for (int i = 0; i < LINES; i++) {
-        printf("%-34s%10d", lines[i].title, lines[i].rows);
-        bench_cell(bench_median(&lines[i].ns), 12, 1);
-        bench_cell(bench_median_ratio(&lines[i].ns, &lines[NOOP_LINE].ns), 10, 2);
-        printf("\n");
+        if (lines[i].statement == NULL)
+            continue;
+        fprintf(out, "%s\t%d", lines[i].title, lines[i].rows);
+        bench_field(out, bench_median(&lines[i].ns), 2);
+        bench_field(out, bench_median_ratio(&lines[i].ns, &lines[NOOP_LINE].ns), 3);
+        fprintf(out, "\n");
+    }
+    fclose(out);
+}
+
+static void read_filters(sqlite3 *db, bool large)
+{
+    filters[SMALL] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'small'");
+    filters[SMALL_OTHER] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'small other'");
+    filters[EMPTY] = bench_read_blob(db, "SELECT cf_new(1100000)");
+    if (large) {
+        filters[LARGE] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'large'");
+        filters[LARGE_OTHER] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'large other'");
     }
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
-        bench_fail("usage: bench_sql build/cuckoo.so [quick]");
-    int rounds = argc > 2 && strcmp(argv[2], "quick") == 0 ? QUICK_ROUNDS : ROUNDS;
-    sqlite3 *db = open_database(argv[1]);
-    fill_database(db);
-    filters[SMALL] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'small'");
-    filters[SMALL_OTHER] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'small other'");
-    filters[LARGE] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'large'");
-    filters[LARGE_OTHER] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'large other'");
-    filters[EMPTY] = bench_read_blob(db, "SELECT cf_new(1100000)");
+    bench_call call = bench_read_call(argc, argv);
+    sqlite3 *db = open_database();
+    if (call.quick)
+        rows /= 10;
+    fill_database(db, &call);
+    read_filters(db, !call.quick);
     for (int i = 0; i < LINES; i++)
-        prepare_line(db, &lines[i]);
-    for (int round = 0; round < rounds; round++)
+        if (!(lines[i].large && call.quick))
+            prepare_line(db, &lines[i]);
+    for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < LINES; i++)
-            run_line(db, &lines[i]);
-    printf("SQLite %s, medians of %d rounds; filters of %d and %d bytes\n", sqlite3_libversion(), rounds,
-           filters[SMALL].length, filters[LARGE].length);
-    print_lines();
+            if (lines[i].statement)
+                run_line(db, &lines[i]);
+    write_lines(&call);
     for (int i = 0; i < LINES; i++)
         sqlite3_finalize(lines[i].statement);
     sqlite3_close(db);

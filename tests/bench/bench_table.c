@@ -2,21 +2,25 @@
 ** bench_table.c - what the persistent table writes and costs, beside a filter kept as a blob in a
 ** row.
 **
-**      bench_table build/cuckoo.so [quick]      a minute; quick: a tenth of the keys
+**      bench_table full FOLDER [SEED]       ten million keys, a minute and a half
+**      bench_table quick FOLDER [SEED]      a hundredth of them; half a second
 **
-** A database file in WAL mode holds a table `seen USING cuckoo_filter(capacity=10000000)`, and
-** beside it the same filter as a blob, at 50 % and at 95 % of the capacity. Single keys are
-** inserted, each in a transaction of its own, and many in one:
+** Run it in the folder of the project; it loads build/cuckoo.so, and keeps its database in FOLDER
+** while it runs. A database file in WAL mode holds a table `seen USING
+** cuckoo_filter(capacity=10000000)`, and beside it the same filter as a blob, at 50 % and at 95 % of
+** the capacity. Single keys are inserted, each in a transaction of its own, and many in one.
+** filter_table.tsv:
 **
 **   WAL bytes     what one insertion appends to the write-ahead log, header of each page included
 **   pages         the same in database pages
-**   us            wall clock, PRAGMA synchronous = NORMAL, so that no insertion waits for the disk
+**   us            processor time, PRAGMA synchronous = NORMAL, so that no insertion waits for the disk
 **   peak MB       of the whole process that does it, SQLite's page cache included; a process of its own for each line
 **
 ** Then a table grows from a tenth of the keys to all of them, and every insertion is timed: the
-** longest one says how long a writer waits.
+** longest one says how long a writer waits (filter_table_growth.tsv; the clock takes part of the
+** mean).
 */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#define _POSIX_C_SOURCE 200809L /* fork, stat */
 
 #include "bench.h"
 
@@ -26,16 +30,15 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "database.h"
 
 enum { PAGE = 4096, FRAME = PAGE + 24 };
 
-static const char *extension;
-static const char file[] = "build/bench/table.db", log_file[] = "build/bench/table.db-wal";
-static sqlite3_int64 capacity = 10000000;
+static const char extension[] = "build/cuckoo.so";
+static char file[1024], log_file[1024], shared_file[1024];
+static sqlite3_int64 capacity = 10000000, first_key;
 
 /* ---- the database ---- */
 
@@ -47,16 +50,23 @@ static sqlite3 *open_database(void)
     return db;
 }
 
+static void name_files(const char *folder)
+{
+    snprintf(file, sizeof file, "%s/table.db", folder);
+    snprintf(log_file, sizeof log_file, "%s/table.db-wal", folder);
+    snprintf(shared_file, sizeof shared_file, "%s/table.db-shm", folder);
+}
+
 static void delete_database(void)
 {
     unlink(file);
     unlink(log_file);
-    unlink("build/bench/table.db-shm");
+    unlink(shared_file);
 }
 
 static void step_with(sqlite3 *db, sqlite3_stmt *statement, sqlite3_int64 key)
 {
-    bench_check(db, sqlite3_bind_int64(statement, 1, key));
+    bench_check(db, sqlite3_bind_int64(statement, 1, first_key + key));
     bench_check(db, sqlite3_step(statement));
     bench_check(db, sqlite3_reset(statement));
 }
@@ -74,13 +84,6 @@ static void fill(sqlite3 *db, sqlite3_int64 from, sqlite3_int64 to)
 }
 
 /* ---- writing ---- */
-
-static double wall_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
 
 static double log_bytes(void)
 {
@@ -101,44 +104,44 @@ static const write_kind kinds[] = {
 };
 
 /* In a process of its own, so that its memory can be told. */
-static void write_keys(const write_kind *kind, sqlite3_int64 first)
+static void write_keys(FILE *out, const write_kind *kind, sqlite3_int64 first)
 {
     sqlite3 *db = open_database();
     sqlite3_stmt *statement = bench_prepare(db, kind->sql);
     step_with(db, statement, first); /* reads what it needs */
     bench_run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
-    double bytes = log_bytes(), start = wall_us();
+    double bytes = log_bytes(), start = 1e6 * bench_seconds();
     if (!kind->alone)
         bench_run(db, "BEGIN");
     for (int i = 1; i <= kind->times; i++)
         step_with(db, statement, first + i);
     if (!kind->alone)
         bench_run(db, "COMMIT");
-    double us = (wall_us() - start) / kind->times;
+    double us = (1e6 * bench_seconds() - start) / kind->times;
     bytes = (log_bytes() - bytes) / kind->times;
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
-    printf("%-40s%12.0f%10.1f%10.1f%10.0f\n", kind->title, bytes, bytes / FRAME, us,
-           (double)used.ru_maxrss / 1024);
-    fflush(stdout);
+    fprintf(out, "%s\t%.0f\t%.2f\t%.2f\t%.1f\n", kind->title, bytes, bytes / FRAME, us,
+            (double)used.ru_maxrss / 1024);
+    fflush(out);
     sqlite3_finalize(statement);
     sqlite3_close(db);
 }
 
-static void in_child(const write_kind *kind, sqlite3_int64 first)
+static void in_child(FILE *out, const write_kind *kind, sqlite3_int64 first)
 {
     int status = 1;
-    fflush(stdout);
+    fflush(out);
     pid_t child = fork();
     if (child == 0) {
-        write_keys(kind, first);
+        write_keys(out, kind, first);
         _exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
         bench_fail("a measurement failed");
 }
 
-static void measure_at(int percent, sqlite3_int64 *filled)
+static void measure_at(FILE *out, int percent, sqlite3_int64 *filled)
 {
     sqlite3 *db = open_database();
     fill(db, *filled, capacity * percent / 100);
@@ -146,15 +149,16 @@ static void measure_at(int percent, sqlite3_int64 *filled)
     bench_run(db, "DELETE FROM filters; INSERT INTO filters SELECT cf_export('seen')");
     bench_run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
     sqlite3_close(db);
-    printf("\n%lld keys, %d %% of the capacity\n", (long long)*filled, percent);
-    printf("%-40s%12s%10s%10s%10s\n", "", "WAL bytes", "pages", "us", "peak MB");
-    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        in_child(&kinds[i], *filled + 10000 * i);
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        fprintf(out, "%d\t", percent);
+        in_child(out, &kinds[i], *filled + 10000 * i);
+    }
     *filled += 30000;
 }
 
-static void measure_writes(void)
+static void measure_writes(const bench_call *call)
 {
+    FILE *out = bench_table(call->folder, "filter_table", "full %\tway\tWAL bytes\tpages\tus\tpeak MB");
     sqlite3_int64 filled = 0;
     sqlite3 *db = open_database();
     bench_run_format(db,
@@ -162,52 +166,48 @@ static void measure_writes(void)
                      "CREATE TABLE filters(f BLOB)",
                      capacity);
     sqlite3_close(db);
-    measure_at(50, &filled);
-    measure_at(95, &filled);
+    measure_at(out, 50, &filled);
+    measure_at(out, 95, &filled);
+    fclose(out);
 }
 
 /* ---- growing ---- */
 
-static void measure_growth(void)
+static void measure_growth(const bench_call *call)
 {
+    FILE *out = bench_table(call->folder, "filter_table_growth", "from keys\tto keys\tus\tlongest, ms");
     sqlite3 *db = open_database();
-    double longest = 0, begin;
-    sqlite3_int64 at = 0;
+    double longest = 0, begin, before;
     bench_run_format(db, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld)", capacity / 10);
     sqlite3_stmt *statement = bench_prepare(db, "INSERT INTO seen(key) VALUES (?1)");
     bench_progress("growing to %lld keys", (long long)capacity);
     bench_run(db, "BEGIN");
-    begin = wall_us();
+    begin = before = bench_seconds();
     for (sqlite3_int64 key = 0; key < capacity; key++) {
-        double start = wall_us();
         step_with(db, statement, key);
-        double us = wall_us() - start;
-        if (us > longest) {
-            longest = us;
-            at = key;
-        }
+        double now = bench_seconds();
+        longest = now - before > longest ? now - before : longest;
+        before = now;
     }
-    double mean = (wall_us() - begin) / (double)capacity;
+    fprintf(out, "%lld\t%lld\t%.3f\t%.3f\n", (long long)capacity / 10, (long long)capacity,
+            (before - begin) * 1e6 / (double)capacity, longest * 1e3);
     bench_run(db, "COMMIT");
-    printf(
-        "\ngrowing from %lld to %lld keys in one transaction: %.1f us per insertion, the longest %.0f "
-        "ms (key %lld)\n",
-        (long long)capacity / 10, (long long)capacity, mean, longest / 1000, (long long)at);
+    fclose(out);
     sqlite3_finalize(statement);
     sqlite3_close(db);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
-        bench_fail("usage: bench_table build/cuckoo.so [quick]");
-    extension = argv[1];
-    if (argc > 2 && strcmp(argv[2], "quick") == 0)
-        capacity /= 10;
+    bench_call call = bench_read_call(argc, argv);
+    if (call.quick)
+        capacity /= 100;
+    first_key = (sqlite3_int64)call.seed << 32;
+    name_files(call.folder);
     delete_database();
-    measure_writes();
+    measure_writes(&call);
     delete_database();
-    measure_growth();
+    measure_growth(&call);
     delete_database();
     return 0;
 }

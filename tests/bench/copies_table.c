@@ -1,25 +1,25 @@
 /*
 ** copies_table.c - what growth costs when keys repeat, and when they do not.
 **
-**      copies_table          the table of RESULTS.md
-**      copies_table quick    a tenth of the keys
+**      copies_table full FOLDER [SEED]       half a minute
+**      copies_table quick FOLDER [SEED]      a twentieth of the keys
 **
 ** Each filter starts empty and grows. Keys come `copies` times each: in turn (all copies of a key
 ** together) or in rounds (all keys once, then all again). A key that is not found, or an add that
-** is refused, ends the program with an error.
+** is refused, ends the program with an error. copies.tsv:
 **
-**   bits/key   8 * bytes / keys            items     items / slots in use
-**   bits/slot  of keys, occupied / slots   fpr       measured / measured when the table was first full
+**   bits per key   8 * bytes / keys            items     items / slots in use
+**   occupied       slots, share                measured  error rate; ratio: to that when the table grew first
 */
 #include "bench.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../../src/geometry.h"
 #include "../../src/cuckoo_inspect.h"
+#include "../../src/geometry.h"
 
-enum { PROBES = 4000000 };
+static unsigned probes = 1000000;
 
 static const uint64_t absent_from = UINT64_C(1) << 40;
 
@@ -62,9 +62,9 @@ static cf_filter new_filter(const journey *trip)
 static double measure_rate(const cf_filter *filter)
 {
     uint64_t errors = 0;
-    for (uint64_t i = 0; i < PROBES; i++)
+    for (uint64_t i = 0; i < probes; i++)
         errors += cf_contains(filter, bench_random(absent_from + i));
-    return (double)errors / PROBES;
+    return (double)errors / probes;
 }
 
 /* Adds a key; notes the error rate just after the first growth. */
@@ -86,11 +86,11 @@ static double add_all(cf_filter *filter, const journey *trip)
     return first_rate;
 }
 
-static void travel(const journey *trip)
+static void travel(FILE *out, const journey *trip)
 {
     const char *why;
     cf_filter filter = new_filter(trip);
-    double start = bench_seconds(), first = add_all(&filter, trip), seconds = bench_seconds() - start;
+    double first = add_all(&filter, trip);
     for (uint64_t i = 0; i < trip->keys; i++)
         if (!cf_contains(&filter, bench_random(i)))
             bench_fail("a key is not found");
@@ -98,24 +98,33 @@ static void travel(const journey *trip)
         bench_fail(why);
     double slots = (double)(filter.buckets * trip->b), bits = 8 * (double)filter.length;
     double rate = measure_rate(&filter);
-    printf("%2u%4u%5u%9u%8llu%9llu%7u  %-7s%8u%10.2f%9.3f%8.3f%9.4f%8.2f%8.1f\n", trip->b,
-           filter.geometry.fingerprint_bits, filter.geometry.cap, trip->counter_bits,
-           (unsigned long long)trip->planned, (unsigned long long)trip->keys, trip->copies,
-           trip->rounds ? "rounds" : "turn", filter.level, bits / (double)trip->keys,
-           (double)filter.items / slots, (double)filter.occupied / slots, rate, rate / first, seconds);
-    fflush(stdout);
+    fprintf(out, "%u\t%u\t%llu\t%llu\t%u\t%s\t%u\t%u\t%u\t%.2f\t%.4f\t%.4f\t%.3g", trip->b,
+            trip->counter_bits, (unsigned long long)trip->planned, (unsigned long long)trip->keys,
+            trip->copies,
+            trip->copies == 1 ? "once"
+            : trip->rounds    ? "rounds"
+                              : "turn",
+            filter.geometry.fingerprint_bits, filter.geometry.cap, filter.level,
+            bits / (double)trip->keys, (double)filter.items / slots, (double)filter.occupied / slots,
+            rate);
+    bench_field(out, first > 0 ? rate / first : (double)NAN, 3);
+    fprintf(out, "\n");
     free(filter.view.writable - CF_HEADER_BYTES);
 }
 
-int main(int n, char **argument)
+int main(int argc, char **argv)
 {
-    bool quick = n > 1 && strcmp(argument[1], "quick") == 0;
-    printf(" b   f  cap counters planned     keys copies  order      level  bits/key    items occupied  fpr "
-           "    ratio seconds\n");
+    bench_call call = bench_read_call(argc, argv);
+    FILE *out = bench_table(call.folder, "copies",
+                            "b\tcounter bits\tplanned\tkeys\tcopies\torder\tf\tcap\tlevel\tbits per "
+                            "key\titems\toccupied\tmeasured\tratio");
+    probes /= call.quick ? 20 : 1;
     for (size_t i = 0; i < sizeof journeys / sizeof *journeys; i++) {
         journey trip = journeys[i];
-        trip.keys /= quick ? 10 : 1;
-        travel(&trip);
+        trip.keys /= call.quick ? 20 : 1;
+        if (trip.copies > 1 || !call.quick)
+            travel(out, &trip);
     }
+    fclose(out);
     return 0;
 }

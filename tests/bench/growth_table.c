@@ -1,45 +1,51 @@
 /*
 ** growth_table.c - filters that grow far beyond what they were planned for, and what that costs.
 **
-**      growth_table          the journeys of RESULTS.md, to 2,000,000 keys
-**      growth_table quick    to 200,000 keys
+**      growth_table full FOLDER [SEED]       to 2,000,000 keys, half a minute
+**      growth_table quick FOLDER [SEED]      to 50,000 keys
 **
-** A journey starts with an empty filter planned for few keys. At every 1.5-fold number of keys all
-** keys are asked for, and the error rate is measured and compared with what is computed from the
-** entries (cf_take_census). Then half the keys are deleted in random order, and the others asked
-** for; then those are deleted as well. A key that is not found, or a delete that finds nothing,
-** ends the program with an error.
+** A journey starts with an empty filter planned for few keys. At every 1.5-fold number of keys, and
+** when the filter grows for the first time, all keys are asked for, and the error rate is measured
+** and compared with what is computed from the entries (cf_take_census): growth.tsv. Then half the
+** keys are deleted in random order, and the others asked for; then those are deleted as well:
+** growth_back.tsv. A key that is not found, or a delete that finds nothing, ends the program with an
+** error.
 **
-**   keys      in the filter               x          as many times the planned number
-**   slot      bits of a slot              by one     what it would be if W grew by one bit per level
-**   load      items / slots in use        bits/key   8 * bytes / keys
-**   void      void entries, share of the slots
-**   fpr       computed; measured; measured / measured when the table was first full: at its first growth
+**   at           the number of keys that was waited for, or "first growth"
+**   times        as many times the planned number as are in the filter
+**   slot         bits of a slot              by one     what it would be if W grew by one bit per level
+**   load         items / slots in use        bits per key   8 * bytes / keys
+**   void         void entries, share of the slots
+**   computed, measured      error rates; ratio: measured / measured when the table grew first
 **
-** Then the cost: growing from 4,000 keys against building at the final size, key by key in the same
-** order, the two taking turns, and the longest single add (which makes the blob longer).
+** growth_cost.tsv: growing from 4,000 keys against building at the final size, key by key in the
+** same order, and the longest single add (which makes the blob longer).
 */
 #include "bench.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../src/cuckoo_inspect.h"
 #include "../../src/format.h"
 
-enum { PROBES = 2000000, FEWEST_ERRORS = 100 };
+enum { FEWEST_ERRORS = 100 };
+
+static uint64_t probes_at_least = 2000000;
 
 static const uint64_t absent_from = UINT64_C(1) << 40;
 
 typedef struct journey {
     uint64_t planned, last;
     double rate;
+    unsigned bucket_size; /* 0: the planner's */
     cf_filter filter;
-    double first_rate; /* measured when it was first full */
+    double first_rate; /* measured when it grew first */
     double worst, least_load;
 } journey;
+
+/* The tables. */
+static FILE *forth, *back;
 
 static uint8_t *resize(uint8_t *bytes, uint64_t size)
 {
@@ -51,27 +57,28 @@ static void release(cf_filter *filter)
     free(filter->view.writable - CF_HEADER_BYTES);
 }
 
-static void start(journey *trip, unsigned bucket_size)
+static void start(journey *trip)
 {
     const char *why;
     cf_geometry shape;
-    cf_options options = {.growth = true, .bucket_size = bucket_size};
+    cf_options options = {.growth = true, .bucket_size = trip->bucket_size};
     if (cf_plan(trip->planned, trip->rate, &options, &shape, &why) != CF_OK)
         bench_fail(why);
     cf_create(&trip->filter, &shape, bench_allocate(cf_geometry_bytes(&shape)));
     trip->filter.memory = (cf_memory){resize, UINT64_MAX};
     trip->least_load = 1;
-    printf("\nplanned for %llu keys at %g: %u slots per bucket, %u bits, %llu buckets\n",
-           (unsigned long long)trip->planned, trip->rate, shape.bucket_size, shape.fingerprint_bits,
-           (unsigned long long)shape.buckets);
-    printf("%9s%8s%6s%5s%7s%7s%9s%9s%11s%11s%7s\n", "keys", "x", "level", "slot", "by one", "load",
-           "bits/key", "void", "fpr", "measured", "ratio");
+    trip->bucket_size = shape.bucket_size;
+}
+
+static void write_name(FILE *out, const journey *trip)
+{
+    fprintf(out, "%llu\t%g\t%u", (unsigned long long)trip->planned, trip->rate, trip->bucket_size);
 }
 
 static double measure_rate(const cf_filter *filter)
 {
     uint64_t errors = 0, probes = 0;
-    while (probes < PROBES || (errors < FEWEST_ERRORS && probes < 10 * PROBES))
+    while (probes < probes_at_least || (errors < FEWEST_ERRORS && probes < 10 * probes_at_least))
         errors += cf_contains(filter, bench_random(absent_from + probes++));
     return (double)errors / (double)probes;
 }
@@ -101,23 +108,28 @@ static double note_ratio(journey *trip, double measured)
     return ratio;
 }
 
-static void checkpoint(journey *trip, uint64_t keys)
+/* `awaited`: 0 for the first growth. */
+static void checkpoint(journey *trip, uint64_t keys, uint64_t awaited)
 {
     const cf_filter *f = &trip->filter;
     const char *why;
     cf_census census = cf_take_census(f);
-    double measured = measure_rate(f);
+    double measured = measure_rate(f), slots = (double)f->buckets * f->geometry.bucket_size;
     look_for_all(f, 0, keys);
     if (cf_check(f, &why) != CF_OK)
         bench_fail(why);
     unsigned f0 = f->geometry.fingerprint_bits;
-    printf("%9llu%8.1f%6u%5u%7u%7.3f%9.2f%9.4f%11.3g%11.3g", (unsigned long long)keys,
-           (double)keys / (double)trip->planned, f->level, f->view.form.lanes.width,
-           f->view.grown ? f0 + 2 + f->level : f0, load_of(f), 8 * (double)f->length / (double)keys,
-           (double)census.voids / ((double)f->buckets * f->geometry.bucket_size), census.fpr, measured);
-    bench_cell(note_ratio(trip, measured), 7, 2);
-    printf("\n");
-    fflush(stdout);
+    write_name(forth, trip);
+    if (awaited)
+        fprintf(forth, "\t%llu", (unsigned long long)awaited);
+    else
+        fprintf(forth, "\tfirst growth");
+    fprintf(forth, "\t%llu\t%.2f\t%u\t%u\t%u\t%.4f\t%.2f\t%.5f\t%.3g\t%.3g", (unsigned long long)keys,
+            (double)keys / (double)trip->planned, f->level, f->view.form.lanes.width,
+            f->view.grown ? f0 + 2 + f->level : f0, load_of(f), 8 * (double)f->length / (double)keys,
+            (double)census.voids / slots, census.fpr, measured);
+    bench_field(forth, note_ratio(trip, measured), 3);
+    fprintf(forth, "\n");
 }
 
 static void grow_to_the_end(journey *trip)
@@ -130,8 +142,10 @@ static void grow_to_the_end(journey *trip)
             bench_fail("a filter that may grow is full");
         if (f->view.grown && load_of(f) < trip->least_load)
             trip->least_load = load_of(f);
-        if (i + 1 == next || i + 1 == trip->last || f->view.grown != was_grown)
-            checkpoint(trip, i + 1);
+        if (f->view.grown != was_grown)
+            checkpoint(trip, i + 1, 0);
+        if (i + 1 == next || i + 1 == trip->last)
+            checkpoint(trip, i + 1, i + 1);
         if (i + 1 == next)
             next += next / 2 + 1;
     }
@@ -176,27 +190,42 @@ static void way_back(journey *trip)
             bench_fail("a key is not found after half were deleted");
     uint64_t left_half = f->occupied;
     deletes rest = delete_range(f, order, n / 2, n);
-    printf("half deleted: %llu items, %llu slots occupied, all others found, %llu deletes met sticky "
-           "keys\n",
-           (unsigned long long)(n - n / 2), (unsigned long long)left_half,
-           (unsigned long long)half.sticky);
-    printf(
-        "all deleted: %llu slots stay occupied of %llu in use (%.2f %%), %llu deletes met sticky keys\n",
-        (unsigned long long)f->occupied, (unsigned long long)f->buckets * f->geometry.bucket_size,
-        100 * (double)f->occupied / ((double)f->buckets * f->geometry.bucket_size),
-        (unsigned long long)(half.sticky + rest.sticky));
+    double slots = (double)f->buckets * f->geometry.bucket_size;
+    write_name(back, trip);
+    fprintf(back, "\t%llu\t%.4f\t%llu\t%.5f\t%llu\t%.4f\t%.3f\n", (unsigned long long)n,
+            100 * (double)left_half / slots, (unsigned long long)half.sticky,
+            100 * (double)f->occupied / slots, (unsigned long long)rest.sticky, trip->least_load,
+            trip->worst);
     free(order);
 }
 
-static void travel(uint64_t planned, double rate, uint64_t last, unsigned bucket_size)
+static void travel(journey trip)
 {
-    journey trip = {.planned = planned, .rate = rate, .last = last};
-    start(&trip, bucket_size);
+    bench_progress("planned for %llu at %g", (unsigned long long)trip.planned, trip.rate);
+    start(&trip);
     grow_to_the_end(&trip);
     way_back(&trip);
-    printf("least load since the first growth %.3f, error rate at most %.2f times the first full one\n",
-           trip.least_load, trip.worst);
     release(&trip.filter);
+}
+
+static void measure_journeys(const bench_call *call, uint64_t last)
+{
+    forth = bench_table(call->folder, "growth",
+                        "planned\trate asked\tb\tat\tkeys\ttimes\tlevel\tslot\tby one\tload\tbits per "
+                        "key\tvoid\tcomputed\tmeasured\tratio");
+    back = bench_table(call->folder, "growth_back",
+                       "planned\trate asked\tb\tkeys\toccupied %, half deleted\tsticky, half "
+                       "deleted\toccupied %, all deleted\tsticky, all deleted\tleast load\tworst ratio");
+    travel((journey){4000, last, 0.01, 0});
+    if (!call->quick) {
+        travel((journey){4000, last, 0.05, 0});
+        travel((journey){4000, last, 0.001, 0});
+        travel((journey){4000, last, 0.001, 2});
+        travel((journey){10, 300000, 0.01, 0});
+        travel((journey){1, 300000, 0.01, 0});
+    }
+    fclose(forth);
+    fclose(back);
 }
 
 /* ---- cost ---- */
@@ -242,31 +271,24 @@ static double longest_add(uint64_t capacity, uint64_t keys)
     return longest * 1e3;
 }
 
-static void measure_cost(uint64_t keys)
+static void measure_cost(const bench_call *call, uint64_t keys)
 {
-    bench_series grown = {.rounds = 0}, built = {.rounds = 0}, longest = {.rounds = 0};
-    for (int round = 0; round < 5; round++) {
-        bench_note(&grown, fill(4000, keys));
-        bench_note(&built, fill(keys, keys));
-        bench_note(&longest, longest_add(4000, keys));
-    }
-    printf("\n%llu keys at 0.01: grown from 4,000: %.0f ns per key; built at this size: %.0f; ratio "
-           "%.2f; longest "
-           "add %.2f ms\n",
-           (unsigned long long)keys, bench_median(&grown), bench_median(&built),
-           bench_median_ratio(&grown, &built), bench_median(&longest));
+    FILE *out =
+        bench_table(call->folder, "growth_cost",
+                    "keys\tgrown, ns per key\tbuilt, ns per key\tgrown / built\tlongest add, ms");
+    double grown = fill(4000, keys), built = fill(keys, keys);
+    fprintf(out, "%llu\t%.2f\t%.2f\t%.3f\t%.3f\n", (unsigned long long)keys, grown, built, grown / built,
+            longest_add(4000, keys));
+    fclose(out);
 }
 
 int main(int argc, char **argv)
 {
-    bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
-    uint64_t last = quick ? 200000 : 2000000;
-    travel(4000, 0.05, last, 0);
-    travel(4000, 0.01, last, 0);
-    travel(4000, 0.001, last, 0);
-    travel(4000, 0.001, last, 2);
-    travel(10, 0.01, quick ? 30000 : 300000, 0);
-    travel(1, 0.01, quick ? 30000 : 300000, 0);
-    measure_cost(last);
+    bench_call call = bench_read_call(argc, argv);
+    uint64_t last = call.quick ? 50000 : 2000000;
+    if (call.quick)
+        probes_at_least = 50000;
+    measure_journeys(&call, last);
+    measure_cost(&call, call.quick ? 200000 : last);
     return 0;
 }

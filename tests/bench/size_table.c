@@ -1,32 +1,30 @@
 /*
 ** size_table.c - what a filter for n keys at error rate e takes, and whether it keeps its word.
 **
-**      cc -O2 -o size_table size_table.c bench.c ../../src/?*.c -lm       (in tests/bench)
-**      size_table          two tables, growth=on and growth=off; a few minutes
-**      size_table quick    up to 100,000 keys, fewer probes
+**      size_table full FOLDER [SEED]       up to ten million keys, two minutes
+**      size_table quick FOLDER [SEED]      up to 100,000 keys, fewer probes
 **
-** Each line plans a filter for n keys, builds it from n random hashes, and prints
+** Each line of sizes.tsv plans a filter for n keys, growth=on or off, and builds it from n random
+** hashes:
 **
-**   b f m0        bucket size, fingerprint bits, number of buckets, as planned
+**   b f buckets   bucket size, fingerprint bits, number of buckets, as planned
 **   load          occupied slots / slots
-**   bytes         of the blob, header and all; bits/key = 8 * bytes / n
+**   bytes         of the blob, header and all; bits per key = 8 * bytes / n
+**   power of two  bits per key if the buckets had to be a power of two, same b and f (the paper's table)
 **   log2(1/e)     bits per key below which no filter can go
-**   pow2          bits per key if m0 had to be a power of two, same b and f (the paper's table)
 **   expected      error rate by cf_expected_fpr, with n keys in
 **   measured      share of absent keys answered "perhaps"; asked until 1,000 of them were, or the probes
-**                 of the line are used up; "-" when that gives fewer than 100. With 1,000 errors the
+**                 of the line are used up; "-" when that gives fewer than 10. With 1,000 errors the
 **                 figure is good to about 3 % (one standard deviation).
 */
 #include "bench.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../src/cuckoo_filter.h"
 
-enum { WANTED_ERRORS = 1000, FEWEST_ERRORS = 100, BATCH = 100000 };
+enum { WANTED_ERRORS = 1000, FEWEST_ERRORS = 10, BATCH = 10000 };
 
 static const uint64_t counts[] = {10, 100, 1000, 12345, 100000, 1000000, 10000000};
 static const double rates[] = {0.1, 0.03, 0.01, 0.001, 1e-4, 1e-6};
@@ -70,31 +68,28 @@ static double bits_per_key(const cf_geometry *shape, uint64_t buckets, uint64_t 
     return 8 * (double)cf_geometry_bytes(&other) / (double)n;
 }
 
-static void print_rate(double rate)
+static void write_rate(FILE *out, double rate)
 {
     if (isnan(rate))
-        printf("%12s", "-");
+        fprintf(out, "\t-");
     else
-        printf("%12.3g", rate);
+        fprintf(out, "\t%.3g", rate);
 }
 
-static void print_line(uint64_t n, double rate, const cf_filter *filter, double measured)
+static void write_line(FILE *out, uint64_t n, const cf_filter *filter, double measured)
 {
     const cf_geometry *g = &filter->geometry;
-    printf("%10llu%8g%4u%4u%10llu%7.3f%11llu", (unsigned long long)n, rate, g->bucket_size,
-           g->fingerprint_bits, (unsigned long long)g->buckets,
-           (double)filter->occupied / (double)cf_geometry_slots(g),
-           (unsigned long long)cf_geometry_bytes(g));
-    bench_cell(bits_per_key(g, g->buckets, n), 10, 2);
-    bench_cell(-log2(rate), 11, 2);
-    bench_cell(bits_per_key(g, next_power_of_two(g->buckets), n), 9, 2);
-    print_rate(cf_expected_fpr(g, filter->occupied));
-    print_rate(measured);
-    printf("\n");
-    fflush(stdout);
+    fprintf(out, "\t%u\t%u\t%llu\t%.3f\t%llu", g->bucket_size, g->fingerprint_bits,
+            (unsigned long long)g->buckets, (double)filter->occupied / (double)cf_geometry_slots(g),
+            (unsigned long long)cf_geometry_bytes(g));
+    bench_field(out, bits_per_key(g, g->buckets, n), 2);
+    bench_field(out, bits_per_key(g, next_power_of_two(g->buckets), n), 2);
+    write_rate(out, cf_expected_fpr(g, filter->occupied));
+    write_rate(out, measured);
+    fprintf(out, "\n");
 }
 
-static void measure_line(uint64_t n, double rate, bool growth, uint64_t most_probes)
+static void measure_line(FILE *out, uint64_t n, double rate, bool growth, uint64_t most_probes)
 {
     const char *why;
     cf_filter filter;
@@ -105,27 +100,22 @@ static void measure_line(uint64_t n, double rate, bool growth, uint64_t most_pro
     uint8_t *bytes = bench_allocate(cf_geometry_bytes(&shape));
     cf_create(&filter, &shape, bytes);
     build(&filter, n);
-    print_line(n, rate, &filter, measure_errors(&filter, most_probes));
+    fprintf(out, "%s\t%llu\t%g\t%.2f", growth ? "on" : "off", (unsigned long long)n, rate, -log2(rate));
+    write_line(out, n, &filter, measure_errors(&filter, most_probes));
     free(bytes);
-}
-
-static void measure_table(bool growth, size_t sizes, uint64_t most_probes)
-{
-    printf("growth=%s\n", growth ? "on" : "off");
-    printf("%10s%8s%4s%4s%10s%7s%11s%10s%11s%9s%12s%12s\n", "n", "e", "b", "f", "m0", "load", "bytes",
-           "bits/key", "log2(1/e)", "pow2", "expected", "measured");
-    for (size_t i = 0; i < sizes; i++)
-        for (size_t j = 0; j < sizeof rates / sizeof rates[0]; j++)
-            measure_line(counts[i], rates[j], growth, most_probes);
-    printf("\n");
 }
 
 int main(int argc, char **argv)
 {
-    bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
-    size_t sizes = sizeof counts / sizeof counts[0] - (quick ? 2 : 0);
-    uint64_t most_probes = quick ? 10000000 : 200000000;
-    measure_table(true, sizes, most_probes);
-    measure_table(false, sizes, most_probes);
+    bench_call call = bench_read_call(argc, argv);
+    FILE *out = bench_table(call.folder, "sizes",
+                            "growth\tkeys\terror rate\tlog2(1/e)\tb\tf\tbuckets\tload\tbytes\tbits per "
+                            "key\tpower of two\texpected\tmeasured");
+    size_t sizes = sizeof counts / sizeof counts[0] - (call.quick ? 2 : 0);
+    for (int growth = 1; growth >= 0; growth--)
+        for (size_t i = 0; i < sizes; i++)
+            for (size_t j = 0; j < sizeof rates / sizeof rates[0]; j++)
+                measure_line(out, counts[i], rates[j], growth, call.quick ? 100000 : 20000000);
+    fclose(out);
     return 0;
 }
