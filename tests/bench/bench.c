@@ -12,14 +12,15 @@ uint64_t bench_first = 0;
 
 bench_call bench_read_call(int argc, char **argv)
 {
-    bool known = argc == 3 || argc == 4;
-    if (!known || (strcmp(argv[1], "full") != 0 && strcmp(argv[1], "quick") != 0)) {
+    const char *size = argc > 1 ? argv[1] : "";
+    bench_call call = {.quick = strcmp(size, "quick") == 0, .all = strcmp(size, "all") == 0};
+    bool known = call.quick || call.all || strcmp(size, "full") == 0;
+    if (!known || argc < 3 || argc > 4) {
         fprintf(stderr, "usage: %s full|quick FOLDER [SEED]\n", argv[0]);
         exit(2);
     }
-    bench_call call = {.quick = strcmp(argv[1], "quick") == 0, .folder = argv[2]};
-    if (argc == 4)
-        call.seed = strtoull(argv[3], NULL, 10);
+    call.folder = argv[2];
+    call.seed = argc == 4 ? strtoull(argv[3], NULL, 10) : 0;
     bench_first = call.seed << 57;
     return call;
 }

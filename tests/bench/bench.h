@@ -21,7 +21,7 @@
 
 /* What a program was called with. */
 typedef struct bench_call {
-    bool quick;
+    bool quick, all;    /* all: full, and what takes longer still, where there is such a thing */
     const char *folder; /* for its tables */
     uint64_t seed;      /* 0 unless given */
 } bench_call;

@@ -1,7 +1,9 @@
 /*
 ** capacity.c - does a filter take the keys that it was planned for, and for how long?
 **
-**      capacity quick|full|all FOLDER [builds|turnovers]      3 s, 3 minutes, 45 minutes; both parts unless one is named
+**      capacity full FOLDER [SEED]       a minute
+**      capacity quick FOLDER [SEED]      a tenth of a second
+**      capacity all FOLDER [SEED]        45 minutes: 100,000 turnovers
 **
 ** Writes to FOLDER
 ** - builds.tsv: how many of so many builds did not fit into the planned table, with keys in random
@@ -69,11 +71,11 @@ static void all_builds(const char *folder, effort how_long)
 {
     static const uint64_t
         sizes[] = {10000, 100000, 1000000},
-        builds[][3] = {[QUICK] = {20, 2, 1}, [FULL] = {1000, 100, 20}, [ALL] = {10000, 10000, 1000}};
+        builds[][3] = {[QUICK] = {5, 1, 0}, [FULL] = {300, 100, 10}, [ALL] = {10000, 10000, 1000}};
     FILE *out = bench_table(folder, "builds", "keys\tf\torder\tload\tbuilds\tdid not fit");
     for (unsigned size = 0; size < 3; size++)
         for (unsigned f = 10; f <= 16; f += 3)
-            for (int sorted = 0; sorted < 2; sorted++)
+            for (int sorted = 0; sorted < 2 && builds[how_long][size]; sorted++)
                 measure_builds(out, sizes[size], f, sorted, builds[how_long][size]);
     fclose(out);
 }
@@ -143,7 +145,7 @@ static void all_turnovers(const char *folder, effort how_long)
     static const struct {
         unsigned b, first, last, step;
     } widths[] = {{4, 8, 16, 2}, {8, 8, 14, 3}, {2, 10, 16, 3}};
-    static const uint64_t turnovers[] = {[QUICK] = 100, [FULL] = 5000, [ALL] = 100000};
+    static const uint64_t turnovers[] = {[QUICK] = 20, [FULL] = 2000, [ALL] = 100000};
     FILE *out =
         bench_table(folder, "turnovers",
                     "growth\tb\tf\tcap\tturnovers promised\tturnovers\trefused\tsticky\tbytes at the "
@@ -158,13 +160,9 @@ static void all_turnovers(const char *folder, effort how_long)
 
 int main(int argc, char **argv)
 {
-    if (argc < 3)
-        bench_fail("usage: capacity quick|full|all FOLDER [builds|turnovers]");
-    effort how_long = strcmp(argv[1], "quick") == 0 ? QUICK : strcmp(argv[1], "full") == 0 ? FULL : ALL;
-    const char *part = argc > 3 ? argv[3] : "";
-    if (strcmp(part, "turnovers") != 0)
-        all_builds(argv[2], how_long);
-    if (strcmp(part, "builds") != 0)
-        all_turnovers(argv[2], how_long);
+    bench_call call = bench_read_call(argc, argv);
+    effort how_long = call.quick ? QUICK : call.all ? ALL : FULL;
+    all_builds(call.folder, how_long);
+    all_turnovers(call.folder, how_long);
     return 0;
 }

@@ -199,8 +199,9 @@ static void way_back(journey *trip)
     free(order);
 }
 
-static void travel(journey trip)
+static void travel(uint64_t planned, uint64_t last, double rate, unsigned bucket_size)
 {
+    journey trip = {.planned = planned, .last = last, .rate = rate, .bucket_size = bucket_size};
     bench_progress("planned for %llu at %g", (unsigned long long)trip.planned, trip.rate);
     start(&trip);
     grow_to_the_end(&trip);
@@ -216,13 +217,13 @@ static void measure_journeys(const bench_call *call, uint64_t last)
     back = bench_table(call->folder, "growth_back",
                        "planned\trate asked\tb\tkeys\toccupied %, half deleted\tsticky, half "
                        "deleted\toccupied %, all deleted\tsticky, all deleted\tleast load\tworst ratio");
-    travel((journey){4000, last, 0.01, 0});
+    travel(4000, last, 0.01, 0);
     if (!call->quick) {
-        travel((journey){4000, last, 0.05, 0});
-        travel((journey){4000, last, 0.001, 0});
-        travel((journey){4000, last, 0.001, 2});
-        travel((journey){10, 300000, 0.01, 0});
-        travel((journey){1, 300000, 0.01, 0});
+        travel(4000, last, 0.05, 0);
+        travel(4000, last, 0.001, 0);
+        travel(4000, last, 0.001, 2);
+        travel(10, 300000, 0.01, 0);
+        travel(1, 300000, 0.01, 0);
     }
     fclose(forth);
     fclose(back);

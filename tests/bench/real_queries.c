@@ -1,9 +1,8 @@
 /*
 ** real_queries.c - whole queries with and without a filter: joins, anti-joins, imports.
 **
-**      real_queries quick build/bench     1 M rows against 100,000 keys; under a minute
-**      real_queries full build/bench      10 M rows against 1 M keys; three quarters of an hour, 2 GB of disk
-**      real_queries full build/bench UUIDs      one kind of keys only
+**      real_queries quick FOLDER [SEED]     100,000 UUIDs as rows against 10,000; three seconds
+**      real_queries full FOLDER [SEED]      10 M rows against 1 M keys; three quarters of an hour, 2 GB of disk
 **
 ** Run it in the folder of the project; it loads build/cuckoo.so. real_data.h describes the
 ** databases. Each query has these forms, which must give the same answer:
@@ -314,17 +313,17 @@ static void write_cell(const cell *one)
     for (FILE *table = seconds_table; table; table = table == seconds_table ? pages_table : NULL)
         fprintf(table, "%s\t%s\t%d\t%s", one->query->title, real_kind_name[one->kind], one->percent,
                 caches[one->cache].name);
-    bench_field(seconds_table, seconds_of(one, SCAN), 2);
-    bench_field(seconds_table, seconds_of(one, alone), 2);
+    bench_field(seconds_table, seconds_of(one, SCAN), 4);
+    bench_field(seconds_table, seconds_of(one, alone), 4);
     fprintf(seconds_table, "\t%s", bloom ? "yes" : "no");
     bench_field(pages_table, bench_median(&one->forms[SCAN].pages), 0);
     bench_field(pages_table, bench_median(&one->forms[alone].pages), 0);
     for (int i = BOUND; i <= JOIN; i++) {
-        bench_field(seconds_table, seconds_of(one, i), 2);
+        bench_field(seconds_table, seconds_of(one, i), 4);
         bench_field(pages_table, bench_median(&one->forms[i].pages), 0);
         fastest = fmin(fastest, seconds_of(one, i));
     }
-    bench_field(seconds_table, seconds_of(one, alone) / fastest, 1);
+    bench_field(seconds_table, seconds_of(one, alone) / fastest, 2);
     fprintf(seconds_table, "\n");
     fprintf(pages_table, "\n");
     fflush(seconds_table);
@@ -370,23 +369,22 @@ static void measure_kind(real_kind kind, FILE *bytes_table)
 
 int main(int argc, char **argv)
 {
-    if (argc < 3)
-        bench_fail("usage: real_queries quick|full build/bench [keys]");
-    quick = strcmp(argv[1], "quick") == 0;
+    bench_call call = bench_read_call(argc, argv);
+    quick = call.quick;
     if (quick)
-        sizes = (real_sizes){1000000, 100000};
+        sizes = (real_sizes){100000, 10000};
     seconds_table =
-        bench_table(argv[2], "real_queries",
+        bench_table(call.folder, "real_queries",
                     "query\tkeys\tmatching %\tpage cache\tscan\tSQLite alone\tits Bloom filter\t"
                     "bound\thandle\tcf_table_contains\tEXISTS\tJOIN\talone / best");
-    pages_table = bench_table(argv[2], "real_pages",
+    pages_table = bench_table(call.folder, "real_pages",
                               "query\tkeys\tmatching %\tpage cache\tscan\tSQLite alone\tbound\thandle\t"
                               "cf_table_contains\tEXISTS\tJOIN");
-    plans_table = bench_table(argv[2], "real_plans", "query\tkeys\tmatching %\tpage cache\tplan");
+    plans_table = bench_table(call.folder, "real_plans", "query\tkeys\tmatching %\tpage cache\tplan");
     FILE *bytes_table =
-        bench_table(argv[2], "real_bytes", "keys\tnumber\tblob\tfilter table\tindex\tindex / blob");
-    for (real_kind kind = 0; kind < (quick ? REAL_EMAILS : REAL_KINDS); kind++)
-        if (argc < 4 || strcmp(argv[3], real_kind_name[kind]) == 0)
+        bench_table(call.folder, "real_bytes", "keys\tnumber\tblob\tfilter table\tindex\tindex / blob");
+    for (real_kind kind = 0; kind < REAL_KINDS; kind++)
+        if (!quick || kind == REAL_UUIDS)
             measure_kind(kind, bytes_table);
     fclose(bytes_table);
     fclose(seconds_table);

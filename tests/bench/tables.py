@@ -1,0 +1,183 @@
+"""Joins the tables of several runs: medians, quartiles and extremes.
+
+    python3 tests/bench/tables.py FOLDER       from FOLDER/run-*/<table>.tsv to FOLDER/<table>.tsv
+
+tables.txt says of each table which columns name a point (keys) and which are measured. Rows of different runs with the same
+keys are one point; rows of one run with the same keys are told apart by their order. A joined table has the keys, then for
+each measured column its median under its own name and four columns more, see SPREAD, then the number of runs. Nothing is
+dropped: outliers() gives the values far from the quartiles, which the figures show as points.
+"""
+import configparser
+import glob
+import math
+import os
+import re
+import statistics
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SPREAD = ("q1", "q3", "least", "most")
+MISSING = "-"
+
+
+class Description:
+    """What tables.txt says of one table."""
+
+    def __init__(self, name, section):
+        self.name, self.title, self.caption = name, section["title"], section.get("caption", "")
+        self.program = section["program"]
+        self.keys = lines_of(section["keys"])
+        self.measured = dict(split_unit(line) for line in lines_of(section["measured"]))
+        self.shown = lines_of(section.get("shown", ""))
+
+    def unit(self, column):
+        return self.measured[column if column in self.measured else "*"][0]
+
+    def is_sum(self, column):
+        return self.measured.get(column, self.measured.get("*"))[1]
+
+    def check(self, columns):
+        """Are all columns described, and all that are described there?"""
+        unknown = [c for c in columns if c not in self.keys and c not in self.measured and "*" not in self.measured]
+        gone = [c for c in [*self.keys, *self.measured] if c not in columns and c != "*"]
+        if unknown or gone:
+            raise ValueError(f"{self.name}: tables.txt does not describe {unknown}, and describes {gone}, which are not there")
+
+
+def lines_of(text):
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def split_unit(line):
+    """`name: unit` or `name: sum, unit`."""
+    name, _, unit = line.rpartition(":")
+    is_sum = unit.strip().startswith("sum")
+    return name.strip(), (re.sub(r"^sum,? *", "", unit.strip()), is_sum)
+
+
+def descriptions(path=os.path.join(HERE, "tables.txt")):
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=True)
+    parser.optionxform = str
+    parser.read(path, encoding="utf-8")
+    return {name: Description(name, parser[name]) for name in parser.sections()}
+
+
+def read(path):
+    """The columns and the rows of a table."""
+    with open(path, encoding="utf-8") as table:
+        lines = [line.rstrip("\n").split("\t") for line in table]
+    columns, rows = lines[0], lines[1:]
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"{path}: a row of {len(row)} columns, not {len(columns)}: {row}")
+    return columns, rows
+
+
+def write(path, columns, rows):
+    with open(path + ".new", "w", encoding="utf-8") as table:
+        for row in [columns, *rows]:
+            table.write("\t".join(row) + "\n")
+    os.replace(path + ".new", path)
+
+
+def points(described, runs):
+    """The columns, and of each point the values of all runs: {(keys, number): {column: [text, ...]}}."""
+    found, columns = {}, None
+    for names, rows in runs:
+        columns = columns or names
+        described.check(names)
+        seen = {}
+        for row in rows:
+            cells = dict(zip(names, row))
+            keys = tuple(cells[key] for key in described.keys)
+            seen[keys] = seen.get(keys, 0) + 1
+            point = found.setdefault((keys, seen[keys]), {})
+            for name in names:
+                if name not in described.keys:
+                    point.setdefault(name, []).append(cells[name])
+    return columns or [], found
+
+
+def numbers(texts):
+    """Those that are numbers; nan stands for nothing."""
+    values = []
+    for text in texts:
+        try:
+            values.append(float(text))
+        except ValueError:
+            continue
+    return [value for value in values if not math.isnan(value)]
+
+
+def like(value, texts):
+    """A number as precise as the texts that it comes from."""
+    if any("e" in text for text in texts):
+        return f"{value:.3g}"
+    decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
+    return f"{value:.{decimals}f}"
+
+
+def quartiles(values):
+    if len(values) == 1:
+        return values[0], values[0], values[0]
+    return tuple(statistics.quantiles(values, n=4, method="inclusive"))
+
+
+def summary(texts, is_sum=False):
+    """Median, quartiles, least and most, as texts; words are left as they are."""
+    values = numbers(texts)
+    if not values:
+        return [texts[0] if texts else MISSING] + [MISSING] * len(SPREAD)
+    precise = [text for text in texts if numbers([text])]
+    if is_sum:
+        return [like(sum(values), precise)] * 3 + [like(min(values), precise), like(max(values), precise)]
+    low, middle, high = quartiles(values)
+    return [like(value, precise) for value in (middle, low, high, min(values), max(values))]
+
+
+def outliers(values):
+    """Values further from the quartiles than one and a half times what lies between these."""
+    if len(values) < 4:
+        return []
+    low, _, high = quartiles(values)
+    reach = 1.5 * (high - low)
+    return [value for value in values if value < low - reach or value > high + reach]
+
+
+def joined(described, runs):
+    """Columns and rows of the joined table."""
+    columns, found = points(described, runs)
+    measured = [column for column in columns if column not in described.keys]
+    titles = [*described.keys, *(f"{m}{end}" for m in measured for end in ("", *(f" {s}" for s in SPREAD))), "runs"]
+    rows = []
+    for (keys, _), cells in found.items():
+        figures = [text for m in measured for text in summary(cells.get(m, []), described.is_sum(m))]
+        rows.append([*keys, *figures, str(max(len(texts) for texts in cells.values()) if cells else len(runs))])
+    return titles, rows
+
+
+def run_folders(folder):
+    return sorted(glob.glob(os.path.join(folder, "run-*")), key=lambda path: int(path.rpartition("-")[2]))
+
+
+def runs_of(folder, name):
+    """The tables of that name, of all runs."""
+    paths = [os.path.join(run, name + ".tsv") for run in run_folders(folder)]
+    return [read(path) for path in paths if os.path.exists(path)]
+
+
+def join_all(folder):
+    """Joins all tables that are there; their names."""
+    done = []
+    for name, described in descriptions().items():
+        runs = runs_of(folder, name)
+        if runs:
+            write(os.path.join(folder, name + ".tsv"), *joined(described, runs))
+            done.append(name)
+    return done
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: tables.py FOLDER")
+    print(" ".join(join_all(sys.argv[1])))
