@@ -21,9 +21,10 @@ FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults
 BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
-          capacity load_factor space bursts planned lifecycle real_queries operations
+          capacity load_factor space bursts planned lifecycle real_queries operations \
+          bloom_cuckoo left_over references groups asked maps chains
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
-          walk search_steps)
+          walk held search_steps)
 
 NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
 DEMO    = sqlite3 wamerican wbritish

@@ -1,27 +1,32 @@
 /*
 ** bursts.c - bounded insertion: what overflow bits do for the worst case, and what they cost.
 **
-**      bursts full FOLDER          a minute
-**      bursts quick FOLDER         a few seconds
+**      bursts full FOLDER [SEED]          under a minute
+**      bursts quick FOLDER [SEED]         a second
 **
-** A table of m = 32,768 buckets of 4 slots, f = 12, is filled to load 0.95 and kept there: a random
-** key is deleted, a new one added, as many times as there are slots. Then a burst of keys is added.
-** Schemes:
-**   random walk        up to 500 kicks (the cuckoo filter paper); kicks over: the insertion has failed
-**   breadth-first      the library without overflow bits
-**   bits, no list      a random walk of t kicks; then both overflow bits are set (walk.h)
-**   bits and list      the library: t buckets examined besides those of the key; then both overflow bits are set, and
-**                      the entry goes to an exact list of 1,024 (src/spill.h)
-** The last two have one bit more per bucket, and the list is memory, too. So the first two are
-** measured with m buckets, and once more with as many as fit the memory of the last: "equal
-** memory".
+** A table of m = 32,768 buckets of 4 slots (quick: 4,096), f = 12, is filled to load 0.95 and kept
+** there: a random key is deleted, a new one added, as many times as there are slots. Then a burst of
+** keys is added. Schemes:
+**   random walk          up to 500 kicks (the cuckoo filter paper); kicks over: the insertion has failed
+**   breadth-first        the library without overflow bits
+**   bits, as published   a random walk of t kicks; then the overflow bits of both buckets of the entry that is left
+**                        over are set, if both are zero; if not, the walk goes on. Deletes clear them (walk.h)
+**   bits, moving on      the same, but an entry that was kicked out goes to its other bucket, as in the cuckoo filter
+**                        paper, and does not choose between the two
+**   bits, side table     the same; what only bits stand for is inserted again when there is time: after every 256th
+**                        replacement (1 in 512 slots)
+**   bits and list        the library: t buckets examined besides those of the key; then both overflow bits are set, and
+**                        the entry goes to an exact list of m / 32 (src/spill.h)
+** Those with bits have one bit more per bucket, and the list is memory, too. The side table is not
+** counted: no lookup reads it. The first two are measured with m buckets, and once more with as
+** many as fit the memory of the last: "equal memory".
 **
 ** Writes, to FOLDER:
 **   steady.tsv     insertions at load 0.95 while t holds: means and maxima over all runs
-**   bursts.tsv     insertions of a burst of 128, 256, 512, 1,024 keys. Before it, nothing is spilled: up to then t is
-**                  500 kicks or 255 buckets. Error rate after it, beside the one expected of the slots alone
+**   bursts.tsv     insertions of a burst of m / 256, / 128, / 64, / 32 keys. Before it, nothing is spilled: up to then
+**                  t is 500 kicks or 255 buckets. Error rate after it, beside the one expected of the slots alone
 **   written        buckets written by one insertion, overflow bits included; examined: looked at for an empty slot
-**   spilled        entries that found no slot; failed: insertions refused
+**   spilled        entries that have no slot; failed: insertions refused
 **   by a delete    buckets that a delete of the library wrote to; it may find a slot for a spilled entry
 */
 #include <math.h>
@@ -29,136 +34,77 @@
 #include <string.h>
 
 #include "bench.h"
-#include "cuckoo.h"
+#include "held.h"
 #include "packed.h"
-#include "search_steps.h"
 
-enum {
-    BUCKETS = 32768,
-    SLOTS = 4 * BUCKETS,
-    KEYS = SLOTS / 20 * 19,
-    FINGERPRINT_BITS = 12,
-    LIST = 1024,
-    WALK_KICKS = 500,
-    WATCHED = 64, /* one delete of so many */
-    BURSTS = 4,
-    LONGEST_BURST = 1024
-};
-static const unsigned burst_ends[BURSTS] = {128, 256, 512, LONGEST_BURST};
-
-/* The streams of bench_random, apart for every run. */
-enum stream { KEYS_FROM, ABSENT_FROM, DRAWS_FROM, STREAMS };
+enum { WATCHED = 64 /* one delete of so many */, BURSTS = 4, PERCENT = 95 };
 
 typedef struct scheme {
     const char *name;
-    bool library, overflow, equal_memory;
+    bool library, overflow, may_stay, drained, equal_memory;
     unsigned budget; /* t */
 } scheme;
 
 static const scheme schemes[] = {
-    {"random walk", false, false, false, WALK_KICKS},
-    {"random walk, equal memory", false, false, true, WALK_KICKS},
-    {"breadth-first", true, false, false, 0},
-    {"breadth-first, equal memory", true, false, true, 0},
-    {"bits, no list", false, true, false, 0},
-    {"bits, no list", false, true, false, 5},
-    {"bits, no list", false, true, false, 10},
-    {"bits and list", true, true, false, 0},
-    {"bits and list", true, true, false, 5},
-    {"bits and list", true, true, false, 10},
-    {"bits and list", true, true, false, 40},
+    {"random walk", false, false, false, false, false, HELD_KICKS},
+    {"random walk, equal memory", false, false, false, false, true, HELD_KICKS},
+    {"breadth-first", true, false, false, false, false, 0},
+    {"breadth-first, equal memory", true, false, false, false, true, 0},
+    {"bits, as published", false, true, true, false, false, 0},
+    {"bits, as published", false, true, true, false, false, 5},
+    {"bits, as published", false, true, true, false, false, 10},
+    {"bits, moving on", false, true, false, false, false, 5},
+    {"bits, moving on", false, true, false, false, false, 10},
+    {"bits, side table", false, true, true, true, false, 0},
+    {"bits, side table", false, true, true, true, false, 5},
+    {"bits, side table", false, true, true, true, false, 10},
+    {"bits and list", true, true, false, false, false, 0},
+    {"bits and list", true, true, false, false, false, 5},
+    {"bits and list", true, true, false, false, false, 10},
+    {"bits and list", true, true, false, false, false, 40},
 };
 enum { SCHEMES = sizeof schemes / sizeof schemes[0] };
 
-/* ---- one table of either make ---- */
+typedef struct lab {
+    uint64_t buckets, probes;
+    unsigned runs;
+    const char *folder;
+    held_table table;
+} lab;
 
-typedef struct table {
-    cuckoo *filter; /* or */
-    walk_table *walk;
-    uint64_t held[KEYS + LONGEST_BURST]; /* the keys it holds, by number */
-    uint64_t n, next;                    /* how many; the number of the next one */
-    uint64_t draws, absent;
-} table;
-
-static cf_geometry shape_of(uint64_t buckets, bool overflow)
+static uint64_t slots_of(const lab *in)
 {
-    cf_geometry shape = cuckoo_shape(buckets, 4, FINGERPRINT_BITS);
-    shape.spill_bound = overflow ? LIST : 0;
+    return WALK_SLOTS * in->buckets;
+}
+
+static uint64_t keys_of(const lab *in)
+{
+    return slots_of(in) * PERCENT / 100;
+}
+
+static unsigned burst_end(const lab *in, unsigned i)
+{
+    return (unsigned)(in->buckets >> (8 - i));
+}
+
+static held_shape shape_of(const lab *in, const scheme *of)
+{
+    held_shape shape = {in->buckets, of->library, of->overflow, (unsigned)in->buckets / 32,
+                        HELD_KICKS,  of->may_stay};
+    cf_geometry with_list = cuckoo_shape(in->buckets, WALK_SLOTS, HELD_FINGERPRINT_BITS);
+    with_list.spill_bound = (uint16_t)shape.list;
+    if (of->equal_memory)
+        shape.buckets = 8 * cf_geometry_bytes(&with_list) / (WALK_SLOTS * HELD_FINGERPRINT_BITS);
     return shape;
 }
 
-static uint64_t buckets_of(const scheme *of)
+static void open_table(lab *in, const scheme *of, uint64_t run)
 {
-    cf_geometry with_list = shape_of(BUCKETS, true);
-    uint64_t equal = 8 * cf_geometry_bytes(&with_list) / (4 * FINGERPRINT_BITS);
-    return of->equal_memory ? equal : BUCKETS;
-}
-
-static void open_table(table *t, const scheme *of, uint64_t run)
-{
-    uint64_t first = run << 44, apart = UINT64_C(1) << 40;
-    cf_geometry shape = shape_of(buckets_of(of), of->overflow);
-    t->filter = of->library ? cuckoo_make(&shape) : NULL;
-    t->walk = of->library ? NULL : walk_make(buckets_of(of), FINGERPRINT_BITS, of->overflow, run);
-    t->n = 0;
-    t->next = first + KEYS_FROM * apart;
-    t->absent = first + ABSENT_FROM * apart;
-    t->draws = first + DRAWS_FROM * apart;
-}
-
-static void close_table(table *t)
-{
-    free(t->filter);
-    if (t->walk)
-        walk_drop(t->walk);
-}
-
-static void set_budget(table *t, unsigned budget)
-{
-    if (t->walk)
-        t->walk->most_kicks = budget;
-    else if (t->filter->filter.geometry.spill_bound)
-        t->filter->filter.geometry.budget = (uint8_t)budget;
-}
-
-/* Far more than an insertion needs at load 0.95: nothing is spilled. */
-static void set_ample_budget(table *t)
-{
-    set_budget(t, t->walk ? WALK_KICKS : CF_BUDGET_MAX);
-}
-
-static uint64_t bits_of(const table *t)
-{
-    return t->walk ? walk_bits(t->walk) : 8 * t->filter->filter.length;
-}
-
-static uint64_t spilled_of(const table *t)
-{
-    return !t->walk ? t->filter->filter.spilled : t->walk->overflow_bits ? t->walk->spilled : 0;
-}
-
-static bool contains(const table *t, uint64_t hash)
-{
-    return t->walk ? walk_contains(t->walk, hash) : cf_contains(&t->filter->filter, hash);
-}
-
-static bench_steps add_next(table *t)
-{
-    uint64_t hash = bench_random(t->next);
-    bench_steps steps = t->walk ? walk_add(t->walk, hash) : search_add(&t->filter->filter, hash);
-    t->held[t->n] = t->next++;
-    t->n += !steps.refused;
-    return steps;
-}
-
-static void remove_random(table *t)
-{
-    uint64_t at = bench_random(t->draws++) % t->n, hash = bench_random(t->held[at]);
-    if (t->walk)
-        walk_remove(t->walk, hash);
-    else
-        cf_delete(&t->filter->filter, hash);
-    t->held[at] = t->held[--t->n];
+    held_shape shape = shape_of(in, of);
+    held_open(&in->table, &shape, slots_of(in), run);
+    held_set_ample_budget(&in->table);
+    while (in->table.n < keys_of(in))
+        held_add(&in->table);
 }
 
 /* ---- figures ---- */
@@ -190,16 +136,14 @@ static double mean(uint64_t sum, uint64_t n)
 
 /* Every key held must be found. Then the error rate, and what it would be if all keys were in
 ** slots. */
-static void measure_errors(table *t, const scheme *of, uint64_t probes, tally *sum)
+static void measure_errors(lab *in, const scheme *of, tally *sum)
 {
-    cf_geometry shape = cuckoo_shape(buckets_of(of), 4, FINGERPRINT_BITS);
-    for (uint64_t i = 0; i < t->n; i++)
-        if (!contains(t, bench_random(t->held[i])) && (of->library || of->overflow))
-            bench_fail("a key is not found");
-    for (uint64_t i = 0; i < probes; i++)
-        sum->errors += contains(t, bench_random(t->absent++));
-    sum->probes += probes;
-    sum->spilled += spilled_of(t);
+    held_table *t = &in->table;
+    cf_geometry shape = cuckoo_shape(shape_of(in, of).buckets, WALK_SLOTS, HELD_FINGERPRINT_BITS);
+    held_look_for_all(t);
+    sum->errors += held_errors(t, in->probes);
+    sum->probes += in->probes;
+    sum->spilled += held_spilled(t);
     sum->expected += cf_expected_fpr(&shape, t->n);
 }
 
@@ -213,13 +157,13 @@ static unsigned changed_buckets(const cf_filter *filter, const uint8_t *copy)
 }
 
 /* One of the deletes, looked at: in the library it may find a slot for a spilled entry. */
-static void remove_watched(table *t, tally *sum)
+static void remove_watched(held_table *t, tally *sum)
 {
     const cf_filter *filter = &t->filter->filter;
     uint64_t bytes = filter->length - (uint64_t)(filter->view.table - filter->bytes);
     uint8_t *copy = bench_allocate(bytes);
     memcpy(copy, filter->view.table, bytes);
-    remove_random(t);
+    held_remove_random(t);
     unsigned changed = changed_buckets(filter, copy);
     free(copy);
     sum->removes++;
@@ -228,76 +172,61 @@ static void remove_watched(table *t, tally *sum)
         sum->most_remove_written = changed;
 }
 
-static void keep_replacing(table *t, uint64_t times, tally *sum)
+static void keep_replacing(lab *in, const scheme *of, tally *sum)
 {
-    for (uint64_t i = 0; i < times; i++) {
+    held_table *t = &in->table;
+    for (uint64_t i = 0; i < slots_of(in); i++) {
         if (t->filter && i % WATCHED == 0)
             remove_watched(t, sum);
         else
-            remove_random(t);
-        count(sum, add_next(t));
+            held_remove_random(t);
+        count(sum, held_add(t));
+        if (of->drained && i % (in->buckets / 128) == 0)
+            walk_drain(t->walk);
     }
 }
 
 /* ---- what is measured ---- */
 
-typedef struct lab {
-    unsigned runs;
-    uint64_t probes;
-    const char *folder;
-    table *table;
-} lab;
-
-static void fill(table *t)
+static void run_steady(lab *in, const scheme *of, uint64_t run, tally *sum)
 {
-    while (t->n < KEYS)
-        add_next(t);
+    open_table(in, of, run);
+    held_set_budget(&in->table, of->budget);
+    keep_replacing(in, of, &(tally){.insertions = 0});
+    keep_replacing(in, of, sum);
+    measure_errors(in, of, sum);
+    held_close(&in->table);
 }
 
-static void run_steady(const lab *in, const scheme *of, uint64_t run, tally *sum)
+static void run_burst(lab *in, const scheme *of, uint64_t run, tally *sums)
 {
-    table *t = in->table;
-    open_table(t, of, run);
-    set_ample_budget(t);
-    fill(t);
-    set_budget(t, of->budget);
-    keep_replacing(t, SLOTS, &(tally){.insertions = 0});
-    keep_replacing(t, SLOTS, sum);
-    measure_errors(t, of, in->probes, sum);
-    close_table(t);
-}
-
-static void run_burst(const lab *in, const scheme *of, uint64_t run, tally *sums)
-{
-    table *t = in->table;
-    open_table(t, of, run);
-    set_ample_budget(t);
-    fill(t);
-    keep_replacing(t, SLOTS, &(tally){.insertions = 0});
-    set_budget(t, of->budget);
-    for (unsigned n = 1; n <= LONGEST_BURST; n++) {
-        bench_steps steps = add_next(t);
+    open_table(in, of, run);
+    keep_replacing(in, of, &(tally){.insertions = 0});
+    held_set_budget(&in->table, of->budget);
+    for (unsigned n = 1; n <= burst_end(in, BURSTS - 1); n++) {
+        bench_steps steps = held_add(&in->table);
         for (unsigned i = 0; i < BURSTS; i++) {
-            if (n <= burst_ends[i])
+            if (n <= burst_end(in, i))
                 count(&sums[i], steps);
-            if (n == burst_ends[i])
-                measure_errors(t, of, in->probes, &sums[i]);
+            if (n == burst_end(in, i))
+                measure_errors(in, of, &sums[i]);
         }
     }
-    close_table(t);
+    held_close(&in->table);
 }
 
-static void write_name(FILE *out, const lab *in, const scheme *of)
+static void write_name(FILE *out, lab *in, const scheme *of)
 {
-    open_table(in->table, of, 0);
+    held_shape shape = shape_of(in, of);
+    held_open(&in->table, &shape, 1, 0);
     fprintf(out, "%s\t", of->name);
     if (of->overflow)
         fprintf(out, "%u", of->budget);
     else
         fprintf(out, "-");
-    fprintf(out, "\t%.2f\t%.3f", mean(bits_of(in->table), KEYS),
-            (double)KEYS / (4.0 * (double)buckets_of(of)));
-    close_table(in->table);
+    fprintf(out, "\t%.2f\t%.3f", mean(held_bits(&in->table), keys_of(in)),
+            (double)keys_of(in) / (4.0 * (double)shape.buckets));
+    held_close(&in->table);
 }
 
 static void write_figures(FILE *out, const lab *in, const tally *of)
@@ -312,7 +241,7 @@ static void write_figures(FILE *out, const lab *in, const tally *of)
     "written, mean\twritten, max\texamined, mean\texamined, max\tspilled\tfailed\terror %\tof slots "   \
     "alone %"
 
-static void write_steady(const lab *in)
+static void write_steady(lab *in)
 {
     FILE *out =
         bench_table(in->folder, "steady",
@@ -331,18 +260,20 @@ static void write_steady(const lab *in)
     fclose(out);
 }
 
-static void write_bursts(const lab *in)
+static void write_bursts(lab *in)
 {
     FILE *out =
         bench_table(in->folder, "bursts", "scheme\tt\tbits per key\tload before\tburst\t" FIGURES);
     for (unsigned i = 0; i < SCHEMES; i++) {
         tally sums[BURSTS] = {{.insertions = 0}};
+        if (schemes[i].drained) /* no time for it in a burst */
+            continue;
         bench_progress("  bursts: %s, t = %u", schemes[i].name, schemes[i].budget);
         for (unsigned run = 0; run < in->runs; run++)
             run_burst(in, &schemes[i], run, sums);
         for (unsigned j = 0; j < BURSTS; j++) {
             write_name(out, in, &schemes[i]);
-            fprintf(out, "\t%u", burst_ends[j]);
+            fprintf(out, "\t%u", burst_end(in, j));
             write_figures(out, in, &sums[j]);
             fprintf(out, "\n");
         }
@@ -352,15 +283,12 @@ static void write_bursts(const lab *in)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
-        bench_fail("usage: bursts full|quick FOLDER");
-    bool quick = strcmp(argv[1], "quick") == 0;
-    lab in = {.runs = quick ? 2 : 20,
-              .probes = quick ? 200000 : 1000000,
-              .folder = argv[2],
-              .table = bench_allocate(sizeof *in.table)};
+    bench_call call = bench_read_call(argc, argv);
+    lab in = {.buckets = call.quick ? 4096 : 32768,
+              .probes = call.quick ? 100000 : 1000000,
+              .runs = call.quick ? 1 : 2,
+              .folder = call.folder};
     write_steady(&in);
     write_bursts(&in);
-    free(in.table);
     return 0;
 }

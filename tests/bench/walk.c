@@ -5,11 +5,7 @@
 #include "../../src/bits.h"
 #include "bench.h"
 
-/* An entry and the bucket where it is, or wants to be. */
-typedef struct entry {
-    uint64_t bucket;
-    uint16_t tag;
-} entry;
+typedef walk_entry entry;
 
 walk_table *walk_make(uint64_t buckets, unsigned fingerprint_bits, bool overflow_bits, uint64_t seed)
 {
@@ -20,6 +16,7 @@ walk_table *walk_make(uint64_t buckets, unsigned fingerprint_bits, bool overflow
     table->draws = seed << 40;
     table->tag = bench_allocate_zeroed(buckets * WALK_SLOTS * sizeof *table->tag);
     table->overflow = bench_allocate_zeroed(buckets * sizeof *table->overflow);
+    table->noted = bench_allocate(buckets * sizeof *table->noted);
     return table;
 }
 
@@ -27,6 +24,7 @@ void walk_drop(walk_table *table)
 {
     free(table->tag);
     free(table->overflow);
+    free(table->noted);
     free(table);
 }
 
@@ -65,6 +63,8 @@ static uint16_t *find(const walk_table *table, uint64_t bucket, uint16_t tag)
     return NULL;
 }
 
+/* ---- insertion ---- */
+
 static bool place(walk_table *table, entry what, bench_steps *steps)
 {
     uint16_t *slot = find(table, what.bucket, 0);
@@ -88,41 +88,77 @@ static entry kick(walk_table *table, entry what, bench_steps *steps)
     return alternate(table, out);
 }
 
-static void leave_over(walk_table *table, entry what, bench_steps *steps)
+static entry either(walk_table *table, entry one, entry other)
 {
-    entry other = alternate(table, what);
-    table->spilled++;
-    if (!table->overflow_bits) {
-        steps->refused = true;
-        return;
+    return bench_random(table->draws++) % 2 ? one : other;
+}
+
+/* Sets both bits of an entry that are zero. False: one of them is not. */
+static bool set_bits(walk_table *table, entry one, bench_steps *steps)
+{
+    entry other = alternate(table, one);
+    if (table->overflow[one.bucket] || table->overflow[other.bucket])
+        return false;
+    table->overflow[one.bucket] = table->overflow[other.bucket] = true;
+    table->noted[table->in_bits++] = one;
+    steps->written += one.bucket == other.bucket ? 1 : 2;
+    return true;
+}
+
+/* Finds a place for an entry whose two buckets are full. */
+static void wander(walk_table *table, entry homeless, bench_steps *steps)
+{
+    for (unsigned kicks = 0;; kicks++) {
+        if (table->overflow_bits && kicks >= table->budget && set_bits(table, homeless, steps))
+            return;
+        if (kicks == table->most_kicks)
+            break;
+        if (table->may_stay)
+            homeless = either(table, homeless, alternate(table, homeless));
+        homeless = kick(table, homeless, steps);
+        if (place(table, homeless, steps))
+            return;
     }
-    steps->written += !table->overflow[what.bucket];
-    table->overflow[what.bucket] = true;
-    steps->written += !table->overflow[other.bucket];
-    table->overflow[other.bucket] = true;
+    steps->refused = true;
+}
+
+static bench_steps insert(walk_table *table, entry one)
+{
+    bench_steps steps = {.written = 0};
+    entry other = alternate(table, one);
+    if (!place(table, one, &steps) && !place(table, other, &steps))
+        wander(table, either(table, one, other), &steps);
+    return steps;
 }
 
 bench_steps walk_add(walk_table *table, uint64_t hash)
 {
-    bench_steps steps = {.written = 0};
-    entry one = entry_of(table, hash), other = alternate(table, one);
-    if (place(table, one, &steps) || place(table, other, &steps))
-        return steps;
-    entry homeless = bench_random(table->draws++) % 2 ? one : other;
-    for (unsigned kicks = 0; kicks < table->most_kicks; kicks++) {
-        homeless = kick(table, homeless, &steps);
-        if (place(table, homeless, &steps))
-            return steps;
-    }
-    leave_over(table, homeless, &steps);
-    return steps;
+    return insert(table, entry_of(table, hash));
 }
+
+/* ---- the rest ---- */
 
 bool walk_contains(const walk_table *table, uint64_t hash)
 {
     entry one = entry_of(table, hash), other = alternate(table, one);
     return find(table, one.bucket, one.tag) || find(table, other.bucket, other.tag) ||
            (table->overflow[one.bucket] && table->overflow[other.bucket]);
+}
+
+/* Bits that are set belong to one entry only: the one with this pair of buckets. */
+static bool clear_bits(walk_table *table, entry one, entry other)
+{
+    if (!table->overflow[one.bucket] || !table->overflow[other.bucket])
+        return false;
+    table->overflow[one.bucket] = table->overflow[other.bucket] = false;
+    uint64_t i = 0;
+    while (i < table->in_bits && table->noted[i].bucket != one.bucket &&
+           table->noted[i].bucket != other.bucket)
+        i++;
+    if (i == table->in_bits)
+        bench_fail("overflow bits that belong to no entry");
+    table->noted[i] = table->noted[--table->in_bits];
+    return true;
 }
 
 bool walk_remove(walk_table *table, uint64_t hash)
@@ -132,7 +168,21 @@ bool walk_remove(walk_table *table, uint64_t hash)
     if (slot == NULL)
         slot = find(table, other.bucket, other.tag);
     if (slot == NULL)
-        return false;
+        return clear_bits(table, one, other);
     *slot = 0;
     return true;
+}
+
+void walk_drain(walk_table *table)
+{
+    uint64_t left = table->in_bits;
+    unsigned budget = table->budget;
+    table->budget = table->most_kicks;
+    while (left-- > 0) {
+        entry first = table->noted[0];
+        clear_bits(table, first, alternate(table, first));
+        if (insert(table, first).refused)
+            bench_fail("an entry of the side table is lost");
+    }
+    table->budget = budget;
 }

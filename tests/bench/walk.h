@@ -1,15 +1,19 @@
 /*
-** walk.h - insertion by a random walk, as the cuckoo filter paper has it (algorithm 1), and bounded
-** by overflow bits without a list: what the library's insertion is compared with.
+** walk.h - insertion by a random walk, as published: what the library's insertion is compared with.
 **
 ** Buckets of four slots. A key whose buckets are full kicks out a random entry, which goes to its
-** other bucket, where it may kick out another, and so on, up to a number of kicks. What then
-** happens to the entry that is left over:
-**   plain                 it is lost, and the insertion has failed
-**   with overflow bits    the bits of both its buckets are set, and nothing else remembers it (Reviriego, Martinez,
-**                         Pontarelli: "CFBF: Reducing the Insertion Time of Cuckoo Filters With an Integrated Bloom
-**                         Filter", IEEE Communications Letters 23 (10), 2019). A lookup that finds the bits of both
-**                         its buckets set answers "perhaps". Bits are never cleared.
+** other bucket, where it may kick out another, and so on.
+**   plain                 the cuckoo filter paper, algorithm 1: after most_kicks the entry that is left over is lost,
+**                         and the insertion has failed
+**   with overflow bits    the Bloom-Cuckoo filter, algorithms 1 and 2 (first: P. Reviriego, J. Martinez,
+**                         S. Pontarelli: "CFBF: Reducing the Insertion Time of Cuckoo Filters With an Integrated Bloom
+**                         Filter", IEEE Communications Letters 23 (10), 2019): from kick number `budget` on, when the
+**                         bits of both buckets of the entry that is left over are zero, both are set, and nothing else
+**                         remembers it. When one of them is set, the walk goes on. A lookup that finds both bits of
+**                         its key set answers "perhaps". A delete that finds no fingerprint clears both. As printed
+**                         there (lines 21 and 37), each kick takes place in either bucket of the entry: may_stay
+**   and a side table      what was left over is also noted in a table that no lookup reads. It is drained when
+**                         there is time: bits cleared, entries inserted again (section 3 there)
 */
 #ifndef CF_BENCH_WALK_H
 #define CF_BENCH_WALK_H
@@ -19,15 +23,25 @@
 
 enum { WALK_SLOTS = 4 };
 
+/* An entry and the bucket where it is, or wants to be. */
+typedef struct walk_entry {
+    uint64_t bucket;
+    uint16_t tag;
+} walk_entry;
+
 typedef struct walk_table {
     uint64_t buckets;
     unsigned fingerprint_bits; /* up to 16 */
     unsigned most_kicks;
+    unsigned budget; /* t: so many kicks before the overflow bits are thought of */
     bool overflow_bits;
-    uint64_t spilled; /* entries left over */
-    uint64_t draws;   /* random numbers drawn */
-    uint16_t *tag;    /* 0: empty */
-    bool *overflow;   /* by bucket */
+    bool
+        may_stay; /* an entry that was kicked out may kick out another one of the bucket it comes from */
+    uint64_t in_bits;  /* entries that only overflow bits stand for */
+    uint64_t draws;    /* random numbers drawn */
+    uint16_t *tag;     /* 0: empty */
+    bool *overflow;    /* by bucket */
+    walk_entry *noted; /* the side table: those in_bits entries, in any order */
 } walk_table;
 
 /* What one insertion did. */
@@ -41,14 +55,17 @@ walk_table *walk_make(uint64_t buckets, unsigned fingerprint_bits, bool overflow
 
 void walk_drop(walk_table *table);
 
-/* The memory it stands for. */
+/* The memory that lookups read. The side table is not in it. */
 uint64_t walk_bits(const walk_table *table);
 
 bench_steps walk_add(walk_table *table, uint64_t hash);
 
 bool walk_contains(const walk_table *table, uint64_t hash);
 
-/* False: not found in any slot. */
+/* False: it is certainly not there. */
 bool walk_remove(walk_table *table, uint64_t hash);
+
+/* Drains the side table. Only here is it read; what has been cleared by deletes is not in it. */
+void walk_drain(walk_table *table);
 
 #endif
