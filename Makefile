@@ -29,7 +29,7 @@ KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked
 NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
 DEMO    = sqlite3 wamerican wbritish
 TESTS   = libcmocka-dev python3 python3-pytest python3-pytest-xdist python3-hypothesis valgrind
-PLOTS   = gnuplot-nox
+PLOTS   = gnuplot-nox valgrind
 # Tests that are made anew without what compilers offer beyond C11.
 PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors quick semisort_lookups)
 # What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
@@ -159,9 +159,10 @@ test-versions: deps-test build/cuckoo.so
 coverage: deps-test
 	@sh tests/coverage.sh
 
-## bench: all figures of tests/bench/RESULTS.md, in an hour and a quarter; bench-quick: in three minutes
+## bench: all figures of tests/bench/RESULTS.md, ten runs, in four hours, to build/bench/report.html;
+##       it may be stopped and called again; bench-quick: fewer points, in two minutes
 bench bench-quick: deps-bench build/cuckoo.so $(BENCHES:%=build/bench/%)
-	@sh tests/bench/run.sh $(filter bench-quick,$@)
+	@CC="$(CC)" CFLAGS="$(CFLAGS)" $(PYTHON) tests/bench/run.py $(if $(filter bench-quick,$@),quick,full)
 
 $(BENCHES:%=build/bench/%): build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
     $(SRC:%.c=build/bench/%.o)

@@ -15,6 +15,7 @@ import sys
 import time
 
 import about
+import report
 import tables
 
 OUT = "build/bench"
@@ -130,7 +131,8 @@ class Bench:
     def finish(self):
         facts = about.about(self.size, self.runs)
         tables.write(os.path.join(self.folder, "about.tsv"), ["name", "value"], [list(fact) for fact in facts.items()])
-        return tables.join_all(self.folder)
+        tables.join_all(self.folder)
+        report.main(self.folder, self.size, os.path.join(OUT, "report.html"))
 
 
 def span(seconds):
@@ -157,7 +159,8 @@ def main(size="full", runs="10"):
         bench.go(say)
     except KeyboardInterrupt:
         raise SystemExit("\nStopped. What is complete is kept: the same command goes on from here.") from None
-    say(f"joined: {', '.join(bench.finish())}\n")
+    bench.finish()
+    say(f"Look at {OUT}/report.html\n")
 
 
 if __name__ == "__main__":

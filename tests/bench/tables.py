@@ -28,7 +28,7 @@ class Description:
         self.program = section["program"]
         self.keys = lines_of(section["keys"])
         self.measured = dict(split_unit(line) for line in lines_of(section["measured"]))
-        self.shown = lines_of(section.get("shown", ""))
+        self.order = lines_of(section.get("order", ""))
 
     def unit(self, column):
         return self.measured[column if column in self.measured else "*"][0]

@@ -1,0 +1,279 @@
+"""Draws the figures of figures.txt with gnuplot: SVG that can be read on a white and on a dark page.
+
+    python3 tests/bench/figures.py FOLDER full|quick       FOLDER/<figure>.svg, from the joined tables of FOLDER
+
+A curve is drawn three times where that is possible: as published (tests/bench/data/published.tsv), by the authors' program on
+the machine that data/authors/about.tsv names, and by this library, measured in this run. Points are medians, bars go from the
+first to the third quartile, small rings are the runs far from these.
+"""
+import configparser
+import os
+import re
+import subprocess
+import sys
+
+import tables
+
+DATA = os.path.join(tables.HERE, "data")
+
+# Of like brightness, so that they stand out from white and from black; names of filters keep theirs in all figures.
+COLOURS = {
+    "cuckoo": "#d9483b", "semi-sorted cuckoo": "#d9730d", "Bloom": "#3b7ddd", "blocked Bloom": "#1c93ad",
+    "counting Bloom": "#a05cc8", "quotient": "#2f9e4f", "d-left counting": "#808790",
+}
+MORE_COLOURS = ["#d9483b", "#3b7ddd", "#2f9e4f", "#a05cc8", "#d9730d", "#1c93ad", "#808790", "#b8860b", "#c2458f", "#6b8e23"]
+LOOK = {  # width, dashes, point type, of each origin
+    "here": (2, 1, 7, ""),
+    "authors": (1.5, 2, 4, ", authors' program"),
+    "published": (1.5, 3, 8, ", as published"),
+    "formula": (1.5, 4, 0, ""),
+}
+
+
+class Curve:
+    """One line of a figure: points are (x, y, low, high), outliers (x, y)."""
+
+    def __init__(self, origin, series):
+        self.origin, self.series, self.points, self.outliers = origin, series, [], []
+
+    def title(self):
+        return self.series + LOOK[self.origin][3]
+
+
+class Figure:
+    """A section of figures.txt."""
+
+    def __init__(self, name, section):
+        self.name, self.title, self.text = name, section["title"], section.get("text", "")
+        self.x, self.y = section["x"], section["y"]
+        self.kind = section.get("kind", "lines")
+        self.curves = [[part.strip() for part in line.split("|")] for line in tables.lines_of(section.get("curves", ""))]
+        self.formulas = [[part.strip() for part in line.split("|")] for line in tables.lines_of(section.get("formulas", ""))]
+        self.setup = section.get("gnuplot", "").replace("\n", "\n").strip()
+        self.tables = tables.lines_of(section.get("tables", ""))
+
+
+def figures(path=os.path.join(tables.HERE, "figures.txt")):
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=True)
+    parser.optionxform = str
+    parser.read(path, encoding="utf-8")
+    return [Figure(name, parser[name]) for name in parser.sections()]
+
+
+# ---- data ----
+
+def wanted(conditions, row):
+    """Conditions: "column = value", or "column != value"; values may be several, separated by "/"."""
+    for condition in conditions:
+        column, is_not, value = re.match(r"(.*?) *(!?)= *(.*)", condition).groups()
+        if (row[column] in value.split("/")) == bool(is_not):
+            return False
+    return True
+
+
+def number(text):
+    values = tables.numbers([text])
+    return values[0] if values else None
+
+
+def spread_point(row, x, y):
+    """A point of a joined table; None when it was not measured."""
+    at, value = number(row[x]), number(row.get(y, "-"))
+    if at is None or value is None:
+        return None
+    low, high = (number(row.get(f"{y} {end}", "-")) for end in ("q1", "q3"))
+    return at, value, value if low is None else low, value if high is None else high
+
+
+def measured_columns(columns, x):
+    ends = tuple(" " + end for end in tables.SPREAD)
+    return [c for c in columns if c not in (x, "runs") and not c.endswith(ends)]
+
+
+def curves_of_table(origin, columns, rows, x, y, series, conditions):
+    """Curves of one table by the values of its column `series`; with y "*", one for each measured column."""
+    found = {}
+    for cells in rows:
+        row = dict(zip(columns, cells))
+        if not wanted(conditions, row):
+            continue
+        for column in measured_columns(columns, x) if y == "*" else [y]:
+            name = column if y == "*" else row[series] if series in row else label(series, row)
+            point = spread_point(row, x, column)
+            if point:
+                found.setdefault(name, Curve(origin, name)).points.append(point)
+    return list(found.values())
+
+
+def label(pattern, row):
+    """"b = {b}" with the values of the row."""
+    return re.sub(r"{(.*?)}", lambda match: row[match.group(1)], pattern)
+
+
+def outliers_of(folder, table, x, y, series, conditions):
+    """{series: [(x, y)]}: the runs far from the others, from the tables of the single runs."""
+    described = tables.descriptions().get(table)
+    runs = tables.runs_of(folder, table)
+    if not described or len(runs) < 4:
+        return {}
+    found, (_, points) = {}, tables.points(described, runs)
+    for (keys, _), cells in points.items():
+        row = {**{name: texts[0] for name, texts in cells.items()}, **dict(zip(described.keys, keys))}
+        if not wanted(conditions, row):
+            continue
+        at = tables.summary(cells[x])[0] if x in cells else row[x]
+        for column in list(cells) if y == "*" else [y]:
+            name = column if y == "*" else row[series] if series in row else label(series, row)
+            values = tables.outliers(tables.numbers(cells.get(column, [])))
+            found.setdefault(name, []).extend((number(at), value) for value in values)
+    return found
+
+
+def curves_of(line, folder, size):
+    """From a line of figures.txt: origin | table | x | y | series | condition ..."""
+    origin, table, x, y, series, *conditions = line
+    place = {"here": folder, "authors": os.path.join(DATA, "authors", size), "published": DATA}[origin]
+    path = os.path.join(place, table + ".tsv")
+    if not os.path.exists(path):
+        return []
+    curves = curves_of_table(origin, *tables.read(path), x, y, series, conditions)
+    if origin == "here":
+        far = outliers_of(folder, table, x, y, series, conditions)
+        for curve in curves:
+            curve.outliers = far.get(curve.series, [])
+    return curves
+
+
+# ---- gnuplot ----
+
+def quoted(text):
+    return "'" + text.replace("'", "''") + "'"
+
+
+def block(name, rows):
+    lines = "\n".join("\t".join("NaN" if cell is None else f"{cell:.9g}" for cell in row) for row in rows)
+    return f"${name} << EOD\n{lines}\nEOD\n"
+
+
+def colour_of(series, known):
+    if series in COLOURS:
+        return COLOURS[series]
+    if series not in known:
+        used = {COLOURS.get(name) for name in known}
+        free = [c for c in MORE_COLOURS if c not in set(known.values()) | used] or MORE_COLOURS
+        known[series] = free[0]
+    return known[series]
+
+
+def plots_of(curve, n, colour):
+    """The plot commands of one curve."""
+    width, dashes, shape, _ = LOOK[curve.origin]
+    style = f"lc rgb '{colour}' lw {width}"
+    plots = []
+    if len(curve.points) > 1:
+        plots.append(f"$c{n} using 1:2 with linespoints {style} dt {dashes} pt {shape} ps 0.6 title {quoted(curve.title())}")
+    else:
+        plots.append(f"$c{n} using 1:2 with points {style} pt {shape} ps 0.9 title {quoted(curve.title())}")
+    if any(low != high for _, _, low, high in curve.points):
+        plots.append(f"$c{n} using 1:2:3:4 with yerrorbars {style} dt 1 pt 0 notitle")
+    if curve.outliers:
+        plots.append(f"$o{n} using 1:2 with points lc rgb '{colour}' lw 1 pt 6 ps 0.5 notitle")
+    return plots
+
+
+HEAD = """set terminal svg size 960,520 dynamic font 'sans-serif,15' name '{name}'
+set output '{path}'
+set grid lc rgb '#808080' lw 0.6 dt 3
+set border 3
+set tics nomirror
+set key outside right top samplen 3 spacing 1.15 noenhanced
+set bars 0.6
+set samples 300
+set xlabel {x}
+set ylabel {y}
+"""
+
+
+def script_of_lines(figure, curves):
+    colours, blocks, plots = {}, [], []
+    for n, curve in enumerate(curves):
+        blocks.append(block(f"c{n}", sorted(curve.points)))
+        if curve.outliers:
+            blocks.append(block(f"o{n}", curve.outliers))
+        plots += plots_of(curve, n, colour_of(curve.series, colours))
+    for title, formula in figure.formulas:
+        plots.append(f"{formula} with lines lc rgb 'black' lw 1.5 dt {2 + len(plots) % 3} title {quoted(title)}")
+    return "".join(blocks) + "plot " + ", \\\n    ".join(plots) + "\n"
+
+
+def script_of_bars(figure, curves):
+    """Groups of bars: x is the label of the group."""
+    groups = list(dict.fromkeys(x for curve in curves for x, *_ in curve.points))
+    colours, blocks, plots = {}, [], []
+    for n, curve in enumerate(curves):
+        values = {x: rest for x, *rest in curve.points}
+        lines = "\n".join("\t".join([quoted(g).replace("'", '"'), *(f"{v:.9g}" for v in values.get(g, [0, 0, 0]))]) for g in groups)
+        blocks.append(f"$c{n} << EOD\n{lines}\nEOD\n")
+        plots.append(f"$c{n} using 2:3:4:xtic(1) lc rgb '{colour_of(curve.series, colours)}' title {quoted(curve.title())}")
+    style = "set style data histograms\nset style histogram errorbars gap 2 lw 1\nset xtics rotate by -28\nset style fill solid 0.8\nset boxwidth 0.9\n"
+    return "".join(blocks) + style + "plot " + ", \\\n    ".join(plots) + "\n"
+
+
+def bars_of(line, folder):
+    """Curves whose points have a text as x: the label of the row."""
+    _, table, pattern, columns, _, *conditions = line
+    path = os.path.join(folder, table + ".tsv")
+    if not os.path.exists(path):
+        return []
+    names, rows = tables.read(path)
+    curves = [Curve("here", column.strip()) for column in columns.split(";")]
+    for cells in rows:
+        row = dict(zip(names, cells))
+        if wanted(conditions, row):
+            for curve in curves:
+                point = spread_point({**row, "": "0"}, "", curve.series)
+                curve.points.append((label(pattern, row), *(point[1:] if point else (0, 0, 0))))
+    return [curve for curve in curves if curve.points]
+
+
+def themed(svg, name):
+    """Black becomes the colour of the text around it, ids are the figure's own, and what is empty goes."""
+    svg = re.sub(r"""(color|stroke|fill)=(["'])black\2""", r"\1=\2currentColor\2", svg)
+    svg = re.sub(r"<g [^>]*>\s*</g>\n?", "", svg)
+    svg = re.sub(r"<(g|path|circle|rect|use)( [^>]*)?(id|href)=", r"<\1\2\3=", svg)
+    svg = re.sub(r"\bgp(Pt|Dot)", rf"{name}_\1", svg)
+    svg = svg.replace("gnuplot_canvas", name + "_canvas")
+    svg = re.sub(r"<filter.*?</filter>\s*", "", svg, flags=re.S)
+    return re.sub(r"<desc>.*?</desc>\s*", "", svg)
+
+
+STANDALONE = "<style>svg { color: #222 } @media (prefers-color-scheme: dark) { svg { color: #ddd } }</style>\n"
+
+
+def draw(figure, folder, size):
+    """Writes the figure; False when there is nothing to draw."""
+    if figure.kind == "bars":
+        curves = [curve for line in figure.curves for curve in bars_of(line, folder)]
+    else:
+        curves = [curve for line in figure.curves for curve in curves_of(line, folder, size)]
+    if not any(curve.origin == "here" for curve in curves):
+        return False
+    path = os.path.join(folder, figure.name + ".svg")
+    script = HEAD.format(name=figure.name, path=path, x=quoted(figure.x), y=quoted(figure.y)) + figure.setup + "\n"
+    script += (script_of_bars if figure.kind == "bars" else script_of_lines)(figure, curves)
+    subprocess.run(["gnuplot", "-"], input=script, text=True, check=True)
+    with open(path, encoding="utf-8") as file:
+        svg = themed(file.read(), figure.name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(svg.replace("<title>", STANDALONE + "<title>", 1))
+    return True
+
+
+def draw_all(folder, size):
+    return [figure.name for figure in figures() if draw(figure, folder, size)]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: figures.py FOLDER full|quick")
+    print(" ".join(draw_all(*sys.argv[1:])))

@@ -1,0 +1,250 @@
+"""Writes the page of a run: one file, with its figures, that needs nothing else.
+
+    python3 tests/bench/report.py FOLDER full|quick [PAGE]
+
+FOLDER holds the joined tables and about.tsv (run.py). Text comes from figures.txt, tables.txt, and from the sections of
+RESULTS.md that SECTIONS names.
+"""
+import html
+import os
+import re
+import sys
+
+import figures
+import tables
+
+SECTIONS = ["What did not reproduce, and why", "The claims of both articles, one by one"]
+LONG = 24  # rows; longer tables are folded
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d2126; --soft: #5d666f; --paper: #fff; --line: #d5dade; --bar: #3b7ddd2e; --card: #f5f7f9 }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #dfe3e7; --soft: #98a2ac; --paper: #14171b; --line: #363c43; --bar: #3b7ddd55; --card: #1c2026 } }
+body { margin: 0 auto; padding: 1.5rem; max-width: 76rem; font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper) }
+h1 { font-size: 1.7rem; margin: .2em 0 } h2 { margin: 2.4rem 0 .4rem; font-size: 1.3rem; border-bottom: 1px solid var(--line) }
+h3 { font-size: 1.05rem; margin: 1.5rem 0 .2rem } p, ul { max-width: 52rem } .soft, small { color: var(--soft) }
+nav ul { columns: 18rem; padding-left: 1.1rem; max-width: none } a { color: inherit }
+.wide { overflow-x: auto; margin: .5rem 0 1rem } figure { margin: 1rem 0 } figure svg { display: block; width: 100%; min-width: 44rem; height: auto; color: var(--ink) }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .86rem }
+th, td { padding: .18rem .6rem; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line) }
+th { background: var(--card); vertical-align: bottom } th small, td small { display: block; font-weight: normal; white-space: nowrap }
+td.text, th.text { text-align: left } tr.group > td { border-top: 2px solid var(--soft) }
+td.bar { background: linear-gradient(to left, var(--bar) var(--part), transparent var(--part)) }
+.prose table { font-size: .9rem } .prose td, .prose th { text-align: left } summary { cursor: pointer; color: var(--soft) }
+code { font-size: .92em } @media print { details > * { display: block } }
+"""
+
+
+def escape(text):
+    return html.escape(text, quote=True)
+
+
+# ---- text ----
+
+def inline(text):
+    """`code`, **bold** and *words*."""
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    text = re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", text)
+    return re.sub(r"(?<![\w*])\*([^*]+)\*(?![\w*])", r"<i>\1</i>", text)
+
+
+def cells_of(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def table_of_text(lines):
+    rows = [cells_of(line) for line in lines]
+    head = "".join(f"<th>{inline(cell)}</th>" for cell in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{inline(cell)}</td>" for cell in row) + "</tr>" for row in rows[2:])
+    return f"<div class=wide><table><tr>{head}</tr>{body}</table></div>"
+
+
+def paragraph(lines):
+    if lines[0].startswith("|"):
+        return table_of_text(lines)
+    if lines[0].startswith("#"):
+        return f"<h3>{inline(lines[0].lstrip('# '))}</h3>"
+    if lines[0].startswith("- "):
+        items = re.split(r"^- ", "\n".join(lines), flags=re.M)[1:]
+        return "<ul>" + "".join(f"<li>{inline(' '.join(item.split()))}</li>" for item in items) + "</ul>"
+    return f"<p>{inline(' '.join(lines))}</p>"
+
+
+def prose(text):
+    """The little of Markdown that RESULTS.md uses: paragraphs, lists, tables, headings."""
+    text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
+    blocks = [block.splitlines() for block in re.split(r"\n\s*\n", text.strip()) if block.strip()]
+    return "<div class=prose>" + "\n".join(paragraph(block) for block in blocks) + "</div>"
+
+
+def section(markdown, title):
+    """What stands below the heading of that title."""
+    found = re.search(rf"^(#+) {re.escape(title)}\n(.*?)(?=^#{{1,2}} |\Z)", markdown, flags=re.M | re.S)
+    return found.group(2) if found else ""
+
+
+# ---- tables ----
+
+def grouped(text):
+    """Long whole numbers in groups of three."""
+    return f"{int(text):,}" if re.fullmatch(r"\d{5,}", text) else text
+
+
+def is_number(text):
+    return bool(tables.numbers([text]))
+
+
+def cell(row, column, most):
+    text, low, high = row[column], row.get(f"{column} q1", "-"), row.get(f"{column} q3", "-")
+    spread = "" if low == high else f"<small>{grouped(low)} – {grouped(high)}</small>"
+    value = (tables.numbers([text]) or [0])[0]
+    bar = f' class=bar style="--part:{100 * value / most:.0f}%"' if most else "" if is_number(text) or text == "-" else " class=text"
+    return f"<td{bar}>{escape(grouped(text))}{spread}</td>"
+
+
+def largest(rows, column):
+    """Of a column that bars make comparable; 0 when they would not: few values, or one that dwarfs the others."""
+    values = sorted(tables.numbers([row[column] for row in rows]))
+    if len(set(values)) < 3 or values[0] < 0 or len(rows) > 200:
+        return 0
+    return values[-1] if values[-1] <= 40 * values[len(values) // 2] else 0
+
+
+def ordered(described, rows):
+    for line in reversed(described.order):
+        name, _, how = line.partition(":")
+        rows = sorted(rows, key=lambda row, n=name: order_key(row[n]), reverse="descending" in how)
+    return rows
+
+
+def order_key(text):
+    values = tables.numbers([text])
+    return (0, values[0], "") if values else (1, 0, text)
+
+
+def heading(described, column):
+    if column in described.keys:
+        return f"<th class=text>{escape(column)}</th>"
+    unit = described.unit(column)
+    return f"<th>{escape(column)}<small>{escape(unit if unit != 'see the name' else '')}</small></th>"
+
+
+def html_table(described, columns, rows):
+    rows = ordered(described, [dict(zip(columns, row)) for row in rows])
+    ends = tuple(" " + end for end in tables.SPREAD)
+    measured = [c for c in columns if c not in described.keys and c != "runs" and not c.endswith(ends)]
+    most = {column: largest(rows, column) for column in measured}
+    lines, before = [], None
+    are_groups = len({row[described.keys[0]] for row in rows}) < len(rows)
+    for row in rows:
+        mark = " class=group" if are_groups and before not in (None, row[described.keys[0]]) else ""
+        before = row[described.keys[0]]
+        keys = "".join(f"<td class=text>{escape(grouped(row[key]))}</td>" for key in described.keys)
+        lines.append(f"<tr{mark}>{keys}{''.join(cell(row, column, most[column]) for column in measured)}</tr>")
+    head = "".join(heading(described, column) for column in [*described.keys, *measured])
+    return f"<div class=wide><table><tr>{head}</tr>\n" + "\n".join(lines) + "</table></div>"
+
+
+def table_part(folder, described):
+    path = os.path.join(folder, described.name + ".tsv")
+    if not os.path.exists(path):
+        return ""
+    columns, rows = tables.read(path)
+    table = html_table(described, columns, rows)
+    if len(rows) > LONG:
+        table = f"<details><summary>{len(rows)} rows</summary>{table}</details>"
+    runs = sorted({row[-1] for row in rows}, key=int)
+    return (f'<h3 id="{described.name}">{escape(described.title)}</h3><p>{inline(described.caption)} '
+            f'<span class=soft>Runs: {escape(" to ".join(dict.fromkeys((runs[0], runs[-1]))))}.</span></p>{table}')
+
+
+# ---- the page ----
+
+def facts(folder):
+    path = os.path.join(folder, "about.tsv")
+    rows = tables.read(path)[1] if os.path.exists(path) else []
+    return {name: value for name, value in rows}
+
+
+def fact_table(known):
+    rows = "".join(f"<tr><td class=text>{escape(name)}</td><td class=text>{escape(value)}</td></tr>" for name, value in known.items())
+    return f"<div class=wide><table>{rows}</table></div>"
+
+
+def loads(folder):
+    """When each run began, and how much else the machine did."""
+    rows = []
+    for run in tables.run_folders(folder):
+        for name in sorted(os.listdir(run)):
+            if name.endswith(".done"):
+                _, ((_, _, start, seconds, before, after),) = tables.read(os.path.join(run, name))
+                rows.append(f"<tr><td class=text>{run.rpartition('-')[2]}</td><td class=text>{name[:-5]}</td>"
+                            f"<td>{start}</td><td>{seconds}</td><td>{before}</td><td>{after}</td></tr>")
+    head = "".join(f"<th>{t}</th>" for t in ("run", "program", "start", "seconds", "load average at the start", "at the end"))
+    return f"<details><summary>Load average at the start and the end of each run</summary><div class=wide><table><tr>{head}</tr>{''.join(rows)}</table></div></details>"
+
+
+def figure_part(folder, figure, described):
+    path = os.path.join(folder, figure.name + ".svg")
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as file:
+        svg = re.sub(r"<\?xml.*?\?>|<style>.*?</style>", "", file.read(), flags=re.S)
+    svg = re.sub(r"<title>.*?</title>", f"<title>{escape(figure.title)}</title>", svg, count=1)
+    parts = "".join(table_part(folder, described[name]) for name in figure.tables if name in described)
+    return (f'<h2 id="fig-{figure.name}">{escape(figure.title)}</h2><p>{inline(figure.text)}</p>'
+            f"<figure class=wide>{svg.strip()}</figure>{parts}")
+
+
+def contents(figure_list, described, rest):
+    lines = [f'<li><a href="#fig-{f.name}">{escape(f.title)}</a></li>' for f in figure_list]
+    lines += [f'<li><a href="#{name}">{escape(described[name].title)}</a></li>' for name in rest]
+    return f"<nav><ul>{''.join(lines)}</ul></nav>"
+
+
+def introduction(known):
+    return f"""<h1>Cuckoo filters, measured</h1>
+<p>Each figure is the median of {escape(known.get('runs', '?'))} runs, each with other keys; bars and small print give the first and
+the third quartile. Small rings are runs far outside them: they are shown, not dropped. Programs took turns, so that a noisy minute
+does not spoil one of them. Speeds depend on the machine and on what else it does. Instructions, cache misses, bits and error rates
+do not.</p>
+<p>Lines without dashes are this library and the yardsticks, measured in this run. Dashed lines are the program of the paper's authors
+on one machine, dotted lines or single signs are what was published, as far as it was published in numbers: the pictures of the paper
+for figures 6 to 8 give none.</p>{quick_note(known)}"""
+
+
+def quick_note(known):
+    if known.get("size") != "quick":
+        return ""
+    return "<p><b>This is the quick form:</b> small tables that lie in the cache, few points. The full form is <code>make bench</code>.</p>"
+
+
+def page(folder, size):
+    described, known = tables.descriptions(), facts(folder)
+    drawn = [f for f in figures.figures() if os.path.exists(os.path.join(folder, f.name + ".svg"))]
+    shown = {name for figure in drawn for name in figure.tables}
+    rest = [n for n in described if n not in shown and os.path.exists(os.path.join(folder, n + ".tsv"))]
+    with open(os.path.join(tables.HERE, "RESULTS.md"), encoding="utf-8") as file:
+        results = file.read()
+    texts = "".join(f"<h2>{title}</h2>{prose(section(results, title))}" for title in SECTIONS if section(results, title))
+    parts = [introduction(known), "<h2>What was measured with what</h2>", fact_table(known), loads(folder),
+             "<h2>Contents</h2>", contents(drawn, described, rest),
+             *(figure_part(folder, figure, described) for figure in drawn),
+             "<h2>More tables</h2>", *(table_part(folder, described[name]) for name in rest), texts]
+    return (f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+            f"<title>Cuckoo filters, measured ({size})</title><style>{STYLE}</style>\n" + "\n".join(parts) + "\n</html>\n")
+
+
+def main(folder, size, path="build/bench/report.html"):
+    for stale in [f.name for f in figures.figures() if os.path.exists(os.path.join(folder, f.name + ".svg"))]:
+        os.remove(os.path.join(folder, stale + ".svg"))
+    figures.draw_all(folder, size)
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(page(folder, size))
+    os.replace(path + ".new", path)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: report.py FOLDER full|quick [PAGE]")
+    main(*sys.argv[1:])
