@@ -1,0 +1,190 @@
+#include "key_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/bits.h"
+#include "bench.h"
+
+enum { KICKS = 500, NODES = 1024, SEEN = 16384, SLOTS_MAX = 8, AHEAD = 16 };
+
+/* A bucket that a breadth-first search reached from slot `slot` of node `parent`. */
+typedef struct node {
+    uint64_t bucket;
+    int parent;
+    unsigned slot;
+} node;
+
+struct key_queue {
+    node node[NODES * SLOTS_MAX + 2];
+    int nodes;
+    uint64_t seen[SEEN]; /* a hash table of buckets, each with the number of the search */
+    uint64_t searches;
+};
+
+key_table *key_table_make(key_address address, key_search search, unsigned log2_buckets, unsigned b,
+                          unsigned f)
+{
+    key_table *table = bench_allocate_zeroed(sizeof *table);
+    *table =
+        (key_table){.address = address, .search = search, .log2_buckets = log2_buckets, .b = b, .f = f};
+    table->slot = bench_allocate_zeroed(sizeof *table->slot * b << log2_buckets);
+    table->queue = bench_allocate_zeroed(sizeof *table->queue);
+    return table;
+}
+
+void key_table_drop(key_table *table)
+{
+    free(table->queue);
+    free(table->slot);
+    free(table);
+}
+
+/* ---- addresses ---- */
+
+static const uint64_t second_hash = UINT64_C(1) << 50, draws_from = UINT64_C(1) << 51,
+                      fingerprints_from = UINT64_C(1) << 52;
+
+key_place key_place_of(const key_table *table, uint64_t key)
+{
+    uint64_t mask = cf_low_bits(table->log2_buckets), hash = bench_random(key);
+    uint64_t first = hash >> 32 & mask, fingerprint = hash & cf_low_bits(table->f);
+    fingerprint |= fingerprint == 0;
+    if (table->address == KEY_INDEPENDENT)
+        return (key_place){{first, bench_random(second_hash + key) & mask}, 0};
+    uint64_t step =
+        table->address == KEY_HASHED ? bench_random(fingerprints_from + fingerprint) : fingerprint;
+    return (key_place){{first, first ^ (step & mask)}, fingerprint};
+}
+
+static uint32_t *slots_of(const key_table *table, uint64_t bucket)
+{
+    return table->slot + bucket * table->b;
+}
+
+static uint64_t other_bucket(const key_table *table, uint32_t content, uint64_t bucket)
+{
+    key_place place = key_place_of(table, content - 1);
+    return place.bucket[place.bucket[0] == bucket];
+}
+
+static uint32_t *find(const key_table *table, uint64_t bucket, uint32_t content)
+{
+    uint32_t *slot = slots_of(table, bucket);
+    for (unsigned i = 0; i < table->b; i++)
+        if (slot[i] == content)
+            return slot + i;
+    return NULL;
+}
+
+static bool place(const key_table *table, uint64_t bucket, uint32_t content)
+{
+    uint32_t *empty = find(table, bucket, 0);
+    if (empty)
+        *empty = content;
+    return empty != NULL;
+}
+
+/* ---- at random ---- */
+
+static bool walk(key_table *table, const key_place *from, uint32_t content)
+{
+    uint64_t bucket = from->bucket[bench_random(draws_from + table->draws++) % 2];
+    for (unsigned kick = 0; kick < KICKS; kick++) {
+        uint32_t *slot = slots_of(table, bucket) + bench_random(draws_from + table->draws++) % table->b;
+        uint32_t out = *slot;
+        *slot = content;
+        content = out;
+        bucket = other_bucket(table, content, bucket);
+        if (place(table, bucket, content))
+            return true;
+    }
+    return false;
+}
+
+/* ---- breadth first ---- */
+
+/* Was this bucket reached in this search already? From now on it was. */
+static bool was_seen(struct key_queue *queue, uint64_t bucket)
+{
+    uint64_t mark = queue->searches << 32 | bucket, at = bench_random(bucket) % SEEN;
+    while (queue->seen[at] >> 32 == queue->searches && queue->seen[at] != mark)
+        at = (at + 1) % SEEN;
+    bool seen = queue->seen[at] == mark;
+    queue->seen[at] = mark;
+    return seen;
+}
+
+static void reach(struct key_queue *queue, uint64_t bucket, int parent, unsigned slot)
+{
+    if (!was_seen(queue, bucket))
+        queue->node[queue->nodes++] = (node){bucket, parent, slot};
+}
+
+/* Moves the entries of a path towards its end, last first. */
+static void shift(key_table *table, int at, uint32_t content)
+{
+    const node *all = table->queue->node;
+    for (; all[at].parent >= 0; at = all[at].parent) {
+        uint32_t *slot = slots_of(table, all[all[at].parent].bucket) + all[at].slot;
+        place(table, all[at].bucket, *slot);
+        *slot = 0;
+    }
+    place(table, all[at].bucket, content);
+}
+
+static bool search(key_table *table, const key_place *from, uint32_t content)
+{
+    struct key_queue *queue = table->queue;
+    queue->nodes = 0;
+    queue->searches++;
+    reach(queue, from->bucket[0], -1, 0);
+    reach(queue, from->bucket[1], -1, 0);
+    for (int at = 0; at < queue->nodes && at < NODES; at++) {
+        uint64_t bucket = queue->node[at].bucket;
+        for (unsigned i = 0; i < table->b; i++) {
+            uint64_t there = other_bucket(table, slots_of(table, bucket)[i], bucket);
+            int nodes = queue->nodes;
+            reach(queue, there, at, i);
+            if (queue->nodes > nodes && find(table, there, 0)) {
+                shift(table, nodes, content);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- filling ---- */
+
+static bool add(key_table *table, uint64_t key)
+{
+    key_place places = key_place_of(table, key);
+    uint32_t content = (uint32_t)key + 1;
+    return place(table, places.bucket[0], content) || place(table, places.bucket[1], content) ||
+           (table->search == KEY_WALK ? walk : search)(table, &places, content);
+}
+
+/* Nothing is lost but what a walk that failed has kicked out. */
+static void look_for_all(const key_table *table)
+{
+    uint64_t missed = 0;
+    for (uint64_t key = 0; key < table->keys; key++) {
+        key_place at = key_place_of(table, key);
+        uint32_t content = (uint32_t)key + 1;
+        missed += !find(table, at.bucket[0], content) && !find(table, at.bucket[1], content);
+    }
+    if (missed > (table->search == KEY_WALK))
+        bench_fail("a key is not found");
+}
+
+double key_table_fill(key_table *table)
+{
+    while (add(table, table->keys)) {
+        key_place later = key_place_of(table, ++table->keys + AHEAD);
+        __builtin_prefetch(slots_of(table, later.bucket[0]));
+        __builtin_prefetch(slots_of(table, later.bucket[1]));
+    }
+    look_for_all(table);
+    return (double)table->keys / (double)((uint64_t)table->b << table->log2_buckets);
+}

@@ -1,0 +1,53 @@
+/*
+** key_table.h - a cuckoo hash table of whole keys, to compare ways to find the alternate bucket and
+** ways to make room (sections 3.1 and 4 of the paper).
+**
+** Slots hold the numbers of keys, so that every address can be computed anew: those of two
+** independent hash functions, which a filter cannot have, and those of fingerprints of f bits.
+*/
+#ifndef CF_BENCH_KEY_TABLE_H
+#define CF_BENCH_KEY_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How the second bucket follows from the first one. Fingerprint 0 becomes 1, as in the paper. */
+typedef enum key_address {
+    KEY_INDEPENDENT, /* it does not: another hash of the key */
+    KEY_HASHED,      /* XOR with a hash of the fingerprint (equation 1) */
+    KEY_UNHASHED     /* XOR with the fingerprint itself */
+} key_address;
+
+typedef enum key_search {
+    KEY_WALK,   /* at random, up to 500 kicks: the paper */
+    KEY_BREADTH /* breadth first from up to 1,024 buckets: the library */
+} key_search;
+
+typedef struct key_table {
+    key_address address;
+    key_search search;
+    unsigned log2_buckets, b, f; /* f: 1 .. 32 */
+    uint64_t draws;
+    uint64_t keys;  /* 0 .. keys-1 are in it; all in their buckets unless a walk has failed */
+    uint32_t *slot; /* number of the key, and 1; 0: empty */
+    struct key_queue *queue;
+} key_table;
+
+key_table *key_table_make(key_address address, key_search search, unsigned log2_buckets, unsigned b,
+                          unsigned f);
+
+void key_table_drop(key_table *table);
+
+/* Adds keys until one finds no room; ends the program when one that was taken is not in its buckets.
+** The load. */
+double key_table_fill(key_table *table);
+
+/* Its two buckets and its fingerprint (KEY_INDEPENDENT: 0). */
+typedef struct key_place {
+    uint64_t bucket[2];
+    uint64_t fingerprint;
+} key_place;
+
+key_place key_place_of(const key_table *table, uint64_t key);
+
+#endif

@@ -1,0 +1,182 @@
+/*
+** left_over.c - what is left after all keys have been deleted: fingerprints that distinct keys share
+** (section 3.3 of the paper: deleting leaves the error rate as it was).
+**
+**      left_over full FOLDER [SEED]          half a minute
+**      left_over quick FOLDER [SEED]         half a second
+**
+** The paper's filter keeps one copy of a fingerprint for each key, up to 2b in a pair of buckets, and
+** refuses the next one. Ours counts copies to a cap; at the cap the fingerprint is sticky, and stays
+** (copies.h). Distinct keys that share a fingerprint and a pair are copies of one key to the filter:
+** the shorter the fingerprint and the lower the cap, the more of them become sticky.
+**
+** Tables of 131,072 slots (quick: 4,096) take the keys that the planner promises for their shape:
+** with the cap that it chooses, with 3, and with 2b. Then all are deleted, in another order. That
+** is repeated nine times with other keys. Beside it the paper's algorithms (walk.h), filled until a
+** key is refused, or as far as ours.
+**
+** Writes left_over.tsv to FOLDER:
+**   load           of the slots, when it is full; error %: of all absent keys then
+**   left %         slots still in use after all keys were deleted; error % after: what they answer "perhaps" to
+**   left % after ten, error % after ten: the same after the tenth time; refused: adds in all, in %
+*/
+#include <math.h>
+#include <stdlib.h>
+
+#include "../../src/cuckoo_inspect.h"
+#include "bench.h"
+#include "cuckoo.h"
+#include "walk.h"
+
+enum { ROUNDS = 10, PROBES = 100000 };
+
+typedef struct lab {
+    uint64_t slots;
+    uint64_t round; /* of keys: each has others */
+    FILE *out;
+} lab;
+
+/* A table of either make. */
+typedef struct subject {
+    cuckoo *ours; /* or */
+    walk_table *walk;
+    uint64_t added, refused;
+} subject;
+
+typedef struct state {
+    double load, errors;
+} state;
+
+static uint64_t key(const lab *in, uint64_t i)
+{
+    return bench_random(in->round << 32 | i);
+}
+
+static bool add(subject *of, uint64_t hash)
+{
+    return of->ours ? cf_add(&of->ours->filter, hash) == CF_OK : !walk_add(of->walk, hash).refused;
+}
+
+static bool remove_one(subject *of, uint64_t hash)
+{
+    return of->ours ? cf_delete(&of->ours->filter, hash) != CF_ABSENT : walk_remove(of->walk, hash);
+}
+
+static bool contains(const subject *of, uint64_t hash)
+{
+    return of->ours ? cf_contains(&of->ours->filter, hash) : walk_contains(of->walk, hash);
+}
+
+static uint64_t used(const lab *in, const subject *of)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; of->walk && i < in->slots; i++)
+        n += of->walk->tag[i] != 0;
+    return of->ours ? of->ours->filter.occupied : n;
+}
+
+static state look(const lab *in, const subject *of)
+{
+    double errors = 0;
+    if (of->ours)
+        errors = cf_take_census(&of->ours->filter).fpr;
+    for (uint64_t i = 0; of->walk && i < PROBES; i++)
+        errors += (double)contains(of, bench_random((UINT64_C(1) << 50) + i)) / PROBES;
+    return (state){(double)used(in, of) / (double)in->slots, errors};
+}
+
+/* Fills it with new keys. What a walk kicks out when it fails is lost: then a key is missed, which is
+** why the paper stops there. */
+static uint64_t fill(const lab *in, subject *of, uint64_t keys)
+{
+    uint64_t n = 0, refused = 0;
+    for (uint64_t i = 0; i < keys; i++) {
+        bool taken = add(of, key(in, i));
+        refused += !taken;
+        if (!taken && of->walk)
+            break;
+        n += taken;
+    }
+    of->added += n + refused;
+    of->refused += refused;
+    return n;
+}
+
+/* Deletes all keys of this round; false for one of them would be an error of ours. Keys that were
+** refused are asked for as well. */
+static void empty(const lab *in, subject *of, uint64_t keys)
+{
+    for (uint64_t i = keys; i-- > 0;)
+        if (!remove_one(of, key(in, i)) && of->ours && of->refused == 0)
+            bench_fail("a key that is there cannot be deleted");
+}
+
+static void look_for_all(const lab *in, const subject *of, uint64_t keys)
+{
+    for (uint64_t i = 0; i < keys && of->refused == 0; i++)
+        if (!contains(of, key(in, i)))
+            bench_fail("a key is not found");
+}
+
+static void measure(lab *in, subject *of, uint64_t keys)
+{
+    state full = {0}, first = {0}, last = {0};
+    for (unsigned round = 0; round < ROUNDS; round++, in->round++) {
+        fill(in, of, keys);
+        look_for_all(in, of, keys);
+        full = round == 0 ? look(in, of) : full;
+        empty(in, of, keys);
+        first = round == 0 ? look(in, of) : first;
+    }
+    last = look(in, of);
+    fprintf(in->out, "\t%.4f\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\n", full.load, 100 * full.errors,
+            100 * first.load, 100 * first.errors, 100 * last.load, 100 * last.errors,
+            100 * (double)of->refused / (double)of->added);
+}
+
+static void measure_ours(lab *in, const char *name, cf_geometry shape, uint64_t keys, unsigned cap)
+{
+    shape.cap = (uint8_t)cap;
+    subject of = {.ours = cuckoo_make(&shape)};
+    in->slots = cf_geometry_slots(&shape);
+    fprintf(in->out, "%s\t%u\t%u\t%u", name, shape.bucket_size, shape.fingerprint_bits, cap);
+    measure(in, &of, keys);
+    free(of.ours);
+}
+
+static void measure_walk(lab *in, const cf_geometry *shape, uint64_t keys)
+{
+    subject of = {.walk = walk_make(shape->buckets, shape->fingerprint_bits, false, in->round)};
+    of.walk->most_kicks = 500;
+    in->slots = cf_geometry_slots(shape);
+    fprintf(in->out, "as published\t%u\t%u\t-", shape->bucket_size, shape->fingerprint_bits);
+    measure(in, &of, keys);
+    walk_drop(of.walk);
+}
+
+static void measure_shape(lab *in, uint64_t slots, unsigned b, unsigned f)
+{
+    cf_options options = {.bucket_size = b, .fingerprint_bits = f, .layout = CF_LAYOUT_PLAIN};
+    cf_geometry shape;
+    bench_progress("  b = %u, f = %u", b, f);
+    uint64_t keys = cuckoo_planned(slots * f / 8, &options, &shape);
+    measure_ours(in, "ours", shape, keys, shape.cap);
+    measure_ours(in, "ours, cap 3", shape, keys, 3);
+    measure_ours(in, "ours, cap 2b", shape, keys, 2 * b);
+    if (b == WALK_SLOTS)
+        measure_walk(in, &shape, keys);
+}
+
+int main(int argc, char **argv)
+{
+    static const unsigned shapes[][2] = {{2, 8}, {2, 12}, {4, 4},  {4, 6},
+                                         {4, 8}, {4, 10}, {4, 12}, {8, 8}};
+    bench_call call = bench_read_call(argc, argv);
+    lab in = {.out = bench_table(call.folder, "left_over",
+                                 "filter\tb\tf\tcap\tload\terror %\tleft %\terror % after\tleft % "
+                                 "after ten\terror % after ten\trefused %")};
+    for (unsigned i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        measure_shape(&in, call.quick ? 1 << 12 : 1 << 17, shapes[i][0], shapes[i][1]);
+    fclose(in.out);
+    return 0;
+}
