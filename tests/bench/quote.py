@@ -6,8 +6,8 @@
     python3 tests/bench/quote.py check                         are they filled? Prints what is not; a test calls it
 
 In RESULTS.md a line <!-- table NAME | condition; ... | column; ... --> is followed by that table, up to <!-- end -->. Both
-parts may be left out. Figures in the text of a page are listed in quotes.txt. results/sources.tsv says of each table which
-commit, day, machine and number of runs it comes from.
+parts may be left out. A line <!-- claims --> is followed by what claims.txt says. Figures in the text of a page are listed in
+quotes.txt. results/sources.tsv says of each table which commit, day, machine and number of runs it comes from.
 """
 import os
 import re
@@ -37,9 +37,16 @@ def put(path, text):
 
 # ---- tables ----
 
+def place_of(name):
+    """The file of a committed table: measured, or entered as data."""
+    folders = (RESULTS, os.path.join(figures.DATA, "authors", "full"), os.path.join(figures.DATA, "authors"), figures.DATA)
+    paths = [os.path.join(folder, name + ".tsv") for folder in folders]
+    return next((path for path in paths if os.path.exists(path)), paths[0])
+
+
 def chosen(name, conditions):
     """Columns, and rows as dictionaries, of a committed table."""
-    columns, rows = tables.read(os.path.join(RESULTS, name + ".tsv"))
+    columns, rows = tables.read(place_of(name))
     rows = [dict(zip(columns, row)) for row in rows]
     return columns, [row for row in rows if figures.wanted(conditions, row)]
 
@@ -82,19 +89,31 @@ def markdown_table(marker):
     name, conditions, columns = ([part.strip() for part in marker.split("|")] + ["", ""])[:3]
     all_columns, rows = chosen(name, parts_of(conditions))
     columns = parts_of(columns) or default_columns(all_columns)
-    keys = tables.descriptions()[name].keys
-    lines = [" | ".join(columns), "|".join("---" if c in keys and c == columns[0] else "---:" for c in columns)]
+    lines = [" | ".join(columns), "|".join("---" if c == columns[0] else "---:" for c in columns)]
     lines += [" | ".join(shown(row, column) for column in columns) for row in rows]
     if not rows:
         raise ValueError(f"no rows: {marker}")
     return "\n".join("| " + line + " |" if "---" not in line else "|" + line + "|" for line in lines) + "\n" + source_line(name)
 
 
+def claims(path=os.path.join(tables.HERE, "claims.txt")):
+    """claims.txt as text of the page: a table for each group. The first column may be missing."""
+    lines = []
+    for line in text_of(path).splitlines():
+        if line.startswith("## "):
+            lines += ["", f"### {line[3:]}", "", "| where | claimed | here | |", "|---|---|---|---|"]
+        elif line and not line.startswith("#"):
+            cells = [cell.strip() for cell in PLACE.sub(lambda place: figure(place.group(1)), line).split("|")]
+            lines.append("| " + " | ".join([""] * (4 - len(cells)) + cells) + " |")
+    return "\n".join(lines[1:]) + "\n"
+
+
 def fill_tables(text):
     """The page with its tables as they are in results."""
     def filled(found):
-        return f"<!-- table {found.group(1)} -->\n{markdown_table(found.group(1))}<!-- end -->"
-    return re.sub(r"<!-- table (.*?) -->\n.*?<!-- end -->", filled, text, flags=re.S)
+        content = claims() if found.group(1) == "claims" else markdown_table(found.group(1)[len("table "):])
+        return f"<!-- {found.group(1)} -->\n{content}<!-- end -->"
+    return re.sub(r"<!-- (table .*?|claims) -->\n.*?<!-- end -->", filled, text, flags=re.S)
 
 
 # ---- figures in the text ----
