@@ -22,7 +22,7 @@ UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults
 BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
           capacity load_factor space bursts planned lifecycle real_queries operations \
-          bloom_cuckoo left_over references groups asked maps chains
+          bloom_cuckoo left_over groups asked maps chains
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
           walk held search_steps key_table)
 
@@ -161,7 +161,7 @@ coverage: deps-test
 
 ## bench: all figures of tests/bench/RESULTS.md, ten runs, in four hours, to build/bench/report.html;
 ##       it may be stopped and called again; bench-quick: fewer points, in two minutes
-bench bench-quick: deps-bench build/cuckoo.so $(BENCHES:%=build/bench/%)
+bench bench-quick: deps-bench build/cuckoo.so $(BENCHES:%=build/bench/%) build/bench/references
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" $(PYTHON) tests/bench/run.py $(if $(filter bench-quick,$@),quick,full)
 
 $(BENCHES:%=build/bench/%): build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
@@ -177,6 +177,11 @@ bench-check bench-accept: deps-test
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" MAKE="$(MAKE)" sh tests/bench/check.sh $(patsubst bench-%,%,$@)
 
 build/bench/real_queries: build/bench/tests/bench/real_data.o
+
+# Its filters tell what they read.
+REFERENCES = $(patsubst %,tests/bench/%.c,references bench kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft)
+build/bench/references: $(REFERENCES) $(SRC:%.c=build/bench/%.o)
+	@$(CC) $(FLAGS) -O2 -DNDEBUG -DBENCH_COUNT_LINES -o $@ $^ -lm
 
 # With the objects that ship.
 build/bench/instructions: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "kinds.h"
+#include "touch.h"
 
 typedef struct bloom {
     uint64_t size; /* bits */
@@ -48,6 +49,7 @@ static bool contains(const void *state, uint64_t hash)
     const bloom *filter = state;
     for (unsigned i = 0; i < filter->places; i++) {
         uint64_t place = bloom_place(hash, i, filter->size);
+        bench_touch(filter->table + place / 8, 1);
         if (!(filter->table[place / 8] >> place % 8 & 1))
             return false;
     }

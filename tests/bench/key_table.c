@@ -64,7 +64,7 @@ static uint32_t *slots_of(const key_table *table, uint64_t bucket)
 
 static uint64_t other_bucket(const key_table *table, uint32_t content, uint64_t bucket)
 {
-    key_place place = key_place_of(table, content - 1);
+    key_place place = key_place_of(table, table->first + content - 1);
     return place.bucket[place.bucket[0] == bucket];
 }
 
@@ -159,7 +159,7 @@ static bool search(key_table *table, const key_place *from, uint32_t content)
 
 static bool add(key_table *table, uint64_t key)
 {
-    key_place places = key_place_of(table, key);
+    key_place places = key_place_of(table, table->first + key);
     uint32_t content = (uint32_t)key + 1;
     return place(table, places.bucket[0], content) || place(table, places.bucket[1], content) ||
            (table->search == KEY_WALK ? walk : search)(table, &places, content);
@@ -170,7 +170,7 @@ static void look_for_all(const key_table *table)
 {
     uint64_t missed = 0;
     for (uint64_t key = 0; key < table->keys; key++) {
-        key_place at = key_place_of(table, key);
+        key_place at = key_place_of(table, table->first + key);
         uint32_t content = (uint32_t)key + 1;
         missed += !find(table, at.bucket[0], content) && !find(table, at.bucket[1], content);
     }
@@ -178,13 +178,19 @@ static void look_for_all(const key_table *table)
         bench_fail("a key is not found");
 }
 
-double key_table_fill(key_table *table)
+uint64_t key_table_fill_to(key_table *table, uint64_t keys)
 {
-    while (add(table, table->keys)) {
-        key_place later = key_place_of(table, ++table->keys + AHEAD);
+    while (table->keys < keys && add(table, table->keys)) {
+        key_place later = key_place_of(table, table->first + ++table->keys + AHEAD);
         __builtin_prefetch(slots_of(table, later.bucket[0]));
         __builtin_prefetch(slots_of(table, later.bucket[1]));
     }
     look_for_all(table);
-    return (double)table->keys / (double)((uint64_t)table->b << table->log2_buckets);
+    return table->keys;
+}
+
+double key_table_fill(key_table *table)
+{
+    double slots = (double)((uint64_t)table->b << table->log2_buckets);
+    return (double)key_table_fill_to(table, UINT32_MAX - 1) / slots;
 }

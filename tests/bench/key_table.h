@@ -28,8 +28,9 @@ typedef struct key_table {
     key_search search;
     unsigned log2_buckets, b, f; /* f: 1 .. 32 */
     uint64_t draws;
-    uint64_t keys;  /* 0 .. keys-1 are in it; all in their buckets unless a walk has failed */
-    uint32_t *slot; /* number of the key, and 1; 0: empty */
+    uint64_t first; /* number of the first key; 0 unless it is set */
+    uint64_t keys;  /* so many from there are in it; all in their buckets unless a walk has failed */
+    uint32_t *slot; /* key - first + 1; 0: empty */
     struct key_queue *queue;
 } key_table;
 
@@ -41,6 +42,9 @@ void key_table_drop(key_table *table);
 /* Adds keys until one finds no room; ends the program when one that was taken is not in its buckets.
 ** The load. */
 double key_table_fill(key_table *table);
+
+/* The same up to so many keys: how many it took. */
+uint64_t key_table_fill_to(key_table *table, uint64_t keys);
 
 /* Its two buckets and its fingerprint (KEY_INDEPENDENT: 0). */
 typedef struct key_place {

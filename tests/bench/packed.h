@@ -6,6 +6,7 @@
 #define CF_BENCH_PACKED_H
 
 #include "../../src/bits.h"
+#include "touch.h"
 
 enum {
     PACKED_SPARE = 8
@@ -15,6 +16,7 @@ enum {
 static inline uint64_t packed_get(const uint8_t *table, unsigned width, uint64_t index)
 {
     uint64_t at = index * width;
+    bench_touch(table + (at >> 3), sizeof at);
     return cf_load64(table + (at >> 3)) >> (at & 7) & cf_low_bits(width);
 }
 
