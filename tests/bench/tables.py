@@ -114,7 +114,8 @@ def like(value, texts):
     if any("e" in text for text in texts):
         return f"{value:.3g}"
     decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
-    return f"{value:.{decimals}f}"
+    half = decimals == 0 and value != round(value)
+    return f"{value:.{1 if half else decimals}f}"
 
 
 def quartiles(values):
