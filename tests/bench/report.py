@@ -13,7 +13,7 @@ import sys
 import figures
 import tables
 
-SECTIONS = ["What did not reproduce, and why", "The claims of both articles, one by one"]
+SECTIONS = ["What did not reproduce, and why", "The claims, one by one"]
 LONG = 24  # rows; longer tables are folded
 
 STYLE = """

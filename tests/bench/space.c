@@ -1,10 +1,10 @@
 /*
 ** space.c - bits per key against error rate: figures 3 and 4 and table 2 of the paper, section 5.1.
 **
-**      space full FOLDER           over a minute
-**      space quick FOLDER          a few seconds
+**      space full FOLDER [SEED]           a minute
+**      space quick FOLDER [SEED]          half a second
 **
-** Fills a table of a million slots (quick: 65,536) of each kind and each number of bits, the cuckoo
+** Fills a table of a million slots (quick: 16,384) of each kind and each number of bits, the cuckoo
 ** filters until an add is refused, the others up to the load they are made for. Writes, to FOLDER:
 **   figure3.tsv    bits per key, measured, against the error rate, measured: cuckoo filters with b = 2, 4, 8, and
 **                  semi-sorted with b = 4
@@ -18,11 +18,11 @@
 #include "kinds.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct lab {
     uint64_t slots;
     uint64_t errors, probes; /* how many errors to wait for, and for how long */
+    unsigned step;           /* bits from point to point */
     const char *folder;
 } lab;
 
@@ -65,11 +65,11 @@ static void write_point(FILE *out, const bench_kind *kind, unsigned bits, const 
 static void write_curve(const lab *in, FILE *out, const bench_kind *kind, unsigned from, unsigned to)
 {
     bench_progress("  %s, %u to %u bits", kind->name, from, to);
-    for (unsigned bits = from; bits <= to; bits++) {
+    for (unsigned bits = from; bits <= to; bits += in->step) {
         if (!kind->fits(bits))
             continue;
         point at = measure(in, kind, bits);
-        if (at.measured > 0)
+        if (at.measured > 0) /* else it was too rare for so few probes */
             write_point(out, kind, bits, &at);
     }
 }
@@ -144,14 +144,13 @@ static void write_table2(const lab *in)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
-        bench_fail("usage: space full|quick FOLDER");
-    bool quick = strcmp(argv[1], "quick") == 0;
-    lab in = {.slots = (uint64_t)1 << (quick ? 16 : 20),
-              .errors = quick ? 1000 : 2500,
-              .probes = quick ? 2000000 : 50000000,
-              .folder = argv[2]};
-    unsigned most = quick ? 14 : 18;
+    bench_call call = bench_read_call(argc, argv);
+    lab in = {.slots = (uint64_t)1 << (call.quick ? 14 : 20),
+              .errors = call.quick ? 300 : 2500,
+              .probes = call.quick ? 100000 : 20000000,
+              .step = call.quick ? 2 : 1,
+              .folder = call.folder};
+    unsigned most = call.quick ? 12 : 18;
     write_table2(&in);
     write_figure3(&in, most);
     write_figure4(&in, most);

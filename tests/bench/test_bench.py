@@ -6,7 +6,10 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import figures  # noqa: E402
 import operations  # noqa: E402
+import quote  # noqa: E402
+import report  # noqa: E402
 import run  # noqa: E402
 import tables  # noqa: E402
 
@@ -133,3 +136,99 @@ def test_instructions_are_read_and_the_loop_is_taken_off():
     parts = [operations.counts(part.format("loop", 1000, 15)), operations.counts(part.format("hit", 5000, 215))]
     assert operations.rows(parts) == [["Bloom", "hit", "40.0", "2.000", "0.000"]]
     assert operations.counts("desc: I1 cache: none\n") is None
+
+
+# ---- figures ----
+
+def test_conditions_choose_rows():
+    row = {"b": "4", "filter": "cuckoo"}
+    assert figures.wanted(["b = 2/4", "filter != Bloom"], row)
+    assert not figures.wanted(["b != 4"], row) and not figures.wanted(["filter = Bloom"], row)
+
+
+def test_curves_by_series_and_by_column():
+    columns = ["filter", "load", "speed", "speed q1", "speed q3", "speed least", "speed most", "runs"]
+    rows = [["a", "0.5", "2", "1", "3", "1", "4", "10"], ["a", "0.9", "-", "-", "-", "-", "-", "10"],
+            ["b", "0.5", "5", "5", "5", "5", "5", "10"]]
+    found = figures.curves_of_table("here", columns, rows, "load", "speed", "filter", [])
+    assert [(c.series, c.points) for c in found] == [("a", [(0.5, 2.0, 1.0, 3.0)]), ("b", [(0.5, 5.0, 5.0, 5.0)])]
+    wide = figures.curves_of_table("here", ["x", "a", "a q1", "a q3", "runs"], [["0", "1", "1", "1", "2"]], "x", "*", "-", [])
+    assert [c.series for c in wide] == ["a"]
+    named = figures.curves_of_table("here", columns, rows[:1], "load", "speed", "load {load}", [])
+    assert named[0].series == "load 0.5"
+
+
+def test_outliers_of_runs_are_points(tmp_path):
+    for i, misses in enumerate([10, 11, 10, 11, 10, 11, 3], 1):
+        (tmp_path / f"run-{i}").mkdir()
+        (tmp_path / f"run-{i}" / "figure6.tsv").write_text(f"filter\tload\tmillion hits/s\tmillion misses/s\na\t0.5\t9\t{misses}\n")
+    far = figures.outliers_of(str(tmp_path), "figure6", "load", "million misses/s", "filter", [])
+    assert far == {"a": [(0.5, 3.0)]}
+
+
+def test_pictures_take_the_colour_of_the_page_and_ids_of_their_own():
+    svg = '<g id="gnuplot_canvas"><g color="black" stroke="black"><text fill="black">a</text></g><g fill="none">\n</g></g><use href="#gpPt1"/>'
+    themed = figures.themed(svg, "figure9")
+    assert "black" not in themed and 'fill="currentColor"' in themed
+    assert "figure9_canvas" in themed and "#figure9_Pt1" in themed and 'fill="none"' not in themed
+
+
+def test_colours_of_filters_are_the_same_in_all_figures_and_no_two_curves_share_one():
+    known = {}
+    names = ["cuckoo", "b = 2", "b = 4", "Bloom", "b = 8"]
+    assert len({figures.colour_of(name, known) for name in names if name not in figures.COLOURS}) == 3
+    assert figures.colour_of("Bloom", known) == figures.COLOURS["Bloom"]
+
+
+def test_all_figures_name_tables_that_are_described():
+    described = tables.descriptions()
+    for figure in figures.figures():
+        assert set(figure.tables) <= set(described), figure.name
+        assert {line[1] for line in figure.curves if line[0] == "here"} <= set(described), figure.name
+        assert figure.curves and figure.text and figure.x + figure.y, figure.name
+
+
+# ---- the page ----
+
+def test_page_holds_figures_tables_and_text(tmp_path):
+    for i in (1, 2):
+        (tmp_path / f"run-{i}").mkdir()
+        (tmp_path / f"run-{i}" / "figure7.tsv").write_text(
+            f"filter\tload\tmillion insertions/s\ncuckoo\t0.5\t{4 + i}\ncuckoo\t0.9\t{i}\nBloom\t0.5\t{7 + i}\n")
+    (tmp_path / "about.tsv").write_text("name\tvalue\ncommit\tabc\nruns\t2\nsize\tquick\n")
+    tables.join_all(str(tmp_path))
+    report.main(str(tmp_path), "quick", str(tmp_path / "report.html"))
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("<svg") == 1 and "prefers-color-scheme: dark" in page and "quick form" in page
+    assert "src=" not in page and "http-equiv" not in page
+    assert ">5.5<small>5.2 – 5.8</small>" in page.replace("5.25", "5.2").replace("5.75", "5.8") or ">6<" in page
+
+
+def test_prose_of_results_becomes_html():
+    text = "A *word* and `code`.\n\n- one\n  more\n- **two**\n\n| a | b |\n|---|---:|\n| 1 | <2 |\n"
+    shown = report.prose(text)
+    assert "<i>word</i>" in shown and "<code>code</code>" in shown and "<li>one more</li>" in shown
+    assert "<b>two</b>" in shown and "<td>&lt;2</td>" in shown
+    assert report.section("# A\nx\n## B\ny\n# C\nz\n", "B").strip() == "y"
+
+
+# ---- one source of truth ----
+
+def test_tables_and_figures_are_filled_in(tmp_path, monkeypatch):
+    (tmp_path / "sizes.tsv").write_text("growth\tkeys\terror rate\tbits per key\tbits per key q1\tbits per key q3\truns\n"
+                                        "off\t1000000\t0.01\t9.28\t9.2\t9.3\t10\non\t1000000\t0.01\t9.5\t9.5\t9.5\t10\n")
+    (tmp_path / "sources.tsv").write_text("table\tcommit\tdate\tsize\truns\tprocessor\nsizes\tabc\t2026-11-22\tfull\t10\tXeon\n")
+    monkeypatch.setattr(quote, "RESULTS", str(tmp_path))
+    monkeypatch.setattr(quote, "SOURCES", str(tmp_path / "sources.tsv"))
+    text = quote.fill_tables("a\n<!-- table sizes | growth = off | keys; bits per key -->\nold\n<!-- end -->\nb\n")
+    assert "| 1,000,000 | 9.28 (9.2–9.3) |" in text and "old" not in text and "commit abc" in text and "9.5" not in text
+    assert quote.fill_tables(text) == text
+    passage = "- **{sizes | growth = off | bits per key | .1f} bits per key**, for a million"
+    monkeypatch.setattr(quote, "quotes", lambda: [("README.md", passage)])
+    assert quote.fill_quotes("README.md", "x\n- **7.7 bits\nper key**, for a million keys") == "x\n- **9.3 bits\nper key**, for a million keys"
+    with pytest.raises(ValueError, match="0 times"):
+        quote.fill_quotes("README.md", "nothing of the kind")
+
+
+def test_pages_quote_the_tables_that_are_committed():
+    assert quote.check() == []
