@@ -1,0 +1,216 @@
+/*
+** maps.c - more than membership: values, copies, counters (sections 3.1 and 6 of the paper).
+**
+**      maps full FOLDER [SEED]          ten seconds
+**      maps quick FOLDER [SEED]         half a second
+**
+** Writes, to FOLDER:
+**   values.tsv        a filter with a value of 8 bits for each key, full as planned. The paper: 1 + e values for a key
+**                     that is there, e for one that is not. right: cf_get answers the key's own value; among: it is
+**                     one of cf_get_all, which must always be so
+**   counters.tsv      keys that were added `copies` times each, in rounds, to filters that grow from so many keys; exact:
+**                     cf_count answers `copies`; left: after as many deletes, still "perhaps" there
+**   duplicates.tsv    one key added twelve times to a half full table: how many copies it takes until one is refused or
+**                     absorbed, and whether it is gone after twelve deletes. The paper: 2b copies, then failure
+*/
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "cuckoo.h"
+#include "walk.h"
+
+#include "../../src/format.h"
+
+static const uint64_t absent_from = UINT64_C(1) << 40;
+
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    if (size > 0)
+        return realloc(bytes, size);
+    free(bytes);
+    return NULL;
+}
+
+static cf_filter plan(uint64_t keys, double rate, const cf_options *options)
+{
+    const char *why;
+    cf_geometry shape;
+    cf_filter filter;
+    if (cf_plan(keys, rate, options, &shape, &why) != CF_OK)
+        bench_fail(why);
+    cf_create(&filter, &shape, bench_allocate(cf_geometry_bytes(&shape)));
+    if (options->growth)
+        filter.memory = (cf_memory){resize, UINT64_MAX};
+    return filter;
+}
+
+static void drop(cf_filter *filter)
+{
+    free(filter->view.writable - CF_HEADER_BYTES);
+}
+
+/* ---- values ---- */
+
+enum { VALUE_BITS = 8 };
+
+static uint64_t value_of(uint64_t key)
+{
+    return bench_random(absent_from * 4 + key) >> (64 - VALUE_BITS);
+}
+
+typedef struct answers {
+    uint64_t values, right, among;
+} answers;
+
+static answers ask_values(const cf_filter *filter, uint64_t from, uint64_t n)
+{
+    answers sum = {0, 0, 0};
+    for (uint64_t key = from; key < from + n; key++) {
+        uint64_t all[CF_VALUES_MAX], value = 0;
+        unsigned found = cf_get_all(filter, bench_random(key), all);
+        sum.values += found;
+        sum.right += cf_get(filter, bench_random(key), &value) && value == value_of(key);
+        for (unsigned i = 0; i < found; i++)
+            sum.among += all[i] == value_of(key);
+    }
+    return sum;
+}
+
+static void measure_values(FILE *out, uint64_t keys, double rate)
+{
+    cf_options options = {.value_bits = VALUE_BITS};
+    cf_filter filter = plan(keys, rate, &options);
+    for (uint64_t key = 0; key < keys; key++)
+        if (cf_add_value(&filter, bench_random(key), value_of(key)) != CF_OK)
+            bench_fail("full");
+    double e = cf_expected_fpr(&filter.geometry, filter.occupied), n = (double)keys;
+    answers there = ask_values(&filter, 0, keys), absent = ask_values(&filter, absent_from, keys);
+    if (there.among != keys)
+        bench_fail("the value of a key is not among its values");
+    fprintf(out, "%llu\t%g\t%.2f\t%.4g\t%.5f\t%.5f\t%.5f\t%.5f\t%.3f\n", (unsigned long long)keys,
+            100 * rate, 8 * (double)filter.length / n, 100 * e, 1 + e, (double)there.values / n, e,
+            (double)absent.values / n, 100 * (double)there.right / n);
+    drop(&filter);
+}
+
+/* ---- counters ---- */
+
+static void add_rounds(cf_filter *filter, uint64_t keys, unsigned copies)
+{
+    for (uint64_t i = 0; i < keys * copies; i++)
+        if (cf_add(filter, bench_random(i % keys)) != CF_OK)
+            bench_fail("an add is refused");
+}
+
+static void measure_counters(FILE *out, uint64_t keys, unsigned counter_bits, unsigned copies)
+{
+    cf_options options = {.growth = true, .counter_bits = counter_bits};
+    cf_filter filter = plan(keys, 0.01, &options);
+    uint64_t exact = 0, counted = 0, left = 0;
+    add_rounds(&filter, keys, copies);
+    for (uint64_t key = 0; key < keys; key++) {
+        uint64_t count = cf_count(&filter, bench_random(key));
+        if (count == 0)
+            bench_fail("a key is not found");
+        counted += count;
+        exact += count == copies;
+    }
+    double bits = 8 * (double)filter.length / (double)keys;
+    for (uint64_t i = 0; i < keys * copies; i++)
+        cf_delete(&filter, bench_random(i % keys));
+    for (uint64_t key = 0; key < keys; key++)
+        left += cf_contains(&filter, bench_random(key));
+    fprintf(out, "%u\t%u\t%.2f\t%.2f\t%.2f\t%.2f\n", counter_bits, copies, bits,
+            100 * (double)exact / (double)keys, (double)counted / (double)keys,
+            100 * (double)left / (double)keys);
+    drop(&filter);
+}
+
+/* ---- duplicates ---- */
+
+enum { BUCKETS = 1024, TIMES = 12, FINGERPRINT_BITS = 12 };
+
+typedef struct repeats {
+    unsigned taken;
+    bool refused, gone;
+} repeats;
+
+static repeats repeat_ours(uint64_t first, unsigned counter_bits)
+{
+    cf_options options = {
+        .bucket_size = 4, .fingerprint_bits = FINGERPRINT_BITS, .counter_bits = counter_bits};
+    cf_filter filter = plan(BUCKETS * 4, 0, &options);
+    repeats seen = {.taken = 0};
+    for (uint64_t i = 1; i <= BUCKETS * 2; i++)
+        cf_add(&filter, bench_random(first + i));
+    for (unsigned i = 0; i < TIMES; i++)
+        seen.refused |= cf_add(&filter, bench_random(first)) != CF_OK;
+    seen.taken = (unsigned)cf_count(&filter, bench_random(first));
+    for (unsigned i = 0; i < TIMES; i++)
+        cf_delete(&filter, bench_random(first));
+    seen.gone = !cf_contains(&filter, bench_random(first));
+    drop(&filter);
+    return seen;
+}
+
+static repeats repeat_published(uint64_t first)
+{
+    walk_table *table = walk_make(BUCKETS, FINGERPRINT_BITS, false, first >> 20);
+    repeats seen = {.taken = 0};
+    table->most_kicks = 500;
+    for (uint64_t i = 1; i <= BUCKETS * 2; i++)
+        walk_add(table, bench_random(first + i));
+    while (seen.taken < TIMES && !seen.refused) {
+        seen.refused = walk_add(table, bench_random(first)).refused;
+        seen.taken += !seen.refused;
+    }
+    for (unsigned i = 0; i < TIMES; i++)
+        walk_remove(table, bench_random(first));
+    seen.gone = !walk_contains(table, bench_random(first));
+    walk_drop(table);
+    return seen;
+}
+
+/* counter_bits < 0: as published. */
+static void measure_duplicates(FILE *out, const char *name, int counter_bits, unsigned trials)
+{
+    unsigned least = TIMES, taken = 0, refused = 0, gone = 0;
+    for (uint64_t trial = 0; trial < trials; trial++) {
+        uint64_t first = trial << 20;
+        repeats seen =
+            counter_bits < 0 ? repeat_published(first) : repeat_ours(first, (unsigned)counter_bits);
+        least = seen.taken < least ? seen.taken : least;
+        taken += seen.taken;
+        refused += seen.refused;
+        gone += seen.gone;
+    }
+    fprintf(out, "%s\t%.2f\t%u\t%.1f\t%.1f\n", name, (double)taken / trials, least,
+            100.0 * refused / trials, 100.0 * gone / trials);
+}
+
+int main(int argc, char **argv)
+{
+    static const unsigned copies[] = {1, 2, 3, 4, 5, 6, 8, 15, 16, 17, 40, 255, 256};
+    static const unsigned bits[] = {0, 2, 4, 8};
+    bench_call call = bench_read_call(argc, argv);
+    FILE *out = bench_table(call.folder, "values",
+                            "keys\tasked %\tbits per key\te %\tpresent: 1 + e\tpresent: "
+                            "values\tabsent: e\tabsent: values\tright %");
+    for (double rate = 0.03; rate > 0.0005; rate /= rate > 0.02 ? 3 : 10)
+        measure_values(out, call.quick ? 20000 : 1000000, rate);
+    fclose(out);
+    out = bench_table(call.folder, "counters",
+                      "counter bits\tcopies\tbits per key\texact %\tcount\tleft %");
+    for (unsigned i = 0; i < sizeof bits / sizeof bits[0]; i++)
+        for (unsigned j = 0; j < sizeof copies / sizeof copies[0]; j++)
+            measure_counters(out, call.quick ? 200 : 10000, bits[i], copies[j]);
+    fclose(out);
+    out = bench_table(call.folder, "duplicates", "filter\ttaken\tleast\trefused %\tgone %");
+    unsigned trials = call.quick ? 20 : 200;
+    measure_duplicates(out, "as published", -1, trials);
+    measure_duplicates(out, "ours", 0, trials);
+    measure_duplicates(out, "ours, counters of 4 bits", 4, trials);
+    fclose(out);
+    return 0;
+}
