@@ -23,8 +23,8 @@ COLOURS = {
 }
 MORE_COLOURS = ["#d9483b", "#3b7ddd", "#2f9e4f", "#a05cc8", "#d9730d", "#1c93ad", "#808790", "#b8860b", "#c2458f", "#6b8e23"]
 LOOK = {  # width, dashes, point type, and what the legend says, of each origin
-    "here": (2, 1, 7, ", this library"),
-    "again": (1.5, 4, 6, ", algorithm as published"),
+    "here": (2, 1, 7, ", here"),
+    "again": (1.5, 4, 6, ", the published algorithm"),
     "authors": (1.5, 2, 4, ", authors' program"),
     "published": (1.5, 3, 8, ", as published"),
     "data": (2, 1, 7, ""),
@@ -90,11 +90,6 @@ def spread_point(row, x, y):
     return at, value, value if low is None else low, value if high is None else high
 
 
-def measured_columns(columns, x):
-    ends = tuple(" " + end for end in tables.SPREAD)
-    return [c for c in columns if c not in (x, "runs") and not c.endswith(ends)]
-
-
 def curves_of_table(origin, columns, rows, x, y, series, conditions):
     """Curves of one table by the values of its column `series`; with y "*", one for each measured column."""
     found = {}
@@ -102,7 +97,7 @@ def curves_of_table(origin, columns, rows, x, y, series, conditions):
         row = dict(zip(columns, cells))
         if not wanted(conditions, row):
             continue
-        for column in measured_columns(columns, x) if y == "*" else [y]:
+        for column in [c for c in tables.plain_columns(columns) if c != x] if y == "*" else [y]:
             name = column if y == "*" else row[series] if series in row else label(series, row)
             point = spread_point(row, x, column)
             if point:
@@ -177,6 +172,11 @@ def colour_of(series, known):
     return known[series]
 
 
+def reserved(curves):
+    """The colours that filters of the figure have of their own."""
+    return {name: COLOURS[name] for name in (curve.series for curve in curves) if name in COLOURS}
+
+
 def plots_of(curve, n, colour):
     """The plot commands of one curve."""
     width, dashes, shape, _ = LOOK[curve.origin]
@@ -195,21 +195,21 @@ def plots_of(curve, n, colour):
     return plots
 
 
-HEAD = """set terminal svg size 960,520 dynamic font 'sans-serif,15' name '{name}'
+HEAD = """set terminal svg size 960,{height} dynamic font 'sans-serif,15' name '{name}'
 set output '{path}'
 set grid lc rgb '#808080' lw 0.6 dt 3
 set border 3
 set tics nomirror
-set key outside right top samplen 3 spacing 1.15 noenhanced
+set key bmargin left Left reverse samplen 3 spacing 1.15 noenhanced maxrows {rows}
 set bars 0.6
 set samples 300
-set xlabel {x}
+set xlabel {x} offset 0,0.5
 set ylabel {y}
 """
 
 
 def script_of_lines(figure, curves):
-    colours, blocks, plots = {}, [], []
+    colours, blocks, plots = reserved(curves), [], []
     for n, curve in enumerate(curves):
         if not curve.is_level():
             blocks.append(block(f"c{n}", sorted(curve.points)))
@@ -224,7 +224,7 @@ def script_of_lines(figure, curves):
 def script_of_bars(figure, curves):
     """Groups of bars: x is the label of the group."""
     groups = list(dict.fromkeys(x for curve in curves for x, *_ in curve.points))
-    colours, blocks, plots = {}, [], []
+    colours, blocks, plots = reserved(curves), [], []
     for n, curve in enumerate(curves):
         values = {x: rest for x, *rest in curve.points}
         lines = "\n".join("\t".join([quoted(g).replace("'", '"'), *(f"{v:.9g}" for v in values.get(g, [0, 0, 0]))]) for g in groups)
@@ -261,6 +261,7 @@ def together(curves):
 def themed(svg, name):
     """Black becomes the colour of the text around it, ids are the figure's own, and what is empty goes."""
     svg = re.sub(r"""(color|stroke|fill)=(["'])black\2""", r"\1=\2currentColor\2", svg)
+    svg = re.sub(r"<use [^>]*color='white'/>\n?", "", svg)
     svg = re.sub(r"<g [^>]*>\s*</g>\n?", "", svg)
     svg = re.sub(r"<(g|path|circle|rect|use)( [^>]*)?(id|href)=", r"<\1\2\3=", svg)
     svg = re.sub(r"\bgp(Pt|Dot)", rf"{name}_\1", svg)
@@ -270,6 +271,13 @@ def themed(svg, name):
 
 
 STANDALONE = "<style>svg { color: #222 } @media (prefers-color-scheme: dark) { svg { color: #ddd } }</style>\n"
+
+
+def legend_rows(figure, curves):
+    """The legend stands below the figure, in as many columns as its longest title allows."""
+    titles = [curve.title() for curve in curves] + [title for title, _ in figure.formulas]
+    columns = max(1, min(4, 100 // (max(map(len, titles)) + 8)))
+    return -(-len(titles) // columns)
 
 
 def all_curves(figure, folder, size):
@@ -288,7 +296,9 @@ def draw(figure, folder, size):
     if not curves:
         return False
     path = os.path.join(folder, figure.name + ".svg")
-    script = HEAD.format(name=figure.name, path=path, x=quoted(figure.x), y=quoted(figure.y)) + figure.setup + "\n"
+    rows = legend_rows(figure, curves)
+    script = HEAD.format(name=figure.name, path=path, x=quoted(figure.x), y=quoted(figure.y), rows=rows,
+                         height=485 + 24 * rows + (80 if figure.kind == "bars" else 0)) + figure.setup + "\n"
     script += (script_of_bars if figure.kind == "bars" else script_of_lines)(figure, curves)
     subprocess.run(["gnuplot", "-"], input=script, text=True, check=True)
     with open(path, encoding="utf-8") as file:

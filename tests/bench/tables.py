@@ -157,6 +157,12 @@ def joined(described, runs):
     return titles, rows
 
 
+def plain_columns(columns):
+    """Of a joined table those with keys and medians, without their spread and the number of runs."""
+    spread = {f"{column} {end}" for column in columns for end in SPREAD}
+    return [column for column in columns if column not in spread and column != "runs"]
+
+
 def run_folders(folder):
     return sorted(glob.glob(os.path.join(folder, "run-*")), key=lambda path: int(path.rpartition("-")[2]))
 

@@ -111,6 +111,17 @@ def test_runs_take_turns_and_what_is_complete_is_kept(tmp_path):
     assert (tmp_path / "two.count").read_text().strip() == "8"
 
 
+def test_tables_of_programs_that_were_built_anew_are_not_joined_with_new_ones(tmp_path, monkeypatch):
+    programs = listed(tmp_path, "one all 9 1 sh {}/one")
+    described = tables.Description("t", {"title": "", "program": "one", "keys": "filter", "measured": "speed: x"})
+    monkeypatch.setattr(tables, "descriptions", lambda: {"t": described})
+    bench(tmp_path, programs, runs=4).go(lambda text: None)
+    (tmp_path / "one").write_text((tmp_path / "one").read_text() + "# built anew\n")
+    shorter = bench(tmp_path, programs, runs=2)
+    shorter.go(lambda text: None)
+    assert len(tables.runs_of(shorter.folder, "t")) == 2
+
+
 def test_a_program_that_fails_stops_the_run_and_is_not_kept(tmp_path):
     programs = listed(tmp_path, "one all 9 1 sh {}/one")
     (tmp_path / "one").write_text("echo no >&2; exit 3\n")
@@ -199,7 +210,7 @@ def test_page_holds_figures_tables_and_text(tmp_path):
     tables.join_all(str(tmp_path))
     report.main(str(tmp_path), "quick", str(tmp_path / "report.html"))
     page = (tmp_path / "report.html").read_text()
-    assert page.count("<svg") == 1 and "prefers-color-scheme: dark" in page and "quick form" in page
+    assert page.count("figure7_canvas") == 1 and "prefers-color-scheme: dark" in page and "quick form" in page
     assert "src=" not in page and "http-equiv" not in page
     assert ">5.5<small>5.2 – 5.8</small>" in page
 
