@@ -24,7 +24,7 @@ BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure
           capacity load_factor space bursts planned lifecycle real_queries operations \
           bloom_cuckoo left_over groups asked maps chains
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
-          walk held search_steps key_table)
+          walk held search_steps key_table chain)
 
 NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
 DEMO    = sqlite3 wamerican wbritish

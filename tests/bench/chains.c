@@ -1,0 +1,347 @@
+/*
+** chains.c - growing far beyond what was planned: ours beside chains of filters, and beside filters that
+** expand, by their formulas.
+**
+**      chains full FOLDER [SEED]          from 4,096 to 4 million keys; half a minute
+**      chains quick FOLDER [SEED]         to 131,072; half a second
+**
+** Asked for is an error rate of 1 %. Systems:
+**   ours                     growth on (growth.h)
+**   ours, planned            made for the last number of keys: what knowing it is worth
+**   chain, as RedisBloom     chain.h: fingerprints of 8 bits, buckets of 2, 20 kicks, as its defaults are; expansion 2
+**   chain, equal rates       fingerprints of 10 bits, buckets of 4, 500 kicks: every part errs as often as was asked for
+**   chain, tightened         11 bits in the first part, then one more each: the rates add up to 1 %
+**   scalable Bloom           Almeida, Baquero, Preguica, Hutchison 2007: Bloom filters, each for twice as many keys and
+**                            half the error rate as the one before, from 0.5 %
+** Not measured but computed, expanding at a load of 0.8, from the rules of their papers for the length of
+** fingerprints:
+**   InfiniFilter, fixed      Dayan, Bercea, Reviriego, Pagh, SIGMOD 2023: fingerprints of new keys stay as long
+**   InfiniFilter, widening   they are 2 log2(i + 1) bits longer after i expansions. The Aleph filter (Dayan, Bercea, Pagh,
+**                            PVLDB 17, 2024) has the same rates and sizes, and constant time for all operations
+**   lower bound, growing     log2(1/e) + log2 log2 n, the leading terms of Pagh, Segev, Wieder, FOCS 2013, which Taffy
+**                            filters (Apple, 2021) reach up to a constant
+**
+** Writes, to FOLDER:
+**   chains.tsv           at so many times the planned keys: error rate, bits per key, buckets that a lookup reads,
+**                        nanoseconds of a lookup (the tags of chains lie in words of 32 bits: not packed)
+**   chains_deletes.tsv   then every other key is deleted: deletes that found nothing, keys that are lost since,
+**                        bits per key that is left
+*/
+#include <math.h>
+#include <stdlib.h>
+
+#include "../../src/bits.h"
+#include "../../src/format.h"
+#include "chain.h"
+#include "cuckoo.h"
+#include "kinds.h"
+
+enum { PLANNED = 4096, STEPS = 9, BLOOMS = 24 };
+static const double asked = 0.01;
+
+/* A system under test; its state is one of these. */
+typedef struct subject {
+    cf_filter filter;
+    chain *chain;
+    void *bloom[BLOOMS];
+    unsigned blooms;
+    uint64_t in_bloom; /* keys in the last one */
+} subject;
+
+typedef struct system {
+    const char *name;
+    void (*make)(subject *of, uint64_t last);
+    void (*add)(subject *of, uint64_t hash);
+    bool (*contains)(subject *of, uint64_t hash);
+    bool (*remove)(subject *of, uint64_t hash); /* NULL: it cannot delete */
+    uint64_t (*bits)(const subject *of);
+    void (*drop)(subject *of);
+} system_of;
+
+/* ---- ours ---- */
+
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    if (size > 0)
+        return realloc(bytes, size);
+    free(bytes);
+    return NULL;
+}
+
+static void make_planned(subject *of, uint64_t keys)
+{
+    cf_options options = {.growth = true};
+    cf_geometry shape;
+    const char *why;
+    if (cf_plan(keys, asked, &options, &shape, &why) != CF_OK)
+        bench_fail(why);
+    cf_create(&of->filter, &shape, bench_allocate(cf_geometry_bytes(&shape)));
+    of->filter.memory = (cf_memory){resize, UINT64_MAX};
+}
+
+static void make_ours(subject *of, uint64_t last)
+{
+    (void)last;
+    make_planned(of, PLANNED);
+}
+
+static void add_ours(subject *of, uint64_t hash)
+{
+    if (cf_add(&of->filter, hash) != CF_OK)
+        bench_fail("a filter that may grow is full");
+}
+
+static bool in_ours(subject *of, uint64_t hash)
+{
+    return cf_contains(&of->filter, hash);
+}
+
+static bool remove_ours(subject *of, uint64_t hash)
+{
+    return cf_delete(&of->filter, hash) != CF_ABSENT;
+}
+
+static uint64_t bits_of_ours(const subject *of)
+{
+    return 8 * of->filter.length;
+}
+
+static void drop_ours(subject *of)
+{
+    free(of->filter.view.writable - CF_HEADER_BYTES);
+}
+
+/* ---- chains ---- */
+
+static void make_redis(subject *of, uint64_t last)
+{
+    (void)last;
+    of->chain = chain_make(11, 2, 8, 20, 0);
+}
+
+static void make_equal(subject *of, uint64_t last)
+{
+    (void)last;
+    of->chain = chain_make(10, 4, 10, 500, 0);
+}
+
+static void make_tightened(subject *of, uint64_t last)
+{
+    (void)last;
+    of->chain = chain_make(10, 4, 11, 500, 1);
+}
+
+static void add_chain(subject *of, uint64_t hash)
+{
+    chain_add(of->chain, hash);
+}
+
+static bool in_chain(subject *of, uint64_t hash)
+{
+    return chain_contains(of->chain, hash);
+}
+
+static bool remove_chain(subject *of, uint64_t hash)
+{
+    return chain_remove(of->chain, hash);
+}
+
+static uint64_t bits_of_chain(const subject *of)
+{
+    return chain_bits(of->chain);
+}
+
+static void drop_chain(subject *of)
+{
+    chain_drop(of->chain);
+}
+
+/* ---- scalable Bloom filters ---- */
+
+static void new_bloom(subject *of)
+{
+    unsigned i = of->blooms++;
+    double rate = asked / 2 * ldexp(1, -(int)i);
+    unsigned bits = (unsigned)ceil(-log2(rate) / log(2));
+    of->bloom[i] = bench_bloom.make(((uint64_t)PLANNED << i) * bits / 8, bits);
+    of->in_bloom = 0;
+}
+
+static void make_bloom(subject *of, uint64_t last)
+{
+    (void)last;
+    new_bloom(of);
+}
+
+static void add_bloom(subject *of, uint64_t hash)
+{
+    if (of->in_bloom == (uint64_t)PLANNED << (of->blooms - 1))
+        new_bloom(of);
+    bench_bloom.add(of->bloom[of->blooms - 1], hash);
+    of->in_bloom++;
+}
+
+static bool in_bloom(subject *of, uint64_t hash)
+{
+    for (unsigned i = of->blooms; i-- > 0;)
+        if (bench_bloom.contains(of->bloom[i], hash))
+            return true;
+    return false;
+}
+
+static uint64_t bits_of_bloom(const subject *of)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < of->blooms; i++)
+        bytes += bench_bloom.bytes(of->bloom[i]);
+    return 8 * bytes;
+}
+
+static void drop_bloom(subject *of)
+{
+    for (unsigned i = 0; i < of->blooms; i++)
+        free(of->bloom[i]);
+}
+
+static const system_of systems[] = {
+    {"ours", make_ours, add_ours, in_ours, remove_ours, bits_of_ours, drop_ours},
+    {"ours, planned", make_planned, add_ours, in_ours, remove_ours, bits_of_ours, drop_ours},
+    {"chain, as RedisBloom", make_redis, add_chain, in_chain, remove_chain, bits_of_chain, drop_chain},
+    {"chain, equal rates", make_equal, add_chain, in_chain, remove_chain, bits_of_chain, drop_chain},
+    {"chain, tightened", make_tightened, add_chain, in_chain, remove_chain, bits_of_chain, drop_chain},
+    {"scalable Bloom", make_bloom, add_bloom, in_bloom, NULL, bits_of_bloom, drop_bloom},
+};
+
+/* ---- measuring ---- */
+
+typedef struct lab {
+    uint64_t last, probes;
+    FILE *growth, *deletes;
+} lab;
+
+typedef struct asking {
+    double share, ns; /* of "perhaps"; of one lookup */
+    double buckets;   /* read by one; NaN: it has none */
+} asking;
+
+/* Asks for n keys, every step-th from `from`, in an order without pattern. */
+static asking ask(const system_of *how, subject *of, uint64_t from, uint64_t keys, uint64_t n)
+{
+    uint64_t found = 0, before = of->chain ? of->chain->looked : 0;
+    double start = bench_seconds();
+    for (uint64_t i = 0; i < n; i++)
+        found += how->contains(
+            of, bench_random(from + cf_scale(bench_random((UINT64_C(1) << 55) + i), keys)));
+    double ns = bench_ns_since(start, n);
+    double looked = of->chain ? (double)(of->chain->looked - before) / (double)n : of->blooms ? NAN : 2;
+    return (asking){(double)found / (double)n, ns, looked};
+}
+
+static unsigned parts_of(const subject *of)
+{
+    return of->chain ? of->chain->parts : of->blooms ? of->blooms : 1;
+}
+
+static void look(const lab *in, const system_of *how, subject *of, uint64_t keys)
+{
+    asking hits = ask(how, of, 0, keys, in->probes);
+    asking misses = ask(how, of, BENCH_ABSENT, UINT64_C(1) << 40, in->probes);
+    if (hits.share < 1)
+        bench_fail("a key is not found");
+    fprintf(in->growth, "%s\t%llu\t%.4f\t%.2f\t%u", how->name, (unsigned long long)(keys / PLANNED),
+            100 * misses.share, (double)how->bits(of) / (double)keys, parts_of(of));
+    bench_field(in->growth, hits.buckets, 2);
+    bench_field(in->growth, misses.buckets, 2);
+    fprintf(in->growth, "\t%.1f\t%.1f\n", hits.ns, misses.ns);
+}
+
+static void delete_half(const lab *in, const system_of *how, subject *of)
+{
+    uint64_t absent = 0, lost = 0;
+    for (uint64_t key = 0; key < in->last; key += 2)
+        absent += !how->remove(of, bench_random(key));
+    for (uint64_t key = 1; key < in->last; key += 2)
+        lost += !how->contains(of, bench_random(key));
+    fprintf(in->deletes, "%s\t%llu\t%.4f\t%.4f\t%.2f\n", how->name, (unsigned long long)in->last / 2,
+            200 * (double)absent / (double)in->last, 200 * (double)lost / (double)in->last,
+            2 * (double)how->bits(of) / (double)in->last);
+    if (lost > 0 && how->make == make_ours)
+        bench_fail("a key is lost");
+}
+
+/* Parts of 1, 2, 4, ... times the planned keys are full at 2^k - 1 times as many. So 6, 29, 120 and 960
+** times are just before a chain gets another part; the others are after that. */
+static const unsigned times_planned[STEPS] = {1, 6, 8, 29, 32, 120, 128, 960, 1000};
+
+static void measure(const lab *in, const system_of *how)
+{
+    subject of = {.chain = NULL};
+    uint64_t keys = 0;
+    bench_progress("  %s", how->name);
+    how->make(&of, in->last);
+    for (unsigned step = 0; step < STEPS && times_planned[step] * (uint64_t)PLANNED <= in->last;
+         step++) {
+        while (keys < times_planned[step] * (uint64_t)PLANNED)
+            how->add(&of, bench_random(keys++));
+        if (how->make != make_planned || times_planned[step] * (uint64_t)PLANNED == in->last)
+            look(in, how, &of, keys);
+    }
+    if (how->remove)
+        delete_half(in, how, &of);
+    how->drop(&of);
+}
+
+/* ---- by formula ---- */
+
+/* After X expansions 2^-(X-i) / 2 of the keys came after i of them (and 2^-X before the first), with
+** fingerprints that have lost a bit in each expansion since. */
+static double expanded_rate(unsigned expansions, double first_bits, bool widening, double load)
+{
+    double sum = 0;
+    for (unsigned i = 0; i <= expansions; i++) {
+        double share = ldexp(i == 0 ? 1 : 0.5, (int)i - (int)expansions);
+        double bits = first_bits + (widening ? 2 * log2(i + 1.0) : 0) - (expansions - i);
+        sum += share * pow(2, -bits);
+    }
+    return load * sum;
+}
+
+static void write_expanding(const lab *in, const char *name, bool widening, unsigned times)
+{
+    static const double metadata = 4; /* three bits, and the end mark of the fingerprint's length */
+    unsigned expansions = times == 1 ? 0 : cf_floor_log2(times - 1) + 1;
+    double first = ceil(-log2(asked)), load = 0.8 * times / ldexp(1, (int)expansions);
+    double bits = ceil(first + (widening ? 2 * log2(expansions + 1.0) : 0)) + metadata;
+    fprintf(in->growth, "%s\t%u\t%.4f\t%.2f\t1\t-\t-\t-\t-\n", name, times,
+            100 * expanded_rate(expansions, first, widening, load), bits / load);
+}
+
+static void write_formulas(const lab *in)
+{
+    for (unsigned step = 0; step < STEPS && times_planned[step] * (uint64_t)PLANNED <= in->last;
+         step++) {
+        unsigned times = times_planned[step];
+        write_expanding(in, "InfiniFilter, fixed (formula)", false, times);
+        write_expanding(in, "InfiniFilter, widening (formula)", true, times);
+        fprintf(in->growth, "lower bound, growing (formula)\t%u\t%.4f\t%.2f\t1\t-\t-\t-\t-\n", times,
+                100 * asked, -log2(asked) + log2(log2((double)times * PLANNED)));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    bench_call call = bench_read_call(argc, argv);
+    lab in = {.last = (uint64_t)PLANNED * (call.quick ? 32 : 1000),
+              .probes = call.quick ? 20000 : 1000000,
+              .growth = bench_table(call.folder, "chains",
+                                    "system\ttimes planned\terror %\tbits per key\tparts\thit: "
+                                    "buckets\tmiss: buckets\thit ns\tmiss ns"),
+              .deletes = bench_table(call.folder, "chains_deletes",
+                                     "system\tdeleted\tfound nothing %\tlost %\tbits per key left")};
+    for (unsigned i = 0; i < sizeof systems / sizeof systems[0]; i++)
+        measure(&in, &systems[i]);
+    write_formulas(&in);
+    fclose(in.growth);
+    fclose(in.deletes);
+    return 0;
+}
