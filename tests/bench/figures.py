@@ -230,7 +230,7 @@ def script_of_bars(figure, curves):
         lines = "\n".join("\t".join([quoted(g).replace("'", '"'), *(f"{v:.9g}" for v in values.get(g, [0, 0, 0]))]) for g in groups)
         blocks.append(f"$c{n} << EOD\n{lines}\nEOD\n")
         plots.append(f"$c{n} using 2:3:4:xtic(1) lc rgb '{colour_of(curve.series, colours)}' title {quoted(curve.title())}")
-    style = "set style data histograms\nset style histogram errorbars gap 2 lw 1\nset xtics rotate by -28\nset style fill solid 0.8\nset boxwidth 0.9\n"
+    style = "set style data histograms\nset style histogram errorbars gap 2 lw 1\nset xtics rotate by -28\nset style fill solid 0.8\nset boxwidth 0.9\nset rmargin 16\n"
     return "".join(blocks) + style + "plot " + ", \\\n    ".join(plots) + "\n"
 
 

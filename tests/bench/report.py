@@ -145,16 +145,23 @@ def html_table(described, columns, rows):
 
 
 def table_part(folder, described):
-    path = os.path.join(folder, described.name + ".tsv")
-    if not os.path.exists(path):
+    path = figures.path_of("data" if described.program == "data" else "here", described.name, folder, "")
+    if not path:
         return ""
     columns, rows = tables.read(path)
     table = html_table(described, columns, rows)
     if len(rows) > LONG:
         table = f"<details><summary>{len(rows)} rows</summary>{table}</details>"
-    runs = sorted({row[-1] for row in rows}, key=int)
     return (f'<h3 id="{described.name}">{escape(described.title)}</h3><p>{inline(described.caption)} '
-            f'<span class=soft>Runs: {escape(" to ".join(dict.fromkeys((runs[0], runs[-1]))))}.</span></p>{table}')
+            f"<span class=soft>{runs_of(columns, rows)}</span></p>{table}")
+
+
+def runs_of(columns, rows):
+    """How many runs the rows come from, in words."""
+    if columns[-1] != "runs":
+        return ""
+    runs = sorted({row[-1] for row in rows}, key=int)
+    return f"Runs: {' to '.join(dict.fromkeys((runs[0], runs[-1])))}."
 
 
 # ---- the page ----
