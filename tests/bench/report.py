@@ -25,12 +25,12 @@ h1 { font-size: 1.7rem; margin: .2em 0 } h2 { margin: 2.4rem 0 .4rem; font-size:
 h3 { font-size: 1.05rem; margin: 1.5rem 0 .2rem } p, ul { max-width: 52rem } .soft, small { color: var(--soft) }
 nav ul { columns: 18rem; padding-left: 1.1rem; max-width: none } a { color: inherit }
 .wide { overflow-x: auto; margin: .5rem 0 1rem } figure { margin: 1rem 0 } figure svg { display: block; width: 100%; min-width: 44rem; height: auto; color: var(--ink) }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .86rem }
+table { border-collapse: collapse; width: max-content; font-variant-numeric: tabular-nums; font-size: .86rem }
 th, td { padding: .18rem .6rem; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line) }
 th { background: var(--card); vertical-align: bottom } th small, td small { display: block; font-weight: normal; white-space: nowrap }
-td.text, th.text { text-align: left } tr.group > td { border-top: 2px solid var(--soft) }
+td.text, th.text { text-align: left } td.text { max-width: 20rem } tr.group > td { border-top: 2px solid var(--soft) }
 td.bar { background: linear-gradient(to left, var(--bar) var(--part), transparent var(--part)) }
-.prose table { font-size: .9rem } .prose td, .prose th { text-align: left } summary { cursor: pointer; color: var(--soft) }
+.prose table { font-size: .9rem } .prose td { max-width: 24rem } .prose td, .prose th { text-align: left } summary { cursor: pointer; color: var(--soft) }
 code { font-size: .92em } @media print { details > * { display: block } }
 """
 

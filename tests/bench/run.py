@@ -102,9 +102,9 @@ class Bench:
         if took:
             return sorted(took)[len(took) // 2]
         known = [p for p in self.programs if self.took.get(p.name)]
-        typical = sum(p.typical[self.size] for p in known)
-        slowness = sum(self.seconds_of(p) for p in known) / typical if typical else 1
-        return program.typical[self.size] * slowness
+        few = 0.1 * sum(p.typical[self.size] for p in self.programs)  # so that the first seconds do not decide alone
+        typical = few + sum(p.typical[self.size] for p in known)
+        return program.typical[self.size] * (few + sum(self.seconds_of(p) for p in known)) / typical
 
     def left(self, steps):
         return sum(self.seconds_of(program) for _, program in steps)
