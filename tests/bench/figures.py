@@ -22,22 +22,27 @@ COLOURS = {
     "counting Bloom": "#a05cc8", "quotient": "#2f9e4f", "d-left counting": "#808790",
 }
 MORE_COLOURS = ["#d9483b", "#3b7ddd", "#2f9e4f", "#a05cc8", "#d9730d", "#1c93ad", "#808790", "#b8860b", "#c2458f", "#6b8e23"]
-LOOK = {  # width, dashes, point type, of each origin
-    "here": (2, 1, 7, ""),
+LOOK = {  # width, dashes, point type, and what the legend says, of each origin
+    "here": (2, 1, 7, ", here"),
+    "again": (1.5, 4, 6, ", the published algorithm"),
     "authors": (1.5, 2, 4, ", authors' program"),
     "published": (1.5, 3, 8, ", as published"),
-    "formula": (1.5, 4, 0, ""),
+    "data": (2, 1, 7, ""),
 }
 
 
 class Curve:
-    """One line of a figure: points are (x, y, low, high), outliers (x, y)."""
+    """One line of a figure: points are (x, y, low, high), outliers (x, y). A level has no x."""
 
     def __init__(self, origin, series):
         self.origin, self.series, self.points, self.outliers = origin, series, [], []
+        self.alone = False  # no other curve of the figure has that name
 
     def title(self):
-        return self.series + LOOK[self.origin][3]
+        return self.series + ("" if self.alone and self.origin in ("here", "again") else LOOK[self.origin][3])
+
+    def is_level(self):
+        return self.points and self.points[0][0] is None
 
 
 class Figure:
@@ -49,7 +54,7 @@ class Figure:
         self.kind = section.get("kind", "lines")
         self.curves = [[part.strip() for part in line.split("|")] for line in tables.lines_of(section.get("curves", ""))]
         self.formulas = [[part.strip() for part in line.split("|")] for line in tables.lines_of(section.get("formulas", ""))]
-        self.setup = section.get("gnuplot", "").replace("\n", "\n").strip()
+        self.setup = section.get("gnuplot", "").strip()
         self.tables = tables.lines_of(section.get("tables", ""))
 
 
@@ -78,16 +83,11 @@ def number(text):
 
 def spread_point(row, x, y):
     """A point of a joined table; None when it was not measured."""
-    at, value = number(row[x]), number(row.get(y, "-"))
-    if at is None or value is None:
+    at, value = None if x == "-" else number(row[x]), number(row.get(y, "-"))
+    if value is None or (at is None and x != "-"):
         return None
     low, high = (number(row.get(f"{y} {end}", "-")) for end in ("q1", "q3"))
     return at, value, value if low is None else low, value if high is None else high
-
-
-def measured_columns(columns, x):
-    ends = tuple(" " + end for end in tables.SPREAD)
-    return [c for c in columns if c not in (x, "runs") and not c.endswith(ends)]
 
 
 def curves_of_table(origin, columns, rows, x, y, series, conditions):
@@ -97,7 +97,7 @@ def curves_of_table(origin, columns, rows, x, y, series, conditions):
         row = dict(zip(columns, cells))
         if not wanted(conditions, row):
             continue
-        for column in measured_columns(columns, x) if y == "*" else [y]:
+        for column in [c for c in tables.plain_columns(columns) if c != x] if y == "*" else [y]:
             name = column if y == "*" else row[series] if series in row else label(series, row)
             point = spread_point(row, x, column)
             if point:
@@ -114,7 +114,7 @@ def outliers_of(folder, table, x, y, series, conditions):
     """{series: [(x, y)]}: the runs far from the others, from the tables of the single runs."""
     described = tables.descriptions().get(table)
     runs = tables.runs_of(folder, table)
-    if not described or len(runs) < 4:
+    if not described or len(runs) < 4 or x == "-":
         return {}
     found, (_, points) = {}, tables.points(described, runs)
     for (keys, _), cells in points.items():
@@ -129,15 +129,22 @@ def outliers_of(folder, table, x, y, series, conditions):
     return found
 
 
+def path_of(origin, table, folder, size):
+    """Where the table of a curve is; None when it is not there."""
+    places = {"authors": [os.path.join(DATA, "authors", size), os.path.join(DATA, "authors")], "published": [DATA],
+              "data": [os.path.join(DATA, "authors"), DATA]}.get(origin, [folder])
+    paths = [os.path.join(place, table + ".tsv") for place in places]
+    return next((path for path in paths if os.path.exists(path)), None)
+
+
 def curves_of(line, folder, size):
     """From a line of figures.txt: origin | table | x | y | series | condition ..."""
     origin, table, x, y, series, *conditions = line
-    place = {"here": folder, "authors": os.path.join(DATA, "authors", size), "published": DATA}[origin]
-    path = os.path.join(place, table + ".tsv")
-    if not os.path.exists(path):
+    path = path_of(origin, table, folder, size)
+    if not path:
         return []
     curves = curves_of_table(origin, *tables.read(path), x, y, series, conditions)
-    if origin == "here":
+    if origin in ("here", "again"):
         far = outliers_of(folder, table, x, y, series, conditions)
         for curve in curves:
             curve.outliers = far.get(curve.series, [])
@@ -156,19 +163,26 @@ def block(name, rows):
 
 
 def colour_of(series, known):
+    """Of a filter its own, of other curves the next that the figure has not used."""
     if series in COLOURS:
         return COLOURS[series]
     if series not in known:
-        used = {COLOURS.get(name) for name in known}
-        free = [c for c in MORE_COLOURS if c not in set(known.values()) | used] or MORE_COLOURS
+        free = [colour for colour in MORE_COLOURS if colour not in known.values()] or MORE_COLOURS
         known[series] = free[0]
     return known[series]
+
+
+def reserved(curves):
+    """The colours that filters of the figure have of their own."""
+    return {name: COLOURS[name] for name in (curve.series for curve in curves) if name in COLOURS}
 
 
 def plots_of(curve, n, colour):
     """The plot commands of one curve."""
     width, dashes, shape, _ = LOOK[curve.origin]
     style = f"lc rgb '{colour}' lw {width}"
+    if curve.is_level():
+        return [f"{curve.points[0][1]} with lines {style} dt 5 title {quoted(curve.title())}"]
     plots = []
     if len(curve.points) > 1:
         plots.append(f"$c{n} using 1:2 with linespoints {style} dt {dashes} pt {shape} ps 0.6 title {quoted(curve.title())}")
@@ -181,23 +195,24 @@ def plots_of(curve, n, colour):
     return plots
 
 
-HEAD = """set terminal svg size 960,520 dynamic font 'sans-serif,15' name '{name}'
+HEAD = """set terminal svg size 960,{height} dynamic font 'sans-serif,15' name '{name}'
 set output '{path}'
 set grid lc rgb '#808080' lw 0.6 dt 3
 set border 3
 set tics nomirror
-set key outside right top samplen 3 spacing 1.15 noenhanced
+set key bmargin left Left reverse samplen 3 spacing 1.15 noenhanced maxrows {rows}
 set bars 0.6
 set samples 300
-set xlabel {x}
+set xlabel {x} offset 0,0.5
 set ylabel {y}
 """
 
 
 def script_of_lines(figure, curves):
-    colours, blocks, plots = {}, [], []
+    colours, blocks, plots = reserved(curves), [], []
     for n, curve in enumerate(curves):
-        blocks.append(block(f"c{n}", sorted(curve.points)))
+        if not curve.is_level():
+            blocks.append(block(f"c{n}", sorted(curve.points)))
         if curve.outliers:
             blocks.append(block(f"o{n}", curve.outliers))
         plots += plots_of(curve, n, colour_of(curve.series, colours))
@@ -209,7 +224,7 @@ def script_of_lines(figure, curves):
 def script_of_bars(figure, curves):
     """Groups of bars: x is the label of the group."""
     groups = list(dict.fromkeys(x for curve in curves for x, *_ in curve.points))
-    colours, blocks, plots = {}, [], []
+    colours, blocks, plots = reserved(curves), [], []
     for n, curve in enumerate(curves):
         values = {x: rest for x, *rest in curve.points}
         lines = "\n".join("\t".join([quoted(g).replace("'", '"'), *(f"{v:.9g}" for v in values.get(g, [0, 0, 0]))]) for g in groups)
@@ -219,26 +234,34 @@ def script_of_bars(figure, curves):
     return "".join(blocks) + style + "plot " + ", \\\n    ".join(plots) + "\n"
 
 
-def bars_of(line, folder):
+def bars_of(line, folder, size):
     """Curves whose points have a text as x: the label of the row."""
-    _, table, pattern, columns, _, *conditions = line
-    path = os.path.join(folder, table + ".tsv")
-    if not os.path.exists(path):
-        return []
-    names, rows = tables.read(path)
-    curves = [Curve("here", column.strip()) for column in columns.split(";")]
-    for cells in rows:
-        row = dict(zip(names, cells))
-        if wanted(conditions, row):
-            for curve in curves:
-                point = spread_point({**row, "": "0"}, "", curve.series)
-                curve.points.append((label(pattern, row), *(point[1:] if point else (0, 0, 0))))
-    return [curve for curve in curves if curve.points]
+    origin, table, pattern, columns, series, *conditions = line
+    path = path_of(origin, table, folder, size)
+    found = {}
+    names, rows = tables.read(path) if path else ([], [])
+    for row in (dict(zip(names, cells)) for cells in rows):
+        if not wanted(conditions, row):
+            continue
+        for column in (part.strip() for part in columns.split(";")):
+            name = column if series == "-" else row[series]
+            point = spread_point(row, "-", column) or (None, 0, 0, 0)
+            found.setdefault(name, Curve(origin, name)).points.append((label(pattern, row), *point[1:]))
+    return list(found.values())
+
+
+def together(curves):
+    """Bars of one name from several lines are one series."""
+    found = {}
+    for curve in curves:
+        found.setdefault(curve.series, Curve("data", curve.series)).points += curve.points
+    return list(found.values())
 
 
 def themed(svg, name):
     """Black becomes the colour of the text around it, ids are the figure's own, and what is empty goes."""
     svg = re.sub(r"""(color|stroke|fill)=(["'])black\2""", r"\1=\2currentColor\2", svg)
+    svg = re.sub(r"<use [^>]*color='white'/>\n?", "", svg)
     svg = re.sub(r"<g [^>]*>\s*</g>\n?", "", svg)
     svg = re.sub(r"<(g|path|circle|rect|use)( [^>]*)?(id|href)=", r"<\1\2\3=", svg)
     svg = re.sub(r"\bgp(Pt|Dot)", rf"{name}_\1", svg)
@@ -250,16 +273,32 @@ def themed(svg, name):
 STANDALONE = "<style>svg { color: #222 } @media (prefers-color-scheme: dark) { svg { color: #ddd } }</style>\n"
 
 
+def legend_rows(figure, curves):
+    """The legend stands below the figure, in as many columns as its longest title allows."""
+    titles = [curve.title() for curve in curves] + [title for title, _ in figure.formulas]
+    columns = max(1, min(4, 100 // (max(map(len, titles)) + 8)))
+    return -(-len(titles) // columns)
+
+
+def all_curves(figure, folder, size):
+    if figure.kind == "bars":
+        return together(curve for line in figure.curves for curve in bars_of(line, folder, size))
+    curves = [curve for line in figure.curves for curve in curves_of(line, folder, size)]
+    names = [curve.series for curve in curves]
+    for curve in curves:
+        curve.alone = names.count(curve.series) == 1
+    return curves if any(curve.origin in ("here", "again", "data") for curve in curves) else []
+
+
 def draw(figure, folder, size):
     """Writes the figure; False when there is nothing to draw."""
-    if figure.kind == "bars":
-        curves = [curve for line in figure.curves for curve in bars_of(line, folder)]
-    else:
-        curves = [curve for line in figure.curves for curve in curves_of(line, folder, size)]
-    if not any(curve.origin == "here" for curve in curves):
+    curves = all_curves(figure, folder, size)
+    if not curves:
         return False
     path = os.path.join(folder, figure.name + ".svg")
-    script = HEAD.format(name=figure.name, path=path, x=quoted(figure.x), y=quoted(figure.y)) + figure.setup + "\n"
+    rows = legend_rows(figure, curves)
+    script = HEAD.format(name=figure.name, path=path, x=quoted(figure.x), y=quoted(figure.y), rows=rows,
+                         height=485 + 24 * rows + (80 if figure.kind == "bars" else 0)) + figure.setup + "\n"
     script += (script_of_bars if figure.kind == "bars" else script_of_lines)(figure, curves)
     subprocess.run(["gnuplot", "-"], input=script, text=True, check=True)
     with open(path, encoding="utf-8") as file:

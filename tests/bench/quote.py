@@ -65,11 +65,6 @@ def shown(row, column):
     return grouped(row[column]) + ("" if low == high else f" ({grouped(low)}–{grouped(high)})")
 
 
-def default_columns(columns):
-    ends = tuple(" " + end for end in tables.SPREAD)
-    return [column for column in columns if column != "runs" and not column.endswith(ends)]
-
-
 def sources():
     columns, rows = tables.read(SOURCES)
     return {row[0]: dict(zip(columns, row)) for row in rows}
@@ -88,7 +83,7 @@ def markdown_table(marker):
     """Of the text of a marker: NAME | conditions | columns."""
     name, conditions, columns = ([part.strip() for part in marker.split("|")] + ["", ""])[:3]
     all_columns, rows = chosen(name, parts_of(conditions))
-    columns = parts_of(columns) or default_columns(all_columns)
+    columns = parts_of(columns) or tables.plain_columns(all_columns)
     lines = [" | ".join(columns), "|".join("---" if c == columns[0] else "---:" for c in columns)]
     lines += [" | ".join(shown(row, column) for column in columns) for row in rows]
     if not rows:

@@ -131,8 +131,7 @@ def heading(described, column):
 
 def html_table(described, columns, rows):
     rows = ordered(described, [dict(zip(columns, row)) for row in rows])
-    ends = tuple(" " + end for end in tables.SPREAD)
-    measured = [c for c in columns if c not in described.keys and c != "runs" and not c.endswith(ends)]
+    measured = [c for c in tables.plain_columns(columns) if c not in described.keys]
     most = {column: largest(rows, column) for column in measured}
     lines, before = [], None
     are_groups = len({row[described.keys[0]] for row in rows}) < len(rows)

@@ -69,7 +69,7 @@ class Bench:
     def mark(self, run, program):
         return os.path.join(self.run_folder(run), program.name + ".done")
 
-    def is_done(self, run, program):
+    def is_done(self, run, program, note=True):
         try:
             columns, rows = tables.read(self.mark(run, program))
         except OSError:
@@ -79,8 +79,22 @@ class Bench:
             self.built_as[program.name] = program.built_as()
         if done["size"] != self.size or done["built as"] != self.built_as[program.name]:
             return False
-        self.took.setdefault(program.name, []).append(float(done["seconds"]))
+        if note:
+            self.took.setdefault(program.name, []).append(float(done["seconds"]))
         return True
+
+    def forget_what_is_old(self):
+        """Takes away the tables of runs that were made with other programs, or were not finished."""
+        tables_of = {}
+        for name, described in tables.descriptions().items():
+            tables_of.setdefault(described.program, []).append(name + ".tsv")
+        for folder in tables.run_folders(self.folder):
+            run = int(folder.rpartition("-")[2])
+            for program in self.programs:
+                if not self.is_done(run, program, note=False):
+                    for name in [*tables_of.get(program.name, []), program.name + ".done"]:
+                        if os.path.exists(os.path.join(folder, name)):
+                            os.remove(os.path.join(folder, name))
 
     def seconds_of(self, program):
         """What one run is expected to take: as before, or as programs.txt says, on a machine as slow as it has been."""
@@ -117,6 +131,7 @@ class Bench:
     def go(self, say):
         """Runs what is not done yet."""
         steps = self.steps()
+        self.forget_what_is_old()
         waiting = [step for step in steps if not self.is_done(*step)]
         if len(waiting) < len(steps):
             say(f"{len(steps) - len(waiting)} of {len(steps)} runs are there already")

@@ -16,9 +16,6 @@
 **   measured      share of absent keys answered "perhaps"; asked until 1,000 of them were, or the probes
 **                 of the line are used up; "-" when that gives fewer than 10. With 1,000 errors the
 **                 figure is good to about 3 % (one standard deviation).
-**
-** asked.tsv: what the planner takes for the error rate that is asked for, beside a Bloom filter of that
-** rate: 1.44 log2(1/e) bits per key. The planned filter has that rate or a lower one.
 */
 #include "bench.h"
 
@@ -108,35 +105,6 @@ static void measure_line(FILE *out, uint64_t n, double rate, bool growth, uint64
     free(bytes);
 }
 
-/* ---- by the rate asked for ---- */
-
-enum { RATES_PER_TENFOLD = 40, TENFOLDS = 4 };
-
-static void write_asked(FILE *out, uint64_t n, bool growth, double rate)
-{
-    const char *why;
-    cf_geometry shape;
-    cf_options options = {.growth = growth};
-    if (cf_plan(n, rate, &options, &shape, &why) != CF_OK)
-        bench_fail(why);
-    double bits = bits_per_key(&shape, shape.buckets, n), bloom = -log2(rate) / log(2);
-    fprintf(out, "%s\t%llu\t%.4g\t%.3f\t%.3f\t%.3f\t%.4g\n", growth ? "on" : "off",
-            (unsigned long long)n, rate, bits, bloom, bits / bloom, cf_expected_fpr(&shape, n));
-}
-
-static void all_asked(const char *folder)
-{
-    static const uint64_t keys[] = {10000, 1000000};
-    FILE *out =
-        bench_table(folder, "asked",
-                    "growth\tkeys\terror rate\tbits per key\tBloom\tours / Bloom\terror rate when full");
-    for (int growth = 0; growth < 2; growth++)
-        for (unsigned i = 0; i < 2; i++)
-            for (int step = 0; step <= RATES_PER_TENFOLD * TENFOLDS; step++)
-                write_asked(out, keys[i], growth, 0.1 * pow(10, -(double)step / RATES_PER_TENFOLD));
-    fclose(out);
-}
-
 int main(int argc, char **argv)
 {
     bench_call call = bench_read_call(argc, argv);
@@ -149,6 +117,5 @@ int main(int argc, char **argv)
             for (size_t j = 0; j < sizeof rates / sizeof rates[0]; j++)
                 measure_line(out, counts[i], rates[j], growth, call.quick ? 100000 : 20000000);
     fclose(out);
-    all_asked(call.folder);
     return 0;
 }

@@ -114,7 +114,8 @@ def like(value, texts):
     if any("e" in text for text in texts):
         return f"{value:.3g}"
     decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
-    return f"{value:.{decimals}f}"
+    half = decimals == 0 and value != round(value)
+    return f"{value:.{1 if half else decimals}f}"
 
 
 def quartiles(values):
@@ -154,6 +155,12 @@ def joined(described, runs):
         figures = [text for m in measured for text in summary(cells.get(m, []), described.is_sum(m))]
         rows.append([*keys, *figures, str(max(len(texts) for texts in cells.values()) if cells else len(runs))])
     return titles, rows
+
+
+def plain_columns(columns):
+    """Of a joined table those with keys and medians, without their spread and the number of runs."""
+    spread = {f"{column} {end}" for column in columns for end in SPREAD}
+    return [column for column in columns if column not in spread and column != "runs"]
 
 
 def run_folders(folder):
