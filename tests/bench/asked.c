@@ -11,8 +11,9 @@
 ** filter is the best that a whole number of places per key allows.
 **
 ** Writes, to FOLDER:
-**   asked.tsv           bits per key: Bloom; ours, growth off and as SQL makes it by default (growth on), and the error
-**                       rates that come out; smaller: whether ours or Bloom is, growth off and default
+**   asked.tsv           bits per key: Bloom; ours, growth off and as SQL makes it by default (growth
+**                       on), and the error rates that come out; smaller: whether ours or Bloom is,
+**                       growth off and default
 **   asked_ranges.tsv    between which rates, from 5 % to 0.001 %, a Bloom filter is smaller
 */
 #include <math.h>

@@ -7,27 +7,32 @@
 ** A table of m = 32,768 buckets of 4 slots (quick: 4,096), f = 12, is filled to load 0.95 and kept
 ** there: a random key is deleted, a new one added, as many times as there are slots. Then a burst of
 ** keys is added. Schemes:
-**   random walk          up to 500 kicks (the cuckoo filter paper); kicks over: the insertion has failed
+**   random walk          up to 500 kicks (the cuckoo filter paper); kicks over: the insertion has
+**                        failed
 **   breadth-first        the library without overflow bits
-**   bits, as published   a random walk of t kicks; then the overflow bits of both buckets of the entry that is left
-**                        over are set, if both are zero; if not, the walk goes on. Deletes clear them (walk.h)
-**   bits, moving on      the same, but an entry that was kicked out goes to its other bucket, as in the cuckoo filter
-**                        paper, and does not choose between the two
-**   bits, side table     the same; what only bits stand for is inserted again when there is time: after every 256th
-**                        replacement (1 in 512 slots)
-**   bits and list        the library: t buckets examined besides those of the key; then both overflow bits are set, and
-**                        the entry goes to an exact list of m / 32 (src/spill.h)
+**   bits, as published   a random walk of t kicks; then the overflow bits of both buckets of the entry
+**                        that is left over are set, if both are zero; if not, the walk goes on. Deletes
+**                        clear them (walk.h)
+**   bits, moving on      the same, but an entry that was kicked out goes to its other bucket, as in the
+**                        cuckoo filter paper, and does not choose between the two
+**   bits, side table     the same; what only bits stand for is inserted again when there is time: after
+**                        every 256th replacement (1 in 512 slots)
+**   bits and list        the library: t buckets examined besides those of the key; then both overflow
+**                        bits are set, and the entry goes to an exact list of m / 32 (src/spill.h)
 ** Those with bits have one bit more per bucket, and the list is memory, too. The side table is not
 ** counted: no lookup reads it. The first two are measured with m buckets, and once more with as
 ** many as fit the memory of the last: "equal memory".
 **
 ** Writes, to FOLDER:
 **   steady.tsv     insertions at load 0.95 while t holds: means and maxima over all runs
-**   bursts.tsv     insertions of a burst of m / 256, / 128, / 64, / 32 keys. Before it, nothing is spilled: up to then
-**                  t is 500 kicks or 255 buckets. Error rate after it, beside the one expected of the slots alone
-**   written        buckets written by one insertion, overflow bits included; examined: looked at for an empty slot
+**   bursts.tsv     insertions of a burst of m / 256, / 128, / 64, / 32 keys. Before it, nothing is
+**                  spilled: up to then t is 500 kicks or 255 buckets. Error rate after it, beside the
+**                  one expected of the slots alone
+**   written        buckets written by one insertion, overflow bits included; examined: looked at for an
+**                  empty slot
 **   spilled        entries that have no slot; failed: insertions refused
-**   by a delete    buckets that a delete of the library wrote to; it may find a slot for a spilled entry
+**   by a delete    buckets that a delete of the library wrote to; it may find a slot for a spilled
+**                  entry
 */
 #include <math.h>
 #include <stdlib.h>

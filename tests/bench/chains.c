@@ -8,24 +8,30 @@
 ** Asked for is an error rate of 1 %. Systems:
 **   ours                     growth on (growth.h)
 **   ours, planned            made for the last number of keys: what knowing it is worth
-**   chain, as RedisBloom     chain.h: fingerprints of 8 bits, buckets of 2, 20 kicks, as its defaults are; expansion 2
-**   chain, equal rates       fingerprints of 10 bits, buckets of 4, 500 kicks: every part errs as often as was asked for
+**   chain, as RedisBloom     chain.h: fingerprints of 8 bits, buckets of 2, 20 kicks, as its defaults
+**                            are; expansion 2
+**   chain, equal rates       fingerprints of 10 bits, buckets of 4, 500 kicks: every part errs as often
+**                            as was asked for
 **   chain, tightened         11 bits in the first part, then one more each: the rates add up to 1 %
-**   scalable Bloom           Almeida, Baquero, Preguica, Hutchison 2007: Bloom filters, each for twice as many keys and
-**                            half the error rate as the one before, from 0.5 %
-** Not measured but computed, expanding at a load of 0.8, from the rules of their papers for the length of
+**   scalable Bloom           Almeida, Baquero, Preguica, Hutchison 2007: Bloom filters, each for twice
+**                            as many keys and half the error rate as the one before, from 0.5 %
+** Not measured but computed, expanding at a load of 0.8, from the published rules for the length of
 ** fingerprints:
-**   InfiniFilter, fixed      Dayan, Bercea, Reviriego, Pagh, SIGMOD 2023: fingerprints of new keys stay as long
-**   InfiniFilter, widening   they are 2 log2(i + 1) bits longer after i expansions. The Aleph filter (Dayan, Bercea, Pagh,
-**                            PVLDB 17, 2024) has the same rates and sizes, and constant time for all operations
-**   lower bound, growing     log2(1/e) + log2 log2 n, the leading terms of Pagh, Segev, Wieder, FOCS 2013, which Taffy
-**                            filters (Apple, 2021) reach up to a constant
+**   InfiniFilter, fixed      Dayan, Bercea, Reviriego, Pagh, SIGMOD 2023: fingerprints of new keys stay
+**                            as long
+**   InfiniFilter, widening   they are 2 log2(i + 1) bits longer after i expansions. The Aleph filter
+**                            (Dayan, Bercea, Pagh, PVLDB 17, 2024) has the same rates and sizes, and
+**                            constant time for all operations
+**   growing, leading terms   log2(1/e) + log2 log2 n: the order of the bound of Pagh, Segev, Wieder,
+**                            FOCS 2013, which Taffy filters (Apple, 2021) are built after. The constant
+**                            of its second term is not named
 **
 ** Writes, to FOLDER:
-**   chains.tsv           at so many times the planned keys: error rate, bits per key, buckets that a lookup reads,
-**                        nanoseconds of a lookup (the tags of chains lie in words of 32 bits: not packed)
-**   chains_deletes.tsv   then every other key is deleted: deletes that found nothing, keys that are lost since,
-**                        bits per key that is left
+**   chains.tsv           at so many times the planned keys: error rate, bits per key, buckets that a
+**                        lookup reads, nanoseconds of a lookup (the tags of chains lie in words of 32
+**                        bits: not packed)
+**   chains_deletes.tsv   then every other key is deleted: deletes that found nothing, keys that are
+**                        lost since, bits per key that is left
 */
 #include <math.h>
 #include <stdlib.h>
@@ -323,7 +329,7 @@ static void write_formulas(const lab *in)
         unsigned times = times_planned[step];
         write_expanding(in, "InfiniFilter, fixed (formula)", false, times);
         write_expanding(in, "InfiniFilter, widening (formula)", true, times);
-        fprintf(in->growth, "lower bound, growing (formula)\t%u\t%.4f\t%.2f\t1\t-\t-\t-\t-\n", times,
+        fprintf(in->growth, "growing, leading terms (formula)\t%u\t%.4f\t%.2f\t1\t-\t-\t-\t-\n", times,
                 100 * asked, -log2(asked) + log2(log2((double)times * PLANNED)));
     }
 }

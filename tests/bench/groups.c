@@ -14,7 +14,8 @@
 **   expected       by equation 3; expected, exact; counted: means over the trials
 **   with a group   builds with at least one, in %
 **   walk fails     of the same keys: builds that the random walk of 500 kicks does not finish, in %
-**   ours refuses   the same for the library, f from 4; it counts copies to its cap, and takes the rest as absorbed
+**   ours refuses   the same for the library, f from 4; it counts copies to its cap, and takes the rest
+**                  as absorbed
 ** Trials in which a group exists must fail in the walk; that is checked.
 */
 #include <math.h>

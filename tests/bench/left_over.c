@@ -17,7 +17,8 @@
 **
 ** Writes left_over.tsv to FOLDER:
 **   load           of the slots, when it is full; error %: of all absent keys then
-**   left %         slots still in use after all keys were deleted; error % after: what they answer "perhaps" to
+**   left %         slots still in use after all keys were deleted; error % after: what they answer
+**                  "perhaps" to
 **   left % after ten, error % after ten: the same after the tenth time; refused: adds in all, in %
 */
 #include <math.h>

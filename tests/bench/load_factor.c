@@ -3,17 +3,19 @@
 **
 **      load_factor quick FOLDER [SEED]          2^10 and some of 2^15 buckets; a second
 **      load_factor full FOLDER [SEED]           2^15, 2^20, and one point of 2^25; two minutes
-**      load_factor all FOLDER [SEED]            the same with all points of 2^25, and the library with 2^28 and 2^30
-**                                               buckets: two hours, 4 GB of memory
+**      load_factor all FOLDER [SEED]            the same with all points of 2^25, and the library with
+**                                               2^28 and 2^30 buckets: two hours, 4 GB of memory
 **
 ** Tables of b = 1, 2, 4, 8 slots are filled with random keys until one finds no room, once. Systems:
-**   as published            fingerprints of f bits, alternate by XOR with their hash, random walk of 500 kicks
+**   as published            fingerprints of f bits, alternate by XOR with their hash, random walk of
+**                           500 kicks
 **   breadth-first           the same, with the search of the library
 **   unhashed                as published, but XOR with the fingerprint itself (section 3.1)
-**   independent             two independent hash functions, and a walk: the best that the paper compares with
+**   independent             two independent hash functions, and a walk: the best that the paper
+**                           compares with
 **   independent, breadth-first
-**   ours                    the library, growth off: f from 4; keys that share a fingerprint are absorbed from cap
-**                           copies on
+**   ours                    the library, growth off: f from 4; keys that share a fingerprint are
+**                           absorbed from cap copies on
 ** The first five are tables of whole keys (key_table.h). At 2^25 buckets a run fills the one point that
 ** its seed names, so that ten runs fill ten of the eleven.
 **

@@ -5,13 +5,15 @@
 **      maps quick FOLDER [SEED]         half a second
 **
 ** Writes, to FOLDER:
-**   values.tsv        a filter with a value of 8 bits for each key, full as planned. The paper: 1 + e values for a key
-**                     that is there, e for one that is not. right: cf_get answers the key's own value; among: it is
-**                     one of cf_get_all, which must always be so
-**   counters.tsv      keys that were added `copies` times each, in rounds, to filters that grow from so many keys; exact:
-**                     cf_count answers `copies`; left: after as many deletes, still "perhaps" there
-**   duplicates.tsv    one key added twelve times to a half full table: how many copies it takes until one is refused or
-**                     absorbed, and whether it is gone after twelve deletes. The paper: 2b copies, then failure
+**   values.tsv        a filter with a value of 8 bits for each key, full as planned. The paper: 1 + e
+**                     values for a key that is there, e for one that is not. right: cf_get answers the
+**                     key's own value; among: it is one of cf_get_all, which must always be so
+**   counters.tsv      keys that were added `copies` times each, in rounds, to filters that grow from so
+**                     many keys; exact: cf_count answers `copies`; left: after as many deletes, still
+**                     "perhaps" there
+**   duplicates.tsv    one key added twelve times to a half full table: how many copies it takes until
+**                     one is refused or absorbed, and whether it is gone after twelve deletes. The
+**                     paper: 2b copies, then failure
 */
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,8 @@
 ** keys that are there and for keys that are not.
 **
 ** Writes table1.tsv to FOLDER:
-**   space / Bloom      bits per key over those of a Bloom filter with the same error rate, 1.44 log2(1/e)
+**   space / Bloom      bits per key over those of a Bloom filter with the same error rate, 1.44
+**                      log2(1/e)
 **   references, lines  of one lookup, means; most lines: of any
 */
 #include <math.h>

@@ -3,17 +3,20 @@
 **
 ** Buckets of four slots. A key whose buckets are full kicks out a random entry, which goes to its
 ** other bucket, where it may kick out another, and so on.
-**   plain                 the cuckoo filter paper, algorithm 1: after most_kicks the entry that is left over is lost,
-**                         and the insertion has failed
-**   with overflow bits    the Bloom-Cuckoo filter, algorithms 1 and 2 (first: P. Reviriego, J. Martinez,
-**                         S. Pontarelli: "CFBF: Reducing the Insertion Time of Cuckoo Filters With an Integrated Bloom
-**                         Filter", IEEE Communications Letters 23 (10), 2019): from kick number `budget` on, when the
-**                         bits of both buckets of the entry that is left over are zero, both are set, and nothing else
-**                         remembers it. When one of them is set, the walk goes on. A lookup that finds both bits of
-**                         its key set answers "perhaps". A delete that finds no fingerprint clears both. As printed
-**                         there (lines 21 and 37), each kick takes place in either bucket of the entry: may_stay
-**   and a side table      what was left over is also noted in a table that no lookup reads. It is drained when
-**                         there is time: bits cleared, entries inserted again (section 3 there)
+**   plain                 the cuckoo filter paper, algorithm 1: after most_kicks the entry that is left
+**                         over is lost, and the insertion has failed
+**   with overflow bits    the Bloom-Cuckoo filter, algorithms 1 and 2 (first: P. Reviriego, J.
+**                         Martinez, S. Pontarelli: "CFBF: Reducing the Insertion Time of Cuckoo Filters
+**                         With an Integrated Bloom Filter", IEEE Communications Letters 23 (10), 2019):
+**                         from kick number `budget` on, when the bits of both buckets of the entry that
+**                         is left over are zero, both are set, and nothing else remembers it. When one
+**                         of them is set, the walk goes on. A lookup that finds both bits of its key
+**                         set answers "perhaps". A delete that finds no fingerprint clears both. As
+**                         printed there (lines 21 and 37), each kick takes place in either bucket of
+**                         the entry: may_stay
+**   and a side table      what was left over is also noted in a table that no lookup reads. It is
+**                         drained when there is time: bits cleared, entries inserted again (section 3
+**                         there)
 */
 #ifndef CF_BENCH_WALK_H
 #define CF_BENCH_WALK_H
