@@ -30,7 +30,7 @@ units() {
 groups_of() {
     case $1 in
     check)
-        echo rooms sql bench_check plain:plain_c
+        echo rooms sql bench_check bench_scripts plain:plain_c
         units plain
         ;;
     valgrind)
@@ -39,7 +39,7 @@ groups_of() {
     *)
         echo oom oom_table replay mutants valgrind:stress
         units asan
-        echo plain:plain_c rooms sql bench_check asan:static_build asan:regressions asan:ext_units
+        echo plain:plain_c rooms sql bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
         echo vfs_faults loading stress valgrind:replay
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
@@ -89,6 +89,7 @@ run() {
     rooms)            last 'rooms: no arrow upwards' "$PYTHON" tests/rooms.py build/plain ;;
     sql)              last 'SQL scripts, README examples' sh tests/sql/run.sh ;;
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
+    bench_scripts)    pytest 'figures: joined, shown, quoted' "$PYTHON" -m pytest -q -p no:cacheprovider tests/bench ;;
     oom)              tap 'each allocation fails once' cheap_asan build/asan/oom ;;
     oom_table)        tap 'persistent: they fail, a slice' cheap_asan build/asan/oom_table 997 ;;
     vfs_faults)       tap 'disk fails, power goes: a slice' build/asan/vfs_faults 800 ;;

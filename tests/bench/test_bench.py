@@ -1,5 +1,6 @@
 """Tests of the scripts that join, show and quote the figures: python3 -m pytest tests/bench."""
 import os
+import shutil
 import sys
 
 import pytest
@@ -203,6 +204,7 @@ def test_all_figures_name_tables_that_are_described():
 
 # ---- the page ----
 
+@pytest.mark.skipif(not shutil.which("gnuplot"), reason="gnuplot is missing: apt-get install gnuplot-nox")
 def test_page_holds_figures_tables_and_text(tmp_path):
     for i in (1, 2):
         (tmp_path / f"run-{i}").mkdir()
