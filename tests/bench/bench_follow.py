@@ -50,8 +50,8 @@ class Bench:
     def many(self):
         for name, target in TABLES.items():
             columns, extra = ("(key) ", "") if target == "alone" else (" ", ", i")
-            self.change("INSERT .. SELECT", name, self.keys, (
-                f"INSERT INTO {target}{columns}{self.numbers}SELECT {self.first} + (i * 7919) % 1000003{extra} FROM n", None))
+            rows = f"{self.numbers}SELECT {self.first} + (i * 7919) % 1000003{extra} FROM n"
+            self.change("INSERT .. SELECT", name, self.keys, (f"INSERT INTO {target}{columns}{rows}", None))
 
     def in_a_loop(self):
         for name, target in TABLES.items():

@@ -2,9 +2,9 @@
 
     python3 tests/bench/figures.py FOLDER full|quick       FOLDER/<figure>.svg, from the joined tables of FOLDER
 
-A curve is drawn three times where that is possible: as published (tests/bench/data/published.tsv), by the authors' program on
-the machine that data/authors/about.tsv names, and by this library, measured in this run. Points are medians, bars go from the
-first to the third quartile, small rings are the runs far from these.
+A curve is drawn three times where that is possible: as published (tests/bench/data/published.tsv), by the authors'
+program on the machine that data/authors/about.tsv names, and by this library, measured in this run. Points are medians,
+bars go from the first to the third quartile, small rings are the runs far from these.
 """
 import configparser
 import os
@@ -208,6 +208,15 @@ set ylabel {y}
 """
 
 
+BARS = """set style data histograms
+set style histogram errorbars gap 2 lw 1
+set xtics rotate by -28
+set style fill solid 0.8
+set boxwidth 0.9
+set rmargin 16
+"""
+
+
 def script_of_lines(figure, curves):
     colours, blocks, plots = reserved(curves), [], []
     for n, curve in enumerate(curves):
@@ -227,11 +236,11 @@ def script_of_bars(figure, curves):
     colours, blocks, plots = reserved(curves), [], []
     for n, curve in enumerate(curves):
         values = {x: rest for x, *rest in curve.points}
-        lines = "\n".join("\t".join([quoted(g).replace("'", '"'), *(f"{v:.9g}" for v in values.get(g, [0, 0, 0]))]) for g in groups)
-        blocks.append(f"$c{n} << EOD\n{lines}\nEOD\n")
-        plots.append(f"$c{n} using 2:3:4:xtic(1) lc rgb '{colour_of(curve.series, colours)}' title {quoted(curve.title())}")
-    style = "set style data histograms\nset style histogram errorbars gap 2 lw 1\nset xtics rotate by -28\nset style fill solid 0.8\nset boxwidth 0.9\nset rmargin 16\n"
-    return "".join(blocks) + style + "plot " + ", \\\n    ".join(plots) + "\n"
+        lines = (['"' + group + '"', *(f"{v:.9g}" for v in values.get(group, [0, 0, 0]))] for group in groups)
+        blocks.append(f"$c{n} << EOD\n" + "\n".join(map("\t".join, lines)) + "\nEOD\n")
+        colour = colour_of(curve.series, colours)
+        plots.append(f"$c{n} using 2:3:4:xtic(1) lc rgb '{colour}' title {quoted(curve.title())}")
+    return "".join(blocks) + BARS + "plot " + ", \\\n    ".join(plots) + "\n"
 
 
 def bars_of(line, folder, size):

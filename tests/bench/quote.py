@@ -5,9 +5,9 @@
     python3 tests/bench/quote.py fill                          fills both pages from tests/bench/results
     python3 tests/bench/quote.py check                         are they filled? Prints what is not; a test calls it
 
-In RESULTS.md a line <!-- table NAME | condition; ... | column; ... --> is followed by that table, up to <!-- end -->. Both
-parts may be left out. A line <!-- claims --> is followed by what claims.txt says. Figures in the text of a page are listed in
-quotes.txt. results/sources.tsv says of each table which commit, day, machine and number of runs it comes from.
+In RESULTS.md a line <!-- table NAME | condition; ... | column; ... --> is followed by that table, up to <!-- end -->.
+Both parts may be left out. A line <!-- claims --> is followed by what claims.txt says. Figures in the text of a page are
+listed in quotes.txt. results/sources.tsv says of each table which commit, day, machine and number of runs it comes from.
 """
 import os
 import re
@@ -20,7 +20,8 @@ import tables
 RESULTS = os.path.join(tables.HERE, "results")
 SOURCES = os.path.join(RESULTS, "sources.tsv")
 SOURCE_COLUMNS = ["table", "commit", "date", "size", "runs", "processor"]
-PAGES = {"RESULTS.md": os.path.join(tables.HERE, "RESULTS.md"), "README.md": os.path.join(tables.HERE, "..", "..", "README.md")}
+PAGES = {"RESULTS.md": os.path.join(tables.HERE, "RESULTS.md"),
+         "README.md": os.path.join(tables.HERE, "..", "..", "README.md")}
 PLACE = re.compile(r"{([^{}]*\|[^{}]*\|[^{}]*\|[^{}]*)}")
 
 
@@ -88,7 +89,8 @@ def markdown_table(marker):
     lines += [" | ".join(shown(row, column) for column in columns) for row in rows]
     if not rows:
         raise ValueError(f"no rows: {marker}")
-    return "\n".join("| " + line + " |" if "---" not in line else "|" + line + "|" for line in lines) + "\n" + source_line(name)
+    framed = ["|" + line + "|" if "---" in line else "| " + line + " |" for line in lines]
+    return "\n".join(framed) + "\n" + source_line(name)
 
 
 def claims(path=os.path.join(tables.HERE, "claims.txt")):

@@ -17,21 +17,35 @@ SECTIONS = ["What did not reproduce, and why", "The claims, one by one"]
 LONG = 24  # rows; longer tables are folded
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1d2126; --soft: #5d666f; --paper: #fff; --line: #d5dade; --bar: #3b7ddd2e; --card: #f5f7f9 }
+:root { color-scheme: light dark; --ink: #1d2126; --soft: #5d666f; --paper: #fff; --line: #d5dade;
+  --bar: #3b7ddd2e; --card: #f5f7f9 }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #dfe3e7; --soft: #98a2ac; --paper: #14171b; --line: #363c43; --bar: #3b7ddd55; --card: #1c2026 } }
-body { margin: 0 auto; padding: 1.5rem; max-width: 76rem; font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper) }
-h1 { font-size: 1.7rem; margin: .2em 0 } h2 { margin: 2.4rem 0 .4rem; font-size: 1.3rem; border-bottom: 1px solid var(--line) }
-h3 { font-size: 1.05rem; margin: 1.5rem 0 .2rem } p, ul { max-width: 52rem } .soft, small { color: var(--soft) }
-nav ul { columns: 18rem; padding-left: 1.1rem; max-width: none } a { color: inherit }
-.wide { overflow-x: auto; margin: .5rem 0 1rem } figure { margin: 1rem 0 } figure svg { display: block; width: 100%; min-width: 44rem; height: auto; color: var(--ink) }
+  :root { --ink: #dfe3e7; --soft: #98a2ac; --paper: #14171b; --line: #363c43; --bar: #3b7ddd55; --card: #1c2026 }
+}
+body { margin: 0 auto; padding: 1.5rem; max-width: 76rem; font: 16px/1.5 system-ui, sans-serif;
+  color: var(--ink); background: var(--paper) }
+h1 { font-size: 1.7rem; margin: .2em 0 }
+h2 { margin: 2.4rem 0 .4rem; font-size: 1.3rem; border-bottom: 1px solid var(--line) }
+h3 { font-size: 1.05rem; margin: 1.5rem 0 .2rem }
+p, ul { max-width: 52rem }
+.soft, small, summary { color: var(--soft) }
+nav ul { columns: 18rem; padding-left: 1.1rem; max-width: none }
+a { color: inherit }
+.wide { overflow-x: auto; margin: .5rem 0 1rem }
+figure { margin: 1rem 0 }
+figure svg { display: block; width: 100%; min-width: 44rem; height: auto; color: var(--ink) }
 table { border-collapse: collapse; width: max-content; font-variant-numeric: tabular-nums; font-size: .86rem }
 th, td { padding: .18rem .6rem; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line) }
-th { background: var(--card); vertical-align: bottom } th small, td small { display: block; font-weight: normal; white-space: nowrap }
-td.text, th.text { text-align: left } td.text { max-width: 20rem } tr.group > td { border-top: 2px solid var(--soft) }
+th { background: var(--card); vertical-align: bottom }
+th small, td small { display: block; font-weight: normal; white-space: nowrap }
+td.text, th.text { text-align: left }
+td.text { max-width: 20rem }
+tr.group > td { border-top: 2px solid var(--soft) }
 td.bar { background: linear-gradient(to left, var(--bar) var(--part), transparent var(--part)) }
-.prose table { font-size: .9rem } .prose td { max-width: 24rem } .prose td, .prose th { text-align: left } summary { cursor: pointer; color: var(--soft) }
-code { font-size: .92em } @media print { details > * { display: block } }
+.prose table { font-size: .9rem }
+.prose td, .prose th { text-align: left; max-width: 24rem }
+summary { cursor: pointer }
+code { font-size: .92em }
 """
 
 
@@ -98,8 +112,10 @@ def cell(row, column, most):
     text, low, high = row[column], row.get(f"{column} q1", "-"), row.get(f"{column} q3", "-")
     spread = "" if low == high else f"<small>{grouped(low)} – {grouped(high)}</small>"
     value = (tables.numbers([text]) or [0])[0]
-    bar = f' class=bar style="--part:{100 * value / most:.0f}%"' if most else "" if is_number(text) or text == "-" else " class=text"
-    return f"<td{bar}>{escape(grouped(text))}{spread}</td>"
+    look = "" if is_number(text) or text == "-" else " class=text"
+    if most:
+        look = f' class=bar style="--part:{100 * value / most:.0f}%"'
+    return f"<td{look}>{escape(grouped(text))}{spread}</td>"
 
 
 def largest(rows, column):
@@ -173,7 +189,8 @@ def facts(folder):
 
 
 def fact_table(known):
-    rows = "".join(f"<tr><td class=text>{escape(name)}</td><td class=text>{escape(value)}</td></tr>" for name, value in known.items())
+    rows = "".join(f"<tr><td class=text>{escape(name)}</td><td class=text>{escape(value)}</td></tr>"
+                   for name, value in known.items())
     return f"<div class=wide><table>{rows}</table></div>"
 
 
@@ -183,11 +200,12 @@ def loads(folder):
     for run in tables.run_folders(folder):
         for name in sorted(os.listdir(run)):
             if name.endswith(".done"):
-                _, ((_, _, start, seconds, before, after),) = tables.read(os.path.join(run, name))
-                rows.append(f"<tr><td class=text>{run.rpartition('-')[2]}</td><td class=text>{name[:-5]}</td>"
-                            f"<td>{start}</td><td>{seconds}</td><td>{before}</td><td>{after}</td></tr>")
-    head = "".join(f"<th>{t}</th>" for t in ("run", "program", "start", "seconds", "load average at the start", "at the end"))
-    return f"<details><summary>Load average at the start and the end of each run</summary><div class=wide><table><tr>{head}</tr>{''.join(rows)}</table></div></details>"
+                _, ((_, _, *cells),) = tables.read(os.path.join(run, name))
+                rows.append([run.rpartition("-")[2], name[:-5], *cells])
+    head = ["run", "program", "start", "seconds", "load average at the start", "at the end"]
+    lines = "".join("<tr>" + "".join(f"<td class=text>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return (f"<details><summary>Load average at the start and the end of each run</summary><div class=wide><table>"
+            f"<tr>{''.join(f'<th class=text>{title}</th>' for title in head)}</tr>{lines}</table></div></details>")
 
 
 def figure_part(folder, figure, described):
@@ -210,19 +228,21 @@ def contents(figure_list, described, rest):
 
 def introduction(known):
     return f"""<h1>Cuckoo filters, measured</h1>
-<p>Each figure is the median of {escape(known.get('runs', '?'))} runs, each with other keys; bars and small print give the first and
-the third quartile. Small rings are runs far outside them: they are shown, not dropped. Programs took turns, so that a noisy minute
-does not spoil one of them. Speeds depend on the machine and on what else it does. Instructions, cache misses, bits and error rates
-do not.</p>
-<p>Lines without dashes are this library and the yardsticks, measured in this run. Dashed lines are the program of the paper's authors
-on one machine, dotted lines or single signs are what was published, as far as it was published in numbers: the pictures of the paper
-for figures 6 to 8 give none.</p>{quick_note(known)}"""
+<p>Each figure is the median of {escape(known.get('runs', '?'))} runs, each with other keys; bars and small print give
+the first and the third quartile. Small rings are runs far outside them: they are shown, not dropped. Programs took
+turns, so that a noisy minute does not spoil one of them. Speeds depend on the machine and on what else it does.
+Instructions, cache misses, bits and error rates do not.</p>
+<p>Lines without dashes are this library and the yardsticks, measured in this run. Dashed lines are the program of the
+paper's authors on one machine. Lines of dots and dashes are the published algorithms, written anew. Dotted lines and
+single signs are what was published, as far as it was published in numbers: the pictures of the paper for figures 3, 6,
+7 and 8 give none.</p>{quick_note(known)}"""
 
 
 def quick_note(known):
     if known.get("size") != "quick":
         return ""
-    return "<p><b>This is the quick form:</b> small tables that lie in the cache, few points. The full form is <code>make bench</code>.</p>"
+    return ("<p><b>This is the quick form:</b> small tables that lie in the cache, few points. The full form is "
+            "<code>make bench</code>.</p>")
 
 
 def page(folder, size):
@@ -232,7 +252,7 @@ def page(folder, size):
     rest = [n for n in described if n not in shown and os.path.exists(os.path.join(folder, n + ".tsv"))]
     with open(os.path.join(tables.HERE, "RESULTS.md"), encoding="utf-8") as file:
         results = file.read()
-    texts = "".join(f"<h2>{title}</h2>{prose(section(results, title))}" for title in SECTIONS if section(results, title))
+    texts = "".join(f"<h2>{title}</h2>{prose(section(results, title))}" for title in SECTIONS)
     parts = [introduction(known), "<h2>What was measured with what</h2>", fact_table(known), loads(folder),
              "<h2>Contents</h2>", contents(drawn, described, rest),
              *(figure_part(folder, figure, described) for figure in drawn),
