@@ -222,6 +222,7 @@ def figure_part(folder, figure, described):
 
 def contents(figure_list, described, rest):
     lines = [f'<li><a href="#fig-{f.name}">{escape(f.title)}</a></li>' for f in figure_list]
+    lines += [f'<li><a href="#text-{n}">{title}</a></li>' for n, title in enumerate(SECTIONS)]
     lines += [f'<li><a href="#{name}">{escape(described[name].title)}</a></li>' for name in rest]
     return f"<nav><ul>{''.join(lines)}</ul></nav>"
 
@@ -252,11 +253,11 @@ def page(folder, size):
     rest = [n for n in described if n not in shown and os.path.exists(os.path.join(folder, n + ".tsv"))]
     with open(os.path.join(tables.HERE, "RESULTS.md"), encoding="utf-8") as file:
         results = file.read()
-    texts = "".join(f"<h2>{title}</h2>{prose(section(results, title))}" for title in SECTIONS)
+    texts = "".join(f'<h2 id="text-{n}">{title}</h2>{prose(section(results, title))}' for n, title in enumerate(SECTIONS))
     parts = [introduction(known), "<h2>What was measured with what</h2>", fact_table(known), loads(folder),
              "<h2>Contents</h2>", contents(drawn, described, rest),
              *(figure_part(folder, figure, described) for figure in drawn),
-             "<h2>More tables</h2>", *(table_part(folder, described[name]) for name in rest), texts]
+             texts, "<h2>More tables</h2>", *(table_part(folder, described[name]) for name in rest)]
     return (f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
             f"<title>Cuckoo filters, measured ({size})</title><style>{STYLE}</style>\n" + "\n".join(parts) + "\n</html>\n")
 
