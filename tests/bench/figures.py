@@ -191,7 +191,7 @@ def plots_of(curve, n, colour):
     if any(low != high for _, _, low, high in curve.points):
         plots.append(f"$c{n} using 1:2:3:4 with yerrorbars {style} dt 1 pt 0 notitle")
     if curve.outliers:
-        plots.append(f"$o{n} using 1:2 with points lc rgb '{colour}' lw 1 pt 6 ps 0.5 notitle")
+        plots.append(f"$o{n} using 1:2 with points lc rgb '{colour}' lw 1.5 pt 6 ps 0.5 notitle")
     return plots
 
 
