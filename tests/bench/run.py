@@ -72,9 +72,9 @@ class Bench:
     def is_done(self, run, program, note=True):
         try:
             columns, rows = tables.read(self.mark(run, program))
-        except OSError:
+            done = dict(zip(columns, rows[0]))
+        except (OSError, IndexError):
             return False
-        done = dict(zip(columns, rows[0]))
         if program.name not in self.built_as:
             self.built_as[program.name] = program.built_as()
         if done["size"] != self.size or done["built as"] != self.built_as[program.name]:
