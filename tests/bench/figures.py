@@ -36,10 +36,10 @@ class Curve:
 
     def __init__(self, origin, series):
         self.origin, self.series, self.points, self.outliers = origin, series, [], []
-        self.alone = False  # no other curve of the figure has that name
+        self.plain = False  # the legend need not say where it comes from
 
     def title(self):
-        return self.series + ("" if self.alone and self.origin in ("here", "again") else LOOK[self.origin][3])
+        return self.series + ("" if self.plain else LOOK[self.origin][3])
 
     def is_level(self):
         return self.points and self.points[0][0] is None
@@ -269,7 +269,7 @@ def together(curves):
 
 def themed(svg, name):
     """Black becomes the colour of the text around it, ids are the figure's own, and what is empty goes."""
-    svg = re.sub(r"""(color|stroke|fill)=(["'])black\2""", r"\1=\2currentColor\2", svg)
+    svg = re.sub(r"""(color|stroke|fill)=(["'])(black|rgb\( *0, *0, *0\))\2""", r"\1=\2currentColor\2", svg)
     svg = re.sub(r"<use [^>]*color='white'/>\n?", "", svg)
     svg = re.sub(r"<g [^>]*>\s*</g>\n?", "", svg)
     svg = re.sub(r"<(g|path|circle|rect|use)( [^>]*)?(id|href)=", r"<\1\2\3=", svg)
@@ -293,9 +293,10 @@ def all_curves(figure, folder, size):
     if figure.kind == "bars":
         return together(curve for line in figure.curves for curve in bars_of(line, folder, size))
     curves = [curve for line in figure.curves for curve in curves_of(line, folder, size)]
-    names = [curve.series for curve in curves]
+    names, origins = [curve.series for curve in curves], {curve.origin for curve in curves}
     for curve in curves:
-        curve.alone = names.count(curve.series) == 1
+        own = curve.origin == "here" or (curve.origin == "again" and "here" not in origins)
+        curve.plain = own and names.count(curve.series) == 1
     return curves if any(curve.origin in ("here", "again", "data") for curve in curves) else []
 
 

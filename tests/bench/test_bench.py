@@ -181,9 +181,9 @@ def test_outliers_of_runs_are_points(tmp_path):
 
 
 def test_pictures_take_the_colour_of_the_page_and_ids_of_their_own():
-    svg = '<g id="gnuplot_canvas"><g color="black" stroke="black"><text fill="black">a</text></g><g fill="none">\n</g></g><use href="#gpPt1"/>'
+    svg = '<g id="gnuplot_canvas"><g color="black" stroke="black"><text fill="black">a</text><path stroke="rgb(  0,   0,   0)"/></g><g fill="none">\n</g></g><use href="#gpPt1"/>'
     themed = figures.themed(svg, "figure9")
-    assert "black" not in themed and 'fill="currentColor"' in themed
+    assert "black" not in themed and "rgb" not in themed and 'fill="currentColor"' in themed
     assert "figure9_canvas" in themed and "#figure9_Pt1" in themed and 'fill="none"' not in themed
 
 
