@@ -149,8 +149,8 @@ faults: deps-test build/plain/oom_table build/plain/vfs_faults
 	@build/plain/vfs_faults all
 
 ### More
-## test-versions: the tests of the persistent table on other SQLites; VERSIONS="folder ...", each with
-##       sqlite3.c and sqlite3.h; VERSION_TESTS="file ..." for other tests
+## test-versions: the SQL and Python tests on other SQLites; VERSIONS="folder ...", each with sqlite3.c
+##       and sqlite3.h, or shells; else those of npm packages; VERSION_TESTS="file ..." for some tests
 test-versions: deps-test build/cuckoo.so
 	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/versions.sh $(VERSIONS)
 
