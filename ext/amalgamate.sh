@@ -1,10 +1,12 @@
 #!/bin/sh
 # Makes build/dist/cuckoo.c and cuckoo.h: the whole extension, and the C library, in one file for any build system.
-#   amalgamate.sh XXHASH    XXHASH: the path of xxhash.h, which goes into cuckoo.c as it is
 # The same sources give the same bytes. amalgamate.awk does the work; the order of the files is that of the rooms.
+# xxhash.h goes into cuckoo.c as it is. CC, CPPFLAGS and build/options say which one.
 set -eu
-xxhash=$1
 out=build/dist
+xxhash=$(echo '#include <xxhash.h>' | eval "${CC:-cc} ${CPPFLAGS:-} @build/options -E -x c -" |
+    sed -n 's/^# *[0-9]* *"\(.*xxhash[.]h\)".*/\1/p' | head -1)
+[ -f "$xxhash" ] || { echo "amalgamate.sh: where is xxhash.h?" >&2; exit 1; }
 version=$(awk '$2 == "CUCKOO_VERSION" { gsub(/"/, "", $3); print $3 }' src/version.h)
 xxhash_version=$(awk '$1 == "#define" && $2 ~ /^XXH_VERSION_(MAJOR|MINOR|RELEASE)$/ { printf "%s%s", dot, $3; dot = "." }' "$xxhash")
 
