@@ -111,7 +111,7 @@ check: deps-test
 test: deps-test
 	@$(MAKE) -s -j$(CORES) $(EXTENSION) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
 	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
-	    build/plain/loading $(PORTABLE)
+	    build/plain/loading $(PORTABLE) static
 	@sh tests/run.sh
 
 ## deps: looks for what building and testing need; on Debian and Ubuntu it installs what is missing
@@ -256,8 +256,9 @@ build/bench/%.o: %.c $(HEADERS) build/tools build/options
 	@$(CC) $(FLAGS) -O2 -DNDEBUG -c -o $@ $<
 
 ## bench-check: before a commit, in 20 seconds: no hot path takes 10 % more instructions than committed;
-##       bench-accept: the figures of now are right, commit them (tests/bench/instructions.txt)
-bench-check bench-accept: deps-test
+##       bench-accept: the figures of now are right, commit them (tests/bench/instructions.txt);
+##       bench-one-file: the same paths in build/dist/cuckoo.c beside those of the ordinary build
+bench-check bench-accept bench-one-file: deps-test
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" MAKE="$(MAKE)" sh tests/bench/check.sh $(patsubst bench-%,%,$@)
 
 build/bench/real_queries: build/bench/tests/bench/real_data.o
@@ -267,6 +268,14 @@ build/bench/instructions: tests/bench/instructions.c tests/bench/instructions_sq
     tests/bench/database.c $(SRC:%.c=build/pic/%.o)
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) $(CFLAGS) -DNDEBUG -o $@ $^ -lsqlite3 -lm
+
+build/bench/instructions_one_file: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \
+    tests/bench/database.c build/libcuckoo.a
+	@mkdir -p $(@D)
+	@$(CC) $(FLAGS) -O2 -DNDEBUG -o $@ $^ -lsqlite3 $(LIBS)
+build/bench/one_file/cuckoo.so: build/dist/cuckoo.c
+	@mkdir -p $(@D)
+	@$(CC) $(CPPFLAGS) -O2 $(PIC) $(SHARED) @build/options -o $@ $< $(LIBS)
 
 build/bench/calibrate: tests/bench/calibrate.c $(SRC) $(HEADERS)
 	@mkdir -p $(@D)
@@ -282,5 +291,5 @@ help:
 	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
 .PHONY: always all demo static amalgamation install uninstall version check test test-versions deps deps-demo deps-test deps-bench rooms mutants valgrind \
-        fuzz stress attack faults coverage bench bench-quick bench-check bench-accept clean help
+        fuzz stress attack faults coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

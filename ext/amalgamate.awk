@@ -50,15 +50,19 @@ function exists(file,   text, found) {
 function is_prefixed(name) { return name ~ /^(cf_|CF_|cuckoo_|CUCKOO_|sqlite3|SQLITE_|XXH_|_)/ }
 
 # What a name without a prefix becomes: with that of its half; when that is taken, with that of its room, too.
-function prefixed(file, name,   prefix, room) {
-    prefix = file ~ /^src\// ? "cf_" : "cuckoo_"
-    if ((prefix name) in taken) {
-        room = file
-        sub(/^.*\//, "", room)
-        sub(/\..*/, "_", room)
-        prefix = prefix room
-    }
-    return (name ~ /[a-z]/ ? prefix : toupper(prefix)) name
+function prefixed(file, name,   half, room) {
+    half = file ~ /^src\// ? "cf_" : "cuckoo_"
+    if (!((alike(half, name) name) in taken))
+        return alike(half, name) name
+    room = file
+    sub(/^.*\//, "", room)
+    sub(/\..*/, "_", room)
+    return alike(half room, name) name
+}
+
+# A prefix in capitals for a name in capitals.
+function alike(prefix, name) {
+    return name ~ /[a-z]/ ? prefix : toupper(prefix)
 }
 
 # Takes note of a name that a file declares. In a header it holds for all files, else for this one.
@@ -119,7 +123,9 @@ function collect(file,   i, text, name) {
             name = part[2]
             sub(/\(.*/, "", name)
             declare(file, name)
-        } else if (text ~ /^(typedef )?(struct|union|enum)( [a-z_0-9]+)? [{]/ || text ~ /^enum [{]/) {
+        } else if (text ~ /^ +enum [{].*[}];/) # in a function: a macro of other code must not hit it
+            declare_enumerators(file, text)
+        else if (text ~ /^(typedef )?(struct|union|enum)( [a-z_0-9]+)? [{]/) {
             text = whole(file, i)
             i = closing
             name = text
@@ -252,7 +258,7 @@ function emit_line(file, text) {
 
 # As its authors wrote it, with their licence. What compilers find in it is theirs, too.
 function emit_xxhash(   text) {
-    print "#if defined(__GNUC__)"
+    print "#if defined(__GNUC__) || defined(__clang__)"
     print "#pragma GCC diagnostic push"
     print "#pragma GCC diagnostic ignored \"-Wpedantic\""
     print "#endif"
@@ -260,7 +266,7 @@ function emit_xxhash(   text) {
     while ((getline text < xxhash) > 0)
         print text
     print "/* ==== end of xxhash.h ==== */"
-    print "#if defined(__GNUC__)"
+    print "#if defined(__GNUC__) || defined(__clang__)"
     print "#pragma GCC diagnostic pop"
     print "#endif"
 }

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Makes build/dist/cuckoo.c and cuckoo.h: the whole extension, and the C library, in one file for any build system.
+# Makes cuckoo.c and cuckoo.h: the whole extension, and the C library, in one file for any build system.
+#   amalgamate.sh [FOLDER]    FOLDER: where they go; build/dist
 # The same sources give the same bytes. amalgamate.awk does the work; the order of the files is that of the rooms.
 # xxhash.h goes into cuckoo.c as it is. CC, CPPFLAGS and build/options say which one.
 set -eu
-out=build/dist
+out=${1:-build/dist}
 xxhash=$(echo '#include <xxhash.h>' | eval "${CC:-cc} ${CPPFLAGS:-} @build/options -E -x c -" |
     sed -n 's/^# *[0-9]* *"\(.*xxhash[.]h\)".*/\1/p' | head -1)
 [ -f "$xxhash" ] || { echo "amalgamate.sh: where is xxhash.h?" >&2; exit 1; }
@@ -77,7 +78,7 @@ $(licence)
 #endif
 
 /* Not every build uses every function. */
-#if defined(__GNUC__)
+#if defined(__GNUC__) || defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #elif defined(_MSC_VER)
@@ -112,7 +113,7 @@ source_end() {
     cat << END
 
 #undef sqlite3_api
-#if defined(__GNUC__)
+#if defined(__GNUC__) || defined(__clang__)
 #pragma GCC diagnostic pop
 #elif defined(_MSC_VER)
 #pragma warning(pop)
@@ -120,17 +121,17 @@ source_end() {
 END
 }
 
-mkdir -p $out
+mkdir -p "$out"
 # shellcheck disable=SC2086,SC2046 # the names are words
 {
     header_begin
     awk -f ext/amalgamate.awk $headers
-} > $out/cuckoo.h.new
+} > "$out/cuckoo.h.new"
 # shellcheck disable=SC2086,SC2046
 {
     source_begin
     awk -v xxhash="$xxhash" -v xxhash_version="$xxhash_version" -f ext/amalgamate.awk $headers -- $(sources src) $(sources ext)
     source_end
-} > $out/cuckoo.c.new
-mv $out/cuckoo.h.new $out/cuckoo.h
-mv $out/cuckoo.c.new $out/cuckoo.c
+} > "$out/cuckoo.c.new"
+mv "$out/cuckoo.h.new" "$out/cuckoo.h"
+mv "$out/cuckoo.c.new" "$out/cuckoo.c"

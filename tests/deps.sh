@@ -28,7 +28,8 @@ links() {
 
 has_compiler() {
     compiler=yes
-    links 'int main(void) { return 0; }' && return
+    echo '#include <stdlib.h>' > "$work/try.c"
+    compiles "@$options -c $work/try.c -o $work/try.o" && return
     compiler='' compiler_says=$(head -3 "$work/log")
     return 1
 }
@@ -91,7 +92,7 @@ need() {
 
 need_build() {
     : > "$options"
-    need "a C compiler that makes programs: $CC" 'gcc libc6-dev' gcc 'gcc musl-dev' gcc has_compiler
+    need "a C compiler and the headers of C: $CC" 'gcc libc6-dev' gcc 'gcc musl-dev' gcc has_compiler
     need 'sqlite3ext.h, of SQLite 3.31 or later' libsqlite3-dev sqlite-devel sqlite-dev sqlite \
         find_header sqlite3ext.h 'SQLITE_VERSION_NUMBER < 3031000' sqlite3 sqlite3ext.h sqlite3.h
     need 'xxhash.h, of xxHash 0.8 or later' libxxhash-dev xxhash-devel xxhash-dev xxhash \

@@ -40,7 +40,7 @@ groups_of() {
         echo oom oom_table replay mutants valgrind:stress
         units asan
         echo plain:plain_c rooms sql bench_check asan:static_build asan:regressions asan:ext_units
-        echo vfs_faults loading stress valgrind:replay
+        echo vfs_faults loading stress valgrind:replay one_file installed
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
         done
@@ -88,6 +88,8 @@ run() {
     valgrind:*)       tap "valgrind: ${1#*:}" under_valgrind "build/plain/${1#*:}" ;;
     rooms)            last 'rooms: no arrow upwards' "$PYTHON" tests/rooms.py build/plain ;;
     sql)              last 'SQL scripts, README examples' sh tests/sql/run.sh ;;
+    one_file)         last 'one file, every compiler at hand' sh tests/shipping/one_file.sh ;;
+    installed)        last 'make install, what make asks for' sh tests/shipping/installed.sh ;;
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     oom)              tap 'each allocation fails once' cheap_asan build/asan/oom ;;
     oom_table)        tap 'persistent: they fail, a slice' cheap_asan build/asan/oom_table 997 ;;
@@ -162,6 +164,7 @@ report() {
     [ -f "$dir/$1.line" ] || printf '%-34s %5d passed, %d failed (it died)\n' "$1" 0 1 > "$dir/$1.line"
     [ -f "$dir/$1.log" ] || : > "$dir/$1.log"
     cat "$dir/$1.line"
+    sed -n 's/^skipped: /    skipped: /p' "$dir/$1.log"
     { echo "=== $(cat "$dir/$1.line")"; cat "$dir/$1.log"; } >> "$log"
     grep -q ' 0 failed' "$dir/$1.line" || tail -60 "$dir/$1.log"
 }

@@ -1,0 +1,34 @@
+# For the scripts of this folder: counting cases. Read by ". tests/shipping/cases.sh".
+passed=0 failed=0
+
+# ok NAME COMMAND...: a case; what the command says is shown when it fails.
+ok() {
+    what=$1
+    shift
+    if "$@" > "$work/log" 2>&1; then
+        passed=$((passed + 1))
+        echo "ok   $what"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $what"
+        sed 's/^/     /' "$work/log" | head -20
+    fi
+}
+
+# skipped WHAT REMEDY
+skipped() {
+    echo "skipped: $1 ($2)"
+}
+
+has() {
+    command -v "$1" > /dev/null 2>&1
+}
+
+refuses() {
+    ! "$@"
+}
+
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}

@@ -1,0 +1,6 @@
+#pragma once
+double expm1(double x);
+double fabs(double x);
+double floor(double x);
+double ldexp(double x, int exponent);
+double log1p(double x);

@@ -1,0 +1,6 @@
+#pragma once
+#include <stddef.h>
+void *malloc(size_t size);
+void *calloc(size_t n, size_t size);
+void *realloc(void *block, size_t size);
+void free(void *block);
