@@ -6,12 +6,13 @@
 ** are written and read, with and without content=. Then one connection that all threads use
 ** (serialized mode), connections that come and go, and one blob that is bound by all connections.
 */
+#define _POSIX_C_SOURCE 200809L
 #include "crew.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 struct sqlite3_api_routines;
 int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
@@ -79,7 +80,8 @@ typedef struct place {
 
 #define FOLDER "build/tsan/"
 static const place places[] = {
-    {"rollback journal", "file:" FOLDER "threads.db", "PRAGMA journal_mode = DELETE", SQLITE_OPEN_NOMUTEX},
+    {"rollback journal", "file:" FOLDER "threads.db", "PRAGMA journal_mode = DELETE",
+     SQLITE_OPEN_NOMUTEX},
     {"WAL", "file:" FOLDER "threads.db", "PRAGMA journal_mode = WAL", SQLITE_OPEN_FULLMUTEX},
     {"shared cache", "file:" FOLDER "threads.db?cache=shared", "PRAGMA journal_mode = WAL",
      SQLITE_OPEN_FULLMUTEX},
@@ -107,7 +109,8 @@ static const char *const misses[] = {
     "SELECT count(*) FROM live WHERE NOT cf_table_contains('seen', k)",
     "SELECT count(*) FROM person WHERE NOT EXISTS (SELECT 1 FROM followed WHERE key = mail)",
     "SELECT count(*) FROM live WHERE NOT cf_contains((SELECT cf_open(cf_export('seen'))), k)",
-    "SELECT count(*) FROM person WHERE NOT cf_contains((SELECT cf_open(cf_build(mail)) FROM person), mail)",
+    "SELECT count(*) FROM person WHERE NOT cf_contains((SELECT cf_open(cf_build(mail)) FROM person), "
+    "mail)",
     "SELECT count(*) - (SELECT count(*) FROM live) FROM seen",
 };
 
@@ -134,7 +137,7 @@ static int look(crew_member *self, sqlite3 *db)
 /* Half of the threads write. The keys of a writer are its own. */
 static int act(crew_member *self, sqlite3 *db, int step)
 {
-    return self->number % 2 ? look(self, db) : change(db, 1 + step * CREW + self->number);
+    return self->number % 2 ? look(self, db) : change(db, 1 + step * CREW + (int)self->number);
 }
 
 static void work_on_connection(crew_member *self)
@@ -142,6 +145,7 @@ static void work_on_connection(crew_member *self)
     const place *at = self->context;
     sqlite3 *db = open_at(at->uri, at->flags);
     run(db, "PRAGMA synchronous = OFF");
+    const struct timespec pause = {.tv_nsec = 500000};
     int rc = SQLITE_OK, steps = self->number % 2 ? LOOKS : CHANGES;
     for (int step = 0, tries = 0; step < steps && tries < TRIES; tries++) {
         rc = act(self, db, step);
@@ -151,7 +155,7 @@ static void work_on_connection(crew_member *self)
         if (!sqlite3_get_autocommit(db))
             run(db, "ROLLBACK");
         if (rc != SQLITE_OK)
-            usleep(500);
+            nanosleep(&pause, NULL);
     }
     crew_expect(self, rc == SQLITE_OK, at->name, "it was locked all the time");
     crew_expect(self, sqlite3_close(db) == SQLITE_OK, at->name, "close");
@@ -169,7 +173,8 @@ static void check_place(sqlite3 *db)
     for (size_t i = 0; i < sizeof misses / sizeof misses[0]; i++)
         must_be(db, misses[i], 0);
     must_be(db, "SELECT count(*) > 20 FROM live", 1);
-    must_be(db, "SELECT cf_check(cf_export('seen')) = 'ok' AND cf_check(cf_export('followed')) = 'ok'", 1);
+    must_be(db, "SELECT cf_check(cf_export('seen')) = 'ok' AND cf_check(cf_export('followed')) = 'ok'",
+            1);
     must(db, "INSERT INTO followed(followed) VALUES ('check')");
 }
 
@@ -182,7 +187,6 @@ static void test_a_connection_for_each_thread(void **state)
         must(db, places[i].journal);
         must(db, tables);
         crew_run(work_on_connection, (void *)(uintptr_t)&places[i]);
-        print_message("%s\n", places[i].name);
         check_place(db);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
     }
@@ -196,7 +200,7 @@ static void work_together(crew_member *self)
     sqlite3 *db = self->context;
     for (int i = 0; i < SHARED_KEYS; i++) {
         int rc;
-        sqlite3_int64 key = i * CREW + self->number;
+        sqlite3_int64 key = i * CREW + (int)self->number;
         number_of(db, "INSERT INTO seen(key) VALUES (?1)", key, &rc);
         crew_expect(self, rc == SQLITE_OK, "insert", sqlite3_errstr(rc));
         number_of(db, "INSERT INTO person VALUES (?1, 'person ' || ?1)", key, &rc);
@@ -205,8 +209,9 @@ static void work_together(crew_member *self)
         crew_expect(self, found == 1, "cf_table_contains", sqlite3_errstr(rc));
         found = number_of(db, "SELECT count(*) FROM followed WHERE key = 'person ' || ?1", key, &rc);
         crew_expect(self, found == 1, "followed", sqlite3_errstr(rc));
-        found = number_of(db, "SELECT cf_contains((SELECT cf_open(cf_build(mail)) FROM person), 'person ' || ?1)",
-                          key, &rc);
+        found = number_of(
+            db, "SELECT cf_contains((SELECT cf_open(cf_build(mail)) FROM person), 'person ' || ?1)", key,
+            &rc);
         crew_expect(self, found == 1, "cf_contains", sqlite3_errstr(rc));
     }
 }
@@ -262,7 +267,8 @@ static void ask_blob(crew_member *self)
                        -1, &statement, NULL);
     sqlite3_bind_blob(statement, 1, filter->bytes, filter->length, SQLITE_STATIC);
     bool row = sqlite3_step(statement) == SQLITE_ROW;
-    crew_expect(self, row && sqlite3_column_int(statement, 0) == 500, "a blob of all", sqlite3_errmsg(db));
+    crew_expect(self, row && sqlite3_column_int(statement, 0) == 500, "a blob of all",
+                sqlite3_errmsg(db));
     sqlite3_finalize(statement);
     sqlite3_close(db);
 }
@@ -272,11 +278,12 @@ static void test_one_blob_for_all_connections(void **state)
     (void)state;
     sqlite3 *db = open_at(":memory:", SQLITE_OPEN_NOMUTEX);
     sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(db,
-                                        "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) "
-                                        "SELECT cf_build(i, 0.01, 'capacity=1500') FROM n",
-                                        -1, &statement, NULL),
-                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(db,
+                           "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) "
+                           "SELECT cf_build(i, 0.01, 'capacity=1500') FROM n",
+                           -1, &statement, NULL),
+        SQLITE_OK);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     blob filter = {NULL, sqlite3_column_bytes(statement, 0)};
     filter.bytes = malloc((size_t)filter.length);

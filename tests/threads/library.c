@@ -5,6 +5,7 @@
 ** takes a const filter. Meanwhile each changes filters that only it uses. The answers are those that
 ** one thread got.
 */
+#define _POSIX_C_SOURCE 200809L
 #include "crew.h"
 
 #include "../../src/cuckoo_inspect.h"
@@ -14,15 +15,15 @@
 
 enum { KEYS = 1200, ASKED = 2 * KEYS, OWN = 75, ROUNDS = 2 };
 
-/* The forms of buckets and ways of lookups. `times`: how often the capacity is added, so that it grows. */
-typedef struct form {
+/* The forms of buckets and ways of lookups. `times`: how often the capacity is added. It grows then. */
+typedef struct filter_form {
     const char *name;
     double fpr;
     cf_options options;
     unsigned times;
-} form;
+} filter_form;
 
-static const form forms[] = {
+static const filter_form forms[] = {
     {"plain", 0.01, {.layout = CF_LAYOUT_PLAIN}, 1},
     {"semi-sorted", 0.001, {.layout = CF_LAYOUT_SEMISORT}, 1},
     {"grown", 0.01, {.growth = true}, 6},
@@ -35,7 +36,7 @@ static const form forms[] = {
 };
 
 typedef struct shared {
-    const form *form;
+    const filter_form *form;
     cf_filter filter; /* holds the first half of the hashes */
     uint64_t hashes[ASKED], copies[ASKED], values[ASKED];
     bool there[ASKED];
@@ -49,7 +50,7 @@ static uint8_t *resize(uint8_t *bytes, uint64_t size)
     return NULL;
 }
 
-static cf_filter new_filter(const form *form)
+static cf_filter new_filter(const filter_form *form)
 {
     cf_geometry shape;
     const char *why = NULL;
@@ -67,7 +68,7 @@ static uint64_t value_of(const shared *all, size_t i)
 }
 
 /* What one thread finds is what all have to find. */
-static void prepare(shared *all, const form *form)
+static void prepare(shared *all, const filter_form *form)
 {
     all->form = form;
     all->filter = new_filter(form);
@@ -94,7 +95,8 @@ static bool same_answers(const shared *all, const cf_filter *filter)
         same &= cf_contains(filter, all->hashes[i]) == all->there[i];
         same &= cf_count(filter, all->hashes[i]) == all->copies[i];
         cf_get(filter, all->hashes[i], &value);
-        same &= value == all->values[i] && (cf_get_all(filter, all->hashes[i], values) > 0) == all->there[i];
+        same &=
+            value == all->values[i] && (cf_get_all(filter, all->hashes[i], values) > 0) == all->there[i];
     }
     return same;
 }
