@@ -53,7 +53,7 @@ EXT     = $(sort $(wildcard ext/*.c))
 HEADERS = $(wildcard src/*.h ext/*.h tests/*.h tests/*/*.h)
 FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
-FAULTS  = static_build regressions ext_units oom oom_table vfs_faults
+FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
           capacity load_factor space bursts planned lifecycle real_queries
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
@@ -170,6 +170,7 @@ KIND_pic      = $(CFLAGS) $(PIC) -DNDEBUG
 KIND_so       = $(CHECKED) $(SANITIZE) -fPIC
 KIND_plain    = $(CHECKED) -O2 -g -DSQLITE_CORE
 KIND_asan     = $(CHECKED) $(SANITIZE) -DSQLITE_CORE
+KIND_tsan     = $(CHECKED) -O1 -g -fsanitize=thread -DSQLITE_CORE
 KIND_portable = $(CHECKED) -O1 -g -DCF_PLAIN_C
 KIND_coverage = $(CHECKED) -O0 -g --coverage -DSQLITE_CORE
 
@@ -183,12 +184,19 @@ $(FAULTS:%=build/$(1)/%): build/$(1)/%: build/$(1)/tests/faults/%.o \
     $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
 build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc
+build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2
 build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lsqlite3 $$(LIBS)
 endef
-$(foreach kind,pic so plain asan portable coverage,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,pic so plain asan tsan portable coverage,$(eval $(call kind_rules,$(kind))))
+
+# With ThreadSanitizer: tests/threads.sh. SQLITE_LIBRARY is the SQLite that is linked.
+SQLITE_LIBRARY = -lsqlite3
+build/tsan/library build/tsan/connections: build/tsan/%: build/tsan/tests/threads/%.o \
+    $(SRC:%.c=build/tsan/%.o) $(EXT:%.c=build/tsan/%.o)
+	@$(CC) $(KIND_tsan) -o $@ $^ -lcmocka $(SQLITE_LIBRARY) $(LIBS) -lpthread
 
 build/plain/loading: tests/faults/loading.c $(HEADERS)
 	@mkdir -p $(@D)
