@@ -248,6 +248,10 @@ faults: deps-test build/plain/oom_table build/plain/vfs_faults
 test-versions: deps-test $(EXTENSION)
 	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/versions.sh $(VERSIONS)
 
+## test-clients: the program of each client in tests/clients that is installed, and the README's table of them
+test-clients: deps-test $(EXTENSION)
+	@CC="$(CC)" sh tests/clients.sh
+
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
 	@sh tests/coverage.sh
@@ -289,6 +293,7 @@ help:
 	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                 " $$0; next } \
 	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: always all demo static amalgamation install uninstall version check test test-versions deps deps-demo deps-test deps-bench rooms mutants valgrind \
+.PHONY: always all demo static amalgamation install uninstall version check test test-versions test-clients deps \
+        deps-demo deps-test deps-bench rooms mutants valgrind \
         fuzz stress attack faults coverage bench bench-quick bench-check bench-accept clean help
 .SECONDARY:

@@ -40,7 +40,8 @@ groups_of() {
         echo oom oom_table replay mutants valgrind:stress
         units asan
         echo plain:plain_c rooms sql bench_check asan:static_build asan:regressions asan:ext_units
-        echo asan:shared_cache threads vfs_faults loading stress valgrind:replay
+        echo asan:shared_cache threads vfs_faults loading stress valgrind:replay clients
+        ls build/versions/*/libsqlite3.so.0 > /dev/null 2>&1 && echo versions
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
         done
@@ -90,6 +91,8 @@ run() {
     valgrind:*)       tap "valgrind: ${1#*:}" under_valgrind "build/plain/${1#*:}" ;;
     rooms)            last 'rooms: no arrow upwards' "$PYTHON" tests/rooms.py build/plain ;;
     sql)              last 'SQL scripts, README examples' sh tests/sql/run.sh ;;
+    versions)         last 'another SQLite: a slice' sh tests/versions.sh slice ;;
+    clients)          last 'clients that are installed' sh tests/clients.sh ;;
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     oom)              tap 'each allocation fails once' cheap_asan build/asan/oom ;;
     oom_table)        tap 'persistent: they fail, a slice' cheap_asan build/asan/oom_table 997 ;;
