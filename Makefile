@@ -159,6 +159,14 @@ faults: deps-test build/plain/oom_table build/plain/vfs_faults
 test-versions: deps-test build/cuckoo.so
 	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/versions.sh $(VERSIONS)
 
+## test-cluster: three dqlite nodes (SQLite, replicated by Raft) with filter tables; leaders are killed while
+##       they are written to; a minute. deps-cluster installs what it needs, on Debian
+test-cluster:
+	@sh tests/cluster.sh
+
+deps-cluster:
+	@sh tests/deps.sh $(NEEDED) libdqlite-dev golang-go golang-github-canonical-go-dqlite-dev
+
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
 	@sh tests/coverage.sh
@@ -200,6 +208,6 @@ help:
 	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                 " $$0; next } \
 	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: always all demo check test test-versions deps deps-build deps-demo deps-test deps-bench rooms mutants valgrind \
-        fuzz stress attack faults coverage bench bench-quick bench-check bench-accept clean help
+.PHONY: always all demo check test test-versions test-cluster deps-cluster deps deps-build deps-demo deps-test \
+        deps-bench rooms mutants valgrind fuzz stress attack faults coverage bench bench-quick bench-check bench-accept clean help
 .SECONDARY:
