@@ -117,7 +117,7 @@ test: deps-test
 ## deps: looks for what building and testing need; on Debian and Ubuntu it installs what is missing
 deps: deps-test
 
-deps-demo deps-test deps-bench:
+deps-demo deps-test deps-bench deps-cluster:
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
@@ -252,6 +252,11 @@ test-versions: deps-test $(EXTENSION)
 test-clients: deps-test $(EXTENSION)
 	@CC="$(CC)" sh tests/clients.sh
 
+## test-cluster: three dqlite nodes (SQLite, replicated by Raft) with filter tables; leaders are killed while
+##       they are written to; a minute. deps-cluster installs what it needs, on Debian
+test-cluster: build/options
+	@sh tests/cluster.sh
+
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
 	@sh tests/coverage.sh
@@ -293,7 +298,7 @@ help:
 	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                 " $$0; next } \
 	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: always all demo static amalgamation install uninstall version check test test-versions test-clients deps \
-        deps-demo deps-test deps-bench rooms mutants valgrind \
-        fuzz stress attack faults coverage bench bench-quick bench-check bench-accept clean help
+.PHONY: always all demo static amalgamation install uninstall version check test test-versions test-clients \
+        test-cluster deps deps-demo deps-test deps-bench deps-cluster rooms mutants valgrind fuzz stress attack \
+        faults coverage bench bench-quick bench-check bench-accept clean help
 .SECONDARY:
