@@ -53,7 +53,7 @@ EXT     = $(sort $(wildcard ext/*.c))
 HEADERS = $(wildcard src/*.h ext/*.h tests/*.h tests/*/*.h)
 FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
-FAULTS  = static_build regressions ext_units oom oom_table vfs_faults
+FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
           capacity load_factor space bursts planned lifecycle real_queries
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
@@ -117,7 +117,7 @@ test: deps-test
 ## deps: looks for what building and testing need; on Debian and Ubuntu it installs what is missing
 deps: deps-test
 
-deps-demo deps-test deps-bench:
+deps-demo deps-test deps-bench deps-cluster:
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
@@ -170,6 +170,7 @@ KIND_pic      = $(CFLAGS) $(PIC) -DNDEBUG
 KIND_so       = $(CHECKED) $(SANITIZE) -fPIC
 KIND_plain    = $(CHECKED) -O2 -g -DSQLITE_CORE
 KIND_asan     = $(CHECKED) $(SANITIZE) -DSQLITE_CORE
+KIND_tsan     = $(CHECKED) -O1 -g -fsanitize=thread -DSQLITE_CORE
 KIND_portable = $(CHECKED) -O1 -g -DCF_PLAIN_C
 KIND_coverage = $(CHECKED) -O0 -g --coverage -DSQLITE_CORE
 
@@ -183,12 +184,19 @@ $(FAULTS:%=build/$(1)/%): build/$(1)/%: build/$(1)/tests/faults/%.o \
     $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
 build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc
+build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2
 build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lsqlite3 $$(LIBS)
 endef
-$(foreach kind,pic so plain asan portable coverage,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,pic so plain asan tsan portable coverage,$(eval $(call kind_rules,$(kind))))
+
+# With ThreadSanitizer: tests/threads.sh. SQLITE_LIBRARY is the SQLite that is linked.
+SQLITE_LIBRARY = -lsqlite3
+build/tsan/library build/tsan/connections: build/tsan/%: build/tsan/tests/threads/%.o \
+    $(SRC:%.c=build/tsan/%.o) $(EXT:%.c=build/tsan/%.o)
+	@$(CC) $(KIND_tsan) -o $@ $^ -lcmocka $(SQLITE_LIBRARY) $(LIBS) -lpthread
 
 build/plain/loading: tests/faults/loading.c $(HEADERS)
 	@mkdir -p $(@D)
@@ -240,6 +248,15 @@ faults: deps-test build/plain/oom_table build/plain/vfs_faults
 test-versions: deps-test $(EXTENSION)
 	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/versions.sh $(VERSIONS)
 
+## test-clients: the program of each client in tests/clients that is installed, and the README's table of them
+test-clients: deps-test $(EXTENSION)
+	@CC="$(CC)" sh tests/clients.sh
+
+## test-cluster: three dqlite nodes (SQLite, replicated by Raft) with filter tables; leaders are killed while
+##       they are written to; a minute. deps-cluster installs what it needs, on Debian
+test-cluster: build/options
+	@sh tests/cluster.sh
+
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
 	@sh tests/coverage.sh
@@ -290,6 +307,7 @@ help:
 	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                 " $$0; next } \
 	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: always all demo static amalgamation install uninstall version check test test-versions deps deps-demo deps-test deps-bench rooms mutants valgrind \
-        fuzz stress attack faults coverage bench bench-quick bench-check bench-accept bench-one-file clean help
+.PHONY: always all demo static amalgamation install uninstall version check test test-versions test-clients \
+        test-cluster deps deps-demo deps-test deps-bench deps-cluster rooms mutants valgrind fuzz stress attack \
+        faults coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

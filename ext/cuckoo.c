@@ -1,5 +1,13 @@
 /*
 ** cuckoo.c - the entry point of the extension.
+**
+** Threads: the rules of SQLite hold, and no others. All that the extension keeps belongs to one
+** connection: filter tables and what is in memory of them (registry.h), the readers of functions
+** (register.h), handles. It is used only while SQLite calls, and SQLite holds the mutex of the
+** connection then. So a connection for each thread is best; several threads may use one connection in
+** serialized mode; and with SQLITE_THREADSAFE=0 there is one thread. Threads share only the list of
+** connections (loaded.c), for which there is a lock that needs no SQLite. Connections that share a
+** cache: fresh.h.
 */
 #include "../src/compiler.h"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Looks for what the project needs by trying it: headers with the compiler, programs by running them.
 #   deps.sh build              what a build needs. build/options and build/libraries get the options for it
-#   deps.sh demo|test|bench    that, and what these need
+#   deps.sh demo|test|bench|cluster    that, and what these need
 # Names what is missing, and the packages that have it. With INSTALL=1, where there is apt-get and the right to use it,
 # installs them instead. CC, CPPFLAGS, CFLAGS, LDFLAGS, PYTHON, SQLITE3: as in the Makefile.
 set -u
@@ -121,6 +121,13 @@ need_bench() {
     need gnuplot gnuplot-nox gnuplot gnuplot gnuplot runs gnuplot --version
 }
 
+need_cluster() {
+    need 'the Go compiler' golang-go golang go go runs go version
+    need dqlite libdqlite-dev '' '' '' has_header dqlite.h 0
+    need go-dqlite golang-github-canonical-go-dqlite-dev '' '' '' \
+        [ -d /usr/share/gocode/src/github.com/canonical/go-dqlite ]
+}
+
 # look GROUP: is it all there?
 look() {
     debian='' fedora='' alpine='' brew='' missing=''
@@ -128,6 +135,7 @@ look() {
     [ "$1" = build ] || need_demo
     [ "$1" != test ] || need_test
     [ "$1" != bench ] || need_bench
+    [ "$1" != cluster ] || need_cluster
     [ -z "$missing" ]
 }
 

@@ -40,7 +40,8 @@ groups_of() {
         echo oom oom_table replay mutants valgrind:stress
         units asan
         echo plain:plain_c rooms sql bench_check asan:static_build asan:regressions asan:ext_units
-        echo vfs_faults loading stress valgrind:replay one_file installed
+        echo asan:shared_cache threads vfs_faults loading stress valgrind:replay clients one_file installed
+        ls build/versions/*/libsqlite3.so.0 > /dev/null 2>&1 && echo versions
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
         done
@@ -81,6 +82,8 @@ run() {
     portable:*)       tap "${1#*:}, plain C11" "build/${1%%:*}/${1#*:}" ;;
     asan:static_build) tap 'static build, SQLITE_CORE' build/asan/static_build ;;
     asan:regressions) tap 'bugs found, each a test' build/asan/regressions ;;
+    asan:shared_cache) tap 'threads in between: shared cache' build/asan/shared_cache ;;
+    threads)          last 'threads, under ThreadSanitizer' sh tests/threads.sh ;;
     asan:ext_units)   tap 'parts of ext without a table' build/asan/ext_units ;;
     plain:* | asan:*) tap "${1#*:}" "build/${1%%:*}/${1#*:}" ;;
     valgrind:stress)  last 'valgrind: stress, short' under_valgrind build/plain/stress 100 ;;
@@ -90,6 +93,8 @@ run() {
     sql)              last 'SQL scripts, README examples' sh tests/sql/run.sh ;;
     one_file)         last 'one file, every compiler at hand' sh tests/shipping/one_file.sh ;;
     installed)        last 'make install, what make asks for' sh tests/shipping/installed.sh ;;
+    versions)         last 'another SQLite: a slice' sh tests/versions.sh slice ;;
+    clients)          last 'clients that are installed' sh tests/clients.sh ;;
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     oom)              tap 'each allocation fails once' cheap_asan build/asan/oom ;;
     oom_table)        tap 'persistent: they fail, a slice' cheap_asan build/asan/oom_table 997 ;;
@@ -116,7 +121,8 @@ begin() {
 finish() {
     times > "$dir/$group.times"
     seconds=$(awk 'NR == 2 { split($1, user, "m"); print int(60 * user[1] + user[2] + 0.5) }' "$dir/$group.times")
-    printf '%-34s %5d passed, %d failed %4d s\n' "$name" "$1" "$2" "$seconds" > "$dir/$group.part"
+    skipped=$(sed -n 's/^skipped: /   skipped: /p' "$out" | tail -1)
+    printf '%-34s %5d passed, %d failed %4d s%s\n' "$name" "$1" "$2" "$seconds" "$skipped" > "$dir/$group.part"
     mv "$dir/$group.part" "$dir/$group.line"
 }
 
