@@ -3,7 +3,8 @@
 -- blobs. The end of this file says what a filter table cannot notice.
 .bail on
 .load build/cuckoo
-.mode box
+.headers on
+.mode column
 .echo on
 CREATE TABLE customers(id INTEGER PRIMARY KEY, email TEXT UNIQUE COLLATE NOCASE);
 INSERT INTO customers(email) VALUES ('ada@example.com'), ('bob@example.com'), ('cyd@example.com');

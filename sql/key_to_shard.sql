@@ -2,10 +2,10 @@
 -- The data are the American word list of Debian (package wamerican).
 .bail on
 .load build/cuckoo
-.mode tabs
+.headers on
+.mode column
 CREATE TABLE american(word TEXT);
 .import /usr/share/dict/american-english american
-.mode box
 .echo on
 
 -- Each word lives in one of 16 shards. The shard cannot be computed from the word: it was the one with

@@ -1,10 +1,10 @@
 -- Looking inside a filter.   sqlite3 < sql/look_inside.sql
 .bail on
 .load build/cuckoo
-.mode tabs
+.headers on
+.mode column
 CREATE TABLE american(word TEXT);
 .import /usr/share/dict/american-english american
-.mode box
 .echo on
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 INSERT INTO filters SELECT 'american', cf_build(word) FROM american;
@@ -18,7 +18,7 @@ GROUP BY used;
 
 -- The slots of the first 64 buckets: # is used, . is empty.
 SELECT row * 8 AS from_bucket, group_concat(slots, ' ') AS slots
-FROM (SELECT bucket / 8 AS row, group_concat(iif(fingerprint IS NULL, '.', '#'), '') AS slots
+FROM (SELECT bucket / 8 AS row, group_concat(substr('.#', (fingerprint IS NOT NULL) + 1, 1), '') AS slots
       FROM filters, cf_buckets(f) WHERE bucket < 64 GROUP BY bucket)
 GROUP BY row;
 

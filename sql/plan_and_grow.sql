@@ -1,7 +1,8 @@
 -- Capacity, growth and bounded insertion.   sqlite3 < sql/plan_and_grow.sql
 .bail on
 .load build/cuckoo
-.mode box
+.headers on
+.mode column
 .echo on
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 
@@ -69,8 +70,8 @@ FROM (SELECT column1 AS option FROM (VALUES ('growth=on'), ('growth=off')));
 --    overflow=on it looks at overflow_budget buckets at most (10 unless given). Then the key goes to a
 --    list in the filter, the spill list, and a bit in each of its two buckets says so. Only lookups that
 --    find both bits set read the list. The list is exact, so the error rate stays what it was.
-INSERT INTO filters SELECT 'bounded', cf_build(value, 0.01, 'growth=off overflow=on')
-FROM generate_series(1, 2000);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+INSERT INTO filters SELECT 'bounded', cf_build(i, 0.01, 'growth=off overflow=on') FROM n;
 UPDATE filters SET f = cf_add(f, 6006) WHERE name = 'bounded';
 SELECT json_extract(cf_info(f), '$.spilled') AS spilled, cf_contains(f, 6006) AS found FROM filters
 WHERE name = 'bounded';
@@ -86,6 +87,6 @@ WHERE name = 'bounded';
 --    add up as well. A filter that grew far beyond its capacity holds few bits per key, and a dozen such
 --    filters may not fit into one: give all of them the capacity of the sum. When most keys are in three
 --    filters or more, give them counter_bits=4: then a key takes one slot.
-WITH part AS (
-  SELECT cf_build(value, 0.01, 'capacity=4000') AS f FROM generate_series(1, 4000) GROUP BY value % 4)
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000),
+  part AS (SELECT cf_build(i, 0.01, 'capacity=4000') AS f FROM n GROUP BY i % 4)
 SELECT json_extract(cf_info(cf_merge(f)), '$.items') AS items FROM part;

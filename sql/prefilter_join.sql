@@ -5,7 +5,8 @@
 -- automatic Bloom filter does not help with text keys.)
 .bail on
 .load build/cuckoo
-.mode box
+.headers on
+.mode column
 PRAGMA cache_size = -400000;
 .echo on
 CREATE TABLE blocked(user TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;

@@ -2,12 +2,12 @@
 -- The data are the American and British word lists of Debian (packages wamerican and wbritish).
 .bail on
 .load build/cuckoo
-.mode tabs
+.headers on
+.mode column
 CREATE TABLE american(word TEXT);
 CREATE TABLE british(word TEXT);
 .import /usr/share/dict/american-english american
 .import /usr/share/dict/british-english british
-.mode box
 .echo on
 
 -- 1. An aggregate makes a filter of all the words. It is sized for exactly these. For other words it

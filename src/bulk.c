@@ -52,7 +52,7 @@ static void count_stored(cf_bulk *bulk)
 }
 
 /* Stores an item in the ordinary way, as if it were an entry of another filter. */
-static __attribute__((noinline)) cf_status store(cf_bulk *bulk, uint64_t bucket, cf_item item)
+static CF_NEVER_INLINE cf_status store(cf_bulk *bulk, uint64_t bucket, cf_item item)
 {
     cf_filter *filter = bulk->filter;
     bool full = filter->geometry.counter_bits && item.payload == cf_payload_max(&filter->geometry);
@@ -86,9 +86,10 @@ CF_BY_KIND cf_status land(cf_bulk *bulk, cf_kind kind)
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
     cf_hand_take(filter, kind, bucket, &hand);
-    bool room = cf_hand_find_empty(filter, kind, &hand, &lane);
-    /* RULE: an item that meets its like is counted or absorbed */
-    if (cf_hand_holds(filter, kind, &hand, item.tag) || (!room && steps >= MOST_STEPS))
+    bool room = cf_hand_find_empty(filter, kind, &hand, &lane), stuck = !room && steps >= MOST_STEPS;
+    /* RULE: an item that meets its like is counted or absorbed; equivalent always: the ordinary way
+    ** stores any */
+    if (cf_hand_holds(filter, kind, &hand, item.tag) || stuck)
         return store(bulk, bucket, item);
     if (!room)
         lane = next_out(bulk, kind);
@@ -112,7 +113,7 @@ CF_BY_KIND cf_status land_until(cf_bulk *bulk, cf_kind kind, unsigned flying)
 /* ---- the walk ---- */
 
 /* Stores an item in its base bucket, which is in hand, in the ordinary way. */
-static __attribute__((noinline)) cf_status store_in_hand(cf_bulk *bulk, cf_item item)
+static CF_NEVER_INLINE cf_status store_in_hand(cf_bulk *bulk, cf_item item)
 {
     cf_hand_give_back(bulk->filter, CF_ANY_KIND, &bulk->hand);
     cf_status status = store(bulk, bulk->hand.bucket, item);
@@ -121,7 +122,7 @@ static __attribute__((noinline)) cf_status store_in_hand(cf_bulk *bulk, cf_item 
 }
 
 /* Lets items land while a bucket is in hand: they may lie in it. */
-static __attribute__((noinline)) cf_status make_way(cf_bulk *bulk)
+static CF_NEVER_INLINE cf_status make_way(cf_bulk *bulk)
 {
     cf_hand_give_back(bulk->filter, CF_ANY_KIND, &bulk->hand);
     cf_status status = land_until(bulk, CF_ANY_KIND, ALOFT);
@@ -134,7 +135,8 @@ CF_BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item)
 {
     cf_hand *hand = &bulk->hand;
     cf_lane lane;
-    /* RULE: a key that meets its like is counted or absorbed */
+    /* RULE: a key that meets its like is counted or absorbed; equivalent always: the ordinary way
+    ** stores any */
     if (cf_hand_holds(bulk->filter, kind, hand, item.tag))
         return store_in_hand(bulk, item);
     if (cf_hand_find_empty(bulk->filter, kind, hand, &lane)) {
@@ -149,7 +151,7 @@ CF_BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item)
 }
 
 /* Stores copies of one key: one entry that counts them, or as many as there may be. */
-static __attribute__((noinline)) cf_status put_copies(cf_bulk *bulk, uint64_t tag, size_t copies)
+static CF_NEVER_INLINE cf_status put_copies(cf_bulk *bulk, uint64_t tag, size_t copies)
 {
     const cf_geometry *shape = &bulk->filter->geometry;
     uint64_t most = cf_payload_max(shape), more = copies - 1;
@@ -194,7 +196,7 @@ CF_BY_KIND cf_status walk(cf_bulk *bulk, cf_kind kind, const uint64_t *hashes, s
                 break;
             status = walk_to(bulk, kind, base.base);
         }
-        if (__builtin_expect(i + 1 < n && hashes[i + 1] == hashes[i], 0)) {
+        if (CF_UNLIKELY(i + 1 < n && hashes[i + 1] == hashes[i])) {
             copies = repeats_of(hashes + i, n - i);
             status = status == CF_OK ? put_copies(bulk, tag, copies) : status;
         } else if (status == CF_OK) {
@@ -284,8 +286,8 @@ static void trim_all(cf_filter *filter, cf_ticker *ticker)
             trim(filter, &entry);
 }
 
-cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                       cf_ticker *ticker)
+static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
+                      cf_ticker *ticker)
 {
     cf_bulk bulk = {.filter = filter};
     cf_memory memory = filter->memory;
@@ -302,4 +304,50 @@ cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size
     if (bulk.met && filter->geometry.counter_bits == 0)
         trim_all(filter, ticker);
     return ticker->stopped ? CF_INTERRUPTED : CF_OK;
+}
+
+/* ---- semi-sorted tables ---- */
+
+/* A plain table of the same shape, of zeros. NULL: none is needed, or there is no memory. */
+static uint8_t *plain_twin(const cf_filter *filter, cf_filter *twin)
+{
+    cf_geometry shape = filter->geometry;
+    if (cf_kind_of(filter) != CF_SHORT_SEMISORTED || shape.spill_bound || filter->memory.resize == NULL)
+        return NULL;
+    shape.semisorted = false;
+    uint8_t *bytes = filter->memory.resize(NULL, cf_geometry_bytes(&shape));
+    if (bytes)
+        cf_create(twin, &shape, bytes);
+    return bytes;
+}
+
+/* Sorts each bucket of a plain table into a semi-sorted one of zeros. */
+static void sort_buckets(cf_filter *filter, const cf_filter *twin, cf_ticker *ticker)
+{
+    enum { SORT_COST = 30 };
+    const cf_form *form = &filter->view.form;
+    cf_hand hand;
+    assert(cf_kind_of(twin) == CF_SHORT_PLAIN);
+    for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
+        cf_hand_take(twin, CF_SHORT_PLAIN, bucket, &hand);
+        if (hand.word[0] != 0)
+            cf_semisort_word_write(filter, form, bucket * form->bucket_bits, hand.word[0]);
+        cf_tick(ticker, SORT_COST);
+    }
+    filter->items = twin->items;
+    filter->occupied = twin->occupied;
+}
+
+cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
+                       cf_ticker *ticker)
+{
+    cf_filter twin;
+    uint8_t *bytes = plain_twin(filter, &twin);
+    if (bytes == NULL)
+        return fill(filter, hashes, n, added, ticker);
+    cf_status status = fill(&twin, hashes, n, added, ticker);
+    if (status == CF_OK || status == CF_INTERRUPTED)
+        sort_buckets(filter, &twin, ticker);
+    filter->memory.resize(bytes, 0);
+    return status;
 }

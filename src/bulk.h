@@ -16,6 +16,12 @@
 ** There are no random numbers: the slots of full buckets take turns. The bytes follow from the
 ** sorted keys alone.
 **
+** Semi-sorted tables. A bucket would be sorted anew with each item that lands in it, and that would
+** take most of the time. So with memory.resize the walk fills a plain table of the same shape, a
+** tenth larger, and each of its buckets is sorted once. Without memory the walk fills the table
+** itself. Full buckets then have their slots in another order, so other entries fly on: the bytes
+** are not the same, but they hold the same keys.
+**
 ** Copies. No two entries of one bucket that this puts there say the same: an item that meets its
 ** like is stored as cf_insert does, which counts or absorbs it, or stores it when there are fewer
 ** than cap. The other bucket is not looked at, nor what is in flight. So a key that many copies, or

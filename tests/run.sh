@@ -30,7 +30,7 @@ units() {
 groups_of() {
     case $1 in
     check)
-        echo rooms sql bench_check plain:bits_portable
+        echo rooms sql bench_check plain:plain_c
         units plain
         ;;
     valgrind)
@@ -39,8 +39,12 @@ groups_of() {
     *)
         echo oom oom_table replay mutants valgrind:stress
         units asan
-        echo asan:bits_portable rooms sql bench_check asan:static_build asan:regressions asan:ext_units
-        echo asan:shared_cache threads vfs_faults loading stress valgrind:replay
+        echo plain:plain_c rooms sql bench_check asan:static_build asan:regressions asan:ext_units
+        echo asan:shared_cache threads vfs_faults loading stress valgrind:replay clients
+        ls build/versions/*/libsqlite3.so.0 > /dev/null 2>&1 && echo versions
+        for test in build/portable/test_*; do
+            echo "portable:$(basename "$test")"
+        done
         for unit in $valgrind_units; do
             echo "valgrind:test_$unit"
         done
@@ -74,7 +78,8 @@ python_tests() {
 # run GROUP: one group; its name in build/test is the group's.
 run() {
     case $1 in
-    *:bits_portable)  tap 'test_bits without 128-bit integers' build/plain/bits_portable ;;
+    plain:plain_c)    tap 'test_compiler, plain C11' build/plain/plain_c ;;
+    portable:*)       tap "${1#*:}, plain C11" "build/${1%%:*}/${1#*:}" ;;
     asan:static_build) tap 'static build, SQLITE_CORE' build/asan/static_build ;;
     asan:regressions) tap 'bugs found, each a test' build/asan/regressions ;;
     asan:shared_cache) tap 'threads in between: shared cache' build/asan/shared_cache ;;
@@ -86,6 +91,8 @@ run() {
     valgrind:*)       tap "valgrind: ${1#*:}" under_valgrind "build/plain/${1#*:}" ;;
     rooms)            last 'rooms: no arrow upwards' "$PYTHON" tests/rooms.py build/plain ;;
     sql)              last 'SQL scripts, README examples' sh tests/sql/run.sh ;;
+    versions)         last 'another SQLite: a slice' sh tests/versions.sh slice ;;
+    clients)          last 'clients that are installed' sh tests/clients.sh ;;
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     oom)              tap 'each allocation fails once' cheap_asan build/asan/oom ;;
     oom_table)        tap 'persistent: they fail, a slice' cheap_asan build/asan/oom_table 997 ;;

@@ -79,19 +79,30 @@ static void assert_as_one_by_one(const cf_filter *filter, const keys *all)
     free_filter(&other);
 }
 
-/* The bytes depend on the keys alone, not on their order or on memory. */
-static void check_build(cf_geometry shape, keys *all)
+/* The bytes depend on the keys alone, not on their order. */
+static void check_build_with(cf_geometry shape, keys *all, bool memory)
 {
-    test_filter one = filled(shape, all, true);
+    test_filter one = filled(shape, all, memory);
     assert_holds(&one.filter, all, all->n);
     assert_as_one_by_one(&one.filter, all);
-    for (unsigned memory = 0; memory < 2; memory++) {
-        shuffle(all);
-        test_filter other = filled(shape, all, memory);
-        assert_int_equal(one.filter.length, other.filter.length);
-        assert_memory_equal(one.filter.bytes, other.filter.bytes, one.filter.length);
-        free_filter(&other);
-    }
+    shuffle(all);
+    test_filter other = filled(shape, all, memory);
+    assert_int_equal(one.filter.length, other.filter.length);
+    assert_memory_equal(one.filter.bytes, other.filter.bytes, one.filter.length);
+    free_filter(&other);
+    free_filter(&one);
+}
+
+/* Nor do they depend on memory, unless the table is semi-sorted. */
+static void check_build(cf_geometry shape, keys *all)
+{
+    check_build_with(shape, all, false);
+    check_build_with(shape, all, true);
+    if (shape.semisorted)
+        return;
+    test_filter one = filled(shape, all, false), other = filled(shape, all, true);
+    assert_memory_equal(one.filter.bytes, other.filter.bytes, one.filter.length);
+    free_filter(&other);
     free_filter(&one);
 }
 

@@ -1,4 +1,5 @@
 """What the tests share: connections, expected errors, and the bytes of a filter."""
+import contextlib
 import ctypes
 import json
 import os
@@ -109,6 +110,18 @@ def fails(db, kind, sql, *parameters, function=None, says=""):
     check_message(str(error), function)
     assert says in str(error), str(error)
     return str(error)
+
+
+@contextlib.contextmanager
+def undone_when_it_fails(db):
+    """A statement of several rows in a transaction. When it fails, SQLite before 3.39.3 keeps the rows before the
+    failure: there a savepoint takes them back, as the README says."""
+    needs_savepoint = sqlite3.sqlite_version_info < (3, 39, 3)
+    if needs_savepoint:
+        db.execute("SAVEPOINT statement")
+    yield
+    if needs_savepoint:
+        db.execute("ROLLBACK TO statement")
 
 
 # ---- the bytes of a filter: the table in src/format.h ----

@@ -45,13 +45,19 @@ def column(db, sql, *parameters):
 
 # ---- a handle is as good as the filter ----
 
+def aggregate(call):
+    """An aggregate of a subquery, in a SELECT without FROM: older SQLites call that misuse."""
+    return pytest.param(call, marks=pytest.mark.skipif(
+        sqlite3.sqlite_version_info < (3, 35), reason="an aggregate of a subquery needs FROM"))
+
+
 @pytest.mark.parametrize("call", [
     "cf_contains({f}, 3)", "cf_contains({f}, 99)", "cf_contains({f}, NULL)", "cf_count({f}, 3)",
     "cf_add({f}, 77)", "cf_add({f}, NULL)", "cf_delete({f}, 3)", "cf_delete({f}, 99)",
-    "cf_delete({f}, NULL)", "cf_clear({f})", "cf_info({f})", "cf_check({f})", "cf_merge({f})",
+    "cf_delete({f}, NULL)", "cf_clear({f})", "cf_info({f})", "cf_check({f})", aggregate("cf_merge({f})"),
     "cf_merge({f}, {f})", "cf_merge({f}, (SELECT f FROM filters WHERE name = 'b'))",
     "cf_merge((SELECT f FROM filters WHERE name = 'b'), {f})", "cf_contains(cf_open({f}), 3)",
-    "cf_add_all({f}, 3)", "cf_delete_all({f}, 3)",
+    aggregate("cf_add_all({f}, 3)"), aggregate("cf_delete_all({f}, 3)"),
     "(SELECT group_concat(bucket || ':' || slot || ':' || ifnull(fingerprint, '-')) FROM cf_buckets({f}))",
     "(SELECT group_concat(side || bucket || slot || match) FROM cf_explain({f}, 3))",
     "(SELECT max(filter) FROM cf_buckets({f}))",
@@ -163,6 +169,7 @@ def test_handle_of_a_row_updated_before_the_others(db):
     assert filter_of(db, "b") == ask(db, "SELECT cf_merge(?2, ?1)", a, b)
 
 
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 35), reason="no RETURNING")
 def test_update_with_returning_and_a_condition_on_the_old_filter(db):
     rows = db.execute(f"UPDATE filters SET f = cf_add(f, 50) WHERE name = 'a' AND "
                       f"NOT cf_contains({A}, 50) RETURNING cf_contains(f, 50)").fetchall()
@@ -190,7 +197,8 @@ def test_rows_of_a_table_outlive_their_handle(db):
 LOST = "filter is NULL"
 
 
-CTE = "WITH h(x) AS MATERIALIZED (SELECT cf_open(f) FROM filters WHERE name = 'a') "
+# UNION keeps records on every version, as MATERIALIZED does from 3.35 on.
+CTE = "WITH h(x) AS (SELECT cf_open(f) FROM filters WHERE name = 'a' UNION SELECT NULL WHERE 0) "
 
 
 @pytest.mark.parametrize("function, sql", [
@@ -205,8 +213,6 @@ CTE = "WITH h(x) AS MATERIALIZED (SELECT cf_open(f) FROM filters WHERE name = 'a
     ("cf_explain", CTE + "SELECT count(*) FROM h, cf_explain(h.x, 1)"),
     ("cf_contains", "WITH h(x) AS (SELECT cf_open(f) FROM filters UNION SELECT NULL) "
                     "SELECT count(*) FROM h, t WHERE cf_contains(x, k)"),
-    ("cf_contains", "SELECT count(*) FROM (SELECT cf_open(f) AS x FROM filters ORDER BY x), t "
-                    "WHERE cf_contains(x, k)"),
     ("cf_contains", "SELECT count(*) FROM (SELECT DISTINCT cf_open(f) AS x FROM filters), t "
                     "WHERE cf_contains(x, k)"),
     ("cf_contains", "SELECT count(*) FROM t, (SELECT max(name), cf_open(f) AS x FROM filters "
@@ -222,6 +228,7 @@ def test_a_handle_lost_in_a_record_is_an_error(db, function, sql):
     "(SELECT cf_open(f) AS x FROM filters WHERE name = 'a' LIMIT 1)",
     "(SELECT cf_open(f) AS x FROM filters WHERE name = 'a' UNION ALL SELECT cf_open(f) FROM filters "
     "WHERE name = 'nobody')",
+    "(SELECT cf_open(f) AS x FROM filters WHERE name = 'a' ORDER BY x)",
     "handles",
     "(SELECT * FROM handles LIMIT 1)",
 ])

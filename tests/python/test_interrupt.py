@@ -104,7 +104,7 @@ def test_the_end_of_a_build_is_interrupted(large, options):
     rows, everything = Handler(), Handler()
     run(large, "SELECT max(x + 0.01) FROM keys", rows)
     answer = run(large, sql, everything)
-    assert everything.calls > rows.calls + 20
+    assert everything.calls > rows.calls + 15
     for last in range(everything.calls - 15, everything.calls, 3):
         stops = Handler(last=last)
         interrupted(large, sql, stops)

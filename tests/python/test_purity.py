@@ -167,7 +167,8 @@ def test_a_full_filter_in_a_trigger_refuses_the_row_and_keeps_the_transaction(db
         CREATE TRIGGER added AFTER INSERT ON t BEGIN UPDATE filters SET f = cf_add(f, new.k); END;
         BEGIN;
         INSERT INTO t VALUES (1);""")
-    fails(db, FULL, "INSERT INTO t VALUES (2), (3), (4), (5)", function="cf_add")
+    with support.undone_when_it_fails(db):
+        fails(db, FULL, "INSERT INTO t VALUES (2), (3), (4), (5)", function="cf_add")
     db.execute("COMMIT")
     assert db.execute("SELECT k, cf_contains(f, k) FROM t, filters").fetchall() == [(1, 1)]
 
@@ -182,7 +183,7 @@ def test_a_full_filter_in_a_trigger_refuses_the_row_and_keeps_the_transaction(db
     "SELECT cf_keys(value, value % 8, 'seed=-3') FROM json_each('[1,2,3,8,11]')",
     "SELECT cf_add_keys(cf_new(9), (SELECT cf_keys(value) FROM json_each('[1,2,3,1,1]')))",
     "SELECT cf_delete_keys(cf_add(cf_new(9), 1), (SELECT cf_keys(value) FROM json_each('[1,2]')))",
-    "SELECT cf_delete_all((SELECT cf_build(value) FROM json_each('[1,2,3]')), 2)",
+    "SELECT cf_delete_all((SELECT cf_build(value) FROM json_each('[1,2,3]')), value) FROM json_each('[2]')",
     "SELECT cf_build(value % 7, 0.01, 'counter_bits=3') FROM json_each('[1,2,3,8,8,8]')",
     "SELECT cf_add_all(cf_new(5, 0.01, 'value_bits=3'), value, value % 8) FROM json_each('[1,2,3,8,11]')",
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) "

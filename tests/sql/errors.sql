@@ -63,7 +63,7 @@ SELECT cf_merge(x) FROM (SELECT NULL AS x);
 SELECT cf_add_all(b, 1) FROM f WHERE 0;
 SELECT cf_delete_all(b, 1) FROM f WHERE 0;
 SELECT cf_add_all(g, 1) FROM (SELECT cf_new(1) AS g UNION ALL SELECT cf_new(2));
-SELECT cf_add_all(b, value) FROM f, json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30]');
+SELECT length(cf_add_all(b, value)) FROM f, json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30]');
 SELECT cf_build(value, value / 100.0) FROM json_each('[1, 2]');
 SELECT cf_key();
 SELECT * FROM cf_buckets;
@@ -73,7 +73,7 @@ SELECT * FROM cf_buckets(x'00');
 SELECT * FROM cf_explain;
 SELECT * FROM cf_explain(x'00');
 SELECT * FROM cf_explain(NULL, 1);
-WITH h AS MATERIALIZED (SELECT cf_open(b) AS h FROM f) SELECT cf_contains(h.h, 1) FROM h;
+SELECT cf_contains(h, 1) FROM (SELECT cf_open(b) AS h FROM f UNION SELECT NULL);
 -- A full filter changes nothing and does not end the transaction.
 BEGIN;
 UPDATE f SET b = (SELECT cf_add_all(f.b, value) FROM json_each('[1,2,3,4,5]'));

@@ -1,22 +1,26 @@
 #!/bin/sh
-# SQL through the real shell: every script of sql/ and tests/sql/ against its .expected file here, and
-# every example of README.md against the output that stands below it.
+# SQL through a shell: every script of sql/ and tests/sql/ against its .expected file here, and every
+# example of README.md against the output that stands below it.
 #   run.sh            compares; last line "N passed, N failed"
 #   run.sh accept     writes the .expected files anew: read the difference before you commit it
+# SQLITE3 names the shell. Values are compared: what shells say differently, values.awk makes equal.
+# Where an SQLite has no shell, tests/sql/shell.py stands for it.
 set -u
 passed=0 failed=0
-out=build/sql.out
+folder=${SQL_TEST_FOLDER:-build/sql}
+out=$folder/out
 : "${SQLITE3:=sqlite3}"
-mkdir -p build
+rm -rf "$folder" && mkdir -p "$folder"
 
-# What differs between machines and versions is left out: times, line numbers, the drawing of boxes.
+# run_script: the script on standard input, as values. The settings of the reader's shell do not count.
 run_script() {
-    sed 's/^\.mode box$/.mode list/; s/^\.bail on$//' "$1" | "$SQLITE3" 2>&1 |
-        sed '/^Run Time/d; s/^[A-Za-z]* error near line [0-9]*: //; s/^Error: near line [0-9]*: //'
+    awk -v part=script -f tests/sql/values.awk | "$SQLITE3" -batch -init /dev/null 2>&1 |
+        awk -v part=output -f tests/sql/values.awk > "$out"
 }
 
-verdict() {
-    if [ "$2" -eq 0 ]; then
+# compare NAME EXPECTED: one verdict.
+compare() {
+    if diff -u "$2" "$out"; then
         passed=$((passed + 1))
         echo "ok   $1"
     else
@@ -27,28 +31,25 @@ verdict() {
 
 for script in sql/*.sql tests/sql/*.sql; do
     expected=tests/sql/$(basename "$script" .sql).expected
-    run_script "$script" > "$out"
+    run_script < "$script"
     [ "${1:-}" = accept ] && cp "$out" "$expected"
-    diff -u "$expected" "$out"
-    verdict "$script" $?
+    compare "$script" "$expected"
 done
 
 # README: a block ```sql, followed by a block ```text with its output. Each block runs alone, and then all of
-# them run in one session, as a reader who types them in would do it. Blanks at the end of a line do not count.
-rm -rf build/readme && mkdir -p build/readme
-awk -v dir=build/readme '
+# them run in one session, as a reader who types them in would do it.
+awk -v dir="$folder" '
     /^```sql$/  { n++; file = sprintf("%s/%02d.sql", dir, n); next }
-    /^```text$/ { file = sprintf("%s/%02d.expected", dir, n); next }
+    /^```text$/ { file = sprintf("%s/%02d.drawn", dir, n); next }
     /^```/      { file = ""; next }
     file != ""  { print > file }' README.md
-cat build/readme/??.sql > build/readme/all.sql
-cat build/readme/??.expected > build/readme/all.expected
-for expected in build/readme/*.expected; do
-    script=${expected%.expected}.sql
-    { printf '.load build/cuckoo\n.mode column\n'; cat "$script"; } | "$SQLITE3" 2>&1 |
-        sed 's/ *$//' > "$out"
-    diff -u "$expected" "$out"
-    verdict "README example $(basename "$script" .sql)" $?
+cat "$folder"/??.sql > "$folder/all.sql"
+cat "$folder"/??.drawn > "$folder/all.drawn"
+for drawn in "$folder"/*.drawn; do
+    name=$(basename "$drawn" .drawn)
+    awk -v part=drawn -f tests/sql/values.awk "$drawn" > "$folder/$name.expected"
+    { printf '.load build/cuckoo\n.mode column\n'; cat "$folder/$name.sql"; } | run_script
+    compare "README example $name" "$folder/$name.expected"
 done
 
 echo "$passed passed, $failed failed"
