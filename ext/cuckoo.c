@@ -1,21 +1,17 @@
 /*
 ** cuckoo.c - the entry point of the extension.
 */
-#define CUCKOO_ENTRY_POINT
+#include "../src/compiler.h"
+
+#if !defined(SQLITE_CORE) && !defined(CUCKOO_ENTRY)
+#define CUCKOO_ENTRY CF_EXPORT
+#endif
+#include "cuckoo.h"
 #include "loaded.h"
 #include "register.h"
 
-#include "../src/compiler.h"
-
-SQLITE_EXTENSION_INIT1
-
 /* The version that brought SQLITE_INNOCUOUS and SQLITE_VTAB_INNOCUOUS. */
 enum { OLDEST_SQLITE = 3031000 };
-
-#ifndef SQLITE_CORE
-CF_EXPORT
-#endif
-int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
 /* Registers everything, up to the first error. When `on` is false, takes everything back, whatever
 ** fails: after an error SQLite unloads the library. */

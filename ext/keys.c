@@ -248,7 +248,7 @@ static bool add_at_once(sqlite3_context *context, cf_filter *filter, const cucko
 
 static void change_function(sqlite3_context *context, sqlite3_value **argv, change_filter one)
 {
-    cuckoo_key_list list;
+    cuckoo_key_list list = {.n = 0};
     cf_filter copy;
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter))

@@ -75,6 +75,7 @@
 
 #include "cuckoo_plan.h"
 #include "hash.h"
+#include "version.h"
 #include "view.h"
 
 #ifdef __cplusplus

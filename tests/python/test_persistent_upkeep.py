@@ -158,12 +158,15 @@ def test_backup_over_a_table_that_is_in_memory(seen):
 
 # ---- dump ----
 
+# Some shells (3.43.0 to 3.44.2) refuse a dump of any virtual table with tables of its own unless told so.
+RESTORE = ".dbconfig defensive off"
+
 @not_sanitized
 def test_dump_and_restore_with_the_shell(seen, path, tmp_path):
     """The dump holds the shadow table; the shell that restores it needs no extension."""
-    script = shell(LOAD, f".open {path}", ".dump")
+    script = shell(f".open {path}", LOAD, ".dump")
     copy = str(tmp_path / "copy.db")
-    shell(f".open {copy}", script)
+    shell(f".open {copy}", RESTORE, script)
     db = support.connect(copy)
     whole(db)
     insert(db, "after")
@@ -175,9 +178,9 @@ def test_dump_and_restore_of_a_filter_with_content(seen, path, tmp_path):
     seen.execute("CREATE TABLE t(x)")
     create(seen, "content='t(x)'", name="two")
     seen.execute("INSERT INTO t VALUES (1), (2)")
-    script = shell(LOAD, f".open {path}", ".dump")
+    script = shell(f".open {path}", LOAD, ".dump")
     copy = str(tmp_path / "copy.db")
-    shell(LOAD, f".open {copy}", script)
+    shell(f".open {copy}", LOAD, RESTORE, script)
     db = support.connect(copy)
     whole(db)
     assert items(db, "two") == 2
@@ -189,7 +192,7 @@ def test_dump_and_restore_of_a_filter_with_content(seen, path, tmp_path):
 def test_a_dump_without_the_extension_restores(seen, path, tmp_path):
     script = shell(f".open {path}", ".dump")
     copy = str(tmp_path / "copy.db")
-    shell(f".open {copy}", script)
+    shell(f".open {copy}", RESTORE, script)
     whole(support.connect(copy))
 
 
@@ -231,11 +234,11 @@ def test_defensive_mode_protects_the_pages_and_nothing_else():
                    "SAVEPOINT s; INSERT INTO seen(key) VALUES ('gone'), ('too'); ROLLBACK TO s; RELEASE s;",
                    "INSERT INTO seen(seen) VALUES ('check'), ('optimize');",
                    "CREATE TABLE t(x); INSERT INTO t VALUES ('c'); CREATE VIRTUAL TABLE c USING cuckoo_filter(capacity=1, content='t(x)');",
-                   "INSERT INTO t VALUES ('d') RETURNING x; INSERT INTO c(c) VALUES ('rebuild');",
+                   "INSERT INTO t VALUES ('d'); INSERT INTO c(c) VALUES ('rebuild');",
                    "ALTER TABLE seen RENAME TO s2; INSERT INTO s2(key) VALUES ('late');",
                    "SELECT count(*), cf_table_contains('s2', 'moved'), cf_table_contains('s2', 'late') FROM s2;",
                    "SELECT count(*) FROM c;", "DROP TABLE s2; DROP TABLE c;", "SELECT group_concat(name) FROM sqlite_master;")
-    assert output.split()[2:] == ["d", "500|1|1", "2", "t"], output  # behind "defensive on"
+    assert output.split()[2:] == ["500|1|1", "2", "t"], output  # behind "defensive on"
 
 
 @not_sanitized
