@@ -19,8 +19,9 @@ INSTALL      ?= install
 
 # Optimization over all files, where the compiler can.
 ifeq ($(origin CFLAGS),undefined)
-CFLAGS := $(strip -O2 $(shell echo 'int x;' | $(CC) -O2 -flto=auto -fPIC -shared -x c -o /dev/null - \
-              2> /dev/null && echo -flto=auto))
+# (Not to /dev/null: root's emcc puts a file in its place.)
+CFLAGS := $(strip -O2 $(shell d=$$(mktemp -d) && echo 'int x;' > $$d/x.c && \
+              $(CC) -O2 -flto=auto -fPIC -shared -o $$d/x $$d/x.c 2> /dev/null && echo -flto=auto; rm -rf "$$d"))
 endif
 
 # The platform is that of the compiler: .so, .dylib or .dll is what its SQLite appends to a name.

@@ -21,10 +21,7 @@ echo '#include <dqlite.h>' | $CC -E - > /dev/null 2>&1 || skip dqlite.h
 export GO111MODULE=off GOPATH="${GOPATH:+$GOPATH:}/usr/share/gocode" GOCACHE="$out/cache" GOTELEMETRY=off
 "$go" list github.com/canonical/go-dqlite/driver > /dev/null 2>&1 || skip go-dqlite
 
-# The extension as a static library, for a program that has SQLite in it; with its asserts.
-objects=$(ls src/*.c ext/*.c | sed 's/c$/o/; s|^|build/plain/|')
-# shellcheck disable=SC2086 # the objects are words
-SKIP_DEPS=1 ${MAKE:-make} -s $objects && rm -f "$out/libcuckoo.a" && ar rcs "$out/libcuckoo.a" $objects || exit 1
+SKIP_DEPS=1 ${MAKE:-make} -s build/libcuckoo_sqlite.a || exit 1
 
 # go-dqlite asks for -z now, which cgo does not know. Go does not see that the library has changed: hence rm.
 rm -f "$out/cluster"

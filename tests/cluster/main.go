@@ -4,8 +4,8 @@
 // same on all nodes, to the byte, and a new leader goes on where the last one stopped. How an application of dqlite
 // gets the extension:
 //
-//  1. compile the extension with -DSQLITE_CORE into a static library (make static);
-//  2. link it: extension.go has the cgo lines;
+//  1. make static compiles the extension for programs that link SQLite, into build/libcuckoo_sqlite.a;
+//  2. link that: extension.go has the lines of cgo;
 //  3. call sqlite3_auto_extension(sqlite3_cuckoo_init) before the first node starts, in every process that runs a
 //     node: then each connection that dqlite opens has the functions. All nodes need the same version.
 //
