@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Cuckoo filters for SQLite. Needs GNU make and a C compiler.
 #
 # Variables you may set, on the command line or in the environment:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Makes one file of many: amalgamate.sh says of which.
 #
 #   awk -f amalgamate.awk [-v xxhash=PATH -v xxhash_version=N] HEADER... [-- SOURCE...]

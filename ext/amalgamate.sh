@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Makes cuckoo.c and cuckoo.h: the whole extension, and the C library, in one file for any build system.
 #   amalgamate.sh [FOLDER]    FOLDER: where they go; build/dist
 # The same sources give the same bytes. amalgamate.awk does the work; the order of the files is that of the rooms.

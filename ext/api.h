@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** api.h - SQLite and the filter library, as every file of the glue sees them.
 **

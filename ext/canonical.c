@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "canonical.h"
 
 #include "number.h"

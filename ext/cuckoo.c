@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** cuckoo.c - the entry point of the extension.
 **

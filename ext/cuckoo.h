@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** cuckoo.h - the extension, for programs that link it instead of loading it.
 **

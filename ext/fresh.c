@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "fresh.h"
 
 static int version_of(const cuckoo_shadow *shadow, unsigned *version)

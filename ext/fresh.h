@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** fresh.h - is what a connection holds in memory of a filter still what the database says?
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** keys.c - many keys, collected first and applied in one call: cf_keys, cf_add_keys, cf_delete_keys.
 **

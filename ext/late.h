@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** late.h - functions that SQLite got after 3.31, called when the SQLite that runs has them.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** shadow.h - the shadow tables of a persistent filter, here of one named seen.
 **

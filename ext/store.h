@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** store.h - one persistent filter as one connection sees it.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table_command.c - INSERT INTO seen(seen [, key]) VALUES(command [, argument]).
 */

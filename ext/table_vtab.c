@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */

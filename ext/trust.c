@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** trust.c - may a filter that follows a table be believed? This asks what its triggers cannot tell.
 */

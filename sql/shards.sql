@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Filters of many shards, merged and shipped.   sqlite3 < sql/shards.sql
 -- The users of a service live in four databases. Each shard builds the filter of its own rows. A
 -- coordinator collects the filters and knows, without asking any shard, which of them can have a

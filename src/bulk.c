@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "bulk.h"
 
 #include "entry.h"

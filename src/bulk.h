@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bulk.h - filling an empty table with many keys in one walk.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** compiler.h - what compilers offer beyond C11. No other file knows one compiler from another.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** cuckoo_filter.h - the filter library: cuckoo filters in memory of the caller.
 **

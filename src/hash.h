@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** hash.h - the one hash of the house: XXH3, 64 bits.
 **

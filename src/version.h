@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** version.h - the version of the project. It stands here and nowhere else.
 **

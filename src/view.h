@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** view.h - the library's own half of an open filter.
 **

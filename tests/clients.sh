@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Runs the program of every client in tests/clients that is installed; the last line is "N passed, N failed".
 # All programs do the same and print the same line. What README.md says of a client, its programs must do:
 # each piece of code in such a row of its table has to stand in one of them.

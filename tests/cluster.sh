@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # A cluster of dqlite nodes with filter tables (tests/cluster). The last line is "N passed, N failed".
 #   CUCKOO_TEST_SEED=n       repeats what is written
 #   CLUSTER_ROUNDS=n         how often a node is killed or stopped; 12 unless given

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The tour: the scripts of sql/, one after the other, as a user would run them.
 set -eu
 show() {

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Looks for what the project needs by trying it: headers with the compiler, programs by running them.
 #   deps.sh build              what a build needs. build/options and build/libraries get the options for it
 #   deps.sh demo|test|bench|cluster    that, and what these need

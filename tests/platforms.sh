@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The extension on other platforms, by their compilers and emulators. The last line is "N passed, N failed".
 #   platforms.sh [PLATFORM...]       all, unless some are named. The native ones are compared with, so "native" always runs
 #   platforms.sh names               the platforms

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Does data flow one way? Reads the order of the rooms (rooms.txt) and looks at who uses whom.
 
     rooms.py OBJECTS             fails for whatever is against the order; last line "N passed, N failed"
@@ -11,7 +12,9 @@ tells). A function is counted where it is defined, not where it is declared: so 
 and declare what the upper rooms define. Inline functions of headers come with the include.
 
 Also checked: every file stands in rooms.txt and every name there has a file; src never includes sqlite3.h; no variable is
-shared by all threads of a program but those that rooms.txt names; no file is longer than 400 lines. Exceptions stand in rooms.txt. One that is no longer needed is an error: the list gets shorter.
+shared by all threads of a program but those that rooms.txt names; no file is longer than 400 lines; every source file,
+those of tests and sql included, names its licence. Exceptions stand in rooms.txt. One that is no longer needed is an
+error: the list gets shorter.
 """
 import re
 import subprocess
@@ -181,10 +184,21 @@ def long_files(order, found):
             yield f"{name} has {lines(path)} lines, more than {LONGEST_FILE}: divide it"
 
 
+SOURCES = (".c", ".h", ".sh", ".py", ".awk", ".sql", ".go", ".java", ".js", ".mjs", ".php", ".pl", ".rb", ".R", ".tcl")
+LICENCE = "SPDX-License-Identifier: MIT"
+
+
+def without_licence(order, found):
+    for half in (*HALVES, "tests", "sql"):
+        for path in sorted((ROOT / half).rglob("*")):
+            if path.suffix in SOURCES and path.is_file() and LICENCE not in path.read_text()[:200]:
+                yield f"{path.relative_to(ROOT)}: its first line says '{LICENCE}', in a comment"
+
+
 CHECKS = {"every file has its place": places, "no arrow runs upwards": upward, "no circle": round_about,
           "src does without SQLite": sqlite_in_src, "no file is too long": long_files,
           "no variable for all threads": shared_by_threads,
-          "every exception is needed": exceptions}
+          "every exception is needed": exceptions, "every source names its licence": without_licence}
 
 
 # ---- the report ----

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Runs groups of tests, as many at a time as there are cores. The last line is "N passed, N failed".
 #   run.sh            make test: everything
 #   run.sh check      make check: what takes seconds

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** test_compiler.c - what compilers offer, against plain loops. Also built with CF_PLAIN_C.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "test.h"
 
 static void assert_same_shape(const cf_geometry *a, const cf_geometry *b)

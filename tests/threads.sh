@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Builds the programs of tests/threads with ThreadSanitizer and runs them. The last line is "N passed, N failed".
 #   SQLITE_SOURCE=folder tests/threads.sh    with the sqlite3.c of that folder, which is watched as well
 #

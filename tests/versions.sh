@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The SQL group and the Python tests on other versions of SQLite. The last line is "N passed, N failed".
 #   versions.sh SOURCE...   a folder with sqlite3.c and sqlite3.h, and perhaps sqlite3ext.h and shell.c;
 #                           an npm package that carries them (.tgz); or a sqlite3 shell that was built

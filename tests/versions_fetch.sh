@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Brings npm packages that carry the source of SQLite to build/versions/sources, unless some are there.
 # better-sqlite3 has sqlite3.c, and sqlite3 the shell.c as well. Without npm or its registry nothing is
 # tested but the SQLite of this system.

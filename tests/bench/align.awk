@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Prints a table of tab-separated fields in columns: awk -f align.awk table.tsv table.tsv
 # The first pass finds the width of each column. Numbers stand to the right, under their titles.
 BEGIN { FS = "\t" }

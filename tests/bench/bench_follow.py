@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a filter that follows a table costs its writers and its readers: microseconds of processor time, and WAL bytes.
 
     python3 tests/bench/bench_follow.py build/cuckoo.so [another.so ...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What filters of many shards cost: built by as many processes at once, shipped, merged, and asked.
 
     python3 tests/bench/bench_shards.py [KEYS [SHARDS]]

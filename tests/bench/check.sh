@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Counts the instructions of the hot paths (instructions.c) and compares them with tests/bench/instructions.txt.
 #   check.sh           make bench-check: fails when a figure is more than 10 % above the committed one
 #   check.sh accept    make bench-accept: writes the figures of now to instructions.txt

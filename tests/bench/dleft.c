@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** dleft.c - a d-left counting Bloom filter (Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese,
 ** 2006): d = 4 tables of buckets of 8 cells; a cell is a remainder and a counter of 2 bits.

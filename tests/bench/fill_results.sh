@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Copies the tables of the last run of the benchmarks to RESULTS.md: each line <!-- table NAME [lines that match] -->
 # is followed by build/bench/NAME.tsv as a table, in place of what stands there up to <!-- end -->. From the root of
 # the project: sh tests/bench/fill_results.sh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Draws the figures from the tables of a benchmark run.
 #
 #     gnuplot -e "folder='build/bench'" plots.gp                       build/bench/*.svg

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Runs the benchmarks one after the other. Tables go to the screen and to build/bench/results.txt; most of
 # them also to build/bench/*.tsv, and from there to the figures build/bench/*.svg.
 #   run.sh             everything (an hour and a quarter, 2 GB of disk)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** walk.h - insertion by a random walk, as the cuckoo filter paper has it (algorithm 1), and bounded
 ** by overflow bits without a list: what the library's insertion is compared with.

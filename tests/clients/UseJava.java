@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Java with the JDBC driver of Xerial. It unpacks its library in the temporary folder: where that is
 // mounted noexec, set org.sqlite.tmpdir.
 import java.sql.*;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """apsw."""
 import apsw
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // better-sqlite3. A number of JavaScript is bound as a double, which is the same key as the integer up to
 // 2^53. Beyond that bind a BigInt.
 const Database = require('better-sqlite3');

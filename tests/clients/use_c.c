@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* C. The program may have a locale of its own. */
 #include <locale.h>
 #include <sqlite3.h>

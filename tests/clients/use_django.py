@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Django. The receiver stands in the ready() of an AppConfig, so that migrations have the extension too."""
 from django.conf import settings
 from django.db import connection

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // Go with mattn's driver. Every connection of the pool loads the extension when it is made.
 package main
 

@@ -1,4 +1,5 @@
 <?php
+// SPDX-License-Identifier: MIT
 // PDO, from PHP 8.4 on: older ones load no extensions. execute([...]) binds everything as text: bind
 // numbers as PDO::PARAM_INT, and blobs as PDO::PARAM_LOB.
 $db = new Pdo\Sqlite('sqlite::memory:');

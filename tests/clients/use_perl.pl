@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Perl's DBD::SQLite. What is not bound with a type is bound as text: say SQL_INTEGER and SQL_BLOB.
 use strict;
 use warnings;

@@ -1,4 +1,5 @@
 <?php
+// SPDX-License-Identifier: MIT
 // PHP's SQLite3. php.ini names the folder of extensions: sqlite3.extension_dir = /path/to/build
 // Say that a blob is one. Numbers that come from a request are strings: cast them with (int).
 $db = new SQLite3(':memory:');

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Python's own sqlite3. A Python that was built without extensions has no enable_load_extension."""
 import sqlite3
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # R with RSQLite. 1 is a double and the same key as 1L. Integers above 2^53 are bit64::as.integer64("...").
 library(DBI)
 con <- dbConnect(RSQLite::SQLite(), ":memory:", loadable.extensions = TRUE)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Ruby's sqlite3. A string is bound as text: make a blob of the filter.
 require 'sqlite3'
 

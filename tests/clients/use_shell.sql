@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The sqlite3 shell. Its parameters are values of SQL: numbers stay numbers.
 .load build/cuckoo
 CREATE TABLE users(id INTEGER, email TEXT);

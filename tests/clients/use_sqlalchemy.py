@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """SQLAlchemy. Every connection of the pool loads the extension when it is made."""
 from sqlalchemy import BigInteger, Column, MetaData, Table, Text, create_engine, event, func, select, text
 

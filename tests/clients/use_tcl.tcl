@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Tcl. $key is bound as text unless Tcl keeps it as a number: write expr, entier or CAST. @f binds a blob.
 package require sqlite3
 sqlite3 db :memory:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+
 // A cluster of three dqlite nodes with filter tables, whose leaders are killed while it is written to.
 //
 // dqlite replicates the pages of SQLite by Raft. So a filter table, whose pages are rows of ordinary tables, is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** loading.c - loading the extension: without memory, twice, and into two copies of SQLite.
 **

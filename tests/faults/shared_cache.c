@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** shared_cache.c - what another thread can do in between, when connections share a cache.
 **

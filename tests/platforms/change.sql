@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Goes on with a database of tables.sql that this or another platform has written: looks whether all is
 -- there, changes it, and looks again. May run again and again; each time it prints other digests, but the
 -- same on every platform.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** cmocka.h - stands for cmocka where a platform has no package of it: the part that the tests use.
 **

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Filters of every kind, as digests of their bytes. Every platform must print the same.
 .load build/cuckoo
 .mode list

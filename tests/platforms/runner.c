@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** runner.c - runs an SQL script on a platform: what a shell does, as far as the scripts need it.
 **

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A database file with filter tables and filters in blobs. Every platform must write the same, and go on
 -- (change.sql) with what another one has written.
 .load build/cuckoo

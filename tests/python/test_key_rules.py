@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Filters with affinity= and collation=: what a column with these finds equal is never "certainly not there".
 
 SQLite is the oracle: `column = other` with real columns of every affinity on both sides, and with bound values. The

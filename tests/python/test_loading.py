@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Loading the extension again on one connection does nothing, and succeeds.
 
 Pools with a hook per checkout, a start-up file and .load, automatic extensions: all load it twice.

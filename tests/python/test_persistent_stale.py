@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What is in memory never stands in for another state of the file, or another table: ways in which it once did."""
 import sqlite3
 import threading

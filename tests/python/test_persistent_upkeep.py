@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The persistent table in the life of a database: rename, drop, VACUUM, backup, dump, read-only, page sizes, encodings."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Filters of many shards: built by as many processes at the same time, merged, and asked, beside a set of the keys.
 
 Each shard is a database file of its own. Some keys live in two shards. Each way of building a filter that can be merged

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # For the scripts of this folder: counting cases. Read by ". tests/shipping/cases.sh".
 passed=0 failed=0
 

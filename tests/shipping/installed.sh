@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # What make install gives: the files, programs in C and C++ made with them, and that uninstall takes them away. Then what
 # make does when variables change, and what it says when something is missing; there a stand-in for the compiler shows
 # what it is asked for. The last line is "N passed, N failed".

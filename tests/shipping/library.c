@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** library.c - a program that uses the C library, as C and as C++: what make install and cuckoo.h give it.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** linked.c - a program with the extension linked in, as C and as C++. All connections have it.
 */

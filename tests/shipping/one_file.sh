@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The one file, build/dist/cuckoo.c: the same each time, taken by every compiler at hand without a warning, alone or with
 # other code in one file, and as right as the ordinary build. The last line is "N passed, N failed".
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** other.c - another extension, which stands in one file with cuckoo.c, before or behind it. Its names are those that
 ** such files like to use, and some of this project without their prefixes. It has a copy of xxHash, too.

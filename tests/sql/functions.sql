@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What each function answers.
 .bail on
 .load build/cuckoo

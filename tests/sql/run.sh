@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # SQL through a shell: every script of sql/ and tests/sql/ against its .expected file here, and every
 # example of README.md against the output that stands below it.
 #   run.sh            compares; last line "N passed, N failed"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Makes equal what SQLite's shells say differently, so that values are compared.
 #   part=script   a script: rows as lists with their headers, nothing echoed, no times, errors do not end it;
 #                 it loads CUCKOO_SO, if that is set, and takes word lists from the folder `folder`

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** connections.c - the extension in programs with several threads, under ThreadSanitizer: linked with
 ** SQLITE_CORE, and registered for each connection by sqlite3_auto_extension.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** crew.h - runs the same work in several threads at once.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** library.c - the rules for threads in cuckoo_filter.h, under ThreadSanitizer.
 **

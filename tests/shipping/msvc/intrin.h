@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** What Microsoft's headers declare, as far as it is used here, so that clang can look at the branches for MSVC without
 ** them: its documentation says these prototypes. The other files of this folder are the same for the C library.

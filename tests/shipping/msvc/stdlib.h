@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stddef.h>
 void *malloc(size_t size);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #pragma once
 #include <stddef.h>
 void *memchr(const void *bytes, int byte, size_t n);
