@@ -22,7 +22,7 @@ fi
 clients() {
     cat <<'LIST'
 use_shell.sql|$SQLITE3 --version|$SQLITE3 -batch -init $folder/init < $program|sqlite3
-use_python.py|$PYTHON -c 'import sqlite3; sqlite3.Connection.enable_load_extension'|$PYTHON $program|python3
+use_python.py|$PYTHON -c 'import sqlite3; sqlite3.Connection.enable_load_extension'|$PYTHON $program|python3 whose sqlite3 module loads extensions
 use_apsw.py|$PYTHON -c 'import apsw'|$PYTHON $program|python3-apsw
 use_sqlalchemy.py|$PYTHON -c 'import sqlalchemy'|$PYTHON $program|python3-sqlalchemy
 use_django.py|$PYTHON -c 'import django'|$PYTHON $program|python3-django

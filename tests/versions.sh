@@ -110,14 +110,14 @@ python_tests() {
     SQLITE3=$python_shell on "$1" "$python" -m pytest -q -n "$cores" -p no:cacheprovider -rfEs --tb=short \
         $files > "$2" 2>&1
     verdict $? "$(tail -1 "$2")"
-    why=$why$(sed -n 's/^[FE][AR][IR][LO][ER]*D* \([^ ]*\).*/\\n          failed: \1/p' "$2" | tr -d '\n')
+    why=$why$(sed -n 's/ - .*//; s/^FAILED /\\n          failed: /p; s/^ERROR /\\n          failed: /p' "$2" | tr -d '\n')
     why=$why$(sed -n 's/^SKIPPED \[\([0-9]*\)\] [^ ]* /\1 /p' "$2" | awk '
         { n = $1; sub(/^[0-9]+ /, ""); sum[$0] += n }
         END { for (reason in sum) printf "\\n          skipped: %d: %s", sum[reason], reason }')
 }
 
 row() {
-    printf "%-9s %-22s %-22s %-36s$why\\n" "$@"
+    printf '%-9s %-22s %-22s %-36s%b\n' "$@" "$why"
 }
 
 # test_version VERSION: one line of the matrix, and below it why not.
