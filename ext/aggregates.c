@@ -11,6 +11,7 @@
 #include "register.h"
 #include "result.h"
 
+#include "../src/bits.h"
 #include "../src/format.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ enum {
 static bool equal_at(const uint8_t *bytes, const change_state *state, size_t at, size_t most)
 {
     const cf_filter *first = &state->first->filter;
-    size_t rest = first->length - at;
+    size_t rest = cf_in_memory(first->length) - at;
     return memcmp(bytes + at, first->bytes + at, rest < most ? rest : most) == 0;
 }
 
@@ -54,7 +55,7 @@ static bool equal_at(const uint8_t *bytes, const change_state *state, size_t at,
 */
 static bool same_filter(const cf_filter *filter, change_state *state)
 {
-    size_t length = state->first->filter.length;
+    size_t length = cf_in_memory(state->first->filter.length);
     state->seen_at = filter->bytes;
     state->compared += length;
     return filter->length == length && equal_at(filter->bytes, state, 0, length);
@@ -66,7 +67,7 @@ static bool seen_again(sqlite3_value *argument, change_state *state)
     if (state->compared < FULL_COMPARISONS || sqlite3_value_type(argument) != SQLITE_BLOB)
         return false;
     const uint8_t *bytes = sqlite3_value_blob(argument);
-    size_t length = state->first->filter.length;
+    size_t length = cf_in_memory(state->first->filter.length);
     if (bytes != state->seen_at || (size_t)sqlite3_value_bytes(argument) != length)
         return false;
     size_t at = state->window < length ? state->window : 0;
@@ -117,7 +118,7 @@ static bool start_change(sqlite3_context *context, sqlite3_value *argument, cons
                         : cuckoo_fail_no_memory(context);
 }
 
-static bool read_change(sqlite3_context *context, sqlite3_value *argument, change_state *state)
+static bool read_filter(sqlite3_context *context, sqlite3_value *argument, change_state *state)
 {
     if (state->first && seen_again(argument, state))
         return count_copy(context, argument, state);
@@ -134,7 +135,8 @@ static bool read_change(sqlite3_context *context, sqlite3_value *argument, chang
                        "filter is not the same for all rows; select one filter, or group by it");
 }
 
-typedef bool (*change)(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value);
+typedef bool (*change_copy)(sqlite3_context *context, change_state *state, uint64_t hash,
+                            uint64_t value);
 
 static bool flush_added(sqlite3_context *context, change_state *state)
 {
@@ -162,7 +164,7 @@ static bool collect_one(sqlite3_context *context, change_state *state, uint64_t 
     return true;
 }
 
-static bool add_one(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value)
+static bool add_copy(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value)
 {
     if (can_collect(state))
         return collect_one(context, state, hash);
@@ -173,7 +175,7 @@ static bool add_one(sqlite3_context *context, change_state *state, uint64_t hash
     return status == CF_OK || cuckoo_fail_add(context, status, &state->filter);
 }
 
-static bool delete_one(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value)
+static bool delete_copy(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value)
 {
     (void)context;
     state->changed = true;
@@ -182,11 +184,11 @@ static bool delete_one(sqlite3_context *context, change_state *state, uint64_t h
 }
 
 /* One row: key and value, if there is one. False: the function has failed. */
-static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv, change apply,
-                       change_state *state)
+static bool change_by_row(sqlite3_context *context, int argc, sqlite3_value **argv, change_copy apply,
+                          change_state *state)
 {
     uint64_t hash, value;
-    if (!read_change(context, argv[0], state))
+    if (!read_filter(context, argv[0], state))
         return false;
     cuckoo_key kind = cuckoo_key_hash(argv[1], &state->filter.geometry, &hash);
     if (kind == CUCKOO_KEY_NULL)
@@ -197,21 +199,21 @@ static bool change_row(sqlite3_context *context, int argc, sqlite3_value **argv,
     return cuckoo_fail_no_memory(context);
 }
 
-static void change_step(sqlite3_context *context, int argc, sqlite3_value **argv, change apply)
+static void change_step(sqlite3_context *context, int argc, sqlite3_value **argv, change_copy apply)
 {
     change_state *state = cuckoo_aggregate_state(context, sizeof *state);
     if (state && !state->failed)
-        state->failed = !change_row(context, argc, argv, apply, state);
+        state->failed = !change_by_row(context, argc, argv, apply, state);
 }
 
 static void add_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    change_step(context, argc, argv, add_one);
+    change_step(context, argc, argv, add_copy);
 }
 
 static void delete_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    change_step(context, argc, argv, delete_one);
+    change_step(context, argc, argv, delete_copy);
 }
 
 static void change_free(change_state *state)

@@ -1,5 +1,7 @@
 #include "block.h"
 
+#include "../src/bits.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +29,7 @@ uint8_t *cuckoo_block_resize(uint8_t *bytes, uint64_t size, void *owner)
         return NULL;
     }
     block_head *larger =
-        is_too_large(size) ? NULL : realloc(block, sizeof *block + size + CUCKOO_BEYOND);
+        is_too_large(size) ? NULL : realloc(block, sizeof *block + (size_t)size + CUCKOO_BEYOND);
     if (larger == NULL)
         return NULL;
     larger->owner = owner;
@@ -36,11 +38,11 @@ uint8_t *cuckoo_block_resize(uint8_t *bytes, uint64_t size, void *owner)
 
 bool cuckoo_block_enlarge(void **array, uint64_t had, uint64_t count, size_t each)
 {
-    void *larger = count > SIZE_MAX / each ? NULL : calloc(count, each);
+    void *larger = count > SIZE_MAX / each ? NULL : calloc((size_t)count, each);
     if (larger == NULL)
         return false;
     if (had > 0)
-        memcpy(larger, *array, had * each);
+        memcpy(larger, *array, cf_in_memory(had) * each);
     free(*array);
     *array = larger;
     return true;
@@ -53,7 +55,8 @@ uint8_t *cuckoo_block_plain(uint8_t *bytes, uint64_t size)
 
 uint8_t *cuckoo_block_zeros(uint64_t size)
 {
-    block_head *block = is_too_large(size) ? NULL : calloc(1, sizeof *block + size + CUCKOO_BEYOND);
+    block_head *block =
+        is_too_large(size) ? NULL : calloc(1, sizeof *block + (size_t)size + CUCKOO_BEYOND);
     return block ? (uint8_t *)(block + 1) : NULL;
 }
 

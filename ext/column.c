@@ -7,7 +7,7 @@
 
 /* ---- affinity ---- */
 
-static bool contains(const char *type, const char *word)
+static bool has_word(const char *type, const char *word)
 {
     int n = (int)strlen(word);
     for (; *type; type++)
@@ -20,16 +20,16 @@ static bool contains(const char *type, const char *word)
 static const struct {
     const char *word, *name;
     cf_affinity affinity;
-} rules[] = {{"INT", "INTEGER", CF_AFFINITY_NUMERIC}, {"CHAR", "TEXT", CF_AFFINITY_TEXT},
-             {"CLOB", "TEXT", CF_AFFINITY_TEXT},      {"TEXT", "TEXT", CF_AFFINITY_TEXT},
-             {"BLOB", "", CF_AFFINITY_TEXT},          {"REAL", "REAL", CF_AFFINITY_REAL},
-             {"FLOA", "REAL", CF_AFFINITY_REAL},      {"DOUB", "REAL", CF_AFFINITY_REAL}};
-enum { RULES = sizeof rules / sizeof rules[0] };
+} type_rules[] = {{"INT", "INTEGER", CF_AFFINITY_NUMERIC}, {"CHAR", "TEXT", CF_AFFINITY_TEXT},
+                  {"CLOB", "TEXT", CF_AFFINITY_TEXT},      {"TEXT", "TEXT", CF_AFFINITY_TEXT},
+                  {"BLOB", "", CF_AFFINITY_TEXT},          {"REAL", "REAL", CF_AFFINITY_REAL},
+                  {"FLOA", "REAL", CF_AFFINITY_REAL},      {"DOUB", "REAL", CF_AFFINITY_REAL}};
+enum { RULES = sizeof type_rules / sizeof type_rules[0] };
 
 static size_t rule_of(const char *type)
 {
     size_t i = 0;
-    while (i < RULES && !contains(type, rules[i].word))
+    while (i < RULES && !has_word(type, type_rules[i].word))
         i++;
     return i;
 }
@@ -39,7 +39,7 @@ static cf_affinity affinity_of_type(const char *type)
     if (type == NULL || *type == 0)
         return CF_AFFINITY_TEXT;
     size_t rule = rule_of(type);
-    return rule < RULES ? rules[rule].affinity : CF_AFFINITY_NUMERIC;
+    return rule < RULES ? type_rules[rule].affinity : CF_AFFINITY_NUMERIC;
 }
 
 const char *cuckoo_column_affinity(const char *type)
@@ -47,7 +47,7 @@ const char *cuckoo_column_affinity(const char *type)
     if (type == NULL || *type == 0)
         return "";
     size_t rule = rule_of(type);
-    return rule < RULES ? rules[rule].name : "NUMERIC";
+    return rule < RULES ? type_rules[rule].name : "NUMERIC";
 }
 
 /* In a STRICT table the type ANY has no affinity. In others it is unknown, and so NUMERIC. */

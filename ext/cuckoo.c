@@ -1,23 +1,25 @@
 /*
 ** cuckoo.c - the entry point of the extension.
+**
+** Threads: the rules of SQLite hold, and no others. All that the extension keeps belongs to one
+** connection: filter tables and what is in memory of them (registry.h), the readers of functions
+** (register.h), handles. It is used only while SQLite calls, and SQLite holds the mutex of the
+** connection then. So a connection for each thread is best; several threads may use one connection in
+** serialized mode; and with SQLITE_THREADSAFE=0 there is one thread. Threads share only the list of
+** connections (loaded.c), for which there is a lock that needs no SQLite. Connections that share a
+** cache: fresh.h.
 */
-#define CUCKOO_ENTRY_POINT
+#include "../src/compiler.h"
+
+#if !defined(SQLITE_CORE) && !defined(CUCKOO_ENTRY)
+#define CUCKOO_ENTRY CF_EXPORT
+#endif
+#include "cuckoo.h"
 #include "loaded.h"
 #include "register.h"
-SQLITE_EXTENSION_INIT1
-
-#include <stdatomic.h>
 
 /* The version that brought SQLITE_INNOCUOUS and SQLITE_VTAB_INNOCUOUS. */
 enum { OLDEST_SQLITE = 3031000 };
-
-#ifdef _WIN32
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
-
-EXPORT int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
 /* Registers everything, up to the first error. When `on` is false, takes everything back, whatever
 ** fails: after an error SQLite unloads the library. */
@@ -75,8 +77,8 @@ static bool statement_runs(sqlite3 *db)
 ** library must stay mapped. Asking for that once is enough. */
 static bool must_stay(sqlite3 *db)
 {
-    static atomic_flag stays = ATOMIC_FLAG_INIT;
-    return statement_runs(db) && !atomic_flag_test_and_set(&stays);
+    static cf_flag stays = CF_FLAG_CLEAR;
+    return statement_runs(db) && !cf_flag_set(&stays);
 }
 #endif
 
@@ -88,7 +90,7 @@ static int undo(sqlite3 *db, int rc)
     return must_stay(db) ? SQLITE_OK_LOAD_PERMANENTLY : rc;
 }
 
-static int load(sqlite3 *db, char **message)
+static int load_once(sqlite3 *db, char **message)
 {
     bool here;
     int rc = cuckoo_loaded_here(db, &here, message);
@@ -110,7 +112,7 @@ int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines 
     char *text = NULL;
     int rc = look_at_caller(api, &text);
     if (rc == SQLITE_OK)
-        rc = load(db, &text);
+        rc = load_once(db, &text);
     if (message)
         *message = text;
     else

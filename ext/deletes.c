@@ -22,13 +22,13 @@ static void move(cuckoo_deletes *into, const cuckoo_deletes *from)
 }
 
 /* At least half of the places stay empty. */
-static int make_room(cuckoo_deletes *deletes)
+static int make_places(cuckoo_deletes *deletes)
 {
     cuckoo_deletes larger = *deletes;
     if (2 * (deletes->used + 1) <= deletes->places)
         return SQLITE_OK;
     larger.places = deletes->places ? 2 * deletes->places : FEWEST_PLACES;
-    larger.place = sqlite3_malloc64(larger.places * sizeof *larger.place);
+    larger.place = sqlite3_malloc64((uint64_t)larger.places * sizeof *larger.place);
     if (larger.place == NULL)
         return SQLITE_NOMEM;
     memset(larger.place, 0, larger.places * sizeof *larger.place);
@@ -40,7 +40,7 @@ static int make_room(cuckoo_deletes *deletes)
 
 int cuckoo_deletes_push(cuckoo_deletes *deletes, uint64_t hash, uint64_t value)
 {
-    int rc = make_room(deletes);
+    int rc = make_places(deletes);
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_delete *at = find(deletes, hash, value);

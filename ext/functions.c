@@ -86,7 +86,8 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
 
 /* ---- cf_add, cf_delete, cf_clear ---- */
 
-static read_result read_change(sqlite3_context *context, int argc, sqlite3_value **argv, question *q)
+static read_result read_question_value(sqlite3_context *context, int argc, sqlite3_value **argv,
+                                       question *q)
 {
     read_result read = read_question(context, argv, q);
     if (read == READ_OK && !cuckoo_value_read(context, q->filter, argc > 2 ? argv[2] : NULL, &q->value))
@@ -98,7 +99,7 @@ static void add_function(sqlite3_context *context, int argc, sqlite3_value **arg
 {
     question q;
     cf_filter copy;
-    read_result read = read_change(context, argc, argv, &q);
+    read_result read = read_question_value(context, argc, argv, &q);
     if (read == READ_NULL_KEY)
         cuckoo_result_same(context, argv[0], q.filter);
     if (read != READ_OK || !cuckoo_filter_copy(context, q.filter, &copy))
@@ -116,7 +117,7 @@ static void delete_function(sqlite3_context *context, int argc, sqlite3_value **
 {
     question q;
     cf_filter copy;
-    read_result read = read_change(context, argc, argv, &q);
+    read_result read = read_question_value(context, argc, argv, &q);
     if (read == READ_NULL_KEY || (read == READ_OK && !cf_contains(q.filter, q.hash))) {
         cuckoo_result_same(context, argv[0], q.filter);
     } else if (read == READ_OK && cuckoo_filter_copy(context, q.filter, &copy)) {

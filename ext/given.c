@@ -25,7 +25,7 @@ static double fpr_number(sqlite3_value *fpr)
     return fpr ? sqlite3_value_double(fpr) : 0;
 }
 
-static void keep(int count, sqlite3_value **values, cuckoo_given *given)
+static void keep_given(int count, sqlite3_value **values, cuckoo_given *given)
 {
     const char *text = options_text(count, values, &given->text_bytes);
     if (given->text_bytes > 0)
@@ -49,7 +49,7 @@ static bool read_in_full(sqlite3_context *context, int count, sqlite3_value **va
     if (!cuckoo_options_read(context, count, values, &options))
         return false;
     if (count > 0)
-        keep(count, values, given);
+        keep_given(count, values, given);
     if (given->started)
         return cuckoo_options_equal(&options, &given->options) ||
                cuckoo_fail(context, CF_BAD_ARGUMENT, "fpr and options must be the same for all rows");

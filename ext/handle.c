@@ -62,8 +62,8 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
     }
 }
 
-static __attribute__((noinline)) const cf_filter *read_argument(sqlite3_context *context,
-                                                                sqlite3_value *value, cf_reader *reader)
+static CF_NEVER_INLINE const cf_filter *read_argument(sqlite3_context *context, sqlite3_value *value,
+                                                      cf_reader *reader)
 {
     const char *why;
     const cf_filter *filter;
@@ -94,7 +94,7 @@ static cuckoo_handle *new_handle(const cf_filter *filter)
 {
     cuckoo_handle *handle = sqlite3_malloc64(sizeof *handle + filter->length);
     if (handle) {
-        memcpy(handle->bytes, filter->bytes, filter->length);
+        memcpy(handle->bytes, filter->bytes, cf_in_memory(filter->length));
         handle->references = 1;
         handle->filter = *filter;
         cf_rebase(&handle->filter, handle->bytes, NULL);

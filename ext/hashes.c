@@ -8,12 +8,12 @@
 
 #include <assert.h>
 
-enum { FIRST_ROOM = 256 };
+enum { FEWEST_HASHES = 256 };
 
 bool cuckoo_hashes_grow(sqlite3_context *context, cuckoo_hashes *hashes)
 {
     assert(hashes->room < CUCKOO_HASHES_MOST);
-    size_t room = hashes->room ? 2 * hashes->room : FIRST_ROOM;
+    size_t room = hashes->room ? 2 * hashes->room : FEWEST_HASHES;
     if (room > CUCKOO_HASHES_MOST)
         room = CUCKOO_HASHES_MOST;
     uint64_t *larger = sqlite3_realloc64(hashes->at, room * sizeof *larger);

@@ -89,7 +89,7 @@ void cuckoo_image_put(cuckoo_paged *paged, uint8_t *block)
 }
 
 /* The cf_memory of the filter. Blocks other than the image have no owner. */
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
+static uint8_t *resize_image(uint8_t *bytes, uint64_t size)
 {
     cuckoo_paged *owner = bytes ? cuckoo_block_owner(bytes) : NULL;
     if (owner == NULL)
@@ -109,7 +109,7 @@ static void read_page(cuckoo_paged *paged, uint64_t page)
         int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, &have);
         paged->rc = cuckoo_first_error(paged->rc, rc);
     }
-    memset(at + have, 0, bytes - have);
+    memset(at + have, 0, cf_in_memory(bytes - have));
     paged->read_in[page] = epoch;
     paged->loaded++;
 }
@@ -139,7 +139,7 @@ bool cuckoo_image_complete(cuckoo_paged *paged)
 }
 
 /* The first page from `page` on that has a row, before `end`; none: `end`. */
-static uint64_t next_row(cuckoo_paged *paged, uint64_t page, uint64_t end)
+static uint64_t next_stored(cuckoo_paged *paged, uint64_t page, uint64_t end)
 {
     int64_t from = (int64_t)page, row = (int64_t)end;
     int rc = cuckoo_shadow_integer(&paged->shadow, CUCKOO_NEXT_PAGE, &from, &row);
@@ -154,7 +154,7 @@ uint64_t cuckoo_image_skip(cuckoo_paged *paged, uint64_t from)
     uint64_t page = cuckoo_image_page_at(paged, from), end = cuckoo_image_pages(paged, paged->length);
     if (page == 0 || page == paged->present || page >= end || paged->dirty.is[page])
         return from;
-    uint64_t found = cuckoo_dirty_next(&paged->dirty, page, next_row(paged, page, end));
+    uint64_t found = cuckoo_dirty_next(&paged->dirty, page, next_stored(paged, page, end));
     paged->present = found;
     if (found == page)
         return from;
@@ -219,10 +219,10 @@ static uint64_t skip(void *context, uint64_t from)
 
 cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why)
 {
-    cf_status status = cf_open_writable(&paged->filter, paged->image, paged->length, why);
+    cf_status status = cf_open_writable(&paged->filter, paged->image, cf_in_memory(paged->length), why);
     if (status != CF_OK)
         return status;
-    paged->filter.memory = (cf_memory){resize, INT64_MAX};
+    paged->filter.memory = (cf_memory){resize_image, INT64_MAX};
     cf_attach_pages(&paged->filter, &paged->hooks);
     return status;
 }
@@ -247,7 +247,7 @@ void cuckoo_image_forget(cuckoo_paged *paged)
     paged->has_reader = false;
     paged->epoch++;
     if (paged->epoch == 0) { /* all numbers were used: no old one may pass for a new one */
-        memset(paged->read_in, 0, paged->page_room * sizeof *paged->read_in);
+        memset(paged->read_in, 0, cf_in_memory(paged->page_room) * sizeof *paged->read_in);
         paged->header_in = 0;
         paged->epoch = 1;
     }

@@ -56,7 +56,7 @@ typedef struct inspect_cursor {
     unsigned slot; /* or place in the spill list */
 } inspect_cursor;
 
-static inline inspect_cursor *cursor_of(sqlite3_vtab_cursor *base)
+static inline inspect_cursor *cuckoo_inspect_cursor_of(sqlite3_vtab_cursor *base)
 {
     return (inspect_cursor *)base;
 }

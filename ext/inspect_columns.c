@@ -87,7 +87,7 @@ typedef struct found_entry {
     const cf_side *key; /* of cf_explain: the key, as seen from this side */
 } found_entry;
 
-static void look(const inspect_cursor *cursor, found_entry *found)
+static void find_entry(const inspect_cursor *cursor, found_entry *found)
 {
     const cf_filter *filter = &cursor->handle->filter;
     *found = (found_entry){.bucket = cursor->at, .spilled = cuckoo_inspect_in_list(cursor)};
@@ -129,10 +129,10 @@ static void result_text(sqlite3_context *context, const char *text)
 
 int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    const inspect_cursor *cursor = cursor_of(base);
+    const inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     const cf_filter *filter = &cursor->handle->filter;
     found_entry found;
-    look(cursor, &found);
+    find_entry(cursor, &found);
     const cf_entry *entry = &found.entry;
     switch (((inspect_table *)base->pVtab)->kind->columns[column]) {
     case FACT_SIDE:

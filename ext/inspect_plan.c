@@ -3,10 +3,10 @@
 */
 #include "inspect.h"
 
-typedef struct chosen {
+typedef struct constraints {
     int filter, key, equal, least, most; /* which constraint it is; -1: there is none */
     bool unusable;                       /* an argument is there, but not in this join order */
-} chosen;
+} constraints;
 
 static void choose_argument(const struct sqlite3_index_constraint *c, int i, int *argument,
                             bool *unusable)
@@ -19,7 +19,7 @@ static void choose_argument(const struct sqlite3_index_constraint *c, int i, int
         *unusable = true;
 }
 
-static void choose_bound(const struct sqlite3_index_constraint *c, int i, chosen *found)
+static void choose_bound(const struct sqlite3_index_constraint *c, int i, constraints *found)
 {
     if (!c->usable)
         return;
@@ -31,9 +31,9 @@ static void choose_bound(const struct sqlite3_index_constraint *c, int i, chosen
         found->most = i;
 }
 
-static chosen choose(const inspect_kind *kind, const sqlite3_index_info *info)
+static constraints choose(const inspect_kind *kind, const sqlite3_index_info *info)
 {
-    chosen found = {-1, -1, -1, -1, -1, false};
+    constraints found = {-1, -1, -1, -1, -1, false};
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *c = &info->aConstraint[i];
         if (c->iColumn == kind->filter_column)
@@ -83,7 +83,7 @@ static bool walks_in_order(const sqlite3_index_info *info, const inspect_kind *k
 int cuckoo_inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     const inspect_kind *kind = ((inspect_table *)table)->kind;
-    chosen found = choose(kind, info);
+    constraints found = choose(kind, info);
     bool missing = found.filter < 0 || (kind->key_column >= 0 && found.key < 0);
     int count = 0;
     if (missing && found.unusable)

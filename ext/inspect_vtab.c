@@ -55,7 +55,7 @@ static int inspect_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result)
     return SQLITE_OK;
 }
 
-static void let_go(inspect_cursor *cursor)
+static void empty_cursor(inspect_cursor *cursor)
 {
     cuckoo_handle_release(cursor->handle);
     sqlite3_value_free(cursor->key);
@@ -67,7 +67,7 @@ static void let_go(inspect_cursor *cursor)
 
 static int inspect_close(sqlite3_vtab_cursor *base)
 {
-    let_go(cursor_of(base));
+    empty_cursor(cuckoo_inspect_cursor_of(base));
     sqlite3_free(base);
     return SQLITE_OK;
 }
@@ -83,7 +83,7 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
 {
     const char *why;
     cuckoo_store *store;
-    inspect_cursor *cursor = cursor_of(base);
+    inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     cuckoo_registry *registry = ((inspect_table *)base->pVtab)->registry;
     int rc = cuckoo_registry_begin(registry, name, 0, CUCKOO_ASK, &store, &why);
     if (rc != SQLITE_OK)
@@ -107,8 +107,8 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
         return take_table(base, value);
     cf_status status = cuckoo_filter_read(value, &reader, &filter, &why);
     if (status == CF_OK) {
-        cursor_of(base)->handle = filter ? cuckoo_handle_keep(value, filter) : NULL;
-        return cursor_of(base)->handle ? SQLITE_OK : SQLITE_NOMEM;
+        cuckoo_inspect_cursor_of(base)->handle = filter ? cuckoo_handle_keep(value, filter) : NULL;
+        return cuckoo_inspect_cursor_of(base)->handle ? SQLITE_OK : SQLITE_NOMEM;
     }
     char *message = cuckoo_filter_message(status, why);
     int rc = message ? fail(base, cuckoo_error_code(status), message) : SQLITE_NOMEM;
@@ -155,10 +155,10 @@ static int arguments_missing(sqlite3_vtab_cursor *base)
 static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
                           sqlite3_value **argv)
 {
-    inspect_cursor *cursor = cursor_of(base);
+    inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     int next = 1;
     (void)text, (void)argc;
-    let_go(cursor);
+    empty_cursor(cursor);
     if (!(plan & PLAN_FILTER) || (kind_of(base)->key_column >= 0 && !(plan & PLAN_KEY)))
         return arguments_missing(base);
     int rc = take_filter(base, argv[0]);
@@ -184,7 +184,7 @@ static void seek_spilled(inspect_cursor *cursor)
 
 static int inspect_next(sqlite3_vtab_cursor *base)
 {
-    inspect_cursor *cursor = cursor_of(base);
+    inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     cursor->slot++;
     if (!cuckoo_inspect_in_list(cursor)) {
         if (cursor->slot < cursor->handle->filter.geometry.bucket_size)
@@ -199,12 +199,12 @@ static int inspect_next(sqlite3_vtab_cursor *base)
 
 static int inspect_eof(sqlite3_vtab_cursor *base)
 {
-    return cursor_of(base)->at >= cursor_of(base)->end;
+    return cuckoo_inspect_cursor_of(base)->at >= cuckoo_inspect_cursor_of(base)->end;
 }
 
 static int inspect_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-    const inspect_cursor *cursor = cursor_of(base);
+    const inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     *rowid = (sqlite3_int64)(cursor->at * CF_BUCKET_MAX + cursor->slot);
     return SQLITE_OK;
 }

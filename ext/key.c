@@ -6,7 +6,7 @@
 
 /* ---- collation ---- */
 
-static uint8_t fold(uint8_t c)
+static uint8_t fold_letter(uint8_t c)
 {
     return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
 }
@@ -21,7 +21,7 @@ static cuckoo_key hash_folded(const cuckoo_canonical *form, int64_t seed, uint64
         return CUCKOO_KEY_NOMEM;
     folded[0] = 0; /* set in every case, also for an empty text */
     for (size_t i = 0; i < n; i++)
-        folded[i] = fold(form->content[i]);
+        folded[i] = fold_letter(form->content[i]);
     if (nul) {
         folded[n] = 0;
         cf_store64(folded + n + 1, form->length);
@@ -42,8 +42,8 @@ static size_t length_trimmed(const cuckoo_canonical *form)
 
 /* ---- the hash ---- */
 
-static __attribute__((noinline)) cuckoo_key hash_any(sqlite3_value *value, const cf_geometry *geometry,
-                                                     uint64_t *hash)
+static CF_NEVER_INLINE cuckoo_key hash_any(sqlite3_value *value, const cf_geometry *geometry,
+                                           uint64_t *hash)
 {
     cuckoo_canonical form;
     int64_t seed = geometry->seed;

@@ -5,37 +5,37 @@
 
 #include <string.h>
 
-static const uint8_t magic[3] = {0xcf, 0x6b, 0x6c};
+static const uint8_t list_magic[3] = {0xcf, 0x6b, 0x6c};
 
 enum { LIST_VERSION = 1 };
 enum {
-    AT_VERSION = 3,
-    AT_HASH = 4,
+    LIST_AT_VERSION = 3,
+    LIST_AT_HASH = 4,
     AT_VALUED = 5,
     AT_AFFINITY = 6,
     AT_COLLATION = 7,
-    AT_SEED = 8,
+    LIST_AT_SEED = 8,
     AT_COUNT = 16,
     AT_ZERO = 24,
     AT_LAST = 56, /* a word: 4 bytes of zero, and the checksum */
-    AT_CHECKSUM = 60
+    LIST_AT_CHECKSUM = 60
 };
 
 static uint64_t last_word(const uint8_t *header)
 {
-    return cf_hash(header, AT_CHECKSUM, 0) << 32;
+    return cf_hash(header, LIST_AT_CHECKSUM, 0) << 32;
 }
 
 void cuckoo_key_list_encode(const cuckoo_key_list *list, uint8_t *header)
 {
     memset(header, 0, CUCKOO_KEY_LIST_HEADER);
-    memcpy(header, magic, sizeof magic);
-    header[AT_VERSION] = LIST_VERSION;
-    header[AT_HASH] = CF_HASH_XXH3;
+    memcpy(header, list_magic, sizeof list_magic);
+    header[LIST_AT_VERSION] = LIST_VERSION;
+    header[LIST_AT_HASH] = CF_HASH_XXH3;
     header[AT_VALUED] = list->valued;
     header[AT_AFFINITY] = list->rule.affinity;
     header[AT_COLLATION] = list->rule.collation;
-    cf_store64(header + AT_SEED, (uint64_t)list->rule.seed);
+    cf_store64(header + LIST_AT_SEED, (uint64_t)list->rule.seed);
     cf_store64(header + AT_COUNT, list->n);
     cf_store64(header + AT_LAST, last_word(header));
 }
@@ -50,7 +50,7 @@ static bool has_zeros(const uint8_t *header)
 
 static const char *check_header(const uint8_t *header)
 {
-    if (header[AT_VERSION] != LIST_VERSION || header[AT_HASH] != CF_HASH_XXH3)
+    if (header[LIST_AT_VERSION] != LIST_VERSION || header[LIST_AT_HASH] != CF_HASH_XXH3)
         return "the list is of a later version of this extension";
     if (cf_load64(header + AT_LAST) != last_word(header) || !has_zeros(header) ||
         header[AT_VALUED] > 1 || header[AT_AFFINITY] > CF_AFFINITY_REAL ||
@@ -61,12 +61,12 @@ static const char *check_header(const uint8_t *header)
 
 const char *cuckoo_key_list_open(const uint8_t *bytes, size_t length, cuckoo_key_list *list)
 {
-    if (length < CUCKOO_KEY_LIST_HEADER || memcmp(bytes, magic, sizeof magic) != 0)
+    if (length < CUCKOO_KEY_LIST_HEADER || memcmp(bytes, list_magic, sizeof list_magic) != 0)
         return "it does not begin as a list does";
     const char *why = check_header(bytes);
     if (why)
         return why;
-    *list = (cuckoo_key_list){.rule = {.seed = (int64_t)cf_load64(bytes + AT_SEED),
+    *list = (cuckoo_key_list){.rule = {.seed = (int64_t)cf_load64(bytes + LIST_AT_SEED),
                                        .affinity = bytes[AT_AFFINITY],
                                        .collation = bytes[AT_COLLATION]},
                               .valued = bytes[AT_VALUED] != 0,

@@ -63,7 +63,7 @@ static bool read_keys_value(sqlite3_context *context, sqlite3_value *given, keys
            cuckoo_fail(context, CF_BAD_ARGUMENT, "some keys have a value and others have NULL");
 }
 
-static bool fits(sqlite3_context *context, const keys_state *state)
+static bool list_fits(sqlite3_context *context, const keys_state *state)
 {
     uint64_t most = cuckoo_length_limit(sqlite3_context_db_handle(context)) / 8;
     return (state->words.used <= most && state->words.room < CUCKOO_HASHES_MOST) ||
@@ -74,12 +74,12 @@ static bool fits(sqlite3_context *context, const keys_state *state)
 }
 
 /* Room for one more key, behind the header. */
-static bool make_room(sqlite3_context *context, keys_state *state)
+static bool make_room_for_key(sqlite3_context *context, keys_state *state)
 {
     cuckoo_hashes *words = &state->words;
     if (words->used + 2 <= words->room)
         return true;
-    if (!fits(context, state) || !cuckoo_hashes_grow(context, words))
+    if (!list_fits(context, state) || !cuckoo_hashes_grow(context, words))
         return false;
     while (words->used < HEADER_WORDS)
         cuckoo_hashes_push(words, 0);
@@ -97,7 +97,7 @@ static bool keys_row(sqlite3_context *context, int argc, sqlite3_value **argv, k
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (!read_keys_value(context, argc > 1 ? argv[1] : NULL, state, &value) ||
-        !make_room(context, state))
+        !make_room_for_key(context, state))
         return false;
     cuckoo_hashes_push(&state->words, hash);
     if (state->list.valued)
@@ -118,10 +118,10 @@ static void result_list(sqlite3_context *context, keys_state *state)
     cuckoo_hashes *words = &state->words;
     uint64_t *keys = words->at + HEADER_WORDS;
     size_t n = words->used - HEADER_WORDS;
-    if (!fits(context, state))
+    if (!list_fits(context, state))
         return;
     for (size_t i = 0; i < n; i++)
-        keys[i] = cf_swap_if_big_endian(keys[i]);
+        cf_store64((uint8_t *)&keys[i], keys[i]);
     cuckoo_key_list_encode(&state->list, (uint8_t *)words->at);
     sqlite3_result_blob64(context, words->at, 8 * words->used, sqlite3_free);
     words->at = NULL;
@@ -132,7 +132,7 @@ static void keys_final(sqlite3_context *context)
     keys_state none = {0}, *state = cuckoo_aggregate_state(context, 0);
     if (state == NULL)
         state = &none;
-    if (!state->failed && make_room(context, state))
+    if (!state->failed && make_room_for_key(context, state))
         result_list(context, state);
     cuckoo_hashes_free(&state->words);
 }
@@ -193,16 +193,17 @@ static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, con
 /* ---- cf_add_keys(filter, keys), cf_delete_keys(filter, keys) ---- */
 
 /* What is done with one key of the list. */
-typedef cf_status (*change)(cf_filter *filter, uint64_t hash, uint64_t value);
+typedef cf_status (*change_filter)(cf_filter *filter, uint64_t hash, uint64_t value);
 
-static cf_status delete_one(cf_filter *filter, uint64_t hash, uint64_t value)
+static cf_status delete_key(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_delete_value(filter, hash, value);
     return CF_OK;
 }
 
 /* `bad` is set when a value has too many bits; then the answer means nothing. */
-static cf_status change_keys(cf_filter *filter, const cuckoo_key_list *list, change one, bool *bad)
+static cf_status change_keys(cf_filter *filter, const cuckoo_key_list *list, change_filter one,
+                             bool *bad)
 {
     enum { COST = 100 }; /* nanoseconds */
     cf_ticker ticker = cf_ticker_of(filter->watch);
@@ -220,7 +221,7 @@ static cf_status change_keys(cf_filter *filter, const cuckoo_key_list *list, cha
 }
 
 static bool change_each(sqlite3_context *context, cf_filter *filter, const cuckoo_key_list *list,
-                        change one)
+                        change_filter one)
 {
     bool bad;
     cuckoo_watch watch;
@@ -240,14 +241,14 @@ static bool add_at_once(sqlite3_context *context, cf_filter *filter, const cucko
         return cuckoo_fail_no_memory(context);
     for (uint64_t i = 0; i < list->n; i++)
         hashes[i] = cf_load64(list->keys + 8 * i);
-    bool added = cuckoo_add_hashes(context, filter, hashes, list->n);
+    bool added = cuckoo_add_hashes(context, filter, hashes, cf_in_memory(list->n));
     sqlite3_free(hashes);
     return added;
 }
 
-static void change_function(sqlite3_context *context, sqlite3_value **argv, change one)
+static void change_function(sqlite3_context *context, sqlite3_value **argv, change_filter one)
 {
-    cuckoo_key_list list;
+    cuckoo_key_list list = {.n = 0};
     cf_filter copy;
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter))
@@ -273,7 +274,7 @@ static void add_keys_function(sqlite3_context *context, int argc, sqlite3_value 
 static void delete_keys_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    change_function(context, argv, delete_one);
+    change_function(context, argv, delete_key);
 }
 
 /* ---- registration ---- */

@@ -2,7 +2,8 @@
 
 #include "sql.h"
 
-#include <stdatomic.h>
+#include "../src/compiler.h"
+
 #include <string.h>
 
 /* A connection on which this file has registered the extension. */
@@ -16,17 +17,17 @@ static mark *marks;
 /* Guards `marks` and the setting of sqlite3_api, because several
 ** threads may load at once. It is held for a few instructions only.
 ** A mutex of SQLite would not do: two SQLites have two of them. */
-static atomic_flag guard = ATOMIC_FLAG_INIT;
+static cf_flag guard = CF_FLAG_CLEAR;
 
 static void lock(void)
 {
-    while (atomic_flag_test_and_set_explicit(&guard, memory_order_acquire))
+    while (cf_flag_set(&guard))
         ;
 }
 
 static void unlock(void)
 {
-    atomic_flag_clear_explicit(&guard, memory_order_release);
+    cf_flag_clear(&guard);
 }
 
 /* ---- one SQLite ---- */
@@ -38,6 +39,8 @@ bool cuckoo_loaded_serve(const sqlite3_api_routines *api)
     return true;
 }
 #else
+const sqlite3_api_routines *sqlite3_api;
+
 /* Two SQLites differ in the function that hands out memory. That also holds when a program passes a
 ** copy of the table. */
 bool cuckoo_loaded_serve(const sqlite3_api_routines *api)
@@ -53,7 +56,7 @@ bool cuckoo_loaded_serve(const sqlite3_api_routines *api)
 
 /* ---- once on a connection: from this file ---- */
 
-static bool is_marked(const sqlite3 *db)
+static bool has_mark(const sqlite3 *db)
 {
     lock();
     const mark *at = marks;
@@ -151,7 +154,7 @@ static int compare_version(sqlite3 *db, char **message)
 int cuckoo_loaded_here(sqlite3 *db, bool *here, char **message)
 {
     int rc;
-    *here = is_marked(db);
+    *here = has_mark(db);
     if (*here)
         return SQLITE_OK;
     rc = find_module(db, here);

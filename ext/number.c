@@ -83,7 +83,7 @@ bool cuckoo_number_read(const char *text, size_t length, cuckoo_number *number)
     return at == end;
 }
 
-static bool fits(const cuckoo_number *number, uint64_t digits, int64_t *value)
+static bool in_range(const cuckoo_number *number, uint64_t digits, int64_t *value)
 {
     uint64_t most = (uint64_t)INT64_MAX + number->negative;
     if (digits > most)
@@ -95,7 +95,7 @@ static bool fits(const cuckoo_number *number, uint64_t digits, int64_t *value)
 bool cuckoo_number_integer(const cuckoo_number *number, int64_t *value)
 {
     return !number->point && !number->power && number->exponent == 0 &&
-           fits(number, number->digits, value);
+           in_range(number, number->digits, value);
 }
 
 bool cuckoo_number_whole(const cuckoo_number *number, int64_t *value)
@@ -106,7 +106,7 @@ bool cuckoo_number_whole(const cuckoo_number *number, int64_t *value)
         digits /= 10;
     for (; digits != 0 && exponent > 0 && digits < MOST_DIGITS; exponent--)
         digits *= 10;
-    return (digits == 0 || exponent == 0) && fits(number, digits, value);
+    return (digits == 0 || exponent == 0) && in_range(number, digits, value);
 }
 
 static double power_of_ten(int exponent)

@@ -119,9 +119,9 @@ bool cuckoo_paged_pending(const cuckoo_paged *paged)
     return paged->dirty.count > 0 || paged->header_dirty;
 }
 
-static bool is_zero(const uint8_t *bytes, uint64_t length)
+static bool all_zeros(const uint8_t *bytes, uint64_t length)
 {
-    return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0);
+    return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, cf_in_memory(length - 1)) == 0);
 }
 
 /* A page that growth has added and that is all zeros needs no row. `stored`: as it was before. */
@@ -129,7 +129,7 @@ static int write_page(cuckoo_paged *paged, uint64_t page, uint64_t stored)
 {
     uint64_t bytes;
     const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-    if (page >= stored && is_zero(at, bytes))
+    if (page >= stored && all_zeros(at, bytes))
         return SQLITE_OK;
     paged->has_written = true;
     return cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes);
@@ -186,7 +186,7 @@ static void mark_all(cuckoo_paged *paged)
         uint64_t bytes;
         const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
         paged->read_in[page] = paged->epoch;
-        if (!is_zero(at, bytes))
+        if (!all_zeros(at, bytes))
             cuckoo_image_mark(paged, page);
     }
 }
@@ -242,7 +242,7 @@ void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
         uint64_t bytes, page = cuckoo_image_page_at(paged, from);
         cuckoo_image_need(paged, from, from + 1);
         const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-        memcpy(zeros + (at - paged->image), at, bytes);
+        memcpy(zeros + (at - paged->image), at, cf_in_memory(bytes));
         from = (uint64_t)(at - paged->image) + bytes;
     }
 }

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-enum { FIRST_ROOM = 64, MOST = 1 << 14 /* notes: doing them again takes some milliseconds */ };
+enum { FEWEST_NOTES = 64, MOST = 1 << 14 /* notes: doing them again takes some milliseconds */ };
 
-static bool make_room(cuckoo_redo *redo)
+static bool make_room_for_note(cuckoo_redo *redo)
 {
-    size_t room = redo->room ? 2 * redo->room : FIRST_ROOM;
+    size_t room = redo->room ? 2 * redo->room : FEWEST_NOTES;
     if (redo->n < redo->room)
         return true;
     cuckoo_redo_note *larger =
@@ -22,7 +22,7 @@ void cuckoo_redo_add(cuckoo_redo *redo, cuckoo_redo_kind kind, uint64_t hash, ui
 {
     if (redo->partial || redo->stale)
         return; /* these are written as a whole; stale ones are there already */
-    if (make_room(redo))
+    if (make_room_for_note(redo))
         redo->note[redo->n++] = (cuckoo_redo_note){hash, (uint32_t)value, (uint8_t)kind};
     else
         redo->partial = true;

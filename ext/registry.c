@@ -158,7 +158,7 @@ static cuckoo_store *store_of_id(const cuckoo_registry *registry, uintptr_t id)
 }
 
 /* The table that a value names. NULL: there is none, or *rc says why. */
-static cuckoo_store *find_value(cuckoo_registry *registry, sqlite3_value *value, int *rc)
+static cuckoo_store *find_named(cuckoo_registry *registry, sqlite3_value *value, int *rc)
 {
     const char *text =
         sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
@@ -183,7 +183,7 @@ static int hold(cuckoo_registry *registry, const cuckoo_store *store)
     return rc;
 }
 
-static void let_go(cuckoo_registry *registry)
+static void release_hold(cuckoo_registry *registry)
 {
     sqlite3_finalize(registry->hold);
     registry->hold = NULL;
@@ -196,7 +196,7 @@ static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value, 
     *rc = SQLITE_OK;
     cuckoo_store *store = store_of_id(registry, known);
     if (store == NULL)
-        store = find_value(registry, value, rc);
+        store = find_named(registry, value, rc);
     if (store == NULL)
         return NULL;
     uintptr_t id = store->id;
@@ -204,7 +204,7 @@ static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value, 
     if (*rc != SQLITE_OK)
         return NULL;
     store = store_of_id(registry, id);
-    return store ? store : find_value(registry, value, rc);
+    return store ? store : find_named(registry, value, rc);
 }
 
 int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintptr_t known,
@@ -225,13 +225,13 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
         *why = sqlite3_errstr(rc);
     }
     if (rc != SQLITE_OK)
-        let_go(registry);
+        release_hold(registry);
     return rc;
 }
 
 int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store)
 {
     int rc = cuckoo_store_end(store);
-    let_go(registry);
+    release_hold(registry);
     return rc;
 }

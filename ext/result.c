@@ -4,6 +4,7 @@
 #include "key.h"
 #include "watch.h"
 
+#include "../src/bits.h"
 #include "../src/format.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_optio
 bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv, cf_geometry *shape)
 {
     cuckoo_options options;
-    uint64_t capacity;
+    uint64_t capacity = 0;
     if (!cuckoo_capacity_read(context, argv[0], &capacity) ||
         !cuckoo_options_read(context, argc - 1, argv + 1, &options))
         return false;
@@ -39,14 +40,14 @@ bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* ---- memory ---- */
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
+static uint8_t *resize_result(uint8_t *bytes, uint64_t size)
 {
     return sqlite3_realloc64(bytes, size);
 }
 
 static void let_grow(sqlite3_context *context, cf_filter *filter)
 {
-    filter->memory = (cf_memory){resize, cuckoo_length_limit(sqlite3_context_db_handle(context))};
+    filter->memory = (cf_memory){resize_result, cuckoo_length_limit(sqlite3_context_db_handle(context))};
 }
 
 static bool fits_in_sqlite(sqlite3_context *context, const cf_geometry *shape)
@@ -78,7 +79,7 @@ bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_fi
     uint8_t *bytes = sqlite3_malloc64(filter->length);
     if (bytes == NULL)
         return cuckoo_fail_no_memory(context);
-    memcpy(bytes, filter->bytes, filter->length);
+    memcpy(bytes, filter->bytes, cf_in_memory(filter->length));
     *copy = *filter;
     cf_rebase(copy, bytes, bytes);
     let_grow(context, copy);

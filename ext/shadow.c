@@ -3,6 +3,8 @@
 #include "late.h"
 #include "sql.h"
 
+#include "../src/bits.h"
+
 #include <string.h>
 
 enum { PAGE_OVERHEAD = 64 /* bytes of a row on a database page besides its data, at most */ };
@@ -35,7 +37,7 @@ static int corrupt_if_missing(int rc)
     return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
 }
 
-static int prepare(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *format)
+static int prepare_query(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *format)
 {
     char *sql = sqlite3_mprintf(format, shadow->schema, shadow->table);
     if (sql == NULL)
@@ -49,7 +51,7 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
                         sqlite3_stmt **statement)
 {
     sqlite3_stmt **kept = &shadow->statement[query];
-    int rc = *kept ? SQLITE_OK : prepare(shadow, kept, texts[query]);
+    int rc = *kept ? SQLITE_OK : prepare_query(shadow, kept, texts[query]);
     for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
         sqlite3_bind_int64(*kept, i + 1, values[i]);
     *statement = *kept;
@@ -59,6 +61,7 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
 int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
 {
     shadow->busy = true;
+    shadow->steps++;
     int rc = sqlite3_step(statement);
     shadow->busy = false;
     return rc;
@@ -106,7 +109,7 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_
         uint64_t have = data ? (uint64_t)sqlite3_column_bytes(read, 0) : 0;
         *length = have < bytes ? have : bytes;
         if (data)
-            memcpy(into, data, *length);
+            memcpy(into, data, cf_in_memory(*length));
     }
     return cuckoo_shadow_end(read, rc);
 }

@@ -2,7 +2,7 @@
 
 #include <stdarg.h>
 
-static int prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format, va_list arguments)
+static int prepare_text(sqlite3 *db, sqlite3_stmt **statement, const char *format, va_list arguments)
 {
     char *sql = sqlite3_vmprintf(format, arguments);
     *statement = NULL;
@@ -15,7 +15,7 @@ int cuckoo_sql_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format
 {
     va_list arguments;
     va_start(arguments, format);
-    int rc = prepare(db, statement, format, arguments);
+    int rc = prepare_text(db, statement, format, arguments);
     va_end(arguments);
     return rc;
 }
@@ -41,7 +41,7 @@ int cuckoo_sql_integer(sqlite3 *db, sqlite3_int64 *found, const char *format, ..
     sqlite3_stmt *query;
     va_list arguments;
     va_start(arguments, format);
-    int rc = prepare(db, &query, format, arguments);
+    int rc = prepare_text(db, &query, format, arguments);
     va_end(arguments);
     if (rc == SQLITE_OK && sqlite3_step(query) == SQLITE_ROW)
         *found = sqlite3_column_int64(query, 0);
@@ -53,7 +53,7 @@ int cuckoo_sql_text(sqlite3 *db, char **found, const char *format, ...)
     sqlite3_stmt *query;
     va_list arguments;
     va_start(arguments, format);
-    int rc = prepare(db, &query, format, arguments);
+    int rc = prepare_text(db, &query, format, arguments);
     va_end(arguments);
     *found = NULL;
     if (rc == SQLITE_OK && sqlite3_step(query) == SQLITE_ROW) {

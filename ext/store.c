@@ -66,7 +66,7 @@ void cuckoo_store_doubt(cuckoo_store *store)
 
 /* ---- using it ---- */
 
-static int look(cuckoo_store *store)
+static int look_for_changes(cuckoo_store *store)
 {
     bool stale;
     int rc =
@@ -74,6 +74,7 @@ static int look(cuckoo_store *store)
     if (rc == SQLITE_OK && (stale || store->created))
         cuckoo_store_forget(store);
     store->looked = rc == SQLITE_OK;
+    store->steps = store->paged.shadow.steps;
     return rc;
 }
 
@@ -89,13 +90,21 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
         cuckoo_store_forget(store); /* an error has ended the transaction during a change */
         cuckoo_redo_clear(&store->redo);
     }
-    int rc = cuckoo_store_pending(store) ? SQLITE_OK : look(store);
+    int rc = cuckoo_store_pending(store) ? SQLITE_OK : look_for_changes(store);
     return rc == SQLITE_OK ? cuckoo_store_recall(store, why) : rc;
+}
+
+bool cuckoo_store_overtaken(const cuckoo_store *store)
+{
+    return !store->joined && store->looked &&
+           cuckoo_fresh_overtaken(&store->fresh, &store->paged.shadow);
 }
 
 int cuckoo_store_end(cuckoo_store *store)
 {
     int rc = cuckoo_paged_error(&store->paged);
+    if (store->steps != store->paged.shadow.steps && rc == SQLITE_OK && cuckoo_store_overtaken(store))
+        rc = SQLITE_LOCKED;
     if (rc != SQLITE_OK)
         cuckoo_store_lose(store);
     return rc;
@@ -149,7 +158,8 @@ static cf_status place_until_room_comes(cuckoo_store *store, uint64_t hash, uint
     return status;
 }
 
-static int add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed, cf_status *status)
+static int add_or_wait(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed,
+                       cf_status *status)
 {
     cuckoo_paged *paged = &store->paged;
     bool room_comes = paged->adds < paged->deletes + store->deletes.n + owed, done;
@@ -171,7 +181,7 @@ static int add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed
 int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed,
                      cf_status *status)
 {
-    int rc = add(store, hash, value, owed, status);
+    int rc = add_or_wait(store, hash, value, owed, status);
     if (rc == SQLITE_OK && *status == CF_OK)
         cuckoo_redo_add(&store->redo, owed ? CUCKOO_REDO_ADD_OWED : CUCKOO_REDO_ADD, hash, value);
     return rc;
@@ -208,7 +218,7 @@ static int redo_one(cuckoo_store *store, const cuckoo_redo_note *note)
     switch ((cuckoo_redo_kind)note->kind) {
     case CUCKOO_REDO_ADD:
     case CUCKOO_REDO_ADD_OWED:
-        rc = add(store, note->hash, note->value, note->kind == CUCKOO_REDO_ADD_OWED, &status);
+        rc = add_or_wait(store, note->hash, note->value, note->kind == CUCKOO_REDO_ADD_OWED, &status);
         break;
     case CUCKOO_REDO_DELETE:
         rc = cuckoo_store_delete(store, note->hash, note->value);

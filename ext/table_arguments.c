@@ -43,7 +43,7 @@ static bool number_in(const char *text, double *value)
     return true;
 }
 
-static bool read_fpr(const char *text, cuckoo_table_plan *plan, char **message)
+static bool take_fpr(const char *text, cuckoo_table_plan *plan, char **message)
 {
     double fpr;
     if (plan->has_fpr)
@@ -110,12 +110,12 @@ static bool append_option(sqlite3_str *rest, const char *argument)
     return ok;
 }
 
-static bool read_argument(const char *argument, sqlite3_str *rest, cuckoo_table_plan *plan,
+static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_plan *plan,
                           char **message)
 {
     const char *value;
     if ((value = value_of(argument, "fpr")) != NULL)
-        return read_fpr(value, plan, message);
+        return take_fpr(value, plan, message);
     if ((value = value_of(argument, "content")) != NULL)
         return read_content(value, plan, message);
     return append_option(rest, argument);
@@ -139,7 +139,7 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
     return status;
 }
 
-static int code_of(cf_status status, const char *message)
+static int sqlite_code(cf_status status, const char *message)
 {
     return status == CF_OK ? SQLITE_OK : message ? cuckoo_error_code(status) : SQLITE_NOMEM;
 }
@@ -153,7 +153,7 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan 
     cuckoo_options_default(&plan->options);
     cf_status status = CF_OK;
     for (int i = FIRST; status == CF_OK && i < argc; i++)
-        if (!read_argument(argv[i], rest, plan, message))
+        if (!take_argument(argv[i], rest, plan, message))
             status = CF_BAD_ARGUMENT;
     if (status == CF_OK)
         status = read_rest(rest, plan, message);
@@ -163,7 +163,7 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan 
         plan->options.fpr = 0; /* fingerprint_bits decides */
     if (status != CF_OK)
         cuckoo_table_plan_free(plan);
-    return code_of(status, *message);
+    return sqlite_code(status, *message);
 }
 
 /* ---- what they mean for a new table ---- */
@@ -223,7 +223,7 @@ static int shape_of(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf
         status = check_memory(shape, message);
     else
         cuckoo_say(message, SQLITE_OK, "%s", why);
-    return code_of(status, *message);
+    return sqlite_code(status, *message);
 }
 
 int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,

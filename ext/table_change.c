@@ -59,7 +59,7 @@ static int read_id(cuckoo_table *table, sqlite3_value *value, cuckoo_row_id *id)
 /* ---- rows of a filter that follows nothing ---- */
 
 /* The code is not SQLITE_CONSTRAINT, which OR IGNORE would hide. */
-static int fail_full(cuckoo_table *table, cf_status status)
+static int refuse_key(cuckoo_table *table, cf_status status)
 {
     char *message = cuckoo_full_message(status, &table->store->paged.filter);
     int rc = message ? cuckoo_table_fail(table, SQLITE_ERROR, "%s", message) : SQLITE_NOMEM;
@@ -68,16 +68,16 @@ static int fail_full(cuckoo_table *table, cf_status status)
 }
 
 /* `owed`: so many deletes follow. */
-static int add(cuckoo_table *table, uint64_t hash, uint64_t value, unsigned owed)
+static int add_told(cuckoo_table *table, uint64_t hash, uint64_t value, unsigned owed)
 {
     cf_status status;
     int rc = cuckoo_store_add(table->store, hash, value, owed, &status);
-    return rc == SQLITE_OK && status != CF_OK ? fail_full(table, status) : rc;
+    return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
 }
 
 static int add_key(cuckoo_table *table, const row_key *key)
 {
-    return key->is_null ? SQLITE_OK : add(table, key->hash, key->value, 0);
+    return key->is_null ? SQLITE_OK : add_told(table, key->hash, key->value, 0);
 }
 
 static int insert_row(cuckoo_table *table, sqlite3_value **columns)
@@ -110,7 +110,7 @@ static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **co
     if (rc == SQLITE_OK)
         rc = add_key(table, &new);
     if (rc == SQLITE_ERROR) /* full; other errors may have rolled back the transaction */
-        add(table, old.hash, old.value, 0);
+        add_told(table, old.hash, old.value, 0);
     return rc;
 }
 
@@ -193,7 +193,7 @@ static int note_change(cuckoo_table *table, sqlite3_value **columns)
     if (rc != SQLITE_OK || (!told.from.is_null && !told.to.is_null && told.from.hash == told.to.hash))
         return rc;
     if (!told.to.is_null)
-        rc = add(table, told.to.hash, 0, !told.from.is_null);
+        rc = add_told(table, told.to.hash, 0, !told.from.is_null);
     if (rc == SQLITE_OK && !told.from.is_null)
         rc = cuckoo_store_delete_later(table->store, told.from.hash, 0);
     return rc;
@@ -206,7 +206,7 @@ static bool is_given(sqlite3_value **columns, enum cuckoo_column column)
     return sqlite3_value_type(columns[column]) != SQLITE_NULL;
 }
 
-static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv)
+static int change_as_told(cuckoo_table *table, int argc, sqlite3_value **argv)
 {
     sqlite3_value **columns = argv + 2;
     bool told = argc > 1 && is_given(columns, COLUMN_CHANGE);
@@ -239,5 +239,5 @@ int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqli
                                  "commands are given by INSERT INTO %s(%s) VALUES(...)", name, name);
     }
     int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
-    return rc == SQLITE_OK ? cuckoo_table_changed(table, change_row(table, argc, argv)) : rc;
+    return rc == SQLITE_OK ? cuckoo_table_changed(table, change_as_told(table, argc, argv)) : rc;
 }

@@ -10,15 +10,15 @@
 
 #include <string.h>
 
-enum plan_bits {
-    PLAN_KEY = 1,      /* key = argv[0] */
-    PLAN_WANT_KEY = 2, /* the key column is read */
-    PLAN_COUNT = 4,    /* no column is read: as many rows as items */
-    PLAN_LIST = 8,     /* key IN (argv[0]), all at once */
-    PLAN_NOCASE = 16,  /* keys are compared by NOCASE; without this bit and the next: by BINARY */
-    PLAN_RTRIM = 32,   /* keys are compared by RTRIM */
-    PLAN_VALUE = 64,   /* and value = argv[1] */
-    PLAN_ONE = 128     /* no value is asked for: DELETE and UPDATE mean the first one only */
+enum table_plan {
+    ROWS_KEY = 1,      /* key = argv[0] */
+    ROWS_WANT_KEY = 2, /* the key column is read */
+    ROWS_COUNT = 4,    /* no column is read: as many rows as items */
+    ROWS_LIST = 8,     /* key IN (argv[0]), all at once */
+    ROWS_NOCASE = 16,  /* keys are compared by NOCASE; without this bit and the next: by BINARY */
+    ROWS_RTRIM = 32,   /* keys are compared by RTRIM */
+    ROWS_VALUE = 64,   /* and value = argv[1] */
+    ROWS_ONE = 128     /* no value is asked for: DELETE and UPDATE mean the first one only */
 };
 
 /* A key that is perhaps there, with one of its values. */
@@ -38,7 +38,7 @@ typedef struct table_cursor {
     sqlite3_stmt *keys; /* the rows are all keys of the table that the filter follows */
 } table_cursor;
 
-static table_cursor *cursor_of(sqlite3_vtab_cursor *base)
+static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
 {
     return (table_cursor *)base;
 }
@@ -54,8 +54,8 @@ static int collation_of(sqlite3_index_info *info, int i)
 {
     const char *name = sqlite3_vtab_collation(info, i);
     return sqlite3_stricmp(name, "BINARY") == 0   ? 0
-           : sqlite3_stricmp(name, "NOCASE") == 0 ? PLAN_NOCASE
-           : sqlite3_stricmp(name, "RTRIM") == 0  ? PLAN_RTRIM
+           : sqlite3_stricmp(name, "NOCASE") == 0 ? ROWS_NOCASE
+           : sqlite3_stricmp(name, "RTRIM") == 0  ? ROWS_RTRIM
                                                   : -1;
 }
 
@@ -76,9 +76,9 @@ static int value_plan(const cuckoo_table *table, sqlite3_index_info *info)
     for (int i = 0; i < info->nConstraint; i++)
         if (is_value_constraint(table, info, i)) {
             info->aConstraintUsage[i].argvIndex = 2;
-            return PLAN_VALUE;
+            return ROWS_VALUE;
         }
-    return table->values && (updates || !(info->colUsed & IS_VALUE)) ? PLAN_ONE : 0;
+    return table->values && (updates || !(info->colUsed & IS_VALUE)) ? ROWS_ONE : 0;
 }
 
 /* Constraint i is key = ... */
@@ -86,9 +86,9 @@ static void plan_key(const cuckoo_table *table, sqlite3_index_info *info, int i,
 {
     info->aConstraintUsage[i].argvIndex = 1;
     info->aConstraintUsage[i].omit = 1;
-    info->idxNum = (info->idxNum & PLAN_WANT_KEY) | PLAN_KEY | collation | value_plan(table, info);
+    info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation | value_plan(table, info);
     if (cuckoo_late_vtab_in(info, i, 1))
-        info->idxNum |= PLAN_LIST;
+        info->idxNum |= ROWS_LIST;
     info->estimatedCost = 1;
     info->estimatedRows = 1;
 }
@@ -100,7 +100,7 @@ int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     /* From 3.54 on SQLite always counts the primary key among the columns that are read. */
     uint64_t read = info->colUsed & ~((uint64_t)1 << COLUMN_ID);
     table->registry->planned = cuckoo_table_store(table);
-    info->idxNum = read == 0 ? PLAN_COUNT : info->colUsed & 1 << COLUMN_KEY ? PLAN_WANT_KEY : 0;
+    info->idxNum = read == 0 ? ROWS_COUNT : info->colUsed & 1 << COLUMN_KEY ? ROWS_WANT_KEY : 0;
     info->estimatedCost = 1e12;
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
@@ -130,7 +130,7 @@ static found_key *found_at(table_cursor *cursor, uint64_t i)
     return cursor->more ? &cursor->more[i] : &cursor->first;
 }
 
-static void let_go(table_cursor *cursor)
+static void drop_rows(table_cursor *cursor)
 {
     for (uint64_t i = 0; !cursor->counts && i < cursor->rows; i++)
         sqlite3_value_free(found_at(cursor, i)->key);
@@ -144,13 +144,13 @@ static void let_go(table_cursor *cursor)
 
 int cuckoo_table_close(sqlite3_vtab_cursor *base)
 {
-    let_go(cursor_of(base));
+    drop_rows(table_cursor_of(base));
     sqlite3_free(base);
     return SQLITE_OK;
 }
 
 /* Makes the array larger. The first key moves into it, too. */
-static bool make_room(table_cursor *cursor)
+static bool make_room_for_row(table_cursor *cursor)
 {
     uint64_t room = cursor->more ? 2 * cursor->room : 4;
     found_key *larger = sqlite3_realloc64(cursor->more, room * sizeof *larger);
@@ -167,7 +167,7 @@ static bool make_room(table_cursor *cursor)
 static found_key *append(table_cursor *cursor)
 {
     bool full = cursor->more ? cursor->rows == cursor->room : cursor->rows == 1;
-    if (full && !make_room(cursor))
+    if (full && !make_room_for_row(cursor))
         return NULL;
     found_key *found = found_at(cursor, cursor->rows++);
     *found = (found_key){.key = NULL};
@@ -203,7 +203,7 @@ static bool wants_value(const search *sought, uint64_t value)
                                      (uint64_t)sqlite3_value_int64(sought->value) == value);
 }
 
-static int find_value(void *context, uint64_t value)
+static int found_value(void *context, uint64_t value)
 {
     search *sought = context;
     table_cursor *cursor = sought->cursor;
@@ -212,9 +212,9 @@ static int find_value(void *context, uint64_t value)
     found_key *found = append(cursor);
     if (found == NULL)
         return SQLITE_NOMEM;
-    bool other = (sought->plan & PLAN_ONE) && cursor->rows > sought->from + 1;
+    bool other = (sought->plan & ROWS_ONE) && cursor->rows > sought->from + 1;
     found->id = (cuckoo_row_id){sought->hash, value, other};
-    return (sought->plan & PLAN_WANT_KEY) && !keep_key(found, sought->key) ? SQLITE_NOMEM : SQLITE_OK;
+    return (sought->plan & ROWS_WANT_KEY) && !keep_key(found, sought->key) ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 static int find_values(const cf_filter *filter, search *sought)
@@ -223,7 +223,7 @@ static int find_values(const cf_filter *filter, search *sought)
     unsigned n = cf_get_all(filter, sought->hash, values);
     int rc = SQLITE_OK;
     for (unsigned i = 0; rc == SQLITE_OK && i < n; i++)
-        rc = find_value(sought, values[i]);
+        rc = found_value(sought, values[i]);
     return rc;
 }
 
@@ -238,8 +238,8 @@ static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     int rc = SQLITE_OK;
     if (cuckoo_key_found(filter, key, sought->hash))
-        rc = filter->geometry.value_bits ? find_values(filter, sought) : find_value(sought, 0);
-    return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought->hash, find_value, sought) : rc;
+        rc = filter->geometry.value_bits ? find_values(filter, sought) : found_value(sought, 0);
+    return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought->hash, found_value, sought) : rc;
 }
 
 static int find_list(cuckoo_table *table, search *sought, sqlite3_value *list)
@@ -256,8 +256,8 @@ static int find_list(cuckoo_table *table, search *sought, sqlite3_value *list)
 
 static int find_keys(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
-    search sought = {cursor, plan, NULL, plan & PLAN_VALUE ? argv[1] : NULL, 0, 0};
-    return plan & PLAN_LIST ? find_list(table, &sought, argv[0]) : find_key(table, &sought, argv[0]);
+    search sought = {cursor, plan, NULL, plan & ROWS_VALUE ? argv[1] : NULL, 0, 0};
+    return plan & ROWS_LIST ? find_list(table, &sought, argv[0]) : find_key(table, &sought, argv[0]);
 }
 
 static int cannot_list(cuckoo_table *table)
@@ -274,14 +274,14 @@ static int cannot_list(cuckoo_table *table)
 static bool compares_so(const cuckoo_table *table, int plan)
 {
     const cf_geometry *geometry = &table->store->paged.filter.geometry;
-    return plan & PLAN_NOCASE  ? geometry->collation == CF_COLLATION_NOCASE
-           : plan & PLAN_RTRIM ? geometry->collation == CF_COLLATION_RTRIM
+    return plan & ROWS_NOCASE  ? geometry->collation == CF_COLLATION_NOCASE
+           : plan & ROWS_RTRIM ? geometry->collation == CF_COLLATION_RTRIM
                                : true;
 }
 
 static int cannot_compare(cuckoo_table *table, int plan)
 {
-    const char *collation = plan & PLAN_NOCASE ? "nocase" : "rtrim";
+    const char *collation = plan & ROWS_NOCASE ? "nocase" : "rtrim";
     return cuckoo_table_fail(table, SQLITE_ERROR,
                              "keys are compared by %s here, and the filter was made without "
                              "collation=%s; make it so, or compare by BINARY",
@@ -312,12 +312,12 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
-static int ask(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
+static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
-    if (plan & PLAN_KEY)
+    if (plan & ROWS_KEY)
         return compares_so(table, plan) ? find_keys(table, cursor, plan, argv)
                                         : cannot_compare(table, plan);
-    if (plan & PLAN_COUNT) {
+    if (plan & ROWS_COUNT) {
         cursor->counts = true;
         cursor->rows = cuckoo_store_items(table->store);
         return SQLITE_OK;
@@ -329,26 +329,26 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
                         sqlite3_value **argv)
 {
     cuckoo_table *table = cuckoo_table_of(base->pVtab);
-    table_cursor *cursor = cursor_of(base);
+    table_cursor *cursor = table_cursor_of(base);
     (void)text, (void)argc;
-    let_go(cursor);
+    drop_rows(cursor);
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
     if (rc != SQLITE_OK)
         return rc;
-    rc = ask(table, cursor, plan, argv);
+    rc = find_rows(table, cursor, plan, argv);
     return cuckoo_first_error(rc, cuckoo_table_end(table));
 }
 
 int cuckoo_table_next(sqlite3_vtab_cursor *base)
 {
-    table_cursor *cursor = cursor_of(base);
+    table_cursor *cursor = table_cursor_of(base);
     cursor->at++;
     return cursor->keys ? read_keys(cuckoo_table_of(base->pVtab), cursor) : SQLITE_OK;
 }
 
 int cuckoo_table_eof(sqlite3_vtab_cursor *base)
 {
-    return cursor_of(base)->at >= cursor_of(base)->rows;
+    return table_cursor_of(base)->at >= table_cursor_of(base)->rows;
 }
 
 static void result_id(sqlite3_context *context, const cuckoo_row_id *id)
@@ -370,7 +370,7 @@ static void result_key(sqlite3_context *context, const found_key *found)
 
 int cuckoo_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    table_cursor *cursor = cursor_of(base);
+    table_cursor *cursor = table_cursor_of(base);
     if (cursor->keys) {
         if (column == COLUMN_KEY)
             sqlite3_result_value(context, sqlite3_column_value(cursor->keys, 0));

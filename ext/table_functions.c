@@ -61,7 +61,7 @@ static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlit
         cuckoo_fail_code(context, rc, "its list of waiting keys cannot be read");
 }
 
-static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     cuckoo_store *store = begin(context, argv[0]);
@@ -71,7 +71,7 @@ static void contains_function(sqlite3_context *context, int argc, sqlite3_value 
     end(context, store);
 }
 
-static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+static void table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     cuckoo_store *store = begin(context, argv[0]);
@@ -137,8 +137,8 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
 {
     static const cuckoo_function functions[] = {
-        {"cf_table_contains", 2, contains_function, NULL, NULL},
-        {"cf_table_info", 1, info_function, NULL, NULL},
+        {"cf_table_contains", 2, table_contains_function, NULL, NULL},
+        {"cf_table_info", 1, table_info_function, NULL, NULL},
         {"cf_table_rebuild", 1, rebuild_function, NULL, NULL},
         {"cf_export", 1, export_function, NULL, NULL},
     };

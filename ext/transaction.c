@@ -53,7 +53,7 @@ static bool may_note(const cuckoo_store *store)
 
 /* A table of the same name may have heard of this savepoint already: SQLite tells it to each when
 ** that joins the transaction. */
-static bool is_marked(const cuckoo_redo *redo, int number)
+static bool is_idle_mark(const cuckoo_redo *redo, int number)
 {
     return redo->marked && redo->mark == number && redo->idle;
 }
@@ -62,7 +62,7 @@ static int write_or_note(cuckoo_store *store, int number)
 {
     if (!cuckoo_store_pending(store))
         return cuckoo_store_flush(store);
-    if (is_marked(&store->redo, number))
+    if (is_idle_mark(&store->redo, number))
         return SQLITE_OK;
     if (!may_note(store))
         return cuckoo_store_flush(store);
@@ -101,7 +101,7 @@ void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
     if (number >= store->marks)
         return;
     store->marks = number + 1;
-    if (is_marked(redo, number) && !store->broken && store->paged.rc == SQLITE_OK)
+    if (is_idle_mark(redo, number) && !store->broken && store->paged.rc == SQLITE_OK)
         return; /* nothing has happened since */
     store->broken = false;
     cuckoo_store_forget(store);
@@ -165,7 +165,7 @@ static int apply_and_place(cuckoo_store *store)
 
 /* Applies deletes in rows, after which some of the keys that wait may find a place. If this fails
 ** before it has written anything, the rows still say everything. */
-static int apply_rows(cuckoo_store *store)
+static int apply_in_rows(cuckoo_store *store)
 {
     int rc = cuckoo_store_flush(store);
     if (rc != SQLITE_OK)
@@ -187,7 +187,7 @@ static int sync_loaded(cuckoo_store *store)
 {
     cuckoo_paged *paged = &store->paged;
     bool room = store->room || store->deletes.n > 0;
-    int rc = paged->deletes > 0        ? apply_rows(store)
+    int rc = paged->deletes > 0        ? apply_in_rows(store)
              : paged->adds > 0 && room ? apply_and_place(store)
                                        : apply_deletes(store);
     if (rc == SQLITE_OK && cuckoo_store_pending(store)) {

@@ -1,5 +1,6 @@
 #include "upkeep.h"
 
+#include "../src/bits.h"
 #include "../src/format.h"
 
 #include "block.h"
@@ -18,8 +19,8 @@ static bool make_blank(const cuckoo_store *store, const cf_options *rule, cf_fil
 {
     cf_geometry shape = store->paged.filter.geometry;
     if (rule) {
-        shape.affinity = rule->affinity;
-        shape.collation = rule->collation;
+        shape.affinity = (uint8_t)rule->affinity;
+        shape.collation = (uint8_t)rule->collation;
     }
     uint8_t *bytes = cuckoo_block_zeros(cf_geometry_bytes(&shape));
     if (bytes == NULL)
@@ -35,7 +36,7 @@ static void free_filter(cf_filter *filter)
 }
 
 /* Replaces the filter of the store. When rc is an error, frees the new one instead. */
-static int put(cuckoo_store *store, cf_filter *filter, int rc)
+static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 {
     cf_seal(filter);
     if (rc == SQLITE_OK)
@@ -80,7 +81,7 @@ static int shrink(cuckoo_store *store)
     cf_status status = cf_shrink(&smaller, filter);
     cuckoo_watch_end(&watch);
     if (status == CF_OK && smaller.length < filter->length)
-        return put(store, &smaller, SQLITE_OK);
+        return put_filter(store, &smaller, SQLITE_OK);
     free_filter(&smaller); /* not smaller, or not possible: it stays as it is */
     return status == CF_NO_MEMORY     ? SQLITE_NOMEM
            : status == CF_INTERRUPTED ? SQLITE_INTERRUPT
@@ -99,7 +100,7 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 
 /* ---- rebuild ---- */
 
-static int fail_full(cf_status status, const cf_filter *filter, char **message)
+static int fail_key(cf_status status, const cf_filter *filter, char **message)
 {
     *message = cuckoo_full_message(status, filter);
     return *message ? SQLITE_ERROR : SQLITE_NOMEM;
@@ -119,7 +120,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
         if (status == CF_NO_MEMORY)
             return SQLITE_NOMEM;
         if (status != CF_OK && !filter->geometry.growth)
-            return fail_full(status, filter, message);
+            return fail_key(status, filter, message);
         if (status != CF_OK && cuckoo_deletes_push(aside, hash, 0) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
@@ -155,7 +156,7 @@ static int read_anew(cuckoo_store *store, char **message)
         return rc;
     if (!make_blank(store, &rule, &filter))
         return SQLITE_NOMEM;
-    rc = put(store, &filter, read_table(store, &filter, &aside, message));
+    rc = put_filter(store, &filter, read_table(store, &filter, &aside, message));
     while (rc == SQLITE_OK && cuckoo_deletes_pop(&aside, &key))
         for (uint64_t i = 0; rc == SQLITE_OK && i < key.copies; i++)
             rc = cuckoo_waiting_add(&store->paged, key.hash, 0);
@@ -269,7 +270,7 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
     if (bytes == NULL)
         return SQLITE_NOMEM;
     cuckoo_paged_copy(paged, bytes);
-    cf_open_writable(copy, bytes, paged->filter.length, &why); /* was sound */
+    cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why); /* was sound */
     copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
     int rc = cuckoo_waiting_add_to(paged, copy, &status);
     if (rc == SQLITE_OK && status == CF_OK) {

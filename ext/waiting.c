@@ -20,7 +20,7 @@ static int64_t copies_in(sqlite3_stmt *row, int column)
 }
 
 /* Steps to the next row. False: there is none, or an error, which cuckoo_shadow_end reports. */
-static bool next_row(cuckoo_paged *paged, sqlite3_stmt *all, waiting_row *row)
+static bool next_waiting(cuckoo_paged *paged, sqlite3_stmt *all, waiting_row *row)
 {
     if (cuckoo_shadow_step(&paged->shadow, all) != SQLITE_ROW)
         return false;
@@ -136,13 +136,13 @@ void cuckoo_waiting_delete(cuckoo_paged *paged, uint64_t hash, uint64_t value, u
 }
 
 /* Applies the deletes to the image. *cancelled: how many adds and deletes of one key cancel out. */
-static int apply_rows(cuckoo_paged *paged, uint64_t *cancelled)
+static int apply_all_deletes(cuckoo_paged *paged, uint64_t *cancelled)
 {
     sqlite3_stmt *all;
     waiting_row row;
     int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_ALL_WAITING, NULL, &all);
     *cancelled = 0;
-    while (rc == SQLITE_OK && paged->rc == SQLITE_OK && next_row(paged, all, &row)) {
+    while (rc == SQLITE_OK && paged->rc == SQLITE_OK && next_waiting(paged, all, &row)) {
         *cancelled += (uint64_t)(row.adds < row.deletes ? row.adds : row.deletes);
         if (row.adds < row.deletes)
             cuckoo_waiting_delete(paged, row.hash, row.value, (uint64_t)(row.deletes - row.adds));
@@ -156,7 +156,7 @@ int cuckoo_waiting_apply_deletes(cuckoo_paged *paged)
     uint64_t cancelled;
     if (paged->deletes == 0)
         return SQLITE_OK;
-    int rc = apply_rows(paged, &cancelled);
+    int rc = apply_all_deletes(paged, &cancelled);
     paged->has_written |= rc == SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_DELETES_DONE, NULL);
@@ -226,7 +226,7 @@ int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *sta
     if (paged->adds == 0)
         return SQLITE_OK;
     int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_ALL_WAITING, NULL, &all);
-    while (rc == SQLITE_OK && *status == CF_OK && next_row(paged, all, &row))
+    while (rc == SQLITE_OK && *status == CF_OK && next_waiting(paged, all, &row))
         for (int i = 0; *status == CF_OK && i < row.adds && i < MOST_COPIES; i++)
             *status = cf_add_value(filter, row.hash, row.value);
     return cuckoo_shadow_end(all, rc);

@@ -4,7 +4,7 @@
 ** progress handler is due. Preparing it is the first question: SQLite looks for
 ** interrupts there, too. If it cannot be prepared (an authorizer forbids it, or
 ** there is no memory), nothing more is asked, and the work goes on to its end. */
-static int ask(cuckoo_watch *watch)
+static int may_go_on(cuckoo_watch *watch)
 {
     int rc = SQLITE_OK;
     if (watch->db == NULL)
@@ -22,7 +22,7 @@ static int ask(cuckoo_watch *watch)
 
 static bool stop(void *context)
 {
-    return ask(context) == SQLITE_INTERRUPT;
+    return may_go_on(context) == SQLITE_INTERRUPT;
 }
 
 void cuckoo_watch_begin(cuckoo_watch *watch, sqlite3 *db)

@@ -1,37 +1,22 @@
 /*
-** bits.h - bytes to integers and back, the same on every machine.
+** bits.h - arithmetic with bits, the same on every machine.
 **
 ** A filter is a string of bytes that travels between machines, so nothing here overlays a struct
-** on bytes: integers are little-endian, loads and stores go through memcpy and need no alignment.
+** on bytes: integers are little-endian, and cf_load64 and cf_store64 (compiler.h) need no alignment.
 */
 #ifndef CF_BITS_H
 #define CF_BITS_H
 
-#include <assert.h>
-#include <stdint.h>
-#include <string.h>
+#include "compiler.h"
 
-static inline uint64_t cf_swap_if_big_endian(uint64_t v)
-{
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return __builtin_bswap64(v);
-#else
-    return v;
-#endif
-}
+#include <stddef.h>
 
-/* The 8 bytes at p as an integer, least significant byte first. */
-static inline uint64_t cf_load64(const uint8_t *p)
+/* A length of bytes that are in memory, where none is longer than size_t can say. Lengths of filters
+** are uint64_t on every machine. */
+static inline size_t cf_in_memory(uint64_t bytes)
 {
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return cf_swap_if_big_endian(v);
-}
-
-static inline void cf_store64(uint8_t *p, uint64_t v)
-{
-    v = cf_swap_if_big_endian(v);
-    memcpy(p, &v, sizeof v);
+    assert((size_t)bytes == bytes);
+    return (size_t)bytes;
 }
 
 /* n ones, for n from 0 to 64. */
@@ -45,29 +30,6 @@ static inline uint64_t cf_ones(unsigned n)
 {
     assert(n < 64);
     return ((uint64_t)1 << n) - 1;
-}
-
-/* The 128-bit product of a and b: the low half is returned, the high half stored in *high. */
-static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
-{
-#ifdef __SIZEOF_INT128__
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)a * b;
-    *high = (uint64_t)(product >> 64);
-    return (uint64_t)product;
-#else
-    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t low = a0 * b0, mid = a1 * b0 + (low >> 32), mid2 = a0 * b1 + (uint32_t)mid;
-    *high = a1 * b1 + (mid >> 32) + (mid2 >> 32);
-    return (mid2 << 32) | (uint32_t)low;
-#endif
-}
-
-/* floor(log2(n)), n at least 1. */
-static inline unsigned cf_floor_log2(uint64_t n)
-{
-    assert(n != 0);
-    return 63 - (unsigned)__builtin_clzll(n);
 }
 
 /* Bits needed to number n things, n at least 1. */

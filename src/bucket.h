@@ -34,7 +34,7 @@ typedef struct cf_record {
 static inline uint64_t cf_record_at(const cf_filter *filter, const cf_form *form, uint64_t bucket)
 {
     uint64_t at = bucket * form->bucket_bits;
-    if (__builtin_expect(filter->pages != NULL, 0))
+    if (CF_UNLIKELY(filter->pages != NULL))
         cf_need_bits(filter, at, form->bucket_bits);
     return at;
 }
@@ -42,7 +42,7 @@ static inline uint64_t cf_record_at(const cf_filter *filter, const cf_form *form
 /* Starts to load a bucket into the cache; for filters that are all in memory. */
 static inline void cf_bucket_fetch(const cf_filter *filter, uint64_t bucket)
 {
-    __builtin_prefetch(filter->view.table + bucket * cf_form_of(filter, bucket)->bucket_bits / 8);
+    cf_prefetch(filter->view.table + bucket * cf_form_of(filter, bucket)->bucket_bits / 8);
 }
 
 /* The same for the buckets of a key. */
@@ -135,8 +135,8 @@ static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, 
 void cf_semisorted_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
                             uint64_t payload);
 
-static inline __attribute__((always_inline)) void
-cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag, uint64_t payload)
+static CF_ALWAYS_INLINE void cf_slot_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
+                                         uint64_t payload)
 {
     if (filter->geometry.semisorted) {
         cf_semisorted_slot_set(filter, bucket, slot, tag, payload);
@@ -174,8 +174,7 @@ static inline void cf_count_emptied(cf_filter *filter)
 }
 
 /* The first empty slot of a bucket, or -1. */
-static inline __attribute__((always_inline)) int cf_bucket_free_slot(const cf_filter *filter,
-                                                                     uint64_t bucket)
+static CF_ALWAYS_INLINE int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
 {
     const cf_form *form = cf_form_of(filter, bucket);
     if (filter->geometry.semisorted) /* empty slots come first */

@@ -52,7 +52,7 @@ static void count_stored(cf_bulk *bulk)
 }
 
 /* Stores an item in the ordinary way, as if it were an entry of another filter. */
-static __attribute__((noinline)) cf_status store(cf_bulk *bulk, uint64_t bucket, cf_item item)
+static CF_NEVER_INLINE cf_status store(cf_bulk *bulk, uint64_t bucket, cf_item item)
 {
     cf_filter *filter = bulk->filter;
     bool full = filter->geometry.counter_bits && item.payload == cf_payload_max(&filter->geometry);
@@ -113,7 +113,7 @@ CF_BY_KIND cf_status land_until(cf_bulk *bulk, cf_kind kind, unsigned flying)
 /* ---- the walk ---- */
 
 /* Stores an item in its base bucket, which is in hand, in the ordinary way. */
-static __attribute__((noinline)) cf_status store_in_hand(cf_bulk *bulk, cf_item item)
+static CF_NEVER_INLINE cf_status store_in_hand(cf_bulk *bulk, cf_item item)
 {
     cf_hand_give_back(bulk->filter, CF_ANY_KIND, &bulk->hand);
     cf_status status = store(bulk, bulk->hand.bucket, item);
@@ -122,7 +122,7 @@ static __attribute__((noinline)) cf_status store_in_hand(cf_bulk *bulk, cf_item 
 }
 
 /* Lets items land while a bucket is in hand: they may lie in it. */
-static __attribute__((noinline)) cf_status make_way(cf_bulk *bulk)
+static CF_NEVER_INLINE cf_status make_way(cf_bulk *bulk)
 {
     cf_hand_give_back(bulk->filter, CF_ANY_KIND, &bulk->hand);
     cf_status status = land_until(bulk, CF_ANY_KIND, ALOFT);
@@ -151,7 +151,7 @@ CF_BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item)
 }
 
 /* Stores copies of one key: one entry that counts them, or as many as there may be. */
-static __attribute__((noinline)) cf_status put_copies(cf_bulk *bulk, uint64_t tag, size_t copies)
+static CF_NEVER_INLINE cf_status put_copies(cf_bulk *bulk, uint64_t tag, size_t copies)
 {
     const cf_geometry *shape = &bulk->filter->geometry;
     uint64_t most = cf_payload_max(shape), more = copies - 1;
@@ -196,7 +196,7 @@ CF_BY_KIND cf_status walk(cf_bulk *bulk, cf_kind kind, const uint64_t *hashes, s
                 break;
             status = walk_to(bulk, kind, base.base);
         }
-        if (__builtin_expect(i + 1 < n && hashes[i + 1] == hashes[i], 0)) {
+        if (CF_UNLIKELY(i + 1 < n && hashes[i + 1] == hashes[i])) {
             copies = repeats_of(hashes + i, n - i);
             status = status == CF_OK ? put_copies(bulk, tag, copies) : status;
         } else if (status == CF_OK) {

@@ -86,9 +86,9 @@ cf_census cf_take_census(const cf_filter *filter)
 /* ---- check ---- */
 
 /* What check_entry counts. */
-typedef struct counts {
+typedef struct copies_seen {
     uint64_t occupied, copies;
-} counts;
+} copies_seen;
 
 /* Before growth all entries know as much, and the copies of a key are those that are equal. */
 static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entry, const char **why)
@@ -100,7 +100,7 @@ static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entr
     return CF_OK;
 }
 
-static cf_status check_entry(const cf_filter *filter, const cf_entry *entry, counts *seen,
+static cf_status check_entry(const cf_filter *filter, const cf_entry *entry, copies_seen *seen,
                              const char **why)
 {
     seen->occupied += entry->slot < CF_IN_LIST;
@@ -112,7 +112,7 @@ static cf_status check_entry(const cf_filter *filter, const cf_entry *entry, cou
     return CF_OK;
 }
 
-static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned slot, counts *seen,
+static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned slot, copies_seen *seen,
                             const char **why)
 {
     cf_entry entry;
@@ -128,7 +128,7 @@ static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned s
 
 /* A spilled entry whose buckets have a free slot should have been moved there. (Its own bucket
 ** only, once grown: a void entry learns of its other bucket when its own is split.) */
-static bool has_room(const cf_filter *filter, const cf_entry *entry)
+static bool could_lie_in_slot(const cf_filter *filter, const cf_entry *entry)
 {
     bool movable;
     uint64_t other = cf_entry_alternate(filter, entry, &movable);
@@ -136,12 +136,13 @@ static bool has_room(const cf_filter *filter, const cf_entry *entry)
            (!filter->view.grown && cf_bucket_free_slot(filter, other) >= 0);
 }
 
-static cf_status check_spilled(const cf_filter *filter, unsigned index, counts *seen, const char **why)
+static cf_status check_spilled(const cf_filter *filter, unsigned index, copies_seen *seen,
+                               const char **why)
 {
     cf_entry entry;
     if (!cf_spilled_at(filter, index, &entry))
         return CF_OK; /* cf_spill_check has seen to it */
-    if (has_room(filter, &entry))
+    if (could_lie_in_slot(filter, &entry))
         return cf_refuse(CF_DAMAGED, why, "a spilled entry has room in its buckets");
     return check_entry(filter, &entry, seen, why);
 }
@@ -162,7 +163,7 @@ static cf_status check_overflow(const cf_filter *filter, const char **why)
     return walk.status;
 }
 
-static cf_status check_list(const cf_filter *filter, counts *seen, const char **why)
+static cf_status check_list(const cf_filter *filter, copies_seen *seen, const char **why)
 {
     cf_status status = cf_spill_check(filter, why);
     if (status == CF_OK)
@@ -184,7 +185,7 @@ static cf_status check_order(const cf_filter *filter, uint64_t bucket, const cha
 
 /* ---- what is not in buckets ---- */
 
-static bool is_zero(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
+static bool is_zero_range(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
 {
     return cf_first_set(filter, from, to, ticker) == to;
 }
@@ -192,7 +193,7 @@ static bool is_zero(const cf_filter *filter, uint64_t from, uint64_t to, cf_tick
 /* Are these bits of a byte of the blob zero? */
 static bool has_none(const cf_filter *filter, uint64_t at, uint64_t bits, cf_ticker *ticker)
 {
-    return is_zero(filter, at, at + 1, ticker) || (filter->bytes[at] & bits) == 0;
+    return is_zero_range(filter, at, at + 1, ticker) || (filter->bytes[at] & bits) == 0;
 }
 
 /* Are the bits of the table from `from` to before `to` zero? */
@@ -203,7 +204,7 @@ static bool is_gap(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticke
     if (at == end)
         return has_none(filter, at, above & below, ticker);
     return has_none(filter, at, above, ticker) && has_none(filter, end, below, ticker) &&
-           is_zero(filter, at + 1, end, ticker);
+           is_zero_range(filter, at + 1, end, ticker);
 }
 
 /* The bits between narrow buckets and others, and behind the last bucket. */
@@ -230,14 +231,15 @@ static cf_status check_rest(const cf_filter *filter, const char **why)
     cf_status status = check_gaps(filter, bits, &ticker, why);
     if (status != CF_OK)
         return status;
-    if (!is_zero(filter, at, list, &ticker) || !is_zero(filter, unused, filter->length, &ticker))
+    if (!is_zero_range(filter, at, list, &ticker) ||
+        !is_zero_range(filter, unused, filter->length, &ticker))
         return cf_refuse(CF_DAMAGED, why, "the reserved bytes are not zero");
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 
 /* ---- the whole ---- */
 
-static cf_status check_buckets(const cf_filter *filter, counts *seen, const char **why)
+static cf_status check_buckets(const cf_filter *filter, copies_seen *seen, const char **why)
 {
     enum { COST = 400 }; /* nanoseconds */
     cf_status status = CF_OK;
@@ -268,7 +270,7 @@ static cf_status find_sticky(const cf_filter *filter, bool *any)
 /* Each item is a copy of an entry's, unless a sticky key has absorbed it. Where a filter has grown
 ** there may be more copies than items: void entries are in several buckets, and count as one
 ** item. */
-static cf_status check_counts(const cf_filter *filter, const counts *seen, const char **why)
+static cf_status check_total(const cf_filter *filter, const copies_seen *seen, const char **why)
 {
     bool any;
     if (seen->occupied != filter->occupied)
@@ -285,11 +287,11 @@ static cf_status check_counts(const cf_filter *filter, const counts *seen, const
 
 cf_status cf_check(const cf_filter *filter, const char **why)
 {
-    counts seen = {0, 0};
+    copies_seen seen = {0, 0};
     cf_status status = check_rest(filter, why);
     if (status == CF_OK)
         status = check_buckets(filter, &seen, why);
     if (status == CF_OK)
         status = check_list(filter, &seen, why);
-    return status == CF_OK ? check_counts(filter, &seen, why) : status;
+    return status == CF_OK ? check_total(filter, &seen, why) : status;
 }

@@ -143,7 +143,7 @@ static bool is_better(const cf_entry *stays, const cf_fold *than)
 /* The longest two of these entries, with those that are as long as the second, become one; `goes`
 ** is among them, and does not stay. When `goes` is NULL the item becomes one with the longest, and
 ** those that are as long. */
-static void consider(const cf_matches *found, const cf_entry *goes, unsigned copies, cf_fold *best)
+static void consider_fold(const cf_matches *found, const cf_entry *goes, unsigned copies, cf_fold *best)
 {
     bool absorbs = goes == NULL;
     unsigned least = absorbs ? 1 : 2, n = least;
@@ -166,14 +166,14 @@ bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *
     cf_entry entry;
     best->n = 0;
     cf_find_matches(filter, pair, item->payload, &found);
-    consider(&found, NULL, copies, best);
+    consider_fold(&found, NULL, copies, best);
     for (unsigned i = 0; i < pair->sides; i++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
             if (!cf_entry_at(filter, pair->place[i].bucket, slot, &entry))
                 continue;
             cf_pair its = cf_pair_from(filter, entry.side);
             cf_find_matches(filter, &its, entry.payload, &found);
-            consider(&found, &entry, copies, best);
+            consider_fold(&found, &entry, copies, best);
         }
     return best->n > 0;
 }

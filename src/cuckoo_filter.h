@@ -33,9 +33,14 @@
 ** The library allocates only through cf_memory, does no I/O, and draws no random numbers. Equal
 ** calls give equal bytes on every machine.
 **
-** Threads. There are no globals. Any number of threads may read one filter at the same time,
-** through one view or through several, as long as nobody changes it. A thread that changes a filter
-** must be the only one that uses its bytes.
+** Threads. There are no globals. A call that takes a `const cf_filter *` changes neither the view nor
+** the bytes. So any number of threads may make such calls at the same time, through one view or
+** through several, as long as nobody changes the filter. (cf_merge and cf_shrink only read `from`.) A
+** thread that changes a filter must be the only one that uses its bytes and its view. Afterwards other
+** views of the same bytes are out of date: open them anew. The library has no locks and no memory
+** barriers: hand a filter to another thread under a lock of your own, or before that thread starts.
+** Callbacks (cf_memory, cf_watch, cf_pages) run in the thread that called. With cf_pages a lookup may
+** bring in bytes, and so counts as a change. A cf_reader belongs to one thread.
 **
 ** Errors. A call that does not answer CF_OK has changed nothing, unless its description says
 ** otherwise. `*why` is a constant text that names what is wrong; it is set only when the call
@@ -75,6 +80,7 @@
 
 #include "cuckoo_plan.h"
 #include "hash.h"
+#include "version.h"
 #include "view.h"
 
 #ifdef __cplusplus

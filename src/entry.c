@@ -249,7 +249,7 @@ static bool comes_first(const cf_entry *entry, const cf_entry *other)
     return other->sticky && !entry->sticky;
 }
 
-static void keep(const cf_filter *filter, const cf_entry *entry, uint64_t value, cf_matches *found)
+static void keep_match(const cf_filter *filter, const cf_entry *entry, uint64_t value, cf_matches *found)
 {
     /* RULE: each value has its own copies */
     if (filter->geometry.value_bits && value != CF_ANY_VALUE && entry->payload != value)
@@ -276,7 +276,7 @@ static void find_in_bucket(const cf_filter *filter, const cf_side *side, const c
                 decode(filter, home, place->bucket, slot, cf_slot_get(filter, place->bucket, slot),
                        cf_payload_get(filter, place->bucket, slot));
             if (entry.side.length <= side->length) /* RULE: a match knows no more than the item */
-                keep(filter, &entry, value, found);
+                keep_match(filter, &entry, value, found);
         }
     }
 }
@@ -290,11 +290,11 @@ static bool agrees(const cf_filter *filter, const cf_side *side, const cf_entry 
 }
 
 /* Keeps an entry of a place that agrees with the side; those that know more only on request. */
-static void consider(const cf_filter *filter, const cf_side *side, const cf_entry *entry, uint64_t value,
-                     bool longer, cf_matches *found)
+static void keep_if_agrees(const cf_filter *filter, const cf_side *side, const cf_entry *entry,
+                           uint64_t value, bool longer, cf_matches *found)
 {
     if (agrees(filter, side, entry) && (longer || entry->side.length <= side->length))
-        keep(filter, entry, value, found);
+        keep_match(filter, entry, value, found);
 }
 
 static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t value, bool longer,
@@ -305,7 +305,7 @@ static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t 
         uint64_t bucket = pair->place[i].bucket;
         for (unsigned at = cf_spill_first(filter, bucket); cf_spill_lies_in(filter, at, bucket); at++)
             if (cf_spilled_at(filter, at, &entry))
-                consider(filter, &pair->side[i], &entry, value, longer, found);
+                keep_if_agrees(filter, &pair->side[i], &entry, value, longer, found);
     }
 }
 
@@ -325,7 +325,7 @@ void cf_find_agreeing(const cf_filter *filter, const cf_pair *pair, uint64_t val
     for (unsigned i = 0; i < pair->sides; i++)
         for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
             if (cf_entry_at(filter, pair->place[i].bucket, slot, &entry))
-                consider(filter, &pair->side[i], &entry, value, true, found);
+                keep_if_agrees(filter, &pair->side[i], &entry, value, true, found);
     find_spilled(filter, pair, value, true, found);
 }
 

@@ -36,7 +36,7 @@ static void note_all(seen_set *seen, unsigned bits_log2, const cf_search *search
 }
 
 /* Another bucket to go on from, which is noted, unless the budget is spent. */
-static void push(cf_search *search, seen_set *seen, cf_node node)
+static void push_node(cf_search *search, seen_set *seen, cf_node node)
 {
     if (search->left.nodes == 0)
         return;
@@ -96,7 +96,7 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
             search->free_slot = (unsigned)free_slot;
             return true;
         }
-        push(search, seen, node);
+        push_node(search, seen, node);
     }
     return false;
 }
@@ -117,7 +117,7 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
     search->nodes = 0;
     search->left = budget;
     for (unsigned i = 0; i < pair->sides; i++)
-        push(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
+        push_node(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
     note_all(&seen, SEEN_FEW_LOG2, search);
     for (unsigned index = 0; index < search->nodes && search->left.examined <= budget.examined;
          index++) {

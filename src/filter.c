@@ -22,9 +22,8 @@ static inline bool in_words(const cf_filter *filter, const cf_form *form, uint64
 
 /* The same for either of two buckets. noinline keeps registers free in the fast path. Arguments are
 ** scalars: structs would be passed in memory and stall the loads. */
-static __attribute__((noinline)) bool in_long_buckets(const cf_filter *filter, uint64_t here,
-                                                      uint64_t tag_here, uint64_t there,
-                                                      uint64_t tag_there)
+static CF_NEVER_INLINE bool in_long_buckets(const cf_filter *filter, uint64_t here, uint64_t tag_here,
+                                            uint64_t there, uint64_t tag_there)
 {
     return in_words(filter, cf_form_of(filter, here), here, tag_here) ||
            in_words(filter, cf_form_of(filter, there), there, tag_there);
@@ -55,14 +54,14 @@ static inline bool in_buckets(const cf_filter *filter, cf_place here, cf_place t
     return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
 }
 
-static __attribute__((noinline)) bool is_spilled(const cf_filter *filter, uint64_t hash)
+static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_pair_of(filter, hash);
     return cf_spill_matching(filter, &pair) != 0;
 }
 
 /* All kinds of filters. */
-static __attribute__((noinline)) bool contains_any(const cf_filter *filter, uint64_t hash)
+static CF_NEVER_INLINE bool contains_any(const cf_filter *filter, uint64_t hash)
 {
     cf_side base = cf_base(filter, hash);
     cf_side other = cf_alternate(filter, base);
@@ -72,14 +71,14 @@ static __attribute__((noinline)) bool contains_any(const cf_filter *filter, uint
     return in_buckets(filter, here, there) || (filter->spilled != 0 && is_spilled(filter, hash));
 }
 
-static __attribute__((noinline)) bool contains_semisorted(const cf_filter *filter, uint64_t hash)
+static CF_NEVER_INLINE bool contains_semisorted(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
     return cf_semisorted_has(filter, &spots);
 }
 
 /* Plain buckets that are not whole bytes. */
-static __attribute__((noinline)) bool contains_plain(const cf_filter *filter, uint64_t hash)
+static CF_NEVER_INLINE bool contains_plain(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
     return cf_plain_has(filter, &spots);
@@ -87,7 +86,7 @@ static __attribute__((noinline)) bool contains_plain(const cf_filter *filter, ui
 
 bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-    if (__builtin_expect(filter->view.lookup == CF_QUICK_WHOLE, 1)) {
+    if (CF_LIKELY(filter->view.lookup == CF_QUICK_WHOLE)) {
         cf_spots spots = cf_spots_of(filter, hash, true);
         return cf_plain_has(filter, &spots);
     }
@@ -163,7 +162,7 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
 
 /* ---- changing ---- */
 
-static __attribute__((noinline)) cf_status insert(cf_filter *filter, uint64_t hash, uint64_t value)
+static CF_NEVER_INLINE cf_status insert_hash(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_entry item = {.side = cf_base(filter, hash), .payload = value};
     return cf_insert(filter, &item);
@@ -173,7 +172,7 @@ cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     assert(value <= cf_low_bits(filter->geometry.value_bits));
     bool quick = filter->view.change != CF_QUICK_NONE && cf_quick_add(filter, hash);
-    cf_status status = quick ? CF_OK : insert(filter, hash, value);
+    cf_status status = quick ? CF_OK : insert_hash(filter, hash, value);
     filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
     return status;
 }
@@ -183,7 +182,7 @@ cf_status cf_add(cf_filter *filter, uint64_t hash)
     return cf_add_value(filter, hash, 0);
 }
 
-static __attribute__((noinline)) cf_deleted take_out(cf_filter *filter, uint64_t hash, uint64_t value)
+static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_pair pair = cf_pair_of(filter, hash);
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);

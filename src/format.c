@@ -33,7 +33,7 @@ enum {
 };
 
 /* Loads 1 to 6 bytes; at + 8 must lie inside the header. */
-static uint64_t load(const uint8_t *at, unsigned bytes)
+static uint64_t load_bytes(const uint8_t *at, unsigned bytes)
 {
     return cf_load64(at) & cf_low_bits(8 * bytes);
 }
@@ -87,7 +87,7 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
 }
 
 /* Is this a filter at all, whole, and of a version that can be read? */
-static cf_status check_identity(const uint8_t *bytes, size_t length, const char **why)
+static cf_status check_identity(const uint8_t *bytes, uint64_t length, const char **why)
 {
     /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a
     ** header */
@@ -119,8 +119,8 @@ static cf_status check_features(const uint8_t *bytes, const char **why)
 static void decode_fields(const uint8_t *bytes, cf_header *header)
 {
     cf_geometry *g = &header->geometry;
-    g->buckets = load(bytes + AT_BUCKETS, 6);
-    g->capacity = load(bytes + AT_CAPACITY, 6);
+    g->buckets = load_bytes(bytes + AT_BUCKETS, 6);
+    g->capacity = load_bytes(bytes + AT_CAPACITY, 6);
     g->seed = (int64_t)cf_load64(bytes + AT_SEED);
     g->bucket_size = bytes[AT_BUCKET_SIZE];
     g->fingerprint_bits = bytes[AT_FINGERPRINT_BITS];
@@ -133,17 +133,17 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     g->affinity = bytes[AT_FLAGS] >> AFFINITY_SHIFT & RULE_MASK;
     g->collation = bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK;
     g->budget = bytes[AT_OVERFLOW_BUDGET];
-    g->spill_bound = (uint16_t)load(bytes + AT_SPILL_BOUND, 2);
-    header->spilled = (unsigned)load(bytes + AT_SPILLED, 2);
+    g->spill_bound = (uint16_t)load_bytes(bytes + AT_SPILL_BOUND, 2);
+    header->spilled = (unsigned)load_bytes(bytes + AT_SPILLED, 2);
     header->level = bytes[AT_LEVEL];
-    header->split = load(bytes + AT_SPLIT_POINTER, 6);
+    header->split = load_bytes(bytes + AT_SPLIT_POINTER, 6);
     header->prepared = 0;
     if (header->level == 0 && bytes[AT_SLOT_BITS] == g->fingerprint_bits) {
         header->prepared = header->split;
         header->split = 0;
     }
-    header->items = load(bytes + AT_ITEMS, 6);
-    header->occupied = load(bytes + AT_OCCUPIED, 6);
+    header->items = load_bytes(bytes + AT_ITEMS, 6);
+    header->occupied = load_bytes(bytes + AT_OCCUPIED, 6);
     header->reserved = load32(bytes, AT_RESERVED);
 }
 
@@ -169,7 +169,7 @@ static cf_status check_stage(const uint8_t *bytes, const cf_header *header, cons
 }
 
 /* Every count against the length, before anything is used. */
-static cf_status check_counts(const cf_header *header, size_t length, const char **why)
+static cf_status check_header_counts(const cf_header *header, uint64_t length, const char **why)
 {
     const cf_geometry *g = &header->geometry;
     /* RULE: the reserve is as large as the format needs */
@@ -196,7 +196,7 @@ static cf_status check_counts(const cf_header *header, size_t length, const char
     return CF_OK;
 }
 
-cf_status cf_header_decode(const uint8_t *bytes, size_t length, cf_header *header, const char **why)
+cf_status cf_header_decode(const uint8_t *bytes, uint64_t length, cf_header *header, const char **why)
 {
     cf_status status = check_identity(bytes, length, why);
     if (status == CF_OK)
@@ -208,5 +208,5 @@ cf_status cf_header_decode(const uint8_t *bytes, size_t length, cf_header *heade
     if (cf_geometry_check(&header->geometry, why) != CF_OK)
         return CF_DAMAGED;
     status = check_stage(bytes, header, why);
-    return status == CF_OK ? check_counts(header, length, why) : status;
+    return status == CF_OK ? check_header_counts(header, length, why) : status;
 }

@@ -95,6 +95,6 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes);
 
 /* Reads and validates the header of a filter of `length` bytes: every field against its range and
 ** against the length. CF_OK; or CF_DAMAGED / CF_NEWER with *why, and *header unspecified. */
-cf_status cf_header_decode(const uint8_t *bytes, size_t length, cf_header *header, const char **why);
+cf_status cf_header_decode(const uint8_t *bytes, uint64_t length, cf_header *header, const char **why);
 
 #endif

@@ -219,15 +219,15 @@ static void move_list(cf_filter *filter, uint8_t *bytes, uint64_t length)
     uint64_t list = cf_spill_bytes(filter), old = filter->length - list, moved = length - filter->length;
     cf_change(filter, old, filter->length);
     cf_change(filter, length - list, length);
-    memmove(bytes + length - list, bytes + old, list);
-    memset(bytes + old, 0, list < moved ? list : moved);
+    memmove(bytes + length - list, bytes + old, cf_in_memory(list));
+    memset(bytes + old, 0, cf_in_memory(list < moved ? list : moved));
 }
 
 /* The blob has become longer: zeros, and the spill list at the end. Nobody is told of the zeros, for
 ** nothing was there (cf_pages). */
 static void lengthen(cf_filter *filter, uint8_t *longer, uint64_t length)
 {
-    memset(longer + filter->length, 0, length - filter->length);
+    memset(longer + filter->length, 0, cf_in_memory(length - filter->length));
     if (filter->geometry.spill_bound > 0)
         move_list(filter, longer, length);
     cf_rebase(filter, longer, longer);
@@ -243,7 +243,7 @@ static uint64_t spare_for(uint64_t bytes)
 }
 
 /* Makes the blob as long as asked for, with some bytes to spare. */
-static cf_status make_room(cf_filter *filter, uint64_t bytes)
+static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 {
     cf_memory memory = filter->memory;
     uint64_t spare = spare_for(bytes);
@@ -274,7 +274,7 @@ cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets)
     assert(!filter->view.grown && filter->geometry.spill_bound == 0);
     if (!may_be_at(filter, 0, 1))
         return CF_FULL;
-    cf_status status = make_room(filter, cf_bytes_at(&filter->geometry, 0, 0, true));
+    cf_status status = make_longer(filter, cf_bytes_at(&filter->geometry, 0, 0, true));
     if (status == CF_OK)
         widen_buckets(filter, buckets);
     return status;
@@ -288,7 +288,7 @@ cf_status cf_grow_prepare(cf_filter *filter)
     uint64_t split = begins_level ? 0 : filter->split;
     if (!may_be_at(filter, level, split + 1) || !list_can_split(filter, bucket_at(filter, level, split)))
         return CF_FULL;
-    cf_status status = make_room(filter, cf_bytes_at(g, level, split + 1, true));
+    cf_status status = make_longer(filter, cf_bytes_at(g, level, split + 1, true));
     if (status != CF_OK)
         return status;
     if (!filter->view.grown)

@@ -18,7 +18,7 @@
 ** the same code, compiled for what does not change. */
 typedef enum cf_kind { CF_ANY_KIND, CF_SHORT_PLAIN, CF_SHORT_SEMISORTED } cf_kind;
 
-#define CF_BY_KIND static inline __attribute__((always_inline))
+#define CF_BY_KIND static CF_ALWAYS_INLINE
 
 /* The tags of a bucket as words of lanes, whatever its layout, and its payloads. */
 typedef struct cf_hand {
@@ -96,7 +96,7 @@ CF_BY_KIND bool cf_hand_find_empty(const cf_filter *filter, cf_kind kind, const 
     for (unsigned i = 0; i < cf_kind_words(filter, kind); i++) {
         uint64_t empty = cf_any_zero_lane(lanes, hand->word[i]);
         if (empty != 0) {
-            *lane = (cf_lane){i, (unsigned)__builtin_ctzll(empty) - (lanes->width - 1)};
+            *lane = (cf_lane){i, cf_lowest_bit(empty) - (lanes->width - 1)};
             return true;
         }
     }

@@ -54,7 +54,7 @@ static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_entr
 }
 
 /* Stores an item in the table as it is, looking for a path among `nodes` buckets. */
-static cf_status store(cf_filter *filter, const cf_entry *item, unsigned nodes)
+static cf_status store_item(cf_filter *filter, const cf_entry *item, unsigned nodes)
 {
     cf_pair pair;
     cf_search_budget ordinary = {nodes, CF_ANY_NUMBER};
@@ -196,7 +196,7 @@ static bool finds_fold(const cf_filter *filter, const cf_entry *item, unsigned c
 
 /* Folds entries that say the same, and stores the item. False: there are none, or there is no way to
 ** mark one; nothing has changed. */
-static bool fold(cf_filter *filter, const cf_entry *item, unsigned copies)
+static bool fold_entries(cf_filter *filter, const cf_entry *item, unsigned copies)
 {
     cf_pair pair;
     cf_fold best;
@@ -224,7 +224,7 @@ static unsigned copies_to_fold(const cf_filter *filter)
 static bool fold_in_time(cf_filter *filter, const cf_entry *item)
 {
     unsigned copies = copies_to_fold(filter);
-    return copies > 0 && fold(filter, item, copies);
+    return copies > 0 && fold_entries(filter, item, copies);
 }
 
 /* Grows until the item finds room. *status: CF_FULL when there is none, because growth ends with
@@ -236,7 +236,7 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
     cf_status grown = relieve(filter, undo);
     *status = CF_FULL;
     if (grown == CF_OK && undo->then.buckets != filter->buckets)
-        *status = store(filter, item, search_nodes(filter));
+        *status = store_item(filter, item, search_nodes(filter));
     if (*status == CF_FULL && grown == CF_OK && !growth_helps(filter, item, most))
         return CF_FULL;
     for (unsigned tries = 0; *status == CF_FULL && grown == CF_OK; tries++) {
@@ -246,7 +246,7 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
         }
         grown = grow_by(filter, steps_at(tries), most, undo);
         if (grown == CF_OK)
-            *status = store(filter, item, search_nodes(filter));
+            *status = store_item(filter, item, search_nodes(filter));
     }
     return grown;
 }
@@ -258,14 +258,14 @@ static cf_status insert_folding(cf_filter *filter, const cf_entry *item, cf_undo
     enum { ANY = 2 };
     cf_pair pair;
     cf_fold best;
-    if (fold(filter, item, ANY))
+    if (fold_entries(filter, item, ANY))
         return CF_OK;
     if (filter->view.grown || !finds_fold(filter, item, ANY, &pair, &best))
         return CF_FULL;
     cf_status status = cf_grow_noted(filter, undo);
     if (status == CF_OK)
-        status = store(filter, item, search_nodes(filter));
-    return status == CF_FULL && fold(filter, item, ANY) ? CF_OK : status;
+        status = store_item(filter, item, search_nodes(filter));
+    return status == CF_FULL && fold_entries(filter, item, ANY) ? CF_OK : status;
 }
 
 static cf_status insert_growing(cf_filter *filter, const cf_entry *item)
@@ -280,7 +280,7 @@ static cf_status insert_growing(cf_filter *filter, const cf_entry *item)
     if (status != CF_FULL || grown == CF_NO_MEMORY)
         return status == CF_FULL ? grown : status;
     /* Growth does not help: a longer path may. */
-    status = store(filter, item, CF_SEARCH_BUCKETS);
+    status = store_item(filter, item, CF_SEARCH_BUCKETS);
     if (status == CF_FULL)
         status = insert_folding(filter, item, &undo);
     if (status != CF_OK)
@@ -289,11 +289,11 @@ static cf_status insert_growing(cf_filter *filter, const cf_entry *item)
     return status == CF_FULL ? grown : status;
 }
 
-static cf_status insert(cf_filter *filter, const cf_entry *item)
+static cf_status insert_item(cf_filter *filter, const cf_entry *item)
 {
     cf_status status = CF_FULL;
     if (!crowded(filter))
-        status = store(filter, item, search_nodes(filter));
+        status = store_item(filter, item, search_nodes(filter));
     return status == CF_FULL ? insert_growing(filter, item) : status;
 }
 
@@ -306,7 +306,7 @@ static cf_status insert_preparing(cf_filter *filter, const cf_entry *item)
     cf_status status = cf_prepare_growth(filter, WIDENED);
     if (status == CF_NO_MEMORY)
         return status;
-    status = insert(filter, item);
+    status = insert_item(filter, item);
     if (status != CF_OK) /* RULE: preparations for a refused insertion are taken back */
         cf_grow_back(filter, &undo);
     return status;
@@ -317,6 +317,6 @@ cf_status cf_insert(cf_filter *filter, const cf_entry *item)
     bool grows = filter->geometry.growth && filter->memory.resize != NULL;
     assert(filter->view.writable != NULL);
     if (!grows)
-        return store(filter, item, CF_SEARCH_BUCKETS);
-    return about_to_grow(filter) ? insert_preparing(filter, item) : insert(filter, item);
+        return store_item(filter, item, CF_SEARCH_BUCKETS);
+    return about_to_grow(filter) ? insert_preparing(filter, item) : insert_item(filter, item);
 }

@@ -62,7 +62,7 @@ static inline uint64_t cf_agreeing_lanes(const cf_lanes *lanes, uint64_t word, u
 static inline unsigned cf_first_slot(const cf_lanes *lanes, uint64_t set, unsigned index)
 {
     assert(set != 0 && index < lanes->words);
-    return index * lanes->count + (unsigned)__builtin_ctzll(set) / lanes->width;
+    return index * lanes->count + cf_lowest_bit(set) / lanes->width;
 }
 
 #endif

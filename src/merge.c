@@ -96,7 +96,7 @@ typedef struct queue {
 
 enum { QUEUE = sizeof((queue *)0)->entry / sizeof((queue *)0)->entry[0] };
 
-static void push(queue *ahead, const cf_filter *into, const cf_entry *entry)
+static void push_entry(queue *ahead, const cf_filter *into, const cf_entry *entry)
 {
     cf_side other = cf_alternate(into, entry->side);
     if (into->pages == NULL)
@@ -121,7 +121,7 @@ cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
     cf_walk walk = cf_walk_begin(from, COST);
     walk.ticker.watch = into->watch;
     while (status == CF_OK && cf_walk_entry(&walk, &entry)) {
-        push(&ahead, into, &entry);
+        push_entry(&ahead, into, &entry);
         if (ahead.n == QUEUE)
             status = merge_first(into, &ahead);
     }
@@ -154,7 +154,7 @@ static cf_status remember(const cf_filter *into, before *then)
     if (then->bytes == NULL)
         return CF_NO_MEMORY;
     cf_need(into, 0, into->length);
-    memcpy(then->bytes, into->bytes, into->length);
+    memcpy(then->bytes, into->bytes, cf_in_memory(into->length));
     return CF_OK;
 }
 
@@ -165,7 +165,7 @@ static void restore(cf_filter *into, const before *then)
     *into = then->filter;
     cf_rebase(into, bytes, bytes);
     cf_change(into, 0, into->length);
-    memcpy(bytes, then->bytes, into->length);
+    memcpy(bytes, then->bytes, cf_in_memory(into->length));
 }
 
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from)

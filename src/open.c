@@ -130,7 +130,7 @@ void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *by
 
 void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 {
-    memset(bytes, 0, cf_geometry_bytes(shape));
+    memset(bytes, 0, cf_in_memory(cf_geometry_bytes(shape)));
     cf_create_in_zeros(filter, shape, bytes);
 }
 

@@ -173,7 +173,7 @@ static bool size_table(cf_geometry *shape, const request *want)
 
 /* Meeting an error rate with fingerprints that are far too short takes a table that is nearly
 ** empty: more than four times the buckets that the keys need is taken for a mistake. */
-static bool too_empty(const cf_geometry *shape, const request *want)
+static bool far_too_empty(const cf_geometry *shape, const request *want)
 {
     cf_geometry full = *shape;
     request keys_only = {want->keys, 0};
@@ -244,8 +244,8 @@ static bool is_free(const cf_options *options)
 }
 
 /* The same for one bucket size and fingerprint width, in the layouts allowed. */
-static void consider(unsigned b, unsigned f, const cf_options *options, const request *want,
-                     choice *best)
+static void consider_table(unsigned b, unsigned f, const cf_options *options, const request *want,
+                           choice *best)
 {
     cf_geometry shape = {.capacity = want->keys,
                          .seed = options->seed,
@@ -257,7 +257,7 @@ static void consider(unsigned b, unsigned f, const cf_options *options, const re
                          .growth = options->growth,
                          .affinity = (uint8_t)options->affinity,
                          .collation = (uint8_t)options->collation};
-    if (!size_table(&shape, want) || too_empty(&shape, want))
+    if (!size_table(&shape, want) || far_too_empty(&shape, want))
         return;
     shape.cap = cap_for(&shape);
     if (is_free(options) && cf_turnovers(&shape) < LIFE)
@@ -276,7 +276,7 @@ static void consider_bucket_size(unsigned b, const cf_options *options, const re
         first = last = options->fingerprint_bits;
     for (unsigned f = first; f <= last; f++)
         if (options->bucket_size != 0 || !options->growth || !grows_loosely(b, f))
-            consider(b, f, options, want, best);
+            consider_table(b, f, options, want, best);
 }
 
 static cf_status check_options(const cf_options *options, const char **why)
@@ -350,7 +350,7 @@ static bool allowed(unsigned b, const cf_options *options)
 ** is a table of the shorter one with slots to spare, which may take more than a Bloom filter would:
 ** then one bit more, and half the error rate, is the better choice where it does not cost more than
 ** a twelfth. */
-static cf_geometry chosen(const choice *best)
+static cf_geometry chosen_shape(const choice *best)
 {
     uint64_t any = cf_geometry_bytes(&best->any), good = cf_geometry_bytes(&best->good);
     return best->good.buckets != 0 && good - good / 13 <= any ? best->good : best->any;
@@ -364,7 +364,7 @@ static cf_geometry smallest(const cf_options *options, const request *want)
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (allowed(sizes[i], options))
             consider_bucket_size(sizes[i], options, want, &best);
-    return chosen(&best);
+    return chosen_shape(&best);
 }
 
 static cf_status refuse_plan(const cf_options *options, request want, const char **why)

@@ -20,8 +20,8 @@ bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots)
 /* One long chain of dependent instructions for each key would keep the processor from working on
 ** several at a time: short steps, each for all keys. The buckets are fetched before the first is
 ** looked at. `kind` is a constant. */
-static inline __attribute__((always_inline)) size_t
-contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers, cf_quick kind)
+static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *hashes, size_t n,
+                                       bool *answers, cf_quick kind)
 {
     uint64_t key[CF_BATCH], mix[CF_BATCH];
     cf_spots spots[CF_BATCH];
@@ -33,8 +33,8 @@ contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answer
     for (size_t i = 0; i < n; i++) {
         cf_side base = {cf_scale(key[i], filter->geometry.buckets), key[i], CF_WHOLE};
         spots[i] = cf_spots_by(filter, base, mix[i], kind == CF_QUICK_WHOLE);
-        __builtin_prefetch(filter->view.table + spots[i].byte);
-        __builtin_prefetch(filter->view.table + spots[i].byte2);
+        cf_prefetch(filter->view.table + spots[i].byte);
+        cf_prefetch(filter->view.table + spots[i].byte2);
     }
     for (size_t i = 0; i < n; i++) {
         answers[i] = kind == CF_QUICK_SEMISORTED ? cf_semisorted_has(filter, &spots[i])
@@ -48,10 +48,10 @@ size_t cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t
 {
     assert(n <= CF_BATCH && filter->view.lookup != CF_QUICK_NONE);
     if (filter->view.lookup == CF_QUICK_WHOLE)
-        return contains(filter, hashes, n, answers, CF_QUICK_WHOLE);
+        return look_up(filter, hashes, n, answers, CF_QUICK_WHOLE);
     if (filter->view.lookup == CF_QUICK_PLAIN)
-        return contains(filter, hashes, n, answers, CF_QUICK_PLAIN);
-    return contains(filter, hashes, n, answers, CF_QUICK_SEMISORTED);
+        return look_up(filter, hashes, n, answers, CF_QUICK_PLAIN);
+    return look_up(filter, hashes, n, answers, CF_QUICK_SEMISORTED);
 }
 
 /* ---- plain buckets ---- */
@@ -61,7 +61,7 @@ static inline void change_lane(cf_filter *filter, uint64_t byte, unsigned shift,
                                uint64_t difference)
 {
     uint8_t *p = filter->view.writable + byte;
-    unsigned top = (unsigned)__builtin_ctzll(lanes);
+    unsigned top = cf_lowest_bit(lanes);
     cf_store64(p, cf_load64(p) ^ difference << (top + 1 - filter->view.form.lanes.width + shift));
 }
 
@@ -73,7 +73,7 @@ static inline void change_first(cf_filter *filter, const cf_spots *spots, cf_wor
                 first ? lanes.word : lanes.word2, first ? spots->tag : spots->tag2);
 }
 
-static inline __attribute__((always_inline)) bool add_plain(cf_filter *filter, const cf_spots *spots)
+static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, const cf_spots *spots)
 {
     const cf_lanes *lanes = &filter->view.form.lanes;
     cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
@@ -98,8 +98,7 @@ static inline bool is_single(uint64_t one, uint64_t other)
     return ((any & (any - 1)) | (one & other)) == 0;
 }
 
-static inline __attribute__((always_inline)) bool delete_plain(cf_filter *filter, const cf_spots *spots,
-                                                               cf_deleted *deleted)
+static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, const cf_spots *spots, cf_deleted *deleted)
 {
     cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
     bool has = (same.word | same.word2) != 0;
@@ -157,7 +156,7 @@ static bool delete_semisorted(cf_filter *filter, const cf_spots *spots, cf_delet
 /* ---- all of them ---- */
 
 /* Those that are not met most. noinline keeps registers free in the short way. */
-static __attribute__((noinline)) bool add_otherwise(cf_filter *filter, uint64_t hash)
+static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
     return filter->view.change == CF_QUICK_PLAIN ? add_plain(filter, &spots)
@@ -173,8 +172,7 @@ bool cf_quick_add(cf_filter *filter, uint64_t hash)
     return add_plain(filter, &spots);
 }
 
-static __attribute__((noinline)) bool delete_otherwise(cf_filter *filter, uint64_t hash,
-                                                       cf_deleted *deleted)
+static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
     return filter->view.change == CF_QUICK_PLAIN ? delete_plain(filter, &spots, deleted)

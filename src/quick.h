@@ -20,8 +20,8 @@ typedef struct cf_spots {
 
 /* Those of a key on its base side. `whole`: buckets are whole bytes, and shifts 0; a constant, so that
 ** nothing is left of it. */
-static inline __attribute__((always_inline)) cf_spots cf_spots_by(const cf_filter *filter, cf_side base,
-                                                                  uint64_t mix, bool whole)
+static CF_ALWAYS_INLINE cf_spots cf_spots_by(const cf_filter *filter, cf_side base, uint64_t mix,
+                                             bool whole)
 {
     const cf_view *view = &filter->view;
     cf_side other = cf_alternate_by(filter, base, mix);
@@ -39,8 +39,7 @@ static inline __attribute__((always_inline)) cf_spots cf_spots_by(const cf_filte
     return spots;
 }
 
-static inline __attribute__((always_inline)) cf_spots cf_spots_of(const cf_filter *filter, uint64_t hash,
-                                                                  bool whole)
+static CF_ALWAYS_INLINE cf_spots cf_spots_of(const cf_filter *filter, uint64_t hash, bool whole)
 {
     cf_side base = cf_base(filter, hash);
     return cf_spots_by(filter, base, cf_pair_mix(base.bits & filter->view.pair_mask), whole);

@@ -74,8 +74,7 @@ static inline void exchange_if(bool swap, uint64_t *a, uint64_t *b)
 }
 
 /* Puts a pair of slots in order; without branches, for no processor could predict them. */
-static inline __attribute__((always_inline)) void order(uint64_t *rank, uint64_t *payload, unsigned i,
-                                                        unsigned j)
+static CF_ALWAYS_INLINE void order(uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
 {
     /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the
     ** same, or fall to their payloads */
@@ -89,7 +88,7 @@ static inline __attribute__((always_inline)) void order(uint64_t *rank, uint64_t
 }
 
 /* The payloads may be NULL: there are none. */
-static inline __attribute__((always_inline)) void sort(uint64_t *rank, uint64_t *payload)
+static CF_ALWAYS_INLINE void sort(uint64_t *rank, uint64_t *payload)
 {
     order(rank, payload, 0, 1);
     order(rank, payload, 2, 3);
@@ -176,8 +175,8 @@ static inline unsigned is_behind(uint64_t rank, const four *slots, unsigned widt
 
 /* Puts another tag and payload, of `more` bits, in the place of a slot. The other slots are sorted
 ** already. */
-static inline __attribute__((always_inline)) void
-replace_slot(four *slots, unsigned width, unsigned more, unsigned slot, uint64_t tag, uint64_t payload)
+static CF_ALWAYS_INLINE void replace_slot(four *slots, unsigned width, unsigned more, unsigned slot,
+                                          uint64_t tag, uint64_t payload)
 {
     slots->tops = take_lane(slots->tops, width, slot);
     slots->nibbles = take_lane(slots->nibbles, CF_NIBBLE_BITS, slot); /* lane 0 is empty now */

@@ -116,7 +116,7 @@ static inline cf_semisort_found cf_semisort_find(const cf_filter *filter, uint64
     if (((any & (any - 1)) | (agree & agree2)) != 0)
         return (cf_semisort_found){2, false, 0};
     uint64_t code = (agree ? bits : bits2) & cf_low_bits(CF_CODE_BITS);
-    unsigned lane = (unsigned)__builtin_ctzll(any) * filter->view.form.lane_of >> CF_LANE_OF_SHIFT;
+    unsigned lane = cf_lowest_bit(any) * filter->view.form.lane_of >> CF_LANE_OF_SHIFT;
     uint64_t nibbles = cf_semisort_nibbles[code] >> lane * CF_NIBBLE_BITS;
     bool has = ((nibbles ^ tag) & cf_low_bits(CF_NIBBLE_BITS)) == 0;
     return (cf_semisort_found){has, agree == 0, lane};

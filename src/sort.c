@@ -23,9 +23,9 @@
 enum {
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
-    SMALL = 48,   /* hashes; below this, insertion is faster than counting digits */
-    PIECE = 4096, /* hashes that are handled before the watch may be asked */
-    COST = 5      /* of one hash, nanoseconds */
+    SMALL = 48,      /* hashes; below this, insertion is faster than counting digits */
+    PIECE = 4096,    /* hashes that are handled before the watch may be asked */
+    COST_OF_HASH = 5 /* of one hash, nanoseconds */
 };
 
 static void insertion_sort(uint64_t *a, size_t n)
@@ -76,7 +76,7 @@ static void distribute(uint64_t *a, unsigned shift, size_t *next, const size_t *
             }
             a[next[d]] = x;
             next[d] += home == d;
-            cf_tick(ticker, COST * (steps + 1));
+            cf_tick(ticker, COST_OF_HASH * (steps + 1));
         }
     }
 }
@@ -85,7 +85,7 @@ static void sort_digit(uint64_t *a, size_t n, unsigned shift, cf_ticker *ticker)
 {
     if (n <= SMALL) {
         insertion_sort(a, n);
-        cf_tick(ticker, COST * (unsigned)n);
+        cf_tick(ticker, COST_OF_HASH * (unsigned)n);
         return;
     }
     size_t next[DIGITS], end[DIGITS];
@@ -183,7 +183,7 @@ static bool fill_parts(cf_parts *parts, const uint64_t *a, size_t n, cf_ticker *
     memset(parts->used, 0, sizeof parts->used[0] << parts->bits);
     for (size_t i = 0; i < n; i += PIECE) {
         size_t piece = n - i < PIECE ? n - i : PIECE;
-        if (!fill_piece(parts, a + i, piece) || cf_tick(ticker, COST * (unsigned)piece))
+        if (!fill_piece(parts, a + i, piece) || cf_tick(ticker, COST_OF_HASH * (unsigned)piece))
             return false;
     }
     return fill_rest(parts);
@@ -222,7 +222,7 @@ static void sort_part(cf_parts *parts, const uint64_t *from, size_t n, uint64_t 
     for (size_t i = 0; i < n; i++)
         to[parts->place[place_of(parts, from[i])]++] = from[i];
     insertion_sort(to, n);
-    cf_tick(ticker, COST * (unsigned)n);
+    cf_tick(ticker, COST_OF_HASH * (unsigned)n);
 }
 
 static void sort_parts(cf_parts *parts, uint64_t *to, cf_ticker *ticker)
@@ -254,7 +254,8 @@ static cf_parts *room_for(size_t n, uint8_t *(*resize)(uint8_t *bytes, uint64_t 
     if (resize == NULL || n < WORTH)
         return NULL;
     unsigned bits = bits_of_parts(n);
-    cf_parts *parts = (void *)resize(NULL, sizeof *parts + (part_size(n) << bits) * sizeof(uint64_t));
+    cf_parts *parts =
+        (void *)resize(NULL, sizeof *parts + (uint64_t)(part_size(n) << bits) * sizeof(uint64_t));
     if (parts == NULL)
         return NULL;
     parts->bits = bits;

@@ -50,7 +50,7 @@ static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, 
     assert(mask != 0 && mask < (uint64_t)1 << CF_STORE_BITS && (bits & ~mask) == 0);
     uint8_t *p = filter->view.writable + (at >> 3);
     unsigned shift = at & 7;
-    if (__builtin_expect(filter->pages != NULL, 0))
+    if (CF_UNLIKELY(filter->pages != NULL))
         cf_change(filter, CF_HEADER_BYTES + (at >> 3),
                   CF_HEADER_BYTES + ((at + cf_floor_log2(mask)) >> 3) + 1);
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));

@@ -42,7 +42,7 @@ static cf_status reserve(const cf_filter *filter, cf_undo *undo)
         if (longer == NULL)
             return CF_NO_MEMORY;
         if (undo->bytes == undo->first)
-            memcpy(longer, undo->first, undo->used);
+            memcpy(longer, undo->first, cf_in_memory(undo->used));
         undo->bytes = longer;
         undo->room = room;
     }
@@ -53,7 +53,7 @@ static void note_list(const cf_filter *filter, cf_undo *undo)
 {
     const uint8_t *list = filter->bytes + filter->length - cf_spill_bytes(filter);
     cf_need(filter, filter->length - cf_spill_bytes(filter), filter->length);
-    memcpy(undo->bytes, list, list_bytes(undo));
+    memcpy(undo->bytes, list, cf_in_memory(list_bytes(undo)));
     undo->used = list_bytes(undo);
 }
 
@@ -130,7 +130,7 @@ static void restore_list(cf_filter *filter, const cf_undo *undo)
 {
     uint8_t *end = filter->view.writable - CF_HEADER_BYTES + filter->length;
     cf_change(filter, filter->length - cf_spill_bytes(filter), filter->length);
-    memcpy(end - cf_spill_bytes(filter), undo->bytes, list_bytes(undo));
+    memcpy(end - cf_spill_bytes(filter), undo->bytes, cf_in_memory(list_bytes(undo)));
     filter->spilled = undo->then.spilled;
     cf_spill_set_bits(filter);
 }

@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Constants for comparing all the tags of a word at once (lanes.h). */
 typedef struct cf_lanes {
     uint64_t ones;        /* bit 0 of every lane */
@@ -68,5 +72,9 @@ typedef struct cf_view {
     uint64_t narrow_buckets; /* so many; they have not been widened yet (growth.h) */
     cf_form narrow;          /* theirs, when there are any */
 } cf_view;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -30,7 +30,7 @@ units() {
 groups_of() {
     case $1 in
     check)
-        echo rooms sql bench_check plain:bits_portable
+        echo rooms sql bench_check plain:plain_c
         units plain
         ;;
     valgrind)
@@ -39,9 +39,12 @@ groups_of() {
     *)
         echo oom oom_table replay mutants valgrind:stress
         units asan
-        echo asan:bits_portable rooms sql bench_check asan:static_build asan:regressions asan:ext_units
-        echo vfs_faults loading stress valgrind:replay clients
+        echo plain:plain_c rooms sql bench_check asan:static_build asan:regressions asan:ext_units
+        echo asan:shared_cache threads vfs_faults loading stress valgrind:replay clients
         ls build/versions/*/libsqlite3.so.0 > /dev/null 2>&1 && echo versions
+        for test in build/portable/test_*; do
+            echo "portable:$(basename "$test")"
+        done
         for unit in $valgrind_units; do
             echo "valgrind:test_$unit"
         done
@@ -75,9 +78,12 @@ python_tests() {
 # run GROUP: one group; its name in build/test is the group's.
 run() {
     case $1 in
-    *:bits_portable)  tap 'test_bits without 128-bit integers' build/plain/bits_portable ;;
+    plain:plain_c)    tap 'test_compiler, plain C11' build/plain/plain_c ;;
+    portable:*)       tap "${1#*:}, plain C11" "build/${1%%:*}/${1#*:}" ;;
     asan:static_build) tap 'static build, SQLITE_CORE' build/asan/static_build ;;
     asan:regressions) tap 'bugs found, each a test' build/asan/regressions ;;
+    asan:shared_cache) tap 'threads in between: shared cache' build/asan/shared_cache ;;
+    threads)          last 'threads, under ThreadSanitizer' sh tests/threads.sh ;;
     asan:ext_units)   tap 'parts of ext without a table' build/asan/ext_units ;;
     plain:* | asan:*) tap "${1#*:}" "build/${1%%:*}/${1#*:}" ;;
     valgrind:stress)  last 'valgrind: stress, short' under_valgrind build/plain/stress 100 ;;
@@ -113,7 +119,8 @@ begin() {
 finish() {
     times > "$dir/$group.times"
     seconds=$(awk 'NR == 2 { split($1, user, "m"); print int(60 * user[1] + user[2] + 0.5) }' "$dir/$group.times")
-    printf '%-34s %5d passed, %d failed %4d s\n' "$name" "$1" "$2" "$seconds" > "$dir/$group.part"
+    skipped=$(sed -n 's/^skipped: /   skipped: /p' "$out" | tail -1)
+    printf '%-34s %5d passed, %d failed %4d s%s\n' "$name" "$1" "$2" "$seconds" "$skipped" > "$dir/$group.part"
     mv "$dir/$group.part" "$dir/$group.line"
 }
 

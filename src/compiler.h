@@ -1,0 +1,231 @@
+/*
+** compiler.h - what compilers offer beyond C11. No other file knows one compiler from another.
+**
+** There are three ways to everything here: that of GCC and Clang, that of MSVC, and plain C11. Any
+** other compiler takes the last one, and so do all when CF_PLAIN_C is defined, as the tests do. The
+** answers are the same; plain C is slower.
+*/
+#ifndef CF_COMPILER_H
+#define CF_COMPILER_H
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(CF_PLAIN_C)
+#define CF_IS_GNU  0
+#define CF_IS_MSVC 0
+#elif defined(__GNUC__)
+#define CF_IS_GNU  1
+#define CF_IS_MSVC 0
+#elif defined(_MSC_VER)
+#define CF_IS_GNU  0
+#define CF_IS_MSVC 1
+#else
+#define CF_IS_GNU  0
+#define CF_IS_MSVC 0
+#endif
+
+#if CF_IS_MSVC
+#include <intrin.h>
+#endif
+
+/* ---- hints: leaving them out changes no answer ---- */
+
+/* Before the type of a function, behind `static`. */
+#if CF_IS_GNU
+#define CF_NEVER_INLINE  __attribute__((noinline))
+#define CF_ALWAYS_INLINE inline __attribute__((always_inline))
+#elif CF_IS_MSVC
+#define CF_NEVER_INLINE  __declspec(noinline)
+#define CF_ALWAYS_INLINE __forceinline
+#else
+#define CF_NEVER_INLINE
+#define CF_ALWAYS_INLINE inline
+#endif
+
+/* A condition that nearly always, or hardly ever, holds. */
+#if CF_IS_GNU
+#define CF_LIKELY(condition)   __builtin_expect(condition, 1)
+#define CF_UNLIKELY(condition) __builtin_expect(condition, 0)
+#else
+#define CF_LIKELY(condition)   (condition)
+#define CF_UNLIKELY(condition) (condition)
+#endif
+
+/* These bytes are read soon. The address need not be a valid one. */
+static inline void cf_prefetch(const uint8_t *at)
+{
+#if CF_IS_GNU
+    __builtin_prefetch(at);
+#elif CF_IS_MSVC && (defined(_M_X64) || defined(_M_IX86)) && !defined(_M_ARM64EC)
+    _mm_prefetch((const char *)at, _MM_HINT_T0);
+#elif CF_IS_MSVC && defined(_M_ARM64)
+    __prefetch(at);
+#else
+    (void)at;
+#endif
+}
+
+/* ---- the order of bytes ---- */
+
+/* CF_LITTLE_ENDIAN, CF_BIG_ENDIAN: is that known? When neither is, bytes are taken one by one. */
+#if CF_IS_GNU && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define CF_LITTLE_ENDIAN 1
+#define CF_BIG_ENDIAN    0
+#elif CF_IS_GNU && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define CF_LITTLE_ENDIAN 0
+#define CF_BIG_ENDIAN    1
+#else
+#define CF_LITTLE_ENDIAN CF_IS_MSVC /* it makes code for no other machine */
+#define CF_BIG_ENDIAN    0
+#endif
+
+/* The 8 bytes at p as an integer, least significant byte first. */
+static inline uint64_t cf_load64(const uint8_t *p)
+{
+#if CF_LITTLE_ENDIAN
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+#elif CF_BIG_ENDIAN
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_bswap64(v);
+#else
+    uint64_t v = 0;
+    for (unsigned i = 0; i < 8; i++)
+        v |= (uint64_t)p[i] << (8 * i);
+    return v;
+#endif
+}
+
+static inline void cf_store64(uint8_t *p, uint64_t v)
+{
+#if CF_LITTLE_ENDIAN
+    memcpy(p, &v, sizeof v);
+#elif CF_BIG_ENDIAN
+    v = __builtin_bswap64(v);
+    memcpy(p, &v, sizeof v);
+#else
+    for (unsigned i = 0; i < 8; i++)
+        p[i] = (uint8_t)(v >> (8 * i));
+#endif
+}
+
+/* ---- arithmetic ---- */
+
+/* floor(log2(n)): the number of the highest bit that is set; n at least 1. */
+static inline unsigned cf_floor_log2(uint64_t n)
+{
+    assert(n != 0);
+#if CF_IS_GNU
+    return 63 - (unsigned)__builtin_clzll(n);
+#elif CF_IS_MSVC && (defined(_M_X64) || defined(_M_ARM64))
+    unsigned long at;
+    _BitScanReverse64(&at, n);
+    return at;
+#elif CF_IS_MSVC
+    unsigned long at;
+    if (_BitScanReverse(&at, (unsigned long)(n >> 32)))
+        return at + 32;
+    _BitScanReverse(&at, (unsigned long)n);
+    return at;
+#else
+    unsigned at = 0;
+    for (unsigned step = 32; step > 0; step /= 2)
+        if (n >> step != 0) {
+            n >>= step;
+            at += step;
+        }
+    return at;
+#endif
+}
+
+/* The number of the lowest bit that is set; n at least 1. */
+static inline unsigned cf_lowest_bit(uint64_t n)
+{
+    assert(n != 0);
+#if CF_IS_GNU
+    return (unsigned)__builtin_ctzll(n);
+#elif CF_IS_MSVC && (defined(_M_X64) || defined(_M_ARM64))
+    unsigned long at;
+    _BitScanForward64(&at, n);
+    return at;
+#elif CF_IS_MSVC
+    unsigned long at;
+    if (_BitScanForward(&at, (unsigned long)n))
+        return at;
+    _BitScanForward(&at, (unsigned long)(n >> 32));
+    return at + 32;
+#else
+    return cf_floor_log2(n & (0 - n));
+#endif
+}
+
+/* The 128-bit product of a and b: the low half is returned, the high half stored in *high. */
+static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
+{
+#if CF_IS_GNU && defined(__SIZEOF_INT128__)
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)a * b;
+    *high = (uint64_t)(product >> 64);
+    return (uint64_t)product;
+#elif CF_IS_MSVC && defined(_M_X64) && !defined(_M_ARM64EC)
+    return _umul128(a, b, high);
+#elif CF_IS_MSVC && defined(_M_ARM64)
+    *high = __umulh(a, b);
+    return a * b;
+#else
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t low = a0 * b0, mid = a1 * b0 + (low >> 32), mid2 = a0 * b1 + (uint32_t)mid;
+    *high = a1 * b1 + (mid >> 32) + (mid2 >> 32);
+    return (mid2 << 32) | (uint32_t)low;
+#endif
+}
+
+/* ---- a flag that threads share ---- */
+
+/* Clear at first: static cf_flag flag = CF_FLAG_CLEAR. cf_flag_set: was it set before? What a thread
+** has written before it clears the flag is seen by the next one that sets it. */
+#if CF_IS_MSVC
+typedef volatile long cf_flag;
+#define CF_FLAG_CLEAR 0
+
+static inline int cf_flag_set(cf_flag *flag)
+{
+    return _InterlockedExchange(flag, 1) != 0;
+}
+
+static inline void cf_flag_clear(cf_flag *flag)
+{
+    _InterlockedExchange(flag, 0);
+}
+#else
+#include <stdatomic.h>
+typedef atomic_flag cf_flag;
+#define CF_FLAG_CLEAR ATOMIC_FLAG_INIT
+
+static inline int cf_flag_set(cf_flag *flag)
+{
+    return atomic_flag_test_and_set_explicit(flag, memory_order_acquire);
+}
+
+static inline void cf_flag_clear(cf_flag *flag)
+{
+    atomic_flag_clear_explicit(flag, memory_order_release);
+}
+#endif
+
+/* ---- what a library shows ---- */
+
+/* Before a function that is found by its name in a shared library; all others are hidden. */
+#if defined(_WIN32)
+#define CF_EXPORT __declspec(dllexport)
+#elif CF_IS_GNU
+#define CF_EXPORT __attribute__((visibility("default")))
+#else
+#define CF_EXPORT
+#endif
+
+#endif
