@@ -10,6 +10,7 @@ modules=$folder/node_modules
 answer='ids 1 0 0 1 0, texts 1 0, table 1 0'
 : "${PYTHON:=/usr/bin/python3}" "${SQLITE3:=/usr/bin/sqlite3}"
 mkdir -p "$folder"
+: > "$folder/init"
 export NODE_PATH="${NODE_PATH:+$NODE_PATH:}$modules" NODE_NO_WARNINGS=1 GO111MODULE=off
 export GOPATH="${GOPATH:-/usr/share/gocode}" GOCACHE="${GOCACHE:-$folder/go}"
 
@@ -20,7 +21,7 @@ fi
 # program | is it installed? | how it is run | what brings it (Debian's packages)
 clients() {
     cat <<'LIST'
-use_shell.sql|$SQLITE3 --version|$SQLITE3 -batch -init /dev/null < $program|sqlite3
+use_shell.sql|$SQLITE3 --version|$SQLITE3 -batch -init $folder/init < $program|sqlite3
 use_python.py|$PYTHON -c 'import sqlite3; sqlite3.Connection.enable_load_extension'|$PYTHON $program|python3
 use_apsw.py|$PYTHON -c 'import apsw'|$PYTHON $program|python3-apsw
 use_sqlalchemy.py|$PYTHON -c 'import sqlalchemy'|$PYTHON $program|python3-sqlalchemy
