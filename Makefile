@@ -83,6 +83,13 @@ static: build/libcuckoo.a build/libcuckoo_sqlite.a build/cuckoo.pc build/cuckoo_
 ## amalgamation: build/dist/cuckoo.c and cuckoo.h: all of it in one file, for any build system
 amalgamation: build/dist/cuckoo.c
 
+## dist: build/dist/: a Python wheel, an npm package, archives, sqlpkg.json, checksums; ext/packages/dist.py says more.
+##       Of other platforms, too, when build/platforms/<name>/cuckoo.so (.dylib, .dll) is there
+dist: all static
+	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
+	    --extension $(EXTENSION) $(wildcard build/platforms/*/cuckoo.so build/platforms/*/cuckoo.d*l*) \
+	    --static build/libcuckoo.a build/libcuckoo_sqlite.a
+
 ## install: all of these below PREFIX, with pkg-config files; uninstall: takes them away
 install: all static
 	$(INSTALL) -d "$(DESTDIR)$(EXTENSIONDIR)" "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(INCLUDEDIR)" "$(DESTDIR)$(PKGCONFIGDIR)"
@@ -258,6 +265,11 @@ test-clients: deps-test $(EXTENSION)
 test-cluster: build/options
 	@sh tests/cluster.sh
 
+## test-packages: installs what make dist makes in empty folders, by pip and npm, and runs the README's example there
+test-packages: deps-test
+	@$(MAKE) -s dist
+	@CC="$(CC)" sh tests/packages.sh
+
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
 	@sh tests/coverage.sh
@@ -308,7 +320,7 @@ help:
 	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                 " $$0; next } \
 	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: always all demo static amalgamation install uninstall version check test test-versions test-clients \
-        test-cluster deps deps-demo deps-test deps-bench deps-cluster rooms mutants valgrind fuzz stress attack \
-        faults coverage bench bench-quick bench-check bench-accept bench-one-file clean help
+.PHONY: always all demo static amalgamation dist install uninstall version check test test-versions test-clients \
+        test-packages test-cluster deps deps-demo deps-test deps-bench deps-cluster rooms mutants valgrind fuzz \
+        stress attack faults coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:
