@@ -53,14 +53,6 @@ build() {
         -I "$1" -fPIC -fvisibility=hidden -shared -o "$made/cuckoo.so" src/*.c ext/*.c -lm
 }
 
-# unpacked PACKAGE: prints the folder in it with sqlite3.c.
-unpacked() {
-    into=$built/sources/$(basename "$1" .tgz)
-    mkdir -p "$into" && tar xzf "$1" -C "$into" || return 1
-    find "$into" -name '*.tar.gz' -exec tar xzf {} -C "$into" \;
-    dirname "$(find "$into" -name sqlite3.c | head -1)"
-}
-
 # ---- one version ----
 
 # on VERSION COMMAND...: runs a command on the library of that version, if it has one.
@@ -147,7 +139,7 @@ test_version() {
 # test_source SOURCE: a folder, a package, or a shell.
 test_source() {
     folder=$1 shell=
-    case $1 in *.tgz | *.tar.gz) folder=$(unpacked "$1") ;; esac
+    case $1 in *.tgz | *.tar.gz) folder=$(sh tests/versions_fetch.sh unpacked "$1") ;; esac
     if [ -f "$1" ] && [ "$folder" = "$1" ]; then
         shell=$1
         version=$("$shell" --version | cut -d' ' -f1)
