@@ -84,6 +84,13 @@ static: build/libcuckoo.a build/libcuckoo_sqlite.a build/cuckoo.pc build/cuckoo_
 ## amalgamation: build/dist/cuckoo.c and cuckoo.h: all of it in one file, for any build system
 amalgamation: build/dist/cuckoo.c
 
+## dist: build/dist/: a Python wheel, an npm package, archives, sqlpkg.json, checksums; ext/packages/dist.py says more.
+##       Of other platforms, too, when build/platforms/<name>/cuckoo.so (.dylib, .dll) is there
+dist: all static
+	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
+	    --extension $(EXTENSION) $(wildcard build/platforms/*/cuckoo.so build/platforms/*/cuckoo.d*l*) \
+	    --static build/libcuckoo.a build/libcuckoo_sqlite.a
+
 ## install: all of these below PREFIX, with pkg-config files; uninstall: takes them away
 install: all static
 	$(INSTALL) -d "$(DESTDIR)$(EXTENSIONDIR)" "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(INCLUDEDIR)" "$(DESTDIR)$(PKGCONFIGDIR)"
@@ -119,7 +126,7 @@ test: deps-test
 ## deps: looks for what building and testing need; on Debian and Ubuntu it installs what is missing
 deps: deps-test
 
-deps-demo deps-test deps-bench deps-cluster:
+deps-demo deps-test deps-bench deps-cluster deps-platforms:
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
@@ -259,6 +266,16 @@ test-clients: deps-test $(EXTENSION)
 test-cluster: build/options
 	@sh tests/cluster.sh
 
+## test-packages: installs what make dist makes in empty folders, by pip and npm, and runs the README's example there
+test-packages: deps-test
+	@$(MAKE) -s dist
+	@CC="$(CC)" sh tests/packages.sh
+
+## test-platforms: unit tests, SQL, bytes and databases on i386, arm64, armhf, s390x, musl, Windows, WebAssembly, where
+##       their tools are; deps-platforms: installs these; PLATFORMS="name ..." for some; SQLITE_SOURCE=folder
+test-platforms: deps-demo build/dist/cuckoo.c
+	@sh tests/platforms.sh $(PLATFORMS)
+
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
 	@sh tests/coverage.sh
@@ -306,10 +323,10 @@ clean:
 
 ## help: this list
 help:
-	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                 " $$0; next } \
-	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
+	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                  " $$0; next } \
+	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-16s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: always all demo static amalgamation install uninstall version check test test-versions test-clients \
-        test-cluster deps deps-demo deps-test deps-bench deps-cluster rooms mutants valgrind fuzz stress attack \
-        faults coverage bench bench-quick bench-check bench-accept bench-one-file clean help
+.PHONY: always all demo static amalgamation dist install uninstall version check test test-versions test-clients \
+        test-packages test-platforms test-cluster deps deps-demo deps-test deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz \
+        stress attack faults coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

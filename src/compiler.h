@@ -10,6 +10,7 @@
 #define CF_COMPILER_H
 
 #include <assert.h>
+#include <float.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -115,6 +116,18 @@ static inline void cf_store64(uint8_t *p, uint64_t v)
 }
 
 /* ---- arithmetic ---- */
+
+/* x with the digits of a double, as in memory. Some compilers compute with more, and keep them: those
+** for i386 without SSE. */
+static inline double cf_rounded(double x)
+{
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+    return x;
+#else
+    volatile double rounded = x;
+    return rounded;
+#endif
+}
 
 /* floor(log2(n)): the number of the highest bit that is set; n at least 1. */
 static inline unsigned cf_floor_log2(uint64_t n)

@@ -10,6 +10,8 @@ folder=$PWD/build/clients
 modules=$folder/node_modules
 answer='ids 1 0 0 1 0, texts 1 0, table 1 0'
 : "${PYTHON:=/usr/bin/python3}" "${SQLITE3:=/usr/bin/sqlite3}"
+# shellcheck disable=SC2034 # the list below uses them
+cc=${CC:-cc} jdbc=${JDBC:-/usr/share/java/sqlite-jdbc.jar}
 mkdir -p "$folder"
 : > "$folder/init"
 export NODE_PATH="${NODE_PATH:+$NODE_PATH:}$modules" NODE_NO_WARNINGS=1 GO111MODULE=off
@@ -23,7 +25,7 @@ fi
 clients() {
     cat <<'LIST'
 use_shell.sql|$SQLITE3 --version|$SQLITE3 -batch -init $folder/init < $program|sqlite3
-use_python.py|$PYTHON -c 'import sqlite3; sqlite3.Connection.enable_load_extension'|$PYTHON $program|python3
+use_python.py|$PYTHON -c 'import sqlite3; sqlite3.Connection.enable_load_extension'|$PYTHON $program|python3 whose sqlite3 module loads extensions
 use_apsw.py|$PYTHON -c 'import apsw'|$PYTHON $program|python3-apsw
 use_sqlalchemy.py|$PYTHON -c 'import sqlalchemy'|$PYTHON $program|python3-sqlalchemy
 use_django.py|$PYTHON -c 'import django'|$PYTHON $program|python3-django
@@ -40,7 +42,6 @@ use_r.R|Rscript -e 'library(RSQLite)'|Rscript --vanilla $program|r-cran-rsqlite
 use_tcl.tcl|echo 'package require sqlite3; puts ok' > $folder/probe.tcl; tclsh $folder/probe.tcl|tclsh $program|tcl libsqlite3-tcl
 LIST
 }
-cc=${CC:-cc} jdbc=${JDBC:-/usr/share/java/sqlite-jdbc.jar}
 
 verdict() {
     printf '%-5s %-24s %s\n' "$1" "$2" "$3"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Looks for what the project needs by trying it: headers with the compiler, programs by running them.
 #   deps.sh build              what a build needs. build/options and build/libraries get the options for it
-#   deps.sh demo|test|bench|cluster    that, and what these need
+#   deps.sh demo|test|bench|cluster|platforms    that, and what these need
 # Names what is missing, and the packages that have it. With INSTALL=1, where there is apt-get and the right to use it,
 # installs them instead. CC, CPPFLAGS, CFLAGS, LDFLAGS, PYTHON, SQLITE3: as in the Makefile.
 set -u
@@ -129,6 +129,13 @@ need_cluster() {
         [ -d /usr/share/gocode/src/github.com/canonical/go-dqlite ]
 }
 
+need_platforms() {
+    for platform in $(sh tests/platforms.sh names); do
+        need "tools for the platform $platform" "$(sh tests/platforms.sh packages "$platform")" '' '' '' \
+            sh tests/platforms.sh has "$platform"
+    done
+}
+
 # look GROUP: is it all there?
 look() {
     debian='' fedora='' alpine='' brew='' missing=''
@@ -137,6 +144,7 @@ look() {
     [ "$1" != test ] || need_test
     [ "$1" != bench ] || need_bench
     [ "$1" != cluster ] || need_cluster
+    [ "$1" != platforms ] || need_platforms
     [ -z "$missing" ]
 }
 

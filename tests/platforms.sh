@@ -102,7 +102,7 @@ build_units() {
         compile -std=c11 -Wall -Wextra -I tests/platforms -isystem $dir/include -Dmain="main_of_$test" \
             -c -o "$here/units/$test.o" "tests/$test.c"
     done
-    compile $of_program -o "$here/units$exe" $dir/units.c "$here"/units/*.o -lm
+    compile $of_program -o "$here/unittests$exe" $dir/units.c "$here"/units/*.o -lm
 }
 
 # The library by the compiler's own dialect of C, as a user would make it.
@@ -133,7 +133,7 @@ check_compiled() {
 check_units() {
     for test in $units; do
         # shellcheck disable=SC2086
-        $run "$here/units$exe" "$test" < /dev/null || echo "not ok - the end of $test: $?"
+        $run "$here/unittests$exe" "$test" < /dev/null || echo "not ok - the end of $test: $?"
     done > "$here/units.log" 2>&1
     cell units "$(grep -c '^ok ' "$here/units.log")" "$(grep -c '^not ok ' "$here/units.log")"
 }
@@ -290,7 +290,7 @@ why() {
     (
         cd "$dir/$1" || exit
         grep -hE '(warning|error):' compiler.log | head -5
-        grep -h '^not ok' units.log
+        grep -h '^not ok' units.log | head -5
         grep -h '^FAIL' sql-*.log
         grep -H '^[<>]' ./*.diff | head -5
     ) 2> /dev/null | sed 's/^/    /'

@@ -38,24 +38,20 @@ version_in() {
     sed -n 's/^#define SQLITE_VERSION  *"\(.*\)".*/\1/p' "$1/sqlite3.h" 2> /dev/null
 }
 
+newer() {
+    [ -n "$(find "$1" -newer "$2" 2> /dev/null)" ]
+}
+
 # build FOLDER VERSION: library, shell and extension, each unless it is newer than its sources.
 build() {
     made=$built/$2
     mkdir -p "$made"
-    [ "$made/libsqlite3.so.0" -nt "$1/sqlite3.c" ] || compile -fPIC -shared -Wl,-soname,libsqlite3.so.0 \
+    newer "$made/libsqlite3.so.0" "$1/sqlite3.c" || compile -fPIC -shared -Wl,-soname,libsqlite3.so.0 \
         -o "$made/libsqlite3.so.0" "$1/sqlite3.c" -lpthread -ldl -lm || return 1
-    [ ! -f "$1/shell.c" ] || [ "$made/sqlite3" -nt "$1/shell.c" ] || compile -I "$1" -o "$made/sqlite3" \
+    [ ! -f "$1/shell.c" ] || newer "$made/sqlite3" "$1/shell.c" || compile -I "$1" -o "$made/sqlite3" \
         "$1/shell.c" "$made/libsqlite3.so.0" -Wl,-rpath,"$made" -lpthread -ldl -lm || return 1
-    [ ! -f "$1/sqlite3ext.h" ] || [ "$made/cuckoo.so" -nt build/cuckoo.so ] || compile -std=c11 -DNDEBUG \
+    [ ! -f "$1/sqlite3ext.h" ] || newer "$made/cuckoo.so" build/cuckoo.so || compile -std=c11 -DNDEBUG \
         -I "$1" -fPIC -fvisibility=hidden -shared -o "$made/cuckoo.so" src/*.c ext/*.c -lm
-}
-
-# unpacked PACKAGE: prints the folder in it with sqlite3.c.
-unpacked() {
-    into=$built/sources/$(basename "$1" .tgz)
-    mkdir -p "$into" && tar xzf "$1" -C "$into" || return 1
-    find "$into" -name '*.tar.gz' -exec tar xzf {} -C "$into" \;
-    dirname "$(find "$into" -name sqlite3.c | head -1)"
 }
 
 # ---- one version ----
@@ -111,19 +107,19 @@ python_tests() {
     SQLITE3=$python_shell on "$1" "$python" -m pytest -q -n "$cores" -p no:cacheprovider -rfEs --tb=short \
         $files > "$2" 2>&1
     verdict $? "$(tail -1 "$2")"
-    why=$why$(sed -n 's/^[FE][AR][IR][LO][ER]*D* \([^ ]*\).*/\\n          failed: \1/p' "$2" | tr -d '\n')
+    why=$why$(sed -n 's/ - .*//; s/^FAILED /\\n          failed: /p; s/^ERROR /\\n          failed: /p' "$2" | tr -d '\n')
     why=$why$(sed -n 's/^SKIPPED \[\([0-9]*\)\] [^ ]* /\1 /p' "$2" | awk '
         { n = $1; sub(/^[0-9]+ /, ""); sum[$0] += n }
         END { for (reason in sum) printf "\\n          skipped: %d: %s", sum[reason], reason }')
 }
 
 row() {
-    printf "%-9s %-22s %-22s %-36s$why\\n" "$@"
+    printf '%-9s %-22s %-22s %-36s%b\n' "$@" "$why"
 }
 
 # test_version VERSION: one line of the matrix, and below it why not.
 test_version() {
-    why= own=- py=-
+    why='' own=- py=-
     shells "$1"
     mkdir -p "$built/$1"
     sql "$1" "$built/$1/sql.log"
@@ -144,13 +140,17 @@ test_version() {
 # test_source SOURCE: a folder, a package, or a shell.
 test_source() {
     folder=$1 shell=
-    case $1 in *.tgz | *.tar.gz) folder=$(unpacked "$1") ;; esac
+    case $1 in *.tgz | *.tar.gz) folder=$(sh tests/versions_fetch.sh unpacked "$1") ;; esac
     if [ -f "$1" ] && [ "$folder" = "$1" ]; then
         shell=$1
         version=$("$shell" --version | cut -d' ' -f1)
     else
         version=$(version_in "$folder")
-        [ -n "$version" ] && build "$folder" "$version" || { echo "$1: no SQLite to build"; failed=$((failed + 1)); return; }
+        if [ -z "$version" ] || ! build "$folder" "$version"; then
+            echo "$1: no SQLite to build"
+            failed=$((failed + 1))
+            return
+        fi
     fi
     [ -n "${VERSION_BUILD_ONLY:-}" ] || test_version "$version"
 }

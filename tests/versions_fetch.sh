@@ -3,9 +3,33 @@
 # Brings npm packages that carry the source of SQLite to build/versions/sources, unless some are there.
 # better-sqlite3 has sqlite3.c, and sqlite3 the shell.c as well. Without npm or its registry nothing is
 # tested but the SQLite of this system.
+#   versions_fetch.sh                   brings them
+#   versions_fetch.sh unpacked PACKAGE  prints the folder in it with sqlite3.c
+#   versions_fetch.sh newest            brings them, and prints the folder with the newest; nothing: there is none
 set -u
 folder=build/versions/sources
 mkdir -p "$folder"
+
+unpacked() {
+    into=$folder/$(basename "$1" .tgz)
+    mkdir -p "$into" && tar xzf "$1" -C "$into" || return 1
+    find "$into" -name '*.tar.gz' -exec tar xzf {} -C "$into" \;
+    dirname "$(find "$into" -name sqlite3.c | head -1)"
+}
+
+newest() {
+    sh "$0" 2> /dev/null
+    for package in "$folder"/*.tgz; do
+        [ ! -f "$package" ] || unpacked "$package"
+    done | while read -r source; do
+        echo "$(awk '/^#define SQLITE_VERSION_NUMBER/ { print $3 }' "$source/sqlite3.h") $source"
+    done | sort -n | tail -1 | cut -d' ' -f2-
+}
+
+case ${1:-} in
+unpacked) unpacked "$2"; exit ;;
+newest)   newest; exit ;;
+esac
 [ -z "$(find "$folder" -name '*.tgz')" ] || exit 0
 
 say() {

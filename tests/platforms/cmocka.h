@@ -25,7 +25,7 @@ static jmp_buf cmocka_end_of_test;
 
 #define cmocka_unit_test_setup_teardown(test, set_up, tear_down)                                        \
     {                                                                                                   \
-        #test, test, set_up, tear_down                                                                  \
+#test, test, set_up, tear_down                                                                  \
     }
 #define cmocka_unit_test(test) cmocka_unit_test_setup_teardown(test, NULL, NULL)
 

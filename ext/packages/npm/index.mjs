@@ -1,0 +1,4 @@
+import cuckoo from './index.js';
+
+export const { getLoadablePath, load } = cuckoo;
+export default cuckoo;
