@@ -59,7 +59,7 @@ again() {
 }
 
 check 'SHA256SUMS' sums
-if [ -z "$(ls build/platforms/*/cuckoo.* 2> /dev/null)" ]; then
+if [ "$(ls "$dist"/*.whl | wc -l)" -eq 1 ]; then
     check 'made again: the same bytes' again
 fi
 
