@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """For which machines is a compiled extension? Read from the file itself: ELF (Linux), Mach-O (macOS) or PE (Windows)."""
 import re
 import struct

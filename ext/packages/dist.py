@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Makes the packages: a Python wheel for each platform, an npm package, archives, a file for sqlpkg, checksums.
 
     dist.py --version V --extension FILE ... [--static FILE ...] --out build/dist     (make dist)

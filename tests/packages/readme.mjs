@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The first example of a README, in Node, with the installed package: readme.mjs README.md BINDING. Prints "ok", or what
 // differs. BINDING is better-sqlite3, node:sqlite, or fake: a database that writes down what it is asked.
 import fs from 'fs';

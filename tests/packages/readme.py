@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The first example of a README, in Python, with the installed package: readme.py README.md. Prints "ok" or what differs."""
 import re
 import sqlite3

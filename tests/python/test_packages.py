@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The packages that make dist makes: what is in them, for which machines they are, and that the same files give the same
 bytes. make test-packages installs them."""
 import base64

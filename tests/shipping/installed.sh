@@ -160,6 +160,15 @@ ok 'PREFIX: nothing is compiled' after 0 0 CC='standin -m64' PREFIX=/elsewhere
 export STANDIN_VERSION=2
 ok 'another version of the compiler' after "$objects" 1 CC='standin -m64' PREFIX=/elsewhere
 
+# The version stands in one place: elsewhere it is made of that.
+one_place() {
+    sed 's/"[0-9.]*"/"7.8.9"/' src/version.h > "$work/tree/src/version.h" &&
+        "$MAKE" -s -C "$work/tree" CFLAGS=-O0 static version > "$work/said" && tail -1 "$work/said" | grep -x 7.8.9 &&
+        grep -x 'Version: 7.8.9' "$work/tree/build/cuckoo.pc" && ! grep -rnF "$("$MAKE" -s version)" "$work/tree/build/dist"
+}
+
+ok 'the version has one place' one_place
+
 # makes NAME OPTION: the library has the name of its platform, and was linked so.
 makes() {
     [ -f "$work/tree/build/$1" ] && grep -q -- "$2" "$work/tree/build/$1"

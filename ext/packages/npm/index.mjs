@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 import cuckoo from './index.js';
 
 export const { getLoadablePath, load } = cuckoo;

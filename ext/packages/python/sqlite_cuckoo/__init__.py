@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Cuckoo filters for SQLite, for connections of sqlite3 and of what has the same functions, such as apsw.
 
     import sqlite3, sqlite_cuckoo
