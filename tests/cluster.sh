@@ -27,5 +27,5 @@ SKIP_DEPS=1 ${MAKE:-make} -s build/libcuckoo_sqlite.a || exit 1
 # go-dqlite asks for -z now, which cgo does not know. Go does not see that the library has changed: hence rm.
 rm -f "$out/cluster"
 CGO_LDFLAGS_ALLOW='-Wl,-z,now' "$go" build -o "$out/cluster" ./tests/cluster || exit 1
-exec timeout 300 "$out/cluster" -dir "$out/nodes" -rounds "${CLUSTER_ROUNDS:-12}" \
+exec timeout -s QUIT 300 "$out/cluster" -dir "$out/nodes" -rounds "${CLUSTER_ROUNDS:-12}" \
     ${CUCKOO_TEST_SEED:+-seed "$CUCKOO_TEST_SEED"}

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"math/rand"
 	"time"
@@ -112,26 +113,33 @@ func mailOf(id int64) string {
 
 type runner func(statement string, values ...interface{}) error
 
-// transaction runs `change` between BEGIN and COMMIT, or without.
+// transaction runs `change` between BEGIN and COMMIT, or without. (The driver's own Commit and Rollback wait for ever for
+// a node that is stopped: they have no context.)
 func (w *writer) transaction(change func(runner) error, begin bool) error {
 	if !begin {
 		return change(w.exec)
 	}
 	ctx, cancel := patient()
 	defer cancel()
-	tx, err := w.db.BeginTx(ctx, nil)
+	conn, err := w.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	err = change(func(statement string, values ...interface{}) error {
-		_, err := tx.ExecContext(ctx, statement, values...)
-		return err
-	})
-	if err != nil {
-		tx.Rollback()
+	defer conn.Close()
+	run := func(statement string, values ...interface{}) error {
+		_, err := conn.ExecContext(ctx, statement, values...)
 		return err
 	}
-	return tx.Commit()
+	if err = run("BEGIN"); err == nil {
+		err = change(run)
+	}
+	if err == nil {
+		err = run("COMMIT")
+	}
+	if err != nil { // the connection is given up, and the transaction with it
+		conn.Raw(func(interface{}) error { return driver.ErrBadConn })
+	}
+	return err
 }
 
 // change adds a key or deletes one in a single statement; or it adds and deletes some in a transaction, which enters
