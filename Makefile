@@ -84,11 +84,12 @@ static: build/libcuckoo.a build/libcuckoo_sqlite.a build/cuckoo.pc build/cuckoo_
 ## amalgamation: build/dist/cuckoo.c and cuckoo.h: all of it in one file, for any build system
 amalgamation: build/dist/cuckoo.c
 
-## dist: build/dist/: a Python wheel, an npm package, archives, sqlpkg.json, checksums; ext/packages/dist.py says more.
-##       Of other platforms, too, when build/platforms/<name>/cuckoo.so (.dylib, .dll) is there
+## dist: build/dist/: a Python wheel, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
+##       also for platforms that make test-platforms has built; OTHERS="file ..." for files of your own
+OTHERS ?= $(wildcard $(patsubst %,build/platforms/%/cuckoo.*,i386 arm64 armhf s390x musl windows))
 dist: all static
 	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
-	    --extension $(EXTENSION) $(wildcard build/platforms/*/cuckoo.so build/platforms/*/cuckoo.d*l*) \
+	    --extension $(EXTENSION) $(OTHERS) \
 	    --static build/libcuckoo.a build/libcuckoo_sqlite.a
 
 ## install: all of these below PREFIX, with pkg-config files; uninstall: takes them away
@@ -266,7 +267,7 @@ test-clients: deps-test $(EXTENSION)
 test-cluster: build/options
 	@sh tests/cluster.sh
 
-## test-packages: installs what make dist makes in empty folders, by pip and npm, and runs the README's example there
+## test-packages: installs what make dist makes in empty folders, by pip and npm, and runs README's example
 test-packages: deps-test
 	@$(MAKE) -s dist
 	@CC="$(CC)" sh tests/packages.sh

@@ -270,9 +270,10 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 **
 ** With memory.resize it sorts with room for as many hashes, and a fifth more: 10 bytes a hash and a
 ** megabyte, which it gives back; memory.most does not limit that. Without it, or when it gives
-** none, it sorts in place. A semi-sorted table is then filled without a plain one beside it, which
-** takes a tenth more than the filter: that is half as fast, and slots may hold other entries, with
-** the same answers. All else is the same to the byte.
+** none, it sorts in place; the result is the same. An empty semi-sorted filter is filled by way of
+** a plain one, which needs a tenth more memory than the filter itself: CF_NO_MEMORY when it is
+** refused. Without memory.resize it is filled directly. That takes twice as long, and slots may hold
+** other entries, with the same answers.
 */
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added);
 

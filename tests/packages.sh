@@ -53,14 +53,14 @@ sums() {
 
 again() {
     extension=$(ls build/cuckoo.so build/cuckoo.dylib build/cuckoo.dll 2> /dev/null)
-    "$PYTHON" ext/packages/dist.py --version "$version" --extension $extension --static build/libcuckoo.a \
+    "$PYTHON" ext/packages/dist.py --version "$version" --extension "$extension" --static build/libcuckoo.a \
         build/libcuckoo_sqlite.a --out "$work/again" && cd "$work/again" && for file in *; do
         cmp "$file" "$dist/$file" || return 1
     done && echo ok
 }
 
 check 'SHA256SUMS' sums
-if [ -z "$(ls build/platforms/*/cuckoo.* 2> /dev/null)" ]; then
+if [ "$(ls "$dist"/*.whl | wc -l)" -eq 1 ]; then
     check 'made again: the same bytes' again
 fi
 
@@ -69,7 +69,7 @@ fi
 pip_install() {
     empty pip
     "$PYTHON" -m venv venv > log 2>&1 || return 1
-    venv/bin/pip install --disable-pip-version-check --no-index --find-links "$dist" sqlite-cuckoo==$version >> log 2>&1 ||
+    venv/bin/pip install --disable-pip-version-check --no-index --find-links "$dist" "sqlite-cuckoo==$version" >> log 2>&1 ||
         { cat log; return 1; }
     venv/bin/python -c "import sqlite_cuckoo; assert sqlite_cuckoo.__version__ == '$version', sqlite_cuckoo.__version__"
     venv/bin/pip check >> log 2>&1 && venv/bin/pip show -f sqlite-cuckoo | grep -q 'sqlite_cuckoo/cuckoo\.' && echo ok

@@ -187,6 +187,11 @@ def sums(out, paths):
     (out / "SHA256SUMS").write_text("".join(lines))
 
 
+def is_old(path, arguments):
+    """The amalgamation is made anew when any source has changed. The first extension is made by make itself."""
+    return path != arguments.extension[0] and path.stat().st_mtime < arguments.amalgamation.stat().st_mtime
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--version", required=True)
@@ -204,8 +209,11 @@ def main():
     licence = licences(arguments.amalgamation)
     compiled = {}
     for path in arguments.extension:
-        one = binaries.read(path)
-        compiled.setdefault(one.name, one)
+        if is_old(path, arguments):
+            print(f"left out: {path} is older than {os.path.relpath(arguments.amalgamation, ROOT)}: make it anew")
+        elif path.suffix in (".so", ".dylib", ".dll"):
+            one = binaries.read(path)
+            compiled.setdefault(one.name, one)
     first = next(iter(compiled.values()))
     made, archives = [], {}
     for one in compiled.values():

@@ -261,6 +261,13 @@ def test_a_package_for_each_platform(tmp_path):
     for folder, content in (("a", elf(183)), ("b", pe(0x8664)), ("c", elf(62, libraries=("libc.musl-x86_64.so.1",)))):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / ("cuckoo.dll" if folder == "b" else "cuckoo.so")).write_bytes(content)
+    old = tmp_path / "d/cuckoo.so"
+    old.parent.mkdir()
+    old.write_bytes(elf(22, order=">"))
+    os.utime(old, (1, 1))
+    for path in tmp_path.glob("[abc]/cuckoo.*"):
+        os.utime(path, (2e9, 2e9))
+    (tmp_path / "c/cuckoo.o").write_text("something else")
     out = make_packages(tmp_path / "out", support.extension_path(), *sorted(tmp_path.glob("?/cuckoo.*")),
                         DIST_OWNER="someone", DIST_REPOSITORY="https://example.org/cuckoo", DIST_URL="https://example.org/d")
     assert len(list(out.glob("*.whl"))) == 4
