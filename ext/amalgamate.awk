@@ -142,7 +142,7 @@ function collect(file,   i, text, name) {
         else if (text ~ /^[}] [a-z_0-9]+\[/) {
             sub(/\[.*/, "", text)
             declare(file, last_name(text))
-        } else if (text ~ /^(static|CF_|[a-z])/ && text !~ /^(extern "C"|struct |return )/ && match(text, /[(\[=;]/))
+        } else if (text ~ /^(static|CF_|[a-z])/ && text !~ /^(extern "C"|struct |return )/ && match(text, /[[(;=]/))
             declare(file, last_name(substr(text, 1, RSTART - 1)))
     }
 }
@@ -193,7 +193,7 @@ function with_linkage(text,   name, continues) {
         return text
     if (sub(/^extern /, "", text))
         return "static " text
-    name = match(text, /[(\[=;]/) ? last_name(substr(text, 1, RSTART - 1)) : ""
+    name = match(text, /[[(;=]/) ? last_name(substr(text, 1, RSTART - 1)) : ""
     if (name == "sqlite3_cuckoo_init")
         return text
     if (what == "header")

@@ -215,7 +215,7 @@ static inline void cf_flag_clear(cf_flag *flag)
 {
     _InterlockedExchange(flag, 0);
 }
-#else
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__STDC_NO_ATOMICS__)
 #include <stdatomic.h>
 typedef atomic_flag cf_flag;
 #define CF_FLAG_CLEAR ATOMIC_FLAG_INIT
@@ -228,6 +228,21 @@ static inline int cf_flag_set(cf_flag *flag)
 static inline void cf_flag_clear(cf_flag *flag)
 {
     atomic_flag_clear_explicit(flag, memory_order_release);
+}
+#else /* a compiler without threads: one thread at a time may load the extension or close connections */
+typedef volatile int cf_flag;
+#define CF_FLAG_CLEAR 0
+
+static inline int cf_flag_set(cf_flag *flag)
+{
+    int was = *flag;
+    *flag = 1;
+    return was;
+}
+
+static inline void cf_flag_clear(cf_flag *flag)
+{
+    *flag = 0;
 }
 #endif
 

@@ -16,9 +16,21 @@ ok() {
     fi
 }
 
-# skipped WHAT REMEDY
+# skipped WHAT PACKAGE
 skipped() {
-    echo "skipped: $1 ($2)"
+    echo "skipped: $1 (apt-get install $2)"
+}
+
+# package_of COMPILER: its name on Debian and Ubuntu.
+package_of() {
+    case $1 in
+    clang++) echo clang ;;
+    musl-gcc) echo musl-tools ;;
+    emcc) echo emscripten ;;
+    *-w64-mingw32-gcc) echo gcc-mingw-w64 ;;
+    *-linux-*-gcc) echo "gcc-${1%-gcc}" ;;
+    *) echo "$1" ;;
+    esac
 }
 
 has() {

@@ -65,7 +65,7 @@ for compiler in gcc clang i686-linux-gnu-gcc aarch64-linux-gnu-gcc s390x-linux-g
         ok "$compiler, extension" taken $compiler $how -fPIC -o $work/$compiler.o
         ok "$compiler, library" taken $compiler -DCUCKOO_LIBRARY_ONLY -fsyntax-only
     else
-        skipped "$compiler" 'make deps-platforms, or a package of that name'
+        skipped "$compiler" "$(package_of $compiler)"
     fi
 done
 
@@ -80,13 +80,13 @@ msvc() {
 }
 
 for machine in x86_64 i686 aarch64; do
-    has clang || { skipped 'the branches for MSVC' 'apt-get install clang'; break; }
+    has clang || { skipped 'the branches for MSVC' clang; break; }
     ok "MSVC's rules, $machine, extension" msvc $machine -DEXTENSION
     ok "MSVC's rules, $machine, library" msvc $machine -DCUCKOO_LIBRARY_ONLY
 done
 
 for compiler in g++ clang++; do
-    has $compiler || { skipped $compiler "apt-get install ${compiler%++}"; continue; }
+    has $compiler || { skipped "$compiler" "$(package_of "$compiler")"; continue; }
     for standard in c++98 c++11 c++17 c++20; do
         ok "cuckoo.h for $compiler $standard" $compiler -std=$standard -Wall -Wextra -Wpedantic -Wold-style-cast -Werror \
             -x c++ -fsyntax-only $dist/cuckoo.h
