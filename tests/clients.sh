@@ -29,7 +29,7 @@ use_python.py|$PYTHON -c 'import sqlite3; sqlite3.Connection.enable_load_extensi
 use_apsw.py|$PYTHON -c 'import apsw'|$PYTHON $program|python3-apsw
 use_sqlalchemy.py|$PYTHON -c 'import sqlalchemy'|$PYTHON $program|python3-sqlalchemy
 use_django.py|$PYTHON -c 'import django'|$PYTHON $program|python3-django
-use_node.mjs|node -e 'require("node:sqlite")'|node $program|nodejs, 22.5 or later
+use_node.mjs|node -e 'require("node:sqlite")'|node $program|nodejs, 22.13 or later
 use_better_sqlite3.js|node -e 'require("better-sqlite3")'|node $program|npm install --prefix build/clients better-sqlite3
 use_php.php|php -r 'new SQLite3(":memory:");'|php -d sqlite3.extension_dir=$PWD/build $program|php-cli php-sqlite3
 use_pdo.php|php -r 'new Pdo\Sqlite("sqlite::memory:");'|php $program|php-cli php-sqlite3, 8.4 or later

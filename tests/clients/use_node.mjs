@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// node:sqlite, from node 22.5 on. A number of JavaScript is bound as a double, which is the same key as
+// node:sqlite, from node 22.13 on. A number of JavaScript is bound as a double, which is the same key as
 // the integer up to 2^53. Beyond that bind a BigInt.
 import { DatabaseSync } from 'node:sqlite';
 
