@@ -107,7 +107,8 @@ python_tests() {
     SQLITE3=$python_shell on "$1" "$python" -m pytest -q -n "$cores" -p no:cacheprovider -rfEs --tb=short \
         $files > "$2" 2>&1
     verdict $? "$(tail -1 "$2")"
-    why=$why$(sed -n 's/ - .*//; s/^FAILED /\\n          failed: /p; s/^ERROR /\\n          failed: /p' "$2" | tr -d '\n')
+    why=$why$(sed -n 's/ - .*//; s/^FAILED /failed: /p; s/^ERROR /failed: /p' "$2" | awk '
+        NR <= 10 { printf "\\n          %s", $0 } END { if (NR > 10) printf "\\n          and %d more", NR - 10 }')
     why=$why$(sed -n 's/^SKIPPED \[\([0-9]*\)\] [^ ]* /\1 /p' "$2" | awk '
         { n = $1; sub(/^[0-9]+ /, ""); sum[$0] += n }
         END { for (reason in sum) printf "\\n          skipped: %d: %s", sum[reason], reason }')
