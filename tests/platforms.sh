@@ -311,7 +311,7 @@ why() {
         cd "$dir/$1" || exit
         grep -hE '(warning|error):' compiler.log | head -5
         grep -h '^not ok' units.log | head -5
-        grep -h '^FAIL' sql-*.log
+        grep -h '^FAIL' sql-*.log | head -5
         grep -H '^[<>]' ./*.diff | head -5
     ) 2> /dev/null | sed 's/^/    /'
 }
