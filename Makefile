@@ -1,109 +1,213 @@
-# Cuckoo filters for SQLite.
+# SPDX-License-Identifier: MIT
+# Cuckoo filters for SQLite. Needs GNU make and a C compiler.
 #
-# Variables you may set:
-#   CC, CFLAGS       compiler and optimisation
+# Variables you may set, on the command line or in the environment:
+#   CC, CPPFLAGS, CFLAGS, LDFLAGS, LDLIBS, AR    as everywhere; a cross compiler makes the extension of its platform
+#   PREFIX, LIBDIR, INCLUDEDIR, EXTENSIONDIR, PKGCONFIGDIR, DESTDIR    where make install puts things
 #   SQLITE3, PYTHON  the sqlite3 shell and a python3 whose sqlite3 module loads extensions
-#   SKIP_DEPS=1      do not look for missing packages
+#   SKIP_DEPS=1      do not look for what is missing
 
-CC      ?= cc
-CFLAGS  ?= -O2 -flto=auto
-SQLITE3 ?= /usr/bin/sqlite3
-PYTHON  ?= /usr/bin/python3
+SQLITE3 ?= $(or $(wildcard /usr/bin/sqlite3),sqlite3)
+PYTHON  ?= $(or $(wildcard /usr/bin/python3),python3)
 
-WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -Wpedantic -Werror
-FLAGS    = -std=c11 $(WARNINGS) -fvisibility=hidden
+PREFIX       ?= /usr/local
+LIBDIR       ?= $(PREFIX)/lib
+INCLUDEDIR   ?= $(PREFIX)/include
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+# SQLite has no folder of its own for extensions. They are no libraries to link with, so they do not stand among these.
+EXTENSIONDIR ?= $(LIBDIR)/sqlite3
+INSTALL      ?= install
+
+# Optimization over all files, where the compiler can.
+ifeq ($(origin CFLAGS),undefined)
+# (Not to /dev/null: root's emcc puts a file in its place.)
+CFLAGS := $(strip -O2 $(shell d=$$(mktemp -d) && echo 'int x;' > $$d/x.c && \
+              $(CC) -O2 -flto=auto -fPIC -shared -o $$d/x $$d/x.c 2> /dev/null && echo -flto=auto; rm -rf "$$d"))
+endif
+
+# The platform is that of the compiler: .so, .dylib or .dll is what its SQLite appends to a name.
+TARGET := $(or $(shell $(CC) -dumpmachine 2> /dev/null),$(shell uname -s | tr A-Z a-z))
+ifneq ($(filter %mingw32 %mingw64 %msys %cygwin %windows-gnu %windows-msvc %mingw32ucrt,$(TARGET))$(findstring mingw,$(TARGET)),)
+SUFFIX = dll
+SHARED = -shared -static-libgcc
+else ifneq ($(findstring darwin,$(TARGET)),)
+SUFFIX = dylib
+SHARED = -dynamiclib
+else
+SUFFIX = so
+SHARED = -shared
+PIC    = -fPIC
+endif
+EXTENSION = build/cuckoo.$(SUFFIX)
+ifeq ($(origin AR),default)
+AR = $(if $(findstring emcc,$(CC)),emar,$(or $(shell $(CC) -print-prog-name=ar 2> /dev/null),ar))
+endif
+
+WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -Wpedantic
+FLAGS    = $(CPPFLAGS) -std=c11 $(WARNINGS) -fvisibility=hidden @build/options
+LIBS     = $(LDLIBS) @build/libraries
 SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+# Warnings are errors in the project's own checks only: a newer compiler may warn of more.
+CHECKED  = -Werror
 
 SRC     = $(sort $(wildcard src/*.c))
 EXT     = $(sort $(wildcard ext/*.c))
 HEADERS = $(wildcard src/*.h ext/*.h tests/*.h tests/*/*.h)
 FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
-FAULTS  = static_build regressions ext_units oom oom_table vfs_faults
+FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
           capacity load_factor space bursts planned lifecycle real_queries operations \
           bloom_cuckoo left_over groups asked maps chains
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
           walk held search_steps key_table chain)
 
-NEEDED  = gcc libc6-dev libsqlite3-dev libxxhash-dev
-DEMO    = sqlite3 wamerican wbritish
-TESTS   = libcmocka-dev python3 python3-pytest python3-pytest-xdist python3-hypothesis valgrind
-PLOTS   = gnuplot-nox valgrind
 # Tests that are made anew without what compilers offer beyond C11.
 PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors quick semisort_lookups)
 # What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
 PLAIN   = $(UNITS:%=build/plain/%) build/plain/plain_c $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 CORES   = $(shell getconf _NPROCESSORS_ONLN)
-export SQLITE3 PYTHON
+VERSION := $(shell sed -n 's/^.define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
+export CC CPPFLAGS CFLAGS LDFLAGS LDLIBS SQLITE3 PYTHON
 
 ### To use it
-## all: build/cuckoo.so, for the SQLite shell (.load build/cuckoo) and for applications
-all: deps-build build/cuckoo.so
+## all: build/cuckoo.so (.dylib, .dll), for the SQLite shell (.load build/cuckoo) and for applications
+all: $(EXTENSION)
 
 ## demo: a tour on real data, in under a minute
-demo: deps-demo build/cuckoo.so
+demo: deps-demo
+	@$(MAKE) -s $(EXTENSION)
 	@sh tests/demo.sh
+
+## static: build/libcuckoo.a, the C library; build/libcuckoo_sqlite.a, the extension for programs that link it
+static: build/libcuckoo.a build/libcuckoo_sqlite.a build/cuckoo.pc build/cuckoo_sqlite.pc
+
+## amalgamation: build/dist/cuckoo.c and cuckoo.h: all of it in one file, for any build system
+amalgamation: build/dist/cuckoo.c
+
+## dist: build/dist/: a Python wheel, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
+##       also for platforms that make test-platforms has built; OTHERS="file ..." for files of your own
+OTHERS ?= $(wildcard $(patsubst %,build/platforms/%/cuckoo.*,i386 arm64 armhf s390x musl windows))
+dist: all static
+	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
+	    --extension $(EXTENSION) $(OTHERS) \
+	    --static build/libcuckoo.a build/libcuckoo_sqlite.a
+
+## install: all of these below PREFIX, with pkg-config files; uninstall: takes them away
+install: all static
+	$(INSTALL) -d "$(DESTDIR)$(EXTENSIONDIR)" "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(INCLUDEDIR)" "$(DESTDIR)$(PKGCONFIGDIR)"
+	$(INSTALL) -m 755 $(EXTENSION) "$(DESTDIR)$(EXTENSIONDIR)"
+	$(INSTALL) -m 644 build/libcuckoo.a build/libcuckoo_sqlite.a "$(DESTDIR)$(LIBDIR)"
+	$(INSTALL) -m 644 build/dist/cuckoo.h "$(DESTDIR)$(INCLUDEDIR)"
+	$(INSTALL) -m 644 build/cuckoo.pc build/cuckoo_sqlite.pc "$(DESTDIR)$(PKGCONFIGDIR)"
+	@echo 'Load the extension with: .load $(EXTENSIONDIR)/cuckoo'
+
+uninstall:
+	rm -f "$(DESTDIR)$(EXTENSIONDIR)/cuckoo.$(SUFFIX)" "$(DESTDIR)$(INCLUDEDIR)/cuckoo.h"
+	rm -f "$(DESTDIR)$(LIBDIR)/libcuckoo.a" "$(DESTDIR)$(LIBDIR)/libcuckoo_sqlite.a"
+	rm -f "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo.pc" "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo_sqlite.pc"
+
+## version: the version, which stands in src/version.h
+version:
+	@echo $(VERSION)
 
 ### While you work
 ## check: in seconds: unit tests without sanitizers, SQL scripts, README examples, order of the rooms
 check: deps-test
-	@$(MAKE) -s -j$(CORES) build/cuckoo.so $(PLAIN)
+	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(PLAIN)
 	@sh tests/run.sh check
 
 ## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice,
 ##       another one in each run
 test: deps-test
-	@$(MAKE) -s -j$(CORES) build/cuckoo.so build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
+	@$(MAKE) -s -j$(CORES) $(EXTENSION) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
 	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
-	    build/plain/loading $(PORTABLE)
+	    build/plain/loading $(PORTABLE) static
 	@sh tests/run.sh
 
-## deps: installs the packages that are missing
+## deps: looks for what building and testing need; on Debian and Ubuntu it installs what is missing
 deps: deps-test
 
-deps-build deps-demo deps-test deps-bench:
-	@[ -n "$(SKIP_DEPS)" ] || sh tests/deps.sh $(NEEDED) \
-	    $(if $(filter deps-demo deps-test,$@),$(DEMO)) $(if $(filter deps-test,$@),$(TESTS)) \
-	    $(if $(filter deps-bench,$@),$(PLOTS))
+deps-demo deps-test deps-bench deps-cluster deps-platforms:
+	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
-# with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers. Asserts are left out of pic only.
-# build/tools changes when another compiler is named, or other options.
-build/cuckoo.so: $(SRC:%.c=build/pic/%.o) $(EXT:%.c=build/pic/%.o)
-	$(CC) $(CFLAGS) -fPIC -shared -o $@ $^ -lm
+# with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers; portable without what compilers
+# offer beyond C11. Asserts are left out of pic only.
+$(EXTENSION): $(SRC:%.c=build/pic/%.o) $(EXT:%.c=build/pic/%.o) build/linker
+	$(CC) $(CFLAGS) $(PIC) $(SHARED) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
 build/asan/cuckoo.so: $(SRC:%.c=build/so/%.o) $(EXT:%.c=build/so/%.o)
 	@mkdir -p $(@D)
-	@$(CC) $(SANITIZE) -shared -o $@ $^ -lm
+	@$(CC) $(SANITIZE) -shared -o $@ $^ $(LIBS)
 
-build/tools: always
+# These files change when another compiler or linker is asked for, other options, or other places: so what was made with
+# them is made anew.
+export COMPILER := $(CC) $(CPPFLAGS) $(CFLAGS) $(TARGET) $(shell $(CC) --version 2> /dev/null | head -1)
+export LINKER   := $(LDFLAGS) $(LDLIBS) $(AR)
+export PLACES   := $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(VERSION)
+build/tools: always ; $(call keep,COMPILER)
+build/linker: always ; $(call keep,LINKER)
+build/places: always ; $(call keep,PLACES)
+keep = @mkdir -p $(@D); printf '%s\n' "$$$(1)" | cmp -s - $@ || printf '%s\n' "$$$(1)" > $@
+
+# Where headers are, and what programs are linked with. Stops when a build lacks something.
+build/options: build/tools $(if $(SKIP_DEPS),,always)
+	@sh tests/deps.sh build
+	@[ -e $@ ]
+build/libraries: build/options
+
+build/dist/cuckoo.c: $(SRC) $(EXT) $(filter src/% ext/%,$(HEADERS)) $(wildcard ext/amalgamate.* ext/LICENSE) \
+    tests/rooms.txt build/options
+	@sh ext/amalgamate.sh
+
+# An archive is for any linker: no optimization that is left to it.
+ARCHIVED = $(CPPFLAGS) $(CFLAGS) $(if $(findstring -flto,$(CFLAGS)),-fno-lto) $(PIC) -std=c11 -Wall -Wextra @build/options
+build/static/libcuckoo.o: ARCHIVED += -DCUCKOO_LIBRARY_ONLY
+build/static/libcuckoo_sqlite.o: ARCHIVED += -DSQLITE_CORE
+build/static/%.o: build/dist/cuckoo.c build/tools
 	@mkdir -p $(@D)
-	@echo '$(CC) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS)' > $@
+	$(CC) $(ARCHIVED) -c -o $@ $<
+build/%.a: build/static/%.o build/linker
+	@rm -f $@
+	$(AR) rcs $@ $<
 
-KIND_pic      = $(CFLAGS) -fPIC -DNDEBUG
-KIND_so       = $(SANITIZE) -fPIC
-KIND_plain    = -O2 -g -DSQLITE_CORE
-KIND_asan     = $(SANITIZE) -DSQLITE_CORE
-KIND_portable = -O1 -g -DCF_PLAIN_C
-KIND_coverage = -O0 -g --coverage -DSQLITE_CORE
+build/%.pc: ext/%.pc.in build/places build/libraries
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(subst $(PREFIX)/,$${prefix}/,$(LIBDIR))|' \
+	    -e 's|@INCLUDEDIR@|$(subst $(PREFIX)/,$${prefix}/,$(INCLUDEDIR))|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e "s|@LIBRARIES@|$$(cat build/libraries)|" $< > $@
+
+KIND_pic      = $(CFLAGS) $(PIC) -DNDEBUG
+KIND_so       = $(CHECKED) $(SANITIZE) -fPIC
+KIND_plain    = $(CHECKED) -O2 -g -DSQLITE_CORE
+KIND_asan     = $(CHECKED) $(SANITIZE) -DSQLITE_CORE
+KIND_tsan     = $(CHECKED) -O1 -g -fsanitize=thread -DSQLITE_CORE
+KIND_portable = $(CHECKED) -O1 -g -DCF_PLAIN_C
+KIND_coverage = $(CHECKED) -O0 -g --coverage -DSQLITE_CORE
 
 define kind_rules
-build/$(1)/%.o: %.c $$(HEADERS) build/tools
+build/$(1)/%.o: %.c $$(HEADERS) build/tools build/options
 	@mkdir -p $$(@D)
 	@$$(CC) $$(FLAGS) $$(KIND_$(1)) -c -o $$@ $$<
 build/$(1)/test_%: build/$(1)/tests/test_%.o $$(SRC:%.c=build/$(1)/%.o)
-	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lcmocka -lm
+	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS)
 $(FAULTS:%=build/$(1)/%): build/$(1)/%: build/$(1)/tests/faults/%.o \
     $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
-	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ $$(LDFLAGS) -lcmocka -lsqlite3 -lm
-build/$(1)/oom_table: LDFLAGS = -Wl,--wrap=realloc,--wrap=calloc
+	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
+build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc
+build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2
 build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
-	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lm
+	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
-	@$$(CC) $$(KIND_$(1)) -o $$@ $$^ -lsqlite3 -lm
+	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lsqlite3 $$(LIBS)
 endef
-$(foreach kind,pic so plain asan portable coverage,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,pic so plain asan tsan portable coverage,$(eval $(call kind_rules,$(kind))))
+
+# With ThreadSanitizer: tests/threads.sh. SQLITE_LIBRARY is the SQLite that is linked.
+SQLITE_LIBRARY = -lsqlite3
+build/tsan/library build/tsan/connections: build/tsan/%: build/tsan/tests/threads/%.o \
+    $(SRC:%.c=build/tsan/%.o) $(EXT:%.c=build/tsan/%.o)
+	@$(CC) $(KIND_tsan) -o $@ $^ -lcmocka $(SQLITE_LIBRARY) $(LIBS) -lpthread
 
 build/plain/loading: tests/faults/loading.c $(HEADERS)
 	@mkdir -p $(@D)
@@ -139,7 +243,7 @@ stress: deps-test build/plain/stress
 	@$(PYTHON) tests/stress/mutants.py
 
 ## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
-attack: deps-test build/cuckoo.so
+attack: deps-test $(EXTENSION)
 	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
 	    tests/python/test_random_statements.py
 
@@ -150,10 +254,29 @@ faults: deps-test build/plain/oom_table build/plain/vfs_faults
 	@build/plain/vfs_faults all
 
 ### More
-## test-versions: the tests of the persistent table on other SQLites; VERSIONS="folder ...", each with
-##       sqlite3.c and sqlite3.h; VERSION_TESTS="file ..." for other tests
-test-versions: deps-test build/cuckoo.so
+## test-versions: the SQL and Python tests on other SQLites; VERSIONS="folder ...", each with sqlite3.c
+##       and sqlite3.h, or shells; else those of npm packages; VERSION_TESTS="file ..." for some tests
+test-versions: deps-test $(EXTENSION)
 	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/versions.sh $(VERSIONS)
+
+## test-clients: the program of each client in tests/clients that is installed, and the README's table of them
+test-clients: deps-test $(EXTENSION)
+	@CC="$(CC)" sh tests/clients.sh
+
+## test-cluster: three dqlite nodes (SQLite, replicated by Raft) with filter tables; leaders are killed while
+##       they are written to; a minute. deps-cluster installs what it needs, on Debian
+test-cluster: build/options
+	@sh tests/cluster.sh
+
+## test-packages: installs what make dist makes in empty folders, by pip and npm, and runs README's example
+test-packages: deps-test
+	@$(MAKE) -s dist
+	@CC="$(CC)" sh tests/packages.sh
+
+## test-platforms: unit tests, SQL, bytes and databases on i386, arm64, armhf, s390x, musl, Windows, WebAssembly, where
+##       their tools are; deps-platforms: installs these; PLATFORMS="name ..." for some; SQLITE_SOURCE=folder
+test-platforms: deps-demo build/dist/cuckoo.c
+	@sh tests/platforms.sh $(PLATFORMS)
 
 ## coverage: branch coverage of src and ext by the C tests and the SQL
 coverage: deps-test
@@ -161,19 +284,20 @@ coverage: deps-test
 
 ## bench: all figures of tests/bench/RESULTS.md, ten runs, in four hours, to build/bench/report.html;
 ##       it may be stopped and called again; bench-quick: fewer points, in two minutes
-bench bench-quick: deps-bench build/cuckoo.so $(BENCHES:%=build/bench/%) build/bench/references
+bench bench-quick: deps-bench $(EXTENSION) $(BENCHES:%=build/bench/%) build/bench/references
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" $(PYTHON) tests/bench/run.py $(if $(filter bench-quick,$@),quick,full)
 
 $(BENCHES:%=build/bench/%): build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
     $(SRC:%.c=build/bench/%.o)
 	@$(CC) -o $@ $^ -lsqlite3 -lm
-build/bench/%.o: %.c $(HEADERS) build/tools
+build/bench/%.o: %.c $(HEADERS) build/tools build/options
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) -O2 -DNDEBUG -c -o $@ $<
 
 ## bench-check: before a commit, in 20 seconds: no hot path takes 10 % more instructions than committed;
-##       bench-accept: the figures of now are right, commit them (tests/bench/instructions.txt)
-bench-check bench-accept: deps-test
+##       bench-accept: the figures of now are right, commit them (tests/bench/instructions.txt);
+##       bench-one-file: the same paths in build/dist/cuckoo.c beside those of the ordinary build
+bench-check bench-accept bench-one-file: deps-test
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" MAKE="$(MAKE)" sh tests/bench/check.sh $(patsubst bench-%,%,$@)
 
 build/bench/real_queries: build/bench/tests/bench/real_data.o
@@ -189,6 +313,14 @@ build/bench/instructions: tests/bench/instructions.c tests/bench/instructions_sq
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) $(CFLAGS) -DNDEBUG -o $@ $^ -lsqlite3 -lm
 
+build/bench/instructions_one_file: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \
+    tests/bench/database.c build/libcuckoo.a
+	@mkdir -p $(@D)
+	@$(CC) $(FLAGS) -O2 -DNDEBUG -o $@ $^ -lsqlite3 $(LIBS)
+build/bench/one_file/cuckoo.so: build/dist/cuckoo.c
+	@mkdir -p $(@D)
+	@$(CC) $(CPPFLAGS) -O2 $(PIC) $(SHARED) @build/options -o $@ $< $(LIBS)
+
 build/bench/calibrate: tests/bench/calibrate.c $(SRC) $(HEADERS)
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O2 -DNDEBUG -o $@ $< $(SRC) -lm
@@ -199,9 +331,10 @@ clean:
 
 ## help: this list
 help:
-	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                 " $$0; next } \
-	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-15s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
+	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                  " $$0; next } \
+	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-16s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: always all demo check test test-versions deps deps-build deps-demo deps-test deps-bench rooms mutants valgrind \
-        fuzz stress attack faults coverage bench bench-quick bench-check bench-accept clean help
+.PHONY: always all demo static amalgamation dist install uninstall version check test test-versions test-clients \
+        test-packages test-platforms test-cluster deps deps-demo deps-test deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz \
+        stress attack faults coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

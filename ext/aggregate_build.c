@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** aggregate_build.c - the aggregate cf_build: a filter of the keys of a query, sized for exactly them.
 */

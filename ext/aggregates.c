@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** aggregates.c - many rows into one filter: cf_add_all, cf_delete_all, cf_merge.
 **

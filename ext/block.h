@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** block.h - blocks of memory for filters of any size. They come from the C library, because
 ** sqlite3_malloc gives 2 GB at most.

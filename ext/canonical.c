@@ -1,6 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 #include "canonical.h"
 
 #include "number.h"
+
+#include "../src/compiler.h"
 
 #include <string.h>
 
@@ -19,6 +22,11 @@ static void set_number(cuckoo_canonical *form, uint8_t type, uint64_t number)
 static void set_integer(cuckoo_canonical *form, int64_t integer)
 {
     set_number(form, TYPE_INTEGER, (uint64_t)integer);
+}
+
+static double real_of(sqlite3_value *value)
+{
+    return cf_rounded(sqlite3_value_double(value));
 }
 
 /* No integer equals the real 2^63: all are below it. */
@@ -63,7 +71,7 @@ cuckoo_key cuckoo_canonical_form(sqlite3_value *value, cuckoo_canonical *form)
         set_integer(form, sqlite3_value_int64(value));
         return CUCKOO_KEY_OK;
     case SQLITE_FLOAT:
-        set_real(form, sqlite3_value_double(value));
+        set_real(form, real_of(value));
         return CUCKOO_KEY_OK;
     case SQLITE_TEXT:
         return set_text(form, value);
@@ -108,7 +116,7 @@ static void decimal_of_text(sqlite3_value *value, cuckoo_number *number, cuckoo_
     } else if (cuckoo_number_magnitude(number) <= EXACT_MAGNITUDE) {
         set_decimal(form, number);
     } else {
-        double real = sqlite3_value_double(value);
+        double real = real_of(value);
         if (is_integer(real))
             set_integer(form, (int64_t)real);
     }
@@ -121,7 +129,7 @@ static void number_of_text(sqlite3_value *value, const cuckoo_number *number, cu
     if (cuckoo_number_integer(number, &integer))
         set_integer(form, integer);
     else
-        set_real(form, sqlite3_value_double(value));
+        set_real(form, real_of(value));
 }
 
 void cuckoo_canonical_apply(cf_affinity affinity, sqlite3_value *value, cuckoo_canonical *form)
@@ -133,17 +141,15 @@ void cuckoo_canonical_apply(cf_affinity affinity, sqlite3_value *value, cuckoo_c
             decimal_of_text(value, &number, form);
         else
             number_of_text(value, &number, form);
-    } else if (textual && form->type == TYPE_REAL &&
-               cuckoo_number_of_real(sqlite3_value_double(value), &number)) {
+    } else if (textual && form->type == TYPE_REAL && cuckoo_number_of_real(real_of(value), &number)) {
         set_decimal(form, &number);
     }
     if (affinity == CF_AFFINITY_REAL && form->type == TYPE_INTEGER)
-        set_real(form, (double)(int64_t)form->number);
+        set_real(form, cf_rounded((double)(int64_t)form->number));
 }
 
 bool cuckoo_canonical_vague(sqlite3_value *value)
 {
     cuckoo_number number;
-    return sqlite3_value_type(value) == SQLITE_FLOAT &&
-           !cuckoo_number_of_real(sqlite3_value_double(value), &number);
+    return sqlite3_value_type(value) == SQLITE_FLOAT && !cuckoo_number_of_real(real_of(value), &number);
 }

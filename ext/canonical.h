@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** canonical.h - an SQL value taken apart for hashing, and the effect of an affinity on it.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "column.h"
 
 #include "errors.h"

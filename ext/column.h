@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** column.h - the key rule of a column: how SQLite compares what is in it.
 */

@@ -1,21 +1,26 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** cuckoo.c - the entry point of the extension.
+**
+** Threads: the rules of SQLite hold, and no others. All that the extension keeps belongs to one
+** connection: filter tables and what is in memory of them (registry.h), the readers of functions
+** (register.h), handles. It is used only while SQLite calls, and SQLite holds the mutex of the
+** connection then. So a connection for each thread is best; several threads may use one connection in
+** serialized mode; and with SQLITE_THREADSAFE=0 there is one thread. Threads share only the list of
+** connections (loaded.c), for which there is a lock that needs no SQLite. Connections that share a
+** cache: fresh.h.
 */
-#define CUCKOO_ENTRY_POINT
+#include "../src/compiler.h"
+
+#if !defined(SQLITE_CORE) && !defined(CUCKOO_ENTRY)
+#define CUCKOO_ENTRY CF_EXPORT
+#endif
+#include "cuckoo.h"
 #include "loaded.h"
 #include "register.h"
 
-#include "../src/compiler.h"
-
-SQLITE_EXTENSION_INIT1
-
 /* The version that brought SQLITE_INNOCUOUS and SQLITE_VTAB_INNOCUOUS. */
 enum { OLDEST_SQLITE = 3031000 };
-
-#ifndef SQLITE_CORE
-CF_EXPORT
-#endif
-int sqlite3_cuckoo_init(sqlite3 *db, char **message, const sqlite3_api_routines *api);
 
 /* Registers everything, up to the first error. When `on` is false, takes everything back, whatever
 ** fails: after an error SQLite unloads the library. */

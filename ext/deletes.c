@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "deletes.h"
 
 #include <string.h>

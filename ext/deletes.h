@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** deletes.h - deletes that wait in memory, counted by key: a hash table with linear probing.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "dirty.h"
 
 #include "block.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** dirty.h - pages that have changed in memory and are not written yet, in the order of the changes.
 */

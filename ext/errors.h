@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** errors.h - the one place where a status becomes an SQLite code and a message.
 **

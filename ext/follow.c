@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** follow.c - the triggers of a persistent filter that follows a table: making them, finding them.
 */

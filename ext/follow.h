@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** follow.h - a persistent filter that follows a column of a table: its triggers, and whether they
 ** can be relied on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** follow_look.c - can the triggers of a persistent filter be relied on?
 */

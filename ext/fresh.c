@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "fresh.h"
 
 static int version_of(const cuckoo_shadow *shadow, unsigned *version)
@@ -51,6 +52,12 @@ int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, b
     return rc;
 }
 
+bool cuckoo_fresh_overtaken(const cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
+{
+    unsigned version;
+    return fresh->known && (version_of(shadow, &version) != SQLITE_OK || version != fresh->file_version);
+}
+
 void cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
 {
     unsigned version;
@@ -62,7 +69,9 @@ void cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
 void cuckoo_fresh_committed(cuckoo_fresh *fresh, const cuckoo_shadow *shadow, bool looked)
 {
     unsigned version;
-    if (looked && version_of(shadow, &version) == SQLITE_OK)
+    /* Connections that share a cache share this version, and another thread may have committed by now.
+    ** Then the next look has to see it. */
+    if (looked && version_of(shadow, &version) == SQLITE_OK && version == fresh->file_version + 1)
         fresh->file_version = version;
     fresh->changes = sqlite3_total_changes(shadow->db);
     fresh->keeps_nothing = false;

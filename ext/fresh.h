@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** fresh.h - is what a connection holds in memory of a filter still what the database says?
 **
@@ -13,7 +14,12 @@
 **                                                   two uses
 **
 ** The data version is looked at before every use, inside a read transaction: outside of one SQLite
-** does not know it yet. Three events go unnoticed; SQLite's defensive mode forbids all of them: the
+** does not know it yet. With a shared cache such a transaction does not keep others from committing.
+** It locks a table, and only once that is read. So after a use that has read something the version
+** is looked at again. If it has changed, what was read may be newer than what was in memory. The use
+** fails with SQLITE_LOCKED, for which users of a shared cache have to be prepared anyway.
+**
+** Three events go unnoticed; SQLite's defensive mode forbids all of them: the
 ** incremental blob API on the shadow tables, another table put in their place, and SQL that writes
 ** to them in a transaction that changes the filter, too.
 */
@@ -35,6 +41,10 @@ typedef struct cuckoo_fresh {
 ** forgotten. `joined`: the filter was changed in this transaction, so that SQLite tells us of its
 ** end. Returns an SQLite code; after an error, ask again. */
 int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, bool *stale);
+
+/* Has anybody committed since the last look? Within a transaction that can be seen only when
+** connections share a cache. */
+bool cuckoo_fresh_overtaken(const cuckoo_fresh *fresh, const cuckoo_shadow *shadow);
 
 /* The filter joins a transaction, which holds its locks. When that is the transaction of one
 ** statement, nothing in it is uncommitted, and rows that were counted late (see below) are accounted

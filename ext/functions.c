@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** functions.c - the scalar functions: each reads its arguments, calls src, and hands over the
 ** result.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** given.h - fpr and options of an aggregate, which SQLite hands over with every row.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** handle.h - the filter argument of a function: a blob, or a handle made by cf_open.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "hashes.h"
 
 #include "block.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** hashes.h - the hashes of many keys, collected row by row.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** image.h - the part of a persistent filter that is in memory: for pages.c alone.
 **

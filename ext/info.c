@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** info.c - what a filter says of itself: cf_info, cf_plan, cf_check.
 */

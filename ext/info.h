@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** info.h - what a filter says of itself.
 */

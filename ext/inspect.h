@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** inspect.h - the table-valued functions that look inside a filter.
 **

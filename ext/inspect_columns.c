@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** inspect_columns.c - what the rows of cf_buckets, cf_table_buckets and cf_explain say.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** inspect_plan.c - how a query on the tables that look inside a filter is planned.
 */

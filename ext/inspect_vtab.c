@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** inspect_vtab.c - the methods of the tables that look inside a filter, and their modules.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "key.h"
 
 #include "../src/bits.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** key.h - from an SQL value to a hash, and to the value that is stored beside a key.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** key_list.h - the bytes of a key list: what cf_keys makes, and cf_add_keys and cf_delete_keys take.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** keys.c - many keys, collected first and applied in one call: cf_keys, cf_add_keys, cf_delete_keys.
 **
@@ -248,7 +249,7 @@ static bool add_at_once(sqlite3_context *context, cf_filter *filter, const cucko
 
 static void change_function(sqlite3_context *context, sqlite3_value **argv, change_filter one)
 {
-    cuckoo_key_list list;
+    cuckoo_key_list list = {.n = 0};
     cf_filter copy;
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter))

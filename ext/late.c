@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "late.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** late.h - functions that SQLite got after 3.31, called when the SQLite that runs has them.
 **
@@ -32,15 +33,15 @@ bool cuckoo_late_expired(sqlite3_stmt *statement);
 
 /* A module of version 4, for PRAGMA integrity_check. xIntegrity came with 3.44, as the last member;
 ** earlier SQLites take such a module and ignore it. Pass &module.base to SQLite, and initialize
-** xIntegrity as .XINTEGRITY_MEMBER. */
+** xIntegrity as .CUCKOO_XINTEGRITY. */
 typedef int cuckoo_integrity(sqlite3_vtab *table, const char *schema, const char *name, int flags,
                              char **message);
 typedef struct cuckoo_module {
     sqlite3_module base;
 #if SQLITE_VERSION_NUMBER >= 3044000
-#define XINTEGRITY_MEMBER base.xIntegrity
+#define CUCKOO_XINTEGRITY base.xIntegrity
 #else
-#define XINTEGRITY_MEMBER xIntegrity
+#define CUCKOO_XINTEGRITY xIntegrity
     cuckoo_integrity *xIntegrity;
 #endif
 } cuckoo_module;

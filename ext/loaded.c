@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "loaded.h"
 
 #include "sql.h"
@@ -39,6 +40,8 @@ bool cuckoo_loaded_serve(const sqlite3_api_routines *api)
     return true;
 }
 #else
+const sqlite3_api_routines *sqlite3_api;
+
 /* Two SQLites differ in the function that hands out memory. That also holds when a program passes a
 ** copy of the table. */
 bool cuckoo_loaded_serve(const sqlite3_api_routines *api)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** loaded.h - what is loaded already.
 **

@@ -1,5 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 #include "number.h"
 
+#include "../src/compiler.h"
+
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -152,6 +156,31 @@ void cuckoo_number_round(cuckoo_number *number)
     number->digits = digits;
 }
 
+/* Is `real` the double nearest to digits / 10^places? `digits` is below 10^15 and within 1 of
+** real * 10^places. Processors that compute with more digits than a double has round a quotient twice.
+** Integers do not: `real` is m / 2^e, with m of 53 bits, and digits * 2^(e - places) is compared with
+** m * 5^places. Both have less than 108 bits. Two doubles are never equally near: 5^places is odd. */
+static bool is_nearest(uint64_t digits, int places, double real)
+{
+    int exponent;
+    uint64_t mantissa = (uint64_t)ldexp(frexp(real, &exponent), DBL_MANT_DIG), five = 1, high, low;
+    if (digits == 0)
+        return mantissa == 0;
+    for (int i = 0; i < places; i++)
+        five *= 5;
+    low = cf_multiply(mantissa, five, &high);
+    int shift = DBL_MANT_DIG - exponent - places; /* at least 3 */
+    uint64_t digits_low = shift < 64 ? digits << shift : 0;
+    uint64_t digits_high = shift < 64 ? digits >> (64 - shift) : digits << (shift - 64);
+    bool below = digits_high < high || (digits_high == high && digits_low < low);
+    uint64_t apart = below ? low - digits_low : digits_low - low;
+    uint64_t apart_high =
+        below ? high - digits_high - (low < digits_low) : digits_high - high - (digits_low < low);
+    /* Below a power of two doubles are twice as dense. */
+    bool dense = below && mantissa == (uint64_t)1 << (DBL_MANT_DIG - 1);
+    return apart_high == 0 && apart <= five / (dense ? 4 : 2);
+}
+
 bool cuckoo_number_of_real(double real, cuckoo_number *number)
 {
     double size = fabs(real);
@@ -159,8 +188,7 @@ bool cuckoo_number_of_real(double real, cuckoo_number *number)
         double digits = floor(size * power_of_ten(places) + 0.5);
         if (!(digits < (double)ROUND_LIMIT))
             return false;
-        if (digits / power_of_ten(places) ==
-            size) { /* a quotient of exact numbers is the nearest double */
+        if (is_nearest((uint64_t)digits, places, size)) {
             *number =
                 (cuckoo_number){.negative = real < 0, .digits = (uint64_t)digits, .exponent = -places};
             return true;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** number.h - decimal numbers in text, read without the locale and without losing digits.
 **

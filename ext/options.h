@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** options.h - capacity, fpr and the options text: 'bucket_size=4 seed=7, growth=off'.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** pages.h - a filter in the database, page by page, and what of it is in memory.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "redo.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** redo.h - the changes that are in memory only, so that they can be made again.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "register.h"
 
 typedef struct carried {

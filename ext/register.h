@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** register.h - registering functions, and what each function carries along.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** registry.h - the persistent filters of a connection, by name.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "result.h"
 
 #include "errors.h"
@@ -27,7 +28,7 @@ bool cuckoo_plan(sqlite3_context *context, uint64_t capacity, const cuckoo_optio
 bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **argv, cf_geometry *shape)
 {
     cuckoo_options options;
-    uint64_t capacity;
+    uint64_t capacity = 0;
     if (!cuckoo_capacity_read(context, argv[0], &capacity) ||
         !cuckoo_options_read(context, argc - 1, argv + 1, &options))
         return false;

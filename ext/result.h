@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** result.h - filters that functions make, change and return.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "shadow.h"
 
 #include "late.h"
@@ -61,6 +62,7 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
 int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
 {
     shadow->busy = true;
+    shadow->steps++;
     int rc = sqlite3_step(statement);
     shadow->busy = false;
     return rc;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** shadow.h - the shadow tables of a persistent filter, here of one named seen.
 **
@@ -34,7 +35,8 @@ typedef struct cuckoo_shadow {
     sqlite3 *db;
     char *schema, *table; /* of the virtual table */
     sqlite3_stmt *statement[CUCKOO_QUERIES];
-    bool busy; /* a statement runs: a trigger or a view on these tables must not use the filter */
+    unsigned steps; /* of these statements, so far */
+    bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
 } cuckoo_shadow;
 
 /* `schema` and `table` are copied. After an error, too, cuckoo_shadow_free is called for. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sql.h"
 
 #include <stdarg.h>

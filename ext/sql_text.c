@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sql_text.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** sql_text.h - what a piece of SQL says, as far as a look at its words can tell.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "statements.h"
 
 #include "sql_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** statements.h - the statements of a connection that are running, and write.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "store.h"
 
 #include "sql.h"
@@ -74,6 +75,7 @@ static int look_for_changes(cuckoo_store *store)
     if (rc == SQLITE_OK && (stale || store->created))
         cuckoo_store_forget(store);
     store->looked = rc == SQLITE_OK;
+    store->steps = store->paged.shadow.steps;
     return rc;
 }
 
@@ -93,9 +95,17 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
     return rc == SQLITE_OK ? cuckoo_store_recall(store, why) : rc;
 }
 
+bool cuckoo_store_overtaken(const cuckoo_store *store)
+{
+    return !store->joined && store->looked &&
+           cuckoo_fresh_overtaken(&store->fresh, &store->paged.shadow);
+}
+
 int cuckoo_store_end(cuckoo_store *store)
 {
     int rc = cuckoo_paged_error(&store->paged);
+    if (store->steps != store->paged.shadow.steps && rc == SQLITE_OK && cuckoo_store_overtaken(store))
+        rc = SQLITE_LOCKED;
     if (rc != SQLITE_OK)
         cuckoo_store_lose(store);
     return rc;

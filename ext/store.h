@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** store.h - one persistent filter as one connection sees it.
 **
@@ -49,15 +50,16 @@ typedef struct cuckoo_store {
     cuckoo_fresh fresh;
     cuckoo_witness witness;
 
-    bool joined;  /* takes part in the transaction: SQLite tells it of its end */
-    bool looked;  /* what is in memory was compared with the database since it joined */
-    bool created; /* in this transaction */
-    bool room;    /* may have appeared in this transaction, for keys that wait */
-    bool full;    /* a search found no room, and deletes that wait have not made any yet */
-    bool broken;  /* changes are lost */
-    bool dead;    /* dropped or renamed: never to be used again */
-    int why;      /* the code of the last write that failed; SQLITE_ABORT: the store was broken */
-    int marks;    /* when savepoints 0 .. marks-1 opened, everything in memory was written or noted */
+    bool joined;    /* takes part in the transaction: SQLite tells it of its end */
+    bool looked;    /* what is in memory was compared with the database since it joined */
+    unsigned steps; /* of the shadow tables, when it was compared */
+    bool created;   /* in this transaction */
+    bool room;      /* may have appeared in this transaction, for keys that wait */
+    bool full;      /* a search found no room, and deletes that wait have not made any yet */
+    bool broken;    /* changes are lost */
+    bool dead;      /* dropped or renamed: never to be used again */
+    int why;        /* the code of the last write that failed; SQLITE_ABORT: the store was broken */
+    int marks;      /* when savepoints 0 .. marks-1 opened, everything in memory was written or noted */
 
     unsigned references;
     uintptr_t id; /* never used again in the connection */
@@ -91,7 +93,8 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
 int cuckoo_store_load(cuckoo_store *store, const char **why);
 
-/* Ends a use. Returns the first error of reading pages since it began: answers may be wrong. */
+/* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
+** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.h). */
 int cuckoo_store_end(cuckoo_store *store);
 
 /* ---- the transaction (transaction.c) ---- */
@@ -122,6 +125,9 @@ void cuckoo_store_committed(cuckoo_store *store);
 void cuckoo_store_rolled_back(cuckoo_store *store);
 
 /* ---- between begin and end ---- */
+
+/* Has another connection committed since the use began, outside of our own transaction? */
+bool cuckoo_store_overtaken(const cuckoo_store *store);
 
 /* What triggers tell of a row does not fit together: there is a doubt (pages.h). */
 void cuckoo_store_note_doubt(cuckoo_store *store);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table.h - the virtual table cuckoo_filter.
 **

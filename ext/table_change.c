@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table_change.c - INSERT, DELETE and UPDATE on the virtual table cuckoo_filter.
 **

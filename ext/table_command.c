@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table_command.c - INSERT INTO seen(seen [, key]) VALUES(command [, argument]).
 */
@@ -57,7 +58,7 @@ static const struct command {
                 {"rebuild", rebuild, CUCKOO_REPAIR, true}};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-static int run(cuckoo_table *table, const struct command *command, sqlite3_value *argument)
+static int run_command(cuckoo_table *table, const struct command *command, sqlite3_value *argument)
 {
     char *why = NULL;
     int rc = cuckoo_table_begin(table, command->use);
@@ -86,5 +87,5 @@ int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_va
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  "it follows %s(%s), and %s would make it miss rows; use rebuild",
                                  table->content, table->column, name);
-    return run(table, &commands[which], argument);
+    return run_command(table, &commands[which], argument);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table_cursor.c - asking the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table_functions.c - functions that take the name of a persistent filter: 'seen' or 'main.seen'.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */
@@ -314,7 +315,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
 
 static const cuckoo_module table_module = {
     .base.iVersion = 4,
-    .XINTEGRITY_MEMBER = table_integrity,
+    .CUCKOO_XINTEGRITY = table_integrity,
     .base.xCreate = table_create,
     .base.xConnect = table_connect,
     .base.xBestIndex = cuckoo_table_best_index,

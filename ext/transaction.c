@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** transaction.c - when a store writes what it has in memory, and when it forgets it.
 */

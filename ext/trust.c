@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** trust.c - may a filter that follows a table be believed? This asks what its triggers cannot tell.
 */
@@ -39,7 +40,9 @@ static int sample(cuckoo_store *store)
         return SQLITE_OK;
     follow->sampled = true; /* already: what computes the rows may use the filter itself */
     int rc = cuckoo_store_misses(store, SAMPLE, &misses);
-    if (rc == SQLITE_OK && misses)
+    if (rc == SQLITE_OK && misses && cuckoo_store_overtaken(store))
+        rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
+    else if (rc == SQLITE_OK && misses)
         rc = cuckoo_follow_fail(follow, shadow,
                                 "rows of %s are missing in it: the table was made anew, or changed "
                                 "without its triggers",

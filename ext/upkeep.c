@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "upkeep.h"
 
 #include "../src/bits.h"

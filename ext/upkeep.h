@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** upkeep.h - what is done to a persistent filter as a whole: check, clear, import, optimize,
 ** rebuild, export.

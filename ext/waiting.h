@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** waiting.h - what a persistent filter has still to do: one list, in a shadow table.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "watch.h"
 
 /* One statement serves all questions of a watch, so that its steps add up until a

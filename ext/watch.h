@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** watch.h - interrupts: long work inside one function ends when the connection is interrupted.
 **

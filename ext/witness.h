@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** witness.h - does what triggers tell about one row fit together?
 **

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Keeping a filter in step with a table.   sqlite3 < sql/keep_in_sync.sql
 -- Recipes 1 to 4 are for filter tables, and these are the best choice. Recipes 5 to 9 are for filters in
 -- blobs. The end of this file says what a filter table cannot notice.

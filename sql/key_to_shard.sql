@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- From a key to the shard that has it: filters with values.   sqlite3 < sql/key_to_shard.sql
 -- The data are the American word list of Debian (package wamerican).
 .bail on

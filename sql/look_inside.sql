@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Looking inside a filter.   sqlite3 < sql/look_inside.sql
 .bail on
 .load build/cuckoo

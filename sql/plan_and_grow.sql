@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Capacity, growth and bounded insertion.   sqlite3 < sql/plan_and_grow.sql
 .bail on
 .load build/cuckoo

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Prefiltering a join.   sqlite3 < sql/prefilter_join.sql
 -- A million events are joined with a large table of blocked users by a text key. Nearly all events
 -- belong to users who are not blocked. The filter says so in less than 100 nanoseconds. Without the

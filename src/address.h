@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** address.h - from a hash to the two places where its key may lie, and back from a place to what it
 ** says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bits.h - arithmetic with bits, the same on every machine.
 **

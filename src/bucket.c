@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "bucket.h"
 
 /* Payloads that are loaded, or stored, together. */

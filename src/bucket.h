@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bucket.h - one bucket record: reading, matching and writing its slots.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "bulk.h"
 
 #include "entry.h"
@@ -308,12 +309,17 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_
 
 /* ---- semi-sorted tables ---- */
 
-/* A plain table of the same shape, of zeros. NULL: none is needed, or there is no memory. */
-static uint8_t *plain_twin(const cf_filter *filter, cf_filter *twin)
+/* Is a plain table filled first? */
+static bool has_twin(const cf_filter *filter)
+{
+    return cf_kind_of(filter) == CF_SHORT_SEMISORTED && filter->geometry.spill_bound == 0 &&
+           filter->memory.resize != NULL;
+}
+
+/* A plain filter of the same shape, empty; NULL: no memory. */
+static uint8_t *make_twin(const cf_filter *filter, cf_filter *twin)
 {
     cf_geometry shape = filter->geometry;
-    if (cf_kind_of(filter) != CF_SHORT_SEMISORTED || shape.spill_bound || filter->memory.resize == NULL)
-        return NULL;
     shape.semisorted = false;
     uint8_t *bytes = filter->memory.resize(NULL, cf_geometry_bytes(&shape));
     if (bytes)
@@ -342,9 +348,12 @@ cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size
                        cf_ticker *ticker)
 {
     cf_filter twin;
-    uint8_t *bytes = plain_twin(filter, &twin);
-    if (bytes == NULL)
+    if (!has_twin(filter))
         return fill(filter, hashes, n, added, ticker);
+    *added = 0;
+    uint8_t *bytes = make_twin(filter, &twin);
+    if (bytes == NULL)
+        return CF_NO_MEMORY;
     cf_status status = fill(&twin, hashes, n, added, ticker);
     if (status == CF_OK || status == CF_INTERRUPTED)
         sort_buckets(filter, &twin, ticker);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bulk.h - filling an empty table with many keys in one walk.
 **
@@ -18,9 +19,10 @@
 **
 ** Semi-sorted tables. A bucket would be sorted anew with each item that lands in it, and that would
 ** take most of the time. So with memory.resize the walk fills a plain table of the same shape, a
-** tenth larger, and each of its buckets is sorted once. Without memory the walk fills the table
-** itself. Full buckets then have their slots in another order, so other entries fly on: the bytes
-** are not the same, but they hold the same keys.
+** tenth larger, and each of its buckets is sorted once. A filter without memory.resize is filled
+** directly. Full buckets then have their slots in another order, so other entries fly on: the bytes
+** are not the same, but they hold the same keys. When memory is refused that is an error, for the
+** bytes must not depend on it.
 **
 ** Copies. No two entries of one bucket that this puts there say the same: an item that meets its
 ** like is stored as cf_insert does, which counts or absorbs it, or stores it when there are fewer
@@ -37,7 +39,7 @@
 
 /* Adds n sorted hashes to a filter whose table is all zeros, that has not grown and is in memory, with
 ** b and cap of 2 or more. It does not grow. CF_OK. CF_FULL: some key finds no room; the filter is
-** empty again, and *added is 0. CF_INTERRUPTED: the first *added hashes are in. */
+** empty again, and *added is 0. CF_NO_MEMORY: the same. CF_INTERRUPTED: the first *added hashes are in. */
 cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
                        cf_ticker *ticker);
 

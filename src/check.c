@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** check.c - walking over all the buckets: what opening, in constant time, cannot see.
 **

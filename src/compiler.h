@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** compiler.h - what compilers offer beyond C11. No other file knows one compiler from another.
 **
@@ -9,6 +10,7 @@
 #define CF_COMPILER_H
 
 #include <assert.h>
+#include <float.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -115,6 +117,18 @@ static inline void cf_store64(uint8_t *p, uint64_t v)
 
 /* ---- arithmetic ---- */
 
+/* x with the digits of a double, as in memory. Some compilers compute with more, and keep them: those
+** for i386 without SSE. */
+static inline double cf_rounded(double x)
+{
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+    return x;
+#else
+    volatile double rounded = x;
+    return rounded;
+#endif
+}
+
 /* floor(log2(n)): the number of the highest bit that is set; n at least 1. */
 static inline unsigned cf_floor_log2(uint64_t n)
 {
@@ -201,7 +215,7 @@ static inline void cf_flag_clear(cf_flag *flag)
 {
     _InterlockedExchange(flag, 0);
 }
-#else
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__STDC_NO_ATOMICS__)
 #include <stdatomic.h>
 typedef atomic_flag cf_flag;
 #define CF_FLAG_CLEAR ATOMIC_FLAG_INIT
@@ -214,6 +228,21 @@ static inline int cf_flag_set(cf_flag *flag)
 static inline void cf_flag_clear(cf_flag *flag)
 {
     atomic_flag_clear_explicit(flag, memory_order_release);
+}
+#else /* a compiler without threads: one thread at a time may load the extension or close connections */
+typedef volatile int cf_flag;
+#define CF_FLAG_CLEAR 0
+
+static inline int cf_flag_set(cf_flag *flag)
+{
+    int was = *flag;
+    *flag = 1;
+    return was;
+}
+
+static inline void cf_flag_clear(cf_flag *flag)
+{
+    *flag = 0;
 }
 #endif
 

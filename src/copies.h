@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** copies.h - how often a key is there: exact below cap, sticky at cap.
 **

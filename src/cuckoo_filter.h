@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** cuckoo_filter.h - the filter library: cuckoo filters in memory of the caller.
 **
@@ -33,9 +34,14 @@
 ** The library allocates only through cf_memory, does no I/O, and draws no random numbers. Equal
 ** calls give equal bytes on every machine.
 **
-** Threads. There are no globals. Any number of threads may read one filter at the same time,
-** through one view or through several, as long as nobody changes it. A thread that changes a filter
-** must be the only one that uses its bytes.
+** Threads. There are no globals. A call that takes a `const cf_filter *` changes neither the view nor
+** the bytes. So any number of threads may make such calls at the same time, through one view or
+** through several, as long as nobody changes the filter. (cf_merge and cf_shrink only read `from`.) A
+** thread that changes a filter must be the only one that uses its bytes and its view. Afterwards other
+** views of the same bytes are out of date: open them anew. The library has no locks and no memory
+** barriers: hand a filter to another thread under a lock of your own, or before that thread starts.
+** Callbacks (cf_memory, cf_watch, cf_pages) run in the thread that called. With cf_pages a lookup may
+** bring in bytes, and so counts as a change. A cf_reader belongs to one thread.
 **
 ** Errors. A call that does not answer CF_OK has changed nothing, unless its description says
 ** otherwise. `*why` is a constant text that names what is wrong; it is set only when the call
@@ -75,6 +81,7 @@
 
 #include "cuckoo_plan.h"
 #include "hash.h"
+#include "version.h"
 #include "view.h"
 
 #ifdef __cplusplus
@@ -263,9 +270,10 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 **
 ** With memory.resize it sorts with room for as many hashes, and a fifth more: 10 bytes a hash and a
 ** megabyte, which it gives back; memory.most does not limit that. Without it, or when it gives
-** none, it sorts in place. A semi-sorted table is then filled without a plain one beside it, which
-** takes a tenth more than the filter: that is half as fast, and slots may hold other entries, with
-** the same answers. All else is the same to the byte.
+** none, it sorts in place; the result is the same. An empty semi-sorted filter is filled by way of
+** a plain one, which needs a tenth more memory than the filter itself: CF_NO_MEMORY when it is
+** refused. Without memory.resize it is filled directly. That takes twice as long, and slots may hold
+** other entries, with the same answers.
 */
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added);
 

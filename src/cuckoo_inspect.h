@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** cuckoo_inspect.h - the second part of the public header: looking inside a filter.
 **

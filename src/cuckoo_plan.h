@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** cuckoo_plan.h - the first part of the public header: answers, limits, and choosing the shape of a
 ** filter.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** entry.h - one stored entry: reading it, changing it, taking it out; the entries of a pair that
 ** match.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "eviction.h"
 
 #include "bucket.h"

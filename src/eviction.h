@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** eviction.h - making room: the shortest chain of moves that frees a slot.
 **

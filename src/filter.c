@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** filter.c - one filter in use: contains, count, get, add, delete; looking at single entries.
 */

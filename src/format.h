@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** format.h - the bytes of a filter.
 **

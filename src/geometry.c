@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** geometry.c - the shape of a filter: what is sound, how large it is, how often it errs.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** geometry.h - the shape of a filter at every stage of its growth: widths, counts, lengths, limits.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** growth.h - a filter grows without its keys, one bucket at a time.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "hand.h"
 
 void cf_hand_take_long(const cf_filter *filter, uint64_t bucket, cf_hand *hand)

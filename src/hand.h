@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** hand.h - a whole bucket in hand: taken out of the table, changed, and given back with one write.
 **

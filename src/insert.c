@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "insert.h"
 
 #include "bucket.h"

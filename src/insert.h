@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** insert.h - storing one entry: a slot of its own, an eviction path, the spill list, or growth.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "lanes.h"
 
 /* Bits that a word may need on top of its own: where in a byte it can start, given that buckets and

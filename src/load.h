@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** load.h - how many distinct keys a table takes.
 **

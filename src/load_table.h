@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** load_table.h - loads at which at most one filling in a million fails, in units of 1/65535.
 ** Made from trials with tests/bench/calibrate.c and load_table.awk: load.h says which. Sizes: 2, 4, .. 126 buckets, quarters of

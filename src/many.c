@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** many.c - adding many keys: sorted, then all at once or in turn.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** merge.c - the multiset sum of two filters.
 **

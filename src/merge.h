@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** merge.h - the entries of one filter go into another.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** open.h - the view of a filter follows from its header, and from where its bytes are.
 */

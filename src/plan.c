@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** plan.c - from (capacity, error rate, options) to the smallest shape that keeps both promises.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "quick.h"
 
 /* ---- lookups ---- */
@@ -20,8 +21,8 @@ bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots)
 /* One long chain of dependent instructions for each key would keep the processor from working on
 ** several at a time: short steps, each for all keys. The buckets are fetched before the first is
 ** looked at. `kind` is a constant. */
-static CF_ALWAYS_INLINE size_t contains(const cf_filter *filter, const uint64_t *hashes, size_t n,
-                                        bool *answers, cf_quick kind)
+static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *hashes, size_t n,
+                                       bool *answers, cf_quick kind)
 {
     uint64_t key[CF_BATCH], mix[CF_BATCH];
     cf_spots spots[CF_BATCH];
@@ -48,10 +49,10 @@ size_t cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t
 {
     assert(n <= CF_BATCH && filter->view.lookup != CF_QUICK_NONE);
     if (filter->view.lookup == CF_QUICK_WHOLE)
-        return contains(filter, hashes, n, answers, CF_QUICK_WHOLE);
+        return look_up(filter, hashes, n, answers, CF_QUICK_WHOLE);
     if (filter->view.lookup == CF_QUICK_PLAIN)
-        return contains(filter, hashes, n, answers, CF_QUICK_PLAIN);
-    return contains(filter, hashes, n, answers, CF_QUICK_SEMISORTED);
+        return look_up(filter, hashes, n, answers, CF_QUICK_PLAIN);
+    return look_up(filter, hashes, n, answers, CF_QUICK_SEMISORTED);
 }
 
 /* ---- plain buckets ---- */

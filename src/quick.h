@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** quick.h - lookups, adds and deletes in the filters that are met most: all in memory, not grown,
 ** without a spill list, a bucket in one word (quick_lookup and quick_change in open.c).

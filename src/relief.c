@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "relief.h"
 
 #include "bucket.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** relief.h - can growth make room in a crowded place?
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "semisort.h"
 
 #include "semisort_table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** semisort.h - buckets of four slots, one bit per slot smaller (paper, section 5.2).
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** semisort_table.h - the four sorted nibbles that each code stands for, the least in the lowest
 ** bits: all multisets of four nibbles in colexicographic order (semisort.c ranks them by the same

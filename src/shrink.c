@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** shrink.c - a filter that has lost keys becomes smaller again.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** sort.c - preparing many keys for one filter: hashes sorted, each once.
 **

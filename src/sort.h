@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** sort.h - sorting hashes, in place or with memory for a second copy of them.
 */

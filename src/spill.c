@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "spill.h"
 
 #include "bucket.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** spill.h - bounded insertion: overflow bits, and an exact list of the entries that found no slot.
 **

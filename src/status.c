@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** status.c - a text for each status.
 */

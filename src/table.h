@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table.h - bits of the table: loading them, storing them, and telling the pager of it.
 */

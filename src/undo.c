@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "undo.h"
 
 #include "bucket.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** undo.h - growth that can be taken back: each bucket as it was before it was split is written
 ** down.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** view.h - the library's own half of an open filter.
 **
@@ -9,6 +10,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Constants for comparing all the tags of a word at once (lanes.h). */
 typedef struct cf_lanes {
@@ -68,5 +73,9 @@ typedef struct cf_view {
     uint64_t narrow_buckets; /* so many; they have not been widened yet (growth.h) */
     cf_form narrow;          /* theirs, when there are any */
 } cf_view;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** walk.h - one walk over the buckets that are not empty, or over all entries, for all that looks at
 ** a whole filter.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** watch.h - asking, now and then in long work, whether it is to stop.
 **

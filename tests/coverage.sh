@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Branch coverage of src/ and ext/: unit tests, the static build and the allocation faults, compiled with
 # --coverage; gcov adds them up. Prints a line per file and the total; details in build/coverage/*.gcov.
 set -eu

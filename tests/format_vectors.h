@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Included by test_format_vectors.c: {SHAPE(m0, capacity, seed, b, f, s, cap, growth, counter bits,
 ** value bits), keys, steps, hex, again}; LISTED(as SHAPE, semi-sorted, budget, bound of the spill
 ** list). */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Does data flow one way? Reads the order of the rooms (rooms.txt) and looks at who uses whom.
 
     rooms.py OBJECTS             fails for whatever is against the order; last line "N passed, N failed"
@@ -10,8 +11,10 @@ stand before it. It uses a room when it includes its header, or when its object 
 tells). A function is counted where it is defined, not where it is declared: so the public header may stand at the bottom
 and declare what the upper rooms define. Inline functions of headers come with the include.
 
-Also checked: every file stands in rooms.txt and every name there has a file; src never includes sqlite3.h; no file is
-longer than 400 lines. Exceptions stand in rooms.txt. One that is no longer needed is an error: the list gets shorter.
+Also checked: every file stands in rooms.txt and every name there has a file; src never includes sqlite3.h; no variable is
+shared by all threads of a program but those that rooms.txt names; no file is longer than 400 lines; every source file,
+those of tests and sql included, names its licence. Exceptions stand in rooms.txt. One that is no longer needed is an
+error: the list gets shorter.
 """
 import re
 import subprocess
@@ -24,10 +27,11 @@ LONGEST_FILE = 400
 
 
 class Order:
-    """What rooms.txt says: `rank` of each room ("src/bits"), upward arrows allowed for now, and files that may be long."""
+    """What rooms.txt says: `rank` of each room ("src/bits"), upward arrows allowed for now, files that may be long, and
+    variables of the whole program. `objects` is the folder of the objects."""
 
-    def __init__(self, text):
-        self.rank, self.upward, self.long = {}, set(), set()
+    def __init__(self, text, objects):
+        self.rank, self.upward, self.long, self.variables, self.objects = {}, set(), set(), set(), objects
         for line in text.splitlines():
             line = line.split("#")[0].strip()
             if line:
@@ -41,8 +45,10 @@ class Order:
             self.upward.add(tuple(re.split(r"\s*->\s*", rest)))
         elif word == "long":
             self.long.add(rest)
+        elif word == "variable":
+            self.variables.add(tuple(rest.split()))
         else:
-            sys.exit(f"rooms.txt: '{word}' is none of src, ext, upward, long")
+            sys.exit(f"rooms.txt: '{word}' is none of src, ext, upward, long, variable")
 
 
 def room_of(path):
@@ -71,12 +77,28 @@ def symbols(objects, flags):
         yield f"{path.parent.name}/{path.stem}", symbol
 
 
-def arrows(folder):
-    """{(from, to): why}: who uses whom."""
+def objects_in(folder):
     objects = [folder / path.relative_to(ROOT).with_suffix(".o") for path in sources() if path.suffix == ".c"]
     missing = [str(path) for path in objects if not path.exists()]
     if missing:
         sys.exit(f"no {', '.join(missing)}: build the objects first (make rooms does)")
+    return objects
+
+
+def variables(folder):
+    """(room, name) of what lies in a section that the program may write to, for as long as it runs."""
+    lines = subprocess.run(["nm", "-A", "-f", "sysv", *map(str, objects_in(folder))], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout.splitlines()
+    for line in lines:
+        fields = [field.strip() for field in line.split("|")]
+        if len(fields) == 7 and re.match(r"\.t?(bss|data)(?!\.rel\.ro)", fields[6]) and fields[3] != "SECTION":
+            path, name = fields[0].rsplit(":", 1)
+            yield f"{Path(path).parent.name}/{Path(path).stem}", re.sub(r"\.\d+$", "", name)
+
+
+def arrows(folder):
+    """{(from, to): why}: who uses whom."""
+    objects = objects_in(folder)
     found = {}
     for path in sources():
         for to, why in includes(path):
@@ -147,6 +169,14 @@ def sqlite_in_src(order, found):
             yield f"{path.relative_to(ROOT)} includes sqlite3.h: src must do without SQLite"
 
 
+def shared_by_threads(order, found):
+    there = set(variables(order.objects))
+    for room, name in sorted(there - order.variables):
+        yield f"{room} has a variable, {name}, for all threads: a call must not leave anything outside of its arguments"
+    for room, name in sorted(order.variables - there):
+        yield f"variable: {room} {name} is no longer there: take it out of tests/rooms.txt"
+
+
 def long_files(order, found):
     for path in sources():
         name = str(path.relative_to(ROOT))
@@ -154,9 +184,21 @@ def long_files(order, found):
             yield f"{name} has {lines(path)} lines, more than {LONGEST_FILE}: divide it"
 
 
+SOURCES = (".c", ".h", ".sh", ".py", ".awk", ".sql", ".go", ".java", ".js", ".mjs", ".php", ".pl", ".rb", ".R", ".tcl")
+LICENCE = "SPDX-License-Identifier: MIT"
+
+
+def without_licence(order, found):
+    for half in (*HALVES, "tests", "sql"):
+        for path in sorted((ROOT / half).rglob("*")):
+            if path.suffix in SOURCES and path.is_file() and LICENCE not in path.read_text()[:200]:
+                yield f"{path.relative_to(ROOT)}: its first line says '{LICENCE}', in a comment"
+
+
 CHECKS = {"every file has its place": places, "no arrow runs upwards": upward, "no circle": round_about,
           "src does without SQLite": sqlite_in_src, "no file is too long": long_files,
-          "every exception is needed": exceptions}
+          "no variable for all threads": shared_by_threads,
+          "every exception is needed": exceptions, "every source names its licence": without_licence}
 
 
 # ---- the report ----
@@ -205,7 +247,7 @@ def report(order, found):
 
 
 def main(arguments):
-    order = Order((ROOT / "tests/rooms.txt").read_text())
+    order = Order((ROOT / "tests/rooms.txt").read_text(), Path(arguments[0]))
     found = arrows(Path(arguments[0]))
     failed = 0
     for name, check in CHECKS.items():

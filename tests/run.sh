@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Runs groups of tests, as many at a time as there are cores. The last line is "N passed, N failed".
 #   run.sh            make test: everything
 #   run.sh check      make check: what takes seconds
@@ -40,7 +41,8 @@ groups_of() {
         echo oom oom_table replay mutants valgrind:stress
         units asan
         echo plain:plain_c rooms sql bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
-        echo vfs_faults loading stress valgrind:replay
+        echo asan:shared_cache threads vfs_faults loading stress valgrind:replay clients one_file installed
+        ls build/versions/*/libsqlite3.so.0 > /dev/null 2>&1 && echo versions
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
         done
@@ -81,6 +83,8 @@ run() {
     portable:*)       tap "${1#*:}, plain C11" "build/${1%%:*}/${1#*:}" ;;
     asan:static_build) tap 'static build, SQLITE_CORE' build/asan/static_build ;;
     asan:regressions) tap 'bugs found, each a test' build/asan/regressions ;;
+    asan:shared_cache) tap 'threads in between: shared cache' build/asan/shared_cache ;;
+    threads)          last 'threads, under ThreadSanitizer' sh tests/threads.sh ;;
     asan:ext_units)   tap 'parts of ext without a table' build/asan/ext_units ;;
     plain:* | asan:*) tap "${1#*:}" "build/${1%%:*}/${1#*:}" ;;
     valgrind:stress)  last 'valgrind: stress, short' under_valgrind build/plain/stress 100 ;;
@@ -88,6 +92,10 @@ run() {
     valgrind:*)       tap "valgrind: ${1#*:}" under_valgrind "build/plain/${1#*:}" ;;
     rooms)            last 'rooms: no arrow upwards' "$PYTHON" tests/rooms.py build/plain ;;
     sql)              last 'SQL scripts, README examples' sh tests/sql/run.sh ;;
+    one_file)         last 'one file, every compiler at hand' sh tests/shipping/one_file.sh ;;
+    installed)        last 'make install, what make asks for' sh tests/shipping/installed.sh ;;
+    versions)         last 'another SQLite: a slice' sh tests/versions.sh slice ;;
+    clients)          last 'clients that are installed' sh tests/clients.sh ;;
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     bench_scripts)    pytest 'figures: joined, shown, quoted' "$PYTHON" -m pytest -q -p no:cacheprovider tests/bench ;;
     oom)              tap 'each allocation fails once' cheap_asan build/asan/oom ;;
@@ -115,7 +123,8 @@ begin() {
 finish() {
     times > "$dir/$group.times"
     seconds=$(awk 'NR == 2 { split($1, user, "m"); print int(60 * user[1] + user[2] + 0.5) }' "$dir/$group.times")
-    printf '%-34s %5d passed, %d failed %4d s\n' "$name" "$1" "$2" "$seconds" > "$dir/$group.part"
+    skipped=$(sed -n 's/^skipped: /   skipped: /p' "$out" | tail -1)
+    printf '%-34s %5d passed, %d failed %4d s%s\n' "$name" "$1" "$2" "$seconds" "$skipped" > "$dir/$group.part"
     mv "$dir/$group.part" "$dir/$group.line"
 }
 
@@ -163,6 +172,7 @@ report() {
     [ -f "$dir/$1.line" ] || printf '%-34s %5d passed, %d failed (it died)\n' "$1" 0 1 > "$dir/$1.line"
     [ -f "$dir/$1.log" ] || : > "$dir/$1.log"
     cat "$dir/$1.line"
+    sed -n 's/^skipped: /    skipped: /p' "$dir/$1.log"
     { echo "=== $(cat "$dir/$1.line")"; cat "$dir/$1.log"; } >> "$log"
     grep -q ' 0 failed' "$dir/$1.line" || tail -60 "$dir/$1.log"
 }

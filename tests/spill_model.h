@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** spill_model.h - what the tests of the spill list share: a look at a list from outside, and a
 ** filter that does not grow beside what it must hold exactly.

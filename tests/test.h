@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** test.h - what the unit tests share: cmocka, a filter in memory of exactly its size (so that a
 ** sanitizer sees every step beyond it), memory that grows and fails as a test wants it, and random

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "test.h"
 
 #include "../src/watch.h"
@@ -381,6 +382,32 @@ static void memory_may_be_refused(void **state)
     free(all.hash);
 }
 
+/* A semi-sorted filter is filled by way of a plain one, or not at all: its bytes do not depend on who
+** refuses what. */
+static void a_twin_may_be_refused(void **state)
+{
+    enum { N = 20000 };
+    size_t added = 1;
+    (void)state;
+    keys all = random_keys(N);
+    test_filter made = new_filter(semisorted(shape_for(N, 4, 12)));
+    uint64_t *before = malloc(made.filter.length);
+    cf_seal(&made.filter);
+    memcpy(before, made.filter.bytes, made.filter.length);
+    made.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+    resizes_left = 0;
+    assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, &added), CF_NO_MEMORY);
+    resizes_left = UINT64_MAX;
+    cf_seal(&made.filter);
+    assert_int_equal(added, 0);
+    assert_memory_equal(before, made.filter.bytes, made.filter.length);
+    assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, &added), CF_OK);
+    assert_holds(&made.filter, &all, N);
+    free_filter(&made);
+    free(before);
+    free(all.hash);
+}
+
 /* Planned filters take what they were planned for. */
 static void planned_builds_fit(void **state)
 {
@@ -415,6 +442,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(crowded_tables_grow),
     cmocka_unit_test(building_is_interrupted),
     cmocka_unit_test(memory_may_be_refused),
+    cmocka_unit_test(a_twin_may_be_refused),
     cmocka_unit_test(planned_builds_fit),
 };
 

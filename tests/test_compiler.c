@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** test_compiler.c - what compilers offer, against plain loops. Also built with CF_PLAIN_C.
 */
@@ -61,6 +62,14 @@ static void multiply_gives_both_halves(void **state)
     }
 }
 
+/* 2^53 + 1 has one digit too many for a double. */
+static void rounded_is_as_in_memory(void **state)
+{
+    volatile uint64_t odd = (UINT64_C(1) << 53) + 1;
+    (void)state;
+    assert_true(cf_rounded((double)odd) == 9007199254740992.0);
+}
+
 static void a_flag_is_set_once(void **state)
 {
     static cf_flag flag = CF_FLAG_CLEAR;
@@ -83,6 +92,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(loads_and_stores_are_little_endian),
     cmocka_unit_test(numbers_of_bits_are_exact),
     cmocka_unit_test(multiply_gives_both_halves),
+    cmocka_unit_test(rounded_is_as_in_memory),
     cmocka_unit_test(a_flag_is_set_once),
     cmocka_unit_test(hints_change_nothing),
 };

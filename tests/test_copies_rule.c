@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rule of copies.h, beside a slow model of it: which entries stay, which go, which one is
 ** marked. */
 #include "spill_model.h"

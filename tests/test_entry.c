@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "spill_model.h"
 
 #include "../src/entry.h"

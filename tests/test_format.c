@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "test.h"
 
 static void assert_same_shape(const cf_geometry *a, const cf_geometry *b)
@@ -39,7 +40,7 @@ static void header_survives_the_round_trip(void **state)
     const char *why = "";
     (void)state;
     cf_header_encode(&in, bytes);
-    size_t length = cf_bytes_at(&in.geometry, 3, in.split, true) - CF_RESERVED_MIN + in.reserved;
+    uint64_t length = cf_bytes_at(&in.geometry, 3, in.split, true) - CF_RESERVED_MIN + in.reserved;
     assert_int_equal(cf_header_decode(bytes, length, &out, &why), CF_OK);
     assert_same_shape(&out.geometry, &in.geometry);
     assert_true(out.level == 3 && out.split == in.split);
@@ -279,7 +280,7 @@ static void stages_beyond_the_hash_are_refused(void **state)
     (void)state;
     in.geometry.pair_bits = 28; /* 4 remainder bits */
     for (in.level = 2; in.level <= 3; in.level++) {
-        size_t length = cf_bytes_at(&in.geometry, in.level, 0, true);
+        uint64_t length = cf_bytes_at(&in.geometry, in.level, 0, true);
         in.reserved = CF_RESERVED_MIN;
         cf_header_encode(&in, bytes);
         assert_int_equal(cf_header_decode(bytes, length, &out, &why),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What growth does to the bytes: nothing, when it fails. */
 #include "test.h"
 

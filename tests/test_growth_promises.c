@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a filter that grows promises of its keys, over long random sequences of calls on keys that
 ** are hard to tell apart: one that is there is found; deleting it finds something; nothing that
 ** fails changes anything. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "test.h"
 
 /* Values of XXH3 from its own test suite pin the identity "1" of the format: the hash of nothing,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The quick ways do what the general ones do, to the byte: every operation is made in two equal
 ** filters, of which one has been told that it has no quick ways. */
 #include "test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looking for keys in semi-sorted buckets: the short ways answer as the long ones do, and as plain
 ** buckets do. */
 #include "test.h"

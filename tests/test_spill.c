@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The spill list of filters that do not grow: answers, bits, bounds. */
 #include "spill_model.h"
 

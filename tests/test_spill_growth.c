@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spilled entries of filters that grow: they are split with their buckets, cut, counted and deleted
 ** as those in slots. */
 #include "spill_model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Merging filters with spill lists: what is spilled in either is in the sum, in a slot or
 ** spilled. */
 #include "spill_model.h"

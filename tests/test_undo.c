@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Growth is written down, and taken back to the byte: plain and semi-sorted, with spilled entries,
 ** over any number of levels, and when memory ends at any moment. */
 #include "spill_model.h"

@@ -1,20 +1,24 @@
 #!/bin/sh
-# Runs Python tests on other versions of SQLite; the last line is "N passed, N failed".
-#   versions.sh FOLDER...   each folder holds a sqlite3.c and a sqlite3.h
-# VERSION_TESTS names the test files; the default is those of the persistent table and of the keys.
-# VERSION_BUILD_ONLY=1 stops after the libraries.
+# SPDX-License-Identifier: MIT
+# The SQL group and the Python tests on other versions of SQLite. The last line is "N passed, N failed".
+#   versions.sh SOURCE...   a folder with sqlite3.c and sqlite3.h, and perhaps sqlite3ext.h and shell.c;
+#                           an npm package that carries them (.tgz); or a sqlite3 shell that was built
+#   versions.sh             the SQLite of this system, and those at hand (versions_fetch.sh)
+#   versions.sh slice       make test: a part, on one of those that were built before; CUCKOO_SLICE says which
+# VERSION_TESTS names the Python test files, all unless given. VERSION_BUILD_ONLY=1 stops after the libraries.
 #
-# Python's sqlite3 module is linked with libsqlite3.so.0, so a library of that name in
-# LD_LIBRARY_PATH is the SQLite that it runs on. Each is built once, in build/versions/<version>/.
+# Python's sqlite3 module is linked with libsqlite3.so.0, so a library of that name in LD_LIBRARY_PATH is the
+# SQLite that it runs on. Each is built once, in build/versions/<version>/, with a shell if there is a shell.c.
+# "own headers" is the SQL group once more, with the extension compiled against the headers of that version.
 set -u
 python=${PYTHON:-/usr/bin/python3}
-passed=0 failed=0
-
-[ $# -gt 0 ] || { echo "usage: make test-versions VERSIONS=\"folder ...\", each with sqlite3.c and sqlite3.h"; exit 2; }
-
-version_in() {
-    sed -n 's/^#define SQLITE_VERSION  *"\(.*\)".*/\1/p' "$1/sqlite3.h"
-}
+system_shell=${SQLITE3:-/usr/bin/sqlite3}
+files=${VERSION_TESTS:-tests/python}
+cores=$(getconf _NPROCESSORS_ONLN)
+built=$PWD/build/versions
+passed=0 failed=0 why=
+mkdir -p "$built"
+unset CUCKOO_SO
 
 # Debian's options, as far as its python3 module, these tests or the order of things depend on them.
 OPTIONS="-DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_LOAD_EXTENSION -DSQLITE_ENABLE_COLUMN_METADATA
@@ -23,60 +27,158 @@ OPTIONS="-DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_LOAD_EXTENSION -DSQLITE_ENABLE_CO
     -DSQLITE_ENABLE_STMTVTAB -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_ENABLE_JSON1
     -DSQLITE_SECURE_DELETE -DSQLITE_USE_URI=1 -DSQLITE_MAX_VARIABLE_NUMBER=250000"
 
-# library FOLDER VERSION: builds it unless it is newer than its source.
-library() {
-    made=build/versions/$2/libsqlite3.so.0
-    [ "$made" -nt "$1/sqlite3.c" ] && return
-    mkdir -p "build/versions/$2"
+compile() {
     # shellcheck disable=SC2086 # the options are words
-    ${CC:-cc} -O1 -w -fPIC -shared $OPTIONS -Wl,-soname,libsqlite3.so.0 -o "$made" "$1/sqlite3.c" \
-        -lpthread -ldl -lm
+    nice ${CC:-cc} -O1 -w $OPTIONS "$@"
 }
 
-# The shell was made for the SQLite of the system, and refuses any other.
-mkdir -p build/versions
-shell=$PWD/build/versions/sqlite3
-printf '#!/bin/sh\nexec env -u LD_LIBRARY_PATH %s "$@"\n' "${SQLITE3:-/usr/bin/sqlite3}" > "$shell"
-chmod +x "$shell"
+# ---- building ----
 
-# on VERSION COMMAND...: runs a command on that version.
+version_in() {
+    sed -n 's/^#define SQLITE_VERSION  *"\(.*\)".*/\1/p' "$1/sqlite3.h" 2> /dev/null
+}
+
+newer() {
+    [ -n "$(find "$1" -newer "$2" 2> /dev/null)" ]
+}
+
+# build FOLDER VERSION: library, shell and extension, each unless it is newer than its sources.
+build() {
+    made=$built/$2
+    mkdir -p "$made"
+    newer "$made/libsqlite3.so.0" "$1/sqlite3.c" || compile -fPIC -shared -Wl,-soname,libsqlite3.so.0 \
+        -o "$made/libsqlite3.so.0" "$1/sqlite3.c" -lpthread -ldl -lm || return 1
+    [ ! -f "$1/shell.c" ] || newer "$made/sqlite3" "$1/shell.c" || compile -I "$1" -o "$made/sqlite3" \
+        "$1/shell.c" "$made/libsqlite3.so.0" -Wl,-rpath,"$made" -lpthread -ldl -lm || return 1
+    [ ! -f "$1/sqlite3ext.h" ] || newer "$made/cuckoo.so" build/cuckoo.so || compile -std=c11 -DNDEBUG \
+        -I "$1" -fPIC -fvisibility=hidden -shared -o "$made/cuckoo.so" src/*.c ext/*.c -lm
+}
+
+# ---- one version ----
+
+# on VERSION COMMAND...: runs a command on the library of that version, if it has one.
 on() {
-    folder=$PWD/build/versions/$1
+    library=$built/$1
     shift
-    LD_LIBRARY_PATH=$folder SQLITE3=$shell "$@"
+    [ -f "$library/libsqlite3.so.0" ] || library=
+    LD_LIBRARY_PATH=$library "$@"
+}
+
+# shells VERSION: sql_shell for the SQL group, and python_shell for the Python tests. Without a shell.c these
+# are shell.py, and the shell of the system, which runs on its own library only.
+shells() {
+    sql_shell=${shell:-$built/$1/sqlite3} python_shell=$sql_shell
+    [ -x "$sql_shell" ] && return
+    sql_shell=$built/shell.py.sh python_shell=$built/system_shell.sh
+    printf '#!/bin/sh\nexec %s tests/sql/shell.py\n' "$python" > "$sql_shell"
+    printf '#!/bin/sh\nexec env -u LD_LIBRARY_PATH %s "$@"\n' "$system_shell" > "$python_shell"
+    chmod +x "$sql_shell" "$python_shell"
 }
 
 number() {
     printf '%s' "$2" | grep -oE "[0-9]+ $1" | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# group VERSION FILE: one line of the answer.
-group() {
-    name=$(basename "$2" .py)
-    log=build/versions/$1/$name.log
-    on "$1" "$python" -m pytest -q -p no:cacheprovider "$2" > "$log" 2>&1
-    status=$?
-    line=$(tail -1 "$log")
-    good=$(number passed "$line") bad=$(number '(failed|error)' "$line")
-    [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
+# verdict STATUS LINE: sets cell, from the line in which a group counts. Adds to the sums.
+verdict() {
+    good=$(number passed "$2") bad=$(number '(failed|error)' "$2") left=$(number skipped "$2")
+    [ "$1" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
     passed=$((passed + good)) failed=$((failed + bad))
-    printf '%-8s %-34s %5d passed, %d failed\n' "$1" "$name" "$good" "$bad"
+    cell="$good passed, $bad failed"
+    [ "$left" -eq 0 ] || cell="$cell, $left skipped"
 }
 
-files=${VERSION_TESTS:-$(ls tests/python/test_persistent*.py tests/python/test_key*.py \
-    tests/python/test_missed_*.py tests/python/test_migrations.py tests/python/test_pending_log*.py \
-    tests/python/test_random_statements.py)}
+# sql VERSION LOG [EXTENSION]: one cell of the matrix.
+sql() {
+    CUCKOO_SO=${3:-build/cuckoo.so} SQLITE3=$sql_shell SQL_TEST_FOLDER=$built/$1/sql \
+        on "$1" sh tests/sql/run.sh > "$2" 2>&1
+    verdict $? "$(tail -1 "$2")"
+    why=$why$(sed -n 's/^FAIL /\\n          failed: /p' "$2" | tr -d '\n')
+}
 
-for folder in "$@"; do
-    version=$(version_in "$folder")
-    [ -n "$version" ] && library "$folder" "$version" || { echo "$folder: no SQLite to build"; exit 2; }
-    runs=$(on "$version" "$python" -c 'import sqlite3; print(sqlite3.sqlite_version)')
-    [ "$runs" = "$version" ] || { echo "$python runs on SQLite $runs, not $version: its module is linked otherwise"; exit 2; }
-    [ -n "${VERSION_BUILD_ONLY:-}" ] && continue
-    for file in $files; do
-        group "$version" "$file"
+# runs_on VERSION: does Python run on it?
+runs_on() {
+    [ "$(on "$1" "$python" -c 'import sqlite3; print(sqlite3.sqlite_version)' 2> /dev/null)" = "$1" ]
+}
+
+# python_tests VERSION LOG: one cell of the matrix.
+python_tests() {
+    # shellcheck disable=SC2086 # the files are words
+    SQLITE3=$python_shell on "$1" "$python" -m pytest -q -n "$cores" -p no:cacheprovider -rfEs --tb=short \
+        $files > "$2" 2>&1
+    verdict $? "$(tail -1 "$2")"
+    why=$why$(sed -n 's/ - .*//; s/^FAILED /failed: /p; s/^ERROR /failed: /p' "$2" | awk '
+        NR <= 10 { printf "\\n          %s", $0 } END { if (NR > 10) printf "\\n          and %d more", NR - 10 }')
+    why=$why$(sed -n 's/^SKIPPED \[\([0-9]*\)\] [^ ]* /\1 /p' "$2" | awk '
+        { n = $1; sub(/^[0-9]+ /, ""); sum[$0] += n }
+        END { for (reason in sum) printf "\\n          skipped: %d: %s", sum[reason], reason }')
+}
+
+row() {
+    printf '%-9s %-22s %-22s %-36s%b\n' "$@" "$why"
+}
+
+# test_version VERSION: one line of the matrix, and below it why not.
+test_version() {
+    why='' own=- py=-
+    shells "$1"
+    mkdir -p "$built/$1"
+    sql "$1" "$built/$1/sql.log"
+    main=$cell
+    if [ -f "$built/$1/cuckoo.so" ]; then
+        sql "$1" "$built/$1/own_headers.log" "$built/$1/cuckoo.so"
+        own=$cell
+    fi
+    if runs_on "$1"; then
+        python_tests "$1" "$built/$1/python.log"
+        py=$cell
+    else
+        why="$why\\n          skipped: Python: its sqlite3 module runs on another SQLite; give the folder with sqlite3.c"
+    fi
+    row "$1" "$main" "$own" "$py"
+}
+
+# test_source SOURCE: a folder, a package, or a shell.
+test_source() {
+    folder=$1 shell=
+    case $1 in *.tgz | *.tar.gz) folder=$(sh tests/versions_fetch.sh unpacked "$1") ;; esac
+    if [ -f "$1" ] && [ "$folder" = "$1" ]; then
+        shell=$1
+        version=$("$shell" --version | cut -d' ' -f1)
+    else
+        version=$(version_in "$folder")
+        if [ -z "$version" ] || ! build "$folder" "$version"; then
+            echo "$1: no SQLite to build"
+            failed=$((failed + 1))
+            return
+        fi
+    fi
+    [ -n "${VERSION_BUILD_ONLY:-}" ] || test_version "$version"
+}
+
+# slice: one of those that were built, and a few of the tests.
+slice() {
+    set -- "$built"/*/libsqlite3.so.0
+    shift $((${CUCKOO_SLICE:-0} % $#))
+    files='tests/python/test_persistent_content.py tests/python/test_handles.py' cores=1 shell=
+    test_version "$(basename "$(dirname "$1")")"
+}
+
+row SQLite SQL 'SQL, own headers' Python
+if [ "${1:-}" = slice ]; then
+    slice
+elif [ $# -gt 0 ]; then
+    for source in "$@"; do
+        test_source "$source"
     done
-done
-echo "details: build/versions/*/test_*.log"
+else
+    shell=$system_shell
+    test_version "$("$system_shell" --version | cut -d' ' -f1)"
+    sh tests/versions_fetch.sh
+    for source in "$built"/sources/*.tgz; do
+        [ ! -f "$source" ] || test_source "$source"
+    done
+fi
+echo "details: build/versions/*/*.log"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the figures were measured with: names and values, for the page and for the figures that are committed."""
 import glob
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** asked.c - bits per key for the error rate that is asked for, beside a Bloom filter of that rate:
 ** figures 3 and 4 of the paper as a user meets them.

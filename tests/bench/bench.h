@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bench.h - what the benchmarks share: a clock, random numbers, medians, and barriers that keep the
 ** compiler from being clever.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bench_core.c - what one operation of the filter library costs, beside what the memory costs.
 **

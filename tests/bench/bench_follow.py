@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a filter that follows a table costs its writers and its readers.
 
     python3 tests/bench/bench_follow.py full|quick FOLDER [SEED]

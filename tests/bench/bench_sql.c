@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bench_sql.c - what a row costs in SQL: cf_contains in every formulation, beside a scan and beside
 ** a function that does nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bench_table.c - what the persistent table writes and costs, beside a filter kept as a blob in a
 ** row.

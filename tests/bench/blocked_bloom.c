@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** blocked_bloom.c - a blocked Bloom filter: a small Bloom filter in every cache line; one line per
 ** key.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bloom.c - a standard Bloom filter with the best number of bits per key.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bloom.h - where a Bloom filter, counting or not, looks for a key.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bloom_cuckoo.c - the evaluation of the Bloom-Cuckoo filter (walk.h), repeated: its figures 3 to 8
 ** and the formula of its section 3.

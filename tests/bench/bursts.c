@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** bursts.c - bounded insertion: what overflow bits do for the worst case, and what they cost.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** calibrate.c - measures how many distinct keys m buckets take, with at most one failure in a
 ** million fillings. load_table.awk makes src/load_table.h of what it prints: bucket size,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** capacity.c - does a filter take the keys that it was planned for, and for how long?
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** chain.h - filters that grow by adding one more: a chain of cuckoo filters, as RedisBloom and
 ** others have them, to compare our growth with.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** chains.c - growing far beyond what was planned: ours beside chains of filters, and beside filters that
 ** expand, by their formulas.

@@ -1,8 +1,10 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Counts the instructions of the hot paths (instructions.c) and compares them with tests/bench/instructions.txt.
 #   check.sh           make bench-check: fails when a figure is more than 10 % above the committed one
 #   check.sh accept    make bench-accept: writes the figures of now to instructions.txt
 #   check.sh count     counts only: build/bench/instructions.now
+#   check.sh one-file  the same paths in build/dist/cuckoo.c, compiled by -O2 alone, beside those of the ordinary build
 #   check.sh test      tests the comparison itself; the last line is "N passed, N failed"
 #
 # Instructions depend on the compiler, its options, SQLite, the C library and the machine. instructions.txt names what
@@ -26,7 +28,7 @@ give_up() {
 
 # What the figures depend on, one line each. The program must be built.
 tools() {
-    echo "# compiler: $("$CC" --version | sed 's/^[^ ]* //; q') $CFLAGS"
+    echo "# compiler: $($CC --version | sed 's/^[^ ]* //; q') $CFLAGS"
     echo "# SQLite: $($out/instructions)"
     echo "# C library: $(getconf GNU_LIBC_VERSION 2> /dev/null || echo unknown) on $(uname -m)"
     echo "# valgrind: $(valgrind --version)"
@@ -43,15 +45,16 @@ read_counts() {
     }' "$@"
 }
 
-# count FOLDER: builds the project there and counts; the figures stand in its build/bench/instructions.now.
+# count FOLDER [PROGRAM LIBRARY]: builds the project there and counts; the figures stand in its build/bench/instructions.now.
 count() {
     (
         cd "$1" || exit
-        SKIP_DEPS=1 "$MAKE" -s build/cuckoo.so $out/instructions || exit
+        program=${2:-$out/instructions} library=${3:-build/cuckoo.so}
+        SKIP_DEPS=1 "$MAKE" -s "$library" "$program" || exit
         rm -rf $out/count
         mkdir -p $out/count
         GLIBC_TUNABLES=$tunables valgrind -q --tool=callgrind --instr-atstart=no \
-            --callgrind-out-file=$out/count/out $out/instructions build/cuckoo.so > $out/count.log 2>&1 ||
+            --callgrind-out-file=$out/count/out "$program" "$library" > $out/count.log 2>&1 ||
             { cat $out/count.log; exit 1; }
         # shellcheck disable=SC2012,SC2046 # the names are numbers
         read_counts $(ls $out/count/out.* | sort -t . -k 2n) > $now
@@ -132,6 +135,14 @@ accept() {
     echo "$figures has the figures of now. Commit it."
 }
 
+one_file() {
+    count .
+    mv $now $out/instructions.ordinary
+    count . $out/instructions_one_file $out/one_file/cuckoo.so
+    mv $now $out/instructions.one_file
+    compare $out/instructions.ordinary $out/instructions.one_file || echo "Where many paths are longer: see what is not inlined."
+}
+
 # ---- the test of the comparison ----
 
 # expect STATUS PATTERN OLD NEW: figures as "name number" lines.
@@ -178,6 +189,7 @@ case ${1:-check} in
 check) check ;;
 accept) accept ;;
 count) count . ;;
+one-file) one_file ;;
 test) self_test ;;
-*) give_up "usage: check.sh [accept | count | test]" ;;
+*) give_up "usage: check.sh [accept | count | one-file | test]" ;;
 esac

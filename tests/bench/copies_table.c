@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** copies_table.c - what growth costs when keys repeat, and when they do not.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** counting_bloom.c - a counting Bloom filter: a counter of 4 bits in place of every bit.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** cuckoo.c - the filters of the library among the kinds that are compared.
 */

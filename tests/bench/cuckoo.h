@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** cuckoo.h - filters of the library of an exact shape, for the benchmarks.
 */

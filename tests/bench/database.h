@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** database.h - what the benchmarks of SQL share: a database with the extension, and calls that end
 ** the program when they fail.

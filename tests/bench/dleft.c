@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** dleft.c - a d-left counting Bloom filter (Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese,
 ** 2006), as the cuckoo filter paper has it (section 7): d = 4 tables of buckets of 4 cells of 12

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Draws the figures of figures.txt with gnuplot: SVG that can be read on a white and on a dark page.
 
     python3 tests/bench/figures.py FOLDER full|quick       FOLDER/<figure>.svg, from the joined tables of FOLDER

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** groups.c - equation 3 of the paper: how many groups of 2b + 1 keys share their fingerprint and their
 ** pair of buckets, so that a filter which keeps a copy for each of them cannot take them all.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** growth_table.c - filters that grow far beyond what they were planned for, and what that costs.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** held.h - a table that is kept at some load, of the library or as published (walk.h), and the keys
 ** it holds.

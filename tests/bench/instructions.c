@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** instructions.c - how many instructions the hot paths take: what make bench-check counts.
 **

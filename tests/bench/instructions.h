@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** instructions.h - counting the instructions of a piece of a program that runs under callgrind.
 */

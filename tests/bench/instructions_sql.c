@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** instructions_sql.c - the paths through SQL whose instructions are counted.
 **

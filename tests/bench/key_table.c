@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "key_table.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** key_table.h - a cuckoo hash table of whole keys, to compare ways to find the alternate bucket and
 ** ways to make room (sections 3.1 and 4 of the paper).

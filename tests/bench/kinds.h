@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** kinds.h - the filters that are compared, behind one face, so that every figure is one loop over
 ** them.

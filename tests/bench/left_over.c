@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** left_over.c - what is left after all keys have been deleted: fingerprints that distinct keys share
 ** (section 3.3 of the paper: deleting leaves the error rate as it was).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** lifecycle.c - the life of each filter at one size: filled, asked, emptied. Table 3 and figures 5
 ** to 8 of the paper.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** load_at_failure.c - how full a large table gets before an add fails for the first time.
 **

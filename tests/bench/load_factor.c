@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** load_factor.c - how full a table gets, against the bits of a fingerprint: figure 2 of the paper.
 **

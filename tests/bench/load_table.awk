@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # load_table.awk - from what calibrate prints (b f s buckets load) to src/load_table.h.
 #
 #     build/bench/calibrate | awk -f tests/bench/load_table.awk > src/load_table.h
@@ -57,7 +58,7 @@ END {
     for (row in title) fill(row)
     title[0] = "b = 1"
     for (i = 1; i <= columns; i++) unit[0, i] = int(smaller(0.4, (1e-6 * buckets[i] / 16) ^ (1 / 3)) * 65535)
-    print "/*"
+    print "/* SPDX-License-Identifier: MIT */\n/*"
     print "** load_table.h - loads at which at most one filling in a million fails, in units of 1/65535."
     print "** Made by tests/bench/calibrate.c and load_table.awk. Sizes: 2, 4, .. 126 buckets, quarters of"
     print "** an octave up to 1024, powers of two up to 2^40."

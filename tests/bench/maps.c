@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** maps.c - more than membership: values, copies, counters (sections 3.1 and 6 of the paper).
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** operations.c - instructions and cache misses of one operation, of each filter that is compared.
 **

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Counts instructions and cache misses of each operation of each filter (operations.c), with callgrind.
 
     python3 tests/bench/operations.py full|quick FOLDER [SEED]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** packed.h - a table of cells of a few bits, without gaps, for the filters that ours are compared
 ** with.

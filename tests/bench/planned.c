@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** planned.c - building filters for the number of keys that the planner promises to take: table 3,
 ** second part.

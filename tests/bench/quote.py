@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One source of truth: the figures of RESULTS.md and README.md are those of the tables in tests/bench/results.
 
     python3 tests/bench/quote.py accept [FOLDER] [TABLE ...]   takes the joined tables of FOLDER (build/bench) into

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** quotient.c - a quotient filter (Bender et al., 2012) with three metadata bits in every slot.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** real_data.h - the databases of real_queries.c: rows that are matched with keys.
 **

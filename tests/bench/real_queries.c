@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** real_queries.c - whole queries with and without a filter: joins, anti-joins, imports.
 **

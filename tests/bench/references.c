@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** references.c - what one lookup reads: memory references and cache lines. Tables 1 and 2 of the
 ** paper.

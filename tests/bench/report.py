@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes the page of a run: one file, with its figures, that needs nothing else.
 
     python3 tests/bench/report.py FOLDER full|quick [PAGE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs the benchmarks: every program of programs.txt, ten times, each time with another seed; then the page.
 
     python3 tests/bench/run.py full [RUNS]      build/bench/run-<i>/, hours; see programs.txt

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "search_steps.h"
 
 #include "../../src/bucket.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** search_steps.h - what an insertion of the library does, step by step.
 */

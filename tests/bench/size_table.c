@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** size_table.c - what a filter for n keys at error rate e takes, and whether it keeps its word.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** space.c - bits per key against error rate: figures 3 and 4 and table 2 of the paper, section 5.1.
 **

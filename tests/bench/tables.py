@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Joins the tables of several runs: medians, quartiles and extremes.
 
     python3 tests/bench/tables.py FOLDER       from FOLDER/run-*/<table>.tsv to FOLDER/<table>.tsv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tests of the scripts that join, show and quote the figures: python3 -m pytest tests/bench."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** test_kinds.c - are the filters that are compared sound? Run before the measurements; fails
 ** loudly.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** touch.h - which memory a lookup reads. Only in the program that counts (references.c); elsewhere
 ** bench_touch is nothing.

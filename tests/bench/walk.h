@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** walk.h - insertion by a random walk, as published: what the library's insertion is compared with.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** aimed.h - numbers that all go to one pair of buckets, of a filter with
 **

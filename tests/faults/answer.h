@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** answer.h - runs one SQL statement and writes down everything it said, to be compared.
 **

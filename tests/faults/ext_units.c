@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** ext_units.c - parts of the extension that need no filter: deletes that wait in memory
 ** (deletes.c), what triggers tell of one row (witness.c), changes to be made again (redo.c), and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** fault_disk.h - a disk for SQLite that fails when told to, and that can lose its power.
 **

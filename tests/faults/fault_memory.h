@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** fault_memory.h - an allocator for SQLite that fails when told to.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** fault_power.h - what is left of files when the power goes (fault_disk.h): contents as last
 ** synced, and the changes since.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** loading.c - loading the extension: without memory, twice, and into two copies of SQLite.
 **
@@ -20,6 +21,7 @@
 #define SQLITE_CORE /* this program calls SQLite itself; it needs only sqlite3_api_routines */
 #include <sqlite3ext.h>
 
+#include "../../src/version.h"
 #include "fault_memory.h"
 
 static const char *library(void)
@@ -114,7 +116,7 @@ typedef enum state_before { EMPTY, LOADED, LOADED_FROM_A_COPY } state_before;
 static void version_of_a_copy(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc, (void)argv;
-    sqlite3_result_text(context, "1.0.0", -1, SQLITE_STATIC);
+    sqlite3_result_text(context, CUCKOO_VERSION, -1, SQLITE_STATIC);
 }
 
 static sqlite3 *prepare_connection(state_before before)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** oom_cases.h - the statements of oom_table.c, and the database they run on.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** oom_state.h - what the filters of a database hold, to be compared, and whether they miss a row.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** oom_table.c - out of memory at every single request for memory: persistent filters.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** regressions.c - what fault injection, fuzzing and reading the code as an attacker would have
 ** found, one test each, so that it stays away.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** slice.h - a test that would take hours takes every n-th step of its work, from another one in
 ** each run.

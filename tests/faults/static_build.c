@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** static_build.c - the extension linked into a program instead of loaded: -DSQLITE_CORE.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table_verify.h - do the filters say what the model of table_workload.h knows? count(*), each key
 ** by function and by SQL, and their own checks. What is not so is described in w->failure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** table_workload.h - a list of steps on three persistent filters, and a model of what they must
 ** hold afterwards.

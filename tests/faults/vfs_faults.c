@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** vfs_faults.c - persistent filters on a disk that fails, and on one that loses its power.
 **

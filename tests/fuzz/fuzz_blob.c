@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** fuzz_blob.c - hostile bytes in the place of a filter.
 **

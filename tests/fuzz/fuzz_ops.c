@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** fuzz_ops.c - any sequence of operations, beside a reference.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** fuzz_sql.c - any use of the functions in SQL, with any values.
 **

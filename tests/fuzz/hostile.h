@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** hostile.h - any bytes made into what opens as a filter, step by step: its identity, its shape,
 ** its contents.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** replay.c - the fuzz targets over made-up inputs, for machines without libFuzzer.
 **

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # libFuzzer on each target, FUZZ_SECONDS seconds (180) each, from the seeds that replay writes. Needs clang.
 # Inputs that break something are kept in build/fuzz/.
 set -eu

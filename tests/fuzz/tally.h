@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** tally.h - looking for a key slowly: a walk over its buckets and the whole spill list, whatever
 ** the overflow bits say.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Where keys and entries lie: src/address.h a second time, written from its comment.
 
 A side is (base bucket, bits, length): pair bits lowest, then the remainder bits known.

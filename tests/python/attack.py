@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random statements against filters that follow a table: is a row ever missed?
 
 After every statement each stored row is asked for: found, or an error that names the remedy. When no transaction is open the

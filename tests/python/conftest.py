@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Fixtures of the Python tests.
 
 CUCKOO_SO                  the extension under test (default build/cuckoo.so of this repository)

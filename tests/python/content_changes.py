@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random changes of a table that a filter follows, in a transaction, some of them within savepoints that are undone.
 
     people(id INTEGER PRIMARY KEY, k UNIQUE)      followed by `known`, in which some keys wait for a place

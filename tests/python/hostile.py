@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Blobs that lie, and what is done with them: the machinery of test_hostile.py."""
 import json
 import sqlite3

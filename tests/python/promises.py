@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The promise of a filter that follows a table: a stored row is found, or the use of the filter is an error
 that says what to do. What the tests of that promise share."""
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random statements about u(id, k, x) and the filters that follow it, for attack.py.
 
 A statement is text alone: what was run can be run again. The keys are few, so that statements meet the rows of others.

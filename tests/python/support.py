@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tests share: connections, expected errors, and the bytes of a filter."""
 import contextlib
 import ctypes

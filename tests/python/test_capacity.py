@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A filter planned for n keys at error rate e takes n keys, and then errs at most that often.
 
 All keys and seeds are fixed, so these tests answer the same in every run: the promise is one failure in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random changes of a followed table with savepoints, and what they have found."""
 import contextlib
 import sqlite3

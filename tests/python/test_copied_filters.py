@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What happens when cf_add_all is given a large filter that is copied for every row."""
 import sqlite3
 import time

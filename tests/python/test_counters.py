@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """counter_bits=c: 2^c copies counted in one slot, so that keys may come and go as often as they like."""
 import json
 import random

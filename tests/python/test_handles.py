@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """cf_open: a handle stands for the filter wherever one is read; a lost handle is an error, not silence.
 
 A handle is a pointer value. SQLite carries it from a scalar subquery or a constant expression to a

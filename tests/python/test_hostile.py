@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Blobs that lie. Whatever the bytes, every function answers or fails; none crashes, hangs, reads out of
 bounds (run these under a sanitizer) or allocates more than a few times what it was given.
 """

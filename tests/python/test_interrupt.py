@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Long work inside one function ends when the connection is interrupted, by sqlite3_interrupt or a progress handler.
 
 Nothing here is timed. Each function is first run to its end, to count how often the progress handler is called; then the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Two keys are the same key exactly when SQLite's = says so, without affinity or collation.
 
 SQLite is the oracle: `SELECT ?1 = ?2` compares two parameters as they are. The filter has fingerprints

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Key lists: cf_keys collects keys, cf_add_keys and cf_delete_keys take them in one call (ext/key_list.h)."""
 import json
 import sqlite3

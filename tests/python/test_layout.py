@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """layout=plain and layout=semisort: two ways to write the same buckets down, of which one is 4 bits shorter.
 
 test_layout_model.py has their histories. Keys and seeds are fixed unless a test takes `rng`.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The histories of test_model and test_growth with every layout, with and without a spill list.
 
 The model is the same: whether an entry has a slot or is spilled, and how the slots are written down, changes no answer.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """cf_merge: the multiset sum of filters of one shape, as a function and as an aggregate."""
 import json
 

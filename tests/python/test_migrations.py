@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The content table is made anew, renamed, copied, moved: as SQLite's manual, Django, pandas and sqlite-utils do it.
 
 After each step a stored row is found, or the use of the filter is an error that names rebuild; and after rebuild the filter follows again.

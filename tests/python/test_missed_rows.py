@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """No stored row is missed in silence: full filters under conflict clauses, several filters on a table, what changes a filter.
 
 The user's triggers are in test_missed_triggers.py, kinds of tables in test_missed_tables.py, migrations in test_migrations.py,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """No stored row is missed in silence: every kind of content table, and statements that stop in the middle.
 """
 import itertools

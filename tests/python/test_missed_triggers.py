@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """No stored row is missed in silence: triggers of the user, older and newer than those of the filter; triggers that are gone;
 foreign key actions; SQL that functions run.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random histories of two filters of one shape, against an exact model.
 
 Keys that share fingerprint and pair of buckets cannot be told apart: they are one *class*. A class has as many copies as

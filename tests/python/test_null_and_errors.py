@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What every function does with NULL, with arguments of a wrong type, and with absurd numbers; and what
 its errors look like. support.fails compares class, code and style of each one (ext/errors.h).
 """

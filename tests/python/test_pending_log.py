@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Adds reach the filter at once, deletes wait for the end of the transaction: what broke in first designs of such a log.
 
 Each test has the number of a fault that was found by experiment on a prototype; the comment says what went wrong there. Here are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The log of waiting deletes, continued: writers that triggers never see, transactions lost, stale keys, surprises.
 
 The numbers are those of test_pending_log.py, whose fixtures are used here, too.

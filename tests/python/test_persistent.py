@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The persistent table cuckoo_filter: INSERT, DELETE, UPDATE, the queries it answers, its options and its limits.
 
 Other files: by name (test_persistent_names.py), transactions, content, upkeep, hostile.

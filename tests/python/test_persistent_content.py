@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """content='table(column)': triggers keep the filter in step with a column."""
 import sqlite3
 from collections import Counter

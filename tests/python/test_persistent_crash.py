@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """kill -9 in the middle of it: persistent filters after the death of the process that wrote them.
 
 A child inserts and deletes keys in transactions and says of each that its COMMIT returned. The test kills it at a random

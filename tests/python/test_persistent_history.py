@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Any history of a persistent table: two connections, savepoints, failures, direct writes, against an exact multiset."""
 import os
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Shadow tables that somebody has damaged: errors that say so, and never a crash, a hang or a false answer about another table."""
 import os
 import random

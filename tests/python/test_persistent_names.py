@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Functions that take the name of a persistent table; blobs out of it and into it."""
 import json
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Several processes on one persistent filter, in WAL mode: two write, three read.
 
 Each writer enters its keys in the filter and, in the same transaction, in an ordinary table: a reader that sees a key there

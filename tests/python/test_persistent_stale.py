@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What is in memory never stands in for another state of the file, or another table: ways in which it once did."""
 import sqlite3
 import threading
@@ -7,7 +8,7 @@ import pytest
 import support
 from support import ask
 from test_persistent import check, create, insert, items, lost
-from test_persistent_upkeep import LOAD, not_sanitized, shell
+from test_persistent_upkeep import LOAD, UNDEFENDED, not_sanitized, shell
 
 RUNNING = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
            "SELECT i, cf_table_contains('seen', i) FROM n")
@@ -187,8 +188,9 @@ def test_triggers_on_the_pages_may_not_use_the_filter(path, body):
 @not_sanitized
 @pytest.mark.parametrize("ask_itself", ["EXISTS (SELECT 1 FROM seen WHERE key = 1)", "cf_table_contains('seen', 1)"])
 def test_a_view_that_asks_the_filter_for_its_pages_is_an_error(ask_itself):
-    output = shell(LOAD, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10); INSERT INTO seen(key) VALUES (1);",
+    output = shell(LOAD, UNDEFENDED, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10);",
+                   "INSERT INTO seen(key) VALUES (1);",
                    "ALTER TABLE seen_page RENAME TO real;",
                    f"CREATE VIEW seen_page AS SELECT no, data FROM real WHERE {ask_itself} IS NOT 9;",
                    "SELECT 1 FROM seen WHERE key = 1;", expect=1)
-    assert "malformed" in output
+    assert "malformed" in output or "its shadow table is missing, or not as it was created" in output  # from 3.44 on

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The persistent table in transactions: savepoints, failing statements, other connections. What is kept in memory is never older
 than the database."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The persistent table in the life of a database: rename, drop, VACUUM, backup, dump, read-only, page sizes, encodings."""
 import os
 import shutil
@@ -50,6 +51,8 @@ def shell(*commands, expect=0):
 
 
 LOAD = ".load " + support.extension_path().removesuffix(".so")
+# Shells are defensive from 3.43.0 on. Then they change no shadow table, and the first of them restore no dump of one.
+UNDEFENDED = ".dbconfig defensive off"
 not_sanitized = pytest.mark.skipif("asan" in support.extension_path(), reason="the shell is not sanitized")
 
 
@@ -158,12 +161,13 @@ def test_backup_over_a_table_that_is_in_memory(seen):
 
 # ---- dump ----
 
+
 @not_sanitized
 def test_dump_and_restore_with_the_shell(seen, path, tmp_path):
     """The dump holds the shadow table; the shell that restores it needs no extension."""
-    script = shell(LOAD, f".open {path}", ".dump")
+    script = shell(f".open {path}", LOAD, ".dump")
     copy = str(tmp_path / "copy.db")
-    shell(f".open {copy}", script)
+    shell(f".open {copy}", UNDEFENDED, script)
     db = support.connect(copy)
     whole(db)
     insert(db, "after")
@@ -175,9 +179,9 @@ def test_dump_and_restore_of_a_filter_with_content(seen, path, tmp_path):
     seen.execute("CREATE TABLE t(x)")
     create(seen, "content='t(x)'", name="two")
     seen.execute("INSERT INTO t VALUES (1), (2)")
-    script = shell(LOAD, f".open {path}", ".dump")
+    script = shell(f".open {path}", LOAD, ".dump")
     copy = str(tmp_path / "copy.db")
-    shell(LOAD, f".open {copy}", script)
+    shell(f".open {copy}", LOAD, UNDEFENDED, script)
     db = support.connect(copy)
     whole(db)
     assert items(db, "two") == 2
@@ -189,7 +193,7 @@ def test_dump_and_restore_of_a_filter_with_content(seen, path, tmp_path):
 def test_a_dump_without_the_extension_restores(seen, path, tmp_path):
     script = shell(f".open {path}", ".dump")
     copy = str(tmp_path / "copy.db")
-    shell(f".open {copy}", script)
+    shell(f".open {copy}", UNDEFENDED, script)
     whole(support.connect(copy))
 
 
@@ -231,11 +235,11 @@ def test_defensive_mode_protects_the_pages_and_nothing_else():
                    "SAVEPOINT s; INSERT INTO seen(key) VALUES ('gone'), ('too'); ROLLBACK TO s; RELEASE s;",
                    "INSERT INTO seen(seen) VALUES ('check'), ('optimize');",
                    "CREATE TABLE t(x); INSERT INTO t VALUES ('c'); CREATE VIRTUAL TABLE c USING cuckoo_filter(capacity=1, content='t(x)');",
-                   "INSERT INTO t VALUES ('d') RETURNING x; INSERT INTO c(c) VALUES ('rebuild');",
+                   "INSERT INTO t VALUES ('d'); INSERT INTO c(c) VALUES ('rebuild');",
                    "ALTER TABLE seen RENAME TO s2; INSERT INTO s2(key) VALUES ('late');",
                    "SELECT count(*), cf_table_contains('s2', 'moved'), cf_table_contains('s2', 'late') FROM s2;",
                    "SELECT count(*) FROM c;", "DROP TABLE s2; DROP TABLE c;", "SELECT group_concat(name) FROM sqlite_master;")
-    assert output.split()[2:] == ["d", "500|1|1", "2", "t"], output  # behind "defensive on"
+    assert output.split()[2:] == ["500|1|1", "2", "t"], output  # behind "defensive on"
 
 
 @not_sanitized

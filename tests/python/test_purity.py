@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Functions of values are DETERMINISTIC and INNOCUOUS, the tables INNOCUOUS: they work wherever SQLite lets only
 such functions in, with trusted_schema off. Equal calls give equal bytes. What reads a table by its name is neither.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random statements: no row is missed, nothing stays behind. The generator is statements.py, the questions are attack.py.
 
 CUCKOO_ATTACK_ROWS  rows to change in all, as total_changes counts them; without it a slice

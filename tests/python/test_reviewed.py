@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a reviewer found, each a test: rows that were denied in silence, transactions lost, filters that could not be used."""
 import itertools
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """overflow=on: an insertion looks at so many buckets, then the entry goes to the spill list. It is there all the same.
 
 src/spill.h says how; test_layout_model.py has histories. Keys and seeds are fixed unless a test takes `rng`. Adds are one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Savepoints of statements: changes of earlier statements of a transaction stay in memory, and are made again when a statement
 is rolled back. Nothing is written before the transaction ends, a savepoint of the user opens, or the schema changes."""
 import sqlite3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """cf_buckets and cf_explain: what they show is what is stored, however the query is written."""
 import sqlite3
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """value_bits: an approximate map from keys to small integers."""
 import json
 import sqlite3

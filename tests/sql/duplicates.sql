@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- 10,000 keys, 20 copies of each: no number of repetitions fills a filter, and what is deleted as often as it
 -- was added is never reported absent while a copy may be there.
 .bail on

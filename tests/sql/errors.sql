@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What each mistake is called: function, argument, remedy.
 .load build/cuckoo
 .mode list

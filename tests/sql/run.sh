@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # SQL through a shell: every script of sql/ and tests/sql/ against its .expected file here, and every
 # example of README.md against the output that stands below it.
 #   run.sh            compares; last line "N passed, N failed"
@@ -11,10 +12,16 @@ folder=${SQL_TEST_FOLDER:-build/sql}
 out=$folder/out
 : "${SQLITE3:=sqlite3}"
 rm -rf "$folder" && mkdir -p "$folder"
+: > "$folder/init"
+
+# The word lists have other orders in other releases of Debian, and the order decides where keys lie.
+for list in american-english british-english; do
+    LC_ALL=C sort -u "/usr/share/dict/$list" > "$folder/$list"
+done
 
 # run_script: the script on standard input, as values. The settings of the reader's shell do not count.
 run_script() {
-    awk -v part=script -f tests/sql/values.awk | "$SQLITE3" -batch -init /dev/null 2>&1 |
+    awk -v part=script -v folder="$folder" -f tests/sql/values.awk | "$SQLITE3" -batch -init "$folder/init" 2>&1 |
         awk -v part=output -f tests/sql/values.awk > "$out"
 }
 

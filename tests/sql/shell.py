@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Stands for the sqlite3 shell where an SQLite comes without one: runs a script on the SQLite of Python's module.
 
 It knows what tests/sql/values.awk leaves of the scripts: .load, .import (one column), .limit length, .mode list.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** directed.h - single sequences that random ones seldom come to, with hashes made for them.
 */

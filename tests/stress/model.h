@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** model.h - a filter beside what it should hold: an exact multiset of (key, value).
 **

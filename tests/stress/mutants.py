@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Would a test notice if a rule were broken? Breaks each rule that is marked in src, one change at a time.
 
     mutants.py                all of them

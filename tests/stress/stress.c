@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** stress.c - filters that grow, merge and forget, with collisions made likely.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** stress.h - what the stress test shares: random numbers from a printed seed, what is tried, what
 ** is counted, and how a failure is told.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** universe.h - keys that collide: hashes that agree in many bits, and in those that matter.
 **

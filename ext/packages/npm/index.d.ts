@@ -1,0 +1,13 @@
+/** The path of the compiled extension for this machine. An error names the machines that the package is for. */
+export declare function getLoadablePath(): string;
+
+/** What load needs of a database: better-sqlite3's Database and node:sqlite's DatabaseSync have it. */
+export interface ExtensionLoader {
+  loadExtension(file: string, ...more: any[]): unknown;
+}
+
+/** Registers the functions and virtual tables on an open database. */
+export declare function load(db: ExtensionLoader): void;
+
+declare const cuckoo: { getLoadablePath: typeof getLoadablePath; load: typeof load };
+export default cuckoo;

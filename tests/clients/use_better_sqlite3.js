@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// better-sqlite3. A number of JavaScript is bound as a double, which is the same key as the integer up to
+// 2^53. Beyond that bind a BigInt.
+const Database = require('better-sqlite3');
+
+const db = new Database(':memory:');
+db.loadExtension('build/cuckoo');
+
+const value = (sql, ...parameters) => db.prepare(sql).pluck().get(...parameters);
+const contains = db.prepare('SELECT cf_contains(?, ?) AS answer');
+
+db.exec('CREATE TABLE users(id INTEGER, email TEXT)');
+const add = db.prepare('INSERT INTO users VALUES (?, ?)');
+add.run(1, 'ada');
+add.run(2, 'bob');
+add.run(9007199254740993n, 'cyd');
+let blob = value('SELECT cf_build(id, 0.000001) FROM users');
+const ids = [1, 3, '1', 9007199254740993n, 9007199254740992n].map(key => contains.get(blob, key).answer);
+blob = value('SELECT cf_build(email, 0.000001) FROM users');
+const texts = ['bob', 'zoe'].map(key => contains.get(blob, key).answer);
+db.exec("CREATE VIRTUAL TABLE known USING cuckoo_filter(capacity=100, content='users(email)')");
+add.run(4, 'dan');
+const known = ['dan', 'eve'].map(key => value("SELECT cf_table_contains('known', ?)", key));
+console.log(`ids ${ids.join(' ')}, texts ${texts.join(' ')}, table ${known.join(' ')}`);

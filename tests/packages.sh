@@ -1,0 +1,189 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs the packages of build/dist in empty folders, and runs the first example of README.md there. (make dist makes
+# them; what is in them, tests/python/test_packages.py looks at.) The last line is "N passed, N failed".
+#   NODE, NODE_PATH    another node, and where it finds better-sqlite3
+set -u
+passed=0 failed=0
+root=$PWD
+dist=$root/build/dist
+work=$root/build/packages
+: "${PYTHON:=/usr/bin/python3}" "${SQLITE3:=/usr/bin/sqlite3}" "${NODE:=node}" "${CC:=cc}"
+NODE_PATH=${NODE_PATH:+$NODE_PATH:}$root/build/clients/node_modules
+export NODE_PATH NODE_NO_WARNINGS=1 PYTHONDONTWRITEBYTECODE=1
+version=$(sed -n 's/^#define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
+rm -rf "$work"
+
+# check NAME COMMAND...: its last line is "ok".
+check() {
+    name=$1
+    shift
+    said=$("$@" 2>&1) && status=0 || status=1
+    if [ "$status" -eq 0 ] && [ "$(printf '%s\n' "$said" | tail -1)" = ok ]; then
+        passed=$((passed + 1))
+        echo "ok    $name"
+    else
+        failed=$((failed + 1))
+        printf 'FAIL  %s\n%s\n' "$name" "$said"
+    fi
+}
+
+skip() {
+    echo "skipped: $1"
+}
+
+# empty NAME: a new folder, to work in.
+empty() {
+    mkdir -p "$work/$1" && cd "$work/$1" || exit 1
+}
+
+# example FILE LINE: the README's example in the shell, loaded by this line; its values against the README's.
+example() {
+    awk -v load="$2" '/^```sql$/ && !n++ { on = 1; next } /^```/ { on = 0 } on { print /^\.load/ ? load : $0 }' "$1" > example.sql
+    awk '/^```text$/ && !n++ { on = 1; next } /^```/ { on = 0 } on && ++line > 2 { $1 = $1; print }' "$1" > expected
+    sed 's/^\.mode column/.mode list\n.separator " "/' example.sql | "$SQLITE3" -batch -init /dev/null > got 2>&1
+    diff expected got && echo ok
+}
+
+# ---- checksums; the same bytes again ----
+
+sums() {
+    cd "$dist" && sha256sum -c --quiet SHA256SUMS && echo ok
+}
+
+again() {
+    extension=$(ls build/cuckoo.so build/cuckoo.dylib build/cuckoo.dll 2> /dev/null)
+    "$PYTHON" ext/packages/dist.py --version "$version" --extension "$extension" --static build/libcuckoo.a \
+        build/libcuckoo_sqlite.a --out "$work/again" && cd "$work/again" && for file in *; do
+        cmp "$file" "$dist/$file" || return 1
+    done && echo ok
+}
+
+check 'SHA256SUMS' sums
+if [ "$(ls "$dist"/*.whl | wc -l)" -eq 1 ]; then
+    check 'made again: the same bytes' again
+fi
+
+# ---- pip ----
+
+pip_install() {
+    empty pip
+    "$PYTHON" -m venv venv > log 2>&1 || return 1
+    venv/bin/pip install --disable-pip-version-check --no-index --find-links "$dist" "sqlite-cuckoo==$version" >> log 2>&1 ||
+        { cat log; return 1; }
+    venv/bin/python -c "import sqlite_cuckoo; assert sqlite_cuckoo.__version__ == '$version', sqlite_cuckoo.__version__"
+    venv/bin/pip check >> log 2>&1 && venv/bin/pip show -f sqlite-cuckoo | grep -q 'sqlite_cuckoo/cuckoo\.' && echo ok
+}
+
+pip_example() {
+    cd "$work/pip" && venv/bin/python "$root/tests/packages/readme.py" "$root/README.md"
+}
+
+# As an application that has the package in a system of its own; apsw is the distribution's.
+pip_apsw() {
+    cd "$work/pip" && PYTHONPATH=$(echo venv/lib/python3*/site-packages) "$PYTHON" -c '
+import apsw, sqlite_cuckoo
+db = apsw.Connection(":memory:")
+sqlite_cuckoo.load(db)
+assert db.cursor().execute("SELECT cf_contains(cf_add(cf_new(9), 5), 5)").fetchall() == [(1,)]
+print("ok")'
+}
+
+pip_uninstall() {
+    cd "$work/pip" && venv/bin/pip uninstall -y sqlite-cuckoo >> log 2>&1 &&
+        [ -z "$(find venv -name '*cuckoo*')" ] && echo ok
+}
+
+if ! "$PYTHON" -c 'import venv, ensurepip' 2> /dev/null; then
+    skip "pip: $PYTHON has no venv; on Debian: python3-venv"
+elif ! "$PYTHON" -c 'import sqlite3; sqlite3.Connection.enable_load_extension' 2> /dev/null; then
+    skip "pip: the sqlite3 module of $PYTHON loads no extensions"
+else
+    check 'pip: installed in an empty virtual environment' pip_install
+    check 'pip: README example' pip_example
+    if "$PYTHON" -c 'import apsw' 2> /dev/null; then
+        check 'pip: apsw' pip_apsw
+    else
+        skip 'pip: apsw; on Debian: python3-apsw'
+    fi
+    check 'pip: uninstalled, and nothing is left' pip_uninstall
+fi
+
+# ---- npm ----
+
+npm_install() {
+    empty npm
+    echo '{"name": "empty", "version": "1.0.0", "private": true}' > package.json
+    npm install --offline --no-audit --no-fund --cache "$work/npm.cache" "$dist/sqlite-cuckoo-$version.tgz" > log 2>&1 ||
+        { cat log; return 1; }
+    cp "$root/tests/packages/readme.mjs" .
+    [ -f node_modules/sqlite-cuckoo/index.d.ts ] && echo ok
+}
+
+npm_example() {
+    cd "$work/npm" && "$NODE" readme.mjs "$root/README.md" "$1"
+}
+
+if ! command -v npm > /dev/null || ! command -v "$NODE" > /dev/null; then
+    skip 'npm: npm or node is missing; on Debian: npm'
+else
+    check 'npm: installed in an empty folder' npm_install
+    bound=
+    for binding in node:sqlite better-sqlite3; do
+        if "$NODE" -e "require('$binding')" 2> /dev/null; then
+            check "npm: README example, $binding" npm_example $binding
+            bound=yes
+        else
+            [ $binding = node:sqlite ] && with='it comes with Node, from 22.13 on' || with='npm install --prefix build/clients better-sqlite3'
+            skip "npm: $binding is not here: $with"
+        fi
+    done
+    check "npm: load() with a fake database that writes down the call${bound:+, too}" npm_example fake
+fi
+
+# ---- archives ----
+
+archive() {
+    empty "$1" && tar xzf "$dist"/cuckoo-"$version"-"$1"*.tar.gz && echo ok
+}
+
+loadable_example() {
+    cd "$work/loadable-$1" && [ -f LICENSE ] && example README.md '.load ./cuckoo'
+}
+
+static_program() {
+    cd "$work/static/cuckoo-$version" && cat > try.c << 'END' && $CC -I. try.c libcuckoo.a -lm -o try && ./try
+#include "cuckoo.h"
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    cf_geometry shape;
+    cf_options options = {0};
+    cf_filter filter;
+    const char *why;
+    if (cf_plan(1000, 0.01, &options, &shape, &why) != CF_OK)
+        return 1;
+    cf_create(&filter, &shape, malloc(cf_geometry_bytes(&shape)));
+    cf_add(&filter, cf_hash("key", 3, shape.seed));
+    puts(cf_contains(&filter, cf_hash("key", 3, shape.seed)) ? "ok" : "missed");
+    return 0;
+}
+END
+}
+
+amalgamation_example() {
+    cd "$work/amalgamation/cuckoo-$version" && $CC -O1 -fPIC -shared cuckoo.c -o cuckoo.so -lm &&
+        example README.md '.load ./cuckoo'
+}
+
+here=$(cd "$dist" && ls cuckoo-"$version"-static-*.tar.gz | sed "s/.*-static-//; s/\.tar\.gz//")
+check "archive: loadable, $here" archive "loadable-$here"
+check 'archive: loadable: README example in the shell' loadable_example "$here"
+check 'archive: static libraries' archive static
+check 'archive: static libraries: a C program' static_program
+check 'archive: amalgamation' archive amalgamation
+check 'archive: amalgamation: compiled; README example' amalgamation_example
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

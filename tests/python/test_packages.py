@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: MIT
+"""The packages that make dist makes: what is in them, for which machines they are, and that the same files give the same
+bytes. make test-packages installs them."""
+import base64
+import csv
+import hashlib
+import importlib.util
+import io
+import json
+import os
+import re
+import shutil
+import sqlite3
+import struct
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import support
+
+ROOT = Path(support.ROOT).resolve()
+PACKAGES = ROOT / "ext/packages"
+VERSION = re.search(r'CUCKOO_VERSION "(.*)"', (ROOT / "src/version.h").read_text())[1]
+
+
+def module(name):
+    spec = importlib.util.spec_from_file_location(name, PACKAGES / f"{name}.py")
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[name] = made
+    spec.loader.exec_module(made)
+    return made
+
+
+binaries = module("binaries")
+
+
+def make_packages(out, *extensions, **environment):
+    amalgamation = out / "cuckoo.c"
+    out.mkdir(exist_ok=True)
+    amalgamation.write_text("/*\n * xxHash - Extremely Fast Hash algorithm\n * Copyright\n *    * indented\n */\n")
+    (out / "cuckoo.h").write_text("header")
+    subprocess.run([sys.executable, PACKAGES / "dist.py", "--version", VERSION, "--out", out, "--amalgamation", amalgamation,
+                    "--extension", *extensions], check=True, stdout=subprocess.PIPE,
+                   env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment})
+    return out
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory):
+    return make_packages(tmp_path_factory.mktemp("dist"), support.extension_path())
+
+
+@pytest.fixture(scope="module")
+def wheel(dist):
+    made, = dist.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def cuckoo(wheel, tmp_path_factory):
+    """The Python package, as the wheel has it."""
+    folder = tmp_path_factory.mktemp("site")
+    zipfile.ZipFile(wheel).extractall(folder)
+    spec = importlib.util.spec_from_file_location("sqlite_cuckoo", folder / "sqlite_cuckoo/__init__.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+# ---- the wheel ----
+
+def test_record_has_every_file_with_its_hash(wheel):
+    archive = zipfile.ZipFile(wheel)
+    record, = (name for name in archive.namelist() if name.endswith("/RECORD"))
+    rows = list(csv.reader(io.StringIO(archive.read(record).decode())))
+    assert sorted(row[0] for row in rows) == sorted(archive.namelist())
+    for name, digest, length in rows:
+        if name == record:
+            assert (digest, length) == ("", "")
+            continue
+        content = archive.read(name)
+        assert digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+        assert int(length) == len(content)
+
+
+def test_names_of_the_wheel_agree(wheel):
+    name, version, python, abi, platform = wheel.stem.split("-")
+    archive = zipfile.ZipFile(wheel)
+    meta = archive.read(f"sqlite_cuckoo-{VERSION}.dist-info/METADATA").decode()
+    tags = archive.read(f"sqlite_cuckoo-{VERSION}.dist-info/WHEEL").decode()
+    assert (name, version, python, abi) == ("sqlite_cuckoo", VERSION, "py3", "none")
+    assert f"\nVersion: {VERSION}\n" in meta and "\nName: sqlite-cuckoo\n" in meta
+    assert f"\nTag: py3-none-{platform}\n" in tags and "Root-Is-Purelib: false" in tags
+    licence = archive.read(f"sqlite_cuckoo-{VERSION}.dist-info/LICENSE").decode()
+    assert licence.startswith("MIT License") and licence.endswith("Copyright\n   * indented\n")
+
+
+def test_the_package_loads(cuckoo):
+    assert cuckoo.__version__ == VERSION
+    assert os.path.exists(cuckoo.loadable_path())
+    db = sqlite3.connect(":memory:")
+    cuckoo.load(db)
+    cuckoo.load(db)
+    assert db.execute("SELECT cf_version()").fetchone() == (VERSION,)
+    assert not db.in_transaction
+
+
+def is_enabled(db):
+    try:
+        db.cursor().execute("SELECT load_extension(NULL)").fetchall()
+        return True
+    except Exception:
+        return False
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+def test_loading_leaves_as_it_was_what_it_enabled(cuckoo, monkeypatch, before, fails):
+    db = sqlite3.connect(":memory:")
+    db.enable_load_extension(before)
+    if fails:
+        monkeypatch.setattr(cuckoo, "loadable_path", lambda: __file__)
+        with pytest.raises(sqlite3.OperationalError):
+            cuckoo.load(db)
+    else:
+        cuckoo.load(db)
+    assert is_enabled(db) == before
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_apsw(cuckoo, before):
+    apsw = pytest.importorskip("apsw")
+    db = apsw.Connection(":memory:")
+    getattr(db, "enable_load_extension", getattr(db, "enableloadextension", None))(before)
+    cuckoo.load(db)
+    assert db.cursor().execute("SELECT cf_version()").fetchall() == [(VERSION,)]
+    assert is_enabled(db) == before
+
+
+def test_a_python_without_extensions_is_told_the_remedy(cuckoo, monkeypatch):
+    class Without:
+        pass
+    monkeypatch.setattr(cuckoo.sqlite3, "Connection", Without)
+    with pytest.raises(sqlite3.NotSupportedError, match="enable-loadable-sqlite-extensions.*apsw"):
+        cuckoo.load(Without())
+
+
+def test_something_else_than_a_connection_is_refused(cuckoo):
+    with pytest.raises(TypeError, match="the connection of the driver"):
+        cuckoo.load("my.db")
+
+
+def test_a_missing_file_is_named(cuckoo, monkeypatch):
+    monkeypatch.setattr(cuckoo, "loadable_path", lambda: "/nowhere/cuckoo.so")
+    with pytest.raises(FileNotFoundError, match="/nowhere/cuckoo.so.*install"):
+        cuckoo.load(sqlite3.connect(":memory:"))
+
+
+# ---- for which machines ----
+
+def elf(machine, wide=True, order="<", libraries=("libc.so.6",), versions=("GLIBC_2.14",)):
+    """The few parts of a shared library that say what it needs."""
+    strings = b"\0" + b"".join(name.encode() + b"\0" for name in (*libraries, *versions))
+
+    def at(name):
+        return strings.index(b"\0" + name.encode() + b"\0") + 1
+    word = "Q" if wide else "I"
+    dynamic = b"".join(struct.pack(order + 2 * word, 1, at(name)) for name in libraries) + struct.pack(order + 2 * word, 0, 0)
+    needs = struct.pack(order + "HHIII", 1, len(versions), 0, 16, 0) if versions else b""
+    for i, name in enumerate(versions):
+        needs += struct.pack(order + "IHHII", 0, 0, 2, at(name), 16 if i + 1 < len(versions) else 0)
+    start = 64
+    parts = [(3, strings, 0), (6, dynamic, 0), (0x6FFFFFFE, needs, 0)]
+    headers, body = b"", b""
+    for kind, content, link in parts:
+        headers += struct.pack(order + ("IIQQQQII" if wide else "IIIIIIII"), 0, kind, 0, 0, start + len(body), len(content),
+                               link, 0) + bytes(16 if wide else 8)
+        body += content
+    head = bytearray(64)
+    head[:6] = b"\x7fELF" + bytes([2 if wide else 1, 1 if order == "<" else 2])
+    struct.pack_into(order + "H", head, 0x12, machine)
+    struct.pack_into(order + word, head, 0x28 if wide else 0x20, start + len(body))
+    struct.pack_into(order + "HH", head, 0x3A if wide else 0x2E, 64 if wide else 40, len(parts))
+    return bytes(head) + body + headers
+
+
+def mach_o(machine, command, version):
+    form = (command, 16, version, 0) if command == 0x24 else (command, 16, 1, version)
+    return struct.pack("<IIIIIIII", 0xFEEDFACF, machine, 0, 6, 1, 16, 0, 0) + struct.pack("<IIII", *form)
+
+
+def universal(*slices):
+    at, table, body = 4096, b"", b""
+    for one in slices:
+        table += struct.pack(">IIIII", 0, 0, at + len(body), len(one), 0)
+        body += one
+    return (struct.pack(">II", 0xCAFEBABE, len(slices)) + table).ljust(at, b"\0") + body
+
+
+def pe(machine):
+    return b"MZ".ljust(0x3C, b"\0") + struct.pack("<I", 0x40) + b"PE\0\0" + struct.pack("<H", machine) + bytes(20)
+
+
+@pytest.mark.parametrize("content, tag, name, node", [
+    (elf(62), "manylinux_2_14_x86_64", "linux-x86_64", "linux-x64"),
+    (elf(62, versions=("GLIBC_2.2.5",)), "manylinux_2_5_x86_64", "linux-x86_64", "linux-x64"),
+    (elf(62, versions=("GLIBC_2.2.5", "GLIBC_2.9", "GLIBC_2.38", "GLIBC_2.4")), "manylinux_2_38_x86_64", "linux-x86_64",
+     "linux-x64"),
+    (elf(62, versions=("GLIBC_2.2.5", "GLIBC_ABI_DT_RELR")), "manylinux_2_36_x86_64", "linux-x86_64", "linux-x64"),
+    (elf(62, versions=("GLIBC_PRIVATE",)), "linux_x86_64", "linux-x86_64", "linux-x64"),
+    (elf(62, versions=()), "manylinux_2_5_x86_64", "linux-x86_64", "linux-x64"),
+    (elf(62, libraries=("libm.so.6", "libc.so.6", "libgcc_s.so.1")), "manylinux_2_14_x86_64", "linux-x86_64", "linux-x64"),
+    (elf(62, libraries=("libasan.so.8", "libc.so.6")), "linux_x86_64", "linux-x86_64", "linux-x64"),
+    (elf(62, libraries=("libsqlite3.so.0", "libc.so.6")), "linux_x86_64", "linux-x86_64", "linux-x64"),
+    (elf(62, libraries=("libc.musl-x86_64.so.1",), versions=()), "musllinux_1_2_x86_64", "linux-musl-x86_64",
+     "linux-x64-musl"),
+    (elf(183, libraries=("libc.so",), versions=()), "musllinux_1_2_aarch64", "linux-musl-aarch64", "linux-arm64-musl"),
+    (elf(183, versions=("GLIBC_2.17", "GLIBC_2.29")), "manylinux_2_29_aarch64", "linux-aarch64", "linux-arm64"),
+    (elf(3, wide=False, versions=("GLIBC_2.1.3",)), "manylinux_2_5_i686", "linux-i686", "linux-ia32"),
+    (elf(40, wide=False, versions=("GLIBC_2.4",)), "manylinux_2_17_armv7l", "linux-armv7l", "linux-arm"),
+    (elf(22, order=">", versions=("GLIBC_2.2",)), "manylinux_2_17_s390x", "linux-s390x", "linux-s390x"),
+    (elf(21, order="<"), "manylinux_2_17_ppc64le", "linux-ppc64le", "linux-ppc64"),
+    (mach_o(0x0100000C, 0x32, 0x000B0300), "macosx_11_0_arm64", "macos-arm64", "darwin-arm64"),
+    (mach_o(0x01000007, 0x24, 0x000A0D00), "macosx_10_13_x86_64", "macos-x86_64", "darwin-x64"),
+    (universal(mach_o(0x01000007, 0x32, 0x000A0E00), mach_o(0x0100000C, 0x32, 0x000B0000)), "macosx_10_14_universal2",
+     "macos-universal2", "darwin-x64 darwin-arm64"),
+    (pe(0x8664), "win_amd64", "windows-x86_64", "win32-x64"),
+    (pe(0x14C), "win32", "windows-i686", "win32-ia32"),
+    (pe(0xAA64), "win_arm64", "windows-aarch64", "win32-arm64"),
+])
+def test_platform_tags(tmp_path, content, tag, name, node):
+    path = tmp_path / "cuckoo.so"
+    path.write_bytes(content)
+    one = binaries.read(path)
+    assert (one.wheel, one.name, " ".join(one.node)) == (tag, name, node)
+
+
+def test_what_is_no_library_is_refused(tmp_path):
+    path = tmp_path / "cuckoo.so"
+    path.write_text("#!/bin/sh\n")
+    with pytest.raises(ValueError, match="no shared library"):
+        binaries.read(path)
+
+
+@pytest.mark.skipif(not shutil.which("readelf"), reason="readelf is not there")
+def test_versions_are_those_that_readelf_sees():
+    path = Path(support.extension_path())
+    said = subprocess.run(["readelf", "-V", "-W", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    versions = [tuple(map(int, found.split("."))) for found in re.findall(r"Name: GLIBC_(\d+\.\d+)", said)]
+    if versions and not binaries.read(path).foreign:
+        assert binaries.read(path).needs == max(versions)
+
+
+# ---- all of it ----
+
+def test_a_package_for_each_platform(tmp_path):
+    for folder, content in (("a", elf(183)), ("b", pe(0x8664)), ("c", elf(62, libraries=("libc.musl-x86_64.so.1",)))):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / ("cuckoo.dll" if folder == "b" else "cuckoo.so")).write_bytes(content)
+    old = tmp_path / "d/cuckoo.so"
+    old.parent.mkdir()
+    old.write_bytes(elf(22, order=">"))
+    os.utime(old, (1, 1))
+    for path in tmp_path.glob("[abc]/cuckoo.*"):
+        os.utime(path, (2e9, 2e9))
+    (tmp_path / "c/cuckoo.o").write_text("something else")
+    out = make_packages(tmp_path / "out", support.extension_path(), *sorted(tmp_path.glob("?/cuckoo.*")),
+                        DIST_OWNER="someone", DIST_REPOSITORY="https://example.org/cuckoo", DIST_URL="https://example.org/d")
+    assert len(list(out.glob("*.whl"))) == 4
+    names = tarfile.open(out / f"sqlite-cuckoo-{VERSION}.tgz").getnames()
+    assert {"package/compiled/linux-arm64/cuckoo.so", "package/compiled/win32-x64/cuckoo.dll",
+            "package/compiled/linux-x64-musl/cuckoo.so"} <= set(names)
+    spec = json.loads((out / "sqlpkg.json").read_text())
+    assert spec["owner"] == "someone" and spec["assets"]["path"] == "https://example.org/d"
+    assert spec["homepage"] == spec["repository"] == "https://example.org/cuckoo"
+    assert "musl" not in spec["assets"]["files"]["linux-amd64"]
+    assert set(spec["assets"]["files"]) == {"linux-amd64", "linux-arm64", "windows-amd64"}
+
+
+def test_sqlpkg_names_what_is_there(dist):
+    spec = json.loads((dist / "sqlpkg.json").read_text())
+    assert (spec["owner"], spec["name"], spec["version"], spec["assets"]["path"]) == ("local", "cuckoo", VERSION, ".")
+    assert "homepage" not in spec and "repository" not in spec  # nobody has said where
+    assert spec["assets"]["files"]
+    for name in spec["assets"]["files"].values():
+        content = (dist / name).read_bytes()
+        assert spec["assets"]["checksums"][name] == "sha256-" + hashlib.sha256(content).hexdigest()
+        assert all("/" not in member for member in tarfile.open(dist / name).getnames())
+    db = support.connect()
+    known = {row[0] for row in db.execute("SELECT name FROM pragma_function_list UNION SELECT name FROM pragma_module_list")}
+    assert set(spec["symbols"]) <= known and len(spec["symbols"]) > 20
+
+
+def test_what_runs_here_only_is_refused(tmp_path):
+    said = subprocess.run([sys.executable, "-B", PACKAGES / "dist.py", "--version", "1", "--extension", "x"],
+                          env={**os.environ, "CFLAGS": "-O2 -march=native"}, stderr=subprocess.PIPE, text=True)
+    assert said.returncode == 1 and "this machine only" in said.stderr
+
+
+def test_checksums_and_equal_bytes(dist, tmp_path):
+    again = make_packages(tmp_path / "again", support.extension_path(), SOURCE_DATE_EPOCH="0")
+    lines = (dist / "SHA256SUMS").read_text().splitlines()
+    assert sorted(line.split("  ")[1] for line in lines) == sorted(
+        path.name for path in dist.iterdir() if path.name not in ("SHA256SUMS", "cuckoo.c", "cuckoo.h"))
+    for line in lines:
+        digest, name = line.split("  ")
+        assert hashlib.sha256((dist / name).read_bytes()).hexdigest() == digest
+        assert (again / name).read_bytes() == (dist / name).read_bytes(), name
+    other = make_packages(tmp_path / "other", support.extension_path(), SOURCE_DATE_EPOCH="1700000000")
+    assert tarfile.open(other / f"sqlite-cuckoo-{VERSION}.tgz").getmembers()[0].mtime == 1700000000
+
+
+# ---- npm: without a binding of SQLite, a database that writes down what it is asked ----
+
+NODE = os.environ.get("NODE", "node")
+needs_node = pytest.mark.skipif(not shutil.which(NODE), reason="node is not there")
+
+
+def node(folder, script, kind="commonjs"):
+    return subprocess.run([NODE, f"--input-type={kind}", "-e", script], cwd=folder, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+
+
+@pytest.fixture(scope="module")
+def installed(dist, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("npm")
+    with tarfile.open(dist / f"sqlite-cuckoo-{VERSION}.tgz") as archive:
+        archive.extractall(folder / "node_modules")
+    os.rename(folder / "node_modules/package", folder / "node_modules/sqlite-cuckoo")
+    return folder
+
+
+FAKE = "const said = []; const db = {loadExtension: (...file) => said.push(file)};"
+
+
+@needs_node
+@pytest.mark.parametrize("kind, imports", [("commonjs", "const {load, getLoadablePath} = require('sqlite-cuckoo');"),
+                                           ("module", "import {load, getLoadablePath} from 'sqlite-cuckoo';"),
+                                           ("module", "import c from 'sqlite-cuckoo'; const {load, getLoadablePath} = c;")])
+def test_npm_gives_its_file_to_the_database(installed, kind, imports):
+    said = node(installed, imports + FAKE + "load(db); console.log(JSON.stringify([said, getLoadablePath()]))", kind)
+    assert said.returncode == 0, said.stderr
+    calls, path = json.loads(said.stdout)
+    assert calls == [[path]] and os.path.samefile(os.path.dirname(os.path.dirname(path)),
+                                                  installed / "node_modules/sqlite-cuckoo/compiled")
+    assert Path(path).read_bytes() == Path(support.extension_path()).read_bytes()
+
+
+@needs_node
+@pytest.mark.parametrize("script, words", [
+    ("load('my.db')", "needs an open Database"),
+    ("load({loadExtension() { throw new Error('extension loading is not allowed') }})", "allowExtension: true"),
+    ("load({loadExtension() { throw new Error('not authorized') }})", "enableLoadExtension"),
+    ("load({loadExtension() { throw new Error('something else') }})", "Error: something else"),
+    ("Object.defineProperty(process, 'arch', {value: 'pdp11'}); load({loadExtension() {}})", "pdp11.*only for linux"),
+])
+def test_npm_errors_name_the_remedy(installed, script, words):
+    said = node(installed, "const {load} = require('sqlite-cuckoo'); " + script)
+    assert said.returncode != 0 and re.search(words, said.stderr), said.stderr

@@ -1,0 +1,224 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What make install gives: the files, programs in C and C++ made with them, and that uninstall takes them away. Then what
+# make does when variables change, and what it says when something is missing; there a stand-in for the compiler shows
+# what it is asked for. The last line is "N passed, N failed".
+set -u
+: "${CC:=cc}" "${MAKE:=make}" "${SQLITE3:=sqlite3}"
+work=$PWD/build/installed
+rm -rf "$work"
+mkdir -p "$work"
+. tests/shipping/cases.sh
+here=$PWD
+suffix=so
+strict='-Wall -Wextra -Wpedantic -Werror'
+
+# ---- installed, used, and taken away ----
+
+dest="$work/a tree" prefix=/opt/cuckoo
+installing() {
+    SKIP_DEPS=1 "$MAKE" -s DESTDIR="$dest" PREFIX=$prefix "$@"
+}
+
+files() {
+    (cd "$dest" && find . -type f | LC_ALL=C sort)
+}
+
+expected_files() {
+    cat << END
+.$prefix/include/cuckoo.h
+.$prefix/lib/libcuckoo.a
+.$prefix/lib/libcuckoo_sqlite.a
+.$prefix/lib/pkgconfig/cuckoo.pc
+.$prefix/lib/pkgconfig/cuckoo_sqlite.pc
+.$prefix/lib/sqlite3/cuckoo.$suffix
+END
+}
+
+has_all_files() {
+    expected_files > "$work/expected" && files | diff "$work/expected" -
+}
+
+# As if it were installed there: a place whose name has no space, for pkg-config.
+options() {
+    ln -sfn "$dest$prefix" "$work/there"
+    has pkg-config || {
+        shift 2
+        echo "-I$work/there/include -L$work/there/lib $(printf ' -l%s' "$@") -lsqlite3 -lm"
+        return
+    }
+    PKG_CONFIG_PATH="$work/there/lib/pkgconfig" pkg-config --define-variable=prefix="$work/there" "$@"
+}
+
+# program COMPILER STANDARD SOURCE MODULE...: made as pkg-config says, and run.
+program() {
+    compiler=$1 standard=$2 source=$3
+    shift 3
+    # shellcheck disable=SC2046,SC2086 # options are words
+    $compiler -std="$standard" $strict -o "$work/program" $source $(options --cflags --libs "$@") &&
+        "$work/program"
+}
+
+loads() {
+    "$SQLITE3" :memory: ".load '$dest$prefix/lib/sqlite3/cuckoo'" "SELECT cf_version()" | grep -x "$("$MAKE" -s version)"
+}
+
+exports() {
+    nm -g --defined-only $1 "$dest$prefix/lib/$2" | awk 'NF == 3 { print $3 }' > "$work/names"
+    [ -s "$work/names" ] && ! grep -v "$3" "$work/names"
+}
+
+no_sqlite() {
+    ! nm "$dest$prefix/lib/libcuckoo.a" | grep -i sqlite
+}
+
+only_mine_is_left() {
+    files | grep -v "^\.$prefix/lib/sqlite3/mine.so$" > "$work/left"
+    [ ! -s "$work/left" ] && [ -f "$dest$prefix/lib/sqlite3/mine.so" ]
+}
+
+ok 'make install' installing install
+ok 'these files' has_all_files
+ok 'installed again: the same' installing install
+has pkg-config || skipped 'the files for pkg-config' pkg-config
+ok 'the library, C11' program "$CC" c11 "-x c tests/shipping/library.c -x none" cuckoo
+ok 'the extension linked in, C11' program "$CC" c11 "-x c tests/shipping/linked.c -x none" cuckoo_sqlite
+if has g++; then
+    ok 'the library, C++17' program g++ c++17 "-x c++ tests/shipping/library.c -x none" cuckoo
+    ok 'the extension linked in, C++17' program g++ c++17 "-x c++ tests/shipping/linked.c -x none" cuckoo_sqlite
+    ok 'both libraries in one program' program g++ c++17 "-x c++ tests/shipping/linked.c -x none" cuckoo cuckoo_sqlite
+else
+    skipped 'programs in C++' g++
+fi
+ok 'the shell loads it from there' loads
+ok 'the library shows cf_... only' exports '' libcuckoo.a '^cf_'
+ok 'the library knows no SQLite' no_sqlite
+ok 'the extension for programs shows its entry point only' exports '' libcuckoo_sqlite.a '^sqlite3_cuckoo_init$'
+ok 'the extension shows its entry point only' exports -D sqlite3/cuckoo.$suffix '^sqlite3_cuckoo_init$'
+: > "$dest$prefix/lib/sqlite3/mine.so"
+ok 'make uninstall' installing uninstall
+ok 'it leaves what it has not installed' only_mine_is_left
+
+# ---- a stand-in for the compiler ----
+
+# It notes each call, and makes what is asked for without compiling. MACHINE is its platform; headers named in WITHOUT
+# are not there.
+unset CPPFLAGS LDFLAGS LDLIBS MAKEFLAGS MAKELEVEL MFLAGS
+mkdir -p "$work/tree" "$work/bin"
+cp -R Makefile src ext tests "$work/tree/"
+cat > "$work/bin/standin" << 'END'
+#!/bin/sh
+last=
+for word; do
+    case $word in
+    -dumpmachine) echo "${MACHINE:-x86_64-linux-gnu}"; exit ;;
+    --version) echo "stand-in ${STANDIN_VERSION:-1}"; exit ;;
+    -print-prog-name=ar) echo ar; exit ;;
+    esac
+    [ "$last" = -o ] && echo "made of: $*" > "$word"
+    for header in ${WITHOUT:-}; do
+        [ -f "$word" ] && grep -q "$header" "$word" 2> /dev/null && { echo "fatal error: $header" >&2; exit 1; }
+    done
+    last=$word
+done
+echo "$*" >> "$CALLS"
+END
+chmod +x "$work/bin/standin"
+export CALLS="$work/calls"
+
+# standin VARIABLE=VALUE...: make with it.
+standin() {
+    : > "$CALLS"
+    (cd "$work/tree" && PATH=$work/bin:$PATH "$MAKE" -s CC=standin "$@")
+}
+
+# compiles N: so many objects were made in the last call of make. links N, the same for libraries.
+compiles() {
+    [ "$(grep -c -- ' -c -o build/pic' "$CALLS")" -eq "$1" ]
+}
+
+links() {
+    [ "$(grep -c -- "-o build/cuckoo" "$CALLS")" -eq "$1" ]
+}
+
+# after COMPILED LINKED VARIABLE=VALUE...: what make does then, and that it does nothing when asked again.
+after() {
+    compiled=$1 linked=$2
+    shift 2
+    standin "$@" && compiles "$compiled" && links "$linked" && standin "$@" && compiles 0 && links 0
+}
+
+objects=$(ls src/*.c ext/*.c | wc -l)
+ok 'all is compiled once' after "$objects" 1
+ok 'CFLAGS' after "$objects" 1 CFLAGS=-O1
+ok 'CFLAGS with a folder that has a space' after "$objects" 1 CFLAGS='-O1 -I"/a folder"'
+ok 'it arrives as one word' grep -q -- '-O1 -I/a folder ' "$CALLS"
+ok 'CFLAGS with quotes in it' after "$objects" 1 CFLAGS="-O1 -DTEXT='\"a text\"'"
+ok 'CPPFLAGS' after "$objects" 1 CPPFLAGS=-DX
+ok 'LDFLAGS: only linked' after 0 1 CPPFLAGS=-DX LDFLAGS=-s
+ok 'LDLIBS: only linked' after 0 1 CPPFLAGS=-DX LDLIBS=-lx
+ok 'CC' after "$objects" 1 CC='standin -m64'
+ok 'PREFIX: nothing is compiled' after 0 0 CC='standin -m64' PREFIX=/elsewhere
+export STANDIN_VERSION=2
+ok 'another version of the compiler' after "$objects" 1 CC='standin -m64' PREFIX=/elsewhere
+
+# The version stands in one place: elsewhere it is made of that.
+one_place() {
+    sed 's/"[0-9.]*"/"7.8.9"/' src/version.h > "$work/tree/src/version.h" &&
+        "$MAKE" -s -C "$work/tree" CFLAGS=-O0 static version > "$work/said" && tail -1 "$work/said" | grep -x 7.8.9 &&
+        grep -x 'Version: 7.8.9' "$work/tree/build/cuckoo.pc" && ! grep -rnF "$("$MAKE" -s version)" "$work/tree/build/dist"
+}
+
+ok 'the version has one place' one_place
+
+# makes NAME OPTION: the library has the name of its platform, and was linked so.
+makes() {
+    [ -f "$work/tree/build/$1" ] && grep -q -- "$2" "$work/tree/build/$1"
+}
+
+# on MACHINE NAME OPTION
+on() {
+    MACHINE=$1 standin && makes "$2" "$3"
+}
+
+for machine in x86_64-linux-gnu aarch64-linux-musl i686-pc-linux-gnu x86_64-unknown-freebsd14.0; do
+    ok "$machine: .so" on $machine cuckoo.so '-fPIC -shared'
+done
+for machine in arm64-apple-darwin23.1.0 x86_64-apple-darwin22; do
+    ok "$machine: .dylib" on $machine cuckoo.dylib -dynamiclib
+done
+for machine in x86_64-w64-mingw32 i686-w64-mingw32 x86_64-w64-windows-gnu x86_64-pc-msys x86_64-pc-cygwin; do
+    ok "$machine: .dll" on $machine cuckoo.dll '-shared -static-libgcc'
+done
+
+# ---- what is said when something is missing ----
+
+# No dpkg, no apt, no pkg-config, no git: a PATH with the programs that every system has.
+mkdir -p "$work/plain"
+for program in sh env mkdir rm cp mv cat cmp grep sed awk printf echo tr head mktemp uname getconf sort ls ar id make; do
+    ln -sf "$(command -v $program)" "$work/plain/$program"
+done
+ln -sf "$work/bin/standin" "$work/plain/standin"
+
+# missing HEADERS WORD...: make stops; each word is in its message, which is short.
+missing() {
+    export WITHOUT="$1"
+    shift
+    rm -rf "$work/tree/build" "$CALLS"
+    ! (cd "$work/tree" && PATH=$work/plain "$MAKE" -s CC=standin > "$work/said" 2>&1) || return 1
+    unset WITHOUT
+    cat "$work/said"
+    [ "$(wc -l < "$work/said")" -le 14 ] || return 1
+    for word; do
+        grep -q -- "$word" "$work/said" || { echo "no word of $word"; return 1; }
+    done
+}
+
+ok 'without xxhash.h' missing xxhash.h xxhash.h 'apt-get install libxxhash-dev$' 'dnf install xxhash-devel$' \
+    'apk add xxhash-dev$' 'brew install xxhash$'
+ok 'without sqlite3ext.h' missing sqlite3ext.h sqlite3ext.h libsqlite3-dev sqlite-devel sqlite-dev 'brew install sqlite$'
+ok 'without both' missing 'xxhash.h sqlite3ext.h' 'apt-get install libsqlite3-dev libxxhash-dev$'
+ok 'without the headers of C' missing stdlib.h 'a C compiler and the headers' libc6-dev
+ok 'nothing was compiled' refuses test -d "$work/tree/build/pic"
+
+finish

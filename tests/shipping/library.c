@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** library.c - a program that uses the C library, as C and as C++: what make install and cuckoo.h give it.
+*/
+#include <cuckoo.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t hash_of(const cf_filter *filter, unsigned key)
+{
+    return cf_hash(&key, sizeof key, filter->geometry.seed);
+}
+
+static int fail(const char *what)
+{
+    printf("not ok: %s\n", what);
+    return 1;
+}
+
+int main(void)
+{
+    enum { KEYS = 1000 };
+    cf_options options;
+    cf_geometry shape;
+    cf_filter filter, other;
+    const char *why = "";
+    memset(&options, 0, sizeof options);
+    if (cf_plan(KEYS, 0.01, &options, &shape, &why) != CF_OK)
+        return fail(why);
+    uint8_t *bytes = (uint8_t *)malloc((size_t)cf_geometry_bytes(&shape));
+    if (bytes == NULL)
+        return fail("memory");
+    cf_create(&filter, &shape, bytes);
+    for (unsigned key = 0; key < KEYS; key++)
+        if (cf_add(&filter, hash_of(&filter, key)) != CF_OK)
+            return fail("cf_add");
+    cf_seal(&filter);
+    if (cf_open(&other, bytes, (size_t)filter.length, &why) != CF_OK || cf_check(&other, &why) != CF_OK)
+        return fail(why);
+    for (unsigned key = 0; key < KEYS; key++)
+        if (!cf_contains(&other, hash_of(&other, key)))
+            return fail("a key is missing");
+    free(bytes);
+    printf("ok: version %s, %s\n", CUCKOO_VERSION, cf_status_text(CF_OK));
+    return 0;
+}

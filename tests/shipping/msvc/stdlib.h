@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+#include <stddef.h>
+void *malloc(size_t size);
+void *calloc(size_t n, size_t size);
+void *realloc(void *block, size_t size);
+void free(void *block);
