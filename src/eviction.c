@@ -4,7 +4,7 @@
 #include "bucket.h"
 
 /* Which buckets the search goes on from: a bit each, few of them while it is short. Two buckets that
-** share one cost the search one branch in many. Numbers are scattered, for in a grown table the two
+** share one cost the search one branch in many, but see was_seen. Numbers are scattered, for in a grown table the two
 ** buckets of a pair may be 2^k apart. */
 enum { SEEN_FEW_LOG2 = 10, SEEN_LOG2 = 13, SHORT_SEARCH = 64 };
 
@@ -34,6 +34,19 @@ static void note_all(seen_set *seen, unsigned bits_log2, const cf_search *search
     seen->bits_log2 = bits_log2;
     for (unsigned i = 0; i < search->nodes; i++)
         note(seen, search->node[i].bucket);
+}
+
+/* Notes a bucket. Does the search go on from it already? */
+static bool was_seen(seen_set *seen, const cf_search *search, unsigned bucket_size, uint64_t bucket)
+{
+    bool perhaps = note(seen, bucket);
+    /* RULE: with one slot in a bucket no branch may be lost, for there is no other */
+    if (!perhaps || bucket_size > 1)
+        return perhaps;
+    for (unsigned i = 0; i < search->nodes; i++)
+        if (search->node[i].bucket == bucket)
+            return true;
+    return false;
 }
 
 /* Another bucket to go on from, which is noted, unless the budget is spent. */
@@ -84,9 +97,10 @@ static void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to
 static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, unsigned index,
                    const uint64_t *to)
 {
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+    unsigned bucket_size = filter->geometry.bucket_size;
+    for (unsigned slot = 0; slot < bucket_size; slot++) {
         cf_node node = {to[slot], (uint16_t)index, (uint8_t)slot};
-        if (node.bucket == NOWHERE || note(seen, node.bucket))
+        if (node.bucket == NOWHERE || was_seen(seen, search, bucket_size, node.bucket))
             continue;
         /* RULE: a search examines no more buckets than its budget */
         if (search->left.examined-- == 0)

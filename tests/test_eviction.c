@@ -235,6 +235,29 @@ static void budgets_find_paths_in_order(void **state)
     }
 }
 
+/* Adds keys until one is refused. */
+static double load_at_refusal(cf_geometry shape)
+{
+    test_filter made = new_filter(shape);
+    while (cf_add(&made.filter, random64()) == CF_OK)
+        ;
+    double load = (double)occupied_slots(&made.filter) / (double)(shape.buckets * shape.bucket_size);
+    free_filter(&made);
+    return load;
+}
+
+/* One slot in a bucket: standard cuckoo hashing, whose threshold is a load of 1/2. */
+static void one_slot_in_a_bucket_fills_to_half(void **state)
+{
+    (void)state;
+    double least = 1;
+    for (int round = 0; round < 5; round++) {
+        double load = load_at_refusal(shape_of(1 << 18, 1, 16));
+        least = load < least ? load : least;
+    }
+    assert_true(least > 0.46);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(search_changes_nothing_and_apply_adds_one),
     cmocka_unit_test(grown_tables_make_room_as_well),
@@ -244,6 +267,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(payloads_move_with_their_entries),
     cmocka_unit_test(full_table_has_no_path),
     cmocka_unit_test(budgets_find_paths_in_order),
+    cmocka_unit_test(one_slot_in_a_bucket_fills_to_half),
 };
 
 RUN_TESTS(tests)
