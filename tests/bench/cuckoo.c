@@ -11,14 +11,24 @@
 
 #include "../../src/cuckoo_inspect.h"
 
+/* The cap that the planner takes for such buckets. */
+static uint8_t planned_cap(unsigned b, unsigned f)
+{
+    cf_options options = {.bucket_size = (uint8_t)b, .fingerprint_bits = (uint8_t)f};
+    cf_geometry plan;
+    const char *why;
+    if (cf_plan(1000, 0, &options, &plan, &why) != CF_OK)
+        bench_fail(why);
+    return plan.cap;
+}
+
 cf_geometry cuckoo_shape(uint64_t m, unsigned b, unsigned f)
 {
-    static const uint8_t caps[CF_BUCKET_MAX + 1] = {[1] = 1, [2] = 2, [4] = 3, [8] = 4};
     return (cf_geometry){.buckets = m,
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)f,
-                         .cap = caps[b]};
+                         .cap = planned_cap(b, f)};
 }
 
 cuckoo *cuckoo_make(const cf_geometry *shape)
@@ -55,9 +65,15 @@ static bool fits_plain(unsigned bits)
     return bits >= CF_FINGERPRINT_MIN && bits <= CF_FINGERPRINT_MAX;
 }
 
+/* Buckets of so many bits. An even number: an odd one has a pair that is one bucket, which allows no cap above b. */
+static uint64_t buckets_in(uint64_t bytes, unsigned bucket_bits)
+{
+    return 8 * bytes / bucket_bits / 2 * 2;
+}
+
 static void *make_plain(uint64_t bytes, unsigned b, unsigned f)
 {
-    cf_geometry shape = cuckoo_shape(8 * bytes / (b * f), b, f);
+    cf_geometry shape = cuckoo_shape(buckets_in(bytes, b * f), b, f);
     return cuckoo_make(&shape);
 }
 
@@ -84,7 +100,7 @@ static bool fits_semisorted(unsigned bits)
 /* Semi-sorting saves one bit of every slot. */
 static void *make_semisorted(uint64_t bytes, unsigned bits)
 {
-    cf_geometry shape = cuckoo_shape(8 * bytes / (4 * (bits - 1)), 4, bits);
+    cf_geometry shape = cuckoo_shape(buckets_in(bytes, 4 * (bits - 1)), 4, bits);
     shape.semisorted = true;
     return cuckoo_make(&shape);
 }

@@ -13,8 +13,7 @@ typedef struct cuckoo {
     uint8_t bytes[];
 } cuckoo;
 
-/* The shape of a table of m buckets with b slots for f bits, growth off, with the cap 1, 2, 3, 4 for b =
-** 1, 2, 4, 8. The planner takes larger ones where fingerprints are short (left_over.c). */
+/* The shape of a table of m buckets with b slots for f bits, growth off, with the cap that the planner takes. */
 cf_geometry cuckoo_shape(uint64_t m, unsigned b, unsigned f);
 
 /* An empty filter of this shape, or the end of the program. free() gives all of it back. */
