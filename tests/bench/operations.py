@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Counts instructions and cache misses of each operation of each filter (operations.c), with callgrind.
 
-    python3 tests/bench/operations.py full|quick FOLDER [SEED]
+    python3 tests/bench/operations.py build/bench/operations full|quick FOLDER [SEED]
 
 Writes operations.tsv. The caches are simulated: 32 KB of 8 ways for data, and a last one of 16 ways that is a sixth of the
 filter's table; lines of 64 bytes.
@@ -13,15 +13,14 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM = "build/bench/operations"
 LAST_CACHE = {"full": 2 << 20, "quick": 64 << 10}
 COLUMNS = ["filter", "operation", "instructions", "first-level misses", "last-level misses"]
 
 
-def command(size, folder, seed, out):
+def command(program, size, folder, seed, out):
     last = f"{LAST_CACHE[size]},16,64"
     return ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--cache-sim=yes", "--I1=32768,8,64",
-            "--D1=32768,8,64", f"--LL={last}", f"--callgrind-out-file={out}", PROGRAM, size, folder, seed]
+            "--D1=32768,8,64", f"--LL={last}", f"--callgrind-out-file={out}", program, size, folder, seed]
 
 
 def counts(text):
@@ -53,9 +52,9 @@ def read(path):
         return file.read()
 
 
-def main(size, folder, seed="0"):
+def main(program, size, folder, seed="0"):
     with tempfile.TemporaryDirectory(dir=folder) as place:
-        subprocess.run(command(size, folder, seed, os.path.join(place, "out")), check=True)
+        subprocess.run(command(program, size, folder, seed, os.path.join(place, "out")), check=True)
         paths = sorted(glob.glob(os.path.join(place, "out.*")), key=lambda path: int(path.rpartition(".")[2]))
         parts = [part for part in map(counts, map(read, paths)) if part]
     with open(os.path.join(folder, "operations.tsv"), "w", encoding="utf-8") as out:
@@ -64,6 +63,6 @@ def main(size, folder, seed="0"):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4) or sys.argv[1] not in LAST_CACHE:
-        sys.exit("usage: operations.py full|quick FOLDER [SEED]")
+    if len(sys.argv) not in (4, 5) or sys.argv[2] not in LAST_CACHE:
+        sys.exit("usage: operations.py PROGRAM full|quick FOLDER [SEED]")
     main(*sys.argv[1:])
