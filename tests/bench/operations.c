@@ -2,7 +2,7 @@
 /*
 ** operations.c - instructions and cache misses of one operation, of each filter that is compared.
 **
-**      python3 tests/bench/operations.py full|quick FOLDER [SEED]       counts, and writes operations.tsv
+**      python3 tests/bench/operations.py build/bench/operations full|quick FOLDER    counts, and writes operations.tsv
 **      build/bench/operations full|quick FOLDER [SEED]                  counts nothing by itself
 **
 ** Runs under callgrind with a simulated cache. Each filter of kinds.h is made with a table six times
