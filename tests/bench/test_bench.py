@@ -14,6 +14,7 @@ import quote  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
 import tables  # noqa: E402
+import twice  # noqa: E402
 
 
 def described(keys="filter", measured="load: share\nspeed: per second"):
@@ -248,3 +249,36 @@ def test_tables_and_figures_are_filled_in(tmp_path, monkeypatch):
 
 def test_pages_quote_the_tables_that_are_committed():
     assert quote.check() == []
+
+
+def two_days(tmp_path, monkeypatch, *days):
+    """Folders with joined tables; a day is {filter: speeds of the runs}."""
+    monkeypatch.setattr(tables, "descriptions", lambda: {"t": described(measured="speed: per second")})
+    for number, day in enumerate(days):
+        os.makedirs(tmp_path / str(number))
+        runs = [(["filter", "speed"], [[name, str(speeds[i])] for name, speeds in day.items()])
+                for i in range(len(next(iter(day.values()))))]
+        tables.write(str(tmp_path / str(number) / "t.tsv"), *tables.joined(described(measured="speed: per second"), runs))
+    return twice.compare(str(tmp_path / "0"), str(tmp_path / "1"))
+
+
+def test_two_equal_days(tmp_path, monkeypatch):
+    day = {"a": [10, 11, 12], "b": [20, 21, 22]}
+    rows, named = two_days(tmp_path, monkeypatch, day, day)
+    assert rows == [["per second", "2", "100", "100", "1", "1", "1", "1", "0", "0"]] and named == []
+
+
+def test_an_order_that_changed_beyond_the_bars_is_named(tmp_path, monkeypatch):
+    rows, named = two_days(tmp_path, monkeypatch, {"a": [10, 11, 12], "b": [20, 21, 22]}, {"a": [10, 11, 12], "b": [5, 6, 7]})
+    assert rows == [["per second", "2", "50", "50", "0.643", "0.286", "1", "1", "1", "1"]]
+    assert named == [["t", "-", "speed", "b", "a", "11 and 21", "11 and 6"]]
+
+
+def test_an_order_that_changed_within_the_bars_is_counted_only(tmp_path, monkeypatch):
+    rows, named = two_days(tmp_path, monkeypatch, {"a": [10, 20, 30], "b": [11, 21, 31]}, {"a": [10, 20, 30], "b": [9, 19, 29]})
+    assert rows[0][-3:] == ["1", "1", "0"] and named == []
+
+
+def test_what_only_one_day_has_is_left_out(tmp_path, monkeypatch):
+    rows, _ = two_days(tmp_path, monkeypatch, {"a": [1, 2, 3], "b": [1, 2, 3]}, {"b": [1, 2, 3], "c": [1, 2, 3]})
+    assert rows[0][:2] == ["per second", "1"] and rows[0][-3:] == ["0", "0", "0"]

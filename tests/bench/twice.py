@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Compares two benchmark runs, of two days or of two machines: what stayed, and which orders changed.
+
+    python3 tests/bench/twice.py FIRST SECOND OUT      joined tables (tables.py) in two folders; writes to the folder OUT
+
+twice.tsv has a row for each unit: how many points both have, of how many the bars (first to third quartile) overlap, of how
+many the ranges (least to most), and how far the medians are apart. An order is which of two systems has the larger figure at
+one point. twice_orders.tsv names those that changed although the bars do not overlap in either run.
+"""
+import itertools
+import os
+import sys
+
+import tables
+
+# Columns that name what is compared. Rows that differ in nothing else are rivals.
+SYSTEMS = ("filter", "system", "algorithm", "rule", "kind")
+COLUMNS = ["unit", "points", "bars overlap %", "ranges overlap %", "second / first, median", "least", "most",
+           "orders", "changed", "beyond bars"]
+ORDER_COLUMNS = ["table", "point", "column", "larger at first", "larger then", "first run", "second run"]
+
+
+class Point:
+    """One figure of one run: median, and what lies around it."""
+
+    def __init__(self, row, column):
+        self.middle, self.low, self.high, self.least, self.most = (
+            tables.numbers([row[name]])[0] for name in (column, *(f"{column} {end}" for end in tables.SPREAD)))
+
+    def bars_meet(self, other):
+        return self.low <= other.high and other.low <= self.high
+
+    def ranges_meet(self, other):
+        return self.least <= other.most and other.least <= self.most
+
+
+def figures_of(described, path):
+    """{(column, keys, number of the row with these keys): Point} of a joined table."""
+    columns, rows = tables.read(path)
+    seen, found = {}, {}
+    for cells in rows:
+        row = dict(zip(columns, cells))
+        keys = tuple(row[key] for key in described.keys)
+        seen[keys] = seen.get(keys, 0) + 1
+        for column in tables.plain_columns(columns):
+            if column not in described.keys and tables.numbers([row[column], row[f"{column} q1"]])[1:]:
+                found[column, keys, seen[keys]] = Point(row, column)
+    return found
+
+
+def both(described, first, second):
+    """{(column, keys, number): (Point, Point)} of what both runs have."""
+    paths = [os.path.join(folder, described.name + ".tsv") for folder in (first, second)]
+    if not all(map(os.path.exists, paths)):
+        return {}
+    one, two = (figures_of(described, path) for path in paths)
+    return {name: (one[name], two[name]) for name in one if name in two}
+
+
+def rivals(described, points):
+    """Pairs of points that differ in the system alone: (column, other keys, name, points, name, points)."""
+    systems = [i for i, key in enumerate(described.keys) if key in SYSTEMS]
+    groups = {}
+    for (column, keys, number), point in points.items():
+        rest = tuple(key for i, key in enumerate(keys) if i not in systems)
+        name = ", ".join(keys[i] for i in systems)
+        if systems:
+            groups.setdefault((column, rest, number), []).append((name, point))
+    for (column, rest, _), members in groups.items():
+        for (name, point), (other_name, other) in itertools.combinations(members, 2):
+            yield column, rest, name, point, other_name, other
+
+
+def orders(described, points):
+    """(column, did it change, and beyond the bars, row for twice_orders) of each pair of rivals."""
+    for column, rest, name, point, other_name, other in rivals(described, points):
+        first, second = (point[run].middle - other[run].middle for run in (0, 1))
+        changed = first * second < 0
+        clear = changed and not any(point[run].bars_meet(other[run]) for run in (0, 1))
+        names = (name, other_name) if first > 0 else (other_name, name)
+        shown = [f"{point[run].middle:g} and {other[run].middle:g}" for run in (0, 1)]
+        yield column, changed, clear, [described.name, " ".join(rest) or "-", column, *names, *shown]
+
+
+def ratio(pair):
+    first, second = pair[0].middle, pair[1].middle
+    return second / first if first > 0 and second > 0 else None
+
+
+def summary(unit, pairs, changes):
+    """A row of twice.tsv."""
+    ratios = sorted(filter(None, map(ratio, pairs)))
+    share = [100 * sum(map(bool, meet)) / len(pairs) for meet in (
+        [a.bars_meet(b) for a, b in pairs], [a.ranges_meet(b) for a, b in pairs])]
+    around = [tables.quartiles(ratios)[1], ratios[0], ratios[-1]] if ratios else []
+    return [unit, str(len(pairs)), *(f"{s:.0f}" for s in share), *([f"{r:.3g}" for r in around] or [tables.MISSING] * 3),
+            str(len(changes)), str(sum(changed for changed, _ in changes)), str(sum(clear for _, clear in changes))]
+
+
+def compare(first, second):
+    """The rows of twice.tsv and of twice_orders.tsv."""
+    pairs, changes, named = {}, {}, []
+    for described in tables.descriptions().values():
+        points = both(described, first, second)
+        for (column, _, _), pair in points.items():
+            pairs.setdefault(described.unit(column), []).append(pair)
+        for column, changed, clear, row in orders(described, points):
+            changes.setdefault(described.unit(column), []).append((changed, clear))
+            if clear:
+                named.append(row)
+    return [summary(unit, pairs[unit], changes.get(unit, [])) for unit in sorted(pairs)], named
+
+
+def main(first, second, out):
+    rows, named = compare(first, second)
+    tables.write(os.path.join(out, "twice.tsv"), COLUMNS, rows)
+    tables.write(os.path.join(out, "twice_orders.tsv"), ORDER_COLUMNS, named)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit("usage: twice.py FIRST SECOND OUT")
+    main(*sys.argv[1:])
