@@ -88,7 +88,8 @@ amalgamation: build/dist/cuckoo.c
 ## dist: build/dist/: a Python wheel, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
 ##       also for platforms that make test-platforms has built; OTHERS="file ..." for files of your own
 OTHERS ?= $(wildcard $(patsubst %,build/platforms/%/cuckoo.*,i386 arm64 armhf s390x musl windows))
-dist: all static
+dist: deps-dist
+	@$(MAKE) -s all static
 	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
 	    --extension $(EXTENSION) $(OTHERS) \
 	    --static build/libcuckoo.a build/libcuckoo_sqlite.a
@@ -128,7 +129,7 @@ test: deps-test
 ## deps: looks for what building and testing need; on Debian and Ubuntu it installs what is missing
 deps: deps-test
 
-deps-demo deps-test deps-bench deps-cluster deps-platforms:
+deps-demo deps-dist deps-test deps-bench deps-cluster deps-platforms:
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
@@ -335,6 +336,6 @@ help:
 	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-16s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
 .PHONY: always all demo static amalgamation dist install uninstall version check test test-versions test-clients \
-        test-packages test-platforms test-cluster deps deps-demo deps-test deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz \
+        test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz \
         stress attack faults coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

@@ -40,8 +40,8 @@ static void note_all(seen_set *seen, unsigned bits_log2, const cf_search *search
 static bool was_seen(seen_set *seen, const cf_search *search, unsigned bucket_size, uint64_t bucket)
 {
     bool perhaps = note(seen, bucket);
-    /* RULE: with one slot in a bucket no branch may be lost, for there is no other */
-    if (!perhaps || bucket_size > 1)
+    /* RULE: with one slot in a bucket there is one branch only; equivalent never: asking all is slow */
+    if (bucket_size > 1)
         return perhaps;
     for (unsigned i = 0; i < search->nodes; i++)
         if (search->node[i].bucket == bucket)

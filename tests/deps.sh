@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Looks for what the project needs by trying it: headers with the compiler, programs by running them.
 #   deps.sh build              what a build needs. build/options and build/libraries get the options for it
-#   deps.sh demo|test|bench|cluster|platforms    that, and what these need
+#   deps.sh demo|dist|test|bench|cluster|platforms    that, and what these need
 # Names what is missing, and the packages that have it. With INSTALL=1, where there is apt-get and the right to use it,
 # installs them instead. CC, CPPFLAGS, CFLAGS, LDFLAGS, PYTHON, SQLITE3: as in the Makefile.
 set -u
@@ -105,6 +105,10 @@ need_demo() {
     need 'American and British word lists in /usr/share/dict' 'wamerican wbritish' '' '' '' has_words
 }
 
+need_dist() {
+    need "Python 3: $PYTHON" python3 python3 python3 python runs "$PYTHON" --version
+}
+
 need_test() {
     need 'the SQLite library, for programs' libsqlite3-dev sqlite-devel sqlite-dev sqlite \
         links 'int sqlite3_initialize(void); int main(void) { return sqlite3_initialize(); }' -lsqlite3
@@ -142,7 +146,8 @@ need_platforms() {
 look() {
     debian='' fedora='' alpine='' brew='' missing=''
     need_build
-    [ "$1" = build ] || need_demo
+    [ "$1" = build ] || [ "$1" = dist ] || need_demo
+    [ "$1" != dist ] || need_dist
     [ "$1" != test ] || need_test
     [ "$1" != bench ] || need_bench
     [ "$1" != cluster ] || need_cluster
