@@ -90,7 +90,7 @@ static int insert_row(cuckoo_table *table, sqlite3_value **columns)
 
 static int delete_row(cuckoo_table *table, sqlite3_value *id)
 {
-    cuckoo_row_id old;
+    cuckoo_row_id old = {0};
     int rc = read_id(table, id, &old);
     return rc == SQLITE_OK && !old.other ? cuckoo_store_delete(table->store, old.hash, old.value) : rc;
 }
@@ -98,7 +98,7 @@ static int delete_row(cuckoo_table *table, sqlite3_value *id)
 /* The old row goes first, and makes room. If that is not enough, it comes back. */
 static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **columns)
 {
-    cuckoo_row_id old;
+    cuckoo_row_id old = {0};
     row_key new;
     int rc = read_id(table, id, &old);
     if (rc == SQLITE_OK)
