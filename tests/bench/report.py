@@ -30,7 +30,7 @@ h2 { margin: 2.4rem 0 .4rem; font-size: 1.3rem; border-bottom: 1px solid var(--l
 h3 { font-size: 1.05rem; margin: 1.5rem 0 .2rem }
 p, ul { max-width: 52rem }
 .soft, small, summary { color: var(--soft) }
-nav ul { columns: 18rem; padding-left: 1.1rem; max-width: none }
+nav ul { columns: 18rem; column-gap: 2.5rem; padding-left: 1.1rem; max-width: none }
 a { color: inherit }
 .wide { overflow-x: auto; margin: .5rem 0 1rem }
 figure { margin: 1rem 0 }
