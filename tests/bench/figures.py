@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Draws the figures of figures.txt with gnuplot: SVG that can be read on a white and on a dark page.
+"""Draws the figures of figures_*.txt with gnuplot: SVG that can be read on a white and on a dark page.
 
     python3 tests/bench/figures.py FOLDER full|quick       FOLDER/<figure>.svg, from the joined tables of FOLDER
 
@@ -7,7 +7,6 @@ A curve is drawn three times where that is possible: as published (tests/bench/d
 program on the machine that data/authors/about.tsv names, and by this library, measured in this run. Points are medians,
 bars go from the first to the third quartile, small rings are the runs far from these.
 """
-import configparser
 import os
 import re
 import subprocess
@@ -47,7 +46,7 @@ class Curve:
 
 
 class Figure:
-    """A section of figures.txt."""
+    """A section of figures_*.txt."""
 
     def __init__(self, name, section):
         self.name, self.title, self.text = name, section["title"], section.get("text", "")
@@ -59,10 +58,8 @@ class Figure:
         self.tables = tables.lines_of(section.get("tables", ""))
 
 
-def figures(path=os.path.join(tables.HERE, "figures.txt")):
-    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=True)
-    parser.optionxform = str
-    parser.read(path, encoding="utf-8")
+def figures():
+    parser = tables.sections("figures")
     return [Figure(name, parser[name]) for name in parser.sections()]
 
 
@@ -139,7 +136,7 @@ def path_of(origin, table, folder, size):
 
 
 def curves_of(line, folder, size):
-    """From a line of figures.txt: origin | table | x | y | series | condition ..."""
+    """From a line of figures_*.txt: origin | table | x | y | series | condition ..."""
     origin, table, x, y, series, *conditions = line
     path = path_of(origin, table, folder, size)
     if not path:

@@ -3,7 +3,7 @@
 
     python3 tests/bench/report.py FOLDER full|quick [PAGE]
 
-FOLDER holds the joined tables and about.tsv (run.py). Text comes from figures.txt, tables.txt, and from the sections of
+FOLDER holds the joined tables and about.tsv (run.py). Text comes from figures_*.txt, tables_*.txt, and from the sections of
 RESULTS.md that SECTIONS names.
 """
 import html

@@ -3,7 +3,7 @@
 
     python3 tests/bench/tables.py FOLDER       from FOLDER/run-*/<table>.tsv to FOLDER/<table>.tsv
 
-tables.txt says of each table which columns name a point (keys) and which are measured. Rows of different runs with the same
+tables_*.txt says of each table which columns name a point (keys) and which are measured. Rows of different runs with the same
 keys are one point; rows of one run with the same keys are told apart by their order. A joined table has the keys, then for
 each measured column its median under its own name and four columns more, see SPREAD, then the number of runs. Nothing is
 dropped: outliers() gives the values far from the quartiles, which the figures show as points.
@@ -22,7 +22,7 @@ MISSING = "-"
 
 
 class Description:
-    """What tables.txt says of one table."""
+    """What tables_*.txt says of one table."""
 
     def __init__(self, name, section):
         self.name, self.title, self.caption = name, section["title"], section.get("caption", "")
@@ -42,7 +42,7 @@ class Description:
         unknown = [c for c in columns if c not in self.keys and c not in self.measured and "*" not in self.measured]
         gone = [c for c in [*self.keys, *self.measured] if c not in columns and c != "*"]
         if unknown or gone:
-            raise ValueError(f"{self.name}: tables.txt does not describe {unknown}, and describes {gone}, which are not there")
+            raise ValueError(f"{self.name}: tables_*.txt does not describe {unknown}, and describes {gone}, which are not there")
 
 
 def lines_of(text):
@@ -56,10 +56,16 @@ def split_unit(line):
     return name.strip(), (re.sub(r"^sum,? *", "", unit.strip()), is_sum)
 
 
-def descriptions(path=os.path.join(HERE, "tables.txt")):
+def sections(kind):
+    """All sections of tables_*.txt or figures_*.txt."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=True)
     parser.optionxform = str
-    parser.read(path, encoding="utf-8")
+    parser.read(sorted(glob.glob(os.path.join(HERE, kind + "_*.txt"))), encoding="utf-8")
+    return parser
+
+
+def descriptions():
+    parser = sections("tables")
     return {name: Description(name, parser[name]) for name in parser.sections()}
 
 
