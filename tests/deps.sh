@@ -125,7 +125,7 @@ need_test() {
 need_bench() {
     need gnuplot gnuplot-nox gnuplot gnuplot gnuplot runs gnuplot --version
     need valgrind valgrind valgrind valgrind '' runs valgrind --version
-    need "Python 3: $PYTHON" python3 python3 python3 python runs "$PYTHON" --version
+    need_dist
 }
 
 need_cluster() {
