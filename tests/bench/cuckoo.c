@@ -150,55 +150,36 @@ static double expected(const void *state, uint64_t keys)
     return cf_expected_fpr(&((const cuckoo *)state)->filter.geometry, keys);
 }
 
+/* What all of them share. */
+#define LIBRARY                                                                                         \
+    .full = 1, .add = add, .contains = contains, .remove = take_away, .slots = slots, .bytes = bytes,   \
+    .expected = expected
+
 const bench_kind bench_plain2 = {
     .name = "cuckoo b=2",
     .bits = 11,
-    .full = 1,
     .fits = fits_plain,
     .make = make_plain2,
-    .add = add,
-    .contains = contains,
-    .remove = take_away,
-    .slots = slots,
-    .bytes = bytes,
-    .expected = expected,
+    LIBRARY,
 };
 const bench_kind bench_plain4 = {
     .name = "cuckoo",
     .bits = 12,
-    .full = 1,
     .fits = fits_plain,
     .make = make_plain4,
-    .add = add,
-    .contains = contains,
-    .remove = take_away,
-    .slots = slots,
-    .bytes = bytes,
-    .expected = expected,
+    LIBRARY,
 };
 const bench_kind bench_plain8 = {
     .name = "cuckoo b=8",
     .bits = 13,
-    .full = 1,
     .fits = fits_plain,
     .make = make_plain8,
-    .add = add,
-    .contains = contains,
-    .remove = take_away,
-    .slots = slots,
-    .bytes = bytes,
-    .expected = expected,
+    LIBRARY,
 };
 const bench_kind bench_semisorted = {
     .name = "semi-sorted cuckoo",
     .bits = 13,
-    .full = 1,
     .fits = fits_semisorted,
     .make = make_semisorted,
-    .add = add,
-    .contains = contains,
-    .remove = take_away,
-    .slots = slots,
-    .bytes = bytes,
-    .expected = expected,
+    LIBRARY,
 };
