@@ -73,6 +73,8 @@ def read(path):
     """The columns and the rows of a table."""
     with open(path, encoding="utf-8") as table:
         lines = [line.rstrip("\n").split("\t") for line in table]
+    if not lines:
+        raise ValueError(f"{path} is empty: what writes it has not finished")
     columns, rows = lines[0], lines[1:]
     for row in rows:
         if len(row) != len(columns):

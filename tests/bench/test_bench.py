@@ -57,6 +57,12 @@ def test_sums_are_added_up():
     assert rows[0][1] == "3" and rows[0][4:6] == ["0", "2"]
 
 
+def test_a_table_that_is_not_finished_is_an_error(tmp_path):
+    (tmp_path / "t.tsv").write_text("")
+    with pytest.raises(ValueError, match="not finished"):
+        tables.read(str(tmp_path / "t.tsv"))
+
+
 def test_columns_that_nobody_describes_are_an_error():
     with pytest.raises(ValueError, match="colour"):
         tables.joined(described(), [(["filter", "load", "speed", "colour"], [["a", "1", "2", "red"]])])
