@@ -304,9 +304,8 @@ bench-check bench-accept bench-one-file: deps-test
 build/bench/real_queries: build/bench/tests/bench/real_data.o
 
 # Its filters tell what they read.
-REFERENCES = $(patsubst %,tests/bench/%.c,references bench kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft)
-build/bench/references: $(REFERENCES) $(SRC:%.c=build/bench/%.o)
-	@$(CC) $(FLAGS) -O2 -DNDEBUG -DBENCH_COUNT_LINES -o $@ $^ -lm
+build/bench/references: tests/bench/references.c $(KINDS) $(SRC:%.c=build/bench/%.o) $(HEADERS) build/options
+	@$(CC) $(FLAGS) -O2 -DNDEBUG -DBENCH_COUNT_LINES -o $@ $(filter %.c %.o,$^) -lsqlite3 -lm
 
 # With the objects that ship.
 build/bench/instructions: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \
@@ -335,7 +334,8 @@ help:
 	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                  " $$0; next } \
 	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-16s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: always all demo static amalgamation dist install uninstall version check test test-versions test-clients \
-        test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz \
-        stress attack faults coverage bench bench-quick bench-check bench-accept bench-one-file clean help
+.PHONY: always all demo static amalgamation dist install uninstall version check test test-versions \
+        test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
+        deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz stress attack faults \
+        coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

@@ -39,7 +39,8 @@
 
 /* Adds n sorted hashes to a filter whose table is all zeros, that has not grown and is in memory, with
 ** b and cap of 2 or more. It does not grow. CF_OK. CF_FULL: some key finds no room; the filter is
-** empty again, and *added is 0. CF_NO_MEMORY: the same. CF_INTERRUPTED: the first *added hashes are in. */
+** empty again, and *added is 0. CF_NO_MEMORY: the same. CF_INTERRUPTED: the first *added hashes are
+** in. */
 cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
                        cf_ticker *ticker);
 

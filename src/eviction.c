@@ -4,8 +4,8 @@
 #include "bucket.h"
 
 /* Which buckets the search goes on from: a bit each, few of them while it is short. Two buckets that
-** share one cost the search one branch in many, but see was_seen. Numbers are scattered, for in a grown table the two
-** buckets of a pair may be 2^k apart. */
+** share one cost the search one branch in many, but see was_seen. Numbers are scattered, for in a
+** grown table the two buckets of a pair may be 2^k apart. */
 enum { SEEN_FEW_LOG2 = 10, SEEN_LOG2 = 13, SHORT_SEARCH = 64 };
 
 typedef struct seen_set {

@@ -29,7 +29,8 @@
 **       16      2  entries in the spill list: 0 .. its bound
 **       18      6  m0, the number of base buckets: at least 1
 **       24      8  seed of the hash (signed)
-**       32      6  split pointer of growth: 0 .. m0 * 2^level; when slot bits is f: prepared buckets, 0 .. m0
+**       32      6  split pointer of growth: 0 .. m0 * 2^level; when slot bits is f: prepared buckets,
+**                  0 .. m0
 **       38      6  items: adds minus deletes that took effect; at most 2^48 - 1
 **       44      6  occupied: slots in use
 **       50      6  capacity: distinct keys it was planned for
@@ -38,7 +39,8 @@
 **       64         buckets
 **
 ** A filter has grown when its level or its split pointer is not 0; growth is then allowed by its
-** flag, as it is when there are prepared buckets. It has m0 * 2^level + split pointer buckets: address.h.
+** flag, as it is when there are prepared buckets. It has m0 * 2^level + split pointer buckets:
+** address.h.
 **
 ** Bucket i is the b * (slot bits + payload bits) bits that start at bit i * that of the table; bit
 ** k of the table is bit k % 8 of byte k / 8. In two cases the first n buckets, the *narrow* ones, are
@@ -49,8 +51,9 @@
 ** - A filter that has not grown, but has prepared buckets, has n = m0 - those. Narrow buckets are as
 **   they always were; the others as the narrow ones of level 0. It has no spill list.
 **
-** When all buckets are narrow, the table ends behind them. The slots come first, slot 0 first; then, when there
-** is a spill list, the overflow bit (one more bit per bucket); then the payloads in the same order.
+** When all buckets are narrow, the table ends behind them. The slots come first, slot 0 first; then,
+** when there is a spill list, the overflow bit (one more bit per bucket); then the payloads in the same
+** order.
 ** A slot holds a tag, least significant bit first, or 0 when it is empty; with it goes the number
 ** of further copies, or the value. Which bucket and which tag: address.h. Once the filter has
 ** grown, a tag has a terminator (bucket.h), and the payload of a slot without a counter has one

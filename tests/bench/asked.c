@@ -20,6 +20,7 @@
 #include <math.h>
 
 #include "bench.h"
+#include "cuckoo.h"
 
 #include "../../src/cuckoo_filter.h"
 
@@ -39,16 +40,13 @@ static double bloom_bits(double rate)
 static offer ours(uint64_t keys, double rate, bool growth)
 {
     cf_options options = {.growth = growth};
-    cf_geometry shape;
-    const char *why;
-    if (cf_plan(keys, rate, &options, &shape, &why) != CF_OK)
-        bench_fail(why);
+    cf_geometry shape = cuckoo_plan(keys, rate, &options);
     return (offer){8 * (double)cf_geometry_bytes(&shape) / (double)keys, cf_expected_fpr(&shape, keys)};
 }
 
-static const char *smaller(double bloom, double cuckoo)
+static const char *smaller(double bloom, double taken)
 {
-    return cuckoo <= bloom ? "ours" : "Bloom";
+    return taken <= bloom ? "ours" : "Bloom";
 }
 
 static void write_asked(const char *folder, const uint64_t *sizes, unsigned n)

@@ -28,6 +28,7 @@
 ** core_hash.tsv: what a hash costs, with seed 0 and with another seed.
 */
 #include "bench.h"
+#include "cuckoo.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,19 +164,12 @@ static void make_hashes(const table *t, uint64_t *hashes)
         hashes[i] = bench_random(i);
 }
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
-{
-    if (size == 0)
-        free(bytes);
-    return size == 0 ? NULL : realloc(bytes, size);
-}
-
 /* Hashes in random order; cf_add_many sorts them. */
 static double build_at_once(table *t, uint64_t *hashes)
 {
     make_hashes(t, hashes);
     cf_create(&t->filter, &t->shape, t->bytes);
-    t->filter.memory = (cf_memory){resize, t->filter.length};
+    t->filter.memory = (cf_memory){cuckoo_resize, t->filter.length};
     double start = bench_seconds();
     if (cf_add_many(&t->filter, hashes, t->keys, NULL) != CF_OK)
         bench_fail("full before load 0.95");

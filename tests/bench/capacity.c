@@ -28,11 +28,7 @@ static cf_geometry plan(uint64_t keys, unsigned b, unsigned f, bool growth)
 {
     cf_options options = {
         .bucket_size = b, .fingerprint_bits = f, .layout = CF_LAYOUT_PLAIN, .growth = growth};
-    cf_geometry shape;
-    const char *why;
-    if (cf_plan(keys, 0, &options, &shape, &why) != CF_OK)
-        bench_fail(why);
-    return shape;
+    return cuckoo_plan(keys, 0, &options);
 }
 
 /* ---- builds ---- */
@@ -85,14 +81,6 @@ static void all_builds(const char *folder, effort how_long)
 
 enum { KEYS = 1000 };
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
-{
-    if (size)
-        return realloc(bytes, size);
-    free(bytes);
-    return NULL;
-}
-
 /* The oldest key leaves, if it was taken, and a new one comes; returns the adds that were
 ** refused. */
 static uint64_t turn_over(cf_filter *filter, uint64_t turnovers)
@@ -112,10 +100,7 @@ static uint64_t turn_over(cf_filter *filter, uint64_t turnovers)
 static void measure_turnovers(FILE *out, cf_geometry shape, uint64_t turnovers)
 {
     uint64_t before = cf_geometry_bytes(&shape);
-    cf_filter filter;
-    cf_create(&filter, &shape, bench_allocate(before));
-    if (shape.growth)
-        filter.memory = (cf_memory){resize, UINT64_MAX};
+    cf_filter filter = cuckoo_start(&shape);
     bench_progress("  %llu turnovers, growth %s, b = %u, f = %u, cap %u", (unsigned long long)turnovers,
                    shape.growth ? "on" : "off", shape.bucket_size, shape.fingerprint_bits, shape.cap);
     uint64_t refused = turn_over(&filter, turnovers);

@@ -38,7 +38,6 @@
 #include <stdlib.h>
 
 #include "../../src/bits.h"
-#include "../../src/format.h"
 #include "chain.h"
 #include "cuckoo.h"
 #include "kinds.h"
@@ -67,23 +66,11 @@ typedef struct system {
 
 /* ---- ours ---- */
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
-{
-    if (size > 0)
-        return realloc(bytes, size);
-    free(bytes);
-    return NULL;
-}
-
 static void make_planned(subject *of, uint64_t keys)
 {
     cf_options options = {.growth = true};
-    cf_geometry shape;
-    const char *why;
-    if (cf_plan(keys, asked, &options, &shape, &why) != CF_OK)
-        bench_fail(why);
-    cf_create(&of->filter, &shape, bench_allocate(cf_geometry_bytes(&shape)));
-    of->filter.memory = (cf_memory){resize, UINT64_MAX};
+    cf_geometry shape = cuckoo_plan(keys, asked, &options);
+    of->filter = cuckoo_start(&shape);
 }
 
 static void make_ours(subject *of, uint64_t last)
@@ -115,7 +102,7 @@ static uint64_t bits_of_ours(const subject *of)
 
 static void drop_ours(subject *of)
 {
-    free(of->filter.view.writable - CF_HEADER_BYTES);
+    cuckoo_drop(&of->filter);
 }
 
 /* ---- chains ---- */

@@ -13,9 +13,9 @@
 **   occupied       slots, share                measured  error rate; ratio: to that when the table grew first
 */
 #include "bench.h"
+#include "cuckoo.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "../../src/cuckoo_inspect.h"
 #include "../../src/geometry.h"
@@ -39,25 +39,11 @@ static const journey journeys[] = {
     {4, 0, 10000, 1000000, 1, true}, {4, 0, 4000, 2000000, 1, true},  {8, 0, 10000, 1000000, 1, true},
 };
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
-{
-    if (size > 0)
-        return realloc(bytes, size);
-    free(bytes);
-    return NULL;
-}
-
 static cf_filter new_filter(const journey *trip)
 {
-    const char *why;
-    cf_geometry shape;
-    cf_filter filter;
     cf_options options = {.growth = true, .bucket_size = trip->b, .counter_bits = trip->counter_bits};
-    if (cf_plan(trip->planned, 0.01, &options, &shape, &why) != CF_OK)
-        bench_fail(why);
-    cf_create(&filter, &shape, bench_allocate(cf_geometry_bytes(&shape)));
-    filter.memory = (cf_memory){resize, UINT64_MAX};
-    return filter;
+    cf_geometry shape = cuckoo_plan(trip->planned, 0.01, &options);
+    return cuckoo_start(&shape);
 }
 
 static double measure_rate(const cf_filter *filter)
@@ -110,7 +96,7 @@ static void travel(FILE *out, const journey *trip)
             rate);
     bench_field(out, first > 0 ? rate / first : (double)NAN, 3);
     fprintf(out, "\n");
-    free(filter.view.writable - CF_HEADER_BYTES);
+    cuckoo_drop(&filter);
 }
 
 int main(int argc, char **argv)

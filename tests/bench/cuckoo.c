@@ -4,31 +4,54 @@
 */
 #include "cuckoo.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "kinds.h"
 #include "touch.h"
 
 #include "../../src/cuckoo_inspect.h"
+#include "../../src/format.h"
 
-/* The cap that the planner takes for such buckets. */
-static uint8_t planned_cap(unsigned b, unsigned f)
+cf_geometry cuckoo_plan(uint64_t keys, double rate, const cf_options *options)
 {
-    cf_options options = {.bucket_size = (uint8_t)b, .fingerprint_bits = (uint8_t)f};
-    cf_geometry plan;
+    cf_geometry shape;
     const char *why;
-    if (cf_plan(1000, 0, &options, &plan, &why) != CF_OK)
+    if (cf_plan(keys, rate, options, &shape, &why) != CF_OK)
         bench_fail(why);
-    return plan.cap;
+    return shape;
+}
+
+uint8_t *cuckoo_resize(uint8_t *bytes, uint64_t size)
+{
+    if (size > 0)
+        return realloc(bytes, size);
+    free(bytes);
+    return NULL;
+}
+
+cf_filter cuckoo_start(const cf_geometry *shape)
+{
+    cf_filter filter;
+    cf_create(&filter, shape, bench_allocate(cf_geometry_bytes(shape)));
+    if (shape->growth)
+        filter.memory = (cf_memory){cuckoo_resize, UINT64_MAX};
+    return filter;
+}
+
+void cuckoo_drop(cf_filter *filter)
+{
+    free(filter->view.writable - CF_HEADER_BYTES);
 }
 
 cf_geometry cuckoo_shape(uint64_t m, unsigned b, unsigned f)
 {
+    cf_options options = {.bucket_size = (uint8_t)b, .fingerprint_bits = (uint8_t)f};
     return (cf_geometry){.buckets = m,
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)f,
-                         .cap = planned_cap(b, f)};
+                         .cap = cuckoo_plan(1000, 0, &options).cap};
 }
 
 cuckoo *cuckoo_make(const cf_geometry *shape)
@@ -43,18 +66,16 @@ cuckoo *cuckoo_make(const cf_geometry *shape)
 
 uint64_t cuckoo_planned(uint64_t bytes, const cf_options *options, cf_geometry *shape)
 {
-    const char *why;
     uint64_t fits = 0, beyond = 8 * bytes;
     while (beyond - fits > 1) {
         uint64_t keys = fits + (beyond - fits) / 2;
-        if (cf_plan(keys, 0, options, shape, &why) != CF_OK)
-            bench_fail(why);
+        *shape = cuckoo_plan(keys, 0, options);
         if (cf_geometry_bytes(shape) <= bytes)
             fits = keys;
         else
             beyond = keys;
     }
-    cf_plan(fits, 0, options, shape, &why);
+    *shape = cuckoo_plan(fits, 0, options);
     return fits;
 }
 

@@ -23,12 +23,12 @@
 ** same order, and the longest single add (which makes the blob longer).
 */
 #include "bench.h"
+#include "cuckoo.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "../../src/cuckoo_inspect.h"
-#include "../../src/format.h"
 
 enum { FEWEST_ERRORS = 100 };
 
@@ -48,25 +48,11 @@ typedef struct journey {
 /* The tables. */
 static FILE *forth, *back;
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
-{
-    return realloc(bytes, size);
-}
-
-static void release(cf_filter *filter)
-{
-    free(filter->view.writable - CF_HEADER_BYTES);
-}
-
 static void start(journey *trip)
 {
-    const char *why;
-    cf_geometry shape;
     cf_options options = {.growth = true, .bucket_size = trip->bucket_size};
-    if (cf_plan(trip->planned, trip->rate, &options, &shape, &why) != CF_OK)
-        bench_fail(why);
-    cf_create(&trip->filter, &shape, bench_allocate(cf_geometry_bytes(&shape)));
-    trip->filter.memory = (cf_memory){resize, UINT64_MAX};
+    cf_geometry shape = cuckoo_plan(trip->planned, trip->rate, &options);
+    trip->filter = cuckoo_start(&shape);
     trip->least_load = 1;
     trip->bucket_size = shape.bucket_size;
 }
@@ -207,7 +193,7 @@ static void travel(uint64_t planned, uint64_t last, double rate, unsigned bucket
     start(&trip);
     grow_to_the_end(&trip);
     way_back(&trip);
-    release(&trip.filter);
+    cuckoo_drop(&trip.filter);
 }
 
 static void measure_journeys(const bench_call *call, uint64_t last)
@@ -232,44 +218,38 @@ static void measure_journeys(const bench_call *call, uint64_t last)
 
 /* ---- cost ---- */
 
-static void plan_empty(uint64_t capacity, cf_filter *filter)
+static cf_filter planned_for(uint64_t capacity)
 {
-    const char *why;
-    cf_geometry shape;
     cf_options options = {.growth = true};
-    if (cf_plan(capacity, 0.01, &options, &shape, &why) != CF_OK)
-        bench_fail(why);
-    cf_create(filter, &shape, bench_allocate(cf_geometry_bytes(&shape)));
-    filter->memory = (cf_memory){resize, UINT64_MAX};
+    cf_geometry shape = cuckoo_plan(capacity, 0.01, &options);
+    return cuckoo_start(&shape);
 }
 
 /* Nanoseconds per key. */
 static double fill(uint64_t capacity, uint64_t keys)
 {
-    cf_filter filter;
-    plan_empty(capacity, &filter);
+    cf_filter filter = planned_for(capacity);
     double start = bench_seconds();
     for (uint64_t i = 0; i < keys; i++)
         if (cf_add(&filter, bench_random(i)) != CF_OK)
             bench_fail("full");
     double ns = bench_ns_since(start, keys);
-    release(&filter);
+    cuckoo_drop(&filter);
     return ns;
 }
 
 /* Milliseconds of the longest add. */
 static double longest_add(uint64_t capacity, uint64_t keys)
 {
-    cf_filter filter;
     double longest = 0, before = bench_seconds();
-    plan_empty(capacity, &filter);
+    cf_filter filter = planned_for(capacity);
     for (uint64_t i = 0; i < keys; i++) {
         cf_add(&filter, bench_random(i));
         double now = bench_seconds();
         longest = now - before > longest ? now - before : longest;
         before = now;
     }
-    release(&filter);
+    cuckoo_drop(&filter);
     return longest * 1e3;
 }
 

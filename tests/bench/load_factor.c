@@ -38,7 +38,7 @@ enum { LAST_BITS = 20, AHEAD = 16 /* keys */ };
 
 typedef struct system {
     const char *name;
-    bool library;
+    bool ours;
     key_address address;
     key_search search;
 } system_of;
@@ -89,7 +89,7 @@ static void fill(FILE *out, point at)
     bool independent = of->address == KEY_INDEPENDENT;
     fprintf(out, "%s\t%u\t%u\t", of->name, at.log2_buckets, at.b);
     fprintf(out, independent ? "-\t" : "%u\t", at.f);
-    if (of->library) {
+    if (of->ours) {
         fill_ours(out, &at);
     } else {
         key_table *table = key_table_make(of->address, of->search, at.log2_buckets, at.b, at.f);
@@ -106,7 +106,7 @@ static void fill_all(FILE *out, unsigned log2_buckets, unsigned b, unsigned step
     for (unsigned system = 0; system < SYSTEMS; system++) {
         bool independent = systems[system].address == KEY_INDEPENDENT;
         for (unsigned f = 1; f <= (independent ? 1 : LAST_BITS); f += f < 8 ? 1 : step)
-            if (!systems[system].library || f >= CF_FINGERPRINT_MIN)
+            if (!systems[system].ours || f >= CF_FINGERPRINT_MIN)
                 fill(out, (point){system, log2_buckets, b, f});
     }
 }

@@ -17,40 +17,17 @@
 **                     paper: 2b copies, then failure
 */
 #include <math.h>
-#include <stdlib.h>
 
 #include "bench.h"
 #include "cuckoo.h"
 #include "walk.h"
 
-#include "../../src/format.h"
-
 static const uint64_t absent_from = UINT64_C(1) << 40;
-
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
-{
-    if (size > 0)
-        return realloc(bytes, size);
-    free(bytes);
-    return NULL;
-}
 
 static cf_filter plan(uint64_t keys, double rate, const cf_options *options)
 {
-    const char *why;
-    cf_geometry shape;
-    cf_filter filter;
-    if (cf_plan(keys, rate, options, &shape, &why) != CF_OK)
-        bench_fail(why);
-    cf_create(&filter, &shape, bench_allocate(cf_geometry_bytes(&shape)));
-    if (options->growth)
-        filter.memory = (cf_memory){resize, UINT64_MAX};
-    return filter;
-}
-
-static void drop(cf_filter *filter)
-{
-    free(filter->view.writable - CF_HEADER_BYTES);
+    cf_geometry shape = cuckoo_plan(keys, rate, options);
+    return cuckoo_start(&shape);
 }
 
 /* ---- values ---- */
@@ -94,7 +71,7 @@ static void measure_values(FILE *out, uint64_t keys, double rate)
     fprintf(out, "%llu\t%g\t%.2f\t%.4g\t%.5f\t%.5f\t%.5f\t%.5f\t%.3f\n", (unsigned long long)keys,
             100 * rate, 8 * (double)filter.length / n, 100 * e, 1 + e, (double)there.values / n, e,
             (double)absent.values / n, 100 * (double)there.right / n);
-    drop(&filter);
+    cuckoo_drop(&filter);
 }
 
 /* ---- counters ---- */
@@ -127,7 +104,7 @@ static void measure_counters(FILE *out, uint64_t keys, unsigned counter_bits, un
     fprintf(out, "%u\t%u\t%.2f\t%.2f\t%.2f\t%.2f\n", counter_bits, copies, bits,
             100 * (double)exact / (double)keys, (double)counted / (double)keys,
             100 * (double)left / (double)keys);
-    drop(&filter);
+    cuckoo_drop(&filter);
 }
 
 /* ---- duplicates ---- */
@@ -153,7 +130,7 @@ static repeats repeat_ours(uint64_t first, unsigned counter_bits)
     for (unsigned i = 0; i < TIMES; i++)
         cf_delete(&filter, bench_random(first));
     seen.gone = !cf_contains(&filter, bench_random(first));
-    drop(&filter);
+    cuckoo_drop(&filter);
     return seen;
 }
 

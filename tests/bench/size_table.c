@@ -19,6 +19,7 @@
 **                 figure is good to about 3 % (one standard deviation).
 */
 #include "bench.h"
+#include "cuckoo.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -92,12 +93,9 @@ static void write_line(FILE *out, uint64_t n, const cf_filter *filter, double me
 
 static void measure_line(FILE *out, uint64_t n, double rate, bool growth, uint64_t most_probes)
 {
-    const char *why;
     cf_filter filter;
-    cf_geometry shape;
     cf_options options = {.growth = growth};
-    if (cf_plan(n, rate, &options, &shape, &why) != CF_OK)
-        bench_fail(why);
+    cf_geometry shape = cuckoo_plan(n, rate, &options);
     uint8_t *bytes = bench_allocate(cf_geometry_bytes(&shape));
     cf_create(&filter, &shape, bytes);
     build(&filter, n);
