@@ -5,7 +5,8 @@
 
 A curve is drawn three times where that is possible: as published (tests/bench/data/published.tsv), by the authors'
 program on the machine that data/authors/about.tsv names, and by this library, measured in this run. Points are medians,
-bars go from the first to the third quartile, small rings are the runs far from these.
+bars go from the first to the third quartile, small rings are the runs far from these. Where a figure draws the least or the
+most of all runs, bars go from there to the median.
 """
 import os
 import re
@@ -65,11 +66,16 @@ def figures():
 
 # ---- data ----
 
+def condition_parts(condition):
+    """Of "column = value", or "column != value": the column, "=" or "!=", and the values, which "/" separates."""
+    column, sign, values = re.match(r"(.*?) *(!?=) *(.*)", condition).groups()
+    return column, sign, values.split("/")
+
+
 def wanted(conditions, row):
-    """Conditions: "column = value", or "column != value"; values may be several, separated by "/"."""
-    for condition in conditions:
-        column, is_not, value = re.match(r"(.*?) *(!?)= *(.*)", condition).groups()
-        if (row[column] in value.split("/")) == bool(is_not):
+    """Does the row meet all conditions?"""
+    for column, sign, values in map(condition_parts, conditions):
+        if (row[column] in values) == (sign == "!="):
             return False
     return True
 
@@ -80,12 +86,15 @@ def number(text):
 
 
 def spread_point(row, x, y):
-    """A point of a joined table; None when it was not measured."""
+    """A point of a joined table; None when it was not measured. y may be an end: "load least", with a bar to the median."""
     at, value = None if x == "-" else number(row[x]), number(row.get(y, "-"))
     if value is None or (at is None and x != "-"):
         return None
-    low, high = (number(row.get(f"{y} {end}", "-")) for end in ("q1", "q3"))
-    return at, value, value if low is None else low, value if high is None else high
+    bar = [number(row.get(f"{y} {end}", "-")) for end in ("q1", "q3")]
+    if None in bar:
+        bar = [value, number(row.get(re.sub(" (least|most)$", "", y), "-"))]
+    bar = [end for end in bar if end is not None]
+    return at, value, min(bar), max(bar)
 
 
 def curves_of_table(origin, columns, rows, x, y, series, conditions):

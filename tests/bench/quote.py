@@ -7,12 +7,14 @@
     python3 tests/bench/quote.py check                         are they filled? Prints what is not; a test calls it
 
 In RESULTS.md a line <!-- table NAME | condition; ... | column; ... --> is followed by that table, up to <!-- end -->.
-Both parts may be left out. A line <!-- claims --> is followed by what claims.txt says. Figures in the text of a page are
-listed in quotes.txt. results/sources.tsv says of each table which commit, day, machine and number of runs it comes from.
+Both parts may be left out. NAME may have a folder, as quick/figure5 (results of the quick form) or authors/full/figure5 (data).
+A line <!-- claims --> is followed by what claims.txt says. Figures in the text of a page are listed in quotes.txt.
+results/sources.tsv says of each table with what it was measured.
 """
 import os
 import re
 import shutil
+import statistics
 import sys
 
 import figures
@@ -20,7 +22,8 @@ import tables
 
 RESULTS = os.path.join(tables.HERE, "results")
 SOURCES = os.path.join(RESULTS, "sources.tsv")
-SOURCE_COLUMNS = ["table", "commit", "date", "size", "runs", "processor"]
+FACTS = ["commit", "date", "size", "processor", "compiler"]  # of about.tsv
+SOURCE_COLUMNS = ["table", "runs", "load", *FACTS]
 PAGES = {"RESULTS.md": os.path.join(tables.HERE, "RESULTS.md"),
          "README.md": os.path.join(tables.HERE, "..", "..", "README.md")}
 PLACE = re.compile(r"{([^{}]*\|[^{}]*\|[^{}]*\|[^{}]*)}")
@@ -76,9 +79,9 @@ def source_line(name):
     of = sources().get(name)
     if not of:
         return ""
-    runs = "one run" if of["runs"] == "1" else f"medians (and quartiles) of {of['runs']} runs"
-    form = "" if of["size"] == "full" else ", quick form"
-    return f"\n*{runs}{form}, commit {of['commit']}, {of['date']}, {of['processor']}*\n"
+    form = "" if of["size"] == "full" else "quick form, "
+    load = "" if of["load"] == tables.MISSING else f"load average {of['load']}, "
+    return f"\n*{of['runs']}, {form}commit {of['commit']}, {of['date']}, {load}{of['processor']}, {of['compiler']}*\n"
 
 
 def markdown_table(marker):
@@ -177,16 +180,35 @@ def check():
     return [name for name, path in PAGES.items() if filled(name) != text_of(path)]
 
 
+def runs_of(described, rows):
+    """How many runs a joined table comes from, in words. Its last column has the number for each row."""
+    least, most = min(int(row[-1]) for row in rows), max(int(row[-1]) for row in rows)
+    if most == 1:
+        return "one run"
+    what = "medians (and quartiles)" + (", sums" if any(described.is_sum(column) for column in described.measured) else "")
+    return f"{what} of {most} runs" if least == most else f"{what} of {least} to {most} runs"
+
+
+def load_of(folder, program):
+    """The median of the load averages with which the runs of a program began."""
+    marks = [os.path.join(run, program + ".done") for run in tables.run_folders(folder)]
+    loads = [float(dict(zip(columns, rows[0]))["load before"])
+             for columns, rows in (tables.read(mark) for mark in marks if os.path.exists(mark))]
+    return f"{statistics.median(loads):.1f}" if loads else tables.MISSING
+
+
 def accept(folder="build/bench", *names):
     known = sources() if os.path.exists(SOURCES) else {}
     about = dict(tables.read(os.path.join(folder, "about.tsv"))[1])
-    os.makedirs(RESULTS, exist_ok=True)
-    for name in names or tables.descriptions():
+    form = "" if about["size"] == "full" else about["size"]
+    os.makedirs(os.path.join(RESULTS, form), exist_ok=True)
+    for name, described in tables.descriptions().items():
         path = os.path.join(folder, name + ".tsv")
-        if os.path.exists(path):
-            shutil.copy(path, RESULTS)
-            runs = max((row[-1] for row in tables.read(path)[1]), key=int)
-            known[name] = {"table": name, **{c: about[c] for c in ("commit", "date", "size", "processor")}, "runs": runs}
+        if os.path.exists(path) and (not names or name in names):
+            shutil.copy(path, os.path.join(RESULTS, form))
+            key = os.path.join(form, name)
+            known[key] = {"table": key, "runs": runs_of(described, tables.read(path)[1]),
+                          "load": load_of(folder, described.program), **{fact: about[fact] for fact in FACTS}}
     tables.write(SOURCES, SOURCE_COLUMNS, [[known[n][c] for c in SOURCE_COLUMNS] for n in sorted(known)])
     fill()
 

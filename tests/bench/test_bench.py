@@ -240,17 +240,36 @@ def test_prose_of_results_becomes_html():
 def test_tables_and_figures_are_filled_in(tmp_path, monkeypatch):
     (tmp_path / "sizes.tsv").write_text("growth\tkeys\terror rate\tbits per key\tbits per key q1\tbits per key q3\truns\n"
                                         "off\t1000000\t0.01\t9.28\t9.2\t9.3\t10\non\t1000000\t0.01\t9.5\t9.5\t9.5\t10\n")
-    (tmp_path / "sources.tsv").write_text("table\tcommit\tdate\tsize\truns\tprocessor\nsizes\tabc\t2026-11-22\tfull\t10\tXeon\n")
+    (tmp_path / "sources.tsv").write_text("table\truns\tload\tcommit\tdate\tsize\tprocessor\tcompiler\n"
+                                          "sizes\tone run\t0.5\tabc\t2026-11-22\tfull\tXeon\tcc 12\n")
     monkeypatch.setattr(quote, "RESULTS", str(tmp_path))
     monkeypatch.setattr(quote, "SOURCES", str(tmp_path / "sources.tsv"))
     text = quote.fill_tables("a\n<!-- table sizes | growth = off | keys; bits per key -->\nold\n<!-- end -->\nb\n")
-    assert "| 1,000,000 | 9.28 (9.2–9.3) |" in text and "old" not in text and "commit abc" in text and "9.5" not in text
+    assert "| 1,000,000 | 9.28 (9.2–9.3) |" in text and "old" not in text and "commit abc" in text and "load average 0.5" in text and "9.5" not in text
     assert quote.fill_tables(text) == text
     passage = "- **{sizes | growth = off | bits per key | .1f} bits per key**, for a million"
     monkeypatch.setattr(quote, "quotes", lambda: [("README.md", passage)])
     assert quote.fill_quotes("README.md", "x\n- **7.7 bits\nper key**, for a million keys") == "x\n- **9.3 bits\nper key**, for a million keys"
     with pytest.raises(ValueError, match="0 times"):
         quote.fill_quotes("README.md", "nothing of the kind")
+
+
+def test_accepted_tables_say_with_what_they_were_measured(tmp_path, monkeypatch):
+    folder, results = tmp_path / "bench", tmp_path / "results"
+    monkeypatch.setattr(quote, "RESULTS", str(results))
+    monkeypatch.setattr(quote, "SOURCES", str(results / "sources.tsv"))
+    monkeypatch.setattr(quote, "fill", lambda: None)
+    monkeypatch.setattr(tables, "descriptions", lambda: {"t": described(measured="speed: per second")})
+    for run, load in enumerate(["1.00", "3.00"], 1):
+        (folder / f"run-{run}").mkdir(parents=True)
+        (folder / f"run-{run}" / "p.done").write_text(f"size\tload before\nquick\t{load}\n")
+    (folder / "t.tsv").write_text("filter\tspeed\truns\na\t1\t2\nb\t1\t1\n")
+    (folder / "about.tsv").write_text("name\tvalue\ncommit\tabc\ndate\t2026-11-22\nsize\tquick\nprocessor\tXeon\ncompiler\tcc 12\n")
+    quote.accept(str(folder))
+    assert (results / "quick" / "t.tsv").read_text() == (folder / "t.tsv").read_text()
+    assert quote.source_line("quick/t") == ("\n*medians (and quartiles) of 1 to 2 runs, quick form, commit abc, 2026-11-22, "
+                                            "load average 2.0, Xeon, cc 12*\n")
+    assert quote.source_line("t") == ""
 
 
 def test_pages_quote_the_tables_that_are_committed():
