@@ -16,13 +16,15 @@
 #   bytes        filters of every kind (platforms/family.sql) are those of the native build, byte for byte; linked and loaded
 #   handed on    a database with filter tables that was written natively is read and changed there, then natively again;
 #                and the other way round
-# Variants of the native compiler have no units and no library of their own. Emulated processors leave out the unit
+#   counted      what the benchmarks count (loads, bits, error rates) is what the native ones count: equal tables, byte for byte
+# Variants of the native compiler have no units, no benchmarks and no library of their own. Emulated processors leave out the unit
 # tests that take longest. A platform without its tools is skipped and named.
 set -u
 dir=build/platforms
 names='native O0 O3 clang plain-c unsigned-char signed-char i386 arm64 armhf s390x musl windows wasm'
-columns='compiled units linked loaded bytes handed-on'
+columns='compiled units linked loaded bytes handed-on counted'
 all_units=$(basename -s .c tests/test_*.c)
+counting='asked bloom_cuckoo bursts capacity copies_table groups left_over load_at_failure load_factor maps size_table space'
 slow_units='test_plan|test_growth_widening|test_walk|test_bulk|test_load|test_spill_growth'
 SQLITE_OPTIONS='-DSQLITE_ENABLE_JSON1'
 WARNINGS='-Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -Wpedantic'
@@ -31,7 +33,7 @@ WARNINGS='-Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -W
 
 # variant OPTIONS: other options, or another compiler, for this machine.
 variant() {
-    options=$1 sqlite_of=native units='' so=''
+    options=$1 sqlite_of=native units='' benchmarks='' so=''
 }
 
 # linux TRIPLE QEMU PACKAGES: a Linux of another processor.
@@ -44,7 +46,7 @@ linux() {
 # describe PLATFORM: its compiler and options, what runs its programs (nothing: this machine), and the packages.
 describe() {
     here=$dir/$1 cc=${CC:-cc} options=-O2 run='' packages=gcc so=so exe='' shared='-fPIC -shared' of_program=''
-    libraries='-lm -ldl -lpthread' of_sqlite=$SQLITE_OPTIONS sqlite_of=$1 units=$all_units
+    libraries='-lm -ldl -lpthread' of_sqlite=$SQLITE_OPTIONS sqlite_of=$1 units=$all_units benchmarks=$counting
     case $1 in
     native)        ;;
     O0 | O3)       variant "-$1" ;;
@@ -57,7 +59,7 @@ describe() {
     s390x)         linux s390x-linux-gnu s390x 'gcc-s390x-linux-gnu libc6-dev-s390x-cross' ;;
     musl)          cc=musl-gcc packages='musl-tools musl' ;;
     windows)
-        cc=x86_64-w64-mingw32-gcc run=wine packages='gcc-mingw-w64-x86-64 wine wine64'
+        cc=x86_64-w64-mingw32-gcc run=wine packages='gcc-mingw-w64-x86-64 wine wine64' benchmarks=''
         so=dll exe=.exe shared='-shared -static-libgcc' libraries=-static-libgcc
         export WINEPREFIX="$PWD/$here/wine" WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
         ;;
@@ -122,16 +124,28 @@ write_units() {
 # All unit tests in one program, since linking takes time: the name of the file is that of its main.
 # shellcheck disable=SC2086
 build_units() {
-    mkdir -p "$here/units"
+    mkdir -p "$here/objects" "$here/units"
     write_units
     for file in src/*.c; do
-        compile -std=c11 $WARNINGS -isystem $dir/include -c -o "$here/units/$(basename "$file" .c).o" "$file"
+        compile -std=c11 $WARNINGS -isystem $dir/include -c -o "$here/objects/$(basename "$file" .c).o" "$file"
     done
     for test in $units; do
         compile -std=c11 -Wall -Wextra -I tests/platforms -isystem $dir/include -Dmain="main_of_$test" \
             -c -o "$here/units/$test.o" "tests/$test.c"
     done
-    compile $of_program -o "$here/unittests$exe" "$here/units.c" "$here"/units/*.o -lm
+    compile $of_program -o "$here/unittests$exe" "$here/units.c" "$here"/objects/*.o "$here"/units/*.o -lm
+}
+
+# With the objects of the unit tests.
+# shellcheck disable=SC2086
+build_benchmarks() {
+    mkdir -p "$here/bench" "$here/counted"
+    for file in $(grep -LE '^int main|sqlite3' tests/bench/*.c); do
+        compile -std=c11 -isystem $dir/include -c -o "$here/bench/$(basename "$file" .c).o" "$file"
+    done
+    for name in $benchmarks; do
+        compile -std=c11 -isystem $dir/include $of_program -o "$here/$name$exe" "tests/bench/$name.c" "$here"/objects/*.o "$here"/bench/*.o -lm
+    done
 }
 
 # The library by the compiler's own dialect of C, as a user would make it.
@@ -159,6 +173,23 @@ check_units() {
         $run "$here/unittests$exe" "$test" < /dev/null || echo "not ok - the end of $test: $?"
     done > "$here/units.log" 2>&1
     cell units "$(grep -c '^ok ' "$here/units.log")" "$(grep -c '^not ok ' "$here/units.log")"
+}
+
+check_counted() {
+    good=0 bad=0
+    for name in $benchmarks; do
+        # shellcheck disable=SC2086
+        $run "$here/$name$exe" quick "$here/counted" 5 || echo "the end of $name: $?"
+    done > "$here/counted.log" 2>&1
+    [ "$here" = "$dir/native" ] || wait_for_native
+    for table in "$dir"/native/counted/*.tsv; do
+        if cmp "$table" "$here/counted/$(basename "$table")" >> "$here/counted.log" 2>&1; then
+            good=$((good + 1))
+        else
+            bad=$((bad + 1))
+        fi
+    done
+    cell counted $good $bad
 }
 
 # check_sql HOW: through a file that is called as a shell is.
@@ -237,6 +268,7 @@ test_units() {
     case $run in *qemu*) units=$(printf '%s\n' $units | grep -vxE "$slow_units") ;; esac
     build_units
     check_units
+    [ -z "$benchmarks" ] || { build_benchmarks && check_counted; }
 }
 
 test_extension() {
@@ -284,7 +316,7 @@ find_source() {
 clear() {
     mkdir -p "$dir/$1"
     find "$dir/$1" -maxdepth 1 -type f ! -name 'sqlite3-*.o' -exec rm -f {} +
-    rm -rf "$dir/$1/units" "$dir/$1/sql"
+    (cd "$dir/$1" && rm -rf objects units sql bench counted)
 }
 
 row() {
