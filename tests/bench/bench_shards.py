@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What filters of many shards cost: built by as many processes at once, shipped, merged, and asked.
 
-    python3 tests/bench/bench_shards.py [KEYS [SHARDS]]
+    python3 tests/bench/bench_shards.py full|quick FOLDER [SEED]
 
-KEYS of all shards together, 4,000,000 unless given; 8 shards. Prints a table. Times are processor time. "Built" is that of
-the slowest shard, which is how long all take when each has a core or a machine.
+Run it in the folder of the project; it loads build/cuckoo.so. Four million keys on eight shards (quick: 40,000), a process
+for each. Writes shards.tsv. Times are processor time. "Built" is that of the slowest shard, which is how long all take when
+each has a core or a machine.
 """
 import multiprocessing
 import os
@@ -13,11 +14,13 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-EXTENSION = os.path.join(HERE, "..", "..", "build", "cuckoo")
+EXTENSION = "build/cuckoo"
+SHARDS = 8
 ASKED = 400000
+COLUMNS = ["way", "built, s", "shipped, MB", "merged, s", "merged, MB", "asking all, ns", "wrong, %", "asking the merged one, ns",
+           "the merged one wrong, %"]
 NUMBERS = "WITH n(i) AS (SELECT {} UNION ALL SELECT i + {} FROM n WHERE i + {} < {}) "
-MAIL = "printf('user-%08d@example.com', i)"
+MAIL = "printf('user-%08d@{}.example.com', i)"  # the seed, a number
 
 
 def connect(path=":memory:"):
@@ -37,10 +40,10 @@ def timed(db, sql, *parameters):
 
 def fill(arguments):
     """The rows of a shard: every `shards`-th key."""
-    path, shard, shards, keys = arguments
+    path, shard, shards, keys, seed = arguments
     db = connect(path)
     db.execute("CREATE TABLE t(k TEXT)")
-    db.execute(f"INSERT INTO t {NUMBERS.format(shard, shards, shards, keys)} SELECT {MAIL} FROM n")
+    db.execute(f"INSERT INTO t {NUMBERS.format(shard, shards, shards, keys)} SELECT {MAIL.format(seed)} FROM n")
 
 
 def build(arguments):
@@ -63,50 +66,53 @@ def asking(db, name):
     return 1e9 * (seconds - scan) / ASKED, count / ASKED
 
 
-def report(db, title, filters, built, merge, are_filters=True):
-    """One line of the table: how long the filters took, or the lists of keys, and what they cost from there on."""
+def cost(db, way, filters, built, merge, are_filters=True):
+    """A row of the table: how long the filters took, or the lists of keys, and what they cost from there on."""
     db.execute("CREATE TEMP TABLE shipped(f BLOB)")
     db.executemany("INSERT INTO shipped VALUES (?)", [(blob,) for blob in filters])
     db.execute("CREATE TEMP TABLE merged(f BLOB)")
     blob, merging = timed(db, merge)
     db.execute("INSERT INTO merged VALUES (?)", (blob,))
-    each, wrong_each = asking(db, "shipped") if are_filters else (0, 0)
-    one, wrong_one = asking(db, "merged")
+    each = asking(db, "shipped") if are_filters else None
+    one = asking(db, "merged")
     db.executescript("DROP TABLE shipped; DROP TABLE merged")
-    print(f"| {title} | {built:.2f} | {sum(map(len, filters)) / 1e6:.1f} | {merging:.2f} | {len(blob) / 1e6:.1f} "
-          f"| {f'{each:.0f} | {100 * wrong_each:.2f}' if are_filters else '- | -'} | {one:.0f} | {100 * wrong_one:.2f} |")
+    return [way, f"{built:.3f}", f"{sum(map(len, filters)) / 1e6:.2f}", f"{merging:.3f}", f"{len(blob) / 1e6:.2f}",
+            *(texts_of(each) if each else "--"), *texts_of(one)]
 
 
-def main(keys, shards):
-    folder = tempfile.mkdtemp()
-    paths = [os.path.join(folder, f"shard{shard}.db") for shard in range(shards)]
+def texts_of(asked):
+    return f"{asked[0]:.0f}", f"{100 * asked[1]:.2f}"
+
+
+def rows(folder, keys, seed):
+    paths = [os.path.join(folder, f"shard{shard}.db") for shard in range(SHARDS)]
     db = connect()
     db.execute("CREATE TABLE absent(k TEXT)")
     db.execute(f"INSERT INTO absent {NUMBERS.format(0, 1, 1, ASKED)} SELECT 'nobody-' || i FROM n")
-    print(f"{keys} e-mail addresses on {shards} shards, a process each, SQLite {sqlite3.sqlite_version}")
-    print("| way | built, s | shipped, MB | merged, s | MB | asking all, ns | wrong, % | the merged one, ns | wrong, % |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-    with multiprocessing.get_context("fork").Pool(shards) as pool:
-        pool.map(fill, [(path, shard, shards, keys) for shard, path in enumerate(paths)], chunksize=1)
+    with multiprocessing.get_context("fork").Pool(SHARDS) as pool:
+        pool.map(fill, [(path, shard, SHARDS, keys, seed) for shard, path in enumerate(paths)], chunksize=1)
         whole = os.path.join(folder, "whole.db")
-        fill((whole, 0, 1, keys))
+        fill((whole, 0, 1, keys, seed))
         merge = "SELECT cf_merge(f) FROM shipped"
         ask_build = "SELECT cf_build(k, 0.01, ?) FROM t"
         blob, seconds = build((whole, ask_build, ("capacity=1",)))
-        report(db, "one database", [blob], seconds, merge)
-        for title, capacity in (("shards, capacity of the sum", keys),
-                                ("shards, capacity of a shard", keys // shards + 1)):
+        yield cost(db, "one database", [blob], seconds, merge)
+        for way, capacity in (("shards, capacity of the sum", keys), ("shards, capacity of a shard", keys // SHARDS + 1)):
             filters, seconds = all_at_once(pool, paths, ask_build, f"capacity={capacity}")
-            report(db, title, filters, seconds, merge)
+            yield cost(db, way, filters, seconds, merge)
         lists, seconds = all_at_once(pool, paths, "SELECT cf_keys(k) FROM t")
-        add = "cf_add_keys(" * shards + f"cf_new({keys})" + "".join(
-            f", (SELECT f FROM shipped WHERE rowid = {i + 1}))" for i in range(shards))
-        report(db, "shards, lists of keys", lists, seconds, f"SELECT {add}", are_filters=False)
-    for path in paths + [whole]:
-        os.remove(path)
-    os.rmdir(folder)
+        add = "cf_add_keys(" * SHARDS + f"cf_new({keys})" + "".join(
+            f", (SELECT f FROM shipped WHERE rowid = {i + 1}))" for i in range(SHARDS))
+        yield cost(db, "shards, lists of keys", lists, seconds, f"SELECT {add}", are_filters=False)
+
+
+def main(size, folder, seed="0"):
+    with tempfile.TemporaryDirectory(dir=folder) as place, open(os.path.join(folder, "shards.tsv"), "w", encoding="utf-8") as out:
+        for row in [COLUMNS, *rows(place, 40000 if size == "quick" else 4000000, int(seed))]:
+            out.write("\t".join(row) + "\n")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 4000000,
-         int(sys.argv[2]) if len(sys.argv) > 2 else 8)
+    if len(sys.argv) not in (3, 4) or sys.argv[1] not in ("full", "quick"):
+        sys.exit("usage: bench_shards.py full|quick FOLDER [SEED]")
+    main(*sys.argv[1:])
