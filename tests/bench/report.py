@@ -230,8 +230,8 @@ def contents(figure_list, described, rest):
 
 def introduction(known):
     return f"""<h1>Cuckoo filters, measured</h1>
-<p>Each figure is the median of {escape(known.get('runs', '?'))} runs, each with other keys; bars and small print give
-the first and the third quartile. Small rings are runs far outside them: they are shown, not dropped. Programs took
+<p>Each figure is the median of {escape(known.get('runs', '?'))} runs, each with other keys, unless its text says
+otherwise; bars and small print give the first and the third quartile. Small rings are runs far outside them: they are shown, not dropped. Programs took
 turns, so that a noisy minute does not spoil one of them. Speeds depend on the machine and on what else it does.
 Instructions, cache misses, bits and error rates do not.</p>
 <p>Lines without dashes are this library and the yardsticks, measured in this run. Dashed lines are the program of the
