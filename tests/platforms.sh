@@ -144,7 +144,8 @@ build_benchmarks() {
         compile -std=c11 -isystem $dir/include -c -o "$here/bench/$(basename "$file" .c).o" "$file"
     done
     for name in $benchmarks; do
-        compile -std=c11 -isystem $dir/include $of_program -o "$here/$name$exe" "tests/bench/$name.c" "$here"/objects/*.o "$here"/bench/*.o -lm
+        compile -std=c11 -isystem $dir/include $of_program -o "$here/$name$exe" "tests/bench/$name.c" \
+            "$here"/objects/*.o "$here"/bench/*.o -lm
     done
 }
 
@@ -179,7 +180,7 @@ check_counted() {
     good=0 bad=0
     for name in $benchmarks; do
         # shellcheck disable=SC2086
-        $run "$here/$name$exe" quick "$here/counted" 5 || echo "the end of $name: $?"
+        $run "$here/$name$exe" quick "$here/counted" 5 || { echo "the end of $name: $?"; bad=$((bad + 1)); }
     done > "$here/counted.log" 2>&1
     [ "$here" = "$dir/native" ] || wait_for_native
     for table in "$dir"/native/counted/*.tsv; do

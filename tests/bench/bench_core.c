@@ -223,7 +223,7 @@ static void open_table(table *t, double megabytes, unsigned fingerprint_bits)
     double bucket_bytes = BUCKET_SIZE * fingerprint_bits / 8.0;
     t->shape = cuckoo_shape((uint64_t)(megabytes * 1e6 / bucket_bytes), BUCKET_SIZE, fingerprint_bits);
     t->keys = (uint64_t)(load * (double)cf_geometry_slots(&t->shape));
-    t->shape.capacity = t->keys; /* or adding at once expects more than the table holds */
+    t->shape.capacity = t->keys; /* else adding at once goes key by key */
     t->absent = absent_from;
     t->limit = limit_from;
     if (cf_geometry_check(&t->shape, &why) != CF_OK)

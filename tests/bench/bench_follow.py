@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+import tables
+
 EXTENSION = "build/cuckoo"
 TABLES = {"no index": "plain", "an index": "indexed", "a filter follows": "followed", "the filter itself": "alone"}
 
@@ -98,9 +100,8 @@ class Bench:
 
 
 def write(folder, name, columns, rows):
-    with open(os.path.join(folder, name + ".tsv"), "w", encoding="utf-8") as out:
-        for row in [columns, *rows]:
-            out.write("\t".join(cell if isinstance(cell, str) else f"{cell:.3f}" for cell in row) + "\n")
+    tables.write(os.path.join(folder, name + ".tsv"), columns,
+                 [[cell if isinstance(cell, str) else f"{cell:.3f}" for cell in row] for row in rows])
 
 
 def main(size, folder, seed="0"):

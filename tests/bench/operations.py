@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import tables
+
 LAST_CACHE = {"full": 2 << 20, "quick": 64 << 10}
 COLUMNS = ["filter", "operation", "instructions", "first-level misses", "last-level misses"]
 
@@ -57,9 +59,7 @@ def main(program, size, folder, seed="0"):
         subprocess.run(command(program, size, folder, seed, os.path.join(place, "out")), check=True)
         paths = sorted(glob.glob(os.path.join(place, "out.*")), key=lambda path: int(path.rpartition(".")[2]))
         parts = [part for part in map(counts, map(read, paths)) if part]
-    with open(os.path.join(folder, "operations.tsv"), "w", encoding="utf-8") as out:
-        for row in [COLUMNS, *rows(parts)]:
-            out.write("\t".join(row) + "\n")
+    tables.write(os.path.join(folder, "operations.tsv"), COLUMNS, rows(parts))
 
 
 if __name__ == "__main__":

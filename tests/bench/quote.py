@@ -112,10 +112,10 @@ def claims(path=os.path.join(tables.HERE, "claims.txt")):
 
 def instructions(path=os.path.join(tables.HERE, "instructions.txt")):
     """What make bench-check compares with, as text of the page."""
-    rows = [line.split("\t") for line in text_of(path).splitlines() if not line.startswith("#")]
-    tools = [line[2:] for line in text_of(path).splitlines() if re.match("# [^:;]*: ", line)]
-    lines = ["| path | instructions |", "|---|---:|", *(f"| {name} | {count} |" for name, count in rows)]
-    return "\n".join(lines) + f"\n\n*{'; '.join(tools)}*\n"
+    text = text_of(path).splitlines()
+    tools = [line[2:] for line in text if re.match("# [^:;]*: ", line)]
+    rows = ["| {} | {} |".format(*line.split("\t")) for line in text if not line.startswith("#")]
+    return "\n".join(["| path | instructions |", "|---|---:|", *rows]) + f"\n\n*{'; '.join(tools)}*\n"
 
 
 def fill_tables(text):
@@ -193,19 +193,15 @@ def check():
 
 
 def runs_of(described, rows):
-    """How many runs a joined table comes from, in words. Its last column has the number for each row."""
-    least, most = min(int(row[-1]) for row in rows), max(int(row[-1]) for row in rows)
-    if most == 1:
-        return "one run"
-    what = "medians (and quartiles)" + (", sums" if any(described.is_sum(column) for column in described.measured) else "")
-    return f"{what} of {most} runs" if least == most else f"{what} of {least} to {most} runs"
+    """What the rows of a joined table are, in words."""
+    runs = tables.number_of_runs(rows)
+    sums = ", sums" if any(described.is_sum(column) for column in described.measured) else ""
+    return "one run" if runs == "1" else f"medians (and quartiles){sums} of {runs} runs"
 
 
 def load_of(folder, program):
     """The median of the load averages with which the runs of a program began."""
-    marks = [os.path.join(run, program + ".done") for run in tables.run_folders(folder)]
-    loads = [float(dict(zip(columns, rows[0]))["load before"])
-             for columns, rows in (tables.read(mark) for mark in marks if os.path.exists(mark))]
+    loads = [float(done["load before"]) for _, name, done in tables.marks(folder) if name == program]
     return f"{statistics.median(loads):.1f}" if loads else tables.MISSING
 
 

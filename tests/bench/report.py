@@ -175,10 +175,7 @@ def table_part(folder, described):
 
 def runs_of(columns, rows):
     """How many runs the rows come from, in words."""
-    if columns[-1] != "runs":
-        return ""
-    runs = sorted({row[-1] for row in rows}, key=int)
-    return f"Runs: {' to '.join(dict.fromkeys((runs[0], runs[-1])))}."
+    return f"Runs: {tables.number_of_runs(rows)}." if columns[-1] == "runs" else ""
 
 
 # ---- the page ----
@@ -197,12 +194,8 @@ def fact_table(known):
 
 def loads(folder):
     """When each run began, and how much else the machine did."""
-    rows = []
-    for run in tables.run_folders(folder):
-        for name in sorted(os.listdir(run)):
-            if name.endswith(".done"):
-                _, ((_, _, *cells),) = tables.read(os.path.join(run, name))
-                rows.append([run.rpartition("-")[2], name[:-5], *cells])
+    noted = ("start", "seconds", "load before", "load after")
+    rows = [[run, program, *(done[name] for name in noted)] for run, program, done in tables.marks(folder)]
     head = ["run", "program", "start", "seconds", "load average at the start", "at the end"]
     lines = "".join("<tr>" + "".join(f"<td class=text>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return (f"<details><summary>Load average at the start and the end of each run</summary><div class=wide><table>"
@@ -231,9 +224,9 @@ def contents(figure_list, described, rest):
 def introduction(known):
     return f"""<h1>Cuckoo filters, measured</h1>
 <p>Each figure is the median of {escape(known.get('runs', '?'))} runs, each with other keys, unless its text says
-otherwise; bars and small print give the first and the third quartile. Small rings are runs far outside them: they are shown, not dropped. Programs took
-turns, so that a noisy minute does not spoil one of them. Speeds depend on the machine and on what else it does.
-Instructions, cache misses, bits and error rates do not.</p>
+otherwise; bars and small print give the first and the third quartile. Small rings are runs far outside them: they are
+shown, not dropped. Programs took turns, so that a noisy minute does not spoil one of them. Speeds depend on the machine
+and on what else it does. Instructions, cache misses, bits and error rates do not.</p>
 <p>Lines without dashes are this library and the yardsticks, measured in this run. Dashed lines are the program of the
 paper's authors on one machine. Lines of dots and dashes are the published algorithms, written anew. Dotted lines and
 single signs are what was published, as far as it was published in numbers: the pictures of the paper for figures 3, 6,

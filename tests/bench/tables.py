@@ -176,6 +176,21 @@ def run_folders(folder):
     return sorted(glob.glob(os.path.join(folder, "run-*")), key=lambda path: int(path.rpartition("-")[2]))
 
 
+def marks(folder):
+    """What run.py noted when a program was done: (run, program, what it noted) of each."""
+    for run in run_folders(folder):
+        for name in sorted(os.listdir(run)):
+            if name.endswith(".done"):
+                columns, (cells,) = read(os.path.join(run, name))
+                yield run.rpartition("-")[2], name[:-len(".done")], dict(zip(columns, cells))
+
+
+def number_of_runs(rows):
+    """How many runs the rows of a joined table come from: "10", or "1 to 10" when not all rows come from as many."""
+    runs = sorted({int(row[-1]) for row in rows})
+    return " to ".join(dict.fromkeys((str(runs[0]), str(runs[-1]))))
+
+
 def runs_of(folder, name):
     """The tables of that name, of all runs."""
     paths = [os.path.join(run, name + ".tsv") for run in run_folders(folder)]
