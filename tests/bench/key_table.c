@@ -50,11 +50,11 @@ key_place key_place_of(const key_table *table, uint64_t key)
 {
     uint64_t mask = cf_low_bits(table->log2_buckets), hash = bench_random(key);
     uint64_t first = hash >> 32 & mask, fingerprint = hash & cf_low_bits(table->f);
-    fingerprint |= fingerprint == 0;
+    fingerprint |= fingerprint == 0 && table->address != KEY_HASHED_ALL;
     if (table->address == KEY_INDEPENDENT)
         return (key_place){{first, bench_random(second_hash + key) & mask}, 0};
     uint64_t step =
-        table->address == KEY_HASHED ? bench_random(fingerprints_from + fingerprint) : fingerprint;
+        table->address == KEY_UNHASHED ? fingerprint : bench_random(fingerprints_from + fingerprint);
     return (key_place){{first, first ^ (step & mask)}, fingerprint};
 }
 

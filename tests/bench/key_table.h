@@ -12,10 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How the second bucket follows from the first one. Fingerprint 0 becomes 1, as in the paper. */
+/* How the second bucket follows from the first one. Fingerprint 0 becomes 1, as in the authors'
+** program, whose empty slots are 0; but for KEY_HASHED_ALL. */
 typedef enum key_address {
     KEY_INDEPENDENT, /* it does not: another hash of the key */
     KEY_HASHED,      /* XOR with a hash of the fingerprint (equation 1) */
+    KEY_HASHED_ALL,  /* the same, and fingerprint 0 stays one of 2^f */
     KEY_UNHASHED     /* XOR with the fingerprint itself */
 } key_address;
 

@@ -11,14 +11,15 @@
 ** Tables of b = 1, 2, 4, 8 slots are filled with random keys until one finds no room, once. Systems:
 **   as published            fingerprints of f bits, alternate by XOR with their hash, random walk of
 **                           500 kicks
-**   breadth-first           the same, with the search of the library
+**   as published, 2^f       the same, and fingerprint 0 is one like the others, not made 1
+**   breadth-first           as published, with the search of the library
 **   unhashed                as published, but XOR with the fingerprint itself (section 3.1)
 **   independent             two independent hash functions, and a walk: the best that the paper
 **                           compares with
 **   independent, breadth-first
 **   ours                    the library, growth off: f from 4; keys that share a fingerprint are
 **                           absorbed from cap copies on
-** The first five are tables of whole keys (key_table.h). At 2^25 buckets a run fills the one point that
+** The first six are tables of whole keys (key_table.h). At 2^25 buckets a run fills the one point that
 ** its seed names, so that ten runs fill ten of the eleven.
 **
 ** Writes figure2.tsv to FOLDER: load, slots in use / slots; absorbed: keys without a slot, in % of
@@ -43,9 +44,10 @@ typedef struct system {
     key_search search;
 } system_of;
 
-enum { PUBLISHED, BREADTH, UNHASHED, INDEPENDENT, INDEPENDENT_BREADTH, OURS, SYSTEMS };
+enum { PUBLISHED, PUBLISHED_ALL, BREADTH, UNHASHED, INDEPENDENT, INDEPENDENT_BREADTH, OURS, SYSTEMS };
 static const system_of systems[SYSTEMS] = {
     {"as published", false, KEY_HASHED, KEY_WALK},
+    {"as published, 2^f", false, KEY_HASHED_ALL, KEY_WALK},
     {"breadth-first", false, KEY_HASHED, KEY_BREADTH},
     {"unhashed", false, KEY_UNHASHED, KEY_WALK},
     {"independent", false, KEY_INDEPENDENT, KEY_WALK},
@@ -117,6 +119,7 @@ static void fill_some(FILE *out, unsigned log2_buckets, unsigned b, const unsign
     bench_progress("  2^%u buckets of %u", log2_buckets, b);
     for (unsigned i = 0; i < n; i++) {
         fill(out, (point){PUBLISHED, log2_buckets, b, bits[i]});
+        fill(out, (point){PUBLISHED_ALL, log2_buckets, b, bits[i]});
         if (bits[i] >= CF_FINGERPRINT_MIN)
             fill(out, (point){OURS, log2_buckets, b, bits[i]});
     }
@@ -148,10 +151,10 @@ static void fill_quick(FILE *out)
 static void fill_large(FILE *out, const bench_call *call)
 {
     static const point points[] = {
-        {OURS, 25, 4, 4},  {PUBLISHED, 25, 4, 4}, {OURS, 25, 4, 6},        {PUBLISHED, 25, 4, 6},
-        {OURS, 25, 4, 12}, {PUBLISHED, 25, 4, 8}, {INDEPENDENT, 25, 4, 1}, {PUBLISHED, 25, 4, 12},
-        {OURS, 25, 4, 8},  {PUBLISHED, 25, 4, 5}, {OURS, 25, 4, 16},       {OURS, 28, 4, 4},
-        {OURS, 28, 4, 6},  {OURS, 30, 4, 6}};
+        {OURS, 25, 4, 4},  {PUBLISHED, 25, 4, 4}, {OURS, 25, 4, 6},         {PUBLISHED, 25, 4, 6},
+        {OURS, 25, 4, 12}, {PUBLISHED, 25, 4, 8}, {INDEPENDENT, 25, 4, 1},  {PUBLISHED, 25, 4, 12},
+        {OURS, 25, 4, 8},  {PUBLISHED, 25, 4, 5}, {OURS, 25, 4, 16},        {OURS, 28, 4, 4},
+        {OURS, 28, 4, 6},  {OURS, 30, 4, 6},      {PUBLISHED_ALL, 25, 4, 4}};
     enum { POINTS = sizeof points / sizeof points[0], AT_25 = 11 };
     for (unsigned i = 0; i < (call->all ? POINTS : AT_25); i++)
         if (call->all || call->seed % AT_25 == i) {

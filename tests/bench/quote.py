@@ -19,6 +19,7 @@ import statistics
 import sys
 
 import figures
+import orders
 import tables
 
 RESULTS = os.path.join(tables.HERE, "results")
@@ -218,6 +219,7 @@ def accept(folder="build/bench", *names):
             known[key] = {"table": key, "runs": runs_of(described, tables.read(path)[1]),
                           "load": load_of(folder, described.program), **{fact: about[fact] for fact in FACTS}}
     tables.write(SOURCES, SOURCE_COLUMNS, [[known[n][c] for c in SOURCE_COLUMNS] for n in sorted(known)])
+    orders.main(RESULTS, RESULTS)
     fill()
 
 
