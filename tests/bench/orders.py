@@ -65,8 +65,9 @@ def share(part, whole):
 
 def summary(name, found):
     clear = [same for _, _, _, same, is_clear in found if is_clear]
-    same = sum(order[3] for order in found)
-    return [name, str(len(found)), str(same), share(same, len(found)), str(len(clear)), str(sum(clear)), share(sum(clear), len(clear))]
+    same = [order[3] for order in found]
+    counted = [figure for kind in (same, clear) for figure in (str(len(kind)), str(sum(kind)), share(sum(kind), len(kind)))]
+    return [name, *counted]
 
 
 def changed_pairs(name, found):

@@ -34,7 +34,8 @@ class Program:
 
     def files(self):
         """What it is made of: when these change, old runs are of no use."""
-        return [word for word in self.command if "/" in word and not word.startswith("/")] + ["build/cuckoo.so"]
+        library = [f"build/cuckoo.{ending}" for ending in ("so", "dylib", "dll") if os.path.exists(f"build/cuckoo.{ending}")]
+        return [word for word in self.command if "/" in word and not word.startswith("/")] + library
 
     def built_as(self):
         digest = hashlib.sha256()
