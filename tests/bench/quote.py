@@ -213,7 +213,7 @@ def accept(folder="build/bench", *names):
     os.makedirs(os.path.join(RESULTS, form), exist_ok=True)
     for name, described in tables.descriptions().items():
         path = os.path.join(folder, name + ".tsv")
-        if os.path.exists(path) and (not names or name in names):
+        if described.is_of_runs() and os.path.exists(path) and (not names or name in names):
             shutil.copy(path, os.path.join(RESULTS, form))
             key = os.path.join(form, name)
             known[key] = {"table": key, "runs": runs_of(described, tables.read(path)[1]),

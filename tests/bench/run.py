@@ -16,6 +16,7 @@ import sys
 import time
 
 import about
+import orders
 import report
 import tables
 
@@ -149,6 +150,7 @@ class Bench:
         facts = about.about(self.size, self.runs)
         tables.write(os.path.join(self.folder, "about.tsv"), ["name", "value"], [list(fact) for fact in facts.items()])
         tables.join_all(self.folder)
+        orders.main(self.folder, self.folder)
         report.main(self.folder, self.size, os.path.join(OUT, "report.html"))
 
 

@@ -31,6 +31,10 @@ class Description:
         self.measured = dict(split_unit(line) for line in lines_of(section["measured"]))
         self.order = lines_of(section.get("order", ""))
 
+    def is_of_runs(self):
+        """Was it joined from the tables of runs? Others are entered by hand (data), or follow from joined tables (orders)."""
+        return self.program not in ("data", "orders")
+
     def unit(self, column):
         return self.measured[column if column in self.measured else "*"][0]
 

@@ -21,9 +21,10 @@ ORDER_COLUMNS = ["table", "point", "column", "larger at first", "larger then", "
 
 
 class Point:
-    """One figure of one run: median, and what lies around it."""
+    """One figure of one run: median, what lies around it, and the place in the row's first measured column."""
 
-    def __init__(self, row, column):
+    def __init__(self, row, column, place):
+        self.place = row.get(place, tables.MISSING)
         self.middle, self.low, self.high, self.least, self.most = (
             tables.numbers([row[name]])[0] for name in (column, *(f"{column} {end}" for end in tables.SPREAD)))
 
@@ -44,7 +45,7 @@ def figures_of(described, path):
         seen[keys] = seen.get(keys, 0) + 1
         for column in tables.plain_columns(columns):
             if column not in described.keys and tables.numbers([row[column], row[f"{column} q1"]])[1:]:
-                found[column, keys, seen[keys]] = Point(row, column)
+                found[column, keys, seen[keys]] = Point(row, column, next(iter(described.measured)))
     return found
 
 
@@ -58,7 +59,8 @@ def both(described, first, second):
 
 
 def rivals(described, points):
-    """Pairs of points that differ in the system alone: (column, other keys, name, points, name, points)."""
+    """Pairs of points that differ in the system alone: (column, where, name, points, name, points). Where rows have equal keys,
+    their first measured column, such as the load, is a part of where."""
     systems = [i for i, key in enumerate(described.keys) if key in SYSTEMS]
     groups = {}
     for (column, keys, number), point in points.items():
@@ -66,20 +68,22 @@ def rivals(described, points):
         name = ", ".join(keys[i] for i in systems)
         if systems:
             groups.setdefault((column, rest, number), []).append((name, point))
+    several = any(number > 1 for *_, number in points)
     for (column, rest, _), members in groups.items():
         for (name, point), (other_name, other) in itertools.combinations(members, 2):
-            yield column, rest, name, point, other_name, other
+            place = " ".join([*rest, point[0].place] if several else rest)
+            yield column, place, name, point, other_name, other
 
 
 def orders(described, points):
     """(column, did it change, and beyond the bars, row for twice_orders) of each pair of rivals."""
-    for column, rest, name, point, other_name, other in rivals(described, points):
+    for column, place, name, point, other_name, other in rivals(described, points):
         first, second = (point[run].middle - other[run].middle for run in (0, 1))
         changed = first * second < 0
         clear = changed and not any(point[run].bars_meet(other[run]) for run in (0, 1))
         names = (name, other_name) if first > 0 else (other_name, name)
         shown = [f"{point[run].middle:g} and {other[run].middle:g}" for run in (0, 1)]
-        yield column, changed, clear, [described.name, " ".join(rest) or "-", column, *names, *shown]
+        yield column, changed, clear, [described.name, place or tables.MISSING, column, *names, *shown]
 
 
 def ratio(pair):
@@ -100,7 +104,7 @@ def summary(unit, pairs, changes):
 def compare(first, second):
     """The rows of twice.tsv and of twice_orders.tsv."""
     pairs, changes, named = {}, {}, []
-    for described in tables.descriptions().values():
+    for described in filter(tables.Description.is_of_runs, tables.descriptions().values()):
         points = both(described, first, second)
         for (column, _, _), pair in points.items():
             pairs.setdefault(described.unit(column), []).append(pair)
