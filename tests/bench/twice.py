@@ -81,9 +81,9 @@ def orders(described, points):
         first, second = (point[run].middle - other[run].middle for run in (0, 1))
         changed = first * second < 0
         clear = changed and not any(point[run].bars_meet(other[run]) for run in (0, 1))
-        names = (name, other_name) if first > 0 else (other_name, name)
-        shown = [f"{point[run].middle:g} and {other[run].middle:g}" for run in (0, 1)]
-        yield column, changed, clear, [described.name, place or tables.MISSING, column, *names, *shown]
+        larger, smaller = ((name, point), (other_name, other))[::1 if first > 0 else -1]
+        shown = [f"{larger[1][run].middle:g} and {smaller[1][run].middle:g}" for run in (0, 1)]
+        yield column, changed, clear, [described.name, place or tables.MISSING, column, larger[0], smaller[0], *shown]
 
 
 def ratio(pair):
