@@ -290,18 +290,23 @@ def two_days(tmp_path, monkeypatch, *days):
 def test_two_equal_days(tmp_path, monkeypatch):
     day = {"a": [10, 11, 12], "b": [20, 21, 22]}
     rows, named = two_days(tmp_path, monkeypatch, day, day)
-    assert rows == [["per second", "2", "100", "100", "1", "1", "1", "1", "0", "0"]] and named == []
+    assert rows == [["per second", "2", "100", "100", "1", "1", "1", "1", "0", "0", "1", "0"]] and named == []
 
 
 def test_an_order_that_changed_beyond_the_bars_is_named(tmp_path, monkeypatch):
     rows, named = two_days(tmp_path, monkeypatch, {"a": [10, 11, 12], "b": [20, 21, 22]}, {"a": [10, 11, 12], "b": [5, 6, 7]})
-    assert rows == [["per second", "2", "50", "50", "0.643", "0.286", "1", "1", "1", "1"]]
+    assert rows == [["per second", "2", "50", "50", "0.643", "0.286", "1", "1", "1", "1", "1", "1"]]
     assert named == [["t", "-", "speed", "b", "a", "21 and 11", "6 and 11"]]
 
 
 def test_an_order_that_changed_within_the_bars_is_counted_only(tmp_path, monkeypatch):
     rows, named = two_days(tmp_path, monkeypatch, {"a": [10, 20, 30], "b": [11, 21, 31]}, {"a": [10, 20, 30], "b": [9, 19, 29]})
-    assert rows[0][-3:] == ["1", "1", "0"] and named == []
+    assert rows[0][-5:] == ["1", "1", "0", "0", "0"] and named == []
+
+
+def test_an_order_that_is_clear_in_the_second_run_only_is_counted_there(tmp_path, monkeypatch):
+    rows, named = two_days(tmp_path, monkeypatch, {"a": [10, 20, 30], "b": [11, 21, 31]}, {"a": [10, 11, 12], "b": [5, 6, 7]})
+    assert rows[0][-5:] == ["1", "1", "0", "1", "1"] and named == []
 
 
 def test_the_two_machines_are_compared_by_the_committed_tables(tmp_path):
@@ -324,4 +329,4 @@ def test_a_changed_order_is_named_with_the_load_of_its_row(tmp_path, monkeypatch
 
 def test_what_only_one_day_has_is_left_out(tmp_path, monkeypatch):
     rows, _ = two_days(tmp_path, monkeypatch, {"a": [1, 2, 3], "b": [1, 2, 3]}, {"b": [1, 2, 3], "c": [1, 2, 3]})
-    assert rows[0][:2] == ["per second", "1"] and rows[0][-3:] == ["0", "0", "0"]
+    assert rows[0][:2] == ["per second", "1"] and rows[0][-5:] == ["0"] * 5

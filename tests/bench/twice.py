@@ -5,7 +5,8 @@
 
 twice.tsv has a row for each unit: how many points both have, of how many the bars (first to third quartile) overlap, of how
 many the ranges (least to most), and how far the medians are apart. An order is which of two systems has the larger figure at
-one point. twice_orders.tsv names those that changed although the bars do not overlap in either run.
+one point. "clear then" are those whose bars are apart in the second run, which is all that a reader of one run can know.
+twice_orders.tsv names the orders that changed although the bars are apart in both runs.
 """
 import itertools
 import os
@@ -16,7 +17,7 @@ import tables
 # Columns that name what is compared. Rows that differ in nothing else are rivals.
 SYSTEMS = ("filter", "system", "algorithm", "rule", "kind")
 COLUMNS = ["unit", "points", "bars overlap %", "ranges overlap %", "second / first, median", "least", "most",
-           "orders", "changed", "beyond bars"]
+           "orders", "changed", "beyond bars", "clear then", "of them changed"]
 ORDER_COLUMNS = ["table", "point", "column", "larger at first", "larger then", "first run", "second run"]
 
 
@@ -60,30 +61,30 @@ def both(described, first, second):
 
 def rivals(described, points):
     """Pairs of points that differ in the system alone: (column, where, name, points, name, points). Where rows have equal keys,
-    their first measured column, such as the load, is a part of where."""
+    their first measured column tells them apart: the load. It has to be the same for both."""
     systems = [i for i, key in enumerate(described.keys) if key in SYSTEMS]
+    several = any(number > 1 for *_, number in points)
     groups = {}
-    for (column, keys, number), point in points.items():
-        rest = tuple(key for i, key in enumerate(keys) if i not in systems)
+    for (column, keys, _), point in points.items():
+        place = [key for i, key in enumerate(keys) if i not in systems] + ([point[0].place] if several else [])
         name = ", ".join(keys[i] for i in systems)
         if systems:
-            groups.setdefault((column, rest, number), []).append((name, point))
-    several = any(number > 1 for *_, number in points)
-    for (column, rest, _), members in groups.items():
+            groups.setdefault((column, " ".join(place)), []).append((name, point))
+    for (column, place), members in groups.items():
         for (name, point), (other_name, other) in itertools.combinations(members, 2):
-            place = " ".join([*rest, point[0].place] if several else rest)
-            yield column, place, name, point, other_name, other
+            if name != other_name:
+                yield column, place, name, point, other_name, other
 
 
 def orders(described, points):
-    """(column, did it change, and beyond the bars, row for twice_orders) of each pair of rivals."""
+    """(column, did it change, bars apart in both runs, and in the second, row for twice_orders) of each pair of rivals."""
     for column, place, name, point, other_name, other in rivals(described, points):
         first, second = (point[run].middle - other[run].middle for run in (0, 1))
         changed = first * second < 0
-        clear = changed and not any(point[run].bars_meet(other[run]) for run in (0, 1))
+        apart = [not point[run].bars_meet(other[run]) for run in (0, 1)]
         larger, smaller = ((name, point), (other_name, other))[::1 if first > 0 else -1]
         shown = [f"{larger[1][run].middle:g} and {smaller[1][run].middle:g}" for run in (0, 1)]
-        yield column, changed, clear, [described.name, place or tables.MISSING, column, larger[0], smaller[0], *shown]
+        yield column, changed, all(apart), apart[1], [described.name, place or tables.MISSING, column, larger[0], smaller[0], *shown]
 
 
 def ratio(pair):
@@ -97,8 +98,11 @@ def summary(unit, pairs, changes):
     share = [100 * sum(map(bool, meet)) / len(pairs) for meet in (
         [a.bars_meet(b) for a, b in pairs], [a.ranges_meet(b) for a, b in pairs])]
     around = [tables.quartiles(ratios)[1], ratios[0], ratios[-1]] if ratios else []
+    changed = [apart for is_changed, *apart in changes if is_changed]
+    counts = [len(changes), len(changed), sum(both for both, _ in changed), sum(then for *_, then in changes),
+              sum(then for _, then in changed)]
     return [unit, str(len(pairs)), *(f"{s:.0f}" for s in share), *([f"{r:.3g}" for r in around] or [tables.MISSING] * 3),
-            str(len(changes)), str(sum(changed for changed, _ in changes)), str(sum(clear for _, clear in changes))]
+            *map(str, counts)]
 
 
 def compare(first, second):
@@ -108,9 +112,9 @@ def compare(first, second):
         points = both(described, first, second)
         for (column, _, _), pair in points.items():
             pairs.setdefault(described.unit(column), []).append(pair)
-        for column, changed, clear, row in orders(described, points):
-            changes.setdefault(described.unit(column), []).append((changed, clear))
-            if clear:
+        for column, changed, apart_in_both, apart_then, row in orders(described, points):
+            changes.setdefault(described.unit(column), []).append((changed, apart_in_both, apart_then))
+            if changed and apart_in_both:
                 named.append(row)
     return [summary(unit, pairs[unit], changes.get(unit, [])) for unit in sorted(pairs)], named
 
