@@ -311,20 +311,21 @@ static void write_cell(const cell *one)
     int alone = best_alone(one);
     bool bloom = write_plan(one, alone);
     double fastest = seconds_of(one, BOUND);
+    int digits = sizes.rows < 10000000 ? 4 : 2; /* of seconds: the quick form takes few */
     for (FILE *table = seconds_table; table; table = table == seconds_table ? pages_table : NULL)
         fprintf(table, "%s\t%s\t%d\t%s", one->query->title, real_kind_name[one->kind], one->percent,
                 caches[one->cache].name);
-    bench_field(seconds_table, seconds_of(one, SCAN), 4);
-    bench_field(seconds_table, seconds_of(one, alone), 4);
+    bench_field(seconds_table, seconds_of(one, SCAN), digits);
+    bench_field(seconds_table, seconds_of(one, alone), digits);
     fprintf(seconds_table, "\t%s", bloom ? "yes" : "no");
     bench_field(pages_table, bench_median(&one->forms[SCAN].pages), 0);
     bench_field(pages_table, bench_median(&one->forms[alone].pages), 0);
     for (int i = BOUND; i <= JOIN; i++) {
-        bench_field(seconds_table, seconds_of(one, i), 4);
+        bench_field(seconds_table, seconds_of(one, i), digits);
         bench_field(pages_table, bench_median(&one->forms[i].pages), 0);
         fastest = fmin(fastest, seconds_of(one, i));
     }
-    bench_field(seconds_table, seconds_of(one, alone) / fastest, 2);
+    bench_field(seconds_table, seconds_of(one, alone) / fastest, 1);
     fprintf(seconds_table, "\n");
     fprintf(pages_table, "\n");
     fflush(seconds_table);
