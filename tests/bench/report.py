@@ -226,11 +226,11 @@ def introduction(known):
 <p>Each figure is the median of {escape(known.get('runs', '?'))} runs, each with other keys, unless its text says
 otherwise; bars and small print give the first and the third quartile. Small rings are runs far outside them: they are
 shown, not dropped. Programs took turns, so that a noisy minute does not spoil one of them. Speeds depend on the machine
-and on what else it does. Instructions, cache misses, bits and error rates do not.</p>
+and on what else it does. Loads, bits and error rates do not.</p>
 <p>Lines without dashes are this library and the yardsticks, measured in this run. Dashed lines are the program of the
 paper's authors on one machine. Lines of dots and dashes are the published algorithms, written anew. Dotted lines and
-single signs are what was published, as far as it was published in numbers: the pictures of the paper for figures 3, 6,
-7 and 8 give none.</p>{quick_note(known)}"""
+single signs are what was published: the numbers of the texts, and the curves of the paper, read off the vectors of its
+pictures.</p>{quick_note(known)}"""
 
 
 def quick_note(known):
