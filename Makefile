@@ -285,7 +285,8 @@ coverage: deps-test
 
 ## bench: all figures of tests/bench/RESULTS.md, ten runs, in four hours, to build/bench/report.html;
 ##       it may be stopped and called again; bench-quick: fewer points, in two minutes
-bench bench-quick: deps-bench $(EXTENSION) $(BENCHES:%=build/bench/%) build/bench/references
+bench bench-quick: deps-bench $(EXTENSION) $(BENCHES:%=build/bench/%) build/bench/references \
+    build/bench/instructions
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" $(PYTHON) tests/bench/run.py $(if $(filter bench-quick,$@),quick,full)
 
 $(BENCHES:%=build/bench/%): build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \

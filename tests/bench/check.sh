@@ -132,8 +132,7 @@ accept() {
         cat $now
     } > $figures.new
     mv $figures.new $figures
-    "${PYTHON:-python3}" tests/bench/quote.py fill
-    echo "$figures has the figures of now, and so has tests/bench/RESULTS.md. Commit both."
+    echo "$figures has the figures of now. Commit it."
 }
 
 one_file() {

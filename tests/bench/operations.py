@@ -19,34 +19,41 @@ LAST_CACHE = {"full": 2 << 20, "quick": 64 << 10}
 COLUMNS = ["filter", "operation", "instructions", "first-level misses", "last-level misses"]
 
 
-def command(program, size, folder, seed, out):
-    last = f"{LAST_CACHE[size]},16,64"
-    return ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--cache-sim=yes", "--I1=32768,8,64",
-            "--D1=32768,8,64", f"--LL={last}", f"--callgrind-out-file={out}", program, size, folder, seed]
-
-
 def counts(text):
-    """From what callgrind wrote of one part: filter, operation, and each event per operation."""
-    label = re.search(r"^desc: Trigger: Client Request: (.*)\|(.*)\|(\d+)$", text, re.M)
+    """From what callgrind wrote of one part: its label, and how often each event was; None without a label."""
+    label = re.search(r"^desc: Trigger: Client Request: (.*)$", text, re.M)
     if not label:
         return None
     events = re.search(r"^events: (.*)$", text, re.M).group(1).split()
     totals = re.search(r"^totals: (.*)$", text, re.M).group(1).split()
-    times = int(label.group(3))
-    return label.group(1), label.group(2), {event: int(total) / times for event, total in zip(events, totals)}
+    return label.group(1).split("|"), dict(zip(events, map(int, totals)))
 
 
-def figures(events):
-    """Instructions, and misses of data in the first and in the last cache."""
-    return [events.get("Ir", 0), sum(events.get(e, 0) for e in ("D1mr", "D1mw")),
-            sum(events.get(e, 0) for e in ("DLmr", "DLmw"))]
+def counted(command, last_cache, folder):
+    """Runs a program that names its parts; counts() of each."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        out = os.path.join(place, "out")
+        subprocess.run(["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--cache-sim=yes", "--I1=32768,8,64",
+                        "--D1=32768,8,64", f"--LL={last_cache},16,64", f"--callgrind-out-file={out}", *command], check=True)
+        paths = sorted(glob.glob(out + ".*"), key=lambda path: int(path.rpartition(".")[2]))
+        return [part for part in map(counts, map(read, paths)) if part]
+
+
+def figures(events, times):
+    """Of one operation: instructions, and misses of data in the first and in the last cache."""
+    return [sum(events.get(e, 0) for e in names) / times for names in (("Ir",), ("D1mr", "D1mw"), ("DLmr", "DLmw"))]
+
+
+def row(figures_of_one, off):
+    """As text, less what is taken off."""
+    return [f"{max(0, n - less):.{d}f}" for n, less, d in zip(figures_of_one, off, (1, 3, 3))]
 
 
 def rows(parts):
-    """Rows of the table: what the loop takes is taken off."""
-    loops = {name: figures(events) for name, operation, events in parts if operation == "loop"}
-    return [[name, operation, *(f"{max(0, n - loop):.{d}f}" for n, loop, d in zip(figures(events), loops[name], (1, 3, 3)))]
-            for name, operation, events in parts if operation != "loop"]
+    """Rows of the table: what the loop takes is taken off. Labels are filter, operation, times."""
+    found = [(name, operation, figures(events, int(times))) for (name, operation, times), events in parts]
+    loops = {name: of for name, operation, of in found if operation == "loop"}
+    return [[name, operation, *row(of, loops[name])] for name, operation, of in found if operation != "loop"]
 
 
 def read(path):
@@ -55,10 +62,7 @@ def read(path):
 
 
 def main(program, size, folder, seed="0"):
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        subprocess.run(command(program, size, folder, seed, os.path.join(place, "out")), check=True)
-        paths = sorted(glob.glob(os.path.join(place, "out.*")), key=lambda path: int(path.rpartition(".")[2]))
-        parts = [part for part in map(counts, map(read, paths)) if part]
+    parts = counted([program, size, folder, seed], LAST_CACHE[size], folder)
     tables.write(os.path.join(folder, "operations.tsv"), COLUMNS, rows(parts))
 
 

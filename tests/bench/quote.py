@@ -8,8 +8,7 @@
 
 In RESULTS.md a line <!-- table NAME | condition; ... | column; ... --> is followed by that table, up to <!-- end -->.
 Both parts may be left out. NAME may have a folder, as quick/figure5 (results of the quick form) or authors/full/figure5 (data).
-A line <!-- claims --> is followed by what claims.txt says, a line <!-- instructions --> by instructions.txt. Figures in the text
-of a page are listed in quotes.txt.
+A line <!-- claims --> is followed by what claims.txt says. Figures in the text of a page are listed in quotes.txt.
 results/sources.tsv says of each table with what it was measured.
 """
 import os
@@ -111,23 +110,13 @@ def claims(path=os.path.join(tables.HERE, "claims.txt")):
     return "\n".join(lines[1:]) + "\n"
 
 
-def instructions(path=os.path.join(tables.HERE, "instructions.txt")):
-    """What make bench-check compares with, as text of the page."""
-    text = text_of(path).splitlines()
-    tools = [line[2:] for line in text if re.match("# [^:;]*: ", line)]
-    rows = ["| {} | {} |".format(*line.split("\t")) for line in text if not line.startswith("#")]
-    return "\n".join(["| path | instructions |", "|---|---:|", *rows]) + f"\n\n*{'; '.join(tools)}*\n"
-
-
 def fill_tables(text):
     """The page with its tables as they are in results."""
-    contents = {"claims": claims, "instructions": instructions}
-
     def filled(found):
         marker = found.group(1)
-        content = contents[marker]() if marker in contents else markdown_table(marker[len("table "):])
+        content = claims() if marker == "claims" else markdown_table(marker[len("table "):])
         return f"<!-- {marker} -->\n{content}<!-- end -->"
-    return re.sub(r"<!-- (table .*?|claims|instructions) -->\n.*?<!-- end -->", filled, text, flags=re.S)
+    return re.sub(r"<!-- (table .*?|claims) -->\n.*?<!-- end -->", filled, text, flags=re.S)
 
 
 # ---- figures in the text ----

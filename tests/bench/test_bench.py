@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import figures  # noqa: E402
 import operations  # noqa: E402
+import paths  # noqa: E402
 import quote  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
@@ -158,6 +159,12 @@ def test_instructions_are_read_and_the_loop_is_taken_off():
     parts = [operations.counts(part.format("loop", 1000, 15)), operations.counts(part.format("hit", 5000, 215))]
     assert operations.rows(parts) == [["Bloom", "hit", "40.0", "2.000", "0.000"]]
     assert operations.counts("desc: I1 cache: none\n") is None
+
+
+def test_a_path_is_counted_for_each_operation_and_less_what_it_stands_on():
+    events = {"Ir": 1000, "D1mr": 10, "D1mw": 10, "DLmr": 1, "DLmw": 0}
+    parts = [(["scan", "100", ""], events), (["lookup", "50", "scan"], events)]
+    assert paths.rows(parts) == [["scan", "10.0", "0.200", "0.010"], ["lookup", "10.0", "0.200", "0.010"]]
 
 
 # ---- figures ----
