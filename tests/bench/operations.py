@@ -29,12 +29,13 @@ def counts(text):
     return label.group(1).split("|"), dict(zip(events, map(int, totals)))
 
 
-def counted(command, last_cache, folder):
-    """Runs a program that names its parts; counts() of each."""
-    with tempfile.TemporaryDirectory(dir=folder) as place:
+def counted(command, last_cache=None):
+    """Runs a program that names its parts; counts() of each. Without the size of a last cache no cache is simulated."""
+    caches = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", f"--LL={last_cache},16,64"] if last_cache else []
+    with tempfile.TemporaryDirectory() as place:
         out = os.path.join(place, "out")
-        subprocess.run(["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--cache-sim=yes", "--I1=32768,8,64",
-                        "--D1=32768,8,64", f"--LL={last_cache},16,64", f"--callgrind-out-file={out}", *command], check=True)
+        subprocess.run(["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", *caches, f"--callgrind-out-file={out}",
+                        *command], check=True)
         paths = sorted(glob.glob(out + ".*"), key=lambda path: int(path.rpartition(".")[2]))
         return [part for part in map(counts, map(read, paths)) if part]
 
@@ -62,7 +63,7 @@ def read(path):
 
 
 def main(program, size, folder, seed="0"):
-    parts = counted([program, size, folder, seed], LAST_CACHE[size], folder)
+    parts = counted([program, size, folder, seed], LAST_CACHE[size])
     tables.write(os.path.join(folder, "operations.tsv"), COLUMNS, rows(parts))
 
 

@@ -56,9 +56,8 @@ def orders(figure, folder):
     for x, rivals in sorted(speeds(figure, folder).items()):
         for one, other in itertools.combinations(rivals, 2):
             fast, slow = (one, other) if one[1] >= other[1] else (other, one)
-            (middle, low, high), (slow_middle, slow_low, slow_high) = fast[2], slow[2]
-            apart = low > slow_high or slow_low > high
-            yield x, fast[0], slow[0], middle > slow_middle, apart and fast[1] >= CLEAR * slow[1]
+            (middle, *bar), (slow_middle, *slow_bar) = fast[2], slow[2]
+            yield x, fast[0], slow[0], middle > slow_middle, fast[1] >= CLEAR * slow[1] and not tables.meet(bar, slow_bar)
 
 
 def share(part, whole):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Counts instructions and cache misses of the hot paths (instructions.c), with callgrind.
 
-    python3 tests/bench/paths.py build/bench/instructions LIBRARY full|quick FOLDER [SEED]
+    python3 tests/bench/paths.py PROGRAM LIBRARY                           prints the instructions: make bench-check
+    python3 tests/bench/paths.py PROGRAM LIBRARY full|quick FOLDER [SEED]  writes FOLDER/paths.tsv, with the misses
 
-Writes paths.tsv. The caches are simulated: 32 KB of 8 ways for data, and a last one of 64 KB and 16 ways; lines of 64 bytes. The
-tables of instructions.c are of 65,536 slots: 98 KB with 12 bits. make bench-check counts the same instructions, without caches.
+PROGRAM is build/bench/instructions. The caches are simulated: 32 KB of 8 ways for data, and a last one of 64 KB and 16 ways; lines of
+64 bytes. The tables of instructions.c are of 65,536 slots: 98 KB with 12 bits.
 """
 import os
 import sys
@@ -14,7 +15,7 @@ import tables
 
 LAST_CACHE = 64 << 10
 COLUMNS = ["path", *operations.COLUMNS[2:]]
-# Copies of long blobs go through one loop on all processors, as in check.sh.
+# Copies of long blobs go through one loop on all processors: some have an instruction for each byte.
 TUNABLES = "glibc.cpu.x86_rep_movsb_threshold=1000000000:glibc.cpu.x86_rep_stosb_threshold=1000000000"
 
 
@@ -27,12 +28,16 @@ def rows(parts):
     return [[name, *operations.row(of, nothing)] for name, of in found.items()]
 
 
-def main(program, library, _size, folder, _seed="0"):
+def main(program, library, _size=None, folder=None, _seed="0"):
     os.environ["GLIBC_TUNABLES"] = TUNABLES
-    tables.write(os.path.join(folder, "paths.tsv"), COLUMNS, rows(operations.counted([program, library], LAST_CACHE, folder)))
+    found = rows(operations.counted([program, library], LAST_CACHE if folder else None))
+    if folder:
+        tables.write(os.path.join(folder, "paths.tsv"), COLUMNS, found)
+    else:
+        print(*("\t".join(row[:2]) for row in found), sep="\n")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (5, 6):
-        sys.exit("usage: paths.py PROGRAM LIBRARY full|quick FOLDER [SEED]")
+    if len(sys.argv) not in (3, 5, 6):
+        sys.exit("usage: paths.py PROGRAM LIBRARY [full|quick FOLDER [SEED]]")
     main(*sys.argv[1:])

@@ -149,6 +149,11 @@ def summary(texts, is_sum=False):
     return [like(value, precise) for value in (middle, low, high, min(values), max(values))]
 
 
+def meet(one, other):
+    """Have two ranges, (least, most), a value in common?"""
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
 def outliers(values):
     """Values further from the quartiles than one and a half times what lies between these."""
     if len(values) < 4:

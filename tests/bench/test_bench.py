@@ -167,6 +167,12 @@ def test_a_path_is_counted_for_each_operation_and_less_what_it_stands_on():
     assert paths.rows(parts) == [["scan", "10.0", "0.200", "0.010"], ["lookup", "10.0", "0.200", "0.010"]]
 
 
+def test_paths_are_read_from_what_callgrind_wrote_without_caches():
+    part = "desc: Trigger: Client Request: {}\nevents: Ir\ntotals: {}\n"
+    parts = [operations.counts(part.format("scan|10|", 100)), operations.counts(part.format("a, b|10|scan", 350))]
+    assert paths.rows(parts)[1][:2] == ["a, b", "25.0"]
+
+
 # ---- figures ----
 
 def test_conditions_choose_rows():

@@ -30,10 +30,10 @@ class Point:
             tables.numbers([row[name]])[0] for name in (column, *(f"{column} {end}" for end in tables.SPREAD)))
 
     def bars_meet(self, other):
-        return self.low <= other.high and other.low <= self.high
+        return tables.meet((self.low, self.high), (other.low, other.high))
 
     def ranges_meet(self, other):
-        return self.least <= other.most and other.least <= self.most
+        return tables.meet((self.least, self.most), (other.least, other.most))
 
 
 def figures_of(described, path):
@@ -77,14 +77,14 @@ def rivals(described, points):
 
 
 def orders(described, points):
-    """(column, did it change, bars apart in both runs, and in the second, row for twice_orders) of each pair of rivals."""
+    """(column, did it change, are the bars apart in each run, row for twice_orders) of each pair of rivals."""
     for column, place, name, point, other_name, other in rivals(described, points):
         first, second = (point[run].middle - other[run].middle for run in (0, 1))
         changed = first * second < 0
         apart = [not point[run].bars_meet(other[run]) for run in (0, 1)]
         larger, smaller = ((name, point), (other_name, other))[::1 if first > 0 else -1]
         shown = [f"{larger[1][run].middle:g} and {smaller[1][run].middle:g}" for run in (0, 1)]
-        yield column, changed, all(apart), apart[1], [described.name, place or tables.MISSING, column, larger[0], smaller[0], *shown]
+        yield column, changed, apart, [described.name, place or tables.MISSING, column, larger[0], smaller[0], *shown]
 
 
 def ratio(pair):
@@ -98,8 +98,8 @@ def summary(unit, pairs, changes):
     share = [100 * sum(map(bool, meet)) / len(pairs) for meet in (
         [a.bars_meet(b) for a, b in pairs], [a.ranges_meet(b) for a, b in pairs])]
     around = [tables.quartiles(ratios)[1], ratios[0], ratios[-1]] if ratios else []
-    changed = [apart for is_changed, *apart in changes if is_changed]
-    counts = [len(changes), len(changed), sum(both for both, _ in changed), sum(then for *_, then in changes),
+    changed = [apart for is_changed, apart in changes if is_changed]
+    counts = [len(changes), len(changed), sum(map(all, changed)), sum(then for _, (_, then) in changes),
               sum(then for _, then in changed)]
     return [unit, str(len(pairs)), *(f"{s:.0f}" for s in share), *([f"{r:.3g}" for r in around] or [tables.MISSING] * 3),
             *map(str, counts)]
@@ -112,9 +112,9 @@ def compare(first, second):
         points = both(described, first, second)
         for (column, _, _), pair in points.items():
             pairs.setdefault(described.unit(column), []).append(pair)
-        for column, changed, apart_in_both, apart_then, row in orders(described, points):
-            changes.setdefault(described.unit(column), []).append((changed, apart_in_both, apart_then))
-            if changed and apart_in_both:
+        for column, changed, apart, row in orders(described, points):
+            changes.setdefault(described.unit(column), []).append((changed, apart))
+            if changed and all(apart):
                 named.append(row)
     return [summary(unit, pairs[unit], changes.get(unit, [])) for unit in sorted(pairs)], named
 
