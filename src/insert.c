@@ -165,10 +165,15 @@ static uint64_t steps_at(unsigned tries)
     return tries < SINGLE ? 1 : (uint64_t)1 << (tries - SINGLE);
 }
 
+static bool may_grow(const cf_filter *filter, uint64_t most)
+{
+    return filter->buckets < most && !too_empty(filter);
+}
+
 static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_undo *undo)
 {
-    cf_status status = filter->buckets < most && !too_empty(filter) ? CF_OK : CF_FULL;
-    for (; status == CF_OK && steps > 0 && filter->buckets < most; steps--)
+    cf_status status = may_grow(filter, most) ? CF_OK : CF_FULL;
+    for (; status == CF_OK && steps > 0 && may_grow(filter, most); steps--)
         status = cf_grow_noted(filter, undo);
     return status;
 }

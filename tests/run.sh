@@ -17,9 +17,10 @@ valgrind_units='format open filter bucket semisort check merge'
 
 asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements'
 
-# The seed of this run: slices of long tests start at another place in each run. CUCKOO_TEST_SEED=n repeats a run.
-slice=${CUCKOO_TEST_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
-export CUCKOO_SLICE="$slice"
+# Slices of long tests start at another place in each run. CUCKOO_SLICE=n repeats one. It is not CUCKOO_TEST_SEED, which
+# gives all random tests another seed.
+: "${CUCKOO_SLICE:=$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}"
+export CUCKOO_SLICE
 
 units() {
     for test in tests/test_*.c; do
@@ -174,7 +175,21 @@ report() {
     cat "$dir/$1.line"
     sed -n 's/^skipped: /    skipped: /p' "$dir/$1.log"
     { echo "=== $(cat "$dir/$1.line")"; cat "$dir/$1.log"; } >> "$log"
-    grep -q ' 0 failed' "$dir/$1.line" || tail -60 "$dir/$1.log"
+    passed "$1" || tail -60 "$dir/$1.log"
+}
+
+passed() {
+    grep -q ' 0 failed' "$dir/$1.line"
+}
+
+# what_failed GROUP...: once more at the end, in a few lines, for those who see the end only.
+what_failed() {
+    for group; do
+        passed "$group" && continue
+        echo "failed: $(cat "$dir/$group.line")"
+        lines=$(grep -E '^not ok|: error:|^(FAIL|ERROR|E  )|SURVIVED|Sanitizer|^failed| fails ' "$dir/$group.log" | head -8)
+        echo "${lines:-$(tail -8 "$dir/$group.log")}"
+    done
 }
 
 if [ "${1:-}" = group ]; then
@@ -199,7 +214,10 @@ if [ "${1:-}" = '' ]; then
         sh "$0" group "$group"
         report "$group"
     done
+    all="$all python python_asan"
 fi
-echo "details: $log; repeat the slices with CUCKOO_TEST_SEED=$slice"
+# shellcheck disable=SC2086 # the groups are words
+what_failed $all
+echo "details: $log; repeat the slices with CUCKOO_SLICE=$CUCKOO_SLICE"
 cat "$dir"/*.line | awk '{ for (i = 2; i <= NF; i++) if ($i == "passed,") passed += $(i - 1); else if ($i == "failed") failed += $(i - 1) }
     END { printf "%d passed, %d failed\n", passed, failed; exit failed > 0 }'

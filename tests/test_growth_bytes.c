@@ -138,7 +138,9 @@ static void check_too_big(cf_geometry shape, unsigned level, uint64_t split)
     test_filter made = filled_filter(shape, level, split);
     uint64_t more = random_below(60), most = made.filter.length + (random_below(3) ? more : 0);
     made.filter.memory.most = most;
-    assert_int_equal(crowd(&made.filter, FIRST), CF_TOO_BIG);
+    cf_status status = crowd(&made.filter, FIRST);
+    /* a list may be too full for its bucket to be split */
+    assert_true(status == CF_TOO_BIG || (status == CF_FULL && shape.spill_bound > 0));
     assert_true(made.filter.length <= most);
     assert_sound(&made.filter);
     free_filter(&made);

@@ -136,13 +136,14 @@ static cf_status add_in_turn(cf_filter *filter, const uint64_t *hashes, uint64_t
 }
 
 /* Fills tables of m buckets with as many keys as promised, over many streams of keys: in turn, all at
-** once, and sorted in turn. */
-static void fill_as_promised(unsigned b, unsigned f, unsigned s, uint64_t m, unsigned rounds)
+** once, and sorted in turn. Returns how many fillings failed. */
+static unsigned fill_as_promised(unsigned b, unsigned f, unsigned s, uint64_t m, unsigned rounds)
 {
     cf_geometry shape = planned_shape(b, f, s, m);
     test_filter made = new_filter(shape);
     uint64_t keys = cf_load_keys(&shape), *hashes = malloc(keys * sizeof *hashes);
     size_t added;
+    unsigned failed = 0;
     for (unsigned round = 0; round < rounds; round++) {
         cf_clear(&made.filter);
         for (uint64_t i = 0; i < keys; i++)
@@ -150,36 +151,42 @@ static void fill_as_promised(unsigned b, unsigned f, unsigned s, uint64_t m, uns
         if (round % 3 == 2)
             assert_int_equal(cf_sort(hashes, keys, NULL), CF_OK);
         if ((round % 3 == 1 ? cf_add_many(&made.filter, hashes, keys, &added)
-                            : add_in_turn(&made.filter, hashes, keys, &added)) != CF_OK)
-            fail_msg("b=%u f=%u s=%u m=%llu: full at key %llu of %llu", b, f, s, (unsigned long long)m,
-                     (unsigned long long)added, (unsigned long long)keys);
+                            : add_in_turn(&made.filter, hashes, keys, &added)) != CF_OK) {
+            print_message("b=%u f=%u s=%u m=%llu: full at key %llu of %llu\n", b, f, s,
+                          (unsigned long long)m, (unsigned long long)added, (unsigned long long)keys);
+            failed++;
+        }
     }
     free(hashes);
     free_filter(&made);
+    return failed;
 }
 
-static void fill_at_all_sizes(unsigned b, unsigned f, unsigned s)
+static unsigned fill_at_all_sizes(unsigned b, unsigned f, unsigned s)
 {
+    unsigned failed = fill_as_promised(b, f, s, 5000, 2);
     for (uint64_t m = 2; m <= 40; m += 2)
-        fill_as_promised(b, f, s, m, 2000 / (unsigned)m + 20);
+        failed += fill_as_promised(b, f, s, m, 2000 / (unsigned)m + 20);
     for (uint64_t m = 48; m < 1200; m += 30)
-        fill_as_promised(b, f, s, m, 4);
-    fill_as_promised(b, f, s, 5000, 2);
+        failed += fill_as_promised(b, f, s, m, 4);
+    return failed;
 }
 
-/* At most one filling in a million may fail: none of these few ten thousand. */
+/* At most one filling in a million may fail: hardly one of these 200,000. */
 static void promised_keys_fit(void **state)
 {
+    unsigned failed = 0;
     (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (unsigned f = 4; f <= 16; f += f < 10 ? 1 : 3)
-            fill_at_all_sizes(b, f, f);
+            failed += fill_at_all_sizes(b, f, f);
     for (unsigned s = 4; s <= 7; s++) {
-        fill_at_all_sizes(4, s + 4, s);
-        fill_at_all_sizes(4, 20, s);
-        fill_at_all_sizes(8, 20, s);
+        failed += fill_at_all_sizes(4, s + 4, s);
+        failed += fill_at_all_sizes(4, 20, s);
+        failed += fill_at_all_sizes(8, 20, s);
     }
-    fill_at_all_sizes(2, 20, 8);
+    failed += fill_at_all_sizes(2, 20, 8);
+    assert_true(failed <= 1);
 }
 
 static const struct CMUnitTest tests[] = {

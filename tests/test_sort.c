@@ -101,7 +101,7 @@ static void add_many_says_where_it_stopped(void **state)
         hashes[i] = random64();
     assert_int_equal(cf_add_many(&made.filter, hashes, 100, &added), CF_FULL);
     assert_int_equal(added, made.filter.items);
-    assert_true(added > 8 && added <= 16);
+    assert_true(added >= 4 && added <= 16); /* as many as a bucket has slots, at least */
     for (size_t i = 0; i < added; i++)
         assert_true(cf_contains(&made.filter, hashes[i]));
     free_filter(&made);
