@@ -74,6 +74,7 @@ static sqlite3 *connect_empty(void)
 {
     sqlite3 *db = NULL;
     char *message = NULL;
+    slice_random();
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     assert_int_equal(sqlite3_cuckoo_init(db, &message, NULL), SQLITE_OK);
     must(db, "PRAGMA recursive_triggers = on"); /* else REPLACE deletes rows without a word */

@@ -4,13 +4,22 @@
 ** each run.
 **
 ** CUCKOO_SLICE=n in the environment says from which; tests/run.sh sets it and prints it. Without it
-** the first step is number 0.
+** the first step is number 0. The seeds that filter tables choose for themselves depend on it, too.
 */
 #ifndef FAULT_SLICE_H
 #define FAULT_SLICE_H
 
+#include <sqlite3.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+/* SQLite gives the same random numbers from here on as after the last call. */
+static inline void slice_random(void)
+{
+    const char *given = getenv("CUCKOO_SLICE");
+    unsigned seed = 1 + (given ? (unsigned)strtoul(given, NULL, 0) : 0); /* 0: SQLite takes its own */
+    sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, seed, (sqlite3 *)NULL);
+}
 
 /* The first step of test number `which`: 0 .. stride - 1. Consecutive runs and tests get scattered
 ** ones. */

@@ -132,6 +132,7 @@ static void begin(workload *w, const char *journal)
 {
     char sql[200];
     remove_files();
+    slice_random();
     memset(w, 0, sizeof *w);
     sqlite3 *db = connect_by(NULL);
     snprintf(sql, sizeof sql,
