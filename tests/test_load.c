@@ -152,8 +152,8 @@ static unsigned fill_as_promised(unsigned b, unsigned f, unsigned s, uint64_t m,
             assert_int_equal(cf_sort(hashes, keys, NULL), CF_OK);
         if ((round % 3 == 1 ? cf_add_many(&made.filter, hashes, keys, &added)
                             : add_in_turn(&made.filter, hashes, keys, &added)) != CF_OK) {
-            print_message("b=%u f=%u s=%u m=%llu: full at key %llu of %llu\n", b, f, s,
-                          (unsigned long long)m, (unsigned long long)added, (unsigned long long)keys);
+            printf("# b=%u f=%u s=%u m=%llu: full at key %llu of %llu\n", b, f, s, (unsigned long long)m,
+                   (unsigned long long)added, (unsigned long long)keys);
             failed++;
         }
     }
