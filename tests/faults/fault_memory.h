@@ -18,8 +18,9 @@
 #include <stdbool.h>
 
 typedef enum fault_kind {
-    FAULT_ONCE,   /* only request n is refused */
-    FAULT_ONWARDS /* request n and every later one */
+    FAULT_ONCE,    /* only request n is refused */
+    FAULT_ONWARDS, /* request n and every later one */
+    FAULT_BLOCK    /* only request n of those that go to the C library, where a test wraps them */
 } fault_kind;
 
 static struct {
@@ -37,9 +38,9 @@ static bool fault_memory_refuse(void)
     return true;
 }
 
-static bool fault_memory_strikes(void)
+static bool fault_memory_strikes(bool block)
 {
-    if (!fault_memory.armed)
+    if (!fault_memory.armed || (fault_memory.kind == FAULT_BLOCK && !block))
         return false;
     if (fault_memory.left > 0) {
         fault_memory.left--;
@@ -50,12 +51,12 @@ static bool fault_memory_strikes(void)
 
 static void *fault_memory_malloc(int bytes)
 {
-    return fault_memory_strikes() ? NULL : fault_memory.plain.xMalloc(bytes);
+    return fault_memory_strikes(false) ? NULL : fault_memory.plain.xMalloc(bytes);
 }
 
 static void *fault_memory_realloc(void *old, int bytes)
 {
-    return fault_memory_strikes() ? NULL : fault_memory.plain.xRealloc(old, bytes);
+    return fault_memory_strikes(false) ? NULL : fault_memory.plain.xRealloc(old, bytes);
 }
 
 /* An SQLite result code. Lookaside memory is switched off: small requests would not be seen. */

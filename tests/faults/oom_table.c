@@ -13,8 +13,8 @@
 **      - closing the connection gives back every byte.
 **
 ** The image of a filter is memory of the C library: its realloc and calloc are wrapped by the
-** linker. By default each 11th request or so is refused, with `all` each, with a number each n-th
-** (slice.h says from which on). To run:
+** linker. Of these requests each is refused. Of the others each 11th or so, with `all` each, with a
+** number each n-th (slice.h says from which on). To run:
 **
 **      cc -std=c11 -DSQLITE_CORE -Wl,--wrap=realloc,--wrap=calloc tests/faults/oom_table.c src/[a-z]*.c
 **          ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o oom_table && ./oom_table all
@@ -48,7 +48,7 @@ static long runs;
 
 void *__wrap_realloc(void *old, size_t bytes)
 {
-    return fault_memory_strikes() ? NULL : __real_realloc(old, bytes);
+    return fault_memory_strikes(true) ? NULL : __real_realloc(old, bytes);
 }
 
 void *__real_calloc(size_t n, size_t each);
@@ -56,7 +56,7 @@ void *__wrap_calloc(size_t n, size_t each);
 
 void *__wrap_calloc(size_t n, size_t each)
 {
-    return fault_memory_strikes() ? NULL : __real_calloc(n, each);
+    return fault_memory_strikes(true) ? NULL : __real_calloc(n, each);
 }
 
 /* ---- connections to copies of one database ---- */
@@ -212,6 +212,16 @@ static void expect_undone(const oom_run *r, sqlite3 *db, long n)
     answer_free(&again);
 }
 
+static long step_of(fault_kind kind)
+{
+    return kind == FAULT_BLOCK ? 1 : stride;
+}
+
+static long first_of(fault_kind kind)
+{
+    return slice_first(step_of(kind), (unsigned)runs);
+}
+
 /* False when it did not ask that often. */
 static bool run_with_fault(const oom_run *r, long n, fault_kind kind)
 {
@@ -223,7 +233,7 @@ static bool run_with_fault(const oom_run *r, long n, fault_kind kind)
     long refused = fault_memory_disarm();
     if (!acceptable(&faulty, &r->right))
         fail_msg("request %ld refused (%s): wrong answer %d: %s", n,
-                 kind == FAULT_ONCE ? "once" : "onwards", faulty.code, faulty.code ? faulty.bytes : "");
+                 kind == FAULT_ONWARDS ? "onwards" : kind == FAULT_ONCE ? "once" : "block", faulty.code, faulty.code ? faulty.bytes : "");
     if (is_out_of_memory(faulty.code))
         expect_undone(r, db, n);
     bool lost = is_error(r->c) && r->in_transaction &&
@@ -245,9 +255,9 @@ static void test_statement(void **state)
         if (r.in_transaction && strcmp(r.c->sql, "VACUUM") == 0)
             return;
         run_without_faults(&r);
-        for (fault_kind kind = FAULT_ONCE; kind <= FAULT_ONWARDS; kind++)
-            for (long n = slice_first(stride, (unsigned)runs); run_with_fault(&r, n, kind);)
-                n += stride;
+        for (fault_kind kind = FAULT_ONCE; kind <= FAULT_BLOCK; kind++)
+            for (long n = first_of(kind); run_with_fault(&r, n, kind);)
+                n += step_of(kind);
         answer_free(&r.original);
         answer_free(&r.before);
         answer_free(&r.after);
@@ -290,9 +300,9 @@ static bool run_script(long n, fault_kind kind)
 static void test_script(void **state)
 {
     (void)state;
-    for (fault_kind kind = FAULT_ONCE; kind <= FAULT_ONWARDS; kind++)
-        for (long n = slice_first(stride, (unsigned)runs); run_script(n, kind);)
-            n += stride;
+    for (fault_kind kind = FAULT_ONCE; kind <= FAULT_BLOCK; kind++)
+        for (long n = first_of(kind); run_script(n, kind);)
+            n += step_of(kind);
 }
 
 /* ---- all of it ---- */
