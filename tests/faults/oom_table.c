@@ -212,6 +212,8 @@ static void expect_undone(const oom_run *r, sqlite3 *db, long n)
     answer_free(&again);
 }
 
+static const char *const kind_name[] = {"once", "onwards", "block"};
+
 static long step_of(fault_kind kind)
 {
     return kind == FAULT_BLOCK ? 1 : stride;
@@ -232,8 +234,8 @@ static bool run_with_fault(const oom_run *r, long n, fault_kind kind)
     answer faulty = answer_to(db, r->c->sql);
     long refused = fault_memory_disarm();
     if (!acceptable(&faulty, &r->right))
-        fail_msg("request %ld refused (%s): wrong answer %d: %s", n,
-                 kind == FAULT_ONWARDS ? "onwards" : kind == FAULT_ONCE ? "once" : "block", faulty.code, faulty.code ? faulty.bytes : "");
+        fail_msg("request %ld refused (%s): wrong answer %d: %s", n, kind_name[kind], faulty.code,
+                 faulty.code ? faulty.bytes : "");
     if (is_out_of_memory(faulty.code))
         expect_undone(r, db, n);
     bool lost = is_error(r->c) && r->in_transaction &&
