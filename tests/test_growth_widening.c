@@ -337,10 +337,9 @@ static void keys_that_crowd_a_pair_leave_no_preparation(void **state)
         cf_geometry shape = large_shape(kind, 80);
         unsigned keys = 1, slots = 2u * shape.bucket_size;
         shape.fingerprint_bits = 14;
-        test_filter made = growing_filter(shape, UINT64_MAX);
-        cf_filter *filter = &made.filter;
         /* room to prepare, none to split */
-        filter->memory.most = cf_bytes_at(&filter->geometry, 0, 0, true);
+        test_filter made = growing_filter(shape, cf_bytes_at(&shape, 0, 0, true));
+        cf_filter *filter = &made.filter;
         for (unsigned i = 0; i < slots; i++)
             assert_int_equal(cf_add(filter, of_one_pair(filter, i)), CF_OK);
         while (!is_preparing(filter))

@@ -5,7 +5,6 @@ CUCKOO_SO                  the extension under test (default build/cuckoo.so of 
 CUCKOO_TEST_SEED           the seed of `rng`; without it each run takes a fresh one and prints it
 CUCKOO_HYPOTHESIS_PROFILE  'default', or 'long' for a night of it
 """
-import _sqlite3
 import ctypes
 import os
 import random
@@ -43,7 +42,7 @@ def pytest_runtest_setup(item):
     """Filter tables choose their seeds by SQLite's random numbers. Each test gets the same ones in each run: else a key
     that is not there would be found by chance, once in so many runs."""
     prng_seed = 28  # SQLITE_TESTCTRL_PRNG_SEED; 0 as the seed would mean SQLite's own
-    control = getattr(ctypes.CDLL(getattr(_sqlite3, "__file__", None)), "sqlite3_test_control", None)
+    control = getattr(support.sqlite_library(), "sqlite3_test_control", None)
     if control:
         control(ctypes.c_int(prng_seed), ctypes.c_int(zlib.crc32(item.nodeid.encode()) & 0x7fffffff or 1),
                 ctypes.c_void_p(None))

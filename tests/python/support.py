@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the tests share: connections, expected errors, and the bytes of a filter."""
+import _sqlite3
 import contextlib
 import ctypes
 import json
@@ -227,6 +228,13 @@ def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, 
                    overflow_budget=budget, spill_bound=spill_bound)
 
 
+# ---- the C functions of SQLite ----
+
+def sqlite_library():
+    """The SQLite that Python runs on. It lacks its functions where it is a part of Python."""
+    return ctypes.CDLL(getattr(_sqlite3, "__file__", None))
+
+
 # ---- SQLite's own count of the memory it gave out, to SQLite and to the extension ----
 
 class Memory:
@@ -234,7 +242,7 @@ class Memory:
 
     def __init__(self):
         try:
-            library = ctypes.CDLL("libsqlite3.so.0")
+            library = sqlite_library()
             self._used, self._high = library.sqlite3_memory_used, library.sqlite3_memory_highwater
         except (OSError, AttributeError):
             pytest.skip("SQLite is not a shared library here: its memory cannot be counted")
@@ -245,7 +253,7 @@ class Memory:
         grown = self.used() > before
         probe.close()
         if not grown:
-            pytest.skip("Python runs on another SQLite than libsqlite3.so.0, or one without counts")
+            pytest.skip("Python runs on an SQLite without counts")
 
     def used(self):
         return self._used()

@@ -19,10 +19,10 @@ from test_pending_log import MANY, f, path, script  # noqa: F401 (fixtures)
 
 def configure(db, operation, value):
     """sqlite3_db_config(db, operation, value, NULL): Python's module has no such method before 3.12."""
-    library = ctypes.CDLL("libsqlite3.so.0")
+    library = support.sqlite_library()
     if library.sqlite3_libversion_number() != sqlite3.sqlite_version_info[0] * 1000000 + (
             sqlite3.sqlite_version_info[1] * 1000 + sqlite3.sqlite_version_info[2]):
-        pytest.skip("Python runs on another SQLite than libsqlite3.so.0")
+        pytest.skip("Python runs on another SQLite than the one its module is linked with")
     pointer = ctypes.cast(id(db) + object.__basicsize__, ctypes.POINTER(ctypes.c_void_p))[0]  # the first field
     library.sqlite3_db_config.argtypes = [ctypes.c_void_p, ctypes.c_int]
     assert library.sqlite3_db_config(ctypes.c_void_p(pointer), ctypes.c_int(operation), ctypes.c_int(value), None) == 0
