@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** follow.c - the triggers of a persistent filter that follows a table: making them, finding them.
+** follow.c - the triggers of a filter table that follows a table: making them, finding them.
 */
 #include "follow.h"
 
@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS] = {"inserted", "deleted", "updated"};
+enum { INSERTED, DELETED, UPDATED, MOVED };
+const char *const cuckoo_follow_suffixes[CUCKOO_FOLLOWERS] = {"inserted", "deleted", "updated", "moved"};
 
 void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column)
 {
@@ -23,16 +24,10 @@ static void forget_names(cuckoo_follow *follow)
     follow->table = follow->column = NULL;
 }
 
-void cuckoo_follow_end_row(cuckoo_follow *follow)
-{
-    sqlite3_finalize(follow->row);
-    follow->row = NULL;
-}
-
 void cuckoo_follow_free(cuckoo_follow *follow)
 {
-    cuckoo_follow_end_row(follow);
     forget_names(follow);
+    sqlite3_free(follow->rowid);
     sqlite3_free(follow->fault);
     sqlite3_free(follow->given_table);
     sqlite3_free(follow->given_column);
@@ -55,9 +50,21 @@ static bool has_column(sqlite3_stmt *all, const char *name)
     return false;
 }
 
-/* A name of the rowid of the table. NULL: it has no rowid, or its columns take all of the names. No
-** statement is stepped, so that no database is locked. */
-static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, const char **rowid)
+/* Takes the name by which SQLite calls the rowid: that of the INTEGER PRIMARY KEY, if there is one. It
+** is in quotes then, as SQLite has it in a trigger after the column was renamed. */
+static int take_rowid(cuckoo_follow *follow, sqlite3_stmt *all, const char *name, sqlite3_stmt *one)
+{
+    const char *column = sqlite3_column_name(one, 0);
+    bool lasts = column && has_column(all, column);
+    follow->rowid =
+        lasts ? sqlite3_mprintf("\"%w\"", column) : sqlite3_mprintf("%s", name);
+    return follow->rowid ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* Finds a name of the rowid of the table, for follow->rowid. NULL: it has no rowid, or its columns
+** take all of the names; or there is no such table. No statement is stepped, so that no database is
+** locked. */
+static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
     static const char *const names[] = {"rowid", "_rowid_", "oid", NULL};
     sqlite3_stmt *all = NULL, *one = NULL;
@@ -65,101 +72,119 @@ static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     int rc = prepare_on(follow, shadow, "*", &all);
     while (rc == SQLITE_OK && names[which] && has_column(all, names[which]))
         which++;
-    *rowid = names[which];
+    sqlite3_free(follow->rowid);
+    follow->rowid = NULL;
+    if (rc == SQLITE_OK && names[which])
+        rc = prepare_on(follow, shadow, names[which], &one);
+    if (rc == SQLITE_OK && one)
+        rc = take_rowid(follow, all, names[which], one);
     sqlite3_finalize(all);
-    if (rc != SQLITE_OK || *rowid == NULL)
-        return rc;
-    rc = prepare_on(follow, shadow, *rowid, &one);
     sqlite3_finalize(one);
-    if (rc == SQLITE_ERROR)
-        *rowid = NULL; /* WITHOUT ROWID */
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 
-/* An update tells both keys at once. The trigger fires for every update, not only for UPDATE OF the
-** column. A generated column changes with others; and after a BEFORE trigger has changed the key,
-** an update that seems to leave the key as it was brings the old one back. */
-static char *make_text(int which, const char *f, const char *t, const char *k, const char *rowid)
+int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool before)
 {
-    const char *new = rowid ? "new." : "", *old = rowid ? "old." : "", *r = rowid ? rowid : "NULL";
+    int rc = find_rowid(follow, shadow);
+    bool lasts = follow->rowid && *follow->rowid == '"';
+    follow->belief = lasts && before            ? CUCKOO_BELIEVE_ENDS
+                     : lasts                    ? CUCKOO_BELIEVE_MANY
+                     : before && follow->rowid ? CUCKOO_BELIEVE_CHAINS
+                                                : CUCKOO_BELIEVE_ALL;
+    return rc;
+}
+
+/* "%w" of each: the name of the filter, the table; then what the trigger says. */
+#define HEAD(name, event) "\"%w_" name "\" AFTER " event " ON \"%w\" WHEN "
+#define BODY " BEGIN INSERT INTO \"%w\"(\"row\", \"old\", \"new\") VALUES "
+#define TAIL "; SELECT RAISE(ABORT, '') WHERE 0; END"
+
+/* r: the name of the rowid; NULL: there is none. A key that does not change need not be told: after a
+** BEFORE trigger has changed it, the log has its old value, too. */
+static char *make_text(int which, const char *f, const char *t, const char *k, const char *r,
+                       const char *log)
+{
+    const char *of_new = r ? "new." : "", *of_old = r ? "old." : "", *row = r ? r : "NULL";
     switch (which) {
-    case 0:
-        return sqlite3_mprintf("\"%w_inserted\" AFTER INSERT ON \"%w\" BEGIN INSERT INTO \"%w\""
-                               "(cuckoo_change, key, cuckoo_row) VALUES (1, new.\"%w\", %s%s); END",
-                               f, t, f, k, new, r);
-    case 1:
-        return sqlite3_mprintf(
-            "\"%w_deleted\" AFTER DELETE ON \"%w\" BEGIN INSERT INTO \"%w\""
-            "(cuckoo_change, cuckoo_old, cuckoo_old_row) VALUES (2, old.\"%w\", %s%s); END",
-            f, t, f, k, old, r);
+    case INSERTED:
+        return sqlite3_mprintf(HEAD("inserted", "INSERT") "new.\"%w\" IS NOT NULL" BODY
+                               "(%s%s, NULL, new.\"%w\")" TAIL, f, t, k, log, of_new, row, k);
+    case DELETED:
+        return sqlite3_mprintf(HEAD("deleted", "DELETE") "old.\"%w\" IS NOT NULL" BODY
+                               "(%s%s, old.\"%w\", NULL)" TAIL, f, t, k, log, of_old, row, k);
+    case UPDATED:
+        return sqlite3_mprintf(HEAD("updated", "UPDATE") "old.\"%w\" COLLATE BINARY IS NOT new.\"%w\""
+                               "%s%s%s%s" BODY "(%s%s, old.\"%w\", new.\"%w\")" TAIL, f, t, k, k,
+                               r ? " AND old." : "", r ? r : "", r ? " IS new." : "", r ? r : "", log,
+                               of_new, row, k, k);
     default:
-        return sqlite3_mprintf(
-            "\"%w_updated\" AFTER UPDATE ON \"%w\" BEGIN INSERT INTO \"%w\"(cuckoo_change, key, "
-            "cuckoo_old, cuckoo_row, cuckoo_old_row) VALUES (3, new.\"%w\", old.\"%w\", %s%s, "
-            "%s%s); END",
-            f, t, f, k, k, new, r, old, r);
+        return sqlite3_mprintf(HEAD("moved", "UPDATE") "old.%s IS NOT new.%s" BODY
+                               "(old.%s, old.\"%w\", NULL), (new.%s, NULL, new.\"%w\")" TAIL, f, t, r,
+                               r, log, r, k, r, k);
     }
 }
 
 int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which,
                        const char *filter, char **text)
 {
-    const char *rowid;
-    int rc = find_rowid(follow, shadow, &rowid);
-    *text = rc == SQLITE_OK ? make_text(which, filter, follow->table, follow->column, rowid) : NULL;
-    return rc == SQLITE_OK && *text == NULL ? SQLITE_NOMEM : rc;
+    char log[CUCKOO_LOG_NAME];
+    cuckoo_log_name(shadow->log, log);
+    *text = NULL;
+    if (which == MOVED && follow->rowid == NULL)
+        return SQLITE_OK;
+    *text = make_text(which, filter, follow->table, follow->column, follow->rowid, log);
+    return *text ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-/* The only semicolon that is not part of a quoted name. NULL: there is none, or more than one. */
-static const char *only_semicolon(const char *sql)
+/* The first semicolon that is not part of a quoted name. */
+static const char *semicolon(const char *sql)
 {
-    const char *found = NULL;
     bool quoted = false;
-    for (; *sql; sql++) {
+    for (; *sql && (*sql != ';' || quoted); sql++)
         quoted ^= *sql == '"';
-        if (*sql == ';' && !quoted && found)
-            return NULL;
-        if (*sql == ';' && !quoted)
-            found = sql;
-    }
-    return found;
+    return sql;
 }
 
-/* That is: "name_inserted" AFTER .. BEGIN INSERT INTO "name"(cuckoo_change, .. ); END, and no other
-** statement. */
+/* That is: "name_inserted" AFTER .. BEGIN INSERT INTO "log"("row", .. ) VALUES ..; and the tail. */
 bool cuckoo_follow_is_ours(const char *sql)
 {
-    const char *body = strstr(sql, " BEGIN INSERT INTO \""), *change = strstr(sql, "\"(cuckoo_change, "),
-               *end = only_semicolon(sql);
-    return body && change && end && body < change && change < end && strcmp(end, "; END") == 0 &&
-           !cuckoo_sql_has_word(change, "raise");
+    const char *body = strstr(sql, " BEGIN INSERT INTO \"cuckoo_log_");
+    return body && cuckoo_log_in(sql) != 0 && strcmp(semicolon(body), TAIL) == 0;
 }
 
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter)
 {
-    int rc = SQLITE_OK;
-    follow->looked = false;
-    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++) {
+    int rc = find_rowid(follow, shadow);
+    follow->trust = CUCKOO_UNKNOWN;
+    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++) {
         char *text;
         rc = cuckoo_follow_text(follow, shadow, i, filter, &text);
-        if (rc == SQLITE_OK)
+        if (rc == SQLITE_OK && text)
             rc = cuckoo_sql_run(shadow->db, "CREATE TRIGGER \"%w\".%s", shadow->schema, text);
         sqlite3_free(text);
     }
     return rc;
 }
 
-int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any)
+static int drop_one(const cuckoo_shadow *shadow, int which, bool any, bool logs)
+{
+    char *sql;
+    int rc = cuckoo_follow_read(shadow, "sql", which, &sql);
+    if (rc == SQLITE_OK && sql && (any || cuckoo_follow_is_ours(sql))) {
+        rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", shadow->schema,
+                            shadow->table, cuckoo_follow_suffixes[which]);
+        if (rc == SQLITE_OK && logs && cuckoo_log_in(sql))
+            rc = cuckoo_log_drop(shadow, cuckoo_log_in(sql));
+    }
+    sqlite3_free(sql);
+    return rc;
+}
+
+int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any, bool logs)
 {
     int rc = SQLITE_OK;
-    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++) {
-        char *sql;
-        rc = cuckoo_follow_read(shadow, "sql", i, &sql);
-        if (rc == SQLITE_OK && sql && (any || cuckoo_follow_is_ours(sql)))
-            rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", shadow->schema,
-                                shadow->table, cuckoo_follow_suffixes[i]);
-        sqlite3_free(sql);
-    }
+    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++)
+        rc = drop_one(shadow, i, any, logs);
     return rc;
 }
 
@@ -173,11 +198,12 @@ int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int whic
                            column, shadow->schema, shadow->table, cuckoo_follow_suffixes[which]);
 }
 
-/* The column that a trigger names, in quotes behind "(1, new." or the like (sqlite3_malloc). NULL:
-** it names none, or *rc is SQLITE_NOMEM. */
+/* The column that a trigger names, in quotes behind one of these texts (sqlite3_malloc).
+** NULL: it names none, or *rc is SQLITE_NOMEM. */
 static char *column_in(const char *trigger, int which, int *rc)
 {
-    static const char *const before[CUCKOO_TRIGGERS] = {"(1, new.", "(2, old.", "(3, new."};
+    static const char *const before[CUCKOO_FOLLOWERS] = {" WHEN new.", " WHEN old.", " WHEN old.",
+                                                         ", NULL, new."};
     const char *quoted = strstr(trigger, before[which]);
     if (quoted == NULL || quoted[strlen(before[which])] != '"')
         return NULL;
@@ -258,7 +284,7 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     bool found = false;
     int rc = SQLITE_OK;
-    for (int i = 0; rc == SQLITE_OK && !found && i < CUCKOO_TRIGGERS; i++)
+    for (int i = 0; rc == SQLITE_OK && !found && i < CUCKOO_FOLLOWERS; i++)
         rc = names_in_trigger(follow, shadow, i, &found);
     if (rc == SQLITE_OK && !found && follow->table)
         found = take_names(follow, shadow, sqlite3_mprintf("%s", follow->table),
@@ -274,25 +300,6 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
 }
 
 /* ---- rows of the table ---- */
-
-int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row,
-                      sqlite3_value **key)
-{
-    const char *rowid;
-    int rc = follow->row ? SQLITE_OK : find_rowid(follow, shadow, &rowid);
-    *key = NULL;
-    if (rc == SQLITE_OK && follow->row == NULL && rowid)
-        rc = cuckoo_sql_prepare(shadow->db, &follow->row,
-                                "SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c WHERE c.%s = ?1",
-                                follow->column, shadow->schema, follow->table, rowid);
-    if (rc != SQLITE_OK || follow->row == NULL)
-        return rc;
-    sqlite3_bind_int64(follow->row, 1, row);
-    rc = sqlite3_step(follow->row);
-    if (rc == SQLITE_ROW)
-        *key = sqlite3_column_value(follow->row, 0);
-    return rc == SQLITE_ROW ? SQLITE_OK : sqlite3_reset(follow->row);
-}
 
 /* Tables without rowid have neither first nor last rows: then any of them serve. */
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
@@ -325,8 +332,8 @@ int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
         shadow->db, &triggers,
         "SELECT sql FROM (SELECT name, sql FROM \"%w\".sqlite_master WHERE type = 'trigger' UNION ALL "
         "SELECT name, sql FROM sqlite_temp_master WHERE type = 'trigger') WHERE name NOT IN "
-        "('%q_inserted', '%q_deleted', '%q_updated')",
-        shadow->schema, f, f, f);
+        "('%q_inserted', '%q_deleted', '%q_updated', '%q_moved')",
+        shadow->schema, f, f, f, f);
     *is = false;
     while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(triggers, 0);

@@ -1,49 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** follow.h - a persistent filter that follows a column of a table: its triggers, and whether they
-** can be relied on.
+** follow.h - a filter table that follows a column of a table: its triggers, and whether they can be
+** relied on.
 **
-** Three triggers, "seen_inserted", "seen_deleted" and "seen_updated", tell the filter of each row
-** that changes. They write to hidden columns of the filter, which only notes what it is told
-** (table_change.c). So what it holds does not depend on the order in which triggers fire.
+** Four triggers, "seen_inserted", "seen_deleted", "seen_updated" and "seen_moved", write each change
+** of a key to the log (log.h). The last one fires for an update that changes the rowid; a table
+** without rowid does not have it. They fire for every UPDATE, not only for UPDATE OF the column: a
+** generated column changes with others. Each ends with a RAISE that never happens. It makes SQLite
+** ready to take the whole statement back: SQLite before 3.39.3 would keep a row when the expression
+** of a later trigger fails.
 **
 ** The triggers themselves say which table and which column is followed: SQLite rewrites them when
 ** these are renamed. They are looked at before the next use whenever the schema may have changed. A
 ** kept statement tells that: SQLite prepares it anew after changes of the schema by this connection
 ** or by others, after changes of TEMP triggers, and after a rollback. These must hold:
 **
-** - All three triggers are there, on one table, as they were made.
+** - All triggers are there, on one table, as they were made; so is the log, without triggers of
+**   others.
 ** - No trigger that can make SQLite skip them fires before them. SQLite fires the newest trigger
 **   first (a test checks that), and TEMP triggers before all others. RAISE(IGNORE), RAISE(FAIL), OR
-**   FAIL and ON CONFLICT FAIL can keep a row whose later triggers never run.
+**   FAIL and ON CONFLICT FAIL can keep a row whose later triggers never run. So a newer trigger that
+**   changes rows where a constraint may fail is not allowed: INSERT OR FAIL would become its own.
 ** - Triggers are not switched off in this connection.
 ** - The column compares as it did.
 ** - The keys of some rows of the table are there: it may have been made anew, triggers and all.
 **
-** When one of these does not hold, every use of the filter is an error that says so. `rebuild`
-** makes the triggers anew, as the newest, and reads the table again.
+** When one of these does not hold, every lookup is an error that says so. `rebuild` makes the
+** triggers anew, as the newest, and reads the table again.
 **
 ** Functions return SQLite codes.
 */
 #ifndef CUCKOO_FOLLOW_H
 #define CUCKOO_FOLLOW_H
 
-#include "shadow.h"
+#include "log.h"
+
+/* What has been looked at, since the schema last changed. Each includes those before it. */
+typedef enum cuckoo_trust {
+    CUCKOO_UNKNOWN,
+    CUCKOO_TRIGGERS, /* triggers and log are as they should be */
+    CUCKOO_RULE,     /* the column compares as the keys were hashed */
+    CUCKOO_ROWS,     /* some rows of the table were asked for */
+    CUCKOO_FAULT     /* something is wrong: `fault` says what */
+} cuckoo_trust;
+
+/* Which steps of a row in the log are to be believed (drain.h). A BEFORE trigger may change its own
+** row. AFTER triggers are then told what was there before. */
+typedef enum cuckoo_belief {
+    CUCKOO_BELIEVE_ALL,   /* no BEFORE trigger, and rows have no number that lasts */
+    CUCKOO_BELIEVE_MANY,  /* no BEFORE trigger, but an INTEGER PRIMARY KEY */
+    CUCKOO_BELIEVE_ENDS,  /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
+    CUCKOO_BELIEVE_CHAINS /* rowids that VACUUM may change: only steps that fit end to end */
+} cuckoo_belief;
 
 typedef struct cuckoo_follow {
     char *given_table, *given_column; /* of content='table(column)'; NULL: it follows nothing */
     char *table, *column;             /* as they are named now; NULL: not looked at, or not known */
-    char *fault;                      /* why the filter must not be used; NULL: it may be used */
-
-    bool saved;        /* table and column are in the database, in row -1 of the pages */
-    bool looked;       /* at the triggers, since the schema last changed */
-    bool current;      /* looked when the statement that runs began */
-    bool ruled;        /* the column compares as the keys were hashed */
-    bool sampled;      /* some rows of the table were asked for, since the look */
-    bool newer;        /* triggers of others fire before ours: harmful under OR FAIL only */
-    sqlite3_stmt *row; /* asks for a row of the table; NULL: not prepared */
-    unsigned version;  /* of the database, at the last look */
-    int prepared;      /* how often the kept statement was prepared anew */
+    char *rowid; /* a name of the rowid, or NULL; that of an INTEGER PRIMARY KEY is in quotes */
+    char *fault; /* why the filter must not be used; NULL: it may be used */
+    cuckoo_trust trust;
+    cuckoo_belief belief; /* as of the last look */
+    bool saved;           /* table and column are in the database, in row -1 of the pages */
+    unsigned version;     /* of the database, at the last look */
+    int prepared;         /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
 /* Takes over both texts (sqlite3_malloc), or NULL twice. */
@@ -53,17 +72,19 @@ void cuckoo_follow_free(cuckoo_follow *follow);
 /* ---- the triggers ---- */
 
 /* Their names are that of the filter and these suffixes. */
-enum { CUCKOO_TRIGGERS = 3 };
-extern const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS];
+enum { CUCKOO_FOLLOWERS = 4 };
+extern const char *const cuckoo_follow_suffixes[CUCKOO_FOLLOWERS];
 
-/* Creates the triggers for follow->table and ->column, for a
+/* Creates the triggers for follow->table and ->column, which write to shadow->log, for a
 ** filter that has, or will have, this name. */
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
 
-/* Drops the triggers; `any`: also triggers of these names that say something else. */
-int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any);
+/* Drops the triggers; `any`: also triggers of these names that say something else. `logs`: and the
+** logs to which they write. */
+int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any, bool logs);
 
-/* The text of a trigger, as SQLite keeps it behind "CREATE TRIGGER " (sqlite3_malloc). */
+/* The text of a trigger, as SQLite keeps it behind "CREATE TRIGGER " (sqlite3_malloc). *text NULL:
+** the table does not need it. */
 int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which,
                        const char *filter, char **text);
 
@@ -89,15 +110,11 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow);
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys);
 
-/* The key of the row of this rowid. It lives until follow->row
-** is reset. NULL: there is no such row, or rows have no rowid. */
-int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row,
-                      sqlite3_value **key);
+/* Finds out what its rowids are like, for follow->rowid and ->belief. `before`: the table has a BEFORE
+** trigger. */
+int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool before);
 
-/* Finalizes follow->row. */
-void cuckoo_follow_end_row(cuckoo_follow *follow);
-
-/* ---- can they be relied on? The verdict is in follow->fault ---- */
+/* ---- can they be relied on? The verdict is in follow->trust and ->fault ---- */
 
 /* Looks at the triggers, if the schema may have changed since the last look. */
 int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
@@ -106,10 +123,6 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
 ** the schema comes with a commit, which changes `version` (fresh.h), or makes
 ** SQLite expire statements, as TEMP triggers do. That is cheaper to ask. */
 int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version);
-
-/* The same when a statement that writes begins. *refuse: it says OR FAIL, and a trigger fires
-** before ours. The reason is in follow->fault until the next look. */
-int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *refuse);
 
 /* Sets the fault: the message, and how to rebuild the filter. */
 int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format, ...);

@@ -26,16 +26,17 @@ typedef struct cuckoo_paged {
     uint64_t room;          /* for so many of them */
     uint32_t page_bytes;    /* of a page */
     uint64_t reciprocal;    /* of page_bytes */
-    uint64_t adds, deletes; /* copies that wait, in the shadow table */
-    bool doubt;
-    bool rows_ahead; /* rows say more of what waits than the header in the database */
+    uint64_t adds;          /* copies that wait for a place, in the shadow table */
+    uint64_t unmatched;     /* deletes of keys that were not there */
+    uint64_t doubts;        /* rows whose steps in the log did not fit together */
+    uint64_t generation;    /* of what is in memory: each write of the header makes another one */
 
     uint32_t *read_in;  /* by page: the epoch in which it was read */
     cuckoo_dirty dirty; /* pages that were changed */
     uint64_t page_room; /* of these two, pages */
     uint64_t stored;    /* only pages in front of this one can have rows */
     bool header_dirty;  /* the header, or the numbers behind it, were changed */
-    bool has_written;   /* a write was tried, at least, since this was last set to false */
+    bool has_written;   /* something was written since this was last set to false */
     uint64_t present;   /* a page that is known to have a row, or to be dirty */
     uint32_t epoch;     /* from 1; 0 is never */
     uint32_t header_in; /* the epoch in which the header was read */

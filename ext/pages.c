@@ -14,9 +14,11 @@ enum {
     AT_LENGTH = CF_HEADER_BYTES,
     AT_PAGE_BYTES = AT_LENGTH + 8,
     AT_ADDS = AT_PAGE_BYTES + 4,
-    AT_DELETES = AT_ADDS + 8,
-    AT_DOUBT = AT_DELETES + 8,
-    HEADER_ROW = AT_DOUBT + 1
+    AT_UNMATCHED = AT_ADDS + 8,
+    AT_DOUBTS = AT_UNMATCHED + 8,
+    AT_GENERATION = AT_DOUBTS + 8,
+    AT_LOG = AT_GENERATION + 8,
+    HEADER_ROW = AT_LOG + 8
 };
 
 /* ---- what is stale ---- */
@@ -24,7 +26,7 @@ enum {
 void cuckoo_paged_forget(cuckoo_paged *paged)
 {
     cuckoo_image_forget(paged);
-    paged->header_dirty = paged->rows_ahead = false;
+    paged->header_dirty = false;
 }
 
 /* ---- the header ---- */
@@ -34,9 +36,6 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     cf_header header;
     uint64_t length = cf_load64(row + AT_LENGTH);
     uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
-    paged->adds = cf_load64(row + AT_ADDS);
-    paged->deletes = cf_load64(row + AT_DELETES);
-    paged->doubt = row[AT_DOUBT] != 0;
     *why = "its header has been changed";
     if (page_bytes < 64 || cf_header_decode(row, length, &header, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
@@ -47,6 +46,11 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     memcpy(paged->image, row, CF_HEADER_BYTES);
     if (cuckoo_image_open(paged, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
+    paged->adds = cf_load64(row + AT_ADDS);
+    paged->unmatched = cf_load64(row + AT_UNMATCHED);
+    paged->doubts = cf_load64(row + AT_DOUBTS);
+    paged->generation = cf_load64(row + AT_GENERATION);
+    cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
     paged->stored = cuckoo_image_pages(paged, length);
     paged->header_in = paged->epoch;
     return SQLITE_OK;
@@ -66,12 +70,15 @@ static int read_header(cuckoo_paged *paged, const char **why)
 static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length)
 {
     uint8_t row[HEADER_ROW];
+    sqlite3_randomness(sizeof paged->generation, &paged->generation);
     memcpy(row, header, CF_HEADER_BYTES);
     cf_store64(row + AT_LENGTH, length);
     cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
     cf_store64(row + AT_ADDS, paged->adds);
-    cf_store64(row + AT_DELETES, paged->deletes);
-    row[AT_DOUBT] = paged->doubt;
+    cf_store64(row + AT_UNMATCHED, paged->unmatched);
+    cf_store64(row + AT_DOUBTS, paged->doubts);
+    cf_store64(row + AT_GENERATION, paged->generation);
+    cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
     return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
 }
 
@@ -90,6 +97,18 @@ int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
 {
     *why = "its shadow table is missing, or not as it was created";
     return paged->header_in == paged->epoch ? SQLITE_OK : read_header(paged, why);
+}
+
+int cuckoo_paged_compare(cuckoo_paged *paged)
+{
+    uint8_t row[HEADER_ROW];
+    uint64_t length;
+    if (paged->header_in != paged->epoch)
+        return SQLITE_OK;
+    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
+    if (rc == SQLITE_OK && (length != sizeof row || cf_load64(row + AT_GENERATION) != paged->generation))
+        cuckoo_paged_forget(paged);
+    return rc;
 }
 
 /* When nearly all pages have been read, the others are read, too. */
@@ -132,8 +151,9 @@ static int write_page(cuckoo_paged *paged, uint64_t page, uint64_t stored)
     const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
     if (page >= stored && all_zeros(at, bytes))
         return SQLITE_OK;
-    paged->has_written = true;
-    return cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes);
+    int rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes);
+    paged->has_written |= rc == SQLITE_OK;
+    return rc;
 }
 
 /* Dirty pages behind the end are of growth that was taken back. After an error, too, any page may
@@ -153,14 +173,14 @@ int cuckoo_paged_write(cuckoo_paged *paged)
 {
     paged->length = paged->filter.length;
     int rc = write_pages(paged);
-    paged->has_written = true;
     if (rc != SQLITE_OK)
         return rc;
     cf_seal(&paged->filter);
     rc = write_header_row(paged, paged->image, paged->length);
     if (rc != SQLITE_OK)
         return rc;
-    paged->header_dirty = paged->rows_ahead = false;
+    paged->has_written = true;
+    paged->header_dirty = false;
     cuckoo_dirty_clear(&paged->dirty);
     return rc;
 }
@@ -168,8 +188,7 @@ int cuckoo_paged_write(cuckoo_paged *paged)
 /* Nothing of the former filter is left to do. */
 static void nothing_left(cuckoo_paged *paged)
 {
-    paged->adds = paged->deletes = 0;
-    paged->doubt = false;
+    paged->adds = paged->unmatched = paged->doubts = 0;
     cuckoo_dirty_clear(&paged->dirty);
 }
 
@@ -270,6 +289,9 @@ int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
     if (image == NULL)
         return bytes < LARGE ? SQLITE_NOMEM : SQLITE_TOOBIG; /* it could never be used */
     cuckoo_block_plain(image, 0);
+    do
+        sqlite3_randomness(sizeof paged->shadow.log, &paged->shadow.log);
+    while (paged->shadow.log == 0);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     return rc == SQLITE_OK ? write_empty(paged, shape) : rc;
 }

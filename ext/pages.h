@@ -5,7 +5,8 @@
 ** Each page is a row of a shadow table:
 **
 **      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
-**                   (4); adds and deletes that wait (8 each, waiting.h); 1 if there is a doubt (1)
+**                   (4); keys without a place (8, waiting.h); unmatched deletes (8); doubts (8); the
+**                   generation (8); the identity of the log (8, log.h)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database; a row that is not there is all zeros
 **
@@ -18,7 +19,10 @@
 **
 ** The image can be forgotten at any time, at no cost (image.h).
 **
-** A *doubt* means that a key was deleted that was not there: the table that the filter follows has
+** The *generation* is a random number that is new with each write. As long as it is the same, what
+** is in memory is as the database has it, whoever has committed.
+**
+** An *unmatched* delete is that of a key that was not there: the table that the filter follows has
 ** changed without its triggers.
 */
 #ifndef CUCKOO_PAGES_H
@@ -31,13 +35,16 @@
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_paged_free(cuckoo_paged *paged);
 
-/* Creates the shadow tables with an empty filter of this
-** shape. SQLITE_TOOBIG: there is no memory for a filter that is so large. */
+/* Creates the shadow tables with an empty filter of this shape, and the identity of a log in
+** paged->shadow. SQLITE_TOOBIG: there is no memory for a filter that is so large. */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape);
 
 /* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.
 ** Returns an SQLite code; SQLITE_CORRUPT_VTAB: *why (static text) says what is wrong. */
 int cuckoo_paged_load(cuckoo_paged *paged, const char **why);
+
+/* Reads the generation. If it is not that of what is in memory, everything there is stale. */
+int cuckoo_paged_compare(cuckoo_paged *paged);
 
 /* The filter for lookups. It is faster than paged->filter when all pages are in memory. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged);

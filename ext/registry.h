@@ -13,6 +13,8 @@ typedef struct cuckoo_registry {
     cuckoo_store *planned; /* of the table for which SQLite has planned a query last; may be gone */
     uintptr_t last_id;
     bool rebuilds;       /* cf_table_rebuild is running, which no trigger can call */
+    bool refused;        /* no store could join a transaction when this connection had */
+    int refused_at;      /* changed so many rows */
     sqlite3_stmt *hold;  /* keeps a read transaction open while a function runs */
     unsigned references; /* of the module, of each function, and of each table */
 } cuckoo_registry;
@@ -28,6 +30,9 @@ void cuckoo_registry_release(void *registry);
 int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
                          cuckoo_store **store, bool *made);
 
+/* The store whose log has this identity, in this schema. NULL: there is none. */
+cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, const char *schema, int64_t log);
+
 /* One reference less; the last one frees the store. */
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store);
 
@@ -35,6 +40,14 @@ void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store);
 ** table that is not connected gets connected. NULL: there is none, or
 ** it is another kind of table; *rc is SQLITE_OK then, or an error. */
 cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc);
+
+/* The table takes part in the transaction: a nested INSERT writes to it, and changes nothing. SQLite
+** may connect another table of this name meanwhile. Returns an SQLite code. */
+int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name);
+
+/* The same for a filter that follows a table, when the transaction writes to its database. (SQLite
+** before 3.34 does not tell.) If it fails, nothing happens. */
+void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store);
 
 /* Begins a use (store.h) of the table that `name` names, within a read transaction. `known`: the id
 ** of the store, if it was the same before; else 0. After an error *why (static text, or one that

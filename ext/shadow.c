@@ -12,25 +12,43 @@ enum { PAGE_OVERHEAD = 64 /* bytes of a row on a database page besides its data,
 
 /* ---- statements ---- */
 
-/* The arguments of each format are the schema and the name of the virtual table. */
+/* The arguments of each format are the schema, and the name of the virtual table or of the log. */
 static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_READ_PAGE] = "SELECT data FROM \"%w\".\"%w_page\" WHERE no = ?1",
     [CUCKOO_WRITE_PAGE] = "REPLACE INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2)",
     [CUCKOO_NEXT_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no >= ?1 ORDER BY no LIMIT 1",
     [CUCKOO_DATA_VERSION] = "PRAGMA \"%w\".data_version",
     [CUCKOO_WATCH_SCHEMA] = "SELECT 1 FROM \"%w\".sqlite_master WHERE 0",
-    [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds, deletes) VALUES (?1, ?2, ?3, ?4) "
-                    "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3, deletes = deletes + ?4",
-    [CUCKOO_WAITING] = "SELECT value, adds, deletes FROM \"%w\".\"%w_wait\" WHERE hash = ?1",
-    [CUCKOO_ALL_WAITING] = "SELECT hash, value, adds, deletes FROM \"%w\".\"%w_wait\"",
-    [CUCKOO_SOME_WAITING] = "SELECT hash, value FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 AND adds > 0 "
-                            "LIMIT ?2",
-    [CUCKOO_DELETES_DONE] = "UPDATE \"%w\".\"%w_wait\" SET adds = max(adds - deletes, 0), deletes = 0 "
-                            "WHERE deletes <> 0",
-    [CUCKOO_WAIT_NO_MORE] =
-        "DELETE FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND adds = 0 AND deletes = 0",
-    [CUCKOO_NOTHING_WAITS] = "DELETE FROM \"%w\".\"%w_wait\" WHERE adds = 0 AND deletes = 0",
+    [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds) VALUES (?1, ?2, ?3) "
+                    "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3",
+    [CUCKOO_WAITING] = "SELECT value, adds FROM \"%w\".\"%w_wait\" WHERE hash = ?1",
+    [CUCKOO_ALL_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\"",
+    [CUCKOO_SOME_WAITING] = "SELECT hash, value FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 LIMIT ?2",
+    [CUCKOO_WAIT_NO_MORE] = "DELETE FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND adds = 0",
+    [CUCKOO_READ_LOG] = "SELECT rowid, old, new FROM \"%w\".\"%w\" WHERE rowid >= ?1 ORDER BY rowid",
+    [CUCKOO_COUNT_LOG] = "SELECT count(*), count(old), max(rowid) FROM \"%w\".\"%w\"",
+    [CUCKOO_EMPTY_LOG] = "DELETE FROM \"%w\".\"%w\"",
 };
+
+void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
+{
+    sqlite3_snprintf(CUCKOO_LOG_NAME, name, "cuckoo_log_%016llx", log);
+}
+
+static bool is_of_log(cuckoo_query query)
+{
+    return query == CUCKOO_READ_LOG || query == CUCKOO_COUNT_LOG || query == CUCKOO_EMPTY_LOG;
+}
+
+void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
+{
+    for (cuckoo_query query = 0; shadow->log != log && query < CUCKOO_QUERIES; query++)
+        if (is_of_log(query)) {
+            sqlite3_finalize(shadow->statement[query]);
+            shadow->statement[query] = NULL;
+        }
+    shadow->log = log;
+}
 
 /* SQLITE_ERROR has one cause only: a shadow table is missing, or not as it was created. */
 static int corrupt_if_missing(int rc)
@@ -38,9 +56,11 @@ static int corrupt_if_missing(int rc)
     return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
 }
 
-static int prepare_query(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *format)
+static int prepare_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt **statement)
 {
-    char *sql = sqlite3_mprintf(format, shadow->schema, shadow->table);
+    char log[CUCKOO_LOG_NAME];
+    cuckoo_log_name(shadow->log, log);
+    char *sql = sqlite3_mprintf(texts[query], shadow->schema, is_of_log(query) ? log : shadow->table);
     if (sql == NULL)
         return SQLITE_NOMEM;
     int rc = sqlite3_prepare_v3(shadow->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
@@ -52,7 +72,7 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
                         sqlite3_stmt **statement)
 {
     sqlite3_stmt **kept = &shadow->statement[query];
-    int rc = *kept ? SQLITE_OK : prepare_query(shadow, kept, texts[query]);
+    int rc = *kept ? SQLITE_OK : prepare_query(shadow, query, kept);
     for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
         sqlite3_bind_int64(*kept, i + 1, values[i]);
     *statement = *kept;
@@ -89,7 +109,7 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
     return cuckoo_shadow_end(statement, rc);
 }
 
-static void finalize_all(cuckoo_shadow *shadow)
+void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 {
     for (int i = 0; i < CUCKOO_QUERIES; i++) {
         sqlite3_finalize(shadow->statement[i]);
@@ -159,7 +179,7 @@ int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, c
 
 void cuckoo_shadow_free(cuckoo_shadow *shadow)
 {
-    finalize_all(shadow);
+    cuckoo_shadow_finalize(shadow);
     sqlite3_free(shadow->schema);
     sqlite3_free(shadow->table);
 }
@@ -180,7 +200,7 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
     sqlite3_int64 size = 0;
     int rc = execute(shadow, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)",
                      "CREATE TABLE \"%w\".\"%w_wait\"(hash INTEGER, value INTEGER, adds INTEGER, "
-                     "deletes INTEGER, PRIMARY KEY(hash, value)) WITHOUT ROWID",
+                     "PRIMARY KEY(hash, value)) WITHOUT ROWID",
                      NULL);
     if (rc == SQLITE_OK)
         rc = cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
@@ -196,14 +216,14 @@ int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 
 int cuckoo_shadow_drop(cuckoo_shadow *shadow)
 {
-    finalize_all(shadow);
+    cuckoo_shadow_finalize(shadow);
     return execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"",
                    "DROP TABLE IF EXISTS \"%w\".\"%w_wait\"", NULL);
 }
 
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table)
 {
-    finalize_all(shadow);
+    cuckoo_shadow_finalize(shadow);
     return execute(shadow, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w_page\"",
                    "ALTER TABLE \"%w\".\"%w_wait\" RENAME TO \"%w_wait\"", table);
 }

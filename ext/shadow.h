@@ -4,8 +4,10 @@
 **
 **      CREATE TABLE "seen_page"(no INTEGER PRIMARY KEY, data BLOB)
 **              numbered rows of bytes (pages.h; row -1: follow.h)
-**      CREATE TABLE "seen_wait"(hash, value, adds, deletes, PRIMARY KEY(hash, value))
-**              what is still to do (waiting.h)
+**      CREATE TABLE "seen_wait"(hash, value, adds, PRIMARY KEY(hash, value))
+**              keys without a place (waiting.h)
+**
+** A filter that follows a table also has its log (log.h), which is no shadow table.
 **
 ** Functions return SQLite codes. Statements are kept, and always reset, so that they block nothing.
 */
@@ -21,19 +23,21 @@ typedef enum cuckoo_query {
     CUCKOO_NEXT_PAGE,     /* (no): the first number of a row from there on */
     CUCKOO_DATA_VERSION,  /* (): PRAGMA data_version, which changes when others have committed */
     CUCKOO_WATCH_SCHEMA,  /* (): nothing; SQLite prepares it anew when the schema has changed */
-    CUCKOO_WAIT,          /* (hash, value, adds, deletes): counts them */
-    CUCKOO_WAITING,       /* (hash): value, adds, deletes of each value */
-    CUCKOO_ALL_WAITING,   /* (): hash, value, adds, deletes of all */
-    CUCKOO_SOME_WAITING,  /* (hash, how many): hash and value of adds, from this hash on */
-    CUCKOO_DELETES_DONE,  /* (): sets the deletes off against the adds */
-    CUCKOO_WAIT_NO_MORE,  /* (hash): takes out its rows with nothing to do */
-    CUCKOO_NOTHING_WAITS, /* (): takes out all of those */
+    CUCKOO_WAIT,          /* (hash, value, adds): counts them */
+    CUCKOO_WAITING,       /* (hash): value, adds of each value */
+    CUCKOO_ALL_WAITING,   /* (): hash, value, adds of all */
+    CUCKOO_SOME_WAITING,  /* (hash, how many): hash and value, from this hash on */
+    CUCKOO_WAIT_NO_MORE,  /* (hash): takes out its rows with no adds */
+    CUCKOO_READ_LOG,      /* (rowid): rowid, old, new of the rows of the log from there on */
+    CUCKOO_COUNT_LOG,     /* (): how many rows, how many of them have an old key, the largest rowid */
+    CUCKOO_EMPTY_LOG,     /* () */
     CUCKOO_QUERIES
 } cuckoo_query;
 
 typedef struct cuckoo_shadow {
     sqlite3 *db;
     char *schema, *table; /* of the virtual table */
+    int64_t log;          /* the identity of the log (log.h); 0: there is none, or not known yet */
     sqlite3_stmt *statement[CUCKOO_QUERIES];
     unsigned steps; /* of these statements, so far */
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
@@ -42,6 +46,9 @@ typedef struct cuckoo_shadow {
 /* `schema` and `table` are copied. After an error, too, cuckoo_shadow_free is called for. */
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_shadow_free(cuckoo_shadow *shadow);
+
+/* Finalizes all statements: they lock the tables against DROP. */
+void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
 /* Creates the tables. *page_bytes is the most bytes of data for which a row fits on one page of the
 ** database. */
@@ -84,5 +91,12 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
 typedef enum cuckoo_transaction { CUCKOO_NONE, CUCKOO_READING, CUCKOO_WRITING } cuckoo_transaction;
 
 cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow);
+
+/* The header says that this is the log. */
+void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log);
+
+/* The name of a log, by its identity. */
+enum { CUCKOO_LOG_NAME = 28 };
+void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME]);
 
 #endif

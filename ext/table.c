@@ -58,7 +58,7 @@ int cuckoo_table_take(cuckoo_table *table, bool create)
 
 cuckoo_store *cuckoo_table_store(cuckoo_table *table)
 {
-    if (!table->store->dead)
+    if (table->store->state.life != CUCKOO_DEAD)
         return table->store;
     cuckoo_store *dead = table->store;
     if (cuckoo_table_take(table, false) != SQLITE_OK) {
@@ -103,6 +103,8 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
     const char *why;
     cuckoo_store *store = cuckoo_table_store(table);
+    if (store && use == CUCKOO_ASK)
+        cuckoo_registry_join_writer(table->registry, store);
     int rc = store ? cuckoo_store_begin(store, use, &why) : SQLITE_NOMEM;
     return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
 }

@@ -46,6 +46,14 @@ static int rebuild(cuckoo_table *table, sqlite3_value *unused, char **message)
         table->name);
 }
 
+/* It is done in the last step of the transaction (drain.h). */
+static int drain(cuckoo_table *table, sqlite3_value *unused, char **message)
+{
+    (void)unused, (void)message;
+    table->store->drains = CUCKOO_DRAIN_ASKED;
+    return SQLITE_OK;
+}
+
 static const struct command {
     const char *name;
     int (*run)(cuckoo_table *table, sqlite3_value *argument, char **message);
@@ -53,6 +61,7 @@ static const struct command {
     bool follows; /* it is also for a filter that follows a table */
 } commands[] = {{"check", check, CUCKOO_ASK, true},
                 {"clear", clear, CUCKOO_CHANGE, false},
+                {"drain", drain, CUCKOO_CHANGE, true},
                 {"import", import, CUCKOO_CHANGE, false},
                 {"optimize", optimize, CUCKOO_CHANGE, true},
                 {"rebuild", rebuild, CUCKOO_REPAIR, true}};
@@ -81,7 +90,7 @@ int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_va
         which++;
     if (which == COMMANDS)
         return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "unknown command %s; there are check, clear, import, optimize, rebuild",
+                                 "unknown command %s; there are check, clear, drain, import, optimize, rebuild",
                                  name);
     if (table->content && !commands[which].follows)
         return cuckoo_table_fail(table, SQLITE_ERROR,

@@ -228,6 +228,13 @@ static int find_values(const cf_filter *filter, search *sought)
     return rc;
 }
 
+/* A key without values: it is in the filter, or beside it (store.h). */
+static int find_beside(cuckoo_store *store, search *sought, bool has)
+{
+    int rc = has ? SQLITE_OK : cuckoo_store_has_beside(store, sought->hash, &has);
+    return rc == SQLITE_OK && has ? found_value(sought, 0) : rc;
+}
+
 static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
 {
     cuckoo_paged *paged = &table->store->paged;
@@ -237,9 +244,9 @@ static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
     cuckoo_key kind = cuckoo_key_hash(key, &filter->geometry, &sought->hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    int rc = SQLITE_OK;
-    if (cuckoo_key_found(filter, key, sought->hash))
-        rc = filter->geometry.value_bits ? find_values(filter, sought) : found_value(sought, 0);
+    if (!filter->geometry.value_bits)
+        return find_beside(table->store, sought, cuckoo_key_found(filter, key, sought->hash));
+    int rc = cuckoo_key_found(filter, key, sought->hash) ? find_values(filter, sought) : SQLITE_OK;
     return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought->hash, found_value, sought) : rc;
 }
 
@@ -320,8 +327,7 @@ static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite
                                         : cannot_compare(table, plan);
     if (plan & ROWS_COUNT) {
         cursor->counts = true;
-        cursor->rows = cuckoo_store_items(table->store);
-        return SQLITE_OK;
+        return cuckoo_store_items(table->store, &cursor->rows);
     }
     return table->content ? list_keys(table, cursor) : cannot_list(table);
 }

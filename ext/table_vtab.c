@@ -7,7 +7,9 @@
 #include "inspect.h"
 #include "late.h"
 #include "register.h"
+#include "sql.h"
 #include "table.h"
+#include "touch.h"
 #include "upkeep.h"
 
 #include <string.h>
@@ -17,9 +19,8 @@
 /* Declares the columns of table.h. */
 static int declare(sqlite3 *db, const char *table, const char *type, bool values)
 {
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, cuckoo_change HIDDEN, cuckoo_old "
-                                "HIDDEN, cuckoo_row HIDDEN, "
-                                "cuckoo_old_row HIDDEN, cuckoo_id HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
+    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, cuckoo_id "
+                                "HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
                                 type, table, values ? ", value" : "");
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
@@ -66,7 +67,7 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
 {
     cuckoo_store *store = table->store;
     int rc = cuckoo_paged_create(&store->paged, shape);
-    store->created = store->joined = true;
+    cuckoo_store_created(store);
     if (rc == SQLITE_TOOBIG)
         rc =
             cuckoo_say(message, rc,
@@ -75,9 +76,11 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
                        (sqlite3_int64)shape->capacity, (sqlite3_int64)cf_geometry_bytes(shape));
     if (rc == SQLITE_OK && table->content)
         rc = cuckoo_upkeep_follow(store, message);
+    if (rc == SQLITE_OK && table->content)
+        cuckoo_touch_watch(store, 1);
     if (rc == SQLITE_OK)
         return rc;
-    store->dead = true;
+    cuckoo_store_gone(store);
     return cuckoo_say(message, rc, "cuckoo_filter: %s",
                       *message ? *message : sqlite3_errmsg(table->registry->db));
 }
@@ -116,6 +119,8 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
         cuckoo_table_free(table);
         table = NULL;
     }
+    if (table && table->content && !creates)
+        cuckoo_touch_watch(table->store, 0);
     *result = table ? &table->base : NULL;
     return rc;
 }
@@ -139,12 +144,20 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* If the statement were rolled back, its table would come back without the changes. */
-static int refuse_to_go(cuckoo_table *table)
+/* Drops triggers and log. A header that cannot be read does not tell the log, but triggers do. */
+static int stop_following(cuckoo_store *store)
 {
-    return cuckoo_table_fail(table, SQLITE_LOCKED,
-                             "it has changes of before the statement that is running: drop or rename it "
-                             "when that has ended");
+    const char *why;
+    cuckoo_shadow *shadow = &store->paged.shadow;
+    bool loaded = cuckoo_paged_load(&store->paged, &why) == SQLITE_OK;
+    if (loaded)
+        cuckoo_touch_unwatch(store);
+    int rc = cuckoo_follow_drop(shadow, false, true);
+    if (rc == SQLITE_OK && loaded) {
+        cuckoo_shadow_finalize(shadow);
+        rc = cuckoo_log_drop(shadow, shadow->log);
+    }
+    return rc;
 }
 
 static int table_destroy(sqlite3_vtab *base)
@@ -153,15 +166,12 @@ static int table_destroy(sqlite3_vtab *base)
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
-    if (cuckoo_store_keeps_notes(store))
-        return refuse_to_go(table);
-    cuckoo_follow_end_row(&store->follow);
-    int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow, false) : SQLITE_OK;
+    int rc = table->content ? stop_following(store) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_drop(&store->paged.shadow);
     if (rc != SQLITE_OK)
         return rc;
-    store->dead = true;
+    cuckoo_store_gone(store);
     cuckoo_table_free(table);
     return rc;
 }
@@ -172,15 +182,17 @@ static int table_destroy(sqlite3_vtab *base)
 static int rename_store(cuckoo_store *store, const char *name)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
-    bool follows = store->follow.given_table != NULL;
-    cuckoo_follow_end_row(&store->follow);
+    const char *why;
+    bool follows = cuckoo_store_follows(store);
     int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
+    if (rc == SQLITE_OK && follows)
+        rc = cuckoo_paged_load(&store->paged, &why); /* says which log it has */
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_find(&store->follow, shadow);
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_drop(shadow, false);
+        rc = cuckoo_follow_drop(shadow, false, false);
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_rename(shadow, name);
     if (rc == SQLITE_OK && follows)
@@ -192,11 +204,9 @@ static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
-    if (store && cuckoo_store_keeps_notes(store))
-        return refuse_to_go(table);
     int rc = store ? rename_store(store, name) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
-        store->dead = true; /* SQLite connects the table under its new name */
+        cuckoo_store_gone(store); /* SQLite connects the table under its new name */
     else if (rc != SQLITE_NOMEM)
         rc = cuckoo_say(&base->zErrMsg, rc, "%s", sqlite3_errmsg(table->registry->db));
     return rc;
@@ -209,33 +219,12 @@ static int shadow_name(const char *suffix)
 
 /* ---- transactions ---- */
 
-/* A statement that writes begins, or SQLite opens a savepoint for one:
-** triggers may be about to fire before ours. After an error that has rolled
-** the transaction back, SQLite must not go on and enter the table in it. */
-static int look_at_statement(cuckoo_table *table, cuckoo_store *store)
-{
-    bool refuse = false;
-    if (!table->content || store->dead || store->broken || store->paged.shadow.busy)
-        return SQLITE_OK;
-    int rc = cuckoo_follow_look_at_statement(&store->follow, &store->paged.shadow, &refuse);
-    return refuse                        ? cuckoo_table_explain(table, SQLITE_ERROR, store->follow.fault)
-           : cuckoo_store_rolls_back(rc) ? rc
-                                         : SQLITE_OK;
-}
-
 static int table_begin(sqlite3_vtab *base)
 {
-    cuckoo_table *table = cuckoo_table_of(base);
-    cuckoo_store *store = cuckoo_table_store(table);
+    cuckoo_store *store = cuckoo_table_store(cuckoo_table_of(base));
     if (store == NULL)
         return SQLITE_NOMEM;
-    int rc = look_at_statement(table, store);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (!store->joined)
-        cuckoo_fresh_joined(&store->fresh, &store->paged.shadow);
-    store->joined = true;
-    store->looked = false;
+    cuckoo_store_joined(store);
     return SQLITE_OK;
 }
 
@@ -252,10 +241,7 @@ static int explain_write(cuckoo_table *table, int rc)
 static int table_sync(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    int rc = cuckoo_store_sync(table->store);
-    if (rc == SQLITE_OK && table->content && !table->store->dead)
-        rc = cuckoo_upkeep_heal(table->store);
-    return explain_write(table, rc);
+    return explain_write(table, cuckoo_store_sync(table->store));
 }
 
 static int table_commit(sqlite3_vtab *base)
@@ -273,10 +259,7 @@ static int table_rollback(sqlite3_vtab *base)
 static int table_savepoint(sqlite3_vtab *base, int number)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    int rc = look_at_statement(table, table->store);
-    if (rc == SQLITE_OK)
-        rc = explain_write(table, cuckoo_store_savepoint(table->store, number));
-    return rc;
+    return explain_write(table, cuckoo_store_savepoint(table->store, number));
 }
 
 static int table_release(sqlite3_vtab *base, int number)
@@ -350,6 +333,8 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
     if (rc != SQLITE_OK && on)
         return rc; /* the registry has been freed */
     int rc2 = cuckoo_register_table_functions(db, registry);
+    if (rc2 == SQLITE_OK || !on)
+        rc2 = cuckoo_first_error(rc2, cuckoo_register_touch(db, registry));
     int rc3 = on && rc2 != SQLITE_OK ? rc2 : cuckoo_register_inspect(db, registry);
     return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
 }

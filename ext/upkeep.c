@@ -93,10 +93,9 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 {
     (void)message;
     cf_settle(&store->paged.filter);
-    store->paged.header_dirty = store->redo.partial = true;
-    int rc = cuckoo_store_place_all(store);
-    bool waits = store->paged.adds > 0 || store->paged.deletes > 0 || store->deletes.n > 0;
-    return rc == SQLITE_OK && !waits ? shrink(store) : rc;
+    store->paged.header_dirty = true;
+    int rc = cuckoo_waiting_try(&store->paged, UINT64_MAX, cuckoo_waiting_place);
+    return rc == SQLITE_OK && store->paged.adds == 0 ? shrink(store) : rc;
 }
 
 /* ---- rebuild ---- */
@@ -109,7 +108,7 @@ static int fail_key(cf_status status, const cf_filter *filter, char **message)
 
 /* Adds all keys of the statement. Keys for which a filter that
 ** may grow has no place go to `aside`. */
-static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside, char **message)
+static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, char **message)
 {
     int rc;
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
@@ -122,14 +121,14 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
             return SQLITE_NOMEM;
         if (status != CF_OK && !filter->geometry.growth)
             return fail_key(status, filter, message);
-        if (status != CF_OK && cuckoo_deletes_push(aside, hash, 0) != SQLITE_OK)
+        if (status != CF_OK && cuckoo_sums_add(aside, hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
     cf_settle(filter);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_deletes *aside, char **message)
+static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside, char **message)
 {
     sqlite3_stmt *keys;
     const cuckoo_shadow *shadow = &store->paged.shadow;
@@ -148,8 +147,7 @@ static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_deletes *as
 static int read_anew(cuckoo_store *store, char **message)
 {
     cf_filter filter;
-    cuckoo_deletes aside = {.place = NULL};
-    cuckoo_delete key;
+    cuckoo_sums aside = {.place = NULL};
     cf_options rule;
     int rc = cuckoo_column_rule(store->paged.shadow.db, store->paged.shadow.schema, store->follow.table,
                                 store->follow.column, &rule, message);
@@ -158,22 +156,33 @@ static int read_anew(cuckoo_store *store, char **message)
     if (!make_blank(store, &rule, &filter))
         return SQLITE_NOMEM;
     rc = put_filter(store, &filter, read_table(store, &filter, &aside, message));
-    while (rc == SQLITE_OK && cuckoo_deletes_pop(&aside, &key))
-        for (uint64_t i = 0; rc == SQLITE_OK && i < key.copies; i++)
-            rc = cuckoo_waiting_add(&store->paged, key.hash, 0);
-    cuckoo_deletes_free(&aside);
+    for (size_t i = 0; rc == SQLITE_OK && i < aside.places; i++)
+        if (aside.place[i].taken)
+            rc = cuckoo_waiting_count(&store->paged, aside.place[i].hash, 0, aside.place[i].sum);
+    cuckoo_sums_free(&aside);
     return rc;
 }
 
-/* `anew`: triggers of these names may be there. */
-static int make_triggers(cuckoo_store *store, bool anew, char **message)
+/* Drops what is there of triggers and log, and makes them. */
+static int make_triggers(cuckoo_store *store)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_follow_save(&store->follow, shadow);
-    if (rc == SQLITE_OK && anew)
-        rc = cuckoo_follow_drop(shadow, true);
+    cuckoo_shadow_finalize(shadow); /* statements on the log */
     if (rc == SQLITE_OK)
-        rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
+        rc = cuckoo_log_drop(shadow, shadow->log);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_log_create(shadow);
+    return rc == SQLITE_OK ? cuckoo_follow_create(&store->follow, shadow, shadow->table) : rc;
+}
+
+/* `anew`: triggers of these names may be there. */
+static int follow_anew(cuckoo_store *store, bool anew, char **message)
+{
+    cuckoo_shadow *shadow = &store->paged.shadow;
+    int rc = anew ? cuckoo_follow_drop(shadow, true, false) : SQLITE_OK;
+    if (rc == SQLITE_OK)
+        rc = make_triggers(store);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         return cuckoo_say(message, rc,
                           "its triggers on %s(%s) cannot be made: %s; if the table has gone for good, "
@@ -189,37 +198,17 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
-    int rc = cuckoo_store_recall(store, &why);
+    int rc = cuckoo_paged_load(&store->paged, &why);
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
     if (rc == SQLITE_OK)
-        rc = make_triggers(store, anew, message);
+        rc = follow_anew(store, anew, message);
     return rc == SQLITE_OK ? read_anew(store, message) : rc;
 }
 
 int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
 {
     return begin_to_follow(store, false, message);
-}
-
-int cuckoo_upkeep_heal(cuckoo_store *store)
-{
-    enum { SMALL = 1000000 /* keys: read in less than a second */ };
-    char *message = NULL;
-    cuckoo_follow *follow = &store->follow;
-    if (!store->paged.doubt || cuckoo_store_items(store) > SMALL)
-        return SQLITE_OK;
-    follow->looked = false; /* the fault may be the doubt itself */
-    int rc = cuckoo_follow_look(follow, &store->paged.shadow);
-    if (rc != SQLITE_OK || follow->fault || !follow->table)
-        return cuckoo_store_rolls_back(rc) ? rc : SQLITE_OK;
-    store->paged.has_written = false;
-    rc = read_anew(store, &message);
-    sqlite3_free(message);
-    if (rc == SQLITE_ERROR && !store->paged.has_written)
-        return SQLITE_OK;
-    return rc == SQLITE_OK ? cuckoo_store_flush(store)
-                           : rc; /* keys that wait are counted in the header */
 }
 
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** net.h - what the rows of a log add up to: which keys have come to the table, and which have gone.
+**
+** Each row of the log takes away the key `old` and brings the key `new`. What is brought and taken
+** away cancels out. This is right when the log tells the truth, which triggers do unless something
+** changes a row while SQLite is changing it. AFTER triggers are then told what was there before that.
+** A BEFORE trigger can do so, and SQL that a function runs.
+**
+** So which rows are believed depends on the table (follow.h):
+**
+**      ALL      every row
+**      ENDS     of each rowid: the first `old` in the log is gone, and what the row holds now has come.
+**               What lies between does not matter.
+**      MANY     like ENDS, which costs more, in a log of up to 65,536 rows; like ALL in a larger one
+**      CHAINS   of each rowid: the same, if each row of the log begins where the one before it has
+**               ended, and the last one ends at what the row holds now. Otherwise every `new`, and what
+**               the row holds now, has come, and nothing has gone: a doubt. Keys may be stale then.
+*/
+#ifndef CUCKOO_NET_H
+#define CUCKOO_NET_H
+
+#include "follow.h"
+#include "sums.h"
+
+typedef struct cuckoo_net {
+    cuckoo_sums sums;        /* by key: how many more there are; less than 0: so many have gone */
+    int64_t more;            /* the total of them */
+    uint64_t doubts;         /* rows whose steps did not fit */
+    uint64_t part, parts;    /* which hashes count: those that are `part` modulo `parts` */
+} cuckoo_net;
+
+/* How the log is, before it is read. */
+typedef struct cuckoo_log_size {
+    int64_t rows, olds; /* rows; those with an old key */
+    bool ordered;       /* row numbers tell which was written first */
+} cuckoo_log_size;
+
+/* Changes nothing, and notices when the statement is interrupted. Returns an SQLite code. */
+int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size);
+
+/* Adds all rows of the log to *net. Returns an SQLite code; SQLITE_TOOBIG: there is no memory for the
+** sums, and nothing was rolled back. */
+int cuckoo_net_read(cuckoo_net *net, const cuckoo_follow *follow, const cuckoo_shadow *shadow,
+                    const cuckoo_log_size *size, const cf_geometry *geometry);
+
+#endif
