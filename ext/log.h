@@ -48,6 +48,6 @@ int64_t cuckoo_log_in(const char *trigger);
 
 /* Its name. SQLite shows it in errors of ALTER TABLE when another connection has dropped the filter:
 ** so it says what to do. */
-#define CUCKOO_TOUCH_NAME "%s: connect anew if its table is gone"
+#define CUCKOO_TOUCH_NAME "%s_connect_anew_if_its_table_is_gone"
 
 #endif

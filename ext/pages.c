@@ -289,9 +289,7 @@ int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
     if (image == NULL)
         return bytes < LARGE ? SQLITE_NOMEM : SQLITE_TOOBIG; /* it could never be used */
     cuckoo_block_plain(image, 0);
-    do
-        sqlite3_randomness(sizeof paged->shadow.log, &paged->shadow.log);
-    while (paged->shadow.log == 0);
+    cuckoo_shadow_new_log(&paged->shadow);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     return rc == SQLITE_OK ? write_empty(paged, shape) : rc;
 }

@@ -50,6 +50,15 @@ void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
     shadow->log = log;
 }
 
+void cuckoo_shadow_new_log(cuckoo_shadow *shadow)
+{
+    int64_t log;
+    do
+        sqlite3_randomness(sizeof log, &log);
+    while (log == 0);
+    cuckoo_shadow_set_log(shadow, log);
+}
+
 /* SQLITE_ERROR has one cause only: a shadow table is missing, or not as it was created. */
 static int corrupt_if_missing(int rc)
 {

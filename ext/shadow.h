@@ -92,8 +92,9 @@ typedef enum cuckoo_transaction { CUCKOO_NONE, CUCKOO_READING, CUCKOO_WRITING } 
 
 cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow);
 
-/* The header says that this is the log. */
+/* The header says that this is the log; or a random identity is chosen. */
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log);
+void cuckoo_shadow_new_log(cuckoo_shadow *shadow);
 
 /* The name of a log, by its identity. */
 enum { CUCKOO_LOG_NAME = 28 };

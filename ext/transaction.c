@@ -42,6 +42,7 @@ void cuckoo_store_joined(cuckoo_store *store)
 {
     if (store->state.part == CUCKOO_APART)
         store->looked = cuckoo_fresh_joined(&store->fresh, &store->paged.shadow);
+    store->undrained.current = false;
     cuckoo_state_event(&store->state, CUCKOO_JOIN);
 }
 

@@ -163,16 +163,25 @@ static int read_anew(cuckoo_store *store, char **message)
     return rc;
 }
 
-/* Drops what is there of triggers and log, and makes them. */
+/* Makes an empty log. SQLite does not drop tables while a statement runs: a table that has been put in
+** the place of the log stays, and the log gets another name. */
+static int make_log(cuckoo_shadow *shadow)
+{
+    cuckoo_log_fault fault;
+    int rc = cuckoo_log_look(shadow, &fault);
+    if (rc == SQLITE_OK && fault == CUCKOO_LOG_CHANGED)
+        cuckoo_shadow_new_log(shadow);
+    if (rc == SQLITE_OK && (fault == CUCKOO_LOG_SOUND || fault == CUCKOO_LOG_WATCHED))
+        return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG, NULL);
+    return rc == SQLITE_OK ? cuckoo_log_create(shadow) : rc;
+}
+
 static int make_triggers(cuckoo_store *store)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_follow_save(&store->follow, shadow);
-    cuckoo_shadow_finalize(shadow); /* statements on the log */
     if (rc == SQLITE_OK)
-        rc = cuckoo_log_drop(shadow, shadow->log);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_log_create(shadow);
+        rc = make_log(shadow);
     return rc == SQLITE_OK ? cuckoo_follow_create(&store->follow, shadow, shadow->table) : rc;
 }
 
@@ -203,6 +212,7 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
     if (rc == SQLITE_OK)
         rc = follow_anew(store, anew, message);
+    cuckoo_undrained_forget(&store->undrained);
     return rc == SQLITE_OK ? read_anew(store, message) : rc;
 }
 
