@@ -39,11 +39,12 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
     if (rc != SQLITE_OK)
         return rc;
     const char *f = shadow->table;
-    char *want = NULL;
-    if (text) /* then its table is there, too */
-        rc = cuckoo_follow_text(follow, shadow, which, f, &want);
-    bool same = text && want && strncmp(text, prefix, sizeof prefix - 1) == 0 &&
-                strcmp(text + sizeof prefix - 1, want) == 0;
+    char *want;
+    rc = cuckoo_follow_text(follow, shadow, which, f, &want);
+    bool same = text == want; /* both are NULL */
+    if (text && want)
+        same = strncmp(text, prefix, sizeof prefix - 1) == 0 &&
+               strcmp(text + sizeof prefix - 1, want) == 0;
     if (rc == SQLITE_OK && !same)
         rc = cuckoo_follow_fail(follow, shadow,
                                 "its trigger %s_%s on %s(%s) is %s: rows may have changed without it", f,

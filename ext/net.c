@@ -171,3 +171,16 @@ int cuckoo_net_read(cuckoo_net *net, const cuckoo_follow *follow, const cuckoo_s
     return belief == CUCKOO_BELIEVE_CHAINS ? read_chains(net, steps, geometry, size->ordered)
                                            : read_pairs(net, steps, geometry);
 }
+
+cf_status cuckoo_net_apply(const cuckoo_net *net, cf_filter *filter)
+{
+    const cuckoo_sums *sums = &net->sums;
+    cf_status status = CF_OK;
+    for (size_t i = 0; i < sums->places; i++)
+        for (int32_t n = sums->place[i].sum; n < 0; n++)
+            cf_delete(filter, sums->place[i].hash);
+    for (size_t i = 0; i < sums->places; i++)
+        for (int32_t n = sums->place[i].sum; n > 0 && status == CF_OK; n--)
+            status = cf_add(filter, sums->place[i].hash);
+    return status;
+}

@@ -44,4 +44,8 @@ int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size);
 int cuckoo_net_read(cuckoo_net *net, const cuckoo_follow *follow, const cuckoo_shadow *shadow,
                     const cuckoo_log_size *size, const cf_geometry *geometry);
 
+/* Changes a filter as the sums say. What has gone makes room for what has come. Returns CF_OK, or the
+** first error. */
+cf_status cuckoo_net_apply(const cuckoo_net *net, cf_filter *filter);
+
 #endif

@@ -64,13 +64,14 @@ int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const ch
     return SQLITE_OK;
 }
 
-cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, const char *schema, int64_t log)
+cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
+                                     const char *name)
 {
     cuckoo_store *at = registry->first;
     while (at && (at->paged.shadow.log != log || at->state.life == CUCKOO_DEAD ||
                   sqlite3_stricmp(at->paged.shadow.schema, schema) != 0))
         at = at->next;
-    return at;
+    return at ? at : store_named(registry, schema, name);
 }
 
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)

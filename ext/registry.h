@@ -30,8 +30,10 @@ void cuckoo_registry_release(void *registry);
 int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
                          cuckoo_store **store, bool *made);
 
-/* The store whose log has this identity, in this schema. NULL: there is none. */
-cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, const char *schema, int64_t log);
+/* The store whose log has this identity, in this schema; or else the one of this name. NULL: there is
+** none. */
+cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
+                                     const char *name);
 
 /* One reference less; the last one frees the store. */
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store);

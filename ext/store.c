@@ -117,25 +117,26 @@ int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
     return *has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, has);
 }
 
-/* What the log adds up to. */
-static int undrained_items(cuckoo_store *store, int64_t *more)
+int cuckoo_store_net(cuckoo_store *store, cuckoo_net *net)
 {
     cuckoo_log_size size;
-    cuckoo_net net = {.parts = 1};
     cuckoo_paged *paged = &store->paged;
+    *net = (cuckoo_net){.parts = 1};
+    if (!cuckoo_store_follows(store))
+        return SQLITE_OK;
     int rc = cuckoo_net_size(&paged->shadow, &size);
     if (rc == SQLITE_OK && size.rows > 0)
-        rc = cuckoo_net_read(&net, &store->follow, &paged->shadow, &size, &paged->filter.geometry);
-    *more = net.more;
-    cuckoo_sums_free(&net.sums);
+        rc = cuckoo_net_read(net, &store->follow, &paged->shadow, &size, &paged->filter.geometry);
     return rc == SQLITE_TOOBIG ? SQLITE_NOMEM : rc;
 }
 
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
 {
-    int64_t more = 0, stored = (int64_t)(store->paged.filter.items + store->paged.adds);
-    int rc = cuckoo_store_follows(store) ? undrained_items(store, &more) : SQLITE_OK;
-    *items = stored + more > 0 ? (uint64_t)(stored + more) : 0;
+    cuckoo_net net;
+    int rc = cuckoo_store_net(store, &net);
+    int64_t n = (int64_t)(store->paged.filter.items + store->paged.adds) + net.more;
+    cuckoo_sums_free(&net.sums);
+    *items = n > 0 ? (uint64_t)n : 0;
     return rc;
 }
 

@@ -197,6 +197,8 @@ static int rename_store(cuckoo_store *store, const char *name)
         rc = cuckoo_shadow_rename(shadow, name);
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_create(&store->follow, shadow, name);
+    if (rc == SQLITE_OK && follows)
+        cuckoo_touch_renamed(store, name);
     return rc;
 }
 

@@ -18,12 +18,12 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
     int64_t log = sqlite3_value_int64(argv[2]);
     if (schema == NULL || name == NULL)
         return;
-    cuckoo_store *store = cuckoo_registry_of_log(registry, schema, log);
+    cuckoo_store *store = cuckoo_registry_of_log(registry, log, schema, name);
     if (store == NULL || store->state.part == CUCKOO_APART) {
         int rc = cuckoo_registry_join(registry, schema, name);
         if (rc == SQLITE_NOMEM)
             sqlite3_result_error_nomem(context);
-        store = cuckoo_registry_of_log(registry, schema, log);
+        store = cuckoo_registry_of_log(registry, log, schema, name);
     }
     bool due = sqlite3_value_int64(argv[3]) >= LONG_LOG || sqlite3_value_int(argv[4]);
     if (store && store->drains == CUCKOO_DRAIN_LATER && due)
@@ -81,14 +81,14 @@ void cuckoo_touch_unwatch(const cuckoo_store *store)
     cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS temp.\"%w\"", name);
 }
 
-static void make_trigger(const cuckoo_store *store)
+static void make_trigger(const cuckoo_store *store, const char *table)
 {
     char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME], *had = NULL;
     const cuckoo_shadow *shadow = &store->paged.shadow;
     name_trigger(shadow, log, name);
     char *text = sqlite3_mprintf("CREATE TRIGGER \"%w\" AFTER INSERT ON \"%w\".\"%w\" BEGIN SELECT "
                                  "cf_touch(%Q, %Q, %lld, new.rowid, new.old IS NOT NULL); END",
-                                 name, shadow->schema, log, shadow->schema, shadow->table, shadow->log);
+                                 name, shadow->schema, log, shadow->schema, table, shadow->log);
     if (text && cuckoo_sql_text(shadow->db, &had, "SELECT sql FROM sqlite_temp_master WHERE name = %Q",
                                 name) == SQLITE_OK) {
         bool same = had && strcmp(had, text) == 0;
@@ -108,7 +108,13 @@ void cuckoo_touch_watch(cuckoo_store *store, int running)
     if (cuckoo_touch_running(paged->shadow.db) > running)
         return;
     if (cuckoo_paged_load(paged, &why) == SQLITE_OK && may_be_watched(&paged->shadow))
-        make_trigger(store);
+        make_trigger(store, paged->shadow.table);
+}
+
+void cuckoo_touch_renamed(const cuckoo_store *store, const char *table)
+{
+    if (may_be_watched(&store->paged.shadow))
+        make_trigger(store, table);
 }
 
 /* ---- when the extension is loaded ---- */

@@ -29,6 +29,9 @@ int cuckoo_touch_running(sqlite3 *db);
 void cuckoo_touch_watch(cuckoo_store *store, int running);
 void cuckoo_touch_unwatch(const cuckoo_store *store);
 
+/* The table is being renamed: the trigger has its name. */
+void cuckoo_touch_renamed(const cuckoo_store *store, const char *table);
+
 /* Connects all filters of main that follow a table, so that their triggers are made. Of such a failure
 ** the connection keeps no message. */
 void cuckoo_touch_all(sqlite3 *db);

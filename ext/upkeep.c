@@ -264,6 +264,7 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
 int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
 {
     const char *why;
+    cuckoo_net net = {.parts = 1};
     cuckoo_paged *paged = &store->paged;
     cf_status status = CF_OK;
     uint8_t *bytes = cuckoo_block_zeros(paged->filter.length);
@@ -273,6 +274,11 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
     cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why); /* was sound */
     copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
     int rc = cuckoo_waiting_add_to(paged, copy, &status);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_store_net(store, &net);
+    if (rc == SQLITE_OK && status == CF_OK)
+        status = cuckoo_net_apply(&net, copy);
+    cuckoo_sums_free(&net.sums);
     if (rc == SQLITE_OK && status == CF_OK) {
         cf_seal(copy);
         return rc;
@@ -282,7 +288,6 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
         return rc;
     return cuckoo_say(
         message, SQLITE_ERROR,
-        "%lld keys have no place in it and wait in its shadow table, which a blob does not "
-        "have; create a larger filter",
-        (sqlite3_int64)paged->adds);
+        "keys have no place in it and wait in its shadow table or its log, which a blob does not have; "
+        "create a larger filter");
 }
