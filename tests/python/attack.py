@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import support
 from promises import EXACT, is_refusal
-from statements import SCHEMA, Grammar
+from statements import SCHEMA, Grammar, columns
 
 STATEMENTS_PER_ROUND = 150
 MOST_ROWS = 150
@@ -27,12 +27,14 @@ ALL = {**ROWS, "transaction": 16, "trigger": 2.5, "ddl": 2.5, "upkeep": 1, "migr
 @dataclass
 class Config:
     """What a round is made of."""
-    filters: dict  # name: options; h follows x, the others k
+    filters: dict  # name: options; h follows x, g a generated column if there is one, the others k
     weights: dict = field(default_factory=lambda: ALL)
     unique: bool = True
     exact: bool = True  # counts are exact: copies are counted, and REPLACE fires triggers
     recursive: bool = True
-    connections: int = 1
+    connections: str = "e"  # e has the extension; b has not; s has it, and asks no filter
+    journal: str = "wal"
+    table: str = "key"  # statements.TABLES
 
 
 TINY = "capacity=8, growth=on"
@@ -47,8 +49,16 @@ CONFIGS = {
     "tiny, few bits": Config({"f": TINY + ", fpr=0.05", "g": TINY + ", overflow=on"}, unique=False, exact=False),
     "gets full": Config({"f": FULL}),
     "one of two gets full": Config({"f": FULL, "g": EXACT}, unique=False),
-    "two connections": Config({"f": EXACT}, connections=2),
-    "two connections, tiny": Config({"f": TINY, "h": EXACT}, connections=2, exact=False),
+    "two connections": Config({"f": EXACT}, connections="ee"),
+    "two connections, tiny": Config({"f": TINY, "h": EXACT}, connections="ee", exact=False),
+    "without the extension": Config({"f": EXACT}, connections="eb"),
+    "four connections": Config({"f": EXACT}, connections="eebs"),
+    "four connections, rollback journal": Config({"f": EXACT, "h": EXACT}, connections="eebs", journal="delete"),
+    "four connections, rows only": Config({"f": EXACT}, connections="eebs", weights={**ROWS, "transaction": 16}),
+    "five filters": Config({"f": EXACT, "g": EXACT, "h": EXACT, "i": TINY, "j": EXACT}, connections="eb", exact=False),
+    "rowids that change": Config({"f": EXACT}, connections="eb", table="rowid", exact=False),
+    "without rowid": Config({"f": EXACT}, connections="eb", table="without rowid", exact=False),
+    "a generated column": Config({"f": EXACT, "g": EXACT}, connections="eb", table="generated"),
 }
 
 
@@ -61,9 +71,11 @@ class World:
 
     def __init__(self, config, seed):
         self.config, self.rng = config, random.Random(seed)
-        self.folder = tempfile.TemporaryDirectory() if config.connections > 1 else None
+        self.folder = tempfile.TemporaryDirectory() if len(config.connections) > 1 else None
         path = os.path.join(self.folder.name, "world.db") if self.folder else ":memory:"
-        self.connections = [support.connect(path, timeout=0) for _ in range(config.connections)]
+        self.connections = [support.connect(path, timeout=0) if kind != "b" else
+                            sqlite3.connect(path, timeout=0, isolation_level=None) for kind in config.connections]
+        self.askers = [db for db, kind in zip(self.connections, config.connections) if kind == "e"]
         self.running, self.rolls_back = 0, False
         for db in self.connections:
             db.execute("PRAGMA synchronous = OFF")
@@ -74,9 +86,10 @@ class World:
             db.create_function("nested", 0, lambda: self.running < 0)
         db = self.connections[0]
         if self.folder:
-            db.execute("PRAGMA journal_mode = wal")
+            db.execute(f"PRAGMA journal_mode = {config.journal}")
         action = self.rng.choice(["CASCADE", "SET NULL"])
-        db.executescript(SCHEMA.format(u="u", unique=" UNIQUE" if config.unique else "", action=action))
+        front, more = columns(config)
+        db.executescript(SCHEMA.format(u="u", columns=front, more=more, action=action))
         self.grammar = Grammar(self.rng, config)
         self.in_transaction = 0
         self.read_names(db)
@@ -109,9 +122,10 @@ class World:
         found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
         names = {"u": next((name for name in ("u", "u_2") if name in found), None), "k": "k"}
         if names["u"]:
-            columns = [row[1] for row in db.execute(f"PRAGMA table_info({names['u']})")]
-            names["k"] = next(name for name in ("k", "k_2") if name in columns)
-        names["filters"] = {name: "x" if name[0] == "h" else names["k"]
+            found_columns = [row[1] for row in db.execute(f"PRAGMA table_info({names['u']})")]
+            names["k"] = next(name for name in ("k", "k_2") if name in found_columns)
+        other = {"h": "x", "g": "g"} if self.config.table == "generated" else {"h": "x"}
+        names["filters"] = {name: other.get(name[0], names["k"])
                             for name, sql in found.items() if sql and "USING cuckoo_filter" in sql}
         self.grammar.names = names
 
@@ -128,6 +142,8 @@ class World:
         sql = self.grammar.statement()
         if number and any(word in sql for word in ("BEGIN", "SAVEPOINT")) and "TRIGGER" not in sql:
             number = 0
+        if "CREATE TEMP TRIGGER" in sql and "e" != self.config.connections[number]:
+            number = 0  # others cannot know of it
         return number, sql
 
     def do(self, number, sql):
@@ -145,7 +161,7 @@ class World:
         self.in_transaction = self.in_transaction + 1 if first.in_transaction else 0
         if not sql.startswith(("INSERT", "UPDATE", "DELETE FROM u")) or (within and not db.in_transaction):
             self.read_names(first)
-        for connection in self.connections:
+        for connection in self.askers:
             if not self.all_found(connection):
                 happened["refusals"] += 1
                 if "trigger" not in self.config.weights:
@@ -196,6 +212,9 @@ class World:
         """What the error said: rebuild. Temporary triggers have to go first."""
         for (name,) in db.execute("SELECT name FROM sqlite_temp_master WHERE type = 'trigger'").fetchall():
             db.execute(f"DROP TRIGGER IF EXISTS temp.{name}")
+        if self.config.table == "without rowid":  # where BEFORE triggers are refused
+            for name in ("t1", "t2", "t3"):
+                db.execute(f"DROP TRIGGER IF EXISTS {name}")
         for name in self.grammar.names["filters"]:
             try:
                 db.execute(f"INSERT INTO {name}({name}) VALUES ('rebuild')")

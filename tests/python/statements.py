@@ -10,13 +10,28 @@ KEYS = 60
 
 SCHEMA = """
 CREATE TABLE p(id INTEGER PRIMARY KEY, n UNIQUE);
-CREATE TABLE {u}(id INTEGER PRIMARY KEY, k{unique}, x REFERENCES p(id) ON DELETE {action} ON UPDATE CASCADE);
+CREATE TABLE {u}({columns}, x REFERENCES p(id) ON DELETE {action} ON UPDATE CASCADE{more};
 CREATE TABLE narrow(x UNIQUE);
 CREATE TABLE log(x);
 CREATE VIEW v AS SELECT 1 AS k;
 INSERT INTO narrow VALUES (1);
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9) INSERT INTO p SELECT i, i FROM n
 """
+
+# Kinds of followed tables: id, and what follows the columns. The rowids of the second one change with VACUUM.
+TABLES = {
+    "key": ("id INTEGER PRIMARY KEY", ")"),
+    "rowid": ("id INTEGER UNIQUE", ")"),
+    "without rowid": ("id INTEGER PRIMARY KEY", ") WITHOUT ROWID"),
+    "generated": ("id INTEGER PRIMARY KEY", ", g GENERATED ALWAYS AS (k % 40))"),
+}
+
+
+def columns(config, key="k"):
+    """Of the followed table: what stands in front of x, and behind it."""
+    number, more = TABLES[config.table]
+    return f"{number}, {key}{' UNIQUE' if config.unique else ''}", more.replace("(k", f"({key}")
+
 
 # What a trigger of the user does; {r} is new or old.
 BODIES = [
@@ -52,7 +67,7 @@ class Grammar:
     def statement(self):
         """Text of one statement, or several of a migration with ';' and a line end between them."""
         if not self.names["u"]:
-            return self.rng.choice(["CREATE TABLE u(id INTEGER PRIMARY KEY, k UNIQUE, x)", "ALTER TABLE new_u RENAME TO u"])
+            return self.rng.choice([self.create_table("u", "k"), "ALTER TABLE new_u RENAME TO u"])
         if len(self.names["filters"]) < len(self.config.filters):
             missing = [name for name in self.config.filters
                        if not {name, name + "_2"} & set(self.names["filters"])]
@@ -61,8 +76,12 @@ class Grammar:
         kinds, weights = zip(*self.config.weights.items())
         return getattr(self, self.rng.choices(kinds, weights)[0])()
 
+    def create_table(self, name, key):
+        front, more = columns(self.config, key)
+        return f"CREATE TABLE {name}({front}, x{more}"
+
     def create_filter(self, name):
-        column = "x" if name == "h" else self.names["k"]
+        column = {"h": "x", "g": "g" if self.config.table == "generated" else self.names["k"]}.get(name[0], self.names["k"])
         return (f"CREATE VIRTUAL TABLE {name} USING "
                 f"cuckoo_filter({self.config.filters[name]}, content='{self.names['u']}({column})')")
 
@@ -170,7 +189,7 @@ class Grammar:
         """SQLite's recipe for a change of the table, with rows changed on the way or not."""
         u, k = self.names["u"], self.names["k"]
         key = self.rng.choice([k, f"{k} + 100"])
-        steps = [f"CREATE TABLE new_u(id INTEGER PRIMARY KEY, {k} UNIQUE, x)",
+        steps = [self.create_table("new_u", k),
                  f"INSERT OR IGNORE INTO new_u(id, {k}, x) SELECT id, {key}, x FROM {u}", f"DROP TABLE {u}",
                  f"ALTER TABLE new_u RENAME TO {u}"]
         if self.rng.random() < 0.5:
