@@ -152,7 +152,7 @@ static void end_transaction(cuckoo_store *store, cuckoo_event event)
         forget(store);
     if (store->state.part != CUCKOO_APART)
         return; /* other tables of this store are still to be told */
-    store->looked = false;
+    store->looked = store->undrained.current = false;
     store->drains = CUCKOO_DRAIN_LATER;
     store->opened = 0;
 }

@@ -106,8 +106,8 @@ static int fail_key(cf_status status, const cf_filter *filter, char **message)
     return *message ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-/* Adds all keys of the statement. Keys for which a filter that
-** may grow has no place go to `aside`. */
+/* Adds all keys of the statement. Keys without a place go to `aside`; if that is NULL, they are an
+** error. */
 static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, char **message)
 {
     int rc;
@@ -119,7 +119,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
         cf_status status = kind == CUCKOO_KEY_OK ? cf_add(filter, hash) : CF_OK;
         if (status == CF_NO_MEMORY)
             return SQLITE_NOMEM;
-        if (status != CF_OK && !filter->geometry.growth)
+        if (status != CF_OK && aside == NULL)
             return fail_key(status, filter, message);
         if (status != CF_OK && cuckoo_sums_add(aside, hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
@@ -144,7 +144,8 @@ static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside
                       store->follow.column, sqlite3_errmsg(shadow->db));
 }
 
-static int read_anew(cuckoo_store *store, char **message)
+/* `anew`: the filter is not new, and has to take every key. */
+static int read_anew(cuckoo_store *store, bool anew, char **message)
 {
     cf_filter filter;
     cuckoo_sums aside = {.place = NULL};
@@ -155,7 +156,7 @@ static int read_anew(cuckoo_store *store, char **message)
         return rc;
     if (!make_blank(store, &rule, &filter))
         return SQLITE_NOMEM;
-    rc = put_filter(store, &filter, read_table(store, &filter, &aside, message));
+    rc = put_filter(store, &filter, read_table(store, &filter, anew || filter.geometry.growth ? &aside : NULL, message));
     for (size_t i = 0; rc == SQLITE_OK && i < aside.places; i++)
         if (aside.place[i].taken)
             rc = cuckoo_waiting_count(&store->paged, aside.place[i].hash, 0, aside.place[i].sum);
@@ -213,7 +214,7 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
     if (rc == SQLITE_OK)
         rc = follow_anew(store, anew, message);
     cuckoo_undrained_forget(&store->undrained);
-    return rc == SQLITE_OK ? read_anew(store, message) : rc;
+    return rc == SQLITE_OK ? read_anew(store, anew, message) : rc;
 }
 
 int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
