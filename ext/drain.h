@@ -19,6 +19,6 @@
 /* In the last step of a transaction, with the header loaded, and without dirty pages. Returns
 ** SQLITE_OK also when nothing could be done; then paged->has_written is false. Any other code is one
 ** after which SQLite rolls back. */
-int cuckoo_drain(cuckoo_paged *paged, const cuckoo_follow *follow, cuckoo_undrained *undrained);
+int cuckoo_drain(cuckoo_paged *paged, cuckoo_follow *follow, cuckoo_undrained *undrained);
 
 #endif

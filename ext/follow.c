@@ -24,8 +24,17 @@ static void forget_names(cuckoo_follow *follow)
     follow->table = follow->column = NULL;
 }
 
+static void forget_steps(cuckoo_follow *follow)
+{
+    for (int i = 0; i < CUCKOO_BELIEFS; i++) {
+        sqlite3_finalize(follow->steps[i]);
+        follow->steps[i] = NULL;
+    }
+}
+
 void cuckoo_follow_free(cuckoo_follow *follow)
 {
+    forget_steps(follow);
     forget_names(follow);
     sqlite3_free(follow->rowid);
     sqlite3_free(follow->fault);
@@ -56,8 +65,7 @@ static int take_rowid(cuckoo_follow *follow, sqlite3_stmt *all, const char *name
 {
     const char *column = sqlite3_column_name(one, 0);
     bool lasts = column && has_column(all, column);
-    follow->rowid =
-        lasts ? sqlite3_mprintf("\"%w\"", column) : sqlite3_mprintf("%s", name);
+    follow->rowid = lasts ? sqlite3_mprintf("\"%w\"", column) : sqlite3_mprintf("%s", name);
     return follow->rowid ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -85,19 +93,20 @@ static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 
 int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool before)
 {
+    forget_steps(follow);
     int rc = find_rowid(follow, shadow);
     bool lasts = follow->rowid && *follow->rowid == '"';
-    follow->belief = lasts && before            ? CUCKOO_BELIEVE_ENDS
-                     : lasts                    ? CUCKOO_BELIEVE_MANY
+    follow->belief = lasts && before           ? CUCKOO_BELIEVE_ENDS
+                     : lasts                   ? CUCKOO_BELIEVE_MANY
                      : before && follow->rowid ? CUCKOO_BELIEVE_CHAINS
-                                                : CUCKOO_BELIEVE_ALL;
+                                               : CUCKOO_BELIEVE_ALL;
     return rc;
 }
 
 /* "%w" of each: the name of the filter, the table; then what the trigger says. */
 #define HEAD(name, event) "\"%w_" name "\" AFTER " event " ON \"%w\" WHEN "
-#define BODY " BEGIN INSERT INTO \"%w\"(\"row\", \"old\", \"new\") VALUES "
-#define TAIL "; SELECT RAISE(ABORT, '') WHERE 0; END"
+#define BODY              " BEGIN INSERT INTO \"%w\"(\"row\", \"old\", \"new\") VALUES "
+#define TAIL              "; SELECT RAISE(ABORT, '') WHERE 0; END"
 
 /* r: the name of the rowid; NULL: there is none. A key that does not change need not be told: after a
 ** BEFORE trigger has changed it, the log has its old value, too. */
@@ -108,19 +117,23 @@ static char *make_text(int which, const char *f, const char *t, const char *k, c
     switch (which) {
     case INSERTED:
         return sqlite3_mprintf(HEAD("inserted", "INSERT") "new.\"%w\" IS NOT NULL" BODY
-                               "(%s%s, NULL, new.\"%w\")" TAIL, f, t, k, log, of_new, row, k);
+                                                          "(%s%s, NULL, new.\"%w\")" TAIL,
+                               f, t, k, log, of_new, row, k);
     case DELETED:
         return sqlite3_mprintf(HEAD("deleted", "DELETE") "old.\"%w\" IS NOT NULL" BODY
-                               "(%s%s, old.\"%w\", NULL)" TAIL, f, t, k, log, of_old, row, k);
+                                                         "(%s%s, old.\"%w\", NULL)" TAIL,
+                               f, t, k, log, of_old, row, k);
     case UPDATED:
         return sqlite3_mprintf(HEAD("updated", "UPDATE") "old.\"%w\" COLLATE BINARY IS NOT new.\"%w\""
-                               "%s%s%s%s" BODY "(%s%s, old.\"%w\", new.\"%w\")" TAIL, f, t, k, k,
-                               r ? " AND old." : "", r ? r : "", r ? " IS new." : "", r ? r : "", log,
-                               of_new, row, k, k);
+                                                         "%s%s%s%s" BODY
+                                                         "(%s%s, old.\"%w\", new.\"%w\")" TAIL,
+                               f, t, k, k, r ? " AND old." : "", r ? r : "", r ? " IS new." : "",
+                               r ? r : "", log, of_new, row, k, k);
     default:
-        return sqlite3_mprintf(HEAD("moved", "UPDATE") "old.%s IS NOT new.%s" BODY
-                               "(old.%s, old.\"%w\", NULL), (new.%s, NULL, new.\"%w\")" TAIL, f, t, r,
-                               r, log, r, k, r, k);
+        return sqlite3_mprintf(
+            HEAD("moved", "UPDATE") "old.%s IS NOT new.%s" BODY
+                                    "(old.%s, old.\"%w\", NULL), (new.%s, NULL, new.\"%w\")" TAIL,
+            f, t, r, r, log, r, k, r, k);
     }
 }
 

@@ -47,10 +47,11 @@ typedef enum cuckoo_trust {
 /* Which steps of a row in the log are to be believed (drain.h). A BEFORE trigger may change its own
 ** row. AFTER triggers are then told what was there before. */
 typedef enum cuckoo_belief {
-    CUCKOO_BELIEVE_ALL,   /* no BEFORE trigger, and rows have no number that lasts */
-    CUCKOO_BELIEVE_MANY,  /* no BEFORE trigger, but an INTEGER PRIMARY KEY */
-    CUCKOO_BELIEVE_ENDS,  /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
-    CUCKOO_BELIEVE_CHAINS /* rowids that VACUUM may change: only steps that fit end to end */
+    CUCKOO_BELIEVE_ALL,    /* no BEFORE trigger, and rows have no number that lasts */
+    CUCKOO_BELIEVE_MANY,   /* no BEFORE trigger, but an INTEGER PRIMARY KEY */
+    CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
+    CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */
+    CUCKOO_BELIEFS
 } cuckoo_belief;
 
 typedef struct cuckoo_follow {
@@ -60,9 +61,11 @@ typedef struct cuckoo_follow {
     char *fault; /* why the filter must not be used; NULL: it may be used */
     cuckoo_trust trust;
     cuckoo_belief belief; /* as of the last look */
-    bool saved;           /* table and column are in the database, in row -1 of the pages */
-    unsigned version;     /* of the database, at the last look */
-    int prepared;         /* how often the kept statement was prepared anew */
+    sqlite3_stmt
+        *steps[CUCKOO_BELIEFS]; /* statements that read the log so (net.h), until the next look */
+    bool saved;                 /* table and column are in the database, in row -1 of the pages */
+    unsigned version;           /* of the database, at the last look */
+    int prepared;               /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
 /* Takes over both texts (sqlite3_malloc), or NULL twice. */

@@ -43,8 +43,8 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
     rc = cuckoo_follow_text(follow, shadow, which, f, &want);
     bool same = text == want; /* both are NULL */
     if (text && want)
-        same = strncmp(text, prefix, sizeof prefix - 1) == 0 &&
-               strcmp(text + sizeof prefix - 1, want) == 0;
+        same =
+            strncmp(text, prefix, sizeof prefix - 1) == 0 && strcmp(text + sizeof prefix - 1, want) == 0;
     if (rc == SQLITE_OK && !same)
         rc = cuckoo_follow_fail(follow, shadow,
                                 "its trigger %s_%s on %s(%s) is %s: rows may have changed without it", f,
@@ -59,9 +59,10 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
 
 static int check_log(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
-    static const char *const words[] = {
-        [CUCKOO_LOG_MISSING] = "was dropped", [CUCKOO_LOG_CHANGED] = "is not as it was made",
-        [CUCKOO_LOG_WATCHED] = "has a trigger, which may take rows out: drop it"};
+    static const char *const words[] = {[CUCKOO_LOG_MISSING] = "was dropped",
+                                        [CUCKOO_LOG_CHANGED] = "is not as it was made",
+                                        [CUCKOO_LOG_WATCHED] =
+                                            "has a trigger, which may take rows out: drop it"};
     cuckoo_log_fault fault;
     char log[CUCKOO_LOG_NAME];
     int rc = cuckoo_log_look(shadow, &fault);
@@ -98,7 +99,8 @@ static const char *body_of(const char *trigger)
 static int may_violate(const cuckoo_shadow *shadow, const char *trigger, bool *may)
 {
     const char *body = body_of(trigger);
-    static const char *const words[] = {"unique", "primary", "check", "not", "view", "virtual", "trigger"};
+    static const char *const words[] = {"unique", "primary", "check",  "not",
+                                        "view",   "virtual", "trigger"};
     sqlite3_stmt *all;
     int rc = cuckoo_sql_prepare(shadow->db, &all,
                                 "SELECT tbl_name, sql FROM \"%w\".sqlite_master UNION ALL SELECT "
@@ -205,10 +207,11 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cons
         return blame(follow, shadow, found);
     if (!found->before || follow->rowid)
         return SQLITE_OK;
-    return cuckoo_follow_fail(follow, shadow,
-                              "%s has a BEFORE trigger and no rowid: what such a trigger does to its own "
-                              "row cannot be followed; drop that trigger",
-                              follow->table);
+    return cuckoo_follow_fail(
+        follow, shadow,
+        "%s has a BEFORE trigger and no rowid: what such a trigger does to its own "
+        "row cannot be followed; drop that trigger",
+        follow->table);
 }
 
 /* ---- looking ---- */

@@ -15,21 +15,21 @@
 typedef struct cuckoo_paged {
     cuckoo_shadow shadow;
 
-    cf_filter filter;       /* a view of the image */
-    cf_filter reader;       /* the same without hooks, for when all pages are in memory */
-    bool has_reader;        /* `reader` is as `filter` is */
-    uint64_t loaded;        /* pages read in this epoch, about */
-    uint64_t whole;         /* pages in front of this one are in memory */
-    cf_pages hooks;         /* of the filter, with this struct as context */
-    uint8_t *image;         /* the blob, as far as it was read */
-    uint64_t length;        /* of the blob, bytes */
-    uint64_t room;          /* for so many of them */
-    uint32_t page_bytes;    /* of a page */
-    uint64_t reciprocal;    /* of page_bytes */
-    uint64_t adds;          /* copies that wait for a place, in the shadow table */
-    uint64_t unmatched;     /* deletes of keys that were not there */
-    uint64_t doubts;        /* rows whose steps in the log did not fit together */
-    uint64_t generation;    /* of what is in memory: each write of the header makes another one */
+    cf_filter filter;    /* a view of the image */
+    cf_filter reader;    /* the same without hooks, for when all pages are in memory */
+    bool has_reader;     /* `reader` is as `filter` is */
+    uint64_t loaded;     /* pages read in this epoch, about */
+    uint64_t whole;      /* pages in front of this one are in memory */
+    cf_pages hooks;      /* of the filter, with this struct as context */
+    uint8_t *image;      /* the blob, as far as it was read */
+    uint64_t length;     /* of the blob, bytes */
+    uint64_t room;       /* for so many of them */
+    uint32_t page_bytes; /* of a page */
+    uint64_t reciprocal; /* of page_bytes */
+    uint64_t adds;       /* copies that wait for a place, in the shadow table */
+    uint64_t unmatched;  /* deletes of keys that were not there */
+    uint64_t doubts;     /* rows whose steps in the log did not fit together */
+    uint64_t generation; /* of what is in memory: each write of the header makes another one */
 
     uint32_t *read_in;  /* by page: the epoch in which it was read */
     cuckoo_dirty dirty; /* pages that were changed */

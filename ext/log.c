@@ -44,9 +44,9 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
     int rc = cuckoo_sql_text(shadow->db, &sql,
                              "SELECT sql FROM \"%w\".sqlite_master WHERE type = 'table' AND name = %Q",
                              shadow->schema, log);
-    *fault = sql == NULL                ? CUCKOO_LOG_MISSING
+    *fault = sql == NULL              ? CUCKOO_LOG_MISSING
              : strcmp(sql, want) != 0 ? CUCKOO_LOG_CHANGED
-                                        : CUCKOO_LOG_SOUND;
+                                      : CUCKOO_LOG_SOUND;
     sqlite3_free(sql);
     return rc == SQLITE_OK && *fault == CUCKOO_LOG_SOUND ? look_for_triggers(shadow, log, fault) : rc;
 }
@@ -54,7 +54,9 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
 /* The digit; 16: it is none. */
 static unsigned hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+    return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+           : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                  : 16;
 }
 
 int64_t cuckoo_log_in(const char *trigger)

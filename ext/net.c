@@ -7,13 +7,10 @@
 int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size)
 {
     const int64_t last = INT64_C(1) << 62; /* SQLite counts up to here */
-    sqlite3_stmt *count;
-    *size = (cuckoo_log_size){0, 0, true};
-    int rc = cuckoo_shadow_query(shadow, CUCKOO_COUNT_LOG, NULL, &count);
-    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, count) == SQLITE_ROW)
-        *size = (cuckoo_log_size){sqlite3_column_int64(count, 0), sqlite3_column_int64(count, 1),
-                                  sqlite3_column_int64(count, 2) <= last};
-    return cuckoo_shadow_end(count, rc);
+    int64_t rows = 0;
+    int rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, &rows);
+    *size = (cuckoo_log_size){rows, rows <= last};
+    return rc;
 }
 
 /* ---- keys ---- */
@@ -35,6 +32,37 @@ static bool same(net_key a, net_key b)
     return a.is == b.is && (!a.is || a.hash == b.hash);
 }
 
+/* ---- what has come and gone ---- */
+
+static int push(cuckoo_net *net, uint64_t hash)
+{
+    if (net->n == net->room) {
+        size_t room = 2 * net->room + 16;
+        uint64_t *larger = sqlite3_realloc64(net->came, room * sizeof *larger);
+        if (larger == NULL)
+            return SQLITE_TOOBIG;
+        net->came = larger;
+        net->room = room;
+    }
+    net->came[net->n++] = hash;
+    return SQLITE_OK;
+}
+
+static int add(cuckoo_net *net, uint64_t hash, int32_t more)
+{
+    return cuckoo_sums_add(&net->sums, hash, more) == SQLITE_OK ? SQLITE_OK : SQLITE_TOOBIG;
+}
+
+/* The first key that has gone: from now on there are sums. */
+static int begin_sums(cuckoo_net *net)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < net->n; i++)
+        rc = add(net, net->came[i], 1);
+    net->n = 0;
+    return rc;
+}
+
 /* A key comes, or goes (`more` -1). */
 static int count(cuckoo_net *net, net_key key, int32_t more)
 {
@@ -43,7 +71,11 @@ static int count(cuckoo_net *net, net_key key, int32_t more)
     net->more += more;
     if (net->parts > 1 && key.hash % net->parts != net->part)
         return SQLITE_OK;
-    return cuckoo_sums_add(&net->sums, key.hash, more) == SQLITE_OK ? SQLITE_OK : SQLITE_TOOBIG;
+    bool sums = net->sums.used > 0;
+    if (!sums && more > 0)
+        return push(net, key.hash);
+    int rc = sums ? SQLITE_OK : begin_sums(net);
+    return rc == SQLITE_OK ? add(net, key.hash, more) : rc;
 }
 
 static int count_step(cuckoo_net *net, net_key from, net_key to)
@@ -54,20 +86,55 @@ static int count_step(cuckoo_net *net, net_key from, net_key to)
     return rc == SQLITE_OK ? count(net, to, 1) : rc;
 }
 
-/* ---- pairs: each row of the statement is a step ---- */
+static void clear(cuckoo_net *net)
+{
+    cuckoo_sums_clear(&net->sums);
+    net->n = 0;
+    net->more = 0;
+    net->doubts = 0;
+}
 
-static int read_pairs(cuckoo_net *net, sqlite3_stmt *pairs, const cf_geometry *geometry)
+void cuckoo_net_free(cuckoo_net *net)
+{
+    sqlite3_free(net->came);
+    cuckoo_sums_free(&net->sums);
+    *net = (cuckoo_net){.parts = 1};
+}
+
+int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t hash, int64_t more),
+                    void *context)
 {
     int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && sqlite3_step(pairs) == SQLITE_ROW) {
+    const cuckoo_sums *sums = &net->sums;
+    for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
+        if (sums->place[i].sum < 0)
+            rc = change(context, sums->place[i].hash, sums->place[i].sum);
+    for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
+        if (sums->place[i].sum > 0)
+            rc = change(context, sums->place[i].hash, sums->place[i].sum);
+    for (size_t i = 0; rc == SQLITE_OK && i < net->n; i++)
+        rc = change(context, net->came[i], 1);
+    return rc;
+}
+
+/* ---- pairs: each row of the statement is a step ---- */
+
+/* *old: a key has gone. `stops`: nothing more is read then. */
+static int read_pairs(cuckoo_net *net, sqlite3_stmt *pairs, const cf_geometry *geometry, bool stops,
+                      bool *old)
+{
+    int rc = SQLITE_OK;
+    *old = false;
+    while (rc == SQLITE_OK && !(stops && *old) && sqlite3_step(pairs) == SQLITE_ROW) {
         net_key from, to;
         rc = read_key(pairs, 0, geometry, &from);
         if (rc == SQLITE_OK)
             rc = read_key(pairs, 1, geometry, &to);
         if (rc == SQLITE_OK)
             rc = count_step(net, from, to);
+        *old |= from.is;
     }
-    return cuckoo_sql_end(pairs, rc);
+    return cuckoo_first_error(rc, sqlite3_reset(pairs));
 }
 
 /* ---- chains: the steps of each row, one after the other ---- */
@@ -121,7 +188,7 @@ static int read_chains(cuckoo_net *net, sqlite3_stmt *steps, const cf_geometry *
         if (rc == SQLITE_OK)
             rc = take_step(net, &at, sqlite3_column_int64(steps, KEYS), key, ordered);
     }
-    rc = cuckoo_sql_end(steps, rc);
+    rc = cuckoo_first_error(rc, sqlite3_reset(steps));
     if (rc == SQLITE_OK)
         rc = end_chain(net, &at);
     cuckoo_sums_free(&at.told);
@@ -130,12 +197,13 @@ static int read_chains(cuckoo_net *net, sqlite3_stmt *steps, const cf_geometry *
 
 /* ---- what is believed ---- */
 
+/* Numbers of rows that were written by hand say nothing of their order. */
 static cuckoo_belief belief_in(const cuckoo_follow *follow, const cuckoo_log_size *size)
 {
-    enum { MANY = 65536 };
+    enum { FEW = 64, MANY = 65536 };
     cuckoo_belief belief = follow->belief;
-    if (belief == CUCKOO_BELIEVE_MANY)
-        belief = size->rows > MANY || size->olds == 0 ? CUCKOO_BELIEVE_ALL : CUCKOO_BELIEVE_ENDS;
+    if (belief == CUCKOO_BELIEVE_MANY && (size->rows <= FEW || size->rows > MANY))
+        belief = size->rows <= FEW ? CUCKOO_BELIEVE_ENDS : CUCKOO_BELIEVE_ALL;
     return belief == CUCKOO_BELIEVE_ENDS && !size->ordered ? CUCKOO_BELIEVE_CHAINS : belief;
 }
 
@@ -145,42 +213,43 @@ static int prepare(const cuckoo_follow *follow, const cuckoo_shadow *shadow, cuc
     char log[CUCKOO_LOG_NAME];
     const char *s = shadow->schema, *t = follow->table, *k = follow->column;
     cuckoo_log_name(shadow->log, log);
-    if (belief == CUCKOO_BELIEVE_ALL)
+    if (belief == CUCKOO_BELIEVE_ALL || belief == CUCKOO_BELIEVE_MANY)
         return cuckoo_sql_prepare(shadow->db, statement, "SELECT old, new FROM \"%w\".\"%w\"", s, log);
     if (belief == CUCKOO_BELIEVE_CHAINS)
-        return cuckoo_sql_prepare(shadow->db, statement,
-                                  "SELECT l.old, l.new, c.\"%w\", l.\"row\" FROM \"%w\".\"%w\" AS l LEFT "
-                                  "JOIN \"%w\".\"%w\" AS c ON c.%s = l.\"row\" ORDER BY l.\"row\", l.rowid",
-                                  k, s, log, s, t, follow->rowid);
+        return cuckoo_sql_prepare(
+            shadow->db, statement,
+            "SELECT l.old, l.new, c.\"%w\", l.\"row\" FROM \"%w\".\"%w\" AS l LEFT "
+            "JOIN \"%w\".\"%w\" AS c ON c.%s = l.\"row\" ORDER BY l.\"row\", l.rowid",
+            k, s, log, s, t, follow->rowid);
     /* beside min(rowid) SQLite takes the other columns from the same row */
-    return cuckoo_sql_prepare(shadow->db, statement,
-                              "SELECT l.old, c.\"%w\" FROM (SELECT \"row\", old, min(rowid) FROM "
-                              "\"%w\".\"%w\" GROUP BY \"row\") AS l LEFT JOIN \"%w\".\"%w\" AS c ON c.%s = "
-                              "l.\"row\"",
-                              k, s, log, s, t, follow->rowid);
+    return cuckoo_sql_prepare(
+        shadow->db, statement,
+        "SELECT l.old, c.\"%w\" FROM (SELECT \"row\", old, min(rowid) FROM "
+        "\"%w\".\"%w\" GROUP BY \"row\") AS l LEFT JOIN \"%w\".\"%w\" AS c ON c.%s = "
+        "l.\"row\"",
+        k, s, log, s, t, follow->rowid);
 }
 
-int cuckoo_net_read(cuckoo_net *net, const cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                    const cuckoo_log_size *size, const cf_geometry *geometry)
+static int read_as(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow,
+                   cuckoo_belief belief, const cf_geometry *geometry, bool ordered)
 {
-    sqlite3_stmt *steps;
-    cuckoo_belief belief = belief_in(follow, size);
-    int rc = prepare(follow, shadow, belief, &steps);
+    bool old;
+    int rc = follow->steps[belief] ? SQLITE_OK : prepare(follow, shadow, belief, &follow->steps[belief]);
+    sqlite3_stmt *steps = follow->steps[belief];
+    clear(net);
     if (rc != SQLITE_OK)
         return rc;
-    return belief == CUCKOO_BELIEVE_CHAINS ? read_chains(net, steps, geometry, size->ordered)
-                                           : read_pairs(net, steps, geometry);
+    if (belief == CUCKOO_BELIEVE_CHAINS)
+        return read_chains(net, steps, geometry, ordered);
+    bool stops = belief == CUCKOO_BELIEVE_MANY;
+    rc = read_pairs(net, steps, geometry, stops, &old);
+    return rc == SQLITE_OK && stops && old
+               ? read_as(net, follow, shadow, CUCKOO_BELIEVE_ENDS, geometry, ordered)
+               : rc;
 }
 
-cf_status cuckoo_net_apply(const cuckoo_net *net, cf_filter *filter)
+int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shadow,
+                    const cuckoo_log_size *size, const cf_geometry *geometry)
 {
-    const cuckoo_sums *sums = &net->sums;
-    cf_status status = CF_OK;
-    for (size_t i = 0; i < sums->places; i++)
-        for (int32_t n = sums->place[i].sum; n < 0; n++)
-            cf_delete(filter, sums->place[i].hash);
-    for (size_t i = 0; i < sums->places; i++)
-        for (int32_t n = sums->place[i].sum; n > 0 && status == CF_OK; n--)
-            status = cf_add(filter, sums->place[i].hash);
-    return status;
+    return read_as(net, follow, shadow, belief_in(follow, size), geometry, size->ordered);
 }

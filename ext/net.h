@@ -24,28 +24,35 @@
 #include "sums.h"
 
 typedef struct cuckoo_net {
-    cuckoo_sums sums;        /* by key: how many more there are; less than 0: so many have gone */
-    int64_t more;            /* the total of them */
-    uint64_t doubts;         /* rows whose steps did not fit */
-    uint64_t part, parts;    /* which hashes count: those that are `part` modulo `parts` */
+    uint64_t *came; /* as long as nothing has gone: the keys that have come (sqlite3_malloc64) */
+    size_t n, room;
+    cuckoo_sums sums;     /* then: by key, how many more there are; less than 0: so many have gone */
+    int64_t more;         /* the total of them */
+    uint64_t doubts;      /* rows whose steps did not fit */
+    uint64_t part, parts; /* which hashes count: those that are `part` modulo `parts` */
 } cuckoo_net;
 
 /* How the log is, before it is read. */
 typedef struct cuckoo_log_size {
-    int64_t rows, olds; /* rows; those with an old key */
-    bool ordered;       /* row numbers tell which was written first */
+    int64_t rows; /* at most so many */
+    bool ordered; /* row numbers tell which was written first */
 } cuckoo_log_size;
 
 /* Changes nothing, and notices when the statement is interrupted. Returns an SQLite code. */
 int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size);
 
-/* Adds all rows of the log to *net. Returns an SQLite code; SQLITE_TOOBIG: there is no memory for the
-** sums, and nothing was rolled back. */
-int cuckoo_net_read(cuckoo_net *net, const cuckoo_follow *follow, const cuckoo_shadow *shadow,
+/* Adds up the log, for the part that is asked for. Returns an SQLite code; SQLITE_TOOBIG: there is no
+** memory for the sums, and nothing was rolled back. */
+int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shadow,
                     const cuckoo_log_size *size, const cf_geometry *geometry);
 
-/* Changes a filter as the sums say. What has gone makes room for what has come. Returns CF_OK, or the
-** first error. */
-cf_status cuckoo_net_apply(const cuckoo_net *net, cf_filter *filter);
+/* Calls `change` for each key of which copies have come (more than 0) or gone (less); those that have
+** gone first, which makes room. (Such a key was there before the log, so the order does not matter
+** otherwise.) `change` returns an SQLite code, and an error ends the walk. */
+int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t hash, int64_t more),
+                    void *context);
+
+/* Frees its memory, and makes it empty. */
+void cuckoo_net_free(cuckoo_net *net);
 
 #endif

@@ -167,8 +167,8 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
     int changes = sqlite3_total_changes(registry->db);
     if (registry->refused && registry->refused_at == changes)
         return SQLITE_OK;
-    int rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(cuckoo_touch) VALUES(1)", schema,
-                            name);
+    int rc =
+        cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(cuckoo_touch) VALUES(1)", schema, name);
     registry->refused = rc != SQLITE_OK;
     registry->refused_at = changes;
     return rc;

@@ -26,7 +26,7 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_SOME_WAITING] = "SELECT hash, value FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 LIMIT ?2",
     [CUCKOO_WAIT_NO_MORE] = "DELETE FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND adds = 0",
     [CUCKOO_READ_LOG] = "SELECT rowid, old, new FROM \"%w\".\"%w\" WHERE rowid >= ?1 ORDER BY rowid",
-    [CUCKOO_COUNT_LOG] = "SELECT count(*), count(old), max(rowid) FROM \"%w\".\"%w\"",
+    [CUCKOO_LAST_LOGGED] = "SELECT max(rowid) FROM \"%w\".\"%w\"",
     [CUCKOO_EMPTY_LOG] = "DELETE FROM \"%w\".\"%w\"",
 };
 
@@ -37,7 +37,7 @@ void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
 
 static bool is_of_log(cuckoo_query query)
 {
-    return query == CUCKOO_READ_LOG || query == CUCKOO_COUNT_LOG || query == CUCKOO_EMPTY_LOG;
+    return query == CUCKOO_READ_LOG || query == CUCKOO_LAST_LOGGED || query == CUCKOO_EMPTY_LOG;
 }
 
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)

@@ -18,19 +18,19 @@
 
 /* The statements on the shadow tables: (parameters): columns. */
 typedef enum cuckoo_query {
-    CUCKOO_READ_PAGE,     /* (no): data */
-    CUCKOO_WRITE_PAGE,    /* (no, data) */
-    CUCKOO_NEXT_PAGE,     /* (no): the first number of a row from there on */
-    CUCKOO_DATA_VERSION,  /* (): PRAGMA data_version, which changes when others have committed */
-    CUCKOO_WATCH_SCHEMA,  /* (): nothing; SQLite prepares it anew when the schema has changed */
-    CUCKOO_WAIT,          /* (hash, value, adds): counts them */
-    CUCKOO_WAITING,       /* (hash): value, adds of each value */
-    CUCKOO_ALL_WAITING,   /* (): hash, value, adds of all */
-    CUCKOO_SOME_WAITING,  /* (hash, how many): hash and value, from this hash on */
-    CUCKOO_WAIT_NO_MORE,  /* (hash): takes out its rows with no adds */
-    CUCKOO_READ_LOG,      /* (rowid): rowid, old, new of the rows of the log from there on */
-    CUCKOO_COUNT_LOG,     /* (): how many rows, how many of them have an old key, the largest rowid */
-    CUCKOO_EMPTY_LOG,     /* () */
+    CUCKOO_READ_PAGE,    /* (no): data */
+    CUCKOO_WRITE_PAGE,   /* (no, data) */
+    CUCKOO_NEXT_PAGE,    /* (no): the first number of a row from there on */
+    CUCKOO_DATA_VERSION, /* (): PRAGMA data_version, which changes when others have committed */
+    CUCKOO_WATCH_SCHEMA, /* (): nothing; SQLite prepares it anew when the schema has changed */
+    CUCKOO_WAIT,         /* (hash, value, adds): counts them */
+    CUCKOO_WAITING,      /* (hash): value, adds of each value */
+    CUCKOO_ALL_WAITING,  /* (): hash, value, adds of all */
+    CUCKOO_SOME_WAITING, /* (hash, how many): hash and value, from this hash on */
+    CUCKOO_WAIT_NO_MORE, /* (hash): takes out its rows with no adds */
+    CUCKOO_READ_LOG,     /* (rowid): rowid, old, new of the rows of the log from there on */
+    CUCKOO_LAST_LOGGED,  /* (): the largest rowid of the log, NULL if it is empty */
+    CUCKOO_EMPTY_LOG,    /* () */
     CUCKOO_QUERIES
 } cuckoo_query;
 

@@ -135,7 +135,7 @@ int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
     cuckoo_net net;
     int rc = cuckoo_store_net(store, &net);
     int64_t n = (int64_t)(store->paged.filter.items + store->paged.adds) + net.more;
-    cuckoo_sums_free(&net.sums);
+    cuckoo_net_free(&net);
     *items = n > 0 ? (uint64_t)n : 0;
     return rc;
 }

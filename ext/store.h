@@ -127,7 +127,7 @@ int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has);
 ** the first and of the last rows; -1: of all. (trust.c) */
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses);
 
-/* What the log adds up to; net->sums is to be freed. Nothing, if the filter follows no table. */
+/* What the log adds up to; *net is to be freed. Nothing, if the filter follows no table. */
 int cuckoo_store_net(cuckoo_store *store, cuckoo_net *net);
 
 /* How many keys there are, with those that wait, and with what the log says. */

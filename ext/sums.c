@@ -16,8 +16,7 @@ static cuckoo_sum *place_of(const cuckoo_sums *sums, uint64_t hash)
 
 static int enlarge(cuckoo_sums *sums)
 {
-    cuckoo_sums larger = {.places = sums->places ? 2 * sums->places : FEWEST_PLACES,
-                          .used = sums->used};
+    cuckoo_sums larger = {.places = sums->places ? 2 * sums->places : FEWEST_PLACES, .used = sums->used};
     larger.place = sqlite3_malloc64(larger.places * sizeof *larger.place);
     if (larger.place == NULL)
         return SQLITE_NOMEM;

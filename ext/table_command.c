@@ -59,12 +59,9 @@ static const struct command {
     int (*run)(cuckoo_table *table, sqlite3_value *argument, char **message);
     cuckoo_use use;
     bool follows; /* it is also for a filter that follows a table */
-} commands[] = {{"check", check, CUCKOO_ASK, true},
-                {"clear", clear, CUCKOO_CHANGE, false},
-                {"drain", drain, CUCKOO_CHANGE, true},
-                {"import", import, CUCKOO_CHANGE, false},
-                {"optimize", optimize, CUCKOO_CHANGE, true},
-                {"rebuild", rebuild, CUCKOO_REPAIR, true}};
+} commands[] = {{"check", check, CUCKOO_ASK, true},          {"clear", clear, CUCKOO_CHANGE, false},
+                {"drain", drain, CUCKOO_CHANGE, true},       {"import", import, CUCKOO_CHANGE, false},
+                {"optimize", optimize, CUCKOO_CHANGE, true}, {"rebuild", rebuild, CUCKOO_REPAIR, true}};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static int run_command(cuckoo_table *table, const struct command *command, sqlite3_value *argument)
@@ -89,9 +86,9 @@ int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_va
     while (which < COMMANDS && sqlite3_stricmp(name, commands[which].name) != 0)
         which++;
     if (which == COMMANDS)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "unknown command %s; there are check, clear, drain, import, optimize, rebuild",
-                                 name);
+        return cuckoo_table_fail(
+            table, SQLITE_ERROR,
+            "unknown command %s; there are check, clear, drain, import, optimize, rebuild", name);
     if (table->content && !commands[which].follows)
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  "it follows %s(%s), and %s would make it miss rows; use rebuild",

@@ -44,9 +44,8 @@ static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
     return (table_cursor *)base;
 }
 
-static bool is_key_constraint(sqlite3_index_info *info, int i)
+static bool is_key_constraint(const struct sqlite3_index_constraint *c)
 {
-    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
     return c->iColumn == COLUMN_KEY && c->op == SQLITE_INDEX_CONSTRAINT_EQ;
 }
 
@@ -105,7 +104,7 @@ int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->estimatedCost = 1e12;
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
-        int collation = is_key_constraint(info, i) ? collation_of(info, i) : -1;
+        int collation = is_key_constraint(&info->aConstraint[i]) ? collation_of(info, i) : -1;
         if (collation >= 0 && info->aConstraint[i].usable) {
             plan_key(table, info, i, collation);
             return SQLITE_OK;
@@ -244,9 +243,10 @@ static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
     cuckoo_key kind = cuckoo_key_hash(key, &filter->geometry, &sought->hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+    bool has = cuckoo_key_found(filter, key, sought->hash);
     if (!filter->geometry.value_bits)
-        return find_beside(table->store, sought, cuckoo_key_found(filter, key, sought->hash));
-    int rc = cuckoo_key_found(filter, key, sought->hash) ? find_values(filter, sought) : SQLITE_OK;
+        return find_beside(table->store, sought, has);
+    int rc = has ? find_values(filter, sought) : SQLITE_OK;
     return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought->hash, found_value, sought) : rc;
 }
 

@@ -123,10 +123,11 @@ void cuckoo_touch_renamed(const cuckoo_store *store, const char *table)
 static char *next_name(sqlite3 *db, const char *name)
 {
     char *next = NULL;
-    cuckoo_sql_text(db, &next,
-                    "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND sql "
-                    "LIKE 'CREATE VIRTUAL TABLE%%cuckoo_filter%%content%%'",
-                    name);
+    cuckoo_sql_text(
+        db, &next,
+        "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND sql "
+        "LIKE 'CREATE VIRTUAL TABLE%%cuckoo_filter%%content%%'",
+        name);
     return next;
 }
 

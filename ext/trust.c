@@ -95,8 +95,8 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     cuckoo_follow *follow = &store->follow;
-    bool writes = store->state.part != CUCKOO_APART || use != CUCKOO_ASK ||
-                  !sqlite3_get_autocommit(shadow->db);
+    bool writes =
+        store->state.part != CUCKOO_APART || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
     int rc = writes ? cuckoo_follow_look(follow, shadow)
                     : cuckoo_follow_look_quickly(follow, shadow, store->fresh.file_version);
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)

@@ -39,9 +39,8 @@ static int read_row(sqlite3_stmt *at, const cf_geometry *geometry, log_row *row)
 {
     row->rowid = sqlite3_column_int64(at, 0);
     int rc = read_key(sqlite3_column_value(at, 1), geometry, &row->has_old, &row->old);
-    return rc == SQLITE_OK
-               ? read_key(sqlite3_column_value(at, 2), geometry, &row->has_new, &row->new)
-               : rc;
+    return rc == SQLITE_OK ? read_key(sqlite3_column_value(at, 2), geometry, &row->has_new, &row->new)
+                           : rc;
 }
 
 static uint64_t digest_of(const log_row *row)

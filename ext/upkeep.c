@@ -156,7 +156,8 @@ static int read_anew(cuckoo_store *store, bool anew, char **message)
         return rc;
     if (!make_blank(store, &rule, &filter))
         return SQLITE_NOMEM;
-    rc = put_filter(store, &filter, read_table(store, &filter, anew || filter.geometry.growth ? &aside : NULL, message));
+    rc = put_filter(store, &filter,
+                    read_table(store, &filter, anew || filter.geometry.growth ? &aside : NULL, message));
     for (size_t i = 0; rc == SQLITE_OK && i < aside.places; i++)
         if (aside.place[i].taken)
             rc = cuckoo_waiting_count(&store->paged, aside.place[i].hash, 0, aside.place[i].sum);
@@ -262,6 +263,18 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
     return cuckoo_store_replace(store, copy, length);
 }
 
+/* SQLITE_FULL: a key has no place. */
+static int change_copy(void *context, uint64_t hash, int64_t more)
+{
+    cf_filter *copy = context;
+    cf_status status = CF_OK;
+    for (; more < 0; more++)
+        cf_delete(copy, hash);
+    for (; more > 0 && status == CF_OK; more--)
+        status = cf_add(copy, hash);
+    return status == CF_OK ? SQLITE_OK : status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_FULL;
+}
+
 int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
 {
     const char *why;
@@ -278,8 +291,12 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
     if (rc == SQLITE_OK)
         rc = cuckoo_store_net(store, &net);
     if (rc == SQLITE_OK && status == CF_OK)
-        status = cuckoo_net_apply(&net, copy);
-    cuckoo_sums_free(&net.sums);
+        rc = cuckoo_net_walk(&net, change_copy, copy);
+    cuckoo_net_free(&net);
+    if (rc == SQLITE_FULL) {
+        rc = SQLITE_OK;
+        status = CF_FULL;
+    }
     if (rc == SQLITE_OK && status == CF_OK) {
         cf_seal(copy);
         return rc;

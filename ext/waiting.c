@@ -18,8 +18,8 @@ int cuckoo_waiting_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int
 {
     sqlite3_stmt *wait;
     int64_t key = (int64_t)hash;
-    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_WAIT, (int64_t[]){key, (int64_t)value, adds},
-                                 &wait);
+    int rc =
+        cuckoo_shadow_query(&paged->shadow, CUCKOO_WAIT, (int64_t[]){key, (int64_t)value, adds}, &wait);
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_shadow_step(&paged->shadow, wait);
@@ -152,8 +152,7 @@ int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *sta
     if (paged->adds == 0)
         return SQLITE_OK;
     int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_ALL_WAITING, NULL, &all);
-    while (rc == SQLITE_OK && *status == CF_OK &&
-           cuckoo_shadow_step(&paged->shadow, all) == SQLITE_ROW)
+    while (rc == SQLITE_OK && *status == CF_OK && cuckoo_shadow_step(&paged->shadow, all) == SQLITE_ROW)
         for (int64_t i = copies_in(all, 2); *status == CF_OK && i > 0; i--)
             *status = cf_add_value(filter, (uint64_t)sqlite3_column_int64(all, 0),
                                    (uint64_t)sqlite3_column_int64(all, 1));
