@@ -295,8 +295,7 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
 ** same geometry that may grow. It takes all that `from` holds, after growing as far as that needs.
 ** Entries forget what its narrower slots have no room for, and err as often as new keys of a filter
 ** of that size do. `into` answers for the same keys; its items are those of `from`. CF_FULL: it
-** would not be an eighth smaller, or m0 is odd, which the planner avoids. Other errors as cf_merge.
-** Then `into` may hold a part.
+** would not be an eighth smaller. Other errors as cf_merge. Then `into` may hold a part.
 */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 

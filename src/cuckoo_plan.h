@@ -92,14 +92,14 @@ typedef struct cf_options {
 
 /* The shape of a filter: everything that is fixed when it is made. */
 typedef struct cf_geometry {
-    uint64_t buckets;         /* m0, the number of base buckets, at least 1 */
+    uint64_t buckets;         /* m0, the number of base buckets: even, at least 2 */
     uint64_t capacity;        /* distinct keys it was planned for */
     int64_t seed;             /* of the hash */
     uint8_t bucket_size;      /* b, slots in a bucket */
     uint8_t fingerprint_bits; /* f */
     uint8_t
         pair_bits; /* s, the lowest bits of the fingerprint; they name the alternate; f without growth */
-    uint8_t cap;   /* copies from which on a key is sticky: 1 .. 2b; at most b when m0 is odd */
+    uint8_t cap;   /* copies from which on a key is sticky: 1 .. 2b */
     uint8_t counter_bits; /* an entry counts up to 2^counter_bits copies */
     uint8_t value_bits;   /* of the value that each entry carries */
     bool growth;          /* may grow when full */

@@ -16,7 +16,7 @@
 **        5      1  bucket size b: 1, 2, 4 or 8 slots
 **        6      1  fingerprint bits f: 4 .. 32
 **        7      1  pair bits s: 4 .. f
-**        8      1  cap: 1 .. 2b; at most b when m0 is odd
+**        8      1  cap: 1 .. 2b
 **        9      1  slot bits: the width of a slot; f, or, once grown, f + 4 at level 0, else
 **                  f + 2 + floor(2 log2(level + 1))
 **       10      1  level of growth: 0 .. 39
@@ -27,7 +27,7 @@
 **       13      1  budget: buckets that an insertion looks at before it spills; 0 without a spill list
 **       14      2  bound of the spill list, entries: 0 .. 4,096; 0: no list, no overflow bits
 **       16      2  entries in the spill list: 0 .. its bound
-**       18      6  m0, the number of base buckets: at least 1
+**       18      6  m0, the number of base buckets: even, at least 2
 **       24      8  seed of the hash (signed)
 **       32      6  split pointer of growth: 0 .. m0 * 2^level; when slot bits is f: prepared buckets,
 **                  0 .. m0

@@ -54,10 +54,6 @@ static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint
 {
     if (!from->view.grown)
         return CF_FULL;
-    /* RULE: with odd m0 nothing shrinks. Two sides may come to lie in one bucket, where only one is
-    ** looked for. */
-    if (from->geometry.buckets % 2 == 1)
-        return CF_FULL;
     cf_filter watched = *from;
     watched.watch = into->watch;
     cf_census census = cf_take_census(&watched);

@@ -93,7 +93,7 @@ static void live(life *l, cf_geometry shape, unsigned operations)
 
 static cf_geometry living_shape(unsigned b, unsigned budget)
 {
-    cf_geometry shape = growing_shape(1 + random_below(10), b, 12 + (unsigned)random_below(4));
+    cf_geometry shape = growing_shape(2 + 2 * random_below(5), b, 12 + (unsigned)random_below(4));
     shape = spilling(shape, budget, 1 + (unsigned)random_below(60));
     shape.semisorted = b == 4 && random_below(3) > 0;
     if (random_below(3) == 0)
@@ -255,7 +255,7 @@ static void splits_keep_every_entry(void **state)
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned level = 0; level < 4; level++)
             for (int round = 0; round < 30; round++) {
-                cf_geometry shape = spilling(growing_shape(1 + random_below(8), b, 24), 0, 60);
+                cf_geometry shape = spilling(growing_shape(2 + 2 * random_below(4), b, 24), 0, 60);
                 shape.value_bits = 4;
                 shape.semisorted = b == 4 && round % 2;
                 listed += check_steps(shape, level, level ? random_below(shape.buckets << level) : 0);

@@ -243,7 +243,7 @@ static test_filter filter_of_anything(void)
 {
     static const unsigned sizes[] = {1, 2, 4, 8};
     unsigned f = 5 + (unsigned)random_below(12), level = (unsigned)random_below(4);
-    cf_geometry shape = shape_of(1 + random_below(6), sizes[random_below(4)], f);
+    cf_geometry shape = shape_of(2 + 2 * random_below(3), sizes[random_below(4)], f);
     shape = spilling(shape, (unsigned)random_below(4), 1 + (unsigned)random_below(12));
     shape.growth = true;
     shape.pair_bits = (uint8_t)(4 + random_below(f - 3));

@@ -67,20 +67,18 @@ static bool choose_shape(fuzz_input *in, cf_geometry *shape)
     unsigned f = CF_FINGERPRINT_MIN + fuzz_byte(in) % 29;
     unsigned b = 1u << fuzz_byte(in) % 4;
     unsigned s = CF_PAIR_BITS_MIN + fuzz_byte(in) % (f - 3);
-    *shape = (cf_geometry){.buckets = 1 + fuzz_byte(in) % 64,
+    *shape = (cf_geometry){.buckets = 2 + 2 * (fuzz_byte(in) % 32),
                            .seed = (int64_t)fuzz_byte(in),
                            .bucket_size = (uint8_t)b,
                            .fingerprint_bits = (uint8_t)f,
                            .pair_bits = (uint8_t)s,
                            .cap = (uint8_t)(1 + fuzz_byte(in) % (2 * b))};
     if (fuzz_byte(in) % 8 == 0)
-        shape->buckets = 1 + fuzz_number(in, 2) % 5000;
+        shape->buckets = 2 + 2 * (fuzz_number(in, 2) % 2500);
     choose_payload(in, shape);
     shape->growth = fuzz_byte(in) % 2;
     if (shape->growth)
-        shape->buckets = 1 + shape->buckets % 16;
-    if (shape->buckets % 2 == 1 && shape->cap > b)
-        shape->cap = (uint8_t)b;
+        shape->buckets = 2 + shape->buckets % 16;
     choose_layout(in, shape);
     return cf_geometry_check(shape, &why) == CF_OK;
 }

@@ -19,7 +19,7 @@ static inline void make_identity(uint8_t *bytes)
     fuzz_reseal(bytes);
 }
 
-/* As many base buckets as there is room for, and after that as many split ones. */
+/* As many base buckets as there is room for, an even number, and after that as many split ones. */
 static inline void make_stage(cf_header *header, uint64_t table_bytes, unsigned level, bool grown)
 {
     cf_geometry *g = &header->geometry;
@@ -28,10 +28,10 @@ static inline void make_stage(cf_header *header, uint64_t table_bytes, unsigned 
     bits += g->spill_bound != 0;
     bits -= g->semisorted ? CF_SEMISORT_SAVES : 0;
     uint64_t buckets = table_bytes * 8 / bits;
-    g->buckets = buckets >> level;
+    g->buckets = (buckets >> level) & ~(uint64_t)1;
     header->level = level;
     if (grown && level == 0)
-        g->buckets = buckets - buckets / 3;
+        g->buckets = (buckets - buckets / 3) & ~(uint64_t)1;
     header->split = grown ? buckets - (g->buckets << level) : 0;
     if (header->split > g->buckets << level)
         header->split = g->buckets << level;

@@ -41,11 +41,11 @@ static uint64_t seed = 20140214;
 ** list or without. */
 static cf_geometry make_shape(uint64_t *state)
 {
-    cf_geometry g = {.buckets = 1 + fuzz_random(state) % 60, .seed = (int64_t)fuzz_random(state)};
+    cf_geometry g = {.buckets = 2 + 2 * (fuzz_random(state) % 30), .seed = (int64_t)fuzz_random(state)};
     g.bucket_size = (uint8_t)(1u << fuzz_random(state) % 4);
     g.fingerprint_bits = (uint8_t)(4 + fuzz_random(state) % 29);
     g.pair_bits = (uint8_t)(4 + fuzz_random(state) % 5);
-    g.cap = (uint8_t)(1 + fuzz_random(state) % g.bucket_size);
+    g.cap = (uint8_t)(1 + fuzz_random(state) % (2u * g.bucket_size));
     g.capacity = cf_geometry_slots(&g);
     g.growth = fuzz_random(state) % 2;
     if (fuzz_random(state) % 4 == 0)

@@ -213,7 +213,7 @@ def has_sticky_bits(payload_bits, flags, level, split):
 
 def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, capacity=0, level=0, split=0,
               payload_bits=0, flags=0, budget=0, spill_bound=0):
-    """An empty filter of any shape, also of those that the planner never chooses: odd tables, say."""
+    """An empty filter of any shape, also of those that the planner never chooses. `buckets` is even."""
     width = slot_bits(bits, level, split)
     all_narrow = level > 0 and narrow_buckets(bits, buckets, level, split) == (buckets << level) + split
     saved = (4 if flags & SEMISORTED else 0) - (spill_bound > 0)

@@ -104,7 +104,7 @@ def test_deletes_after_a_merge_are_safe(db, merged):
 @pytest.mark.parametrize("bucket_size", [2, 4, 8])
 def test_a_sum_of_colliding_fingerprints_equals_the_adds(db, bits, bucket_size):
     """Keys cannot be told apart any more, but entries are: merging equals adding, for every answer."""
-    empty = support.make_blob(127, bucket_size, bits)
+    empty = support.make_blob(128, bucket_size, bits)
     left, right = list(range(25)), list(range(20, 45))
     fill = "SELECT cf_add_all(?, value) FROM json_each(?)"
     merged = merge(db, ask(db, fill, empty, json.dumps(left)), ask(db, fill, empty, json.dumps(right)))

@@ -61,7 +61,7 @@ static void tiny_bits(cf_geometry *shape)
 static cf_geometry random_shape(unsigned b, payload with)
 {
     cf_geometry shape = {.bucket_size = (uint8_t)b, .growth = true};
-    shape.buckets = one_in(3) ? random_between(1, 3) : random_between(1, 16);
+    shape.buckets = one_in(3) ? 2 : 2 * random_between(1, 8);
     shape.counter_bits = (uint8_t)with.counter_bits;
     shape.value_bits = (uint8_t)with.value_bits;
     shape.capacity = shape.buckets * b;
@@ -71,7 +71,7 @@ static cf_geometry random_shape(unsigned b, payload with)
 /* Copies that are exact: any number that is sound; or, as planned, one of those that are usual. */
 static unsigned random_cap(const cf_geometry *shape, bool planned)
 {
-    unsigned b = shape->bucket_size, most = shape->buckets % 2 == 0 ? 2 * b : b;
+    unsigned b = shape->bucket_size, most = 2 * b;
     unsigned usual = b == 2 ? 2 : b == 4 ? 3 : 4;
     return planned ? usual + (b > 2 && one_in(2)) : (unsigned)random_between(1, most);
 }
@@ -116,7 +116,7 @@ static void few_keys(setup *with)
     with->style = CLUMPED;
     with->planned = false;
     with->keys = (uint32_t)random_between(3, 8);
-    with->shape.buckets = random_between(1, 3);
+    with->shape.buckets = one_in(2) ? 2 : 4;
     with->shape.cap = (uint8_t)random_cap(&with->shape, false);
 }
 
