@@ -4,7 +4,7 @@
 **
 **      cf_buckets(filter)         one row per slot, in order of bucket and slot
 **      cf_table_buckets('seen')   the same of a persistent filter
-**      cf_explain(filter, key)    one row per slot of the one or two buckets of the key, then one
+**      cf_explain(filter, key)    one row per slot of the two buckets of the key, then one
 **                                 per spilled entry of these buckets
 **
 ** They are eponymous virtual tables. They share their methods, a plan from xBestIndex, and a cursor

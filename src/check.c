@@ -39,10 +39,7 @@ static double share_of_hashes(const cf_filter *filter, const cf_side *side)
 static double share_matched(const cf_filter *filter, const cf_entry *entry)
 {
     cf_side other = cf_alternate(filter, entry->side);
-    double share = share_of_hashes(filter, &entry->side);
-    if (cf_locate(filter, &other).bucket != entry->bucket)
-        share += share_of_hashes(filter, &other);
-    return share;
+    return share_of_hashes(filter, &entry->side) + share_of_hashes(filter, &other);
 }
 
 /* Is the entry the first of those that are equal to it? */
