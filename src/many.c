@@ -30,15 +30,18 @@ static bool has_room(const cf_filter *filter, const uint64_t *hashes, size_t n)
     return distinct <= capacity;
 }
 
-/* Can a table be filled, and does it pay? It does not when most of it stays empty. In short
-** fingerprints keys meet their likes too often. */
+/* Can a table be filled, and does it pay? All of its buckets have to be as they were when it was
+** made. It does not pay when most of the table stays empty. In short fingerprints keys meet their likes
+** too often. */
 static bool can_fill(const cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     enum { LEAST_BITS = 8, LEAST_SHARE = 16 };
     const cf_geometry *shape = &filter->geometry;
-    return !filter->view.grown && filter->pages == NULL && shape->bucket_size > 1 && shape->cap > 1 &&
-           shape->fingerprint_bits >= LEAST_BITS && n >= cf_slots(filter) / LEAST_SHARE &&
-           has_room(filter, hashes, n) && is_empty(filter, ticker);
+    /* RULE: a table that is prepared for growth is not filled */
+    return !filter->view.form.grown && filter->pages == NULL && shape->bucket_size > 1 &&
+           shape->cap > 1 && shape->fingerprint_bits >= LEAST_BITS &&
+           n >= cf_slots(filter) / LEAST_SHARE && has_room(filter, hashes, n) &&
+           is_empty(filter, ticker);
 }
 
 /* ---- in turn ---- */

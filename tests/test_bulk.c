@@ -271,6 +271,30 @@ static void a_header_that_counts_nothing_is_not_believed(void **state)
     free(all.hash);
 }
 
+/* An empty table, of which some buckets are wider already (growth.h), takes keys as others do. */
+static void prepared_tables_keep_all_keys(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        cf_geometry shape = growing_shape(1100, kind == 3 ? 8 : 4, 12);
+        shape.capacity = 3800;
+        shape.value_bits = kind == 2 ? 5 : 0;
+        test_filter made = growing_filter(kind == 1 ? semisorted(shape) : shape, UINT64_MAX);
+        keys all = random_keys(10000);
+        size_t n = 0;
+        for (; !made.filter.view.form.grown; n++)
+            assert_int_equal(cf_add(&made.filter, all.hash[n]), CF_OK);
+        while (n > 0)
+            cf_delete(&made.filter, all.hash[--n]);
+        assert_true(made.filter.occupied == 0 && !made.filter.view.grown);
+        all.n = 3500;
+        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, NULL), CF_OK);
+        assert_holds(&made.filter, &all, all.n);
+        free_filter(&made);
+        free(all.hash);
+    }
+}
+
 /* ---- errors ---- */
 
 static int compare(const void *a, const void *b)
@@ -434,6 +458,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_was_built_can_be_deleted),
     cmocka_unit_test(what_is_there_stays),
     cmocka_unit_test(a_header_that_counts_nothing_is_not_believed),
+    cmocka_unit_test(prepared_tables_keep_all_keys),
     cmocka_unit_test(full_tables_say_where),
     cmocka_unit_test(crowded_tables_grow),
     cmocka_unit_test(building_is_interrupted),

@@ -223,3 +223,17 @@ def test_long_calls_are_interrupted(db):
         with pytest.raises(sqlite3.OperationalError, match="interrupted"):
             ask(db, f"SELECT length({call}(?, ?))", blob, made)
         db.set_progress_handler(None, 0)
+
+
+@pytest.mark.parametrize("layout", ["plain", "semisort"])
+@pytest.mark.parametrize("add", ["SELECT cf_add_all(?, value) FROM json_each(?)", f"SELECT cf_add_keys(?, {KEYS})"])
+def test_a_filter_that_was_filled_and_emptied_takes_as_many_keys_again(db, layout, add):
+    """Filled a little beyond its capacity, it is being prepared for growth (src/growth.h). Emptied, it is so still."""
+    first, again = json.dumps(list(range(5060))), json.dumps(list(range(10000, 14500)))
+    blob = support.new(db, 5000, None, f"bucket_size=4 fingerprint_bits=12 layout={layout}")
+    blob = ask(db, "SELECT cf_add_all(?, value) FROM json_each(?)", blob, first)
+    blob = ask(db, "SELECT cf_delete_all(?, value) FROM json_each(?)", blob, first)
+    assert support.info(db, blob)["occupied"] == 0 and support.field(blob, "split_pointer") > 0
+    blob = ask(db, add, blob, again)
+    assert ask(db, "SELECT count(*) FROM json_each(?) WHERE NOT cf_contains(?, value)", again, blob) == 0
+    assert ask(db, "SELECT cf_check(?)", blob) == "ok"
