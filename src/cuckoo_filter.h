@@ -103,7 +103,8 @@ typedef struct cf_memory {
 /* For filters of which only a part is in memory. Offsets are bytes from the start of the blob.
 **
 ** `need` and `change` are told which bytes are going to be read or changed: from `from` to before
-** `to`. Both may be called again with the same range. A caller that cannot provide the bytes leaves
+** `to`, which is at most the length of the filter. `bytes` and `length` of the filter are up to date
+** then. Both may be called again with the same range. A caller that cannot provide the bytes leaves
 ** zeros, and forgets what the operation under way has done. Bytes behind the end are zeros when
 ** the filter becomes longer: they are set to 0 in memory, and not told of.
 **

@@ -214,25 +214,27 @@ static bool list_can_split(const cf_filter *filter, uint64_t bucket)
 
 /* ---- room ---- */
 
-/* The spill list goes to the end. */
-static void move_list(cf_filter *filter, uint8_t *bytes, uint64_t length)
+/* The spill list goes to the end, from where the end was. */
+static void move_list(cf_filter *filter, uint64_t end)
 {
-    uint64_t list = cf_spill_bytes(filter), old = filter->length - list, moved = length - filter->length;
-    cf_change(filter, old, filter->length);
-    cf_change(filter, length - list, length);
-    memmove(bytes + length - list, bytes + old, cf_in_memory(list));
-    memset(bytes + old, 0, cf_in_memory(list < moved ? list : moved));
+    uint64_t list = cf_spill_bytes(filter), moved = filter->length - end;
+    uint8_t *old = filter->view.writable - CF_HEADER_BYTES + end - list;
+    cf_change(filter, end - list, end);
+    cf_change(filter, filter->length - list, filter->length);
+    memmove(old + moved, old, cf_in_memory(list));
+    memset(old, 0, cf_in_memory(list < moved ? list : moved));
 }
 
 /* The blob has become longer: zeros, and the spill list at the end. Nobody is told of the zeros, for
 ** nothing was there (cf_pages). */
 static void lengthen(cf_filter *filter, uint8_t *longer, uint64_t length)
 {
-    memset(longer + filter->length, 0, cf_in_memory(length - filter->length));
-    if (filter->geometry.spill_bound > 0)
-        move_list(filter, longer, length);
+    uint64_t end = filter->length;
+    memset(longer + end, 0, cf_in_memory(length - end));
     cf_rebase(filter, longer, longer);
     filter->length = length;
+    if (filter->geometry.spill_bound > 0)
+        move_list(filter, end);
 }
 
 /* Bytes to spare: an eighth, so that most steps find room; but not so many that making them zero
