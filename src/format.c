@@ -46,7 +46,7 @@ static uint32_t load32(const uint8_t *header, unsigned offset)
 
 static uint32_t checksum(const uint8_t *header)
 {
-    return (uint32_t)cf_hash(header, AT_CHECKSUM, 0);
+    return (uint32_t)cf_checksum(header, AT_CHECKSUM);
 }
 
 static uint8_t encode_flags(const cf_geometry *g)
@@ -63,7 +63,7 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     memset(bytes, 0, CF_HEADER_BYTES);
     memcpy(bytes, magic, sizeof magic);
     bytes[AT_VERSION] = CF_FORMAT_VERSION;
-    bytes[AT_HASH] = CF_HASH_XXH3;
+    bytes[AT_HASH] = cf_hash_identity(g);
     bytes[AT_BUCKET_SIZE] = g->bucket_size;
     bytes[AT_FINGERPRINT_BITS] = g->fingerprint_bits;
     bytes[AT_PAIR_BITS] = g->pair_bits;
@@ -107,7 +107,7 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
 static cf_status check_features(const uint8_t *bytes, const char **why)
 {
     /* RULE: an unknown hash is refused */
-    if (bytes[AT_HASH] != CF_HASH_XXH3)
+    if (!cf_knows_hash(bytes[AT_HASH]))
         return cf_refuse(CF_NEWER, why, "an unknown hash");
     /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as
     ** unknown */
@@ -123,6 +123,7 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     g->buckets = load_bytes(bytes + AT_BUCKETS, 6);
     g->capacity = load_bytes(bytes + AT_CAPACITY, 6);
     g->seed = (int64_t)cf_load64(bytes + AT_SEED);
+    g->keyed = bytes[AT_HASH] == CF_IDENTITY_KEYED;
     g->bucket_size = bytes[AT_BUCKET_SIZE];
     g->fingerprint_bits = bytes[AT_FINGERPRINT_BITS];
     g->pair_bits = bytes[AT_PAIR_BITS];

@@ -250,6 +250,7 @@ static void consider_table(unsigned b, unsigned f, const cf_options *options, co
 {
     cf_geometry shape = {.capacity = want->keys,
                          .seed = options->seed,
+                         .keyed = cf_is_keyed(options),
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)least_pair_bits(b, f, options->growth),
@@ -280,6 +281,11 @@ static void consider_bucket_size(unsigned b, const cf_options *options, const re
             consider_table(b, f, options, want, best);
 }
 
+bool cf_is_keyed(const cf_options *options)
+{
+    return options->hash == CF_HASH_AUTO ? options->seed != 0 : options->hash == CF_HASH_KEYED;
+}
+
 static cf_status check_options(const cf_options *options, const char **why)
 {
     unsigned b = options->bucket_size, f = options->fingerprint_bits;
@@ -304,6 +310,8 @@ static cf_status check_options(const cf_options *options, const char **why)
     if ((unsigned)options->affinity > CF_AFFINITY_REAL ||
         (unsigned)options->collation > CF_COLLATION_RTRIM)
         return cf_refuse(CF_BAD_ARGUMENT, why, "affinity or collation is unknown");
+    if ((unsigned)options->hash > CF_HASH_KEYED)
+        return cf_refuse(CF_BAD_ARGUMENT, why, "hash is unknown");
     if (!options->growth)
         return CF_OK;
     if (b == 1)
