@@ -134,9 +134,6 @@ typedef struct cf_geometry {
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
                   const char **why);
 
-/* Are keys hashed by the keyed hash under these options? */
-bool cf_is_keyed(const cf_options *options);
-
 /* The next larger shape after `shape`, about 3 % more buckets: what to try when a build with the
 ** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. */
 cf_status cf_plan_wider(cf_geometry *shape);

@@ -61,6 +61,11 @@ static uint64_t xxh3_pieces(int64_t seed, uint8_t first, const void *rest, size_
 
 /* ---- by the shape of the filter ---- */
 
+bool cf_is_keyed(const cf_options *options)
+{
+    return options->hash == CF_HASH_AUTO ? options->seed != 0 : options->hash == CF_HASH_KEYED;
+}
+
 uint64_t cf_hash(const cf_geometry *shape, const void *bytes, size_t n)
 {
     return shape->keyed ? keyed(shape->seed, bytes, n) : xxh3(shape->seed, bytes, n);

@@ -39,6 +39,9 @@ uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint64_t second
 ** would say of them side by side. */
 uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *rest, size_t rest_length);
 
+/* Is the hash of filters made with these options the keyed one? */
+bool cf_is_keyed(const cf_options *options);
+
 /* The check sum of headers: the unseeded XXH3 of n bytes, whatever hashes the keys. */
 uint64_t cf_checksum(const void *bytes, size_t n);
 

@@ -281,11 +281,6 @@ static void consider_bucket_size(unsigned b, const cf_options *options, const re
             consider_table(b, f, options, want, best);
 }
 
-bool cf_is_keyed(const cf_options *options)
-{
-    return options->hash == CF_HASH_AUTO ? options->seed != 0 : options->hash == CF_HASH_KEYED;
-}
-
 static cf_status check_options(const cf_options *options, const char **why)
 {
     unsigned b = options->bucket_size, f = options->fingerprint_bits;
@@ -307,11 +302,9 @@ static cf_status check_options(const cf_options *options, const char **why)
     if (options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX)
         return cf_refuse(CF_BAD_ARGUMENT, why,
                          "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
-    if ((unsigned)options->affinity > CF_AFFINITY_REAL ||
+    if ((unsigned)options->hash > CF_HASH_KEYED || (unsigned)options->affinity > CF_AFFINITY_REAL ||
         (unsigned)options->collation > CF_COLLATION_RTRIM)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "affinity or collation is unknown");
-    if ((unsigned)options->hash > CF_HASH_KEYED)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "hash is unknown");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "hash, affinity or collation is unknown");
     if (!options->growth)
         return CF_OK;
     if (b == 1)
