@@ -24,7 +24,8 @@ enum {
 
 static uint64_t last_word(const uint8_t *header)
 {
-    return cf_checksum(header, LIST_AT_CHECKSUM) << 32;
+    static const cf_geometry unseeded = {.seed = 0, .keyed = false};
+    return cf_hash(&unseeded, header, LIST_AT_CHECKSUM) << 32;
 }
 
 void cuckoo_key_list_encode(const cuckoo_key_list *list, uint8_t *header)

@@ -46,7 +46,8 @@ static uint32_t load32(const uint8_t *header, unsigned offset)
 
 static uint32_t checksum(const uint8_t *header)
 {
-    return (uint32_t)cf_checksum(header, AT_CHECKSUM);
+    static const cf_geometry unseeded = {.seed = 0, .keyed = false};
+    return (uint32_t)cf_hash(&unseeded, header, AT_CHECKSUM);
 }
 
 static uint8_t encode_flags(const cf_geometry *g)

@@ -93,8 +93,3 @@ uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *r
         memcpy(joined + 1, rest, rest_length);
     return xxh3(shape->seed, joined, rest_length + 1);
 }
-
-uint64_t cf_checksum(const void *bytes, size_t n)
-{
-    return XXH3_64bits(bytes, n);
-}

@@ -42,9 +42,6 @@ uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *r
 /* Is the hash of filters made with these options the keyed one? */
 bool cf_is_keyed(const cf_options *options);
 
-/* The check sum of headers: the unseeded XXH3 of n bytes, whatever hashes the keys. */
-uint64_t cf_checksum(const void *bytes, size_t n);
-
 #ifdef __cplusplus
 }
 #endif
