@@ -18,14 +18,12 @@ enum {
     LIST_AT_SEED = 8,
     AT_COUNT = 16,
     AT_ZERO = 24,
-    AT_LAST = 56, /* a word: 4 bytes of zero, and the checksum */
-    LIST_AT_CHECKSUM = 60
+    AT_LAST = 56 /* a word: 4 bytes of zero, and the checksum */
 };
 
 static uint64_t last_word(const uint8_t *header)
 {
-    static const cf_geometry unseeded = {.seed = 0, .keyed = false};
-    return cf_hash(&unseeded, header, LIST_AT_CHECKSUM) << 32;
+    return (uint64_t)cf_checksum(header) << 32;
 }
 
 void cuckoo_key_list_encode(const cuckoo_key_list *list, uint8_t *header)

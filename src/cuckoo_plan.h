@@ -103,7 +103,6 @@ typedef struct cf_geometry {
     uint64_t buckets;         /* m0, the number of base buckets, at least 1 */
     uint64_t capacity;        /* distinct keys it was planned for */
     int64_t seed;             /* of the hash */
-    bool keyed;               /* the hash is the keyed one, not XXH3 */
     uint8_t bucket_size;      /* b, slots in a bucket */
     uint8_t fingerprint_bits; /* f */
     uint8_t
@@ -117,6 +116,7 @@ typedef struct cf_geometry {
     uint16_t spill_bound; /* entries that the spill list takes; 0: no spill list and no overflow bits */
     uint8_t affinity;     /* a cf_affinity */
     uint8_t collation;    /* a cf_collation */
+    bool keyed;           /* keys are hashed by the keyed hash, not by XXH3 */
 } cf_geometry;
 
 /*

@@ -44,12 +44,6 @@ static uint32_t load32(const uint8_t *header, unsigned offset)
     return (uint32_t)(cf_load64(header + offset - 4) >> 32);
 }
 
-static uint32_t checksum(const uint8_t *header)
-{
-    static const cf_geometry unseeded = {.seed = 0, .keyed = false};
-    return (uint32_t)cf_hash(&unseeded, header, AT_CHECKSUM);
-}
-
 static uint8_t encode_flags(const cf_geometry *g)
 {
     unsigned flags = (g->growth ? FLAG_GROWTH : 0) | (g->value_bits ? FLAG_VALUES : 0) |
@@ -85,7 +79,7 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     cf_store64(bytes + AT_OCCUPIED, header->occupied);
     cf_store64(bytes + AT_CAPACITY, g->capacity);
     cf_store64(bytes + AT_RESERVED, header->reserved);
-    cf_store64(bytes + AT_RESERVED, header->reserved | (uint64_t)checksum(bytes) << 32);
+    cf_store64(bytes + AT_RESERVED, header->reserved | (uint64_t)cf_checksum(bytes) << 32);
 }
 
 /* Is this a filter at all, whole, and of a version that can be read? */
@@ -99,7 +93,7 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
     if (bytes[AT_VERSION] != CF_FORMAT_VERSION)
         return cf_refuse(CF_NEWER, why, "a cuckoo filter of another format version");
     /* RULE: a header matches its checksum */
-    if (load32(bytes, AT_CHECKSUM) != checksum(bytes))
+    if (load32(bytes, AT_CHECKSUM) != cf_checksum(bytes))
         return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
     return CF_OK;
 }

@@ -93,3 +93,9 @@ uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *r
         memcpy(joined + 1, rest, rest_length);
     return xxh3(shape->seed, joined, rest_length + 1);
 }
+
+uint32_t cf_checksum(const uint8_t *header)
+{
+    enum { BEFORE_CHECKSUM = 60 };
+    return (uint32_t)XXH3_64bits(header, BEFORE_CHECKSUM);
+}

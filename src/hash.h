@@ -39,6 +39,10 @@ uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint64_t second
 ** would say of them side by side. */
 uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *rest, size_t rest_length);
 
+/* The checksum of a header of a filter or a key list: the low 32 bits of the unseeded XXH3 of its
+** first 60 bytes, whatever hashes the keys. */
+uint32_t cf_checksum(const uint8_t *header);
+
 /* Is the hash of filters made with these options the keyed one? */
 bool cf_is_keyed(const cf_options *options);
 
