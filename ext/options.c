@@ -8,7 +8,8 @@
 
 #define VALID_OPTIONS                                                                                   \
     "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
-    "counter_bits=0..16, value_bits=0..32, seed=integer, growth=on|off, overflow=on|off, "              \
+    "counter_bits=0..16, value_bits=0..32, seed=integer, hash=xxh3|keyed, growth=on|off, "              \
+    "overflow=on|off, "                                                                                 \
     "overflow_budget=0..255, spill_bound=1..4096, affinity=none|text|blob|integer|real|numeric, "       \
     "collation=binary|nocase|rtrim, capacity=keys"
 
@@ -38,6 +39,7 @@ enum {
     COUNTER_BITS,
     VALUE_BITS,
     SEED,
+    HASH,
     GROWTH,
     OVERFLOW,
     OVERFLOW_BUDGET,
@@ -49,6 +51,7 @@ enum {
 };
 
 static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
+static const char *const hashes[] = {"xxh3", "keyed", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
 /* In the order of the enums. The last two affinities mean the same as others: affinity_of_word. */
@@ -62,6 +65,7 @@ static const option_rule rules[OPTION_COUNT] = {
     [COUNTER_BITS] = {"counter_bits", NULL, 0, CF_COUNTER_MAX},
     [VALUE_BITS] = {"value_bits", NULL, 0, CF_VALUE_MAX},
     [SEED] = {"seed", NULL, INT64_MIN, INT64_MAX},
+    [HASH] = {"hash", hashes, 0, 0},
     [GROWTH] = {"growth", switches, 0, 0},
     [OVERFLOW] = {"overflow", switches, 0, 0},
     [OVERFLOW_BUDGET] = {"overflow_budget", NULL, 0, CF_BUDGET_MAX},
@@ -141,6 +145,11 @@ static cf_affinity affinity_of_word(int64_t index)
                             : (cf_affinity)index;
 }
 
+const char *cuckoo_hash_word(const cf_geometry *shape)
+{
+    return hashes[shape->keyed];
+}
+
 const char *cuckoo_affinity_word(unsigned affinity)
 {
     return affinities[affinity];
@@ -180,6 +189,9 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
     case SEED:
         filter->seed = value;
         options->has_seed = true;
+        break;
+    case HASH:
+        filter->hash = (cf_hash_choice)(CF_HASH_XXH3 + value);
         break;
     case GROWTH:
         filter->growth = value != 0;
@@ -306,6 +318,7 @@ void cuckoo_options_default(cuckoo_options *options)
 cf_geometry cuckoo_options_rule(const cuckoo_options *options)
 {
     return (cf_geometry){.seed = options->filter.seed,
+                         .keyed = cf_is_keyed(&options->filter),
                          .affinity = (uint8_t)options->filter.affinity,
                          .collation = (uint8_t)options->filter.collation};
 }
@@ -320,7 +333,8 @@ bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b)
            a->filter.layout == b->filter.layout && a->filter.overflow == b->filter.overflow &&
            a->filter.overflow_budget == b->filter.overflow_budget &&
            a->filter.spill_bound == b->filter.spill_bound && a->filter.affinity == b->filter.affinity &&
-           a->filter.collation == b->filter.collation && a->filter.seed == b->filter.seed;
+           a->filter.collation == b->filter.collation && a->filter.seed == b->filter.seed &&
+           cf_is_keyed(&a->filter) == cf_is_keyed(&b->filter);
 }
 
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,

@@ -7,6 +7,7 @@
 **
 **      bucket_size=1|2|4|8      fingerprint_bits=4..32      layout=auto|plain|semisort
 **      counter_bits=0..16       value_bits=0..32            seed=any 64-bit integer
+**      hash=xxh3|keyed
 **      growth=on|off            overflow=on|off             capacity=keys
 **      overflow_budget=0..255   spill_bound=1..4096         (with overflow=on)
 **      affinity=none|text|blob|integer|real|numeric         collation=binary|nocase|rtrim
@@ -35,10 +36,11 @@ void cuckoo_options_default(cuckoo_options *options);
 bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b);
 
 /* What a key needs to be hashed for a filter with these
-** options: seed and key rule; the rest is 0. */
+** options: hash, seed and key rule; the rest is 0. */
 cf_geometry cuckoo_options_rule(const cuckoo_options *options);
 
-/* The words for a key rule in options and in cf_info. */
+/* The words for a hash and a key rule in options and in cf_info. */
+const char *cuckoo_hash_word(const cf_geometry *shape);
 const char *cuckoo_affinity_word(unsigned affinity);
 const char *cuckoo_collation_word(unsigned collation);
 

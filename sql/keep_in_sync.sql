@@ -136,7 +136,7 @@ UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(email) FROM arrivals)) WHE
 DELETE FROM arrivals;
 UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(email) FROM arrivals)) WHERE name = 'customers';
 SELECT json_extract(cf_info(f), '$.items') AS items, cf_check(f) AS sound FROM filters;
---    A filter with a seed, an affinity or a collation needs a list that was made with the same options:
+--    A filter with a seed, a hash, an affinity or a collation needs a list made with the same options:
 --    cf_keys(email, NULL, 'collation=nocase'). Any other list is an error that says what to write.
 --    cf_add_all(filter, key) does the same as an aggregate. It is for a filter that your program binds
 --    or that cf_open gives. From a column or a subquery SQLite may copy the filter for every key: 12 MB

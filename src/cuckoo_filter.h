@@ -25,11 +25,11 @@
 **      uint8_t *bytes = malloc(cf_geometry_bytes(&shape));
 **      cf_filter filter;
 **      cf_create(&filter, &shape, bytes);
-**      cf_add(&filter, cf_hash("key", 3, shape.seed));
+**      cf_add(&filter, cf_hash(&shape, "key", 3));
 **      cf_seal(&filter);                           now `bytes` may be stored or sent
 **
 **      cf_open(&other, bytes, length, &why);       opening validates: hostile bytes are refused
-**      cf_contains(&other, cf_hash("key", 3, other.geometry.seed));
+**      cf_contains(&other, cf_hash(&other.geometry, "key", 3));
 **
 ** The library allocates only through cf_memory, does no I/O, and draws no random numbers. Equal
 ** calls give equal bytes on every machine.

@@ -25,6 +25,8 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
     const cf_geometry *a = &one->geometry, *b = &other->geometry;
     if (a->seed != b->seed)
         return cf_refuse(CF_MISMATCH, why, "seed");
+    if (a->keyed != b->keyed)
+        return cf_refuse(CF_MISMATCH, why, "hash");
     if (a->affinity != b->affinity)
         return cf_refuse(CF_MISMATCH, why, "affinity");
     if (a->collation != b->collation)

@@ -237,6 +237,7 @@ static void consider_table(unsigned b, unsigned f, const cf_options *options, co
 {
     cf_geometry shape = {.capacity = want->keys,
                          .seed = options->seed,
+                         .keyed = cf_is_keyed(options),
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)least_pair_bits(b, f, options->growth),
@@ -288,9 +289,9 @@ static cf_status check_options(const cf_options *options, const char **why)
     if (options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX)
         return cf_refuse(CF_BAD_ARGUMENT, why,
                          "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
-    if ((unsigned)options->affinity > CF_AFFINITY_REAL ||
+    if ((unsigned)options->hash > CF_HASH_KEYED || (unsigned)options->affinity > CF_AFFINITY_REAL ||
         (unsigned)options->collation > CF_COLLATION_RTRIM)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "affinity or collation is unknown");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "hash, affinity or collation is unknown");
     if (!options->growth)
         return CF_OK;
     if (b == 1)

@@ -165,8 +165,8 @@ int main(void)
     if (cf_plan(1000, 0.01, &options, &shape, &why) != CF_OK)
         return 1;
     cf_create(&filter, &shape, malloc(cf_geometry_bytes(&shape)));
-    cf_add(&filter, cf_hash("key", 3, shape.seed));
-    puts(cf_contains(&filter, cf_hash("key", 3, shape.seed)) ? "ok" : "missed");
+    cf_add(&filter, cf_hash(&shape, "key", 3));
+    puts(cf_contains(&filter, cf_hash(&shape, "key", 3)) ? "ok" : "missed");
     return 0;
 }
 END

@@ -4,6 +4,7 @@
 static void assert_same_shape(const cf_geometry *a, const cf_geometry *b)
 {
     assert_true(a->buckets == b->buckets && a->capacity == b->capacity && a->seed == b->seed);
+    assert_int_equal(a->keyed, b->keyed);
     assert_int_equal(a->bucket_size, b->bucket_size);
     assert_int_equal(a->fingerprint_bits, b->fingerprint_bits);
     assert_int_equal(a->pair_bits, b->pair_bits);
@@ -24,6 +25,7 @@ static void header_survives_the_round_trip(void **state)
     cf_header in = {.geometry = {.buckets = UINT64_C(0x123456789a),
                                  .capacity = UINT64_C(0xfedcba987654),
                                  .seed = INT64_MIN + 3,
+                                 .keyed = true,
                                  .bucket_size = 8,
                                  .fingerprint_bits = 17,
                                  .pair_bits = 6,
@@ -134,7 +136,7 @@ static void key_rule_survives_the_round_trip(void **state)
 
 static void make_checksum_right(uint8_t *bytes)
 {
-    uint64_t sum = cf_hash(bytes, 60, 0);
+    uint64_t sum = cf_checksum(bytes);
     for (unsigned i = 0; i < 4; i++)
         bytes[60 + i] = (uint8_t)(sum >> (8 * i));
 }
@@ -177,7 +179,7 @@ static void extreme_fields_are_refused(void **state)
         cf_status expected;
     } cases[] = {
         {0, 3, 0, CF_DAMAGED},      {3, 1, 2, CF_NEWER},     {3, 1, 0, CF_NEWER},
-        {4, 1, 2, CF_NEWER},        {5, 1, 0, CF_DAMAGED},   {5, 1, 3, CF_DAMAGED},
+        {4, 1, 3, CF_NEWER},        {5, 1, 0, CF_DAMAGED},   {5, 1, 3, CF_DAMAGED},
         {5, 1, 8, CF_DAMAGED},      {5, 1, 255, CF_DAMAGED}, {6, 1, 13, CF_DAMAGED},
         {6, 2, 0x0803, CF_DAMAGED}, {7, 1, 3, CF_DAMAGED},   {7, 1, 13, CF_DAMAGED},
         {8, 1, 0, CF_DAMAGED},      {8, 1, 9, CF_DAMAGED},   {9, 1, 20, CF_DAMAGED},
@@ -188,7 +190,7 @@ static void extreme_fields_are_refused(void **state)
         {18, 6, 9, CF_DAMAGED},     {18, 6, 11, CF_DAMAGED}, {18, 6, 0xffffffffffff, CF_DAMAGED},
         {32, 6, 1, CF_DAMAGED},     {44, 6, 41, CF_DAMAGED}, {44, 6, 0xffffffffffff, CF_DAMAGED},
         {56, 4, 0, CF_DAMAGED},     {56, 4, 7, CF_DAMAGED},  {56, 4, 0xffffffff, CF_DAMAGED},
-        {12, 1, 0x80, CF_NEWER},
+        {12, 1, 0x80, CF_NEWER},    {4, 1, 0, CF_NEWER},     {4, 1, 255, CF_NEWER},
     };
     (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -308,6 +310,7 @@ static void fields_without_bounds_are_taken(void **state)
     assert_int_equal(status_with(24, 8, UINT64_MAX, true), CF_OK);     /* seed */
     assert_int_equal(status_with(50, 6, 0xffffffffffff, true), CF_OK); /* capacity */
     assert_int_equal(status_with(12, 1, 1, true), CF_OK);              /* growth */
+    assert_int_equal(status_with(4, 1, 2, true), CF_OK);               /* the other hash */
     assert_int_equal(status_with(24, 8, 1, false), CF_DAMAGED);        /* but not by accident */
 }
 

@@ -82,6 +82,9 @@ static void mismatches_are_named(void **state)
     (void)state;
     other.seed = 1;
     assert_mismatch(other, "seed");
+    other = shape_of(31, 4, 16);
+    other.keyed = true;
+    assert_mismatch(other, "hash");
     assert_mismatch(shape_of(32, 4, 16), "buckets");
     assert_mismatch(shape_of(30, 2, 16), "bucket_size");
     assert_mismatch(shape_of(30, 4, 17), "fingerprint_bits");

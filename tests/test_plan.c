@@ -234,6 +234,7 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(status_of(100, 0.01, (cf_options){.bucket_size = 3}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.bucket_size = 16}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.affinity = 4}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.hash = 3}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.collation = 3}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.affinity = 3, .collation = 2}), CF_OK);
     assert_int_equal(status_of(100, 0.01, (cf_options){.fingerprint_bits = 3}), CF_BAD_ARGUMENT);
@@ -244,6 +245,25 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(status_of(100, 0.01, (cf_options){.counter_bits = UINT32_MAX}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.counter_bits = 1, .value_bits = 1}),
                      CF_BAD_ARGUMENT);
+}
+
+static void a_seed_asks_for_the_keyed_hash(void **state)
+{
+    static const struct {
+        cf_options options;
+        bool keyed;
+    } cases[] = {{{.seed = 0}, false},
+                 {{.seed = 5}, true},
+                 {{.seed = INT64_MIN}, true},
+                 {{.seed = 0, .hash = CF_HASH_KEYED}, true},
+                 {{.seed = 5, .hash = CF_HASH_KEYED}, true},
+                 {{.seed = 5, .hash = CF_HASH_XXH3}, false}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cf_geometry shape = plan(100, 0.01, cases[i].options);
+        assert_int_equal(cf_is_keyed(&cases[i].options), cases[i].keyed);
+        assert_int_equal(shape.keyed, cases[i].keyed);
+    }
 }
 
 /* Payloads cost what they take, and change neither promise. */
@@ -313,6 +333,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(size_is_in_proportion),
     cmocka_unit_test(lower_rates_take_more_bytes_step_by_step),
     cmocka_unit_test(bad_arguments_are_refused),
+    cmocka_unit_test(a_seed_asks_for_the_keyed_hash),
     cmocka_unit_test(payloads_are_planned),
     cmocka_unit_test(planned_filters_take_their_keys),
     cmocka_unit_test(wider_is_a_little_more),

@@ -108,7 +108,7 @@ static void lists_survive_reopening_and_not_clearing(void **state)
 static unsigned fill(cf_filter *filter, uint64_t seed)
 {
     unsigned keys = 0;
-    while (cf_add(filter, cf_hash(&keys, sizeof keys, (int64_t)seed)) == CF_OK) {
+    while (cf_add(filter, cf_hash(&(cf_geometry){.seed = (int64_t)seed}, &keys, sizeof keys)) == CF_OK) {
         keys++;
         assert_true(filter->spilled <= filter->geometry.spill_bound);
     }

@@ -136,7 +136,7 @@ static void make_tiny(cf_filter *filter, uint8_t *bytes, uint64_t first, uint64_
         .buckets = 2, .capacity = 2, .bucket_size = 1, .fingerprint_bits = 16, .pair_bits = 8, .cap = 1};
     cf_create(filter, &shape, bytes);
     for (uint64_t i = first; i < first + n; i++)
-        assert_int_equal(cf_add(filter, cf_hash(&i, sizeof i, 0)), CF_OK);
+        assert_int_equal(cf_add(filter, cf_hash(&shape, &i, sizeof i)), CF_OK);
 }
 
 static void test_5_half_a_merge_is_sound(void **state)

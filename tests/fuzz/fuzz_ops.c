@@ -77,6 +77,7 @@ static bool choose_shape(fuzz_input *in, cf_geometry *shape)
         shape->buckets = 2 + 2 * (fuzz_number(in, 2) % 2500);
     choose_payload(in, shape);
     shape->growth = fuzz_byte(in) % 2;
+    shape->keyed = shape->seed % 2 != 0;
     if (shape->growth)
         shape->buckets = 2 + shape->buckets % 16;
     choose_layout(in, shape);
@@ -88,11 +89,11 @@ static bool choose_shape(fuzz_input *in, cf_geometry *shape)
 static void choose_keys(fuzz_input *in, world *w)
 {
     uint64_t low = cf_low_bits(fuzz_byte(in) % 40), high = ~cf_low_bits(64 - fuzz_byte(in) % 24);
-    uint64_t common = cf_hash(&w->shape.seed, sizeof w->shape.seed, 1);
+    uint64_t common = cf_hash(&(cf_geometry){.seed = 1}, &w->shape.seed, sizeof w->shape.seed);
     if (fuzz_byte(in) % 4 == 0)
         common = 0;
     for (unsigned i = 0; i < KEYS; i++) {
-        uint64_t hash = cf_hash(&i, sizeof i, w->shape.seed);
+        uint64_t hash = cf_hash(&w->shape, &i, sizeof i);
         w->hash[i] = (hash & ~low & ~high) | (common & (low | high));
     }
 }

@@ -48,6 +48,7 @@ static cf_geometry make_shape(uint64_t *state)
     g.cap = (uint8_t)(1 + fuzz_random(state) % (2u * g.bucket_size));
     g.capacity = cf_geometry_slots(&g);
     g.growth = fuzz_random(state) % 2;
+    g.keyed = g.seed % 2 != 0;
     if (fuzz_random(state) % 4 == 0)
         g.counter_bits = (uint8_t)(1 + fuzz_random(state) % CF_COUNTER_MAX);
     else if (fuzz_random(state) % 3 == 0)

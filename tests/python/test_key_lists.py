@@ -13,7 +13,7 @@ KEYS = "(SELECT cf_keys(value) FROM json_each(?))"
 MANY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) "
 # What = tells apart, and what it does not.
 MIXED = [1, 1.0, "1", b"1", 1.5, "a", "A", "a ", b"a", "", b"", 2**53 + 1, float(2**53), -0.0, 0, "x\0y", "ä" * 300]
-RULES = ["", "seed=5", "seed=-9223372036854775808", "affinity=integer", "affinity=text collation=nocase seed=3",
+RULES = ["", "seed=5", "seed=5 hash=xxh3", "hash=keyed collation=nocase", "seed=-9223372036854775808", "affinity=integer", "affinity=text collation=nocase seed=3",
          "affinity=real", "collation=rtrim"]
 
 
@@ -165,13 +165,13 @@ def test_a_missing_list_is_an_error(db):
 
 def test_the_bytes_are_those_of_the_format(db):
     blob = ask(db, "SELECT cf_keys(value, NULL, 'seed=-2 affinity=real collation=nocase') FROM json_each('[5, 6, 5]')")
-    assert blob[:8] == bytes([0xcf, 0x6b, 0x6c, 1, 1, 0, 3, 1]) and blob[24:60] == bytes(36)
+    assert blob[:8] == bytes([0xcf, 0x6b, 0x6c, 1, 2, 0, 3, 1]) and blob[24:60] == bytes(36)
     assert struct.unpack("<qQ", blob[8:24]) == (-2, 3) and sealed(blob) == blob
     assert len(blob) == HEADER + 3 * 8
     hashes = struct.unpack("<3Q", blob[HEADER:])
     assert hashes[0] == hashes[2] != hashes[1]
     valued = ask(db, "SELECT cf_keys(value, value * 2) FROM json_each('[5, 6, 5]')")
-    assert len(valued) == HEADER + 3 * 16 and valued[5] == 1
+    assert len(valued) == HEADER + 3 * 16 and valued[4:6] == bytes([1, 1])
     assert struct.unpack("<6Q", valued[HEADER:])[1::2] == (10, 12, 10)
 
 

@@ -146,7 +146,7 @@ BASE = {"buckets": 8, "bucket_size": 4, "bits": 12, "pair_bits": 6, "cap": 3, "s
 
 @BOTH
 @pytest.mark.parametrize("field, other", [
-    ("seed", {"seed": 1}), ("seed", {"seed": -1}), ("buckets", {"buckets": 10}),
+    ("seed", {"seed": 1}), ("seed", {"seed": -1}), ("hash", {"hash_identity": 2}), ("buckets", {"buckets": 10}),
     ("bucket_size", {"bucket_size": 8}), ("bucket_size", {"bucket_size": 2, "cap": 2}),
     ("fingerprint_bits", {"bits": 13}), ("pair_bits", {"pair_bits": 5}), ("cap", {"cap": 2})])
 def test_a_mismatch_names_the_field(db, merged, field, other):
