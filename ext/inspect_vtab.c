@@ -95,7 +95,7 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
     cursor->handle = cuckoo_handle_keep(name, &paged->filter);
     rc = cuckoo_registry_end(registry, store);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return fail(base, rc, CUCKOO_BAD_PAGE);
+        return fail(base, rc, cuckoo_store_damage(store));
     return cursor->handle ? rc : SQLITE_NOMEM;
 }
 

@@ -8,6 +8,7 @@
 #include "column.h"
 #include "errors.h"
 #include "key.h"
+#include "sql.h"
 #include "statements.h"
 #include "watch.h"
 
@@ -48,12 +49,26 @@ static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 
 /* ---- check ---- */
 
+static int check_rows(cuckoo_store *store, char **message)
+{
+    int rc = cuckoo_paged_check(&store->paged);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_waiting_check(&store->paged);
+    if (rc == SQLITE_OK && store->follow.given_table)
+        rc = cuckoo_follow_check_names(&store->paged.shadow);
+    return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_store_damage(store))
+                                     : rc;
+}
+
 int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 {
     enum { ALL = -1 };
     const char *why;
     cuckoo_watch watch;
     bool misses = false;
+    int rc = check_rows(store, message);
+    if (rc != SQLITE_OK)
+        return rc;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
     cf_status status = cf_check(&store->paged.filter, &why);
     cuckoo_watch_end(&watch);
@@ -61,7 +76,7 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "damaged: %s", why);
-    int rc = store->follow.given_table ? cuckoo_store_misses(store, ALL, &misses) : SQLITE_OK;
+    rc = store->follow.given_table ? cuckoo_store_misses(store, ALL, &misses) : SQLITE_OK;
     if (rc == SQLITE_OK && misses)
         rc = cuckoo_say(message, SQLITE_CORRUPT_VTAB,
                         "rows of %s are missing in it; rebuild reads them again", store->follow.table);
@@ -95,7 +110,7 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
     cf_settle(&store->paged.filter);
     store->paged.header_dirty = store->redo.partial = true;
     int rc = cuckoo_store_place_all(store);
-    bool waits = store->paged.adds > 0 || store->paged.deletes > 0 || store->deletes.n > 0;
+    bool waits = store->paged.adds.copies > 0 || store->paged.deletes.copies > 0 || store->deletes.n > 0;
     return rc == SQLITE_OK && !waits ? shrink(store) : rc;
 }
 
@@ -126,7 +141,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
             return SQLITE_NOMEM;
     }
     cf_settle(filter);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return rc == SQLITE_DONE ? SQLITE_OK : cuckoo_sql_code(sqlite3_db_handle(keys), rc);
 }
 
 static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_deletes *aside, char **message)
@@ -207,7 +222,8 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
     enum { SMALL = 1000000 /* keys: read in less than a second */ };
     char *message = NULL;
     cuckoo_follow *follow = &store->follow;
-    if (!store->paged.doubt || cuckoo_store_items(store) > SMALL)
+    if (!cuckoo_paged_is_loaded(&store->paged) || !store->paged.doubt ||
+        cuckoo_store_items(store) > SMALL)
         return SQLITE_OK;
     follow->looked = false; /* the fault may be the doubt itself */
     int rc = cuckoo_follow_look(follow, &store->paged.shadow);
@@ -285,5 +301,5 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
         message, SQLITE_ERROR,
         "%lld keys have no place in it and wait in its shadow table, which a blob does not "
         "have; create a larger filter",
-        (sqlite3_int64)paged->adds);
+        (sqlite3_int64)paged->adds.copies);
 }
