@@ -270,7 +270,11 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
         return rc;
     }
     cuckoo_image_put(paged, bytes);
-    cuckoo_image_open(paged, &why); /* is sound */
+    if (cuckoo_image_open(paged, &why) != CF_OK) {
+        paged->has_written = true; /* what was dirty is lost */
+        cuckoo_paged_forget(paged);
+        return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
+    }
     mark_all(paged);
     return write_anew(paged);
 }
@@ -303,7 +307,6 @@ static int check_end(cuckoo_paged *paged)
 /* Pages without a row are not asked for. */
 int cuckoo_paged_check(cuckoo_paged *paged)
 {
-    sqlite3_stmt *unused;
     uint64_t from = CF_HEADER_BYTES, length = paged->filter.length;
     while ((from = cuckoo_image_skip(paged, from)) < length && paged->rc == SQLITE_OK) {
         cuckoo_image_need(paged, from, from + 1);
@@ -311,9 +314,7 @@ int cuckoo_paged_check(cuckoo_paged *paged)
     }
     cuckoo_image_compare(paged);
     int rc = paged->rc; /* the end of the use asks for it, and forgets what was read */
-    if (rc == SQLITE_OK)
-        rc = check_end(paged);
-    return rc == SQLITE_OK ? cuckoo_shadow_query(&paged->shadow, CUCKOO_WRITE_PAGE, NULL, &unused) : rc;
+    return rc == SQLITE_OK ? check_end(paged) : rc;
 }
 
 /* Only pages that are not zeros are copied: most of a large filter may be zeros. */
@@ -329,6 +330,7 @@ void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
         memcpy(zeros + (at - paged->image), at, cf_in_memory(bytes));
         from = (uint64_t)(at - paged->image) + bytes;
     }
+    cuckoo_image_compare(paged);
 }
 
 /* ---- coming and going ---- */

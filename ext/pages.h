@@ -64,16 +64,16 @@ int cuckoo_paged_write(cuckoo_paged *paged);
 /* Everything in memory is stale; what is dirty is lost. */
 void cuckoo_paged_forget(cuckoo_paged *paged);
 
-/* Puts another filter in the place of this one, keys that wait included: `length` bytes of a sound
-** blob, in a block (block.h), which is taken over in any case. After an error the image is
-** forgotten, and has_written says if the database was changed. */
+/* Puts another filter in the place of this one, keys that wait included: `length` bytes of a blob, in
+** a block (block.h), which is taken over in any case. After an error the image is forgotten, and
+** has_written says if the database was changed. SQLITE_CORRUPT_VTAB: the blob is not sound. */
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length);
 
 /* The same with an empty filter of the same base geometry. */
 int cuckoo_paged_clear(cuckoo_paged *paged);
 
 /* Reads all rows. SQLITE_CORRUPT_VTAB: one of them is damaged, missing, of an earlier time, or is
-** there without being part of the filter; or the table cannot be written to. */
+** there without being part of the filter. */
 int cuckoo_paged_check(cuckoo_paged *paged);
 
 /* Copies the whole filter, paged->filter.length bytes, into

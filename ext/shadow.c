@@ -219,7 +219,6 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
     if (rc != SQLITE_OK)
         return rc; /* longer than the connection allows: NULL would be written */
     rc = cuckoo_shadow_write_one(shadow, write);
-    sqlite3_bind_null(write, 2);
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
     return rc;
 }
@@ -281,10 +280,19 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
     return rc;
 }
 
+/* Compiling the statements tells. */
+int cuckoo_shadow_check(cuckoo_shadow *shadow)
+{
+    sqlite3_stmt *unused;
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &unused);
+    return rc == SQLITE_OK ? cuckoo_shadow_query(shadow, CUCKOO_WAIT, NULL, &unused) : rc;
+}
+
 int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 {
-    return execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no >= 0",
-                   "DELETE FROM \"%w\".\"%w_wait\"", NULL);
+    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no >= 0",
+                     "DELETE FROM \"%w\".\"%w_wait\"", NULL);
+    return rc == SQLITE_OK ? cuckoo_shadow_check(shadow) : corrupt_if_missing(shadow, rc);
 }
 
 /* Somebody may have put a view in the place of a table. */

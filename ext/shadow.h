@@ -59,7 +59,11 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow);
 ** database. */
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes);
 
-/* Drops the tables, if they are there; renames them with their virtual table; deletes all rows. */
+/* Can rows be written to both tables? SQLITE_CORRUPT_VTAB: a table is missing, or has no key. */
+int cuckoo_shadow_check(cuckoo_shadow *shadow);
+
+/* Drops the tables, or what stands in their place, if they are there; renames them with their virtual
+** table; deletes all rows, after which the tables are checked. */
 int cuckoo_shadow_drop(cuckoo_shadow *shadow);
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table);
 int cuckoo_shadow_empty(cuckoo_shadow *shadow);

@@ -350,7 +350,10 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
     if (rc != SQLITE_OK)
         return rc;
     rc = find_rows(table, cursor, plan, argv);
-    return cuckoo_first_error(rc, cuckoo_table_end(table));
+    int rc2 = cuckoo_table_end(table);
+    if (rc == SQLITE_OK || table->base.zErrMsg)
+        return cuckoo_first_error(rc, rc2);
+    return cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
 }
 
 int cuckoo_table_next(sqlite3_vtab_cursor *base)

@@ -197,6 +197,8 @@ static int table_rename(sqlite3_vtab *base, const char *name)
     int rc = store ? rename_store(store, name) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
         store->dead = true; /* SQLite connects the table under its new name */
+    else if (rc == SQLITE_CORRUPT_VTAB)
+        rc = cuckoo_table_explain(table, rc, cuckoo_store_damage(store));
     else if (rc != SQLITE_NOMEM)
         rc = cuckoo_say(&base->zErrMsg, rc, "%s", sqlite3_errmsg(table->registry->db));
     return rc;

@@ -51,7 +51,9 @@ static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 
 static int check_rows(cuckoo_store *store, char **message)
 {
-    int rc = cuckoo_paged_check(&store->paged);
+    int rc = cuckoo_shadow_check(&store->paged.shadow);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_paged_check(&store->paged);
     if (rc == SQLITE_OK)
         rc = cuckoo_waiting_check(&store->paged);
     if (rc == SQLITE_OK && store->follow.given_table)
@@ -85,12 +87,16 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 
 /* ---- optimize ---- */
 
-/* Nothing may wait: a smaller filter has even less room. */
+/* Nothing may wait: a smaller filter has even less room. Nor may rows be missing, for nobody would
+** know of them any more. */
 static int shrink(cuckoo_store *store)
 {
     cf_filter smaller;
     cf_filter *filter = &store->paged.filter;
     cuckoo_watch watch;
+    int rc = cuckoo_paged_check(&store->paged);
+    if (rc != SQLITE_OK)
+        return rc;
     if (!make_blank(store, NULL, &smaller))
         return SQLITE_NOMEM;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, filter);
@@ -282,12 +288,15 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
 {
     const char *why;
     cuckoo_paged *paged = &store->paged;
-    cf_status status = CF_OK;
     uint8_t *bytes = cuckoo_block_zeros(paged->filter.length);
     if (bytes == NULL)
         return SQLITE_NOMEM;
     cuckoo_paged_copy(paged, bytes);
-    cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why); /* was sound */
+    cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
+    if (status != CF_OK) {
+        cuckoo_block_plain(bytes, 0);
+        return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
+    }
     copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
     int rc = cuckoo_waiting_add_to(paged, copy, &status);
     if (rc == SQLITE_OK && status == CF_OK) {

@@ -306,10 +306,8 @@ int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *sta
 int cuckoo_waiting_check(cuckoo_paged *paged)
 {
     waiting_walk walk;
-    sqlite3_stmt *unused;
     begin_walk(paged, &walk);
     while (next_waiting(paged, &walk))
         continue;
-    int rc = end_walk(paged, &walk, true);
-    return rc == SQLITE_OK ? cuckoo_shadow_query(&paged->shadow, CUCKOO_WAIT, NULL, &unused) : rc;
+    return end_walk(paged, &walk, true);
 }

@@ -62,8 +62,7 @@ cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value)
 /* Puts a key into the filter, if it can. */
 typedef cf_status cuckoo_placer(cf_filter *filter, uint64_t hash, uint64_t value);
 
-/* Reads all rows. SQLITE_CORRUPT_VTAB: one is damaged, or they are not those that the header counts,
-** or the table cannot be written to. */
+/* Reads all rows. SQLITE_CORRUPT_VTAB: one is damaged, or they are not those that the header counts. */
 int cuckoo_waiting_check(cuckoo_paged *paged);
 
 /* Tries to find a place for up to `most` of the keys that wait.
