@@ -199,12 +199,13 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
     uint8_t row[NAMES_MAX];
+    uint64_t checksum;
     follow->saved = true;
     if (table + column > sizeof row)
         return SQLITE_OK; /* then the names that were given must serve */
     memcpy(row, follow->table, table);
     memcpy(row + table, follow->column, column);
-    return cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column);
+    return cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column, table + column, &checksum);
 }
 
 /* Takes over both texts. False: they name no column of a table of this schema, and are freed. */
@@ -244,13 +245,20 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
 /* The same with the names that were saved. */
 static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found)
 {
-    uint8_t row[NAMES_MAX + 2] = {0};
-    uint64_t length;
-    const char *table = (const char *)row;
-    int rc = cuckoo_shadow_read(shadow, NAMES_ROW, row, NAMES_MAX, &length);
+    uint8_t names[NAMES_MAX + 2] = {0};
+    cuckoo_row row;
+    const char *table = (const char *)names;
+    int rc = cuckoo_shadow_read(shadow, NAMES_ROW, names, NAMES_MAX, &row);
     *found = rc == SQLITE_OK && take_names(follow, shadow, sqlite3_mprintf("%s", table),
                                            sqlite3_mprintf("%s", table + strlen(table) + 1));
     return rc;
+}
+
+int cuckoo_follow_check_names(cuckoo_shadow *shadow)
+{
+    cuckoo_row row;
+    uint8_t nothing[1];
+    return cuckoo_shadow_read(shadow, NAMES_ROW, nothing, 0, &row);
 }
 
 /* The triggers know best; then what this connection has seen last; then what was saved. */
@@ -291,7 +299,7 @@ int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_
     rc = sqlite3_step(follow->row);
     if (rc == SQLITE_ROW)
         *key = sqlite3_column_value(follow->row, 0);
-    return rc == SQLITE_ROW ? SQLITE_OK : sqlite3_reset(follow->row);
+    return rc == SQLITE_ROW ? SQLITE_OK : cuckoo_sql_code(shadow->db, sqlite3_reset(follow->row));
 }
 
 /* Tables without rowid have neither first nor last rows: then any of them serve. */

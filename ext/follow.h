@@ -85,6 +85,9 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);
 /* Saves the names of table and column, for the time when the triggers are gone. */
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
+/* Can the saved names be read, if there are any? */
+int cuckoo_follow_check_names(cuckoo_shadow *shadow);
+
 /* A statement for the keys of the first and the last `most` rows, or of all rows (`most` < 0). */
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys);

@@ -169,7 +169,7 @@ static int schema_changed(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *ch
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_step(watch);
-    rc = cuckoo_shadow_end(watch, rc);
+    rc = cuckoo_shadow_end(shadow, watch, rc);
     int prepared = sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
     *changed = !follow->looked || prepared != follow->prepared;
     follow->prepared = prepared;

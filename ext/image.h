@@ -12,27 +12,36 @@
 #include "dirty.h"
 #include "shadow.h"
 
+/* Copies that rows of the list stand for (waiting.h). */
+typedef struct cuckoo_count {
+    uint64_t copies;
+    uint64_t digest; /* for each copy a hash of key and value, added up: says which copies these are */
+} cuckoo_count;
+
 typedef struct cuckoo_paged {
     cuckoo_shadow shadow;
 
-    cf_filter filter;       /* a view of the image */
-    cf_filter reader;       /* the same without hooks, for when all pages are in memory */
-    bool has_reader;        /* `reader` is as `filter` is */
-    uint64_t loaded;        /* pages read in this epoch, about */
-    uint64_t whole;         /* pages in front of this one are in memory */
-    cf_pages hooks;         /* of the filter, with this struct as context */
-    uint8_t *image;         /* the blob, as far as it was read */
-    uint64_t length;        /* of the blob, bytes */
-    uint64_t room;          /* for so many of them */
-    uint32_t page_bytes;    /* of a page */
-    uint64_t reciprocal;    /* of page_bytes */
-    uint64_t adds, deletes; /* copies that wait, in the shadow table */
+    cf_filter filter;           /* a view of the image */
+    cf_filter reader;           /* the same without hooks, for when all pages are in memory */
+    bool has_reader;            /* `reader` is as `filter` is */
+    uint64_t loaded;            /* pages read in this epoch, about */
+    uint64_t whole;             /* pages in front of this one are in memory */
+    cf_pages hooks;             /* of the filter, with this struct as context */
+    uint8_t *image;             /* the blob, as far as it was read */
+    uint64_t length;            /* of the blob, bytes */
+    uint64_t room;              /* for so many of them */
+    uint32_t page_bytes;        /* of a page */
+    uint64_t reciprocal;        /* of page_bytes */
+    cuckoo_count adds, deletes; /* copies that wait, in the shadow table */
     bool doubt;
     bool rows_ahead; /* rows say more of what waits than the header in the database */
 
+    uint64_t checksums; /* of all pages that have rows, added up */
+    uint64_t unread;    /* of those that were not read yet */
+    uint64_t *checksum; /* by page that was read: that of its row; 0: it has none */
     uint32_t *read_in;  /* by page: the epoch in which it was read */
     cuckoo_dirty dirty; /* pages that were changed */
-    uint64_t page_room; /* of these two, pages */
+    uint64_t page_room; /* of these three, pages */
     uint64_t stored;    /* only pages in front of this one can have rows */
     bool header_dirty;  /* the header, or the numbers behind it, were changed */
     bool has_written;   /* a write was tried, at least, since this was last set to false */
@@ -74,8 +83,11 @@ void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to);
 uint64_t cuckoo_image_skip(cuckoo_paged *paged, uint64_t from);
 
 /* Reads pages in order until all are in memory. False: some are still missing. One call reads only
-** so many that it does not take long. */
+** so many that it does not take long. When all are there, cuckoo_image_compare is called. */
 bool cuckoo_image_complete(cuckoo_paged *paged);
+
+/* All rows of pages were read. Are they those that the header counts? If not, that is an error. */
+void cuckoo_image_compare(cuckoo_paged *paged);
 
 /* A page, in memory as it is, is to be written. */
 void cuckoo_image_mark(cuckoo_paged *paged, uint64_t page);

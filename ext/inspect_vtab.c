@@ -91,11 +91,12 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
         return rc == SQLITE_NOMEM ? rc : fail(base, rc, why);
     cuckoo_paged *paged = &store->paged;
     paged->hooks.need(paged, 0, paged->filter.length);
+    cuckoo_image_compare(paged);
     cf_seal(&paged->filter);
     cursor->handle = cuckoo_handle_keep(name, &paged->filter);
     rc = cuckoo_registry_end(registry, store);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return fail(base, rc, CUCKOO_BAD_PAGE);
+        return fail(base, rc, cuckoo_store_damage(store));
     return cursor->handle ? rc : SQLITE_NOMEM;
 }
 

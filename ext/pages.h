@@ -5,9 +5,14 @@
 ** Each page is a row of a shadow table:
 **
 **      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
-**                   (4); adds and deletes that wait (8 each, waiting.h); 1 if there is a doubt (1)
+**                   (4); adds that wait and their digest, the same of deletes (8 each, waiting.h);
+**                   the checksums of all rows of pages, added up (8); 1 if there is a doubt (1)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
-**                   database; a row that is not there is all zeros
+**                   database, with zeros behind the last ones; a row that is not there is all zeros
+**
+** Each row has a checksum behind this (shadow.h). Nothing of a row is believed before all of it is.
+** The sum of checksums tells when rows are missing, or are of an earlier time: `check` compares it,
+** and so does a lookup once all pages are in memory.
 **
 ** Numbers are little-endian. Header and pages, strung together, are a filter blob, the *image*. The
 ** library works on the image in memory. A page is read when it is first needed (cf_pages). A page
@@ -36,8 +41,12 @@ void cuckoo_paged_free(cuckoo_paged *paged);
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape);
 
 /* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.
-** Returns an SQLite code; SQLITE_CORRUPT_VTAB: *why (static text) says what is wrong. */
+** Returns an SQLite code; SQLITE_CORRUPT_VTAB: *why says what is wrong, until the next call that
+** reads or writes. */
 int cuckoo_paged_load(cuckoo_paged *paged, const char **why);
+
+/* Is the header in memory? */
+bool cuckoo_paged_is_loaded(const cuckoo_paged *paged);
 
 /* The filter for lookups. It is faster than paged->filter when all pages are in memory. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged);
@@ -55,13 +64,17 @@ int cuckoo_paged_write(cuckoo_paged *paged);
 /* Everything in memory is stale; what is dirty is lost. */
 void cuckoo_paged_forget(cuckoo_paged *paged);
 
-/* Puts another filter in the place of this one, keys that wait included: `length` bytes of a sound
-** blob, in a block (block.h), which is taken over in any case. After an error the image is
-** forgotten, and has_written says if the database was changed. */
+/* Puts another filter in the place of this one, keys that wait included: `length` bytes of a blob, in
+** a block (block.h), which is taken over in any case. After an error the image is forgotten, and
+** has_written says if the database was changed. SQLITE_CORRUPT_VTAB: the blob is not sound. */
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length);
 
 /* The same with an empty filter of the same base geometry. */
 int cuckoo_paged_clear(cuckoo_paged *paged);
+
+/* Reads all rows. SQLITE_CORRUPT_VTAB: one of them is damaged, missing, of an earlier time, or is
+** there without being part of the filter. */
+int cuckoo_paged_check(cuckoo_paged *paged);
 
 /* Copies the whole filter, paged->filter.length bytes, into
 ** zeros. cuckoo_paged_error tells if a page could not be read. */

@@ -179,7 +179,7 @@ static int hold(cuckoo_registry *registry, const cuckoo_store *store)
                                 store->paged.shadow.schema);
     if (rc != SQLITE_OK || sqlite3_step(registry->hold) == SQLITE_ROW)
         return rc;
-    rc = sqlite3_finalize(registry->hold);
+    rc = cuckoo_sql_end(registry->hold, SQLITE_OK);
     registry->hold = NULL;
     return rc;
 }

@@ -46,6 +46,7 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
 int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store);
 
 #define CUCKOO_NO_TABLE "there is no cuckoo_filter table of this name"
-#define CUCKOO_BAD_PAGE "a page of the table cannot be read"
+/* What to do when it is damaged. */
+#define CUCKOO_RESTORE "restore the table, or drop it and create it anew"
 
 #endif

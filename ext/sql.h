@@ -16,6 +16,10 @@ static inline int cuckoo_first_error(int first, int second)
     return first == SQLITE_OK ? second : first;
 }
 
+/* The code of an error of this connection that was the last one: SQLite gives SQLITE_CORRUPT in place
+** of SQLITE_CORRUPT_VTAB, after which it would write no more in the transaction (errors.h). */
+int cuckoo_sql_code(sqlite3 *db, int rc);
+
 /* Runs statements that return no rows. */
 int cuckoo_sql_run(sqlite3 *db, const char *format, ...);
 

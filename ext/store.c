@@ -81,6 +81,7 @@ static int look_for_changes(cuckoo_store *store)
 
 int cuckoo_store_load(cuckoo_store *store, const char **why)
 {
+    cuckoo_shadow_no_damage(&store->paged.shadow);
     *why = "a trigger or a view on its shadow table uses it";
     if (store->paged.shadow.busy)
         return SQLITE_CORRUPT_VTAB;
@@ -95,6 +96,11 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
     return rc == SQLITE_OK ? cuckoo_store_recall(store, why) : rc;
 }
 
+const char *cuckoo_store_damage(const cuckoo_store *store)
+{
+    return cuckoo_shadow_why(&store->paged.shadow);
+}
+
 bool cuckoo_store_overtaken(const cuckoo_store *store)
 {
     return !store->joined && store->looked &&
@@ -104,7 +110,8 @@ bool cuckoo_store_overtaken(const cuckoo_store *store)
 int cuckoo_store_end(cuckoo_store *store)
 {
     int rc = cuckoo_paged_error(&store->paged);
-    if (store->steps != store->paged.shadow.steps && rc == SQLITE_OK && cuckoo_store_overtaken(store))
+    bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
+    if (store->steps != store->paged.shadow.steps && fits && cuckoo_store_overtaken(store))
         rc = SQLITE_LOCKED;
     if (rc != SQLITE_OK)
         cuckoo_store_lose(store);
@@ -124,8 +131,8 @@ int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
 
 uint64_t cuckoo_store_items(const cuckoo_store *store)
 {
-    uint64_t more = store->paged.filter.items + store->paged.adds,
-             less = store->paged.deletes + store->deletes.n;
+    uint64_t more = store->paged.filter.items + store->paged.adds.copies,
+             less = store->paged.deletes.copies + store->deletes.n;
     return more > less ? more - less : 0;
 }
 
@@ -139,7 +146,7 @@ static int cancel(cuckoo_store *store, uint64_t hash, uint64_t value, bool *done
 {
     bool has;
     *done = false;
-    if (store->deletes.n == 0 && store->paged.deletes == 0)
+    if (store->deletes.n == 0 && store->paged.deletes.copies == 0)
         return SQLITE_OK;
     int rc = cuckoo_store_has(store, hash, &has);
     if (rc != SQLITE_OK || !has)
@@ -163,7 +170,7 @@ static int add_or_wait(cuckoo_store *store, uint64_t hash, uint64_t value, unsig
                        cf_status *status)
 {
     cuckoo_paged *paged = &store->paged;
-    bool room_comes = paged->adds < paged->deletes + store->deletes.n + owed, done;
+    bool done, room_comes = paged->adds.copies < paged->deletes.copies + store->deletes.n + owed;
     int rc = cancel(store, hash, value, &done);
     *status = CF_OK;
     if (rc != SQLITE_OK || done)
@@ -196,7 +203,8 @@ int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
         cf_delete_value(&store->paged.filter, hash, value);
         store->room = store->paged.header_dirty = true;
     }
-    cuckoo_redo_add(&store->redo, CUCKOO_REDO_DELETE, hash, value);
+    if (rc == SQLITE_OK)
+        cuckoo_redo_add(&store->redo, CUCKOO_REDO_DELETE, hash, value);
     return rc;
 }
 

@@ -93,6 +93,9 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
 int cuckoo_store_load(cuckoo_store *store, const char **why);
 
+/* What is wrong after an error of reading the tables; the text lives until the store is used again. */
+const char *cuckoo_store_damage(const cuckoo_store *store);
+
 /* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
 ** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.h). */
 int cuckoo_store_end(cuckoo_store *store);

@@ -86,9 +86,11 @@ int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...)
 
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 {
-    if (rc == SQLITE_ERROR || rc == SQLITE_IOERR)
+    bool damaged =
+        rc == SQLITE_CORRUPT_VTAB || (rc == SQLITE_IOERR && table->store->paged.shadow.damage);
+    if (!damaged && (rc == SQLITE_ERROR || rc == SQLITE_IOERR))
         return cuckoo_table_fail(table, rc, "%s", why);
-    if (rc != SQLITE_CORRUPT_VTAB)
+    if (!damaged)
         return rc;
     return cuckoo_table_fail(
         table, rc,
@@ -101,7 +103,7 @@ int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
-    const char *why;
+    const char *why = "";
     cuckoo_store *store = cuckoo_table_store(table);
     int rc = store ? cuckoo_store_begin(store, use, &why) : SQLITE_NOMEM;
     return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
@@ -109,11 +111,12 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 
 int cuckoo_table_end(cuckoo_table *table)
 {
-    return cuckoo_table_explain(table, cuckoo_store_end(table->store), CUCKOO_BAD_PAGE);
+    return cuckoo_table_explain(table, cuckoo_store_end(table->store),
+                                cuckoo_store_damage(table->store));
 }
 
 int cuckoo_table_changed(cuckoo_table *table, int rc)
 {
     rc = cuckoo_store_changed(table->store, rc);
-    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, CUCKOO_BAD_PAGE);
+    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
 }

@@ -65,8 +65,8 @@ static int run_command(cuckoo_table *table, const struct command *command, sqlit
     if (rc != SQLITE_OK)
         return rc;
     rc = cuckoo_store_changed(table->store, command->run(table, argument, &why));
-    rc =
-        why ? cuckoo_table_fail(table, rc, "%s", why) : cuckoo_table_explain(table, rc, CUCKOO_BAD_PAGE);
+    rc = why ? cuckoo_table_fail(table, rc, "%s", why)
+             : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
     sqlite3_free(why);
     return rc;
 }

@@ -301,7 +301,8 @@ static int read_keys(cuckoo_table *table, table_cursor *cursor)
         return SQLITE_OK;
     }
     cursor->rows = cursor->at;
-    return cuckoo_table_fail(table, rc, "%s(%s) cannot be read: %s", table->content, table->column,
+    return cuckoo_table_fail(table, cuckoo_sql_code(table->registry->db, rc),
+                             "%s(%s) cannot be read: %s", table->content, table->column,
                              sqlite3_errmsg(table->registry->db));
 }
 
@@ -313,16 +314,28 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
+/* SQLite asks for each row. A damaged header may count any number of them. */
+static int count_rows(cuckoo_table *table, table_cursor *cursor)
+{
+    const uint64_t most = UINT32_MAX;
+    uint64_t rows = cuckoo_store_items(table->store);
+    if (rows > most)
+        return cuckoo_table_fail(table, SQLITE_ERROR,
+                                 "it counts %lld keys, too many for rows; see items in "
+                                 "cf_table_info('%q')",
+                                 (sqlite3_int64)rows, table->name);
+    cursor->counts = true;
+    cursor->rows = rows;
+    return SQLITE_OK;
+}
+
 static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
     if (plan & ROWS_KEY)
         return compares_so(table, plan) ? find_keys(table, cursor, plan, argv)
                                         : cannot_compare(table, plan);
-    if (plan & ROWS_COUNT) {
-        cursor->counts = true;
-        cursor->rows = cuckoo_store_items(table->store);
-        return SQLITE_OK;
-    }
+    if (plan & ROWS_COUNT)
+        return count_rows(table, cursor);
     return table->content ? list_keys(table, cursor) : cannot_list(table);
 }
 
@@ -337,7 +350,10 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
     if (rc != SQLITE_OK)
         return rc;
     rc = find_rows(table, cursor, plan, argv);
-    return cuckoo_first_error(rc, cuckoo_table_end(table));
+    int rc2 = cuckoo_table_end(table);
+    if (rc == SQLITE_OK || table->base.zErrMsg)
+        return cuckoo_first_error(rc, rc2);
+    return cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
 }
 
 int cuckoo_table_next(sqlite3_vtab_cursor *base)

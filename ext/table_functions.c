@@ -22,6 +22,14 @@ static cuckoo_registry *registry_of(sqlite3_context *context)
     return cuckoo_function_shared(context);
 }
 
+/* The function fails, with the remedy for a table that is damaged. */
+static void fail(sqlite3_context *context, int rc, const char *why)
+{
+    char *message = rc == SQLITE_CORRUPT_VTAB ? sqlite3_mprintf("%s; %s", why, CUCKOO_RESTORE) : NULL;
+    cuckoo_fail_code(context, rc, message ? message : why);
+    sqlite3_free(message);
+}
+
 /* Begins a use of the table that `name` names; to be ended by `end`. The function remembers the
 ** table while a statement runs. NULL: the function has failed. */
 static cuckoo_store *begin(sqlite3_context *context, sqlite3_value *name)
@@ -31,7 +39,7 @@ static cuckoo_store *begin(sqlite3_context *context, sqlite3_value *name)
     cuckoo_store *store;
     int rc = cuckoo_registry_begin(registry_of(context), name, known, CUCKOO_ASK, &store, &why);
     if (rc != SQLITE_OK) {
-        cuckoo_fail_code(context, rc, why);
+        fail(context, rc, why);
         return NULL;
     }
     if (known != store->id)
@@ -43,7 +51,7 @@ static void end(sqlite3_context *context, cuckoo_store *store)
 {
     int rc = cuckoo_registry_end(registry_of(context), store);
     if (rc != SQLITE_OK)
-        cuckoo_fail_code(context, rc, CUCKOO_BAD_PAGE);
+        fail(context, rc, cuckoo_store_damage(store));
 }
 
 static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value *key)
@@ -59,7 +67,7 @@ static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlit
     int rc = has ? SQLITE_OK : cuckoo_waiting_has(&store->paged, hash, &has);
     sqlite3_result_int(context, has);
     if (rc != SQLITE_OK)
-        cuckoo_fail_code(context, rc, "its list of waiting keys cannot be read");
+        fail(context, rc, cuckoo_store_damage(store));
 }
 
 static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -96,7 +104,7 @@ static void result_export(sqlite3_context *context, cuckoo_store *store)
         sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
         cuckoo_block_plain(copy.view.writable - CF_HEADER_BYTES, 0);
     } else {
-        cuckoo_fail_code(context, rc, message);
+        fail(context, rc, message ? message : cuckoo_store_damage(store));
     }
     sqlite3_free(message);
 }

@@ -197,6 +197,8 @@ static int table_rename(sqlite3_vtab *base, const char *name)
     int rc = store ? rename_store(store, name) : SQLITE_NOMEM;
     if (rc == SQLITE_OK)
         store->dead = true; /* SQLite connects the table under its new name */
+    else if (rc == SQLITE_CORRUPT_VTAB)
+        rc = cuckoo_table_explain(table, rc, cuckoo_store_damage(store));
     else if (rc != SQLITE_NOMEM)
         rc = cuckoo_say(&base->zErrMsg, rc, "%s", sqlite3_errmsg(table->registry->db));
     return rc;
@@ -243,7 +245,10 @@ static int explain_write(cuckoo_table *table, int rc)
 {
     if (rc == SQLITE_OK)
         return rc;
-    char *why = sqlite3_mprintf("its changes cannot be written: %s", sqlite3_errstr(table->store->why));
+    int code = table->store->why;
+    char *why = sqlite3_mprintf("its changes cannot be written: %s",
+                                code == SQLITE_CORRUPT_VTAB ? cuckoo_store_damage(table->store)
+                                                            : sqlite3_errstr(code));
     rc = why ? cuckoo_table_explain(table, rc, why) : SQLITE_NOMEM;
     sqlite3_free(why);
     return rc;
@@ -252,9 +257,10 @@ static int explain_write(cuckoo_table *table, int rc)
 static int table_sync(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    int rc = cuckoo_store_sync(table->store);
-    if (rc == SQLITE_OK && table->content && !table->store->dead)
-        rc = cuckoo_upkeep_heal(table->store);
+    cuckoo_store *store = table->store;
+    int rc = cuckoo_store_sync(store);
+    if (rc == SQLITE_OK && table->content && !store->dead)
+        rc = store->why = cuckoo_upkeep_heal(store);
     return explain_write(table, rc);
 }
 

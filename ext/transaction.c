@@ -172,7 +172,7 @@ static int apply_in_rows(cuckoo_store *store)
     if (rc != SQLITE_OK)
         return rc;
     store->paged.has_written = false;
-    uint64_t most = FEW + store->paged.deletes; /* each delete makes room for one key */
+    uint64_t most = FEW + store->paged.deletes.copies; /* each delete makes room for one key */
     rc = cuckoo_waiting_apply_deletes(&store->paged);
     if (rc == SQLITE_OK)
         rc = cuckoo_waiting_try(&store->paged, most, cf_add_value);
@@ -188,9 +188,9 @@ static int sync_loaded(cuckoo_store *store)
 {
     cuckoo_paged *paged = &store->paged;
     bool room = store->room || store->deletes.n > 0;
-    int rc = paged->deletes > 0        ? apply_in_rows(store)
-             : paged->adds > 0 && room ? apply_and_place(store)
-                                       : apply_deletes(store);
+    int rc = paged->deletes.copies > 0        ? apply_in_rows(store)
+             : paged->adds.copies > 0 && room ? apply_and_place(store)
+                                              : apply_deletes(store);
     if (rc == SQLITE_OK && cuckoo_store_pending(store)) {
         rc = cuckoo_store_flush(store);
         if (rc == SQLITE_OK && store->follow.looked && !store->follow.fault && !store->follow.saved)

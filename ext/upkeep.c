@@ -8,6 +8,7 @@
 #include "column.h"
 #include "errors.h"
 #include "key.h"
+#include "sql.h"
 #include "statements.h"
 #include "watch.h"
 
@@ -48,12 +49,28 @@ static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 
 /* ---- check ---- */
 
+static int check_rows(cuckoo_store *store, char **message)
+{
+    int rc = cuckoo_shadow_check(&store->paged.shadow);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_paged_check(&store->paged);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_waiting_check(&store->paged);
+    if (rc == SQLITE_OK && store->follow.given_table)
+        rc = cuckoo_follow_check_names(&store->paged.shadow);
+    return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_store_damage(store))
+                                     : rc;
+}
+
 int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 {
     enum { ALL = -1 };
     const char *why;
     cuckoo_watch watch;
     bool misses = false;
+    int rc = check_rows(store, message);
+    if (rc != SQLITE_OK)
+        return rc;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
     cf_status status = cf_check(&store->paged.filter, &why);
     cuckoo_watch_end(&watch);
@@ -61,7 +78,7 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "damaged: %s", why);
-    int rc = store->follow.given_table ? cuckoo_store_misses(store, ALL, &misses) : SQLITE_OK;
+    rc = store->follow.given_table ? cuckoo_store_misses(store, ALL, &misses) : SQLITE_OK;
     if (rc == SQLITE_OK && misses)
         rc = cuckoo_say(message, SQLITE_CORRUPT_VTAB,
                         "rows of %s are missing in it; rebuild reads them again", store->follow.table);
@@ -70,12 +87,16 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 
 /* ---- optimize ---- */
 
-/* Nothing may wait: a smaller filter has even less room. */
+/* Nothing may wait: a smaller filter has even less room. Nor may rows be missing, for nobody would
+** know of them any more. */
 static int shrink(cuckoo_store *store)
 {
     cf_filter smaller;
     cf_filter *filter = &store->paged.filter;
     cuckoo_watch watch;
+    int rc = cuckoo_paged_check(&store->paged);
+    if (rc != SQLITE_OK)
+        return rc;
     if (!make_blank(store, NULL, &smaller))
         return SQLITE_NOMEM;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, filter);
@@ -95,7 +116,7 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
     cf_settle(&store->paged.filter);
     store->paged.header_dirty = store->redo.partial = true;
     int rc = cuckoo_store_place_all(store);
-    bool waits = store->paged.adds > 0 || store->paged.deletes > 0 || store->deletes.n > 0;
+    bool waits = store->paged.adds.copies > 0 || store->paged.deletes.copies > 0 || store->deletes.n > 0;
     return rc == SQLITE_OK && !waits ? shrink(store) : rc;
 }
 
@@ -126,7 +147,7 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
             return SQLITE_NOMEM;
     }
     cf_settle(filter);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return rc == SQLITE_DONE ? SQLITE_OK : cuckoo_sql_code(sqlite3_db_handle(keys), rc);
 }
 
 static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_deletes *aside, char **message)
@@ -207,7 +228,8 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
     enum { SMALL = 1000000 /* keys: read in less than a second */ };
     char *message = NULL;
     cuckoo_follow *follow = &store->follow;
-    if (!store->paged.doubt || cuckoo_store_items(store) > SMALL)
+    if (!cuckoo_paged_is_loaded(&store->paged) || !store->paged.doubt ||
+        cuckoo_store_items(store) > SMALL)
         return SQLITE_OK;
     follow->looked = false; /* the fault may be the doubt itself */
     int rc = cuckoo_follow_look(follow, &store->paged.shadow);
@@ -266,12 +288,15 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
 {
     const char *why;
     cuckoo_paged *paged = &store->paged;
-    cf_status status = CF_OK;
     uint8_t *bytes = cuckoo_block_zeros(paged->filter.length);
     if (bytes == NULL)
         return SQLITE_NOMEM;
     cuckoo_paged_copy(paged, bytes);
-    cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why); /* was sound */
+    cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
+    if (status != CF_OK) {
+        cuckoo_block_plain(bytes, 0);
+        return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
+    }
     copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
     int rc = cuckoo_waiting_add_to(paged, copy, &status);
     if (rc == SQLITE_OK && status == CF_OK) {
@@ -285,5 +310,5 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
         message, SQLITE_ERROR,
         "%lld keys have no place in it and wait in its shadow table, which a blob does not "
         "have; create a larger filter",
-        (sqlite3_int64)paged->adds);
+        (sqlite3_int64)paged->adds.copies);
 }

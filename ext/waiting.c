@@ -3,70 +3,128 @@
 
 #include "sql.h"
 
+#include "../src/bits.h"
+#include "../src/hash.h"
+
 enum { MOST_COPIES = 1 << 20 /* of a key; no counter counts as far */ };
 
 /* ---- rows ---- */
 
-/* A row of CUCKOO_ALL_WAITING. */
+/* A row of CUCKOO_WAITING, CUCKOO_SOME_WAITING or CUCKOO_ALL_WAITING. */
 typedef struct waiting_row {
     uint64_t hash, value;
-    int64_t adds, deletes;
+    uint64_t adds, deletes;
 } waiting_row;
 
-/* A number of copies, whatever the row says. */
-static int64_t copies_in(sqlite3_stmt *row, int column)
+/* Adds so many copies of a key, modulo 2^64: so many less when `copies` is negative. */
+static void add_copies(cuckoo_count *count, uint64_t hash, uint64_t value, uint64_t copies)
 {
-    sqlite3_int64 copies = sqlite3_column_int64(row, column);
-    return copies < 0 ? 0 : copies > INT32_MAX ? INT32_MAX : copies;
+    count->copies += copies;
+    count->digest += copies * cf_hash_words(hash, value, 0);
 }
 
-/* Steps to the next row. False: there is none, or an error, which cuckoo_shadow_end reports. */
-static bool next_waiting(cuckoo_paged *paged, sqlite3_stmt *all, waiting_row *row)
+static bool are_integers(sqlite3_stmt *row)
 {
-    if (cuckoo_shadow_step(&paged->shadow, all) != SQLITE_ROW)
-        return false;
-    *row = (waiting_row){(uint64_t)sqlite3_column_int64(all, 0), (uint64_t)sqlite3_column_int64(all, 1),
-                         copies_in(all, 2), copies_in(all, 3)};
+    for (int i = 0; i < 4; i++)
+        if (sqlite3_column_type(row, i) != SQLITE_INTEGER)
+            return false;
     return true;
 }
 
-/* Counts so many adds and deletes more, or less. */
-static int count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds, int64_t deletes)
+/* Reads the row on which a statement stands. */
+static int read_row(cuckoo_paged *paged, sqlite3_stmt *at, waiting_row *row)
 {
-    sqlite3_stmt *wait;
-    int64_t key = (int64_t)hash;
-    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_WAIT,
-                                 (int64_t[]){key, (int64_t)value, adds, deletes}, &wait);
+    *row = (waiting_row){(uint64_t)sqlite3_column_int64(at, 0), (uint64_t)sqlite3_column_int64(at, 1),
+                         (uint64_t)sqlite3_column_int64(at, 2), (uint64_t)sqlite3_column_int64(at, 3)};
+    if (are_integers(at) && row->value <= cf_low_bits(paged->filter.geometry.value_bits) &&
+        row->adds <= paged->adds.copies && row->deletes <= paged->deletes.copies &&
+        row->adds + row->deletes > 0)
+        return SQLITE_OK;
+    return cuckoo_shadow_damaged(&paged->shadow, "a row of %s_wait has been changed",
+                                 paged->shadow.table);
+}
+
+/* A walk over all rows. */
+typedef struct waiting_walk {
+    sqlite3_stmt *all;
+    waiting_row row;
+    cuckoo_count adds, deletes; /* of the rows so far */
+    int rc;
+} waiting_walk;
+
+static void begin_walk(cuckoo_paged *paged, waiting_walk *walk)
+{
+    *walk = (waiting_walk){.all = NULL};
+    walk->rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_ALL_WAITING, NULL, &walk->all);
+}
+
+/* Goes to the next row. False: there is none, or an error, which end_walk reports. */
+static bool next_waiting(cuckoo_paged *paged, waiting_walk *walk)
+{
+    if (walk->rc != SQLITE_OK || cuckoo_shadow_step(&paged->shadow, walk->all) != SQLITE_ROW)
+        return false;
+    const waiting_row *row = &walk->row;
+    walk->rc = read_row(paged, walk->all, &walk->row);
+    add_copies(&walk->adds, row->hash, row->value, row->adds);
+    add_copies(&walk->deletes, row->hash, row->value, row->deletes);
+    return walk->rc == SQLITE_OK;
+}
+
+static bool equal(cuckoo_count a, cuckoo_count b)
+{
+    return a.copies == b.copies && a.digest == b.digest;
+}
+
+/* `whole`: it has seen all rows, which must be those that the header counts. */
+static int end_walk(cuckoo_paged *paged, waiting_walk *walk, bool whole)
+{
+    int rc = cuckoo_shadow_end(&paged->shadow, walk->all, walk->rc);
+    if (rc != SQLITE_OK || !whole ||
+        (equal(walk->adds, paged->adds) && equal(walk->deletes, paged->deletes)))
+        return rc;
+    return cuckoo_shadow_damaged(&paged->shadow, "rows of %s_wait have been added, changed or taken out",
+                                 paged->shadow.table);
+}
+
+/* Counts so many adds and deletes more, or less. `last`: nothing of the row is left then. */
+static int count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds, int64_t deletes,
+                 bool last)
+{
+    sqlite3_stmt *write;
+    int rc = cuckoo_shadow_query(&paged->shadow, last ? CUCKOO_WAIT_NO_MORE : CUCKOO_WAIT,
+                                 (int64_t[]){(int64_t)hash, (int64_t)value, adds, deletes}, &write);
     if (rc != SQLITE_OK)
         return rc;
     paged->has_written = true;
-    cuckoo_shadow_step(&paged->shadow, wait);
-    rc = cuckoo_shadow_end(wait, rc);
+    rc = cuckoo_shadow_write_one(&paged->shadow, write);
     if (rc != SQLITE_OK)
         return rc;
     paged->header_dirty = paged->rows_ahead = true;
-    paged->adds += (uint64_t)adds;
-    paged->deletes += (uint64_t)deletes;
-    return adds < 0 || deletes < 0 ? cuckoo_shadow_run(&paged->shadow, CUCKOO_WAIT_NO_MORE, &key) : rc;
+    add_copies(&paged->adds, hash, value, (uint64_t)adds);
+    add_copies(&paged->deletes, hash, value, (uint64_t)deletes);
+    return rc;
 }
 
 int cuckoo_waiting_add(cuckoo_paged *paged, uint64_t hash, uint64_t value)
 {
-    return count(paged, hash, value, 1, 0);
+    return count(paged, hash, value, 1, 0, false);
 }
 
 int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash,
                           int (*found)(void *context, uint64_t value), void *context)
 {
     sqlite3_stmt *waiting;
+    waiting_row row;
     int64_t key = (int64_t)hash;
-    if (paged->adds == 0)
+    if (paged->adds.copies == 0)
         return SQLITE_OK;
     int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_WAITING, &key, &waiting);
-    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW)
-        if (sqlite3_column_int64(waiting, 1) > 0)
-            rc = found(context, (uint64_t)sqlite3_column_int64(waiting, 0));
-    return cuckoo_shadow_end(waiting, rc);
+    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW) {
+        rc = read_row(paged, waiting, &row);
+        if (rc == SQLITE_OK && row.adds > 0)
+            rc = found(context, row.value);
+    }
+    return cuckoo_shadow_end(&paged->shadow, waiting, rc);
 }
 
 static int note_value(void *context, uint64_t value)
@@ -82,33 +140,40 @@ int cuckoo_waiting_has(cuckoo_paged *paged, uint64_t hash, bool *has)
     return cuckoo_waiting_values(paged, hash, note_value, has);
 }
 
-/* Does a row have adds (column 1) or deletes (column 2) of this key with this value? */
-static int has_copies(cuckoo_paged *paged, uint64_t hash, uint64_t value, int column, bool *has)
+/* Finds the row of a key with this value. No copies: there is none. */
+static int find_row(cuckoo_paged *paged, uint64_t hash, uint64_t value, waiting_row *found)
 {
     sqlite3_stmt *waiting;
+    waiting_row row;
     int64_t key = (int64_t)hash;
-    *has = false;
+    *found = (waiting_row){hash, value, 0, 0};
     int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_WAITING, &key, &waiting);
-    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW)
-        if ((uint64_t)sqlite3_column_int64(waiting, 0) == value)
-            *has = copies_in(waiting, column) > 0;
-    rc = cuckoo_shadow_end(waiting, rc);
-    *has &= rc == SQLITE_OK;
-    return rc;
+    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW) {
+        rc = read_row(paged, waiting, &row);
+        if (rc == SQLITE_OK && row.value == value)
+            *found = row;
+    }
+    return cuckoo_shadow_end(&paged->shadow, waiting, rc);
 }
 
 int cuckoo_waiting_remove(cuckoo_paged *paged, uint64_t hash, uint64_t value, bool *was)
 {
-    *was = false;
-    int rc = paged->adds > 0 ? has_copies(paged, hash, value, 1, was) : SQLITE_OK;
-    return *was ? count(paged, hash, value, -1, 0) : rc;
+    waiting_row row;
+    int rc = paged->adds.copies > 0 ? find_row(paged, hash, value, &row) : SQLITE_DONE;
+    *was = rc == SQLITE_OK && row.adds > 0;
+    if (*was)
+        return count(paged, hash, value, -1, 0, row.adds + row.deletes == 1);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 int cuckoo_waiting_cancel(cuckoo_paged *paged, uint64_t hash, uint64_t value, bool *was)
 {
-    *was = false;
-    int rc = paged->deletes > 0 ? has_copies(paged, hash, value, 2, was) : SQLITE_OK;
-    return *was ? count(paged, hash, value, 0, -1) : rc;
+    waiting_row row;
+    int rc = paged->deletes.copies > 0 ? find_row(paged, hash, value, &row) : SQLITE_DONE;
+    *was = rc == SQLITE_OK && row.deletes > 0;
+    if (*was)
+        return count(paged, hash, value, 0, -1, row.adds + row.deletes == 1);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 int cuckoo_waiting_flush(cuckoo_paged *paged, cuckoo_deletes *deletes)
@@ -117,7 +182,7 @@ int cuckoo_waiting_flush(cuckoo_paged *paged, cuckoo_deletes *deletes)
     uint32_t epoch = paged->epoch; /* changes when an error has rolled back the transaction */
     int rc = SQLITE_OK;
     while (rc == SQLITE_OK && cuckoo_deletes_pop(deletes, &some)) {
-        rc = count(paged, some.hash, some.value, 0, (int64_t)some.copies);
+        rc = count(paged, some.hash, some.value, 0, (int64_t)some.copies, false);
         for (uint64_t i = 0; rc != SQLITE_OK && paged->epoch == epoch && i < some.copies; i++)
             cuckoo_deletes_push(deletes, some.hash, some.value); /* its place is still there */
     }
@@ -136,26 +201,27 @@ void cuckoo_waiting_delete(cuckoo_paged *paged, uint64_t hash, uint64_t value, u
     paged->header_dirty = true;
 }
 
-/* Applies the deletes to the image. *cancelled: how many adds and deletes of one key cancel out. */
-static int apply_all_deletes(cuckoo_paged *paged, uint64_t *cancelled)
+/* Applies the deletes to the image. *cancelled: the adds that deletes of the same keys cancel. */
+static int apply_all_deletes(cuckoo_paged *paged, cuckoo_count *cancelled)
 {
-    sqlite3_stmt *all;
-    waiting_row row;
-    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_ALL_WAITING, NULL, &all);
-    *cancelled = 0;
-    while (rc == SQLITE_OK && paged->rc == SQLITE_OK && next_waiting(paged, all, &row)) {
-        *cancelled += (uint64_t)(row.adds < row.deletes ? row.adds : row.deletes);
-        if (row.adds < row.deletes)
-            cuckoo_waiting_delete(paged, row.hash, row.value, (uint64_t)(row.deletes - row.adds));
+    waiting_walk walk;
+    *cancelled = (cuckoo_count){0, 0};
+    begin_walk(paged, &walk);
+    while (paged->rc == SQLITE_OK && next_waiting(paged, &walk)) {
+        const waiting_row *row = &walk.row;
+        add_copies(cancelled, row->hash, row->value,
+                   row->adds < row->deletes ? row->adds : row->deletes);
+        if (row->adds < row->deletes)
+            cuckoo_waiting_delete(paged, row->hash, row->value, row->deletes - row->adds);
     }
-    rc = cuckoo_shadow_end(all, rc);
+    int rc = end_walk(paged, &walk, paged->rc == SQLITE_OK);
     return rc == SQLITE_OK ? cuckoo_paged_error(paged) : rc;
 }
 
 int cuckoo_waiting_apply_deletes(cuckoo_paged *paged)
 {
-    uint64_t cancelled;
-    if (paged->deletes == 0)
+    cuckoo_count cancelled;
+    if (paged->deletes.copies == 0)
         return SQLITE_OK;
     int rc = apply_all_deletes(paged, &cancelled);
     paged->has_written |= rc == SQLITE_OK;
@@ -165,8 +231,9 @@ int cuckoo_waiting_apply_deletes(cuckoo_paged *paged)
         rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_NOTHING_WAITS, NULL);
     if (rc != SQLITE_OK)
         return rc;
-    paged->adds -= cancelled;
-    paged->deletes = 0;
+    paged->adds.copies -= cancelled.copies;
+    paged->adds.digest -= cancelled.digest;
+    paged->deletes = (cuckoo_count){0, 0};
     paged->header_dirty = paged->rows_ahead = true;
     return rc;
 }
@@ -186,33 +253,37 @@ cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value)
 static int read_some(cuckoo_paged *paged, uint64_t most, cuckoo_deletes *some)
 {
     sqlite3_stmt *waiting;
+    waiting_row row;
     int64_t from, limit = most < INT64_MAX ? (int64_t)most : -1;
     sqlite3_randomness(sizeof from, &from);
-    if (most >= paged->adds)
+    if (most >= paged->adds.copies)
         from = INT64_MIN;
     int rc =
         cuckoo_shadow_query(&paged->shadow, CUCKOO_SOME_WAITING, (int64_t[]){from, limit}, &waiting);
-    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW)
-        rc = cuckoo_deletes_push(some, (uint64_t)sqlite3_column_int64(waiting, 0),
-                                 (uint64_t)sqlite3_column_int64(waiting, 1));
-    return cuckoo_shadow_end(waiting, rc);
+    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW) {
+        rc = read_row(paged, waiting, &row);
+        if (rc == SQLITE_OK)
+            rc = cuckoo_deletes_push(some, row.hash, row.value);
+    }
+    return cuckoo_shadow_end(&paged->shadow, waiting, rc);
 }
 
 /* Tries to place one copy of each of them. */
 static int place_some(cuckoo_paged *paged, cuckoo_deletes *some, cuckoo_placer *place)
 {
+    bool was;
     int rc = SQLITE_OK;
     cuckoo_delete key;
     while (rc == SQLITE_OK && cuckoo_deletes_pop(some, &key))
         if (place(&paged->filter, key.hash, key.value) == CF_OK)
-            rc = count(paged, key.hash, key.value, -1, 0);
+            rc = cuckoo_waiting_remove(paged, key.hash, key.value, &was);
     return rc;
 }
 
 int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place)
 {
     cuckoo_deletes some = {.place = NULL};
-    int rc = paged->adds > 0 ? read_some(paged, most, &some) : SQLITE_OK;
+    int rc = paged->adds.copies > 0 ? read_some(paged, most, &some) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = place_some(paged, &some, place);
     cuckoo_deletes_free(&some);
@@ -221,14 +292,22 @@ int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place)
 
 int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *status)
 {
-    sqlite3_stmt *all;
-    waiting_row row;
+    waiting_walk walk;
     *status = CF_OK;
-    if (paged->adds == 0)
+    if (paged->adds.copies == 0)
         return SQLITE_OK;
-    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_ALL_WAITING, NULL, &all);
-    while (rc == SQLITE_OK && *status == CF_OK && next_waiting(paged, all, &row))
-        for (int i = 0; *status == CF_OK && i < row.adds && i < MOST_COPIES; i++)
-            *status = cf_add_value(filter, row.hash, row.value);
-    return cuckoo_shadow_end(all, rc);
+    begin_walk(paged, &walk);
+    while (*status == CF_OK && next_waiting(paged, &walk))
+        for (uint64_t i = 0; *status == CF_OK && i < walk.row.adds && i < MOST_COPIES; i++)
+            *status = cf_add_value(filter, walk.row.hash, walk.row.value);
+    return end_walk(paged, &walk, *status == CF_OK);
+}
+
+int cuckoo_waiting_check(cuckoo_paged *paged)
+{
+    waiting_walk walk;
+    begin_walk(paged, &walk);
+    while (next_waiting(paged, &walk))
+        continue;
+    return end_walk(paged, &walk, true);
 }

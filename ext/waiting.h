@@ -15,7 +15,11 @@
 ** (deletes.h), and become rows when a savepoint opens (cuckoo_waiting_flush). So SQLite rolls them
 ** back with everything else.
 **
-** How many adds and deletes the rows stand for is kept with the header of the filter (pages.h).
+** How many adds and deletes the rows stand for, and a digest of which ones, is kept with the header
+** of the filter (pages.h). A row is believed when all of its columns are integers that may stand
+** there: else reading it is SQLITE_CORRUPT_VTAB. Reading all rows compares them with the header, so
+** that one that was added, changed or taken out is noticed.
+**
 ** Functions return SQLite codes.
 */
 #ifndef CUCKOO_WAITING_H
@@ -57,6 +61,9 @@ cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value)
 
 /* Puts a key into the filter, if it can. */
 typedef cf_status cuckoo_placer(cf_filter *filter, uint64_t hash, uint64_t value);
+
+/* Reads all rows. SQLITE_CORRUPT_VTAB: one is damaged, or they are not those that the header counts. */
+int cuckoo_waiting_check(cuckoo_paged *paged);
 
 /* Tries to find a place for up to `most` of the keys that wait.
 ** After an error the image, or the list, may have changed. */
