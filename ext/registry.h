@@ -46,6 +46,9 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
 int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store);
 
 #define CUCKOO_NO_TABLE "there is no cuckoo_filter table of this name"
+#define CUCKOO_UNREAD_TABLE                                                                             \
+    "the table was written into the schema as a row, as reading a dump does, and SQLite has not read "  \
+    "it yet: run PRAGMA writable_schema=RESET, or connect anew"
 #define CUCKOO_BAD_PAGE "a page of the table cannot be read"
 
 #endif
