@@ -48,7 +48,7 @@ int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store);
 #define CUCKOO_NO_TABLE "there is no cuckoo_filter table of this name"
 #define CUCKOO_UNREAD_TABLE                                                                             \
     "the table was written into the schema as a row, as reading a dump does, and SQLite has not read "  \
-    "it yet: run PRAGMA writable_schema=RESET, or connect anew"
+    "it yet: connect anew, or run PRAGMA writable_schema=RESET, if this SQLite knows that"
 #define CUCKOO_BAD_PAGE "a page of the table cannot be read"
 
 #endif
