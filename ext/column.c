@@ -137,3 +137,57 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     into->collation = collation;
     return SQLITE_OK;
 }
+
+/* ---- the table ---- */
+
+/* What the table of this name is. A shadow table is named after its virtual table, with one of these
+** words behind the last "_". */
+#define PREFIX "rtrim(t.name, replace(t.name, '_', ''))"
+#define KINDS                                                                                           \
+    "SELECT CASE WHEN t.type = 'view' THEN 'view' WHEN t.sql LIKE 'CREATE VIRTUAL TABLE%%' THEN "       \
+    "'virtual' WHEN EXISTS (SELECT 1 FROM \"%w\".sqlite_master AS v WHERE v.sql LIKE 'CREATE VIRTUAL "  \
+    "TABLE%%' AND v.name || '_' = " PREFIX " COLLATE NOCASE AND lower(substr(t.name, length(" PREFIX    \
+    ") + 1)) IN ('page', 'wait', 'data', 'idx', 'content', 'docsize', 'config', 'segments', 'segdir', " \
+    "'stat', 'node', 'parent', 'rowid')) THEN 'shadow' ELSE 'table' END FROM \"%w\".sqlite_master AS "  \
+    "t WHERE t.name = %Q COLLATE NOCASE AND t.type IN ('table', 'view')"
+
+/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. SQLite before 3.37
+** does not tell. */
+static int read_kind(sqlite3 *db, const char *schema, const char *table, char **kind)
+{
+    enum { TYPE = 2 /* column of the list */ };
+    sqlite3_stmt *list;
+    *kind = NULL;
+    int rc = cuckoo_sql_prepare(db, &list, "PRAGMA \"%w\".table_list(\"%w\")", schema, table);
+    if (rc == SQLITE_OK && sqlite3_step(list) == SQLITE_ROW) {
+        *kind = sqlite3_mprintf("%s", sqlite3_column_text(list, TYPE));
+        rc = *kind ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    rc = cuckoo_sql_end(list, rc);
+    if (rc != SQLITE_OK || *kind)
+        return rc;
+    return cuckoo_sql_text(db, kind, KINDS, schema, schema, table);
+}
+
+int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message)
+{
+    static const struct {
+        const char *kind, *what;
+    } kinds[] = {{"view", "a view, and a view is no table: give the table behind it"},
+                 {"virtual", "a virtual table, which has no triggers: give an ordinary table"},
+                 {"shadow",
+                  "a table in which a virtual table keeps its own data, and which SQL must not "
+                  "change: give an ordinary table"}};
+    char *kind;
+    if (sqlite3_strnicmp(table, "sqlite_", 7) == 0)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "content: %s is a table of SQLite itself, which has no triggers: give an "
+                          "ordinary table",
+                          table);
+    int rc = read_kind(db, schema, table, &kind);
+    for (size_t i = 0; rc == SQLITE_OK && kind && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kind, kinds[i].kind) == 0)
+            rc = cuckoo_say(message, SQLITE_ERROR, "content: %s is %s", table, kinds[i].what);
+    sqlite3_free(kind);
+    return rc;
+}

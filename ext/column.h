@@ -18,6 +18,10 @@
 int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
                        cf_options *into, char **message);
 
+/* Can a filter follow this table? SQLITE_ERROR, with a message (sqlite3_malloc): it is no ordinary
+** table. A table that is not there is not an error here. */
+int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message);
+
 /* The affinity of a declared type, as the type to declare for it; "": none. `type` NULL: none was
 ** declared. (ANY in a STRICT table has no affinity, which this does not tell.) */
 const char *cuckoo_column_affinity(const char *type);

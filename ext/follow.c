@@ -4,6 +4,7 @@
 */
 #include "follow.h"
 
+#include "schema.h"
 #include "sql.h"
 #include "sql_text.h"
 
@@ -110,31 +111,6 @@ int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
     return rc == SQLITE_OK && *text == NULL ? SQLITE_NOMEM : rc;
 }
 
-/* The only semicolon that is not part of a quoted name. NULL: there is none, or more than one. */
-static const char *only_semicolon(const char *sql)
-{
-    const char *found = NULL;
-    bool quoted = false;
-    for (; *sql; sql++) {
-        quoted ^= *sql == '"';
-        if (*sql == ';' && !quoted && found)
-            return NULL;
-        if (*sql == ';' && !quoted)
-            found = sql;
-    }
-    return found;
-}
-
-/* That is: "name_inserted" AFTER .. BEGIN INSERT INTO "name"(cuckoo_change, .. ); END, and no other
-** statement. */
-bool cuckoo_follow_is_ours(const char *sql)
-{
-    const char *body = strstr(sql, " BEGIN INSERT INTO \""), *change = strstr(sql, "\"(cuckoo_change, "),
-               *end = only_semicolon(sql);
-    return body && change && end && body < change && change < end && strcmp(end, "; END") == 0 &&
-           !cuckoo_sql_has_word(change, "raise");
-}
-
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter)
 {
     int rc = SQLITE_OK;
@@ -149,13 +125,19 @@ int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const cha
     return rc;
 }
 
-int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any)
+static bool is_to_go(const char *sql, const char *filter, cuckoo_which which)
+{
+    bool ours = cuckoo_schema_is_ours(sql), names = cuckoo_sql_names(sql, NULL, filter);
+    return which == CUCKOO_ANY || (which == CUCKOO_OWN ? ours || names : ours && names);
+}
+
+int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which)
 {
     int rc = SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++) {
         char *sql;
         rc = cuckoo_follow_read(shadow, "sql", i, &sql);
-        if (rc == SQLITE_OK && sql && (any || cuckoo_follow_is_ours(sql)))
+        if (rc == SQLITE_OK && sql && is_to_go(sql, shadow->table, which))
             rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", shadow->schema,
                                 shadow->table, cuckoo_follow_suffixes[i]);
         sqlite3_free(sql);
@@ -338,7 +320,7 @@ int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
     *is = false;
     while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(triggers, 0);
-        *is = text && !cuckoo_follow_is_ours(text) && cuckoo_sql_writes_into(text, f);
+        *is = text && !cuckoo_schema_is_ours(text) && cuckoo_sql_names(text, "into", f);
     }
     return cuckoo_sql_end(triggers, rc);
 }

@@ -14,8 +14,10 @@
 **
 ** - All three triggers are there, on one table, as they were made.
 ** - No trigger that can make SQLite skip them fires before them. SQLite fires the newest trigger
-**   first (a test checks that), and TEMP triggers before all others. RAISE(IGNORE), RAISE(FAIL), OR
-**   FAIL and ON CONFLICT FAIL can keep a row whose later triggers never run.
+**   first (a test checks that), and TEMP triggers before all others. A row stays, and its later
+**   triggers never run, after RAISE(IGNORE) in such a trigger; and after RAISE(FAIL), OR FAIL and ON
+**   CONFLICT FAIL in it or in what it sets off. OR FAIL in a statement that changes the table holds
+**   for what the trigger does, too. OR IGNORE only leaves out what the trigger would have changed.
 ** - Triggers are not switched off in this connection.
 ** - The column compares as it did.
 ** - The keys of some rows of the table are there: it may have been made anew, triggers and all.
@@ -30,17 +32,26 @@
 
 #include "shadow.h"
 
+/* What triggers of others do that fire after the change of a row, and before ours. */
+typedef enum cuckoo_others {
+    CUCKOO_OTHERS_NONE,  /* nothing, or they only read */
+    CUCKOO_OTHERS_WRITE, /* they are harmful under OR FAIL */
+    CUCKOO_OTHERS_HARM   /* they can keep rows without our triggers */
+} cuckoo_others;
+
 typedef struct cuckoo_follow {
     char *given_table, *given_column; /* of content='table(column)'; NULL: it follows nothing */
     char *table, *column;             /* as they are named now; NULL: not looked at, or not known */
     char *fault;                      /* why the filter must not be used; NULL: it may be used */
 
-    bool saved;        /* table and column are in the database, in row -1 of the pages */
-    bool looked;       /* at the triggers, since the schema last changed */
-    bool current;      /* looked when the statement that runs began */
-    bool ruled;        /* the column compares as the keys were hashed */
-    bool sampled;      /* some rows of the table were asked for, since the look */
-    bool newer;        /* triggers of others fire before ours: harmful under OR FAIL only */
+    bool saved;   /* table and column are in the database, in row -1 of the pages */
+    bool looked;  /* at the triggers, since the schema last changed */
+    bool current; /* looked when the statement that runs began */
+    bool ruled;   /* the column compares as the keys were hashed */
+    bool sampled; /* some rows of the table were asked for, since the look */
+    bool may_lie; /* old values that triggers tell may not be true (schema.h) */
+    cuckoo_others others;
+    int refused; /* a statement that must not change the table runs; its savepoint + 1; 0: none does */
     sqlite3_stmt *row; /* asks for a row of the table; NULL: not prepared */
     unsigned version;  /* of the database, at the last look */
     int prepared;      /* how often the kept statement was prepared anew */
@@ -60,8 +71,13 @@ extern const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS];
 ** filter that has, or will have, this name. */
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
 
-/* Drops the triggers; `any`: also triggers of these names that say something else. */
-int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any);
+/* Drops triggers that have the names of ours. */
+typedef enum cuckoo_which {
+    CUCKOO_ORPHANS, /* of an earlier filter of this name: they are as we make them */
+    CUCKOO_OWN,     /* the same, and all that name the filter, which could not fire without it */
+    CUCKOO_ANY      /* whatever they say */
+} cuckoo_which;
+int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which);
 
 /* The text of a trigger, as SQLite keeps it behind "CREATE TRIGGER " (sqlite3_malloc). */
 int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which,
@@ -69,9 +85,6 @@ int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 
 /* A column of the row of a trigger in the schema (sqlite3_malloc). *text NULL: there is none. */
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
-
-/* Is this the text of a trigger of a filter, and nothing else? */
-bool cuckoo_follow_is_ours(const char *sql);
 
 /* Can another trigger write to the filter, and so run its commands? */
 int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is);
@@ -110,9 +123,12 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
 ** SQLite expire statements, as TEMP triggers do. That is cheaper to ask. */
 int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version);
 
-/* The same when a statement that writes begins. *refuse: it says OR FAIL, and a trigger fires
-** before ours. The reason is in follow->fault until the next look. */
+/* The same when a statement that writes begins. *refuse: it may keep a row of the table for which
+** our triggers do not fire. The reason is in follow->fault until the next look. */
 int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *refuse);
+
+/* Sets the fault again for such a statement. */
+int cuckoo_follow_refuse(cuckoo_follow *follow, const cuckoo_shadow *shadow);
 
 /* Sets the fault: the message, and how to rebuild the filter. */
 int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format, ...);

@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "late.h"
+#include "schema.h"
 #include "sql.h"
 #include "sql_text.h"
 #include "statements.h"
@@ -56,85 +57,64 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
 
 /* ---- triggers of others ---- */
 
-/* A trigger that fires after the change of a row but before ours: a TEMP one, or a newer one. */
-typedef struct earlier_trigger {
-    char *name; /* NULL: none */
-    bool harmful, temporary;
-} earlier_trigger;
-
-static bool is_harmful(const char *sql)
-{
-    return cuckoo_sql_has_word(sql, "fail") ||
-           (cuckoo_sql_has_word(sql, "raise") && cuckoo_sql_has_word(sql, "ignore"));
-}
-
-/* Looks through the rows (name, sql) of a statement for a
-** harmful trigger, or else for any. Finalizes the statement. */
-static int look_through(sqlite3_stmt *triggers, bool temporary, earlier_trigger *found)
-{
-    int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && !found->harmful && sqlite3_step(triggers) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(triggers, 0),
-                   *sql = (const char *)sqlite3_column_text(triggers, 1);
-        bool harmful = sql && is_harmful(sql);
-        if (!sql || !name || !cuckoo_sql_has_word(sql, "after") || cuckoo_follow_is_ours(sql) ||
-            (found->name && !harmful))
-            continue;
-        sqlite3_free(found->name);
-        *found = (earlier_trigger){sqlite3_mprintf("%s", name), harmful, temporary};
-        rc = found->name ? SQLITE_OK : SQLITE_NOMEM;
-    }
-    return cuckoo_sql_end(triggers, rc);
-}
-
-/* A TEMP trigger is on this table, unless there is a TEMP table
+/* Is it on this table? A TEMP trigger is, unless there is a TEMP table
 ** of that name, and the trigger does not name the schema. */
-static int look_for_temporary(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                              earlier_trigger *found)
+static bool is_on(const cuckoo_schema *all, const cuckoo_object *trigger, const cuckoo_shadow *shadow,
+                  const char *table)
 {
-    sqlite3_stmt *triggers;
-    int rc = cuckoo_sql_prepare(
-        shadow->db, &triggers,
-        "SELECT name, sql FROM sqlite_temp_master WHERE type = 'trigger' AND tbl_name = %Q "
-        "COLLATE NOCASE AND (NOT EXISTS (SELECT 1 FROM sqlite_temp_master WHERE type = 'table' "
-        "AND name = %Q COLLATE NOCASE) OR instr(sql, %Q) OR %Q = 'temp')",
-        follow->table, follow->table, shadow->schema, shadow->schema);
-    return rc == SQLITE_OK ? look_through(triggers, true, found) : rc;
+    if (sqlite3_stricmp(trigger->table, table) != 0 || !trigger->temporary ||
+        sqlite3_stricmp(shadow->schema, "temp") == 0)
+        return sqlite3_stricmp(trigger->table, table) == 0;
+    bool another = false;
+    for (int i = 0; !another && i < all->n; i++)
+        another = all->object[i].temporary && all->object[i].body == NULL &&
+                  sqlite3_stricmp(all->object[i].table, table) == 0;
+    return !another || cuckoo_sql_names(trigger->sql, "on", shadow->schema);
 }
 
-static int look_for_newer(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                          earlier_trigger *found)
+/* Of the triggers of the filter the one that was made first. */
+static int64_t oldest_of_ours(const cuckoo_schema *all, const cuckoo_shadow *shadow)
 {
-    sqlite3_stmt *triggers;
-    const char *s = shadow->schema, *f = shadow->table;
-    int rc = cuckoo_sql_prepare(
-        shadow->db, &triggers,
-        "SELECT name, sql FROM \"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name = %Q "
-        "COLLATE NOCASE AND rowid > (SELECT min(rowid) FROM \"%w\".sqlite_master WHERE type = "
-        "'trigger' AND name IN ('%q_inserted', '%q_deleted', '%q_updated'))",
-        s, follow->table, s, f, f, f);
-    return rc == SQLITE_OK ? look_through(triggers, false, found) : rc;
-}
-
-/* Does anything in the schema say FAIL: a trigger that an
-** earlier one may set off, or the constraint of a table? */
-static int something_fails(const cuckoo_shadow *shadow, bool *fails)
-{
-    sqlite3_stmt *all;
-    int rc = cuckoo_sql_prepare(
-        shadow->db, &all,
-        "SELECT sql FROM \"%w\".sqlite_master UNION ALL SELECT sql FROM sqlite_temp_master",
-        shadow->schema);
-    *fails = false;
-    while (rc == SQLITE_OK && !*fails && sqlite3_step(all) == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(all, 0);
-        *fails = text && cuckoo_sql_has_word(text, "fail");
+    int64_t oldest = INT64_MAX;
+    for (int i = 0; i < all->n; i++) {
+        const cuckoo_object *object = &all->object[i];
+        if (object->ours && object->order < oldest && !object->temporary &&
+            cuckoo_sql_names(object->body, "into", shadow->table))
+            oldest = object->order;
     }
-    return cuckoo_sql_end(all, rc);
+    return oldest;
 }
 
-static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const earlier_trigger *trigger)
+/* Does the trigger change any row? */
+static bool writes(const cuckoo_object *trigger)
 {
+    return cuckoo_sql_says(trigger->body, "into") || cuckoo_sql_says(trigger->body, "update") ||
+           cuckoo_sql_says(trigger->body, "delete");
+}
+
+/* A trigger that fires before ours ends its row, or the whole statement, by what it says itself, or
+** by what it sets off. */
+static bool is_harmful(cuckoo_schema *all, const cuckoo_object *trigger)
+{
+    enum { FAILS = CUCKOO_SQL_OR_FAIL | CUCKOO_SQL_FAILS };
+    return cuckoo_sql_breaks(trigger->sql) != 0 ||
+           (writes(trigger) && cuckoo_schema_reach(all, trigger->body) & FAILS);
+}
+
+/* Does a trigger anywhere change the table by OR FAIL? This holds for what the triggers of the table
+** do then, too. */
+static bool is_changed_or_fails(cuckoo_schema *all, const char *table)
+{
+    bool does = false;
+    for (int i = 0; !does && i < all->n; i++)
+        does = all->object[i].body && cuckoo_sql_breaks(all->object[i].sql) & CUCKOO_SQL_OR_FAIL &&
+               (cuckoo_schema_reach(all, all->object[i].body), cuckoo_schema_reaches(all, table));
+    return does;
+}
+
+static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cuckoo_object *trigger)
+{
+    follow->others = CUCKOO_OTHERS_HARM;
     return cuckoo_follow_fail(
         follow, shadow,
         trigger->temporary ? "the TEMP trigger %s on %s fires before its triggers, and may keep a "
@@ -144,18 +124,37 @@ static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const earli
         trigger->name, follow->table);
 }
 
+/* Looks at the triggers that fire after the change of a row but before ours: TEMP ones, and newer
+** ones. */
+static int check_each(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_schema *all)
+{
+    int64_t ours = oldest_of_ours(all, shadow);
+    const cuckoo_object *first = NULL;
+    for (int i = 0; i < all->n; i++) {
+        const cuckoo_object *object = &all->object[i];
+        if (object->body == NULL || object->ours || !(object->temporary || object->order > ours) ||
+            !is_on(all, object, shadow, follow->table) || !cuckoo_schema_is_after(object))
+            continue;
+        if (is_harmful(all, object))
+            return blame(follow, shadow, object);
+        if (first == NULL && writes(object))
+            first = object;
+    }
+    if (first && is_changed_or_fails(all, follow->table))
+        return blame(follow, shadow, first);
+    follow->others = first ? CUCKOO_OTHERS_WRITE : CUCKOO_OTHERS_NONE;
+    return SQLITE_OK;
+}
+
 static int check_others(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
-    earlier_trigger found = {NULL, false, false};
-    int rc = look_for_temporary(follow, shadow, &found);
-    if (rc == SQLITE_OK && !found.harmful)
-        rc = look_for_newer(follow, shadow, &found);
-    follow->newer = found.name != NULL;
-    if (rc == SQLITE_OK && follow->newer && !found.harmful)
-        rc = something_fails(shadow, &found.harmful);
-    if (rc == SQLITE_OK && found.harmful)
-        rc = blame(follow, shadow, &found);
-    sqlite3_free(found.name);
+    cuckoo_schema all;
+    int rc = cuckoo_schema_read(shadow->db, shadow->schema, &all);
+    if (rc == SQLITE_OK)
+        rc = check_each(follow, shadow, &all);
+    if (rc == SQLITE_OK)
+        follow->may_lie = cuckoo_schema_may_lie(&all, follow->table);
+    cuckoo_schema_free(&all);
     return rc;
 }
 
@@ -187,6 +186,7 @@ static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     sqlite3_free(follow->fault);
     follow->fault = NULL;
+    follow->others = CUCKOO_OTHERS_NONE;
     cuckoo_follow_end_row(follow);
     int rc = cuckoo_follow_find(follow, shadow);
     for (int i = 0; rc == SQLITE_OK && follow->fault == NULL && i < CUCKOO_TRIGGERS; i++)
@@ -224,21 +224,44 @@ int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, uns
 
 /* ---- statements ---- */
 
-int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *refuse)
+/* Says one of the statements that are running, and change the table, what keeps rows without our
+** triggers: OR FAIL, or anything when a trigger is harmful? */
+static int find_harm(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *harm)
 {
-    *refuse = false;
-    int rc = cuckoo_follow_look(follow, shadow);
-    follow->current = rc == SQLITE_OK && follow->looked;
-    if (rc != SQLITE_OK || follow->fault || !follow->newer)
-        return rc;
+    cuckoo_schema all;
     sqlite3_stmt *at = NULL;
-    while (!*refuse && (at = cuckoo_statements_next(shadow->db, at)) != NULL)
-        *refuse = sqlite3_sql(at) && cuckoo_sql_has_word(sqlite3_sql(at), "fail");
-    if (!*refuse)
-        return rc;
+    int rc = cuckoo_schema_read(shadow->db, shadow->schema, &all);
+    while (rc == SQLITE_OK && !*harm && (at = cuckoo_statements_next(shadow->db, at)) != NULL) {
+        const char *sql = sqlite3_sql(at);
+        bool asks = sql && cuckoo_sql_changes_rows(sql) &&
+                    (follow->fault || cuckoo_sql_breaks(sql) & CUCKOO_SQL_OR_FAIL);
+        if (asks)
+            cuckoo_schema_reach(&all, sql);
+        *harm = asks && cuckoo_schema_reaches(&all, follow->table);
+    }
+    cuckoo_schema_free(&all);
+    return rc;
+}
+
+int cuckoo_follow_refuse(cuckoo_follow *follow, const cuckoo_shadow *shadow)
+{
+    if (follow->fault)
+        return SQLITE_OK;
     follow->looked = false;
     return cuckoo_follow_fail(follow, shadow,
                               "a trigger on %s is newer than its own, and OR FAIL may keep a row for "
                               "which only that one has fired",
                               follow->table);
+}
+
+int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *refuse)
+{
+    *refuse = false;
+    int rc = cuckoo_follow_look(follow, shadow);
+    follow->current = rc == SQLITE_OK && follow->looked;
+    if (rc != SQLITE_OK || follow->others == CUCKOO_OTHERS_NONE)
+        return rc;
+    if (follow->fault == NULL || follow->others == CUCKOO_OTHERS_HARM)
+        rc = find_harm(follow, shadow, refuse);
+    return rc == SQLITE_OK && *refuse ? cuckoo_follow_refuse(follow, shadow) : rc;
 }

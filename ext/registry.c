@@ -97,6 +97,8 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
     registry->planned = NULL;
     *rc = cuckoo_sql_prepare(registry->db, &statement, "SELECT 1 FROM \"%w\".\"%w\" LIMIT 0", schema,
                              name);
+    if (*rc == SQLITE_ERROR && strstr(sqlite3_errmsg(registry->db), "no such table"))
+        *rc = SQLITE_SCHEMA; /* it stands in the schema, and SQLite does not know it */
     sqlite3_finalize(statement);
     cuckoo_store *store = registry->planned;
     return *rc == SQLITE_OK && store && is_named(store, schema, name) ? store : NULL;
@@ -223,7 +225,8 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
                    ? CUCKOO_NO_TABLE
                    : "the first argument must be the name of a cuckoo_filter table";
     } else {
-        *why = sqlite3_errstr(rc);
+        *why = rc == SQLITE_SCHEMA ? CUCKOO_UNREAD_TABLE : sqlite3_errstr(rc);
+        rc = rc == SQLITE_SCHEMA ? SQLITE_ERROR : rc;
     }
     if (rc != SQLITE_OK)
         release_hold(registry);

@@ -48,5 +48,8 @@ int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store);
 #define CUCKOO_NO_TABLE "there is no cuckoo_filter table of this name"
 /* What to do when it is damaged. */
 #define CUCKOO_RESTORE "restore the table, or drop it and create it anew"
+#define CUCKOO_UNREAD_TABLE                                                                             \
+    "the table was written into the schema as a row, as reading a dump does, and SQLite has not read "  \
+    "it yet: connect anew, or run PRAGMA writable_schema=RESET, if this SQLite knows that"
 
 #endif

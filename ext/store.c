@@ -37,7 +37,6 @@ void cuckoo_store_forget(cuckoo_store *store)
 {
     cuckoo_paged_forget(&store->paged);
     cuckoo_deletes_clear(&store->deletes);
-    cuckoo_witness_clear(&store->witness);
     store->full = false;
 }
 

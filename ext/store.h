@@ -102,12 +102,15 @@ int cuckoo_store_end(cuckoo_store *store);
 
 /* ---- the transaction (transaction.c) ---- */
 
+/* A statement begins, or a savepoint opens for one. */
+void cuckoo_store_begin_statement(cuckoo_store *store);
+
 /* Savepoint `number` is about to open: writes everything in memory, or notes that it must be made
 ** again. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number);
 
-/* Savepoint `number` and those in it are gone. */
-void cuckoo_store_release(cuckoo_store *store, int number);
+/* Savepoint `number` and those in it are gone. After an error the store is broken. */
+int cuckoo_store_release(cuckoo_store *store, int number);
 
 /* A savepoint is rolled back. If it never opened, because some table could not write, this does
 ** nothing. */

@@ -138,8 +138,8 @@ static int read_told(cuckoo_table *table, sqlite3_value **columns, int change, r
     return rc;
 }
 
-/* Does the row hold the key to which the step has led? */
-static int check_row(cuckoo_table *table, sqlite3_int64 row, const cuckoo_step *step, bool *fits)
+/* Does the row hold the key to which the way has led? */
+static int check_row(cuckoo_table *table, sqlite3_int64 row, const cuckoo_step *way, bool *fits)
 {
     sqlite3_value *key;
     row_key now = {.is_null = true};
@@ -147,23 +147,35 @@ static int check_row(cuckoo_table *table, sqlite3_int64 row, const cuckoo_step *
     int rc = cuckoo_follow_row(&store->follow, &store->paged.shadow, row, &key);
     if (rc == SQLITE_OK && key)
         rc = read_key(table, key, &now);
-    *fits = step->to_is == (key != NULL) && (!key || step->to == (now.is_null ? 0 : now.hash));
+    *fits = way->to_is == (key != NULL) && (!key || way->to == (now.is_null ? 0 : now.hash));
     sqlite3_reset(store->follow.row);
     return rc;
 }
 
-static int witness(cuckoo_table *table, sqlite3_value *row, cuckoo_step step)
+static int ask_witness(cuckoo_table *table, sqlite3_int64 row, const cuckoo_step *step, bool *fits)
 {
     cuckoo_fit fit;
-    cuckoo_store *store = table->store;
-    if (sqlite3_value_type(row) != SQLITE_INTEGER)
-        return SQLITE_OK; /* the table has no rowid */
-    int rc = cuckoo_witness_tell(&store->witness, sqlite3_value_int64(row), &step, &fit);
-    bool fits = fit == CUCKOO_FITS;
-    if (rc == SQLITE_OK && fit == CUCKOO_FITS_BEFORE)
-        rc = check_row(table, sqlite3_value_int64(row), &step, &fits);
+    cuckoo_step *way;
+    int rc = cuckoo_witness_tell(&table->store->witness, row, step, &way, &fit);
+    *fits = fit == CUCKOO_FITS;
+    if (rc != SQLITE_OK || *fits || fit == CUCKOO_MISFITS)
+        return rc;
+    rc = check_row(table, row, way, fits);
+    if (rc != SQLITE_OK || *fits || fit != CUCKOO_FITS_EITHER)
+        return rc;
+    *way = (cuckoo_step){step->from_is, step->from_is, step->from, step->from}; /* told late */
+    return check_row(table, row, way, fits);
+}
+
+/* Where a row has no rowid, and old values may be wrong, no old value is believed. */
+static int witness(cuckoo_table *table, sqlite3_value *row, cuckoo_step step)
+{
+    bool fits = !step.from_is;
+    int rc = sqlite3_value_type(row) == SQLITE_INTEGER
+                 ? ask_witness(table, sqlite3_value_int64(row), &step, &fits)
+                 : SQLITE_OK;
     if (rc == SQLITE_OK && !fits)
-        cuckoo_store_note_doubt(store);
+        cuckoo_store_note_doubt(table->store);
     return rc;
 }
 
@@ -189,7 +201,7 @@ static int note_change(cuckoo_table *table, sqlite3_value **columns)
     if (change < ROW_INSERTED || change > ROW_UPDATED)
         return cuckoo_table_fail(table, SQLITE_ERROR, "cuckoo_change must be 1, 2 or 3");
     int rc = read_told(table, columns, change, &told);
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK && (table->store->follow.may_lie || table->store->witness.nested))
         rc = call_witness(table, change, &told);
     if (rc != SQLITE_OK || (!told.from.is_null && !told.to.is_null && told.from.hash == told.to.hash))
         return rc;

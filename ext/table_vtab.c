@@ -156,7 +156,7 @@ static int table_destroy(sqlite3_vtab *base)
     if (cuckoo_store_keeps_notes(store))
         return refuse_to_go(table);
     cuckoo_follow_end_row(&store->follow);
-    int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow, false) : SQLITE_OK;
+    int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow, CUCKOO_OWN) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_drop(&store->paged.shadow);
     if (rc != SQLITE_OK)
@@ -180,7 +180,7 @@ static int rename_store(cuckoo_store *store, const char *name)
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_drop(shadow, false);
+        rc = cuckoo_follow_drop(shadow, CUCKOO_OWN);
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_rename(shadow, name);
     if (rc == SQLITE_OK && follows)
@@ -214,15 +214,14 @@ static int shadow_name(const char *suffix)
 /* A statement that writes begins, or SQLite opens a savepoint for one:
 ** triggers may be about to fire before ours. After an error that has rolled
 ** the transaction back, SQLite must not go on and enter the table in it. */
-static int look_at_statement(cuckoo_table *table, cuckoo_store *store)
+static int look_at_statement(cuckoo_table *table, cuckoo_store *store, bool *refuse)
 {
-    bool refuse = false;
+    *refuse = false;
     if (!table->content || store->dead || store->broken || store->paged.shadow.busy)
         return SQLITE_OK;
-    int rc = cuckoo_follow_look_at_statement(&store->follow, &store->paged.shadow, &refuse);
-    return refuse                        ? cuckoo_table_explain(table, SQLITE_ERROR, store->follow.fault)
-           : cuckoo_store_rolls_back(rc) ? rc
-                                         : SQLITE_OK;
+    cuckoo_store_begin_statement(store);
+    int rc = cuckoo_follow_look_at_statement(&store->follow, &store->paged.shadow, refuse);
+    return cuckoo_store_rolls_back(rc) ? rc : SQLITE_OK;
 }
 
 static int table_begin(sqlite3_vtab *base)
@@ -231,7 +230,10 @@ static int table_begin(sqlite3_vtab *base)
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
-    int rc = look_at_statement(table, store);
+    bool refuse;
+    int rc = look_at_statement(table, store, &refuse);
+    if (rc == SQLITE_OK && refuse)
+        rc = cuckoo_table_explain(table, SQLITE_ERROR, store->follow.fault);
     if (rc != SQLITE_OK)
         return rc;
     if (!store->joined)
@@ -276,10 +278,16 @@ static int table_rollback(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
+/* SQLite does not show what an error of xSavepoint says. So a statement is refused as soon as it
+** tells of a row. */
 static int table_savepoint(sqlite3_vtab *base, int number)
 {
+    bool refuse;
     cuckoo_table *table = cuckoo_table_of(base);
-    int rc = look_at_statement(table, table->store);
+    cuckoo_follow *follow = &table->store->follow;
+    int rc = look_at_statement(table, table->store, &refuse);
+    if (rc == SQLITE_OK && refuse && follow->refused == 0)
+        follow->refused = number + 1;
     if (rc == SQLITE_OK)
         rc = explain_write(table, cuckoo_store_savepoint(table->store, number));
     return rc;
@@ -287,8 +295,7 @@ static int table_savepoint(sqlite3_vtab *base, int number)
 
 static int table_release(sqlite3_vtab *base, int number)
 {
-    cuckoo_store_release(cuckoo_table_of(base)->store, number);
-    return SQLITE_OK;
+    return cuckoo_store_release(cuckoo_table_of(base)->store, number);
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int number)

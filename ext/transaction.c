@@ -44,6 +44,17 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
 
 /* ---- savepoints ---- */
 
+/* What was told belongs to the statement that has ended, unless this one runs within it. */
+void cuckoo_store_begin_statement(cuckoo_store *store)
+{
+    bool within = (store->follow.current || store->witness.nested) &&
+                  cuckoo_statements_nested(store->paged.shadow.db);
+    if (within)
+        store->witness.nested = true;
+    else
+        cuckoo_witness_clear(&store->witness);
+}
+
 /* Can everything in memory be noted instead of written? */
 static bool may_note(const cuckoo_store *store)
 {
@@ -75,6 +86,8 @@ static int write_or_note(cuckoo_store *store, int number)
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
     cuckoo_redo_release(&store->redo, number + 1);
+    if (store->witness.nested)
+        cuckoo_witness_set_mark(&store->witness, number);
     if (store->marks > number)
         store->marks = number;
     if (store->broken)
@@ -87,18 +100,36 @@ int cuckoo_store_savepoint(cuckoo_store *store, int number)
     return rc;
 }
 
-void cuckoo_store_release(cuckoo_store *store, int number)
+/* A statement that was to be refused has ended well, or kept rows, and has told of none: these may
+** be rows for which no trigger of ours has fired. */
+static int doubt_refused(cuckoo_store *store)
+{
+    const char *why;
+    store->follow.refused = 0;
+    int rc = store->dead || store->broken ? SQLITE_OK : cuckoo_store_load(store, &why);
+    if (rc == SQLITE_OK && !store->dead && !store->broken)
+        cuckoo_store_note_doubt(store);
+    store->broken |= rc != SQLITE_OK; /* the doubt must not be lost */
+    return rc;
+}
+
+int cuckoo_store_release(cuckoo_store *store, int number)
 {
     cuckoo_redo_release(&store->redo, number);
+    cuckoo_witness_release(&store->witness, number);
     store->follow.current = false;
     if (store->marks > number)
         store->marks = number < 0 ? 0 : number;
+    return store->follow.refused > number ? doubt_refused(store) : SQLITE_OK;
 }
 
 void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
 {
     const cuckoo_redo *redo = &store->redo;
     store->follow.current = false;
+    if (store->follow.refused > number)
+        store->follow.refused = 0;
+    cuckoo_witness_roll_back(&store->witness, number);
     if (number >= store->marks)
         return;
     store->marks = number + 1;
@@ -241,6 +272,7 @@ void cuckoo_store_committed(cuckoo_store *store)
         cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
     store->joined = store->looked = store->created = store->room = store->full = false;
     store->follow.current = false;
+    store->follow.refused = 0;
     store->marks = 0;
     cuckoo_redo_clear(&store->redo);
     cuckoo_witness_clear(&store->witness);

@@ -3,6 +3,7 @@
 ** trust.c - may a filter that follows a table be believed? This asks what its triggers cannot tell.
 */
 #include "column.h"
+#include "errors.h"
 #include "key.h"
 #include "sql.h"
 #include "statements.h"
@@ -28,6 +29,27 @@ int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
     return cuckoo_sql_end(keys, rc);
 }
 
+/* Rows of a shared cache that others have not committed are seen; their keys are not. */
+static bool reads_uncommitted(const cuckoo_shadow *shadow)
+{
+    sqlite3_int64 on = 0;
+    return cuckoo_sql_integer(shadow->db, &on, "PRAGMA read_uncommitted") == SQLITE_OK && on;
+}
+
+static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
+{
+    if (!reads_uncommitted(shadow))
+        return cuckoo_follow_fail(follow, shadow,
+                                  "rows of %s are missing in it: the table was made anew, or changed "
+                                  "without its triggers",
+                                  follow->table);
+    follow->looked = false; /* they may be committed before the next look */
+    return cuckoo_say(&follow->fault, SQLITE_OK,
+                      "rows of %s are missing in it, which another connection may not have committed "
+                      "yet: ask again later, or switch PRAGMA read_uncommitted off",
+                      follow->table);
+}
+
 /* Are the keys of some rows of its table there? This is not asked while a statement changes rows,
 ** whose triggers are still to come. */
 static int sample(cuckoo_store *store)
@@ -43,10 +65,7 @@ static int sample(cuckoo_store *store)
     if (rc == SQLITE_OK && misses && cuckoo_store_overtaken(store))
         rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
     else if (rc == SQLITE_OK && misses)
-        rc = cuckoo_follow_fail(follow, shadow,
-                                "rows of %s are missing in it: the table was made anew, or changed "
-                                "without its triggers",
-                                follow->table);
+        rc = fail_sample(follow, shadow);
     follow->sampled = rc == SQLITE_OK;
     return rc;
 }
@@ -77,8 +96,8 @@ static int doubt(cuckoo_store *store)
     store->follow.looked = false;
     return cuckoo_follow_fail(
         &store->follow, &store->paged.shadow,
-        "a row of %s has gone whose key it did not hold: rows have changed without "
-        "its triggers, or a BEFORE trigger changes its own row",
+        "rows of %s may have changed without its triggers, or while a BEFORE trigger or a function "
+        "changed them, too",
         store->follow.table);
 }
 
@@ -86,7 +105,7 @@ static int doubt(cuckoo_store *store)
 ** does not matter to the rows that it changes. */
 static bool was_looked_at(const cuckoo_follow *follow)
 {
-    return follow->current && follow->looked && follow->ruled && !follow->fault;
+    return follow->current && follow->looked && follow->ruled && !follow->fault && !follow->refused;
 }
 
 static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
@@ -97,6 +116,8 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
     bool writes = store->joined || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
     int rc = writes ? cuckoo_follow_look(&store->follow, shadow)
                     : cuckoo_follow_look_quickly(&store->follow, shadow, store->fresh.file_version);
+    if (rc == SQLITE_OK && use == CUCKOO_CHANGE && store->follow.refused)
+        rc = cuckoo_follow_refuse(&store->follow, shadow);
     if (rc == SQLITE_OK && !store->follow.fault && !store->follow.ruled)
         rc = check_rule(store);
     if (rc == SQLITE_OK && use == CUCKOO_ASK && store->paged.doubt && !store->follow.fault)

@@ -186,20 +186,19 @@ static int read_anew(cuckoo_store *store, char **message)
     return rc;
 }
 
-/* `anew`: triggers of these names may be there. */
+/* `anew`: triggers of these names may be there, whatever they say. */
 static int make_triggers(cuckoo_store *store, bool anew, char **message)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_follow_save(&store->follow, shadow);
-    if (rc == SQLITE_OK && anew)
-        rc = cuckoo_follow_drop(shadow, true);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS);
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return cuckoo_say(message, rc,
-                          "its triggers on %s(%s) cannot be made: %s; if the table has gone for good, "
-                          "drop the filter",
-                          store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db));
+        return cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s%s",
+                          store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db),
+                          anew ? "; if the table has gone for good, drop the filter" : "");
     return rc;
 }
 

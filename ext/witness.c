@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { ROW_BITS = 12, ROWS = 1 << ROW_BITS };
+enum { FIRST_BITS = 12 };
 
 static bool equal(bool a_is, uint64_t a, bool b_is, uint64_t b)
 {
@@ -14,12 +14,15 @@ static bool equal(bool a_is, uint64_t a, bool b_is, uint64_t b)
 ** rows without firing a trigger. */
 static cuckoo_fit join(cuckoo_step *all, cuckoo_step step)
 {
-    if (equal(all->to_is, all->to, step.from_is, step.from)) {
+    bool after = equal(all->to_is, all->to, step.from_is, step.from),
+         before = equal(all->from_is, all->from, step.to_is, step.to),
+         back = after && before && !equal(all->to_is, all->to, all->from_is, all->from);
+    if (after) {
         all->to_is = step.to_is;
         all->to = step.to;
-        return CUCKOO_FITS;
+        return back ? CUCKOO_FITS_EITHER : CUCKOO_FITS;
     }
-    if (equal(all->from_is, all->from, step.to_is, step.to)) {
+    if (before) {
         all->from_is = step.from_is;
         all->from = step.from;
         return CUCKOO_FITS_BEFORE;
@@ -28,39 +31,124 @@ static cuckoo_fit join(cuckoo_step *all, cuckoo_step step)
     return step.from_is ? CUCKOO_MISFITS : CUCKOO_FITS;
 }
 
-/* Clearing begins a round: each transaction clears, and the table is larger than what most of them
-** change. */
-static int begin_round(cuckoo_witness *witness)
+/* The place of the row: it is there, or the place is free. One is free always. */
+static cuckoo_witnessed *find(const cuckoo_witness *witness, int64_t row)
 {
-    if (witness->seen == NULL)
-        witness->seen = sqlite3_malloc64(ROWS * sizeof *witness->seen);
-    if (witness->seen == NULL)
+    uint64_t last = ((uint64_t)1 << witness->bits) - 1,
+             at = ((uint64_t)row * 0x9e3779b97f4a7c15u) >> (64 - witness->bits);
+    while (witness->seen[at].round == witness->round && witness->seen[at].row != row)
+        at = (at + 1) & last;
+    return &witness->seen[at];
+}
+
+static cuckoo_witnessed *make_places(unsigned bits)
+{
+    uint64_t bytes = sizeof(cuckoo_witnessed) << bits;
+    cuckoo_witnessed *places = sqlite3_malloc64(bytes);
+    if (places)
+        memset(places, 0, bytes);
+    return places;
+}
+
+/* Makes room for another row: at most half of the places are taken. */
+static int make_room(cuckoo_witness *witness)
+{
+    cuckoo_witness old = *witness;
+    uint64_t places = old.seen ? (uint64_t)1 << old.bits : 0;
+    if (old.n < places / 2)
+        return SQLITE_OK;
+    witness->bits = old.seen ? old.bits + 1 : FIRST_BITS;
+    witness->round = old.seen ? old.round : 1;
+    witness->seen = make_places(witness->bits);
+    if (witness->seen == NULL) {
+        *witness = old;
         return SQLITE_NOMEM;
-    if (witness->round == 0)
-        memset(witness->seen, 0, ROWS * sizeof *witness->seen);
-    witness->round += witness->round == 0;
-    witness->any = true;
+    }
+    for (uint64_t i = 0; i < places; i++)
+        if (old.seen[i].round == old.round)
+            *find(witness, old.seen[i].row) = old.seen[i];
+    sqlite3_free(old.seen);
     return SQLITE_OK;
 }
 
-int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, cuckoo_step *step, cuckoo_fit *fit)
+/* The place of the row, which knows what it was at the mark. */
+static cuckoo_witnessed *find_noted(cuckoo_witness *witness, int64_t row)
+{
+    cuckoo_witnessed *at = find(witness, row);
+    if (at->round != witness->round) {
+        *at = (cuckoo_witnessed){.round = witness->round, .row = row};
+        witness->n++;
+    }
+    if (witness->marked && at->mark != witness->mark) {
+        at->mark = witness->mark;
+        at->was_known = at->is_known;
+        at->was = at->way;
+    }
+    return at;
+}
+
+int cuckoo_witness_tell(cuckoo_witness *witness, int64_t row, const cuckoo_step *step, cuckoo_step **way,
+                        cuckoo_fit *fit)
 {
     *fit = CUCKOO_FITS;
-    if (!witness->any && begin_round(witness) != SQLITE_OK)
+    if (make_room(witness) != SQLITE_OK)
         return SQLITE_NOMEM;
-    cuckoo_witnessed *at = &witness->seen[((uint64_t)row * 0x9e3779b97f4a7c15u) >> (64 - ROW_BITS)];
-    if (at->round == witness->round && at->row == row)
-        *fit = join(&at->step, *step);
+    cuckoo_witnessed *at = find_noted(witness, row);
+    if (at->is_known)
+        *fit = join(&at->way, *step);
     else
-        *at = (cuckoo_witnessed){witness->round, row, *step};
-    *step = at->step;
+        at->way = *step;
+    at->is_known = true;
+    if (witness->spoiled && step->from_is)
+        *fit = CUCKOO_MISFITS;
+    *way = &at->way;
     return SQLITE_OK;
 }
 
+/* ---- savepoints within the statement ---- */
+
+void cuckoo_witness_set_mark(cuckoo_witness *witness, int savepoint)
+{
+    if (witness->marked)
+        return;
+    witness->marked = savepoint + 1;
+    witness->mark++;
+}
+
+void cuckoo_witness_release(cuckoo_witness *witness, int savepoint)
+{
+    if (witness->marked > savepoint)
+        witness->marked = 0;
+}
+
+void cuckoo_witness_roll_back(cuckoo_witness *witness, int savepoint)
+{
+    uint64_t places = witness->seen && witness->n > 0 ? (uint64_t)1 << witness->bits : 0;
+    if (witness->marked != savepoint + 1) {
+        witness->spoiled |= witness->n > 0;
+        return;
+    }
+    for (uint64_t i = 0; i < places; i++) {
+        cuckoo_witnessed *at = &witness->seen[i];
+        if (at->round == witness->round && at->mark == witness->mark) {
+            at->is_known = at->was_known;
+            at->way = at->was;
+        }
+    }
+}
+
+/* ---- the end ---- */
+
+/* A new round begins, unless the memory is large: then it is given back. */
 void cuckoo_witness_clear(cuckoo_witness *witness)
 {
-    witness->round += witness->any; /* 0 again: the next row empties the table */
-    witness->any = false;
+    uint32_t round = witness->round + (witness->n > 0);
+    bool keep = witness->bits <= FIRST_BITS && round != 0;
+    if (!keep)
+        sqlite3_free(witness->seen);
+    *witness = (cuckoo_witness){.seen = keep ? witness->seen : NULL,
+                                .bits = keep ? witness->bits : 0,
+                                .round = keep ? round : 0};
 }
 
 void cuckoo_witness_free(cuckoo_witness *witness)

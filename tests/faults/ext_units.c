@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** ext_units.c - parts of the extension that need no filter: deletes that wait in memory
-** (deletes.c), what triggers tell of one row (witness.c), changes to be made again (redo.c), and
+** ext_units.c - parts of the extension that need no filter: tokens of SQL (sql_text.c, schema.c),
+** deletes that wait in memory (deletes.c), what triggers tell of one row (witness.c), changes to be made again (redo.c), and
 ** whether what is in memory is fresh (fresh.c).
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
@@ -16,11 +16,134 @@
 #include "../../ext/deletes.h"
 #include "../../ext/fresh.h"
 #include "../../ext/redo.h"
+#include "../../ext/schema.h"
+#include "../../ext/sql_text.h"
 #include "../../ext/witness.h"
 #include "fault_memory.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ---- sql_text.c, schema.c ---- */
+
+/* Tokens, with '|' behind each. */
+static void test_tokens(void **state)
+{
+    static const struct {
+        const char *sql, *tokens;
+    } cases[] = {
+        {"", ""},
+        {" \t\r\n\f", ""},
+        {"a,b1 _c$\xc3\xa9", "a|,|b1|_c$\xc3\xa9|"},
+        {"a--b\nc/*d*/e", "a|c|e|"},
+        {"a/**/b/***/c/*/*/d", "a|b|c|d|"},
+        {"a-b/c- -d / *e", "a|-|b|/|c|-|-|d|/|*|e|"},
+        {"'it''s' \"a\"\"b\" `c``d` [e]f]", "'it''s'|\"a\"\"b\"|`c``d`|[e]|f|]|"},
+        {"'--' \"/*\" x'00' 0x1F 1e5", "'--'|\"/*\"|x|'00'|0x1F|1e5|"},
+        {"\xEF\xBB\xBF"
+         "a \xEF\xBB\xBF"
+         "b",
+         "a|b|"},
+        {"a 'open", "a|'open|"},
+        {"a [open", "a|[open|"},
+        {"a 'open''", "a|'open''|"},
+        {"a /* open", "a|"},
+        {"a -- open", "a|"},
+        {"a /*/", "a|"},
+        {"'", "'|"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char found[100] = "";
+        const char *at = cases[i].sql;
+        for (cuckoo_token t = cuckoo_sql_token(&at); t.kind != CUCKOO_TOKEN_END;
+             t = cuckoo_sql_token(&at))
+            snprintf(found + strlen(found), sizeof found - strlen(found), "%.*s|", (int)t.n, t.at);
+        assert_string_equal(found, cases[i].tokens);
+        assert_int_equal(*at, 0);
+    }
+}
+
+static void test_token_names(void **state)
+{
+    static const char *const same[] = {"a\"b]", "\"a\"\"b]\"", "`A\"b]`", "'a\"B]'", "\"a\"\"b]"};
+    static const char *const other[] = {"a",  "\"a\"", "[a\"b]]", "'a\"b]c'", "\"\"",
+                                        "''", "\"",    "[",       "a b"};
+    (void)state;
+    for (size_t i = 1; i < sizeof same / sizeof same[0]; i++)
+        assert_true(cuckoo_sql_names(same[i], NULL, same[0]));
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
+        assert_false(cuckoo_sql_names(other[i], NULL, same[0]));
+    assert_true(cuckoo_sql_names("insert INTO/**/main . 'T'(a)", "into", "t"));
+    assert_true(cuckoo_sql_names("x into \"into\" into t", "into", "t"));
+    assert_false(cuckoo_sql_names("insert into a.b select t from t", "into", "t"));
+    assert_false(cuckoo_sql_names("'into' t \"into\" t", "into", "t"));
+    assert_false(cuckoo_sql_names("into -- t\n x", "into", "t"));
+    assert_true(cuckoo_sql_says("a (Raise)", "raise"));
+    assert_false(cuckoo_sql_says("\"raise\" 'raise' raised /* raise */", "raise"));
+    assert_true(cuckoo_sql_changes_rows(" /* a */ -- b\n WITH c AS (SELECT 1) UPDATE d SET e = 1"));
+    assert_false(cuckoo_sql_changes_rows("/* insert */ SELECT 1"));
+}
+
+static void test_breaks(void **state)
+{
+    static const struct {
+        const char *sql;
+        unsigned breaks;
+    } cases[] = {
+        {"INSERT OR FAIL INTO t VALUES (1)", CUCKOO_SQL_OR_FAIL},
+        {"insert/**/or--\nfail\tinto t", CUCKOO_SQL_OR_FAIL},
+        {"UPDATE OR\fFAIL t SET a = 1", CUCKOO_SQL_OR_FAIL},
+        {"CREATE TABLE t(a UNIQUE ON/**/CONFLICT FAIL)", CUCKOO_SQL_FAILS},
+        {"SELECT RAISE ( FAIL , 'x')", CUCKOO_SQL_FAILS},
+        {"SELECT raise(/* */ignore)", CUCKOO_SQL_IGNORES},
+        {"WHEN RAISE(IGNORE) BEGIN UPDATE OR FAIL t SET a = RAISE(FAIL, '')",
+         CUCKOO_SQL_OR_FAIL | CUCKOO_SQL_FAILS | CUCKOO_SQL_IGNORES},
+        {"SELECT RAISE(ABORT, 'fail'), RAISE(ROLLBACK, 'or fail')", 0},
+        {"INSERT OR IGNORE INTO fail(ignore) VALUES ('insert or fail')", 0},
+        {"SELECT a OR fail, conflict fail, \"insert\" or fail FROM t", 0},
+        {"INSERT INTO raise(fail, a) SELECT fail FROM raise", 0},
+        {"INSERT INTO main.raise(ignore) VALUES (1) /* INSERT OR FAIL */", 0},
+        {"CREATE TABLE raise(fail, on_conflict_fail REFERENCES raise(fail, ignore))", 0},
+        {"INSERT OR [fail] INTO t; ON CONFLICT \"FAIL\"; RAISE('FAIL', 1)", 0},
+        {"INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING -- fail\n", 0},
+        {"CREATE TABLE t(a UNIQUE ON CONFLICT IGNORE)", 0},
+        {"fail", 0},
+        {"", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (cuckoo_sql_breaks(cases[i].sql) != cases[i].breaks)
+            fail_msg("%s: %u", cases[i].sql, cuckoo_sql_breaks(cases[i].sql));
+}
+
+static void test_ours(void **state)
+{
+    static const char *const ours[] = {"CREATE TRIGGER \"f_i\" AFTER INSERT ON \"u\" BEGIN INSERT INTO "
+                                       "\"f\"(cuckoo_change, key) VALUES (1, "
+                                       "new.\"raise\"); END",
+                                       "CREATE TRIGGER \"a; END\" AFTER INSERT ON \"select;\" BEGIN "
+                                       "INSERT INTO \"f\"(cuckoo_change) VALUES "
+                                       "(1, new.\"a;\"\"b\"); END"};
+    static const char *const others[] = {
+        "CREATE TRIGGER a BEFORE INSERT ON u BEGIN INSERT INTO f(cuckoo_change) VALUES (1); END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(key, cuckoo_change) VALUES (1, 1); END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(cuckoo_change) VALUES (1); SELECT 1; "
+        "END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(cuckoo_change) SELECT 1; END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(cuckoo_change) VALUES (RAISE(IGNORE)); "
+        "END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT OR FAIL INTO f(cuckoo_change) VALUES (1); END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(cuckoo_change) VALUES (1);",
+        "CREATE TRIGGER",
+        ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        assert_true(cuckoo_schema_is_ours(ours[i]));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (cuckoo_schema_is_ours(others[i]))
+            fail_msg("%s", others[i]);
+}
 
 /* ---- deletes.c ---- */
 
@@ -185,8 +308,10 @@ enum { NOWHERE = -1 };
 static cuckoo_fit tell(cuckoo_witness *witness, int64_t row, int from, int to, cuckoo_step *step)
 {
     cuckoo_fit fit;
+    cuckoo_step *way;
     *step = (cuckoo_step){from != NOWHERE, to != NOWHERE, (uint64_t)(from + 1), (uint64_t)(to + 1)};
-    assert_int_equal(cuckoo_witness_tell(witness, row, step, &fit), SQLITE_OK);
+    assert_int_equal(cuckoo_witness_tell(witness, row, step, &way, &fit), SQLITE_OK);
+    *step = *way;
     return fit;
 }
 
@@ -217,6 +342,9 @@ static void test_witness_steps(void **state)
         {1, NOWHERE, 1, NOWHERE, CUCKOO_MISFITS, 1, NOWHERE}, /* deleted twice */
         {1, 2, NOWHERE, 5, CUCKOO_FITS, NOWHERE, 5},          /* REPLACE has deleted it without a word */
         {NOWHERE, NOWHERE, NOWHERE, 1, CUCKOO_FITS, NOWHERE, 1},
+        {1, 2, 2, 1, CUCKOO_FITS_EITHER, 1, 1},             /* back, or told late */
+        {1, NOWHERE, NOWHERE, 1, CUCKOO_FITS_EITHER, 1, 1}, /* the same of a deletion */
+        {1, 1, 1, 1, CUCKOO_FITS, 1, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -230,7 +358,7 @@ static void test_witness_steps(void **state)
     }
 }
 
-/* Rows do not know of each other; those of one place displace each other, which is not noticed. */
+/* Rows do not know of each other, and none is forgotten, however many there are. */
 static void test_witness_rows(void **state)
 {
     static const int64_t rows[] = {0, 1, -1, INT64_MAX, INT64_MIN + 5, 4000};
@@ -243,9 +371,42 @@ static void test_witness_rows(void **state)
     assert_int_equal(tell(&witness, rows[0], 10, 20, &step), CUCKOO_FITS);
     expect_way(&step, 0, 20);
     assert_int_equal(tell(&witness, rows[1], 7, 8, &step), CUCKOO_MISFITS);
-    for (int64_t row = 100; row < 100000; row++) /* these displace all others */
-        tell(&witness, row, 1, 2, &step);
-    assert_int_equal(tell(&witness, rows[0], 7, 8, &step), CUCKOO_FITS);
+    for (int64_t row = 100; row < 100000; row++)
+        assert_int_equal(tell(&witness, row, 1, 2, &step), CUCKOO_FITS);
+    for (int64_t row = 100; row < 100000; row++)
+        assert_int_equal(tell(&witness, row, 2, 3, &step), CUCKOO_FITS);
+    assert_int_equal(tell(&witness, rows[0], 20, 8, &step), CUCKOO_FITS);
+    expect_way(&step, 0, 8);
+    assert_int_equal(tell(&witness, rows[0], 7, 8, &step), CUCKOO_MISFITS);
+    cuckoo_witness_free(&witness);
+}
+
+/* Steps behind a mark are undone with its savepoint. After other savepoints nothing is believed. */
+static void test_witness_marks(void **state)
+{
+    cuckoo_witness witness = {.seen = NULL};
+    cuckoo_step step;
+    (void)state;
+    cuckoo_witness_roll_back(&witness, 0);
+    tell(&witness, 6, 1, 2, &step);
+    cuckoo_witness_set_mark(&witness, 3);
+    cuckoo_witness_set_mark(&witness, 4); /* within it */
+    tell(&witness, 6, 2, 3, &step);
+    tell(&witness, 6, 3, 4, &step);
+    tell(&witness, 7, 8, 9, &step);
+    cuckoo_witness_release(&witness, 4);
+    cuckoo_witness_roll_back(&witness, 3);
+    cuckoo_witness_release(&witness, 3);
+    assert_int_equal(tell(&witness, 6, 2, 5, &step), CUCKOO_FITS);
+    expect_way(&step, 1, 5);
+    assert_int_equal(tell(&witness, 7, 3, 4, &step), CUCKOO_FITS);
+    cuckoo_witness_set_mark(&witness, 3);
+    tell(&witness, 7, 4, 5, &step);
+    cuckoo_witness_release(&witness, 3);
+    assert_int_equal(tell(&witness, 7, 5, 6, &step), CUCKOO_FITS);
+    cuckoo_witness_roll_back(&witness, 2);
+    assert_int_equal(tell(&witness, 7, 6, 7, &step), CUCKOO_MISFITS);
+    assert_int_equal(tell(&witness, 9, NOWHERE, 7, &step), CUCKOO_FITS);
     cuckoo_witness_free(&witness);
 }
 
@@ -265,11 +426,12 @@ static void test_witness_clear(void **state)
 static void test_witness_no_memory(void **state)
 {
     cuckoo_fit fit;
+    cuckoo_step *way;
     cuckoo_witness witness = {.seen = NULL};
     cuckoo_step step = {true, true, 1, 2};
     (void)state;
     fault_memory_arm(0, FAULT_ONCE);
-    assert_int_equal(cuckoo_witness_tell(&witness, 6, &step, &fit), SQLITE_NOMEM);
+    assert_int_equal(cuckoo_witness_tell(&witness, 6, &step, &way, &fit), SQLITE_NOMEM);
     fault_memory_disarm();
     assert_int_equal(tell(&witness, 6, 3, 4, &step), CUCKOO_FITS);
     cuckoo_witness_free(&witness);
@@ -498,12 +660,17 @@ static void test_fresh_uncommitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_token_names),
+        cmocka_unit_test(test_breaks),
+        cmocka_unit_test(test_ours),
         cmocka_unit_test(test_deletes_push_cancel),
         cmocka_unit_test(test_deletes_model),
         cmocka_unit_test(test_deletes_no_memory),
         cmocka_unit_test(test_deletes_many),
         cmocka_unit_test(test_witness_steps),
         cmocka_unit_test(test_witness_rows),
+        cmocka_unit_test(test_witness_marks),
         cmocka_unit_test(test_witness_clear),
         cmocka_unit_test(test_witness_no_memory),
         cmocka_unit_test(test_redo_roll_back),

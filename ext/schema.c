@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "schema.h"
+
+#include "sql.h"
+#include "sql_text.h"
+
+/* ---- one trigger ---- */
+
+/* The text behind this word; "": there is none. */
+static const char *behind(const char *sql, const char *word)
+{
+    cuckoo_token token;
+    do
+        token = cuckoo_sql_token(&sql);
+    while (token.kind != CUCKOO_TOKEN_END && !cuckoo_token_is(token, word));
+    return sql;
+}
+
+/* Those are: CREATE TRIGGER name AFTER event ON table BEGIN INSERT INTO name(cuckoo_change, .. ) ..;
+** END. NULL in the list is any name. Behind the list come the names and values that are told. */
+bool cuckoo_schema_is_ours(const char *sql)
+{
+    static const char *const words[] = {"create", "trigger", NULL,   "after", NULL, "on",           NULL,
+                                        "begin",  "insert",  "into", NULL,    "(",  "cuckoo_change"};
+    bool is = true;
+    for (size_t i = 0; is && i < sizeof words / sizeof *words; i++) {
+        cuckoo_token token = cuckoo_sql_token(&sql);
+        is = words[i] ? cuckoo_token_is(token, words[i]) : token.kind != CUCKOO_TOKEN_END;
+    }
+    if (!is || cuckoo_sql_says(sql, "raise") || cuckoo_sql_says(sql, "select"))
+        return false;
+    const char *end = behind(sql, ";");
+    return cuckoo_token_is(cuckoo_sql_token(&end), "end") &&
+           cuckoo_sql_token(&end).kind == CUCKOO_TOKEN_END;
+}
+
+/* The word behind CREATE TRIGGER name, where SQLite keeps nothing else in front of it. */
+static cuckoo_token timing_of(const cuckoo_object *trigger, const char **rest)
+{
+    *rest = behind(trigger->sql, "trigger");
+    cuckoo_sql_token(rest);
+    return cuckoo_sql_token(rest);
+}
+
+bool cuckoo_schema_is_after(const cuckoo_object *trigger)
+{
+    const char *rest;
+    return cuckoo_token_is(timing_of(trigger, &rest), "after");
+}
+
+/* Can it fire between the time at which a row is read and the time at which it is written? REPLACE
+** deletes other rows then. */
+static bool is_early(const cuckoo_object *trigger)
+{
+    const char *rest;
+    return !cuckoo_token_is(timing_of(trigger, &rest), "after") ||
+           cuckoo_token_is(cuckoo_sql_token(&rest), "delete");
+}
+
+/* ---- reading ---- */
+
+static int append(cuckoo_schema *all, sqlite3_stmt *row, bool temporary)
+{
+    enum { STEP = 64 };
+    if (all->n % STEP == 0) {
+        cuckoo_object *more =
+            sqlite3_realloc64(all->object, (uint64_t)(all->n + STEP) * sizeof *all->object);
+        if (more == NULL)
+            return SQLITE_NOMEM;
+        all->object = more;
+    }
+    cuckoo_object *object = &all->object[all->n++];
+    *object = (cuckoo_object){.name = sqlite3_mprintf("%s", sqlite3_column_text(row, 0)),
+                              .table = sqlite3_mprintf("%s", sqlite3_column_text(row, 1)),
+                              .sql = sqlite3_mprintf("%s", sqlite3_column_text(row, 2)),
+                              .order = sqlite3_column_int64(row, 3),
+                              .temporary = temporary};
+    if (!object->name || !object->table || !object->sql)
+        return SQLITE_NOMEM;
+    if (sqlite3_column_int(row, 4)) {
+        object->body = behind(object->sql, "begin");
+        object->ours = cuckoo_schema_is_ours(object->sql);
+    }
+    return SQLITE_OK;
+}
+
+static int read_one(sqlite3 *db, const char *schema, cuckoo_schema *all)
+{
+    sqlite3_stmt *rows;
+    bool temporary = sqlite3_stricmp(schema, "temp") == 0;
+    int rc =
+        cuckoo_sql_prepare(db, &rows,
+                           "SELECT name, tbl_name, sql, rowid, type = 'trigger' FROM "
+                           "\"%w\".sqlite_master WHERE type IN ('table', 'trigger') AND sql NOT NULL",
+                           schema);
+    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW)
+        rc = append(all, rows, temporary);
+    return cuckoo_sql_end(rows, rc);
+}
+
+static bool has_trigger_of_others(const cuckoo_schema *all)
+{
+    int i = 0;
+    while (i < all->n && (all->object[i].body == NULL || all->object[i].ours))
+        i++;
+    return i < all->n;
+}
+
+int cuckoo_schema_read(sqlite3 *db, const char *schema, cuckoo_schema *all)
+{
+    sqlite3_stmt *schemas = NULL;
+    *all = (cuckoo_schema){.object = NULL};
+    int rc = read_one(db, "temp", all);
+    bool others = has_trigger_of_others(all);
+    if (rc == SQLITE_OK && sqlite3_stricmp(schema, "temp") != 0)
+        rc = read_one(db, schema, all);
+    if (rc == SQLITE_OK && others)
+        rc = cuckoo_sql_prepare(db, &schemas, "PRAGMA database_list");
+    while (rc == SQLITE_OK && others && sqlite3_step(schemas) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(schemas, 1);
+        if (name && sqlite3_stricmp(name, schema) != 0 && sqlite3_stricmp(name, "temp") != 0)
+            rc = read_one(db, name, all);
+    }
+    return cuckoo_sql_end(schemas, rc);
+}
+
+void cuckoo_schema_free(cuckoo_schema *all)
+{
+    for (int i = 0; i < all->n; i++) {
+        sqlite3_free(all->object[i].name);
+        sqlite3_free(all->object[i].table);
+        sqlite3_free(all->object[i].sql);
+    }
+    sqlite3_free(all->object);
+    *all = (cuckoo_schema){.object = NULL};
+}
+
+/* ---- what a statement reaches ---- */
+
+/* A trigger reaches the tables that it names. A table reaches its triggers, and the tables that refer
+** to it. */
+static bool reaches(const cuckoo_object *from, const cuckoo_object *to)
+{
+    if (from->body)
+        return cuckoo_sql_names(from->body, NULL, to->table);
+    return to->body ? sqlite3_stricmp(from->table, to->table) == 0
+                    : cuckoo_sql_names(to->sql, "references", from->table);
+}
+
+static void follow(cuckoo_schema *all, cuckoo_object *from)
+{
+    from->followed = true;
+    for (int i = 0; i < all->n; i++)
+        if (!all->object[i].reached)
+            all->object[i].reached = reaches(from, &all->object[i]);
+}
+
+unsigned cuckoo_schema_reach(cuckoo_schema *all, const char *sql)
+{
+    unsigned breaks = cuckoo_sql_breaks(sql);
+    for (int i = 0; i < all->n; i++) {
+        all->object[i].reached = cuckoo_sql_names(sql, NULL, all->object[i].table);
+        all->object[i].followed = false;
+    }
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < all->n; i++) {
+            cuckoo_object *object = &all->object[i];
+            if (!object->reached || object->followed)
+                continue;
+            follow(all, object);
+            breaks |= cuckoo_sql_breaks(object->sql);
+            more = true;
+        }
+    }
+    return breaks;
+}
+
+bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table)
+{
+    bool does = false;
+    for (int i = 0; !does && i < all->n; i++)
+        does = all->object[i].reached && sqlite3_stricmp(all->object[i].table, table) == 0;
+    return does;
+}
+
+/* ---- old values ---- */
+
+/* Something must run between reading and writing, and something must change rows of the table: a
+** trigger, or the action of a foreign key. */
+bool cuckoo_schema_may_lie(const cuckoo_schema *all, const char *table)
+{
+    bool runs = false, changes = false;
+    for (int i = 0; i < all->n && !(runs && changes); i++) {
+        const cuckoo_object *object = &all->object[i];
+        bool on = sqlite3_stricmp(object->table, table) == 0;
+        if (object->body && !object->ours) {
+            runs |= on && is_early(object);
+            changes |= cuckoo_sql_names(object->body, NULL, table);
+        } else if (object->body == NULL) {
+            runs |= cuckoo_sql_names(object->sql, "references", table);
+            changes |= on && cuckoo_sql_says(object->sql, "references");
+        }
+    }
+    return runs && changes;
+}
