@@ -58,9 +58,9 @@ typedef enum cf_layout {
 
 /* How keys become hashes (hash.h). A filter stores the answer, and its keys are hashed by it. */
 typedef enum cf_hash_choice {
-    CF_HASH_AUTO,  /* keyed when the seed is not 0, else XXH3 */
-    CF_HASH_XXH3,  /* the fastest, for keys that nobody chooses with the filter in mind */
-    CF_HASH_KEYED, /* SipHash-1-3: keys cannot be aimed at a filter whose seed is secret */
+    CF_HASH_AUTO, /* keyed when the seed is not 0, else XXH3 */
+    CF_HASH_XXH3, /* the fastest, for keys that nobody chooses with the filter in mind */
+    CF_HASH_KEYED /* SipHash-1-3: keys cannot be aimed at a filter whose seed is secret */
 } cf_hash_choice;
 
 /* The key rule: which values are one key. It says how the caller makes hashes of values. The
