@@ -36,8 +36,9 @@ static bool may_spill(const cf_filter *filter, const cf_pair *pair)
     uint64_t few = LEAST + cf_slots(filter) / SLOTS_PER_ENTRY;
     bool room = filter->geometry.growth ? filter->spilled < (bound + 1) / 2 && filter->spilled < few
                                         : filter->spilled < bound;
-    /* RULE: few copies of a key are spilled */
-    return room && cf_spill_matching(filter, pair) < CF_SPILL_COPIES;
+    /* RULE: few copies of a key are spilled. An item of a merge may know less than entries of the same
+    ** key do: they count, too. */
+    return room && cf_spilled_agreeing(filter, pair) < CF_SPILL_COPIES;
 }
 
 /* After few steps into a slot, or else into the list. */

@@ -29,7 +29,7 @@
 #include "cuckoo_inspect.h"
 #include "geometry.h"
 
-enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: more are not spilled */ };
+enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: there are never more */ };
 
 /* A line of the list; tag and payload as a slot has them (bucket.h). */
 typedef struct cf_spilled {
