@@ -166,6 +166,12 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
         return cuckoo_fail(context, status,
                            "the filters differ in %s; build them with equal capacity, fpr and options",
                            why);
+    if (status == CF_FULL && why)
+        return cuckoo_fail(
+            context, status,
+            "%s: two buckets of %u slots, and a few spilled; nothing has changed; ask the "
+            "filters one by one, or build one from the keys with fewer values of each",
+            why, sum->geometry.bucket_size);
     return status == CF_OK || cuckoo_fail_add(context, status, sum);
 }
 

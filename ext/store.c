@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "store.h"
 
+#include "errors.h"
 #include "sql.h"
+#include "watch.h"
 
 #include <string.h>
 
@@ -175,10 +177,10 @@ static int add_or_wait(cuckoo_store *store, uint64_t hash, uint64_t value, unsig
     if (rc != SQLITE_OK || done)
         return rc;
     *status = room_comes ? place_until_room_comes(store, hash, value)
-                         : cf_add_value(&paged->filter, hash, value);
+                         : cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, value);
     paged->header_dirty = true;
-    if (*status == CF_NO_MEMORY)
-        return SQLITE_NOMEM;
+    if (*status == CF_NO_MEMORY || *status == CF_INTERRUPTED)
+        return cuckoo_error_code(*status);
     if (*status == CF_OK || paged->rc != SQLITE_OK || (!paged->filter.geometry.growth && !room_comes))
         return SQLITE_OK;
     *status = CF_OK;

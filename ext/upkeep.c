@@ -99,7 +99,7 @@ static int shrink(cuckoo_store *store)
         return rc;
     if (!make_blank(store, NULL, &smaller))
         return SQLITE_NOMEM;
-    cuckoo_watch_filter(&watch, store->paged.shadow.db, filter);
+    cuckoo_watch_filter(&watch, store->paged.shadow.db, &smaller);
     cf_status status = cf_shrink(&smaller, filter);
     cuckoo_watch_end(&watch);
     if (status == CF_OK && smaller.length < filter->length)
@@ -112,9 +112,14 @@ static int shrink(cuckoo_store *store)
 
 int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 {
+    cuckoo_watch watch;
     (void)message;
-    cf_settle(&store->paged.filter);
+    cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
+    cf_status status = cf_settle(&store->paged.filter);
+    cuckoo_watch_end(&watch);
     store->paged.header_dirty = store->redo.partial = true;
+    if (status == CF_INTERRUPTED)
+        return SQLITE_INTERRUPT;
     int rc = cuckoo_store_place_all(store);
     bool waits = store->paged.adds.copies > 0 || store->paged.deletes.copies > 0 || store->deletes.n > 0;
     return rc == SQLITE_OK && !waits ? shrink(store) : rc;
@@ -138,9 +143,10 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
         cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), &filter->geometry, &hash);
         if (kind == CUCKOO_KEY_NOMEM)
             return SQLITE_NOMEM;
-        cf_status status = kind == CUCKOO_KEY_OK ? cf_add(filter, hash) : CF_OK;
-        if (status == CF_NO_MEMORY)
-            return SQLITE_NOMEM;
+        cf_status status =
+            kind == CUCKOO_KEY_OK ? cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, 0) : CF_OK;
+        if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
+            return cuckoo_error_code(status);
         if (status != CF_OK && !filter->geometry.growth)
             return fail_key(status, filter, message);
         if (status != CF_OK && cuckoo_deletes_push(aside, hash, 0) != SQLITE_OK)

@@ -135,8 +135,9 @@ typedef struct cf_watch {
 ** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever
 ** they return: take them, and `length`, from here afterwards. Without it a filter does not grow.
 **
-** cf_add_many, cf_merge, cf_shrink, cf_settle, cf_take_census and cf_check ask the watch. A single
-** add or delete does not.
+** cf_add and cf_add_value (while the filter grows), cf_add_many, cf_merge, cf_shrink, cf_settle,
+** cf_take_census and cf_check ask the watch, and answer CF_INTERRUPTED when it says stop. A delete
+** does not ask.
 */
 typedef struct cf_filter {
     cf_geometry geometry;
@@ -221,8 +222,8 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 ** Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched
 ** breadth first before anything is written (eviction.h). CF_OK: stored, counted, or absorbed
 ** because the key is sticky; the filter may have grown. CF_FULL: there is no room, and growing is
-** not allowed or does not help. CF_TOO_BIG: it would be longer than memory.most. CF_NO_MEMORY. Then
-** nothing has changed, to the byte.
+** not allowed or does not help. CF_TOO_BIG: it would be longer than memory.most. CF_NO_MEMORY.
+** CF_INTERRUPTED: the watch said stop while the filter grew. Then nothing has changed, to the byte.
 */
 cf_status cf_add(cf_filter *filter, uint64_t hash);
 
@@ -283,6 +284,8 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 ** agree in hash, seed, key rule, m0, b, f, s, cap and payload, and have bytes of their own: else
 ** CF_MISMATCH, and *why names the field. When `from` has grown more, `into` grows as much first.
 ** CF_FULL, CF_TOO_BIG, CF_NO_MEMORY as cf_add, and CF_INTERRUPTED when the watch of `into` said so.
+** After CF_FULL *why is NULL, or says that a key would have more entries than can be found: two
+** buckets full, and eight in the spill list.
 ** With memory.resize nothing has changed then: `into` is copied first. Without it, `into` holds all
 ** it held, and perhaps a part of `from`.
 */

@@ -43,8 +43,9 @@ static cf_status fill_smaller(cf_filter *into, const cf_filter *from, uint64_t b
     uint64_t allowed = into->memory.most, most = from->length - from->length / 8;
     into->memory.most = most < allowed ? most : allowed;
     cf_status status = cf_grow_to(into, buckets);
+    const char *why;
     if (status == CF_OK)
-        status = cf_merge_entries(into, from);
+        status = cf_merge_entries(into, from, &why);
     into->memory.most = allowed;
     return status == CF_TOO_BIG ? CF_FULL : status;
 }
