@@ -87,16 +87,12 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 
 /* ---- optimize ---- */
 
-/* Nothing may wait: a smaller filter has even less room. Nor may rows be missing, for nobody would
-** know of them any more. */
+/* Nothing may wait: a smaller filter has even less room. */
 static int shrink(cuckoo_store *store)
 {
     cf_filter smaller;
     cf_filter *filter = &store->paged.filter;
     cuckoo_watch watch;
-    int rc = cuckoo_paged_check(&store->paged);
-    if (rc != SQLITE_OK)
-        return rc;
     if (!make_blank(store, NULL, &smaller))
         return SQLITE_NOMEM;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, filter);
@@ -113,9 +109,12 @@ static int shrink(cuckoo_store *store)
 int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 {
     (void)message;
+    int rc = cuckoo_paged_check(&store->paged); /* nobody would know of missing rows any more */
+    if (rc != SQLITE_OK)
+        return rc;
     cf_settle(&store->paged.filter);
     store->paged.header_dirty = store->redo.partial = true;
-    int rc = cuckoo_store_place_all(store);
+    rc = cuckoo_store_place_all(store);
     bool waits = store->paged.adds.copies > 0 || store->paged.deletes.copies > 0 || store->deletes.n > 0;
     return rc == SQLITE_OK && !waits ? shrink(store) : rc;
 }
