@@ -278,6 +278,18 @@ def test_a_trigger_that_ignores_writes(event):
     check(db)
 
 
+def test_a_trigger_because_of_which_sqlite_opens_a_savepoint():
+    """It opened within a statement of the filter, which then ran that statement once more: SQLite crashed."""
+    db = table("capacity=10, seed=0", range(100), content=True)
+    db.execute("CREATE TRIGGER t AFTER UPDATE ON f_wait BEGIN SELECT RAISE(FAIL, 'no'); END")
+    db.execute("SAVEPOINT s")
+    db.execute("DELETE FROM u WHERE k % 9 = 5")
+    db.execute("SAVEPOINT s")
+    db.execute("DELETE FROM u WHERE k % 9 = 3")
+    db.execute("ROLLBACK")
+    db.execute("DROP TABLE f")
+
+
 def test_a_table_of_pages_without_its_key():
     """There REPLACE would write a second row of the same number."""
     db = table(content=True)
