@@ -248,6 +248,10 @@ attack: deps-test $(EXTENSION)
 	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
 	    tests/python/test_random_statements.py
 
+## fuzz-rows: damages rows of filter tables and uses these in every way, with sanitizers, for SECONDS=600
+fuzz-rows: deps-test build/asan/cuckoo.so
+	@CUCKOO_DAMAGE_SECONDS=$(or $(SECONDS),600) sh tests/run.sh damage
+
 ## faults: persistent filters: every request for memory and every call to the disk fails once, and the
 ##       power goes at every write; hours
 faults: deps-test build/plain/oom_table build/plain/vfs_faults
@@ -337,6 +341,6 @@ help:
 
 .PHONY: always all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
-        deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz stress attack faults \
+        deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz fuzz-rows stress attack faults \
         coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

@@ -98,7 +98,7 @@ static int read_header(cuckoo_paged *paged, const char **why)
         rc = cuckoo_shadow_damaged(&paged->shadow, "its header is missing");
     else if (rc == SQLITE_OK && row.length != HEADER_ROW)
         rc = cuckoo_shadow_bad_row(&paged->shadow, 0);
-    if (rc == SQLITE_CORRUPT_VTAB && !is_newer(bytes, why))
+    if (rc == SQLITE_CORRUPT_VTAB && !(row.length >= CF_HEADER_BYTES && is_newer(bytes, why)))
         *why = cuckoo_shadow_why(&paged->shadow);
     return rc == SQLITE_OK ? open_image(paged, bytes, why) : rc;
 }

@@ -168,9 +168,10 @@ static int take_row(cuckoo_shadow *shadow, sqlite3_stmt *read, int64_t no, uint8
         return cuckoo_shadow_bad_row(shadow, no);
     uint64_t length = all - CUCKOO_CHECKSUM, checksum = cf_load64(data + length);
     memcpy(into, data, cf_in_memory(bytes < length ? bytes : length));
+    row->length = length;
     if (checksum != checksum_of(shadow, no, data, length))
         return cuckoo_shadow_bad_row(shadow, no);
-    *row = (cuckoo_row){length, checksum};
+    row->checksum = checksum;
     return SQLITE_OK;
 }
 
@@ -280,10 +281,11 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
     return rc;
 }
 
-/* Compiling the statements tells. */
+/* Compiling the statements anew tells. */
 int cuckoo_shadow_check(cuckoo_shadow *shadow)
 {
     sqlite3_stmt *unused;
+    finalize_all(shadow);
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &unused);
     return rc == SQLITE_OK ? cuckoo_shadow_query(shadow, CUCKOO_WAIT, NULL, &unused) : rc;
 }

@@ -75,7 +75,7 @@ typedef struct cuckoo_row {
 } cuckoo_row;
 
 /* Reads a row, and copies up to `bytes` bytes of it. SQLITE_CORRUPT_VTAB: the row is no blob, or its
-** checksum is wrong. Then bytes that are copied say nothing, except for a later version. */
+** checksum is wrong. Then what *row and the bytes say must not be believed. */
 int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
                        cuckoo_row *row);
 

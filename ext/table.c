@@ -17,7 +17,7 @@ void cuckoo_table_free(cuckoo_table *table)
     sqlite3_free(table->name);
     sqlite3_free(table->content);
     sqlite3_free(table->column);
-    sqlite3_free(table->base.zErrMsg); /* SQLite does not take over what xSavepoint said */
+    sqlite3_free(table->base.zErrMsg);
     sqlite3_free(table);
 }
 
@@ -104,19 +104,37 @@ int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
     const char *why = "";
+    sqlite3_free(table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
+    table->base.zErrMsg = NULL;
     cuckoo_store *store = cuckoo_table_store(table);
     int rc = store ? cuckoo_store_begin(store, use, &why) : SQLITE_NOMEM;
     return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
 }
 
-int cuckoo_table_end(cuckoo_table *table)
+static int explain_end(cuckoo_table *table, int rc)
 {
-    return cuckoo_table_explain(table, cuckoo_store_end(table->store),
-                                cuckoo_store_damage(table->store));
+    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
+}
+
+int cuckoo_table_end(cuckoo_table *table, int rc)
+{
+    int rc2 = cuckoo_store_end(table->store);
+    return explain_end(table, rc == SQLITE_OK ? rc2 : rc);
 }
 
 int cuckoo_table_changed(cuckoo_table *table, int rc)
 {
-    rc = cuckoo_store_changed(table->store, rc);
-    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
+    return explain_end(table, cuckoo_store_changed(table->store, rc));
+}
+
+int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
+{
+    *rows = cuckoo_store_items(table->store);
+    if (*rows <= UINT32_MAX)
+        return SQLITE_OK;
+    sqlite3_int64 n = (sqlite3_int64)*rows;
+    *rows = 0;
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "it counts %lld keys, too many for rows; see items in cf_table_info('%q')",
+                             n, table->name);
 }

@@ -64,13 +64,17 @@ void cuckoo_table_free(cuckoo_table *table);
 /* The store, also when the one before is dead. NULL: out of memory. */
 cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 
-/* Begins and ends a use of the store (store.h), with messages. */
-int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
-int cuckoo_table_end(cuckoo_table *table);
-
-/* The same as the end for a use that has changed something. `rc` is the error of the change, or
+/* Begins and ends a use of the store (store.h), with messages. `rc` is the error of the use, or
 ** SQLITE_OK. A message that is there stays. */
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
+int cuckoo_table_end(cuckoo_table *table, int rc);
+
+/* The same as the end for a use that has changed something. */
 int cuckoo_table_changed(cuckoo_table *table, int rc);
+
+/* How many rows the table has, within a use. SQLite asks for each of them, and a damaged header may
+** say any number: more than 2^32 are an error. */
+int cuckoo_table_count(cuckoo_table *table, uint64_t *rows);
 
 /* ---- errors ---- */
 

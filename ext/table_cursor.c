@@ -314,28 +314,14 @@ static int list_keys(cuckoo_table *table, table_cursor *cursor)
     return rc == SQLITE_OK ? read_keys(table, cursor) : rc;
 }
 
-/* SQLite asks for each row. A damaged header may count any number of them. */
-static int count_rows(cuckoo_table *table, table_cursor *cursor)
-{
-    const uint64_t most = UINT32_MAX;
-    uint64_t rows = cuckoo_store_items(table->store);
-    if (rows > most)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "it counts %lld keys, too many for rows; see items in "
-                                 "cf_table_info('%q')",
-                                 (sqlite3_int64)rows, table->name);
-    cursor->counts = true;
-    cursor->rows = rows;
-    return SQLITE_OK;
-}
-
 static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite3_value **argv)
 {
     if (plan & ROWS_KEY)
         return compares_so(table, plan) ? find_keys(table, cursor, plan, argv)
                                         : cannot_compare(table, plan);
-    if (plan & ROWS_COUNT)
-        return count_rows(table, cursor);
+    cursor->counts = plan & ROWS_COUNT;
+    if (cursor->counts)
+        return cuckoo_table_count(table, &cursor->rows);
     return table->content ? list_keys(table, cursor) : cannot_list(table);
 }
 
@@ -349,11 +335,7 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
     if (rc != SQLITE_OK)
         return rc;
-    rc = find_rows(table, cursor, plan, argv);
-    int rc2 = cuckoo_table_end(table);
-    if (rc == SQLITE_OK || table->base.zErrMsg)
-        return cuckoo_first_error(rc, rc2);
-    return cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
+    return cuckoo_table_end(table, find_rows(table, cursor, plan, argv));
 }
 
 int cuckoo_table_next(sqlite3_vtab_cursor *base)

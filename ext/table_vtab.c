@@ -312,12 +312,8 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     char *why = NULL;
     (void)schema;
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
-    if (rc == SQLITE_OK && !(flags & 1))
-        rc = cuckoo_upkeep_check(table->store, &why);
     if (rc == SQLITE_OK)
-        rc = cuckoo_table_end(table);
-    else if (table->store)
-        cuckoo_store_end(table->store);
+        rc = cuckoo_table_end(table, flags & 1 ? SQLITE_OK : cuckoo_upkeep_check(table->store, &why));
     if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
         rc = why ? cuckoo_say(message, SQLITE_OK, "%s: %s", name, why)
                  : cuckoo_say(message, SQLITE_OK, "%s", base->zErrMsg);

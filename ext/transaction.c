@@ -85,6 +85,10 @@ static int write_or_note(cuckoo_store *store, int number)
 /* From now on SQLite tells the store of every rollback. So it no longer counts as created. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
+    /* One of its own statements needs a savepoint, because of a trigger on a shadow table. To write
+    ** now would run that statement within itself. */
+    if (store->paged.shadow.busy)
+        return SQLITE_OK;
     cuckoo_redo_release(&store->redo, number + 1);
     if (store->witness.nested)
         cuckoo_witness_set_mark(&store->witness, number);

@@ -113,6 +113,7 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
     cuckoo_shadow *shadow = &store->paged.shadow;
     if (use == CUCKOO_CHANGE && was_looked_at(&store->follow))
         return SQLITE_OK;
+    *why = "the table that it follows cannot be read";
     bool writes = store->joined || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
     int rc = writes ? cuckoo_follow_look(&store->follow, shadow)
                     : cuckoo_follow_look_quickly(&store->follow, shadow, store->fresh.file_version);
@@ -135,8 +136,11 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_store_load(store, why);
     store->redo.idle &= use == CUCKOO_ASK;
-    if (rc == SQLITE_OK && store->follow.given_table && use != CUCKOO_REPAIR)
+    if (rc == SQLITE_OK && store->follow.given_table && use != CUCKOO_REPAIR) {
         rc = trust(store, use, why);
+        if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
+            *why = store->paged.shadow.damage;
+    }
     if (rc != SQLITE_OK)
         cuckoo_store_end(store);
     return rc;

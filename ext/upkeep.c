@@ -87,16 +87,12 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 
 /* ---- optimize ---- */
 
-/* Nothing may wait: a smaller filter has even less room. Nor may rows be missing, for nobody would
-** know of them any more. */
+/* Nothing may wait: a smaller filter has even less room. */
 static int shrink(cuckoo_store *store)
 {
     cf_filter smaller;
     cf_filter *filter = &store->paged.filter;
     cuckoo_watch watch;
-    int rc = cuckoo_paged_check(&store->paged);
-    if (rc != SQLITE_OK)
-        return rc;
     if (!make_blank(store, NULL, &smaller))
         return SQLITE_NOMEM;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &smaller);
@@ -114,13 +110,16 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 {
     cuckoo_watch watch;
     (void)message;
+    int rc = cuckoo_paged_check(&store->paged); /* nobody would know of missing rows any more */
+    if (rc != SQLITE_OK)
+        return rc;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
     cf_status status = cf_settle(&store->paged.filter);
     cuckoo_watch_end(&watch);
     store->paged.header_dirty = store->redo.partial = true;
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
-    int rc = cuckoo_store_place_all(store);
+    rc = cuckoo_store_place_all(store);
     bool waits = store->paged.adds.copies > 0 || store->paged.deletes.copies > 0 || store->deletes.n > 0;
     return rc == SQLITE_OK && !waits ? shrink(store) : rc;
 }

@@ -4,6 +4,7 @@
 #   run.sh            make test: everything
 #   run.sh check      make check: what takes seconds
 #   run.sh valgrind   make valgrind: all unit tests under valgrind
+#   run.sh damage     make fuzz-rows: damaged rows of filter tables, with what they say on the screen
 # Each group prints one line, in a fixed order, with the processor time that it took. What the groups wrote stands in build/test.log.
 set -u
 log=build/test.log
@@ -15,7 +16,8 @@ cores=$(getconf _NPROCESSORS_ONLN)
 # short stress test reaches all layouts, growth, the list, merges and shrinking, the replay hostile blobs and SQL.
 valgrind_units='format open filter bucket semisort check merge'
 
-asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements'
+asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements
+    damaged_rows persistent_hostile'
 
 # Slices of long tests start at another place in each run. CUCKOO_SLICE=n repeats one. It is not CUCKOO_TEST_SEED, which
 # gives all random tests another seed.
@@ -192,6 +194,10 @@ what_failed() {
     done
 }
 
+if [ "${1:-}" = damage ]; then
+    sanitized_python "$PYTHON" -m pytest -q -s -p no:cacheprovider --tb=short -k random_damage tests/python/test_damaged_rows.py
+    exit
+fi
 if [ "${1:-}" = group ]; then
     group=$2
     run "$2"
