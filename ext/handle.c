@@ -57,7 +57,7 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
     case SQLITE_NULL:
         return read_handle(value, filter, why);
     case SQLITE_TEXT:
-        return refuse(why, CUCKOO_IS_TEXT);
+        return refuse(why, cuckoo_is_text);
     default:
         return refuse(why, CUCKOO_NOT_A_BLOB);
     }

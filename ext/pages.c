@@ -29,17 +29,31 @@ void cuckoo_paged_forget(cuckoo_paged *paged)
 
 /* ---- the header ---- */
 
-static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
+/* Does this version know all that a row of so many bytes says? SQLITE_OK: its parts may be read. */
+static int check_row(const uint8_t *row, uint64_t bytes, const char **why)
 {
     cf_header header;
+    *why = "its header is missing";
+    if (bytes < HEADER_ROW)
+        return SQLITE_CORRUPT_VTAB;
+    *why = "its header has been changed";
+    cf_status status = cf_header_decode(row, cf_load64(row + AT_LENGTH), &header, why);
+    if (status != CF_OK)
+        return status == CF_NEWER ? CUCKOO_NEWER : SQLITE_CORRUPT_VTAB;
+    *why = "made by a later version (unknown parts of the header row); use the version that wrote it";
+    return bytes > HEADER_ROW || row[AT_DOUBT] > 1 ? CUCKOO_NEWER : SQLITE_OK;
+}
+
+static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
+{
     uint64_t length = cf_load64(row + AT_LENGTH);
     uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
+    *why = "its header has been changed";
+    if (page_bytes < 64)
+        return SQLITE_CORRUPT_VTAB;
     paged->adds = cf_load64(row + AT_ADDS);
     paged->deletes = cf_load64(row + AT_DELETES);
     paged->doubt = row[AT_DOUBT] != 0;
-    *why = "its header has been changed";
-    if (page_bytes < 64 || cf_header_decode(row, length, &header, why) != CF_OK)
-        return SQLITE_CORRUPT_VTAB;
     cuckoo_image_set_pages(paged, page_bytes);
     int rc = cuckoo_image_resize(paged, length);
     if (rc != SQLITE_OK)
@@ -54,13 +68,12 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
 
 static int read_header(cuckoo_paged *paged, const char **why)
 {
-    uint8_t row[HEADER_ROW];
-    uint64_t length;
-    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
-    if (rc != SQLITE_OK)
-        return rc;
-    *why = "its header is missing";
-    return length == sizeof row ? open_image(paged, row, why) : SQLITE_CORRUPT_VTAB;
+    uint8_t row[HEADER_ROW + 1]; /* one byte more tells a longer row */
+    uint64_t bytes;
+    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &bytes);
+    if (rc == SQLITE_OK)
+        rc = check_row(row, bytes, why);
+    return rc == SQLITE_OK ? open_image(paged, row, why) : rc;
 }
 
 static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length)
@@ -89,7 +102,7 @@ static int write_empty(cuckoo_paged *paged, const cf_geometry *shape)
 int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
 {
     *why = "its shadow table is missing, or not as it was created";
-    return paged->header_in == paged->epoch ? SQLITE_OK : read_header(paged, why);
+    return cuckoo_paged_loaded(paged) ? SQLITE_OK : read_header(paged, why);
 }
 
 /* When nearly all pages have been read, the others are read, too. */

@@ -155,6 +155,31 @@ bool cuckoo_settle(sqlite3_context *context, cf_filter *filter)
     return status == CF_OK || cuckoo_fail_interrupted(context);
 }
 
+/* Says what `field`, in which two filters differ, follows from. */
+static bool fail_merge(sqlite3_context *context, const cf_geometry *one, const cf_geometry *other,
+                       const char *field)
+{
+    sqlite3_int64 a = (sqlite3_int64)one->capacity, b = (sqlite3_int64)other->capacity;
+    if (strcmp(field, "seed") == 0)
+        return cuckoo_fail(
+            context, CF_MISMATCH,
+            "the filters differ in seed; keys hash differently in them: build both with the "
+            "same seed= (a filter table takes a random one unless it is given)");
+    if (strcmp(field, "buckets") == 0 && a != b)
+        return cuckoo_fail(context, CF_MISMATCH,
+                           "the filters differ in buckets; one was planned for %lld keys, the other for "
+                           "%lld: build both with the same capacity=, fpr and options",
+                           a, b);
+    if (strcmp(field, "growth") == 0)
+        return cuckoo_fail(
+            context, CF_MISMATCH,
+            "the filters differ in growth; the first one has growth=off, and the other one "
+            "has grown: build the first one with growth=on");
+    return cuckoo_fail(context, CF_MISMATCH,
+                       "the filters differ in %s; build both with the same capacity=, fpr and options",
+                       field);
+}
+
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter)
 {
     const char *why;
@@ -163,9 +188,7 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
     cf_status status = cf_merge(sum, filter, &why);
     cuckoo_watch_end(&watch);
     if (status == CF_MISMATCH)
-        return cuckoo_fail(context, status,
-                           "the filters differ in %s; build them with equal capacity, fpr and options",
-                           why);
+        return fail_merge(context, &sum->geometry, &filter->geometry, why);
     return status == CF_OK || cuckoo_fail_add(context, status, sum);
 }
 

@@ -23,6 +23,7 @@ void cuckoo_store_free(cuckoo_store *store)
     cuckoo_redo_free(&store->redo);
     cuckoo_follow_free(&store->follow);
     cuckoo_witness_free(&store->witness);
+    sqlite3_free(store->later);
     sqlite3_free(store);
 }
 
@@ -84,6 +85,9 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
     *why = "a trigger or a view on its shadow table uses it";
     if (store->paged.shadow.busy)
         return SQLITE_CORRUPT_VTAB;
+    *why = store->later;
+    if (store->later)
+        return CUCKOO_NEWER;
     *why = "an earlier error has lost changes of this transaction: roll it back";
     if (store->broken)
         return SQLITE_IOERR;

@@ -17,6 +17,7 @@ void cuckoo_table_free(cuckoo_table *table)
     sqlite3_free(table->name);
     sqlite3_free(table->content);
     sqlite3_free(table->column);
+    sqlite3_free(table->later);
     sqlite3_free(table->base.zErrMsg); /* SQLite does not take over what xSavepoint said */
     sqlite3_free(table);
 }
@@ -26,15 +27,18 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* A store of this name that follows something else belonged to another table. */
+/* A store of this name that was made for something else belonged to another table. */
 static bool is_for(const cuckoo_table *table, const cuckoo_store *store)
 {
     return same_text(table->content, store->follow.given_table) &&
-           same_text(table->column, store->follow.given_column);
+           same_text(table->column, store->follow.given_column) && same_text(table->later, store->later);
 }
 
 static int begin_store(cuckoo_table *table)
 {
+    table->store->later = table->later ? sqlite3_mprintf("%s", table->later) : NULL;
+    if (table->later && table->store->later == NULL)
+        return SQLITE_NOMEM;
     if (table->content == NULL)
         return SQLITE_OK;
     char *content = sqlite3_mprintf("%s", table->content),
@@ -86,15 +90,14 @@ int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...)
 
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 {
-    if (rc == SQLITE_ERROR || rc == SQLITE_IOERR)
-        return cuckoo_table_fail(table, rc, "%s", why);
-    if (rc != SQLITE_CORRUPT_VTAB)
+    char *what = NULL;
+    if (rc != SQLITE_ERROR && rc != SQLITE_IOERR && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER)
         return rc;
-    return cuckoo_table_fail(
-        table, rc,
-        "the filter cannot be used: %s; restore the table, or drop it and create it "
-        "anew",
-        why);
+    rc = cuckoo_explain(&what, rc, why);
+    if (what)
+        rc = cuckoo_table_fail(table, rc, "%s", what);
+    sqlite3_free(what);
+    return rc;
 }
 
 /* ---- beginning and ending a use ---- */

@@ -204,7 +204,7 @@ static int sync_loaded(cuckoo_store *store)
 int cuckoo_store_sync(cuckoo_store *store)
 {
     const char *why;
-    if (store->dead)
+    if (store->dead || store->later)
         return SQLITE_OK;
     store->why = SQLITE_ABORT;
     if (store->broken)
@@ -215,8 +215,8 @@ int cuckoo_store_sync(cuckoo_store *store)
     int rc = cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL);
     if (rc == SQLITE_OK)
         rc = cuckoo_store_recall(store, &why);
-    /* It is damaged and was not changed; or SQLite has rolled back its creation without a word. */
-    if (rc == SQLITE_CORRUPT_VTAB && !cuckoo_store_pending(store))
+    /* It cannot be read and was not changed; or SQLite has rolled back its creation without a word. */
+    if ((rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER) && !cuckoo_store_pending(store))
         return SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = sync_loaded(store);

@@ -175,10 +175,9 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return cuckoo_say(message, rc,
-                          "its triggers on %s(%s) cannot be made: %s; if the table has gone for good, "
-                          "drop the filter",
-                          store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db));
+        return cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s%s",
+                          store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db),
+                          anew ? "; if the table has gone for good, drop the filter" : "");
     return rc;
 }
 
@@ -207,7 +206,7 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
     enum { SMALL = 1000000 /* keys: read in less than a second */ };
     char *message = NULL;
     cuckoo_follow *follow = &store->follow;
-    if (!store->paged.doubt || cuckoo_store_items(store) > SMALL)
+    if (!cuckoo_paged_loaded(&store->paged) || !store->paged.doubt || cuckoo_store_items(store) > SMALL)
         return SQLITE_OK;
     follow->looked = false; /* the fault may be the doubt itself */
     int rc = cuckoo_follow_look(follow, &store->paged.shadow);
@@ -234,7 +233,7 @@ int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 
 int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message)
 {
-    const char *why = "it is not a blob";
+    const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
     cf_filter filter;
     const uint8_t *bytes = sqlite3_value_blob(blob);
     size_t length = (size_t)sqlite3_value_bytes(blob);
