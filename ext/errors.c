@@ -3,11 +3,13 @@
 
 #include "register.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
 int cuckoo_error_code(cf_status status)
 {
+    assert(status != CF_OK);
     switch (status) {
     case CF_FULL:
         return SQLITE_CONSTRAINT;
@@ -32,6 +34,7 @@ int cuckoo_error_code(cf_status status)
 int cuckoo_say(char **message, int code, const char *format, ...)
 {
     va_list arguments;
+    assert(message != NULL);
     va_start(arguments, format);
     char *text = sqlite3_vmprintf(format, arguments);
     va_end(arguments);
@@ -42,6 +45,7 @@ int cuckoo_say(char **message, int code, const char *format, ...)
 
 int cuckoo_explain(char **message, int rc, const char *why)
 {
+    assert(rc != SQLITE_OK && rc != SQLITE_NOMEM && why != NULL);
     if (rc == CUCKOO_NEWER)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "the filter cannot be used: %s", why);
     if (rc != SQLITE_CORRUPT_VTAB)
@@ -78,6 +82,7 @@ static const char *for_tables(const char *function)
 
 char *cuckoo_filter_message(cf_status status, const char *why, const char *function)
 {
+    assert(status != CF_OK && why != NULL);
     if (why == cuckoo_is_text)
         return sqlite3_mprintf("%s; if it names a filter table, %s", why, for_tables(function));
     if (status == CF_BAD_ARGUMENT)
@@ -104,6 +109,7 @@ static const char *remedy_when_full(cf_status status, const cf_filter *filter)
 
 char *cuckoo_full_message(cf_status status, const cf_filter *filter)
 {
+    assert(status == CF_FULL || status == CF_TOO_BIG);
     return sqlite3_mprintf("filter is full: planned for %lld keys, %lld of %lld slots in use; nothing "
                            "has changed; %s",
                            (sqlite3_int64)filter->geometry.capacity, (sqlite3_int64)filter->occupied,
@@ -151,6 +157,7 @@ bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format,
 
 bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why)
 {
+    assert(code != SQLITE_OK);
     if (code == SQLITE_NOMEM)
         return cuckoo_fail_no_memory(context);
     return fail_with(context, code, sqlite3_mprintf("%s", why ? why : sqlite3_errstr(code)));

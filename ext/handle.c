@@ -6,6 +6,7 @@
 
 #include "../src/open.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* It contains the version, because two versions in one process
@@ -115,6 +116,7 @@ cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter)
 void cuckoo_handle_release(void *handle)
 {
     cuckoo_handle *held = handle;
+    assert(held == NULL || held->references > 0);
     if (held && --held->references == 0)
         sqlite3_free(held);
 }

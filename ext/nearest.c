@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "nearest.h"
 
+#include <assert.h>
 #include <string.h>
 
 static int lower(char c)
@@ -39,6 +40,7 @@ static unsigned distance_of(const char *one, size_t m, const char *other, size_t
 
 void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name)
 {
+    assert(nearest->word != NULL && name != NULL);
     enum { SHORTEST = 3, A_LETTER = 3 /* letters that one may be wrong for */ };
     size_t m = strlen(nearest->word), n = strlen(name);
     if (m > CUCKOO_NEAREST_MAX || n > CUCKOO_NEAREST_MAX || n == 0)

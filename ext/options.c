@@ -5,6 +5,7 @@
 #include "nearest.h"
 #include "number.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define VALID_OPTIONS                                                                                   \
@@ -144,11 +145,13 @@ static cf_affinity affinity_of_word(int64_t index)
 
 const char *cuckoo_affinity_word(unsigned affinity)
 {
+    assert(affinity <= CF_AFFINITY_REAL);
     return affinities[affinity];
 }
 
 const char *cuckoo_collation_word(unsigned collation)
 {
+    assert(collation <= CF_COLLATION_RTRIM);
     return collations[collation];
 }
 
@@ -371,6 +374,7 @@ bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b)
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
                          cuckoo_options *options)
 {
+    assert(count >= 0 && count <= 2);
     cuckoo_options_default(options);
     options->fpr = 0;
     if (count > 0 && values[0] && !read_fpr(context, values[0], &options->fpr))

@@ -7,6 +7,7 @@
 #include "../src/bits.h"
 #include "../src/format.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,7 @@ int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
 /* When nearly all pages have been read, the others are read, too. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged)
 {
+    assert(cuckoo_paged_loaded(paged));
     if (paged->has_reader)
         return &paged->reader;
     uint64_t pages = cuckoo_image_pages(paged, paged->length);
@@ -164,6 +166,7 @@ static int write_pages(cuckoo_paged *paged)
 
 int cuckoo_paged_write(cuckoo_paged *paged)
 {
+    assert(cuckoo_paged_loaded(paged));
     paged->length = paged->filter.length;
     int rc = write_pages(paged);
     paged->has_written = true;
@@ -249,6 +252,7 @@ int cuckoo_paged_clear(cuckoo_paged *paged)
 /* Only pages that are not zeros are copied: most of a large filter may be zeros. */
 void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
 {
+    assert(cuckoo_paged_loaded(paged));
     uint64_t from = CF_HEADER_BYTES, length = paged->filter.length;
     cf_seal(&paged->filter);
     memcpy(zeros, paged->image, CF_HEADER_BYTES);

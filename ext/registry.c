@@ -4,6 +4,7 @@
 #include "nearest.h"
 #include "sql.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- stores ---- */
@@ -19,6 +20,7 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
 void cuckoo_registry_release(void *pointer)
 {
     cuckoo_registry *registry = pointer;
+    assert(registry == NULL || registry->references > 0);
     if (registry == NULL || --registry->references > 0)
         return;
     sqlite3_free(registry->why);
@@ -67,11 +69,14 @@ int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const ch
 
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)
 {
+    assert(store->references > 0);
     if (--store->references > 0)
         return;
     cuckoo_store **at = &registry->first;
-    while (*at != store)
+    while (*at != store) {
+        assert(*at != NULL);
         at = &(*at)->next;
+    }
     *at = store->next;
     cuckoo_store_free(store);
 }
@@ -135,6 +140,7 @@ static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, cons
 ** before 3.54 may keep a schema that was freed. */
 cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc)
 {
+    assert(name != NULL);
     bool stop = false;
     cuckoo_store *store = look_in(registry, "temp", name, &stop, rc);
     sqlite3_stmt *schemas;

@@ -6,6 +6,7 @@
 
 #include "../src/bits.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { PAGE_OVERHEAD = 64 /* bytes of a row on a database page besides its data, at most */ };
@@ -51,6 +52,7 @@ static int prepare_query(cuckoo_shadow *shadow, sqlite3_stmt **statement, const 
 int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                         sqlite3_stmt **statement)
 {
+    assert((unsigned)query < CUCKOO_QUERIES);
     sqlite3_stmt **kept = &shadow->statement[query];
     int rc = *kept ? SQLITE_OK : prepare_query(shadow, kept, texts[query]);
     for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
@@ -117,6 +119,7 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_
 
 int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length)
 {
+    assert(bytes != NULL && length > 0);
     sqlite3_stmt *write;
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
     if (rc != SQLITE_OK)

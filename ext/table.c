@@ -3,6 +3,7 @@
 
 #include "errors.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static int begin_store(cuckoo_table *table)
 
 int cuckoo_table_take(cuckoo_table *table, bool create)
 {
+    assert(table->name != NULL && table->schema != NULL);
     bool made;
     int rc =
         cuckoo_registry_take(table->registry, table->schema, table->name, create, &table->store, &made);
@@ -112,6 +114,7 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 
 int cuckoo_table_end(cuckoo_table *table)
 {
+    assert(table->store != NULL);
     return cuckoo_table_explain(table, cuckoo_store_end(table->store), CUCKOO_BAD_PAGE);
 }
 

@@ -8,6 +8,7 @@
 #include "sql_text.h"
 #include "table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,6 +263,7 @@ static int shape_of(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf
 int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
                             char **message)
 {
+    assert(plan->later == NULL && *message == NULL);
     int rc = shape_of(db, schema, plan, shape, message);
     return *message ? cuckoo_say(message, rc, "cuckoo_filter: %s", *message) : rc;
 }

@@ -6,6 +6,8 @@
 #include "statements.h"
 #include "store.h"
 
+#include <assert.h>
+
 int cuckoo_store_flush(cuckoo_store *store)
 {
     const char *why;
@@ -74,6 +76,7 @@ static int write_or_note(cuckoo_store *store, int number)
 /* From now on SQLite tells the store of every rollback. So it no longer counts as created. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
+    assert(number >= 0);
     cuckoo_redo_release(&store->redo, number + 1);
     if (store->marks > number)
         store->marks = number;

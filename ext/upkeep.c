@@ -11,6 +11,7 @@
 #include "statements.h"
 #include "watch.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- filters in memory ---- */
@@ -50,6 +51,7 @@ static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 
 int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 {
+    assert(cuckoo_paged_loaded(&store->paged) && *message == NULL);
     enum { ALL = -1 };
     const char *why;
     cuckoo_watch watch;
@@ -91,6 +93,7 @@ static int shrink(cuckoo_store *store)
 
 int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 {
+    assert(cuckoo_paged_loaded(&store->paged));
     (void)message;
     cf_settle(&store->paged.filter);
     store->paged.header_dirty = store->redo.partial = true;
@@ -198,6 +201,7 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
 
 int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
 {
+    assert(store->follow.given_table != NULL && *message == NULL);
     return begin_to_follow(store, false, message);
 }
 
@@ -223,6 +227,7 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
 
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 {
+    assert(!store->dead && *message == NULL);
     if (store->follow.given_table == NULL)
         return cuckoo_say(message, SQLITE_ERROR,
                           "nothing to rebuild from: it was created without content='table(column)'");
@@ -233,6 +238,7 @@ int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 
 int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message)
 {
+    assert(cuckoo_paged_loaded(&store->paged) && *message == NULL);
     const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
     cf_filter filter;
     const uint8_t *bytes = sqlite3_value_blob(blob);
@@ -263,6 +269,7 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
 
 int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
 {
+    assert(cuckoo_paged_loaded(&store->paged) && *message == NULL);
     const char *why;
     cuckoo_paged *paged = &store->paged;
     cf_status status = CF_OK;

@@ -3,6 +3,8 @@
 
 #include "sql.h"
 
+#include <assert.h>
+
 enum { MOST_COPIES = 1 << 20 /* of a key; no counter counts as far */ };
 
 /* ---- rows ---- */
@@ -221,6 +223,7 @@ int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place)
 
 int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *status)
 {
+    assert(cuckoo_paged_loaded(paged));
     sqlite3_stmt *all;
     waiting_row row;
     *status = CF_OK;
