@@ -55,7 +55,7 @@ int cuckoo_explain(char **message, int rc, const char *why)
                       why);
 }
 
-const char cuckoo_is_text[] = CUCKOO_NOT_A_BLOB "; it was bound as text: bind it as a blob";
+const char *const cuckoo_is_text = CUCKOO_NOT_A_BLOB "; it was bound as text: bind it as a blob";
 
 /* What does with the name of a filter table what the function does with a blob. */
 static const char *for_tables(const char *function)
