@@ -2,6 +2,7 @@
 #include "column.h"
 
 #include "errors.h"
+#include "nearest.h"
 #include "sql.h"
 
 #include <string.h>
@@ -108,6 +109,68 @@ static int read_collation(sqlite3 *db, const char *column, const char *name, cf_
     return rc;
 }
 
+/* ---- what there is instead ---- */
+
+/* Says that there is no such table, and which one may be meant. */
+static int no_table(sqlite3 *db, const char *schema, const char *table, char **message)
+{
+    sqlite3_stmt *names;
+    cuckoo_nearest nearest = {.word = table};
+    int rc = cuckoo_sql_prepare(db, &names, "SELECT name FROM \"%w\".sqlite_master WHERE type = 'table'",
+                                schema);
+    if (rc != SQLITE_OK)
+        return rc;
+    while (sqlite3_step(names) == SQLITE_ROW)
+        if (sqlite3_column_text(names, 0))
+            cuckoo_nearest_offer(&nearest, (const char *)sqlite3_column_text(names, 0));
+    rc = cuckoo_sql_end(names, rc);
+    if (rc != SQLITE_OK)
+        return rc;
+    return cuckoo_say(
+        message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter%s", table, schema,
+        strchr(table, '.') ? "; give its name without a schema" : cuckoo_nearest_hint(&nearest));
+}
+
+/* Says which columns the table has. */
+static int no_column(sqlite3 *db, const char *schema, const char *table, const char *column,
+                     char **message)
+{
+    enum { MOST = 20 };
+    sqlite3_stmt *all;
+    cuckoo_nearest nearest = {.word = column};
+    sqlite3_int64 other = 0;
+    int rc = cuckoo_sql_integer(db, &other,
+                                "SELECT 1 FROM \"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND "
+                                "(type = 'view' OR sql LIKE 'create virtual%%')",
+                                schema, table);
+    if (rc == SQLITE_OK && other)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "%s has no triggers that could tell of its rows (a view is no table, nor is a "
+                          "virtual table): give an ordinary table",
+                          table);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_sql_prepare(db, &all, "SELECT * FROM \"%w\".\"%w\"", schema, table);
+    if (rc == SQLITE_ERROR)
+        return no_table(db, schema, table, message);
+    if (rc != SQLITE_OK)
+        return rc;
+    int count = sqlite3_column_count(all);
+    sqlite3_str *names = sqlite3_str_new(db);
+    for (int i = 0; i < count; i++) {
+        const char *name = sqlite3_column_name(all, i); /* NULL: out of memory */
+        cuckoo_nearest_offer(&nearest, name ? name : "");
+        if (i < MOST)
+            sqlite3_str_appendf(names, "%s%s", i ? ", " : "", name);
+    }
+    sqlite3_finalize(all);
+    char *list = sqlite3_str_finish(names);
+    rc = list ? cuckoo_say(message, SQLITE_ERROR, "table %s has no column %s%s; it has %s%s", table,
+                           column, cuckoo_nearest_hint(&nearest), list, count > MOST ? " and more" : "")
+              : SQLITE_NOMEM;
+    sqlite3_free(list);
+    return rc;
+}
+
 /* ---- both ---- */
 
 int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
@@ -118,10 +181,7 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     sqlite3_int64 strict = 0;
     int rc = sqlite3_table_column_metadata(db, schema, table, column, &type, &name, NULL, NULL, NULL);
     if (rc == SQLITE_ERROR)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "there is no table %s with a column %s in %s (a view is no table): drop the "
-                          "filter, and create it anew",
-                          table, column, schema);
+        return no_column(db, schema, table, column, message);
     if (rc != SQLITE_OK)
         return rc;
     cf_affinity affinity = affinity_of_type(type);

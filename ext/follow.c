@@ -8,6 +8,7 @@
 #include "sql.h"
 #include "sql_text.h"
 
+#include <assert.h>
 #include <string.h>
 
 const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS] = {"inserted", "deleted", "updated"};
@@ -114,6 +115,7 @@ int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter)
 {
     int rc = SQLITE_OK;
+    assert(follow->table != NULL && follow->column != NULL);
     follow->looked = false;
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++) {
         char *text;
@@ -149,6 +151,7 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which)
 
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text)
 {
+    assert(which >= 0 && which < CUCKOO_TRIGGERS);
     return cuckoo_sql_text(shadow->db, text,
                            "SELECT %s FROM \"%w\".sqlite_master WHERE type = 'trigger' AND name = "
                            "'%q_%s' COLLATE NOCASE",
@@ -179,6 +182,7 @@ enum { NAMES_ROW = -1, NAMES_MAX = 2000 /* bytes */ };
 
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
+    assert(follow->table != NULL && follow->column != NULL);
     size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
     uint8_t row[NAMES_MAX];
     uint64_t checksum;
@@ -288,6 +292,7 @@ int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys)
 {
+    assert(follow->table != NULL && follow->column != NULL);
     const char *s = shadow->schema, *t = follow->table, *k = follow->column;
     int rc = SQLITE_ERROR;
     if (most >= 0)

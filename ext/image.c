@@ -7,6 +7,7 @@
 #include "../src/bits.h"
 #include "../src/format.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset)
 
 uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes)
 {
+    assert(page > 0);
     uint64_t from = CF_HEADER_BYTES + (page - 1) * paged->page_bytes;
     *bytes = paged->length - from < paged->page_bytes ? paged->length - from : paged->page_bytes;
     return paged->image + from;
@@ -31,6 +33,7 @@ uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *b
 
 void cuckoo_image_set_pages(cuckoo_paged *paged, uint32_t page_bytes)
 {
+    assert(page_bytes > 0);
     paged->page_bytes = page_bytes;
     paged->reciprocal = UINT64_MAX / page_bytes;
 }
@@ -190,6 +193,7 @@ uint64_t cuckoo_image_skip(cuckoo_paged *paged, uint64_t from)
 
 void cuckoo_image_mark(cuckoo_paged *paged, uint64_t page)
 {
+    assert(page > 0 && page < paged->page_room);
     paged->has_reader = false;
     if (!cuckoo_dirty_mark(&paged->dirty, page))
         paged->rc = cuckoo_first_error(paged->rc, SQLITE_NOMEM);

@@ -2,8 +2,10 @@
 #include "options.h"
 
 #include "errors.h"
+#include "nearest.h"
 #include "number.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define VALID_OPTIONS                                                                                   \
@@ -152,11 +154,13 @@ const char *cuckoo_hash_word(const cf_geometry *shape)
 
 const char *cuckoo_affinity_word(unsigned affinity)
 {
+    assert(affinity <= CF_AFFINITY_REAL);
     return affinities[affinity];
 }
 
 const char *cuckoo_collation_word(unsigned collation)
 {
+    assert(collation <= CF_COLLATION_RTRIM);
     return collations[collation];
 }
 
@@ -217,7 +221,40 @@ static cf_status bad_value(const assignment *found, int which, cf_status status,
         cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
         return CF_TOO_BIG;
     }
-    cuckoo_say(why, SQLITE_OK, "bad value in %s=%s; " VALID_OPTIONS, found->name, found->value);
+    cuckoo_nearest nearest = {.word = found->value};
+    if (rules[which].words)
+        cuckoo_nearest_offer_all(&nearest, rules[which].words);
+    cuckoo_say(why, SQLITE_OK, "bad value in %s=%s%s; " VALID_OPTIONS, found->name, found->value,
+               cuckoo_nearest_hint(&nearest));
+    return CF_BAD_ARGUMENT;
+}
+
+static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
+{
+    cuckoo_nearest nearest = {.word = name};
+    for (int i = 0; i < OPTION_COUNT; i++)
+        cuckoo_nearest_offer(&nearest, rules[i].name);
+    if (options->beside)
+        cuckoo_nearest_offer_all(&nearest, options->beside);
+    const char *hint = sqlite3_stricmp(name, "fpr") == 0 ? "; it is the argument before the options"
+                       : sqlite3_stricmp(name, "content") == 0
+                           ? "; it belongs to filter tables: create virtual table"
+                           : cuckoo_nearest_hint(&nearest);
+    cuckoo_say(why, SQLITE_OK, "unknown option %s%s; " VALID_OPTIONS, name, hint);
+    return CF_BAD_ARGUMENT;
+}
+
+/* The text where a name=value should stand; a part of it, when it is long. */
+static cf_status no_assignment(const char *text, const char *end, char **why)
+{
+    enum { PART = 40 };
+    int n = end - text > PART ? PART : (int)(end - text);
+    while (n < end - text && n > 0 && (text[n] & 0xc0) == 0x80)
+        n--; /* a character stays whole */
+    while (n > 0 && is_separator(text[n - 1]))
+        n--;
+    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, unlike '%.*s'; " VALID_OPTIONS, n,
+               text);
     return CF_BAD_ARGUMENT;
 }
 
@@ -226,10 +263,10 @@ static cf_status apply(const assignment *found, unsigned *given, cuckoo_options 
 {
     int which = rule_named(found->name);
     int64_t value = 0;
-    if (which < 0 || *given & 1u << which) {
-        cuckoo_say(why, SQLITE_OK,
-                   which < 0 ? "unknown option %s; " VALID_OPTIONS : "option %s is given twice",
-                   found->name);
+    if (which < 0)
+        return unknown_option(found->name, options, why);
+    if (*given & 1u << which) {
+        cuckoo_say(why, SQLITE_OK, "option %s is given twice", found->name);
         return CF_BAD_ARGUMENT;
     }
     cf_status status = parse_value(&rules[which], found->value, &value);
@@ -251,25 +288,35 @@ static cf_status check_together(unsigned given, const cuckoo_options *options, c
     return CF_BAD_ARGUMENT;
 }
 
+/* Reads the assignment at *text, and goes behind it. */
+static cf_status read_next(const char **text, const char *end, unsigned *given, cuckoo_options *options,
+                           char **why)
+{
+    assignment found;
+    const char *from = *text;
+    cf_status status = take_assignment(text, end, &found) ? apply(&found, given, options, why)
+                                                          : no_assignment(from, end, why);
+    while (*text < end && !is_separator(**text))
+        ++*text;
+    return status;
+}
+
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why)
 {
     const char *end = text + length;
     unsigned given = 0;
-    cf_status status = CF_OK;
+    cf_status first = CF_OK;
     *why = NULL;
-    while (status == CF_OK) {
-        assignment found;
+    for (;;) {
+        char *more = NULL;
         while (text < end && is_separator(*text))
             text++;
         if (text == end)
-            return check_together(given, options, why);
-        if (!take_assignment(&text, end, &found)) {
-            cuckoo_say(why, SQLITE_OK, "options must be a list of name=value; " VALID_OPTIONS);
-            return CF_BAD_ARGUMENT;
-        }
-        status = apply(&found, &given, options, why);
+            return first == CF_OK ? check_together(given, options, why) : first;
+        cf_status status = read_next(&text, end, &given, options, first == CF_OK ? why : &more);
+        first = first == CF_OK ? status : first;
+        sqlite3_free(more);
     }
-    return status;
 }
 
 static bool read_text(sqlite3_context *context, const char *text, int length, cuckoo_options *options)
@@ -302,7 +349,8 @@ static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr
         return true;
     if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(given > 0 && given < 1))
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "fpr must be a number above 0 and below 1, such as 0.01; or NULL");
+                           "fpr must be a number above 0 and below 1, such as 0.01; or NULL%s",
+                           type == SQLITE_TEXT ? "; options are the argument behind it" : "");
     *fpr = given;
     return true;
 }
@@ -340,6 +388,7 @@ bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b)
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
                          cuckoo_options *options)
 {
+    assert(count >= 0 && count <= 2);
     cuckoo_options_default(options);
     options->fpr = 0;
     if (count > 0 && values[0] && !read_fpr(context, values[0], &options->fpr))
@@ -358,7 +407,8 @@ bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64
     if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0) ||
         (keys <= 1e15 && keys != (double)(int64_t)keys))
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "capacity must be a whole number of keys, 0 or more");
+                           "capacity must be a whole number of keys, 0 or more%s",
+                           type == SQLITE_TEXT ? "; it was bound as text: bind it as a number" : "");
     if (keys > (double)CF_CAPACITY_MAX)
         return cuckoo_fail(context, CF_TOO_BIG, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
     *capacity = (uint64_t)keys;

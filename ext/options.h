@@ -25,6 +25,7 @@ typedef struct cuckoo_options {
     double fpr;        /* as cf_plan takes it */
     /* Which of these the text gives. */
     bool has_capacity, has_affinity, has_collation, has_seed;
+    const char *const *beside; /* names that stand beside the options; ends with NULL. NULL: none */
 } cuckoo_options;
 
 #define CUCKOO_DEFAULT_FPR 0.01
@@ -45,7 +46,8 @@ const char *cuckoo_affinity_word(unsigned affinity);
 const char *cuckoo_collation_word(unsigned collation);
 
 /* Reads an options text on top of what is in *options. Returns CF_OK, CF_BAD_ARGUMENT, CF_TOO_BIG,
-** or CF_NO_MEMORY. *why (sqlite3_malloc) says what is wrong; NULL: out of memory. */
+** or CF_NO_MEMORY. *why (sqlite3_malloc) says what is wrong first, and from "; " on what would be
+** right; NULL: out of memory. Options that stand behind a wrong one are read, too. */
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
 
 /* ---- SQL arguments; false: the function has failed, with its message ---- */

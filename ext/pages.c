@@ -7,6 +7,7 @@
 #include "../src/bits.h"
 #include "../src/format.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,16 @@ static bool is_newer(const uint8_t *bytes, const char **why)
     return is;
 }
 
+/* Is there more in a sound row of so many bytes than this version knows? */
+static bool has_more(const uint8_t *row, uint64_t bytes, const char **why)
+{
+    bool more = bytes > HEADER_ROW || row[AT_DOUBT] > 1;
+    if (more)
+        *why =
+            "made by a later version (unknown parts of the header row); use the version that wrote it";
+    return more || is_newer(row, why);
+}
+
 static int read_header(cuckoo_paged *paged, const char **why)
 {
     uint8_t bytes[HEADER_ROW] = {0};
@@ -96,10 +107,13 @@ static int read_header(cuckoo_paged *paged, const char **why)
     int rc = cuckoo_shadow_read(&paged->shadow, 0, bytes, sizeof bytes, &row);
     if (rc == SQLITE_OK && row.length == 0)
         rc = cuckoo_shadow_damaged(&paged->shadow, "its header is missing");
-    else if (rc == SQLITE_OK && row.length != HEADER_ROW)
+    else if (rc == SQLITE_OK && row.length < HEADER_ROW)
         rc = cuckoo_shadow_bad_row(&paged->shadow, 0);
-    if (rc == SQLITE_CORRUPT_VTAB && !(row.length >= CF_HEADER_BYTES && is_newer(bytes, why)))
+    if (rc == SQLITE_CORRUPT_VTAB)
         *why = cuckoo_shadow_why(&paged->shadow);
+    if ((rc == SQLITE_OK && has_more(bytes, row.length, why)) ||
+        (rc == SQLITE_CORRUPT_VTAB && row.length >= CF_HEADER_BYTES && is_newer(bytes, why)))
+        return CUCKOO_NEWER;
     return rc == SQLITE_OK ? open_image(paged, bytes, why) : rc;
 }
 
@@ -134,14 +148,10 @@ int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
     return cuckoo_paged_is_loaded(paged) ? SQLITE_OK : read_header(paged, why);
 }
 
-bool cuckoo_paged_is_loaded(const cuckoo_paged *paged)
-{
-    return paged->header_in == paged->epoch;
-}
-
 /* When nearly all pages have been read, the others are read, too. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged)
 {
+    assert(cuckoo_paged_is_loaded(paged));
     if (paged->has_reader)
         return &paged->reader;
     uint64_t pages = cuckoo_image_pages(paged, paged->length);
@@ -203,6 +213,7 @@ static int write_pages(cuckoo_paged *paged)
 
 int cuckoo_paged_write(cuckoo_paged *paged)
 {
+    assert(cuckoo_paged_is_loaded(paged));
     paged->length = paged->filter.length;
     int rc = write_pages(paged);
     paged->has_written = true;
@@ -320,6 +331,7 @@ int cuckoo_paged_check(cuckoo_paged *paged)
 /* Only pages that are not zeros are copied: most of a large filter may be zeros. */
 void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
 {
+    assert(cuckoo_paged_is_loaded(paged));
     uint64_t from = CF_HEADER_BYTES, length = paged->filter.length;
     cf_seal(&paged->filter);
     memcpy(zeros, paged->image, CF_HEADER_BYTES);

@@ -23,12 +23,16 @@
 **
 ** The image can be forgotten at any time, at no cost (image.h).
 **
+** A later version that adds to these rows makes the row of the header longer, or sets another bit of
+** its last byte. This version then reads no more of the filter, and writes nothing.
+**
 ** A *doubt* means that a key was deleted that was not there: the table that the filter follows has
 ** changed without its triggers.
 */
 #ifndef CUCKOO_PAGES_H
 #define CUCKOO_PAGES_H
 
+#include "errors.h"
 #include "image.h"
 
 /* Nothing is read yet. `schema` and `table` are copied. Returns SQLITE_OK or SQLITE_NOMEM. After an
@@ -41,12 +45,15 @@ void cuckoo_paged_free(cuckoo_paged *paged);
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape);
 
 /* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.
-** Returns an SQLite code; SQLITE_CORRUPT_VTAB: *why says what is wrong, until the next call that
-** reads or writes. */
+** Returns an SQLite code, or CUCKOO_NEWER (errors.h); after SQLITE_CORRUPT_VTAB and CUCKOO_NEWER *why
+** says what is wrong, until the next call that reads or writes. */
 int cuckoo_paged_load(cuckoo_paged *paged, const char **why);
 
-/* Is the header in memory? */
-bool cuckoo_paged_is_loaded(const cuckoo_paged *paged);
+/* Is the header in memory, as the database has it? */
+static inline bool cuckoo_paged_is_loaded(const cuckoo_paged *paged)
+{
+    return paged->header_in == paged->epoch;
+}
 
 /* The filter for lookups. It is faster than paged->filter when all pages are in memory. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged);

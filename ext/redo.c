@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "redo.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { FEWEST_NOTES = 64, MOST = 1 << 14 /* notes: doing them again takes some milliseconds */ };
@@ -31,6 +32,7 @@ void cuckoo_redo_add(cuckoo_redo *redo, cuckoo_redo_kind kind, uint64_t hash, ui
 
 void cuckoo_redo_set_mark(cuckoo_redo *redo, int number)
 {
+    assert(number >= 0 && !redo->stale);
     redo->marked = redo->idle = true;
     redo->mark = number;
     redo->kept = redo->n;

@@ -8,6 +8,7 @@
 #include "../src/bits.h"
 #include "../src/hash.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -87,6 +88,7 @@ static int prepare_query(cuckoo_shadow *shadow, sqlite3_stmt **statement, const 
 int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                         sqlite3_stmt **statement)
 {
+    assert((unsigned)query < CUCKOO_QUERIES);
     sqlite3_stmt **kept = &shadow->statement[query];
     int rc = *kept ? SQLITE_OK : prepare_query(shadow, kept, texts[query]);
     for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
@@ -153,8 +155,9 @@ static void finalize_all(cuckoo_shadow *shadow)
 static uint64_t checksum_of(const cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
                             uint64_t length)
 {
-    uint64_t hash = cf_hash(bytes, cf_in_memory(length), 0);
-    return cf_hash_words(hash, (uint64_t)no, no > 0 ? (int64_t)shadow->seed : 0);
+    const cf_geometry plain = {.seed = 0}, salted = {.seed = no > 0 ? (int64_t)shadow->seed : 0};
+    uint64_t hash = cf_hash(&plain, bytes, cf_in_memory(length));
+    return cf_hash_words(&salted, hash, (uint64_t)no);
 }
 
 /* Takes the row on which the statement stands. */
@@ -207,6 +210,7 @@ static int make_row(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uin
 int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
                         uint64_t length, uint64_t *checksum)
 {
+    assert(bytes != NULL && length > 0);
     sqlite3_stmt *write;
     assert(count <= length && length > 0);
     int rc = make_row(shadow, no, bytes, count, length, checksum);

@@ -5,6 +5,7 @@
 #include "sql.h"
 #include "watch.h"
 
+#include <assert.h>
 #include <string.h>
 
 int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **made)
@@ -25,6 +26,7 @@ void cuckoo_store_free(cuckoo_store *store)
     cuckoo_redo_free(&store->redo);
     cuckoo_follow_free(&store->follow);
     cuckoo_witness_free(&store->witness);
+    sqlite3_free(store->later);
     sqlite3_free(store);
 }
 
@@ -86,6 +88,9 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
     *why = "a trigger or a view on its shadow table uses it";
     if (store->paged.shadow.busy)
         return SQLITE_CORRUPT_VTAB;
+    *why = store->later;
+    if (store->later)
+        return CUCKOO_NEWER;
     *why = "an earlier error has lost changes of this transaction: roll it back";
     if (store->broken)
         return SQLITE_IOERR;
@@ -126,6 +131,7 @@ void cuckoo_store_note_doubt(cuckoo_store *store)
 
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged));
     *has = cf_contains(cuckoo_paged_reader(&store->paged), hash);
     return *has ? SQLITE_OK : cuckoo_waiting_has(&store->paged, hash, has);
 }
@@ -190,6 +196,7 @@ static int add_or_wait(cuckoo_store *store, uint64_t hash, uint64_t value, unsig
 int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed,
                      cf_status *status)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged));
     int rc = add_or_wait(store, hash, value, owed, status);
     if (rc == SQLITE_OK && *status == CF_OK)
         cuckoo_redo_add(&store->redo, owed ? CUCKOO_REDO_ADD_OWED : CUCKOO_REDO_ADD, hash, value);
@@ -198,6 +205,7 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigne
 
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged));
     bool was = false;
     int rc = cuckoo_waiting_remove(&store->paged, hash, value, &was);
     if (rc == SQLITE_OK && !was) {
@@ -280,12 +288,14 @@ static int replaced(cuckoo_store *store, int rc)
 
 int cuckoo_store_replace(cuckoo_store *store, uint8_t *bytes, uint64_t length)
 {
+    assert(bytes != NULL && length > 0);
     cuckoo_deletes_clear(&store->deletes);
     return replaced(store, cuckoo_paged_replace(&store->paged, bytes, length));
 }
 
 int cuckoo_store_clear(cuckoo_store *store)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged));
     cuckoo_deletes_clear(&store->deletes);
     return replaced(store, cuckoo_paged_clear(&store->paged));
 }

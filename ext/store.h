@@ -59,6 +59,7 @@ typedef struct cuckoo_store {
     bool broken;    /* changes are lost */
     bool dead;      /* dropped or renamed: never to be used again */
     int why;        /* the code of the last write that failed; SQLITE_ABORT: the store was broken */
+    char *later;    /* a later version made the table, and this says so: never used. NULL: no */
     int marks;      /* when savepoints 0 .. marks-1 opened, everything in memory was written or noted */
 
     unsigned references;
@@ -86,8 +87,8 @@ void cuckoo_store_doubt(cuckoo_store *store);
 
 /* Begins a use, within a statement. Afterwards store->paged.filter is as the
 ** database and the changes in memory have it. After SQLITE_ERROR,
-** SQLITE_IOERR or SQLITE_CORRUPT_VTAB *why says what is wrong; the text lives
-** until the store is used again. After any error the use has ended. (trust.c) */
+** SQLITE_IOERR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what is wrong; the text
+** lives until the store is used again. After any error the use has ended. (trust.c) */
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */

@@ -3,6 +3,7 @@
 
 #include "errors.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ void cuckoo_table_free(cuckoo_table *table)
     sqlite3_free(table->name);
     sqlite3_free(table->content);
     sqlite3_free(table->column);
+    sqlite3_free(table->later);
     sqlite3_free(table->base.zErrMsg);
     sqlite3_free(table);
 }
@@ -26,15 +28,18 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* A store of this name that follows something else belonged to another table. */
+/* A store of this name that was made for something else belonged to another table. */
 static bool is_for(const cuckoo_table *table, const cuckoo_store *store)
 {
     return same_text(table->content, store->follow.given_table) &&
-           same_text(table->column, store->follow.given_column);
+           same_text(table->column, store->follow.given_column) && same_text(table->later, store->later);
 }
 
 static int begin_store(cuckoo_table *table)
 {
+    table->store->later = table->later ? sqlite3_mprintf("%s", table->later) : NULL;
+    if (table->later && table->store->later == NULL)
+        return SQLITE_NOMEM;
     if (table->content == NULL)
         return SQLITE_OK;
     char *content = sqlite3_mprintf("%s", table->content),
@@ -45,6 +50,7 @@ static int begin_store(cuckoo_table *table)
 
 int cuckoo_table_take(cuckoo_table *table, bool create)
 {
+    assert(table->name != NULL && table->schema != NULL);
     bool made;
     int rc =
         cuckoo_registry_take(table->registry, table->schema, table->name, create, &table->store, &made);
@@ -86,17 +92,16 @@ int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...)
 
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 {
-    bool damaged =
-        rc == SQLITE_CORRUPT_VTAB || (rc == SQLITE_IOERR && table->store->paged.shadow.damage);
-    if (!damaged && (rc == SQLITE_ERROR || rc == SQLITE_IOERR))
-        return cuckoo_table_fail(table, rc, "%s", why);
-    if (!damaged)
+    char *what = NULL;
+    if (rc != SQLITE_ERROR && rc != SQLITE_IOERR && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER)
         return rc;
-    return cuckoo_table_fail(
-        table, rc,
-        "the filter cannot be used: %s; restore the table, or drop it and create it "
-        "anew",
-        why);
+    /* After something was written, damage is an error that rolls back. */
+    bool damaged = rc == SQLITE_IOERR && table->store->paged.shadow.damage;
+    int code = cuckoo_explain(&what, damaged ? SQLITE_CORRUPT_VTAB : rc, why);
+    if (what)
+        code = cuckoo_table_fail(table, damaged ? rc : code, "%s", what);
+    sqlite3_free(what);
+    return code;
 }
 
 /* ---- beginning and ending a use ---- */
@@ -104,7 +109,8 @@ int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
     const char *why = "";
-    sqlite3_free(table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
+    sqlite3_free(
+        table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
     table->base.zErrMsg = NULL;
     cuckoo_store *store = cuckoo_table_store(table);
     int rc = store ? cuckoo_store_begin(store, use, &why) : SQLITE_NOMEM;
@@ -118,6 +124,7 @@ static int explain_end(cuckoo_table *table, int rc)
 
 int cuckoo_table_end(cuckoo_table *table, int rc)
 {
+    assert(table->store != NULL);
     int rc2 = cuckoo_store_end(table->store);
     return explain_end(table, rc == SQLITE_OK ? rc2 : rc);
 }

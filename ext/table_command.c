@@ -3,6 +3,7 @@
 ** table_command.c - INSERT INTO seen(seen [, key]) VALUES(command [, argument]).
 */
 #include "errors.h"
+#include "nearest.h"
 #include "table.h"
 #include "upkeep.h"
 
@@ -71,6 +72,16 @@ static int run_command(cuckoo_table *table, const struct command *command, sqlit
     return rc;
 }
 
+static int unknown_command(cuckoo_table *table, const char *name)
+{
+    cuckoo_nearest nearest = {.word = name};
+    for (int i = 0; i < COMMANDS; i++)
+        cuckoo_nearest_offer(&nearest, commands[i].name);
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "unknown command %s%s; there are check, clear, import, optimize, rebuild",
+                             name, cuckoo_nearest_hint(&nearest));
+}
+
 int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
 {
     const char *name = (const char *)sqlite3_value_text(command);
@@ -80,9 +91,7 @@ int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_va
     while (which < COMMANDS && sqlite3_stricmp(name, commands[which].name) != 0)
         which++;
     if (which == COMMANDS)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "unknown command %s; there are check, clear, import, optimize, rebuild",
-                                 name);
+        return unknown_command(table, name);
     if (table->content && !commands[which].follows)
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  "it follows %s(%s), and %s would make it miss rows; use rebuild",

@@ -55,7 +55,8 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     table->values = plan->options.filter.value_bits != 0;
     table->content = plan->content;
     table->column = plan->column;
-    plan->content = plan->column = NULL;
+    table->later = plan->later;
+    plan->content = plan->column = plan->later = NULL;
     table->schema = sqlite3_mprintf("%s", argv[1]);
     table->name = sqlite3_mprintf("%s", argv[2]);
     return table->schema && table->name ? cuckoo_table_take(table, create) : SQLITE_NOMEM;
@@ -107,7 +108,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
 {
     cuckoo_table_plan plan;
     cuckoo_table *table = NULL;
-    int rc = cuckoo_table_plan_read(argc, argv, &plan, message);
+    int rc = cuckoo_table_plan_read(argc, argv, !creates, &plan, message);
     if (rc != SQLITE_OK)
         return rc;
     rc = make(db, registry, argv, &plan, creates, &table, message);
@@ -126,7 +127,8 @@ static int table_create(sqlite3 *db, void *registry, int argc, const char *const
     return attach(db, registry, argc, argv, true, result, message);
 }
 
-/* Connecting only reads the arguments, so that a damaged table can still be dropped. */
+/* Connecting only reads the arguments, so that a damaged table can still be dropped, and one of a
+** later version. */
 static int table_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                          sqlite3_vtab **result, char **message)
 {
@@ -156,7 +158,9 @@ static int table_destroy(sqlite3_vtab *base)
     if (cuckoo_store_keeps_notes(store))
         return refuse_to_go(table);
     cuckoo_follow_end_row(&store->follow);
-    int rc = table->content ? cuckoo_follow_drop(&store->paged.shadow, CUCKOO_OWN) : SQLITE_OK;
+    bool follows =
+        table->content || table->later; /* which content, a later version may say in its way */
+    int rc = follows ? cuckoo_follow_drop(&store->paged.shadow, CUCKOO_OWN) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_drop(&store->paged.shadow);
     if (rc != SQLITE_OK)
@@ -167,6 +171,14 @@ static int table_destroy(sqlite3_vtab *base)
 }
 
 /* ---- renaming ---- */
+
+/* A later version may have more to rename than this one knows. */
+static int refuse_later(cuckoo_table *table, cuckoo_store *store)
+{
+    const char *why;
+    int rc = cuckoo_store_load(store, &why);
+    return rc == CUCKOO_NEWER ? cuckoo_table_explain(table, rc, why) : SQLITE_OK;
+}
 
 /* The triggers, too, are renamed: they have the name of the filter. */
 static int rename_store(cuckoo_store *store, const char *name)
@@ -194,7 +206,10 @@ static int table_rename(sqlite3_vtab *base, const char *name)
     cuckoo_store *store = cuckoo_table_store(table);
     if (store && cuckoo_store_keeps_notes(store))
         return refuse_to_go(table);
-    int rc = store ? rename_store(store, name) : SQLITE_NOMEM;
+    int rc = store ? refuse_later(table, store) : SQLITE_NOMEM;
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = rename_store(store, name);
     if (rc == SQLITE_OK)
         store->dead = true; /* SQLite connects the table under its new name */
     else if (rc == SQLITE_CORRUPT_VTAB)
@@ -217,11 +232,15 @@ static int shadow_name(const char *suffix)
 static int look_at_statement(cuckoo_table *table, cuckoo_store *store, bool *refuse)
 {
     *refuse = false;
-    if (!table->content || store->dead || store->broken || store->paged.shadow.busy)
+    if (!table->content || table->later || store->dead || store->broken || store->paged.shadow.busy)
         return SQLITE_OK;
     cuckoo_store_begin_statement(store);
     int rc = cuckoo_follow_look_at_statement(&store->follow, &store->paged.shadow, refuse);
-    return cuckoo_store_rolls_back(rc) ? rc : SQLITE_OK;
+    if (rc != SQLITE_OK || !*refuse)
+        return cuckoo_store_rolls_back(rc) ? rc : SQLITE_OK;
+    rc = refuse_later(table, store);
+    *refuse = rc == SQLITE_OK;
+    return rc;
 }
 
 static int table_begin(sqlite3_vtab *base)

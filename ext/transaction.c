@@ -6,6 +6,8 @@
 #include "statements.h"
 #include "store.h"
 
+#include <assert.h>
+
 int cuckoo_store_flush(cuckoo_store *store)
 {
     const char *why;
@@ -85,6 +87,7 @@ static int write_or_note(cuckoo_store *store, int number)
 /* From now on SQLite tells the store of every rollback. So it no longer counts as created. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
+    assert(number >= 0);
     /* One of its own statements needs a savepoint, because of a trigger on a shadow table. To write
     ** now would run that statement within itself. */
     if (store->paged.shadow.busy)
@@ -239,7 +242,7 @@ static int sync_loaded(cuckoo_store *store)
 int cuckoo_store_sync(cuckoo_store *store)
 {
     const char *why;
-    if (store->dead)
+    if (store->dead || store->later)
         return SQLITE_OK;
     store->why = SQLITE_ABORT;
     if (store->broken)
@@ -250,8 +253,8 @@ int cuckoo_store_sync(cuckoo_store *store)
     int rc = cuckoo_shadow_run(&store->paged.shadow, CUCKOO_WATCH_SCHEMA, NULL);
     if (rc == SQLITE_OK)
         rc = cuckoo_store_recall(store, &why);
-    /* It is damaged and was not changed; or SQLite has rolled back its creation without a word. */
-    if (rc == SQLITE_CORRUPT_VTAB && !cuckoo_store_pending(store))
+    /* It cannot be read and was not changed; or SQLite has rolled back its creation without a word. */
+    if ((rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER) && !cuckoo_store_pending(store))
         return SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = sync_loaded(store);

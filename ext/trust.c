@@ -9,9 +9,12 @@
 #include "statements.h"
 #include "store.h"
 
+#include <assert.h>
+
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
 {
     sqlite3_stmt *keys;
+    assert(store->follow.table != NULL && cuckoo_paged_is_loaded(&store->paged));
     *misses = false;
     int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, most, &keys);
     while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
@@ -135,6 +138,7 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_store_load(store, why);
+    assert(!store->dead);
     store->redo.idle &= use == CUCKOO_ASK;
     if (rc == SQLITE_OK && store->follow.given_table && use != CUCKOO_REPAIR) {
         rc = trust(store, use, why);

@@ -12,6 +12,7 @@
 #include "statements.h"
 #include "watch.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- filters in memory ---- */
@@ -64,6 +65,7 @@ static int check_rows(cuckoo_store *store, char **message)
 
 int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
     enum { ALL = -1 };
     const char *why;
     cuckoo_watch watch;
@@ -108,6 +110,7 @@ static int shrink(cuckoo_store *store)
 
 int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged));
     cuckoo_watch watch;
     (void)message;
     int rc = cuckoo_paged_check(&store->paged); /* nobody would know of missing rows any more */
@@ -224,6 +227,7 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
 
 int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
 {
+    assert(store->follow.given_table != NULL && *message == NULL);
     return begin_to_follow(store, false, message);
 }
 
@@ -250,6 +254,7 @@ int cuckoo_upkeep_heal(cuckoo_store *store)
 
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 {
+    assert(!store->dead && *message == NULL);
     if (store->follow.given_table == NULL)
         return cuckoo_say(message, SQLITE_ERROR,
                           "nothing to rebuild from: it was created without content='table(column)'");
@@ -260,7 +265,8 @@ int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 
 int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message)
 {
-    const char *why = "it is not a blob";
+    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
+    const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
     cf_filter filter;
     const uint8_t *bytes = sqlite3_value_blob(blob);
     size_t length = (size_t)sqlite3_value_bytes(blob);
@@ -290,6 +296,7 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
 
 int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
     const char *why;
     cuckoo_paged *paged = &store->paged;
     uint8_t *bytes = cuckoo_block_zeros(paged->filter.length);

@@ -5,6 +5,7 @@
 
 #include "../src/bits.h"
 #include "../src/hash.h"
+#include <assert.h>
 
 enum { MOST_COPIES = 1 << 20 /* of a key; no counter counts as far */ };
 
@@ -19,8 +20,9 @@ typedef struct waiting_row {
 /* Adds so many copies of a key, modulo 2^64: so many less when `copies` is negative. */
 static void add_copies(cuckoo_count *count, uint64_t hash, uint64_t value, uint64_t copies)
 {
+    static const cf_geometry unseeded = {.seed = 0};
     count->copies += copies;
-    count->digest += copies * cf_hash_words(hash, value, 0);
+    count->digest += copies * cf_hash_words(&unseeded, hash, value);
 }
 
 static bool are_integers(sqlite3_stmt *row)
@@ -292,6 +294,7 @@ int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place)
 
 int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *status)
 {
+    assert(cuckoo_paged_is_loaded(paged));
     waiting_walk walk;
     *status = CF_OK;
     if (paged->adds.copies == 0)

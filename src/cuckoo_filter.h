@@ -168,7 +168,8 @@ void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *by
 /*
 ** Opens `length` bytes for reading. Opening is validating, in constant time: whatever the bytes
 ** are, after CF_OK no call reads or writes outside them. cf_check finds contents that are wrong
-** inside. CF_DAMAGED or CF_NEWER: *why says what is wrong; *filter is unchanged.
+** inside. CF_DAMAGED or CF_NEWER: *why says what is wrong; *filter is unchanged. After CF_NEWER the
+** only remedy is the version that wrote the filter: building it anew would lose its keys.
 */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 

@@ -198,6 +198,33 @@ static void extreme_fields_are_refused(void **state)
                          cases[i].expected);
 }
 
+/* Whoever builds such a filter anew has lost its keys: the reason names the only remedy. */
+static void a_later_version_names_the_remedy(void **state)
+{
+    static const struct {
+        unsigned offset;
+        uint8_t value;
+        const char *what;
+    } cases[] = {{3, 2, "format version"},
+                 {3, 255, "format version"},
+                 {4, 200, "hash"},
+                 {12, 0x60, "flag"},
+                 {12, 0x80, "flag"}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        test_filter made = new_filter(shape_of(10, 4, 12));
+        cf_filter opened;
+        const char *why = "";
+        made.bytes[cases[i].offset] = cases[i].value;
+        make_checksum_right(made.bytes);
+        assert_int_equal(cf_open(&opened, made.bytes, made.filter.length, &why), CF_NEWER);
+        assert_non_null(strstr(why, "made by a later version (unknown "));
+        assert_non_null(strstr(why, cases[i].what));
+        assert_non_null(strstr(why, "; use the version that wrote it"));
+        free_filter(&made);
+    }
+}
+
 /* Both the fingerprint and the slot width out of range, so that only the range check can see it. */
 static void fingerprint_range_is_checked(void **state)
 {
@@ -399,6 +426,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(key_rule_survives_the_round_trip),
     cmocka_unit_test(every_header_bit_is_guarded),
     cmocka_unit_test(extreme_fields_are_refused),
+    cmocka_unit_test(a_later_version_names_the_remedy),
     cmocka_unit_test(fingerprint_range_is_checked),
     cmocka_unit_test(stages_of_growth_are_checked),
     cmocka_unit_test(payload_fields_are_checked),

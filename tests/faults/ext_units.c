@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** ext_units.c - parts of the extension that need no filter: tokens of SQL (sql_text.c, schema.c),
-** deletes that wait in memory (deletes.c), what triggers tell of one row (witness.c), changes to be made again (redo.c), and
-** whether what is in memory is fresh (fresh.c).
+** deletes that wait in memory (deletes.c), what triggers tell of one row (witness.c), changes to be
+** made again (redo.c), whether what is in memory is fresh (fresh.c), and names that are nearly right
+** (nearest.c).
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
 */
@@ -15,6 +16,7 @@
 
 #include "../../ext/deletes.h"
 #include "../../ext/fresh.h"
+#include "../../ext/nearest.h"
 #include "../../ext/redo.h"
 #include "../../ext/schema.h"
 #include "../../ext/sql_text.h"
@@ -655,6 +657,73 @@ static void test_fresh_uncommitted(void **state)
     assert_false(is_stale(two, false));
 }
 
+/* ---- nearest.c ---- */
+
+static const char *nearest_to(const char *word, const char *const *names)
+{
+    static cuckoo_nearest nearest;
+    nearest = (cuckoo_nearest){.word = word};
+    cuckoo_nearest_offer_all(&nearest, names);
+    return nearest.found;
+}
+
+static void test_nearest_names(void **state)
+{
+    static const char *const names[] = {"capacity", "growth", "fpr", "bucket_size",
+                                        "check",    "off",    "on",  NULL};
+    static const struct {
+        const char *word, *found;
+    } cases[] = {{"capcity", "capacity"},
+                 {"capacitty", "capacity"},
+                 {"CAPCITY", "capacity"},
+                 {"gorwth", "growth"},
+                 {"grwoht", "growth"},
+                 {"frp", "fpr"},
+                 {"fp", "fpr"},
+                 {"bucketsize", "bucket_size"},
+                 {"bucket", "bucket_size"},
+                 {"chekc", "check"},
+                 {"of", "off"},
+                 {"check", "check"},
+                 {"colour", ""},
+                 {"ca", ""},
+                 {"x", ""},
+                 {"", ""},
+                 {"onward", ""},
+                 {"k", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(nearest_to(cases[i].word, names), cases[i].found);
+}
+
+/* The nearest of several is taken, and of equally near ones the first. */
+static void test_nearest_of_several(void **state)
+{
+    static const char *const names[] = {"members", "member", "membrs", NULL};
+    (void)state;
+    assert_string_equal(nearest_to("membr", names), "member");
+    assert_string_equal(nearest_to("memberz", names), "members");
+    assert_string_equal(nearest_to("membrs", names), "membrs");
+}
+
+/* Names as long as names may be, and longer. */
+static void test_nearest_long_names(void **state)
+{
+    char longest[CUCKOO_NEAREST_MAX + 1], longer[CUCKOO_NEAREST_MAX + 2];
+    const char *const both[] = {longer, longest, "", NULL};
+    (void)state;
+    memset(longest, 'a', sizeof longest);
+    memset(longer, 'a', sizeof longer);
+    longest[CUCKOO_NEAREST_MAX] = longer[CUCKOO_NEAREST_MAX + 1] = 0;
+    assert_string_equal(nearest_to(longest + 1, both), longest);
+    assert_string_equal(nearest_to(longer, both), "");
+    cuckoo_nearest nearest = {.word = longest};
+    assert_string_equal(cuckoo_nearest_hint(&nearest), "");
+    cuckoo_nearest_offer(&nearest, longest);
+    assert_int_equal(strlen(cuckoo_nearest_hint(&nearest)),
+                     strlen("; did you mean ") + CUCKOO_NEAREST_MAX);
+}
+
 #define FRESH_TEST(test) cmocka_unit_test_setup_teardown(test, connect_two, disconnect)
 
 int main(void)
@@ -677,6 +746,9 @@ int main(void)
         cmocka_unit_test(test_redo_written_within),
         cmocka_unit_test(test_redo_release),
         cmocka_unit_test(test_redo_partial),
+        cmocka_unit_test(test_nearest_names),
+        cmocka_unit_test(test_nearest_of_several),
+        cmocka_unit_test(test_nearest_long_names),
         FRESH_TEST(test_fresh_others),
         FRESH_TEST(test_fresh_own),
         FRESH_TEST(test_fresh_late),

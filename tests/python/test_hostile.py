@@ -105,7 +105,7 @@ def test_header_fields_at_their_extremes(db, name):
 def test_features_of_later_versions_are_refused_as_such(db, name, value):
     blob = patched(support.build(db, range(20)), **{name: value})
     message = fails(db, BAD_BLOB, "SELECT cf_contains(?, 3)", blob)
-    assert "use the version of this extension that wrote it" in message
+    assert "use the version that wrote it" in message
 
 
 @pytest.mark.parametrize("fields, says", [
