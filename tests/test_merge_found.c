@@ -183,7 +183,7 @@ static void merge_lives(void)
 
 static void what_was_merged_is_found(void **state)
 {
-    enum { ROUNDS = 4000 };
+    enum { ROUNDS = 1000 };
     (void)state;
     for (int round = 0; round < ROUNDS; round++)
         merge_lives();

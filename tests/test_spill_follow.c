@@ -247,7 +247,7 @@ static void a_hostile_list_costs_no_more_than_it_is_long(void **state)
 {
     (void)state;
     for (unsigned number = 0; number < OPERATIONS; number++)
-        for (int round = 0; round < 40; round++)
+        for (int round = 0; round < 16; round++)
             count_work(&operations[number]);
 }
 
