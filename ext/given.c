@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "given.h"
 
+#include "arguments.h"
 #include "errors.h"
 
 #include <assert.h>

@@ -8,16 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define VALID_OPTIONS                                                                                   \
-    "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
-    "counter_bits=0..16, value_bits=0..32, seed=integer, hash=xxh3|keyed, growth=on|off, "              \
-    "overflow=on|off, "                                                                                 \
-    "overflow_budget=0..255, spill_bound=1..4096, affinity=none|text|blob|integer|real|numeric, "       \
-    "collation=binary|nocase|rtrim, capacity=keys"
-
-#define CAPACITY_TOO_BIG                                                                                \
-    "capacity is above the most there can be, %lld keys; split the keys over several filters"
-
 enum { MAX_NAME = 20, MAX_VALUE = 40 };
 
 /* A copy of one name=value of the text. */
@@ -218,13 +208,13 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
 static cf_status bad_value(const assignment *found, int which, cf_status status, char **why)
 {
     if (which == CAPACITY && status == CF_TOO_BIG) {
-        cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
+        cuckoo_say(why, SQLITE_OK, CUCKOO_CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
         return CF_TOO_BIG;
     }
     cuckoo_nearest nearest = {.word = found->value};
     if (rules[which].words)
         cuckoo_nearest_offer_all(&nearest, rules[which].words);
-    cuckoo_say(why, SQLITE_OK, "bad value in %s=%s%s; " VALID_OPTIONS, found->name, found->value,
+    cuckoo_say(why, SQLITE_OK, "bad value in %s=%s%s; " CUCKOO_VALID_OPTIONS, found->name, found->value,
                cuckoo_nearest_hint(&nearest));
     return CF_BAD_ARGUMENT;
 }
@@ -240,7 +230,7 @@ static cf_status unknown_option(const char *name, const cuckoo_options *options,
                        : sqlite3_stricmp(name, "content") == 0
                            ? "; it belongs to filter tables: create virtual table"
                            : cuckoo_nearest_hint(&nearest);
-    cuckoo_say(why, SQLITE_OK, "unknown option %s%s; " VALID_OPTIONS, name, hint);
+    cuckoo_say(why, SQLITE_OK, "unknown option %s%s; " CUCKOO_VALID_OPTIONS, name, hint);
     return CF_BAD_ARGUMENT;
 }
 
@@ -253,8 +243,8 @@ static cf_status no_assignment(const char *text, const char *end, char **why)
         n--; /* a character stays whole */
     while (n > 0 && is_separator(text[n - 1]))
         n--;
-    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, unlike '%.*s'; " VALID_OPTIONS, n,
-               text);
+    cuckoo_say(why, SQLITE_OK,
+               "options must be a list of name=value, unlike '%.*s'; " CUCKOO_VALID_OPTIONS, n, text);
     return CF_BAD_ARGUMENT;
 }
 
@@ -319,42 +309,6 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
     }
 }
 
-static bool read_text(sqlite3_context *context, const char *text, int length, cuckoo_options *options)
-{
-    char *why = NULL;
-    cf_status status = cuckoo_options_parse(text, (size_t)length, options, &why);
-    if (status != CF_OK)
-        cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
-    sqlite3_free(why);
-    return status == CF_OK;
-}
-
-static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_options *options)
-{
-    if (sqlite3_value_type(value) == SQLITE_NULL)
-        return true;
-    if (sqlite3_value_type(value) != SQLITE_TEXT)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text; " VALID_OPTIONS);
-    const char *text = (const char *)sqlite3_value_text(value);
-    if (text == NULL)
-        return cuckoo_fail_no_memory(context);
-    return read_text(context, text, sqlite3_value_bytes(value), options);
-}
-
-static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr)
-{
-    int type = sqlite3_value_type(value);
-    double given = sqlite3_value_double(value);
-    if (type == SQLITE_NULL)
-        return true;
-    if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(given > 0 && given < 1))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "fpr must be a number above 0 and below 1, such as 0.01; or NULL%s",
-                           type == SQLITE_TEXT ? "; options are the argument behind it" : "");
-    *fpr = given;
-    return true;
-}
-
 void cuckoo_options_default(cuckoo_options *options)
 {
     memset(options, 0, sizeof *options);
@@ -383,34 +337,4 @@ bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b)
            a->filter.spill_bound == b->filter.spill_bound && a->filter.affinity == b->filter.affinity &&
            a->filter.collation == b->filter.collation && a->filter.seed == b->filter.seed &&
            cf_is_keyed(&a->filter) == cf_is_keyed(&b->filter);
-}
-
-bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
-                         cuckoo_options *options)
-{
-    assert(count >= 0 && count <= 2);
-    cuckoo_options_default(options);
-    options->fpr = 0;
-    if (count > 0 && values[0] && !read_fpr(context, values[0], &options->fpr))
-        return false;
-    if (count > 1 && !read_options(context, values[1], options))
-        return false;
-    if (options->fpr == 0 && options->filter.fingerprint_bits == 0)
-        options->fpr = CUCKOO_DEFAULT_FPR;
-    return true;
-}
-
-bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity)
-{
-    int type = sqlite3_value_type(value);
-    double keys = sqlite3_value_double(value);
-    if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0) ||
-        (keys <= 1e15 && keys != (double)(int64_t)keys))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "capacity must be a whole number of keys, 0 or more%s",
-                           type == SQLITE_TEXT ? "; it was bound as text: bind it as a number" : "");
-    if (keys > (double)CF_CAPACITY_MAX)
-        return cuckoo_fail(context, CF_TOO_BIG, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
-    *capacity = (uint64_t)keys;
-    return true;
 }

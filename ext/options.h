@@ -50,14 +50,15 @@ const char *cuckoo_collation_word(unsigned collation);
 ** right; NULL: out of memory. Options that stand behind a wrong one are read, too. */
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
 
-/* ---- SQL arguments; false: the function has failed, with its message ---- */
+/* For messages. The second one takes CF_CAPACITY_MAX. */
+#define CUCKOO_VALID_OPTIONS                                                                            \
+    "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
+    "counter_bits=0..16, value_bits=0..32, seed=integer, hash=xxh3|keyed, growth=on|off, "              \
+    "overflow=on|off, "                                                                                 \
+    "overflow_budget=0..255, spill_bound=1..4096, affinity=none|text|blob|integer|real|numeric, "       \
+    "collation=binary|nocase|rtrim, capacity=keys"
 
-/* [fpr [, options]]: `count` is 0, 1 or 2. Each may be NULL, which means the default; for a call
-** without fpr, values[0] is no value at all. */
-bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
-                         cuckoo_options *options);
-
-/* capacity: a whole number of keys. */
-bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);
+#define CUCKOO_CAPACITY_TOO_BIG                                                                         \
+    "capacity is above the most there can be, %lld keys; split the keys over several filters"
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "result.h"
 
+#include "arguments.h"
 #include "errors.h"
 #include "key.h"
 #include "watch.h"
