@@ -238,9 +238,11 @@ valgrind: deps-test
 fuzz: deps-test build/asan/replay
 	@sh tests/fuzz/run.sh
 
-## stress: six million operations with collisions made likely, then the mutants; CUCKOO_TEST_SEED=n
+## stress: six million operations with collisions made likely, filters of any shape for STRESS_SECONDS=300,
+##       then the mutants; CUCKOO_TEST_SEED=n
 stress: deps-test build/plain/stress
 	@build/plain/stress long
+	@build/plain/stress shapes $(or $(STRESS_SECONDS),300)
 	@$(PYTHON) tests/stress/mutants.py
 
 ## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed

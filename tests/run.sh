@@ -44,7 +44,7 @@ groups_of() {
         echo oom oom_table replay mutants valgrind:stress
         units asan
         echo plain:plain_c rooms sql bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
-        echo asan:shared_cache threads vfs_faults loading stress valgrind:replay clients one_file installed
+        echo asan:shared_cache threads vfs_faults loading stress shapes valgrind:replay clients one_file installed
         ls build/versions/*/libsqlite3.so.0 > /dev/null 2>&1 && echo versions
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
@@ -106,6 +106,7 @@ run() {
     vfs_faults)       tap 'disk fails, power goes: a slice' build/asan/vfs_faults 800 ;;
     loading)          tap 'loading without memory' build/plain/loading ;;
     stress)           last 'stress: collisions made likely' build/asan/stress ;;
+    shapes)           last 'filters of any shape: a slice' build/asan/stress shapes 8 ;;
     mutants)          last 'rules dropped: a slice' "$PYTHON" tests/stress/mutants.py --slice 24 --jobs 1 ;;
     replay)           last 'fuzz targets, a slice' build/asan/replay 2000 ;;
     python)           pytest 'Python: properties and models' python_tests tests/python ;;
