@@ -105,8 +105,7 @@ static uint64_t a_key(const cf_filter *filter)
         !cf_spilled_at(filter, (unsigned)random_below(filter->spilled), &entry))
         return hash;
     unsigned known = filter->geometry.pair_bits + entry.side.length;
-    uint64_t low = cf_low_bits(known < 40 ? known : 40);
-    return (hash & ~low) | (entry.side.bits & low);
+    return hash ^ ((hash ^ entry.side.bits) & cf_low_bits(known < 40 ? known : 40));
 }
 
 /* ---- what there is to do ---- */
@@ -128,7 +127,7 @@ static cf_status add_many(work *w)
     return cf_add_many(w->filter, w->hash, HASHES, NULL);
 }
 
-static cf_status delete (work *w)
+static cf_status take_out(work *w)
 {
     cf_delete(w->filter, w->hash[0]);
     return CF_OK;
@@ -193,17 +192,10 @@ typedef struct hostile_work {
 } hostile_work;
 
 static const hostile_work operations[] = {
-    {"add", add, 40},
-    {"delete", delete, 4},
-    {"ask", ask, 4},
-    {"grow", grow, 40},
-    {"check", check, 1000},
-    {"settle", settle, 1000},
-    {"census", census, 3000},
-    {"add_many", add_many, 1000},
-    {"merge", merge_into, 3000},
-    {"shrink", shrink, 3000},
-    {"merge from", merge_from, 3000},
+    {"add", add, 40},         {"delete", take_out, 4},          {"ask", ask, 4},
+    {"grow", grow, 40},       {"check", check, 1000},           {"settle", settle, 1000},
+    {"census", census, 3000}, {"add_many", add_many, 1000},     {"merge", merge_into, 3000},
+    {"shrink", shrink, 3000}, {"merge from", merge_from, 3000},
 };
 
 enum { OPERATIONS = sizeof operations / sizeof operations[0] };
@@ -253,29 +245,23 @@ static void a_hostile_list_costs_no_more_than_it_is_long(void **state)
 
 /* ---- many splits at once ---- */
 
-/* What a row of splits does is as good as one split after the other: the same entries are found, in
-** sound filters. */
+/* What was found before a row of splits is found after it, in a sound filter. */
 static void a_list_follows_many_splits(void **state)
 {
     uint64_t listed = 0;
     (void)state;
     for (int round = 0; round < 200; round++) {
-        uint64_t hash[600], buckets;
+        uint64_t hash[600];
         unsigned b = 2u << random_below(3), keys = 0;
         cf_geometry shape = spilling(growing_shape(2 * (1 + random_below(8)), b, 14), 0, 64);
         shape.semisorted = b == 4 && round % 2;
         test_filter made = growing_filter(shape, UINT64_MAX);
         uint64_t crowd = random_below(2) ? UINT64_MAX : ~(UINT64_C(7) << 61);
-        while (made.filter.spilled < 12 && keys < 600 &&
-               cf_add(&made.filter, random64() & crowd) == CF_OK)
-            hash[keys++] = 0;
-        keys = 0;
-        for (int i = 0; i < 100; i++)
+        while (keys < 600 && made.filter.spilled < 12)
             if (cf_add(&made.filter, hash[keys] = random64() & crowd) == CF_OK)
                 keys++;
         listed += made.filter.spilled;
-        buckets = made.filter.buckets + 1 + random_below(3 * made.filter.buckets);
-        cf_grow_to(&made.filter, buckets);
+        cf_grow_to(&made.filter, made.filter.buckets + 1 + random_below(3 * made.filter.buckets));
         assert_list(&made.filter);
         assert_sound(&made.filter);
         for (unsigned i = 0; i < keys; i++)
@@ -320,7 +306,6 @@ static unsigned interrupt_one(cf_filter *filter, uint64_t hash)
         free(then.bytes);
         if (status != CF_INTERRUPTED)
             break;
-        assert_int_equal(questions, last);
         interrupted++;
     }
     assert_list(filter);
