@@ -104,7 +104,8 @@ int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
     const char *why = "";
-    sqlite3_free(table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
+    sqlite3_free(
+        table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
     table->base.zErrMsg = NULL;
     cuckoo_store *store = cuckoo_table_store(table);
     int rc = store ? cuckoo_store_begin(store, use, &why) : SQLITE_NOMEM;
