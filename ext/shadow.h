@@ -12,8 +12,8 @@
 ** or copied from somewhere else is noticed when it is read. A row that is missing, or an older state
 ** of the same row, is not: pages.h tells how that is found.
 **
-** Functions return SQLite codes. After SQLITE_CORRUPT_VTAB cuckoo_shadow_why says what is wrong. Statements
-** are kept, and always reset, so that they block nothing.
+** Functions return SQLite codes. After SQLITE_CORRUPT_VTAB cuckoo_shadow_why says what is wrong.
+** Statements are kept, and always reset, so that they block nothing.
 */
 #ifndef CUCKOO_SHADOW_H
 #define CUCKOO_SHADOW_H
