@@ -97,8 +97,8 @@ static bool writes(const cuckoo_object *trigger)
 static bool is_harmful(cuckoo_schema *all, const cuckoo_object *trigger)
 {
     enum { FAILS = CUCKOO_SQL_OR_FAIL | CUCKOO_SQL_FAILS };
-    return cuckoo_sql_breaks(trigger->sql) != 0 ||
-           (writes(trigger) && cuckoo_schema_reach(all, trigger->body) & FAILS);
+    return trigger->breaks != 0 ||
+           (all->breaks & FAILS && writes(trigger) && cuckoo_schema_reach(all, trigger->body) & FAILS);
 }
 
 /* Does a trigger anywhere change the table by OR FAIL? This holds for what the triggers of the table
@@ -107,7 +107,7 @@ static bool is_changed_or_fails(cuckoo_schema *all, const char *table)
 {
     bool does = false;
     for (int i = 0; !does && i < all->n; i++)
-        does = all->object[i].body && cuckoo_sql_breaks(all->object[i].sql) & CUCKOO_SQL_OR_FAIL &&
+        does = all->object[i].body && all->object[i].breaks & CUCKOO_SQL_OR_FAIL &&
                (cuckoo_schema_reach(all, all->object[i].body), cuckoo_schema_reaches(all, table));
     return does;
 }

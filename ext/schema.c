@@ -48,13 +48,22 @@ bool cuckoo_schema_is_after(const cuckoo_object *trigger)
     return cuckoo_token_is(timing_of(trigger, &rest), "after");
 }
 
+/* INSERT, UPDATE or DELETE. */
+static cuckoo_token event_of(const cuckoo_object *trigger)
+{
+    const char *rest;
+    cuckoo_token token = timing_of(trigger, &rest);
+    while (cuckoo_token_is(token, "before") || cuckoo_token_is(token, "after") ||
+           cuckoo_token_is(token, "instead") || cuckoo_token_is(token, "of"))
+        token = cuckoo_sql_token(&rest);
+    return token;
+}
+
 /* Can it fire between the time at which a row is read and the time at which it is written? REPLACE
 ** deletes other rows then. */
 static bool is_early(const cuckoo_object *trigger)
 {
-    const char *rest;
-    return !cuckoo_token_is(timing_of(trigger, &rest), "after") ||
-           cuckoo_token_is(cuckoo_sql_token(&rest), "delete");
+    return !cuckoo_schema_is_after(trigger) || cuckoo_token_is(event_of(trigger), "delete");
 }
 
 /* ---- reading ---- */
@@ -77,6 +86,8 @@ static int append(cuckoo_schema *all, sqlite3_stmt *row, bool temporary)
                               .temporary = temporary};
     if (!object->name || !object->table || !object->sql)
         return SQLITE_NOMEM;
+    object->breaks = cuckoo_sql_breaks(object->sql);
+    all->breaks |= object->breaks;
     if (sqlite3_column_int(row, 4)) {
         object->body = behind(object->sql, "begin");
         object->ours = cuckoo_schema_is_ours(object->sql);
@@ -109,8 +120,12 @@ static bool has_trigger_of_others(const cuckoo_schema *all)
 int cuckoo_schema_read(sqlite3 *db, const char *schema, cuckoo_schema *all)
 {
     sqlite3_stmt *schemas = NULL;
+    sqlite3_int64 recursive = 0;
     *all = (cuckoo_schema){.object = NULL};
-    int rc = read_one(db, "temp", all);
+    int rc = cuckoo_sql_integer(db, &recursive, "PRAGMA recursive_triggers");
+    all->replaces = recursive != 0;
+    if (rc == SQLITE_OK)
+        rc = read_one(db, "temp", all);
     bool others = has_trigger_of_others(all);
     if (rc == SQLITE_OK && sqlite3_stricmp(schema, "temp") != 0)
         rc = read_one(db, schema, all);
@@ -137,42 +152,67 @@ void cuckoo_schema_free(cuckoo_schema *all)
 
 /* ---- what a statement reaches ---- */
 
-/* A trigger reaches the tables that it names. A table reaches its triggers, and the tables that refer
-** to it. */
-static bool reaches(const cuckoo_object *from, const cuckoo_object *to)
+/* May this SQL, which names the table of the trigger, set it off? */
+static bool sets_off(const cuckoo_schema *all, const char *sql, const cuckoo_object *trigger)
 {
-    if (from->body)
-        return cuckoo_sql_names(from->body, NULL, to->table);
-    return to->body ? sqlite3_stricmp(from->table, to->table) == 0
-                    : cuckoo_sql_names(to->sql, "references", from->table);
+    cuckoo_token event = event_of(trigger);
+    bool replaces = all->replaces && (cuckoo_sql_says(sql, "into") || cuckoo_sql_says(sql, "update"));
+    return cuckoo_token_is(event, "insert")   ? cuckoo_sql_says(sql, "into")
+           : cuckoo_token_is(event, "update") ? cuckoo_sql_says(sql, "update")
+                                              : cuckoo_sql_says(sql, "delete") || replaces;
 }
 
-static void follow(cuckoo_schema *all, cuckoo_object *from)
+/* Marks what this SQL names. */
+static void mark_named(cuckoo_schema *all, const char *sql)
 {
-    from->followed = true;
-    for (int i = 0; i < all->n; i++)
-        if (!all->object[i].reached)
-            all->object[i].reached = reaches(from, &all->object[i]);
+    bool deletes = all->replaces || cuckoo_sql_says(sql, "update") || cuckoo_sql_says(sql, "delete");
+    for (int i = 0; i < all->n; i++) {
+        cuckoo_object *to = &all->object[i];
+        if ((to->reached && (to->body || to->keyed)) || !cuckoo_sql_names(sql, NULL, to->table))
+            continue;
+        to->keyed |= to->body == NULL && deletes;
+        to->reached |= to->body == NULL || sets_off(all, sql, to);
+    }
+}
+
+/* Marks what deletes and updates of this table reach by foreign keys. */
+static void mark_keyed(cuckoo_schema *all, const cuckoo_object *table)
+{
+    for (int i = 0; i < all->n; i++) {
+        cuckoo_object *to = &all->object[i];
+        if (to->body)
+            to->reached |= sqlite3_stricmp(table->table, to->table) == 0 &&
+                           !cuckoo_token_is(event_of(to), "insert");
+        else if (!to->keyed && cuckoo_sql_names(to->sql, "references", table->table))
+            to->reached = to->keyed = true;
+    }
+}
+
+/* Does what has not been done yet for a marked object. */
+static bool go_on(cuckoo_schema *all, cuckoo_object *from)
+{
+    bool todo = from->reached && (from->body || from->keyed) && !from->followed;
+    from->followed |= todo;
+    if (todo && from->body)
+        mark_named(all, from->body);
+    else if (todo)
+        mark_keyed(all, from);
+    return todo;
 }
 
 unsigned cuckoo_schema_reach(cuckoo_schema *all, const char *sql)
 {
     unsigned breaks = cuckoo_sql_breaks(sql);
-    for (int i = 0; i < all->n; i++) {
-        all->object[i].reached = cuckoo_sql_names(sql, NULL, all->object[i].table);
-        all->object[i].followed = false;
-    }
+    for (int i = 0; i < all->n; i++)
+        all->object[i].reached = all->object[i].keyed = all->object[i].followed = false;
+    mark_named(all, sql);
     for (bool more = true; more;) {
         more = false;
-        for (int i = 0; i < all->n; i++) {
-            cuckoo_object *object = &all->object[i];
-            if (!object->reached || object->followed)
-                continue;
-            follow(all, object);
-            breaks |= cuckoo_sql_breaks(object->sql);
-            more = true;
-        }
+        for (int i = 0; i < all->n; i++)
+            more |= go_on(all, &all->object[i]);
     }
+    for (int i = 0; i < all->n; i++)
+        breaks |= all->object[i].reached ? all->object[i].breaks : 0;
     return breaks;
 }
 

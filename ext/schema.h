@@ -3,7 +3,7 @@
 ** schema.h - the tables and triggers of the schemas that a statement may reach.
 **
 ** A statement on one table changes others: its triggers do, and foreign keys. What a statement
-** reaches is found by names alone. So it may be less in truth, and never more.
+** reaches is found by names, and by words such as DELETE. So it may be less in truth, and never more.
 **
 ** Functions return SQLite codes.
 */
@@ -17,16 +17,20 @@ typedef struct cuckoo_object {
     char *table;      /* its own name, or the table on which the trigger is */
     char *sql;        /* as SQLite keeps it */
     const char *body; /* of a trigger: behind BEGIN; NULL: it is a table */
+    unsigned breaks;  /* cuckoo_sql_breaks of its text */
     int64_t order;    /* the newer of two triggers has the larger one */
     bool temporary;   /* in the schema temp */
     bool ours;        /* a trigger of a filter, and nothing else */
     bool reached;     /* by the SQL that was asked for last */
-    bool followed;    /* what it reaches was looked at, too */
+    bool keyed;       /* a table: it may delete or update rows, which foreign keys may refer to */
+    bool followed;    /* what it reaches is marked, too */
 } cuckoo_object;
 
 typedef struct cuckoo_schema {
     cuckoo_object *object; /* NULL: none */
     int n;
+    unsigned breaks; /* of all of them */
+    bool replaces;   /* REPLACE fires delete triggers (PRAGMA recursive_triggers) */
 } cuckoo_schema;
 
 /* Reads the tables and triggers of this schema and of temp; of all schemas, when there are TEMP

@@ -51,6 +51,12 @@ CASES = {
                            "CREATE TRIGGER zt BEFORE INSERT ON z BEGIN SELECT RAISE(FAIL, 'x'); END"),
     "an unrelated OR FAIL": ("INSERT INTO h(x) VALUES (new.k);", INSERT,
                              "CREATE TRIGGER zt AFTER INSERT ON z BEGIN INSERT OR FAIL INTO y VALUES (1); END"),
+    "a log that nobody may delete from": (
+        "INSERT INTO y VALUES (1);", INSERT,
+        "CREATE TRIGGER y1 BEFORE DELETE ON y BEGIN SELECT RAISE(FAIL, 'append only'); END; "
+        "CREATE TRIGGER y2 BEFORE UPDATE ON y BEGIN SELECT RAISE(FAIL, 'append only'); END"),
+    "a child of the log": ("INSERT INTO parent VALUES (2);", INSERT,
+                           "CREATE TRIGGER ct BEFORE DELETE ON child BEGIN SELECT RAISE(FAIL, 'keep'); END"),
     # harmless: SQLite undoes the row, or goes on
     "RAISE(ABORT)": ("SELECT RAISE(ABORT, 'fail');", INSERT, ""),
     "RAISE(ABORT) under OR FAIL": ("SELECT RAISE(ABORT, 'fail') WHERE new.k = 'bad';", OR_FAIL, ""),
@@ -88,6 +94,17 @@ CASES = {
                               "CREATE TRIGGER vt INSTEAD OF INSERT ON v BEGIN INSERT OR FAIL INTO h(x) VALUES (1); END"),
     "RAISE(FAIL) behind a foreign key": ("DELETE FROM parent;", INSERT,
                                          "CREATE TRIGGER ct AFTER DELETE ON child BEGIN SELECT RAISE(FAIL, 'x'); END"),
+    "RAISE(FAIL) behind two foreign keys": (
+        "UPDATE parent SET id = 1; DELETE FROM parent WHERE id = 1;", INSERT,
+        "CREATE TABLE grandchild(p REFERENCES child(p) ON DELETE CASCADE); CREATE UNIQUE INDEX c ON child(p); "
+        "INSERT INTO grandchild VALUES (1); "
+        "CREATE TRIGGER gt AFTER DELETE ON grandchild BEGIN SELECT RAISE(FAIL, 'x'); END"),
+    "RAISE(FAIL) behind a REPLACE": ("REPLACE INTO h(x) VALUES (1);", INSERT,
+                                     "PRAGMA recursive_triggers = on; "
+                                     "CREATE TRIGGER ht BEFORE DELETE ON h BEGIN SELECT RAISE(FAIL, 'x'); END"),
+    "RAISE(FAIL) behind an upsert": ("INSERT INTO h(x) VALUES (1) ON CONFLICT(x) DO UPDATE SET fail = 1;", INSERT,
+                                     "CREATE TRIGGER ht INSERT ON z BEGIN SELECT 1; END; "
+                                     "CREATE TRIGGER h2 BEFORE UPDATE OF fail ON h BEGIN SELECT RAISE(FAIL, 'x'); END"),
     "OR FAIL of another trigger": ("INSERT INTO h(x) VALUES (1);", "INSERT INTO y VALUES (1)",
                                    "CREATE TRIGGER yt AFTER INSERT ON y BEGIN INSERT OR FAIL INTO u(id, k) VALUES (5005, 'new'); END"),
     "OR FAIL in the statement of another table": (
