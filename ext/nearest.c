@@ -55,7 +55,7 @@ void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name)
 
 void cuckoo_nearest_offer_all(cuckoo_nearest *nearest, const char *const *names)
 {
-    for (; *names; names++)
+    for (; names && *names; names++)
         cuckoo_nearest_offer(nearest, *names);
 }
 

@@ -212,8 +212,7 @@ static cf_status bad_value(const assignment *found, int which, cf_status status,
         return CF_TOO_BIG;
     }
     cuckoo_nearest nearest = {.word = found->value};
-    if (rules[which].words)
-        cuckoo_nearest_offer_all(&nearest, rules[which].words);
+    cuckoo_nearest_offer_all(&nearest, rules[which].words);
     cuckoo_say(why, SQLITE_OK, "bad value in %s=%s%s; " CUCKOO_VALID_OPTIONS, found->name, found->value,
                cuckoo_nearest_hint(&nearest));
     return CF_BAD_ARGUMENT;
@@ -224,12 +223,10 @@ static cf_status unknown_option(const char *name, const cuckoo_options *options,
     cuckoo_nearest nearest = {.word = name};
     for (int i = 0; i < OPTION_COUNT; i++)
         cuckoo_nearest_offer(&nearest, rules[i].name);
-    if (options->beside)
-        cuckoo_nearest_offer_all(&nearest, options->beside);
+    cuckoo_nearest_offer_all(&nearest, options->beside);
     const char *hint = sqlite3_stricmp(name, "fpr") == 0 ? "; it is the argument before the options"
-                       : sqlite3_stricmp(name, "content") == 0
-                           ? "; it belongs to filter tables: create virtual table"
-                           : cuckoo_nearest_hint(&nearest);
+                       : sqlite3_stricmp(name, "content") == 0 ? "; only filter tables have it"
+                                                               : cuckoo_nearest_hint(&nearest);
     cuckoo_say(why, SQLITE_OK, "unknown option %s%s; " CUCKOO_VALID_OPTIONS, name, hint);
     return CF_BAD_ARGUMENT;
 }
@@ -303,8 +300,8 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
             text++;
         if (text == end)
             return first == CF_OK ? check_together(given, options, why) : first;
-        cf_status status = read_next(&text, end, &given, options, first == CF_OK ? why : &more);
-        first = first == CF_OK ? status : first;
+        cf_status next = read_next(&text, end, &given, options, first == CF_OK ? why : &more);
+        first = first == CF_OK ? next : first;
         sqlite3_free(more);
     }
 }

@@ -249,7 +249,7 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
         sqlite3_value_type(name) == SQLITE_TEXT ? (const char *)sqlite3_value_text(name) : NULL;
     if (text == NULL)
         return "the first argument must be the name of a cuckoo_filter table";
-    const char *point = strrchr(text, '.');
+    const char *point = strchr(text, '.');
     cuckoo_nearest nearest = {.word = point ? point + 1 : text};
     offer_tables(registry, &nearest);
     sqlite3_free(registry->why);

@@ -534,7 +534,7 @@ def test_a_long_part_of_the_options_is_cut_between_characters(db):
 
 @pytest.mark.parametrize("sql, says", [
     ("SELECT cf_new(10, 0.01, 'fpr=0.1')", "the argument before the options"),
-    ("SELECT cf_new(10, 0.01, 'content=u(k)')", "filter tables"), ("SELECT cf_new(10, 'seed=1')", "options are the argument behind it"),
+    ("SELECT cf_new(10, 0.01, 'content=u(k)')", "only filter tables"), ("SELECT cf_new(10, 'seed=1')", "options are the argument behind it"),
     ("SELECT cf_build(1, 'seed=1')", "options are the argument behind it"), ("SELECT cf_new('10')", "bind it as a number")])
 def test_arguments_in_the_wrong_place(db, sql, says):
     fails(db, BAD_PARAMETER, sql, says=says)
