@@ -14,8 +14,9 @@
 **        cf_count, cf_delete and the counts in the header agree exactly;
 **      - once it grows, that a delete of a key that is there finds something.
 **
-** After each operation the key that it named is asked for; all keys are after a few operations, after those that touch more
-** than one key, and at the end. A failed add changes nothing; at the end both filters pass cf_check. To run: see fuzz.h.
+** After each operation the key that it named is asked for. All keys are asked for after a few
+** operations, after each that touches more than one key, and at the end. A failed add changes
+** nothing; at the end both filters pass cf_check. To run: see fuzz.h.
 */
 #include "../../src/growth.h"
 #include "fuzz.h"

@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+import rows
 import support
 from support import BAD_BLOB, ask, fails
 from test_persistent import DAMAGED, refused, schema_of
@@ -62,22 +63,25 @@ def test_import_says_so_and_changes_nothing(db, later_blob):
 
 # ---- tables ----
 
-def patch_header(**fields):
+def change_header(change):
+    """The header row as `change` makes it, with a right checksum."""
     def patch(db):
         row = ask(db, "SELECT data FROM seen_page WHERE no = 0")
-        db.execute("UPDATE seen_page SET data = ? WHERE no = 0", (support.patched(row[:64], **fields) + row[64:],))
+        changed = rows.sealed_row(0, change(row[:-8]) + bytes(8))
+        db.execute("UPDATE seen_page SET data = ? WHERE no = 0", (changed,))
     return patch
+
+
+def patch_header(**fields):
+    return change_header(lambda row: support.patched(row[:64], **fields) + row[64:])
 
 
 def lengthen(more):
-    return lambda db: db.execute("UPDATE seen_page SET data = CAST(data || ? AS BLOB) WHERE no = 0", (more,))
+    return change_header(lambda row: row + more)
 
 
 def set_last_byte(value):
-    def patch(db):
-        row = ask(db, "SELECT data FROM seen_page WHERE no = 0")
-        db.execute("UPDATE seen_page SET data = ? WHERE no = 0", (row[:-1] + bytes([value]),))
-    return patch
+    return change_header(lambda row: row[:-1] + bytes([value]))
 
 
 def change_statement(old, new):
@@ -92,7 +96,7 @@ def change_statement(old, new):
 
 LATER_TABLES = {name: patch_header(**fields) for name, fields in LATER_BLOBS.items()}
 LATER_TABLES.update({
-    "longer row": lengthen(b"\0"), "much longer row": lengthen(bytes(40)), "bit of the row": set_last_byte(2),
+    "longer row": lengthen(b"\0"), "much longer row": lengthen(bytes(200)), "bit of the row": set_last_byte(2),
     "bits of the row": set_last_byte(255),
     "option": change_statement("capacity=50", "capacity=50, colour=blue"),
     "option in front": change_statement("capacity=50", "colour='dark; blue', capacity=50"),

@@ -384,6 +384,11 @@ int main(int n, char **argument)
         return !run_life_of(strtoull(argument[2], NULL, 0));
     if (n > 2)
         first = last = (unsigned)strtoul(argument[2], NULL, 0);
+    if (operations == 0 || last > CONFIGURATIONS + DIRECTED) {
+        fprintf(stderr, "stress [operations per configuration | long] [0 to %u]: nothing was tested\n",
+                (unsigned)(CONFIGURATIONS + DIRECTED));
+        return 2;
+    }
     for (unsigned i = first; i <= last; i++)
         passed += run_one(i, operations);
     print_totals();
