@@ -106,7 +106,7 @@ def test_each_byte(no):
     for at in range(len(data)):
         put(db, no, data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1:])
         newer = no == 0 and at == 3  # the byte of the version
-        what = f"row {no} of f_page has been changed; {REMEDY}" if not newer else "another format version"
+        what = f"row {no} of f_page has been changed; {REMEDY}" if not newer else "unknown format version"
         assert says(db, what, ASKED) and says(db, what.split(";")[0], "INSERT INTO f(f) VALUES ('check')")
         db.execute("BEGIN")
         if no == 0:

@@ -544,7 +544,7 @@ def test_arguments_in_the_wrong_place(db, sql, says):
     ("u(zz)", "table u has no column zz; it has id, email, k"), ("u(emial)", "no column emial; did you mean email; it has"),
     ("U(Emial)", "did you mean email"), ("uu(k)", "no table uu in main, the schema of the filter; did you mean u"),
     ("main.u(k)", "give its name without a schema"), ("tt(x)", "no table tt in main"), ("w(k)", "a view is no table"),
-    ("v(x)", "nor is a virtual table"), ("seen2(key)", "no table seen2 in main"), ("wide(zz)", "c18, c19 and more")])
+    ("v(x)", "a virtual table, which has no triggers"), ("seen2(key)", "no table seen2 in main"), ("wide(zz)", "c18, c19 and more")])
 def test_content_that_is_not_there(db, content, says):
     """There is no filter yet that the message could tell to drop."""
     db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, email TEXT, k)")

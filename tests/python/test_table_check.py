@@ -109,8 +109,8 @@ def test_changes_of_this_transaction_are_checked(tmp_path):
 
 @pytest.mark.parametrize("damage, says", [
     ("DROP TABLE seen_page", "shadow table is missing"), ("DELETE FROM seen_page WHERE no = 0", "header is missing"),
-    ("UPDATE seen_page SET data = zeroblob(length(data)) WHERE no = 0", "not a cuckoo filter"),
-    ("UPDATE seen_page SET data = zeroblob(length(data)) WHERE no > 0", "damaged: ")])
+    ("UPDATE seen_page SET data = zeroblob(length(data)) WHERE no = 0", "row 0 of seen_page has been changed"),
+    ("UPDATE seen_page SET data = zeroblob(length(data)) WHERE no > 0", "row 1 of seen_page has been changed")])
 @pytest.mark.parametrize("how", ["mode=rw", "mode=ro", "immutable=1"])
 def test_what_is_wrong_is_the_answer(damage, says, how, tmp_path):
     path = str(tmp_path / "seen.db")
