@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** follow.c - the triggers of a persistent filter that follows a table: making them, finding them.
+** follow.c - the triggers of a filter table that follows a table: making them, finding them.
 */
 #include "follow.h"
 

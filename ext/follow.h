@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** follow.h - a persistent filter that follows a column of a table: its triggers, and whether they
+** follow.h - a filter table that follows a column of a table: its triggers, and whether they
 ** can be relied on.
 **
 ** Three triggers, "seen_inserted", "seen_deleted" and "seen_updated", tell the filter of each row

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** follow_look.c - can the triggers of a persistent filter be relied on?
+** follow_look.c - can the triggers of a filter table be relied on?
 */
 #include "follow.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** image.h - the part of a persistent filter that is in memory: for pages.c alone.
+** image.h - the part of a filter table that is in memory: for pages.c alone.
 **
 ** The image is the whole blob. Its pages are read when they are first needed. It can be forgotten
 ** at any time, at no cost: for each page the *epoch* in which it was read is kept, and forgetting

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** shadow.h - the shadow tables of a persistent filter, here of one named seen.
+** shadow.h - the shadow tables of a filter table, here of one named seen.
 **
 **      CREATE TABLE "seen_page"(no INTEGER PRIMARY KEY, data BLOB)
 **              numbered rows of bytes (pages.h; row -1: follow.h), each with a checksum at its end

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** store.h - one persistent filter as one connection sees it.
+** store.h - one filter table as one connection sees it.
 **
 ** All virtual tables of one name in a connection share one store. (There may be several of them:
 ** when the schema is read anew, the old table stays in the transaction until that ends, and the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** waiting.h - what a persistent filter has still to do: one list, in a shadow table.
+** waiting.h - what a filter table has still to do: one list, in a shadow table.
 **
 **      seen_wait     hash    value   adds   deletes
 **                    4711    0       1      0         a key without a place: as good as stored
