@@ -129,18 +129,25 @@ test: deps-test
 ## deps: looks for what building and testing need; on Debian and Ubuntu it installs what is missing
 deps: deps-test
 
-deps-demo deps-dist deps-test deps-bench deps-cluster deps-platforms:
+deps-demo deps-dist deps-test deps-fuzz deps-bench deps-cluster deps-platforms:
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
 # with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers; portable without what compilers
-# offer beyond C11. Asserts are left out of pic only.
+# offer beyond C11; coverage and coverage_so, for programs and for the extension, count what is run. Asserts are left
+# out of pic, coverage and coverage_so: a branch that no run may take is not one to be counted.
 $(EXTENSION): $(SRC:%.c=build/pic/%.o) $(EXT:%.c=build/pic/%.o) build/linker
 	$(CC) $(CFLAGS) $(PIC) $(SHARED) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
 build/asan/cuckoo.so: $(SRC:%.c=build/so/%.o) $(EXT:%.c=build/so/%.o)
 	@mkdir -p $(@D)
 	@$(CC) $(SANITIZE) -shared -o $@ $^ $(LIBS)
+
+# The first stays mapped, since it writes its counts whenever it is unmapped; the second is for tests of loading.
+build/coverage/cuckoo.so build/coverage_so/cuckoo.so: $(SRC:%.c=build/coverage_so/%.o) $(EXT:%.c=build/coverage_so/%.o)
+	@mkdir -p $(@D)
+	@$(CC) $(COVERAGE) -shared $(if $(filter build/coverage/%,$@),-Wl$(COMMA)-z$(COMMA)nodelete) -o $@ $^ $(LIBS)
+COMMA = ,
 
 # These files change when another compiler or linker is asked for, other options, or other places: so what was made with
 # them is made anew.
@@ -184,7 +191,10 @@ KIND_plain    = $(CHECKED) -O2 -g -DSQLITE_CORE
 KIND_asan     = $(CHECKED) $(SANITIZE) -DSQLITE_CORE
 KIND_tsan     = $(CHECKED) -O1 -g -fsanitize=thread -DSQLITE_CORE
 KIND_portable = $(CHECKED) -O1 -g -DCF_PLAIN_C
-KIND_coverage = $(CHECKED) -O0 -g --coverage -DSQLITE_CORE
+# Inlined code is counted once, not once for each place it is inlined into.
+COVERAGE         = -O0 -g --coverage -DNDEBUG -Dalways_inline=unused
+KIND_coverage    = $(COVERAGE) -DSQLITE_CORE
+KIND_coverage_so = $(COVERAGE) -fPIC -fprofile-update=atomic
 
 define kind_rules
 build/$(1)/%.o: %.c $$(HEADERS) build/tools build/options
@@ -202,7 +212,7 @@ build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lsqlite3 $$(LIBS)
 endef
-$(foreach kind,pic so plain asan tsan portable coverage,$(eval $(call kind_rules,$(kind))))
+$(foreach kind,pic so plain asan tsan portable coverage coverage_so,$(eval $(call kind_rules,$(kind))))
 
 # With ThreadSanitizer: tests/threads.sh. SQLITE_LIBRARY is the SQLite that is linked.
 SQLITE_LIBRARY = -lsqlite3
@@ -235,18 +245,24 @@ valgrind: deps-test
 	@sh tests/run.sh valgrind
 
 ## fuzz: libFuzzer (clang), three minutes for each target; FUZZ_SECONDS=n for another time
-fuzz: deps-test build/asan/replay
+fuzz: deps-test deps-fuzz build/asan/replay
 	@sh tests/fuzz/run.sh
 
-## stress: six million operations with collisions made likely, then the mutants; CUCKOO_TEST_SEED=n
+## stress: six million operations with collisions made likely, filters of any shape for STRESS_SECONDS=300,
+##       then the mutants; CUCKOO_TEST_SEED=n
 stress: deps-test build/plain/stress
 	@build/plain/stress long
+	@build/plain/stress shapes $(or $(STRESS_SECONDS),300)
 	@$(PYTHON) tests/stress/mutants.py
 
 ## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
 attack: deps-test $(EXTENSION)
 	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
 	    tests/python/test_random_statements.py
+
+## fuzz-rows: damages rows of filter tables and uses these in every way, with sanitizers, for SECONDS=600
+fuzz-rows: deps-test build/asan/cuckoo.so
+	@CUCKOO_DAMAGE_SECONDS=$(or $(SECONDS),600) sh tests/run.sh damage
 
 ## faults: persistent filters: every request for memory and every call to the disk fails once, and the
 ##       power goes at every write; hours
@@ -279,9 +295,9 @@ test-packages: deps-test
 test-platforms: deps-demo build/dist/cuckoo.c
 	@sh tests/platforms.sh $(PLATFORMS)
 
-## coverage: branch coverage of src and ext by the C tests and the SQL
+## coverage: lines and branches of src and ext that unit tests, fault loops, SQL and Python reach together; in ten minutes
 coverage: deps-test
-	@sh tests/coverage.sh
+	@CC="$(CC)" sh tests/coverage.sh
 
 ## bench: all figures of tests/bench/RESULTS.md, ten runs, in four hours, to build/bench/report.html;
 ##       it may be stopped and called again; bench-quick: fewer points, in two minutes
@@ -337,6 +353,6 @@ help:
 
 .PHONY: always all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
-        deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz stress attack faults \
+        deps-fuzz deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz fuzz-rows stress attack faults \
         coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

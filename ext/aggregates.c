@@ -11,6 +11,7 @@
 #include "key.h"
 #include "register.h"
 #include "result.h"
+#include "watch.h"
 
 #include "../src/bits.h"
 #include "../src/format.h"
@@ -172,7 +173,8 @@ static bool add_copy(sqlite3_context *context, change_state *state, uint64_t has
     if (!flush_added(context, state))
         return false;
     state->changed = true;
-    cf_status status = cf_add_value(&state->filter, hash, value);
+    cf_status status =
+        cuckoo_watched_add(sqlite3_context_db_handle(context), &state->filter, hash, value);
     return status == CF_OK || cuckoo_fail_add(context, status, &state->filter);
 }
 

@@ -3,6 +3,7 @@
 
 #include "../src/bits.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ uint8_t *cuckoo_block_resize(uint8_t *bytes, uint64_t size, void *owner)
 
 bool cuckoo_block_enlarge(void **array, uint64_t had, uint64_t count, size_t each)
 {
+    assert(count >= had && each > 0);
     void *larger = count > SIZE_MAX / each ? NULL : calloc((size_t)count, each);
     if (larger == NULL)
         return false;

@@ -2,6 +2,7 @@
 #include "column.h"
 
 #include "errors.h"
+#include "nearest.h"
 #include "sql.h"
 
 #include <string.h>
@@ -108,6 +109,68 @@ static int read_collation(sqlite3 *db, const char *column, const char *name, cf_
     return rc;
 }
 
+/* ---- what there is instead ---- */
+
+/* Says that there is no such table, and which one may be meant. */
+static int no_table(sqlite3 *db, const char *schema, const char *table, char **message)
+{
+    sqlite3_stmt *names;
+    cuckoo_nearest nearest = {.word = table};
+    int rc = cuckoo_sql_prepare(db, &names, "SELECT name FROM \"%w\".sqlite_master WHERE type = 'table'",
+                                schema);
+    if (rc != SQLITE_OK)
+        return rc;
+    while (sqlite3_step(names) == SQLITE_ROW)
+        if (sqlite3_column_text(names, 0))
+            cuckoo_nearest_offer(&nearest, (const char *)sqlite3_column_text(names, 0));
+    rc = cuckoo_sql_end(names, rc);
+    if (rc != SQLITE_OK)
+        return rc;
+    return cuckoo_say(
+        message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter%s", table, schema,
+        strchr(table, '.') ? "; give its name without a schema" : cuckoo_nearest_hint(&nearest));
+}
+
+/* Says which columns the table has. */
+static int no_column(sqlite3 *db, const char *schema, const char *table, const char *column,
+                     char **message)
+{
+    enum { MOST = 20 };
+    sqlite3_stmt *all;
+    cuckoo_nearest nearest = {.word = column};
+    sqlite3_int64 other = 0;
+    int rc = cuckoo_sql_integer(db, &other,
+                                "SELECT 1 FROM \"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND "
+                                "(type = 'view' OR sql LIKE 'create virtual%%')",
+                                schema, table);
+    if (rc == SQLITE_OK && other)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "%s has no triggers that could tell of its rows (a view is no table, nor is a "
+                          "virtual table): give an ordinary table",
+                          table);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_sql_prepare(db, &all, "SELECT * FROM \"%w\".\"%w\"", schema, table);
+    if (rc == SQLITE_ERROR)
+        return no_table(db, schema, table, message);
+    if (rc != SQLITE_OK)
+        return rc;
+    int count = sqlite3_column_count(all);
+    sqlite3_str *names = sqlite3_str_new(db);
+    for (int i = 0; i < count; i++) {
+        const char *name = sqlite3_column_name(all, i); /* NULL: out of memory */
+        cuckoo_nearest_offer(&nearest, name ? name : "");
+        if (i < MOST)
+            sqlite3_str_appendf(names, "%s%s", i ? ", " : "", name);
+    }
+    sqlite3_finalize(all);
+    char *list = sqlite3_str_finish(names);
+    rc = list ? cuckoo_say(message, SQLITE_ERROR, "table %s has no column %s%s; it has %s%s", table,
+                           column, cuckoo_nearest_hint(&nearest), list, count > MOST ? " and more" : "")
+              : SQLITE_NOMEM;
+    sqlite3_free(list);
+    return rc;
+}
+
 /* ---- both ---- */
 
 int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
@@ -118,10 +181,7 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     sqlite3_int64 strict = 0;
     int rc = sqlite3_table_column_metadata(db, schema, table, column, &type, &name, NULL, NULL, NULL);
     if (rc == SQLITE_ERROR)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "there is no table %s with a column %s in %s (a view is no table): drop the "
-                          "filter, and create it anew",
-                          table, column, schema);
+        return no_column(db, schema, table, column, message);
     if (rc != SQLITE_OK)
         return rc;
     cf_affinity affinity = affinity_of_type(type);
@@ -136,4 +196,58 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     into->affinity = any && strict ? CF_AFFINITY_TEXT : affinity;
     into->collation = collation;
     return SQLITE_OK;
+}
+
+/* ---- the table ---- */
+
+/* What the table of this name is. A shadow table is named after its virtual table, with one of these
+** words behind the last "_". */
+#define PREFIX "rtrim(t.name, replace(t.name, '_', ''))"
+#define KINDS                                                                                           \
+    "SELECT CASE WHEN t.type = 'view' THEN 'view' WHEN t.sql LIKE 'CREATE VIRTUAL TABLE%%' THEN "       \
+    "'virtual' WHEN EXISTS (SELECT 1 FROM \"%w\".sqlite_master AS v WHERE v.sql LIKE 'CREATE VIRTUAL "  \
+    "TABLE%%' AND v.name || '_' = " PREFIX " COLLATE NOCASE AND lower(substr(t.name, length(" PREFIX    \
+    ") + 1)) IN ('page', 'wait', 'data', 'idx', 'content', 'docsize', 'config', 'segments', 'segdir', " \
+    "'stat', 'node', 'parent', 'rowid')) THEN 'shadow' ELSE 'table' END FROM \"%w\".sqlite_master AS "  \
+    "t WHERE t.name = %Q COLLATE NOCASE AND t.type IN ('table', 'view')"
+
+/* "table", "view", "virtual" or "shadow" (sqlite3_malloc). NULL: there is none. SQLite before 3.37
+** does not tell. */
+static int read_kind(sqlite3 *db, const char *schema, const char *table, char **kind)
+{
+    enum { TYPE = 2 /* column of the list */ };
+    sqlite3_stmt *list;
+    *kind = NULL;
+    int rc = cuckoo_sql_prepare(db, &list, "PRAGMA \"%w\".table_list(\"%w\")", schema, table);
+    if (rc == SQLITE_OK && sqlite3_step(list) == SQLITE_ROW) {
+        *kind = sqlite3_mprintf("%s", sqlite3_column_text(list, TYPE));
+        rc = *kind ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    rc = cuckoo_sql_end(list, rc);
+    if (rc != SQLITE_OK || *kind)
+        return rc;
+    return cuckoo_sql_text(db, kind, KINDS, schema, schema, table);
+}
+
+int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message)
+{
+    static const struct {
+        const char *kind, *what;
+    } kinds[] = {{"view", "a view, and a view is no table: give the table behind it"},
+                 {"virtual", "a virtual table, which has no triggers: give an ordinary table"},
+                 {"shadow",
+                  "a table in which a virtual table keeps its own data, and which SQL must not "
+                  "change: give an ordinary table"}};
+    char *kind;
+    if (sqlite3_strnicmp(table, "sqlite_", 7) == 0)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "content: %s is a table of SQLite itself, which has no triggers: give an "
+                          "ordinary table",
+                          table);
+    int rc = read_kind(db, schema, table, &kind);
+    for (size_t i = 0; rc == SQLITE_OK && kind && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kind, kinds[i].kind) == 0)
+            rc = cuckoo_say(message, SQLITE_ERROR, "content: %s is %s", table, kinds[i].what);
+    sqlite3_free(kind);
+    return rc;
 }

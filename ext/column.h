@@ -11,12 +11,16 @@
 ** Sets affinity and collation of *into to those of a column of a table, or of its rowid. Returns
 ** SQLITE_OK, or an error with *into unchanged. There is a message (sqlite3_malloc) when
 **
-** - there is no such table or column (a view is no table);
+** - there is no such table or column (a view is no table): it names those that may be meant;
 ** - the collation of the column is not BINARY, NOCASE or RTRIM;
 ** - the application has registered another collation under one of these names.
 */
 int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const char *column,
                        cf_options *into, char **message);
+
+/* Can a filter follow this table? SQLITE_ERROR, with a message (sqlite3_malloc): it is no ordinary
+** table. A table that is not there is not an error here. */
+int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message);
 
 /* The affinity of a declared type, as the type to declare for it; "": none. `type` NULL: none was
 ** declared. (ANY in a STRICT table has no affinity, which this does not tell.) */

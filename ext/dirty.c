@@ -3,6 +3,7 @@
 
 #include "block.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 bool cuckoo_dirty_enlarge(cuckoo_dirty *dirty, uint64_t had, uint64_t pages)
@@ -28,6 +29,7 @@ bool cuckoo_dirty_mark(cuckoo_dirty *dirty, uint64_t page)
 /* Goes through the pages or through the list, whichever is shorter. */
 uint64_t cuckoo_dirty_next(const cuckoo_dirty *dirty, uint64_t page, uint64_t end)
 {
+    assert(page <= end);
     if (end - page < dirty->count) {
         while (page < end && !dirty->is[page])
             page++;

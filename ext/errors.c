@@ -3,10 +3,13 @@
 
 #include "register.h"
 
+#include <assert.h>
 #include <stdarg.h>
+#include <string.h>
 
 int cuckoo_error_code(cf_status status)
 {
+    assert(status != CF_OK);
     switch (status) {
     case CF_FULL:
         return SQLITE_CONSTRAINT;
@@ -31,6 +34,7 @@ int cuckoo_error_code(cf_status status)
 int cuckoo_say(char **message, int code, const char *format, ...)
 {
     va_list arguments;
+    assert(message != NULL);
     va_start(arguments, format);
     char *text = sqlite3_vmprintf(format, arguments);
     va_end(arguments);
@@ -39,13 +43,53 @@ int cuckoo_say(char **message, int code, const char *format, ...)
     return text ? code : SQLITE_NOMEM;
 }
 
-char *cuckoo_filter_message(cf_status status, const char *why)
+int cuckoo_explain(char **message, int rc, const char *why)
 {
+    assert(rc != SQLITE_OK && rc != SQLITE_NOMEM && why != NULL);
+    if (rc == CUCKOO_NEWER)
+        return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "the filter cannot be used: %s", why);
+    if (rc != SQLITE_CORRUPT_VTAB)
+        return cuckoo_say(message, rc, "%s", why);
+    return cuckoo_say(message, rc,
+                      "the filter cannot be used: %s; restore the table, or drop it and create it anew",
+                      why);
+}
+
+const char *const cuckoo_is_text = CUCKOO_NOT_A_BLOB "; it was bound as text: bind it as a blob";
+
+/* What does with the name of a filter table what the function does with a blob. */
+static const char *for_tables(const char *function)
+{
+    static const struct {
+        const char *function, *other;
+    } known[] = {{"cf_contains", "use cf_table_contains"},
+                 {"cf_info", "use cf_table_info"},
+                 {"cf_check", "use cf_table_check"},
+                 {"cf_buckets", "use cf_table_buckets"},
+                 {"cf_add", "insert the key into it"},
+                 {"cf_add_all", "insert the keys into it"},
+                 {"cf_add_keys", "insert the keys into it"},
+                 {"cf_delete", "delete the key from it"},
+                 {"cf_delete_all", "delete the keys from it"},
+                 {"cf_delete_keys", "delete the keys from it"},
+                 {"cf_get", "select the value from it, where key is this key"},
+                 {"cf_clear", "give it the command 'clear'"}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(function, known[i].function) == 0)
+            return known[i].other;
+    return "use the blob that cf_export gives";
+}
+
+char *cuckoo_filter_message(cf_status status, const char *why, const char *function)
+{
+    assert(status != CF_OK && why != NULL);
+    if (why == cuckoo_is_text)
+        return sqlite3_mprintf("%s; if it names a filter table, %s", why, for_tables(function));
     if (status == CF_BAD_ARGUMENT)
         return sqlite3_mprintf("%s", why);
-    const char *remedy = status == CF_NEWER ? "use the version of this extension that wrote it"
-                                            : "restore it from a copy, or build it anew with cf_build";
-    return sqlite3_mprintf("filter cannot be used: %s; %s", why, remedy);
+    const char *remedy =
+        status == CF_NEWER ? "" : "; restore it from a copy, or build it anew with cf_build";
+    return sqlite3_mprintf("filter cannot be used: %s%s", why, remedy);
 }
 
 /* What stands in the way, and the remedy. */
@@ -65,6 +109,7 @@ static const char *remedy_when_full(cf_status status, const cf_filter *filter)
 
 char *cuckoo_full_message(cf_status status, const cf_filter *filter)
 {
+    assert(status == CF_FULL || status == CF_TOO_BIG);
     return sqlite3_mprintf("filter is full: planned for %lld keys, %lld of %lld slots in use; nothing "
                            "has changed; %s",
                            (sqlite3_int64)filter->geometry.capacity, (sqlite3_int64)filter->occupied,
@@ -112,14 +157,25 @@ bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format,
 
 bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why)
 {
+    assert(code != SQLITE_OK);
     if (code == SQLITE_NOMEM)
         return cuckoo_fail_no_memory(context);
     return fail_with(context, code, sqlite3_mprintf("%s", why ? why : sqlite3_errstr(code)));
 }
 
+bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why)
+{
+    char *message = NULL;
+    if (rc == SQLITE_NOMEM)
+        return cuckoo_fail_no_memory(context);
+    rc = cuckoo_explain(&message, rc, why);
+    return fail_with(context, rc, message);
+}
+
 bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why)
 {
-    return fail_with(context, cuckoo_error_code(status), cuckoo_filter_message(status, why));
+    char *message = cuckoo_filter_message(status, why, cuckoo_function_name(context));
+    return fail_with(context, cuckoo_error_code(status), message);
 }
 
 bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter)

@@ -24,6 +24,11 @@
 
 #include "api.h"
 
+/* A later version wrote the filter table: nothing may be changed, and the reason names the only
+** remedy. No caller outside of this extension sees this code: cuckoo_explain makes
+** SQLITE_CORRUPT_VTAB of it. */
+enum { CUCKOO_NEWER = SQLITE_FORMAT };
+
 /* The SQLite code for a status other than CF_OK. */
 int cuckoo_error_code(cf_status status);
 
@@ -36,6 +41,9 @@ bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format,
 
 /* The same with an SQLite code. `why` NULL: SQLite's own words for the code. */
 bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why);
+
+/* Because a filter table cannot be used: rc and why as in cuckoo_explain. */
+bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why);
 
 bool cuckoo_fail_no_memory(sqlite3_context *context);
 
@@ -55,8 +63,12 @@ bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter
 ** Returns `code`, or SQLITE_NOMEM when there is no memory for the message. */
 int cuckoo_say(char **message, int code, const char *format, ...);
 
-/* What is wrong with an argument that should be a filter, and the remedy. */
-char *cuckoo_filter_message(cf_status status, const char *why);
+/* The same with what is wrong with a filter table, and the remedy: `rc` and `why` are those of a use
+** of a store (store.h). The code is one for SQLite. */
+int cuckoo_explain(char **message, int rc, const char *why);
+
+/* What is wrong with an argument of `function` that should be a filter, and the remedy. */
+char *cuckoo_filter_message(cf_status status, const char *why, const char *function);
 
 /* "filter is full", how full it is, and the remedy. `status` is CF_FULL or CF_TOO_BIG. */
 char *cuckoo_full_message(cf_status status, const cf_filter *filter);
@@ -66,8 +78,6 @@ char *cuckoo_full_message(cf_status status, const cf_filter *filter);
     "filter is NULL: the row is missing, or a handle of cf_open passed through a CTE, a view or a "     \
     "subquery in FROM; use (SELECT cf_open(f) FROM ...) as the argument itself"
 #define CUCKOO_NOT_A_BLOB "filter must be a blob made by cf_new or cf_build, or a handle of cf_open"
-#define CUCKOO_IS_TEXT                                                                                  \
-    CUCKOO_NOT_A_BLOB "; it was bound as text: bind it as a blob, or, for the name of a persistent "    \
-                      "filter, use cf_table_contains"
+extern const char *const cuckoo_is_text; /* cuckoo_filter_message adds what takes the name of a table */
 
 #endif

@@ -4,9 +4,11 @@
 */
 #include "follow.h"
 
+#include "schema.h"
 #include "sql.h"
 #include "sql_text.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { INSERTED, DELETED, UPDATED, MOVED };
@@ -91,15 +93,17 @@ static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 
-int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool before)
+int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies)
 {
     forget_steps(follow);
     int rc = find_rowid(follow, shadow);
     bool lasts = follow->rowid && *follow->rowid == '"';
-    follow->belief = lasts && before           ? CUCKOO_BELIEVE_ENDS
-                     : lasts                   ? CUCKOO_BELIEVE_MANY
-                     : before && follow->rowid ? CUCKOO_BELIEVE_CHAINS
-                                               : CUCKOO_BELIEVE_ALL;
+    if (lies)
+        follow->belief = lasts           ? CUCKOO_BELIEVE_ENDS
+                         : follow->rowid ? CUCKOO_BELIEVE_CHAINS
+                                         : CUCKOO_BELIEVE_NEW;
+    else
+        follow->belief = lasts ? CUCKOO_BELIEVE_MANY : CUCKOO_BELIEVE_ALL;
     return rc;
 }
 
@@ -149,24 +153,9 @@ int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
     return *text ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-/* The first semicolon that is not part of a quoted name. */
-static const char *semicolon(const char *sql)
-{
-    bool quoted = false;
-    for (; *sql && (*sql != ';' || quoted); sql++)
-        quoted ^= *sql == '"';
-    return sql;
-}
-
-/* That is: "name_inserted" AFTER .. BEGIN INSERT INTO "log"("row", .. ) VALUES ..; and the tail. */
-bool cuckoo_follow_is_ours(const char *sql)
-{
-    const char *body = strstr(sql, " BEGIN INSERT INTO \"cuckoo_log_");
-    return body && cuckoo_log_in(sql) != 0 && strcmp(semicolon(body), TAIL) == 0;
-}
-
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter)
 {
+    assert(follow->table != NULL && follow->column != NULL);
     int rc = find_rowid(follow, shadow);
     follow->trust = CUCKOO_UNKNOWN;
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++) {
@@ -179,13 +168,21 @@ int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const cha
     return rc;
 }
 
-static int drop_one(const cuckoo_shadow *shadow, int which, bool any, bool logs)
+/* A trigger of this filter names it, by the name of the trigger. One that names the filter in its text
+** could not fire without it. */
+static bool is_to_go(const char *sql, const char *filter, cuckoo_which which)
+{
+    bool ours = cuckoo_schema_is_ours(sql), names = cuckoo_sql_names(sql, NULL, filter);
+    return which == CUCKOO_ANY || ours || (which == CUCKOO_OWN && names);
+}
+
+static int drop_one(const cuckoo_shadow *shadow, int trigger, cuckoo_which which, bool logs)
 {
     char *sql;
-    int rc = cuckoo_follow_read(shadow, "sql", which, &sql);
-    if (rc == SQLITE_OK && sql && (any || cuckoo_follow_is_ours(sql))) {
+    int rc = cuckoo_follow_read(shadow, "sql", trigger, &sql);
+    if (rc == SQLITE_OK && sql && is_to_go(sql, shadow->table, which)) {
         rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", shadow->schema,
-                            shadow->table, cuckoo_follow_suffixes[which]);
+                            shadow->table, cuckoo_follow_suffixes[trigger]);
         if (rc == SQLITE_OK && logs && cuckoo_log_in(sql))
             rc = cuckoo_log_drop(shadow, cuckoo_log_in(sql));
     }
@@ -193,11 +190,11 @@ static int drop_one(const cuckoo_shadow *shadow, int which, bool any, bool logs)
     return rc;
 }
 
-int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any, bool logs)
+int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which, bool logs)
 {
     int rc = SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++)
-        rc = drop_one(shadow, i, any, logs);
+        rc = drop_one(shadow, i, which, logs);
     return rc;
 }
 
@@ -205,6 +202,7 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any, bool logs)
 
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text)
 {
+    assert(which >= 0 && which < CUCKOO_FOLLOWERS);
     return cuckoo_sql_text(shadow->db, text,
                            "SELECT %s FROM \"%w\".sqlite_master WHERE type = 'trigger' AND name = "
                            "'%q_%s' COLLATE NOCASE",
@@ -236,14 +234,16 @@ enum { NAMES_ROW = -1, NAMES_MAX = 2000 /* bytes */ };
 
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
+    assert(follow->table != NULL && follow->column != NULL);
     size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
     uint8_t row[NAMES_MAX];
+    uint64_t checksum;
     follow->saved = true;
     if (table + column > sizeof row)
         return SQLITE_OK; /* then the names that were given must serve */
     memcpy(row, follow->table, table);
     memcpy(row + table, follow->column, column);
-    return cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column);
+    return cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column, table + column, &checksum);
 }
 
 /* Takes over both texts. False: they name no column of a table of this schema, and are freed. */
@@ -283,13 +283,20 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
 /* The same with the names that were saved. */
 static int saved_names(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *found)
 {
-    uint8_t row[NAMES_MAX + 2] = {0};
-    uint64_t length;
-    const char *table = (const char *)row;
-    int rc = cuckoo_shadow_read(shadow, NAMES_ROW, row, NAMES_MAX, &length);
+    uint8_t names[NAMES_MAX + 2] = {0};
+    cuckoo_row row;
+    const char *table = (const char *)names;
+    int rc = cuckoo_shadow_read(shadow, NAMES_ROW, names, NAMES_MAX, &row);
     *found = rc == SQLITE_OK && take_names(follow, shadow, sqlite3_mprintf("%s", table),
                                            sqlite3_mprintf("%s", table + strlen(table) + 1));
     return rc;
+}
+
+int cuckoo_follow_check_names(cuckoo_shadow *shadow)
+{
+    cuckoo_row row;
+    uint8_t nothing[1];
+    return cuckoo_shadow_read(shadow, NAMES_ROW, nothing, 0, &row);
 }
 
 /* The triggers know best; then what this connection has seen last; then what was saved. */
@@ -318,6 +325,7 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys)
 {
+    assert(follow->table != NULL && follow->column != NULL);
     const char *s = shadow->schema, *t = follow->table, *k = follow->column;
     int rc = SQLITE_ERROR;
     if (most >= 0)
@@ -350,7 +358,7 @@ int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
     *is = false;
     while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(triggers, 0);
-        *is = text && !cuckoo_follow_is_ours(text) && cuckoo_sql_writes_into(text, f);
+        *is = text && !cuckoo_schema_is_ours(text) && cuckoo_sql_names(text, "into", f);
     }
     return cuckoo_sql_end(triggers, rc);
 }

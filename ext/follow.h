@@ -18,9 +18,11 @@
 ** - All triggers are there, on one table, as they were made; so is the log, without triggers of
 **   others.
 ** - No trigger that can make SQLite skip them fires before them. SQLite fires the newest trigger
-**   first (a test checks that), and TEMP triggers before all others. RAISE(IGNORE), RAISE(FAIL), OR
-**   FAIL and ON CONFLICT FAIL can keep a row whose later triggers never run. So a newer trigger that
-**   changes rows where a constraint may fail is not allowed: INSERT OR FAIL would become its own.
+**   first (a test checks that), and TEMP triggers before all others. A row stays, and its later
+**   triggers never run, after RAISE(IGNORE) in such a trigger; and after RAISE(FAIL), OR FAIL and ON
+**   CONFLICT FAIL in it or in what it sets off. OR FAIL in a statement that changes the table holds
+**   for what the trigger does, too, and any program may say so. So no such trigger may change rows
+**   where that can violate a constraint.
 ** - Triggers are not switched off in this connection.
 ** - The column compares as it did.
 ** - The keys of some rows of the table are there: it may have been made anew, triggers and all.
@@ -44,13 +46,15 @@ typedef enum cuckoo_trust {
     CUCKOO_FAULT     /* something is wrong: `fault` says what */
 } cuckoo_trust;
 
-/* Which steps of a row in the log are to be believed (drain.h). A BEFORE trigger may change its own
-** row. AFTER triggers are then told what was there before. */
+/* Which steps of a row in the log are to be believed (net.h). Where a row may change between the time
+** at which a statement reads it and the time at which it writes it (schema.h), as BEFORE triggers do,
+** AFTER triggers are told what was there at first. */
 typedef enum cuckoo_belief {
-    CUCKOO_BELIEVE_ALL,    /* no BEFORE trigger, and rows have no number that lasts */
-    CUCKOO_BELIEVE_MANY,   /* no BEFORE trigger, but an INTEGER PRIMARY KEY */
+    CUCKOO_BELIEVE_ALL,    /* that cannot happen, and rows have no number that lasts */
+    CUCKOO_BELIEVE_MANY,   /* that cannot happen, but there is an INTEGER PRIMARY KEY */
     CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
     CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */
+    CUCKOO_BELIEVE_NEW,    /* of rows without rowid: only keys that have come */
     CUCKOO_BELIEFS
 } cuckoo_belief;
 
@@ -82,9 +86,13 @@ extern const char *const cuckoo_follow_suffixes[CUCKOO_FOLLOWERS];
 ** filter that has, or will have, this name. */
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
 
-/* Drops the triggers; `any`: also triggers of these names that say something else. `logs`: and the
-** logs to which they write. */
-int cuckoo_follow_drop(const cuckoo_shadow *shadow, bool any, bool logs);
+/* Drops triggers that have the names of ours; `logs`: and the logs to which they write. */
+typedef enum cuckoo_which {
+    CUCKOO_ORPHANS, /* of an earlier filter of this name: they are as we make them */
+    CUCKOO_OWN,     /* the same, and all that name the filter, which could not fire without it */
+    CUCKOO_ANY      /* whatever they say */
+} cuckoo_which;
+int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which, bool logs);
 
 /* The text of a trigger, as SQLite keeps it behind "CREATE TRIGGER " (sqlite3_malloc). *text NULL:
 ** the table does not need it. */
@@ -93,9 +101,6 @@ int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
 
 /* A column of the row of a trigger in the schema (sqlite3_malloc). *text NULL: there is none. */
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
-
-/* Is this the text of a trigger of a filter, and nothing else? */
-bool cuckoo_follow_is_ours(const char *sql);
 
 /* Can another trigger write to the filter, and so run its commands? */
 int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is);
@@ -109,13 +114,16 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);
 /* Saves the names of table and column, for the time when the triggers are gone. */
 int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
+/* Can the saved names be read, if there are any? */
+int cuckoo_follow_check_names(cuckoo_shadow *shadow);
+
 /* A statement for the keys of the first and the last `most` rows, or of all rows (`most` < 0). */
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys);
 
-/* Finds out what its rowids are like, for follow->rowid and ->belief. `before`: the table has a BEFORE
-** trigger. */
-int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool before);
+/* Finds out what its rowids are like, for follow->rowid and ->belief. `lies`: triggers may be told old
+** values that are not true. */
+int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies);
 
 /* ---- can they be relied on? The verdict is in follow->trust and ->fault ---- */
 

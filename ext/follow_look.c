@@ -6,9 +6,9 @@
 
 #include "errors.h"
 #include "late.h"
+#include "schema.h"
 #include "sql.h"
 #include "sql_text.h"
-#include "statements.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -74,138 +74,78 @@ static int check_log(cuckoo_follow *follow, cuckoo_shadow *shadow)
 
 /* ---- triggers of others ---- */
 
-/* What is found of them so far. */
-typedef struct other_triggers {
-    char *name; /* of a harmful one; NULL: none */
-    bool temporary, before;
-} other_triggers;
-
-static bool changes_rows(const char *sql)
-{
-    return cuckoo_sql_has_word(sql, "insert") || cuckoo_sql_has_word(sql, "update") ||
-           cuckoo_sql_has_word(sql, "delete") || cuckoo_sql_has_word(sql, "replace");
-}
-
-/* What a trigger does, behind its first BEGIN. */
-static const char *body_of(const char *trigger)
-{
-    const char *at = trigger;
-    while (*at && sqlite3_strnicmp(at, "begin", 5) != 0)
-        at++;
-    return at;
-}
-
-/* May a change that the trigger makes violate a constraint? Only tables that it names matter. */
-static int may_violate(const cuckoo_shadow *shadow, const char *trigger, bool *may)
-{
-    const char *body = body_of(trigger);
-    static const char *const words[] = {"unique", "primary", "check",  "not",
-                                        "view",   "virtual", "trigger"};
-    sqlite3_stmt *all;
-    int rc = cuckoo_sql_prepare(shadow->db, &all,
-                                "SELECT tbl_name, sql FROM \"%w\".sqlite_master UNION ALL SELECT "
-                                "tbl_name, sql FROM sqlite_temp_master",
-                                shadow->schema);
-    while (rc == SQLITE_OK && !*may && sqlite3_step(all) == SQLITE_ROW) {
-        const char *table = (const char *)sqlite3_column_text(all, 0),
-                   *sql = (const char *)sqlite3_column_text(all, 1);
-        bool named = table && cuckoo_sql_has_word(body, table);
-        *may = named && sql == NULL; /* an index that a constraint made */
-        for (size_t i = 0; named && !*may && i < sizeof words / sizeof *words; i++)
-            *may = strcmp(sql, trigger) != 0 && cuckoo_sql_has_word(sql, words[i]);
-    }
-    return cuckoo_sql_end(all, rc);
-}
-
-/* Can it keep a row for which later triggers do not fire? */
-static int is_harmful(const cuckoo_shadow *shadow, const char *sql, bool *is)
-{
-    *is = cuckoo_sql_has_word(sql, "fail") ||
-          (cuckoo_sql_has_word(sql, "raise") && cuckoo_sql_has_word(sql, "ignore"));
-    return *is || !changes_rows(sql) ? SQLITE_OK : may_violate(shadow, sql, is);
-}
-
-static int look_at_one(const cuckoo_shadow *shadow, sqlite3_stmt *row, bool temporary,
-                       other_triggers *found)
-{
-    const char *name = (const char *)sqlite3_column_text(row, 0),
-               *sql = (const char *)sqlite3_column_text(row, 1);
-    bool harmful = false, newer = temporary || sqlite3_column_int(row, 2);
-    if (!sql || !name || cuckoo_follow_is_ours(sql))
-        return SQLITE_OK;
-    found->before |= !cuckoo_sql_has_word(sql, "after") || cuckoo_sql_has_word(sql, "before");
-    if (!newer || !cuckoo_sql_has_word(sql, "after"))
-        return SQLITE_OK;
-    int rc = is_harmful(shadow, sql, &harmful);
-    if (rc != SQLITE_OK || !harmful)
-        return rc;
-    found->temporary = temporary;
-    found->name = sqlite3_mprintf("%s", name);
-    return found->name ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-/* Looks through the rows (name, sql, newer than ours) of a statement. Finalizes it. */
-static int look_through(const cuckoo_shadow *shadow, sqlite3_stmt *triggers, bool temporary,
-                        other_triggers *found)
-{
-    int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && !found->name && sqlite3_step(triggers) == SQLITE_ROW)
-        rc = look_at_one(shadow, triggers, temporary, found);
-    return cuckoo_sql_end(triggers, rc);
-}
-
-/* A TEMP trigger is on this table, unless there is a TEMP table
+/* Is it on this table? A TEMP trigger is, unless there is a TEMP table
 ** of that name, and the trigger does not name the schema. */
-static int look_at_temporary(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                             other_triggers *found)
+static bool is_on(const cuckoo_schema *all, const cuckoo_object *trigger, const cuckoo_shadow *shadow,
+                  const char *table)
 {
-    sqlite3_stmt *triggers;
-    int rc = cuckoo_sql_prepare(
-        shadow->db, &triggers,
-        "SELECT name, sql, 1 FROM sqlite_temp_master WHERE type = 'trigger' AND tbl_name = %Q "
-        "COLLATE NOCASE AND (NOT EXISTS (SELECT 1 FROM sqlite_temp_master WHERE type = 'table' "
-        "AND name = %Q COLLATE NOCASE) OR instr(sql, %Q) OR %Q = 'temp')",
-        follow->table, follow->table, shadow->schema, shadow->schema);
-    return rc == SQLITE_OK ? look_through(shadow, triggers, true, found) : rc;
+    if (sqlite3_stricmp(trigger->table, table) != 0 || !trigger->temporary ||
+        sqlite3_stricmp(shadow->schema, "temp") == 0)
+        return sqlite3_stricmp(trigger->table, table) == 0;
+    bool another = false;
+    for (int i = 0; !another && i < all->n; i++)
+        another = all->object[i].temporary && all->object[i].body == NULL &&
+                  sqlite3_stricmp(all->object[i].table, table) == 0;
+    return !another || cuckoo_sql_names(trigger->sql, "on", shadow->schema);
 }
 
-static int look_at_others(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                          other_triggers *found)
+/* Of the triggers of the filter the one that was made first. */
+static int64_t oldest_of_ours(const cuckoo_schema *all, const cuckoo_shadow *shadow)
 {
-    sqlite3_stmt *triggers;
-    const char *s = shadow->schema, *f = shadow->table;
-    int rc = cuckoo_sql_prepare(
-        shadow->db, &triggers,
-        "SELECT name, sql, rowid > (SELECT min(rowid) FROM \"%w\".sqlite_master WHERE type = "
-        "'trigger' AND name IN ('%q_inserted', '%q_deleted', '%q_updated', '%q_moved')) FROM "
-        "\"%w\".sqlite_master WHERE type = 'trigger' AND tbl_name = %Q COLLATE NOCASE",
-        s, f, f, f, f, s, follow->table);
-    return rc == SQLITE_OK ? look_through(shadow, triggers, false, found) : rc;
+    int64_t oldest = INT64_MAX;
+    for (int i = 0; i < all->n; i++) {
+        const cuckoo_object *object = &all->object[i];
+        if (object->ours && object->order < oldest && !object->temporary &&
+            cuckoo_log_in(object->sql) == shadow->log)
+            oldest = object->order;
+    }
+    return oldest;
 }
 
-static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const other_triggers *found)
+/* Does the trigger change any row? */
+static bool writes(const cuckoo_object *trigger)
+{
+    return cuckoo_sql_says(trigger->body, "into") || cuckoo_sql_says(trigger->body, "update") ||
+           cuckoo_sql_says(trigger->body, "delete");
+}
+
+/* A trigger that fires before ours ends its row, or the whole statement, by what it says itself, or
+** by what it sets off; or it would do so under OR FAIL. */
+static bool is_harmful(cuckoo_schema *all, const cuckoo_object *trigger)
+{
+    enum { FAILS = CUCKOO_SQL_OR_FAIL | CUCKOO_SQL_FAILS };
+    return trigger->breaks != 0 ||
+           (writes(trigger) &&
+            (cuckoo_schema_reach(all, trigger->body) & FAILS || cuckoo_schema_may_fail(all, trigger)));
+}
+
+static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cuckoo_object *trigger)
 {
     return cuckoo_follow_fail(
         follow, shadow,
-        found->temporary ? "the TEMP trigger %s on %s fires before its triggers, and may keep a row "
-                           "without them (RAISE or FAIL): drop it"
-                         : "the trigger %s on %s is newer than its own, fires before them, and may keep "
-                           "a row without them (RAISE or FAIL)",
-        found->name, follow->table);
+        trigger->temporary ? "the TEMP trigger %s on %s fires before its triggers, and may keep a "
+                             "row without them (RAISE or FAIL): drop it"
+                           : "the trigger %s on %s is newer than its own, fires before them, and "
+                             "may keep a row without them (RAISE or FAIL)",
+        trigger->name, follow->table);
 }
 
-static int look_at_triggers(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                            other_triggers *found)
+/* Looks at the triggers that fire after the change of a row but before ours: TEMP ones, and newer
+** ones. */
+static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_schema *all)
 {
-    int rc = look_at_temporary(follow, shadow, found);
-    return rc == SQLITE_OK && !found->name ? look_at_others(follow, shadow, found) : rc;
-}
-
-static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, const other_triggers *found)
-{
-    if (found->name)
-        return blame(follow, shadow, found);
-    if (!found->before || follow->rowid)
+    int64_t ours = oldest_of_ours(all, shadow);
+    bool before = false;
+    for (int i = 0; i < all->n; i++) {
+        const cuckoo_object *object = &all->object[i];
+        if (object->body == NULL || object->ours || !is_on(all, object, shadow, follow->table))
+            continue;
+        bool after = cuckoo_schema_is_after(object);
+        before |= !after;
+        if (after && (object->temporary || object->order > ours) && is_harmful(all, object))
+            return blame(follow, shadow, object);
+    }
+    if (!before || follow->rowid || !cuckoo_schema_may_lie(all, follow->table))
         return SQLITE_OK;
     return cuckoo_follow_fail(
         follow, shadow,
@@ -224,7 +164,7 @@ static int schema_changed(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *ch
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_step(watch);
-    rc = cuckoo_shadow_end(watch, rc);
+    rc = cuckoo_shadow_end(shadow, watch, rc);
     int prepared = sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
     *changed = follow->trust == CUCKOO_UNKNOWN || prepared != follow->prepared;
     follow->prepared = prepared;
@@ -239,32 +179,32 @@ static bool triggers_are_off(const cuckoo_shadow *shadow)
 }
 
 /* Finds the first fault, if there is one. */
-static int check_all(cuckoo_follow *follow, cuckoo_shadow *shadow, const other_triggers *found)
+static int check_all(cuckoo_follow *follow, cuckoo_shadow *shadow, cuckoo_schema *all)
 {
     int rc = SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && follow->fault == NULL && i < CUCKOO_FOLLOWERS; i++)
         rc = check_trigger(follow, shadow, i);
     if (rc == SQLITE_OK && follow->fault == NULL)
         rc = check_log(follow, shadow);
-    return rc == SQLITE_OK && follow->fault == NULL ? check_others(follow, shadow, found) : rc;
+    return rc == SQLITE_OK && follow->fault == NULL ? check_others(follow, shadow, all) : rc;
 }
 
 static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
-    other_triggers found = {NULL, false, false};
+    cuckoo_schema all;
     sqlite3_free(follow->fault);
     follow->fault = NULL;
     follow->trust = CUCKOO_UNKNOWN;
-    int rc = cuckoo_follow_find(follow, shadow);
+    int rc = cuckoo_schema_read(shadow->db, shadow->schema, &all);
     if (rc == SQLITE_OK)
-        rc = look_at_triggers(follow, shadow, &found);
+        rc = cuckoo_follow_find(follow, shadow);
     if (rc == SQLITE_OK)
-        rc = cuckoo_follow_find_belief(follow, shadow, found.before);
+        rc = cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table));
     if (rc == SQLITE_OK)
-        rc = check_all(follow, shadow, &found);
+        rc = check_all(follow, shadow, &all);
     if (rc == SQLITE_OK)
         follow->trust = follow->fault ? CUCKOO_FAULT : CUCKOO_TRIGGERS;
-    sqlite3_free(found.name);
+    cuckoo_schema_free(&all);
     return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "key.h"
 #include "register.h"
 #include "result.h"
+#include "watch.h"
 
 /* ---- cf_new ---- */
 
@@ -105,7 +106,7 @@ static void add_function(sqlite3_context *context, int argc, sqlite3_value **arg
         cuckoo_result_same(context, argv[0], q.filter);
     if (read != READ_OK || !cuckoo_filter_copy(context, q.filter, &copy))
         return;
-    cf_status status = cf_add_value(&copy, q.hash, q.value);
+    cf_status status = cuckoo_watched_add(sqlite3_context_db_handle(context), &copy, q.hash, q.value);
     if (status == CF_OK) {
         cuckoo_result_filter(context, &copy);
     } else {

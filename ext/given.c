@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "given.h"
 
+#include "arguments.h"
 #include "errors.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The options as text, with its length; -1: there is something else, or more than fits. */
@@ -61,6 +63,7 @@ static bool read_in_full(sqlite3_context *context, int count, sqlite3_value **va
 
 bool cuckoo_given_look(sqlite3_context *context, int count, sqlite3_value **values, cuckoo_given *given)
 {
+    assert(count >= 0 && count <= 2);
     if (given->started && is_again(count, values, given))
         return true;
     return read_in_full(context, count, values, given);

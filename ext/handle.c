@@ -6,6 +6,7 @@
 
 #include "../src/open.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* It contains the version, because two versions in one process
@@ -57,7 +58,7 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
     case SQLITE_NULL:
         return read_handle(value, filter, why);
     case SQLITE_TEXT:
-        return refuse(why, CUCKOO_IS_TEXT);
+        return refuse(why, cuckoo_is_text);
     default:
         return refuse(why, CUCKOO_NOT_A_BLOB);
     }
@@ -115,6 +116,7 @@ cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter)
 void cuckoo_handle_release(void *handle)
 {
     cuckoo_handle *held = handle;
+    assert(held == NULL || held->references > 0);
     if (held && --held->references == 0)
         sqlite3_free(held);
 }

@@ -7,6 +7,7 @@
 #include "../src/bits.h"
 #include "../src/format.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset)
 
 uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes)
 {
+    assert(page > 0);
     uint64_t from = CF_HEADER_BYTES + (page - 1) * paged->page_bytes;
     *bytes = paged->length - from < paged->page_bytes ? paged->length - from : paged->page_bytes;
     return paged->image + from;
@@ -31,6 +33,7 @@ uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *b
 
 void cuckoo_image_set_pages(cuckoo_paged *paged, uint32_t page_bytes)
 {
+    assert(page_bytes > 0);
     paged->page_bytes = page_bytes;
     paged->reciprocal = UINT64_MAX / page_bytes;
 }
@@ -50,6 +53,7 @@ static bool enlarge_pages(cuckoo_paged *paged, uint64_t pages)
     if (pages <= had)
         return true;
     if (!cuckoo_block_enlarge((void **)&paged->read_in, had, room, sizeof *paged->read_in) ||
+        !cuckoo_block_enlarge((void **)&paged->checksum, had, room, sizeof *paged->checksum) ||
         !cuckoo_dirty_enlarge(&paged->dirty, had, room))
         return false;
     paged->page_room = room;
@@ -100,17 +104,28 @@ static uint8_t *resize_image(uint8_t *bytes, uint64_t size)
 
 /* ---- reading ---- */
 
+/* Reads the row of a page. A row that is there has all bytes of a page, also that of the last one.
+** False: there is no row, or an error. */
+static bool read_row(cuckoo_paged *paged, uint64_t page, uint8_t *at, uint64_t bytes, cuckoo_row *row)
+{
+    int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, row);
+    if (rc == SQLITE_OK && row->length != 0 && row->length != paged->page_bytes)
+        rc = cuckoo_shadow_bad_row(&paged->shadow, (int64_t)page);
+    paged->rc = cuckoo_first_error(paged->rc, rc);
+    return rc == SQLITE_OK && row->length != 0;
+}
+
 /* A page that no row can hold is all zeros: those that growth adds are not asked for. */
 static void read_page(cuckoo_paged *paged, uint64_t page)
 {
-    uint64_t bytes, have = 0;
+    uint64_t bytes;
+    cuckoo_row row = {0, 0};
     uint8_t *at = cuckoo_image_page(paged, page, &bytes);
     uint32_t epoch = paged->epoch; /* an error may roll back the transaction: a new epoch begins */
-    if (page < paged->stored) {
-        int rc = cuckoo_shadow_read(&paged->shadow, (int64_t)page, at, bytes, &have);
-        paged->rc = cuckoo_first_error(paged->rc, rc);
-    }
-    memset(at + have, 0, cf_in_memory(bytes - have));
+    if (page >= paged->stored || !read_row(paged, page, at, bytes, &row))
+        memset(at, 0, cf_in_memory(bytes));
+    paged->checksum[page] = row.checksum;
+    paged->unread -= row.checksum;
     paged->read_in[page] = epoch;
     paged->loaded++;
 }
@@ -136,7 +151,17 @@ bool cuckoo_image_complete(cuckoo_paged *paged)
     uint64_t pages = cuckoo_image_pages(paged, paged->length), read = paged->loaded;
     for (; paged->whole < pages && paged->loaded - read < MOST; paged->whole++)
         need_page(paged, paged->whole);
+    if (paged->whole >= pages)
+        cuckoo_image_compare(paged);
     return paged->whole >= pages;
+}
+
+void cuckoo_image_compare(cuckoo_paged *paged)
+{
+    cuckoo_shadow *shadow = &paged->shadow;
+    if (paged->rc == SQLITE_OK && paged->unread != 0)
+        paged->rc = cuckoo_shadow_damaged(shadow, "rows of %s_page are missing, or older than others",
+                                          shadow->table);
 }
 
 /* The first page from `page` on that has a row, before `end`; none: `end`. */
@@ -144,8 +169,10 @@ static uint64_t next_stored(cuckoo_paged *paged, uint64_t page, uint64_t end)
 {
     int64_t from = (int64_t)page, row = (int64_t)end;
     int rc = cuckoo_shadow_integer(&paged->shadow, CUCKOO_NEXT_PAGE, &from, &row);
+    if (rc == SQLITE_OK && row < from) /* the number is a text */
+        rc = cuckoo_shadow_bad_row(&paged->shadow, row);
     paged->rc = cuckoo_first_error(paged->rc, rc);
-    return (uint64_t)row < end ? (uint64_t)row : end;
+    return rc == SQLITE_OK && (uint64_t)row < end ? (uint64_t)row : end;
 }
 
 /* Pages without a row are all zeros, however many they are. The page that was found last is not
@@ -166,6 +193,7 @@ uint64_t cuckoo_image_skip(cuckoo_paged *paged, uint64_t from)
 
 void cuckoo_image_mark(cuckoo_paged *paged, uint64_t page)
 {
+    assert(page > 0 && page < paged->page_room);
     paged->has_reader = false;
     if (!cuckoo_dirty_mark(&paged->dirty, page))
         paged->rc = cuckoo_first_error(paged->rc, SQLITE_NOMEM);
@@ -223,6 +251,7 @@ cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why)
     cf_status status = cf_open_writable(&paged->filter, paged->image, cf_in_memory(paged->length), why);
     if (status != CF_OK)
         return status;
+    paged->shadow.seed = (uint64_t)paged->filter.geometry.seed;
     paged->filter.memory = (cf_memory){resize_image, INT64_MAX};
     cf_attach_pages(&paged->filter, &paged->hooks);
     return status;
@@ -238,6 +267,7 @@ void cuckoo_image_free(cuckoo_paged *paged)
 {
     cuckoo_block_resize(paged->image, 0, NULL);
     free(paged->read_in);
+    free(paged->checksum);
     cuckoo_dirty_free(&paged->dirty);
 }
 

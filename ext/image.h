@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** image.h - the part of a persistent filter that is in memory: for pages.c alone.
+** image.h - the part of a filter table that is in memory: for pages.c alone.
 **
 ** The image is the whole blob. Its pages are read when they are first needed. It can be forgotten
 ** at any time, at no cost: for each page the *epoch* in which it was read is kept, and forgetting
@@ -11,6 +11,12 @@
 
 #include "dirty.h"
 #include "shadow.h"
+
+/* Copies that rows of the list stand for (waiting.h). */
+typedef struct cuckoo_count {
+    uint64_t copies;
+    uint64_t digest; /* for each copy a hash of key and value, added up: says which copies these are */
+} cuckoo_count;
 
 typedef struct cuckoo_paged {
     cuckoo_shadow shadow;
@@ -26,14 +32,17 @@ typedef struct cuckoo_paged {
     uint64_t room;       /* for so many of them */
     uint32_t page_bytes; /* of a page */
     uint64_t reciprocal; /* of page_bytes */
-    uint64_t adds;       /* copies that wait for a place, in the shadow table */
+    cuckoo_count adds;   /* copies that wait for a place, in the shadow table */
     uint64_t unmatched;  /* deletes of keys that were not there */
     uint64_t doubts;     /* rows whose steps in the log did not fit together */
     uint64_t generation; /* of what is in memory: each write of the header makes another one */
 
+    uint64_t checksums; /* of all pages that have rows, added up */
+    uint64_t unread;    /* of those that were not read yet */
+    uint64_t *checksum; /* by page that was read: that of its row; 0: it has none */
     uint32_t *read_in;  /* by page: the epoch in which it was read */
     cuckoo_dirty dirty; /* pages that were changed */
-    uint64_t page_room; /* of these two, pages */
+    uint64_t page_room; /* of these three, pages */
     uint64_t stored;    /* only pages in front of this one can have rows */
     bool header_dirty;  /* the header, or the numbers behind it, were changed */
     bool has_written;   /* something was written since this was last set to false */
@@ -75,8 +84,11 @@ void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to);
 uint64_t cuckoo_image_skip(cuckoo_paged *paged, uint64_t from);
 
 /* Reads pages in order until all are in memory. False: some are still missing. One call reads only
-** so many that it does not take long. */
+** so many that it does not take long. When all are there, cuckoo_image_compare is called. */
 bool cuckoo_image_complete(cuckoo_paged *paged);
+
+/* All rows of pages were read. Are they those that the header counts? If not, that is an error. */
+void cuckoo_image_compare(cuckoo_paged *paged);
 
 /* A page, in memory as it is, is to be written. */
 void cuckoo_image_mark(cuckoo_paged *paged, uint64_t page);

@@ -37,8 +37,8 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
 
 static void append_options(sqlite3_str *json, const cf_geometry *g)
 {
-    sqlite3_str_appendf(json, ",\"seed\":%lld,\"counter_bits\":%d,\"value_bits\":%d", g->seed,
-                        g->counter_bits, g->value_bits);
+    sqlite3_str_appendf(json, ",\"hash\":\"%s\",\"seed\":%lld", cuckoo_hash_word(g), g->seed);
+    sqlite3_str_appendf(json, ",\"counter_bits\":%d,\"value_bits\":%d", g->counter_bits, g->value_bits);
     sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\"",
                         cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
     sqlite3_str_appendf(json, ",\"growth\":\"%s\",\"overflow\":\"%s\"", g->growth ? "on" : "off",

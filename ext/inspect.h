@@ -3,8 +3,8 @@
 ** inspect.h - the table-valued functions that look inside a filter.
 **
 **      cf_buckets(filter)         one row per slot, in order of bucket and slot
-**      cf_table_buckets('seen')   the same of a persistent filter
-**      cf_explain(filter, key)    one row per slot of the one or two buckets of the key, then one
+**      cf_table_buckets('seen')   the same of a filter table
+**      cf_explain(filter, key)    one row per slot of the two buckets of the key, then one
 **                                 per spilled entry of these buckets
 **
 ** They are eponymous virtual tables. They share their methods, a plan from xBestIndex, and a cursor
@@ -34,7 +34,7 @@ typedef struct inspect_kind {
     /* Constraints on this column narrow the walk. Rows come in its order, then in that of the next
     ** column. -1: none. */
     int bucket_column;
-    bool by_name; /* the filter is given as the name of a persistent table */
+    bool by_name; /* the filter is given as the name of a filter table */
 } inspect_kind;
 
 enum { CUCKOO_INSPECT_KINDS = 3 };

@@ -4,6 +4,8 @@
 */
 #include "inspect.h"
 
+#include <assert.h>
+
 /* What a column can say. */
 enum fact {
     FACT_SIDE,
@@ -133,6 +135,7 @@ int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
     const inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     const cf_filter *filter = &cursor->handle->filter;
     found_entry found;
+    assert(column >= 0 && cursor->at < cursor->end);
     find_entry(cursor, &found);
     const cf_entry *entry = &found.entry;
     switch (((inspect_table *)base->pVtab)->kind->columns[column]) {

@@ -79,7 +79,20 @@ static int fail(sqlite3_vtab_cursor *base, int code, const char *why)
     return cuckoo_say(&base->pVtab->zErrMsg, code, "%s: %s", kind_of(base)->name, why);
 }
 
-/* Takes a copy of a persistent filter as it is now. */
+/* The same for a filter table that cannot be used. */
+static int fail_table(sqlite3_vtab_cursor *base, int code, const char *why)
+{
+    char *message = NULL;
+    if (code == SQLITE_NOMEM)
+        return code;
+    code = cuckoo_explain(&message, code, why);
+    if (message)
+        code = fail(base, code, message);
+    sqlite3_free(message);
+    return code;
+}
+
+/* Takes a copy of a filter table as it is now. */
 static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
 {
     const char *why;
@@ -88,14 +101,15 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
     cuckoo_registry *registry = ((inspect_table *)base->pVtab)->registry;
     int rc = cuckoo_registry_begin(registry, name, 0, CUCKOO_ASK, &store, &why);
     if (rc != SQLITE_OK)
-        return rc == SQLITE_NOMEM ? rc : fail(base, rc, why);
+        return fail_table(base, rc, why);
     cuckoo_paged *paged = &store->paged;
     paged->hooks.need(paged, 0, paged->filter.length);
+    cuckoo_image_compare(paged);
     cf_seal(&paged->filter);
     cursor->handle = cuckoo_handle_keep(name, &paged->filter);
     rc = cuckoo_registry_end(registry, store);
-    if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return fail(base, rc, CUCKOO_BAD_PAGE);
+    if (rc != SQLITE_OK)
+        return fail_table(base, rc, cuckoo_store_damage(store));
     return cursor->handle ? rc : SQLITE_NOMEM;
 }
 
@@ -111,7 +125,7 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
         cuckoo_inspect_cursor_of(base)->handle = filter ? cuckoo_handle_keep(value, filter) : NULL;
         return cuckoo_inspect_cursor_of(base)->handle ? SQLITE_OK : SQLITE_NOMEM;
     }
-    char *message = cuckoo_filter_message(status, why);
+    char *message = cuckoo_filter_message(status, why, kind_of(base)->name);
     int rc = message ? fail(base, cuckoo_error_code(status), message) : SQLITE_NOMEM;
     sqlite3_free(message);
     return rc;
@@ -149,8 +163,11 @@ static void narrow(inspect_cursor *cursor, sqlite3_value *value, int bit)
 static int arguments_missing(sqlite3_vtab_cursor *base)
 {
     const inspect_kind *kind = kind_of(base);
-    return cuckoo_say(&base->pVtab->zErrMsg, SQLITE_ERROR, "%s: needs its arguments: %s(filter%s)",
-                      kind->name, kind->name, kind->key_column >= 0 ? ", key" : "");
+    return cuckoo_say(&base->pVtab->zErrMsg, SQLITE_ERROR, "%s: needs its arguments: %s(%s)", kind->name,
+                      kind->name,
+                      kind->by_name           ? "'name of a filter table'"
+                      : kind->key_column >= 0 ? "filter, key"
+                                              : "filter");
 }
 
 static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,

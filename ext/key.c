@@ -13,7 +13,7 @@ static uint8_t fold_letter(uint8_t c)
 }
 
 /* NOCASE compares texts up to their first NUL, and then their lengths. */
-static cuckoo_key hash_folded(const cuckoo_canonical *form, int64_t seed, uint64_t *hash)
+static cuckoo_key hash_folded(const cuckoo_canonical *form, const cf_geometry *geometry, uint64_t *hash)
 {
     uint8_t small[512], *folded = small;
     const uint8_t *nul = memchr(form->content, 0, form->length);
@@ -27,7 +27,7 @@ static cuckoo_key hash_folded(const cuckoo_canonical *form, int64_t seed, uint64
         folded[n] = 0;
         cf_store64(folded + n + 1, form->length);
     }
-    *hash = cf_hash_prefixed(form->type, folded, length, seed);
+    *hash = cf_hash_prefixed(geometry, form->type, folded, length);
     if (folded != small)
         sqlite3_free(folded);
     return CUCKOO_KEY_OK;
@@ -47,21 +47,20 @@ static CF_NEVER_INLINE cuckoo_key hash_any(sqlite3_value *value, const cf_geomet
                                            uint64_t *hash)
 {
     cuckoo_canonical form;
-    int64_t seed = geometry->seed;
     cuckoo_key kind = cuckoo_canonical_form(value, &form);
     if (kind != CUCKOO_KEY_OK)
         return kind;
     if (geometry->affinity != CF_AFFINITY_NONE)
         cuckoo_canonical_apply((cf_affinity)geometry->affinity, value, &form);
     if (cuckoo_is_number(&form)) {
-        *hash = cf_hash_words(form.type | (uint64_t)form.places << 8, form.number, seed);
+        *hash = cf_hash_words(geometry, form.type | (uint64_t)form.places << 8, form.number);
         return CUCKOO_KEY_OK;
     }
     if (form.type == TYPE_TEXT && geometry->collation == CF_COLLATION_NOCASE)
-        return hash_folded(&form, seed, hash);
+        return hash_folded(&form, geometry, hash);
     if (form.type == TYPE_TEXT && geometry->collation == CF_COLLATION_RTRIM)
         form.length = length_trimmed(&form);
-    *hash = cf_hash_prefixed(form.type, form.content, form.length, seed);
+    *hash = cf_hash_prefixed(geometry, form.type, form.content, form.length);
     return CUCKOO_KEY_OK;
 }
 
@@ -70,7 +69,7 @@ cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry, ui
 {
     if (sqlite3_value_type(value) != SQLITE_INTEGER || geometry->affinity == CF_AFFINITY_REAL)
         return hash_any(value, geometry, hash);
-    *hash = cf_hash_words(TYPE_INTEGER, (uint64_t)sqlite3_value_int64(value), geometry->seed);
+    *hash = cf_hash_words(geometry, TYPE_INTEGER, (uint64_t)sqlite3_value_int64(value));
     return CUCKOO_KEY_OK;
 }
 

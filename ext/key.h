@@ -27,7 +27,7 @@
 
 #include "canonical.h"
 
-/* The hash of a key under the seed and the key rule of a filter. The value stays as it is. */
+/* The hash of a key under the hash, the seed and the key rule of a filter. The value stays as it is. */
 cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry, uint64_t *hash);
 
 /* Is the key perhaps in the filter? `hash` is that of `key`. Lookups of SQL values call this

@@ -18,13 +18,12 @@ enum {
     LIST_AT_SEED = 8,
     AT_COUNT = 16,
     AT_ZERO = 24,
-    AT_LAST = 56, /* a word: 4 bytes of zero, and the checksum */
-    LIST_AT_CHECKSUM = 60
+    AT_LAST = 56 /* a word: 4 bytes of zero, and the checksum */
 };
 
 static uint64_t last_word(const uint8_t *header)
 {
-    return cf_hash(header, LIST_AT_CHECKSUM, 0) << 32;
+    return (uint64_t)cf_checksum(header) << 32;
 }
 
 void cuckoo_key_list_encode(const cuckoo_key_list *list, uint8_t *header)
@@ -32,7 +31,7 @@ void cuckoo_key_list_encode(const cuckoo_key_list *list, uint8_t *header)
     memset(header, 0, CUCKOO_KEY_LIST_HEADER);
     memcpy(header, list_magic, sizeof list_magic);
     header[LIST_AT_VERSION] = LIST_VERSION;
-    header[LIST_AT_HASH] = CF_HASH_XXH3;
+    header[LIST_AT_HASH] = cf_hash_identity(&list->rule);
     header[AT_VALUED] = list->valued;
     header[AT_AFFINITY] = list->rule.affinity;
     header[AT_COLLATION] = list->rule.collation;
@@ -51,7 +50,7 @@ static bool has_zeros(const uint8_t *header)
 
 static const char *check_header(const uint8_t *header)
 {
-    if (header[LIST_AT_VERSION] != LIST_VERSION || header[LIST_AT_HASH] != CF_HASH_XXH3)
+    if (header[LIST_AT_VERSION] != LIST_VERSION || !cf_knows_hash(header[LIST_AT_HASH]))
         return "the list is of a later version of this extension";
     if (cf_load64(header + AT_LAST) != last_word(header) || !has_zeros(header) ||
         header[AT_VALUED] > 1 || header[AT_AFFINITY] > CF_AFFINITY_REAL ||
@@ -68,6 +67,7 @@ const char *cuckoo_key_list_open(const uint8_t *bytes, size_t length, cuckoo_key
     if (why)
         return why;
     *list = (cuckoo_key_list){.rule = {.seed = (int64_t)cf_load64(bytes + LIST_AT_SEED),
+                                       .keyed = bytes[LIST_AT_HASH] == CF_IDENTITY_KEYED,
                                        .affinity = bytes[AT_AFFINITY],
                                        .collation = bytes[AT_COLLATION]},
                               .valued = bytes[AT_VALUED] != 0,

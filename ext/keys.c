@@ -6,8 +6,8 @@
 **
 ** cf_add_all and cf_delete_all see the filter with every row, and SQLite may copy it each time. Here
 ** the aggregate sees keys only, and a scalar function sees the filter once. The list holds hashes,
-** so cf_keys must know the seed and the key rule of the filter: from its options. A list made for
-** another filter is refused, and the message says what to write.
+** so cf_keys must know the hash, the seed and the key rule of the filter: from its options. A list
+** made for another filter is refused, and the message says what to write.
 */
 #include "errors.h"
 #include "given.h"
@@ -168,7 +168,7 @@ static bool read_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key
 
 static bool same_rule(const cf_geometry *one, const cf_geometry *other)
 {
-    return one->seed == other->seed && one->affinity == other->affinity &&
+    return one->seed == other->seed && one->keyed == other->keyed && one->affinity == other->affinity &&
            one->collation == other->collation;
 }
 
@@ -184,11 +184,12 @@ static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, con
                                            "cf_keys(key, value)"
                                          : "filter keeps no values; make the list with cf_keys(key)");
     return same_rule(&list->rule, g) ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT,
-                       "the list was made for filters of another seed, affinity or collation; make it "
-                       "with cf_keys(key, %s, 'seed=%lld affinity=%s collation=%s')",
-                       g->value_bits ? "value" : "NULL", (sqlite3_int64)g->seed,
-                       cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+           cuckoo_fail(
+               context, CF_BAD_ARGUMENT,
+               "the list was made for filters of another hash, seed, affinity or collation; make "
+               "it with cf_keys(key, %s, 'hash=%s seed=%lld affinity=%s collation=%s')",
+               g->value_bits ? "value" : "NULL", cuckoo_hash_word(g), (sqlite3_int64)g->seed,
+               cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
 }
 
 /* ---- cf_add_keys(filter, keys), cf_delete_keys(filter, keys) ---- */

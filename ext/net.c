@@ -215,6 +215,8 @@ static int prepare(const cuckoo_follow *follow, const cuckoo_shadow *shadow, cuc
     cuckoo_log_name(shadow->log, log);
     if (belief == CUCKOO_BELIEVE_ALL || belief == CUCKOO_BELIEVE_MANY)
         return cuckoo_sql_prepare(shadow->db, statement, "SELECT old, new FROM \"%w\".\"%w\"", s, log);
+    if (belief == CUCKOO_BELIEVE_NEW)
+        return cuckoo_sql_prepare(shadow->db, statement, "SELECT NULL, new FROM \"%w\".\"%w\"", s, log);
     if (belief == CUCKOO_BELIEVE_CHAINS)
         return cuckoo_sql_prepare(
             shadow->db, statement,

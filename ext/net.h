@@ -16,6 +16,7 @@
 **      CHAINS   of each rowid: the same, if each row of the log begins where the one before it has
 **               ended, and the last one ends at what the row holds now. Otherwise every `new`, and what
 **               the row holds now, has come, and nothing has gone: a doubt. Keys may be stale then.
+**      NEW      every `new` has come, and nothing has gone
 */
 #ifndef CUCKOO_NET_H
 #define CUCKOO_NET_H

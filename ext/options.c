@@ -2,18 +2,11 @@
 #include "options.h"
 
 #include "errors.h"
+#include "nearest.h"
 #include "number.h"
 
+#include <assert.h>
 #include <string.h>
-
-#define VALID_OPTIONS                                                                                   \
-    "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
-    "counter_bits=0..16, value_bits=0..32, seed=integer, growth=on|off, overflow=on|off, "              \
-    "overflow_budget=0..255, spill_bound=1..4096, affinity=none|text|blob|integer|real|numeric, "       \
-    "collation=binary|nocase|rtrim, capacity=keys"
-
-#define CAPACITY_TOO_BIG                                                                                \
-    "capacity is above the most there can be, %lld keys; split the keys over several filters"
 
 enum { MAX_NAME = 20, MAX_VALUE = 40 };
 
@@ -38,6 +31,7 @@ enum {
     COUNTER_BITS,
     VALUE_BITS,
     SEED,
+    HASH,
     GROWTH,
     OVERFLOW,
     OVERFLOW_BUDGET,
@@ -49,6 +43,7 @@ enum {
 };
 
 static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
+static const char *const hashes[] = {"xxh3", "keyed", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
 /* In the order of the enums. The last two affinities mean the same as others: affinity_of_word. */
@@ -62,6 +57,7 @@ static const option_rule rules[OPTION_COUNT] = {
     [COUNTER_BITS] = {"counter_bits", NULL, 0, CF_COUNTER_MAX},
     [VALUE_BITS] = {"value_bits", NULL, 0, CF_VALUE_MAX},
     [SEED] = {"seed", NULL, INT64_MIN, INT64_MAX},
+    [HASH] = {"hash", hashes, 0, 0},
     [GROWTH] = {"growth", switches, 0, 0},
     [OVERFLOW] = {"overflow", switches, 0, 0},
     [OVERFLOW_BUDGET] = {"overflow_budget", NULL, 0, CF_BUDGET_MAX},
@@ -141,13 +137,20 @@ static cf_affinity affinity_of_word(int64_t index)
                             : (cf_affinity)index;
 }
 
+const char *cuckoo_hash_word(const cf_geometry *shape)
+{
+    return hashes[shape->keyed];
+}
+
 const char *cuckoo_affinity_word(unsigned affinity)
 {
+    assert(affinity <= CF_AFFINITY_REAL);
     return affinities[affinity];
 }
 
 const char *cuckoo_collation_word(unsigned collation)
 {
+    assert(collation <= CF_COLLATION_RTRIM);
     return collations[collation];
 }
 
@@ -181,6 +184,9 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
         filter->seed = value;
         options->has_seed = true;
         break;
+    case HASH:
+        filter->hash = (cf_hash_choice)(CF_HASH_XXH3 + value);
+        break;
     case GROWTH:
         filter->growth = value != 0;
         break;
@@ -202,10 +208,40 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
 static cf_status bad_value(const assignment *found, int which, cf_status status, char **why)
 {
     if (which == CAPACITY && status == CF_TOO_BIG) {
-        cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
+        cuckoo_say(why, SQLITE_OK, CUCKOO_CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
         return CF_TOO_BIG;
     }
-    cuckoo_say(why, SQLITE_OK, "bad value in %s=%s; " VALID_OPTIONS, found->name, found->value);
+    cuckoo_nearest nearest = {.word = found->value};
+    cuckoo_nearest_offer_all(&nearest, rules[which].words);
+    cuckoo_say(why, SQLITE_OK, "bad value in %s=%s%s; " CUCKOO_VALID_OPTIONS, found->name, found->value,
+               cuckoo_nearest_hint(&nearest));
+    return CF_BAD_ARGUMENT;
+}
+
+static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
+{
+    cuckoo_nearest nearest = {.word = name};
+    for (int i = 0; i < OPTION_COUNT; i++)
+        cuckoo_nearest_offer(&nearest, rules[i].name);
+    cuckoo_nearest_offer_all(&nearest, options->beside);
+    const char *hint = sqlite3_stricmp(name, "fpr") == 0 ? "; it is the argument before the options"
+                       : sqlite3_stricmp(name, "content") == 0 ? "; only filter tables have it"
+                                                               : cuckoo_nearest_hint(&nearest);
+    cuckoo_say(why, SQLITE_OK, "unknown option %s%s; " CUCKOO_VALID_OPTIONS, name, hint);
+    return CF_BAD_ARGUMENT;
+}
+
+/* The text where a name=value should stand; a part of it, when it is long. */
+static cf_status no_assignment(const char *text, const char *end, char **why)
+{
+    enum { PART = 40 };
+    int n = end - text > PART ? PART : (int)(end - text);
+    while (n < end - text && n > 0 && (text[n] & 0xc0) == 0x80)
+        n--; /* a character stays whole */
+    while (n > 0 && is_separator(text[n - 1]))
+        n--;
+    cuckoo_say(why, SQLITE_OK,
+               "options must be a list of name=value, unlike '%.*s'; " CUCKOO_VALID_OPTIONS, n, text);
     return CF_BAD_ARGUMENT;
 }
 
@@ -214,10 +250,10 @@ static cf_status apply(const assignment *found, unsigned *given, cuckoo_options 
 {
     int which = rule_named(found->name);
     int64_t value = 0;
-    if (which < 0 || *given & 1u << which) {
-        cuckoo_say(why, SQLITE_OK,
-                   which < 0 ? "unknown option %s; " VALID_OPTIONS : "option %s is given twice",
-                   found->name);
+    if (which < 0)
+        return unknown_option(found->name, options, why);
+    if (*given & 1u << which) {
+        cuckoo_say(why, SQLITE_OK, "option %s is given twice", found->name);
         return CF_BAD_ARGUMENT;
     }
     cf_status status = parse_value(&rules[which], found->value, &value);
@@ -239,60 +275,35 @@ static cf_status check_together(unsigned given, const cuckoo_options *options, c
     return CF_BAD_ARGUMENT;
 }
 
+/* Reads the assignment at *text, and goes behind it. */
+static cf_status read_next(const char **text, const char *end, unsigned *given, cuckoo_options *options,
+                           char **why)
+{
+    assignment found;
+    const char *from = *text;
+    cf_status status = take_assignment(text, end, &found) ? apply(&found, given, options, why)
+                                                          : no_assignment(from, end, why);
+    while (*text < end && !is_separator(**text))
+        ++*text;
+    return status;
+}
+
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why)
 {
     const char *end = text + length;
     unsigned given = 0;
-    cf_status status = CF_OK;
+    cf_status first = CF_OK;
     *why = NULL;
-    while (status == CF_OK) {
-        assignment found;
+    for (;;) {
+        char *more = NULL;
         while (text < end && is_separator(*text))
             text++;
         if (text == end)
-            return check_together(given, options, why);
-        if (!take_assignment(&text, end, &found)) {
-            cuckoo_say(why, SQLITE_OK, "options must be a list of name=value; " VALID_OPTIONS);
-            return CF_BAD_ARGUMENT;
-        }
-        status = apply(&found, &given, options, why);
+            return first == CF_OK ? check_together(given, options, why) : first;
+        cf_status next = read_next(&text, end, &given, options, first == CF_OK ? why : &more);
+        first = first == CF_OK ? next : first;
+        sqlite3_free(more);
     }
-    return status;
-}
-
-static bool read_text(sqlite3_context *context, const char *text, int length, cuckoo_options *options)
-{
-    char *why = NULL;
-    cf_status status = cuckoo_options_parse(text, (size_t)length, options, &why);
-    if (status != CF_OK)
-        cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
-    sqlite3_free(why);
-    return status == CF_OK;
-}
-
-static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_options *options)
-{
-    if (sqlite3_value_type(value) == SQLITE_NULL)
-        return true;
-    if (sqlite3_value_type(value) != SQLITE_TEXT)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text; " VALID_OPTIONS);
-    const char *text = (const char *)sqlite3_value_text(value);
-    if (text == NULL)
-        return cuckoo_fail_no_memory(context);
-    return read_text(context, text, sqlite3_value_bytes(value), options);
-}
-
-static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr)
-{
-    int type = sqlite3_value_type(value);
-    double given = sqlite3_value_double(value);
-    if (type == SQLITE_NULL)
-        return true;
-    if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(given > 0 && given < 1))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "fpr must be a number above 0 and below 1, such as 0.01; or NULL");
-    *fpr = given;
-    return true;
 }
 
 void cuckoo_options_default(cuckoo_options *options)
@@ -306,6 +317,7 @@ void cuckoo_options_default(cuckoo_options *options)
 cf_geometry cuckoo_options_rule(const cuckoo_options *options)
 {
     return (cf_geometry){.seed = options->filter.seed,
+                         .keyed = cf_is_keyed(&options->filter),
                          .affinity = (uint8_t)options->filter.affinity,
                          .collation = (uint8_t)options->filter.collation};
 }
@@ -320,33 +332,6 @@ bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b)
            a->filter.layout == b->filter.layout && a->filter.overflow == b->filter.overflow &&
            a->filter.overflow_budget == b->filter.overflow_budget &&
            a->filter.spill_bound == b->filter.spill_bound && a->filter.affinity == b->filter.affinity &&
-           a->filter.collation == b->filter.collation && a->filter.seed == b->filter.seed;
-}
-
-bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
-                         cuckoo_options *options)
-{
-    cuckoo_options_default(options);
-    options->fpr = 0;
-    if (count > 0 && values[0] && !read_fpr(context, values[0], &options->fpr))
-        return false;
-    if (count > 1 && !read_options(context, values[1], options))
-        return false;
-    if (options->fpr == 0 && options->filter.fingerprint_bits == 0)
-        options->fpr = CUCKOO_DEFAULT_FPR;
-    return true;
-}
-
-bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity)
-{
-    int type = sqlite3_value_type(value);
-    double keys = sqlite3_value_double(value);
-    if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0) ||
-        (keys <= 1e15 && keys != (double)(int64_t)keys))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "capacity must be a whole number of keys, 0 or more");
-    if (keys > (double)CF_CAPACITY_MAX)
-        return cuckoo_fail(context, CF_TOO_BIG, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
-    *capacity = (uint64_t)keys;
-    return true;
+           a->filter.collation == b->filter.collation && a->filter.seed == b->filter.seed &&
+           cf_is_keyed(&a->filter) == cf_is_keyed(&b->filter);
 }

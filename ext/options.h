@@ -7,6 +7,7 @@
 **
 **      bucket_size=1|2|4|8      fingerprint_bits=4..32      layout=auto|plain|semisort
 **      counter_bits=0..16       value_bits=0..32            seed=any 64-bit integer
+**      hash=xxh3|keyed
 **      growth=on|off            overflow=on|off             capacity=keys
 **      overflow_budget=0..255   spill_bound=1..4096         (with overflow=on)
 **      affinity=none|text|blob|integer|real|numeric         collation=binary|nocase|rtrim
@@ -24,6 +25,7 @@ typedef struct cuckoo_options {
     double fpr;        /* as cf_plan takes it */
     /* Which of these the text gives. */
     bool has_capacity, has_affinity, has_collation, has_seed;
+    const char *const *beside; /* names that stand beside the options; ends with NULL. NULL: none */
 } cuckoo_options;
 
 #define CUCKOO_DEFAULT_FPR 0.01
@@ -35,25 +37,28 @@ void cuckoo_options_default(cuckoo_options *options);
 bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b);
 
 /* What a key needs to be hashed for a filter with these
-** options: seed and key rule; the rest is 0. */
+** options: hash, seed and key rule; the rest is 0. */
 cf_geometry cuckoo_options_rule(const cuckoo_options *options);
 
-/* The words for a key rule in options and in cf_info. */
+/* The words for a hash and a key rule in options and in cf_info. */
+const char *cuckoo_hash_word(const cf_geometry *shape);
 const char *cuckoo_affinity_word(unsigned affinity);
 const char *cuckoo_collation_word(unsigned collation);
 
 /* Reads an options text on top of what is in *options. Returns CF_OK, CF_BAD_ARGUMENT, CF_TOO_BIG,
-** or CF_NO_MEMORY. *why (sqlite3_malloc) says what is wrong; NULL: out of memory. */
+** or CF_NO_MEMORY. *why (sqlite3_malloc) says what is wrong first, and from "; " on what would be
+** right; NULL: out of memory. Options that stand behind a wrong one are read, too. */
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
 
-/* ---- SQL arguments; false: the function has failed, with its message ---- */
+/* For messages. The second one takes CF_CAPACITY_MAX. */
+#define CUCKOO_VALID_OPTIONS                                                                            \
+    "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
+    "counter_bits=0..16, value_bits=0..32, seed=integer, hash=xxh3|keyed, growth=on|off, "              \
+    "overflow=on|off, "                                                                                 \
+    "overflow_budget=0..255, spill_bound=1..4096, affinity=none|text|blob|integer|real|numeric, "       \
+    "collation=binary|nocase|rtrim, capacity=keys"
 
-/* [fpr [, options]]: `count` is 0, 1 or 2. Each may be NULL, which means the default; for a call
-** without fpr, values[0] is no value at all. */
-bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
-                         cuckoo_options *options);
-
-/* capacity: a whole number of keys. */
-bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);
+#define CUCKOO_CAPACITY_TOO_BIG                                                                         \
+    "capacity is above the most there can be, %lld keys; split the keys over several filters"
 
 #endif

@@ -7,6 +7,7 @@
 #include "../src/bits.h"
 #include "../src/format.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +15,13 @@ enum {
     AT_LENGTH = CF_HEADER_BYTES,
     AT_PAGE_BYTES = AT_LENGTH + 8,
     AT_ADDS = AT_PAGE_BYTES + 4,
-    AT_UNMATCHED = AT_ADDS + 8,
-    AT_DOUBTS = AT_UNMATCHED + 8,
-    AT_GENERATION = AT_DOUBTS + 8,
+    AT_UNMATCHED = AT_ADDS + 16, /* and the doubts, in the higher half */
+    AT_CHECKSUMS = AT_UNMATCHED + 8,
+    AT_GENERATION = AT_CHECKSUMS + 8,
     AT_LOG = AT_GENERATION + 8,
-    HEADER_ROW = AT_LOG + 8
+    AT_FLAGS = AT_LOG + 8,
+    HEADER_ROW = AT_FLAGS + 1,
+    LEAST_PAGE = 64 /* bytes */
 };
 
 /* ---- what is stale ---- */
@@ -31,13 +34,48 @@ void cuckoo_paged_forget(cuckoo_paged *paged)
 
 /* ---- the header ---- */
 
+static cuckoo_count load_count(const uint8_t *at)
+{
+    return (cuckoo_count){cf_load64(at), cf_load64(at + 8)};
+}
+
+static void store_count(uint8_t *at, cuckoo_count count)
+{
+    cf_store64(at, count.copies);
+    cf_store64(at + 8, count.digest);
+}
+
+/* Numbers that can be added without care. */
+static bool counts_are_sound(const uint8_t *row)
+{
+    return cf_load64(row + AT_ADDS) <= CF_ITEMS_MAX;
+}
+
+/* A number that is only told has 4 bytes. */
+static uint64_t half(uint64_t number)
+{
+    return number < UINT32_MAX ? number : UINT32_MAX;
+}
+
+/* Takes what stands behind the header of the filter. */
+static void take_numbers(cuckoo_paged *paged, const uint8_t *row)
+{
+    paged->adds = load_count(row + AT_ADDS);
+    paged->unmatched = (uint32_t)cf_load64(row + AT_UNMATCHED);
+    paged->doubts = cf_load64(row + AT_UNMATCHED) >> 32;
+    paged->checksums = paged->unread = cf_load64(row + AT_CHECKSUMS);
+    paged->generation = cf_load64(row + AT_GENERATION);
+    cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
+}
+
 static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
 {
     cf_header header;
     uint64_t length = cf_load64(row + AT_LENGTH);
     uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
     *why = "its header has been changed";
-    if (page_bytes < 64 || cf_header_decode(row, length, &header, why) != CF_OK)
+    if (page_bytes < LEAST_PAGE || !counts_are_sound(row) ||
+        cf_header_decode(row, length, &header, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
     cuckoo_image_set_pages(paged, page_bytes);
     int rc = cuckoo_image_resize(paged, length);
@@ -46,40 +84,63 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     memcpy(paged->image, row, CF_HEADER_BYTES);
     if (cuckoo_image_open(paged, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
-    paged->adds = cf_load64(row + AT_ADDS);
-    paged->unmatched = cf_load64(row + AT_UNMATCHED);
-    paged->doubts = cf_load64(row + AT_DOUBTS);
-    paged->generation = cf_load64(row + AT_GENERATION);
-    cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
+    take_numbers(paged, row);
     paged->stored = cuckoo_image_pages(paged, length);
     paged->header_in = paged->epoch;
     return SQLITE_OK;
 }
 
+/* A later version may have rows of another form. */
+static bool is_newer(const uint8_t *bytes, const char **why)
+{
+    cf_header header;
+    const char *what;
+    bool is = cf_header_decode(bytes, CF_HEADER_BYTES, &header, &what) == CF_NEWER;
+    *why = is ? what : *why;
+    return is;
+}
+
+/* Is there more in a sound row of so many bytes than this version knows? */
+static bool has_more(const uint8_t *row, uint64_t bytes, const char **why)
+{
+    bool more = bytes > HEADER_ROW || row[AT_FLAGS] != 0;
+    if (more)
+        *why =
+            "made by a later version (unknown parts of the header row); use the version that wrote it";
+    return more || is_newer(row, why);
+}
+
 static int read_header(cuckoo_paged *paged, const char **why)
 {
-    uint8_t row[HEADER_ROW];
-    uint64_t length;
-    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
-    if (rc != SQLITE_OK)
-        return rc;
-    *why = "its header is missing";
-    return length == sizeof row ? open_image(paged, row, why) : SQLITE_CORRUPT_VTAB;
+    uint8_t bytes[HEADER_ROW] = {0};
+    cuckoo_row row;
+    int rc = cuckoo_shadow_read(&paged->shadow, 0, bytes, sizeof bytes, &row);
+    if (rc == SQLITE_OK && row.length == 0)
+        rc = cuckoo_shadow_damaged(&paged->shadow, "its header is missing");
+    else if (rc == SQLITE_OK && row.length < HEADER_ROW)
+        rc = cuckoo_shadow_bad_row(&paged->shadow, 0);
+    if (rc == SQLITE_CORRUPT_VTAB)
+        *why = cuckoo_shadow_why(&paged->shadow);
+    if ((rc == SQLITE_OK && has_more(bytes, row.length, why)) ||
+        (rc == SQLITE_CORRUPT_VTAB && row.length >= CF_HEADER_BYTES && is_newer(bytes, why)))
+        return CUCKOO_NEWER;
+    return rc == SQLITE_OK ? open_image(paged, bytes, why) : rc;
 }
 
 static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length)
 {
-    uint8_t row[HEADER_ROW];
+    uint8_t row[HEADER_ROW] = {0};
+    uint64_t checksum;
     sqlite3_randomness(sizeof paged->generation, &paged->generation);
     memcpy(row, header, CF_HEADER_BYTES);
     cf_store64(row + AT_LENGTH, length);
     cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
-    cf_store64(row + AT_ADDS, paged->adds);
-    cf_store64(row + AT_UNMATCHED, paged->unmatched);
-    cf_store64(row + AT_DOUBTS, paged->doubts);
+    store_count(row + AT_ADDS, paged->adds);
+    cf_store64(row + AT_UNMATCHED, half(paged->unmatched) | half(paged->doubts) << 32);
+    cf_store64(row + AT_CHECKSUMS, paged->checksums);
     cf_store64(row + AT_GENERATION, paged->generation);
     cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
-    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW, HEADER_ROW, &checksum);
 }
 
 /* Writes an empty filter. Its pages are all zeros and need no rows. */
@@ -95,25 +156,27 @@ static int write_empty(cuckoo_paged *paged, const cf_geometry *shape)
 
 int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
 {
-    *why = "its shadow table is missing, or not as it was created";
-    return paged->header_in == paged->epoch ? SQLITE_OK : read_header(paged, why);
+    *why = "its header cannot be read";
+    return cuckoo_paged_is_loaded(paged) ? SQLITE_OK : read_header(paged, why);
 }
 
 int cuckoo_paged_compare(cuckoo_paged *paged)
 {
-    uint8_t row[HEADER_ROW];
-    uint64_t length;
-    if (paged->header_in != paged->epoch)
+    uint8_t bytes[HEADER_ROW];
+    cuckoo_row row;
+    if (!cuckoo_paged_is_loaded(paged))
         return SQLITE_OK;
-    int rc = cuckoo_shadow_read(&paged->shadow, 0, row, sizeof row, &length);
-    if (rc == SQLITE_OK && (length != sizeof row || cf_load64(row + AT_GENERATION) != paged->generation))
+    int rc = cuckoo_shadow_read(&paged->shadow, 0, bytes, sizeof bytes, &row);
+    if (rc != SQLITE_OK || row.length != HEADER_ROW ||
+        cf_load64(bytes + AT_GENERATION) != paged->generation)
         cuckoo_paged_forget(paged);
-    return rc;
+    return rc == SQLITE_CORRUPT_VTAB ? SQLITE_OK : rc; /* reading the header tells more */
 }
 
 /* When nearly all pages have been read, the others are read, too. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged)
 {
+    assert(cuckoo_paged_is_loaded(paged));
     if (paged->has_reader)
         return &paged->reader;
     uint64_t pages = cuckoo_image_pages(paged, paged->length);
@@ -147,12 +210,16 @@ static bool all_zeros(const uint8_t *bytes, uint64_t length)
 /* A page that growth has added and that is all zeros needs no row. `stored`: as it was before. */
 static int write_page(cuckoo_paged *paged, uint64_t page, uint64_t stored)
 {
-    uint64_t bytes;
+    uint64_t bytes, checksum;
     const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
     if (page >= stored && all_zeros(at, bytes))
         return SQLITE_OK;
-    int rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes);
-    paged->has_written |= rc == SQLITE_OK;
+    int rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes, paged->page_bytes, &checksum);
+    if (rc != SQLITE_OK)
+        return rc;
+    paged->has_written = true;
+    paged->checksums += checksum - paged->checksum[page];
+    paged->checksum[page] = checksum;
     return rc;
 }
 
@@ -171,6 +238,7 @@ static int write_pages(cuckoo_paged *paged)
 
 int cuckoo_paged_write(cuckoo_paged *paged)
 {
+    assert(cuckoo_paged_is_loaded(paged));
     paged->length = paged->filter.length;
     int rc = write_pages(paged);
     if (rc != SQLITE_OK)
@@ -188,7 +256,9 @@ int cuckoo_paged_write(cuckoo_paged *paged)
 /* Nothing of the former filter is left to do. */
 static void nothing_left(cuckoo_paged *paged)
 {
-    paged->adds = paged->unmatched = paged->doubts = 0;
+    paged->adds = (cuckoo_count){0, 0};
+    paged->unmatched = paged->doubts = 0;
+    paged->checksums = paged->unread = 0;
     cuckoo_dirty_clear(&paged->dirty);
 }
 
@@ -206,6 +276,7 @@ static void mark_all(cuckoo_paged *paged)
         uint64_t bytes;
         const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
         paged->read_in[page] = paged->epoch;
+        paged->checksum[page] = 0;
         if (!all_zeros(at, bytes))
             cuckoo_image_mark(paged, page);
     }
@@ -235,7 +306,11 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
         return rc;
     }
     cuckoo_image_put(paged, bytes);
-    cuckoo_image_open(paged, &why); /* is sound */
+    if (cuckoo_image_open(paged, &why) != CF_OK) {
+        paged->has_written = true; /* what was dirty is lost */
+        cuckoo_paged_forget(paged);
+        return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
+    }
     mark_all(paged);
     return write_anew(paged);
 }
@@ -252,9 +327,36 @@ int cuckoo_paged_clear(cuckoo_paged *paged)
     return rc;
 }
 
+/* ---- checking it ---- */
+
+/* Rows that nothing would read would be in the way of a filter that grows. */
+static int check_end(cuckoo_paged *paged)
+{
+    int64_t end = (int64_t)cuckoo_image_pages(paged, paged->length), row = -1;
+    int rc = cuckoo_shadow_integer(&paged->shadow, CUCKOO_NEXT_PAGE, &end, &row);
+    if (rc == SQLITE_OK && row >= 0)
+        rc = cuckoo_shadow_damaged(&paged->shadow, "row %lld of %s_page is no part of it",
+                                   (sqlite3_int64)row, paged->shadow.table);
+    return rc;
+}
+
+/* Pages without a row are not asked for. */
+int cuckoo_paged_check(cuckoo_paged *paged)
+{
+    uint64_t from = CF_HEADER_BYTES, length = paged->filter.length;
+    while ((from = cuckoo_image_skip(paged, from)) < length && paged->rc == SQLITE_OK) {
+        cuckoo_image_need(paged, from, from + 1);
+        from = CF_HEADER_BYTES + cuckoo_image_page_at(paged, from) * paged->page_bytes;
+    }
+    cuckoo_image_compare(paged);
+    int rc = paged->rc; /* the end of the use asks for it, and forgets what was read */
+    return rc == SQLITE_OK ? check_end(paged) : rc;
+}
+
 /* Only pages that are not zeros are copied: most of a large filter may be zeros. */
 void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
 {
+    assert(cuckoo_paged_is_loaded(paged));
     uint64_t from = CF_HEADER_BYTES, length = paged->filter.length;
     cf_seal(&paged->filter);
     memcpy(zeros, paged->image, CF_HEADER_BYTES);
@@ -265,6 +367,7 @@ void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
         memcpy(zeros + (at - paged->image), at, cf_in_memory(bytes));
         from = (uint64_t)(at - paged->image) + bytes;
     }
+    cuckoo_image_compare(paged);
 }
 
 /* ---- coming and going ---- */

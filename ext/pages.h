@@ -5,10 +5,15 @@
 ** Each page is a row of a shadow table:
 **
 **      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
-**                   (4); keys without a place (8, waiting.h); unmatched deletes (8); doubts (8); the
-**                   generation (8); the identity of the log (8, log.h)
+**                   (4); keys without a place and their digest (8 each, waiting.h); unmatched
+**                   deletes (4); doubts (4, net.h); the checksums of all rows of pages, added up (8);
+**                   the generation (8); the identity of the log (8, log.h); 0 (1)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
-**                   database; a row that is not there is all zeros
+**                   database, with zeros behind the last ones; a row that is not there is all zeros
+**
+** Each row has a checksum behind this (shadow.h). Nothing of a row is believed before all of it is.
+** The sum of checksums tells when rows are missing, or are of an earlier time: `check` compares it,
+** and so does a lookup once all pages are in memory.
 **
 ** Numbers are little-endian. Header and pages, strung together, are a filter blob, the *image*. The
 ** library works on the image in memory. A page is read when it is first needed (cf_pages). A page
@@ -19,6 +24,9 @@
 **
 ** The image can be forgotten at any time, at no cost (image.h).
 **
+** A later version that adds to these rows makes the row of the header longer, or sets another bit of
+** its last byte. This version then reads no more of the filter, and writes nothing.
+**
 ** The *generation* is a random number that is new with each write. As long as it is the same, what
 ** is in memory is as the database has it, whoever has committed.
 **
@@ -28,6 +36,7 @@
 #ifndef CUCKOO_PAGES_H
 #define CUCKOO_PAGES_H
 
+#include "errors.h"
 #include "image.h"
 
 /* Nothing is read yet. `schema` and `table` are copied. Returns SQLITE_OK or SQLITE_NOMEM. After an
@@ -35,13 +44,20 @@
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_paged_free(cuckoo_paged *paged);
 
-/* Creates the shadow tables with an empty filter of this shape, and the identity of a log in
-** paged->shadow. SQLITE_TOOBIG: there is no memory for a filter that is so large. */
+/* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log.
+** SQLITE_TOOBIG: there is no memory for a filter that is so large. */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape);
 
 /* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.
-** Returns an SQLite code; SQLITE_CORRUPT_VTAB: *why (static text) says what is wrong. */
+** Returns an SQLite code, or CUCKOO_NEWER (errors.h); after SQLITE_CORRUPT_VTAB and CUCKOO_NEWER *why
+** says what is wrong, until the next call that reads or writes. */
 int cuckoo_paged_load(cuckoo_paged *paged, const char **why);
+
+/* Is the header in memory, as the database has it? */
+static inline bool cuckoo_paged_is_loaded(const cuckoo_paged *paged)
+{
+    return paged->header_in == paged->epoch;
+}
 
 /* Reads the generation. If it is not that of what is in memory, everything there is stale. */
 int cuckoo_paged_compare(cuckoo_paged *paged);
@@ -62,13 +78,17 @@ int cuckoo_paged_write(cuckoo_paged *paged);
 /* Everything in memory is stale; what is dirty is lost. */
 void cuckoo_paged_forget(cuckoo_paged *paged);
 
-/* Puts another filter in the place of this one, keys that wait included: `length` bytes of a sound
-** blob, in a block (block.h), which is taken over in any case. After an error the image is
-** forgotten, and has_written says if the database was changed. */
+/* Puts another filter in the place of this one, keys that wait included: `length` bytes of a blob, in
+** a block (block.h), which is taken over in any case. After an error the image is forgotten, and
+** has_written says if the database was changed. SQLITE_CORRUPT_VTAB: the blob is not sound. */
 int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length);
 
 /* The same with an empty filter of the same base geometry. */
 int cuckoo_paged_clear(cuckoo_paged *paged);
+
+/* Reads all rows. SQLITE_CORRUPT_VTAB: one of them is damaged, missing, of an earlier time, or is
+** there without being part of the filter. */
+int cuckoo_paged_check(cuckoo_paged *paged);
 
 /* Copies the whole filter, paged->filter.length bytes, into
 ** zeros. cuckoo_paged_error tells if a page could not be read. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "register.h"
 
+#include <assert.h>
+
 typedef struct carried {
     const char *name;
     cf_reader reader;
@@ -39,6 +41,7 @@ static int take_back(sqlite3 *db, const cuckoo_function *f)
 int cuckoo_register_impure(sqlite3 *db, const cuckoo_function *function, int flags, void *shared,
                            void (*release)(void *shared))
 {
+    assert(function->function != NULL);
     carried model = {.name = function->name, .shared = shared, .release = release};
     return register_one(db, function, flags, &model);
 }

@@ -2,8 +2,10 @@
 #include "registry.h"
 
 #include "late.h"
+#include "nearest.h"
 #include "sql.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- stores ---- */
@@ -19,8 +21,11 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
 void cuckoo_registry_release(void *pointer)
 {
     cuckoo_registry *registry = pointer;
-    if (registry && --registry->references == 0)
-        sqlite3_free(registry);
+    assert(registry == NULL || registry->references > 0);
+    if (registry == NULL || --registry->references > 0)
+        return;
+    sqlite3_free(registry->why);
+    sqlite3_free(registry);
 }
 
 static bool is_named(const cuckoo_store *store, const char *schema, const char *name)
@@ -76,11 +81,14 @@ cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t lo
 
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)
 {
+    assert(store->references > 0);
     if (--store->references > 0)
         return;
     cuckoo_store **at = &registry->first;
-    while (*at != store)
+    while (*at != store) {
+        assert(*at != NULL);
         at = &(*at)->next;
+    }
     *at = store->next;
     cuckoo_store_free(store);
 }
@@ -109,6 +117,8 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
     registry->planned = NULL;
     *rc = cuckoo_sql_prepare(registry->db, &statement, "SELECT 1 FROM \"%w\".\"%w\" LIMIT 0", schema,
                              name);
+    if (*rc == SQLITE_ERROR && strstr(sqlite3_errmsg(registry->db), "no such table"))
+        *rc = SQLITE_SCHEMA; /* it stands in the schema, and SQLite does not know it */
     sqlite3_finalize(statement);
     cuckoo_store *store = registry->planned;
     return *rc == SQLITE_OK && store && is_named(store, schema, name) ? store : NULL;
@@ -144,6 +154,7 @@ static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, cons
 ** before 3.54 may keep a schema that was freed. */
 cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc)
 {
+    assert(name != NULL);
     bool stop = false;
     cuckoo_store *store = look_in(registry, "temp", name, &stop, rc);
     sqlite3_stmt *schemas;
@@ -218,7 +229,7 @@ static int hold(cuckoo_registry *registry, const cuckoo_store *store)
                                 store->paged.shadow.schema);
     if (rc != SQLITE_OK || sqlite3_step(registry->hold) == SQLITE_ROW)
         return rc;
-    rc = sqlite3_finalize(registry->hold);
+    rc = cuckoo_sql_end(registry->hold, SQLITE_OK);
     registry->hold = NULL;
     return rc;
 }
@@ -247,6 +258,45 @@ static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value, 
     return store ? store : find_named(registry, value, rc);
 }
 
+/* Offers the filter tables of all schemas. An error only means that a hint is missing. */
+static void offer_tables(cuckoo_registry *registry, cuckoo_nearest *nearest)
+{
+    sqlite3_stmt *schemas, *tables;
+    int rc = cuckoo_sql_prepare(registry->db, &schemas, "PRAGMA database_list");
+    while (rc == SQLITE_OK && sqlite3_step(schemas) == SQLITE_ROW) {
+        const char *schema = (const char *)sqlite3_column_text(schemas, 1);
+        rc =
+            cuckoo_sql_prepare(registry->db, &tables,
+                               "SELECT name FROM \"%w\".sqlite_master WHERE type = 'table' AND sql LIKE "
+                               "'create virtual table%%cuckoo_filter%%'",
+                               schema ? schema : "");
+        while (rc == SQLITE_OK && sqlite3_step(tables) == SQLITE_ROW)
+            if (sqlite3_column_text(tables, 0))
+                cuckoo_nearest_offer(nearest, (const char *)sqlite3_column_text(tables, 0));
+        sqlite3_finalize(tables);
+    }
+    sqlite3_finalize(schemas);
+}
+
+const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *name)
+{
+    if (sqlite3_value_type(name) == SQLITE_BLOB)
+        return "the first argument must be the name of a cuckoo_filter table; functions without table "
+               "in "
+               "their name take a blob";
+    const char *text =
+        sqlite3_value_type(name) == SQLITE_TEXT ? (const char *)sqlite3_value_text(name) : NULL;
+    if (text == NULL)
+        return "the first argument must be the name of a cuckoo_filter table";
+    const char *point = strchr(text, '.');
+    cuckoo_nearest nearest = {.word = point ? point + 1 : text};
+    offer_tables(registry, &nearest);
+    sqlite3_free(registry->why);
+    registry->why = sqlite3_mprintf("there is no cuckoo_filter table of this name: %s%s", text,
+                                    cuckoo_nearest_hint(&nearest));
+    return registry->why ? registry->why : "there is no cuckoo_filter table of this name";
+}
+
 int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintptr_t known,
                           cuckoo_use use, cuckoo_store **store, const char **why)
 {
@@ -256,15 +306,15 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
         if (use == CUCKOO_ASK)
             cuckoo_registry_join_writer(registry, *store);
         rc = cuckoo_store_begin(*store, use, why);
-        if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB && rc != SQLITE_ERROR && rc != SQLITE_IOERR)
+        if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER && rc != SQLITE_ERROR &&
+            rc != SQLITE_IOERR)
             *why = sqlite3_errstr(rc);
     } else if (rc == SQLITE_OK) {
         rc = SQLITE_ERROR;
-        *why = sqlite3_value_type(name) == SQLITE_TEXT
-                   ? CUCKOO_NO_TABLE
-                   : "the first argument must be the name of a cuckoo_filter table";
+        *why = cuckoo_registry_no_table(registry, name);
     } else {
-        *why = sqlite3_errstr(rc);
+        *why = rc == SQLITE_SCHEMA ? CUCKOO_UNREAD_TABLE : sqlite3_errstr(rc);
+        rc = rc == SQLITE_SCHEMA ? SQLITE_ERROR : rc;
     }
     if (rc != SQLITE_OK)
         release_hold(registry);

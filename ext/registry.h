@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** registry.h - the persistent filters of a connection, by name.
+** registry.h - the filter tables of a connection, by name.
 */
 #ifndef CUCKOO_REGISTRY_H
 #define CUCKOO_REGISTRY_H
@@ -12,6 +12,7 @@ typedef struct cuckoo_registry {
     cuckoo_store *first;
     cuckoo_store *planned; /* of the table for which SQLite has planned a query last; may be gone */
     uintptr_t last_id;
+    char *why;           /* of the last cuckoo_registry_begin, when it is no static text */
     bool rebuilds;       /* cf_table_rebuild is running, which no trigger can call */
     bool refused;        /* no store could join a transaction when this connection had */
     int refused_at;      /* changed so many rows */
@@ -30,8 +31,8 @@ void cuckoo_registry_release(void *registry);
 int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
                          cuckoo_store **store, bool *made);
 
-/* The store whose log has this identity, in this schema; or else the one of this name. NULL: there is
-** none. */
+/* The store whose log has this identity, in this schema; or else the one of this name. NULL: there
+** is none. */
 cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
                                      const char *name);
 
@@ -43,6 +44,10 @@ void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store);
 ** it is another kind of table; *rc is SQLITE_OK then, or an error. */
 cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc);
 
+/* Says that there is no filter table of this name, and which one may be meant. The text lives until
+** the next call. */
+const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *name);
+
 /* The table takes part in the transaction: a nested INSERT writes to it, and changes nothing. SQLite
 ** may connect another table of this name meanwhile. Returns an SQLite code. */
 int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name);
@@ -53,14 +58,16 @@ void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store)
 
 /* Begins a use (store.h) of the table that `name` names, within a read transaction. `known`: the id
 ** of the store, if it was the same before; else 0. After an error *why (static text, or one that
-** lives until the store is used again) says what is wrong, and the use has ended. */
+** lives until the registry is used again) says what is wrong, and the use has ended. *store is NULL
+** when no table was found. */
 int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintptr_t known,
                           cuckoo_use use, cuckoo_store **store, const char **why);
 
 /* Ends it; an error as in cuckoo_store_end. */
 int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store);
 
-#define CUCKOO_NO_TABLE "there is no cuckoo_filter table of this name"
-#define CUCKOO_BAD_PAGE "a page of the table cannot be read"
+#define CUCKOO_UNREAD_TABLE                                                                             \
+    "the table was written into the schema as a row, as reading a dump does, and SQLite has not read "  \
+    "it yet: connect anew, or run PRAGMA writable_schema=RESET, if this SQLite knows that"
 
 #endif

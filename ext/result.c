@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "result.h"
 
+#include "arguments.h"
 #include "errors.h"
 #include "key.h"
 #include "watch.h"
@@ -8,6 +9,7 @@
 #include "../src/bits.h"
 #include "../src/format.h"
 
+#include <assert.h>
 #include <string.h>
 
 uint64_t cuckoo_length_limit(sqlite3 *db)
@@ -29,6 +31,7 @@ bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **a
 {
     cuckoo_options options;
     uint64_t capacity = 0;
+    assert(argc >= 1 && argc <= 3);
     if (!cuckoo_capacity_read(context, argv[0], &capacity) ||
         !cuckoo_options_read(context, argc - 1, argv + 1, &options))
         return false;
@@ -77,6 +80,7 @@ bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_fi
 
 bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy)
 {
+    assert(copy != filter);
     uint8_t *bytes = sqlite3_malloc64(filter->length);
     if (bytes == NULL)
         return cuckoo_fail_no_memory(context);
@@ -94,6 +98,7 @@ static uint8_t *memory_of(const cf_filter *filter)
 
 void cuckoo_result_filter(sqlite3_context *context, cf_filter *filter)
 {
+    assert(memory_of(filter) != NULL);
     cf_seal(filter);
     sqlite3_result_blob64(context, memory_of(filter), filter->length, sqlite3_free);
     filter->view.writable = NULL;
@@ -155,17 +160,48 @@ bool cuckoo_settle(sqlite3_context *context, cf_filter *filter)
     return status == CF_OK || cuckoo_fail_interrupted(context);
 }
 
+/* Says what `field`, in which two filters differ, follows from. */
+static bool fail_merge(sqlite3_context *context, const cf_geometry *one, const cf_geometry *other,
+                       const char *field)
+{
+    sqlite3_int64 a = (sqlite3_int64)one->capacity, b = (sqlite3_int64)other->capacity;
+    if (strcmp(field, "seed") == 0 || strcmp(field, "hash") == 0)
+        return cuckoo_fail(
+            context, CF_MISMATCH,
+            "the filters differ in %s; keys hash differently in them: build both with the "
+            "same seed= and hash= (a filter table takes a random seed unless it is given)",
+            field);
+    if (strcmp(field, "buckets") == 0 && a != b)
+        return cuckoo_fail(context, CF_MISMATCH,
+                           "the filters differ in buckets; one was planned for %lld keys, the other for "
+                           "%lld: build both with the same capacity=, fpr and options",
+                           a, b);
+    if (strcmp(field, "growth") == 0)
+        return cuckoo_fail(
+            context, CF_MISMATCH,
+            "the filters differ in growth; the first one has growth=off, and the other one "
+            "has grown: build the first one with growth=on");
+    return cuckoo_fail(context, CF_MISMATCH,
+                       "the filters differ in %s; build both with the same capacity=, fpr and options",
+                       field);
+}
+
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter)
 {
     const char *why;
     cuckoo_watch watch;
+    assert(sum->view.writable != NULL);
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), sum);
     cf_status status = cf_merge(sum, filter, &why);
     cuckoo_watch_end(&watch);
     if (status == CF_MISMATCH)
-        return cuckoo_fail(context, status,
-                           "the filters differ in %s; build them with equal capacity, fpr and options",
-                           why);
+        return fail_merge(context, &sum->geometry, &filter->geometry, why);
+    if (status == CF_FULL && why)
+        return cuckoo_fail(
+            context, status,
+            "%s: two buckets of %u slots, and a few spilled; nothing has changed; ask the "
+            "filters one by one, or build one from the keys with fewer values of each",
+            why, sum->geometry.bucket_size);
     return status == CF_OK || cuckoo_fail_add(context, status, sum);
 }
 

@@ -1,43 +1,166 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow.h"
 
+#include "errors.h"
 #include "late.h"
 #include "sql.h"
 
 #include "../src/bits.h"
+#include "../src/hash.h"
 
+#include <assert.h>
+#include <stdarg.h>
 #include <string.h>
 
 enum { PAGE_OVERHEAD = 64 /* bytes of a row on a database page besides its data, at most */ };
+
+/* ---- damage ---- */
+
+int cuckoo_shadow_damaged(cuckoo_shadow *shadow, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *what = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    int rc = what ? cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB, "%s", what) : SQLITE_NOMEM;
+    sqlite3_free(what);
+    return rc;
+}
+
+int cuckoo_shadow_bad_row(cuckoo_shadow *shadow, int64_t no)
+{
+    return cuckoo_shadow_damaged(shadow, "row %lld of %s_page has been changed", (sqlite3_int64)no,
+                                 shadow->table);
+}
+
+void cuckoo_shadow_no_damage(cuckoo_shadow *shadow)
+{
+    sqlite3_free(shadow->damage);
+    shadow->damage = NULL;
+}
+
+const char *cuckoo_shadow_why(const cuckoo_shadow *shadow)
+{
+    return shadow->damage ? shadow->damage : "its shadow tables cannot be read";
+}
+
+/* SQLITE_ERROR has one cause only. */
+static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
+{
+    if (rc != SQLITE_ERROR)
+        return rc;
+    return cuckoo_shadow_damaged(shadow, "its shadow table is missing, or not as it was created");
+}
 
 /* ---- statements ---- */
 
 /* The arguments of each format are the schema, and the name of the virtual table or of the log. */
 static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_READ_PAGE] = "SELECT data FROM \"%w\".\"%w_page\" WHERE no = ?1",
-    [CUCKOO_WRITE_PAGE] = "REPLACE INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2)",
+    /* This is refused when numbers are not unique, where REPLACE would write a second row. */
+    [CUCKOO_WRITE_PAGE] = "INSERT INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2) "
+                          "ON CONFLICT(no) DO UPDATE SET data = ?2",
     [CUCKOO_NEXT_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no >= ?1 ORDER BY no LIMIT 1",
     [CUCKOO_DATA_VERSION] = "PRAGMA \"%w\".data_version",
     [CUCKOO_WATCH_SCHEMA] = "SELECT 1 FROM \"%w\".sqlite_master WHERE 0",
     [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds) VALUES (?1, ?2, ?3) "
                     "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3",
-    [CUCKOO_WAITING] = "SELECT value, adds FROM \"%w\".\"%w_wait\" WHERE hash = ?1",
+    [CUCKOO_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\" WHERE hash = ?1",
     [CUCKOO_ALL_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\"",
-    [CUCKOO_SOME_WAITING] = "SELECT hash, value FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 LIMIT ?2",
-    [CUCKOO_WAIT_NO_MORE] = "DELETE FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND adds = 0",
+    [CUCKOO_SOME_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 LIMIT ?2",
+    [CUCKOO_WAIT_NO_MORE] = "DELETE FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND value = ?2",
     [CUCKOO_READ_LOG] = "SELECT rowid, old, new FROM \"%w\".\"%w\" WHERE rowid >= ?1 ORDER BY rowid",
     [CUCKOO_LAST_LOGGED] = "SELECT max(rowid) FROM \"%w\".\"%w\"",
     [CUCKOO_EMPTY_LOG] = "DELETE FROM \"%w\".\"%w\"",
 };
 
-void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
-{
-    sqlite3_snprintf(CUCKOO_LOG_NAME, name, "cuckoo_log_%016llx", log);
-}
-
 static bool is_of_log(cuckoo_query query)
 {
     return query == CUCKOO_READ_LOG || query == CUCKOO_LAST_LOGGED || query == CUCKOO_EMPTY_LOG;
+}
+
+static int prepare_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt **statement)
+{
+    char log[CUCKOO_LOG_NAME];
+    cuckoo_log_name(shadow->log, log);
+    char *sql = sqlite3_mprintf(texts[query], shadow->schema, is_of_log(query) ? log : shadow->table);
+    if (sql == NULL)
+        return SQLITE_NOMEM;
+    int rc = sqlite3_prepare_v3(shadow->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    sqlite3_free(sql);
+    return corrupt_if_missing(shadow, rc);
+}
+
+int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
+                        sqlite3_stmt **statement)
+{
+    assert((unsigned)query < CUCKOO_QUERIES);
+    sqlite3_stmt **kept = &shadow->statement[query];
+    int rc = *kept ? SQLITE_OK : prepare_query(shadow, query, kept);
+    for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
+        sqlite3_bind_int64(*kept, i + 1, values[i]);
+    *statement = *kept;
+    return rc;
+}
+
+int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
+{
+    shadow->busy = true;
+    shadow->steps++;
+    int rc = sqlite3_step(statement);
+    shadow->busy = false;
+    return rc;
+}
+
+int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement, int rc)
+{
+    int rc2 = cuckoo_sql_code(shadow->db, sqlite3_reset(statement));
+    return cuckoo_first_error(rc, corrupt_if_missing(shadow, rc2));
+}
+
+int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement)
+{
+    int before = sqlite3_total_changes(shadow->db);
+    cuckoo_shadow_step(shadow, statement);
+    bool written = sqlite3_total_changes(shadow->db) != before && sqlite3_changes(shadow->db) == 1;
+    int rc = cuckoo_shadow_end(shadow, statement, SQLITE_OK);
+    if (rc == SQLITE_INTERRUPT && written)
+        return SQLITE_OK; /* it came when the statement had ended, and comes again with the next one */
+    if (rc == SQLITE_OK && !written)
+        return cuckoo_shadow_damaged(shadow,
+                                     "a trigger on its shadow table keeps rows from being written");
+    return rc;
+}
+
+int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values)
+{
+    int64_t unused;
+    return cuckoo_shadow_integer(shadow, query, values, &unused);
+}
+
+int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
+                          int64_t *found)
+{
+    sqlite3_stmt *statement;
+    int rc = cuckoo_shadow_query(shadow, query, values, &statement);
+    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, statement) == SQLITE_ROW)
+        *found = sqlite3_column_int64(statement, 0);
+    return cuckoo_shadow_end(shadow, statement, rc);
+}
+
+void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
+{
+    for (int i = 0; i < CUCKOO_QUERIES; i++) {
+        sqlite3_finalize(shadow->statement[i]);
+        shadow->statement[i] = NULL;
+    }
+}
+
+/* ---- the log ---- */
+
+void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
+{
+    sqlite3_snprintf(CUCKOO_LOG_NAME, name, "cuckoo_log_%016llx", log);
 }
 
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
@@ -59,105 +182,80 @@ void cuckoo_shadow_new_log(cuckoo_shadow *shadow)
     cuckoo_shadow_set_log(shadow, log);
 }
 
-/* SQLITE_ERROR has one cause only: a shadow table is missing, or not as it was created. */
-static int corrupt_if_missing(int rc)
+/* ---- rows of seen_page ---- */
+
+static uint64_t checksum_of(const cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
+                            uint64_t length)
 {
-    return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
+    const cf_geometry plain = {.seed = 0}, salted = {.seed = no > 0 ? (int64_t)shadow->seed : 0};
+    uint64_t hash = cf_hash(&plain, bytes, cf_in_memory(length));
+    return cf_hash_words(&salted, hash, (uint64_t)no);
 }
 
-static int prepare_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt **statement)
+/* Takes the row on which the statement stands. */
+static int take_row(cuckoo_shadow *shadow, sqlite3_stmt *read, int64_t no, uint8_t *into, uint64_t bytes,
+                    cuckoo_row *row)
 {
-    char log[CUCKOO_LOG_NAME];
-    cuckoo_log_name(shadow->log, log);
-    char *sql = sqlite3_mprintf(texts[query], shadow->schema, is_of_log(query) ? log : shadow->table);
-    if (sql == NULL)
-        return SQLITE_NOMEM;
-    int rc = sqlite3_prepare_v3(shadow->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
-    sqlite3_free(sql);
-    return corrupt_if_missing(rc);
+    bool is_blob = sqlite3_column_type(read, 0) == SQLITE_BLOB;
+    const uint8_t *data = is_blob ? sqlite3_column_blob(read, 0) : NULL;
+    uint64_t all = data ? (uint64_t)sqlite3_column_bytes(read, 0) : 0;
+    if (all <= CUCKOO_CHECKSUM)
+        return cuckoo_shadow_bad_row(shadow, no);
+    uint64_t length = all - CUCKOO_CHECKSUM, checksum = cf_load64(data + length);
+    memcpy(into, data, cf_in_memory(bytes < length ? bytes : length));
+    row->length = length;
+    if (checksum != checksum_of(shadow, no, data, length))
+        return cuckoo_shadow_bad_row(shadow, no);
+    row->checksum = checksum;
+    return SQLITE_OK;
 }
 
-int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
-                        sqlite3_stmt **statement)
-{
-    sqlite3_stmt **kept = &shadow->statement[query];
-    int rc = *kept ? SQLITE_OK : prepare_query(shadow, query, kept);
-    for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
-        sqlite3_bind_int64(*kept, i + 1, values[i]);
-    *statement = *kept;
-    return rc;
-}
-
-int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement)
-{
-    shadow->busy = true;
-    shadow->steps++;
-    int rc = sqlite3_step(statement);
-    shadow->busy = false;
-    return rc;
-}
-
-int cuckoo_shadow_end(sqlite3_stmt *statement, int rc)
-{
-    return cuckoo_first_error(rc, corrupt_if_missing(sqlite3_reset(statement)));
-}
-
-int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values)
-{
-    int64_t unused;
-    return cuckoo_shadow_integer(shadow, query, values, &unused);
-}
-
-int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
-                          int64_t *found)
-{
-    sqlite3_stmt *statement;
-    int rc = cuckoo_shadow_query(shadow, query, values, &statement);
-    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, statement) == SQLITE_ROW)
-        *found = sqlite3_column_int64(statement, 0);
-    return cuckoo_shadow_end(statement, rc);
-}
-
-void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
-{
-    for (int i = 0; i < CUCKOO_QUERIES; i++) {
-        sqlite3_finalize(shadow->statement[i]);
-        shadow->statement[i] = NULL;
-    }
-}
-
-/* ---- pages ---- */
-
-int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
-                       uint64_t *length)
+int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes, cuckoo_row *row)
 {
     sqlite3_stmt *read;
-    *length = 0;
+    *row = (cuckoo_row){0, 0};
     int rc = cuckoo_shadow_query(shadow, CUCKOO_READ_PAGE, &no, &read);
-    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, read) == SQLITE_ROW) {
-        const void *data = sqlite3_column_blob(read, 0);
-        uint64_t have = data ? (uint64_t)sqlite3_column_bytes(read, 0) : 0;
-        *length = have < bytes ? have : bytes;
-        if (data)
-            memcpy(into, data, cf_in_memory(*length));
-    }
-    return cuckoo_shadow_end(read, rc);
+    if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, read) == SQLITE_ROW)
+        rc = take_row(shadow, read, no, into, bytes, row);
+    return cuckoo_shadow_end(shadow, read, rc);
 }
 
-int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length)
+/* Makes the row to be written. */
+static int make_row(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
+                    uint64_t length, uint64_t *checksum)
 {
+    uint64_t all = length + CUCKOO_CHECKSUM;
+    if (shadow->room < all) {
+        uint8_t *row = sqlite3_realloc64(shadow->row, all);
+        if (row == NULL)
+            return SQLITE_NOMEM;
+        shadow->row = row;
+        shadow->room = all;
+    }
+    memcpy(shadow->row, bytes, cf_in_memory(count));
+    memset(shadow->row + count, 0, cf_in_memory(length - count));
+    *checksum = checksum_of(shadow, no, shadow->row, length);
+    cf_store64(shadow->row + length, *checksum);
+    return SQLITE_OK;
+}
+
+int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
+                        uint64_t length, uint64_t *checksum)
+{
+    assert(bytes != NULL && length > 0);
     sqlite3_stmt *write;
-    int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
+    assert(count <= length && length > 0);
+    int rc = make_row(shadow, no, bytes, count, length, checksum);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
     sqlite3_bind_int64(write, 1, no);
-    rc = sqlite3_bind_blob64(write, 2, bytes, length, SQLITE_STATIC);
+    rc = sqlite3_bind_blob64(write, 2, shadow->row, length + CUCKOO_CHECKSUM, SQLITE_STATIC);
     if (rc != SQLITE_OK)
         return rc; /* longer than the connection allows: NULL would be written */
-    cuckoo_shadow_step(shadow, write);
-    rc = cuckoo_shadow_end(write, rc);
-    sqlite3_bind_null(write, 2);
+    rc = cuckoo_shadow_write_one(shadow, write);
     sqlite3_set_last_insert_rowid(shadow->db, rowid);
     return rc;
 }
@@ -191,6 +289,8 @@ void cuckoo_shadow_free(cuckoo_shadow *shadow)
     cuckoo_shadow_finalize(shadow);
     sqlite3_free(shadow->schema);
     sqlite3_free(shadow->table);
+    sqlite3_free(shadow->row);
+    sqlite3_free(shadow->damage);
 }
 
 /* Runs one statement, and then the other. `name` is the third argument of their formats. */
@@ -213,21 +313,41 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
                      NULL);
     if (rc == SQLITE_OK)
         rc = cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
-    *page_bytes = (uint32_t)size - PAGE_OVERHEAD;
+    *page_bytes = (uint32_t)size - PAGE_OVERHEAD - CUCKOO_CHECKSUM;
     return rc;
+}
+
+/* Compiling the statements anew tells. */
+int cuckoo_shadow_check(cuckoo_shadow *shadow)
+{
+    sqlite3_stmt *unused;
+    cuckoo_shadow_finalize(shadow);
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &unused);
+    return rc == SQLITE_OK ? cuckoo_shadow_query(shadow, CUCKOO_WAIT, NULL, &unused) : rc;
 }
 
 int cuckoo_shadow_empty(cuckoo_shadow *shadow)
 {
-    return execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no >= 0",
-                   "DELETE FROM \"%w\".\"%w_wait\"", NULL);
+    int rc = execute(shadow, "DELETE FROM \"%w\".\"%w_page\" WHERE no >= 0",
+                     "DELETE FROM \"%w\".\"%w_wait\"", NULL);
+    return rc == SQLITE_OK ? cuckoo_shadow_check(shadow) : corrupt_if_missing(shadow, rc);
 }
 
+/* Somebody may have put a view in the place of a table. */
 int cuckoo_shadow_drop(cuckoo_shadow *shadow)
 {
+    static const char *const suffixes[] = {"page", "wait"};
+    const char *s = shadow->schema, *f = shadow->table;
+    int rc = SQLITE_OK;
     cuckoo_shadow_finalize(shadow);
-    return execute(shadow, "DROP TABLE IF EXISTS \"%w\".\"%w_page\"",
-                   "DROP TABLE IF EXISTS \"%w\".\"%w_wait\"", NULL);
+    shadow->busy = true;
+    for (int i = 0; rc == SQLITE_OK && i < 2; i++) {
+        rc = cuckoo_sql_run(shadow->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", s, f, suffixes[i]);
+        if (rc == SQLITE_ERROR)
+            rc = cuckoo_sql_run(shadow->db, "DROP VIEW \"%w\".\"%w_%s\"", s, f, suffixes[i]);
+    }
+    shadow->busy = false;
+    return rc;
 }
 
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table)

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** shadow.h - the shadow tables of a persistent filter, here of one named seen.
+** shadow.h - the shadow tables of a filter table, here of one named seen.
 **
 **      CREATE TABLE "seen_page"(no INTEGER PRIMARY KEY, data BLOB)
-**              numbered rows of bytes (pages.h; row -1: follow.h)
+**              numbered rows of bytes (pages.h; row -1: follow.h), each with a checksum at its end
 **      CREATE TABLE "seen_wait"(hash, value, adds, PRIMARY KEY(hash, value))
 **              keys without a place (waiting.h)
 **
 ** A filter that follows a table also has its log (log.h), which is no shadow table.
 **
-** Functions return SQLite codes. Statements are kept, and always reset, so that they block nothing.
+** Rows may be damaged, and the tables too. The checksum of a row is one of its other bytes and of its
+** number, and for a page also of the seed of the filter. So a row that was changed, cut, lengthened
+** or copied from somewhere else is noticed when it is read. A row that is missing, or an older state
+** of the same row, is not: pages.h tells how that is found.
+**
+** Functions return SQLite codes. After SQLITE_CORRUPT_VTAB cuckoo_shadow_why says what is wrong.
+** Statements are kept, and always reset, so that they block nothing.
 */
 #ifndef CUCKOO_SHADOW_H
 #define CUCKOO_SHADOW_H
@@ -24,10 +30,10 @@ typedef enum cuckoo_query {
     CUCKOO_DATA_VERSION, /* (): PRAGMA data_version, which changes when others have committed */
     CUCKOO_WATCH_SCHEMA, /* (): nothing; SQLite prepares it anew when the schema has changed */
     CUCKOO_WAIT,         /* (hash, value, adds): counts them */
-    CUCKOO_WAITING,      /* (hash): value, adds of each value */
+    CUCKOO_WAITING,      /* (hash): hash, value, adds of each value */
     CUCKOO_ALL_WAITING,  /* (): hash, value, adds of all */
-    CUCKOO_SOME_WAITING, /* (hash, how many): hash and value, from this hash on */
-    CUCKOO_WAIT_NO_MORE, /* (hash): takes out its rows with no adds */
+    CUCKOO_SOME_WAITING, /* (hash, how many): the same, from this hash on */
+    CUCKOO_WAIT_NO_MORE, /* (hash, value): takes out the row */
     CUCKOO_READ_LOG,     /* (rowid): rowid, old, new of the rows of the log from there on */
     CUCKOO_LAST_LOGGED,  /* (): the largest rowid of the log, NULL if it is empty */
     CUCKOO_EMPTY_LOG,    /* () */
@@ -39,32 +45,62 @@ typedef struct cuckoo_shadow {
     char *schema, *table; /* of the virtual table */
     int64_t log;          /* the identity of the log (log.h); 0: there is none, or not known yet */
     sqlite3_stmt *statement[CUCKOO_QUERIES];
+    uint64_t seed;  /* of the filter, for the checksums of its pages */
+    uint8_t *row;   /* the row that is being written */
+    uint64_t room;  /* for so many bytes of it */
+    char *damage;   /* what was wrong with the tables (sqlite3_malloc); NULL: nothing */
     unsigned steps; /* of these statements, so far */
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
 } cuckoo_shadow;
+
+enum { CUCKOO_CHECKSUM = 8 /* bytes, at the end of each row of seen_page */ };
 
 /* `schema` and `table` are copied. After an error, too, cuckoo_shadow_free is called for. */
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_shadow_free(cuckoo_shadow *shadow);
 
-/* Finalizes all statements: they lock the tables against DROP. */
+/* Finalizes all statements: they would be in the way of DROP TABLE. */
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
 /* Creates the tables. *page_bytes is the most bytes of data for which a row fits on one page of the
 ** database. */
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes);
 
-/* Drops the tables, if they are there; renames them with their virtual table; deletes all rows. */
+/* Can rows be written to both tables? SQLITE_CORRUPT_VTAB: a table is missing, or has no key. */
+int cuckoo_shadow_check(cuckoo_shadow *shadow);
+
+/* Drops the tables, or what stands in their place, if they are there; renames them with their virtual
+** table; deletes all rows, after which the tables are checked. */
 int cuckoo_shadow_drop(cuckoo_shadow *shadow);
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table);
 int cuckoo_shadow_empty(cuckoo_shadow *shadow);
 
-/* Reads up to `bytes` bytes of a page. *length of them were there; 0: there is no such row. */
-int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
-                       uint64_t *length);
+/* A row of seen_page. */
+typedef struct cuckoo_row {
+    uint64_t length;   /* without its checksum; 0: there is no such row */
+    uint64_t checksum; /* 0 without a row */
+} cuckoo_row;
 
-/* Writes a page. sqlite3_last_insert_rowid stays as it is. */
-int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t length);
+/* Reads a row, and copies up to `bytes` bytes of it. SQLITE_CORRUPT_VTAB: the row is no blob, or its
+** checksum is wrong. Then what *row and the bytes say must not be believed. */
+int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_t bytes,
+                       cuckoo_row *row);
+
+/* Writes a row: these bytes and so many zeros that the row has `length`, which is not 0, and the
+** checksum. sqlite3_last_insert_rowid stays as it is. */
+int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
+                        uint64_t length, uint64_t *checksum);
+
+/* Notes what is wrong with the tables. Returns SQLITE_CORRUPT_VTAB, or SQLITE_NOMEM. The second one
+** notes it of a row of seen_page. */
+int cuckoo_shadow_damaged(cuckoo_shadow *shadow, const char *format, ...);
+int cuckoo_shadow_bad_row(cuckoo_shadow *shadow, int64_t no);
+
+/* Forgets what was noted. */
+void cuckoo_shadow_no_damage(cuckoo_shadow *shadow);
+
+/* What was noted, until more is; or that the tables cannot be read. */
+const char *cuckoo_shadow_why(const cuckoo_shadow *shadow);
 
 /* A statement to be stepped and ended, one at a time of each kind. `values` are its parameters,
 ** which are integers; NULL: it has none, or the caller binds them. SQLITE_CORRUPT_VTAB: a shadow
@@ -77,7 +113,11 @@ int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement);
 
 /* Resets a statement, which may be NULL. Returns `rc` when
 ** that is an error, else the code of the last step. */
-int cuckoo_shadow_end(sqlite3_stmt *statement, int rc);
+int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement, int rc);
+
+/* Steps a statement that writes one row, and resets it. After an error nothing is written.
+** SQLITE_CORRUPT_VTAB: a trigger has kept it from writing. */
+int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement);
 
 /* Runs a statement that returns no rows. */
 int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values);

@@ -3,6 +3,11 @@
 
 #include <stdarg.h>
 
+int cuckoo_sql_code(sqlite3 *db, int rc)
+{
+    return rc == SQLITE_CORRUPT ? sqlite3_extended_errcode(db) : rc;
+}
+
 bool cuckoo_sql_rolls_back(int rc)
 {
     int code = rc & 0xff;
@@ -14,7 +19,7 @@ static int prepare_text(sqlite3 *db, sqlite3_stmt **statement, const char *forma
 {
     char *sql = sqlite3_vmprintf(format, arguments);
     *statement = NULL;
-    int rc = sql ? sqlite3_prepare_v2(db, sql, -1, statement, NULL) : SQLITE_NOMEM;
+    int rc = sql ? cuckoo_sql_code(db, sqlite3_prepare_v2(db, sql, -1, statement, NULL)) : SQLITE_NOMEM;
     sqlite3_free(sql);
     return rc;
 }
@@ -30,7 +35,8 @@ int cuckoo_sql_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format
 
 int cuckoo_sql_end(sqlite3_stmt *statement, int rc)
 {
-    return cuckoo_first_error(rc, sqlite3_finalize(statement));
+    sqlite3 *db = sqlite3_db_handle(statement);
+    return cuckoo_first_error(rc, cuckoo_sql_code(db, sqlite3_finalize(statement)));
 }
 
 int cuckoo_sql_run(sqlite3 *db, const char *format, ...)
@@ -39,7 +45,7 @@ int cuckoo_sql_run(sqlite3 *db, const char *format, ...)
     va_start(arguments, format);
     char *sql = sqlite3_vmprintf(format, arguments);
     va_end(arguments);
-    int rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    int rc = sql ? cuckoo_sql_code(db, sqlite3_exec(db, sql, NULL, NULL, NULL)) : SQLITE_NOMEM;
     sqlite3_free(sql);
     return rc;
 }

@@ -16,6 +16,10 @@ static inline int cuckoo_first_error(int first, int second)
     return first == SQLITE_OK ? second : first;
 }
 
+/* The code of an error of this connection that was the last one: SQLite gives SQLITE_CORRUPT in place
+** of SQLITE_CORRUPT_VTAB, after which it would write no more in the transaction (errors.h). */
+int cuckoo_sql_code(sqlite3 *db, int rc);
+
 /* Does SQLite roll back the statement after this code, or the transaction when it cannot? (It does
 ** the same when a statement that the extension runs fails with it. Only a statement that just reads
 ** can be interrupted without.) */

@@ -11,7 +11,7 @@ static bool is_name_char(char c)
 
 const char *cuckoo_sql_skip_blanks(const char *at)
 {
-    while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')
+    while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r' || *at == '\f')
         at++;
     return at;
 }
@@ -37,42 +37,134 @@ char *cuckoo_sql_unquoted(const char *text, size_t n)
     return copy;
 }
 
-/* Returns the end of the name at `at`, which may be quoted. *same: it is `name`. */
-static const char *read_name(const char *at, const char *name, bool *same)
+/* ---- tokens ---- */
+
+/* SQLite takes a byte order mark between tokens for a blank. */
+static const char *skip_blanks_and_comments(const char *at)
 {
-    int n = (int)strlen(name);
-    bool quoted = *at && strchr("\"'`[", *at);
-    at += quoted;
-    *same = sqlite3_strnicmp(at, name, n) == 0 && !is_name_char(at[n]);
-    while (*at && (quoted ? !strchr("\"'`]", *at) : is_name_char(*at)))
-        at++;
-    return *at && quoted ? at + 1 : at;
+    for (const char *from = NULL; from != at;) {
+        from = at;
+        at = cuckoo_sql_skip_blanks(at);
+        if (strncmp(at, "\xEF\xBB\xBF", 3) == 0)
+            at += 3;
+        const char *end = NULL, *closing = strncmp(at, "--", 2) == 0 ? "\n" : "*/";
+        if (*closing == '\n' || strncmp(at, "/*", 2) == 0) {
+            end = strstr(at + 2, closing);
+            at = end ? end + strlen(closing) : at + strlen(at);
+        }
+    }
+    return at;
 }
 
-bool cuckoo_sql_writes_into(const char *sql, const char *name)
+static const char *end_of_quoted(const char *at)
 {
-    for (; *sql; sql++) {
-        bool same;
-        if (sqlite3_strnicmp(sql, "into", 4) != 0 || is_name_char(sql[4]))
-            continue;
-        const char *at = cuckoo_sql_skip_blanks(sql + 4);
-        if (*at == '/' || *at == '-')
+    char closing = *at == '[' ? ']' : *at;
+    bool doubles = *at++ != '[';
+    while (*at && (*at != closing || (doubles && at[1] == closing)))
+        at += *at == closing ? 2 : 1;
+    return at + (*at != 0);
+}
+
+cuckoo_token cuckoo_sql_token(const char **sql)
+{
+    const char *at = skip_blanks_and_comments(*sql), *end = at;
+    cuckoo_token_kind kind = CUCKOO_TOKEN_WORD;
+    while (is_name_char(*end))
+        end++;
+    if (end == at && *at) {
+        kind = strchr("'\"`[", *at) ? CUCKOO_TOKEN_QUOTED : CUCKOO_TOKEN_OTHER;
+        end = kind == CUCKOO_TOKEN_QUOTED ? end_of_quoted(at) : at + 1;
+    }
+    *sql = end;
+    return (cuckoo_token){*at ? kind : CUCKOO_TOKEN_END, at, (size_t)(end - at)};
+}
+
+bool cuckoo_token_is(cuckoo_token token, const char *word)
+{
+    return token.kind != CUCKOO_TOKEN_QUOTED && token.n == strlen(word) &&
+           sqlite3_strnicmp(token.at, word, (int)token.n) == 0;
+}
+
+bool cuckoo_token_names(cuckoo_token token, const char *name)
+{
+    if (token.kind != CUCKOO_TOKEN_QUOTED)
+        return cuckoo_token_is(token, name);
+    char closing = *token.at == '[' ? ']' : *token.at;
+    const char *at = token.at + 1, *end = token.at + token.n;
+    end -= end > at && end[-1] == closing;
+    for (; at < end && *name && sqlite3_strnicmp(at, name, 1) == 0; name++)
+        at += *at == closing ? 2 : 1;
+    return at >= end && *name == 0;
+}
+
+/* ---- what a text says ---- */
+
+bool cuckoo_sql_says(const char *sql, const char *word)
+{
+    cuckoo_token token;
+    do
+        token = cuckoo_sql_token(&sql);
+    while (token.kind != CUCKOO_TOKEN_END && !cuckoo_token_is(token, word));
+    return token.kind != CUCKOO_TOKEN_END;
+}
+
+bool cuckoo_sql_names(const char *sql, const char *word, const char *name)
+{
+    cuckoo_token token = cuckoo_sql_token(&sql);
+    bool behind = false; /* the word: this may be the name */
+    for (; token.kind != CUCKOO_TOKEN_END; token = cuckoo_sql_token(&sql)) {
+        const char *next = sql;
+        bool is_schema = behind && cuckoo_token_is(cuckoo_sql_token(&next), ".");
+        if ((behind || word == NULL) && cuckoo_token_names(token, name))
             return true;
-        at = cuckoo_sql_skip_blanks(read_name(at, name, &same));
-        if (*at == '.')
-            read_name(cuckoo_sql_skip_blanks(at + 1), name, &same);
-        if (same)
-            return true;
+        behind = word &&
+                 (is_schema || cuckoo_token_is(token, word) || (behind && cuckoo_token_is(token, ".")));
     }
     return false;
 }
 
-bool cuckoo_sql_has_word(const char *sql, const char *word)
+bool cuckoo_sql_changes_rows(const char *sql)
 {
-    int n = (int)strlen(word);
-    for (const char *at = sql; *at; at++)
-        if ((at == sql || !is_name_char(at[-1])) && sqlite3_strnicmp(at, word, n) == 0 &&
-            !is_name_char(at[n]))
-            return true;
-    return false;
+    static const char *const words[] = {"insert", "update", "delete", "replace", "with"};
+    cuckoo_token first = cuckoo_sql_token(&sql);
+    bool does = false;
+    for (size_t i = 0; !does && i < sizeof words / sizeof *words; i++)
+        does = cuckoo_token_is(first, words[i]);
+    return does;
+}
+
+/* RAISE may also be the name of a table, and FAIL that of its first column. */
+static bool is_raise(const cuckoo_token *t)
+{
+    return cuckoo_token_is(t[1], "raise") && cuckoo_token_is(t[2], "(") &&
+           !cuckoo_token_is(t[0], "into") && !cuckoo_token_is(t[0], "table") &&
+           !cuckoo_token_is(t[0], "references") && !cuckoo_token_is(t[0], ".");
+}
+
+/* The last of four tokens is FAIL or IGNORE. Both may be names, and OR an operator. */
+static unsigned breaks_at(const cuckoo_token *t)
+{
+    bool fail = cuckoo_token_is(t[3], "fail");
+    if (fail && cuckoo_token_is(t[2], "or") &&
+        (cuckoo_token_is(t[1], "insert") || cuckoo_token_is(t[1], "update")))
+        return CUCKOO_SQL_OR_FAIL;
+    if (fail && cuckoo_token_is(t[2], "conflict") && cuckoo_token_is(t[1], "on"))
+        return CUCKOO_SQL_FAILS;
+    if (!is_raise(t))
+        return 0;
+    return fail ? CUCKOO_SQL_FAILS : CUCKOO_SQL_IGNORES;
+}
+
+unsigned cuckoo_sql_breaks(const char *sql)
+{
+    cuckoo_token last[4] = {{CUCKOO_TOKEN_END, sql, 0}};
+    unsigned breaks = 0;
+    last[1] = last[2] = last[0];
+    do {
+        last[3] = cuckoo_sql_token(&sql);
+        if (cuckoo_token_is(last[3], "fail") || cuckoo_token_is(last[3], "ignore"))
+            breaks |= breaks_at(last);
+        memmove(last, last + 1, 3 * sizeof *last);
+    } while (last[2].kind != CUCKOO_TOKEN_END);
+    return breaks;
 }

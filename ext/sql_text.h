@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** sql_text.h - what a piece of SQL says, as far as a look at its words can tell.
+** sql_text.h - what a piece of SQL says, as far as a look at its tokens can tell.
 */
 #ifndef CUCKOO_SQL_TEXT_H
 #define CUCKOO_SQL_TEXT_H
@@ -14,10 +14,49 @@ const char *cuckoo_sql_skip_blanks(const char *at);
 ** its quotes, if it is quoted (inside, quotes are doubled). NULL: out of memory. */
 char *cuckoo_sql_unquoted(const char *text, size_t n);
 
-/* Does the SQL contain this word, in any case? A word inside a text or a comment counts, too. */
-bool cuckoo_sql_has_word(const char *sql, const char *word);
+/* ---- tokens ---- */
 
-/* Does the SQL say INTO this table? When the name cannot be read, as behind a comment: true. */
-bool cuckoo_sql_writes_into(const char *sql, const char *table);
+typedef enum cuckoo_token_kind {
+    CUCKOO_TOKEN_END,
+    CUCKOO_TOKEN_WORD,   /* a keyword, a name or a number */
+    CUCKOO_TOKEN_QUOTED, /* in '..', "..", `..` or [..]: SQLite takes each of them for a name */
+    CUCKOO_TOKEN_OTHER   /* one character */
+} cuckoo_token_kind;
+
+typedef struct cuckoo_token {
+    cuckoo_token_kind kind;
+    const char *at;
+    size_t n; /* bytes; those of a quoted token include its quotes */
+} cuckoo_token;
+
+/* The token at *sql, behind blanks and comments. *sql is then its end. What is not closed ends with
+** the text. */
+cuckoo_token cuckoo_sql_token(const char **sql);
+
+/* Is it this word, without quotes, in any case? Or this character? */
+bool cuckoo_token_is(cuckoo_token token, const char *word);
+
+/* Is it this name, with or without quotes, in any case? */
+bool cuckoo_token_names(cuckoo_token token, const char *name);
+
+/* ---- what a text says; a text in quotes or a comment says nothing ---- */
+
+/* Does it contain this word? */
+bool cuckoo_sql_says(const char *sql, const char *word);
+
+/* Does it contain this word, and behind it this name, which may stand behind its schema? `word`
+** NULL: is the name anywhere in it? */
+bool cuckoo_sql_names(const char *sql, const char *word, const char *name);
+
+/* Does it insert, update or delete rows? (A trigger does not begin with one of these words.) */
+bool cuckoo_sql_changes_rows(const char *sql);
+
+/* What can end a statement, or the triggers of a row, and keep the row. */
+enum cuckoo_sql_breaks {
+    CUCKOO_SQL_OR_FAIL = 1, /* INSERT OR FAIL, UPDATE OR FAIL: also of what their triggers do */
+    CUCKOO_SQL_FAILS = 2,   /* ON CONFLICT FAIL of a constraint, RAISE(FAIL, ..) */
+    CUCKOO_SQL_IGNORES = 4  /* RAISE(IGNORE): the other triggers of the row do not fire */
+};
+unsigned cuckoo_sql_breaks(const char *sql);
 
 #endif

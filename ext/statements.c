@@ -3,8 +3,6 @@
 
 #include "sql_text.h"
 
-#include <string.h>
-
 static bool is_writing(sqlite3_stmt *statement)
 {
     return sqlite3_stmt_busy(statement) && !sqlite3_stmt_readonly(statement);
@@ -24,16 +22,6 @@ bool cuckoo_statements_nested(sqlite3 *db)
     return one && cuckoo_statements_next(db, one) != NULL;
 }
 
-static bool changes_rows(const char *sql)
-{
-    static const char *const words[] = {"insert", "update", "delete", "replace", "with"};
-    bool does = false;
-    sql = sql ? cuckoo_sql_skip_blanks(sql) : "";
-    for (size_t i = 0; !does && i < sizeof words / sizeof *words; i++)
-        does = sqlite3_strnicmp(sql, words[i], (int)strlen(words[i])) == 0;
-    return does;
-}
-
 bool cuckoo_statements_change_rows(sqlite3 *db)
 {
     enum { MOST = 64 /* statements to look at: a connection may keep hundreds */ };
@@ -42,5 +30,5 @@ bool cuckoo_statements_change_rows(sqlite3 *db)
     do
         at = sqlite3_next_stmt(db, at);
     while (at && !is_writing(at) && ++seen < MOST);
-    return at && is_writing(at) && changes_rows(sqlite3_sql(at));
+    return at && is_writing(at) && sqlite3_sql(at) && cuckoo_sql_changes_rows(sqlite3_sql(at));
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "store.h"
 
+#include "errors.h"
 #include "sql.h"
+#include "watch.h"
 
+#include <assert.h>
 #include <string.h>
 
 int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **made)
@@ -21,6 +24,7 @@ void cuckoo_store_free(cuckoo_store *store)
     cuckoo_paged_free(&store->paged);
     cuckoo_follow_free(&store->follow);
     cuckoo_undrained_free(&store->undrained);
+    sqlite3_free(store->later);
     sqlite3_free(store);
 }
 
@@ -75,9 +79,13 @@ static int look_for_changes(cuckoo_store *store)
 
 int cuckoo_store_load(cuckoo_store *store, const char **why)
 {
+    cuckoo_shadow_no_damage(&store->paged.shadow);
     *why = "a trigger or a view on its shadow table uses it";
     if (store->paged.shadow.busy)
         return SQLITE_CORRUPT_VTAB;
+    *why = store->later;
+    if (store->later)
+        return CUCKOO_NEWER;
     *why = "an earlier error has lost changes of this transaction: roll it back";
     if (store->state.life == CUCKOO_BROKEN)
         return SQLITE_IOERR;
@@ -85,6 +93,11 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
         cuckoo_store_lose(store); /* an error has ended the transaction during a change */
     int rc = cuckoo_paged_pending(&store->paged) ? SQLITE_OK : look_for_changes(store);
     return rc == SQLITE_OK ? cuckoo_paged_load(&store->paged, why) : rc;
+}
+
+const char *cuckoo_store_damage(const cuckoo_store *store)
+{
+    return cuckoo_shadow_why(&store->paged.shadow);
 }
 
 bool cuckoo_store_overtaken(const cuckoo_store *store)
@@ -96,7 +109,8 @@ bool cuckoo_store_overtaken(const cuckoo_store *store)
 int cuckoo_store_end(cuckoo_store *store)
 {
     int rc = cuckoo_paged_error(&store->paged);
-    if (store->steps != store->paged.shadow.steps && rc == SQLITE_OK && cuckoo_store_overtaken(store))
+    bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
+    if (store->steps != store->paged.shadow.steps && fits && cuckoo_store_overtaken(store))
         rc = SQLITE_LOCKED;
     if (rc != SQLITE_OK)
         cuckoo_store_lose(store);
@@ -113,6 +127,7 @@ int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has)
 
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged));
     *has = cf_contains(cuckoo_paged_reader(&store->paged), hash);
     return *has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, has);
 }
@@ -134,7 +149,7 @@ int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
 {
     cuckoo_net net;
     int rc = cuckoo_store_net(store, &net);
-    int64_t n = (int64_t)(store->paged.filter.items + store->paged.adds) + net.more;
+    int64_t n = (int64_t)(store->paged.filter.items + store->paged.adds.copies) + net.more;
     cuckoo_net_free(&net);
     *items = n > 0 ? (uint64_t)n : 0;
     return rc;
@@ -145,10 +160,11 @@ int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
 int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_status *status)
 {
     cuckoo_paged *paged = &store->paged;
-    *status = cf_add_value(&paged->filter, hash, value);
+    assert(cuckoo_paged_is_loaded(paged));
+    *status = cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, value);
     paged->header_dirty = true;
-    if (*status == CF_NO_MEMORY)
-        return SQLITE_NOMEM;
+    if (*status == CF_NO_MEMORY || *status == CF_INTERRUPTED)
+        return cuckoo_error_code(*status);
     if (*status == CF_OK || paged->rc != SQLITE_OK || !paged->filter.geometry.growth)
         return SQLITE_OK;
     *status = CF_OK;
@@ -158,6 +174,7 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_stat
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
 {
     int64_t waits;
+    assert(cuckoo_paged_is_loaded(&store->paged));
     int rc = cuckoo_waiting_copies(&store->paged, hash, value, &waits);
     if (rc != SQLITE_OK || waits > 0)
         return waits > 0 ? cuckoo_waiting_count(&store->paged, hash, value, -1) : rc;
@@ -176,10 +193,12 @@ static int replaced(cuckoo_store *store, int rc)
 
 int cuckoo_store_replace(cuckoo_store *store, uint8_t *bytes, uint64_t length)
 {
+    assert(bytes != NULL && length > 0);
     return replaced(store, cuckoo_paged_replace(&store->paged, bytes, length));
 }
 
 int cuckoo_store_clear(cuckoo_store *store)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged));
     return replaced(store, cuckoo_paged_clear(&store->paged));
 }

@@ -47,6 +47,7 @@ typedef struct cuckoo_store {
     bool looked;    /* what is in memory was compared with the database since the store has joined */
     unsigned steps; /* of the shadow tables, when it was compared */
     int why;        /* the code of the last write that failed; SQLITE_ABORT: the store was broken */
+    char *later;    /* a later version made the table, and this says so: never used. NULL: no */
     int opened;     /* when savepoints 0 .. opened-1 opened, everything in memory was written */
 
     unsigned references;
@@ -72,12 +73,15 @@ void cuckoo_store_free(cuckoo_store *store);
 
 /* Begins a use, within a statement. Afterwards store->paged.filter is as the
 ** database and the changes in memory have it. After SQLITE_ERROR,
-** SQLITE_IOERR or SQLITE_CORRUPT_VTAB *why says what is wrong; the text lives
-** until the store is used again. After any error the use has ended. (trust.c) */
+** SQLITE_IOERR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what is wrong; the text
+** lives until the store is used again. After any error the use has ended. (trust.c) */
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
 int cuckoo_store_load(cuckoo_store *store, const char **why);
+
+/* What is wrong after an error of reading the tables; the text lives until the store is used again. */
+const char *cuckoo_store_damage(const cuckoo_store *store);
 
 /* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
 ** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.h). */

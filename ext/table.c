@@ -3,6 +3,7 @@
 
 #include "errors.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ void cuckoo_table_free(cuckoo_table *table)
     sqlite3_free(table->name);
     sqlite3_free(table->content);
     sqlite3_free(table->column);
-    sqlite3_free(table->base.zErrMsg); /* SQLite does not take over what xSavepoint said */
+    sqlite3_free(table->later);
+    sqlite3_free(table->base.zErrMsg);
     sqlite3_free(table);
 }
 
@@ -26,15 +28,18 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* A store of this name that follows something else belonged to another table. */
+/* A store of this name that was made for something else belonged to another table. */
 static bool is_for(const cuckoo_table *table, const cuckoo_store *store)
 {
     return same_text(table->content, store->follow.given_table) &&
-           same_text(table->column, store->follow.given_column);
+           same_text(table->column, store->follow.given_column) && same_text(table->later, store->later);
 }
 
 static int begin_store(cuckoo_table *table)
 {
+    table->store->later = table->later ? sqlite3_mprintf("%s", table->later) : NULL;
+    if (table->later && table->store->later == NULL)
+        return SQLITE_NOMEM;
     if (table->content == NULL)
         return SQLITE_OK;
     char *content = sqlite3_mprintf("%s", table->content),
@@ -45,6 +50,7 @@ static int begin_store(cuckoo_table *table)
 
 int cuckoo_table_take(cuckoo_table *table, bool create)
 {
+    assert(table->name != NULL && table->schema != NULL);
     bool made;
     int rc =
         cuckoo_registry_take(table->registry, table->schema, table->name, create, &table->store, &made);
@@ -86,22 +92,26 @@ int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...)
 
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why)
 {
-    if (rc == SQLITE_ERROR || rc == SQLITE_IOERR)
-        return cuckoo_table_fail(table, rc, "%s", why);
-    if (rc != SQLITE_CORRUPT_VTAB)
+    char *what = NULL;
+    if (rc != SQLITE_ERROR && rc != SQLITE_IOERR && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER)
         return rc;
-    return cuckoo_table_fail(
-        table, rc,
-        "the filter cannot be used: %s; restore the table, or drop it and create it "
-        "anew",
-        why);
+    /* After something was written, damage is an error that rolls back. */
+    bool damaged = rc == SQLITE_IOERR && table->store->paged.shadow.damage;
+    int code = cuckoo_explain(&what, damaged ? SQLITE_CORRUPT_VTAB : rc, why);
+    if (what)
+        code = cuckoo_table_fail(table, damaged ? rc : code, "%s", what);
+    sqlite3_free(what);
+    return code;
 }
 
 /* ---- beginning and ending a use ---- */
 
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
 {
-    const char *why;
+    const char *why = "";
+    sqlite3_free(
+        table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
+    table->base.zErrMsg = NULL;
     cuckoo_store *store = cuckoo_table_store(table);
     if (store && use == CUCKOO_ASK)
         cuckoo_registry_join_writer(table->registry, store);
@@ -109,13 +119,31 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
     return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
 }
 
-int cuckoo_table_end(cuckoo_table *table)
+static int explain_end(cuckoo_table *table, int rc)
 {
-    return cuckoo_table_explain(table, cuckoo_store_end(table->store), CUCKOO_BAD_PAGE);
+    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
+}
+
+int cuckoo_table_end(cuckoo_table *table, int rc)
+{
+    assert(table->store != NULL);
+    int rc2 = cuckoo_store_end(table->store);
+    return explain_end(table, rc == SQLITE_OK ? rc2 : rc);
 }
 
 int cuckoo_table_changed(cuckoo_table *table, int rc)
 {
-    rc = cuckoo_store_changed(table->store, rc);
-    return table->base.zErrMsg ? rc : cuckoo_table_explain(table, rc, CUCKOO_BAD_PAGE);
+    return explain_end(table, cuckoo_store_changed(table->store, rc));
+}
+
+int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
+{
+    int rc = cuckoo_store_items(table->store, rows);
+    if (rc != SQLITE_OK || *rows <= UINT32_MAX)
+        return rc;
+    sqlite3_int64 n = (sqlite3_int64)*rows;
+    *rows = 0;
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "it counts %lld keys, too many for rows; see items in cf_table_info('%q')",
+                             n, table->name);
 }

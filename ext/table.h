@@ -20,6 +20,7 @@ typedef struct cuckoo_table {
     cuckoo_store *store; /* the filter: ask for it by cuckoo_table_store */
     char *schema, *name;
     char *content, *column; /* of content='table(column)'; NULL: none */
+    char *later;            /* why it is a table of a later version; NULL: it is not */
     bool values;            /* the filter keeps values */
 } cuckoo_table;
 
@@ -60,13 +61,17 @@ void cuckoo_table_free(cuckoo_table *table);
 /* The store, also when the one before is dead. NULL: out of memory. */
 cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 
-/* Begins and ends a use of the store (store.h), with messages. */
-int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
-int cuckoo_table_end(cuckoo_table *table);
-
-/* The same as the end for a use that has changed something. `rc` is the error of the change, or
+/* Begins and ends a use of the store (store.h), with messages. `rc` is the error of the use, or
 ** SQLITE_OK. A message that is there stays. */
+int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
+int cuckoo_table_end(cuckoo_table *table, int rc);
+
+/* The same as the end for a use that has changed something. */
 int cuckoo_table_changed(cuckoo_table *table, int rc);
+
+/* How many rows the table has, within a use. SQLite asks for each of them, and a damaged header may
+** say any number: more than 2^32 are an error. */
+int cuckoo_table_count(cuckoo_table *table, uint64_t *rows);
 
 /* ---- errors ---- */
 
@@ -74,7 +79,8 @@ int cuckoo_table_changed(cuckoo_table *table, int rc);
 int cuckoo_table_fail(cuckoo_table *table, int code, const char *format, ...);
 
 /* The same for a code that begin or end of a use returned, with the reason. Codes other than
-** SQLITE_ERROR, SQLITE_CORRUPT_VTAB and SQLITE_IOERR need no message, and are passed on. */
+** SQLITE_ERROR, SQLITE_CORRUPT_VTAB, CUCKOO_NEWER and SQLITE_IOERR need no message, and are passed
+** on. */
 int cuckoo_table_explain(cuckoo_table *table, int rc, const char *why);
 
 /* ---- methods that stand in other files ---- */
@@ -108,11 +114,14 @@ typedef struct cuckoo_table_plan {
     cuckoo_options options;
     bool has_fpr;
     char *content, *column;
+    char *later; /* it has arguments that this version does not know, and this names the first one */
 } cuckoo_table_plan;
 
-/* Reads the arguments of the module, argv[3] on. After an
-** error *message says what is wrong; NULL: out of memory. */
-int cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan *plan, char **message);
+/* Reads the arguments of the module, argv[3] on. After an error *message says what is wrong; NULL:
+** out of memory. `stored`: they are those of a table that there is. Then arguments that cannot be
+** read are no error, but those of a later version (plan->later), and the others are read. */
+int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
+                           char **message);
 
 /* The shape of a new table. The key rule of the column that it follows
 ** becomes that of the plan. This checks what only CREATE may check: a

@@ -8,6 +8,7 @@
 #include "sql_text.h"
 #include "table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,26 +141,58 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
     return status;
 }
 
+/* What is wrong with an argument of a table that there is. *message says it with remedies for CREATE
+** from "; " on, which no word of an argument contains; it is freed. */
+static char *later_of(char **message)
+{
+    static const char module[] = "cuckoo_filter: ";
+    const char *what =
+        *message + (strncmp(*message, module, sizeof module - 1) == 0 ? sizeof module - 1 : 0);
+    const char *end = strstr(what, "; ");
+    char *later = sqlite3_mprintf("made by a later version (%.*s); use the version that wrote it",
+                                  end ? (int)(end - what) : (int)strlen(what), what);
+    sqlite3_free(*message);
+    *message = NULL;
+    return later;
+}
+
+/* An argument is wrong. */
+static cf_status refuse(bool stored, cf_status status, cuckoo_table_plan *plan, char **message)
+{
+    if (!stored || *message == NULL)
+        return status;
+    if (plan->later == NULL)
+        plan->later = later_of(message);
+    sqlite3_free(*message);
+    *message = NULL;
+    return plan->later ? CF_OK : CF_NO_MEMORY;
+}
+
 static int sqlite_code(cf_status status, const char *message)
 {
     return status == CF_OK ? SQLITE_OK : message ? cuckoo_error_code(status) : SQLITE_NOMEM;
 }
 
-int cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan *plan, char **message)
+int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
+                           char **message)
 {
     enum { FIRST = 3 };
     sqlite3_str *rest = sqlite3_str_new(NULL);
+    static const char *const beside[] = {"fpr", "content", NULL};
     *plan = (cuckoo_table_plan){.content = NULL};
     *message = NULL;
     cuckoo_options_default(&plan->options);
+    plan->options.beside = beside;
     cf_status status = CF_OK;
     for (int i = FIRST; status == CF_OK && i < argc; i++)
         if (!take_argument(argv[i], rest, plan, message))
-            status = CF_BAD_ARGUMENT;
+            status = refuse(stored, CF_BAD_ARGUMENT, plan, message);
     if (status == CF_OK)
         status = read_rest(rest, plan, message);
     else
         sqlite3_free(sqlite3_str_finish(rest));
+    if (status != CF_OK)
+        status = refuse(stored, status, plan, message);
     if (!plan->has_fpr && plan->options.filter.fingerprint_bits)
         plan->options.fpr = 0; /* fingerprint_bits decides */
     if (status != CF_OK)
@@ -173,7 +206,9 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, cuckoo_table_plan 
 static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, char **message)
 {
     cf_options found = plan->options.filter, *given = &plan->options.filter;
-    int rc = cuckoo_column_rule(db, schema, plan->content, plan->column, &found, message);
+    int rc = cuckoo_column_table(db, schema, plan->content, message);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_column_rule(db, schema, plan->content, plan->column, &found, message);
     if (rc != SQLITE_OK)
         return rc;
     bool differs = (plan->options.has_affinity && given->affinity != found.affinity) ||
@@ -230,6 +265,7 @@ static int shape_of(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf
 int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
                             char **message)
 {
+    assert(plan->later == NULL && *message == NULL);
     int rc = shape_of(db, schema, plan, shape, message);
     return *message ? cuckoo_say(message, rc, "cuckoo_filter: %s", *message) : rc;
 }
@@ -238,5 +274,6 @@ void cuckoo_table_plan_free(cuckoo_table_plan *plan)
 {
     sqlite3_free(plan->content);
     sqlite3_free(plan->column);
-    plan->content = plan->column = NULL;
+    sqlite3_free(plan->later);
+    plan->content = plan->column = plan->later = NULL;
 }

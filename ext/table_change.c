@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_change.c - INSERT, DELETE and UPDATE on the virtual table cuckoo_filter.
-**
-** A filter that follows a table is changed by its log alone (drain.h).
+** table_change.c - INSERT, DELETE and UPDATE on the virtual table cuckoo_filter. A filter that follows
+** a table is changed by its log alone (drain.h).
 */
 #include "errors.h"
 #include "key.h"

@@ -3,6 +3,7 @@
 ** table_command.c - INSERT INTO seen(seen [, key]) VALUES(command [, argument]).
 */
 #include "errors.h"
+#include "nearest.h"
 #include "table.h"
 #include "upkeep.h"
 
@@ -71,10 +72,21 @@ static int run_command(cuckoo_table *table, const struct command *command, sqlit
     if (rc != SQLITE_OK)
         return rc;
     rc = cuckoo_store_changed(table->store, command->run(table, argument, &why));
-    rc =
-        why ? cuckoo_table_fail(table, rc, "%s", why) : cuckoo_table_explain(table, rc, CUCKOO_BAD_PAGE);
+    rc = why ? cuckoo_table_fail(table, rc, "%s", why)
+             : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
     sqlite3_free(why);
     return rc;
+}
+
+static int unknown_command(cuckoo_table *table, const char *name)
+{
+    cuckoo_nearest nearest = {.word = name};
+    for (int i = 0; i < COMMANDS; i++)
+        cuckoo_nearest_offer(&nearest, commands[i].name);
+    return cuckoo_table_fail(
+        table, SQLITE_ERROR,
+        "unknown command %s%s; there are check, clear, drain, import, optimize, rebuild", name,
+        cuckoo_nearest_hint(&nearest));
 }
 
 int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
@@ -86,9 +98,7 @@ int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_va
     while (which < COMMANDS && sqlite3_stricmp(name, commands[which].name) != 0)
         which++;
     if (which == COMMANDS)
-        return cuckoo_table_fail(
-            table, SQLITE_ERROR,
-            "unknown command %s; there are check, clear, drain, import, optimize, rebuild", name);
+        return unknown_command(table, name);
     if (table->content && !commands[which].follows)
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  "it follows %s(%s), and %s would make it miss rows; use rebuild",

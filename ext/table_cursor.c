@@ -44,8 +44,9 @@ static table_cursor *table_cursor_of(sqlite3_vtab_cursor *base)
     return (table_cursor *)base;
 }
 
-static bool is_key_constraint(const struct sqlite3_index_constraint *c)
+static bool is_key_constraint(sqlite3_index_info *info, int i)
 {
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
     return c->iColumn == COLUMN_KEY && c->op == SQLITE_INDEX_CONSTRAINT_EQ;
 }
 
@@ -104,7 +105,7 @@ int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->estimatedCost = 1e12;
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
-        int collation = is_key_constraint(&info->aConstraint[i]) ? collation_of(info, i) : -1;
+        int collation = is_key_constraint(info, i) ? collation_of(info, i) : -1;
         if (collation >= 0 && info->aConstraint[i].usable) {
             plan_key(table, info, i, collation);
             return SQLITE_OK;
@@ -308,7 +309,8 @@ static int read_keys(cuckoo_table *table, table_cursor *cursor)
         return SQLITE_OK;
     }
     cursor->rows = cursor->at;
-    return cuckoo_table_fail(table, rc, "%s(%s) cannot be read: %s", table->content, table->column,
+    return cuckoo_table_fail(table, cuckoo_sql_code(table->registry->db, rc),
+                             "%s(%s) cannot be read: %s", table->content, table->column,
                              sqlite3_errmsg(table->registry->db));
 }
 
@@ -325,10 +327,9 @@ static int find_rows(cuckoo_table *table, table_cursor *cursor, int plan, sqlite
     if (plan & ROWS_KEY)
         return compares_so(table, plan) ? find_keys(table, cursor, plan, argv)
                                         : cannot_compare(table, plan);
-    if (plan & ROWS_COUNT) {
-        cursor->counts = true;
-        return cuckoo_store_items(table->store, &cursor->rows);
-    }
+    cursor->counts = plan & ROWS_COUNT;
+    if (cursor->counts)
+        return cuckoo_table_count(table, &cursor->rows);
     return table->content ? list_keys(table, cursor) : cannot_list(table);
 }
 
@@ -342,8 +343,7 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
     if (rc != SQLITE_OK)
         return rc;
-    rc = find_rows(table, cursor, plan, argv);
-    return cuckoo_first_error(rc, cuckoo_table_end(table));
+    return cuckoo_table_end(table, find_rows(table, cursor, plan, argv));
 }
 
 int cuckoo_table_next(sqlite3_vtab_cursor *base)

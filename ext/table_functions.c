@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_functions.c - functions that take the name of a persistent filter: 'seen' or 'main.seen'.
+** table_functions.c - functions that take the name of a filter table: 'seen' or 'main.seen'.
 **
 ** They read the database by name, so they are not deterministic. Nor are they innocuous: a view or
 ** a trigger of a hostile schema could ask other databases with them.
@@ -31,7 +31,7 @@ static cuckoo_store *begin(sqlite3_context *context, sqlite3_value *name)
     cuckoo_store *store;
     int rc = cuckoo_registry_begin(registry_of(context), name, known, CUCKOO_ASK, &store, &why);
     if (rc != SQLITE_OK) {
-        cuckoo_fail_code(context, rc, why);
+        cuckoo_fail_table(context, rc, why);
         return NULL;
     }
     if (known != store->id)
@@ -43,7 +43,7 @@ static void end(sqlite3_context *context, cuckoo_store *store)
 {
     int rc = cuckoo_registry_end(registry_of(context), store);
     if (rc != SQLITE_OK)
-        cuckoo_fail_code(context, rc, CUCKOO_BAD_PAGE);
+        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
 }
 
 static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value *key)
@@ -59,7 +59,7 @@ static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlit
     int rc = has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, &has);
     sqlite3_result_int(context, has);
     if (rc != SQLITE_OK)
-        cuckoo_fail_code(context, rc, "its log, or its list of waiting keys, cannot be read");
+        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
 }
 
 static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -84,8 +84,10 @@ static void result_info(sqlite3_context *context, cuckoo_store *store)
     bool follows = cuckoo_store_follows(store);
     int rc = follows ? cuckoo_undrained_read(&store->undrained, &store->paged) : SQLITE_OK;
     char *more = follows && rc == SQLITE_OK ? members_of_log(store) : NULL;
-    if (rc != SQLITE_OK || (follows && more == NULL))
-        cuckoo_fail_code(context, rc == SQLITE_OK ? SQLITE_NOMEM : rc, "its log cannot be read");
+    if (rc == SQLITE_OK && follows && more == NULL)
+        rc = SQLITE_NOMEM;
+    if (rc != SQLITE_OK)
+        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
     else
         cuckoo_result_info(context, &store->paged.filter, more);
     sqlite3_free(more);
@@ -99,6 +101,41 @@ static void table_info_function(sqlite3_context *context, int argc, sqlite3_valu
         return;
     result_info(context, store);
     end(context, store);
+}
+
+static void result_checked(sqlite3_context *context, int rc, const char *why)
+{
+    if (rc == SQLITE_OK)
+        sqlite3_result_text(context, "ok", -1, SQLITE_STATIC);
+    else if (rc == SQLITE_CORRUPT_VTAB || rc == CUCKOO_NEWER || rc == SQLITE_ERROR)
+        sqlite3_result_text(context, why, -1, SQLITE_TRANSIENT);
+    else
+        cuckoo_fail_table(context, rc, why);
+}
+
+/* Like the command 'check', which is an INSERT. What is wrong is the answer. */
+static void check_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    const char *why;
+    char *message = NULL;
+    cuckoo_store *store;
+    cuckoo_registry *registry = registry_of(context);
+    (void)argc;
+    int rc = cuckoo_registry_begin(registry, argv[0], 0, CUCKOO_ASK, &store, &why);
+    if (store == NULL) {
+        cuckoo_fail_table(context, rc, why);
+        return;
+    }
+    if (rc == SQLITE_OK) {
+        int checked = cuckoo_upkeep_check(store, &message);
+        rc = cuckoo_registry_end(registry, store);
+        why = checked == SQLITE_OK || rc != SQLITE_OK ? cuckoo_store_damage(store)
+              : message                               ? message
+                                                      : sqlite3_errstr(checked);
+        rc = rc != SQLITE_OK ? rc : checked;
+    }
+    result_checked(context, rc, why);
+    sqlite3_free(message);
 }
 
 static void result_export(sqlite3_context *context, cuckoo_store *store)
@@ -115,7 +152,7 @@ static void result_export(sqlite3_context *context, cuckoo_store *store)
         sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
         cuckoo_block_plain(copy.view.writable - CF_HEADER_BYTES, 0);
     } else {
-        cuckoo_fail_code(context, rc, message);
+        cuckoo_fail_table(context, rc, message ? message : cuckoo_store_damage(store));
     }
     sqlite3_free(message);
 }
@@ -137,12 +174,13 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
 {
     (void)argc;
     cuckoo_registry *registry = registry_of(context);
-    const char *text = (const char *)sqlite3_value_text(argv[0]);
     int rc = SQLITE_OK;
+    bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
+    const char *text = is_text ? (const char *)sqlite3_value_text(argv[0]) : NULL;
     cuckoo_store *store = text ? cuckoo_registry_find(registry, text, &rc) : NULL;
     if (store == NULL) {
         cuckoo_fail_code(context, rc == SQLITE_OK ? SQLITE_ERROR : rc,
-                         rc == SQLITE_OK ? CUCKOO_NO_TABLE : NULL);
+                         rc == SQLITE_OK ? cuckoo_registry_no_table(registry, argv[0]) : NULL);
         return;
     }
     const cuckoo_shadow *shadow = &store->paged.shadow;
@@ -151,7 +189,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
                         shadow->schema, shadow->table, shadow->table);
     registry->rebuilds = false;
     if (rc != SQLITE_OK)
-        cuckoo_fail_code(context, rc, sqlite3_errmsg(registry->db));
+        cuckoo_fail_code(context, sqlite3_extended_errcode(registry->db), sqlite3_errmsg(registry->db));
 }
 
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
@@ -159,6 +197,7 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
     static const cuckoo_function functions[] = {
         {"cf_table_contains", 2, table_contains_function, NULL, NULL},
         {"cf_table_info", 1, table_info_function, NULL, NULL},
+        {"cf_table_check", 1, check_function, NULL, NULL},
         {"cf_table_rebuild", 1, rebuild_function, NULL, NULL},
         {"cf_export", 1, export_function, NULL, NULL},
     };

@@ -56,7 +56,8 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     table->values = plan->options.filter.value_bits != 0;
     table->content = plan->content;
     table->column = plan->column;
-    plan->content = plan->column = NULL;
+    table->later = plan->later;
+    plan->content = plan->column = plan->later = NULL;
     table->schema = sqlite3_mprintf("%s", argv[1]);
     table->name = sqlite3_mprintf("%s", argv[2]);
     return table->schema && table->name ? cuckoo_table_take(table, create) : SQLITE_NOMEM;
@@ -110,7 +111,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
 {
     cuckoo_table_plan plan;
     cuckoo_table *table = NULL;
-    int rc = cuckoo_table_plan_read(argc, argv, &plan, message);
+    int rc = cuckoo_table_plan_read(argc, argv, !creates, &plan, message);
     if (rc != SQLITE_OK)
         return rc;
     rc = make(db, registry, argv, &plan, creates, &table, message);
@@ -119,7 +120,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
         cuckoo_table_free(table);
         table = NULL;
     }
-    if (table && table->content && !creates)
+    if (table && table->content && !table->later && !creates)
         cuckoo_touch_watch(table->store, 0);
     *result = table ? &table->base : NULL;
     return rc;
@@ -131,7 +132,8 @@ static int table_create(sqlite3 *db, void *registry, int argc, const char *const
     return attach(db, registry, argc, argv, true, result, message);
 }
 
-/* Connecting only reads the arguments, so that a damaged table can still be dropped. */
+/* Connecting only reads the arguments, so that a damaged table can still be dropped, and one of a
+** later version. */
 static int table_connect(sqlite3 *db, void *registry, int argc, const char *const *argv,
                          sqlite3_vtab **result, char **message)
 {
@@ -152,7 +154,7 @@ static int stop_following(cuckoo_store *store)
     bool loaded = cuckoo_paged_load(&store->paged, &why) == SQLITE_OK;
     if (loaded)
         cuckoo_touch_unwatch(store);
-    int rc = cuckoo_follow_drop(shadow, false, true);
+    int rc = cuckoo_follow_drop(shadow, CUCKOO_OWN, true);
     if (rc == SQLITE_OK && loaded) {
         cuckoo_shadow_finalize(shadow);
         rc = cuckoo_log_drop(shadow, shadow->log);
@@ -166,7 +168,9 @@ static int table_destroy(sqlite3_vtab *base)
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
-    int rc = table->content ? stop_following(store) : SQLITE_OK;
+    bool follows =
+        table->content || table->later; /* which content, a later version may say in its way */
+    int rc = follows ? stop_following(store) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_drop(&store->paged.shadow);
     if (rc != SQLITE_OK)
@@ -177,6 +181,14 @@ static int table_destroy(sqlite3_vtab *base)
 }
 
 /* ---- renaming ---- */
+
+/* A later version may have more to rename than this one knows. */
+static int refuse_later(cuckoo_table *table, cuckoo_store *store)
+{
+    const char *why;
+    int rc = cuckoo_store_load(store, &why);
+    return rc == CUCKOO_NEWER ? cuckoo_table_explain(table, rc, why) : SQLITE_OK;
+}
 
 /* The triggers, too, are renamed: they have the name of the filter. */
 static int rename_store(cuckoo_store *store, const char *name)
@@ -192,7 +204,7 @@ static int rename_store(cuckoo_store *store, const char *name)
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_drop(shadow, false, false);
+        rc = cuckoo_follow_drop(shadow, CUCKOO_OWN, false);
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_rename(shadow, name);
     if (rc == SQLITE_OK && follows)
@@ -206,9 +218,14 @@ static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
-    int rc = store ? rename_store(store, name) : SQLITE_NOMEM;
+    int rc = store ? refuse_later(table, store) : SQLITE_NOMEM;
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = rename_store(store, name);
     if (rc == SQLITE_OK)
         cuckoo_store_gone(store); /* SQLite connects the table under its new name */
+    else if (rc == SQLITE_CORRUPT_VTAB)
+        rc = cuckoo_table_explain(table, rc, cuckoo_store_damage(store));
     else if (rc != SQLITE_NOMEM)
         rc = cuckoo_say(&base->zErrMsg, rc, "%s", sqlite3_errmsg(table->registry->db));
     return rc;
@@ -234,7 +251,10 @@ static int explain_write(cuckoo_table *table, int rc)
 {
     if (rc == SQLITE_OK)
         return rc;
-    char *why = sqlite3_mprintf("its changes cannot be written: %s", sqlite3_errstr(table->store->why));
+    int code = table->store->why;
+    char *why = sqlite3_mprintf("its changes cannot be written: %s",
+                                code == SQLITE_CORRUPT_VTAB ? cuckoo_store_damage(table->store)
+                                                            : sqlite3_errstr(code));
     rc = why ? cuckoo_table_explain(table, rc, why) : SQLITE_NOMEM;
     sqlite3_free(why);
     return rc;
@@ -284,12 +304,8 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     char *why = NULL;
     (void)schema;
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
-    if (rc == SQLITE_OK && !(flags & 1))
-        rc = cuckoo_upkeep_check(table->store, &why);
     if (rc == SQLITE_OK)
-        rc = cuckoo_table_end(table);
-    else if (table->store)
-        cuckoo_store_end(table->store);
+        rc = cuckoo_table_end(table, flags & 1 ? SQLITE_OK : cuckoo_upkeep_check(table->store, &why));
     if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
         rc = why ? cuckoo_say(message, SQLITE_OK, "%s: %s", name, why)
                  : cuckoo_say(message, SQLITE_OK, "%s", base->zErrMsg);

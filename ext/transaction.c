@@ -5,6 +5,8 @@
 #include "sql.h"
 #include "store.h"
 
+#include <assert.h>
+
 int cuckoo_store_flush(cuckoo_store *store)
 {
     int rc = cuckoo_paged_pending(&store->paged) ? cuckoo_paged_write(&store->paged) : SQLITE_OK;
@@ -61,6 +63,11 @@ void cuckoo_store_gone(cuckoo_store *store)
 
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
+    assert(number >= 0);
+    /* One of its own statements needs a savepoint, because of a trigger on a shadow table. To write
+    ** now would run that statement within itself. */
+    if (store->paged.shadow.busy)
+        return SQLITE_OK;
     if (store->opened > number)
         store->opened = number;
     bool write = cuckoo_state_event(&store->state, CUCKOO_SAVEPOINT) == CUCKOO_WRITE;
@@ -137,7 +144,7 @@ int cuckoo_store_sync(cuckoo_store *store)
     store->why = SQLITE_ABORT;
     if (action == CUCKOO_REFUSE)
         return SQLITE_IOERR;
-    if (action == CUCKOO_NOTHING)
+    if (action == CUCKOO_NOTHING || store->later)
         return SQLITE_OK;
     if (!cuckoo_store_follows(store))
         store->why = sync_pages(store);

@@ -3,14 +3,18 @@
 ** trust.c - may a filter that follows a table be believed? This asks what its triggers cannot tell.
 */
 #include "column.h"
+#include "errors.h"
 #include "key.h"
 #include "sql.h"
 #include "statements.h"
 #include "store.h"
 
+#include <assert.h>
+
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
 {
     sqlite3_stmt *keys;
+    assert(store->follow.table != NULL && cuckoo_paged_is_loaded(&store->paged));
     *misses = false;
     int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, most, &keys);
     while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
@@ -36,6 +40,26 @@ static int fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *
     return rc;
 }
 
+/* Rows of a shared cache that others have not committed are seen; their keys are not. */
+static bool reads_uncommitted(const cuckoo_shadow *shadow)
+{
+    sqlite3_int64 on = 0;
+    return cuckoo_sql_integer(shadow->db, &on, "PRAGMA read_uncommitted") == SQLITE_OK && on;
+}
+
+static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
+{
+    if (!reads_uncommitted(shadow))
+        return fail(follow, shadow,
+                    "rows of %s are missing in it: the table was made anew, or changed without its "
+                    "triggers");
+    follow->trust = CUCKOO_UNKNOWN; /* they may be committed before the next look */
+    return cuckoo_say(&follow->fault, SQLITE_OK,
+                      "rows of %s are missing in it, which another connection may not have committed "
+                      "yet: ask again later, or switch PRAGMA read_uncommitted off",
+                      follow->table);
+}
+
 /* Are the keys of some rows of its table there? This is not asked while a statement changes rows,
 ** whose triggers are still to come. */
 static int sample(cuckoo_store *store)
@@ -51,9 +75,7 @@ static int sample(cuckoo_store *store)
     if (rc == SQLITE_OK && misses && cuckoo_store_overtaken(store))
         rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
     else if (rc == SQLITE_OK && misses)
-        rc = fail(follow, shadow,
-                  "rows of %s are missing in it: the table was made anew, or changed without its "
-                  "triggers");
+        rc = fail_sample(follow, shadow);
     if (rc != SQLITE_OK)
         follow->trust = CUCKOO_RULE;
     return rc;
@@ -95,6 +117,7 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     cuckoo_follow *follow = &store->follow;
+    *why = "the table that it follows cannot be read";
     bool writes =
         store->state.part != CUCKOO_APART || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
     int rc = writes ? cuckoo_follow_look(follow, shadow)
@@ -115,8 +138,12 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_store_load(store, why);
-    if (rc == SQLITE_OK && cuckoo_store_follows(store) && use != CUCKOO_REPAIR)
+    assert(store->state.life != CUCKOO_DEAD);
+    if (rc == SQLITE_OK && cuckoo_store_follows(store) && use != CUCKOO_REPAIR) {
         rc = trust(store, use, why);
+        if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
+            *why = store->paged.shadow.damage;
+    }
     if (rc != SQLITE_OK)
         cuckoo_store_end(store);
     return rc;

@@ -78,7 +78,7 @@ static int read_on(cuckoo_undrained *undrained, cuckoo_paged *paged, bool *same)
         else
             break;
     }
-    return cuckoo_shadow_end(rows, rc);
+    return cuckoo_shadow_end(&paged->shadow, rows, rc);
 }
 
 int cuckoo_undrained_read(cuckoo_undrained *undrained, cuckoo_paged *paged)

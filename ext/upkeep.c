@@ -8,9 +8,11 @@
 #include "column.h"
 #include "errors.h"
 #include "key.h"
+#include "sql.h"
 #include "statements.h"
 #include "watch.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- filters in memory ---- */
@@ -48,12 +50,29 @@ static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 
 /* ---- check ---- */
 
+static int check_rows(cuckoo_store *store, char **message)
+{
+    int rc = cuckoo_shadow_check(&store->paged.shadow);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_paged_check(&store->paged);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_waiting_check(&store->paged);
+    if (rc == SQLITE_OK && store->follow.given_table)
+        rc = cuckoo_follow_check_names(&store->paged.shadow);
+    return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_store_damage(store))
+                                     : rc;
+}
+
 int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
     enum { ALL = -1 };
     const char *why;
     cuckoo_watch watch;
     bool misses = false;
+    int rc = check_rows(store, message);
+    if (rc != SQLITE_OK)
+        return rc;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
     cf_status status = cf_check(&store->paged.filter, &why);
     cuckoo_watch_end(&watch);
@@ -61,7 +80,7 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "damaged: %s", why);
-    int rc = store->follow.given_table ? cuckoo_store_misses(store, ALL, &misses) : SQLITE_OK;
+    rc = store->follow.given_table ? cuckoo_store_misses(store, ALL, &misses) : SQLITE_OK;
     if (rc == SQLITE_OK && misses)
         rc = cuckoo_say(message, SQLITE_CORRUPT_VTAB,
                         "rows of %s are missing in it; rebuild reads them again", store->follow.table);
@@ -78,7 +97,7 @@ static int shrink(cuckoo_store *store)
     cuckoo_watch watch;
     if (!make_blank(store, NULL, &smaller))
         return SQLITE_NOMEM;
-    cuckoo_watch_filter(&watch, store->paged.shadow.db, filter);
+    cuckoo_watch_filter(&watch, store->paged.shadow.db, &smaller);
     cf_status status = cf_shrink(&smaller, filter);
     cuckoo_watch_end(&watch);
     if (status == CF_OK && smaller.length < filter->length)
@@ -91,11 +110,20 @@ static int shrink(cuckoo_store *store)
 
 int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged));
+    cuckoo_watch watch;
     (void)message;
-    cf_settle(&store->paged.filter);
+    int rc = cuckoo_paged_check(&store->paged); /* nobody would know of missing rows any more */
+    if (rc != SQLITE_OK)
+        return rc;
+    cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
+    cf_status status = cf_settle(&store->paged.filter);
+    cuckoo_watch_end(&watch);
     store->paged.header_dirty = true;
-    int rc = cuckoo_waiting_try(&store->paged, UINT64_MAX, cuckoo_waiting_place);
-    return rc == SQLITE_OK && store->paged.adds == 0 ? shrink(store) : rc;
+    if (status == CF_INTERRUPTED)
+        return SQLITE_INTERRUPT;
+    rc = cuckoo_waiting_try(&store->paged, UINT64_MAX, cuckoo_waiting_place);
+    return rc == SQLITE_OK && store->paged.adds.copies == 0 ? shrink(store) : rc;
 }
 
 /* ---- rebuild ---- */
@@ -116,16 +144,17 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
         cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), &filter->geometry, &hash);
         if (kind == CUCKOO_KEY_NOMEM)
             return SQLITE_NOMEM;
-        cf_status status = kind == CUCKOO_KEY_OK ? cf_add(filter, hash) : CF_OK;
-        if (status == CF_NO_MEMORY)
-            return SQLITE_NOMEM;
+        cf_status status =
+            kind == CUCKOO_KEY_OK ? cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, 0) : CF_OK;
+        if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
+            return cuckoo_error_code(status);
         if (status != CF_OK && aside == NULL)
             return fail_key(status, filter, message);
         if (status != CF_OK && cuckoo_sums_add(aside, hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
     cf_settle(filter);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return rc == SQLITE_DONE ? SQLITE_OK : cuckoo_sql_code(sqlite3_db_handle(keys), rc);
 }
 
 static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside, char **message)
@@ -178,27 +207,21 @@ static int make_log(cuckoo_shadow *shadow)
     return rc == SQLITE_OK ? cuckoo_log_create(shadow) : rc;
 }
 
-static int make_triggers(cuckoo_store *store)
+/* `anew`: triggers of these names may be there, whatever they say. */
+static int make_triggers(cuckoo_store *store, bool anew, char **message)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_OK)
-        rc = make_log(shadow);
-    return rc == SQLITE_OK ? cuckoo_follow_create(&store->follow, shadow, shadow->table) : rc;
-}
-
-/* `anew`: triggers of these names may be there. */
-static int follow_anew(cuckoo_store *store, bool anew, char **message)
-{
-    cuckoo_shadow *shadow = &store->paged.shadow;
-    int rc = anew ? cuckoo_follow_drop(shadow, true, false) : SQLITE_OK;
+        rc = cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS, !anew);
     if (rc == SQLITE_OK)
-        rc = make_triggers(store);
+        rc = make_log(shadow);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return cuckoo_say(message, rc,
-                          "its triggers on %s(%s) cannot be made: %s; if the table has gone for good, "
-                          "drop the filter",
-                          store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db));
+        return cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s%s",
+                          store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db),
+                          anew ? "; if the table has gone for good, drop the filter" : "");
     return rc;
 }
 
@@ -213,18 +236,20 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
     if (rc == SQLITE_OK)
-        rc = follow_anew(store, anew, message);
+        rc = make_triggers(store, anew, message);
     cuckoo_undrained_forget(&store->undrained);
     return rc == SQLITE_OK ? read_anew(store, anew, message) : rc;
 }
 
 int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
 {
+    assert(store->follow.given_table != NULL && *message == NULL);
     return begin_to_follow(store, false, message);
 }
 
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 {
+    assert(store->state.life != CUCKOO_DEAD && *message == NULL);
     if (store->follow.given_table == NULL)
         return cuckoo_say(message, SQLITE_ERROR,
                           "nothing to rebuild from: it was created without content='table(column)'");
@@ -235,7 +260,8 @@ int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 
 int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message)
 {
-    const char *why = "it is not a blob";
+    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
+    const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
     cf_filter filter;
     const uint8_t *bytes = sqlite3_value_blob(blob);
     size_t length = (size_t)sqlite3_value_bytes(blob);
@@ -275,28 +301,38 @@ static int change_copy(void *context, uint64_t hash, int64_t more)
     return status == CF_OK ? SQLITE_OK : status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_FULL;
 }
 
+/* Adds what is not in the pages. *status: CF_OK, or there was no room. */
+static int add_beside(cuckoo_store *store, cf_filter *copy, cf_status *status)
+{
+    cuckoo_net net = {.parts = 1};
+    int rc = cuckoo_waiting_add_to(&store->paged, copy, status);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_store_net(store, &net);
+    if (rc == SQLITE_OK && *status == CF_OK)
+        rc = cuckoo_net_walk(&net, change_copy, copy);
+    cuckoo_net_free(&net);
+    if (rc != SQLITE_FULL)
+        return rc;
+    *status = CF_FULL;
+    return SQLITE_OK;
+}
+
 int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
 {
+    assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
     const char *why;
-    cuckoo_net net = {.parts = 1};
     cuckoo_paged *paged = &store->paged;
-    cf_status status = CF_OK;
     uint8_t *bytes = cuckoo_block_zeros(paged->filter.length);
     if (bytes == NULL)
         return SQLITE_NOMEM;
     cuckoo_paged_copy(paged, bytes);
-    cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why); /* was sound */
-    copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
-    int rc = cuckoo_waiting_add_to(paged, copy, &status);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_store_net(store, &net);
-    if (rc == SQLITE_OK && status == CF_OK)
-        rc = cuckoo_net_walk(&net, change_copy, copy);
-    cuckoo_net_free(&net);
-    if (rc == SQLITE_FULL) {
-        rc = SQLITE_OK;
-        status = CF_FULL;
+    cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
+    if (status != CF_OK) {
+        cuckoo_block_plain(bytes, 0);
+        return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
     }
+    copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
+    int rc = add_beside(store, copy, &status);
     if (rc == SQLITE_OK && status == CF_OK) {
         cf_seal(copy);
         return rc;
@@ -304,8 +340,7 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
     free_filter(copy);
     if (rc != SQLITE_OK)
         return rc;
-    return cuckoo_say(
-        message, SQLITE_ERROR,
-        "keys have no place in it and wait in its shadow table or its log, which a blob does not have; "
-        "create a larger filter");
+    return cuckoo_say(message, SQLITE_ERROR,
+                      "keys have no place in it and wait in its shadow table or its log, which a blob "
+                      "does not have; create a larger filter");
 }

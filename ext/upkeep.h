@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** upkeep.h - what is done to a persistent filter as a whole: check, clear, import, optimize,
+** upkeep.h - what is done to a filter table as a whole: check, clear, import, optimize,
 ** rebuild, export.
 **
 ** The use has begun (store.h), and is not ended here. Functions return SQLite codes. After an error

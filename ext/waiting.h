@@ -8,15 +8,19 @@
 ** A key that finds no place in a filter that may grow waits here, and is tried again later. So no
 ** key is ever refused. Lookups ask this list, too.
 **
-** How many copies the rows stand for is kept with the header of the filter (pages.h). Functions
-** return SQLite codes.
+** How many copies the rows stand for, and a digest of which ones, is kept with the header of the
+** filter (pages.h). A row is believed when all of its columns are integers that may stand there: else
+** reading it is SQLITE_CORRUPT_VTAB. Reading all rows compares them with the header, so that one that
+** was added, changed or taken out is noticed.
+**
+** Functions return SQLite codes.
 */
 #ifndef CUCKOO_WAITING_H
 #define CUCKOO_WAITING_H
 
 #include "pages.h"
 
-/* So many copies of a key more wait for a place, or less. The key has no less than 0. */
+/* So many copies of a key more wait for a place, or less: at most as many as wait. */
 int cuckoo_waiting_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds);
 
 /* How many copies of a key with this value wait. */
@@ -35,6 +39,9 @@ cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value)
 
 /* Puts a key into the filter, if it can. */
 typedef cf_status cuckoo_placer(cf_filter *filter, uint64_t hash, uint64_t value);
+
+/* Reads all rows. SQLITE_CORRUPT_VTAB: one is damaged, or they are not those that the header counts. */
+int cuckoo_waiting_check(cuckoo_paged *paged);
 
 /* Tries to find a place for up to `most` of the keys that wait.
 ** After an error the image, or the list, may have changed. */

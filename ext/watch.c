@@ -38,6 +38,15 @@ void cuckoo_watch_filter(cuckoo_watch *watch, sqlite3 *db, cf_filter *filter)
     filter->watch = &watch->hook;
 }
 
+cf_status cuckoo_watched_add(sqlite3 *db, cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    cuckoo_watch watch;
+    cuckoo_watch_filter(&watch, db, filter);
+    cf_status status = cf_add_value(filter, hash, value);
+    cuckoo_watch_end(&watch);
+    return status;
+}
+
 void cuckoo_watch_end(cuckoo_watch *watch)
 {
     if (watch->filter)

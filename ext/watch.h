@@ -37,6 +37,9 @@ void cuckoo_watch_begin(cuckoo_watch *watch, sqlite3 *db);
 /* The same, and from now on `filter`, which must stay in its place, asks the watch. */
 void cuckoo_watch_filter(cuckoo_watch *watch, sqlite3 *db, cf_filter *filter);
 
+/* cf_add_value, which asks a watch of its own while the filter grows. */
+cf_status cuckoo_watched_add(sqlite3 *db, cf_filter *filter, uint64_t hash, uint64_t value);
+
 /* Frees what the watch has prepared. Its filter asks it no more. */
 void cuckoo_watch_end(cuckoo_watch *watch);
 

@@ -68,10 +68,11 @@ COMMIT;
 INSERT INTO clients(mail) VALUES ('ida@example.com');
 SELECT cf_table_contains('known_mail', 'ida@example.com') AS ida,
        cf_table_contains('known_mail', 'hal@example.com') AS hal;
---    "check" is silent when every row is found, and an error otherwise. From SQLite 3.44 on, PRAGMA
---    integrity_check does the same. "optimize" moves spilled and waiting keys to slots, and gives pages
+--    "check" is silent when every row is found, and an error otherwise. cf_table_check says "ok" or what
+--    is wrong, also in a read-only database. From SQLite 3.44 on, PRAGMA integrity_check looks, too. "optimize" moves spilled and waiting keys to slots, and gives pages
 --    back when many keys have gone. count(*) takes time in proportion to the filter.
 INSERT INTO known_mail(known_mail) VALUES ('check');
+SELECT cf_table_check('known_mail') AS sound;
 INSERT INTO known_mail(known_mail) VALUES ('optimize');
 SELECT count(*) = (SELECT count(*) FROM clients) AS in_step FROM known_mail;
 --    DROP TABLE removes the filter and its triggers.
@@ -136,7 +137,7 @@ UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(email) FROM arrivals)) WHE
 DELETE FROM arrivals;
 UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(email) FROM arrivals)) WHERE name = 'customers';
 SELECT json_extract(cf_info(f), '$.items') AS items, cf_check(f) AS sound FROM filters;
---    A filter with a seed, an affinity or a collation needs a list that was made with the same options:
+--    A filter with a seed, a hash, an affinity or a collation needs a list made with the same options:
 --    cf_keys(email, NULL, 'collation=nocase'). Any other list is an error that says what to write.
 --    cf_add_all(filter, key) does the same as an aggregate. It is for a filter that your program binds
 --    or that cf_open gives. From a column or a subquery SQLite may copy the filter for every key: 12 MB

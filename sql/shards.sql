@@ -36,8 +36,9 @@ INSERT INTO shipped
 SELECT 'south', cf_build(name, 0.001, 'capacity=50000 seed=7 affinity=text') FROM south.user;
 
 -- 2. A shard whose rows change keeps a filter table in step with them. cf_export gives it as a blob,
---    which is what is shipped. The seed of a filter table is random unless it is given. With content=
---    the table compares as its column does: hence affinity=text in the others.
+--    which is what is shipped. The seed of a filter table is random unless it is given; with the same
+--    seed both hash alike. With content= the table compares as its column does: hence affinity=text in
+--    the others.
 CREATE VIRTUAL TABLE west.known USING
   cuckoo_filter(capacity=50000, fpr=0.001, seed=7, content='user(name)');
 INSERT INTO shipped SELECT 'west', cf_export('west.known');

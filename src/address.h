@@ -3,15 +3,19 @@
 ** address.h - from a hash to the two places where its key may lie, and back from a place to what it
 ** says.
 **
-**      base bucket  j  = floor(hash * m0 / 2^64)            the high bits; any m0
+**      base bucket  j  = floor(hash * m0 / 2^64)            the high bits; m0 is even
 **      pair bits    p  = the lowest s bits of the hash
 **      remainder    R  = the bits above them, lowest first
-**      alternate    j' = (g(p) - j) mod m0                  known from (j, p) alone
+**      alternate    j' = (g(p) - j) mod m0                  g is odd; known from (j, p) alone
 **                   R' = R XOR x(p)
 **
-** Going there and back is the identity for every m0, as with the XOR of the paper (equation 1),
+** Going there and back is the identity for every even m0, as with the XOR of the paper (equation 1),
 ** which needs m0 to be a power of two: g - (g - j) = j, and the pair bits do not change. An entry
 ** does not know on which side it is, and need not.
+**
+** The two buckets of a pair differ, for every key: j + j' is g or g + m0, which is odd as m0 is even
+** and g is odd, so one of j and j' is odd and the other one even. The buckets that growth adds belong
+** to one base bucket each, so there they differ, too.
 **
 ** The fingerprint of f bits is p and the first bits of R. Growth (growth.h) turns remainder bits
 ** into address bits, lowest first. A bucket is then (j, e): base bucket j, extension e, and e
@@ -25,12 +29,9 @@
 ** - A fingerprint is never zero, for zero marks an empty slot: a hash whose lowest f bits are zero
 **   gets bit 0 set before anything else, with the f of creation at every level. x(0) = 0, so on the
 **   alternate side it is not zero either.
-** - When m0 is even, g is made odd. Then j and j' differ in parity, and no key has to live in one
-**   bucket alone. With coinciding pairs (about one key in m0) a few keys can crowd one bucket,
+** - No key lives in one bucket alone. If about one key in m0 did, a few keys could crowd one bucket,
 **   which is what limits small tables: at m0 = 20, b = 4, one filling in a million must not fail,
-**   and that would allow a load of about 0.4 instead of 0.5. When m0 is odd, 2j = g has one
-**   solution for every p: such a pair has one side only, its base side, while its two strings of
-**   bits lie in one bucket.
+**   and that would allow a load of about 0.4 instead of 0.5.
 ** - All of the fingerprint is pair bits, as in the paper, unless the filter may grow: growth takes
 **   its address bits from the remainder. With few pair bits many different keys share one pair of
 **   buckets, 2b of them fill it, and one more has no place: with s = 8, b = 2 and a million keys
@@ -67,8 +68,9 @@ static inline uint64_t cf_pair_mix(uint64_t pair_bits)
 static inline cf_side cf_alternate_by(const cf_filter *filter, cf_side from, uint64_t mix)
 {
     uint64_t m0 = filter->geometry.buckets;
-    /* RULE: with even m0 the buckets of a pair differ in parity */
-    uint64_t difference = (cf_scale(mix, m0) | filter->view.odd_pairs) - from.base;
+    assert(m0 % 2 == 0);
+    /* RULE: the buckets of a pair differ in parity */
+    uint64_t difference = (cf_scale(mix, m0) | 1) - from.base;
     cf_side to;
     to.base = difference + (m0 & (0 - (difference >> 63))); /* no branch: the sign cannot be predicted */
     /* RULE: the alternate turns the bits that are known, by the pair bits */
@@ -162,8 +164,7 @@ static inline void cf_plain_pair(const cf_filter *filter, const cf_side *one, cf
     pair->side[1] = other;
     pair->place[0] = (cf_place){one->base, one->bits & filter->view.fingerprint_mask, 0};
     pair->place[1] = (cf_place){other.base, other.bits & filter->view.fingerprint_mask, 0};
-    /* RULE: before growth a bucket counts once */
-    pair->sides = one->base == other.base ? 1 : 2;
+    pair->sides = 2;
 }
 
 static inline void cf_grown_pair(const cf_filter *filter, const cf_side *one, cf_pair *pair)
@@ -177,15 +178,15 @@ static inline void cf_grown_pair(const cf_filter *filter, const cf_side *one, cf
         pair->place[0] = here;
         pair->sides = 1;
     }
-    /* RULE: an alternate that knows too little has no place, and a bucket counts once */
-    if (other.length >= there.extension && there.bucket != here.bucket) {
+    /* RULE: an alternate that knows too little has no place */
+    if (other.length >= there.extension) {
         pair->side[pair->sides] = other;
         pair->place[pair->sides] = there;
         pair->sides++;
     }
 }
 
-/* The places of an entry or a key, seen from one side: those that it can lie in, each bucket once.
+/* The places of an entry or a key, seen from one side: those that it can lie in.
 ** A side that knows too little for its own place (it comes from a filter that has grown less) and
 ** for the other one has none. */
 static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_pair *pair)

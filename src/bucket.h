@@ -247,6 +247,27 @@ static inline uint64_t cf_without_next_bit(const cf_filter *filter, uint64_t tag
     return (tag & filter->view.pair_mask) | tag >> (s + 1) << s;
 }
 
+/* What a plain fingerprint says in a slot with a terminator; 0: nothing. */
+static inline uint64_t cf_with_terminator(const cf_filter *filter, uint64_t tag)
+{
+    return tag == 0 ? 0 : tag | (uint64_t)1 << filter->geometry.fingerprint_bits;
+}
+
+/* Where an entry goes when its bucket is split, and what its slot says there. */
+typedef struct cf_children {
+    bool low, high;
+    uint64_t tag;
+} cf_children;
+
+static inline cf_children cf_children_of(const cf_filter *filter, uint64_t tag)
+{
+    if (tag == 0) /* an empty slot, or a line of the list that lies */
+        return (cf_children){false, false, 0};
+    bool both = cf_is_void(filter, tag), up = !both && cf_next_bit(filter, tag);
+    /* RULE: a void entry goes to both children, any other where its next bit says */
+    return (cf_children){!up, both || up, both ? tag : cf_without_next_bit(filter, tag)};
+}
+
 /* Is what a slot holds an entry? In a bucket that is prepared for growth all are whole fingerprints
 ** with the same terminator; hostile bytes may hold something else. */
 static inline bool cf_is_entry(const cf_form *form, uint64_t tag)

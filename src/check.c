@@ -39,10 +39,7 @@ static double share_of_hashes(const cf_filter *filter, const cf_side *side)
 static double share_matched(const cf_filter *filter, const cf_entry *entry)
 {
     cf_side other = cf_alternate(filter, entry->side);
-    double share = share_of_hashes(filter, &entry->side);
-    if (cf_locate(filter, &other).bucket != entry->bucket)
-        share += share_of_hashes(filter, &other);
-    return share;
+    return share_of_hashes(filter, &entry->side) + share_of_hashes(filter, &other);
 }
 
 /* Is the entry the first of those that are equal to it? */
@@ -145,6 +142,10 @@ static cf_status check_spilled(const cf_filter *filter, unsigned index, copies_s
         return CF_OK; /* cf_spill_check has seen to it */
     if (could_lie_in_slot(filter, &entry))
         return cf_refuse(CF_DAMAGED, why, "a spilled entry has room in its buckets");
+    /* RULE: of the entries of a key no more are spilled than can be found */
+    cf_pair pair = cf_pair_from(filter, entry.side);
+    if (cf_spill_matching(filter, &pair) > CF_SPILL_COPIES)
+        return cf_refuse(CF_DAMAGED, why, "the spill list has more entries of a key than are found");
     return check_entry(filter, &entry, seen, why);
 }
 
@@ -166,11 +167,14 @@ static cf_status check_overflow(const cf_filter *filter, const char **why)
 
 static cf_status check_list(const cf_filter *filter, copies_seen *seen, const char **why)
 {
+    enum { COST = 400, LINE = 20 }; /* nanoseconds */
+    cf_ticker ticker = cf_ticker_of(filter->watch);
     cf_status status = cf_spill_check(filter, why);
     if (status == CF_OK)
         status = check_overflow(filter, why);
     for (unsigned i = 0; status == CF_OK && i < filter->spilled; i++)
-        status = check_spilled(filter, i, seen, why);
+        status = cf_tick(&ticker, COST + LINE * filter->spilled) ? CF_INTERRUPTED
+                                                                 : check_spilled(filter, i, seen, why);
     return status;
 }
 

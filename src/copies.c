@@ -2,6 +2,7 @@
 #include "copies.h"
 
 #include "bucket.h"
+#include "spill.h"
 
 /* ---- weighing ---- */
 
@@ -105,8 +106,13 @@ static bool absorb(cf_filter *filter, const cf_entry *item, const cf_matches *fo
 /* An item that comes from a filter that has grown less, and entries that know more: without this
 ** the copies of one key would be stored anew for each length at which it comes, until its pair is
 ** full of them. */
-static bool absorb_shorter(cf_filter *filter, const cf_entry *item, const cf_matches *found)
+static bool absorb_shorter(cf_filter *filter, const cf_pair *pair, const cf_entry *item,
+                           const cf_matches *found)
 {
+    /* RULE: an entry of the list that forgets bits, and so matches more keys, is none too many for
+    ** any of them */
+    if (cf_spilled_agreeing(filter, pair) > CF_SPILL_COPIES)
+        return false;
     if (absorb_at_cap(filter, item, found))
         return true;
     if (!counts(filter) || found->n < filter->geometry.cap)
@@ -125,7 +131,7 @@ bool cf_copies_add(cf_filter *filter, const cf_pair *pair, const cf_entry *item)
     if (!filter->view.grown || item->side.length == CF_WHOLE)
         return false; /* RULE: only items of merges agree with longer entries */
     cf_find_agreeing(filter, pair, item->payload, &found);
-    return absorb_shorter(filter, item, &found);
+    return absorb_shorter(filter, pair, item, &found);
 }
 
 /* ---- making room ---- */

@@ -25,11 +25,11 @@
 **      uint8_t *bytes = malloc(cf_geometry_bytes(&shape));
 **      cf_filter filter;
 **      cf_create(&filter, &shape, bytes);
-**      cf_add(&filter, cf_hash("key", 3, shape.seed));
+**      cf_add(&filter, cf_hash(&shape, "key", 3));
 **      cf_seal(&filter);                           now `bytes` may be stored or sent
 **
 **      cf_open(&other, bytes, length, &why);       opening validates: hostile bytes are refused
-**      cf_contains(&other, cf_hash("key", 3, other.geometry.seed));
+**      cf_contains(&other, cf_hash(&other.geometry, "key", 3));
 **
 ** The library allocates only through cf_memory, does no I/O, and draws no random numbers. Equal
 ** calls give equal bytes on every machine.
@@ -103,7 +103,8 @@ typedef struct cf_memory {
 /* For filters of which only a part is in memory. Offsets are bytes from the start of the blob.
 **
 ** `need` and `change` are told which bytes are going to be read or changed: from `from` to before
-** `to`. Both may be called again with the same range. A caller that cannot provide the bytes leaves
+** `to`, which is at most the length of the filter. `bytes` and `length` of the filter are up to date
+** then. Both may be called again with the same range. A caller that cannot provide the bytes leaves
 ** zeros, and forgets what the operation under way has done. Bytes behind the end are zeros when
 ** the filter becomes longer: they are set to 0 in memory, and not told of.
 **
@@ -134,8 +135,9 @@ typedef struct cf_watch {
 ** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever
 ** they return: take them, and `length`, from here afterwards. Without it a filter does not grow.
 **
-** cf_add_many, cf_merge, cf_shrink, cf_settle, cf_take_census and cf_check ask the watch. A single
-** add or delete does not.
+** cf_add and cf_add_value (while the filter grows), cf_add_many, cf_merge, cf_shrink, cf_settle,
+** cf_take_census and cf_check ask the watch, and answer CF_INTERRUPTED when it says stop. A delete
+** does not ask.
 */
 typedef struct cf_filter {
     cf_geometry geometry;
@@ -166,7 +168,8 @@ void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *by
 /*
 ** Opens `length` bytes for reading. Opening is validating, in constant time: whatever the bytes
 ** are, after CF_OK no call reads or writes outside them. cf_check finds contents that are wrong
-** inside. CF_DAMAGED or CF_NEWER: *why says what is wrong; *filter is unchanged.
+** inside. CF_DAMAGED or CF_NEWER: *why says what is wrong; *filter is unchanged. After CF_NEWER the
+** only remedy is the version that wrote the filter: building it anew would lose its keys.
 */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 
@@ -220,8 +223,8 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 ** Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched
 ** breadth first before anything is written (eviction.h). CF_OK: stored, counted, or absorbed
 ** because the key is sticky; the filter may have grown. CF_FULL: there is no room, and growing is
-** not allowed or does not help. CF_TOO_BIG: it would be longer than memory.most. CF_NO_MEMORY. Then
-** nothing has changed, to the byte.
+** not allowed or does not help. CF_TOO_BIG: it would be longer than memory.most. CF_NO_MEMORY.
+** CF_INTERRUPTED: the watch said stop while the filter grew. Then nothing has changed, to the byte.
 */
 cf_status cf_add(cf_filter *filter, uint64_t hash);
 
@@ -282,6 +285,8 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 ** agree in hash, seed, key rule, m0, b, f, s, cap and payload, and have bytes of their own: else
 ** CF_MISMATCH, and *why names the field. When `from` has grown more, `into` grows as much first.
 ** CF_FULL, CF_TOO_BIG, CF_NO_MEMORY as cf_add, and CF_INTERRUPTED when the watch of `into` said so.
+** After CF_FULL *why is NULL, or says that a key would have more entries than can be found: two
+** buckets full, and eight in the spill list.
 ** With memory.resize nothing has changed then: `into` is copied first. Without it, `into` holds all
 ** it held, and perhaps a part of `from`.
 */
@@ -295,8 +300,7 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
 ** same geometry that may grow. It takes all that `from` holds, after growing as far as that needs.
 ** Entries forget what its narrower slots have no room for, and err as often as new keys of a filter
 ** of that size do. `into` answers for the same keys; its items are those of `from`. CF_FULL: it
-** would not be an eighth smaller, or m0 is odd, which the planner avoids. Other errors as cf_merge.
-** Then `into` may hold a part.
+** would not be an eighth smaller. Other errors as cf_merge. Then `into` may hold a part.
 */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 

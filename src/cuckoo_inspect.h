@@ -28,11 +28,12 @@ typedef struct cf_place {
     unsigned extension; /* remainder bits that the number of the bucket stands for */
 } cf_place;
 
-/* The two candidate places of a key; sides is 1 when both buckets are the same one. */
+/* The places where a key or an entry can lie, in different buckets. A key has two. An entry that
+** knows too little for one of them (growth.h) has one, or none. */
 typedef struct cf_pair {
     cf_side side[2]; /* base, alternate */
     cf_place place[2];
-    unsigned sides;
+    unsigned sides; /* so many of them */
 } cf_pair;
 
 /* The candidate places of a key. */

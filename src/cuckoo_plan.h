@@ -56,6 +56,13 @@ typedef enum cf_layout {
     CF_LAYOUT_SEMISORT /* one bit per slot less (semisort.h): b = 4, f >= 5 */
 } cf_layout;
 
+/* How keys become hashes (hash.h). A filter stores the answer, and its keys are hashed by it. */
+typedef enum cf_hash_choice {
+    CF_HASH_AUTO, /* keyed when the seed is not 0, else XXH3 */
+    CF_HASH_XXH3, /* the fastest, for keys that nobody chooses with the filter in mind */
+    CF_HASH_KEYED /* SipHash-1-3: keys cannot be aimed at a filter whose seed is secret */
+} cf_hash_choice;
+
 /* The key rule: which values are one key. It says how the caller makes hashes of values. The
 ** library only stores it, and refuses to merge filters of different rules. The names are those of
 ** SQLite's column affinities and collations. */
@@ -80,7 +87,8 @@ typedef struct cf_options {
     unsigned counter_bits;     /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
     unsigned value_bits; /* a value with every copy: 0 .. CF_VALUE_MAX; not together with counters */
     bool growth;         /* may grow when full (f >= 8, b >= 2) */
-    int64_t seed;        /* of the hash; 0 is the fastest */
+    int64_t seed;        /* of the hash */
+    cf_hash_choice hash;
     cf_layout layout;
     bool overflow; /* bounded insertion (spill.h) */
     unsigned
@@ -92,14 +100,14 @@ typedef struct cf_options {
 
 /* The shape of a filter: everything that is fixed when it is made. */
 typedef struct cf_geometry {
-    uint64_t buckets;         /* m0, the number of base buckets, at least 1 */
+    uint64_t buckets;         /* m0, the number of base buckets: even, at least 2 */
     uint64_t capacity;        /* distinct keys it was planned for */
     int64_t seed;             /* of the hash */
     uint8_t bucket_size;      /* b, slots in a bucket */
     uint8_t fingerprint_bits; /* f */
     uint8_t
         pair_bits; /* s, the lowest bits of the fingerprint; they name the alternate; f without growth */
-    uint8_t cap;   /* copies from which on a key is sticky: 1 .. 2b; at most b when m0 is odd */
+    uint8_t cap;   /* copies from which on a key is sticky: 1 .. 2b */
     uint8_t counter_bits; /* an entry counts up to 2^counter_bits copies */
     uint8_t value_bits;   /* of the value that each entry carries */
     bool growth;          /* may grow when full */
@@ -108,6 +116,7 @@ typedef struct cf_geometry {
     uint16_t spill_bound; /* entries that the spill list takes; 0: no spill list and no overflow bits */
     uint8_t affinity;     /* a cf_affinity */
     uint8_t collation;    /* a cf_collation */
+    bool keyed;           /* keys are hashed by the keyed hash, not by XXH3 */
 } cf_geometry;
 
 /*

@@ -305,9 +305,17 @@ static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t 
     for (unsigned i = 0; cf_may_be_spilled(filter, pair) && i < pair->sides; i++) {
         uint64_t bucket = pair->place[i].bucket;
         for (unsigned at = cf_spill_first(filter, bucket); cf_spill_lies_in(filter, at, bucket); at++)
-            if (cf_spilled_at(filter, at, &entry))
+            if ((longer || cf_tag_agrees(filter, cf_spill_get(filter, at).tag, pair->place[i].tag)) &&
+                cf_spilled_at(filter, at, &entry))
                 keep_if_agrees(filter, &pair->side[i], &entry, value, longer, found);
     }
+}
+
+unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair)
+{
+    cf_matches found = {.n = 0};
+    find_spilled(filter, pair, CF_ANY_VALUE, true, &found);
+    return found.n;
 }
 
 void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)

@@ -103,8 +103,11 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
         if (node.bucket == NOWHERE || was_seen(seen, search, bucket_size, node.bucket))
             continue;
         /* RULE: a search examines no more buckets than its budget */
-        if (search->left.examined-- == 0)
+        if (search->left.examined == 0) {
+            search->spent = true;
             return false;
+        }
+        search->left.examined--;
         int free_slot = cf_bucket_free_slot(filter, node.bucket);
         if (free_slot >= 0) {
             search->leaf = node;
@@ -130,12 +133,12 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
     uint64_t to[2][CF_BUCKET_MAX];
     unsigned known = 0, ahead = nodes_ahead(filter);
     search->nodes = 0;
+    search->spent = false;
     search->left = budget;
     for (unsigned i = 0; i < pair->sides; i++)
         push_node(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
     note_all(&seen, SEEN_FEW_LOG2, search);
-    for (unsigned index = 0; index < search->nodes && search->left.examined <= budget.examined;
-         index++) {
+    for (unsigned index = 0; index < search->nodes && !search->spent; index++) {
         for (; known < index + ahead && known < search->nodes; known++)
             alternates_of(filter, search->node[known].bucket, to[known % 2]);
         if (expand(filter, search, &seen, index, to[index % 2]))

@@ -67,8 +67,6 @@ static CF_NEVER_INLINE bool contains_any(const cf_filter *filter, uint64_t hash)
     cf_side base = cf_base(filter, hash);
     cf_side other = cf_alternate(filter, base);
     cf_place here = cf_locate(filter, &base), there = cf_locate(filter, &other);
-    if (here.bucket == there.bucket)
-        there.tag = here.tag; /* a pair of one side */
     return in_buckets(filter, here, there) || (filter->spilled != 0 && is_spilled(filter, hash));
 }
 

@@ -44,11 +44,6 @@ static uint32_t load32(const uint8_t *header, unsigned offset)
     return (uint32_t)(cf_load64(header + offset - 4) >> 32);
 }
 
-static uint32_t checksum(const uint8_t *header)
-{
-    return (uint32_t)cf_hash(header, AT_CHECKSUM, 0);
-}
-
 static uint8_t encode_flags(const cf_geometry *g)
 {
     unsigned flags = (g->growth ? FLAG_GROWTH : 0) | (g->value_bits ? FLAG_VALUES : 0) |
@@ -63,7 +58,7 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     memset(bytes, 0, CF_HEADER_BYTES);
     memcpy(bytes, magic, sizeof magic);
     bytes[AT_VERSION] = CF_FORMAT_VERSION;
-    bytes[AT_HASH] = CF_HASH_XXH3;
+    bytes[AT_HASH] = cf_hash_identity(g);
     bytes[AT_BUCKET_SIZE] = g->bucket_size;
     bytes[AT_FINGERPRINT_BITS] = g->fingerprint_bits;
     bytes[AT_PAIR_BITS] = g->pair_bits;
@@ -84,8 +79,11 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     cf_store64(bytes + AT_OCCUPIED, header->occupied);
     cf_store64(bytes + AT_CAPACITY, g->capacity);
     cf_store64(bytes + AT_RESERVED, header->reserved);
-    cf_store64(bytes + AT_RESERVED, header->reserved | (uint64_t)checksum(bytes) << 32);
+    cf_store64(bytes + AT_RESERVED, header->reserved | (uint64_t)cf_checksum(bytes) << 32);
 }
+
+/* Only the version that wrote such a filter knows what it means: no other remedy may be named. */
+#define LATER(what) "made by a later version (" what "); use the version that wrote it"
 
 /* Is this a filter at all, whole, and of a version that can be read? */
 static cf_status check_identity(const uint8_t *bytes, uint64_t length, const char **why)
@@ -96,9 +94,9 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
         return cf_refuse(CF_DAMAGED, why, "not a cuckoo filter");
     /* RULE: another format version is refused */
     if (bytes[AT_VERSION] != CF_FORMAT_VERSION)
-        return cf_refuse(CF_NEWER, why, "a cuckoo filter of another format version");
+        return cf_refuse(CF_NEWER, why, LATER("unknown format version"));
     /* RULE: a header matches its checksum */
-    if (load32(bytes, AT_CHECKSUM) != checksum(bytes))
+    if (load32(bytes, AT_CHECKSUM) != cf_checksum(bytes))
         return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
     return CF_OK;
 }
@@ -107,13 +105,13 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
 static cf_status check_features(const uint8_t *bytes, const char **why)
 {
     /* RULE: an unknown hash is refused */
-    if (bytes[AT_HASH] != CF_HASH_XXH3)
-        return cf_refuse(CF_NEWER, why, "an unknown hash");
+    if (!cf_knows_hash(bytes[AT_HASH]))
+        return cf_refuse(CF_NEWER, why, LATER("unknown hash"));
     /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as
     ** unknown */
     if (bytes[AT_FLAGS] & FLAG_UNKNOWN ||
         (bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM)
-        return cf_refuse(CF_NEWER, why, "an unknown flag");
+        return cf_refuse(CF_NEWER, why, LATER("unknown flag"));
     return CF_OK;
 }
 
@@ -123,6 +121,7 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     g->buckets = load_bytes(bytes + AT_BUCKETS, 6);
     g->capacity = load_bytes(bytes + AT_CAPACITY, 6);
     g->seed = (int64_t)cf_load64(bytes + AT_SEED);
+    g->keyed = bytes[AT_HASH] == CF_IDENTITY_KEYED;
     g->bucket_size = bytes[AT_BUCKET_SIZE];
     g->fingerprint_bits = bytes[AT_FINGERPRINT_BITS];
     g->pair_bits = bytes[AT_PAIR_BITS];

@@ -12,11 +12,11 @@
 **   offset  bytes  field
 **        0      3  magic: cf 63 6b
 **        3      1  format version: 1
-**        4      1  hash identity: 1 = XXH3, 64 bits (hash.h)
+**        4      1  hash identity of the keys: 1 = XXH3, 64 bits; 2 = SipHash-1-3 (hash.h)
 **        5      1  bucket size b: 1, 2, 4 or 8 slots
 **        6      1  fingerprint bits f: 4 .. 32
 **        7      1  pair bits s: 4 .. f
-**        8      1  cap: 1 .. 2b; at most b when m0 is odd
+**        8      1  cap: 1 .. 2b
 **        9      1  slot bits: the width of a slot; f, or, once grown, f + 4 at level 0, else
 **                  f + 2 + floor(2 log2(level + 1))
 **       10      1  level of growth: 0 .. 39
@@ -27,7 +27,7 @@
 **       13      1  budget: buckets that an insertion looks at before it spills; 0 without a spill list
 **       14      2  bound of the spill list, entries: 0 .. 4,096; 0: no list, no overflow bits
 **       16      2  entries in the spill list: 0 .. its bound
-**       18      6  m0, the number of base buckets: at least 1
+**       18      6  m0, the number of base buckets: even, at least 2
 **       24      8  seed of the hash (signed)
 **       32      6  split pointer of growth: 0 .. m0 * 2^level; when slot bits is f: prepared buckets,
 **                  0 .. m0
@@ -35,7 +35,7 @@
 **       44      6  occupied: slots in use
 **       50      6  capacity: distinct keys it was planned for
 **       56      4  reserved: number of zero bytes between buckets and spill list, at least 8
-**       60      4  checksum: the low 32 bits of the hash (unseeded) of bytes 0 .. 59
+**       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
 **       64         buckets
 **
 ** A filter has grown when its level or its split pointer is not 0; growth is then allowed by its
@@ -72,7 +72,22 @@
 
 #include "geometry.h"
 
-enum { CF_FORMAT_VERSION = 1, CF_HASH_XXH3 = 1 };
+enum { CF_FORMAT_VERSION = 1 };
+
+/* Hash identities, in headers of filters and of key lists. */
+enum { CF_IDENTITY_XXH3 = 1, CF_IDENTITY_KEYED = 2 };
+
+static inline uint8_t cf_hash_identity(const cf_geometry *shape)
+{
+    return shape->keyed ? CF_IDENTITY_KEYED : CF_IDENTITY_XXH3;
+}
+
+/* False: this version has no such hash. */
+static inline bool cf_knows_hash(uint8_t identity)
+{
+    return identity == CF_IDENTITY_XXH3 || identity == CF_IDENTITY_KEYED;
+}
+
 #define CF_ITEMS_MAX (((uint64_t)1 << 48) - 1)
 
 /* Counts items, up to the most that a header can say. */

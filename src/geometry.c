@@ -13,12 +13,6 @@ static bool sound_bucket_size(unsigned b)
     return b == 1 || b == 2 || b == 4 || b == 8;
 }
 
-/* Slots that every pair has. With odd m0 the two buckets of a pair may be the same one. */
-static unsigned most_copies(const cf_geometry *g)
-{
-    return g->buckets % 2 == 0 ? 2u * g->bucket_size : g->bucket_size;
-}
-
 cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 {
     if (!sound_bucket_size(g->bucket_size))
@@ -27,10 +21,8 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         return cf_refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
     if (g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > g->fingerprint_bits)
         return cf_refuse(CF_BAD_ARGUMENT, why, "pair_bits must be from 4 to fingerprint_bits");
-    if (g->cap < 1 || g->cap > most_copies(g))
-        return cf_refuse(
-            CF_BAD_ARGUMENT, why,
-            "cap must be from 1 to the slots of a pair: two buckets, or one when m0 is odd");
+    if (g->cap < 1 || g->cap > 2 * g->bucket_size)
+        return cf_refuse(CF_BAD_ARGUMENT, why, "cap must be from 1 to twice bucket_size");
     if (g->counter_bits > CF_COUNTER_MAX)
         return cf_refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
     if (g->value_bits > CF_VALUE_MAX)
@@ -43,8 +35,10 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
         return cf_refuse(CF_BAD_ARGUMENT, why, "a spill list has from 1 to 4096 entries");
     if (g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM)
         return cf_refuse(CF_BAD_ARGUMENT, why, "the key rule has an unknown affinity or collation");
-    if (g->buckets < 1)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "a filter has at least one bucket");
+    /* RULE: the number of base buckets is even */
+    if (g->buckets < 2 || g->buckets % 2 != 0)
+        return cf_refuse(CF_BAD_ARGUMENT, why,
+                         "the number of base buckets must be even, and at least 2");
     if (g->buckets > CF_CAPACITY_MAX || cf_bits_for(g->buckets) + g->fingerprint_bits > 64)
         return cf_refuse(CF_TOO_BIG, why, "more buckets than the hash has bits for");
     return CF_OK;
@@ -150,8 +144,7 @@ uint64_t cf_geometry_bytes(const cf_geometry *g)
 double cf_expected_fpr(const cf_geometry *g, uint64_t entries)
 {
     double match = (ldexp(1, g->fingerprint_bits) + 2) * ldexp(1, -2 * g->fingerprint_bits);
-    double sides = g->buckets == 1 ? 1 : 2;
-    double compared = sides * (double)entries / (double)g->buckets;
+    double compared = 2 * (double)entries / (double)g->buckets;
     return compared < 1 ? compared * match : -expm1(compared * log1p(-match));
 }
 

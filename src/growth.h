@@ -64,16 +64,33 @@
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
-#include "cuckoo_filter.h"
+#include "spill_follow.h"
+#include "watch.h"
 
 /* One step: splits the bucket at the split pointer. CF_OK; CF_FULL: this filter does not grow, or
-** cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes. Then nothing has changed. */
+** cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED: only the first
+** step takes so long. Then nothing has changed but the length. */
 cf_status cf_grow(cf_filter *filter);
 
-/* Its two halves: all that can fail, and what has to be widened for the step; the split, which
+/* A row of steps. It asks the watch, and the spill list follows all of them at once
+** (spill_follow.h): until then nobody may look at the list. */
+typedef struct cf_steps {
+    cf_lag lag;
+    cf_ticker ticker;
+} cf_steps;
+
+static inline cf_steps cf_steps_begin(const cf_filter *filter)
+{
+    return (cf_steps){.ticker = cf_ticker_of(filter->watch)};
+}
+
+/* The two halves of a step: all that can fail, and what has to be widened for it; the split, which
 ** cannot fail. */
-cf_status cf_grow_prepare(cf_filter *filter);
-void cf_grow_split(cf_filter *filter);
+cf_status cf_grow_prepare(cf_filter *filter, cf_steps *steps);
+void cf_grow_split(cf_filter *filter, cf_steps *steps);
+
+/* The end of a row, also of one in which a step has failed. */
+void cf_grow_follow(cf_filter *filter, cf_steps *steps);
 
 /* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);

@@ -1,30 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** hash.h - the one hash of the house: XXH3, 64 bits.
+** hash.h - from the bytes of a key to its hash in a filter.
 **
-** Every key and every header checksum goes through here. The value is an integer, equal on every
-** machine; "hash identity 1" in the blob header means exactly these functions.
+** Each filter says in its header how it hashes keys (cf_hash_choice), and under which seed. So the
+** functions here take both from the shape of the filter. The value is an integer, equal on every
+** machine.
+**
+** XXH3       XXH3 with 64 bits, hash identity 1. Seed 0 means the unseeded XXH3, which is cheaper on
+**            short keys than the seeded one; any other seed means XXH3 with that seed. The seed is no
+**            secret: some pairs of keys of 31 bytes share their hash under one seed in a thousand,
+**            and whoever chooses keys can make many of them.
+** keyed      SipHash-1-3 (siphash.h), hash identity 2. Its key of 128 bits is made of the seed: the
+**            first 64 bits are the seed, the other ones are (x ^ x >> 32) with
+**            x = (seed + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9, modulo 2^64.
+**
+** What a keyed hash protects: whoever does not know the seed cannot choose keys that share a bucket
+** or a fingerprint more often than by chance. The seed has 64 bits, so the key has no more: finding
+** one takes some 2^63 trials, or 2^63 / n for one of n filters, and the hashes or answers to try
+** them on. Seed 0 has a key, too, but everybody knows it. README.md says what remains.
 */
 #ifndef CF_HASH_H
 #define CF_HASH_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "cuckoo_plan.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The hash of n key bytes. Seed 0 means the unseeded XXH3, which is about five times cheaper on
-** short keys than the seeded one; any other seed means XXH3 with that seed. */
-uint64_t cf_hash(const void *bytes, size_t n, int64_t seed);
+/* The hash of n key bytes for a filter of this shape: cf_hash(&filter.geometry, key, n). Only `seed`
+** and `keyed` of the shape count. */
+uint64_t cf_hash(const cf_geometry *shape, const void *bytes, size_t n);
 
 /* The hash of the 16 bytes of two integers, each least significant byte first. */
-uint64_t cf_hash_words(uint64_t first, uint64_t second, int64_t seed);
+uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint64_t second);
 
 /* The hash of the n bytes that start with `first` and go on with the n-1 at `rest`: what cf_hash
 ** would say of them side by side. */
-uint64_t cf_hash_prefixed(uint8_t first, const void *rest, size_t rest_length, int64_t seed);
+uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *rest, size_t rest_length);
+
+/* The checksum of a header of a filter or a key list: the low 32 bits of the unseeded XXH3 of its
+** first 60 bytes, whatever hashes the keys. */
+uint32_t cf_checksum(const uint8_t *header);
+
+/* Is the hash of filters made with these options the keyed one? */
+bool cf_is_keyed(const cf_options *options);
 
 #ifdef __cplusplus
 }

@@ -36,8 +36,9 @@ static bool may_spill(const cf_filter *filter, const cf_pair *pair)
     uint64_t few = LEAST + cf_slots(filter) / SLOTS_PER_ENTRY;
     bool room = filter->geometry.growth ? filter->spilled < (bound + 1) / 2 && filter->spilled < few
                                         : filter->spilled < bound;
-    /* RULE: few copies of a key are spilled */
-    return room && cf_spill_matching(filter, pair) < CF_SPILL_COPIES;
+    /* RULE: few copies of a key are spilled. An item of a merge may know less than entries of the same
+    ** key do: they count, too. */
+    return room && cf_spilled_agreeing(filter, pair) < CF_SPILL_COPIES;
 }
 
 /* After few steps into a slot, or else into the list. */
@@ -146,15 +147,23 @@ static uint64_t most_buckets(const cf_filter *filter)
     return 2 * filter->buckets > SMALL_TABLE ? 2 * filter->buckets : SMALL_TABLE;
 }
 
+/* Is this the end, whatever else might be tried? */
+static bool is_final(cf_status status)
+{
+    return status == CF_NO_MEMORY || status == CF_INTERRUPTED;
+}
+
 /* Splits a few buckets of a crowded table; one or two are enough, unless they are full of void
-** entries. Only lack of memory is an error, so that equal calls give equal bytes or none. */
+** entries. Only lack of memory, or an interrupt, is an error, so that equal calls give equal bytes or
+** none. */
 static cf_status relieve(cf_filter *filter, cf_undo *undo)
 {
     enum { MOST_STEPS = 16 };
     cf_status status = CF_OK;
     for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && crowded(filter) && !too_empty(filter); i++)
-        status = cf_grow_noted(filter, undo);
-    return status == CF_NO_MEMORY ? CF_NO_MEMORY : CF_OK;
+        status = cf_grow_on_noted(filter, undo);
+    cf_grow_follow(filter, &undo->steps);
+    return is_final(status) ? status : CF_OK;
 }
 
 /* Buckets to split before the next try. One is enough as a rule. A place that needs many gets twice
@@ -174,7 +183,8 @@ static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_un
 {
     cf_status status = may_grow(filter, most) ? CF_OK : CF_FULL;
     for (; status == CF_OK && steps > 0 && may_grow(filter, most); steps--)
-        status = cf_grow_noted(filter, undo);
+        status = cf_grow_on_noted(filter, undo);
+    cf_grow_follow(filter, &undo->steps);
     return status;
 }
 
@@ -283,7 +293,7 @@ static cf_status insert_growing(cf_filter *filter, const cf_entry *item)
     if (status != CF_OK) /* RULE: growth in vain is taken back */
         cf_grow_back(filter, &undo);
     cf_undo_end(filter, &undo);
-    if (status != CF_FULL || grown == CF_NO_MEMORY)
+    if (status != CF_FULL || is_final(grown))
         return status == CF_FULL ? grown : status;
     /* Growth does not help: a longer path may. */
     status = store_item(filter, item, CF_SEARCH_BUCKETS);

@@ -49,7 +49,7 @@ static uint64_t size_at(unsigned index)
     return (uint64_t)(4 + quarter % 4) << (OCTAVE_QUARTERS - 2 + quarter / 4);
 }
 
-/* The last size measured that is not above n, even and at least 2. */
+/* The last size measured that is not above n. */
 static unsigned index_of(uint64_t n)
 {
     unsigned top = cf_floor_log2(n);
@@ -101,9 +101,9 @@ static uint64_t keys_in_large(uint64_t b, const uint16_t *load, uint64_t buckets
 
 static uint64_t keys_measured(const cf_geometry *shape)
 {
-    uint64_t b = shape->bucket_size, even = shape->buckets & ~(uint64_t)1;
+    uint64_t b = shape->bucket_size, n = shape->buckets;
     const uint16_t *load = cf_load_table[row_index(shape)];
-    return even >> OCTAVE_WHOLE ? keys_in_large(b, load, even) : keys_in_small(b, load, even);
+    return n >> OCTAVE_WHOLE ? keys_in_large(b, load, n) : keys_in_small(b, load, n);
 }
 
 /* ---- crowded pairs ---- */
@@ -168,8 +168,7 @@ unsigned cf_load_copies(const cf_geometry *shape)
              f = (uint64_t)shape->fingerprint_bits << CF_LOG_BITS;
     uint64_t same_pair = 2 * f - (2 << CF_LOG_BITS), in_three = buckets + 2 * f,
              in_four = in_three + f + (1 << CF_LOG_BITS);
-    if (b == 1 || shape->buckets % 2 || classes_crowd(shape, 2, 2, same_pair) ||
-        classes_crowd(shape, 3, 4, in_four))
+    if (b == 1 || classes_crowd(shape, 2, 2, same_pair) || classes_crowd(shape, 3, 4, in_four))
         return b;
     return classes_crowd(shape, 2, 3, in_three) ? b + b / 2 : 2 * b;
 }
@@ -177,14 +176,14 @@ unsigned cf_load_copies(const cf_geometry *shape)
 /* Two different buckets are always room enough for as many keys as they have slots. */
 static uint64_t least_keys(const cf_geometry *shape)
 {
-    return shape->buckets <= 1 ? shape->buckets * shape->bucket_size : 2u * shape->bucket_size;
+    return 2u * shape->bucket_size;
 }
 
 bool cf_load_takes(const cf_geometry *shape, uint64_t keys)
 {
     if (keys <= least_keys(shape))
         return true;
-    return shape->buckets > 1 && keys <= keys_measured(shape) && (whole(shape) || !crowds(shape, keys));
+    return keys <= keys_measured(shape) && (whole(shape) || !crowds(shape, keys));
 }
 
 uint64_t cf_load_keys(const cf_geometry *shape)

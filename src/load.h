@@ -31,9 +31,7 @@
 
 /* The number of distinct keys that a filter of this shape (one that cf_plan makes) takes, with at
 ** most one failure in a million fillings. From CF_LOAD_RISES buckets on it never falls when only
-** the buckets get more; below, some sizes are worse than the one before. Odd numbers above 1 count
-** as the even number below: odd tables have pairs of one bucket (address.h) and were not
-** measured. */
+** the buckets get more; below, some sizes are worse than the one before. */
 enum { CF_LOAD_RISES = 128 };
 
 uint64_t cf_load_keys(const cf_geometry *shape);

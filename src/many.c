@@ -30,13 +30,16 @@ static bool has_room(const cf_filter *filter, const uint64_t *hashes, size_t n)
     return distinct <= capacity;
 }
 
-/* Can a table be filled, and does it pay? It does not when most of it stays empty. In short
-** fingerprints keys meet their likes too often. */
+/* Can a table be filled, and does it pay? All of its buckets have to be as they were when it was
+** made. It does not pay when most of the table stays empty. In short fingerprints keys meet their likes
+** too often. */
 static bool can_fill(const cf_filter *filter, const uint64_t *hashes, size_t n, cf_ticker *ticker)
 {
     enum { LEAST_BITS = 8, LEAST_SHARE = 16 };
     const cf_geometry *shape = &filter->geometry;
-    return !filter->view.grown && filter->pages == NULL && shape->bucket_size > 1 && shape->cap > 1 &&
+    if (filter->view.form.grown) /* RULE: a table that is prepared for growth is not filled */
+        return false;
+    return filter->pages == NULL && shape->bucket_size > 1 && shape->cap > 1 &&
            shape->fingerprint_bits >= LEAST_BITS && n >= cf_slots(filter) / LEAST_SHARE &&
            has_room(filter, hashes, n) && is_empty(filter, ticker);
 }
@@ -81,7 +84,7 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
         status = add_sorted(filter, hashes, n, &in, &ticker);
     if (added)
         *added = in;
-    if (status != CF_INTERRUPTED)
+    if (status == CF_OK || (status != CF_INTERRUPTED && in > 0))
         settled = cf_settle(filter);
     return status == CF_OK ? settled : status;
 }

@@ -13,7 +13,7 @@
 */
 #include "merge.h"
 
-#include "bucket.h"
+#include "entry.h"
 #include "format.h"
 #include "growth.h"
 #include "insert.h"
@@ -25,6 +25,8 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
     const cf_geometry *a = &one->geometry, *b = &other->geometry;
     if (a->seed != b->seed)
         return cf_refuse(CF_MISMATCH, why, "seed");
+    if (a->keyed != b->keyed)
+        return cf_refuse(CF_MISMATCH, why, "hash");
     if (a->affinity != b->affinity)
         return cf_refuse(CF_MISMATCH, why, "affinity");
     if (a->collation != b->collation)
@@ -57,8 +59,17 @@ static cf_entry with_bit(const cf_filter *filter, const cf_entry *item, uint64_t
     return longer;
 }
 
+/* There is no room for an item. Is its pair full of entries that may be of the same key? */
+static bool key_is_full(const cf_filter *into, const cf_entry *item)
+{
+    cf_matches found;
+    cf_pair pair = cf_pair_from(into, item->side);
+    cf_find_agreeing(into, &pair, CF_ANY_VALUE, &found);
+    return found.n >= pair.sides * into->geometry.bucket_size;
+}
+
 /* Stores an entry, or all of the entries that it becomes. */
-static cf_status merge_item(cf_filter *into, const cf_entry *item)
+static cf_status merge_item(cf_filter *into, const cf_entry *item, const char **why)
 {
     cf_entry left[64] = {*item}; /* of each length one or two; lengths end below 64 */
     unsigned n = 1;
@@ -70,19 +81,21 @@ static cf_status merge_item(cf_filter *into, const cf_entry *item)
             left[n++] = with_bit(into, &next, 0);
             left[n++] = with_bit(into, &next, 1); /* RULE: an item that knows too little becomes two */
             status = CF_OK;
+        } else if (status == CF_FULL && key_is_full(into, &next)) {
+            *why = "a key would have more entries than can be found";
         }
     }
     return status;
 }
 
 /* In a filter that has grown less, an entry knows no more than that one's slots hold. */
-static cf_status merge_entry(cf_filter *into, const cf_entry *entry)
+static cf_status merge_entry(cf_filter *into, const cf_entry *entry, const char **why)
 {
     cf_entry item = *entry;
     if (item.side.length > into->view.new_length)
         item.side.length = into->view.new_length;
     item.side.bits &= cf_low_bits(into->geometry.pair_bits + item.side.length);
-    cf_status status = merge_item(into, &item);
+    cf_status status = merge_item(into, &item, why);
     if (status == CF_OK)
         cf_count_items(into, cf_entry_copies(into, entry));
     return status;
@@ -105,15 +118,15 @@ static void push_entry(queue *ahead, const cf_filter *into, const cf_entry *entr
     ahead->entry[(ahead->first + ahead->n++) % QUEUE] = *entry;
 }
 
-static cf_status merge_first(cf_filter *into, queue *ahead)
+static cf_status merge_first(cf_filter *into, queue *ahead, const char **why)
 {
     const cf_entry *entry = &ahead->entry[ahead->first];
     ahead->first = (ahead->first + 1) % QUEUE;
     ahead->n--;
-    return merge_entry(into, entry);
+    return merge_entry(into, entry, why);
 }
 
-cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
+cf_status cf_merge_entries(cf_filter *into, const cf_filter *from, const char **why)
 {
     enum { COST = 800 }; /* nanoseconds */
     cf_status status = CF_OK;
@@ -124,10 +137,10 @@ cf_status cf_merge_entries(cf_filter *into, const cf_filter *from)
     while (status == CF_OK && cf_walk_entry(&walk, &entry)) {
         push_entry(&ahead, into, &entry);
         if (ahead.n == QUEUE)
-            status = merge_first(into, &ahead);
+            status = merge_first(into, &ahead, why);
     }
     while (status == CF_OK && walk.status == CF_OK && ahead.n > 0)
-        status = merge_first(into, &ahead);
+        status = merge_first(into, &ahead, why);
     return walk.status == CF_OK ? status : walk.status;
 }
 
@@ -169,12 +182,12 @@ static void restore(cf_filter *into, const before *then)
     memcpy(bytes, then->bytes, cf_in_memory(into->length));
 }
 
-static cf_status grow_and_merge(cf_filter *into, const cf_filter *from)
+static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
     uint64_t items = into->items;
     cf_status status = cf_grow_to(into, from->buckets);
     if (status == CF_OK)
-        status = cf_merge_entries(into, from);
+        status = cf_merge_entries(into, from, why);
     if (status != CF_OK)
         return status;
     into->items = items;
@@ -187,6 +200,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     assert(into->view.writable != NULL);
     uint64_t allowed = into->memory.most, most = most_bytes(into, from);
     before then;
+    *why = NULL;
     if (into->bytes == from->bytes)
         return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
     cf_status status = cf_mergeable(into, from, why);
@@ -195,7 +209,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     if (status != CF_OK)
         return status;
     into->memory.most = most;
-    status = grow_and_merge(into, from);
+    status = grow_and_merge(into, from, why);
     into->memory.most = allowed;
     then.filter.memory.most = allowed;
     if (status != CF_OK && then.bytes != NULL)

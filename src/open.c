@@ -40,11 +40,9 @@ static void set_forms(cf_filter *filter)
         view->form.lanes.words == 1 && (view->narrow_buckets == 0 || view->narrow.lanes.words == 1);
 }
 
-/* The quick ways rely on pairs of two buckets: even m0. */
 static cf_quick quick_lookup(const cf_filter *filter)
 {
-    if (!filter->view.simple || filter->view.form.grown || filter->pages ||
-        filter->geometry.buckets % 2 != 0)
+    if (!filter->view.simple || filter->view.form.grown || filter->pages)
         return CF_QUICK_NONE;
     if (filter->geometry.semisorted)
         return filter->view.form.lane_of ? CF_QUICK_SEMISORTED : CF_QUICK_NONE;
@@ -111,7 +109,6 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
                           .spilled = header->spilled};
     filter->view.fingerprint_mask = cf_low_bits(g->fingerprint_bits);
     filter->view.pair_mask = cf_low_bits(g->pair_bits);
-    filter->view.odd_pairs = g->buckets % 2 == 0;
     cf_rebase(filter, bytes, writable);
     if (header->prepared > 0)
         cf_set_preparing(filter, g->buckets - header->prepared);
@@ -124,7 +121,7 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
 void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes)
 {
     cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
-    assert(shape->buckets > 0 && shape->bucket_size > 0); /* it was checked */
+    assert(shape->buckets > 0 && shape->buckets % 2 == 0 && shape->bucket_size > 0); /* checked */
     cf_header_encode(&header, bytes);
     set_view(filter, &header, bytes, cf_geometry_bytes(shape), bytes);
 }

@@ -89,14 +89,13 @@ static bool meets_when_grown(const cf_geometry *shape, const request *want)
            cf_product_at_most(5 * slots_compared, match_rate(shape->fingerprint_bits), 8, want->rate);
 }
 
-/* Does this shape hold the keys, and err seldom enough when it does? By the union bound: keys *
-** sides / buckets slots are compared, each matching with match_rate. */
+/* Does this shape hold the keys, and err seldom enough when it does? By the union bound: 2 * keys /
+** buckets slots are compared, each matching with match_rate. */
 static bool meets(const cf_geometry *shape, const request *want)
 {
     if (!cf_load_takes(shape, want->keys) || !meets_when_grown(shape, want))
         return false;
-    uint64_t sides = shape->buckets == 1 ? 1 : 2;
-    return want->rate == 0 || cf_product_at_most(sides * want->keys, match_rate(shape->fingerprint_bits),
+    return want->rate == 0 || cf_product_at_most(2 * want->keys, match_rate(shape->fingerprint_bits),
                                                  want->rate, shape->buckets);
 }
 
@@ -105,28 +104,16 @@ static bool meets(const cf_geometry *shape, const request *want)
 ** is most of it anyway. */
 enum { LEAST_TO_GROW = 8 };
 
-/* One bucket takes b copies of a key at most, which may be less than the cap of two. */
-static uint64_t least_buckets(const cf_geometry *shape)
-{
-    cf_geometry two = *shape;
-    two.buckets = 2;
-    return shape->growth ? LEAST_TO_GROW : cap_for(&two) > shape->bucket_size ? 2 : 1;
-}
-
 /* Small tables one by one, for a larger one may hold fewer keys (load.h). */
 static bool fewest_of_few(cf_geometry *shape, const request *want)
 {
-    for (uint64_t buckets = least_buckets(shape); buckets < CF_LOAD_RISES;
-         buckets += buckets == 1 ? 1 : 2) {
-        shape->buckets = buckets;
-        if (meets(shape, want))
-            return true;
-    }
-    return false;
+    shape->buckets = shape->growth ? LEAST_TO_GROW : 2;
+    while (shape->buckets < CF_LOAD_RISES && !meets(shape, want))
+        shape->buckets += 2;
+    return shape->buckets < CF_LOAD_RISES;
 }
 
-/* The fewest buckets, 1 or an even number, that meet the request; false when not even the most
-** do. */
+/* The fewest buckets that meet the request; false when not even the most do. */
 static bool fewest_buckets(cf_geometry *shape, const request *want)
 {
     if (fewest_of_few(shape, want))
@@ -250,6 +237,7 @@ static void consider_table(unsigned b, unsigned f, const cf_options *options, co
 {
     cf_geometry shape = {.capacity = want->keys,
                          .seed = options->seed,
+                         .keyed = cf_is_keyed(options),
                          .bucket_size = (uint8_t)b,
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)least_pair_bits(b, f, options->growth),
@@ -301,9 +289,9 @@ static cf_status check_options(const cf_options *options, const char **why)
     if (options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX)
         return cf_refuse(CF_BAD_ARGUMENT, why,
                          "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
-    if ((unsigned)options->affinity > CF_AFFINITY_REAL ||
+    if ((unsigned)options->hash > CF_HASH_KEYED || (unsigned)options->affinity > CF_AFFINITY_REAL ||
         (unsigned)options->collation > CF_COLLATION_RTRIM)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "affinity or collation is unknown");
+        return cf_refuse(CF_BAD_ARGUMENT, why, "hash, affinity or collation is unknown");
     if (!options->growth)
         return CF_OK;
     if (b == 1)

@@ -81,7 +81,7 @@ bool cf_splitting_helps(const cf_filter *filter, const cf_pair *pair, unsigned l
     descent reached = {.nodes = 0, .levels = levels};
     if (pair->sides == 0)
         return false; /* an entry of another filter, which knows too little for both buckets */
-    /* Both sides, even when they lie in one bucket: it is split, too. */
+    /* Both sides, even one that knows too little to lie anywhere: its bucket is split, too. */
     cf_side side[2] = {pair->side[0], cf_alternate(filter, pair->side[0])};
     for (unsigned i = 0; i < 2; i++) {
         cf_place place = cf_locate(filter, &side[i]);

@@ -43,8 +43,9 @@ static cf_status fill_smaller(cf_filter *into, const cf_filter *from, uint64_t b
     uint64_t allowed = into->memory.most, most = from->length - from->length / 8;
     into->memory.most = most < allowed ? most : allowed;
     cf_status status = cf_grow_to(into, buckets);
+    const char *why;
     if (status == CF_OK)
-        status = cf_merge_entries(into, from);
+        status = cf_merge_entries(into, from, &why);
     into->memory.most = allowed;
     return status == CF_TOO_BIG ? CF_FULL : status;
 }
@@ -53,10 +54,6 @@ static cf_status fill_smaller(cf_filter *into, const cf_filter *from, uint64_t b
 static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint64_t *buckets)
 {
     if (!from->view.grown)
-        return CF_FULL;
-    /* RULE: with odd m0 nothing shrinks. Two sides may come to lie in one bucket, where only one is
-    ** looked for. */
-    if (from->geometry.buckets % 2 == 1)
         return CF_FULL;
     cf_filter watched = *from;
     watched.watch = into->watch;

@@ -50,36 +50,50 @@ static bool comes_before(const cf_spilled *a, const cf_spilled *b)
     return a->tag != b->tag ? a->tag < b->tag : a->payload < b->payload;
 }
 
-/* Moves entry `index` down to where it belongs among those before it. */
-static void sink(cf_filter *filter, unsigned index)
+/* The first entry from `low` to before `high` that does not come before this one. */
+static unsigned position(const cf_filter *filter, const cf_spilled *entry, unsigned low, unsigned high)
 {
-    cf_spilled entry = cf_spill_get(filter, index);
-    for (; index > 0; index--) {
-        cf_spilled before = cf_spill_get(filter, index - 1);
-        if (!comes_before(&entry, &before))
-            break;
-        cf_spill_put(filter, index, &before);
-    }
-    cf_spill_put(filter, index, &entry);
-}
-
-void cf_spill_sort(cf_filter *filter)
-{
-    for (unsigned i = 1; i < filter->spilled; i++)
-        sink(filter, i);
-}
-
-unsigned cf_spill_first(const cf_filter *filter, uint64_t bucket)
-{
-    unsigned low = 0, high = filter->spilled;
     while (low < high) {
         unsigned middle = low + (high - low) / 2;
-        if (cf_spill_get(filter, middle).bucket < bucket)
+        cf_spilled there = cf_spill_get(filter, middle);
+        if (comes_before(&there, entry))
             low = middle + 1;
         else
             high = middle;
     }
     return low;
+}
+
+unsigned cf_spill_first(const cf_filter *filter, uint64_t bucket)
+{
+    return position(filter, &(cf_spilled){bucket, 0, 0}, 0, filter->spilled);
+}
+
+/* Moves n entries to where the first of them is number `to`. */
+static void move_entries(cf_filter *filter, unsigned to, unsigned from, unsigned n)
+{
+    uint8_t *blob = filter->view.writable - CF_HEADER_BYTES;
+    uint64_t there = offset_of(filter, to), here = offset_of(filter, from);
+    uint64_t bytes = (uint64_t)n * CF_SPILL_ENTRY;
+    assert(to + n <= filter->geometry.spill_bound && from + n <= filter->geometry.spill_bound);
+    if (n == 0)
+        return;
+    cf_need(filter, here, here + bytes);
+    cf_change(filter, there, there + bytes);
+    memmove(blob + there, blob + here, cf_in_memory(bytes));
+}
+
+/* From the end: an entry that comes too early moves all that it passes at once. */
+void cf_spill_sort(cf_filter *filter)
+{
+    for (unsigned i = filter->spilled; i-- > 1;) {
+        cf_spilled entry = cf_spill_get(filter, i - 1), next = cf_spill_get(filter, i);
+        if (!comes_before(&next, &entry))
+            continue;
+        unsigned to = position(filter, &entry, i + 1, filter->spilled) - 1;
+        move_entries(filter, i - 1, i, to - (i - 1));
+        cf_spill_put(filter, to, &entry);
+    }
 }
 
 /* ---- overflow bits ---- */
@@ -147,12 +161,17 @@ bool cf_spill_names(const cf_filter *filter, uint64_t bucket)
     return false;
 }
 
+void cf_spill_mark(cf_filter *filter, const cf_spilled *entry, bool on)
+{
+    look_set looks = looks_of(filter, entry);
+    for (unsigned i = 0; i < looks.n; i++)
+        cf_overflow_set(filter, looks.bucket[i], on);
+}
+
 static void set_bits_of(cf_filter *filter, unsigned index, bool on)
 {
     cf_spilled entry = cf_spill_get(filter, index);
-    look_set looks = looks_of(filter, &entry);
-    for (unsigned i = 0; i < looks.n; i++)
-        cf_overflow_set(filter, looks.bucket[i], on);
+    cf_spill_mark(filter, &entry, on);
 }
 
 void cf_spill_clear_bits(cf_filter *filter)
@@ -197,19 +216,18 @@ unsigned cf_spill_matching(const cf_filter *filter, const cf_pair *pair)
 void cf_spill_add(cf_filter *filter, const cf_spilled *entry)
 {
     assert(filter->spilled < filter->geometry.spill_bound);
-    cf_spill_put(filter, filter->spilled++, entry);
-    set_bits_of(filter, filter->spilled - 1, true);
-    sink(filter, filter->spilled - 1);
+    unsigned at = position(filter, entry, 0, filter->spilled);
+    move_entries(filter, at + 1, at, filter->spilled - at);
+    cf_spill_put(filter, at, entry);
+    filter->spilled++;
+    cf_spill_mark(filter, entry, true);
 }
 
 void cf_spill_take_out(cf_filter *filter, unsigned index)
 {
     assert(index < filter->spilled);
     cf_spilled none = {0, 0, 0};
-    for (unsigned i = index + 1; i < filter->spilled; i++) {
-        cf_spilled next = cf_spill_get(filter, i);
-        cf_spill_put(filter, i - 1, &next);
-    }
+    move_entries(filter, index, index + 1, filter->spilled - index - 1);
     cf_spill_put(filter, --filter->spilled, &none);
 }
 
@@ -221,24 +239,9 @@ void cf_spill_remove(cf_filter *filter, unsigned index)
     clear_unless_named(filter, &looks);
 }
 
-/* ---- when a bucket is split ---- */
-
 bool cf_spill_lies_in(const cf_filter *filter, unsigned index, uint64_t bucket)
 {
     return index < filter->spilled && cf_spill_get(filter, index).bucket == bucket;
-}
-
-void cf_spill_before_split(cf_filter *filter, uint64_t low)
-{
-    for (unsigned i = cf_spill_first(filter, low); cf_spill_lies_in(filter, i, low); i++)
-        set_bits_of(filter, i, false);
-}
-
-void cf_spill_after_split(cf_filter *filter, uint64_t low, uint64_t high)
-{
-    cf_spill_sort(filter);
-    clear_unless_named(filter, &(look_set){{low, high}, 2});
-    cf_spill_set_bits(filter);
 }
 
 /* ---- looking inside ---- */

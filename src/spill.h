@@ -29,12 +29,15 @@
 #include "cuckoo_inspect.h"
 #include "geometry.h"
 
-enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: more are not spilled */ };
+enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: there are never more */ };
 
 /* A line of the list; tag and payload as a slot has them (bucket.h). */
 typedef struct cf_spilled {
     uint64_t bucket, tag, payload;
 } cf_spilled;
+
+/* No bucket has this number: it is the last one that a line can say. */
+#define CF_SPILL_NOWHERE (((uint64_t)1 << 48) - 1)
 
 /* Bytes of the list at the end of the blob, whether used or not. */
 static inline uint64_t cf_spill_bytes(const cf_filter *filter)
@@ -66,18 +69,15 @@ void cf_spill_remove(cf_filter *filter, unsigned index);
 
 /* ---- growth ---- */
 
-/* Before a bucket is split: clears the overflow bits of the entries that lie in it. After it was
-** split into itself and `high`, and its entries were rewritten with the three calls below: sorts
-** the list, and sets the right bits. */
-void cf_spill_before_split(cf_filter *filter, uint64_t low);
-void cf_spill_after_split(cf_filter *filter, uint64_t low, uint64_t high);
-
 /* Writes an entry; takes one out. Order and overflow bits stay as they are. */
 void cf_spill_put(cf_filter *filter, unsigned index, const cf_spilled *entry);
 void cf_spill_take_out(cf_filter *filter, unsigned index);
 
-/* Puts the entries in order. */
+/* Puts the entries in order. Fast when few of them are too far in front. */
 void cf_spill_sort(cf_filter *filter);
+
+/* Sets the overflow bits of an entry, or clears them, whoever else needs them. */
+void cf_spill_mark(cf_filter *filter, const cf_spilled *entry, bool on);
 
 /* Clears the overflow bits of the entries in the list; sets them. */
 void cf_spill_clear_bits(cf_filter *filter);

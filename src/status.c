@@ -9,7 +9,7 @@ const char *cf_status_text(cf_status status)
     static const char *const text[] = {[CF_OK] = "ok",
                                        [CF_FULL] = "full",
                                        [CF_DAMAGED] = "damaged",
-                                       [CF_NEWER] = "of a newer version",
+                                       [CF_NEWER] = "made by a later version",
                                        [CF_BAD_ARGUMENT] = "a parameter is out of its range",
                                        [CF_TOO_BIG] = "too big",
                                        [CF_MISMATCH] = "filters that do not match",

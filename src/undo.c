@@ -2,7 +2,6 @@
 #include "undo.h"
 
 #include "bucket.h"
-#include "growth.h"
 #include "open.h"
 #include "spill.h"
 
@@ -12,6 +11,7 @@ void cf_undo_begin(cf_undo *undo, const cf_filter *filter)
     undo->bytes = undo->first;
     undo->used = 0;
     undo->room = sizeof undo->first;
+    undo->steps = cf_steps_begin(filter);
 }
 
 void cf_undo_end(const cf_filter *filter, cf_undo *undo)
@@ -69,18 +69,25 @@ static void note_record(const cf_filter *filter, uint64_t bucket, cf_undo *undo)
     undo->used += bytes;
 }
 
-cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo)
+cf_status cf_grow_on_noted(cf_filter *filter, cf_undo *undo)
 {
     cf_status status = reserve(filter, undo);
     if (status == CF_OK && undo->used == 0)
         note_list(filter, undo);
     if (status == CF_OK)
-        status = cf_grow_prepare(filter);
+        status = cf_grow_prepare(filter, &undo->steps);
     if (status != CF_OK)
         return status;
     note_record(filter, cf_bucket_to_split(filter), undo);
-    cf_grow_split(filter);
+    cf_grow_split(filter, &undo->steps);
     return CF_OK;
+}
+
+cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo)
+{
+    cf_status status = cf_grow_on_noted(filter, undo);
+    cf_grow_follow(filter, &undo->steps);
+    return status;
 }
 
 static void take_record(const cf_filter *filter, uint64_t bucket, cf_record *record, cf_undo *undo)
@@ -136,10 +143,10 @@ static void restore_list(cf_filter *filter, const cf_undo *undo)
     cf_spill_set_bits(filter);
 }
 
-/* Are as many buckets narrow? */
+/* Is it as long, and are as many buckets narrow? */
 static bool has_form_of(const cf_filter *filter, const cf_filter *then)
 {
-    return filter->view.form.grown == then->view.form.grown &&
+    return filter->length == then->length && filter->view.form.grown == then->view.form.grown &&
            filter->view.narrow_buckets == then->view.narrow_buckets;
 }
 
@@ -147,6 +154,7 @@ void cf_grow_back(cf_filter *filter, cf_undo *undo)
 {
     const cf_filter *then = &undo->then;
     assert(filter->buckets >= then->buckets && filter->length >= then->length);
+    cf_grow_follow(filter, &undo->steps);
     if (filter->buckets == then->buckets && has_form_of(filter, then))
         return;
     cf_spill_clear_bits(filter);

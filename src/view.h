@@ -68,7 +68,6 @@ typedef struct cf_view {
     unsigned new_length;  /* remainder bits that a new entry knows */
     uint64_t sticky_bit;  /* of a payload; 0: the payload has none (copies.h) */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
-    uint64_t odd_pairs;                               /* 1 when m0 is even: see address.h */
     cf_form form;                                     /* of all buckets but the first */
     uint64_t narrow_buckets; /* so many; they have not been widened yet (growth.h) */
     cf_form narrow;          /* theirs, when there are any */

@@ -96,6 +96,7 @@ bool cf_walk_next(cf_walk *walk)
 
 bool cf_walk_entry(cf_walk *walk, cf_entry *entry)
 {
+    enum { LINE = 10 }; /* nanoseconds; all lines of the list may have to be looked at for each */
     const cf_filter *filter = walk->filter;
     while (!walk->in_list) {
         while (walk->slot < filter->geometry.bucket_size)
@@ -104,8 +105,11 @@ bool cf_walk_entry(cf_walk *walk, cf_entry *entry)
         walk->in_list = !cf_walk_next(walk);
         walk->slot = 0;
     }
-    while (walk->status == CF_OK && walk->slot < filter->spilled)
-        if (cf_spilled_at(filter, walk->slot++, entry))
+    while (walk->status == CF_OK && walk->slot < filter->spilled) {
+        if (cf_tick(&walk->ticker, walk->cost + LINE * filter->spilled))
+            walk->status = CF_INTERRUPTED;
+        else if (cf_spilled_at(filter, walk->slot++, entry))
             return true;
+    }
     return false;
 }

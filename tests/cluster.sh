@@ -8,19 +8,19 @@ out=$PWD/build/cluster
 go=${GO:-go}
 : "${CC:=cc}"
 
-skip() {
-    echo "skipped: $1 is missing; on Debian: make deps-cluster, which installs libdqlite-dev, golang-go and" \
+. tests/ending.sh
+
+need() {
+    missing "$1 is missing; on Debian: make deps-cluster, which installs libdqlite-dev, golang-go and" \
         "golang-github-canonical-go-dqlite-dev"
-    echo '0 passed, 0 failed'
-    exit 0
 }
 
 mkdir -p "$out"
-command -v "$go" > /dev/null || skip Go
-echo '#include <dqlite.h>' | $CC -E - > /dev/null 2>&1 || skip dqlite.h
+command -v "$go" > /dev/null || need "the Go compiler ($go)"
+echo '#include <dqlite.h>' | $CC -E - > /dev/null 2>&1 || need dqlite.h
 # The distribution's Go packages lie in a folder of their own. Nothing is fetched.
 export GO111MODULE=off GOPATH="${GOPATH:+$GOPATH:}/usr/share/gocode" GOCACHE="$out/cache" GOTELEMETRY=off
-"$go" list github.com/canonical/go-dqlite/driver > /dev/null 2>&1 || skip go-dqlite
+"$go" list github.com/canonical/go-dqlite/driver > /dev/null 2>&1 || need go-dqlite
 
 SKIP_DEPS=1 ${MAKE:-make} -s build/libcuckoo_sqlite.a || exit 1
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Looks for what the project needs by trying it: headers with the compiler, programs by running them.
 #   deps.sh build              what a build needs. build/options and build/libraries get the options for it
-#   deps.sh demo|dist|test|bench|cluster|platforms    that, and what these need
+#   deps.sh demo|dist|test|fuzz|bench|cluster|platforms    that, and what these need
 # Names what is missing, and the packages that have it. With INSTALL=1, where there is apt-get and the right to use it,
 # installs them instead. CC, CPPFLAGS, CFLAGS, LDFLAGS, PYTHON, SQLITE3: as in the Makefile.
 set -u
@@ -122,6 +122,15 @@ need_test() {
     need valgrind valgrind valgrind valgrind '' runs valgrind --version
 }
 
+has_libfuzzer() {
+    echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' > "$work/try.c"
+    clang -fsanitize=fuzzer,address -o "$work/try.out" "$work/try.c" > "$work/log" 2>&1
+}
+
+need_fuzz() {
+    need 'clang with libFuzzer' clang 'clang compiler-rt' 'clang compiler-rt' llvm has_libfuzzer
+}
+
 need_bench() {
     need gnuplot gnuplot-nox gnuplot gnuplot gnuplot runs gnuplot --version
     need valgrind valgrind valgrind valgrind '' runs valgrind --version
@@ -149,6 +158,7 @@ look() {
     [ "$1" = build ] || [ "$1" = dist ] || need_demo
     [ "$1" != dist ] || need_dist
     [ "$1" != test ] || need_test
+    [ "$1" != fuzz ] || need_fuzz
     [ "$1" != bench ] || need_bench
     [ "$1" != cluster ] || need_cluster
     [ "$1" != platforms ] || need_platforms

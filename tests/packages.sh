@@ -4,6 +4,7 @@
 # them; what is in them, tests/python/test_packages.py looks at.) The last line is "N passed, N failed".
 #   NODE, NODE_PATH    another node, and where it finds better-sqlite3
 set -u
+. tests/ending.sh
 passed=0 failed=0
 root=$PWD
 dist=$root/build/dist
@@ -59,6 +60,7 @@ again() {
     done && echo ok
 }
 
+[ -f "$dist/SHA256SUMS" ] || missing "there are no packages in build/dist: make dist"
 check 'SHA256SUMS' sums
 if [ "$(ls "$dist"/*.whl | wc -l)" -eq 1 ]; then
     check 'made again: the same bytes' again
@@ -165,8 +167,8 @@ int main(void)
     if (cf_plan(1000, 0.01, &options, &shape, &why) != CF_OK)
         return 1;
     cf_create(&filter, &shape, malloc(cf_geometry_bytes(&shape)));
-    cf_add(&filter, cf_hash("key", 3, shape.seed));
-    puts(cf_contains(&filter, cf_hash("key", 3, shape.seed)) ? "ok" : "missed");
+    cf_add(&filter, cf_hash(&shape, "key", 3));
+    puts(cf_contains(&filter, cf_hash(&shape, "key", 3)) ? "ok" : "missed");
     return 0;
 }
 END
@@ -185,5 +187,4 @@ check 'archive: static libraries: a C program' static_program
 check 'archive: amalgamation' archive amalgamation
 check 'archive: amalgamation: compiled; README example' amalgamation_example
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+ending "$passed" "$failed"

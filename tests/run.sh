@@ -4,10 +4,15 @@
 #   run.sh            make test: everything
 #   run.sh check      make check: what takes seconds
 #   run.sh valgrind   make valgrind: all unit tests under valgrind
+#   run.sh damage     make fuzz-rows: damaged rows of filter tables, with what they say on the screen
+#   run.sh coverage   make coverage: what has a build that counts
+#   run.sh groups GROUP...    the groups named
 # Each group prints one line, in a fixed order, with the processor time that it took. What the groups wrote stands in build/test.log.
+# A group that has tested nothing has failed, unless it says what it lacks (ending.sh). So has a run of such groups only.
 set -u
-log=build/test.log
-dir=build/test
+: "${TEST_FOLDER:=build/test}"
+log=$TEST_FOLDER.log
+dir=$TEST_FOLDER
 cores=$(getconf _NPROCESSORS_ONLN)
 : "${PYTHON:=/usr/bin/python3}"
 
@@ -15,12 +20,13 @@ cores=$(getconf _NPROCESSORS_ONLN)
 # short stress test reaches all layouts, growth, the list, merges and shrinking, the replay hostile blobs and SQL.
 valgrind_units='format open filter bucket semisort check merge'
 
-asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements'
+asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements
+    damaged_rows persistent_hostile'
 
 # Slices of long tests start at another place in each run. CUCKOO_SLICE=n repeats one. It is not CUCKOO_TEST_SEED, which
 # gives all random tests another seed.
 : "${CUCKOO_SLICE:=$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}"
-export CUCKOO_SLICE
+export CUCKOO_SLICE TEST_FOLDER
 
 units() {
     for test in tests/test_*.c; do
@@ -30,20 +36,29 @@ units() {
 
 # The groups in the order in which they start and are printed, long ones first. Python uses all cores, hence last.
 groups_of() {
-    case $1 in
+    case ${1:-} in
     check)
-        echo rooms sql bench_check bench_scripts plain:plain_c
+        echo rooms sql runners bench_check bench_scripts plain:plain_c
         units plain
         ;;
     valgrind)
         units valgrind
         ;;
+    coverage)
+        echo coverage:oom_table coverage:oom coverage:replay
+        units coverage
+        echo coverage:static_build coverage:regressions coverage:ext_units coverage:shared_cache coverage:vfs_faults
+        echo coverage:stress coverage:loading sql
+        ;;
+    groups)
+        shift
+        echo "$@"
+        ;;
     *)
-        echo oom oom_table replay mutants valgrind:stress
+        echo asan:oom asan:oom_table asan:replay mutants valgrind:stress
         units asan
-        echo plain:plain_c rooms sql bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
-        echo asan:shared_cache threads vfs_faults loading stress valgrind:replay clients one_file installed
-        ls build/versions/*/libsqlite3.so.0 > /dev/null 2>&1 && echo versions
+        echo plain:plain_c rooms sql runners bench_check bench_scripts asan:static_build asan:regressions asan:ext_units
+        echo asan:shared_cache threads asan:vfs_faults loading asan:stress shapes valgrind:replay clients one_file installed versions
         for test in build/portable/test_*; do
             echo "portable:$(basename "$test")"
         done
@@ -77,35 +92,42 @@ python_tests() {
     "$PYTHON" -m pytest -q -n "$cores" -p no:cacheprovider "$@"
 }
 
-# run GROUP: one group; its name in build/test is the group's.
+# run GROUP: one group; its name in build/test is the group's. What stands before a colon is the build.
 run() {
+    program=build/${1%%:*}/${1#*:}
     case $1 in
-    plain:plain_c)    tap 'test_compiler, plain C11' build/plain/plain_c ;;
-    portable:*)       tap "${1#*:}, plain C11" "build/${1%%:*}/${1#*:}" ;;
-    asan:static_build) tap 'static build, SQLITE_CORE' build/asan/static_build ;;
-    asan:regressions) tap 'bugs found, each a test' build/asan/regressions ;;
-    asan:shared_cache) tap 'threads in between: shared cache' build/asan/shared_cache ;;
-    threads)          last 'threads, under ThreadSanitizer' sh tests/threads.sh ;;
-    asan:ext_units)   tap 'parts of ext without a table' build/asan/ext_units ;;
-    plain:* | asan:*) tap "${1#*:}" "build/${1%%:*}/${1#*:}" ;;
+    plain:plain_c)    tap 'test_compiler, plain C11' "$program" ;;
+    portable:*)       tap "${1#*:}, plain C11" "$program" ;;
     valgrind:stress)  last 'valgrind: stress, short' under_valgrind build/plain/stress 100 ;;
     valgrind:replay)  last 'valgrind: fuzz targets, short' under_valgrind_reads build/plain/replay 20 ;;
     valgrind:*)       tap "valgrind: ${1#*:}" under_valgrind "build/plain/${1#*:}" ;;
+    try:*.sh)         last "$1" sh "build/runners/${1#*:}" ;;
+    try:*.py)         pytest "$1" "$PYTHON" -m pytest -q -p no:cacheprovider "build/runners/${1#*:}" ;;
+    try:*)            tap "$1" sh "build/runners/${1#*:}" ;;
+    coverage:loading) tap 'loading without memory' env CUCKOO_SO=build/coverage_so/cuckoo.so build/plain/loading ;;
+    *:static_build)   tap 'static build, SQLITE_CORE' "$program" ;;
+    *:regressions)    tap 'bugs found, each a test' "$program" ;;
+    *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
+    *:ext_units)      tap 'parts of ext without a table' "$program" ;;
+    *:oom)            tap 'each allocation fails once' cheap_asan "$program" ;;
+    *:oom_table)      tap 'persistent: they fail, a slice' cheap_asan "$program" 997 ;;
+    *:vfs_faults)     tap 'disk fails, power goes: a slice' "$program" 800 ;;
+    *:stress)         last 'stress: collisions made likely' "$program" ;;
+    *:replay)         last 'fuzz targets, a slice' "$program" 2000 ;;
+    *:*)              tap "${1#*:}" "$program" ;;
+    threads)          last 'threads, under ThreadSanitizer' sh tests/threads.sh ;;
     rooms)            last 'rooms: no arrow upwards' "$PYTHON" tests/rooms.py build/plain ;;
     sql)              last 'SQL scripts, README examples' sh tests/sql/run.sh ;;
+    runners)          last 'runners: nothing is no success' sh tests/runners.sh ;;
     one_file)         last 'one file, every compiler at hand' sh tests/shipping/one_file.sh ;;
     installed)        last 'make install, what make asks for' sh tests/shipping/installed.sh ;;
     versions)         last 'another SQLite: a slice' sh tests/versions.sh slice ;;
     clients)          last 'clients that are installed' sh tests/clients.sh ;;
     bench_check)      last 'bench-check compares rightly' sh tests/bench/check.sh test ;;
     bench_scripts)    pytest 'figures: joined, shown, quoted' "$PYTHON" -m pytest -q -p no:cacheprovider tests/bench ;;
-    oom)              tap 'each allocation fails once' cheap_asan build/asan/oom ;;
-    oom_table)        tap 'persistent: they fail, a slice' cheap_asan build/asan/oom_table 997 ;;
-    vfs_faults)       tap 'disk fails, power goes: a slice' build/asan/vfs_faults 800 ;;
     loading)          tap 'loading without memory' build/plain/loading ;;
-    stress)           last 'stress: collisions made likely' build/asan/stress ;;
+    shapes)           last 'filters of any shape: a slice' build/asan/stress shapes 8 ;;
     mutants)          last 'rules dropped: a slice' "$PYTHON" tests/stress/mutants.py --slice 24 --jobs 1 ;;
-    replay)           last 'fuzz targets, a slice' build/asan/replay 2000 ;;
     python)           pytest 'Python: properties and models' python_tests tests/python ;;
     python_asan)
         # shellcheck disable=SC2046 # the names are words
@@ -120,12 +142,27 @@ begin() {
     name=$1 out=$dir/$group.log
 }
 
+# judge: sets bad for a group that ended with an error, or tested nothing. One that lacks what it needs says so and ends with 77.
+judge() {
+    skipped=$(sed -n 's/^skipped: /   skipped: /p' "$out" | tail -1)
+    [ "$bad" -eq 0 ] || return
+    if [ "$good" -eq 0 ] && [ "$status" -eq 77 ] && [ "$skipped" ]; then
+        return
+    elif [ "$good" -eq 0 ] && [ "$status" -eq 0 ]; then
+        echo 'failed: nothing was tested' >> "$out"
+        bad=1
+    elif [ "$status" -ne 0 ]; then
+        bad=1
+    fi
+}
+
 # finish PASSED FAILED: the line of the group, with the seconds of processor time. It appears at once and whole.
 finish() {
+    good=$1 bad=$2
+    judge
     times > "$dir/$group.times"
     seconds=$(awk 'NR == 2 { split($1, user, "m"); print int(60 * user[1] + user[2] + 0.5) }' "$dir/$group.times")
-    skipped=$(sed -n 's/^skipped: /   skipped: /p' "$out" | tail -1)
-    printf '%-34s %5d passed, %d failed %4d s%s\n' "$name" "$1" "$2" "$seconds" "$skipped" > "$dir/$group.part"
+    printf '%-34s %5d passed, %d failed %4d s%s\n' "$name" "$good" "$bad" "$seconds" "$skipped" > "$dir/$group.part"
     mv "$dir/$group.part" "$dir/$group.line"
 }
 
@@ -135,9 +172,7 @@ tap() {
     shift
     CMOCKA_MESSAGE_OUTPUT=tap "$@" > "$out" 2>&1
     status=$?
-    good=$(grep -c '^ok ' "$out") bad=$(grep -c '^not ok ' "$out")
-    [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
-    finish "$good" "$bad"
+    finish "$(grep -c '^ok ' "$out")" "$(grep -c '^not ok ' "$out")"
 }
 
 # last NAME COMMAND...: a program whose last line is "N passed, N failed".
@@ -148,7 +183,6 @@ last() {
     status=$?
     good=$(sed -n 's/^\([0-9]*\) passed, [0-9]* failed$/\1/p' "$out" | tail -1)
     bad=$(sed -n 's/^[0-9]* passed, \([0-9]*\) failed$/\1/p' "$out" | tail -1)
-    [ "$status" -ne 0 ] && [ "${bad:-0}" -eq 0 ] && bad=1
     finish "${good:-0}" "${bad:-0}"
 }
 
@@ -161,7 +195,6 @@ pytest() {
     line=$(tail -1 "$out")
     good=$(printf '%s' "$line" | sed -n 's/.*[^0-9]*\b\([0-9][0-9]*\) passed.*/\1/p')
     bad=$(printf '%s' "$line" | grep -oE '[0-9]+ (failed|error)' | awk '{ n += $1 } END { print n + 0 }')
-    [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
     finish "${good:-0}" "$bad"
 }
 
@@ -192,16 +225,26 @@ what_failed() {
     done
 }
 
+if [ "${1:-}" = damage ]; then
+    sanitized_python "$PYTHON" -m pytest -q -s -p no:cacheprovider --tb=short -k random_damage tests/python/test_damaged_rows.py
+    exit
+fi
 if [ "${1:-}" = group ]; then
     group=$2
     run "$2"
     exit 0
 fi
 
+mode=${1:-}
+after=
+case $mode in
+'')       after='python python_asan' ;;
+coverage) after=python CUCKOO_SO=build/coverage/cuckoo.so; export CUCKOO_SO ;;
+esac
 rm -rf "$dir"
 mkdir -p "$dir"
 : > "$log"
-all=$(groups_of "${1:-}")
+all=$(groups_of "$@")
 # shellcheck disable=SC2086 # the groups are words
 printf '%s\n' $all | xargs -P "$cores" -I{} sh "$0" group {} &
 pool=$!
@@ -209,15 +252,13 @@ for group in $all; do
     report "$group"
 done
 wait
-if [ "${1:-}" = '' ]; then
-    for group in python python_asan; do
-        sh "$0" group "$group"
-        report "$group"
-    done
-    all="$all python python_asan"
-fi
+for group in $after; do
+    sh "$0" group "$group"
+    report "$group"
+done
 # shellcheck disable=SC2086 # the groups are words
-what_failed $all
+what_failed $all $after
 echo "details: $log; repeat the slices with CUCKOO_SLICE=$CUCKOO_SLICE"
-cat "$dir"/*.line | awk '{ for (i = 2; i <= NF; i++) if ($i == "passed,") passed += $(i - 1); else if ($i == "failed") failed += $(i - 1) }
-    END { printf "%d passed, %d failed\n", passed, failed; exit failed > 0 }'
+cat "$dir"/*.line 2> /dev/null | awk '{ for (i = 2; i <= NF; i++) if ($i == "passed,") passed += $(i - 1); else if ($i == "failed") failed += $(i - 1) }
+    END { if (!passed && !failed) print "failed: nothing was tested"
+          printf "%d passed, %d failed\n", passed, failed; exit failed > 0 || passed == 0 }'

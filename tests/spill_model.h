@@ -124,7 +124,7 @@ static inline void new_model(spill_model *model, cf_geometry shape)
 static inline cf_geometry model_shape(unsigned b, unsigned budget, unsigned bound)
 {
     unsigned f = 5 + (unsigned)random_below(MODEL_BITS - 4);
-    cf_geometry shape = spilling(shape_of(1 + random_below(MODEL_BUCKETS), b, f), budget, bound);
+    cf_geometry shape = spilling(shape_of(2 + 2 * random_below(MODEL_BUCKETS / 2), b, f), budget, bound);
     shape.pair_bits = (uint8_t)(random_below(2) ? f : 4 + random_below(f - 3));
     shape.semisorted = b == 4 && random_below(2);
     if (random_below(3) == 0)

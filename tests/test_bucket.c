@@ -6,7 +6,7 @@
 static const unsigned bucket_sizes[] = {1, 2, 4, 8};
 static const unsigned payloads[] = {0, 1, 7, 16};
 
-enum { BUCKETS = 17 };
+enum { BUCKETS = 18 };
 
 static cf_geometry shape_with(unsigned b, unsigned f, unsigned counter_bits)
 {
@@ -241,7 +241,7 @@ static void agreeing_lanes_are_those_of_a_slot_loop(void **state)
         for (unsigned s = CF_PAIR_BITS_MIN; s <= f; s++)
             for (unsigned i = 0; i < 4; i++) {
                 cf_geometry shape = shape_with(bucket_sizes[i], f, payloads[random_below(4)]);
-                shape.buckets = 1 + random_below(9);
+                shape.buckets = 2 + 2 * random_below(5);
                 shape.pair_bits = (uint8_t)s;
                 shape.growth = true;
                 check_grown_matching(shape, (unsigned)random_below(9));
@@ -254,7 +254,7 @@ static void tags_and_sides_follow_from_each_other(void **state)
 {
     (void)state;
     for (int k = 0; k < 2000; k++) {
-        cf_geometry shape = growing_shape(1 + random_below(20), 4, 8 + (unsigned)random_below(25));
+        cf_geometry shape = growing_shape(2 + 2 * random_below(10), 4, 8 + (unsigned)random_below(25));
         unsigned level = (unsigned)random_below(6);
         test_filter made =
             filter_at_stage(shape, level, level == 0 ? 1 : random_below((shape.buckets << level) + 1));

@@ -71,7 +71,7 @@ static void search_changes_nothing_and_apply_adds_one(void **state)
     (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (int round = 0; round < 20; round++) {
-            test_filter made = new_filter(shape_of(200 + random_below(100), b, 16));
+            test_filter made = new_filter(shape_of(200 + 2 * random_below(50), b, 16));
             check_making_room(&made.filter, fill_until_blocked(&made.filter));
             free_filter(&made);
         }
@@ -83,7 +83,7 @@ static void grown_tables_make_room_as_well(void **state)
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (int round = 0; round < 60; round++) {
-            cf_geometry shape = growing_shape(5 + random_below(30), b, 16);
+            cf_geometry shape = growing_shape(6 + 2 * random_below(15), b, 16);
             unsigned level = (unsigned)random_below(4);
             uint64_t split = level == 0 ? 1 : random_below(shape.buckets << level);
             test_filter made = filter_at_stage(shape, level, split);
@@ -138,7 +138,7 @@ static void moved_entries_are_found(void **state)
     for (unsigned b = 1; b <= 8; b *= 2) {
         enum { MOST = 8 * 300 };
         uint64_t *hashes = malloc(MOST * sizeof *hashes), n = 0;
-        test_filter made = new_filter(shape_of(297, b, 20));
+        test_filter made = new_filter(shape_of(298, b, 20));
         while (cf_add(&made.filter, hashes[n] = random64()) == CF_OK)
             n++;
         for (uint64_t i = 0; i < n; i++)
@@ -181,7 +181,7 @@ static void payloads_move_with_their_entries(void **state)
 {
     enum { KEYS = 1100 }; /* 93 % of the slots */
     uint64_t hash[KEYS], value = 0;
-    cf_geometry shape = shape_of(297, 4, 32);
+    cf_geometry shape = shape_of(298, 4, 32);
     (void)state;
     shape.value_bits = 11;
     test_filter made = new_filter(shape);

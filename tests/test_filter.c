@@ -81,14 +81,12 @@ static void all_values_of_a_key(void **state)
     free_filter(&made);
 }
 
-/* In a table of one bucket, and in odd ones, the two buckets of a pair can be the same one: it is
-** counted and filled once. */
-static void coinciding_pairs_count_once(void **state)
+/* The smallest table is one pair of buckets. */
+static void small_tables_count_each_copy_once(void **state)
 {
-    static const uint64_t counts[] = {1, 3, 5, 7};
     (void)state;
-    for (unsigned i = 0; i < 4; i++) {
-        test_filter made = new_filter(shape_of(counts[i], 4, 16));
+    for (uint64_t buckets = 2; buckets <= 8; buckets += 2) {
+        test_filter made = new_filter(shape_of(buckets, 4, 16));
         for (int round = 0; round < 200; round++) {
             uint64_t hash = random64();
             cf_clear(&made.filter);
@@ -126,7 +124,7 @@ static void failed_add_changes_nothing(void **state)
 
 static void bytes_follow_from_the_calls(void **state)
 {
-    test_filter one = new_filter(shape_of(101, 4, 12)), two = new_filter(shape_of(101, 4, 12));
+    test_filter one = new_filter(shape_of(102, 4, 12)), two = new_filter(shape_of(102, 4, 12));
     (void)state;
     for (int i = 0; i < 500; i++) {
         uint64_t hash = random_below(300) * UINT64_C(0x9e3779b97f4a7c15);
@@ -143,7 +141,7 @@ static void bytes_follow_from_the_calls(void **state)
     cf_seal(&two.filter);
     assert_memory_equal(one.bytes, two.bytes, one.filter.length);
     cf_clear(&one.filter);
-    test_filter fresh = new_filter(shape_of(101, 4, 12));
+    test_filter fresh = new_filter(shape_of(102, 4, 12));
     assert_memory_equal(one.bytes, fresh.bytes, fresh.filter.length);
     free_filter(&one);
     free_filter(&two);
@@ -192,7 +190,7 @@ static void entries_are_seen_as_they_match(void **state)
 {
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
-        for (uint64_t m = 4; m < 10; m++) {
+        for (uint64_t m = 4; m < 16; m += 2) {
             test_filter made = growing_filter(growing_shape(m, b, 12), UINT64_MAX);
             uint64_t hash[200];
             for (int i = 0; i < 200; i++)
@@ -303,7 +301,7 @@ static void behaves_as_the_multiset_of_classes(void **state)
     (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (unsigned w = 0; w < 5; w++) {
-            uint64_t buckets = UNIVERSE / b / 2 + random_below(20);
+            uint64_t buckets = (UNIVERSE / b / 2 + random_below(20)) & ~UINT64_C(1);
             test_filter made = new_filter(shape_of(buckets, b, widths[w]));
             start_model(&m, &made.filter);
             for (int i = 0; i < 4000; i++) {
@@ -327,7 +325,7 @@ static void error_rate_is_as_expected(void **state)
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned f = 5; f <= 12; f += 7) {
             enum { PROBES = 400000 };
-            test_filter made = new_filter(shape_of(4001, b, f));
+            test_filter made = new_filter(shape_of(4002, b, f));
             while (made.filter.occupied < 4001 * b * 8 / 10)
                 cf_add(&made.filter, random64());
             double expected = cf_expected_fpr(&made.filter.geometry, made.filter.occupied);
@@ -343,7 +341,7 @@ static void error_rate_is_as_expected(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(empty_filter_holds_nothing), cmocka_unit_test(copies_count_up_to_cap),
-    cmocka_unit_test(deletes_take_one_copy_each), cmocka_unit_test(coinciding_pairs_count_once),
+    cmocka_unit_test(deletes_take_one_copy_each), cmocka_unit_test(small_tables_count_each_copy_once),
     cmocka_unit_test(failed_add_changes_nothing), cmocka_unit_test(bytes_follow_from_the_calls),
     cmocka_unit_test(lying_count_stays_in_range), cmocka_unit_test(entries_are_seen_as_they_match),
     cmocka_unit_test(new_fingerprints_are_cut),   cmocka_unit_test(behaves_as_the_multiset_of_classes),

@@ -5,7 +5,7 @@
 #include "../src/entry.h"
 
 /* Small filters in hex, made once and never again: they fix the format, the hash, the addresses and
-** the order of insertion on every machine. CUCKOO_PRINT_VECTORS=1 prints what they would be now.
+** the order of insertion on every machine. tests/format_vectors.py writes what they would be now.
 ** The keys are the texts key0, key1, ... as in SQL (type byte 3). With counters, key i is added 1 +
 ** i % 5 times; with values, its value is 37 i. A grown one is split `steps` times when half of the
 ** keys are in. In the end key 1 is added `again` times. */
@@ -26,6 +26,12 @@ typedef struct vector {
         FIELDS(m, n, k, b, f, s, c, g, counter, value)                                                  \
     }
 
+/* The same under the keyed hash. */
+#define KEYED(m, n, k, b, f, s, c, g, counter, value)                                                   \
+    {                                                                                                   \
+        FIELDS(m, n, k, b, f, s, c, g, counter, value), .keyed = true                                   \
+    }
+
 /* The same semi-sorted or not, and with a spill list or, when its bound is 0, without. */
 #define LISTED(m, n, k, b, f, s, c, g, counter, value, sorted, t, bound)                                \
     {                                                                                                   \
@@ -38,11 +44,11 @@ static const vector vectors[] = {
 };
 enum { VECTORS = sizeof vectors / sizeof vectors[0] };
 
-static uint64_t key_hash(unsigned i, int64_t seed)
+static uint64_t key_hash(unsigned i, const cf_geometry *shape)
 {
     char text[20];
     int n = snprintf(text, sizeof text, "key%u", i);
-    return cf_hash_prefixed(3, text, (size_t)n, seed);
+    return cf_hash_prefixed(shape, 3, text, (size_t)n);
 }
 
 static unsigned copies_of(const vector *v, unsigned key)
@@ -79,11 +85,10 @@ static test_filter filter_of(const vector *v)
         if (i == v->keys / 2)
             split(&made.filter, v->steps);
         for (unsigned n = copies_of(v, i); n > 0; n--)
-            assert_int_equal(cf_add_value(&made.filter, key_hash(i, v->shape.seed), value_of(v, i)),
-                             CF_OK);
+            assert_int_equal(cf_add_value(&made.filter, key_hash(i, &v->shape), value_of(v, i)), CF_OK);
     }
     for (unsigned n = v->again; n > 0; n--)
-        assert_int_equal(cf_add_value(&made.filter, key_hash(1, v->shape.seed), value_of(v, 1)), CF_OK);
+        assert_int_equal(cf_add_value(&made.filter, key_hash(1, &v->shape), value_of(v, 1)), CF_OK);
     cf_seal(&made.filter);
     return made;
 }
@@ -138,7 +143,7 @@ static void assert_stage(const cf_filter *filter, const vector *v)
 /* The copies of key 1 are one entry with the sticky bit, in a slot or in the list. */
 static void assert_marked(const cf_filter *filter, const vector *v)
 {
-    cf_pair pair = cf_pair_of(filter, key_hash(1, v->shape.seed));
+    cf_pair pair = cf_pair_of(filter, key_hash(1, &v->shape));
     cf_matches found;
     cf_find_matches(filter, &pair, value_of(v, 1), &found);
     assert_true(found.n == 1 && found.entry[0].sticky);
@@ -158,11 +163,12 @@ static void vectors_open_and_know_their_keys(void **state)
         assert_sound(&filter);
         assert_stage(&filter, v);
         assert_memory_equal(&filter.geometry.seed, &v->shape.seed, 8);
+        assert_int_equal(filter.geometry.keyed, v->shape.keyed);
         assert_int_equal(filter.geometry.counter_bits, v->shape.counter_bits);
         assert_int_equal(filter.geometry.value_bits, v->shape.value_bits);
         for (unsigned k = 0; k < v->keys; items += copies_of(v, k++)) {
-            assert_true(cf_get(&filter, key_hash(k, v->shape.seed), &value));
-            assert_true(cf_count(&filter, key_hash(k, v->shape.seed)) >= told_of(v, k));
+            assert_true(cf_get(&filter, key_hash(k, &v->shape), &value));
+            assert_true(cf_count(&filter, key_hash(k, &v->shape)) >= told_of(v, k));
             if (v->shape.value_bits)
                 assert_int_equal(value, value_of(v, k));
         }

@@ -15,7 +15,7 @@ static void sound_shapes_are_taken(void **state)
     (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (unsigned f = CF_FINGERPRINT_MIN; f <= CF_FINGERPRINT_MAX; f++) {
-            assert_int_equal(check(shape_of(1, b, f)), CF_OK);
+            assert_int_equal(check(shape_of(2, b, f)), CF_OK);
             assert_int_equal(check(shape_of((uint64_t)1 << 32, b, f)), CF_OK);
         }
 }
@@ -39,8 +39,9 @@ static void unsound_fields_are_named(void **state)
         bad = shape;
         bad.cap = (uint8_t)b;
         assert_int_equal(check(bad), b >= 1 && b <= 8 ? CF_OK : CF_BAD_ARGUMENT);
-        bad.buckets = 11;
-        assert_int_equal(check(bad), b >= 1 && b <= 4 ? CF_OK : CF_BAD_ARGUMENT);
+        bad = shape;
+        bad.buckets = b;
+        assert_int_equal(check(bad), b > 0 && b % 2 == 0 ? CF_OK : CF_BAD_ARGUMENT);
         bad = shape;
         bad.affinity = (uint8_t)b;
         assert_int_equal(check(bad), b <= 3 ? CF_OK : CF_BAD_ARGUMENT);
@@ -72,24 +73,24 @@ static void hash_bits_are_enough(void **state)
     (void)state;
     assert_int_equal(check(shape_of(0, 4, 12)), CF_BAD_ARGUMENT);
     assert_int_equal(check(shape_of((uint64_t)1 << 32, 4, 32)), CF_OK);
-    assert_int_equal(check(shape_of(((uint64_t)1 << 32) + 1, 4, 32)), CF_TOO_BIG);
+    assert_int_equal(check(shape_of(((uint64_t)1 << 32) + 2, 4, 32)), CF_TOO_BIG);
     assert_int_equal(check(shape_of((uint64_t)1 << 40, 8, 24)), CF_OK);
-    assert_int_equal(check(shape_of(((uint64_t)1 << 40) + 1, 8, 4)), CF_TOO_BIG);
-    assert_int_equal(check(shape_of(UINT64_MAX, 8, 4)), CF_TOO_BIG);
+    assert_int_equal(check(shape_of(((uint64_t)1 << 40) + 2, 8, 4)), CF_TOO_BIG);
+    assert_int_equal(check(shape_of(UINT64_MAX - 1, 8, 4)), CF_TOO_BIG);
 }
 
 static void bytes_are_header_table_and_reserve(void **state)
 {
-    cf_geometry shape = shape_of(1, 1, 4);
+    cf_geometry shape = shape_of(2, 1, 4);
     (void)state;
     assert_int_equal(cf_geometry_bytes(&shape), 64 + 1 + 8);
-    shape = shape_of(3, 2, 5);
-    assert_int_equal(cf_geometry_bytes(&shape), 64 + 4 + 8);
+    shape = shape_of(6, 2, 5);
+    assert_int_equal(cf_geometry_bytes(&shape), 64 + 8 + 8);
     shape.value_bits = 3;
-    assert_int_equal(cf_geometry_bytes(&shape), 64 + 6 + 8);
+    assert_int_equal(cf_geometry_bytes(&shape), 64 + 12 + 8);
     shape.value_bits = 0;
     shape.counter_bits = 16;
-    assert_int_equal(cf_geometry_bytes(&shape), 64 + 16 + 8);
+    assert_int_equal(cf_geometry_bytes(&shape), 64 + 32 + 8);
     shape = shape_of((uint64_t)1 << 32, 8, 32);
     assert_true(cf_geometry_bytes(&shape) == 64 + ((uint64_t)1 << 37) + 8);
     assert_true(cf_geometry_slots(&shape) == (uint64_t)1 << 35);
@@ -110,7 +111,7 @@ static void expected_rate_follows_the_formula(void **state)
         miss *= 1 - p;
     assert_close(cf_expected_fpr(&shape, 4000), 1 - miss);
     assert_true(cf_expected_fpr(&shape, 0) == 0);
-    shape = shape_of(1, 4, 8); /* one bucket: four slots are all there is to compare */
+    shape = shape_of(2, 4, 8); /* half full: four slots are all there is to compare */
     assert_close(cf_expected_fpr(&shape, 4), 1 - (1 - p) * (1 - p) * (1 - p) * (1 - p));
 }
 

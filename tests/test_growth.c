@@ -149,7 +149,7 @@ static void travel(cf_geometry shape, unsigned levels)
 
 static void keys_are_found_after_every_step(void **state)
 {
-    static const uint64_t bases[] = {1, 2, 3, 4, 7, 10};
+    static const uint64_t bases[] = {2, 4, 6, 10, 14};
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned i = 0; i < sizeof bases / sizeof bases[0]; i++)
@@ -164,7 +164,7 @@ static void any_number_of_pair_bits_grows(void **state)
     (void)state;
     for (unsigned s = 4; s <= 12; s++)
         for (unsigned b = 1; b <= 8; b *= 2) {
-            cf_geometry shape = growing_shape(5, b, 12);
+            cf_geometry shape = growing_shape(6, b, 12);
             shape.pair_bits = (uint8_t)s;
             travel(shape, 3);
         }
@@ -175,7 +175,7 @@ static void payloads_travel_along(void **state)
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned bits = 1; bits <= 32; bits = bits * 2 + 1) {
-            cf_geometry shape = growing_shape(5, b, 12);
+            cf_geometry shape = growing_shape(6, b, 12);
             shape.value_bits = (uint8_t)bits;
             travel(shape, 4);
             shape.value_bits = 0;

@@ -111,7 +111,7 @@ static void promises_hold(void **state)
 {
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
-        for (uint64_t m = 1; m <= 9; m += 2 + m / 5)
+        for (uint64_t m = 2; m <= 10; m += 2 + m / 6 * 2)
             for (unsigned f = b == 2 ? 12 : 8; f <= 20; f += 4)
                 run(growing_shape(m, b, f), 1500, 300);
 }
@@ -121,7 +121,7 @@ static void promises_hold_with_counters(void **state)
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned bits = 1; bits <= 16; bits += 1 + bits) {
-            cf_geometry shape = growing_shape(4 + bits % 2, b, 12);
+            cf_geometry shape = growing_shape(4 + bits % 2 * 2, b, 12);
             shape.counter_bits = (uint8_t)bits;
             run(shape, 2000, 200);
         }
@@ -132,7 +132,7 @@ static void promises_hold_with_values(void **state)
     (void)state;
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned bits = 1; bits <= 8; bits += 1 + bits) {
-            cf_geometry shape = growing_shape(4 + bits % 3, b, 12);
+            cf_geometry shape = growing_shape(4 + bits % 3 * 2, b, 12);
             shape.value_bits = (uint8_t)bits;
             run(shape, 2000, 200);
         }
@@ -143,7 +143,7 @@ static void promises_hold_for_any_pair_bits_and_cap(void **state)
     (void)state;
     for (unsigned s = 4; s <= 10; s++)
         for (unsigned cap = 1; cap <= 8; cap++) {
-            cf_geometry shape = growing_shape(5, 8, 10);
+            cf_geometry shape = growing_shape(6, 8, 10);
             shape.pair_bits = (uint8_t)s;
             shape.cap = (uint8_t)cap;
             run(shape, 1000, 200);

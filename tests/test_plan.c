@@ -139,15 +139,14 @@ static void caps_are_no_larger_than_that(void **state)
     assert_int_equal(plan(1000, 0, (cf_options){.bucket_size = 1, .fingerprint_bits = 20}).cap, 1);
 }
 
-/* Where a pair may be one bucket, that has to take all copies of a key. */
-static void pairs_have_room_for_cap_copies(void **state)
+static void plans_have_an_even_number_of_buckets(void **state)
 {
     (void)state;
     for (unsigned b = 1; b <= 8; b *= 2)
         for (unsigned f = 4; f <= 32; f++)
             for (uint64_t n = 1; n < 3000; n += 1 + n / 5) {
                 cf_geometry shape = plan(n, 0, (cf_options){.bucket_size = b, .fingerprint_bits = f});
-                assert_true(shape.cap <= b || shape.buckets % 2 == 0);
+                assert_true(shape.buckets >= 2 && shape.buckets % 2 == 0 && shape.cap <= 2 * b);
             }
 }
 
@@ -235,6 +234,7 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(status_of(100, 0.01, (cf_options){.bucket_size = 3}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.bucket_size = 16}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.affinity = 4}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.hash = 3}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.collation = 3}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.affinity = 3, .collation = 2}), CF_OK);
     assert_int_equal(status_of(100, 0.01, (cf_options){.fingerprint_bits = 3}), CF_BAD_ARGUMENT);
@@ -245,6 +245,25 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(status_of(100, 0.01, (cf_options){.counter_bits = UINT32_MAX}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.counter_bits = 1, .value_bits = 1}),
                      CF_BAD_ARGUMENT);
+}
+
+static void a_seed_asks_for_the_keyed_hash(void **state)
+{
+    static const struct {
+        cf_options options;
+        bool keyed;
+    } cases[] = {{{.seed = 0}, false},
+                 {{.seed = 5}, true},
+                 {{.seed = INT64_MIN}, true},
+                 {{.seed = 0, .hash = CF_HASH_KEYED}, true},
+                 {{.seed = 5, .hash = CF_HASH_KEYED}, true},
+                 {{.seed = 5, .hash = CF_HASH_XXH3}, false}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cf_geometry shape = plan(100, 0.01, cases[i].options);
+        assert_int_equal(cf_is_keyed(&cases[i].options), cases[i].keyed);
+        assert_int_equal(shape.keyed, cases[i].keyed);
+    }
 }
 
 /* Payloads cost what they take, and change neither promise. */
@@ -308,12 +327,13 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(large_tables_get_more_pair_bits),
     cmocka_unit_test(caps_let_filters_live_long),
     cmocka_unit_test(caps_are_no_larger_than_that),
-    cmocka_unit_test(pairs_have_room_for_cap_copies),
+    cmocka_unit_test(plans_have_an_even_number_of_buckets),
     cmocka_unit_test(turnovers_rise_with_what_is_spent),
     cmocka_unit_test(turnovers_follow_from_counters),
     cmocka_unit_test(size_is_in_proportion),
     cmocka_unit_test(lower_rates_take_more_bytes_step_by_step),
     cmocka_unit_test(bad_arguments_are_refused),
+    cmocka_unit_test(a_seed_asks_for_the_keyed_hash),
     cmocka_unit_test(payloads_are_planned),
     cmocka_unit_test(planned_filters_take_their_keys),
     cmocka_unit_test(wider_is_a_little_more),

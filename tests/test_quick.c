@@ -9,6 +9,9 @@ typedef struct twins {
     test_filter quick, general;
 } twins;
 
+/* How keys are hashed. */
+static const cf_geometry seeded = {.seed = 7};
+
 static void use_general_ways(cf_filter *filter)
 {
     filter->view.lookup = CF_QUICK_NONE;
@@ -43,7 +46,7 @@ static void work(twins *both, unsigned operations, uint64_t keys)
 {
     cf_filter *quick = &both->quick.filter, *general = &both->general.filter;
     for (unsigned i = 0; i < operations; i++) {
-        uint64_t hash = cf_hash_words(random_below(keys), 1, 7);
+        uint64_t hash = cf_hash_words(&seeded, random_below(keys), 1);
         hash = i % 16 == 0 ? hash & ~quick->view.fingerprint_mask : hash;
         if (random_below(3) > 0)
             assert_int_equal(cf_add(quick, hash), cf_add(general, hash));
@@ -119,13 +122,13 @@ static void filters_that_may_grow(void **state)
 
 static void other_filters_have_none(void **state)
 {
-    cf_geometry counts = shape_of(24, 4, 12), lists = counts, odd = shape_of(25, 4, 12), sticky = counts;
+    cf_geometry counts = shape_of(24, 4, 12), lists = counts, sticky = counts;
     (void)state;
     counts.counter_bits = 4;
     lists.spill_bound = 8;
     sticky.cap = 1;
-    cf_geometry shapes[] = {counts, lists, odd, sticky, shape_of(24, 8, 12)};
-    cf_quick lookup[] = {CF_QUICK_WHOLE, CF_QUICK_NONE, CF_QUICK_NONE, CF_QUICK_WHOLE, CF_QUICK_NONE};
+    cf_geometry shapes[] = {counts, lists, sticky, shape_of(24, 8, 12)};
+    cf_quick lookup[] = {CF_QUICK_WHOLE, CF_QUICK_NONE, CF_QUICK_WHOLE, CF_QUICK_NONE};
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         twins both = new_twins(shapes[i]);
         assert_kind(&both.quick.filter, lookup[i], CF_QUICK_NONE);
@@ -171,7 +174,7 @@ static void counts_that_lie(void **state)
 static void fill(cf_filter *filter, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        cf_add(filter, cf_hash_words(i, 1, 7));
+        cf_add(filter, cf_hash_words(&seeded, i, 1));
 }
 
 static void assert_many(const cf_filter *filter, size_t n)
@@ -180,7 +183,7 @@ static void assert_many(const cf_filter *filter, size_t n)
     bool *answer = malloc(n + 1);
     size_t expected = 0;
     for (size_t i = 0; i < n; i++)
-        hash[i] = cf_hash_words(random_below(200), 1, 7);
+        hash[i] = cf_hash_words(&seeded, random_below(200), 1);
     answer[n] = true; /* what lies behind stays */
     size_t found = cf_contains_many(filter, hash, n, answer);
     for (size_t i = 0; i < n; i++) {
@@ -204,7 +207,6 @@ static void many_lookups_are_many_lookups(void **state)
                             shape_of(32, 8, 12),
                             growing_shape(8, 4, 10),
                             semisorted(growing_shape(8, 4, 10)),
-                            shape_of(33, 4, 12),
                             lists};
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         test_filter made = growing_filter(shapes[i], 1 << 20);

@@ -197,7 +197,8 @@ static uint64_t narrow_hash(const cf_geometry *shape)
 /* Small tables, mostly full, of entries of all lengths. */
 static test_filter crowded_filter(void)
 {
-    cf_geometry shape = growing_shape(2 + random_below(TRUTH_BASES), 1u << (1 + random_below(2)), 12);
+    cf_geometry shape =
+        growing_shape(2 + 2 * random_below(TRUTH_BASES), 1u << (1 + random_below(2)), 12);
     shape.semisorted = shape.bucket_size == 4 && random_below(2);
     shape.pair_bits = 5;
     unsigned level = (unsigned)random_below(3);

@@ -53,7 +53,7 @@ static cf_filter view_at(cf_geometry shape, unsigned level, bool grown)
 /* Payloads of any kind, an overflow bit or none. */
 static cf_geometry any_shape(unsigned f)
 {
-    cf_geometry shape = semisorted(shape_of(3, 4, f));
+    cf_geometry shape = semisorted(shape_of(2, 4, f));
     shape.pair_bits = (uint8_t)(4 + random_below(f - 3));
     shape.growth = true;
     shape.spill_bound = (uint16_t)random_below(2);
@@ -277,7 +277,7 @@ static void codes_beyond_the_last_read_as_zero_nibbles(void **state)
 {
     (void)state;
     for (unsigned code = CODES; code < 1 << CF_CODE_BITS; code++) {
-        test_filter made = new_filter(semisorted(shape_of(BUCKETS, 4, 5 + code % 28)));
+        test_filter made = new_filter(semisorted(shape_of(BUCKETS + 1, 4, 5 + code % 28)));
         uint64_t bucket = code % BUCKETS;
         uint64_t at = cf_record_at(&made.filter, &made.filter.view.form, bucket);
         contents expected;
@@ -298,7 +298,7 @@ static void tops_out_of_order_are_found(void **state)
 {
     (void)state;
     for (unsigned f = 6; f <= CF_FINGERPRINT_MAX; f++) {
-        test_filter made = new_filter(semisorted(shape_of(BUCKETS, 4, f)));
+        test_filter made = new_filter(semisorted(shape_of(BUCKETS + 1, 4, f)));
         cf_record record = {.tag = {0x17, 0x17, 0x17, 0x27}};
         uint64_t top = cf_record_at(&made.filter, &made.filter.view.form, 3) + CF_CODE_BITS;
         made.filter.occupied = made.filter.items = SLOTS;

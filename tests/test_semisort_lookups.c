@@ -244,7 +244,7 @@ static void all_ways_to_ask_agree_whatever_the_bytes(void **state)
     for (unsigned f = 5; f <= CF_FINGERPRINT_MAX; f++)
         for (unsigned level = 0; level < 4; level++)
             for (int payload = 0; payload < 12; payload++) {
-                cf_geometry shape = semisorted(shape_of(1 + random_below(BUCKETS), 4, f));
+                cf_geometry shape = semisorted(shape_of(2 + 2 * random_below(BUCKETS / 2), 4, f));
                 shape.pair_bits = (uint8_t)(4 + random_below(f - 3));
                 shape.growth = true;
                 shape.spill_bound = (uint16_t)random_below(3);

@@ -108,7 +108,7 @@ static void lists_survive_reopening_and_not_clearing(void **state)
 static unsigned fill(cf_filter *filter, uint64_t seed)
 {
     unsigned keys = 0;
-    while (cf_add(filter, cf_hash(&keys, sizeof keys, (int64_t)seed)) == CF_OK) {
+    while (cf_add(filter, cf_hash(&(cf_geometry){.seed = (int64_t)seed}, &keys, sizeof keys)) == CF_OK) {
         keys++;
         assert_true(filter->spilled <= filter->geometry.spill_bound);
     }
@@ -316,7 +316,43 @@ static void deletes_empty_the_list(void **state)
     free_filter(&made);
 }
 
+/* Not even the list, where deletes have made room for a spilled entry since. */
+static void a_list_of_keys_that_finds_no_room_changes_nothing(void **state)
+{
+    enum { KEYS = 200 };
+    unsigned refused = 0;
+    (void)state;
+    for (unsigned round = 0; round < 30; round++) {
+        cf_geometry shape = spilling(shape_of(40, 1, 12), 0, 2);
+        uint64_t key[KEYS];
+        bool there[KEYS] = {false};
+        shape.cap = 2; /* else one copy is sticky */
+        shape.pair_bits = 4;
+        test_filter made = new_filter(shape);
+        for (unsigned i = 0; i < KEYS; i++)
+            key[i] = random64();
+        for (unsigned i = 0; i < 3000; i++) {
+            unsigned at = (unsigned)random_below(KEYS);
+            uint64_t hash = key[at];
+            size_t added = 0;
+            snapshot then = remember(&made.filter);
+            if (there[at])
+                there[at] = cf_delete(&made.filter, hash) != CF_REMOVED;
+            else if (cf_add_many(&made.filter, &hash, 1, &added) == CF_OK)
+                there[at] = true;
+            else
+                assert_unchanged(&made.filter, &then);
+            refused += !there[at] && added == 0;
+            free(then.bytes);
+        }
+        assert_sound(&made.filter);
+        free_filter(&made);
+    }
+    assert_true(refused > 100);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_list_of_keys_that_finds_no_room_changes_nothing),
     cmocka_unit_test(lists_do_not_change_the_answers),
     cmocka_unit_test(deleting_all_leaves_the_filter_as_new),
     cmocka_unit_test(lists_survive_reopening_and_not_clearing),

@@ -4,6 +4,7 @@
 #include "spill_model.h"
 
 #include "../src/open.h"
+#include "paged.h"
 
 /* ---- what is there, seen slowly ---- */
 
@@ -93,7 +94,7 @@ static void live(life *l, cf_geometry shape, unsigned operations)
 
 static cf_geometry living_shape(unsigned b, unsigned budget)
 {
-    cf_geometry shape = growing_shape(1 + random_below(10), b, 12 + (unsigned)random_below(4));
+    cf_geometry shape = growing_shape(2 + 2 * random_below(5), b, 12 + (unsigned)random_below(4));
     shape = spilling(shape, budget, 1 + (unsigned)random_below(60));
     shape.semisorted = b == 4 && random_below(3) > 0;
     if (random_below(3) == 0)
@@ -255,7 +256,7 @@ static void splits_keep_every_entry(void **state)
     for (unsigned b = 2; b <= 8; b *= 2)
         for (unsigned level = 0; level < 4; level++)
             for (int round = 0; round < 30; round++) {
-                cf_geometry shape = spilling(growing_shape(1 + random_below(8), b, 24), 0, 60);
+                cf_geometry shape = spilling(growing_shape(2 + 2 * random_below(4), b, 24), 0, 60);
                 shape.value_bits = 4;
                 shape.semisorted = b == 4 && round % 2;
                 listed += check_steps(shape, level, level ? random_below(shape.buckets << level) : 0);
@@ -297,7 +298,38 @@ static void voids_need_room_in_the_list(void **state)
         }
 }
 
+/* The list moves when the blob becomes longer. What the filter tells of lies within its length, and it
+** does tell of all that it changes. */
+static void the_pager_is_told_within_the_length(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 60; round++) {
+        cf_geometry shape = spilling(growing_shape(8, 4, 12), round % 3, 4 + round);
+        test_filter plain = growing_filter(shape, UINT64_MAX);
+        paged p;
+        paged_open(&p, plain.bytes, plain.filter.length, 16u << round % 4);
+        uint8_t *source = memcpy(malloc(p.length), plain.bytes, p.length);
+        p.source = source;
+        for (unsigned i = 0; i < 200; i++) {
+            uint64_t hash = random64();
+            assert_int_equal(cf_add(&p.filter, hash), cf_add(&plain.filter, hash));
+        }
+        assert_true(p.filter.view.grown && p.filter.length > p.length);
+        assert_int_equal(p.outside, 0);
+        assert_int_equal(paged_untold(&p), 0);
+        assert_true(p.filter.length == plain.filter.length && p.filter.spilled == plain.filter.spilled);
+        paged_need(&p, 0, p.filter.length);
+        cf_seal(&p.filter);
+        cf_seal(&plain.filter);
+        assert_memory_equal(p.filter.bytes, plain.filter.bytes, p.filter.length);
+        paged_close(&p);
+        free(source);
+        free_filter(&plain);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_pager_is_told_within_the_length),
     cmocka_unit_test(keys_are_found_through_growth),
     cmocka_unit_test(random_keys_never_fill_it),
     cmocka_unit_test(long_lists_do_not_keep_it_from_growing),

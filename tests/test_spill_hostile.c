@@ -140,6 +140,15 @@ static const char *repeat_an_entry(cf_filter *filter)
     return "a key has more copies than cap allows";
 }
 
+static const char *repeat_an_entry_too_often(cf_filter *filter)
+{
+    filter->spilled = 15;
+    for (unsigned i = 6; i < 15; i++)
+        copy_entry(filter, i, 5);
+    filter->items += 9;
+    return "the spill list has more entries of a key than are found";
+}
+
 /* An entry with room in its bucket, or in its other one, would not be in the list. */
 static const char *make_room(cf_filter *filter)
 {
@@ -194,6 +203,7 @@ static void every_lie_is_told(void **state)
         count_too_few,
         count_too_many,
         repeat_an_entry,
+        repeat_an_entry_too_often,
         make_room,
         hide_bits_above_the_tag,
         hide_bits_above_the_payload,
@@ -243,7 +253,7 @@ static test_filter filter_of_anything(void)
 {
     static const unsigned sizes[] = {1, 2, 4, 8};
     unsigned f = 5 + (unsigned)random_below(12), level = (unsigned)random_below(4);
-    cf_geometry shape = shape_of(1 + random_below(6), sizes[random_below(4)], f);
+    cf_geometry shape = shape_of(2 + 2 * random_below(3), sizes[random_below(4)], f);
     shape = spilling(shape, (unsigned)random_below(4), 1 + (unsigned)random_below(12));
     shape.growth = true;
     shape.pair_bits = (uint8_t)(4 + random_below(f - 3));

@@ -23,7 +23,7 @@ static uint8_t *counted_resize(uint8_t *bytes, uint64_t size)
 
 static cf_geometry any_shape(unsigned b)
 {
-    cf_geometry shape = growing_shape(1 + random_below(8), b, 28);
+    cf_geometry shape = growing_shape(2 + 2 * random_below(4), b, 28);
     shape.pair_bits = 6;
     shape.semisorted = b == 4 && random_below(3) > 0;
     if (random_below(3) == 0)

@@ -43,7 +43,7 @@ static cf_geometry some_shape(void)
 {
     static const unsigned sizes[] = {1, 2, 4, 8};
     unsigned f = 4 + (unsigned)random_below(29);
-    cf_geometry shape = shape_of(1 + random_below(300), sizes[random_below(4)], f);
+    cf_geometry shape = shape_of(2 + 2 * random_below(150), sizes[random_below(4)], f);
     shape.semisorted = shape.bucket_size == 4 && f > 4 && random_below(2);
     shape.counter_bits = (uint8_t)(random_below(3) ? 0 : 1 + random_below(16));
     return random_below(2) ? spilling(shape, 1, 5) : shape;
@@ -237,7 +237,7 @@ static void every_entry_is_walked_over(void **state)
     unsigned spilled = 0;
     (void)state;
     for (int round = 0; round < 300; round++) {
-        cf_geometry shape = growing_shape(1 + random_below(40), 2u << random_below(3), 12);
+        cf_geometry shape = growing_shape(2 + 2 * random_below(20), 2u << random_below(3), 12);
         shape.semisorted = shape.bucket_size == 4 && random_below(2);
         shape.value_bits = random_below(2) ? 5 : 0;
         test_filter made = growing_filter(random_below(2) ? spilling(shape, 0, 30) : shape,

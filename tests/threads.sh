@@ -13,20 +13,16 @@ out=build/tsan
 passed=0 failed=0
 mkdir -p $out
 
-skip() {
-    echo "skipped: $1"
-    echo '0 passed, 0 failed'
-    exit 0
-}
+. tests/ending.sh
 
 # The sanitizer refuses some layouts of addresses; then it gets one that is not random.
 run=
 echo 'int main(void) { return 0; }' > $out/probe.c
 $cc -fsanitize=thread -o $out/probe $out/probe.c 2> $out/probe.log ||
-    skip "$cc has no ThreadSanitizer here (-fsanitize=thread; it comes with gcc and clang, not with musl)"
+    missing "$cc has no ThreadSanitizer here (-fsanitize=thread; it comes with gcc and clang, not with musl)"
 if ! $out/probe 2>> $out/probe.log; then
     run='setarch -R'
-    $run $out/probe 2>> $out/probe.log || skip "ThreadSanitizer does not run here: $(tail -1 $out/probe.log)"
+    $run $out/probe 2>> $out/probe.log || missing "ThreadSanitizer does not run here: $(tail -1 $out/probe.log)"
 fi
 
 if [ -n "${SQLITE_SOURCE:-}" ]; then
@@ -47,5 +43,4 @@ for program in library connections; do
     passed=$((passed + good)) failed=$((failed + bad))
     [ "$bad" -eq 0 ] || cat $log
 done
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+ending "$passed" "$failed"

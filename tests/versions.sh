@@ -11,12 +11,13 @@
 # SQLite that it runs on. Each is built once, in build/versions/<version>/, with a shell if there is a shell.c.
 # "own headers" is the SQL group once more, with the extension compiled against the headers of that version.
 set -u
+. tests/ending.sh
 python=${PYTHON:-/usr/bin/python3}
 system_shell=${SQLITE3:-/usr/bin/sqlite3}
 files=${VERSION_TESTS:-tests/python}
 cores=$(getconf _NPROCESSORS_ONLN)
 built=$PWD/build/versions
-passed=0 failed=0 why=
+passed=0 failed=0 others=0 why=
 mkdir -p "$built"
 unset CUCKOO_SO
 
@@ -153,7 +154,13 @@ test_source() {
             return
         fi
     fi
+    others=$((others + 1))
     [ -n "${VERSION_BUILD_ONLY:-}" ] || test_version "$version"
+}
+
+have_built() {
+    ls "$built"/*/libsqlite3.so.0 > /dev/null 2>&1 ||
+        missing 'no other SQLite was built; make test-versions builds those that npm brings'
 }
 
 # slice: one of those that were built, and a few of the tests.
@@ -164,6 +171,7 @@ slice() {
     test_version "$(basename "$(dirname "$1")")"
 }
 
+[ "${1:-}" != slice ] || have_built
 row SQLite SQL 'SQL, own headers' Python
 if [ "${1:-}" = slice ]; then
     slice
@@ -178,7 +186,16 @@ else
     for source in "$built"/sources/*.tgz; do
         [ ! -f "$source" ] || test_source "$source"
     done
+    if [ "$others" -eq 0 ]; then
+        failed=$((failed + 1))
+        echo 'failed: no other SQLite was tested: npm brought none; make test-versions VERSIONS="folder ...", each with' \
+            'sqlite3.c and sqlite3.h'
+    fi
 fi
 echo "details: build/versions/*/*.log"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+if [ -n "${VERSION_BUILD_ONLY:-}" ]; then
+    echo "$others built, $failed failed"
+    [ "$others" -gt 0 ] && [ "$failed" -eq 0 ]
+    exit
+fi
+ending "$passed" "$failed"

@@ -247,40 +247,41 @@ static void measure_table(FILE *out, double megabytes, unsigned fingerprint_bits
 
 /* ---- the hash ---- */
 
-static inline __attribute__((always_inline)) double hash_loop(int64_t seed, uint64_t chain)
+static inline __attribute__((always_inline)) double hash_loop(const cf_geometry *shape, uint64_t chain)
 {
     uint64_t hash = 0, sum = 0;
     double start = bench_seconds();
     for (uint64_t i = 0; i < CHUNK; i++) {
         uint64_t key = i ^ (hash & chain);
-        sum += hash = cf_hash(&key, sizeof key, seed);
+        sum += hash = cf_hash(shape, &key, sizeof key);
     }
     bench_use(sum);
     return bench_ns_since(start, CHUNK);
 }
 
 /* Of an SQL number (ext/key.h). */
-static double words_loop(int64_t seed)
+static double words_loop(const cf_geometry *shape)
 {
     uint64_t sum = 0;
     double start = bench_seconds();
     for (uint64_t i = 0; i < CHUNK; i++)
-        sum += cf_hash_words(1, i, seed);
+        sum += cf_hash_words(shape, 1, i);
     bench_use(sum);
     return bench_ns_since(start, CHUNK);
 }
 
 static void measure_hash(FILE *out)
 {
-    static const int64_t seeds[2] = {0, 12345};
-    for (int i = 0; i < 2; i++) {
+    static const cf_geometry shapes[] = {{.seed = 0}, {.seed = 12345}, {.seed = 12345, .keyed = true}};
+    static const char *const names[] = {"0", "another", "another, keyed"};
+    for (int i = 0; i < 3; i++) {
         bench_series each = {.rounds = 0}, chained = {.rounds = 0}, words = {.rounds = 0};
         for (unsigned round = 0; round < ROUNDS; round++) {
-            bench_note(&each, hash_loop(seeds[i], 0));
-            bench_note(&chained, hash_loop(seeds[i], bench_zero()));
-            bench_note(&words, words_loop(seeds[i]));
+            bench_note(&each, hash_loop(&shapes[i], 0));
+            bench_note(&chained, hash_loop(&shapes[i], bench_zero()));
+            bench_note(&words, words_loop(&shapes[i]));
         }
-        fprintf(out, "%s", i == 0 ? "0" : "another");
+        fprintf(out, "%s", names[i]);
         bench_field(out, bench_median(&each), 3);
         bench_field(out, bench_median(&chained), 3);
         bench_field(out, bench_median(&words), 3);

@@ -100,7 +100,7 @@ static held_shape shape_of(const lab *in, const scheme *of)
     cf_geometry with_list = cuckoo_shape(in->buckets, WALK_SLOTS, HELD_FINGERPRINT_BITS);
     with_list.spill_bound = (uint16_t)shape.list;
     if (of->equal_memory)
-        shape.buckets = 8 * cf_geometry_bytes(&with_list) / (WALK_SLOTS * HELD_FINGERPRINT_BITS);
+        shape.buckets = 8 * cf_geometry_bytes(&with_list) / (WALK_SLOTS * HELD_FINGERPRINT_BITS) / 2 * 2;
     return shape;
 }
 

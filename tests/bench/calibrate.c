@@ -271,7 +271,6 @@ static void count_sharing(unsigned s, uint64_t buckets, unsigned *sharing)
     if (!named)
         exit(1);
     view.view.pair_mask = cf_low_bits(s);
-    view.view.odd_pairs = 1;
     for (uint64_t bits = 0; bits <= view.view.pair_mask; bits++)
         named[cf_alternate(&view, (cf_side){0, bits, 0}).base]++;
     for (uint64_t i = 0; i < buckets; i++)

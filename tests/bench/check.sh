@@ -67,7 +67,9 @@ compare() {
         printf "%s\n", gone ? ", " gone " gone" : ""
         if (less && !too_much && !gone)
             print "make bench-accept holds what has been won."
-        exit (too_much + gone > 0)
+        if (paths == 0)
+            print "failed: nothing was counted"
+        exit (too_much + gone > 0 || paths == 0)
     }' "$1" "$2"
 }
 
@@ -151,6 +153,7 @@ miss:60.0'
 miss:60.0' 'hit:50.0'
     expect 0 'miss.*new'              'hit:50.0' 'hit:50.0
 miss:60.0'
+    expect 1 'nothing was counted'    '# old:' '# new:'
     rm -f $out/test.old $out/test.new
     echo "$passed passed, $failed failed"
     [ $failed -eq 0 ]

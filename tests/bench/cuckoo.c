@@ -86,7 +86,7 @@ static bool fits_plain(unsigned bits)
     return bits >= CF_FINGERPRINT_MIN && bits <= CF_FINGERPRINT_MAX;
 }
 
-/* Buckets of so many bits. An even number: an odd one has a pair that is one bucket, which allows no cap above b. */
+/* Buckets of so many bits: an even number. */
 static uint64_t buckets_in(uint64_t bytes, unsigned bucket_bits)
 {
     return 8 * bytes / bucket_bits / 2 * 2;

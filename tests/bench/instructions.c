@@ -55,7 +55,7 @@ void count_end(const char *name, uint64_t operations)
 
 /* ---- the library, without inlining ---- */
 
-static uint64_t (*volatile hash)(const void *, size_t, int64_t) = cf_hash;
+static uint64_t (*volatile hash)(const cf_geometry *, const void *, size_t) = cf_hash;
 static cf_status (*volatile add)(cf_filter *, uint64_t) = cf_add;
 static cf_deleted (*volatile take_away)(cf_filter *, uint64_t) = cf_delete;
 static bool (*volatile contains)(const cf_filter *, uint64_t) = cf_contains;
@@ -126,17 +126,17 @@ static void add_keys(cf_filter *filter, uint64_t from, uint64_t to)
 
 /* ---- the paths ---- */
 
-static void count_hash(void)
+static void count_hash(const cf_geometry *shape, const char *eight_bytes, const char *a_uuid)
 {
     static const char text[] = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
     count_begin();
     for (uint64_t i = 0; i < SOME; i++)
-        bench_use(hash(&i, sizeof i, 0));
-    count_end("cf_hash, 8 bytes", SOME);
+        bench_use(hash(shape, &i, sizeof i));
+    count_end(eight_bytes, SOME);
     count_begin();
     for (uint64_t i = 0; i < SOME; i++)
-        bench_use(hash(text, sizeof text - 1, 0));
-    count_end("cf_hash, 36 bytes", SOME);
+        bench_use(hash(shape, text, sizeof text - 1));
+    count_end(a_uuid, SOME);
 }
 
 static void count_lookups(const kind *one, const cf_filter *filter)
@@ -232,7 +232,8 @@ int main(int argc, char **argv)
         present[i] = bench_random(i);
     for (uint64_t i = 0; i < SOME; i++)
         absent[i] = bench_random(KEYS + i);
-    count_hash();
+    count_hash(&(cf_geometry){.seed = 0}, "cf_hash, 8 bytes", "cf_hash, 36 bytes");
+    count_hash(&(cf_geometry){.keyed = true}, "cf_hash, keyed, 8 bytes", "cf_hash, keyed, 36 bytes");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         count_kind(&kinds[i]);
     count_grown();

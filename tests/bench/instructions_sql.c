@@ -37,6 +37,7 @@ static sqlite3 *fill(const char *extension)
                      "INSERT INTO seen(key) SELECT id FROM keys;"
                      "INSERT INTO filters SELECT 'present', cf_build(id) FROM keys;"
                      "INSERT INTO filters SELECT 'absent', cf_build(-id) FROM keys;"
+                     "INSERT INTO filters SELECT 'keyed', cf_build(-id, 0.01, 'seed=1') FROM keys;"
                      "INSERT INTO filters SELECT 'roomy', cf_add_all(cf_new(11000), id) FROM keys;"
                      "INSERT INTO filters SELECT 'empty', cf_new(11000);",
                      ROWS);
@@ -63,6 +64,8 @@ static const scan scans[] = {
     {"cf_contains, bound, hit", COUNT "keys WHERE cf_contains(?1, id)", "present", INTEGERS},
     {"cf_contains, bound, miss", COUNT "keys WHERE cf_contains(?1, id)", "absent", INTEGERS},
     {"cf_contains, bound, text, miss", COUNT "words WHERE cf_contains(?1, word)", "absent", TEXTS},
+    {"cf_contains, bound, keyed, miss", COUNT "keys WHERE cf_contains(?1, id)", "keyed", INTEGERS},
+    {"cf_contains, bound, keyed, text, miss", COUNT "words WHERE cf_contains(?1, word)", "keyed", TEXTS},
     {"cf_contains, handle, hit",
      COUNT "keys WHERE cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'present'), id)", NULL,
      INTEGERS},

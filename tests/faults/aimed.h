@@ -21,7 +21,7 @@ static inline int64_t aimed_from(int64_t i)
     enum { BASE_BITS = 3, AGREE = 14 /* 6 pair bits, 8 remainder bits */, INTEGER = 1 };
     const uint64_t agree = (1 << AGREE) - 1;
     for (;; i++) {
-        uint64_t hash = cf_hash_words(INTEGER, (uint64_t)i, 0);
+        uint64_t hash = cf_hash_words(&(cf_geometry){.seed = 0}, INTEGER, (uint64_t)i);
         if (hash >> (64 - BASE_BITS) == 5 && (hash & agree) == 7777)
             return i;
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** ext_units.c - parts of the extension that need no filter: sums by key (sums.c), the state of a store
-** (state.c), and whether what is in memory is fresh (fresh.c).
+** ext_units.c - parts of the extension that need no filter: tokens of SQL (sql_text.c, schema.c),
+** sums by key (sums.c), the state of a store (state.c), whether what is in memory is fresh (fresh.c),
+** and names that are nearly right (nearest.c).
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
 */
@@ -13,12 +14,144 @@
 #include <cmocka.h>
 
 #include "../../ext/fresh.h"
+#include "../../ext/nearest.h"
+#include "../../ext/schema.h"
+#include "../../ext/sql_text.h"
 #include "../../ext/state.h"
 #include "../../ext/sums.h"
 #include "fault_memory.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ---- sql_text.c, schema.c ---- */
+
+/* Tokens, with '|' behind each. */
+static void test_tokens(void **state)
+{
+    static const struct {
+        const char *sql, *tokens;
+    } cases[] = {
+        {"", ""},
+        {" \t\r\n\f", ""},
+        {"a,b1 _c$\xc3\xa9", "a|,|b1|_c$\xc3\xa9|"},
+        {"a--b\nc/*d*/e", "a|c|e|"},
+        {"a/**/b/***/c/*/*/d", "a|b|c|d|"},
+        {"a-b/c- -d / *e", "a|-|b|/|c|-|-|d|/|*|e|"},
+        {"'it''s' \"a\"\"b\" `c``d` [e]f]", "'it''s'|\"a\"\"b\"|`c``d`|[e]|f|]|"},
+        {"'--' \"/*\" x'00' 0x1F 1e5", "'--'|\"/*\"|x|'00'|0x1F|1e5|"},
+        {"\xEF\xBB\xBF"
+         "a \xEF\xBB\xBF"
+         "b",
+         "a|b|"},
+        {"a 'open", "a|'open|"},
+        {"a [open", "a|[open|"},
+        {"a 'open''", "a|'open''|"},
+        {"a /* open", "a|"},
+        {"a -- open", "a|"},
+        {"a /*/", "a|"},
+        {"'", "'|"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char found[100] = "";
+        const char *at = cases[i].sql;
+        for (cuckoo_token t = cuckoo_sql_token(&at); t.kind != CUCKOO_TOKEN_END;
+             t = cuckoo_sql_token(&at))
+            snprintf(found + strlen(found), sizeof found - strlen(found), "%.*s|", (int)t.n, t.at);
+        assert_string_equal(found, cases[i].tokens);
+        assert_int_equal(*at, 0);
+    }
+}
+
+static void test_token_names(void **state)
+{
+    static const char *const same[] = {"a\"b]", "\"a\"\"b]\"", "`A\"b]`", "'a\"B]'", "\"a\"\"b]"};
+    static const char *const other[] = {"a",  "\"a\"", "[a\"b]]", "'a\"b]c'", "\"\"",
+                                        "''", "\"",    "[",       "a b"};
+    (void)state;
+    for (size_t i = 1; i < sizeof same / sizeof same[0]; i++)
+        assert_true(cuckoo_sql_names(same[i], NULL, same[0]));
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
+        assert_false(cuckoo_sql_names(other[i], NULL, same[0]));
+    assert_true(cuckoo_sql_names("insert INTO/**/main . 'T'(a)", "into", "t"));
+    assert_true(cuckoo_sql_names("x into \"into\" into t", "into", "t"));
+    assert_false(cuckoo_sql_names("insert into a.b select t from t", "into", "t"));
+    assert_false(cuckoo_sql_names("'into' t \"into\" t", "into", "t"));
+    assert_false(cuckoo_sql_names("into -- t\n x", "into", "t"));
+    assert_true(cuckoo_sql_says("a (Raise)", "raise"));
+    assert_false(cuckoo_sql_says("\"raise\" 'raise' raised /* raise */", "raise"));
+    assert_true(cuckoo_sql_changes_rows(" /* a */ -- b\n WITH c AS (SELECT 1) UPDATE d SET e = 1"));
+    assert_false(cuckoo_sql_changes_rows("/* insert */ SELECT 1"));
+}
+
+static void test_breaks(void **state)
+{
+    static const struct {
+        const char *sql;
+        unsigned breaks;
+    } cases[] = {
+        {"INSERT OR FAIL INTO t VALUES (1)", CUCKOO_SQL_OR_FAIL},
+        {"insert/**/or--\nfail\tinto t", CUCKOO_SQL_OR_FAIL},
+        {"UPDATE OR\fFAIL t SET a = 1", CUCKOO_SQL_OR_FAIL},
+        {"CREATE TABLE t(a UNIQUE ON/**/CONFLICT FAIL)", CUCKOO_SQL_FAILS},
+        {"SELECT RAISE ( FAIL , 'x')", CUCKOO_SQL_FAILS},
+        {"SELECT raise(/* */ignore)", CUCKOO_SQL_IGNORES},
+        {"WHEN RAISE(IGNORE) BEGIN UPDATE OR FAIL t SET a = RAISE(FAIL, '')",
+         CUCKOO_SQL_OR_FAIL | CUCKOO_SQL_FAILS | CUCKOO_SQL_IGNORES},
+        {"SELECT RAISE(ABORT, 'fail'), RAISE(ROLLBACK, 'or fail')", 0},
+        {"INSERT OR IGNORE INTO fail(ignore) VALUES ('insert or fail')", 0},
+        {"SELECT a OR fail, conflict fail, \"insert\" or fail FROM t", 0},
+        {"INSERT INTO raise(fail, a) SELECT fail FROM raise", 0},
+        {"INSERT INTO main.raise(ignore) VALUES (1) /* INSERT OR FAIL */", 0},
+        {"CREATE TABLE raise(fail, on_conflict_fail REFERENCES raise(fail, ignore))", 0},
+        {"INSERT OR [fail] INTO t; ON CONFLICT \"FAIL\"; RAISE('FAIL', 1)", 0},
+        {"INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING -- fail\n", 0},
+        {"CREATE TABLE t(a UNIQUE ON CONFLICT IGNORE)", 0},
+        {"fail", 0},
+        {"", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (cuckoo_sql_breaks(cases[i].sql) != cases[i].breaks)
+            fail_msg("%s: %u", cases[i].sql, cuckoo_sql_breaks(cases[i].sql));
+}
+
+static void test_ours(void **state)
+{
+    static const char *const ours[] = {
+        "CREATE TRIGGER \"f_i\" AFTER INSERT ON \"u\" BEGIN INSERT INTO \"f\"(cuckoo_change, key) VALUES "
+        "(1, new.\"raise\"); END",
+        "CREATE TRIGGER \"a; END\" AFTER INSERT ON \"select;\" BEGIN INSERT INTO \"f\"(cuckoo_change) "
+        "VALUES (1, new.\"a;\"\"b\"); END",
+        "CREATE TRIGGER \"f_i\" AFTER INSERT ON \"u\" WHEN new.\"begin\" IS NOT NULL BEGIN INSERT INTO "
+        "\"cuckoo_log_00ff\"(\"row\") VALUES (new.\"a;\"\"b\"); SELECT RAISE(ABORT, '') WHERE 0; END"};
+    static const char *const others[] = {
+        "CREATE TRIGGER a BEFORE INSERT ON u BEGIN INSERT INTO f(cuckoo_change) VALUES (1); END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(key, cuckoo_change) VALUES (1, 1); END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(cuckoo_change) VALUES (1); SELECT 1; "
+        "END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(cuckoo_change) SELECT 1; END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(cuckoo_change) VALUES (RAISE(IGNORE)); "
+        "END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT OR FAIL INTO f(cuckoo_change) VALUES (1); END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(cuckoo_change) VALUES (1);",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO \"cuckoo_log_0\" VALUES (1); END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO \"cuckoo_log_0\" VALUES (1); "
+        "SELECT RAISE(FAIL, '') WHERE 0; END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO \"cuckoo_log_0\" VALUES (1); "
+        "SELECT RAISE(ABORT, '') WHERE 1; END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO \"cuckoo_log_0\" VALUES (1); "
+        "SELECT RAISE(ABORT, '') WHERE 0; SELECT 1; END",
+        "CREATE TRIGGER",
+        ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        assert_true(cuckoo_schema_is_ours(ours[i]));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (cuckoo_schema_is_ours(others[i]))
+            fail_msg("%s", others[i]);
+}
 
 /* ---- sums.c ---- */
 
@@ -330,11 +463,85 @@ static void test_fresh_uncommitted(void **state)
     assert_false(is_stale(two, false));
 }
 
+/* ---- nearest.c ---- */
+
+static const char *nearest_to(const char *word, const char *const *names)
+{
+    static cuckoo_nearest nearest;
+    nearest = (cuckoo_nearest){.word = word};
+    cuckoo_nearest_offer_all(&nearest, names);
+    return nearest.found;
+}
+
+static void test_nearest_names(void **state)
+{
+    static const char *const names[] = {"capacity", "growth", "fpr", "bucket_size",
+                                        "check",    "off",    "on",  NULL};
+    static const struct {
+        const char *word, *found;
+    } cases[] = {{"capcity", "capacity"},
+                 {"capacitty", "capacity"},
+                 {"CAPCITY", "capacity"},
+                 {"gorwth", "growth"},
+                 {"grwoht", "growth"},
+                 {"frp", "fpr"},
+                 {"fp", "fpr"},
+                 {"bucketsize", "bucket_size"},
+                 {"bucket", "bucket_size"},
+                 {"chekc", "check"},
+                 {"of", "off"},
+                 {"check", "check"},
+                 {"colour", ""},
+                 {"ca", ""},
+                 {"x", ""},
+                 {"", ""},
+                 {"onward", ""},
+                 {"k", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(nearest_to(cases[i].word, names), cases[i].found);
+}
+
+/* The nearest of several is taken, and of equally near ones the first. */
+static void test_nearest_of_several(void **state)
+{
+    static const char *const names[] = {"members", "member", "membrs", NULL};
+    (void)state;
+    assert_string_equal(nearest_to("membr", names), "member");
+    assert_string_equal(nearest_to("memberz", names), "members");
+    assert_string_equal(nearest_to("membrs", names), "membrs");
+}
+
+/* Names as long as names may be, and longer. */
+static void test_nearest_long_names(void **state)
+{
+    char longest[CUCKOO_NEAREST_MAX + 1], longer[CUCKOO_NEAREST_MAX + 2];
+    const char *const both[] = {longer, longest, "", NULL};
+    (void)state;
+    memset(longest, 'a', sizeof longest);
+    memset(longer, 'a', sizeof longer);
+    longest[CUCKOO_NEAREST_MAX] = longer[CUCKOO_NEAREST_MAX + 1] = 0;
+    assert_string_equal(nearest_to(longest + 1, both), longest);
+    assert_string_equal(nearest_to(longer, both), "");
+    cuckoo_nearest nearest = {.word = longest};
+    assert_string_equal(cuckoo_nearest_hint(&nearest), "");
+    cuckoo_nearest_offer(&nearest, longest);
+    assert_int_equal(strlen(cuckoo_nearest_hint(&nearest)),
+                     strlen("; did you mean ") + CUCKOO_NEAREST_MAX);
+}
+
 #define FRESH_TEST(test) cmocka_unit_test_setup_teardown(test, connect_two, disconnect)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_token_names),
+        cmocka_unit_test(test_breaks),
+        cmocka_unit_test(test_ours),
+        cmocka_unit_test(test_nearest_names),
+        cmocka_unit_test(test_nearest_of_several),
+        cmocka_unit_test(test_nearest_long_names),
         cmocka_unit_test(test_sums_model),
         cmocka_unit_test(test_sums_large),
         cmocka_unit_test(test_sums_no_memory),

@@ -178,7 +178,7 @@ static const oom_case cases[] = {
     {"error: NULL filter", "SELECT cf_contains(NULL, 1)", false},
     {"error: not a blob", "SELECT cf_add('text', 1)", false},
     {"error: damaged", "SELECT cf_info(zeroblob(100))", false},
-    {"error: full", "SELECT cf_add(cf_add(" TINY ", 1), 2)", false},
+    {"error: full", "SELECT cf_add(cf_add(cf_add(" TINY ", 1), 2), 3)", false},
     {"error: full over rows", "SELECT cf_add_all(" TINY ", d) FROM digits", false},
     {"error: too long to grow", "SELECT cf_add_all(" BRIM ", i) FROM " NUMBERS, false},
     {"error: value out of range", "SELECT cf_add(" VALUED ", 1, 16)", false},

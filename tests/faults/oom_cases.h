@@ -64,6 +64,9 @@ static const oom_case cases[] = {
      "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=9, fpr=1e-6, seed=3, content='users(id)')",
      NULL},
     {"error: create, option", "CREATE VIRTUAL TABLE made USING cuckoo_filter(colour=red)", NULL},
+    {"error: create, near option", "CREATE VIRTUAL TABLE made USING cuckoo_filter(capcity=9)", NULL},
+    {"error: create, column", "CREATE VIRTUAL TABLE made USING cuckoo_filter(content='users(di)')",
+     NULL},
     {"error: create, content", "CREATE VIRTUAL TABLE made USING cuckoo_filter(content='nowhere(x)')",
      NULL},
     {"insert", "INSERT INTO seen(key) VALUES ('new')", NULL},
@@ -85,6 +88,8 @@ static const oom_case cases[] = {
      "SELECT sum(cf_table_contains('seen', k)), cf_table_contains('main.fed', 3) FROM keys", NULL},
     {"error: cf_table_contains", "SELECT cf_table_contains('keys', 1)", NULL},
     {"cf_table_info", "SELECT cf_table_info('seen'), cf_table_info('main.brim')", NULL},
+    {"cf_table_check", "SELECT cf_table_check('seen'), cf_table_check('fed')", NULL},
+    {"error: cf_table_check", "SELECT cf_table_check('sene')", NULL},
     {"cf_table_buckets", "SELECT count(*), sum(fingerprint) FROM cf_table_buckets('seen')", NULL},
     {"error: cf_table_buckets", "SELECT * FROM cf_table_buckets('nowhere')", NULL},
     {"cf_export", "SELECT cf_export('seen')", NULL},
@@ -97,6 +102,7 @@ static const oom_case cases[] = {
     {"rebuild", "INSERT INTO fed(fed) VALUES ('rebuild')", NULL},
     {"error: rebuild", "INSERT INTO seen(seen) VALUES ('rebuild')", NULL},
     {"error: command", "INSERT INTO seen(seen) VALUES ('dance')", NULL},
+    {"error: near command", "INSERT INTO seen(seen) VALUES ('chekc')", NULL},
     {"content: insert", "INSERT INTO users SELECT i FROM " NUMBERS(1000, 1050), NULL},
     {"content: delete", "DELETE FROM users WHERE id < 9", NULL},
     {"content: update", "UPDATE users SET id = id + 500 WHERE id < 9", NULL},
@@ -146,7 +152,8 @@ static const oom_case cases[] = {
      "; ROLLBACK TO a; DELETE FROM people WHERE id > 20"},
     {"commit, healing", "COMMIT",
      "BEGIN; CREATE TRIGGER b BEFORE UPDATE ON people WHEN new.k LIKE '%!' BEGIN "
-     "UPDATE people SET k = k || 'b' WHERE id = old.id; END; UPDATE people SET k = k || '!' WHERE id = 1"},
+     "UPDATE people SET k = k || 'b' WHERE id = old.id; END; UPDATE people SET k = k || '!' WHERE id = "
+     "1"},
     {"rollback", "ROLLBACK", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
 };
 

@@ -83,7 +83,8 @@ static void test_1_errors_leave_the_transaction_alone(void **state)
         "INSERT INTO diary SELECT cf_new(1000000000000)",
         "INSERT INTO diary SELECT cf_merge(cf_new(10), cf_new(1000))",
         "INSERT INTO diary SELECT cf_add(NULL, 1)",
-        "INSERT INTO diary SELECT cf_add(cf_add(cf_new(1, NULL, 'bucket_size=1 growth=off'), 1), 2)",
+        "INSERT INTO diary SELECT cf_add(cf_add(cf_add(cf_new(1, NULL, 'bucket_size=1 growth=off'), 1), "
+        "2), 3)",
     };
     enum { n = sizeof failures / sizeof failures[0] };
     run(*state, "CREATE TABLE diary(entry)");
@@ -128,14 +129,14 @@ static void test_4_hostile_keys_build_no_giant(void **state)
     answer_free(&a);
 }
 
-/* A filter of one bucket of two slots, with n keys. */
+/* A filter of two buckets of one slot, with n keys. */
 static void make_tiny(cf_filter *filter, uint8_t *bytes, uint64_t first, uint64_t n)
 {
     const cf_geometry shape = {
-        .buckets = 1, .capacity = 2, .bucket_size = 2, .fingerprint_bits = 16, .pair_bits = 8, .cap = 1};
+        .buckets = 2, .capacity = 2, .bucket_size = 1, .fingerprint_bits = 16, .pair_bits = 8, .cap = 1};
     cf_create(filter, &shape, bytes);
     for (uint64_t i = first; i < first + n; i++)
-        assert_int_equal(cf_add(filter, cf_hash(&i, sizeof i, 0)), CF_OK);
+        assert_int_equal(cf_add(filter, cf_hash(&shape, &i, sizeof i)), CF_OK);
 }
 
 static void test_5_half_a_merge_is_sound(void **state)

@@ -97,7 +97,7 @@ enum { FUZZ_AT_BUCKETS = 18, FUZZ_AT_RESERVED = 56, FUZZ_AT_CHECKSUM = 60 }; /* 
 /* Makes the checksum of a header right again. */
 static inline void fuzz_reseal(uint8_t *bytes)
 {
-    uint64_t hash = cf_hash(bytes, FUZZ_AT_CHECKSUM, 0);
+    uint64_t hash = cf_checksum(bytes);
     for (unsigned i = 0; i < 4; i++)
         bytes[FUZZ_AT_CHECKSUM + i] = (uint8_t)(hash >> (8 * i));
 }

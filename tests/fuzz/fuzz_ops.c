@@ -14,13 +14,22 @@
 **        cf_count, cf_delete and the counts in the header agree exactly;
 **      - once it grows, that a delete of a key that is there finds something.
 **
-** A failed add changes nothing; at the end both filters pass cf_check. To run: see fuzz.h.
+** After each operation the key that it named is asked for. All keys are asked for after a few
+** operations, after each that touches more than one key, and at the end. A failed add changes
+** nothing; at the end both filters pass cf_check. To run: see fuzz.h.
 */
 #include "../../src/growth.h"
 #include "fuzz.h"
 #include "tally.h"
 
-enum { KEYS = 32, VALUES = 4, FILTERS = 2, OPERATIONS = 4000, LONGEST = 100000 /* bytes */ };
+enum {
+    KEYS = 32,
+    VALUES = 4,
+    FILTERS = 2,
+    OPERATIONS = 4000,
+    LONGEST = 100000,  /* bytes */
+    ASK_ALL_EVERY = 16 /* operations */
+};
 
 typedef struct model {
     cf_filter filter;
@@ -67,20 +76,19 @@ static bool choose_shape(fuzz_input *in, cf_geometry *shape)
     unsigned f = CF_FINGERPRINT_MIN + fuzz_byte(in) % 29;
     unsigned b = 1u << fuzz_byte(in) % 4;
     unsigned s = CF_PAIR_BITS_MIN + fuzz_byte(in) % (f - 3);
-    *shape = (cf_geometry){.buckets = 1 + fuzz_byte(in) % 64,
+    *shape = (cf_geometry){.buckets = 2 + 2 * (fuzz_byte(in) % 32),
                            .seed = (int64_t)fuzz_byte(in),
                            .bucket_size = (uint8_t)b,
                            .fingerprint_bits = (uint8_t)f,
                            .pair_bits = (uint8_t)s,
                            .cap = (uint8_t)(1 + fuzz_byte(in) % (2 * b))};
     if (fuzz_byte(in) % 8 == 0)
-        shape->buckets = 1 + fuzz_number(in, 2) % 5000;
+        shape->buckets = 2 + 2 * (fuzz_number(in, 2) % 250);
     choose_payload(in, shape);
     shape->growth = fuzz_byte(in) % 2;
+    shape->keyed = shape->seed % 2 != 0;
     if (shape->growth)
-        shape->buckets = 1 + shape->buckets % 16;
-    if (shape->buckets % 2 == 1 && shape->cap > b)
-        shape->cap = (uint8_t)b;
+        shape->buckets = 2 + shape->buckets % 16;
     choose_layout(in, shape);
     return cf_geometry_check(shape, &why) == CF_OK;
 }
@@ -90,11 +98,11 @@ static bool choose_shape(fuzz_input *in, cf_geometry *shape)
 static void choose_keys(fuzz_input *in, world *w)
 {
     uint64_t low = cf_low_bits(fuzz_byte(in) % 40), high = ~cf_low_bits(64 - fuzz_byte(in) % 24);
-    uint64_t common = cf_hash(&w->shape.seed, sizeof w->shape.seed, 1);
+    uint64_t common = cf_hash(&(cf_geometry){.seed = 1}, &w->shape.seed, sizeof w->shape.seed);
     if (fuzz_byte(in) % 4 == 0)
         common = 0;
     for (unsigned i = 0; i < KEYS; i++) {
-        uint64_t hash = cf_hash(&i, sizeof i, w->shape.seed);
+        uint64_t hash = cf_hash(&w->shape, &i, sizeof i);
         w->hash[i] = (hash & ~low & ~high) | (common & (low | high));
     }
 }
@@ -156,43 +164,54 @@ static uint64_t matches(const cf_filter *filter, uint64_t hash, uint64_t value)
     return tally_of(filter, hash, value).matches;
 }
 
-static void compare_promises(const world *w, const model *m)
+static void ask_promised(const world *w, const model *m, unsigned key)
 {
-    for (unsigned i = 0; i < KEYS; i++)
-        for (unsigned v = 0; v < w->values; v++)
-            if (m->copies[i][v] > 0) {
-                REQUIRE(cf_contains(&m->filter, w->hash[i]));
-                REQUIRE(matches(&m->filter, w->hash[i], v) > 0);
-            }
-    REQUIRE(m->filter.items == m->items);
+    for (unsigned v = 0; v < w->values; v++)
+        if (m->copies[key][v] > 0) {
+            REQUIRE(cf_contains(&m->filter, w->hash[key]));
+            REQUIRE(matches(&m->filter, w->hash[key], v) > 0);
+        }
 }
 
-static void compare_exactly(const world *w, const model *m)
+/* Copies of the key, of all values. */
+static uint64_t ask_exactly(const world *w, const model *m, unsigned key)
 {
-    uint64_t copies = 0, value = VALUES;
-    for (unsigned i = 0; i < KEYS; i++) {
-        const uint64_t *stored = m->stored[w->class[i]];
-        uint64_t sum = 0;
-        for (unsigned v = 0; v < w->values; v++) {
-            REQUIRE(stored[v] >= at_most(m->copies[i][v], w->most));
-            sum += stored[v];
-        }
-        REQUIRE(cf_count(&m->filter, w->hash[i]) == sum);
-        REQUIRE(cf_contains(&m->filter, w->hash[i]) == (sum > 0));
-        REQUIRE(w->shape.counter_bits || matches(&m->filter, w->hash[i], 0) == stored[0]);
-        REQUIRE(cf_get(&m->filter, w->hash[i], &value) == (sum > 0));
-        REQUIRE(sum == 0 || !w->shape.value_bits || stored[value] > 0);
-        copies += w->class[i] == i ? sum : 0;
+    const uint64_t *stored = m->stored[w->class[key]];
+    uint64_t sum = 0, value = VALUES;
+    for (unsigned v = 0; v < w->values; v++) {
+        REQUIRE(stored[v] >= at_most(m->copies[key][v], w->most));
+        sum += stored[v];
     }
-    REQUIRE(cf_take_census(&m->filter).copies == copies);
-    REQUIRE(w->shape.counter_bits || m->filter.occupied + m->filter.spilled == copies);
+    REQUIRE(cf_count(&m->filter, w->hash[key]) == sum);
+    REQUIRE(cf_contains(&m->filter, w->hash[key]) == (sum > 0));
+    REQUIRE(w->shape.counter_bits || matches(&m->filter, w->hash[key], 0) == stored[0]);
+    REQUIRE(cf_get(&m->filter, w->hash[key], &value) == (sum > 0));
+    REQUIRE(sum == 0 || !w->shape.value_bits || stored[value] > 0);
+    return sum;
+}
+
+/* After an operation that named one key. */
+static void compare_key(const world *w, const model *m, unsigned key)
+{
+    ask_promised(w, m, key);
+    if (w->exact)
+        ask_exactly(w, m, key);
+    REQUIRE(m->filter.items == m->items);
 }
 
 static void compare(const world *w, const model *m)
 {
-    compare_promises(w, m);
-    if (w->exact)
-        compare_exactly(w, m);
+    uint64_t copies = 0;
+    for (unsigned i = 0; i < KEYS; i++) {
+        ask_promised(w, m, i);
+        uint64_t sum = w->exact ? ask_exactly(w, m, i) : 0;
+        copies += w->class[i] == i ? sum : 0;
+    }
+    REQUIRE(m->filter.items == m->items);
+    if (!w->exact)
+        return;
+    REQUIRE(cf_take_census(&m->filter).copies == copies);
+    REQUIRE(w->shape.counter_bits || m->filter.occupied + m->filter.spilled == copies);
 }
 
 static void open_again(cf_filter *filter, uint8_t *bytes, uint64_t length, cf_memory memory)
@@ -303,26 +322,36 @@ static void merge(const world *w, model *into, const model *from)
         }
 }
 
-static void operate(world *w, fuzz_input *in)
+/* Operations on more than one key; false: `code` is none of them. */
+static bool operate_on_all(const world *w, model *m, const model *other, unsigned code, unsigned steps)
+{
+    if (code == 0)
+        clear(m);
+    else if (code == 1)
+        reopen(w, m);
+    else if (code == 2)
+        merge(w, m, other);
+    else if (code == 3)
+        grow(m, steps);
+    else if (code == 4)
+        cf_settle(&m->filter);
+    return code <= 4;
+}
+
+static void operate(world *w, fuzz_input *in, unsigned number)
 {
     unsigned code = fuzz_byte(in), byte = fuzz_byte(in), key = byte % KEYS;
     unsigned value = byte / KEYS % w->values;
     model *m = &w->model[code >> 7];
-    if ((code & 63) == 0)
-        clear(m);
-    else if ((code & 63) == 1)
-        reopen(w, m);
-    else if ((code & 63) == 2)
-        merge(w, m, &w->model[key % FILTERS]);
-    else if ((code & 63) == 3)
-        grow(m, key);
-    else if ((code & 63) == 4)
-        cf_settle(&m->filter);
-    else if (code & 64)
+    bool all = operate_on_all(w, m, &w->model[key % FILTERS], code & 63, key);
+    if (!all && code & 64)
         (w->exact ? delete_exactly : delete_promised)(w, m, key, value);
-    else
+    else if (!all)
         add(w, m, key, value);
-    compare(w, m);
+    if (all || number % ASK_ALL_EVERY == 0)
+        compare(w, m);
+    else
+        compare_key(w, m, key);
 }
 
 int fuzz_ops(const uint8_t *data, size_t size)
@@ -338,7 +367,7 @@ int fuzz_ops(const uint8_t *data, size_t size)
     choose_keys(&in, &w);
     find_classes(&w);
     for (unsigned n = 0; n < OPERATIONS && in.at < in.end; n++)
-        operate(&w, &in);
+        operate(&w, &in, n);
     for (unsigned i = 0; i < FILTERS; i++) {
         reopen(&w, &w.model[i]);
         free(bytes_of(&w.model[i].filter));

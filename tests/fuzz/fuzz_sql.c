@@ -270,7 +270,7 @@ static void bind_filter(sqlite3_stmt *statement, int at, fuzz_input *in, bool mu
     cf_create(&filter, &shape, bytes);
     filter.memory = (cf_memory){longer, LONGEST};
     for (uint64_t i = 0; i < keys; i++)
-        cf_add_value(&filter, cf_hash(&i, sizeof i, 0), options.value_bits ? i % 2 : 0);
+        cf_add_value(&filter, cf_hash(&filter.geometry, &i, sizeof i), options.value_bits ? i % 2 : 0);
     cf_seal(&filter);
     bytes = (uint8_t *)(uintptr_t)filter.bytes;
     length = (size_t)filter.length;

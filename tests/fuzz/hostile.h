@@ -14,12 +14,13 @@
 /* The right magic, version and checksum; the other fields are the input's. */
 static inline void make_identity(uint8_t *bytes)
 {
-    static const uint8_t identity[] = {0xcf, 0x63, 0x6b, CF_FORMAT_VERSION, CF_HASH_XXH3};
+    uint8_t hash = bytes[4] % 2 ? CF_IDENTITY_KEYED : CF_IDENTITY_XXH3;
+    const uint8_t identity[] = {0xcf, 0x63, 0x6b, CF_FORMAT_VERSION, hash};
     memcpy(bytes, identity, sizeof identity);
     fuzz_reseal(bytes);
 }
 
-/* As many base buckets as there is room for, and after that as many split ones. */
+/* As many base buckets as there is room for, an even number, and after that as many split ones. */
 static inline void make_stage(cf_header *header, uint64_t table_bytes, unsigned level, bool grown)
 {
     cf_geometry *g = &header->geometry;
@@ -28,10 +29,10 @@ static inline void make_stage(cf_header *header, uint64_t table_bytes, unsigned 
     bits += g->spill_bound != 0;
     bits -= g->semisorted ? CF_SEMISORT_SAVES : 0;
     uint64_t buckets = table_bytes * 8 / bits;
-    g->buckets = buckets >> level;
+    g->buckets = (buckets >> level) & ~(uint64_t)1;
     header->level = level;
     if (grown && level == 0)
-        g->buckets = buckets - buckets / 3;
+        g->buckets = (buckets - buckets / 3) & ~(uint64_t)1;
     header->split = grown ? buckets - (g->buckets << level) : 0;
     if (header->split > g->buckets << level)
         header->split = g->buckets << level;
@@ -64,6 +65,7 @@ static inline void make_shape(uint8_t *bytes, size_t length)
     g->semisorted = g->bucket_size == 4 && g->fingerprint_bits > 4 && bytes[12] / 4 % 2;
     make_list(bytes, length, &header);
     g->seed = (int64_t)cf_load64(bytes + 24);
+    g->keyed = bytes[4] == CF_IDENTITY_KEYED;
     g->capacity = cf_load64(bytes + 32) >> 16;
     header.items = cf_load64(bytes + 40) >> 16;
     uint64_t list = (uint64_t)g->spill_bound * CF_SPILL_ENTRY;

@@ -73,7 +73,7 @@ class Shape:
     def alternate(self, side):
         base, bits, length = side
         mix = self.mix(bits)
-        g = mix * self.m0 >> 64 | (self.m0 % 2 == 0)
+        g = mix * self.m0 >> 64 | 1
         return (g - base) % self.m0, bits ^ (mix << self.s & low(self.s + length)), length
 
     def bucket(self, side):

@@ -212,15 +212,15 @@ def has_sticky_bits(payload_bits, flags, level, split):
 
 
 def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, capacity=0, level=0, split=0,
-              payload_bits=0, flags=0, budget=0, spill_bound=0):
-    """An empty filter of any shape, also of those that the planner never chooses: odd tables, say."""
+              payload_bits=0, flags=0, budget=0, spill_bound=0, hash_identity=1):
+    """An empty filter of any shape, also of those that the planner never chooses. `buckets` is even."""
     width = slot_bits(bits, level, split)
     all_narrow = level > 0 and narrow_buckets(bits, buckets, level, split) == (buckets << level) + split
     saved = (4 if flags & SEMISORTED else 0) - (spill_bound > 0)
     payload = payload_bits + has_sticky_bits(payload_bits, flags, level, split)
     table = table_bytes((buckets << level) + split, bucket_size, width - all_narrow + payload, saved)
     blank = bytes(HEADER + table + RESERVED + SPILLED_ENTRY * spill_bound)
-    return patched(blank, magic=int.from_bytes(b"\xcfck", "little"), version=1, hash=1,
+    return patched(blank, magic=int.from_bytes(b"\xcfck", "little"), version=1, hash=hash_identity,
                    bucket_size=bucket_size, fingerprint_bits=bits, slot_bits=width,
                    pair_bits=pair_bits or min(bits, 8), cap=cap or min(3, bucket_size),
                    buckets=buckets, seed=seed % 2**64, capacity=capacity, reserved=RESERVED,

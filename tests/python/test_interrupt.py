@@ -176,3 +176,62 @@ def test_short_work_asks_nothing(large):
     finally:
         large.set_trace_callback(None)
     assert "SELECT 1" not in statements and len(statements) >= 4
+
+
+# ---- one key for which a filter grows ----
+
+GROWING = "bucket_size=4 fingerprint_bits=12 overflow=on spill_bound=64"
+
+
+@pytest.fixture(scope="module")
+def full(large):
+    """A filter, and a key for which it takes its first step of growth. With a spill list that widens all its buckets."""
+    def grown(blob):
+        got = support.info(large, blob)
+        return got["buckets"] > got["base_buckets"]
+
+    def added(blob, first, last):
+        return ask(large, "SELECT cf_add_keys(?1, (SELECT cf_keys(x) FROM keys WHERE x BETWEEN ?2 AND ?3))", blob, first, last)
+
+    blob, n = ask(large, f"SELECT cf_new({KEYS // 2}, 0.01, '{GROWING}')"), 1
+    for step in (20_000, 2_000, 200, 20, 1):
+        while not grown(more := added(blob, n, n + step - 1)):
+            blob, n = more, n + step
+    return blob, n
+
+
+def test_one_add_is_interrupted(large, full):
+    blob, key = full
+    large.execute("CREATE TEMP TABLE full AS SELECT ? AS f", (blob,))
+    try:
+        for call in (f"cf_add(f, {key})", f"cf_add_all(f, {key})"):
+            everything, stops = Handler(), Handler(last=3)
+            answer = run(large, f"SELECT {call} FROM full", everything)
+            assert everything.calls >= 5
+            interrupted(large, f"SELECT {call} FROM full", stops)
+            assert stops.calls == 3
+            interrupted(large, f"UPDATE full SET f = (SELECT {call} FROM full)", Handler(last=3))
+            assert ask(large, "SELECT f FROM full") == blob
+            assert large.execute(f"SELECT {call} FROM full").fetchall() == answer
+    finally:
+        large.execute("DROP TABLE full")
+
+
+def test_one_insertion_is_interrupted(full):
+    blob, key = full
+    db = support.connect()
+    db.execute(f"CREATE VIRTUAL TABLE t USING cuckoo_filter(capacity={KEYS // 2}, {GROWING.replace(' ', ', ')})")
+    db.execute("INSERT INTO t(t, key) VALUES ('import', ?)", (blob,))
+    db.commit()
+    insert, before = f"INSERT INTO t(key) VALUES ({key})", ask(db, "SELECT count(*) FROM t")
+    stops = Handler(last=3)
+    interrupted(db, insert, stops)
+    assert stops.calls == 3
+    db.rollback()
+    assert ask(db, "SELECT cf_export('t')") == blob
+    assert ask(db, "SELECT count(*) FROM t") == before
+    db.execute(insert)
+    assert ask(db, "SELECT count(*) FROM t") == before + 1
+    assert ask(db, f"SELECT cf_table_contains('t', {key})") == 1
+    db.execute("INSERT INTO t(t) VALUES ('check')")
+    db.close()

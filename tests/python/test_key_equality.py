@@ -58,28 +58,31 @@ PAIRS = VALUES.flatmap(lambda v: st.tuples(st.just(v), st.one_of(st.sampled_from
 SEEDS = st.sampled_from([0, 1, -1]) | st.integers(-2**63, 2**63 - 1)
 
 
-def same_key(db, a, b, seed=0):
+HASHES = ["", "hash=xxh3", "hash=keyed"]
+
+
+def same_key(db, a, b, options=""):
     """Is b found in a filter that holds only a?"""
-    blob = support.new(db, 1, None, f"{OPTIONS} seed={seed}")
+    blob = support.new(db, 1, None, f"{OPTIONS} {options}")
     return support.contains(db, support.add(db, blob, a), b)
 
 
 # ---- the property ----
 
-@given(pair=PAIRS, seed=SEEDS)
-def test_keys_are_equal_when_sqlite_says_so(db, pair, seed):
+@given(pair=PAIRS, seed=SEEDS, hashed=st.sampled_from(HASHES))
+def test_keys_are_equal_when_sqlite_says_so(db, pair, seed, hashed):
     a, b = pair
-    assert same_key(db, a, b, seed) == ask(db, "SELECT ?1 = ?2", a, b)
+    assert same_key(db, a, b, f"seed={seed} {hashed}") == ask(db, "SELECT ?1 = ?2", a, b)
 
 
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le", "UTF-16be"])
-@pytest.mark.parametrize("seed", [0, 7])
-def test_all_pairs_of_landmarks_from_columns_without_affinity(encoding, seed):
+@pytest.mark.parametrize("hashed", ["", "seed=7 hash=xxh3", "hash=keyed", "seed=7"])
+def test_all_pairs_of_landmarks_from_columns_without_affinity(encoding, hashed):
     db = support.connect(encoding=encoding)
     assert ask(db, "PRAGMA encoding") == encoding
     db.execute("CREATE TABLE v(x, f)")
     db.executemany("INSERT INTO v(x) VALUES (?)", [(value,) for value in ALL])
-    db.execute("UPDATE v SET f = cf_add(cf_new(1, NULL, ?), x)", (f"{OPTIONS} seed={seed}",))
+    db.execute("UPDATE v SET f = cf_add(cf_new(1, NULL, ?), x)", (f"{OPTIONS} {hashed}",))
     wrong = db.execute("""
         SELECT a.x, b.x, a.x = b.x FROM v a, v b
         WHERE cf_contains(a.f, b.x) IS NOT (a.x = b.x)""").fetchall()
@@ -90,11 +93,12 @@ def test_all_pairs_of_landmarks_from_columns_without_affinity(encoding, seed):
 
 
 @given(value=VALUES, written=st.sampled_from(["UTF-8", "UTF-16le", "UTF-16be"]),
-       read=st.sampled_from(["UTF-8", "UTF-16le", "UTF-16be"]))
-def test_a_filter_moves_between_encodings(connections, value, written, read):
-    blob = support.add(connections[written], support.new(connections[written], 1, None, OPTIONS), value)
+       read=st.sampled_from(["UTF-8", "UTF-16le", "UTF-16be"]), hashed=st.sampled_from(HASHES))
+def test_a_filter_moves_between_encodings(connections, value, written, read, hashed):
+    options = f"{OPTIONS} {hashed}"
+    blob = support.add(connections[written], support.new(connections[written], 1, None, options), value)
     assert support.contains(connections[read], blob, value) == 1
-    again = support.add(connections[read], support.new(connections[read], 1, None, OPTIONS), value)
+    again = support.add(connections[read], support.new(connections[read], 1, None, options), value)
     assert again == blob
 
 
@@ -129,11 +133,12 @@ def test_affinity_and_collation_of_columns_do_not_count(db):
     assert (support.contains(db, s, "A"), support.contains(db, s, "a")) == (0, 1)
 
 
+@pytest.mark.parametrize("hashed", ["hash=xxh3", "hash=keyed"])
 @pytest.mark.parametrize("key", [1, 0.5, "short", "x" * 1023, "x" * 1024, b"x" * 5000])
-def test_the_seed_moves_every_kind_of_key(db, key):
+def test_the_seed_moves_every_kind_of_key(db, key, hashed):
     """Long keys take another way through the hash than short ones: the seed counts on both."""
     places = {tuple(db.execute("SELECT bucket, wanted FROM cf_explain(cf_new(1000, NULL, ?), ?)",
-                               (f"{OPTIONS} seed={seed}", key)).fetchone()) for seed in range(8)}
+                               (f"{OPTIONS} {hashed} seed={seed}", key)).fetchone()) for seed in range(8)}
     assert len(places) == 8
 
 

@@ -13,7 +13,7 @@ KEYS = "(SELECT cf_keys(value) FROM json_each(?))"
 MANY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) "
 # What = tells apart, and what it does not.
 MIXED = [1, 1.0, "1", b"1", 1.5, "a", "A", "a ", b"a", "", b"", 2**53 + 1, float(2**53), -0.0, 0, "x\0y", "ä" * 300]
-RULES = ["", "seed=5", "seed=-9223372036854775808", "affinity=integer", "affinity=text collation=nocase seed=3",
+RULES = ["", "seed=5", "seed=5 hash=xxh3", "hash=keyed collation=nocase", "seed=-9223372036854775808", "affinity=integer", "affinity=text collation=nocase seed=3",
          "affinity=real", "collation=rtrim"]
 
 
@@ -165,13 +165,13 @@ def test_a_missing_list_is_an_error(db):
 
 def test_the_bytes_are_those_of_the_format(db):
     blob = ask(db, "SELECT cf_keys(value, NULL, 'seed=-2 affinity=real collation=nocase') FROM json_each('[5, 6, 5]')")
-    assert blob[:8] == bytes([0xcf, 0x6b, 0x6c, 1, 1, 0, 3, 1]) and blob[24:60] == bytes(36)
+    assert blob[:8] == bytes([0xcf, 0x6b, 0x6c, 1, 2, 0, 3, 1]) and blob[24:60] == bytes(36)
     assert struct.unpack("<qQ", blob[8:24]) == (-2, 3) and sealed(blob) == blob
     assert len(blob) == HEADER + 3 * 8
     hashes = struct.unpack("<3Q", blob[HEADER:])
     assert hashes[0] == hashes[2] != hashes[1]
     valued = ask(db, "SELECT cf_keys(value, value * 2) FROM json_each('[5, 6, 5]')")
-    assert len(valued) == HEADER + 3 * 16 and valued[5] == 1
+    assert len(valued) == HEADER + 3 * 16 and valued[4:6] == bytes([1, 1])
     assert struct.unpack("<6Q", valued[HEADER:])[1::2] == (10, 12, 10)
 
 
@@ -223,3 +223,17 @@ def test_long_calls_are_interrupted(db):
         with pytest.raises(sqlite3.OperationalError, match="interrupted"):
             ask(db, f"SELECT length({call}(?, ?))", blob, made)
         db.set_progress_handler(None, 0)
+
+
+@pytest.mark.parametrize("layout", ["plain", "semisort"])
+@pytest.mark.parametrize("add", ["SELECT cf_add_all(?, value) FROM json_each(?)", f"SELECT cf_add_keys(?, {KEYS})"])
+def test_a_filter_that_was_filled_and_emptied_takes_as_many_keys_again(db, layout, add):
+    """Filled a little beyond its capacity, it is being prepared for growth (src/growth.h). Emptied, it is so still."""
+    first, again = json.dumps(list(range(5060))), json.dumps(list(range(10000, 14500)))
+    blob = support.new(db, 5000, None, f"bucket_size=4 fingerprint_bits=12 layout={layout}")
+    blob = ask(db, "SELECT cf_add_all(?, value) FROM json_each(?)", blob, first)
+    blob = ask(db, "SELECT cf_delete_all(?, value) FROM json_each(?)", blob, first)
+    assert support.info(db, blob)["occupied"] == 0 and support.field(blob, "split_pointer") > 0
+    blob = ask(db, add, blob, again)
+    assert ask(db, "SELECT count(*) FROM json_each(?) WHERE NOT cf_contains(?, value)", again, blob) == 0
+    assert ask(db, "SELECT cf_check(?)", blob) == "ok"

@@ -104,7 +104,7 @@ def test_deletes_after_a_merge_are_safe(db, merged):
 @pytest.mark.parametrize("bucket_size", [2, 4, 8])
 def test_a_sum_of_colliding_fingerprints_equals_the_adds(db, bits, bucket_size):
     """Keys cannot be told apart any more, but entries are: merging equals adding, for every answer."""
-    empty = support.make_blob(127, bucket_size, bits)
+    empty = support.make_blob(128, bucket_size, bits)
     left, right = list(range(25)), list(range(20, 45))
     fill = "SELECT cf_add_all(?, value) FROM json_each(?)"
     merged = merge(db, ask(db, fill, empty, json.dumps(left)), ask(db, fill, empty, json.dumps(right)))
@@ -146,7 +146,7 @@ BASE = {"buckets": 8, "bucket_size": 4, "bits": 12, "pair_bits": 6, "cap": 3, "s
 
 @BOTH
 @pytest.mark.parametrize("field, other", [
-    ("seed", {"seed": 1}), ("seed", {"seed": -1}), ("buckets", {"buckets": 10}),
+    ("seed", {"seed": 1}), ("seed", {"seed": -1}), ("hash", {"hash_identity": 2}), ("buckets", {"buckets": 10}),
     ("bucket_size", {"bucket_size": 8}), ("bucket_size", {"bucket_size": 2, "cap": 2}),
     ("fingerprint_bits", {"bits": 13}), ("pair_bits", {"pair_bits": 5}), ("cap", {"cap": 2})])
 def test_a_mismatch_names_the_field(db, merged, field, other):
@@ -209,3 +209,38 @@ def test_equal_full_filters_fit_until_copies_reach_the_room(db):
     again = merge(db, *[blob] * 20)
     assert support.info(db, again)["occupied"] == 60
     assert copies(db, again, range(20)) == [3] * 20
+
+
+# ---- more than can be found ----
+
+CROWDED = "overflow=on value_bits=5 bucket_size=8 spill_bound=4096"
+
+
+def with_values(db, others, values):
+    """A filter with so many other keys, and values of one key."""
+    blob = support.new(db, 20, 0.001, CROWDED)
+    for key, value in [(f"other {n}", 0) for n in range(others)] + [("k", value) for value in values]:
+        blob = ask(db, "SELECT cf_add(?, ?, ?)", blob, key, value)
+    return blob
+
+
+@pytest.mark.parametrize("split", range(8, 25, 4))
+def test_values_are_found_or_the_merge_says_so(db, split):
+    """28 values of a key are more than two buckets of eight slots and eight spilled entries can hold."""
+    one, other = with_values(db, 300, range(split)), with_values(db, 0, range(split, 28))
+    for pair in ((one, other), (other, one)):
+        for sql in ("SELECT cf_merge(?, ?)", "SELECT cf_merge(column1) FROM (VALUES (?), (?))"):
+            fails(db, FULL, sql, *pair, says="cf_merge: a key would have more entries than can be found")
+
+
+@pytest.mark.parametrize("total", range(1, 25, 3))
+def test_what_is_merged_is_found_in_a_table_too(db, total):
+    split = total // 2
+    one, other = with_values(db, 300, range(split)), with_values(db, 0, range(split, total))
+    for n, pair in enumerate(((one, other), (other, one))):
+        blob = ask(db, "SELECT cf_merge(?, ?)", *pair)
+        assert ask(db, "SELECT cf_check(?)", blob) == "ok"
+        db.execute(f"CREATE VIRTUAL TABLE t{n} USING cuckoo_filter(capacity=20, fpr=0.001, "
+                   + CROWDED.replace(" ", ", ") + ")")
+        db.execute(f"INSERT INTO t{n}(t{n}, key) VALUES ('import', ?)", (blob,))
+        assert sorted(v for v, in db.execute(f"SELECT value FROM t{n} WHERE key = 'k'")) == list(range(total))

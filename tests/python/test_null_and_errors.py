@@ -495,3 +495,98 @@ def test_an_error_is_an_error_also_where_no_row_would_pass(db, three):
     """A missing filter must not look like a filter that holds nothing."""
     fails(db, BAD_PARAMETER, "SELECT 1 WHERE cf_contains((SELECT ? WHERE 0), 1)", three)
     fails(db, BAD_PARAMETER, "SELECT 1 FROM (VALUES (1)) WHERE NOT cf_contains(NULL, column1)")
+
+
+# ---- wrong uses of newcomers: the argument, its value, and what is right ----
+
+OPTION_MISTAKES = [("capcity=10", "did you mean capacity"), ("capacitty=10", "did you mean capacity"),
+                   ("gorwth=off", "did you mean growth"), ("bucketsize=4", "did you mean bucket_size"),
+                   ("bucket=4", "did you mean bucket_size"), ("fingerprint=12", "did you mean fingerprint_bits"),
+                   ("layout=plian", "did you mean plain"), ("layout=semisorted", "did you mean semisort"),
+                   ("growth=onn", "did you mean on"), ("affinity=int", "did you mean integer"),
+                   ("collation=no-case", "did you mean nocase"), ("overflow=of", "did you mean off"),
+                   ("seed: 1", "unlike 'seed: 1'"), ("seed=1 growth", "unlike 'growth'"), ("=5", "unlike '=5'")]
+
+
+@pytest.mark.parametrize("options, says", OPTION_MISTAKES)
+@pytest.mark.parametrize("sql", ["SELECT cf_new(10, NULL, ?)", "SELECT cf_plan(10, NULL, ?)", "SELECT cf_build(1, NULL, ?)"])
+def test_options_that_are_nearly_right(db, sql, options, says):
+    assert "valid options: " in fails(db, BAD_PARAMETER, sql, options, says=says)
+
+
+@pytest.mark.parametrize("options, says", OPTION_MISTAKES[:12] + [("frp=0.1", "did you mean fpr"), ("contnet='u(k)'", "did you mean content")])
+def test_arguments_of_tables_that_are_nearly_right(db, options, says):
+    with pytest.raises(sqlite3.OperationalError, match=says):
+        db.execute(f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({options}, seed=5)")
+    assert db.execute("SELECT name FROM sqlite_master").fetchall() == []
+
+
+@pytest.mark.parametrize("options", ["colour=blue", "growth=maybe", "bits=12", "x=1", "layout=dense"])
+def test_nothing_is_guessed_when_nothing_is_near(db, options):
+    assert "did you mean" not in fails(db, BAD_PARAMETER, "SELECT cf_new(10, NULL, ?)", options)
+
+
+def test_a_long_part_of_the_options_is_cut_between_characters(db):
+    for blanks in range(4):
+        message = fails(db, BAD_PARAMETER, "SELECT cf_new(10, NULL, ?)", "x" * blanks + "é" * 300)
+        assert "unlike '" + "x" * blanks + "éé" in message and "é'; valid options" in message
+
+
+@pytest.mark.parametrize("sql, says", [
+    ("SELECT cf_new(10, 0.01, 'fpr=0.1')", "the argument before the options"),
+    ("SELECT cf_new(10, 0.01, 'content=u(k)')", "only filter tables"), ("SELECT cf_new(10, 'seed=1')", "options are the argument behind it"),
+    ("SELECT cf_build(1, 'seed=1')", "options are the argument behind it"), ("SELECT cf_new('10')", "bind it as a number")])
+def test_arguments_in_the_wrong_place(db, sql, says):
+    fails(db, BAD_PARAMETER, sql, says=says)
+
+
+@pytest.mark.parametrize("content, says", [
+    ("u(zz)", "table u has no column zz; it has id, email, k"), ("u(emial)", "no column emial; did you mean email; it has"),
+    ("U(Emial)", "did you mean email"), ("uu(k)", "no table uu in main, the schema of the filter; did you mean u"),
+    ("main.u(k)", "give its name without a schema"), ("tt(x)", "no table tt in main"), ("w(k)", "a view is no table"),
+    ("v(x)", "a virtual table, which has no triggers"), ("seen2(key)", "no table seen2 in main"), ("wide(zz)", "c18, c19 and more")])
+def test_content_that_is_not_there(db, content, says):
+    """There is no filter yet that the message could tell to drop."""
+    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, email TEXT, k)")
+    db.execute("CREATE VIEW w AS SELECT * FROM u")
+    db.execute("CREATE TEMP TABLE tt(x)")
+    db.execute(f"CREATE TABLE wide({', '.join(f'c{i}' for i in range(30))})")
+    db.execute("CREATE VIRTUAL TABLE v USING cuckoo_filter(capacity=5)")
+    before = db.execute("SELECT name FROM sqlite_master").fetchall()
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        db.execute(f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10, content='{content}')")
+    assert says in str(caught.value) and "drop" not in str(caught.value)
+    assert db.execute("SELECT name FROM sqlite_master").fetchall() == before
+
+
+@pytest.mark.parametrize("call", ["cf_table_contains({}, 1)", "cf_table_info({})", "cf_table_check({})", "cf_export({})",
+                                  "cf_table_rebuild({})"])
+def test_names_of_tables_that_are_nearly_right(db, call):
+    db.execute("CREATE VIRTUAL TABLE members USING cuckoo_filter(capacity=5)")
+    db.execute("ATTACH ':memory:' AS other")
+    db.execute("CREATE VIRTUAL TABLE other.visitors USING cuckoo_filter(capacity=5)")
+    for name, says in (("'membres'", "did you mean members"), ("'main.member'", "did you mean members"),
+                       ("'vistors'", "did you mean visitors"), ("'x'", "no cuckoo_filter table of this name: x"),
+                       ("x'00'", "take a blob"), ("5", "must be the name")):
+        fails(db, BAD_PARAMETER, f"SELECT {call.format(name)}", says=says)
+    with pytest.raises(sqlite3.OperationalError, match="cf_table_buckets: .* did you mean members"):
+        db.execute("SELECT * FROM cf_table_buckets('mambers')")
+    with pytest.raises(sqlite3.OperationalError, match=r"cf_table_buckets\('name of a filter table'\)"):
+        db.execute("SELECT * FROM cf_table_buckets")
+
+
+@pytest.mark.parametrize("command, says", [("chekc", "did you mean check; there are"), ("optimise", "did you mean optimize"),
+                                           ("vacuum", "unknown command vacuum; there are check, clear")])
+def test_commands_that_are_nearly_right(db, command, says):
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5)")
+    with pytest.raises(sqlite3.OperationalError, match=says):
+        db.execute("INSERT INTO seen(seen) VALUES (?)", (command,))
+
+
+def test_what_two_filters_differ_in_and_why(db):
+    for one, other, says in (("cf_new(10)", "cf_new(1000)", "buckets; one was planned for 10 keys, the other for 1000"),
+                             ("cf_new(10)", "cf_new(10, NULL, 'seed=5')", "seed; keys hash differently"),
+                             ("cf_new(1000, 0.001)", "cf_new(1000)", "fpr and options"),
+                             ("cf_new(10, NULL, 'value_bits=4')", "cf_new(10, NULL, 'value_bits=5')", "value_bits; build both")):
+        for sql in (f"SELECT cf_merge({one}, {other})", f"SELECT cf_merge(f) FROM (SELECT {one} AS f UNION ALL SELECT {other})"):
+            fails(db, MISMATCH, sql, says=says)

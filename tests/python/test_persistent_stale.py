@@ -176,11 +176,13 @@ def test_a_replacement_that_fails_midway_leaves_nothing_behind(path, command, fo
 def test_triggers_on_the_pages_may_not_use_the_filter(path, body):
     db = support.connect(path)
     fill(db, "seen", range(1000))
-    db.execute(f"CREATE TRIGGER tr AFTER INSERT ON seen_page BEGIN {body}; END")
+    for event in ("INSERT", "UPDATE"):
+        db.execute(f"CREATE TRIGGER tr_{event} AFTER {event} ON seen_page BEGIN {body}; END")
     for key in range(5000, 5010):
         with pytest.raises(sqlite3.Error):
             insert(db, key)
-    db.execute("DROP TRIGGER tr")
+    db.execute("DROP TRIGGER tr_INSERT")
+    db.execute("DROP TRIGGER tr_UPDATE")
     assert missed(db, "seen", range(1000)) == [] and items(db) == 1000
     check(db)
 
@@ -193,4 +195,5 @@ def test_a_view_that_asks_the_filter_for_its_pages_is_an_error(ask_itself):
                    "ALTER TABLE seen_page RENAME TO real;",
                    f"CREATE VIEW seen_page AS SELECT no, data FROM real WHERE {ask_itself} IS NOT 9;",
                    "SELECT 1 FROM seen WHERE key = 1;", expect=1)
-    assert "malformed" in output or "its shadow table is missing, or not as it was created" in output  # from 3.44 on
+    assert ("its shadow tables cannot be read" in output
+            or "its shadow table is missing, or not as it was created" in output)  # from 3.44 on

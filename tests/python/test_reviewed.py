@@ -5,6 +5,7 @@ import sqlite3
 
 import pytest
 
+import rows
 import support
 from promises import Follower, is_refusal
 from support import ask
@@ -179,7 +180,7 @@ def test_hostile_numbers_in_the_list(db):
     for adds in (-2**63, 2**63 - 1, 2**62):
         db.execute("INSERT OR REPLACE INTO f_wait VALUES (2, 0, ?)", (adds,))
         header = ask(db, "SELECT data FROM f_page WHERE no = 0")
-        db.execute("UPDATE f_page SET data = ? WHERE no = 0", (header[:76] + (1).to_bytes(8, "little") + header[84:],))
+        db.execute("UPDATE f_page SET data = ? WHERE no = 0", (rows.patched_header(header, adds=1),))
         attempt(db, "UPDATE u SET k = 'b' || k")
         attempt(db, "SELECT count(cf_export('f'))")
     db.execute("DROP TABLE f")

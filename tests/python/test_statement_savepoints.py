@@ -132,20 +132,20 @@ def test_no_page_is_written_before_the_transaction_ends(db, follower):
     insert(db, 1)
     db.execute("BEGIN")
     changes = [f"INSERT INTO u(k) VALUES ({i})" for i in range(2, 60)] + ["DELETE FROM u WHERE k = 7", "SAVEPOINT s"]
-    assert not pages_in(statements(db, *changes), "REPLACE")
-    written = pages_in(statements(db, "COMMIT"), "REPLACE")
+    assert not pages_in(statements(db, *changes), "INSERT")
+    written = pages_in(statements(db, "COMMIT"), "INSERT")
     assert 0 < len(written) <= ask(db, "SELECT count(*) FROM f_page WHERE no >= 0"), "each page once, and the header"
     assert right(db)
 
 
 def test_keys_that_come_may_stay_in_the_log(db, follower):
-    assert not pages_in(statements(db, "INSERT INTO u(k) VALUES (1), (2)"), "REPLACE")
+    assert not pages_in(statements(db, "INSERT INTO u(k) VALUES (1), (2)"), "INSERT")
     assert info(db, "f")["undrained"] == 2
     assert right(db)
     insert(db, *range(3, 1100))  # one by one: drained when it has 1,024 rows
     assert info(db, "f")["undrained"] < 1024
     assert right(db)
-    assert pages_in(statements(db, "DELETE FROM u WHERE k = 1"), "REPLACE"), "a key that goes is drained at once"
+    assert pages_in(statements(db, "DELETE FROM u WHERE k = 1"), "INSERT"), "a key that goes is drained at once"
     assert info(db, "f")["undrained"] == 0
     assert right(db)
 
@@ -167,7 +167,7 @@ def test_savepoints_write_other_filters(db, sql):
     db.execute("BEGIN")
     db.execute("INSERT INTO f(key) VALUES (1)")
     db.execute("INSERT INTO f(key) VALUES (2)")
-    assert pages_in(statements(db, sql), "REPLACE") or "ALTER" not in sql and "SAVEPOINT" not in sql
+    assert pages_in(statements(db, sql), "INSERT") or "ALTER" not in sql and "SAVEPOINT" not in sql
     db.execute("COMMIT")
     assert [ask(db, f"SELECT cf_table_contains('f', {i})") for i in (1, 2, 3)] == [1, 1, 0]
 

@@ -23,7 +23,7 @@ def buckets_of(blob):
 # ---- what the rows say ----
 
 @pytest.mark.parametrize("bucket_size", [1, 2, 4, 8])
-@pytest.mark.parametrize("buckets", [1, 2, 3, 6, 7])
+@pytest.mark.parametrize("buckets", [2, 4, 6, 14])
 def test_one_row_per_slot_in_order(db, bucket_size, buckets):
     blob = support.make_blob(buckets, bucket_size, bits=12)
     rows = db.execute("SELECT bucket, slot FROM cf_buckets(?)", (blob,)).fetchall()
@@ -48,15 +48,15 @@ def test_an_empty_slot_is_null(db, f):
 def test_the_rows_are_the_bits_of_the_blob(db, bits, bucket_size):
     """The table read by hand, as src/format.h says: slot i is the bits from i * f on."""
     blob = ask(db, "SELECT cf_add_all(?, value) FROM json_each('[1,2,3,4,5,6,\"x\"]')",
-               support.make_blob(61, bucket_size, bits))
+               support.make_blob(62, bucket_size, bits))
     table = int.from_bytes(blob[support.HEADER:], "little")
-    by_hand = [table >> (i * bits) & (2**bits - 1) for i in range(61 * bucket_size)]
+    by_hand = [table >> (i * bits) & (2**bits - 1) for i in range(62 * bucket_size)]
     shown = [row[2] or 0 for row in db.execute(SLOTS, (blob,))]
     assert shown == by_hand
     assert sum(tag != 0 for tag in shown) == 7
 
 
-@pytest.mark.parametrize("buckets", [1, 2, 3, 16, 31])
+@pytest.mark.parametrize("buckets", [2, 4, 6, 16, 30])
 @pytest.mark.parametrize("bits, pair_bits", [(4, 4), (8, 8), (12, 6), (32, 8)])
 def test_every_stored_key_is_explained(db, buckets, bits, pair_bits):
     blob = support.make_blob(buckets, 8, bits, pair_bits)
@@ -72,7 +72,7 @@ def test_every_stored_key_is_explained(db, buckets, bits, pair_bits):
         assert matches == support.count(db, blob, key) >= 1
 
 
-@pytest.mark.parametrize("buckets", [1, 2, 3, 16, 31, 1000])
+@pytest.mark.parametrize("buckets", [2, 4, 6, 16, 30, 1000])
 def test_cf_explain_shows_the_slots_of_the_pair(db, buckets):
     blob = support.make_blob(buckets, 4, 8)
     for key in range(min(2 * buckets, 50)):
@@ -81,7 +81,7 @@ def test_cf_explain_shows_the_slots_of_the_pair(db, buckets):
         rows = db.execute("SELECT side, bucket, slot, fingerprint, source FROM cf_explain(?, ?)",
                           (blob, key)).fetchall()
         sides = {side: bucket for side, bucket, _, _, _ in rows}
-        assert list(sides) in (["base"], ["base", "alternate"])
+        assert list(sides) == ["base", "alternate"]
         assert len(set(sides.values())) == len(sides)
         assert [(side, slot) for side, _, slot, _, _ in rows] \
             == [(side, slot) for side in sides for slot in range(4)]
@@ -91,12 +91,11 @@ def test_cf_explain_shows_the_slots_of_the_pair(db, buckets):
                                           "WHERE bucket = ? AND slot = ?", blob, bucket, slot)
 
 
-@pytest.mark.parametrize("buckets", [1, 2, 3, 16, 31, 1000])
+@pytest.mark.parametrize("buckets", [2, 4, 6, 16, 30, 1000])
 @pytest.mark.parametrize("bits, pair_bits", [(4, 4), (8, 8), (12, 6), (32, 8)])
 def test_the_alternate_of_the_alternate_is_the_bucket(db, buckets, bits, pair_bits):
     """For one key alone in a filter: stored on either side, the other column names the other side."""
     empty = support.make_blob(buckets, 1, bits, pair_bits)
-    met = set()
     for key in range(300):
         pair = db.execute("SELECT DISTINCT bucket, wanted FROM cf_explain(?, ?)", (empty, key)).fetchall()
         for here, there in zip(pair, reversed(pair)):
@@ -105,8 +104,7 @@ def test_the_alternate_of_the_alternate_is_the_bucket(db, buckets, bits, pair_bi
                              "WHERE fingerprint IS NOT NULL", (stored,)).fetchall()
             assert row == [(*here, there[0])]
             assert support.contains(db, stored, key) == 1
-        met.add(len(pair))
-    assert met == ({1} if buckets == 1 else {2} if buckets % 2 == 0 else {1, 2})
+        assert len(pair) == 2
 
 
 @pytest.mark.parametrize("bits, pair_bits", [(8, 4), (12, 6), (32, 8), (8, 8)])

@@ -10,7 +10,7 @@
 
 static uint64_t hash_of(const cf_filter *filter, unsigned key)
 {
-    return cf_hash(&key, sizeof key, filter->geometry.seed);
+    return cf_hash(&filter->geometry, &key, sizeof key);
 }
 
 static int fail(const char *what)

@@ -97,6 +97,36 @@ SELECT cf_get(b, 'k') FROM f;
 SELECT cf_build(1, 0.01, 'value_bits=4');
 SELECT cf_merge(b, cf_new(10, 0.01, 'value_bits=5')) FROM v;
 SELECT length(cf_add_all(b, 'k', value)) FROM v, json_each('[0,1,2,3,4,5,6,7,8,9]');
+-- Names and words that are nearly right.
+SELECT cf_new(10, 0.01, 'capcity=10');
+SELECT cf_new(10, 0.01, 'gorwth=off');
+SELECT cf_new(10, 0.01, 'layout=plian');
+SELECT cf_new(10, 0.01, 'fpr=0.1');
+SELECT cf_new(10, 0.01, 'seed: 1');
+CREATE TABLE t(id INTEGER PRIMARY KEY, email TEXT);
+CREATE VIRTUAL TABLE near USING cuckoo_filter(capcity=10);
+CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, frp=0.1);
+CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, contnet='t(id)');
+CREATE VIRTUAL TABLE near USING cuckoo_filter(1000);
+CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, content='t(emial)');
+CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, content='tt(id)');
+CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, content='main.t(id)');
+CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, seed=1);
+CREATE VIRTUAL TABLE other USING cuckoo_filter(capacity=10, content='near(key)');
+INSERT INTO near(near) VALUES ('chekc');
+INSERT INTO near(near) VALUES ('import');
+SELECT cf_table_info('naer');
+SELECT cf_table_contains('main.naer', 1);
+SELECT cf_table_rebuild('naer');
+SELECT * FROM cf_table_buckets;
+-- cf_table_check: 'ok', or what is wrong.
+SELECT cf_table_check('near');
+SELECT cf_table_check('naer');
+SELECT cf_table_check(cf_new(10));
+SELECT cf_table_check(NULL);
+SELECT cf_merge(cf_new(1000, 0.001), cf_new(1000));
+SELECT cf_new('10');
+SELECT cf_new(10, 'seed=1');
 -- Growing must not make it longer than SQLite allows.
 .limit length 2000
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) SELECT cf_add_all(cf_new(100), i) FROM n;

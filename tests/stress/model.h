@@ -31,38 +31,24 @@ typedef struct subject {
     uint32_t n, room;     /* of `present` */
     uint64_t items;       /* what the header should count */
     bool orphans;         /* there may be entries of no key: a sticky delete left them, or a merge */
+    bool has_grown;       /* once: void entries may have become two */
 } subject;
 
-/* ---- memory ---- */
-
-enum { MOST_BYTES = 1 << 15 };
-
-static bool memory_is_scarce;
-
-/* As realloc; when memory is scarce, it refuses now and then. */
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
-{
-    if (size == 0) {
-        free(bytes);
-        return NULL;
-    }
-    if (memory_is_scarce && one_in(3))
-        return NULL;
-    return realloc(bytes, size);
-}
+/* ---- life and death ---- */
 
 static void give_memory(subject *s)
 {
     bool bounded = s->with->scarce && one_in(2);
-    uint64_t most = bounded ? s->filter.length + random_below(2 * s->filter.length) : MOST_BYTES;
+    uint64_t most =
+        bounded ? s->filter.length + random_below(2 * s->filter.length) : most_bytes(s->with);
     s->filter.memory = (cf_memory){resize, most};
 }
 
-/* ---- life and death ---- */
-
+/* Of the values that there can be, so many are used: 8, from 0 to the largest. */
 static uint32_t values_of(const setup *with)
 {
-    return (uint32_t)1 << with->shape.value_bits;
+    unsigned bits = with->shape.value_bits;
+    return (uint32_t)1 << (bits < 3 ? bits : 3);
 }
 
 static subject new_subject(const setup *with, const uint64_t *hash)
@@ -112,6 +98,11 @@ static void free_subject(subject *s)
     free(s->present);
 }
 
+static uint64_t slots_of(const subject *s)
+{
+    return s->filter.buckets * s->filter.geometry.bucket_size;
+}
+
 /* ---- asking ---- */
 
 static uint64_t hash_of(const subject *s, pair_id id)
@@ -121,7 +112,8 @@ static uint64_t hash_of(const subject *s, pair_id id)
 
 static uint64_t value_of(const subject *s, pair_id id)
 {
-    return id % values_of(s->with);
+    uint64_t values = values_of(s->with), largest = cf_low_bits(s->with->shape.value_bits);
+    return values == 1 ? 0 : id % values * (largest / (values - 1));
 }
 
 static uint64_t entries_with_value(const cf_filter *filter, uint64_t hash, uint64_t value)
@@ -234,12 +226,13 @@ static snapshot take_snapshot(const subject *s)
 static void check_unchanged(const subject *s, const snapshot *then)
 {
     const cf_filter *a = &s->filter, *b = &then->filter;
-    if (a->length != b->length || a->level != b->level || a->split != b->split || a->view.grown != b->view.grown ||
-        a->buckets != b->buckets || a->items != b->items || a->occupied != b->occupied ||
-        a->view.new_length != b->view.new_length || a->view.form.slot_mask != b->view.form.slot_mask)
-        FAIL("a failed add changed the counts");
+    if (a->length != b->length || a->level != b->level || a->split != b->split ||
+        a->view.grown != b->view.grown || a->buckets != b->buckets || a->items != b->items ||
+        a->occupied != b->occupied || a->view.new_length != b->view.new_length ||
+        a->view.form.slot_mask != b->view.form.slot_mask)
+        FAIL("a call that failed changed the counts");
     if (then->bytes && memcmp(then->bytes, bytes_of(s), b->length) != 0)
-        FAIL("a failed add changed the bytes");
+        FAIL("a call that failed changed the bytes");
     total.unchanged_compared += then->bytes != NULL;
 }
 
@@ -332,7 +325,8 @@ static void shrink(subject *s)
 {
     cf_filter smaller;
     cf_create(&smaller, &s->filter.geometry, need(malloc(cf_geometry_bytes(&s->filter.geometry))));
-    smaller.memory = (cf_memory){resize, MOST_BYTES};
+    smaller.memory = (cf_memory){resize, most_bytes(s->with)};
+    smaller.watch = s->filter.watch;
     cf_status status = cf_shrink(&smaller, &s->filter);
     total.operations++;
     if (status != CF_OK) {
@@ -341,7 +335,9 @@ static void shrink(subject *s)
     }
     free(bytes_of(s));
     s->filter = smaller;
+    s->filter.watch = NULL;
     give_memory(s);
+    s->has_grown = true;
     total.shrunk++;
     check_all_present(s);
     check_sound(s);
@@ -353,17 +349,23 @@ static void clear(subject *s)
     memset(s->copies, 0, (size_t)s->with->keys * values_of(s->with) * sizeof *s->copies);
     s->n = 0;
     s->items = 0;
+    s->orphans = s->has_grown = false;
     total.cleared++;
 }
 
-/* The sum in `into`, or, when that is refused, all that `into` held, and what else there is is
-** nobody's.
-** */
+/* The sum in `into`, or, when that is refused, what there was; without memory for a copy all that `into`
+** held, and what else there is is nobody's. */
 static void merge(subject *into, const subject *from)
 {
     const char *why = "";
     uint64_t buckets = into->filter.buckets;
+    bool copied = into->filter.memory.resize != NULL;
+    snapshot then = take_snapshot(into);
     cf_status status = cf_merge(&into->filter, &from->filter, &why);
+    into->filter.watch = NULL;
+    if (status != CF_OK && copied)
+        check_unchanged(into, &then);
+    free(then.bytes);
     total.operations++;
     total.merges += status == CF_OK;
     total.merges_refused += status != CF_OK;
@@ -371,7 +373,8 @@ static void merge(subject *into, const subject *from)
     for (pair_id id = 0; status == CF_OK && id < into->with->keys * values_of(into->with); id++)
         model_add(into, id, from->copies[id]);
     into->items = status == CF_OK ? into->items + from->items : into->filter.items;
-    into->orphans |= from->orphans || status != CF_OK;
+    into->orphans |= status == CF_OK ? from->orphans : !copied;
+    into->has_grown |= from->has_grown;
     check_all_present(into);
     check_sound(into);
 }

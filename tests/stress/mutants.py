@@ -534,6 +534,8 @@ def main():
         print(f"{mark.path.relative_to(ROOT)}:{mark.line}: no such mutant here: {mark.rule}")
     if asked.slice and mutants:
         mutants = slice_of(mutants, asked.slice)
+    if not mutants:
+        sys.exit(f"mutants.py: no rule has a name that matches {asked.pattern!r}: nothing was tested")
     if asked.list:
         list(report(mutants, ["equivalent" if mutant.is_equivalent else "" for mutant in mutants]))
         return 0
@@ -543,7 +545,7 @@ def main():
     print(f"{len(marks)} rules, {len(mutants)} mutants: {killed} killed, {verdicts.count('SURVIVED')} survived, "
           f"{verdicts.count('does not compile')} do not compile, {verdicts.count('equivalent')} equivalent")
     print(f"{killed} passed, {failed} failed")
-    return int(failed > 0)
+    return int(failed > 0 or killed == 0)
 
 
 if __name__ == "__main__":

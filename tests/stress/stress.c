@@ -3,6 +3,8 @@
 ** stress.c - filters that grow, merge and forget, with collisions made likely.
 **
 **      stress [operations per configuration | long] [configuration]    last line: N passed, N failed
+**      stress shapes SECONDS       short lives of filters of any shape, for so long: lives.h
+**      stress life SEED            one of them again
 **
 ** A configuration is a bucket size, a kind of payload and a style of universe (universe.h). It is
 ** run as a row of lives. Each life has a shape of its own with short fingerprints, and a few keys;
@@ -16,6 +18,7 @@
 ** never: the few keys live long here, and now and then some of them crowd a pair.
 */
 #include "directed.h"
+#include "lives.h"
 
 enum {
     SHORT_RUN = 2500, /* operations of a configuration */
@@ -58,10 +61,10 @@ static void tiny_bits(cf_geometry *shape)
     shape->pair_bits = (uint8_t)random_between(4, f);
 }
 
-static cf_geometry random_shape(unsigned b, payload with)
+static cf_geometry small_shape(unsigned b, payload with)
 {
     cf_geometry shape = {.bucket_size = (uint8_t)b, .growth = true};
-    shape.buckets = one_in(3) ? random_between(1, 3) : random_between(1, 16);
+    shape.buckets = one_in(3) ? 2 : 2 * random_between(1, 8);
     shape.counter_bits = (uint8_t)with.counter_bits;
     shape.value_bits = (uint8_t)with.value_bits;
     shape.capacity = shape.buckets * b;
@@ -71,7 +74,7 @@ static cf_geometry random_shape(unsigned b, payload with)
 /* Copies that are exact: any number that is sound; or, as planned, one of those that are usual. */
 static unsigned random_cap(const cf_geometry *shape, bool planned)
 {
-    unsigned b = shape->bucket_size, most = shape->buckets % 2 == 0 ? 2 * b : b;
+    unsigned b = shape->bucket_size, most = 2 * b;
     unsigned usual = b == 2 ? 2 : b == 4 ? 3 : 4;
     return planned ? usual + (b > 2 && one_in(2)) : (unsigned)random_between(1, most);
 }
@@ -97,8 +100,7 @@ static setup random_setup(unsigned configuration)
     bool planned = one_in(2);
     setup with = {.style = configuration % STYLES};
     configuration /= STYLES;
-    with.shape =
-        random_shape(bucket_sizes[configuration / PAYLOADS], payloads[configuration % PAYLOADS]);
+    with.shape = small_shape(bucket_sizes[configuration / PAYLOADS], payloads[configuration % PAYLOADS]);
     planned ? as_planned(&with.shape) : tiny_bits(&with.shape);
     with.shape.cap = (uint8_t)random_cap(&with.shape, planned);
     random_layout(&with.shape);
@@ -116,16 +118,11 @@ static void few_keys(setup *with)
     with->style = CLUMPED;
     with->planned = false;
     with->keys = (uint32_t)random_between(3, 8);
-    with->shape.buckets = random_between(1, 3);
+    with->shape.buckets = one_in(2) ? 2 : 4;
     with->shape.cap = (uint8_t)random_cap(&with->shape, false);
 }
 
 /* ---- one life ---- */
-
-static uint64_t slots_of(const subject *s)
-{
-    return s->filter.buckets * s->filter.geometry.bucket_size;
-}
 
 /* Values of one key. Its copies must fit into its pair of buckets: no splitting parts them. */
 static uint32_t values_of_a_key(const setup *with)
@@ -363,9 +360,12 @@ static void print_totals(void)
     print_number("other failures", total.other_failures);
 }
 
-static uint64_t seed_of_run(void)
+/* A slice of shapes is another one in each run (tests/run.sh). */
+static uint64_t seed_of_run(bool slice)
 {
     const char *given = getenv("CUCKOO_TEST_SEED");
+    if (given == NULL && slice)
+        given = getenv("CUCKOO_SLICE");
     uint64_t seed = given ? strtoull(given, NULL, 0) : 20140214;
     fprintf(stderr, "random seed %llu\n", (unsigned long long)seed);
     return seed;
@@ -374,11 +374,21 @@ static uint64_t seed_of_run(void)
 int main(int n, char **argument)
 {
     bool given = n > 1 && strcmp(argument[1], "long") != 0;
+    bool shapes = n > 2 && strcmp(argument[1], "shapes") == 0;
     uint64_t operations = given ? strtoull(argument[1], NULL, 0) : n > 1 ? LONG_RUN : SHORT_RUN;
     unsigned first = 0, last = CONFIGURATIONS + DIRECTED, passed = 0;
-    random_seed = seed_of_run();
+    random_seed = seed_of_run(shapes);
+    if (shapes)
+        return run_shapes(strtod(argument[2], NULL));
+    if (n > 2 && strcmp(argument[1], "life") == 0)
+        return !run_life_of(strtoull(argument[2], NULL, 0));
     if (n > 2)
         first = last = (unsigned)strtoul(argument[2], NULL, 0);
+    if (operations == 0 || last > CONFIGURATIONS + DIRECTED) {
+        fprintf(stderr, "stress [operations per configuration | long] [0 to %u]: nothing was tested\n",
+                (unsigned)(CONFIGURATIONS + DIRECTED));
+        return 2;
+    }
     for (unsigned i = first; i <= last; i++)
         passed += run_one(i, operations);
     print_totals();

@@ -53,6 +53,7 @@ typedef enum style {
     SCATTERED, /* at random */
     TWINNED,   /* every second one agrees with another in many bits, as seen from either side */
     CLUMPED,   /* any number may agree */
+    NARROW,    /* all are near to one of a few, on either side */
     STYLES
 } style;
 
@@ -67,14 +68,49 @@ typedef struct setup {
     bool planned;          /* a shape of the planner, scattered hashes, memory enough */
 } setup;
 
+/* ---- memory ---- */
+
+static bool memory_is_scarce;
+
+/* As realloc; when memory is scarce, it refuses now and then. */
+static uint8_t *resize(uint8_t *bytes, uint64_t size)
+{
+    if (size == 0) {
+        free(bytes);
+        return NULL;
+    }
+    if (memory_is_scarce && one_in(3))
+        return NULL;
+    return realloc(bytes, size);
+}
+
+/* Bytes that no filter of a life becomes longer than. */
+static uint64_t most_bytes(const setup *with)
+{
+    return (1 << 15) + 4 * cf_geometry_bytes(&with->shape);
+}
+
+/* ---- work that is interrupted ---- */
+
+static uint64_t questions_left;
+
+/* A watch that says stop when it has been asked so often. */
+static bool stops(void *context)
+{
+    (void)context;
+    return questions_left-- == 0;
+}
+
+static const cf_watch impatient = {stops, NULL};
+
 /* ---- what is counted ---- */
 
 typedef struct totals {
     uint64_t operations, adds, deletes, sticky, splits, merges, merges_refused, reopened, cleared,
         shrunk;
-    uint64_t refused, no_memory, unchanged_compared, planned_adds, planned_refused;
+    uint64_t refused, no_memory, unchanged_compared, planned_adds, planned_refused, asked;
     uint64_t false_negatives, lost_deletes, other_failures;
-    uint64_t lives, left_slots, peak_slots, planned_peak, planned_left;
+    uint64_t lives, steps, left_slots, peak_slots, planned_peak, planned_left;
     unsigned level;
 } totals;
 
@@ -88,10 +124,12 @@ static const setup *running;
 static void describe(const setup *with)
 {
     const cf_geometry *g = &with->shape;
-    fprintf(stderr, "  b=%u f=%u s=%u m0=%llu cap=%u counter_bits=%u value_bits=%u style=%d keys=%u%s\n",
+    fprintf(stderr, "  b=%u f=%u s=%u m0=%llu cap=%u counter_bits=%u value_bits=%u capacity=%llu%s%s\n",
             g->bucket_size, g->fingerprint_bits, g->pair_bits, (unsigned long long)g->buckets, g->cap,
-            g->counter_bits, g->value_bits, (int)with->style, with->keys,
-            with->scarce ? " scarce memory" : "");
+            g->counter_bits, g->value_bits, (unsigned long long)g->capacity, g->growth ? " growth" : "",
+            g->semisorted ? " semisorted" : "");
+    fprintf(stderr, "  spill_bound=%u budget=%u style=%d keys=%u%s\n", g->spill_bound, g->budget,
+            (int)with->style, with->keys, with->scarce ? " scarce memory" : "");
 }
 
 static void fail(uint64_t *counter, const char *format, ...)

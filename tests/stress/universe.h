@@ -37,6 +37,17 @@ static uint64_t twin_of(const cf_filter *filter, uint64_t hash)
     return hash_in_base(side.base, low, m0);
 }
 
+/* A hash near to a given one: on either side, with a few bits turned round. */
+static uint64_t neighbour_of(const cf_filter *filter, uint64_t hash)
+{
+    cf_side side = cf_base(filter, hash);
+    if (one_in(2))
+        side = cf_alternate(filter, side);
+    for (uint64_t flips = random_below(4); flips > 0; flips--)
+        side.bits ^= (uint64_t)1 << random_below(filter->geometry.fingerprint_bits + 10u);
+    return hash_in_base(side.base, side.bits, filter->geometry.buckets);
+}
+
 static uint64_t with_low_zeros(const cf_filter *filter, uint64_t hash)
 {
     return hash & ~cf_low_bits((unsigned)random_between(4, filter->geometry.fingerprint_bits + 8));
@@ -48,8 +59,22 @@ static bool wants_zeros(const setup *with, uint32_t i)
     return i < 2 || (with->style == CLUMPED && one_in(16));
 }
 
+/* Each near to one of the first few. */
+static void draw_narrow(const setup *with, const cf_filter *filter, uint64_t *hash)
+{
+    uint32_t few = (uint32_t)random_between(1, 4);
+    for (uint32_t i = 0; i < with->keys; i++)
+        hash[i] = i < few ? random64() : neighbour_of(filter, hash[random_below(few)]);
+    if (one_in(4))
+        hash[0] = with_low_zeros(filter, hash[0]);
+}
+
 static void draw_hashes(const setup *with, const cf_filter *filter, uint64_t *hash)
 {
+    if (with->style == NARROW) {
+        draw_narrow(with, filter, hash);
+        return;
+    }
     for (uint32_t i = 0; i < with->keys; i++) {
         bool twin =
             i > 0 && ((with->style == TWINNED && i % 2 == 1) || (with->style == CLUMPED && !one_in(4)));

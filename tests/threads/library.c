@@ -74,7 +74,7 @@ static void prepare(shared *all, const filter_form *form)
     all->form = form;
     all->filter = new_filter(form);
     for (uint64_t i = 0; i < ASKED; i++)
-        all->hashes[i] = cf_hash(&i, sizeof i, 0);
+        all->hashes[i] = cf_hash(&(cf_geometry){.seed = 0}, &i, sizeof i);
     for (size_t i = 0; i < KEYS; i++)
         assert_int_equal(cf_add_value(&all->filter, all->hashes[i], value_of(all, i)), CF_OK);
     cf_seal(&all->filter);

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: MIT
+"""Old values that are no longer true: what SQLite tells triggers of a row that has changed while it was being changed.
+
+BEFORE triggers, triggers of rows that REPLACE deletes, foreign keys, and SQL run by functions change rows between the time at
+which a statement reads them and the time at which it writes them. No row may be denied, whatever they do; and what only comes
+after the change must not even be a doubt.
+"""
+import sqlite3
+
+import pytest
+
+import support
+from promises import EXACT, Follower, attempt
+
+# Rowids that had one place in a table of 4,096 of them: rows that displaced each other.
+SHARED = [i for i in range(1, 120000) if (i * 0x9E3779B97F4A7C15 & 2**64 - 1) >> 52 == 7]
+ROWID = "CREATE TABLE u(id INTEGER PRIMARY KEY, k, n DEFAULT 0)"
+TABLES = {"rowid": ROWID, "unique": ROWID.replace("k,", "k UNIQUE,"), "without rowid": ROWID + " WITHOUT ROWID"}
+
+# What a trigger does; {r} is new or old, {a} and {b} are rows.
+BODIES = [
+    "UPDATE u SET k = {r}.k || '!' WHERE id = {r}.id AND length(k) < 9",
+    "UPDATE u SET k = k || '+', n = n + 1 WHERE id = {a}",
+    "UPDATE u SET k = {r}.k || '<', n = n + 1 WHERE id = {r}.id AND n < 3; UPDATE u SET k = k || '>', n = n + 1 WHERE id = {a} AND n < 3",
+    "UPDATE u SET k = k || '~' WHERE id IN ({a}, {b}, {r}.id) AND length(k) < 9",
+    "UPDATE u SET k = (SELECT k FROM u WHERE id = {a}) WHERE id = {r}.id",
+    "DELETE FROM u WHERE id = {r}.id",
+    "DELETE FROM u WHERE id = {a}",
+    "DELETE FROM u WHERE id = {r}.id; INSERT INTO u(id, k) VALUES ({r}.id, {r}.k)",
+    "DELETE FROM u WHERE id = {r}.id; INSERT INTO u(id, k) VALUES ({r}.id, 'again' || {r}.id); DELETE FROM u WHERE id = {a}",
+    "INSERT OR REPLACE INTO u(id, k) VALUES ({a}, {r}.k || '^')",
+    "INSERT OR IGNORE INTO u(id, k) VALUES ({a}, 'c{a}'), ({r}.id, 'r')",
+    "UPDATE u SET id = {b} WHERE id = {a}",
+]
+STATEMENTS = [
+    "UPDATE u SET k = k WHERE id IN ({a}, {b})", "UPDATE u SET k = k || '.' WHERE id IN ({a}, {b}, {c}) AND length(k) < 9",
+    "UPDATE u SET k = 'k' || id WHERE n < 2", "UPDATE OR REPLACE u SET id = {b} WHERE id = {a}", "UPDATE u SET n = n + 1",
+    "UPDATE OR IGNORE u SET k = (SELECT k FROM u WHERE id = {c}) WHERE id < {a}", "DELETE FROM u WHERE id IN ({a}, {c})",
+    "INSERT OR REPLACE INTO u(id, k) VALUES ({a}, 'x'), ({b}, 'y'), ({c}, 'z')", "INSERT INTO u(id, k) VALUES ({a}, 'bad'), ({b}, 'bad2')",
+    "INSERT INTO u(id, k) VALUES ({a}, 'up') ON CONFLICT(id) DO UPDATE SET k = k || '*' WHERE length(k) < 9",
+    "REPLACE INTO u(id, k) SELECT id, k || '_' FROM u WHERE id > {b} AND length(k) < 9",
+    "UPDATE u SET k = 'o' || id WHERE id = {a}; UPDATE u SET k = k WHERE id = {b}",
+]
+
+
+def make_trigger(rng, name, timings, temp=""):
+    event = rng.choice(["INSERT", "UPDATE", "UPDATE", "DELETE"])
+    row = "old" if event == "DELETE" else "new"
+    body = rng.choice(BODIES).format(r=row, a=rng.choice(SHARED[:12]), b=rng.choice(SHARED[:12]))
+    return f"CREATE {temp} TRIGGER {name} {rng.choice(timings)} {event} ON main.u BEGIN {body}; END"
+
+
+def world(rng, table, timings, before_filter):
+    db = support.connect()
+    db.execute("PRAGMA recursive_triggers = on")
+    db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 6)
+    db.execute(TABLES[table])
+    db.executemany("INSERT INTO u(id, k) VALUES (?, ?)", [(i, f"k{i}") for i in SHARED[:10]])
+    made = [make_trigger(rng, "t1", timings), make_trigger(rng, "t2", timings, rng.choice(["", "", "TEMP"]))]
+    for sql in made if before_filter else []:
+        db.execute(sql)
+    follower = Follower(db).create(EXACT)
+    for sql in [] if before_filter else made:
+        db.execute(sql)
+    return db, follower, made
+
+
+def change(db, rng, follower, asks, done):
+    sql = rng.choice(STATEMENTS).format(**{name: rng.choice(SHARED[:12]) for name in "abc"})
+    for one in sql.split("; "):
+        done.append(one)
+        try:
+            db.execute(one)
+        except sqlite3.Error as error:
+            assert (error.sqlite_errorcode & 0xFF) != sqlite3.SQLITE_CORRUPT, error
+            done.append(f"-- {error}")
+    asks.append(follower.answers())
+
+
+def live(rng, table, timings, before_filter, rounds):
+    for _ in range(rounds):
+        db, follower, done = world(rng, table, timings, before_filter)
+        asks = []
+        try:
+            for _ in range(8):
+                many = rng.choice([1, 1, 4])
+                if many > 1:
+                    db.execute("BEGIN")
+                    done.append("BEGIN")
+                for _ in range(many):
+                    change(db, rng, follower, asks, done)
+                if db.in_transaction:
+                    db.execute(rng.choice(["COMMIT", "COMMIT", "ROLLBACK"]))
+                    done.append("the end")
+                follower.exact()
+        except BaseException:
+            print("\n".join(done))
+            raise
+        db.close()
+        yield asks
+
+
+@pytest.mark.parametrize("before_filter", [True, False])
+@pytest.mark.parametrize("table", TABLES)
+def test_triggers_before_and_after(rng, table, before_filter):
+    """A doubt may last until COMMIT, which reads the table again."""
+    asks = sum(live(rng, table, ["BEFORE", "BEFORE", "AFTER"], before_filter, 60), [])
+    assert sum(asks) > len(asks) / 4, "a filter that always refuses proves nothing"
+
+
+@pytest.mark.parametrize("before_filter", [True, False])
+@pytest.mark.parametrize("table", ["rowid", "unique"])
+def test_triggers_after(rng, table, before_filter):
+    """Told in whatever order, and the old values are true, but for what REPLACE sets off."""
+    asks = sum(live(rng, table, ["AFTER"], before_filter, 40), [])
+    assert sum(asks) > len(asks) * 0.9
+
+
+AFTER_ONLY = ["DELETE FROM u WHERE id = new.id", "UPDATE u SET k = k || '!' WHERE id = new.id AND length(k) < 9",
+              "DELETE FROM u WHERE id = new.id; INSERT INTO u(id, k) VALUES (new.id, new.k)",
+              "UPDATE u SET k = k || '+' WHERE id = {a} AND length(k) < 12; DELETE FROM u WHERE id = {b}"]
+
+
+@pytest.mark.parametrize("event", ["INSERT", "UPDATE"])
+@pytest.mark.parametrize("body", AFTER_ONLY)
+@pytest.mark.parametrize("age", ["older", "newer"])
+@pytest.mark.parametrize("also_before", [False, True])
+def test_what_comes_after_the_change_is_no_doubt(age, body, event, also_before):
+    """A row that is deleted before the filter hears that it was inserted, for one. A BEFORE trigger that changes no row of the
+    table alters nothing."""
+    db = support.connect()
+    db.execute(ROWID)
+    db.execute("CREATE TABLE log(x)")
+    db.executemany("INSERT INTO u(id, k) VALUES (?, ?)", [(i, f"k{i}") for i in SHARED[:10]])
+    trigger = (f"CREATE TRIGGER t AFTER {event} ON u WHEN new.k LIKE 'bad%' BEGIN "
+               + body.format(a=SHARED[0], b=SHARED[1]) + "; END")
+    if age == "older":
+        db.execute(trigger)
+    follower = Follower(db).create(EXACT)
+    if age == "newer":
+        db.execute(trigger)
+    if also_before:
+        db.execute(f"CREATE TRIGGER b BEFORE {event} ON u BEGIN INSERT INTO log SELECT count(*) FROM log; END")
+    db.execute("BEGIN")
+    for i in range(6):
+        for sql in ("INSERT INTO u(k) VALUES ('bad1'), ('bad2'), ('good' || random())", f"UPDATE u SET k = 'bad' WHERE id = {SHARED[i]}",
+                    "UPDATE u SET k = 'bad' || id", "INSERT INTO u(k) VALUES ('bad3')"):
+            db.execute(sql)
+            assert follower.answers(), sql
+    db.execute("COMMIT")
+    follower.exact()
+    db.close()
+
+
+@pytest.mark.parametrize("rows", [10000, 30000])
+def test_more_rows_than_a_small_memory_holds(rows):
+    """Rows that are changed between the two changes of a row."""
+    db = support.connect()
+    db.execute(ROWID)
+    db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO u(id, k) SELECT i, 'k' || i FROM n",
+               (rows,))
+    follower = Follower(db).create(f"capacity={rows}, fingerprint_bits=32")
+    db.execute("CREATE TRIGGER t BEFORE UPDATE OF k ON u WHEN new.n < 9 BEGIN "
+               "UPDATE u SET k = old.k || '!', n = 9 WHERE id = old.id; UPDATE u SET k = k || '+', n = 9 WHERE id <> old.id; END")
+    attempt(db, "UPDATE u SET k = k WHERE id = 5000", follower)
+    follower.exact()
+    db.close()
+
+
+def test_a_big_update_is_no_doubt(db):
+    """Where nothing can make old values untrue."""
+    db.execute("CREATE TABLE p(id INTEGER PRIMARY KEY)")
+    db.execute("CREATE TABLE log(x)")
+    db.execute("INSERT INTO p VALUES (1)")
+    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k, n REFERENCES p ON DELETE SET NULL)")
+    db.execute("CREATE TRIGGER b BEFORE UPDATE ON u BEGIN SELECT RAISE(ABORT, 'no') WHERE new.k IS NULL; END")
+    db.execute("CREATE TRIGGER a AFTER UPDATE ON u BEGIN UPDATE log SET x = new.k; END")
+    db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO u SELECT i, 'k' || i, 1 FROM n")
+    follower = Follower(db).create("capacity=20000, fingerprint_bits=32")
+    db.execute("BEGIN")
+    for _ in range(2):
+        db.execute("UPDATE u SET k = k || 'x'")
+        assert follower.answers()
+    db.execute("COMMIT")
+    follower.exact()
+
+
+@pytest.mark.parametrize("when", ["alone", "in a transaction", "in that of its creation"])
+@pytest.mark.parametrize("undone", ["nothing", "a statement of others", "one of the same row"])
+def test_sql_that_a_function_runs_in_the_middle(when, undone):
+    """A statement within the statement, perhaps beside one that is undone: the old value is not believed."""
+    db = support.connect()
+    left = []
+
+    def run(value):
+        if left:
+            left.pop()
+            db.execute("UPDATE u SET k = 'mid' WHERE id = 500")
+            if undone != "nothing":
+                change_of_row = "UPDATE u SET k = 'undone', id = CASE id WHEN 500 THEN 500 ELSE 1 END WHERE id IN (500, 501)"
+                with pytest.raises(sqlite3.IntegrityError):
+                    db.execute("INSERT INTO u(id, k) VALUES (90000, 'q'), (1, 'q')" if undone == "a statement of others" else change_of_row)
+        return value
+
+    db.create_function("run", 1, run)
+    if when == "in that of its creation":
+        db.execute("BEGIN")
+    db.execute(ROWID)
+    db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO u(id, k) SELECT i, 'k' || i FROM n")
+    follower = Follower(db).create(EXACT)
+    if when == "in a transaction":
+        db.execute("BEGIN")
+        db.execute("INSERT INTO u(k) VALUES ('first')")
+    for sql in ("UPDATE u SET k = run('z') WHERE id = 500", "UPDATE u SET k = run(k) WHERE id IN (499, 500)"):
+        left.append(1)
+        db.execute(sql)
+        follower.answers()
+    if db.in_transaction:
+        db.execute("COMMIT")
+    follower.exact()
+    db.close()
+
+
+def test_a_doubt_is_only_of_what_is_doubtful():
+    """A function runs SQL, which is undone: what the outer statement tells is true."""
+    db = support.connect()
+
+    def run(value):
+        with pytest.raises(sqlite3.IntegrityError):
+            db.execute("UPDATE u SET k = 'undone', id = CASE id WHEN 500 THEN 500 ELSE 1 END WHERE id IN (500, 501)")
+        return value
+
+    db.create_function("run", 1, run)
+    db.execute(ROWID)
+    db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO u(id, k) SELECT i, 'k' || i FROM n")
+    follower = Follower(db).create(EXACT)
+    db.execute("BEGIN")
+    db.execute("UPDATE u SET k = run('z' || id) WHERE id IN (499, 500, 502)")
+    assert follower.answers()
+    db.execute("COMMIT")
+    follower.exact()
+    db.close()
+
+
+@pytest.mark.parametrize("column", ["k", "up"])
+def test_replace_sets_off_changes_of_the_row_at_hand(column):
+    """Of the row that the statement has read, and not written yet: by a trigger, and by a foreign key."""
+    db = support.connect()
+    db.execute("PRAGMA recursive_triggers = on")
+    db.execute("PRAGMA foreign_keys = on")
+    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k, up REFERENCES u(id) ON DELETE SET NULL)")
+    db.executemany("INSERT INTO u VALUES (?, ?, ?)", [(i, f"k{i}", i - 1 or None) for i in range(1, 300)])
+    follower = Follower(db, column=column).create(EXACT)
+    db.execute("CREATE TRIGGER gone AFTER DELETE ON u BEGIN UPDATE u SET k = 'was ' || k WHERE id = old.id + 1; END")
+    for i in range(120, 180, 3):
+        attempt(db, f"UPDATE OR REPLACE u SET id = {i} WHERE id = {i + 1}", follower)
+        attempt(db, f"UPDATE OR REPLACE u SET id = {i}, k = k || '-' WHERE id = {i + 2}", follower)
+    follower.exact()
+    db.close()

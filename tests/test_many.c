@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Many keys for filters that cannot be filled in one walk. */
+#include "many_keys.h"
+#include "paged.h"
+
+static void what_is_there_stays(void **state)
+{
+    enum { N = 3000 };
+    (void)state;
+    for (unsigned growth = 0; growth < 2; growth++) {
+        keys before = random_keys(N), all = random_keys(N);
+        test_filter made = growth ? growing_filter(growing_shape(100, 4, 12), UINT64_MAX)
+                                  : new_filter(shape_of(1700, 4, 12));
+        for (size_t i = 0; i < N; i++)
+            assert_int_equal(cf_add(&made.filter, before.hash[i]), CF_OK);
+        assert_int_equal(cf_add_many(&made.filter, all.hash, N, NULL), CF_OK);
+        for (size_t i = 0; i < N; i++)
+            assert_true(cf_contains(&made.filter, before.hash[i]) &&
+                        cf_contains(&made.filter, all.hash[i]));
+        assert_true(made.filter.items == 2 * N);
+        assert_sound(&made.filter);
+        free_filter(&made);
+        free(before.hash);
+        free(all.hash);
+    }
+}
+
+/* A filter that was not sealed after its last change says that it is empty: its entries stay, also when
+** there is no room for more. */
+static void a_header_that_counts_nothing_is_not_believed(void **state)
+{
+    enum { N = 1000 };
+    const char *why;
+    (void)state;
+    for (unsigned full = 0; full < 2; full++) {
+        keys before = random_keys(N), all = random_keys(full ? 2 * N : N);
+        test_filter made = new_filter(shape_of(600, 4, 12));
+        cf_filter again;
+        size_t added = 0;
+        for (size_t i = 0; i < N; i++)
+            assert_int_equal(cf_add(&made.filter, before.hash[i]), CF_OK);
+        assert_int_equal(cf_open_writable(&again, made.bytes, made.filter.length, &why), CF_OK);
+        assert_true(again.items == 0 && again.occupied == 0);
+        assert_int_equal(cf_add_many(&again, all.hash, all.n, &added), full ? CF_FULL : CF_OK);
+        for (size_t i = 0; i < N; i++)
+            assert_true(cf_contains(&again, before.hash[i]));
+        for (size_t i = 0; i < added; i++)
+            assert_true(cf_contains(&again, all.hash[i]));
+        free_filter(&made);
+        free(before.hash);
+        free(all.hash);
+    }
+}
+
+/* One that tells of its pages is not filled in one walk, which tells of nothing. */
+static void the_pager_is_told_of_all(void **state)
+{
+    enum { N = 900 };
+    (void)state;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        cf_geometry shape = shape_of(260, 4, 12);
+        test_filter empty = new_filter(kind == 1 ? semisorted(shape) : shape);
+        keys all = random_keys(N);
+        paged p;
+        paged_open(&p, empty.bytes, empty.filter.length, 64);
+        assert_int_equal(cf_add_many(&p.filter, all.hash, N, NULL), CF_OK);
+        assert_true(p.outside == 0 && paged_untold(&p) == 0);
+        assert_holds(&p.filter, &all, N);
+        paged_close(&p);
+        free(all.hash);
+        free_filter(&empty);
+    }
+}
+
+/* An empty table, of which some buckets are wider already (growth.h), takes keys as others do. */
+static void prepared_tables_keep_all_keys(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        cf_geometry shape = growing_shape(1100, kind == 3 ? 8 : 4, 12);
+        shape.capacity = 3800;
+        shape.value_bits = kind == 2 ? 5 : 0;
+        test_filter made = growing_filter(kind == 1 ? semisorted(shape) : shape, UINT64_MAX);
+        keys all = random_keys(10000);
+        size_t n = 0;
+        for (; !made.filter.view.form.grown; n++)
+            assert_int_equal(cf_add(&made.filter, all.hash[n]), CF_OK);
+        while (n > 0)
+            cf_delete(&made.filter, all.hash[--n]);
+        assert_true(made.filter.occupied == 0 && !made.filter.view.grown);
+        all.n = 3500;
+        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, NULL), CF_OK);
+        assert_holds(&made.filter, &all, all.n);
+        free_filter(&made);
+        free(all.hash);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(what_is_there_stays),
+    cmocka_unit_test(a_header_that_counts_nothing_is_not_believed),
+    cmocka_unit_test(the_pager_is_told_of_all),
+    cmocka_unit_test(prepared_tables_keep_all_keys),
+};
+
+RUN_TESTS(tests)
