@@ -16,7 +16,7 @@ const char *const cuckoo_follow_suffixes[CUCKOO_FOLLOWERS] = {"inserted", "delet
 
 void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column)
 {
-    *follow = (cuckoo_follow){.given_table = table, .given_column = column};
+    *follow = (cuckoo_follow){.given_table = table, .given_column = column, .sample = CUCKOO_SAMPLE};
 }
 
 static void forget_names(cuckoo_follow *follow)
@@ -28,7 +28,7 @@ static void forget_names(cuckoo_follow *follow)
 
 static void forget_steps(cuckoo_follow *follow)
 {
-    for (int i = 0; i < CUCKOO_BELIEFS; i++) {
+    for (int i = 0; i < CUCKOO_STEPS; i++) {
         sqlite3_finalize(follow->steps[i]);
         follow->steps[i] = NULL;
     }
@@ -168,19 +168,41 @@ int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const cha
     return rc;
 }
 
-/* A trigger of this filter names it, by the name of the trigger. One that names the filter in its text
-** could not fire without it. */
-static bool is_to_go(const char *sql, const char *filter, cuckoo_which which)
+/* Do triggers of other names, those of another filter, write to the same log? */
+static int is_of_another(const cuckoo_shadow *shadow, const char *sql, bool *is)
 {
-    bool ours = cuckoo_schema_is_ours(sql), names = cuckoo_sql_names(sql, NULL, filter);
-    return which == CUCKOO_ANY || ours || (which == CUCKOO_OWN && names);
+    char log[CUCKOO_LOG_NAME];
+    sqlite3_int64 found = 0;
+    const char *f = shadow->table;
+    cuckoo_log_name(cuckoo_log_in(sql), log);
+    int rc = cuckoo_sql_integer(shadow->db, &found,
+                                "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND instr(sql, "
+                                "%Q) AND name NOT IN ('%q_inserted', '%q_deleted', '%q_updated', "
+                                "'%q_moved')",
+                                shadow->schema, log, f, f, f, f);
+    *is = found != 0;
+    return rc;
+}
+
+/* One that names the filter in its text could not fire without it. */
+static int is_to_go(const cuckoo_shadow *shadow, const char *sql, cuckoo_which which, bool *is)
+{
+    bool another = false, ours = cuckoo_schema_is_ours(sql),
+         names = cuckoo_sql_names(sql, NULL, shadow->table);
+    int rc = ours && cuckoo_log_in(sql) ? is_of_another(shadow, sql, &another) : SQLITE_OK;
+    bool own = ours && (cuckoo_log_in(sql) ? !another : names);
+    *is = which == CUCKOO_ANY || own || (which == CUCKOO_OWN && (ours || names));
+    return rc;
 }
 
 static int drop_one(const cuckoo_shadow *shadow, int trigger, cuckoo_which which, bool logs)
 {
     char *sql;
+    bool goes = false;
     int rc = cuckoo_follow_read(shadow, "sql", trigger, &sql);
-    if (rc == SQLITE_OK && sql && is_to_go(sql, shadow->table, which)) {
+    if (rc == SQLITE_OK && sql)
+        rc = is_to_go(shadow, sql, which, &goes);
+    if (rc == SQLITE_OK && goes) {
         rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", shadow->schema,
                             shadow->table, cuckoo_follow_suffixes[trigger]);
         if (rc == SQLITE_OK && logs && cuckoo_log_in(sql))

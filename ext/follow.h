@@ -25,7 +25,8 @@
 **   where that can violate a constraint.
 ** - Triggers are not switched off in this connection.
 ** - The column compares as it did.
-** - The keys of some rows of the table are there: it may have been made anew, triggers and all.
+** - The keys of some rows of the table are there: it may have been made anew, triggers and all. After
+**   a trigger of others that is not allowed was seen and has gone, the keys of all rows.
 **
 ** When one of these does not hold, every lookup is an error that says so. `rebuild` makes the
 ** triggers anew, as the newest, and reads the table again.
@@ -54,9 +55,16 @@ typedef enum cuckoo_belief {
     CUCKOO_BELIEVE_MANY,   /* that cannot happen, but there is an INTEGER PRIMARY KEY */
     CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
     CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */
-    CUCKOO_BELIEVE_NEW,    /* of rows without rowid: only keys that have come */
-    CUCKOO_BELIEFS
+    CUCKOO_BELIEVE_NEW     /* of rows without rowid: only keys that have come */
 } cuckoo_belief;
+
+/* Statements that read the log, for net.c. */
+typedef enum cuckoo_steps {
+    CUCKOO_STEPS_ALL,    /* (old, new) of each row */
+    CUCKOO_STEPS_NEW,    /* (NULL, new) */
+    CUCKOO_STEPS_BY_ROW, /* (old, new, the key that the row has now, row) in the order of rows */
+    CUCKOO_STEPS
+} cuckoo_steps;
 
 typedef struct cuckoo_follow {
     char *given_table, *given_column; /* of content='table(column)'; NULL: it follows nothing */
@@ -65,12 +73,14 @@ typedef struct cuckoo_follow {
     char *fault; /* why the filter must not be used; NULL: it may be used */
     cuckoo_trust trust;
     cuckoo_belief belief; /* as of the last look */
-    sqlite3_stmt
-        *steps[CUCKOO_BELIEFS]; /* statements that read the log so (net.h), until the next look */
+    sqlite3_stmt *steps[CUCKOO_STEPS]; /* NULL: not prepared since the last look */
+    int sample; /* of so many of the first and of the last rows to ask for; -1: of all */
     bool saved;                 /* table and column are in the database, in row -1 of the pages */
     unsigned version;           /* of the database, at the last look */
     int prepared;               /* how often the kept statement was prepared anew */
 } cuckoo_follow;
+
+enum { CUCKOO_SAMPLE = 100 /* rows */ };
 
 /* Takes over both texts (sqlite3_malloc), or NULL twice. */
 void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column);

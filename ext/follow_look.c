@@ -121,6 +121,7 @@ static bool is_harmful(cuckoo_schema *all, const cuckoo_object *trigger)
 
 static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cuckoo_object *trigger)
 {
+    follow->sample = -1; /* rows may have been kept without ours until it has gone */
     return cuckoo_follow_fail(
         follow, shadow,
         trigger->temporary ? "the TEMP trigger %s on %s fires before its triggers, and may keep a "
@@ -131,21 +132,23 @@ static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cucko
 }
 
 /* Looks at the triggers that fire after the change of a row but before ours: TEMP ones, and newer
-** ones. */
+** ones. Where old values may lie, the first step of a row in the log has to be the first one (net.h): no
+** trigger may change rows before ours tells. */
 static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_schema *all)
 {
     int64_t ours = oldest_of_ours(all, shadow);
-    bool before = false;
+    bool before = false, lies = cuckoo_schema_may_lie(all, follow->table);
     for (int i = 0; i < all->n; i++) {
         const cuckoo_object *object = &all->object[i];
         if (object->body == NULL || object->ours || !is_on(all, object, shadow, follow->table))
             continue;
         bool after = cuckoo_schema_is_after(object);
         before |= !after;
-        if (after && (object->temporary || object->order > ours) && is_harmful(all, object))
+        if (after && (object->temporary || object->order > ours) &&
+            (is_harmful(all, object) || (lies && cuckoo_sql_names(object->body, NULL, follow->table))))
             return blame(follow, shadow, object);
     }
-    if (!before || follow->rowid || !cuckoo_schema_may_lie(all, follow->table))
+    if (!before || follow->rowid || !lies)
         return SQLITE_OK;
     return cuckoo_follow_fail(
         follow, shadow,
@@ -165,7 +168,7 @@ static int schema_changed(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *ch
         return rc;
     sqlite3_step(watch);
     rc = cuckoo_shadow_end(shadow, watch, rc);
-    int prepared = sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
+    int prepared = shadow->prepares + sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
     *changed = follow->trust == CUCKOO_UNKNOWN || prepared != follow->prepared;
     follow->prepared = prepared;
     return rc;

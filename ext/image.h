@@ -35,7 +35,7 @@ typedef struct cuckoo_paged {
     cuckoo_count adds;   /* copies that wait for a place, in the shadow table */
     uint64_t unmatched;  /* deletes of keys that were not there */
     uint64_t doubts;     /* rows whose steps in the log did not fit together */
-    uint64_t generation; /* of what is in memory: each write of the header makes another one */
+    uint64_t generation; /* the checksum of the header row, to which what is in memory belongs */
 
     uint64_t checksums; /* of all pages that have rows, added up */
     uint64_t unread;    /* of those that were not read yet */

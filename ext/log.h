@@ -26,6 +26,7 @@
 #ifndef CUCKOO_LOG_H
 #define CUCKOO_LOG_H
 
+#include "schema.h"
 #include "shadow.h"
 
 /* Creates the table for shadow->log; drops it, if it is there. */
@@ -43,11 +44,5 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault);
 
 /* The log to which the text of a trigger writes; 0: to none. */
 int64_t cuckoo_log_in(const char *trigger);
-
-/* ---- the TEMP trigger on the log, of connections that have the extension (touch.h) ---- */
-
-/* Its name. SQLite shows it in errors of ALTER TABLE when another connection has dropped the filter:
-** so it says what to do. */
-#define CUCKOO_TOUCH_NAME "%s_connect_anew_if_its_table_is_gone"
 
 #endif

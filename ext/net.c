@@ -13,6 +13,8 @@ int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size)
     return rc;
 }
 
+enum { CUCKOO_MANY = 65536 /* rows of a log: beyond, rows are not looked at one by one */ };
+
 /* ---- keys ---- */
 
 typedef struct net_key {
@@ -137,121 +139,167 @@ static int read_pairs(cuckoo_net *net, sqlite3_stmt *pairs, const cf_geometry *g
     return cuckoo_first_error(rc, sqlite3_reset(pairs));
 }
 
-/* ---- chains: the steps of each row, one after the other ---- */
+/* ---- ways: the steps of each row, one after the other ---- */
 
-typedef struct chain {
+typedef struct way {
     int64_t row;
-    net_key first, last, now; /* its first key, the one where the chain ends, and that of the row */
-    cuckoo_sums told;         /* each `new` */
-    bool any, fits;
-} chain;
+    net_key first, last, now; /* its first key, the one where the steps end, and that of the row */
+    cuckoo_sums told, sum;    /* each `new`; and each step: what it takes away counts -1 */
+    bool any, fits;           /* fits: each step begins where the one before it has ended */
+} way;
 
-/* Counts a chain that has ended. */
-static int end_chain(cuckoo_net *net, chain *at)
+static int add_all(cuckoo_net *net, const cuckoo_sums *sums)
 {
-    if (!at->any)
-        return SQLITE_OK;
-    if (at->fits && same(at->last, at->now))
-        return count_step(net, at->first, at->now);
-    net->doubts++;
-    int rc = count(net, at->now, 1);
-    for (size_t i = 0; rc == SQLITE_OK && i < at->told.places; i++)
-        for (int32_t n = at->told.place[i].sum; rc == SQLITE_OK && n > 0; n--)
-            rc = count(net, (net_key){true, at->told.place[i].hash}, 1);
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
+        for (int32_t n = sums->place[i].sum; rc == SQLITE_OK && n != 0; n += n > 0 ? -1 : 1)
+            rc = count(net, (net_key){true, sums->place[i].hash}, n > 0 ? 1 : -1);
     return rc;
 }
 
-static int take_step(cuckoo_net *net, chain *at, int64_t row, const net_key *key, bool ordered)
+/* Nothing has gone for sure. */
+static int doubt(cuckoo_net *net, const way *at)
 {
-    int rc = SQLITE_OK;
-    if (!at->any || row != at->row) {
-        rc = end_chain(net, at);
-        cuckoo_sums_clear(&at->told);
-        *at = (chain){row, key[0], key[0], key[2], at->told, true, ordered};
-    }
-    at->fits &= same(at->last, key[0]);
-    at->last = key[1];
-    if (rc != SQLITE_OK || !key[1].is)
-        return rc;
-    return cuckoo_sums_add(&at->told, key[1].hash, 1) == SQLITE_OK ? SQLITE_OK : SQLITE_TOOBIG;
+    net->doubts++;
+    int rc = count(net, at->now, 1);
+    return rc == SQLITE_OK ? add_all(net, &at->told) : rc;
 }
 
-static int read_chains(cuckoo_net *net, sqlite3_stmt *steps, const cf_geometry *geometry, bool ordered)
+/* Do the steps, in any order, lead from one key, or from none, to that of now? */
+static bool adds_up(const way *at)
+{
+    int64_t before = at->now.is, least = 0;
+    for (size_t i = 0; i < at->sum.places; i++) {
+        bool is_now = at->now.is && at->sum.place[i].taken && at->sum.place[i].hash == at->now.hash;
+        int64_t had = is_now - (int64_t)at->sum.place[i].sum;
+        before -= at->sum.place[i].sum;
+        least = had < least ? had : least;
+    }
+    return least == 0 && (before == 0 || before == 1);
+}
+
+static int end_way(cuckoo_net *net, const way *at, cuckoo_belief belief, bool ordered)
+{
+    if (!at->any)
+        return SQLITE_OK;
+    if (belief == CUCKOO_BELIEVE_MANY && adds_up(at))
+        return add_all(net, &at->sum);
+    if (!ordered || (belief == CUCKOO_BELIEVE_CHAINS && !(at->fits && same(at->last, at->now))))
+        return doubt(net, at);
+    return count_step(net, at->first, at->now);
+}
+
+static int take_step(way *at, const net_key *key)
+{
+    int rc = SQLITE_OK;
+    at->fits &= same(at->last, key[0]);
+    at->last = key[1];
+    if (key[0].is)
+        rc = cuckoo_sums_add(&at->sum, key[0].hash, -1);
+    if (rc == SQLITE_OK && key[1].is)
+        rc = cuckoo_sums_add(&at->sum, key[1].hash, 1);
+    if (rc == SQLITE_OK && key[1].is)
+        rc = cuckoo_sums_add(&at->told, key[1].hash, 1);
+    return rc == SQLITE_OK ? rc : SQLITE_TOOBIG;
+}
+
+/* The first step of a row. The tables of sums serve again. */
+static void begin_way(way *at, int64_t row, const net_key *key)
+{
+    cuckoo_sums_clear(&at->told);
+    cuckoo_sums_clear(&at->sum);
+    *at = (way){row, key[0], key[0], key[2], at->told, at->sum, true, true};
+}
+
+static int read_ways(cuckoo_net *net, sqlite3_stmt *steps, const cf_geometry *geometry,
+                     cuckoo_belief belief, bool ordered)
 {
     enum { KEYS = 3 /* old, new, now */ };
-    chain at = {.any = false};
+    way at = {.any = false};
     int rc = SQLITE_OK;
     while (rc == SQLITE_OK && sqlite3_step(steps) == SQLITE_ROW) {
         net_key key[KEYS];
+        int64_t row = sqlite3_column_int64(steps, KEYS);
         for (int i = 0; rc == SQLITE_OK && i < KEYS; i++)
             rc = read_key(steps, i, geometry, &key[i]);
+        bool next = rc == SQLITE_OK && (!at.any || row != at.row);
+        if (next) {
+            rc = end_way(net, &at, belief, ordered);
+            begin_way(&at, row, key);
+        }
         if (rc == SQLITE_OK)
-            rc = take_step(net, &at, sqlite3_column_int64(steps, KEYS), key, ordered);
+            rc = take_step(&at, key);
     }
     rc = cuckoo_first_error(rc, sqlite3_reset(steps));
     if (rc == SQLITE_OK)
-        rc = end_chain(net, &at);
+        rc = end_way(net, &at, belief, ordered);
     cuckoo_sums_free(&at.told);
+    cuckoo_sums_free(&at.sum);
     return rc;
 }
 
 /* ---- what is believed ---- */
 
-/* Numbers of rows that were written by hand say nothing of their order. */
-static cuckoo_belief belief_in(const cuckoo_follow *follow, const cuckoo_log_size *size)
-{
-    enum { FEW = 64, MANY = 65536 };
-    cuckoo_belief belief = follow->belief;
-    if (belief == CUCKOO_BELIEVE_MANY && (size->rows <= FEW || size->rows > MANY))
-        belief = size->rows <= FEW ? CUCKOO_BELIEVE_ENDS : CUCKOO_BELIEVE_ALL;
-    return belief == CUCKOO_BELIEVE_ENDS && !size->ordered ? CUCKOO_BELIEVE_CHAINS : belief;
-}
-
-static int prepare(const cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_belief belief,
+/* A statement that reads the log is kept. */
+static int prepare(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_steps which,
                    sqlite3_stmt **statement)
 {
+    static const char *const pairs[] = {
+        [CUCKOO_STEPS_ALL] = "SELECT old, new FROM \"%w\".\"%w\"",
+        [CUCKOO_STEPS_NEW] = "SELECT NULL, new FROM \"%w\".\"%w\"",
+    };
     char log[CUCKOO_LOG_NAME];
-    const char *s = shadow->schema, *t = follow->table, *k = follow->column;
+    const char *s = shadow->schema;
+    int rc = SQLITE_OK;
     cuckoo_log_name(shadow->log, log);
-    if (belief == CUCKOO_BELIEVE_ALL || belief == CUCKOO_BELIEVE_MANY)
-        return cuckoo_sql_prepare(shadow->db, statement, "SELECT old, new FROM \"%w\".\"%w\"", s, log);
-    if (belief == CUCKOO_BELIEVE_NEW)
-        return cuckoo_sql_prepare(shadow->db, statement, "SELECT NULL, new FROM \"%w\".\"%w\"", s, log);
-    if (belief == CUCKOO_BELIEVE_CHAINS)
-        return cuckoo_sql_prepare(
-            shadow->db, statement,
-            "SELECT l.old, l.new, c.\"%w\", l.\"row\" FROM \"%w\".\"%w\" AS l LEFT "
-            "JOIN \"%w\".\"%w\" AS c ON c.%s = l.\"row\" ORDER BY l.\"row\", l.rowid",
-            k, s, log, s, t, follow->rowid);
-    /* beside min(rowid) SQLite takes the other columns from the same row */
-    return cuckoo_sql_prepare(
-        shadow->db, statement,
-        "SELECT l.old, c.\"%w\" FROM (SELECT \"row\", old, min(rowid) FROM "
-        "\"%w\".\"%w\" GROUP BY \"row\") AS l LEFT JOIN \"%w\".\"%w\" AS c ON c.%s = "
-        "l.\"row\"",
-        k, s, log, s, t, follow->rowid);
+    if (follow->steps[which] == NULL && which == CUCKOO_STEPS_BY_ROW)
+        rc = cuckoo_sql_prepare(
+            shadow->db, &follow->steps[which],
+            "SELECT l.old, l.new, c.\"%w\", l.\"row\" FROM \"%w\".\"%w\" AS l LEFT JOIN "
+            "\"%w\".\"%w\" AS c ON c.%s = l.\"row\" ORDER BY l.\"row\", l.rowid",
+            follow->column, s, log, s, follow->table, follow->rowid);
+    else if (follow->steps[which] == NULL)
+        rc = cuckoo_sql_prepare(shadow->db, &follow->steps[which], pairs[which], s, log);
+    *statement = follow->steps[which];
+    return rc;
 }
 
-static int read_as(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                   cuckoo_belief belief, const cf_geometry *geometry, bool ordered)
+static int read_all(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow,
+                    cuckoo_steps which, const cf_geometry *geometry, bool stops, bool *old)
 {
-    bool old;
-    int rc = follow->steps[belief] ? SQLITE_OK : prepare(follow, shadow, belief, &follow->steps[belief]);
-    sqlite3_stmt *steps = follow->steps[belief];
-    clear(net);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (belief == CUCKOO_BELIEVE_CHAINS)
-        return read_chains(net, steps, geometry, ordered);
-    bool stops = belief == CUCKOO_BELIEVE_MANY;
-    rc = read_pairs(net, steps, geometry, stops, &old);
-    return rc == SQLITE_OK && stops && old
-               ? read_as(net, follow, shadow, CUCKOO_BELIEVE_ENDS, geometry, ordered)
-               : rc;
+    sqlite3_stmt *pairs;
+    int rc = prepare(follow, shadow, which, &pairs);
+    return rc == SQLITE_OK ? read_pairs(net, pairs, geometry, stops, old) : rc;
+}
+
+/* As long as no key has gone there is nothing to doubt. In a few rows it is not worth while to look for
+** that first. */
+static int read_many(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow,
+                     const cuckoo_log_size *size, const cf_geometry *geometry, bool *old)
+{
+    enum { FEW = 64 };
+    *old = size->rows <= FEW;
+    return *old ? SQLITE_OK
+                : read_all(net, follow, shadow, CUCKOO_STEPS_ALL, geometry, size->rows <= CUCKOO_MANY,
+                           old);
 }
 
 int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shadow,
                     const cuckoo_log_size *size, const cf_geometry *geometry)
 {
-    return read_as(net, follow, shadow, belief_in(follow, size), geometry, size->ordered);
+    sqlite3_stmt *steps;
+    bool old = true;
+    int rc = SQLITE_OK;
+    clear(net);
+    if (follow->belief == CUCKOO_BELIEVE_ALL || follow->belief == CUCKOO_BELIEVE_NEW)
+        return read_all(net, follow, shadow,
+                        follow->belief == CUCKOO_BELIEVE_ALL ? CUCKOO_STEPS_ALL : CUCKOO_STEPS_NEW,
+                        geometry, false, &old);
+    if (follow->belief == CUCKOO_BELIEVE_MANY)
+        rc = read_many(net, follow, shadow, size, geometry, &old);
+    if (rc != SQLITE_OK || !old || (follow->belief == CUCKOO_BELIEVE_MANY && size->rows > CUCKOO_MANY))
+        return rc;
+    clear(net);
+    rc = prepare(follow, shadow, CUCKOO_STEPS_BY_ROW, &steps);
+    return rc == SQLITE_OK ? read_ways(net, steps, geometry, follow->belief, size->ordered) : rc;
 }

@@ -7,15 +7,17 @@
 ** changes a row while SQLite is changing it. AFTER triggers are then told what was there before that.
 ** A BEFORE trigger can do so, and SQL that a function runs.
 **
-** So which rows are believed depends on the table (follow.h):
+** So what is believed depends on the table (follow.h):
 **
 **      ALL      every row
 **      ENDS     of each rowid: the first `old` in the log is gone, and what the row holds now has come.
-**               What lies between does not matter.
-**      MANY     like ENDS, which costs more, in a log of up to 65,536 rows; like ALL in a larger one
-**      CHAINS   of each rowid: the same, if each row of the log begins where the one before it has
-**               ended, and the last one ends at what the row holds now. Otherwise every `new`, and what
-**               the row holds now, has come, and nothing has gone: a doubt. Keys may be stale then.
+**               What lies between does not matter
+**      MANY     of each rowid: its steps, if in some order they lead from one key, or from none, to
+**               what the row holds now; otherwise as ENDS. This costs more, and only SQL that functions
+**               run can lie here: so in a log of more than 65,536 rows, as ALL
+**      CHAINS   of each rowid: as ENDS, if each row of the log begins where the one before it has ended,
+**               and the last one ends at what the row holds now. Otherwise every `new`, and what the
+**               row holds now, has come, and nothing has gone: a doubt. Keys may be stale then
 **      NEW      every `new` has come, and nothing has gone
 */
 #ifndef CUCKOO_NET_H

@@ -17,8 +17,8 @@ enum {
     AT_ADDS = AT_PAGE_BYTES + 4,
     AT_UNMATCHED = AT_ADDS + 16, /* and the doubts, in the higher half */
     AT_CHECKSUMS = AT_UNMATCHED + 8,
-    AT_GENERATION = AT_CHECKSUMS + 8,
-    AT_LOG = AT_GENERATION + 8,
+    AT_RANDOM = AT_CHECKSUMS + 8,
+    AT_LOG = AT_RANDOM + 8,
     AT_FLAGS = AT_LOG + 8,
     HEADER_ROW = AT_FLAGS + 1,
     LEAST_PAGE = 64 /* bytes */
@@ -64,7 +64,6 @@ static void take_numbers(cuckoo_paged *paged, const uint8_t *row)
     paged->unmatched = (uint32_t)cf_load64(row + AT_UNMATCHED);
     paged->doubts = cf_load64(row + AT_UNMATCHED) >> 32;
     paged->checksums = paged->unread = cf_load64(row + AT_CHECKSUMS);
-    paged->generation = cf_load64(row + AT_GENERATION);
     cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
 }
 
@@ -124,23 +123,24 @@ static int read_header(cuckoo_paged *paged, const char **why)
     if ((rc == SQLITE_OK && has_more(bytes, row.length, why)) ||
         (rc == SQLITE_CORRUPT_VTAB && row.length >= CF_HEADER_BYTES && is_newer(bytes, why)))
         return CUCKOO_NEWER;
+    paged->generation = row.checksum;
     return rc == SQLITE_OK ? open_image(paged, bytes, why) : rc;
 }
 
 static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length)
 {
     uint8_t row[HEADER_ROW] = {0};
-    uint64_t checksum;
-    sqlite3_randomness(sizeof paged->generation, &paged->generation);
+    uint64_t random;
+    sqlite3_randomness(sizeof random, &random);
     memcpy(row, header, CF_HEADER_BYTES);
     cf_store64(row + AT_LENGTH, length);
     cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
     store_count(row + AT_ADDS, paged->adds);
     cf_store64(row + AT_UNMATCHED, half(paged->unmatched) | half(paged->doubts) << 32);
     cf_store64(row + AT_CHECKSUMS, paged->checksums);
-    cf_store64(row + AT_GENERATION, paged->generation);
+    cf_store64(row + AT_RANDOM, random);
     cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
-    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW, HEADER_ROW, &checksum);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW, HEADER_ROW, &paged->generation);
 }
 
 /* Writes an empty filter. Its pages are all zeros and need no rows. */
@@ -162,13 +162,12 @@ int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
 
 int cuckoo_paged_compare(cuckoo_paged *paged)
 {
-    uint8_t bytes[HEADER_ROW];
+    uint8_t nothing[1];
     cuckoo_row row;
     if (!cuckoo_paged_is_loaded(paged))
         return SQLITE_OK;
-    int rc = cuckoo_shadow_read(&paged->shadow, 0, bytes, sizeof bytes, &row);
-    if (rc != SQLITE_OK || row.length != HEADER_ROW ||
-        cf_load64(bytes + AT_GENERATION) != paged->generation)
+    int rc = cuckoo_shadow_read(&paged->shadow, 0, nothing, 0, &row);
+    if (rc != SQLITE_OK || row.checksum != paged->generation)
         cuckoo_paged_forget(paged);
     return rc == SQLITE_CORRUPT_VTAB ? SQLITE_OK : rc; /* reading the header tells more */
 }

@@ -7,7 +7,7 @@
 **      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
 **                   (4); keys without a place and their digest (8 each, waiting.h); unmatched
 **                   deletes (4); doubts (4, net.h); the checksums of all rows of pages, added up (8);
-**                   the generation (8); the identity of the log (8, log.h); 0 (1)
+**                   a random number (8); the identity of the log (8, log.h); 0 (1)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database, with zeros behind the last ones; a row that is not there is all zeros
 **
@@ -27,8 +27,9 @@
 ** A later version that adds to these rows makes the row of the header longer, or sets another bit of
 ** its last byte. This version then reads no more of the filter, and writes nothing.
 **
-** The *generation* is a random number that is new with each write. As long as it is the same, what
-** is in memory is as the database has it, whoever has committed.
+** The random number is new with each write, so that the checksum of the row is new. It is the
+** *generation*: as long as it is the same, what is in memory is as the database has it, whoever has
+** committed.
 **
 ** An *unmatched* delete is that of a key that was not there: the table that the filter follows has
 ** changed without its triggers.

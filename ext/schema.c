@@ -144,7 +144,8 @@ static int read_one(sqlite3 *db, const char *schema, cuckoo_schema *all)
     int rc =
         cuckoo_sql_prepare(db, &rows,
                            "SELECT name, tbl_name, sql, rowid, type = 'trigger' FROM "
-                           "\"%w\".sqlite_master WHERE type IN ('table', 'trigger') AND sql NOT NULL",
+                           "\"%w\".sqlite_master WHERE type IN ('table', 'trigger') AND sql NOT NULL "
+                           "AND name NOT LIKE 'cuckoo_log_%%" CUCKOO_TOUCH_SUFFIX "'",
                            schema);
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW)
         rc = append(all, rows, temporary);
@@ -269,21 +270,30 @@ bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table)
 
 /* ---- old values ---- */
 
-/* Something must run between reading and writing, and something must change rows of the table: a
-** trigger, or the action of a foreign key. */
-bool cuckoo_schema_may_lie(const cuckoo_schema *all, const char *table)
+/* May the trigger change rows of the table, and fires it in the midst of a change of another one? */
+static bool is_in_the_way(cuckoo_schema *all, const cuckoo_object *trigger, const char *table)
 {
-    bool runs = false, changes = false;
-    for (int i = 0; i < all->n && !(runs && changes); i++) {
+    if (trigger->ours || sqlite3_stricmp(trigger->table, table) != 0 || !is_early(trigger))
+        return false;
+    cuckoo_schema_reach(all, trigger->body);
+    return cuckoo_schema_reaches(all, table);
+}
+
+/* A trigger, or the action of a foreign key, must run between reading and writing, and change rows of
+** the table. */
+bool cuckoo_schema_may_lie(cuckoo_schema *all, const char *table)
+{
+    bool lies = false, acts = false, changes = false;
+    for (int i = 0; i < all->n && !lies; i++) {
         const cuckoo_object *object = &all->object[i];
-        bool on = sqlite3_stricmp(object->table, table) == 0;
-        if (object->body && !object->ours) {
-            runs |= on && is_early(object);
-            changes |= cuckoo_sql_names(object->body, NULL, table);
-        } else if (object->body == NULL) {
-            runs |= cuckoo_sql_names(object->sql, "references", table);
-            changes |= on && cuckoo_sql_says(object->sql, "references");
+        if (object->body) {
+            lies = is_in_the_way(all, object, table);
+            changes |= !object->ours && cuckoo_sql_names(object->body, NULL, table);
+        } else {
+            acts |= cuckoo_sql_names(object->sql, "references", table);
+            changes |= sqlite3_stricmp(object->table, table) == 0 &&
+                       cuckoo_sql_says(object->sql, "references");
         }
     }
-    return runs && changes;
+    return lies || (acts && changes);
 }

@@ -12,6 +12,12 @@
 
 #include "api.h"
 
+/* The name of the TEMP trigger on a log, of connections that have the extension (touch.h). SQLite
+** shows it in errors of ALTER TABLE when another connection has dropped the filter: so it says what to
+** do. */
+#define CUCKOO_TOUCH_SUFFIX "_connect_anew_if_its_table_is_gone"
+#define CUCKOO_TOUCH_NAME "%s" CUCKOO_TOUCH_SUFFIX
+
 typedef struct cuckoo_object {
     char *name;
     char *table;      /* its own name, or the table on which the trigger is */
@@ -34,7 +40,7 @@ typedef struct cuckoo_schema {
     bool replaces;   /* REPLACE fires delete triggers (PRAGMA recursive_triggers) */
 } cuckoo_schema;
 
-/* Reads the tables and triggers of this schema and of temp; of all schemas, when there are TEMP
+/* Reads the tables and triggers of this schema and of temp, but for TEMP triggers on logs; of all schemas, when there are TEMP
 ** triggers of others than filters, which may change any. To be freed after errors, too. */
 int cuckoo_schema_read(sqlite3 *db, const char *schema, cuckoo_schema *all);
 void cuckoo_schema_free(cuckoo_schema *all);
@@ -51,7 +57,7 @@ bool cuckoo_schema_is_after(const cuckoo_object *trigger);
 
 /* May a row of this table change between the time at which a statement reads it and the time at
 ** which the statement writes it? SQLite then tells triggers old values that are no longer true. */
-bool cuckoo_schema_may_lie(const cuckoo_schema *all, const char *table);
+bool cuckoo_schema_may_lie(cuckoo_schema *all, const char *table);
 
 /* May what the trigger changes, or what it sets off, violate a constraint? (schema_fail.c) */
 bool cuckoo_schema_may_fail(cuckoo_schema *all, const cuckoo_object *trigger);

@@ -150,6 +150,9 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
 
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 {
+    sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
+    if (watch) /* a new one must not pass for it */
+        shadow->prepares += 1 + sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
     for (int i = 0; i < CUCKOO_QUERIES; i++) {
         sqlite3_finalize(shadow->statement[i]);
         shadow->statement[i] = NULL;

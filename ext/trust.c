@@ -64,18 +64,19 @@ static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 ** whose triggers are still to come. */
 static int sample(cuckoo_store *store)
 {
-    enum { SAMPLE = 100 /* first and last rows */ };
     const cuckoo_shadow *shadow = &store->paged.shadow;
     cuckoo_follow *follow = &store->follow;
     bool misses;
     if (cuckoo_statements_next(shadow->db, NULL))
         return SQLITE_OK;
     follow->trust = CUCKOO_ROWS; /* already: what computes the rows may use the filter itself */
-    int rc = cuckoo_store_misses(store, SAMPLE, &misses);
+    int rc = cuckoo_store_misses(store, follow->sample, &misses);
     if (rc == SQLITE_OK && misses && cuckoo_store_overtaken(store))
         rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
     else if (rc == SQLITE_OK && misses)
         rc = fail_sample(follow, shadow);
+    else if (rc == SQLITE_OK)
+        follow->sample = CUCKOO_SAMPLE;
     if (rc != SQLITE_OK)
         follow->trust = CUCKOO_RULE;
     return rc;

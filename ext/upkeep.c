@@ -219,9 +219,11 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s%s",
-                          store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db),
-                          anew ? "; if the table has gone for good, drop the filter" : "");
+        return shadow->damage
+                   ? rc
+                   : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s%s",
+                                store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db),
+                                anew ? "; if the table has gone for good, drop the filter" : "");
     return rc;
 }
 
