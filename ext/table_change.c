@@ -163,7 +163,8 @@ static int ask_witness(cuckoo_table *table, sqlite3_int64 row, const cuckoo_step
     rc = check_row(table, row, way, fits);
     if (rc != SQLITE_OK || *fits || fit != CUCKOO_FITS_EITHER)
         return rc;
-    *way = (cuckoo_step){step->from_is, step->from_is, step->from, step->from}; /* told late */
+    way->from_is = way->to_is = step->from_is; /* told late */
+    way->from = way->to = step->from;
     return check_row(table, row, way, fits);
 }
 
@@ -184,14 +185,17 @@ static int witness(cuckoo_table *table, sqlite3_value *row, cuckoo_step step)
 static int call_witness(cuckoo_table *table, int change, const row_told *told)
 {
     const row_key *from = &told->from, *to = &told->to;
-    cuckoo_step step = {(change & ROW_DELETED) != 0, (change & ROW_INSERTED) != 0,
-                        from->is_null ? 0 : from->hash, to->is_null ? 0 : to->hash};
+    cuckoo_step step = {.from_is = (change & ROW_DELETED) != 0,
+                        .to_is = (change & ROW_INSERTED) != 0,
+                        .from = from->is_null ? 0 : from->hash,
+                        .to = to->is_null ? 0 : to->hash};
     bool moved = change == ROW_UPDATED &&
                  sqlite3_value_int64(told->from_row) != sqlite3_value_int64(told->to_row);
     if (!moved)
         return witness(table, change & ROW_DELETED ? told->from_row : told->to_row, step);
-    int rc = witness(table, told->from_row, (cuckoo_step){true, false, step.from, 0});
-    return rc == SQLITE_OK ? witness(table, told->to_row, (cuckoo_step){false, true, 0, step.to}) : rc;
+    cuckoo_step out = {.from_is = true, .from = step.from}, in = {.to_is = true, .to = step.to};
+    int rc = witness(table, told->from_row, out);
+    return rc == SQLITE_OK ? witness(table, told->to_row, in) : rc;
 }
 
 static int note_change(cuckoo_table *table, sqlite3_value **columns)

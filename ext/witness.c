@@ -10,8 +10,25 @@ static bool equal(bool a_is, uint64_t a, bool b_is, uint64_t b)
     return a_is == b_is && (!a_is || a == b);
 }
 
-/* Joins a step to the way that is remembered. An insertion always fits, because REPLACE deletes
-** rows without firing a trigger. */
+/* An insertion always fits: REPLACE deletes rows without firing a trigger. But the deletion may only
+** come late, and then it must be that of the key that was there. */
+static cuckoo_fit join_gap(cuckoo_step *all, cuckoo_step step)
+{
+    if (!step.from_is && all->to_is) {
+        all->hole = true;
+        all->gone = all->to;
+        all->to = step.to;
+        return CUCKOO_FITS;
+    }
+    if (all->hole && !step.to_is && step.from == all->gone) {
+        all->hole = false;
+        return CUCKOO_FITS_IF_THERE;
+    }
+    *all = step;
+    return CUCKOO_MISFITS;
+}
+
+/* Joins a step to the way that is remembered. */
 static cuckoo_fit join(cuckoo_step *all, cuckoo_step step)
 {
     bool after = equal(all->to_is, all->to, step.from_is, step.from),
@@ -20,15 +37,14 @@ static cuckoo_fit join(cuckoo_step *all, cuckoo_step step)
     if (after) {
         all->to_is = step.to_is;
         all->to = step.to;
-        return back ? CUCKOO_FITS_EITHER : CUCKOO_FITS;
+        return back ? CUCKOO_FITS_EITHER : CUCKOO_FITS_IF_THERE;
     }
     if (before) {
         all->from_is = step.from_is;
         all->from = step.from;
-        return CUCKOO_FITS_BEFORE;
+        return CUCKOO_FITS_IF_THERE;
     }
-    *all = step;
-    return step.from_is ? CUCKOO_MISFITS : CUCKOO_FITS;
+    return join_gap(all, step);
 }
 
 /* The place of the row: it is there, or the place is free. One is free always. */

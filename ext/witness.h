@@ -7,12 +7,12 @@
 ** documentation calls this undefined). Believing them would delete a key twice. So the witness
 ** remembers from which key to which key the rows have gone that the running statement has changed.
 ** The next step of a row must begin where the remembered way ends, or end where it begins, which
-** triggers that fire late do.
+** triggers that fire late do. And the row must be where the whole way ends.
 **
 **      told                          remembered        fits
 **      6: a -> b                     6: a -> b
-**      6: b -> c                     6: a -> c         yes: it goes on
-**      6: (nothing) -> a             6: (nothing) -> c yes, if the row is at c: told late
+**      6: b -> c                     6: a -> c         yes, if the row is at c: it goes on
+**      6: (nothing) -> a             6: (nothing) -> c the same: told late
 **      6: b -> (nothing)             -                 no: the row was not at b
 **
 ** A row is known by its rowid. No row is forgotten before the statement ends: 90 to 180 bytes
@@ -26,6 +26,8 @@
 typedef struct cuckoo_step {
     bool from_is, to_is; /* there is a key before, after */
     uint64_t from, to;   /* their hashes */
+    bool hole;           /* of a way: on it the key `gone` was deleted, which nobody has told */
+    uint64_t gone;
 } cuckoo_step;
 
 typedef struct cuckoo_witnessed {
@@ -49,8 +51,8 @@ typedef struct cuckoo_witness {
 
 typedef enum cuckoo_fit {
     CUCKOO_FITS,
-    CUCKOO_FITS_BEFORE, /* it fits if the row is now where *way ends */
-    CUCKOO_FITS_EITHER, /* the same; if not, it was told late, and fits if it is where *step begins */
+    CUCKOO_FITS_IF_THERE, /* it fits if the row is now where *way ends */
+    CUCKOO_FITS_EITHER,   /* the same; if not, it was told late, and fits if it is where *step begins */
     CUCKOO_MISFITS
 } cuckoo_fit;
 

@@ -311,7 +311,10 @@ static cuckoo_fit tell(cuckoo_witness *witness, int64_t row, int from, int to, c
 {
     cuckoo_fit fit;
     cuckoo_step *way;
-    *step = (cuckoo_step){from != NOWHERE, to != NOWHERE, (uint64_t)(from + 1), (uint64_t)(to + 1)};
+    *step = (cuckoo_step){.from_is = from != NOWHERE,
+                          .to_is = to != NOWHERE,
+                          .from = (uint64_t)(from + 1),
+                          .to = (uint64_t)(to + 1)};
     assert_int_equal(cuckoo_witness_tell(witness, row, step, &way, &fit), SQLITE_OK);
     *step = *way;
     return fit;
@@ -334,19 +337,19 @@ static void test_witness_steps(void **state)
         cuckoo_fit fit;
         int way_from, way_to;
     } cases[] = {
-        {1, 2, 2, 3, CUCKOO_FITS, 1, 3},                    /* it goes on */
-        {1, 2, 2, NOWHERE, CUCKOO_FITS, 1, NOWHERE},        /* and ends */
-        {1, NOWHERE, NOWHERE, 4, CUCKOO_FITS, 1, 4},        /* and begins again */
-        {2, 3, 1, 2, CUCKOO_FITS_BEFORE, 1, 3},             /* told late */
-        {1, 3, NOWHERE, 1, CUCKOO_FITS_BEFORE, NOWHERE, 3}, /* an insertion, told late */
-        {1, 2, 1, 3, CUCKOO_MISFITS, 1, 3},                 /* it was not there any more */
+        {1, 2, 2, 3, CUCKOO_FITS_IF_THERE, 1, 3},             /* it goes on */
+        {1, 2, 2, NOWHERE, CUCKOO_FITS_IF_THERE, 1, NOWHERE}, /* and ends */
+        {1, NOWHERE, NOWHERE, 4, CUCKOO_FITS_IF_THERE, 1, 4}, /* and begins again */
+        {2, 3, 1, 2, CUCKOO_FITS_IF_THERE, 1, 3},             /* told late */
+        {1, 3, NOWHERE, 1, CUCKOO_FITS_IF_THERE, NOWHERE, 3}, /* an insertion, told late */
+        {1, 2, 1, 3, CUCKOO_MISFITS, 1, 3},                   /* it was not there any more */
         {1, 2, 3, NOWHERE, CUCKOO_MISFITS, 3, NOWHERE},
         {1, NOWHERE, 1, NOWHERE, CUCKOO_MISFITS, 1, NOWHERE}, /* deleted twice */
-        {1, 2, NOWHERE, 5, CUCKOO_FITS, NOWHERE, 5},          /* REPLACE has deleted it without a word */
-        {NOWHERE, NOWHERE, NOWHERE, 1, CUCKOO_FITS, NOWHERE, 1},
+        {1, 2, NOWHERE, 5, CUCKOO_FITS, 1, 5},                /* REPLACE has deleted it without a word */
+        {NOWHERE, NOWHERE, NOWHERE, 1, CUCKOO_FITS_IF_THERE, NOWHERE, 1},
         {1, 2, 2, 1, CUCKOO_FITS_EITHER, 1, 1},             /* back, or told late */
         {1, NOWHERE, NOWHERE, 1, CUCKOO_FITS_EITHER, 1, 1}, /* the same of a deletion */
-        {1, 1, 1, 1, CUCKOO_FITS, 1, 1},
+        {1, 1, 1, 1, CUCKOO_FITS_IF_THERE, 1, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -370,17 +373,33 @@ static void test_witness_rows(void **state)
     (void)state;
     for (int i = 0; i < ROWS - 1; i++)
         assert_int_equal(tell(&witness, rows[i], i, i + 10, &step), CUCKOO_FITS);
-    assert_int_equal(tell(&witness, rows[0], 10, 20, &step), CUCKOO_FITS);
+    assert_int_equal(tell(&witness, rows[0], 10, 20, &step), CUCKOO_FITS_IF_THERE);
     expect_way(&step, 0, 20);
     assert_int_equal(tell(&witness, rows[1], 7, 8, &step), CUCKOO_MISFITS);
     for (int64_t row = 100; row < 100000; row++)
         assert_int_equal(tell(&witness, row, 1, 2, &step), CUCKOO_FITS);
     for (int64_t row = 100; row < 100000; row++)
-        assert_int_equal(tell(&witness, row, 2, 3, &step), CUCKOO_FITS);
-    assert_int_equal(tell(&witness, rows[0], 20, 8, &step), CUCKOO_FITS);
+        assert_int_equal(tell(&witness, row, 2, 3, &step), CUCKOO_FITS_IF_THERE);
+    assert_int_equal(tell(&witness, rows[0], 20, 8, &step), CUCKOO_FITS_IF_THERE);
     expect_way(&step, 0, 8);
     assert_int_equal(tell(&witness, rows[0], 7, 8, &step), CUCKOO_MISFITS);
     cuckoo_witness_free(&witness);
+}
+
+/* A key that went without a word: its deletion may be told later, and no other one. */
+static void test_witness_holes(void **state)
+{
+    cuckoo_step step;
+    (void)state;
+    for (int told = 2; told <= 3; told++) {
+        cuckoo_witness witness = {.seen = NULL};
+        tell(&witness, 6, 1, 2, &step);
+        assert_int_equal(tell(&witness, 6, NOWHERE, 5, &step), CUCKOO_FITS);
+        assert_int_equal(tell(&witness, 6, told, NOWHERE, &step),
+                         told == 2 ? CUCKOO_FITS_IF_THERE : CUCKOO_MISFITS);
+        assert_int_equal(tell(&witness, 6, 2, NOWHERE, &step), CUCKOO_MISFITS);
+        cuckoo_witness_free(&witness);
+    }
 }
 
 /* Steps behind a mark are undone with its savepoint. After other savepoints nothing is believed. */
@@ -399,13 +418,13 @@ static void test_witness_marks(void **state)
     cuckoo_witness_release(&witness, 4);
     cuckoo_witness_roll_back(&witness, 3);
     cuckoo_witness_release(&witness, 3);
-    assert_int_equal(tell(&witness, 6, 2, 5, &step), CUCKOO_FITS);
+    assert_int_equal(tell(&witness, 6, 2, 5, &step), CUCKOO_FITS_IF_THERE);
     expect_way(&step, 1, 5);
     assert_int_equal(tell(&witness, 7, 3, 4, &step), CUCKOO_FITS);
     cuckoo_witness_set_mark(&witness, 3);
     tell(&witness, 7, 4, 5, &step);
     cuckoo_witness_release(&witness, 3);
-    assert_int_equal(tell(&witness, 7, 5, 6, &step), CUCKOO_FITS);
+    assert_int_equal(tell(&witness, 7, 5, 6, &step), CUCKOO_FITS_IF_THERE);
     cuckoo_witness_roll_back(&witness, 2);
     assert_int_equal(tell(&witness, 7, 6, 7, &step), CUCKOO_MISFITS);
     assert_int_equal(tell(&witness, 9, NOWHERE, 7, &step), CUCKOO_FITS);
@@ -430,7 +449,7 @@ static void test_witness_no_memory(void **state)
     cuckoo_fit fit;
     cuckoo_step *way;
     cuckoo_witness witness = {.seen = NULL};
-    cuckoo_step step = {true, true, 1, 2};
+    cuckoo_step step = {.from_is = true, .to_is = true, .from = 1, .to = 2};
     (void)state;
     fault_memory_arm(0, FAULT_ONCE);
     assert_int_equal(cuckoo_witness_tell(&witness, 6, &step, &way, &fit), SQLITE_NOMEM);
@@ -739,6 +758,7 @@ int main(void)
         cmocka_unit_test(test_deletes_many),
         cmocka_unit_test(test_witness_steps),
         cmocka_unit_test(test_witness_rows),
+        cmocka_unit_test(test_witness_holes),
         cmocka_unit_test(test_witness_marks),
         cmocka_unit_test(test_witness_clear),
         cmocka_unit_test(test_witness_no_memory),
