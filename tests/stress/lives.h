@@ -47,7 +47,8 @@ static void shuffle(uint64_t *hash, size_t n)
     }
 }
 
-/* Each key once, or as many as the filter is planned for; or any number of any keys. Their value is 0. */
+/* Each key once, or as many as the filter is planned for; or any number of any keys. Their value
+** is 0. */
 static batch new_batch(const subject *s)
 {
     uint32_t keys = s->with->keys, values = values_of(s->with);
