@@ -160,19 +160,11 @@ static subject another_of(const subject *s)
     return made;
 }
 
-/* A key may have more entries in the sum than are looked for, when the list is so long. */
-static bool may_merge(const setup *with)
-{
-    return 2u * with->shape.bucket_size + with->shape.spill_bound <= CF_VALUES_MAX;
-}
-
 static void merge_one(subject *s)
 {
     bool scarce = memory_is_scarce;
     const cf_watch *watch = s->filter.watch;
     cf_memory memory = s->filter.memory;
-    if (!may_merge(s->with))
-        return;
     memory_is_scarce = false;
     subject from = another_of(s);
     memory_is_scarce = scarce;
