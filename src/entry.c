@@ -311,9 +311,26 @@ static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t 
     }
 }
 
+/* An item knows too little for one of its two buckets. Keys that it matches are looked for in any
+** bucket of that base, so all of the list counts. */
+static unsigned agreeing_anywhere(const cf_filter *filter, const cf_side *one)
+{
+    unsigned found = 0;
+    cf_entry entry;
+    cf_side side[2] = {*one, cf_alternate(filter, *one)};
+    for (unsigned at = 0; at < filter->spilled && found <= CF_SPILL_COPIES; at++)
+        for (unsigned i = 0; i < 2 && cf_spilled_at(filter, at, &entry); i++)
+            found += entry.side.base == side[i].base && agrees(filter, &side[i], &entry);
+    return found;
+}
+
 unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair)
 {
     cf_matches found = {.n = 0};
+    assert(pair->sides > 0);
+    /* RULE: an item that knows little meets all entries of the list that it may match */
+    if (pair->sides < 2)
+        return agreeing_anywhere(filter, &pair->side[0]);
     find_spilled(filter, pair, CF_ANY_VALUE, true, &found);
     return found.n;
 }

@@ -86,8 +86,9 @@ unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair);
 /* The same, and where the first of them is, when it is in a slot. */
 unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t *bucket, unsigned *slot);
 
-/* How many entries of the list agree with `pair` in all that both know; more than CF_MATCHES_MAX are
-** not counted. So many at most match any one key of which `pair` knows the first bits. */
+/* How many entries of the list agree with `pair` (of one side at least) in all that both know; some
+** more than CF_SPILL_COPIES need not be counted. So many at most match any one key of which `pair`
+** knows the first bits. */
 unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair);
 
 #define CF_ANY_VALUE UINT64_MAX

@@ -49,12 +49,12 @@ static uint64_t size_at(unsigned index)
     return (uint64_t)(4 + quarter % 4) << (OCTAVE_QUARTERS - 2 + quarter / 4);
 }
 
-/* The last size measured that is not above n. */
+/* The last size measured that is not above n, which is 2 or more (compilers do not see that). */
 static unsigned index_of(uint64_t n)
 {
     unsigned top = cf_floor_log2(n);
     if (n <= 2 * EVENS)
-        return (unsigned)(n / 2 - 1);
+        return (unsigned)(n / 2 - (n > 1));
     if (top < OCTAVE_WHOLE)
         return EVENS + 4 * (top - OCTAVE_QUARTERS) + (unsigned)(n >> (top - 2) & 3);
     unsigned index = INDEX_WHOLE + top - OCTAVE_WHOLE;

@@ -190,24 +190,29 @@ static void what_was_merged_is_found(void **state)
     assert_true(sums > ROUNDS / 2 && refused_for_a_key);
 }
 
-/* Twenty values of a key in a filter that has grown, eight in one that has not: 28 are more than two
-** buckets and eight lines of the list can say. */
+/* Twenty values of a key in a filter that has grown, eight in one that has not. */
+static void make_values(life *one, life *more)
+{
+    cf_geometry shape = spilling(growing_shape(4, 8, 13), 0, 4096);
+    shape.value_bits = 5;
+    memset(one, 0, sizeof *one);
+    memset(more, 0, sizeof *more);
+    one->made = growing_filter(shape, 1 << 20);
+    more->made = growing_filter(shape, 1 << 20);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(cf_grow(&one->made.filter), CF_OK);
+    for (unsigned value = 0; value < 28; value++)
+        add_some(value < 20 ? one : more, 0, value);
+}
+
+/* 28 are more than two buckets and eight lines of the list can say. */
 static void more_values_than_are_found_are_refused(void **state)
 {
     static life one, more;
     (void)state;
     for (unsigned way = 0; way < 2; way++) {
         const char *why = "";
-        cf_geometry shape = spilling(growing_shape(4, 8, 13), 0, 4096);
-        shape.value_bits = 5;
-        memset(&one, 0, sizeof one);
-        memset(&more, 0, sizeof more);
-        one.made = growing_filter(shape, 1 << 20);
-        more.made = growing_filter(shape, 1 << 20);
-        for (int i = 0; i < 6; i++)
-            assert_int_equal(cf_grow(&one.made.filter), CF_OK);
-        for (unsigned value = 0; value < 28; value++)
-            add_some(value < 20 ? &one : &more, 0, value);
+        make_values(&one, &more);
         life *into = way ? &more : &one, *from = way ? &one : &more;
         snapshot then = remember(&into->made.filter);
         assert_int_equal(cf_merge(&into->made.filter, &from->made.filter, &why), CF_FULL);
@@ -219,9 +224,25 @@ static void more_values_than_are_found_are_refused(void **state)
     }
 }
 
+/* Some filters refuse one of the twenty values. Then the sum may be made, and has them all. */
+static void sums_of_many_values_have_them_all(void **state)
+{
+    enum { ROUNDS = 60 };
+    static life one, more;
+    (void)state;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        choose_keys();
+        make_values(&one, &more);
+        merge(round % 2 ? &more : &one, round % 2 ? &one : &more);
+        free_filter(&one.made);
+        free_filter(&more.made);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_was_merged_is_found),
     cmocka_unit_test(more_values_than_are_found_are_refused),
+    cmocka_unit_test(sums_of_many_values_have_them_all),
 };
 
 RUN_TESTS(tests)

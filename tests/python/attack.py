@@ -221,7 +221,7 @@ class World:
             except sqlite3.Error as error:
                 if db is not self.connections[0] and "no such table" in str(error):
                     return  # the first connection has renamed it, and not committed yet
-                if any(words in str(error) for words in ("full", "there is no table", "no such table")):
+                if any(words in str(error) for words in ("full", "there is no table", "no such table", "has no column")):
                     db.execute(f"DROP TABLE {name}")
                     self.read_names(db)
                     return

@@ -178,7 +178,7 @@ def test_an_unknown_hash_is_of_a_later_version(db):
     blob, made = support.new(db, 10), ask(db, "SELECT cf_keys(1)")
     for identity in (0, 3, 255):
         fails(db, BAD_BLOB, "SELECT cf_contains(?, 1)", patched(blob, hash=identity),
-              says="an unknown hash; use the version of this extension that wrote it")
+              says="made by a later version (unknown hash); use the version that wrote it")
         fails(db, BAD_BLOB, "SELECT cf_add_keys(?, ?)", blob, support.sealed(made[:4] + bytes([identity]) + made[5:]),
               says="of a later version")
 

@@ -5,6 +5,7 @@ BEFORE triggers, triggers of rows that REPLACE deletes, foreign keys, and SQL ru
 which a statement reads them and the time at which it writes them. No row may be denied, whatever they do; and what only comes
 after the change must not even be a doubt.
 """
+import os
 import sqlite3
 
 import pytest
@@ -16,6 +17,8 @@ from promises import EXACT, Follower, attempt, is_refusal
 SHARED = [i for i in range(1, 120000) if (i * 0x9E3779B97F4A7C15 & 2**64 - 1) >> 52 == 7]
 ROWID = "CREATE TABLE u(id INTEGER PRIMARY KEY, k, n DEFAULT 0)"
 TABLES = {"rowid": ROWID, "unique": ROWID.replace("k,", "k UNIQUE,"), "without rowid": ROWID + " WITHOUT ROWID"}
+
+LIVES = int(os.environ.get("CUCKOO_LIVES") or 1)  # so many times as many
 
 # What a trigger does; {r} is new or old, {a} and {b} are rows.
 BODIES = [
@@ -115,7 +118,7 @@ def live(rng, table, timings, before_filter, rounds):
 @pytest.mark.parametrize("before_filter", [True, False])
 @pytest.mark.parametrize("table", TABLES)
 def test_triggers_before_and_after(rng, table, before_filter):
-    asks = sum(live(rng, table, ["BEFORE", "BEFORE", "AFTER"], before_filter, 60), [])
+    asks = sum(live(rng, table, ["BEFORE", "BEFORE", "AFTER"], before_filter, 60 * LIVES), [])
     assert sum(asks) > len(asks) / 4 or table == "without rowid", "a filter that always refuses proves nothing"
 
 
@@ -123,7 +126,7 @@ def test_triggers_before_and_after(rng, table, before_filter):
 @pytest.mark.parametrize("table", ["rowid", "unique"])
 def test_triggers_after(rng, table, before_filter):
     """The old values are true, but for what REPLACE sets off."""
-    asks = sum(live(rng, table, ["AFTER"], before_filter, 40), [])
+    asks = sum(live(rng, table, ["AFTER"], before_filter, 40 * LIVES), [])
     assert sum(asks) > len(asks) / 4
 
 

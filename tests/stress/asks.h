@@ -96,8 +96,8 @@ static bool same_class(const cf_filter *filter, uint64_t a, uint64_t b)
     return false;
 }
 
-/* Before any growth, keys of one fingerprint and pair are one key to the filter. As long as no delete has met
-** a sticky one, all copies are counted, up to cap (of each value), or to what counters hold. */
+/* Before any growth, keys of one fingerprint and pair are one key to the filter. As long as no delete
+** has met a sticky one, all copies are counted, up to cap (of each value), or to what counters hold. */
 static void check_exact(const subject *s, uint32_t key)
 {
     uint32_t values = values_of(s->with);

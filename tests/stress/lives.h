@@ -47,7 +47,8 @@ static void shuffle(uint64_t *hash, size_t n)
     }
 }
 
-/* Each key once, or as many as the filter is planned for; or any number of any keys. Their value is 0. */
+/* Each key once, or as many as the filter is planned for; or any number of any keys. Their value
+** is 0. */
 static batch new_batch(const subject *s)
 {
     uint32_t keys = s->with->keys, values = values_of(s->with);
@@ -159,19 +160,11 @@ static subject another_of(const subject *s)
     return made;
 }
 
-/* A key may have more entries in the sum than are looked for, when the list is so long. */
-static bool may_merge(const setup *with)
-{
-    return 2u * with->shape.bucket_size + with->shape.spill_bound <= CF_VALUES_MAX;
-}
-
 static void merge_one(subject *s)
 {
     bool scarce = memory_is_scarce;
     const cf_watch *watch = s->filter.watch;
     cf_memory memory = s->filter.memory;
-    if (!may_merge(s->with))
-        return;
     memory_is_scarce = false;
     subject from = another_of(s);
     memory_is_scarce = scarce;
