@@ -94,7 +94,7 @@ def test_create_takes_no_other_triggers(db, of):
     sql = orphans(db)[0]
     if of == "another filter":
         Follower(db, "elsewhere", "k", "g").create(EXACT)
-        sql = sql.replace('INTO "f"', 'INTO "g"').replace('ON "u"', 'ON "elsewhere"')
+        sql = ask(db, "SELECT replace(sql, 'g_inserted', 'f_inserted') FROM sqlite_master WHERE name = 'g_inserted'")
     else:
         sql = "CREATE TRIGGER f_inserted AFTER INSERT ON u BEGIN SELECT 1; END"
     db.execute(sql)
