@@ -129,7 +129,8 @@ int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
     *has = cf_contains(cuckoo_paged_reader(&store->paged), hash);
-    return *has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, has);
+    return *has || store->paged.rc != SQLITE_OK ? store->paged.rc
+                                                : cuckoo_store_has_beside(store, hash, has);
 }
 
 int cuckoo_store_net(cuckoo_store *store, cuckoo_net *net)
@@ -162,10 +163,12 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_stat
     cuckoo_paged *paged = &store->paged;
     assert(cuckoo_paged_is_loaded(paged));
     *status = cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, value);
+    if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
+        return paged->rc;
     paged->header_dirty = true;
     if (*status == CF_NO_MEMORY || *status == CF_INTERRUPTED)
         return cuckoo_error_code(*status);
-    if (*status == CF_OK || paged->rc != SQLITE_OK || !paged->filter.geometry.growth)
+    if (*status == CF_OK || !paged->filter.geometry.growth)
         return SQLITE_OK;
     *status = CF_OK;
     return cuckoo_waiting_count(paged, hash, value, 1);
@@ -179,8 +182,8 @@ int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
     if (rc != SQLITE_OK || waits > 0)
         return waits > 0 ? cuckoo_waiting_count(&store->paged, hash, value, -1) : rc;
     cf_delete_value(&store->paged.filter, hash, value);
-    store->paged.header_dirty = true;
-    return rc;
+    store->paged.header_dirty |= store->paged.rc == SQLITE_OK;
+    return store->paged.rc;
 }
 
 /* ---- replacing it ---- */

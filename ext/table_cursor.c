@@ -228,13 +228,7 @@ static int find_values(const cf_filter *filter, search *sought)
     return rc;
 }
 
-/* A key without values: it is in the filter, or beside it (store.h). */
-static int find_beside(cuckoo_store *store, search *sought, bool has)
-{
-    int rc = has ? SQLITE_OK : cuckoo_store_has_beside(store, sought->hash, &has);
-    return rc == SQLITE_OK && has ? found_value(sought, 0) : rc;
-}
-
+/* A key without values is in the filter, or beside it (store.h). */
 static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
 {
     cuckoo_paged *paged = &table->store->paged;
@@ -245,10 +239,14 @@ static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
     bool has = cuckoo_key_found(filter, key, sought->hash);
-    if (!filter->geometry.value_bits)
-        return find_beside(table->store, sought, has);
-    int rc = has ? find_values(filter, sought) : SQLITE_OK;
-    return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought->hash, found_value, sought) : rc;
+    if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
+        return paged->rc;
+    bool values = filter->geometry.value_bits != 0;
+    int rc = has || values ? SQLITE_OK : cuckoo_store_has_beside(table->store, sought->hash, &has);
+    if (rc == SQLITE_OK && has)
+        rc = values ? find_values(filter, sought) : found_value(sought, 0);
+    return rc == SQLITE_OK && values ? cuckoo_waiting_values(paged, sought->hash, found_value, sought)
+                                     : rc;
 }
 
 static int find_list(cuckoo_table *table, search *sought, sqlite3_value *list)

@@ -78,7 +78,7 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
     if (rc == SQLITE_OK && table->content)
         rc = cuckoo_upkeep_follow(store, message);
     if (rc == SQLITE_OK && table->content)
-        cuckoo_touch_watch(store, 1);
+        rc = cuckoo_touch_watch(store, 1);
     if (rc == SQLITE_OK)
         return rc;
     cuckoo_store_gone(store);
@@ -116,12 +116,12 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
         return rc;
     rc = make(db, registry, argv, &plan, creates, &table, message);
     cuckoo_table_plan_free(&plan);
+    if (rc == SQLITE_OK && table->content && !table->later && !creates)
+        rc = cuckoo_touch_watch(table->store, 0);
     if (rc != SQLITE_OK && table) {
         cuckoo_table_free(table);
         table = NULL;
     }
-    if (table && table->content && !table->later && !creates)
-        cuckoo_touch_watch(table->store, 0);
     *result = table ? &table->base : NULL;
     return rc;
 }
@@ -210,7 +210,7 @@ static int rename_store(cuckoo_store *store, const char *name)
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_create(&store->follow, shadow, name);
     if (rc == SQLITE_OK && follows)
-        cuckoo_touch_renamed(store, name);
+        rc = cuckoo_touch_renamed(store, name);
     return rc;
 }
 

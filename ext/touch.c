@@ -64,24 +64,29 @@ static void name_trigger(const cuckoo_shadow *shadow, char log[CUCKOO_LOG_NAME],
 }
 
 /* Where an authorizer forbids the function, so it would forbid each write to the table. */
-static bool may_call(const cuckoo_shadow *shadow)
+static int probe(const cuckoo_shadow *shadow)
 {
-    sqlite3_stmt *probe;
-    bool may =
-        cuckoo_sql_prepare(shadow->db, &probe, "SELECT cf_touch(NULL, NULL, 0, 0, 0)") == SQLITE_OK;
-    sqlite3_finalize(probe);
-    return may;
+    sqlite3_stmt *call;
+    int rc = cuckoo_sql_prepare(shadow->db, &call, "SELECT cf_touch(NULL, NULL, 0, 0, 0)");
+    sqlite3_finalize(call);
+    return rc;
 }
 
-void cuckoo_touch_unwatch(const cuckoo_store *store)
+int cuckoo_touch_unwatch(const cuckoo_store *store)
 {
     char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME];
     const cuckoo_shadow *shadow = &store->paged.shadow;
     name_trigger(shadow, log, name);
-    cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS temp.\"%w\"", name);
+    return cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS temp.\"%w\"", name);
 }
 
-static void make_trigger(const cuckoo_store *store, const char *table)
+/* The trigger is no more than a help: only an error counts that has rolled back more than itself. */
+static int harm_of(int rc, bool within)
+{
+    return rc == SQLITE_NOMEM || (cuckoo_sql_rolls_back(rc) && within) ? rc : SQLITE_OK;
+}
+
+static int make_trigger(const cuckoo_store *store, const char *table)
 {
     char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME], *had = NULL;
     const cuckoo_shadow *shadow = &store->paged.shadow;
@@ -89,58 +94,69 @@ static void make_trigger(const cuckoo_store *store, const char *table)
     char *text = sqlite3_mprintf("CREATE TRIGGER \"%w\" AFTER INSERT ON \"%w\".\"%w\" BEGIN SELECT "
                                  "cf_touch(%Q, %Q, %lld, new.rowid, new.old IS NOT NULL); END",
                                  name, shadow->schema, log, shadow->schema, table, shadow->log);
-    if (text && cuckoo_sql_text(shadow->db, &had, "SELECT sql FROM sqlite_temp_master WHERE name = %Q",
-                                name) == SQLITE_OK) {
-        bool same = had && strcmp(had, text) == 0;
-        if (had && !same)
-            cuckoo_touch_unwatch(store);
-        if (!same && may_call(shadow))
-            cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
-    }
+    int rc = text ? cuckoo_sql_text(shadow->db, &had,
+                                    "SELECT sql FROM sqlite_temp_master WHERE name = %Q", name)
+                  : SQLITE_NOMEM;
+    bool same = had && strcmp(had, text) == 0;
+    if (rc == SQLITE_OK && had && !same)
+        rc = cuckoo_touch_unwatch(store);
+    if (rc == SQLITE_OK && !same)
+        rc = probe(shadow);
+    if (rc == SQLITE_OK && !same)
+        rc = cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
     sqlite3_free(had);
     sqlite3_free(text);
+    return rc;
 }
 
-void cuckoo_touch_watch(cuckoo_store *store, int running)
+int cuckoo_touch_watch(cuckoo_store *store, int running)
 {
     const char *why;
     cuckoo_paged *paged = &store->paged;
-    if (cuckoo_touch_running(paged->shadow.db) > running)
-        return;
-    if (cuckoo_paged_load(paged, &why) == SQLITE_OK && may_be_watched(&paged->shadow))
-        make_trigger(store, paged->shadow.table);
+    sqlite3 *db = paged->shadow.db;
+    bool within = running > 0 || !sqlite3_get_autocommit(db);
+    if (cuckoo_touch_running(db) > running)
+        return SQLITE_OK;
+    int rc = cuckoo_paged_load(paged, &why);
+    if (rc == SQLITE_OK && may_be_watched(&paged->shadow))
+        rc = make_trigger(store, paged->shadow.table);
+    return harm_of(rc, within);
 }
 
-void cuckoo_touch_renamed(const cuckoo_store *store, const char *table)
+int cuckoo_touch_renamed(const cuckoo_store *store, const char *table)
 {
-    if (may_be_watched(&store->paged.shadow))
-        make_trigger(store, table);
+    return may_be_watched(&store->paged.shadow) ? harm_of(make_trigger(store, table), true) : SQLITE_OK;
 }
 
 /* ---- when the extension is loaded ---- */
 
 /* The first name behind `name` of a filter of main that follows a table. */
-static char *next_name(sqlite3 *db, const char *name)
+static int next_name(sqlite3 *db, const char *name, char **next)
 {
-    char *next = NULL;
-    cuckoo_sql_text(
-        db, &next,
+    return cuckoo_sql_text(
+        db, next,
         "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND sql "
         "LIKE 'CREATE VIRTUAL TABLE%%cuckoo_filter%%content%%'",
         name);
-    return next;
 }
 
-void cuckoo_touch_all(sqlite3 *db)
+int cuckoo_touch_all(sqlite3 *db)
 {
+    char *name;
+    bool within = !sqlite3_get_autocommit(db);
     if (cuckoo_touch_running(db) > 0)
-        return;
-    for (char *next, *name = next_name(db, ""); name; name = next) {
+        return SQLITE_OK;
+    int rc = next_name(db, "", &name);
+    while (harm_of(rc, within) == SQLITE_OK && name) {
         sqlite3_stmt *statement;
-        cuckoo_sql_prepare(db, &statement, "SELECT 1 FROM main.\"%w\" LIMIT 0", name);
+        char *last = name;
+        rc = cuckoo_sql_prepare(db, &statement, "SELECT 1 FROM main.\"%w\" LIMIT 0", last);
         sqlite3_finalize(statement);
-        next = next_name(db, name);
-        sqlite3_free(name);
+        name = NULL;
+        if (harm_of(rc, within) == SQLITE_OK)
+            rc = next_name(db, last, &name);
+        sqlite3_free(last);
     }
     cuckoo_sql_run(db, " "); /* clears the message of a failure */
+    return harm_of(rc, within);
 }

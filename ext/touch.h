@@ -26,15 +26,15 @@
 int cuckoo_touch_running(sqlite3 *db);
 
 /* Makes the TEMP trigger for a filter, if no more than `running` statements run; drops it. */
-void cuckoo_touch_watch(cuckoo_store *store, int running);
-void cuckoo_touch_unwatch(const cuckoo_store *store);
+int cuckoo_touch_watch(cuckoo_store *store, int running);
+int cuckoo_touch_unwatch(const cuckoo_store *store);
 
 /* The table is being renamed: the trigger has its name. */
-void cuckoo_touch_renamed(const cuckoo_store *store, const char *table);
+int cuckoo_touch_renamed(const cuckoo_store *store, const char *table);
 
 /* Connects all filters of main that follow a table, so that their triggers are made. Of such a failure
 ** the connection keeps no message. */
-void cuckoo_touch_all(sqlite3 *db);
+int cuckoo_touch_all(sqlite3 *db);
 
 /* Registers cf_touch. */
 int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry);

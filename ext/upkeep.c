@@ -191,7 +191,7 @@ static int read_anew(cuckoo_store *store, bool anew, char **message)
         if (aside.place[i].taken)
             rc = cuckoo_waiting_count(&store->paged, aside.place[i].hash, 0, aside.place[i].sum);
     cuckoo_sums_free(&aside);
-    return rc;
+    return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc; /* the header counts them */
 }
 
 /* Makes an empty log. SQLite does not drop tables while a statement runs: a table that has been put in
