@@ -335,6 +335,13 @@ unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair)
     return found.n;
 }
 
+unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair)
+{
+    cf_matches found = {.n = 0};
+    find_spilled(filter, pair, CF_ANY_VALUE, false, &found);
+    return found.n;
+}
+
 void cf_find_matches(const cf_filter *filter, const cf_pair *pair, uint64_t value, cf_matches *found)
 {
     found->n = 0;
