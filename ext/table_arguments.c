@@ -133,8 +133,9 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
         status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
     if (why)
         cuckoo_say(message, SQLITE_OK,
-                   status == CF_TOO_BIG ? "cuckoo_filter: %s"
-                                        : "cuckoo_filter: %s; and fpr=number, content='table(column)'",
+                   strstr(why, CUCKOO_VALID_OPTIONS)
+                       ? "cuckoo_filter: %s; and fpr=number, content='table(column)'"
+                       : "cuckoo_filter: %s",
                    why);
     sqlite3_free(why);
     sqlite3_free(text);

@@ -199,6 +199,8 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_follow_save(&store->follow, shadow);
+    if (rc == SQLITE_CORRUPT_VTAB)
+        return rc; /* shadow->damage says why */
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS);
     if (rc == SQLITE_OK)

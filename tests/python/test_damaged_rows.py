@@ -273,6 +273,9 @@ def test_a_trigger_that_ignores_writes(event):
     db = table(content=True)
     db.execute(f"CREATE TRIGGER t BEFORE {event} ON f_page BEGIN SELECT RAISE(IGNORE); END")
     says(db, "a trigger on its shadow table keeps rows from being written", WRITTEN)
+    if event == "INSERT":  # what rebuild writes first is a row that is not there yet
+        for sql in ("SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('rebuild')"):
+            says(db, "a trigger on its shadow table keeps rows from being written", sql)
     db.execute("DROP TRIGGER t")
     assert ask(db, ASKED) == 150
     check(db)
