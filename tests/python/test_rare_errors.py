@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Errors that few come across: keys chosen to crowd one place, a full table, rows that cannot be read any more."""
+import json
+import sqlite3
+
+import pytest
+
+import support
+from support import ask
+from test_persistent import ERROR, check, create, has, items, lost, refused
+
+# Integers whose hashes, with seed 0, agree in the first 6 bits and in the last 14, and differ in between: they have
+# the same two buckets, and go on having them when the filter is made wider, or grows.
+CROWD = (
+    99042, 141968, 945253, 1501754, 2147531, 4952850, 6010659, 7229011, 9083178, 9209693, 9769002, 10173830, 13323260,
+    14487199, 14762079, 16300500, 17555539, 19194851, 19997781, 20309452, 22709402, 23812324, 25736621, 25769967)
+
+
+# ---- keys that crowd one place ----
+
+@pytest.mark.parametrize("options", ["", "counter_bits=2", "bucket_size=2"])
+def test_a_build_of_keys_that_crowd_one_place_is_refused(db, options):
+    build = "SELECT cf_build(value, NULL, ?) FROM json_each(?)"
+    options = f"fingerprint_bits=24 {options} seed="
+    support.fails(db, support.FULL, build, options + "0", json.dumps(CROWD), says="try another seed in the options")
+    blob = ask(db, build, options + "12345", json.dumps(CROWD))
+    assert all(support.contains(db, blob, key) for key in CROWD)
+
+
+# ---- a table that is full ----
+
+def test_an_update_that_has_no_room_keeps_the_old_key(db):
+    """Both buckets of key 7 are full of its values. The row of another key goes first, which makes no room there."""
+    create(db, "capacity=1000, growth=off, value_bits=8")
+    add = "INSERT INTO seen(key, value) VALUES (?, ?)"
+    most = 0
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        for most in range(256):
+            db.execute(add, (7, most))
+    assert 4 <= most < 40
+    db.execute(add, (8, 1))
+    refused(db, ERROR, "UPDATE seen SET key = 7, value = 200 WHERE key = 8", says="full")
+    assert db.execute("SELECT value FROM seen WHERE key = 8").fetchall() == [(1,)]
+    assert sorted(db.execute("SELECT value FROM seen WHERE key = 7")) == [(value,) for value in range(most)]
+    assert items(db) == most + 1
+    check(db)
+    db.execute("UPDATE seen SET key = 9 WHERE key = 8")
+    assert lost(db, [7, 9]) == [] and items(db) == most + 1
+
+
+# ---- rows that cannot be read any more ----
+
+@pytest.fixture
+def unreadable(db):
+    """A filter that follows a computed column. With state["broken"] no row but the first can be computed."""
+    state = {"broken": False}
+
+    def compute(x):
+        if state["broken"] and x > 1:
+            raise ValueError
+        return x
+    db.create_function("compute", 1, compute, deterministic=True)
+    db.execute("CREATE TABLE t(x INTEGER PRIMARY KEY, k AS (compute(x)))")
+    db.executemany("INSERT INTO t VALUES (?)", [(x,) for x in range(1, 10)])
+    create(db, "content='t(k)'")
+    return db, state
+
+
+UNREADABLE = "t(k) cannot be read: user-defined function raised exception"
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT key FROM seen", "INSERT INTO seen(seen) VALUES ('check')", "INSERT INTO seen(seen) VALUES ('rebuild')"])
+def test_rows_that_cannot_be_read_are_named(unreadable, sql):
+    db, state = unreadable
+    assert has(db, 1)  # the filter has looked at its table, and believes it
+    state["broken"] = True
+    refused(db, ERROR, sql, says=UNREADABLE)
+    state["broken"] = False
+    db.execute(sql).fetchall()
+    assert lost(db, range(1, 10)) == []
+    check(db)
+
+
+def test_a_filter_is_not_made_of_rows_that_cannot_be_read(unreadable):
+    db, state = unreadable
+    state["broken"] = True
+    refused(db, ERROR, "CREATE VIRTUAL TABLE other USING cuckoo_filter(capacity=10, content='t(k)')",
+            says=UNREADABLE)
+    state["broken"] = False
+    assert ask(db, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'other%'") == 0
+    create(db, "content='t(k)'", "other")
+    assert lost(db, range(1, 10), "other") == []
