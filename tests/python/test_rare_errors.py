@@ -91,3 +91,61 @@ def test_a_filter_is_not_made_of_rows_that_cannot_be_read(unreadable):
     assert ask(db, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'other%'") == 0
     create(db, "content='t(k)'", "other")
     assert lost(db, range(1, 10), "other") == []
+
+
+# ---- a followed table whose columns take names of the rowid ----
+
+@pytest.mark.parametrize("names", ["rowid", "rowid, _rowid_", "rowid, _rowid_, oid", "oid, ROWID"])
+def test_columns_may_have_the_names_of_the_rowid(db, names):
+    """A BEFORE trigger that can keep a row makes the filter ask which rows there are."""
+    db.execute(f"CREATE TABLE t(k, {names})")
+    create(db, "content='t(k)'")
+    db.execute("CREATE TRIGGER before BEFORE UPDATE ON t WHEN new.k = 'kept' BEGIN SELECT raise(IGNORE); END")
+    db.executemany("INSERT INTO t(k, rowid) VALUES (?, ?)", [(f"k{i}", i % 3) for i in range(30)])
+    db.execute("UPDATE t SET k = 'n' || k WHERE k < 'k2'")
+    db.execute("UPDATE OR IGNORE t SET k = 'kept' WHERE k LIKE 'k2%'")
+    db.execute("DELETE FROM t WHERE k LIKE 'nk1%'")
+    db.execute("INSERT INTO seen(seen) VALUES ('rebuild')")
+    kept = [key for (key,) in db.execute("SELECT k FROM t")]
+    assert len(kept) == 19 and lost(db, kept) == []
+    check(db)
+
+
+# ---- what only triggers may say ----
+
+def test_changes_are_not_for_statements_of_users(unreadable):
+    db, _ = unreadable
+    for change in 0, 4, -1, "x", 1 << 40:
+        refused(db, ERROR, "INSERT INTO seen(key, cuckoo_change) VALUES (1, ?)", change,
+                says="cuckoo_change must be 1, 2 or 3")
+    check(db)
+    assert lost(db, range(1, 10)) == [] and items(db) == 9
+
+
+# ---- the column compares in another way ----
+
+def test_a_column_that_compares_in_another_way_is_a_fault(tmp_path):
+    db = support.connect(tmp_path / "x.db")
+    db.execute("CREATE TABLE t(k TEXT)")
+    db.execute("INSERT INTO t VALUES ('a'), ('B')")
+    create(db, "content='t(k)'")
+    assert lost(db, ["a", "B"]) == []
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute("UPDATE sqlite_master SET sql = 'CREATE TABLE t(k TEXT COLLATE NOCASE)' WHERE name = 't'")
+    db.execute("PRAGMA writable_schema = RESET")
+    db.close()
+    db = support.connect(tmp_path / "x.db")
+    refused(db, ERROR, "SELECT * FROM seen WHERE key = 'b'", says="t(k) compares other than when the filter was made")
+    db.execute("INSERT INTO seen(seen) VALUES ('rebuild')")
+    assert lost(db, ["a", "A", "b", "B"]) == []
+    check(db)
+    db.close()
+
+
+# ---- numbers ----
+
+@pytest.mark.parametrize("fpr", ["1e-30", "1e-400", "0.0000000000000000000000000000000000001"])
+def test_rates_below_any_are_refused(db, fpr):
+    with pytest.raises(sqlite3.OperationalError, match="fpr"):
+        create(db, f"capacity=100, fpr={fpr}")
+    assert ask(db, "SELECT count(*) FROM sqlite_master") == 0
