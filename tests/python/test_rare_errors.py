@@ -7,6 +7,7 @@ import pytest
 
 import support
 from support import ask
+from test_interrupt import Handler
 from test_persistent import ERROR, check, create, has, items, lost, refused
 
 # Integers whose hashes, with seed 0, agree in the first 6 bits and in the last 14, and differ in between: they have
@@ -111,6 +112,17 @@ def test_columns_may_have_the_names_of_the_rowid(db, names):
     check(db)
 
 
+@pytest.mark.parametrize("kind", ["VIEW t(k) AS SELECT 1", "VIRTUAL TABLE t USING cuckoo_filter(capacity=3)",
+                                  "TABLE t(other)"])
+def test_a_table_that_has_become_something_else_is_no_table_to_follow(unreadable, kind):
+    db, _ = unreadable
+    db.execute("DROP TABLE t")
+    db.execute("CREATE " + kind)
+    refused(db, ERROR, "INSERT INTO seen(seen) VALUES ('rebuild')", says="has no column k; it has other"
+            if "other" in kind else "its triggers on t(k) cannot be made: cannot create")
+    refused(db, ERROR, "SELECT 1 FROM seen WHERE key = 1", says="its trigger seen_inserted on t(k) is missing")
+
+
 # ---- what only triggers may say ----
 
 def test_changes_are_not_for_statements_of_users(unreadable):
@@ -149,3 +161,44 @@ def test_rates_below_any_are_refused(db, fpr):
     with pytest.raises(sqlite3.OperationalError, match="fpr"):
         create(db, f"capacity=100, fpr={fpr}")
     assert ask(db, "SELECT count(*) FROM sqlite_master") == 0
+
+
+# ---- commands that are interrupted ----
+
+@pytest.fixture(scope="module")
+def long():
+    """A filter table of many keys that follows a table, with more room than it needs; another one of the same keys."""
+    db = support.connect()
+    db.execute("CREATE TABLE t(k)")
+    db.execute("WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 60000) INSERT INTO t SELECT i FROM n")
+    create(db, "content='t(k)'")
+    db.execute("DELETE FROM t WHERE rowid % 3 = 0")
+    create(db, name="free")
+    blob = ask(db, "SELECT cf_export('seen')")
+    db.execute("INSERT INTO free(free, key) VALUES ('import', ?)", (blob,))
+    yield db, blob
+    db.close()
+
+
+@pytest.mark.parametrize("command", ["check", "optimize", "rebuild", "import"])
+def test_commands_are_interrupted(long, command):
+    """At any of its questions: the keys are there, and nothing is wrong inside."""
+    db, blob = long
+    table = "free" if command == "import" else "seen"
+    values = (command, blob if command == "import" else None)
+    last, stopped = 1, 0
+    while True:
+        handler = Handler(last)
+        try:
+            db.set_progress_handler(handler, 100)
+            db.execute(f"INSERT INTO {table}({table}, key) VALUES (?, ?)", values)
+            break
+        except sqlite3.OperationalError as error:
+            assert error.sqlite_errorname == "SQLITE_INTERRUPT" and "interrupted" in str(error)
+            stopped += 1
+        finally:
+            db.set_progress_handler(None, 0)
+        assert lost(db, [key for key in range(1, 60000, 997) if key % 3], table) == []
+        last += last // 4 + 1
+    assert stopped > 5
+    db.execute(f"INSERT INTO {table}({table}) VALUES ('check')")
