@@ -202,3 +202,44 @@ def test_commands_are_interrupted(long, command):
         last += last // 4 + 1
     assert stopped > 5
     db.execute(f"INSERT INTO {table}({table}) VALUES ('check')")
+
+
+# ---- long names, large filters ----
+
+@pytest.mark.parametrize("table_length, column_length", [(1500, 1500), (3, 2500), (2500, 3), (999, 999), (999, 1000)])
+def test_names_may_be_longer_than_the_filter_keeps(db, table_length, column_length):
+    """Then it goes by the names in its triggers, which SQLite renames."""
+    table, column = "t" * table_length, "c" * column_length
+    keys = []
+
+    def add(key, into):
+        db.execute(f"INSERT INTO {into} VALUES (?)", (key,))
+        keys.append(key)
+        assert lost(db, keys) == [] and items(db) == len(keys)
+    db.execute(f"CREATE TABLE {table}({column})")
+    create(db, f"content='{table}({column})'")
+    add("a", table)
+    db.execute(f"ALTER TABLE {table} RENAME TO u")
+    add("b", "u")
+    db.execute(f"ALTER TABLE u RENAME {column} TO k")
+    add("c", "u")
+    check(db)
+    db.execute("INSERT INTO seen(seen) VALUES ('rebuild')")
+    add("d", "u")
+    check(db)
+
+
+@pytest.mark.parametrize("capacity", [500_000_000, 20_000_000_000])
+def test_a_filter_for_which_there_is_no_memory_is_refused(db, capacity):
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), before[1]))
+    try:
+        refused(db, support.TOO_BIG, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity={capacity})",
+                says="more than there is memory for; use a smaller capacity")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert ask(db, "SELECT count(*) FROM sqlite_master") == 0
+    create(db)
+    check(db)
