@@ -134,6 +134,24 @@ def test_changes_are_not_for_statements_of_users(unreadable):
     assert lost(db, range(1, 10)) == [] and items(db) == 9
 
 
+def test_changes_are_for_filters_that_follow_a_table(db):
+    create(db)
+    refused(db, ERROR, "INSERT INTO seen(key, cuckoo_change) VALUES (1, 1)", says="for the triggers of a filter with content")
+    db.execute("INSERT INTO seen(key) VALUES (1)")
+    refused(db, ERROR, "UPDATE seen SET cuckoo_change = 3 WHERE key = 1", says="for the triggers of a filter with content")
+    refused(db, ERROR, "UPDATE seen SET seen = 'clear' WHERE key = 1", says="commands are given by INSERT INTO seen(seen)")
+    assert has(db, 1) and items(db) == 1
+    check(db)
+
+
+# ---- merging ----
+
+def test_a_filter_that_must_not_grow_takes_none_that_has_grown(db):
+    fixed = support.make_blob(8, 4, 12, pair_bits=6, capacity=30)
+    grows = support.make_blob(8, 4, 12, pair_bits=6, capacity=30, level=1, flags=support.GROWS)
+    support.fails(db, support.MISMATCH, "SELECT cf_merge(?, ?)", fixed, grows, says="build the first one with growth=on")
+
+
 # ---- the column compares in another way ----
 
 def test_a_column_that_compares_in_another_way_is_a_fault(tmp_path):
