@@ -361,12 +361,6 @@ void cuckoo_paged_free(cuckoo_paged *paged)
 
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
 {
-    enum { LARGE = 1 << 20 }; /* a shorter one is refused only where all memory is used up */
-    uint64_t bytes = cf_geometry_bytes(shape);
-    uint8_t *image = cuckoo_block_zeros(bytes);
-    if (image == NULL)
-        return bytes < LARGE ? SQLITE_NOMEM : SQLITE_TOOBIG; /* it could never be used */
-    cuckoo_block_plain(image, 0);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     return rc == SQLITE_OK ? write_empty(paged, shape) : rc;
 }

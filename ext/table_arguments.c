@@ -225,7 +225,7 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
 /* Is there memory for so large a filter? Running out of it later would cost the transaction. */
 static cf_status check_memory(const cf_geometry *shape, char **message)
 {
-    enum { LARGE = 1 << 30 }; /* bytes */
+    enum { LARGE = 1 << 20 }; /* bytes; less is refused only where all memory is used up */
     uint64_t bytes = cf_geometry_bytes(shape);
     void *probe = NULL;
     if (bytes < LARGE || (bytes <= SIZE_MAX / 2 && (probe = malloc((size_t)bytes)) != NULL)) {

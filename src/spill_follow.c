@@ -200,11 +200,10 @@ void cf_spill_follow(cf_filter *filter, cf_lag *lag)
 {
     uint64_t before = cf_buckets_at(&filter->geometry, filter->level, lag->from);
     split_row row = {.from = lag->from, .to = filter->split, .buckets = before};
-    if (lag->any) {
-        split_lines(filter, &row);
-        take_room(filter, &row);
-        drop_gone(filter);
-        mark_lines(filter, &row);
-    }
+    assert(lag->any);
+    split_lines(filter, &row);
+    take_room(filter, &row);
+    drop_gone(filter);
+    mark_lines(filter, &row);
     *lag = (cf_lag){.any = false};
 }
