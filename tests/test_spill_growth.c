@@ -337,9 +337,9 @@ static void copies_of_void_entries_have_room(void **state)
     static unsigned added[MOST];
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
-        unsigned buckets = 2u << random_below(3), b = random_below(2) ? 4 : 8,
-                 bound = 4 + random_below(3);
-        cf_geometry shape = spilling(growing_shape(buckets, b, 10), random_below(8), bound);
+        unsigned buckets = 2u << random_below(3), b = random_below(2) ? 4 : 8;
+        unsigned budget = (unsigned)random_below(8), bound = 4 + (unsigned)random_below(3);
+        cf_geometry shape = spilling(growing_shape(buckets, b, 10), budget, bound);
         unsigned n = 10 + (unsigned)random_below(buckets * b * 2);
         shape.pair_bits = 10;
         shape.cap = 6;
