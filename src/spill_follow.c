@@ -62,7 +62,8 @@ void cf_spill_note_split(cf_filter *filter, uint64_t bucket, cf_lag *lag)
 typedef struct split_row {
     uint64_t from, to, buckets; /* buckets: so many there were before */
     bool placed;                /* an entry of the list has found a slot: it names its buckets no more */
-    uint8_t both[CF_SPILL_MAX / 8]; /* by entry: its copy for the other child has to go to the list */
+    uint8_t
+        needs_copy[CF_SPILL_MAX / 8]; /* by entry: its copy for the other child has to go to the list */
 } split_row;
 
 static bool in_row(const cf_filter *filter, const split_row *row, uint64_t base, uint64_t extension)
@@ -121,7 +122,7 @@ static void split_line(cf_filter *filter, split_row *row, unsigned index)
     bool high = to.high && !give_slot(filter, row, &goes);
     cf_spill_put(filter, index, low ? &stays : high ? &goes : &gone);
     if (low && high)
-        row->both[index / 8] |= (uint8_t)(1u << index % 8);
+        row->needs_copy[index / 8] |= (uint8_t)(1u << index % 8);
 }
 
 /* Copies for the new children come behind the others, and then in the place of entries that are gone:
@@ -130,7 +131,7 @@ static void copy_lines(cf_filter *filter, const split_row *row, unsigned n)
 {
     unsigned free = 0;
     for (unsigned i = 0; i < n; i++) {
-        if (!(row->both[i / 8] >> i % 8 & 1))
+        if (!(row->needs_copy[i / 8] >> i % 8 & 1))
             continue;
         cf_spilled line = cf_spill_get(filter, i), goes = in_new_child(filter, line.bucket, line);
         bool behind = filter->spilled < filter->geometry.spill_bound;
