@@ -59,8 +59,8 @@ static const struct command {
                 {"rebuild", rebuild, CUCKOO_REPAIR, true}};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-static int run(cuckoo_table *table, const struct command *command, sqlite3_value *argument,
-               char **message)
+static int run_if_allowed(cuckoo_table *table, const struct command *command, sqlite3_value *argument,
+                          char **message)
 {
     if (table->content && !command->follows)
         return cuckoo_say(message, SQLITE_ERROR,
@@ -75,7 +75,7 @@ static int run_command(cuckoo_table *table, const struct command *command, sqlit
     int rc = cuckoo_table_begin(table, command->use);
     if (rc != SQLITE_OK)
         return rc;
-    rc = cuckoo_store_changed(table->store, run(table, command, argument, &why));
+    rc = cuckoo_store_changed(table->store, run_if_allowed(table, command, argument, &why));
     rc = why ? cuckoo_table_fail(table, rc, "%s", why)
              : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
     sqlite3_free(why);
