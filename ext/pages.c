@@ -95,8 +95,7 @@ static bool has_more(const uint8_t *row, uint64_t bytes, const char **why)
 {
     bool more = bytes > HEADER_ROW || row[AT_DOUBT] > 1;
     if (more)
-        *why =
-            "made by a later version (unknown parts of the header row); use the version that wrote it";
+        *why = CF_LATER("unknown parts of the header row");
     return more || is_newer(row, why);
 }
 

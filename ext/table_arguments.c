@@ -8,6 +8,8 @@
 #include "sql_text.h"
 #include "table.h"
 
+#include "../src/format.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,8 +152,7 @@ static char *later_of(char **message)
     const char *what =
         *message + (strncmp(*message, module, sizeof module - 1) == 0 ? sizeof module - 1 : 0);
     const char *end = strstr(what, "; ");
-    char *later = sqlite3_mprintf("made by a later version (%.*s); use the version that wrote it",
-                                  end ? (int)(end - what) : (int)strlen(what), what);
+    char *later = sqlite3_mprintf(CF_LATER("%.*s"), end ? (int)(end - what) : (int)strlen(what), what);
     sqlite3_free(*message);
     *message = NULL;
     return later;

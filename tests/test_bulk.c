@@ -246,17 +246,6 @@ static void crowded_tables_grow(void **state)
     }
 }
 
-typedef struct asked {
-    cf_watch watch;
-    unsigned questions, at;
-} asked;
-
-static bool answer(void *context)
-{
-    asked *by = context;
-    return ++by->questions == by->at;
-}
-
 /* At every question: those before *added are in, and no hash is lost. */
 static void building_is_interrupted(void **state)
 {

@@ -110,17 +110,6 @@ static void few_keys_for_a_large_table_are_added(void **state)
     }
 }
 
-typedef struct asked {
-    cf_watch watch;
-    unsigned questions, at;
-} asked;
-
-static bool answer(void *context)
-{
-    asked *by = context;
-    return ++by->questions == by->at;
-}
-
 /* A key whose two buckets lie behind so many. */
 static uint64_t late_key(const cf_filter *filter, uint64_t buckets)
 {

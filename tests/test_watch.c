@@ -4,18 +4,6 @@
 #include "../src/sort.h"
 #include "../src/watch.h"
 
-/* Says stop at question number `at`; 0: never. */
-typedef struct asked {
-    cf_watch watch;
-    unsigned questions, at;
-} asked;
-
-static bool answer(void *context)
-{
-    asked *by = context;
-    return ++by->questions == by->at;
-}
-
 static void watch_with(asked *by, unsigned at, cf_filter *filter)
 {
     *by = (asked){{answer, by}, 0, at};
