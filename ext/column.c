@@ -138,18 +138,7 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
     enum { MOST = 20 };
     sqlite3_stmt *all;
     cuckoo_nearest nearest = {.word = column};
-    sqlite3_int64 other = 0;
-    int rc = cuckoo_sql_integer(db, &other,
-                                "SELECT 1 FROM \"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND "
-                                "(type = 'view' OR sql LIKE 'create virtual%%')",
-                                schema, table);
-    if (rc == SQLITE_OK && other)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "%s has no triggers that could tell of its rows (a view is no table, nor is a "
-                          "virtual table): give an ordinary table",
-                          table);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_sql_prepare(db, &all, "SELECT * FROM \"%w\".\"%w\"", schema, table);
+    int rc = cuckoo_sql_prepare(db, &all, "SELECT * FROM \"%w\".\"%w\"", schema, table);
     if (rc == SQLITE_ERROR)
         return no_table(db, schema, table, message);
     if (rc != SQLITE_OK)

@@ -175,11 +175,12 @@ static int is_of_another(const cuckoo_shadow *shadow, const char *sql, bool *is)
     sqlite3_int64 found = 0;
     const char *f = shadow->table;
     cuckoo_log_name(cuckoo_log_in(sql), log);
-    int rc = cuckoo_sql_integer(shadow->db, &found,
-                                "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND instr(sql, "
-                                "%Q) AND name NOT IN ('%q_inserted', '%q_deleted', '%q_updated', "
-                                "'%q_moved')",
-                                shadow->schema, log, f, f, f, f);
+    int rc =
+        cuckoo_sql_integer(shadow->db, &found,
+                           "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND instr(sql, "
+                           "%Q) AND name NOT IN ('%q_inserted', '%q_deleted', '%q_updated', "
+                           "'%q_moved')",
+                           shadow->schema, log, f, f, f, f);
     *is = found != 0;
     return rc;
 }

@@ -72,12 +72,12 @@ typedef struct cuckoo_follow {
     char *rowid; /* a name of the rowid, or NULL; that of an INTEGER PRIMARY KEY is in quotes */
     char *fault; /* why the filter must not be used; NULL: it may be used */
     cuckoo_trust trust;
-    cuckoo_belief belief; /* as of the last look */
+    cuckoo_belief belief;              /* as of the last look */
     sqlite3_stmt *steps[CUCKOO_STEPS]; /* NULL: not prepared since the last look */
-    int sample; /* of so many of the first and of the last rows to ask for; -1: of all */
-    bool saved;                 /* table and column are in the database, in row -1 of the pages */
-    unsigned version;           /* of the database, at the last look */
-    int prepared;               /* how often the kept statement was prepared anew */
+    int sample;       /* of so many of the first and of the last rows to ask for; -1: of all */
+    bool saved;       /* table and column are in the database, in row -1 of the pages */
+    unsigned version; /* of the database, at the last look */
+    int prepared;     /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
 enum { CUCKOO_SAMPLE = 100 /* rows */ };

@@ -104,8 +104,7 @@ static bool has_more(const uint8_t *row, uint64_t bytes, const char **why)
 {
     bool more = bytes > HEADER_ROW || row[AT_FLAGS] != 0;
     if (more)
-        *why =
-            "made by a later version (unknown parts of the header row); use the version that wrote it";
+        *why = CF_LATER("unknown parts of the header row");
     return more || is_newer(row, why);
 }
 
@@ -385,12 +384,6 @@ void cuckoo_paged_free(cuckoo_paged *paged)
 
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
 {
-    enum { LARGE = 1 << 20 }; /* a shorter one is refused only where all memory is used up */
-    uint64_t bytes = cf_geometry_bytes(shape);
-    uint8_t *image = cuckoo_block_zeros(bytes);
-    if (image == NULL)
-        return bytes < LARGE ? SQLITE_NOMEM : SQLITE_TOOBIG; /* it could never be used */
-    cuckoo_block_plain(image, 0);
     cuckoo_shadow_new_log(&paged->shadow);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     return rc == SQLITE_OK ? write_empty(paged, shape) : rc;

@@ -46,7 +46,7 @@ int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, cons
 void cuckoo_paged_free(cuckoo_paged *paged);
 
 /* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log.
-** SQLITE_TOOBIG: there is no memory for a filter that is so large. */
+** Whoever chose the shape has asked whether there is memory for it (table_arguments.c). */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape);
 
 /* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.

@@ -291,8 +291,8 @@ bool cuckoo_schema_may_lie(cuckoo_schema *all, const char *table)
             changes |= !object->ours && cuckoo_sql_names(object->body, NULL, table);
         } else {
             acts |= cuckoo_sql_names(object->sql, "references", table);
-            changes |= sqlite3_stricmp(object->table, table) == 0 &&
-                       cuckoo_sql_says(object->sql, "references");
+            changes |=
+                sqlite3_stricmp(object->table, table) == 0 && cuckoo_sql_says(object->sql, "references");
         }
     }
     return lies || (acts && changes);

@@ -16,7 +16,7 @@
 ** shows it in errors of ALTER TABLE when another connection has dropped the filter: so it says what to
 ** do. */
 #define CUCKOO_TOUCH_SUFFIX "_connect_anew_if_its_table_is_gone"
-#define CUCKOO_TOUCH_NAME "%s" CUCKOO_TOUCH_SUFFIX
+#define CUCKOO_TOUCH_NAME   "%s" CUCKOO_TOUCH_SUFFIX
 
 typedef struct cuckoo_object {
     char *name;

@@ -8,6 +8,8 @@
 #include "sql_text.h"
 #include "table.h"
 
+#include "../src/format.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,8 +135,9 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
         status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
     if (why)
         cuckoo_say(message, SQLITE_OK,
-                   status == CF_TOO_BIG ? "cuckoo_filter: %s"
-                                        : "cuckoo_filter: %s; and fpr=number, content='table(column)'",
+                   strstr(why, CUCKOO_VALID_OPTIONS)
+                       ? "cuckoo_filter: %s; and fpr=number, content='table(column)'"
+                       : "cuckoo_filter: %s",
                    why);
     sqlite3_free(why);
     sqlite3_free(text);
@@ -149,8 +152,7 @@ static char *later_of(char **message)
     const char *what =
         *message + (strncmp(*message, module, sizeof module - 1) == 0 ? sizeof module - 1 : 0);
     const char *end = strstr(what, "; ");
-    char *later = sqlite3_mprintf("made by a later version (%.*s); use the version that wrote it",
-                                  end ? (int)(end - what) : (int)strlen(what), what);
+    char *later = sqlite3_mprintf(CF_LATER("%.*s"), end ? (int)(end - what) : (int)strlen(what), what);
     sqlite3_free(*message);
     *message = NULL;
     return later;
@@ -224,7 +226,7 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
 /* Is there memory for so large a filter? Running out of it later would cost the transaction. */
 static cf_status check_memory(const cf_geometry *shape, char **message)
 {
-    enum { LARGE = 1 << 30 }; /* bytes */
+    enum { LARGE = 1 << 20 }; /* bytes; less is refused only where all memory is used up */
     uint64_t bytes = cf_geometry_bytes(shape);
     void *probe = NULL;
     if (bytes < LARGE || (bytes <= SIZE_MAX / 2 && (probe = malloc((size_t)bytes)) != NULL)) {

@@ -65,13 +65,23 @@ static const struct command {
                 {"optimize", optimize, CUCKOO_CHANGE, true}, {"rebuild", rebuild, CUCKOO_REPAIR, true}};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
+static int run_if_allowed(cuckoo_table *table, const struct command *command, sqlite3_value *argument,
+                          char **message)
+{
+    if (table->content && !command->follows)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "it follows %s(%s), and %s would make it miss rows; use rebuild",
+                          table->content, table->column, command->name);
+    return command->run(table, argument, message);
+}
+
 static int run_command(cuckoo_table *table, const struct command *command, sqlite3_value *argument)
 {
     char *why = NULL;
     int rc = cuckoo_table_begin(table, command->use);
     if (rc != SQLITE_OK)
         return rc;
-    rc = cuckoo_store_changed(table->store, command->run(table, argument, &why));
+    rc = cuckoo_store_changed(table->store, run_if_allowed(table, command, argument, &why));
     rc = why ? cuckoo_table_fail(table, rc, "%s", why)
              : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
     sqlite3_free(why);
@@ -99,9 +109,5 @@ int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_va
         which++;
     if (which == COMMANDS)
         return unknown_command(table, name);
-    if (table->content && !commands[which].follows)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "it follows %s(%s), and %s would make it miss rows; use rebuild",
-                                 table->content, table->column, name);
     return run_command(table, &commands[which], argument);
 }

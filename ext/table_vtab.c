@@ -69,12 +69,6 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
     cuckoo_store *store = table->store;
     int rc = cuckoo_paged_create(&store->paged, shape);
     cuckoo_store_created(store);
-    if (rc == SQLITE_TOOBIG)
-        rc =
-            cuckoo_say(message, rc,
-                       "a filter for %lld keys takes %lld bytes, and there is not so much memory; use a "
-                       "smaller capacity or a larger fpr, or split the keys",
-                       (sqlite3_int64)shape->capacity, (sqlite3_int64)cf_geometry_bytes(shape));
     if (rc == SQLITE_OK && table->content)
         rc = cuckoo_upkeep_follow(store, message);
     if (rc == SQLITE_OK && table->content)

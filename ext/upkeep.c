@@ -63,6 +63,13 @@ static int check_rows(cuckoo_store *store, char **message)
                                      : rc;
 }
 
+/* A row of the table that the filter follows has an error of its own. */
+static int say_unreadable(const cuckoo_store *store, int rc, char **message)
+{
+    return cuckoo_say(message, rc, "%s(%s) cannot be read: %s", store->follow.table,
+                      store->follow.column, sqlite3_errmsg(store->paged.shadow.db));
+}
+
 int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 {
     assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
@@ -81,6 +88,8 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "damaged: %s", why);
     rc = store->follow.given_table ? cuckoo_store_misses(store, ALL, &misses) : SQLITE_OK;
+    if (rc == SQLITE_ERROR)
+        return say_unreadable(store, rc, message);
     if (rc == SQLITE_OK && misses)
         rc = cuckoo_say(message, SQLITE_CORRUPT_VTAB,
                         "rows of %s are missing in it; rebuild reads them again", store->follow.table);
@@ -167,10 +176,8 @@ static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside
     sqlite3_finalize(keys);
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM || *message)
         return rc;
-    if (rc == SQLITE_INTERRUPT)
-        return cuckoo_say(message, rc, "interrupted");
-    return cuckoo_say(message, rc, "%s(%s) cannot be read: %s", store->follow.table,
-                      store->follow.column, sqlite3_errmsg(shadow->db));
+    return rc == SQLITE_INTERRUPT ? cuckoo_say(message, rc, "interrupted")
+                                  : say_unreadable(store, rc, message);
 }
 
 /* `anew`: the filter is not new, and has to take every key. */
@@ -212,6 +219,8 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_follow_save(&store->follow, shadow);
+    if (rc == SQLITE_CORRUPT_VTAB)
+        return rc; /* shadow->damage says why */
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS, !anew);
     if (rc == SQLITE_OK)

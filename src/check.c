@@ -144,7 +144,7 @@ static cf_status check_spilled(const cf_filter *filter, unsigned index, copies_s
         return cf_refuse(CF_DAMAGED, why, "a spilled entry has room in its buckets");
     /* RULE: of the entries of a key no more are spilled than can be found */
     cf_pair pair = cf_pair_from(filter, entry.side);
-    if (cf_spill_matching(filter, &pair) > CF_SPILL_COPIES)
+    if (cf_spilled_matches(filter, &pair) > CF_SPILL_COPIES)
         return cf_refuse(CF_DAMAGED, why, "the spill list has more entries of a key than are found");
     return check_entry(filter, &entry, seen, why);
 }

@@ -91,6 +91,10 @@ unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t 
 ** knows the first bits. */
 unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair);
 
+/* How many entries of the list know no more than `pair` and agree with it; more than CF_MATCHES_MAX
+** are not counted. So many match any key that the longest of them matches. */
+unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair);
+
 #define CF_ANY_VALUE UINT64_MAX
 
 /* The entries that match a key, or that know no more than `pair` and agree with it; with values,

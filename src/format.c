@@ -82,9 +82,6 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     cf_store64(bytes + AT_RESERVED, header->reserved | (uint64_t)cf_checksum(bytes) << 32);
 }
 
-/* Only the version that wrote such a filter knows what it means: no other remedy may be named. */
-#define LATER(what) "made by a later version (" what "); use the version that wrote it"
-
 /* Is this a filter at all, whole, and of a version that can be read? */
 static cf_status check_identity(const uint8_t *bytes, uint64_t length, const char **why)
 {
@@ -94,7 +91,7 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
         return cf_refuse(CF_DAMAGED, why, "not a cuckoo filter");
     /* RULE: another format version is refused */
     if (bytes[AT_VERSION] != CF_FORMAT_VERSION)
-        return cf_refuse(CF_NEWER, why, LATER("unknown format version"));
+        return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
     /* RULE: a header matches its checksum */
     if (load32(bytes, AT_CHECKSUM) != cf_checksum(bytes))
         return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
@@ -106,12 +103,12 @@ static cf_status check_features(const uint8_t *bytes, const char **why)
 {
     /* RULE: an unknown hash is refused */
     if (!cf_knows_hash(bytes[AT_HASH]))
-        return cf_refuse(CF_NEWER, why, LATER("unknown hash"));
+        return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash"));
     /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as
     ** unknown */
     if (bytes[AT_FLAGS] & FLAG_UNKNOWN ||
         (bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM)
-        return cf_refuse(CF_NEWER, why, LATER("unknown flag"));
+        return cf_refuse(CF_NEWER, why, CF_LATER("unknown flag"));
     return CF_OK;
 }
 

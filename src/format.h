@@ -88,6 +88,10 @@ static inline bool cf_knows_hash(uint8_t identity)
     return identity == CF_IDENTITY_XXH3 || identity == CF_IDENTITY_KEYED;
 }
 
+/* What is wrong, after CF_NEWER. Only the version that wrote such a filter knows what it means: no
+** other remedy may be named. */
+#define CF_LATER(what) "made by a later version (" what "); use the version that wrote it"
+
 #define CF_ITEMS_MAX (((uint64_t)1 << 48) - 1)
 
 /* Counts items, up to the most that a header can say. */

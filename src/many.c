@@ -12,11 +12,13 @@
 #include "sort.h"
 #include "walk.h"
 
-/* Is the table empty, whatever its header says? */
+/* Is the table empty, whatever its header says? No, too, when the ticker has ended the look: what was
+** not seen may be there. */
 static bool is_empty(const cf_filter *filter, cf_ticker *ticker)
 {
     return filter->items == 0 && filter->occupied == 0 && filter->spilled == 0 &&
-           cf_first_set(filter, CF_HEADER_BYTES, filter->length, ticker) == filter->length;
+           cf_first_set(filter, CF_HEADER_BYTES, filter->length, ticker) == filter->length &&
+           !ticker->stopped;
 }
 
 /* Was the filter planned for these hashes? With counters those that repeat are one. */

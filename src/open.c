@@ -36,8 +36,8 @@ static void set_forms(cf_filter *filter)
         set_form(&view->narrow, g, filter->level, true);
     else if (view->narrow.bucket_bits != 0)
         memset(&view->narrow, 0, sizeof view->narrow);
-    view->single_words =
-        view->form.lanes.words == 1 && (view->narrow_buckets == 0 || view->narrow.lanes.words == 1);
+    /* RULE: narrow buckets of the level count also when none is left: growth may be taken back */
+    view->single_words = view->form.lanes.words == 1 && view->narrow.lanes.words <= 1;
 }
 
 static cf_quick quick_lookup(const cf_filter *filter)

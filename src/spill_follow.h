@@ -34,8 +34,9 @@ bool cf_spill_can_split(const cf_filter *filter, uint64_t bucket, cf_lag *lag);
 /* The bucket that was asked for is going to be split: it is the one at the split pointer. */
 void cf_spill_note_split(cf_filter *filter, uint64_t bucket, cf_lag *lag);
 
-/* Entries of buckets that were split go to the children; those for which there is a free slot in
-** them take it. The list is sorted, and has its overflow bits. Time proportional to the list. */
+/* There is a lag (lag->any). Entries of buckets that were split go to the children; those for which
+** there is a free slot in them take it. The list is sorted, and has its overflow bits. Time
+** proportional to the list. */
 void cf_spill_follow(cf_filter *filter, cf_lag *lag);
 
 #endif

@@ -4,7 +4,8 @@
     coverage.py GCOV FOLDER...    the folders of the objects; the first one gets missing.txt
 
 A line counts as reached when one of the builds has reached it, and a branch likewise: gcov numbers the branches of a
-line in the same way in each build. Tables (*_table.h) and headers of others do not count.
+line in the same way in each build. What tests reach in headers that they include counts, too. Tables (*_table.h) and
+headers of others do not count.
 """
 import collections
 import json
@@ -49,7 +50,7 @@ def is_ours(name):
 
 def measure(gcov, folders):
     files = collections.defaultdict(File)
-    notes = [str(note) for folder in folders for part in ("src", "ext")
+    notes = [str(note) for folder in folders for part in ("src", "ext", "tests")
              for note in Path(folder, part).glob("*.gcno")]
     said = subprocess.run([gcov, "--json-format", "--stdout", "--branch-probabilities", *notes],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout

@@ -48,6 +48,18 @@ static inline void seed_random(void)
     fprintf(stderr, "random seed %llu\n", (unsigned long long)random_state);
 }
 
+/* A watch that says stop at question number `at`; 0: never. */
+typedef struct asked {
+    cf_watch watch;
+    unsigned questions, at;
+} asked;
+
+static inline bool answer(void *context)
+{
+    asked *by = context;
+    return ++by->questions == by->at;
+}
+
 /* A shape of a filter without growth; s and cap as the planner sets them. */
 static inline cf_geometry shape_of(uint64_t buckets, unsigned b, unsigned f)
 {

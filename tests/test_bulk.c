@@ -165,6 +165,25 @@ static void likes_are_kept(void **state)
     }
 }
 
+/* More keys of one bucket than may be in flight at once. */
+static void one_bucket_may_be_crowded(void **state)
+{
+    enum { N = 400, CROWD = 150 };
+    (void)state;
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (unsigned kind = 0; kind < 3; kind++) {
+            cf_geometry shape = shape_of(1000, b, 14);
+            keys all = random_keys(N);
+            uint64_t step = UINT64_MAX / shape.buckets, base = step * random_below(1000) + step / 2;
+            for (size_t i = 0; i < CROWD; i++)
+                all.hash[i] = base >> 16 << 16 | (i + 1);
+            shape.counter_bits = (uint8_t)(kind == 2 ? 3 : 0);
+            if (kind == 0 || b == 4)
+                check_build(kind == 1 ? semisorted(shape) : shape, &all);
+            free(all.hash);
+        }
+}
+
 /* Below cap each copy can be deleted again; then nothing is left. */
 static void what_was_built_can_be_deleted(void **state)
 {
@@ -225,17 +244,6 @@ static void crowded_tables_grow(void **state)
         free_filter(&made);
         free(all.hash);
     }
-}
-
-typedef struct asked {
-    cf_watch watch;
-    unsigned questions, at;
-} asked;
-
-static bool answer(void *context)
-{
-    asked *by = context;
-    return ++by->questions == by->at;
 }
 
 /* At every question: those before *added are in, and no hash is lost. */
@@ -339,12 +347,19 @@ static void planned_builds_fit(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(all_shapes_hold_all_keys), cmocka_unit_test(small_tables_hold_all_keys),
-    cmocka_unit_test(a_full_table_is_filled),   cmocka_unit_test(copies_are_counted),
-    cmocka_unit_test(likes_are_kept),           cmocka_unit_test(what_was_built_can_be_deleted),
-    cmocka_unit_test(full_tables_say_where),    cmocka_unit_test(crowded_tables_grow),
-    cmocka_unit_test(building_is_interrupted),  cmocka_unit_test(memory_may_be_refused),
-    cmocka_unit_test(a_twin_may_be_refused),    cmocka_unit_test(planned_builds_fit),
+    cmocka_unit_test(all_shapes_hold_all_keys),
+    cmocka_unit_test(small_tables_hold_all_keys),
+    cmocka_unit_test(a_full_table_is_filled),
+    cmocka_unit_test(copies_are_counted),
+    cmocka_unit_test(likes_are_kept),
+    cmocka_unit_test(what_was_built_can_be_deleted),
+    cmocka_unit_test(full_tables_say_where),
+    cmocka_unit_test(crowded_tables_grow),
+    cmocka_unit_test(building_is_interrupted),
+    cmocka_unit_test(memory_may_be_refused),
+    cmocka_unit_test(a_twin_may_be_refused),
+    cmocka_unit_test(planned_builds_fit),
+    cmocka_unit_test(one_bucket_may_be_crowded),
 };
 
 RUN_TESTS(tests)

@@ -96,11 +96,106 @@ static void prepared_tables_keep_all_keys(void **state)
     }
 }
 
+/* Few keys for a large table are added in turn; the last ones have none behind them to fetch. */
+static void few_keys_for_a_large_table_are_added(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 100; n++) {
+        test_filter made = new_filter(shape_of(60000, 4, 12));
+        keys all = random_keys(n);
+        assert_int_equal(cf_add_many(&made.filter, all.hash, n, NULL), CF_OK);
+        assert_holds(&made.filter, &all, n);
+        free_filter(&made);
+        free(all.hash);
+    }
+}
+
+/* A key whose two buckets lie behind so many. */
+static uint64_t late_key(const cf_filter *filter, uint64_t buckets)
+{
+    for (;;) {
+        uint64_t hash = random64();
+        cf_pair pair = cf_pair_of(filter, hash);
+        if (pair.place[0].bucket >= buckets && pair.place[pair.sides - 1].bucket >= buckets)
+            return hash;
+    }
+}
+
+/* A filter says that it is empty, and the look for what it holds is interrupted before it comes to the
+** first entry: no key that was there goes. */
+static void a_look_that_is_interrupted_says_nothing(void **state)
+{
+    enum { BUCKETS = 50000, N = 13000, FIRST = 10000, CROWD = 200 };
+    const char *why;
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        cf_geometry shape = shape_of(BUCKETS, 4, 16);
+        test_filter made = new_filter(kind & 1 ? semisorted(shape) : shape);
+        keys before = random_keys(FIRST), all = random_keys(N);
+        for (size_t i = 0; i < CROWD; i++)
+            all.hash[i] = i + 1; /* of the first bucket */
+        for (size_t i = 0; i < FIRST; i++) {
+            before.hash[i] = late_key(&made.filter, BUCKETS * 3 / 4);
+            assert_int_equal(cf_add(&made.filter, before.hash[i]), CF_OK);
+        }
+        cf_status status = CF_INTERRUPTED;
+        for (unsigned at = 1; status == CF_INTERRUPTED; at++) {
+            asked by = {{answer, &by}, 0, at};
+            cf_filter again;
+            assert_int_equal(cf_open_writable(&again, made.bytes, made.filter.length, &why), CF_OK);
+            assert_int_equal(again.items, 0);
+            again.watch = &by.watch;
+            again.memory.resize = kind & 2 ? test_resize : NULL;
+            shuffle(&all);
+            status = cf_add_many(&again, all.hash, N, NULL);
+            for (size_t i = 0; i < FIRST; i++)
+                assert_true(cf_contains(&again, before.hash[i]));
+        }
+        assert_int_equal(status, CF_OK);
+        free_filter(&made);
+        free(before.hash);
+        free(all.hash);
+    }
+}
+
+/* Keys of a few buckets, many of them copies, more than there is room for: wherever the walk finds that
+** out, those before *added are in. */
+static void crowded_tables_say_where(void **state)
+{
+    (void)state;
+    unsigned full = 0;
+    for (unsigned round = 0; round < 400; round++) {
+        cf_geometry shape = shape_of(200, 2u << round % 3, 12 + round % 7);
+        keys all = random_keys(shape.capacity);
+        size_t added = 0;
+        shape.counter_bits = (uint8_t)(round % 4 == 3 ? 2 : 0);
+        uint64_t few = 1 + random_below(3), step = UINT64_MAX / shape.buckets;
+        for (size_t i = 0; i < all.n; i++)
+            if (i > 0 && random_below(8) == 0)
+                all.hash[i] = all.hash[i - 1];
+            else if (random_below(3) != 0)
+                all.hash[i] = (step * (random_below(few) * 60) + step / 2) >> 20 << 20 | (i + 1);
+        test_filter made = new_filter(shape.bucket_size == 4 && round & 1 ? semisorted(shape) : shape);
+        made.filter.memory = (cf_memory){round & 2 ? test_resize : NULL, UINT64_MAX};
+        cf_status status = cf_add_many(&made.filter, all.hash, all.n, &added);
+        assert_true(status == CF_FULL ? added < all.n : status == CF_OK && added == all.n);
+        full += status == CF_FULL;
+        cf_seal(&made.filter);
+        assert_holds(&made.filter, &all, added);
+        free_filter(&made);
+        free(all.hash);
+    }
+    assert_true(full > 50);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_there_stays),
     cmocka_unit_test(a_header_that_counts_nothing_is_not_believed),
     cmocka_unit_test(the_pager_is_told_of_all),
     cmocka_unit_test(prepared_tables_keep_all_keys),
+    cmocka_unit_test(crowded_tables_say_where),
+    cmocka_unit_test(few_keys_for_a_large_table_are_added),
+    cmocka_unit_test(a_look_that_is_interrupted_says_nothing),
 };
 
 RUN_TESTS(tests)

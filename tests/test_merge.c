@@ -352,6 +352,25 @@ static void failed_merges_keep_what_was_there(void **state)
         check_failing(resizes, 1 << 20, CF_NO_MEMORY);
 }
 
+/* A filter that shares its bytes with the other one would count its keys twice. */
+static void a_filter_is_not_merged_with_itself(void **state)
+{
+    const char *why = "";
+    cf_filter again;
+    test_filter made = new_filter(shape_of(30, 4, 12));
+    (void)state;
+    cf_add(&made.filter, random64());
+    cf_seal(&made.filter);
+    snapshot then = remember(&made.filter);
+    assert_int_equal(cf_open(&again, made.bytes, made.filter.length, &why), CF_OK);
+    assert_int_equal(cf_merge(&made.filter, &again, &why), CF_MISMATCH);
+    assert_string_equal(why, "bytes: they are one and the same");
+    assert_int_equal(cf_merge(&made.filter, &made.filter, &why), CF_MISMATCH);
+    assert_unchanged(&made.filter, &then);
+    free(then.bytes);
+    free_filter(&made);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(holds_the_keys_of_both),
     cmocka_unit_test(copies_add_up_to_cap),
@@ -364,6 +383,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(counters_add_up),
     cmocka_unit_test(values_are_kept_apart),
     cmocka_unit_test(failed_merges_keep_what_was_there),
+    cmocka_unit_test(a_filter_is_not_merged_with_itself),
 };
 
 RUN_TESTS(tests)

@@ -245,6 +245,33 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(status_of(100, 0.01, (cf_options){.counter_bits = UINT32_MAX}), CF_BAD_ARGUMENT);
     assert_int_equal(status_of(100, 0.01, (cf_options){.counter_bits = 1, .value_bits = 1}),
                      CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.overflow_budget = 256}), CF_BAD_ARGUMENT);
+    assert_int_equal(status_of(100, 0.01, (cf_options){.spill_bound = 4097}), CF_BAD_ARGUMENT);
+}
+
+/* What cannot grow is refused with growth, and planned without. */
+static void what_cannot_grow_is_refused(void **state)
+{
+    (void)state;
+    for (unsigned b = 1; b <= 8; b *= 2)
+        for (unsigned f = 4; f <= 16; f++) {
+            bool grows = b > 1 && f >= (b == 2 ? 12 : 8);
+            cf_options options = {.bucket_size = b, .fingerprint_bits = f, .growth = true};
+            assert_int_equal(status_of(100, 0, options), grows ? CF_OK : CF_BAD_ARGUMENT);
+            options.growth = false;
+            assert_int_equal(status_of(100, 0, options), CF_OK);
+        }
+}
+
+/* The largest capacity needs fingerprints longer than the shortest, whatever the rate is. */
+static void large_capacities_need_long_fingerprints(void **state)
+{
+    (void)state;
+    for (uint64_t capacity = 1000; capacity <= CF_CAPACITY_MAX; capacity *= 1000)
+        for (unsigned f = 4; f <= 32; f++) {
+            cf_status status = status_of(capacity, 0, (cf_options){.fingerprint_bits = f});
+            assert_true(status == CF_OK || status == CF_TOO_BIG);
+        }
 }
 
 static void a_seed_asks_for_the_keyed_hash(void **state)
@@ -333,6 +360,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(size_is_in_proportion),
     cmocka_unit_test(lower_rates_take_more_bytes_step_by_step),
     cmocka_unit_test(bad_arguments_are_refused),
+    cmocka_unit_test(what_cannot_grow_is_refused),
+    cmocka_unit_test(large_capacities_need_long_fingerprints),
     cmocka_unit_test(a_seed_asks_for_the_keyed_hash),
     cmocka_unit_test(payloads_are_planned),
     cmocka_unit_test(planned_filters_take_their_keys),

@@ -71,6 +71,24 @@ static void sorts_and_drops_repeats(void **state)
     free(hashes);
 }
 
+/* One part of the hashes has just no room, or just room: the largest part is some standard deviations
+** larger than the mean. */
+static void a_part_may_be_a_little_too_large(void **state)
+{
+    enum { N = 1 << 14, PARTS = 4, MEAN = N / PARTS };
+    uint64_t *hashes = malloc(N * sizeof *hashes);
+    (void)state;
+    for (size_t crowd = MEAN + 900; crowd < MEAN + 1200; crowd++) {
+        cf_ticker ticker = cf_ticker_of(NULL);
+        for (size_t i = 0; i < N; i++)
+            hashes[i] = random64() >> 2 | (uint64_t)(i < crowd ? 0 : 1 + i % (PARTS - 1)) << 62;
+        assert_true(cf_sort_with(hashes, N, test_resize, &ticker));
+        for (size_t i = 1; i < N; i++)
+            assert_true(hashes[i - 1] <= hashes[i]);
+    }
+    free(hashes);
+}
+
 static void sorted_build_holds_all(void **state)
 {
     enum { N = 50000 };
@@ -109,6 +127,7 @@ static void add_many_says_where_it_stopped(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(sorts_and_drops_repeats),
+    cmocka_unit_test(a_part_may_be_a_little_too_large),
     cmocka_unit_test(sorted_build_holds_all),
     cmocka_unit_test(add_many_says_where_it_stopped),
 };

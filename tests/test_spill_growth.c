@@ -328,6 +328,64 @@ static void the_pager_is_told_within_the_length(void **state)
     }
 }
 
+/* All of the fingerprint is pair bits: entries are void, and splitting doubles them. In a full list the
+** copy of one entry needs the place of another that has found a slot. */
+static void copies_of_void_entries_have_room(void **state)
+{
+    enum { ROUNDS = 1500, MOST = 400, COPIES = 2 };
+    static uint64_t hash[MOST];
+    static unsigned added[MOST];
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        unsigned buckets = 2u << random_below(3), b = random_below(2) ? 4 : 8;
+        unsigned budget = (unsigned)random_below(8), bound = 4 + (unsigned)random_below(3);
+        cf_geometry shape = spilling(growing_shape(buckets, b, 10), budget, bound);
+        unsigned n = 10 + (unsigned)random_below(buckets * b * 2);
+        shape.pair_bits = 10;
+        shape.cap = 6;
+        test_filter made = growing_filter(shape, 1 << 20);
+        for (unsigned i = 0; i < n; i++) {
+            hash[i] = random64();
+            added[i] = 0;
+            if (i > 0 && random_below(3) == 0)
+                hash[i] = (hash[random_below(i)] & 1023) | (hash[i] & ~UINT64_C(1023));
+        }
+        for (unsigned i = 0; i < n * COPIES; i++)
+            added[i % n] += cf_add(&made.filter, hash[i % n]) == CF_OK;
+        for (unsigned i = 0; i < n; i++)
+            assert_true(cf_count(&made.filter, hash[i]) >= added[i]);
+        free_filter(&made);
+    }
+}
+
+/* Keys of one pair of buckets. The list has short entries that match several of them, and longer ones of
+** each: none of the keys has too many. */
+static void entries_of_several_keys_are_not_too_many(void **state)
+{
+    enum { ROUNDS = 200, KEYS = 3, VALUES = 80 };
+    uint64_t key[KEYS];
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (round == 0)
+            random_state = UINT64_C(2027810258277478320); /* such a list, which is rare */
+        cf_geometry shape = spilling(growing_shape(2u << random_below(3), 8, 8), 179, 1933);
+        uint64_t pair = random64() & 63;
+        shape.fingerprint_bits = 7;
+        shape.pair_bits = 6;
+        shape.cap = 12;
+        shape.value_bits = 20;
+        test_filter made = growing_filter(shape, 1 << 20);
+        for (unsigned i = 0; i < KEYS; i++)
+            key[i] = pair | random64() >> 6 << 6;
+        for (unsigned i = 0; i < VALUES; i++) {
+            uint64_t value = random_below(1 << 20);
+            cf_add_value(&made.filter, key[random_below(KEYS)], value);
+            assert_sound(&made.filter);
+        }
+        free_filter(&made);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_pager_is_told_within_the_length),
     cmocka_unit_test(keys_are_found_through_growth),
@@ -335,6 +393,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(long_lists_do_not_keep_it_from_growing),
     cmocka_unit_test(splits_keep_every_entry),
     cmocka_unit_test(voids_need_room_in_the_list),
+    cmocka_unit_test(copies_of_void_entries_have_room),
+    cmocka_unit_test(entries_of_several_keys_are_not_too_many),
 };
 
 RUN_TESTS(tests)

@@ -273,6 +273,32 @@ static void adds_beyond_the_most_change_nothing(void **state)
     assert_true(failed > 100);
 }
 
+/* Slots of two widths, of which only the wider ones lie in one word: growth that is taken back comes to
+** the narrow ones again. */
+static void lookups_after_growth_in_vain_find_all(void **state)
+{
+    enum { ROUNDS = 600, KEYS = 3, ADDS = 40 };
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t key[KEYS] = {random64()};
+        bool added[KEYS] = {false};
+        cf_geometry shape = growing_shape(88, 2, 28);
+        shape.pair_bits = 18;
+        shape.cap = 2;
+        shape.value_bits = 3;
+        test_filter made = growing_filter(shape, 1 << 20);
+        for (unsigned i = 1; i < KEYS; i++)
+            key[i] = key[0] ^ UINT64_C(1) << (18 + random_below(40));
+        for (unsigned i = 0; i < ADDS; i++) {
+            uint64_t k = random_below(KEYS);
+            added[k] |= cf_add_value(&made.filter, key[k], random_below(8)) == CF_OK;
+            for (unsigned j = 0; j < KEYS; j++)
+                assert_true(!added[j] || cf_contains(&made.filter, key[j]));
+        }
+        free_filter(&made);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(growth_is_taken_back_to_the_byte),
     cmocka_unit_test(notes_begin_anew),
@@ -280,6 +306,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_step_without_memory_changes_nothing),
     cmocka_unit_test(adds_without_memory_change_nothing),
     cmocka_unit_test(adds_beyond_the_most_change_nothing),
+    cmocka_unit_test(lookups_after_growth_in_vain_find_all),
 };
 
 RUN_TESTS(tests)

@@ -4,18 +4,6 @@
 #include "../src/sort.h"
 #include "../src/watch.h"
 
-/* Says stop at question number `at`; 0: never. */
-typedef struct asked {
-    cf_watch watch;
-    unsigned questions, at;
-} asked;
-
-static bool answer(void *context)
-{
-    asked *by = context;
-    return ++by->questions == by->at;
-}
-
 static void watch_with(asked *by, unsigned at, cf_filter *filter)
 {
     *by = (asked){{answer, by}, 0, at};
@@ -128,6 +116,27 @@ static void looking_is_interrupted(void **state)
     assert_int_equal(cf_take_census(&made.filter).status, CF_OK);
     assert_unchanged(&made.filter, &then);
     free(then.bytes);
+    free_filter(&made);
+}
+
+/* At each question that comes while buckets, overflow bits, the list and its rest are looked at. */
+static void checks_of_a_list_are_interrupted(void **state)
+{
+    test_filter made = new_filter(spilling(shape_of(300, 4, 12), 0, 3000));
+    asked by;
+    const char *why = "";
+    cf_status status = CF_INTERRUPTED;
+    unsigned at = 0;
+    (void)state;
+    add_random(&made.filter, 1300);
+    assert_true(made.filter.spilled > 50);
+    while (status == CF_INTERRUPTED) {
+        watch_with(&by, ++at, &made.filter);
+        status = cf_check(&made.filter, &why);
+        assert_int_equal(by.questions, status == CF_OK ? at - 1 : at);
+    }
+    assert_int_equal(status, CF_OK);
+    assert_true(at > made.filter.spilled / 20);
     free_filter(&made);
 }
 
@@ -245,6 +254,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(questions_come_with_the_work_done),
     cmocka_unit_test(an_interrupted_sort_keeps_all_hashes),
     cmocka_unit_test(looking_is_interrupted),
+    cmocka_unit_test(checks_of_a_list_are_interrupted),
     cmocka_unit_test(looking_for_sticky_keys_is_interrupted),
     cmocka_unit_test(what_was_added_before_stays),
     cmocka_unit_test(a_merge_is_interrupted),

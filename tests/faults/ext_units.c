@@ -2,7 +2,7 @@
 /*
 ** ext_units.c - parts of the extension that need no filter: tokens of SQL (sql_text.c, schema.c),
 ** sums by key (sums.c), the state of a store (state.c), whether what is in memory is fresh (fresh.c),
-** and names that are nearly right (nearest.c).
+** names that are nearly right (nearest.c), and epochs of an image (image.c).
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
 */
@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../../ext/fresh.h"
+#include "../../ext/image.h"
 #include "../../ext/nearest.h"
 #include "../../ext/schema.h"
 #include "../../ext/sql_text.h"
@@ -22,6 +23,7 @@
 #include "fault_memory.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- sql_text.c, schema.c ---- */
@@ -530,6 +532,31 @@ static void test_nearest_long_names(void **state)
                      strlen("; did you mean ") + CUCKOO_NEAREST_MAX);
 }
 
+/* ---- image.c ---- */
+
+/* When all numbers of epochs were used, no page that was read long ago passes for one read now. */
+static void test_epochs_begin_anew(void **state)
+{
+    enum { PAGES = 5 };
+    cuckoo_paged paged;
+    (void)state;
+    cuckoo_image_init(&paged);
+    paged.page_room = PAGES;
+    paged.read_in = calloc(PAGES, sizeof *paged.read_in);
+    assert_non_null(paged.read_in);
+    for (uint32_t page = 0; page < PAGES; page++)
+        paged.read_in[page] = page; /* 1: the first epoch */
+    paged.header_in = 1;
+    paged.epoch = UINT32_MAX - 1;
+    for (int turn = 0; turn < 4; turn++) {
+        cuckoo_image_forget(&paged);
+        assert_true(paged.epoch != 0 && paged.header_in != paged.epoch);
+        for (uint32_t page = 0; page < PAGES; page++)
+            assert_true(paged.read_in[page] != paged.epoch);
+    }
+    cuckoo_image_free(&paged);
+}
+
 #define FRESH_TEST(test) cmocka_unit_test_setup_teardown(test, connect_two, disconnect)
 
 int main(void)
@@ -547,6 +574,7 @@ int main(void)
         cmocka_unit_test(test_sums_no_memory),
         cmocka_unit_test(test_state_cells),
         cmocka_unit_test(test_state_tables),
+        cmocka_unit_test(test_epochs_begin_anew),
         FRESH_TEST(test_fresh_others),
         FRESH_TEST(test_fresh_own),
         FRESH_TEST(test_fresh_late),

@@ -277,7 +277,9 @@ def test_drop_works_after_any_error_in_a_transaction(damage, before):
 def test_a_trigger_that_ignores_writes(event):
     db = table(content=True)
     db.execute(f"CREATE TRIGGER t BEFORE {event} ON f_page BEGIN SELECT RAISE(IGNORE); END")
-    says(db, "a trigger on its shadow table keeps rows from being written", "INSERT INTO f(f) VALUES ('rebuild')")
+    if event == "INSERT":  # what rebuild writes first is a row that is not there yet
+        for sql in ("SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('rebuild')"):
+            says(db, "a trigger on its shadow table keeps rows from being written", sql)
     db.execute(WRITTEN)  # the log keeps it
     db.execute("DELETE FROM u WHERE k = 5")
     db.execute("DROP TRIGGER t")

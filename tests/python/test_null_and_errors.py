@@ -514,6 +514,12 @@ def test_options_that_are_nearly_right(db, sql, options, says):
     assert "valid options: " in fails(db, BAD_PARAMETER, sql, options, says=says)
 
 
+@pytest.mark.parametrize("options", ["capacity=10, capacity=11", "capacity=10, seed=1, seed=1"])
+def test_a_table_lists_its_own_options_only_behind_a_list_of_options(db, options):
+    with pytest.raises(sqlite3.OperationalError, match="is given twice$"):
+        db.execute(f"CREATE VIRTUAL TABLE t USING cuckoo_filter({options})")
+
+
 @pytest.mark.parametrize("options, says", OPTION_MISTAKES[:12] + [("frp=0.1", "did you mean fpr"), ("contnet='u(k)'", "did you mean content")])
 def test_arguments_of_tables_that_are_nearly_right(db, options, says):
     with pytest.raises(sqlite3.OperationalError, match=says):
