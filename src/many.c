@@ -39,8 +39,8 @@ static bool can_fill(const cf_filter *filter, const uint64_t *hashes, size_t n, 
 {
     enum { LEAST_BITS = 8, LEAST_SHARE = 16 };
     const cf_geometry *shape = &filter->geometry;
-    /* RULE: a table that is prepared for growth is not filled */
-    if (filter->view.form.grown)
+    /* RULE: a table that is prepared for growth, or has bytes to spare for it, is not filled */
+    if (filter->length > cf_geometry_bytes(shape))
         return false;
     return filter->pages == NULL && shape->bucket_size > 1 && shape->cap > 1 &&
            shape->fingerprint_bits >= LEAST_BITS && n >= cf_slots(filter) / LEAST_SHARE &&

@@ -188,12 +188,39 @@ static void crowded_tables_say_where(void **state)
     assert_true(full > 50);
 }
 
+/* An empty table that has bytes to spare, because its growth was interrupted, keeps them when there is no room. */
+static void what_is_refused_keeps_bytes_to_spare(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        cf_geometry shape = growing_shape(2700, 4, 12);
+        shape.capacity = 2700 * 4; /* more than it can take */
+        test_filter made = growing_filter(kind ? semisorted(shape) : shape, UINT64_MAX);
+        uint64_t plain = made.filter.length;
+        keys all = random_keys(shape.capacity);
+        asked by = {{answer, &by}, 0, 1};
+        size_t added = 1;
+        made.filter.watch = &by.watch;
+        assert_int_equal(cf_grow(&made.filter), CF_INTERRUPTED);
+        made.filter.watch = NULL;
+        uint64_t length = made.filter.length;
+        assert_true(length > plain && !made.filter.view.form.grown);
+        made.filter.memory.resize = NULL;
+        assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, &added), CF_FULL);
+        assert_true(made.filter.length == length);
+        assert_holds(&made.filter, &all, added);
+        free_filter(&made);
+        free(all.hash);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_there_stays),
     cmocka_unit_test(a_header_that_counts_nothing_is_not_believed),
     cmocka_unit_test(the_pager_is_told_of_all),
     cmocka_unit_test(prepared_tables_keep_all_keys),
     cmocka_unit_test(crowded_tables_say_where),
+    cmocka_unit_test(what_is_refused_keeps_bytes_to_spare),
     cmocka_unit_test(few_keys_for_a_large_table_are_added),
     cmocka_unit_test(a_look_that_is_interrupted_says_nothing),
 };
