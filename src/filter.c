@@ -167,10 +167,17 @@ static CF_NEVER_INLINE cf_status insert_hash(cf_filter *filter, uint64_t hash, u
     return cf_insert(filter, &item);
 }
 
+static inline bool has_quick_adds(const cf_filter *filter)
+{
+    /* RULE: beyond its capacity an add may prepare growth; equivalent never, <= to <, status: the general
+    ** ways do the same */
+    return filter->view.change != CF_QUICK_NONE && filter->occupied <= filter->geometry.capacity;
+}
+
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     assert(value <= cf_low_bits(filter->geometry.value_bits));
-    bool quick = filter->view.change != CF_QUICK_NONE && cf_quick_add(filter, hash);
+    bool quick = has_quick_adds(filter) && cf_quick_add(filter, hash);
     cf_status status = quick ? CF_OK : insert_hash(filter, hash, value);
     filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
     return status;

@@ -120,6 +120,27 @@ static void filters_that_may_grow(void **state)
 
 /* ---- those without quick ways ---- */
 
+/* Beyond its capacity a large one is prepared for growth, a few buckets with each add. */
+static void filters_that_are_about_to_grow(void **state)
+{
+    enum { BUCKETS = 1100, SLOTS = 2, ROUNDS = 20 };
+    (void)state;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        cf_geometry shape = growing_shape(BUCKETS, SLOTS, 16);
+        shape.capacity = BUCKETS * SLOTS * 82 / 100;
+        twins both = new_twins(shape);
+        both.quick.filter.memory = both.general.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+        while (!both.general.filter.view.grown) {
+            uint64_t hash = random64();
+            assert_int_equal(cf_add(&both.quick.filter, hash), cf_add(&both.general.filter, hash));
+            use_general_ways(&both.general.filter);
+            assert_int_equal(both.quick.filter.length, both.general.filter.length);
+        }
+        assert_twins(&both);
+        free_twins(&both);
+    }
+}
+
 static void other_filters_have_none(void **state)
 {
     cf_geometry counts = shape_of(24, 4, 12), lists = counts, sticky = counts;
@@ -226,6 +247,7 @@ int main(void)
         cmocka_unit_test(semisorted_buckets),
         cmocka_unit_test(few_fingerprints),
         cmocka_unit_test(filters_that_may_grow),
+        cmocka_unit_test(filters_that_are_about_to_grow),
         cmocka_unit_test(other_filters_have_none),
         cmocka_unit_test(nor_have_filters_with_pages),
         cmocka_unit_test(counts_that_lie),
