@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""What went wrong at the end of transactions, and what others do to the log: authorizers, triggers, DROP, locks, kill -9.
+"""What went wrong at the end of transactions, and what others do to the log: authorizers, triggers, DROP, locks.
 
-It goes on where test_log_traps.py ends.
+It goes on where test_log_traps.py ends. Other processes are in test_log_processes.py.
 """
 import contextlib
 import itertools
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
 
 import pytest
 
 import support
-from logs import bare, create, drain, log_of, logged, run, sees, settle, settle_anew, watchers
+from logs import bare, create, log_of, logged, run, sees, settle, settle_anew, watchers
 from promises import Follower, attempt, is_refusal
 from support import ask
 
@@ -306,78 +302,3 @@ def test_a_read_only_connection_finds_what_was_not_drained(path, mode, journal):
         assert there.answers() and sees(reader, "m")
     assert logged(writer) != []
     settle(f)
-
-
-# ---- several who drain ----
-
-WRITER = """
-import sqlite3, sys
-sys.path.insert(0, {tests!r})
-import support
-db = support.connect({path!r}, timeout=30)
-for i in range(40):
-    for sql in ("BEGIN IMMEDIATE", "INSERT INTO u(k) VALUES ('{who} %d')" % i, "DELETE FROM u WHERE k = '{who} %d'" % (i - 3),
-                "UPDATE u SET k = k || '.' WHERE id = 1", "COMMIT", "INSERT INTO f(f) VALUES ('drain')"):
-        db.execute(sql)
-    assert support.ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0
-"""
-TESTS = os.path.dirname(os.path.abspath(__file__))
-
-
-@pytest.mark.parametrize("journal", ["wal", "delete"])
-def test_two_drains_at_once(path, journal):
-    f = create(support.connect(path, timeout=30))
-    f.db.execute(f"PRAGMA journal_mode = {journal}")
-    running = [subprocess.Popen([sys.executable, "-c", WRITER.format(tests=TESTS, path=path, who=who)]) for who in ("one", "two")]
-    assert f.answers()
-    assert [each.wait() for each in running] == [0, 0]
-    settle(f)
-
-
-# ---- kill -9 in the drain ----
-
-KILLED = """
-import itertools, os, signal, sys
-sys.path.insert(0, {tests!r})
-import support
-db = support.connect({path!r})
-db.execute("PRAGMA cache_size = 5")
-db.execute("INSERT INTO f(f) VALUES ('drain')") if {last} < 0 else db.execute("BEGIN IMMEDIATE")
-calls = itertools.count(1)
-{end}
-"""
-COUNTED = """
-db.execute("BEGIN IMMEDIATE")
-db.execute("INSERT INTO f(f) VALUES ('drain')")
-db.set_progress_handler(lambda: next(calls) == {last} and os.kill(os.getpid(), signal.SIGKILL) or 0, 1)
-db.execute("COMMIT")
-print(next(calls))
-"""
-
-
-def end_of(path, last):
-    """A process that drains, and is killed at this step of COMMIT; 0: it is not. Its end, and how many steps there were."""
-    text = KILLED.split("db.execute(\"INSERT")[0].format(tests=TESTS, path=path) + "calls = itertools.count(1)" + COUNTED.format(last=last)
-    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
-    return ran.returncode, ran.stdout
-
-
-@pytest.mark.parametrize("journal", ["wal", "delete"])
-def test_killed_in_the_drain(path, rng, journal):
-    """At a random step between the first look at the log and the last page. What was committed is there, and drained once."""
-    f, writer = create(support.connect(path)), bare(path)
-    f.db.execute(f"PRAGMA journal_mode = {journal}")
-    f.db.close()
-    rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
-    steps = 5000
-    for turn in range(5):
-        writer.execute(rows + "INSERT INTO u(k) SELECT ? || i FROM n", (f"{turn} ",))
-        writer.execute("DELETE FROM u WHERE id % 7 = ?", (turn,))
-        code, said = end_of(path, rng.randrange(1, steps))
-        assert code in (0, -signal.SIGKILL), said
-        db = support.connect(path)
-        assert Follower(db).answers() and Follower(db).items() == Follower(db).rows()
-        db.close()
-    code, said = end_of(path, 0)
-    assert code == 0 and int(said) > 100
-    settle_anew(path)
