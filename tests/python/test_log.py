@@ -7,7 +7,7 @@ test_log_writers.py.
 import pytest
 
 import support
-from logs import ROWS, TABLES, bare, create, drain, log_of, logged, sees, settle, settle_anew, watchers
+from logs import ROWS, TABLES, bare, create, drain, log_of, logged, run, sees, settle, settle_anew, watchers
 from promises import EXACT, Follower, attempt
 from support import DEFENSIVE, ask, configure
 
@@ -227,6 +227,19 @@ def test_the_row_at_the_watermark_is_another_one(path):
     assert f.answers()
     drain(other)
     assert f.answers()
+
+
+def test_the_row_at_the_watermark_is_the_same_one_of_another_generation(path):
+    """And the rows before it are others."""
+    f, other, writer = create(support.connect(path)), support.connect(path), bare(path)
+    run(writer, "INSERT INTO u(id, k) VALUES (10, 'a'); INSERT INTO u(id, k) VALUES (11, 'z')")
+    assert sees(f.db, "z") and f.answers()
+    drain(other)
+    run(writer, "DELETE FROM u WHERE id = 11")
+    drain(other)
+    run(writer, "INSERT INTO u(id, k) VALUES (12, 'q'); INSERT INTO u(id, k) VALUES (11, 'z')")
+    assert f.answers() and sees(f.db, "q")
+    settle(f)
 
 
 # ---- who drains ----
