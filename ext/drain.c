@@ -88,9 +88,12 @@ static int write_waits(const drain_into *into)
     return rc == SQLITE_OK && into->room ? cuckoo_waiting_try(into->paged, FEW, cf_add_value) : rc;
 }
 
+/* A log that cannot be emptied has to be noticed before the first write. */
 static int write_all(const drain_into *into)
 {
-    int rc = write_waits(into);
+    int rc = cuckoo_shadow_run(&into->paged->shadow, CUCKOO_CLAIM_LOG, NULL);
+    if (rc == SQLITE_OK)
+        rc = write_waits(into);
     if (rc == SQLITE_OK)
         rc = cuckoo_paged_write(into->paged);
     return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;

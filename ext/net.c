@@ -6,10 +6,11 @@
 
 int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size)
 {
-    const int64_t last = INT64_C(1) << 62; /* SQLite counts up to here */
-    int64_t rows = 0;
-    int rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, &rows);
-    *size = (cuckoo_log_size){rows, rows <= last};
+    const int64_t none = INT64_MIN, most = INT64_C(1) << 62; /* SQLite counts from 1 up to there */
+    int64_t last = none;
+    int rc = cuckoo_shadow_integer(shadow, CUCKOO_LAST_LOGGED, NULL, &last);
+    bool counted = last >= 1 && last <= most; /* else somebody has written a number by hand */
+    *size = (cuckoo_log_size){counted ? last : last == none ? 0 : INT64_MAX, counted};
     return rc;
 }
 

@@ -37,7 +37,7 @@ typedef struct cuckoo_net {
 
 /* How the log is, before it is read. */
 typedef struct cuckoo_log_size {
-    int64_t rows; /* at most so many */
+    int64_t rows; /* at most so many; 0: none */
     bool ordered; /* row numbers tell which was written first */
 } cuckoo_log_size;
 

@@ -35,7 +35,8 @@ typedef enum cuckoo_query {
     CUCKOO_SOME_WAITING, /* (hash, how many): the same, from this hash on */
     CUCKOO_WAIT_NO_MORE, /* (hash, value): takes out the row */
     CUCKOO_READ_LOG,     /* (rowid): rowid, old, new of the rows of the log from there on */
-    CUCKOO_LAST_LOGGED,  /* (): the largest rowid of the log, NULL if it is empty */
+    CUCKOO_LAST_LOGGED,  /* (): the largest rowid of the log; no row if it is empty */
+    CUCKOO_CLAIM_LOG,    /* (): changes nothing, and fails where CUCKOO_EMPTY_LOG would */
     CUCKOO_EMPTY_LOG,    /* () */
     CUCKOO_QUERIES
 } cuckoo_query;

@@ -301,6 +301,13 @@ static int part_after(int event, int part, int life)
     return event == CUCKOO_COMMITTED || event == CUCKOO_ROLLED_BACK ? CUCKOO_APART : part;
 }
 
+static unsigned tables_after(int event, int part)
+{
+    unsigned before = part != CUCKOO_APART;
+    bool ends = event == CUCKOO_COMMITTED || event == CUCKOO_ROLLED_BACK;
+    return event == CUCKOO_JOIN ? before + 1 : ends ? 0 : before;
+}
+
 static void expect_cell(size_t row, int life, int part)
 {
     cuckoo_state at = {(cuckoo_life)life, (cuckoo_part)part, part != CUCKOO_APART};
@@ -308,6 +315,7 @@ static void expect_cell(size_t row, int life, int part)
     assert_int_equal(cuckoo_state_event(&at, (cuckoo_event)cells[row].event), action);
     assert_int_equal(at.life, then == SAME ? life : then);
     assert_int_equal(at.part, part_after(cells[row].event, part, life));
+    assert_int_equal(at.tables, tables_after(cells[row].event, part));
 }
 
 /* Each cell; and each event has its rows. */
@@ -326,18 +334,21 @@ static void test_state_cells(void **state)
         assert_true(seen[i / PARTS][i % PARTS]);
 }
 
-/* A store of two tables is apart when both have told of the end. */
+/* With two tables in the transaction the store is apart when both have told of the end. */
 static void test_state_tables(void **state)
 {
-    cuckoo_state at = {CUCKOO_OPEN, CUCKOO_APART, 0};
     (void)state;
-    cuckoo_state_event(&at, CUCKOO_JOIN);
-    cuckoo_state_event(&at, CUCKOO_JOIN);
-    cuckoo_state_event(&at, CUCKOO_COMMITTED);
-    assert_int_equal(at.part, CUCKOO_JOINED);
-    cuckoo_state_event(&at, CUCKOO_COMMITTED);
-    assert_int_equal(at.part, CUCKOO_APART);
-    assert_int_equal(at.tables, 0);
+    for (int end = CUCKOO_COMMITTED; end <= CUCKOO_ROLLED_BACK; end++)
+        for (int part = CUCKOO_JOINED; part < PARTS; part++)
+            for (int life = 0; life < LIVES; life++) {
+                cuckoo_state at = {(cuckoo_life)life, (cuckoo_part)part, 2};
+                cuckoo_state_event(&at, (cuckoo_event)end);
+                assert_int_equal(at.part, part);
+                assert_int_equal(at.tables, 1);
+                cuckoo_state_event(&at, (cuckoo_event)end);
+                assert_int_equal(at.part, CUCKOO_APART);
+                assert_int_equal(at.tables, 0);
+            }
 }
 
 /* ---- fresh.c ---- */

@@ -3,7 +3,6 @@
 
 The numbers are those of test_pending_log.py, whose fixtures are used here, too.
 """
-import ctypes
 import itertools
 import sqlite3
 
@@ -11,25 +10,11 @@ import pytest
 
 import support
 from promises import CONFLICTS, Follower, attempt, exercise, people
-from support import ask
+from support import DEFENSIVE, ENABLE_TRIGGER, TRUSTED_SCHEMA, ask, configure
 from test_pending_log import MANY, f, path, script  # noqa: F401 (fixtures)
 
 
 # ---- writers that triggers never see ----
-
-def configure(db, operation, value):
-    """sqlite3_db_config(db, operation, value, NULL): Python's module has no such method before 3.12."""
-    library = support.sqlite_library()
-    if library.sqlite3_libversion_number() != sqlite3.sqlite_version_info[0] * 1000000 + (
-            sqlite3.sqlite_version_info[1] * 1000 + sqlite3.sqlite_version_info[2]):
-        pytest.skip("Python runs on another SQLite than the one its module is linked with")
-    pointer = ctypes.cast(id(db) + object.__basicsize__, ctypes.POINTER(ctypes.c_void_p))[0]  # the first field
-    library.sqlite3_db_config.argtypes = [ctypes.c_void_p, ctypes.c_int]
-    assert library.sqlite3_db_config(ctypes.c_void_p(pointer), ctypes.c_int(operation), ctypes.c_int(value), None) == 0
-
-
-ENABLE_TRIGGER, DEFENSIVE, TRUSTED_SCHEMA = 1003, 1010, 1017
-
 
 @pytest.mark.parametrize("begin", [False, True])
 def test_f11_triggers_switched_off(db, f, begin):
