@@ -113,8 +113,10 @@ int cuckoo_drain(cuckoo_paged *paged, cuckoo_follow *follow, cuckoo_undrained *u
     drain_into into = {.paged = paged};
     paged->has_written = false;
     int rc = cuckoo_net_size(&paged->shadow, &size);
-    if (rc == SQLITE_OK && size.rows == 0)
+    if (rc == SQLITE_OK && size.rows == 0) {
+        cuckoo_undrained_forget(undrained); /* others have drained it */
         return rc;
+    }
     if (rc == SQLITE_OK)
         rc = apply_log(&into, follow, &size);
     bool read_only = rc != SQLITE_OK;

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { LONG_LOG = 1024 /* rows: drained at COMMIT, whatever they say */ };
-
 /* cf_touch(schema, table, log, rowid, old): a row was written to this log. */
 static void touch_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
@@ -25,7 +23,7 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
             sqlite3_result_error_nomem(context);
         store = cuckoo_registry_of_log(registry, log, schema, name);
     }
-    bool due = sqlite3_value_int64(argv[3]) >= LONG_LOG || sqlite3_value_int(argv[4]);
+    bool due = sqlite3_value_int64(argv[3]) >= CUCKOO_LONG_LOG || sqlite3_value_int(argv[4]);
     if (store && store->drains == CUCKOO_DRAIN_LATER && due)
         store->drains = CUCKOO_DRAIN_DUE;
 }

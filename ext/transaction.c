@@ -108,6 +108,15 @@ static int drain(cuckoo_store *store)
     return cuckoo_sql_rolls_back(rc) && (rc & 0xff) != SQLITE_INTERRUPT ? rc : SQLITE_OK;
 }
 
+/* What others wrote to the log, and what was written where no TEMP trigger tells (touch.h), only lookups
+** know. */
+static bool is_due(const cuckoo_store *store)
+{
+    const cuckoo_undrained *undrained = &store->undrained;
+    return store->drains != CUCKOO_DRAIN_LATER || undrained->olds > 0 ||
+           undrained->rows >= CUCKOO_LONG_LOG;
+}
+
 /* Writes pages, after which keys without a place are tried: a few, whatever number waits. */
 static int write(cuckoo_store *store)
 {
@@ -149,7 +158,7 @@ int cuckoo_store_sync(cuckoo_store *store)
     if (!cuckoo_store_follows(store))
         store->why = sync_pages(store);
     else
-        store->why = store->drains == CUCKOO_DRAIN_LATER ? SQLITE_OK : drain(store);
+        store->why = is_due(store) ? drain(store) : SQLITE_OK;
     return store->why;
 }
 
