@@ -96,8 +96,8 @@ static int write_all(const drain_into *into)
     return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;
 }
 
-/* After the first write only codes will do after which SQLite rolls back; and where SQLite has rolled
-** back of its own accord, COMMIT must not succeed. It has not when something was only read. */
+/* The code for an error. After the first write it must be one after which SQLite rolls back. If SQLite
+** has rolled back already, COMMIT must not succeed. An interrupt does that to writes only. */
 static int end_drain(cuckoo_paged *paged, int rc, bool read_only)
 {
     cuckoo_paged_forget(paged);

@@ -61,7 +61,8 @@ static void name_trigger(const cuckoo_shadow *shadow, char log[CUCKOO_LOG_NAME],
     sqlite3_snprintf(TRIGGER_NAME, name, CUCKOO_TOUCH_NAME, log);
 }
 
-/* Where an authorizer forbids the function, so it would forbid each write to the table. */
+/* May the function be called? If an authorizer forbids that, the trigger would make each write to the
+** table fail. */
 static int probe(const cuckoo_shadow *shadow)
 {
     sqlite3_stmt *call;
@@ -78,7 +79,8 @@ int cuckoo_touch_unwatch(const cuckoo_store *store)
     return cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS temp.\"%w\"", name);
 }
 
-/* The trigger is no more than a help: only an error counts that has rolled back more than itself. */
+/* Without the trigger nothing goes wrong. So an error counts only if it has rolled back more than
+** itself, or there is no memory. */
 static int harm_of(int rc, bool within)
 {
     return rc == SQLITE_NOMEM || (cuckoo_sql_rolls_back(rc) && within) ? rc : SQLITE_OK;

@@ -14,8 +14,8 @@ int cuckoo_store_flush(cuckoo_store *store)
     return rc;
 }
 
-/* Nothing is dirty in a filter that follows a table, and the generation tells if its pages were
-** written: they may stay. */
+/* The pages of a filter that follows a table may stay: they are not dirty, and the generation tells if
+** they were written. */
 static void forget(cuckoo_store *store)
 {
     if (!cuckoo_store_follows(store) || cuckoo_paged_pending(&store->paged))

@@ -34,8 +34,8 @@ SELECT id, 'augustus@example.com' FROM customers WHERE email = 'gus@example.com'
 SELECT cf_table_contains('known', 'gus@example.com') AS gus,
        cf_table_contains('known', 'augustus@example.com') AS augustus;
 --    The log is taken into the pages of the filter, or drained, at a COMMIT of a program that has the
---    extension: when a key has gone, or the log has 1,024 rows. Until then a key that has gone may still
---    be found. The command "drain" does it now, and cf_table_info says how many rows wait.
+--    extension, at the latest when it has 1,024 rows. Until then a key that has gone may still be found.
+--    The command "drain" does it now, and cf_table_info says how many rows wait.
 INSERT INTO customers(email) VALUES ('eve@example.com');
 SELECT json_extract(cf_table_info('known'), '$.undrained') AS undrained;
 INSERT INTO known(known) VALUES ('drain');
@@ -199,10 +199,10 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- also has the log, cuckoo_log_ and 16 digits.
 --
 -- Who needs the extension? Whoever asks the filter, or renames, drops or rebuilds it. Nobody needs it to
--- write, to alter any other table, for VACUUM, backup or .dump. Programs without it never drain: keys that
--- have gone stay in the log. The next COMMIT of a program that has it drains the log, when that changed or
--- deleted a key, or added one after a lookup. For a filter in an attached database the lookup has to be in
--- the same transaction, or use "drain".
+-- write, to alter any other table, for VACUUM, backup or .dump. Programs without it never drain. What they
+-- leave waits for a COMMIT of a program that has it, when the log has 1,024 rows, or when a lookup of that
+-- program has seen that keys have gone. A filter in an attached database is drained only when the lookup
+-- is in the same transaction, or by "drain".
 --
 -- To give up a filter where nobody has the extension: DROP TRIGGER <name>_inserted, <name>_deleted,
 -- <name>_updated and <name>_moved, and DROP TABLE the log. The filter itself stays until a program with the
