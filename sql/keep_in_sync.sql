@@ -202,7 +202,8 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 -- write, to alter any other table, for VACUUM, backup or .dump. Programs without it never drain. What they
 -- leave waits for a COMMIT of a program that has it, when the log has 1,024 rows, or when a lookup of that
 -- program has seen that keys have gone. A filter in an attached database is drained only when the lookup
--- is in the same transaction, or by "drain".
+-- is in the same transaction, or by "drain". A .dump is read without the extension; the shells of 3.43 and
+-- 3.44 need ".dbconfig defensive off" for that. Python's iterdump gives no dump that can be read.
 --
 -- To give up a filter where nobody has the extension: DROP TRIGGER <name>_inserted, <name>_deleted,
 -- <name>_updated and <name>_moved, and DROP TABLE the log. The filter itself stays until a program with the
