@@ -99,8 +99,8 @@ static int write_all(const drain_into *into)
     return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;
 }
 
-/* After the first write only codes will do after which SQLite rolls back; and where SQLite has rolled
-** back of its own accord, COMMIT must not succeed. It has not when something was only read. */
+/* The code for an error. After the first write it must be one after which SQLite rolls back. If SQLite
+** has rolled back already, COMMIT must not succeed. An interrupt does that to writes only. */
 static int end_drain(cuckoo_paged *paged, int rc, bool read_only)
 {
     cuckoo_paged_forget(paged);
@@ -116,8 +116,10 @@ int cuckoo_drain(cuckoo_paged *paged, cuckoo_follow *follow, cuckoo_undrained *u
     drain_into into = {.paged = paged};
     paged->has_written = false;
     int rc = cuckoo_net_size(&paged->shadow, &size);
-    if (rc == SQLITE_OK && size.rows == 0)
+    if (rc == SQLITE_OK && size.rows == 0) {
+        cuckoo_undrained_forget(undrained); /* others have drained it */
         return rc;
+    }
     if (rc == SQLITE_OK)
         rc = apply_log(&into, follow, &size);
     bool read_only = rc != SQLITE_OK;

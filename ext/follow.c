@@ -112,8 +112,8 @@ int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow
 #define BODY              " BEGIN INSERT INTO \"%w\"(\"row\", \"old\", \"new\") VALUES "
 #define TAIL              "; SELECT RAISE(ABORT, '') WHERE 0; END"
 
-/* r: the name of the rowid; NULL: there is none. A key that does not change need not be told: after a
-** BEFORE trigger has changed it, the log has its old value, too. */
+/* r: the name of the rowid; NULL: there is none. An update that seems to leave the key as it was writes
+** nothing. If a BEFORE trigger has changed the key, the log has that step already. */
 static char *make_text(int which, const char *f, const char *t, const char *k, const char *r,
                        const char *log)
 {
@@ -168,7 +168,7 @@ int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const cha
     return rc;
 }
 
-/* Do triggers of other names, those of another filter, write to the same log? */
+/* Does another filter, by triggers of other names, write to the same log? */
 static int is_of_another(const cuckoo_shadow *shadow, const char *sql, bool *is)
 {
     char log[CUCKOO_LOG_NAME];
@@ -185,7 +185,7 @@ static int is_of_another(const cuckoo_shadow *shadow, const char *sql, bool *is)
     return rc;
 }
 
-/* One that names the filter in its text could not fire without it. */
+/* A trigger that names the filter in its text could not fire without the filter. */
 static int is_to_go(const cuckoo_shadow *shadow, const char *sql, cuckoo_which which, bool *is)
 {
     bool another = false, ours = cuckoo_schema_is_ours(sql),

@@ -38,7 +38,7 @@
 
 #include "log.h"
 
-/* What has been looked at, since the schema last changed. Each includes those before it. */
+/* How much has been looked at since the schema last changed. Each includes those before it. */
 typedef enum cuckoo_trust {
     CUCKOO_UNKNOWN,
     CUCKOO_TRIGGERS, /* triggers and log are as they should be */
@@ -47,12 +47,12 @@ typedef enum cuckoo_trust {
     CUCKOO_FAULT     /* something is wrong: `fault` says what */
 } cuckoo_trust;
 
-/* Which steps of a row in the log are to be believed (net.h). Where a row may change between the time
-** at which a statement reads it and the time at which it writes it (schema.h), as BEFORE triggers do,
-** AFTER triggers are told what was there at first. */
+/* Which rows of the log are believed (net.h). A BEFORE trigger may change a row after a statement has
+** read it and before the statement writes it. AFTER triggers are then told the old values that were
+** read: old values lie. */
 typedef enum cuckoo_belief {
-    CUCKOO_BELIEVE_ALL,    /* that cannot happen, and rows have no number that lasts */
-    CUCKOO_BELIEVE_MANY,   /* that cannot happen, but there is an INTEGER PRIMARY KEY */
+    CUCKOO_BELIEVE_ALL,    /* no trigger makes old values lie; rows have no number that lasts */
+    CUCKOO_BELIEVE_MANY,   /* no trigger makes old values lie; there is an INTEGER PRIMARY KEY */
     CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
     CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */
     CUCKOO_BELIEVE_NEW     /* of rows without rowid: only keys that have come */
@@ -109,7 +109,8 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which, bool log
 int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which,
                        const char *filter, char **text);
 
-/* A column of the row of a trigger in the schema (sqlite3_malloc). *text NULL: there is none. */
+/* What sqlite_master has in this column for trigger `which` (sqlite3_malloc). *text NULL: there is no
+** such trigger. */
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
 
 /* Can another trigger write to the filter, and so run its commands? */
@@ -131,8 +132,8 @@ int cuckoo_follow_check_names(cuckoo_shadow *shadow);
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys);
 
-/* Finds out what its rowids are like, for follow->rowid and ->belief. `lies`: triggers may be told old
-** values that are not true. */
+/* Finds out what the rowids of the table are like, for follow->rowid and ->belief. `lies`: a trigger may
+** make old values lie. */
 int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies);
 
 /* ---- can they be relied on? The verdict is in follow->trust and ->fault ---- */

@@ -89,7 +89,7 @@ static bool is_on(const cuckoo_schema *all, const cuckoo_object *trigger, const 
     return !another || cuckoo_sql_names(trigger->sql, "on", shadow->schema);
 }
 
-/* Of the triggers of the filter the one that was made first. */
+/* The number of that trigger of the filter which was made first. */
 static int64_t oldest_of_ours(const cuckoo_schema *all, const cuckoo_shadow *shadow)
 {
     int64_t oldest = INT64_MAX;
@@ -109,8 +109,8 @@ static bool writes(const cuckoo_object *trigger)
            cuckoo_sql_says(trigger->body, "delete");
 }
 
-/* A trigger that fires before ours ends its row, or the whole statement, by what it says itself, or
-** by what it sets off; or it would do so under OR FAIL. */
+/* The trigger fires before ours. May it keep the row and skip ours: by what it says itself, by what it
+** sets off, or when the statement says OR FAIL? */
 static bool is_harmful(cuckoo_schema *all, const cuckoo_object *trigger)
 {
     enum { FAILS = CUCKOO_SQL_OR_FAIL | CUCKOO_SQL_FAILS };
@@ -132,8 +132,8 @@ static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cucko
 }
 
 /* Looks at the triggers that fire after the change of a row but before ours: TEMP ones, and newer
-** ones. Where old values may lie, the first step of a row in the log has to be the first one (net.h): no
-** trigger may change rows before ours tells. */
+** ones. Where old values may lie, the first `old` of a row in the log counts (net.h): then none of them
+** may change rows of the table before ours has written its step. */
 static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_schema *all)
 {
     int64_t ours = oldest_of_ours(all, shadow);

@@ -241,7 +241,7 @@ static int read_ways(cuckoo_net *net, sqlite3_stmt *steps, const cf_geometry *ge
 
 /* ---- what is believed ---- */
 
-/* A statement that reads the log is kept. */
+/* The statements that read the log are kept until the next look (follow.h). */
 static int prepare(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_steps which,
                    sqlite3_stmt **statement)
 {
@@ -273,8 +273,8 @@ static int read_all(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow 
     return rc == SQLITE_OK ? read_pairs(net, pairs, geometry, stops, old) : rc;
 }
 
-/* As long as no key has gone there is nothing to doubt. In a few rows it is not worth while to look for
-** that first. */
+/* As long as no key has gone there is nothing to doubt, and pairs will do. In a log of a few rows it
+** costs more to look for that first. */
 static int read_many(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow,
                      const cuckoo_log_size *size, const cf_geometry *geometry, bool *old)
 {

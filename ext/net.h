@@ -2,19 +2,19 @@
 /*
 ** net.h - what the rows of a log add up to: which keys have come to the table, and which have gone.
 **
-** Each row of the log takes away the key `old` and brings the key `new`. What is brought and taken
-** away cancels out. This is right when the log tells the truth, which triggers do unless something
-** changes a row while SQLite is changing it. AFTER triggers are then told what was there before that.
-** A BEFORE trigger can do so, and SQL that a function runs.
+** Each row of the log is a step: it takes away the key `old` and brings the key `new`. A key that is
+** brought and taken away cancels out. This is right unless something changes a row while SQLite is
+** changing it, as a BEFORE trigger can, or SQL that a function runs. Then the log has an `old` that is
+** not true: the key that the row had before.
 **
-** So what is believed depends on the table (follow.h):
+** So which steps are believed depends on the table (follow.h):
 **
-**      ALL      every row
-**      ENDS     of each rowid: the first `old` in the log is gone, and what the row holds now has come.
+**      ALL      every step
+**      ENDS     of each rowid: the first `old` in the log has gone, and what the row holds now has come.
 **               What lies between does not matter
 **      MANY     of each rowid: its steps, if in some order they lead from one key, or from none, to
-**               what the row holds now; otherwise as ENDS. This costs more, and only SQL that functions
-**               run can lie here: so in a log of more than 65,536 rows, as ALL
+**               what the row holds now; otherwise as ENDS. This costs more, and here only SQL that
+**               functions run makes an `old` lie: so a log of more than 65,536 rows is read as ALL
 **      CHAINS   of each rowid: as ENDS, if each row of the log begins where the one before it has ended,
 **               and the last one ends at what the row holds now. Otherwise every `new`, and what the
 **               row holds now, has come, and nothing has gone: a doubt. Keys may be stale then

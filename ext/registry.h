@@ -14,8 +14,8 @@ typedef struct cuckoo_registry {
     uintptr_t last_id;
     char *why;           /* of the last cuckoo_registry_begin, when it is no static text */
     bool rebuilds;       /* cf_table_rebuild is running, which no trigger can call */
-    bool refused;        /* no store could join a transaction when this connection had */
-    int refused_at;      /* changed so many rows */
+    bool refused;        /* a table could not join the transaction: the next try has to wait until */
+    int refused_at;      /* the connection has changed more rows than so many */
     sqlite3_stmt *hold;  /* keeps a read transaction open while a function runs */
     unsigned references; /* of the module, of each function, and of each table */
 } cuckoo_registry;

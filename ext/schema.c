@@ -36,9 +36,9 @@ static bool is_of_before(const char *body)
            cuckoo_sql_token(&end).kind == CUCKOO_TOKEN_END;
 }
 
-/* Those are: CREATE TRIGGER name AFTER event ON table WHEN .. BEGIN INSERT INTO "cuckoo_log_.." ..;
-** SELECT RAISE(ABORT, '') WHERE 0; END, as they are made (follow.c); or those of versions before the log:
-** BEGIN INSERT INTO name(cuckoo_change, .. ) ..; END. */
+/* Ours are: CREATE TRIGGER name AFTER event ON table WHEN .. BEGIN INSERT INTO "cuckoo_log_.." ..;
+** SELECT RAISE(ABORT, '') WHERE 0; END (follow.c). Before the log they were: .. BEGIN INSERT INTO
+** name(cuckoo_change, .. ) ..; END. */
 bool cuckoo_schema_is_ours(const char *sql)
 {
     static const char *const words[] = {"create", "trigger", NULL, "after", NULL, "on", NULL};

@@ -40,8 +40,9 @@ typedef struct cuckoo_schema {
     bool replaces;   /* REPLACE fires delete triggers (PRAGMA recursive_triggers) */
 } cuckoo_schema;
 
-/* Reads the tables and triggers of this schema and of temp, but for TEMP triggers on logs; of all schemas, when there are TEMP
-** triggers of others than filters, which may change any. To be freed after errors, too. */
+/* Reads the tables and triggers of this schema and of temp, without the TEMP triggers on logs. If there
+** are other TEMP triggers, these may change any table: then those of all schemas are read. To be freed
+** after errors, too. */
 int cuckoo_schema_read(sqlite3 *db, const char *schema, cuckoo_schema *all);
 void cuckoo_schema_free(cuckoo_schema *all);
 

@@ -26,10 +26,10 @@
 **      SAVEPOINT                -               -                JOINED
 **      COMMITTED, ROLLED_BACK   -               APART            APART
 **
-** Several virtual tables may share a store (store.h). Each of them joins the transaction, and tells
-** of its end. The store is APART when the last one has told. SQLite does not tell a table about
-** savepoints that were open before the table was created. So while it is CREATED its store writes
-** after each change and reads anew before each use, until a savepoint opens.
+** Several virtual tables may share a store (store.h). Each of them joins the transaction, and tells the
+** store of its end. When the last one has told, the store is APART. SQLite does not tell a table about
+** savepoints that were open before the table was created. So a CREATED store writes after each change
+** and reads anew before each use, until a savepoint opens.
 */
 #ifndef CUCKOO_STATE_H
 #define CUCKOO_STATE_H
@@ -65,7 +65,7 @@ typedef enum cuckoo_event {
     CUCKOO_COMMITTED,      /* for one of the virtual tables */
     CUCKOO_ROLLED_BACK,    /* for one of them */
     CUCKOO_LOST,           /* changes in memory that cannot be written are lost */
-    CUCKOO_DOUBT,          /* the name may be that of another table now */
+    CUCKOO_DOUBT,          /* another table may have this name, or comparing has failed */
     CUCKOO_GONE            /* the table was dropped or renamed */
 } cuckoo_event;
 

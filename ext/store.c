@@ -45,8 +45,8 @@ int cuckoo_store_beyond_repair(int rc)
 
 /* ---- using it ---- */
 
-/* Compares what is in memory with the database. What this connection has changed by SQL does not
-** make a generation. What others have written does. */
+/* Compares what is in memory with the database. Rows that this connection has changed by SQL do not
+** change the generation: then all is forgotten. Other connections make a new one when they write. */
 static int compare(cuckoo_store *store, bool anew)
 {
     cuckoo_stale stale;

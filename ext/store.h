@@ -36,6 +36,8 @@ typedef enum cuckoo_drains {
     CUCKOO_DRAIN_ASKED  /* by the command */
 } cuckoo_drains;
 
+enum { CUCKOO_LONG_LOG = 1024 /* rows: a log that has more is drained, whatever they say */ };
+
 typedef struct cuckoo_store {
     cuckoo_paged paged;
     cuckoo_follow follow;

@@ -126,7 +126,7 @@ static int change(cuckoo_table *table, int argc, sqlite3_value **argv)
     if (table->content)
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  "it follows %s(%s): change that table, and the filter changes with it",
-                                 table->content, table->column);
+                                 table->store->follow.table, table->store->follow.column);
     return argc == 1 ? delete_row(table, argv[0])
            : inserts ? insert_row(table, columns)
                      : update_row(table, argv[0], columns);

@@ -71,7 +71,7 @@ static int run_if_allowed(cuckoo_table *table, const struct command *command, sq
     if (table->content && !command->follows)
         return cuckoo_say(message, SQLITE_ERROR,
                           "it follows %s(%s), and %s would make it miss rows; use rebuild",
-                          table->content, table->column, command->name);
+                          table->store->follow.table, table->store->follow.column, command->name);
     return command->run(table, argument, message);
 }
 

@@ -308,8 +308,8 @@ static int read_keys(cuckoo_table *table, table_cursor *cursor)
     }
     cursor->rows = cursor->at;
     return cuckoo_table_fail(table, cuckoo_sql_code(table->registry->db, rc),
-                             "%s(%s) cannot be read: %s", table->content, table->column,
-                             sqlite3_errmsg(table->registry->db));
+                             "%s(%s) cannot be read: %s", table->store->follow.table,
+                             table->store->follow.column, sqlite3_errmsg(table->registry->db));
 }
 
 /* The table that the filter follows knows the keys. */

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { LONG_LOG = 1024 /* rows: drained at COMMIT, whatever they say */ };
-
 /* cf_touch(schema, table, log, rowid, old): a row was written to this log. */
 static void touch_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
@@ -25,7 +23,7 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
             sqlite3_result_error_nomem(context);
         store = cuckoo_registry_of_log(registry, log, schema, name);
     }
-    bool due = sqlite3_value_int64(argv[3]) >= LONG_LOG || sqlite3_value_int(argv[4]);
+    bool due = sqlite3_value_int64(argv[3]) >= CUCKOO_LONG_LOG || sqlite3_value_int(argv[4]);
     if (store && store->drains == CUCKOO_DRAIN_LATER && due)
         store->drains = CUCKOO_DRAIN_DUE;
 }
@@ -63,7 +61,8 @@ static void name_trigger(const cuckoo_shadow *shadow, char log[CUCKOO_LOG_NAME],
     sqlite3_snprintf(TRIGGER_NAME, name, CUCKOO_TOUCH_NAME, log);
 }
 
-/* Where an authorizer forbids the function, so it would forbid each write to the table. */
+/* May the function be called? If an authorizer forbids that, the trigger would make each write to the
+** table fail. */
 static int probe(const cuckoo_shadow *shadow)
 {
     sqlite3_stmt *call;
@@ -80,7 +79,8 @@ int cuckoo_touch_unwatch(const cuckoo_store *store)
     return cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS temp.\"%w\"", name);
 }
 
-/* The trigger is no more than a help: only an error counts that has rolled back more than itself. */
+/* Without the trigger nothing goes wrong. So an error counts only if it has rolled back more than
+** itself, or there is no memory. */
 static int harm_of(int rc, bool within)
 {
     return rc == SQLITE_NOMEM || (cuckoo_sql_rolls_back(rc) && within) ? rc : SQLITE_OK;

@@ -14,8 +14,8 @@ int cuckoo_store_flush(cuckoo_store *store)
     return rc;
 }
 
-/* Nothing is dirty in a filter that follows a table, and the generation tells if its pages were
-** written: they may stay. */
+/* The pages of a filter that follows a table may stay: they are not dirty, and the generation tells if
+** they were written. */
 static void forget(cuckoo_store *store)
 {
     if (!cuckoo_store_follows(store) || cuckoo_paged_pending(&store->paged))
@@ -108,6 +108,15 @@ static int drain(cuckoo_store *store)
     return cuckoo_sql_rolls_back(rc) && (rc & 0xff) != SQLITE_INTERRUPT ? rc : SQLITE_OK;
 }
 
+/* What others wrote to the log, and what was written where no TEMP trigger tells (touch.h), only lookups
+** know. */
+static bool is_due(const cuckoo_store *store)
+{
+    const cuckoo_undrained *undrained = &store->undrained;
+    return store->drains != CUCKOO_DRAIN_LATER || undrained->olds > 0 ||
+           undrained->rows >= CUCKOO_LONG_LOG;
+}
+
 /* Writes pages, after which keys without a place are tried: a few, whatever number waits. */
 static int write(cuckoo_store *store)
 {
@@ -149,7 +158,7 @@ int cuckoo_store_sync(cuckoo_store *store)
     if (!cuckoo_store_follows(store))
         store->why = sync_pages(store);
     else
-        store->why = store->drains == CUCKOO_DRAIN_LATER ? SQLITE_OK : drain(store);
+        store->why = is_due(store) ? drain(store) : SQLITE_OK;
     return store->why;
 }
 

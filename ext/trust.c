@@ -60,8 +60,8 @@ static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
                       follow->table);
 }
 
-/* Are the keys of some rows of its table there? This is not asked while a statement changes rows,
-** whose triggers are still to come. */
+/* Are the keys of some rows of the table there? While a statement changes rows this is not asked: their
+** triggers may be still to come. */
 static int sample(cuckoo_store *store)
 {
     const cuckoo_shadow *shadow = &store->paged.shadow;
@@ -69,7 +69,7 @@ static int sample(cuckoo_store *store)
     bool misses;
     if (cuckoo_statements_next(shadow->db, NULL))
         return SQLITE_OK;
-    follow->trust = CUCKOO_ROWS; /* already: what computes the rows may use the filter itself */
+    follow->trust = CUCKOO_ROWS; /* now: a generated column may ask the filter while rows are read */
     int rc = cuckoo_store_misses(store, follow->sample, &misses);
     if (rc == SQLITE_OK && misses && cuckoo_store_overtaken(store))
         rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */

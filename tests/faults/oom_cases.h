@@ -45,7 +45,7 @@ typedef struct oom_case {
         *before; /* begins the transaction; NULL: run in autocommit mode, and in a usual transaction */
 } oom_case;
 
-/* The transaction in which most statements are run: deletes wait in rows, and in memory. */
+/* The transaction in which most statements are run: changes wait in logs, and in memory. */
 static const char usual[] =
     "BEGIN; INSERT INTO seen(key) VALUES ('marker'); UPDATE people SET k = k || '!' WHERE id < 4; "
     "DELETE FROM crowd WHERE rowid < 4; SAVEPOINT usual; DELETE FROM people WHERE id = 5";
@@ -150,7 +150,7 @@ static const oom_case cases[] = {
     {"commit, some undone", "COMMIT",
      "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES
      "; ROLLBACK TO a; DELETE FROM people WHERE id > 20"},
-    {"commit, healing", "COMMIT",
+    {"commit, old values that lie", "COMMIT",
      "BEGIN; CREATE TRIGGER b BEFORE UPDATE ON people WHEN new.k LIKE '%!' BEGIN "
      "UPDATE people SET k = k || 'b' WHERE id = old.id; END; UPDATE people SET k = k || '!' WHERE id = "
      "1"},

@@ -78,7 +78,7 @@ static void expect_no_row_missed(sqlite3 *db, const char *when, long n)
         const char *sql = (const char *)sqlite3_column_text(filters, 0);
         sqlite3_prepare_v2(db, sql, -1, &rows, NULL);
         if (sqlite3_step(rows) !=
-            SQLITE_ROW) { /* an error is no silence: the filter is to be healed, say */
+            SQLITE_ROW) { /* an error is no silence: the filter is to be rebuilt, say */
             sqlite3_finalize(rows);
             continue;
         }

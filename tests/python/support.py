@@ -117,7 +117,7 @@ def fails(db, kind, sql, *parameters, function=None, says=""):
 @contextlib.contextmanager
 def undone_when_it_fails(db):
     """A statement of several rows in a transaction. When it fails, SQLite before 3.39.3 keeps the rows before the
-    failure: there a savepoint takes them back, as the README says."""
+    failure: there a savepoint takes them back, as sql/keep_in_sync.sql says."""
     needs_savepoint = sqlite3.sqlite_version_info < (3, 39, 3)
     if needs_savepoint:
         db.execute("SAVEPOINT statement")

@@ -143,7 +143,7 @@ def test_doubt_does_not_block_the_rest_of_the_transaction(db):
     follower.exact()
 
 
-def test_healing_that_finds_no_room_does_not_cost_the_transaction(db):
+def test_old_values_that_lie_in_a_full_filter_do_not_cost_the_transaction(db):
     table(db, "capacity=20, growth=off, seed=0")
     for i in range(1000):
         if attempt(db, f"INSERT INTO u(k) VALUES ({i})"):

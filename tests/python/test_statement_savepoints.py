@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Savepoints of statements, and what is written when. The pages of a filter that follows a table are written at the end of a
 transaction; those of another filter also before a savepoint opens."""
+import contextlib
 import json
 import sqlite3
 
@@ -148,6 +149,29 @@ def test_keys_that_come_may_stay_in_the_log(db, follower):
     assert pages_in(statements(db, "DELETE FROM u WHERE k = 1"), "INSERT"), "a key that goes is drained at once"
     assert info(db, "f")["undrained"] == 0
     assert right(db)
+
+
+@pytest.mark.parametrize("attached", [False, True])
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_lookup_tells_that_the_log_is_to_be_drained(tmp_path, asked, attached):
+    """Others wrote without the extension, or this connection did where it has no TEMP trigger: a delete, which no commit waits for."""
+    path = str(tmp_path / "log.db")
+    first = support.connect(path)
+    first.execute("CREATE TABLE u(k)")
+    first.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({EXACT}, content='u(k)')")
+    insert(first, 1, 2)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as bare:
+        bare.execute("DELETE FROM u WHERE k = 1")
+    db = support.connect(":memory:" if attached else path)
+    if attached:
+        db.execute(f"ATTACH '{path}' AS x")
+    for _ in range(2):
+        db.execute("BEGIN")
+        db.execute("INSERT INTO u(k) VALUES (3)")
+        if asked:
+            assert ask(db, "SELECT cf_table_contains('f', 3)") == 1
+        db.execute("COMMIT")
+    assert info(db, "f")["undrained"] == (1 if asked else 5), "drained by the first commit; the second one had nothing to take away"
 
 
 def test_a_commit_of_its_own_leaves_memory_as_it_is(db, follower):
