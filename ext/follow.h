@@ -53,6 +53,8 @@ typedef enum cuckoo_trust {
 typedef enum cuckoo_belief {
     CUCKOO_BELIEVE_ALL,    /* that cannot happen, and rows have no number that lasts */
     CUCKOO_BELIEVE_MANY,   /* that cannot happen, but there is an INTEGER PRIMARY KEY */
+    CUCKOO_BELIEVE_NESTED, /* the same, and a trigger that fires before ours may change rows: what it
+                              does is told first */
     CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
     CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */
     CUCKOO_BELIEVE_NEW     /* of rows without rowid: only keys that have come */
@@ -132,8 +134,9 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
                        sqlite3_stmt **keys);
 
 /* Finds out what its rowids are like, for follow->rowid and ->belief. `lies`: triggers may be told old
-** values that are not true. */
-int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies);
+** values that are not true; `nested`: changes within a change may be told before it. */
+int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies,
+                              bool nested);
 
 /* ---- can they be relied on? The verdict is in follow->trust and ->fault ---- */
 

@@ -131,6 +131,28 @@ static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cucko
         trigger->name, follow->table);
 }
 
+/* Does it fire after the change of a row, but before ours? */
+static bool fires_first(const cuckoo_schema *all, const cuckoo_object *object, int64_t ours,
+                        const cuckoo_shadow *shadow, const char *table)
+{
+    return object->body && !object->ours && is_on(all, object, shadow, table) &&
+           cuckoo_schema_is_after(object) && (object->temporary || object->order > ours);
+}
+
+/* May such a trigger change rows of the table? */
+static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const char *table)
+{
+    int64_t ours = oldest_of_ours(all, shadow);
+    bool is = false;
+    for (int i = 0; i < all->n && !is; i++) {
+        if (!fires_first(all, &all->object[i], ours, shadow, table))
+            continue;
+        cuckoo_schema_reach(all, all->object[i].body);
+        is = cuckoo_schema_reaches(all, table);
+    }
+    return is;
+}
+
 /* Looks at the triggers that fire after the change of a row but before ours: TEMP ones, and newer
 ** ones. Where old values may lie, the first step of a row in the log has to be the first one (net.h): no
 ** trigger may change rows before ours tells. */
@@ -142,9 +164,8 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuck
         const cuckoo_object *object = &all->object[i];
         if (object->body == NULL || object->ours || !is_on(all, object, shadow, follow->table))
             continue;
-        bool after = cuckoo_schema_is_after(object);
-        before |= !after;
-        if (after && (object->temporary || object->order > ours) &&
+        before |= !cuckoo_schema_is_after(object);
+        if (fires_first(all, object, ours, shadow, follow->table) &&
             (is_harmful(all, object) || (lies && cuckoo_sql_names(object->body, NULL, follow->table))))
             return blame(follow, shadow, object);
     }
@@ -202,7 +223,8 @@ static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_find(follow, shadow);
     if (rc == SQLITE_OK)
-        rc = cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table));
+        rc = cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table),
+                                       is_nested(&all, shadow, follow->table));
     if (rc == SQLITE_OK)
         rc = check_all(follow, shadow, &all);
     if (rc == SQLITE_OK)

@@ -274,3 +274,39 @@ def test_replace_sets_off_changes_of_the_row_at_hand(column):
         attempt(db, f"UPDATE OR REPLACE u SET id = {i}, k = k || '-' WHERE id = {i + 2}", follower)
     follower.exact()
     db.close()
+
+
+# What a program without the extension does to the row 1 of u(id, k), which has 5; row 9 has 2. `lie` is a BEFORE trigger.
+GONE = {
+    "deletes": ("BEFORE DELETE ON u BEGIN UPDATE u SET k = 5 WHERE id = old.id; END",
+                ["UPDATE u SET k = NULL WHERE id = 1", "UPDATE u SET k = 2 WHERE id = 1", "DELETE FROM u WHERE id = 1"]),
+    "an insert before it": ("BEFORE DELETE ON u BEGIN UPDATE u SET k = NULL WHERE id = old.id; END",
+                            ["INSERT INTO u VALUES (3, 2)", "DELETE FROM u WHERE id = 3"]),
+    "updates": ("BEFORE UPDATE ON u WHEN old.k = 2 AND new.k = 7 BEGIN UPDATE u SET k = 5 WHERE id = old.id; END",
+                ["UPDATE u SET k = 2 WHERE id = 1", "UPDATE u SET k = 7 WHERE id = 1"]),
+}
+
+
+@pytest.mark.parametrize("what", GONE)
+@pytest.mark.parametrize("before_filter", [True, False])
+def test_a_trigger_that_has_lied_and_gone(tmp_path, what, before_filter):
+    """It was dropped before those who have the extension could see it: what the log says may add up, and be false."""
+    lie, changes = GONE[what]
+    path = str(tmp_path / "lie.db")
+    db, bare = support.connect(path), sqlite3.connect(path, isolation_level=None)
+    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k)")
+    db.execute("INSERT INTO u VALUES (1, 5), (9, 2)")
+    if before_filter:
+        bare.execute(f"CREATE TRIGGER lie {lie}")
+    follower = Follower(db).create(EXACT)
+    if not before_filter:
+        bare.execute(f"CREATE TRIGGER lie {lie}")
+    for sql in changes:
+        bare.execute(sql)
+    bare.execute("DROP TRIGGER lie")
+    assert follower.items() >= follower.rows()
+    db.execute("INSERT INTO f(f) VALUES ('drain')")
+    assert follower.answers()
+    assert follower.items() >= follower.rows()
+    bare.close()
+    db.close()
