@@ -5,6 +5,7 @@ After every statement each stored row is asked for: found, or an error that name
 filter holds as many keys as the column, and 'check' agrees. The content is the model; what it should be is left to SQLite.
 A round starts with a new database. One that fails is run again with fewer and fewer statements, and the rest printed.
 """
+import contextlib
 import os
 import random
 import sqlite3
@@ -255,11 +256,12 @@ class World:
         """What the error said: rebuild. Temporary triggers have to go first. When another connection renamed their table,
         SQLite knows them again only after it has read the schema."""
         db.execute("PRAGMA writable_schema = RESET")
-        for (name,) in db.execute("SELECT name FROM sqlite_temp_master WHERE type = 'trigger'").fetchall():
+        for (name,) in db.execute("SELECT name FROM sqlite_temp_master WHERE type = 'trigger' AND name LIKE 't_'").fetchall():
             db.execute(f"DROP TRIGGER IF EXISTS temp.{name}")
         if self.config.table == "without rowid":  # where BEFORE triggers are refused
             for name in ("t1", "t2", "t3"):
-                db.execute(f"DROP TRIGGER IF EXISTS {name}")
+                with contextlib.suppress(sqlite3.OperationalError):  # another connection has locked the database
+                    db.execute(f"DROP TRIGGER IF EXISTS {name}")
         for name in self.grammar.names["filters"]:
             try:
                 db.execute(f"INSERT INTO {name}({name}) VALUES ('rebuild')")
