@@ -103,9 +103,9 @@ int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow
                          : follow->rowid ? CUCKOO_BELIEVE_CHAINS
                                          : CUCKOO_BELIEVE_NEW;
     else
-        follow->belief = !lasts   ? CUCKOO_BELIEVE_ALL
-                         : nested ? CUCKOO_BELIEVE_NESTED
-                                  : CUCKOO_BELIEVE_MANY;
+        follow->belief = lasts ? (nested ? CUCKOO_BELIEVE_NESTED : CUCKOO_BELIEVE_MANY)
+                         : follow->rowid && !nested ? CUCKOO_BELIEVE_FITS
+                                                    : CUCKOO_BELIEVE_ALL;
     return rc;
 }
 

@@ -51,7 +51,8 @@ typedef enum cuckoo_trust {
 ** at which a statement reads it and the time at which it writes it (schema.h), as BEFORE triggers do,
 ** AFTER triggers are told what was there at first. */
 typedef enum cuckoo_belief {
-    CUCKOO_BELIEVE_ALL,    /* that cannot happen, and rows have no number that lasts */
+    CUCKOO_BELIEVE_ALL,    /* that cannot happen, and nothing tells which row a step is of */
+    CUCKOO_BELIEVE_FITS,   /* that cannot happen, and there are rowids, which VACUUM may change */
     CUCKOO_BELIEVE_MANY,   /* that cannot happen, but there is an INTEGER PRIMARY KEY */
     CUCKOO_BELIEVE_NESTED, /* the same, and a trigger that fires before ours may change rows: what it
                               does is told first */
@@ -65,6 +66,7 @@ typedef enum cuckoo_steps {
     CUCKOO_STEPS_ALL,    /* (old, new) of each row */
     CUCKOO_STEPS_NEW,    /* (NULL, new) */
     CUCKOO_STEPS_BY_ROW, /* (old, new, the key that the row has now, row) in the order of rows */
+    CUCKOO_STEPS_IN_ROW, /* the same, with NULL for the key */
     CUCKOO_STEPS
 } cuckoo_steps;
 

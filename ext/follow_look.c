@@ -139,16 +139,25 @@ static bool fires_first(const cuckoo_schema *all, const cuckoo_object *object, i
            cuckoo_schema_is_after(object) && (object->temporary || object->order > ours);
 }
 
+/* Is the name somewhere in the text, be it in a text that a function runs? */
+static bool mentions(const char *text, const char *name)
+{
+    int length = (int)strlen(name);
+    while (*text && sqlite3_strnicmp(text, name, length) != 0)
+        text++;
+    return *text != 0;
+}
+
 /* May such a trigger change rows of the table? */
 static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const char *table)
 {
     int64_t ours = oldest_of_ours(all, shadow);
     bool is = false;
-    for (int i = 0; i < all->n && !is; i++) {
+    for (int i = 0; i < all->n && !is && table; i++) {
         if (!fires_first(all, &all->object[i], ours, shadow, table))
             continue;
         cuckoo_schema_reach(all, all->object[i].body);
-        is = cuckoo_schema_reaches(all, table);
+        is = cuckoo_schema_reaches(all, table) || mentions(all->object[i].body, table);
     }
     return is;
 }

@@ -288,13 +288,14 @@ GONE = {
 
 
 @pytest.mark.parametrize("what", GONE)
+@pytest.mark.parametrize("key", ["PRIMARY KEY", "UNIQUE"])
 @pytest.mark.parametrize("before_filter", [True, False])
-def test_a_trigger_that_has_lied_and_gone(tmp_path, what, before_filter):
+def test_a_trigger_that_has_lied_and_gone(tmp_path, what, key, before_filter):
     """It was dropped before those who have the extension could see it: what the log says may add up, and be false."""
     lie, changes = GONE[what]
     path = str(tmp_path / "lie.db")
     db, bare = support.connect(path), sqlite3.connect(path, isolation_level=None)
-    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k)")
+    db.execute(f"CREATE TABLE u(id INTEGER {key}, k)")
     db.execute("INSERT INTO u VALUES (1, 5), (9, 2)")
     if before_filter:
         bare.execute(f"CREATE TRIGGER lie {lie}")
