@@ -143,7 +143,7 @@ class World:
         return None
 
     def undrained(self, db):
-        """Has a log rows? When a trigger goes that has lied to them, keys may become stale."""
+        """Has a log rows? When a trigger goes that has lied to them, or rowids change, keys may become stale."""
         logs = db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'cuckoo_log_%'").fetchall()
         return any(db.execute(f"SELECT EXISTS (SELECT 1 FROM {log})").fetchone()[0] for log, in logs)
 
@@ -181,7 +181,7 @@ class World:
         db, happened = self.connections[number], Counter()
         for step in sql.split(";\n"):
             within, self.running = db.in_transaction, 0
-            self.doubtful |= step.startswith("DROP TRIGGER") and self.undrained(db)
+            self.doubtful |= step.startswith(("DROP TRIGGER", "VACUUM")) and self.undrained(db)
             self.rolls_back |= "ROLLBACK" in step  # it, or a trigger that it makes, may do so of its own accord
             try:
                 cursor = db.execute(step)
@@ -206,7 +206,8 @@ class World:
     def judge_refusal(self, error):
         """When only rows were changed there is nothing to refuse. A delete without its key comes after such a refusal only."""
         unmatched = "has gone whose key it did not hold" in str(error)
-        if unmatched and not self.refused:
+        sees_lies = self.config.table != "without rowid" or self.config.exact  # else functions may do what nobody sees
+        if unmatched and not self.refused and sees_lies:
             raise Wrong(f"unmatched: {error}")
         if "trigger" not in self.config.weights:
             raise Wrong(f"refused: {error}")
@@ -253,11 +254,13 @@ class World:
         return answers
 
     def repair(self, db):
-        """What the error said: rebuild. Temporary triggers have to go first. When another connection renamed their table,
-        SQLite knows them again only after it has read the schema."""
-        db.execute("PRAGMA writable_schema = RESET")
+        """What the error said: rebuild. Temporary triggers have to go first. SQLite may not know those of which another
+        connection has renamed the table."""
         for (name,) in db.execute("SELECT name FROM sqlite_temp_master WHERE type = 'trigger' AND name LIKE 't_'").fetchall():
             db.execute(f"DROP TRIGGER IF EXISTS temp.{name}")
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("DELETE FROM sqlite_temp_master WHERE type = 'trigger' AND name LIKE 't_'")
+        db.execute("PRAGMA writable_schema = RESET")
         if self.config.table == "without rowid":  # where BEFORE triggers are refused
             for name in ("t1", "t2", "t3"):
                 with contextlib.suppress(sqlite3.OperationalError):  # another connection has locked the database
