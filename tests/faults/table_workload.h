@@ -53,6 +53,7 @@ typedef enum step_kind {
     CLEAR,
     CHECK,
     REBUILD,
+    DRAIN,  /* the logs of fed and tight */
     IMPORT, /* seen becomes what fed is */
     DROP_SEEN,
     EACH = 64 /* with ADD and TAKE: one statement for each key */
@@ -109,6 +110,11 @@ static const step steps[] = {
     {SPOIL, 600, 610}, /* what came before is changed again */
     {LEAVE_USERS, 500, 505}, {JOIN_CROWD, 0, 3},     {SPOIL, 600, 603},      {MOVE_USERS, 510, 512},
     {SPOIL, 600, 601},      {COMMIT, 0, 0},
+    {JOIN_USERS, 700, 709}, /* they wait in the log */
+    {JOIN_CROWD, 25, 28},   {DRAIN, 0, 0},           {LEAVE_USERS, 700, 703}, {JOIN_USERS, 710, 719},
+    {BEGIN, 0, 0},          {MOVE_CROWD, 25, 26},    {SAVEPOINT, 0, 0},      {DRAIN, 0, 0},
+    {MOVE_USERS, 704, 709}, {LEAVE_CROWD, 27, 28},   {ROLLBACK_TO, 0, 0},    {DRAIN, 0, 0},
+    {LEAVE_USERS, 710, 712}, {COMMIT, 0, 0},         {DRAIN, 0, 0},          {JOIN_USERS, 720, 722},
 };
 
 enum { STEPS = sizeof steps / sizeof steps[0] };
@@ -233,6 +239,8 @@ static bool is_possible(const workload *w, step s)
         return w->now.has_fed;
     case REBUILD_CROWD:
         return w->now.has_tight;
+    case DRAIN:
+        return w->now.has_fed && w->now.has_tight;
     case MAKE_TIGHT:
         return w->now.has_crowd && !w->now.has_tight;
     case JOIN_CROWD:
@@ -311,6 +319,8 @@ static const char *sql_of(step s)
         return "INSERT INTO seen(seen) VALUES ('check')";
     case REBUILD:
         return "INSERT INTO fed(fed) VALUES ('rebuild')";
+    case DRAIN:
+        return "INSERT INTO fed(fed) VALUES ('drain'); INSERT INTO tight(tight) VALUES ('drain')";
     case IMPORT:
         return "INSERT INTO seen(seen, key) VALUES ('import', cf_export('fed'))";
     default:
