@@ -51,14 +51,14 @@ typedef enum cuckoo_trust {
 ** at which a statement reads it and the time at which it writes it (schema.h), as BEFORE triggers do,
 ** AFTER triggers are told what was there at first. */
 typedef enum cuckoo_belief {
-    CUCKOO_BELIEVE_ALL,    /* that cannot happen, and nothing tells which row a step is of */
-    CUCKOO_BELIEVE_FITS,   /* that cannot happen, and there are rowids, which VACUUM may change */
-    CUCKOO_BELIEVE_MANY,   /* that cannot happen, but there is an INTEGER PRIMARY KEY */
-    CUCKOO_BELIEVE_NESTED, /* the same, and a trigger that fires before ours may change rows: what it
+    CUCKOO_BELIEVE_ALL,        /* that cannot happen, and nothing tells which row a step is of */
+    CUCKOO_BELIEVE_MANY,       /* that cannot happen, but there is an INTEGER PRIMARY KEY */
+    CUCKOO_BELIEVE_NESTED,     /* the same, and a trigger that fires before ours may change rows: what it
                               does is told first */
-    CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
-    CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */
-    CUCKOO_BELIEVE_NEW     /* of rows without rowid: only keys that have come */
+    CUCKOO_BELIEVE_ENDS,       /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
+    CUCKOO_BELIEVE_CHAINS,     /* rowids that VACUUM may change: only steps that fit end to end */
+    CUCKOO_BELIEVE_FEW_CHAINS, /* the same, but old values cannot lie */
+    CUCKOO_BELIEVE_NEW         /* of rows without rowid: only keys that have come */
 } cuckoo_belief;
 
 /* Statements that read the log, for net.c. */
@@ -66,7 +66,6 @@ typedef enum cuckoo_steps {
     CUCKOO_STEPS_ALL,    /* (old, new) of each row */
     CUCKOO_STEPS_NEW,    /* (NULL, new) */
     CUCKOO_STEPS_BY_ROW, /* (old, new, the key that the row has now, row) in the order of rows */
-    CUCKOO_STEPS_IN_ROW, /* the same, with NULL for the key */
     CUCKOO_STEPS
 } cuckoo_steps;
 

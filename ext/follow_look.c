@@ -139,25 +139,36 @@ static bool fires_first(const cuckoo_schema *all, const cuckoo_object *object, i
            cuckoo_schema_is_after(object) && (object->temporary || object->order > ours);
 }
 
-/* Is the name somewhere in the text, be it in a text that a function runs? */
+static bool in_name(char c)
+{
+    return c == '_' || (c & 0x80) || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+/* Is the name a word of the text, be it in a text that a function runs? */
 static bool mentions(const char *text, const char *name)
 {
     int length = (int)strlen(name);
-    while (*text && sqlite3_strnicmp(text, name, length) != 0)
-        text++;
-    return *text != 0;
+    bool is = false;
+    for (const char *at = text; *at && !is; at++)
+        is = sqlite3_strnicmp(at, name, length) == 0 && !in_name(at[length]) &&
+             (at == text || !in_name(at[-1]));
+    return is;
 }
 
-/* May such a trigger change rows of the table? */
+/* May such a trigger change rows of the table? No, if SQL that a function runs may make others lie. */
 static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const char *table)
 {
     int64_t ours = oldest_of_ours(all, shadow);
     bool is = false;
-    for (int i = 0; i < all->n && !is && table; i++) {
-        if (!fires_first(all, &all->object[i], ours, shadow, table))
+    for (int i = 0; i < all->n && table; i++) {
+        const cuckoo_object *object = &all->object[i];
+        if (object->body == NULL || object->ours || !is_on(all, object, shadow, table))
             continue;
-        cuckoo_schema_reach(all, all->object[i].body);
-        is = cuckoo_schema_reaches(all, table) || mentions(all->object[i].body, table);
+        if (cuckoo_schema_is_early(object) && mentions(object->body, table))
+            return false;
+        cuckoo_schema_reach(all, object->body);
+        is |= fires_first(all, object, ours, shadow, table) &&
+              (cuckoo_schema_reaches(all, table) || mentions(object->body, table));
     }
     return is;
 }

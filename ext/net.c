@@ -213,9 +213,8 @@ static int end_way(cuckoo_net *net, const way *at, cuckoo_belief belief, bool or
         return add_all(net, &at->sum);
     if (belief == CUCKOO_BELIEVE_MANY && adds_up(at))
         return take_both(net, at);
-    if (belief == CUCKOO_BELIEVE_FITS)
-        return at->fits && ordered ? add_all(net, &at->sum) : doubt(net, at);
-    if (!ordered || (belief == CUCKOO_BELIEVE_CHAINS && !(at->fits && same(at->last, at->now))))
+    bool chain = belief == CUCKOO_BELIEVE_CHAINS || belief == CUCKOO_BELIEVE_FEW_CHAINS;
+    if (!ordered || (chain && !(at->fits && same(at->last, at->now))))
         return doubt(net, at);
     return count_step(net, at->first, at->now);
 }
@@ -278,8 +277,6 @@ static int prepare(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_st
     static const char *const pairs[] = {
         [CUCKOO_STEPS_ALL] = "SELECT old, new FROM \"%w\".\"%w\"",
         [CUCKOO_STEPS_NEW] = "SELECT NULL, new FROM \"%w\".\"%w\"",
-        [CUCKOO_STEPS_IN_ROW] =
-            "SELECT old, new, NULL, \"row\" FROM \"%w\".\"%w\" ORDER BY \"row\", rowid",
     };
     char log[CUCKOO_LOG_NAME];
     const char *s = shadow->schema;
@@ -329,13 +326,11 @@ int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shado
                         follow->belief == CUCKOO_BELIEVE_ALL ? CUCKOO_STEPS_ALL : CUCKOO_STEPS_NEW,
                         geometry, false, &old);
     bool many = follow->belief != CUCKOO_BELIEVE_ENDS && follow->belief != CUCKOO_BELIEVE_CHAINS;
-    cuckoo_steps which =
-        follow->belief == CUCKOO_BELIEVE_FITS ? CUCKOO_STEPS_IN_ROW : CUCKOO_STEPS_BY_ROW;
     if (many)
         rc = read_many(net, follow, shadow, size, geometry, &old);
     if (rc != SQLITE_OK || !old || (many && size->rows > CUCKOO_MANY))
         return rc;
     clear(net);
-    rc = prepare(follow, shadow, which, &steps);
+    rc = prepare(follow, shadow, CUCKOO_STEPS_BY_ROW, &steps);
     return rc == SQLITE_OK ? read_ways(net, steps, geometry, follow->belief, size->ordered) : rc;
 }

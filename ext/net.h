@@ -17,12 +17,10 @@
 **               run can lie here: so in a log of more than 65,536 rows, as ALL
 **      MANY     the same. But where the steps say something else than ENDS does, a key has gone only as
 **               often as both say so: a doubt. A trigger that lied may have been dropped since then
-**      FITS     of each rowid: its steps, if each row of the log begins where the one before it has ended.
-**               Otherwise every `new` has come, and nothing has gone: a doubt. In a log of more than
-**               65,536 rows, as ALL
 **      CHAINS   of each rowid: as ENDS, if each row of the log begins where the one before it has ended,
 **               and the last one ends at what the row holds now. Otherwise every `new`, and what the
 **               row holds now, has come, and nothing has gone: a doubt. Keys may be stale then
+**      FEW CHAINS   as CHAINS; in a log of more than 65,536 rows, as ALL
 **      NEW      every `new` has come, and nothing has gone
 */
 #ifndef CUCKOO_NET_H

@@ -24,6 +24,7 @@ ROWS = {"insert": 10, "insert_select": 6, "update": 10, "upsert": 6, "delete": 5
 ALL = {**ROWS, "transaction": 16, "trigger": 2.5, "ddl": 2.5, "upkeep": 1, "migration": 0.5}
 PLAIN = {**ROWS, "transaction": 16, "vacuum": 1, "nested": 0}  # what triggers are told is true
 LIES = {**ROWS, "transaction": 16, "vacuum": 0.5, "upkeep": 0.5, "liar": 4}
+LIES_OF_ROWIDS = {**LIES, "upsert": 0, "nested": 0}  # by these SQLite damages such a table, with no filter about
 MANY = {"insert_select": 8, "update": 6, "delete": 4, "insert": 4, "upsert": 2, "transaction": 16, "vacuum": 0.3}
 
 
@@ -74,8 +75,8 @@ CONFIGS = {
     "liars, four connections": Config({"f": EXACT, "h": EXACT}, weights=LIES, connections="eebs"),
     "liars, rollback journal": Config({"f": EXACT}, weights=LIES, connections="eebs", journal="delete", unique=False),
     "liars, generated": Config({"f": EXACT, "g": EXACT}, weights=LIES, connections="eebs", table="generated"),
-    "liars, rowids": Config({"f": EXACT}, weights=LIES, connections="eebs", table="rowid", exact=False),
-    "liars, rowids, equal keys": Config({"f": EXACT}, weights=LIES, connections="eebs", table="rowid", exact=False,
+    "liars, rowids": Config({"f": EXACT}, weights=LIES_OF_ROWIDS, connections="eebs", table="rowid", exact=False),
+    "liars, rowids, equal keys": Config({"f": EXACT}, weights=LIES_OF_ROWIDS, connections="eebs", table="rowid", exact=False,
                                         unique=False),
     "long logs": Config({"f": EXACT, "h": TINY}, weights=MANY, connections="ebbs", many=900, exact=False),
     "long logs, exact": Config({"f": EXACT}, weights=MANY, connections="ebs", many=900),
@@ -152,7 +153,7 @@ class World:
         names = {"u": next((name for name in ("u", "u_2") if name in found), None), "k": "k"}
         if names["u"]:
             found_columns = [row[1] for row in db.execute(f"PRAGMA table_info({names['u']})")]
-            names["k"] = next(name for name in ("k", "k_2") if name in found_columns)
+            names["k"] = next((name for name in ("k", "k_2") if name in found_columns), "k")
         other = {"h": "x", "g": "g"} if self.config.table == "generated" else {"h": "x"}
         names["filters"] = {name: other.get(name[0], names["k"])
                             for name, sql in found.items() if sql and "USING cuckoo_filter" in sql}

@@ -6,7 +6,7 @@ gone, in more pages than its cache holds. Another process writes to the same tab
 mostly within COMMIT; when the other one lives on, it recovers the journal. Afterwards no row is missed and each filter holds
 the keys of its column and no others, before `drain` and after it.
 
-CUCKOO_CRASHES=n kills n times (default: 16) in each journal mode; 1000 is the long form.
+CUCKOO_CRASHES=n kills n times (default: 6) in each journal mode; 1000 is the long form.
 """
 import os
 import random
@@ -21,7 +21,7 @@ import pytest
 import support
 from support import ask
 
-CRASHES = int(os.environ.get("CUCKOO_CRASHES", "16"))
+CRASHES = int(os.environ.get("CUCKOO_CRASHES", "6"))
 RESTART = 50  # kills until a new database is begun
 MOST = 8000  # rows
 EXACT = "fingerprint_bits=32, counter_bits=8"

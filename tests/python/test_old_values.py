@@ -282,6 +282,8 @@ GONE = {
                 ["UPDATE u SET k = NULL WHERE id = 1", "UPDATE u SET k = 2 WHERE id = 1", "DELETE FROM u WHERE id = 1"]),
     "an insert before it": ("BEFORE DELETE ON u BEGIN UPDATE u SET k = NULL WHERE id = old.id; END",
                             ["INSERT INTO u VALUES (3, 2)", "DELETE FROM u WHERE id = 3"]),
+    "an update that keeps the key": ("BEFORE UPDATE ON u WHEN old.k = 2 AND new.k = 2 BEGIN UPDATE u SET k = NULL WHERE id = old.id; END",
+                                     ["DELETE FROM u WHERE id = 1", "UPDATE u SET k = k WHERE id = 9"]),
     "updates": ("BEFORE UPDATE ON u WHEN old.k = 2 AND new.k = 7 BEGIN UPDATE u SET k = 5 WHERE id = old.id; END",
                 ["UPDATE u SET k = 2 WHERE id = 1", "UPDATE u SET k = 7 WHERE id = 1"]),
 }
