@@ -313,3 +313,35 @@ def test_a_trigger_that_has_lied_and_gone(tmp_path, what, key, before_filter):
     assert follower.items() >= follower.rows()
     bare.close()
     db.close()
+
+
+@pytest.mark.parametrize("age", ["older", "newer"])
+def test_sql_of_a_function_that_takes_back_the_statement_around_it(age):
+    """SQLite answers SQLITE_CONSTRAINT_PINNED, rolls back, and lets the trigger around it go on, outside of any transaction:
+    its row of the log stays, and says of a row that is there that it has gone."""
+    db = support.connect()
+    db.execute("PRAGMA recursive_triggers = on")
+    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k UNIQUE, x)")
+    trigger = "CREATE TRIGGER t AFTER DELETE ON u BEGIN SELECT run('DELETE FROM u') WHERE old.k % 3 = 0; END"
+    done = []
+
+    def run(sql):
+        if not done:
+            done.append(sql)
+            with pytest.raises(sqlite3.IntegrityError):
+                db.execute(sql)
+
+    db.create_function("run", 1, run)
+    if age == "older":
+        db.execute(trigger)
+    follower = Follower(db, column="x").create(EXACT)
+    if age == "newer":
+        db.execute(trigger)
+    db.executemany("INSERT INTO u VALUES (?, ?, ?)",
+                   [(i, k, 1000 + i) for i, k in ((24, 18), (27, 35), (29, 51), (31, 3), (33, 39), (36, 24), (37, 34))])
+    attempt(db, "UPDATE OR REPLACE u SET k = id, id = k WHERE k % 3 = 0", follower)
+    assert done
+    assert follower.items() >= follower.rows()
+    db.execute("INSERT INTO f(f) VALUES ('drain')")
+    assert follower.answers()
+    db.close()
