@@ -93,7 +93,7 @@ static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 
-int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies)
+int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies, bool nested)
 {
     forget_steps(follow);
     int rc = find_rowid(follow, shadow);
@@ -103,7 +103,9 @@ int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow
                          : follow->rowid ? CUCKOO_BELIEVE_CHAINS
                                          : CUCKOO_BELIEVE_NEW;
     else
-        follow->belief = lasts ? CUCKOO_BELIEVE_MANY : CUCKOO_BELIEVE_ALL;
+        follow->belief = lasts ? (nested ? CUCKOO_BELIEVE_NESTED : CUCKOO_BELIEVE_MANY)
+                         : follow->rowid && !nested ? CUCKOO_BELIEVE_FEW_CHAINS
+                                                    : CUCKOO_BELIEVE_ALL;
     return rc;
 }
 

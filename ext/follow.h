@@ -51,11 +51,14 @@ typedef enum cuckoo_trust {
 ** read it and before the statement writes it. AFTER triggers are then told the old values that were
 ** read: old values lie. */
 typedef enum cuckoo_belief {
-    CUCKOO_BELIEVE_ALL,    /* no trigger makes old values lie; rows have no number that lasts */
-    CUCKOO_BELIEVE_MANY,   /* no trigger makes old values lie; there is an INTEGER PRIMARY KEY */
+    CUCKOO_BELIEVE_ALL,    /* no trigger makes old values lie; nothing tells which row a step is of */
+    CUCKOO_BELIEVE_MANY,   /* the same, but there is an INTEGER PRIMARY KEY */
+    CUCKOO_BELIEVE_NESTED, /* the same, and a trigger that fires before ours may change rows: what it
+                              does is told first */
     CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
     CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */
-    CUCKOO_BELIEVE_NEW     /* of rows without rowid: only keys that have come */
+    CUCKOO_BELIEVE_FEW_CHAINS, /* the same, but old values cannot lie */
+    CUCKOO_BELIEVE_NEW         /* of rows without rowid: only keys that have come */
 } cuckoo_belief;
 
 /* Statements that read the log, for net.c. */
@@ -133,8 +136,9 @@ int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow,
                        sqlite3_stmt **keys);
 
 /* Finds out what the rowids of the table are like, for follow->rowid and ->belief. `lies`: a trigger may
-** make old values lie. */
-int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies);
+** make old values lie; `nested`: changes within a change may be told before it. */
+int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies,
+                              bool nested);
 
 /* ---- can they be relied on? The verdict is in follow->trust and ->fault ---- */
 

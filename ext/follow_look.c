@@ -131,6 +131,48 @@ static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cucko
         trigger->name, follow->table);
 }
 
+/* Does it fire after the change of a row, but before ours? */
+static bool fires_first(const cuckoo_schema *all, const cuckoo_object *object, int64_t ours,
+                        const cuckoo_shadow *shadow, const char *table)
+{
+    return object->body && !object->ours && is_on(all, object, shadow, table) &&
+           cuckoo_schema_is_after(object) && (object->temporary || object->order > ours);
+}
+
+static bool in_name(char c)
+{
+    return c == '_' || (c & 0x80) || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+/* Is the name a word of the text, be it in a text that a function runs? */
+static bool mentions(const char *text, const char *name)
+{
+    int length = (int)strlen(name);
+    bool is = false;
+    for (const char *at = text; *at && !is; at++)
+        is = sqlite3_strnicmp(at, name, length) == 0 && !in_name(at[length]) &&
+             (at == text || !in_name(at[-1]));
+    return is;
+}
+
+/* May such a trigger change rows of the table? No, if SQL that a function runs may make others lie. */
+static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const char *table)
+{
+    int64_t ours = oldest_of_ours(all, shadow);
+    bool is = false;
+    for (int i = 0; i < all->n && table; i++) {
+        const cuckoo_object *object = &all->object[i];
+        if (object->body == NULL || object->ours || !is_on(all, object, shadow, table))
+            continue;
+        if (cuckoo_schema_is_early(object) && mentions(object->body, table))
+            return false;
+        cuckoo_schema_reach(all, object->body);
+        is |= fires_first(all, object, ours, shadow, table) &&
+              (cuckoo_schema_reaches(all, table) || mentions(object->body, table));
+    }
+    return is;
+}
+
 /* Looks at the triggers that fire after the change of a row but before ours: TEMP ones, and newer
 ** ones. Where old values may lie, the first `old` of a row in the log counts (net.h): then none of them
 ** may change rows of the table before ours has written its step. */
@@ -142,9 +184,8 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuck
         const cuckoo_object *object = &all->object[i];
         if (object->body == NULL || object->ours || !is_on(all, object, shadow, follow->table))
             continue;
-        bool after = cuckoo_schema_is_after(object);
-        before |= !after;
-        if (after && (object->temporary || object->order > ours) &&
+        before |= !cuckoo_schema_is_after(object);
+        if (fires_first(all, object, ours, shadow, follow->table) &&
             (is_harmful(all, object) || (lies && cuckoo_sql_names(object->body, NULL, follow->table))))
             return blame(follow, shadow, object);
     }
@@ -202,7 +243,8 @@ static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_find(follow, shadow);
     if (rc == SQLITE_OK)
-        rc = cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table));
+        rc = cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table),
+                                       is_nested(&all, shadow, follow->table));
     if (rc == SQLITE_OK)
         rc = check_all(follow, shadow, &all);
     if (rc == SQLITE_OK)

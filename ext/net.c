@@ -149,12 +149,19 @@ typedef struct way {
     bool any, fits;           /* fits: each step begins where the one before it has ended */
 } way;
 
+static int count_times(cuckoo_net *net, net_key key, int32_t n)
+{
+    int rc = SQLITE_OK;
+    for (; rc == SQLITE_OK && n != 0; n += n > 0 ? -1 : 1)
+        rc = count(net, key, n > 0 ? 1 : -1);
+    return rc;
+}
+
 static int add_all(cuckoo_net *net, const cuckoo_sums *sums)
 {
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
-        for (int32_t n = sums->place[i].sum; rc == SQLITE_OK && n != 0; n += n > 0 ? -1 : 1)
-            rc = count(net, (net_key){true, sums->place[i].hash}, n > 0 ? 1 : -1);
+        rc = count_times(net, (net_key){true, sums->place[i].hash}, sums->place[i].sum);
     return rc;
 }
 
@@ -179,13 +186,36 @@ static bool adds_up(const way *at)
     return least == 0 && (before == 0 || before == 1);
 }
 
+/* What both the sum of the steps and the ends of the way say. A trigger may have been told what was not
+** true, and be gone by now. So a key has gone only as often as both say so. */
+static int take_both(cuckoo_net *net, const way *at)
+{
+    int rc = SQLITE_OK;
+    bool now = at->now.is, differs = false;
+    const cuckoo_sums *sums = &at->sum;
+    for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++) {
+        net_key key = {true, sums->place[i].hash};
+        if (!sums->place[i].taken)
+            continue;
+        int32_t sum = sums->place[i].sum, ends = same(key, at->now) - same(key, at->first);
+        now &= !same(key, at->now);
+        differs |= sum != ends;
+        rc = count_times(net, key, sum > ends ? sum : ends);
+    }
+    net->doubts += differs || now;
+    return rc == SQLITE_OK && now ? count(net, at->now, 1) : rc;
+}
+
 static int end_way(cuckoo_net *net, const way *at, cuckoo_belief belief, bool ordered)
 {
     if (!at->any)
         return SQLITE_OK;
-    if (belief == CUCKOO_BELIEVE_MANY && adds_up(at))
+    if (belief == CUCKOO_BELIEVE_NESTED && adds_up(at))
         return add_all(net, &at->sum);
-    if (!ordered || (belief == CUCKOO_BELIEVE_CHAINS && !(at->fits && same(at->last, at->now))))
+    if (belief == CUCKOO_BELIEVE_MANY && adds_up(at))
+        return take_both(net, at);
+    bool chain = belief == CUCKOO_BELIEVE_CHAINS || belief == CUCKOO_BELIEVE_FEW_CHAINS;
+    if (!ordered || (chain && !(at->fits && same(at->last, at->now))))
         return doubt(net, at);
     return count_step(net, at->first, at->now);
 }
@@ -296,9 +326,10 @@ int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shado
         return read_all(net, follow, shadow,
                         follow->belief == CUCKOO_BELIEVE_ALL ? CUCKOO_STEPS_ALL : CUCKOO_STEPS_NEW,
                         geometry, false, &old);
-    if (follow->belief == CUCKOO_BELIEVE_MANY)
+    bool many = follow->belief != CUCKOO_BELIEVE_ENDS && follow->belief != CUCKOO_BELIEVE_CHAINS;
+    if (many)
         rc = read_many(net, follow, shadow, size, geometry, &old);
-    if (rc != SQLITE_OK || !old || (follow->belief == CUCKOO_BELIEVE_MANY && size->rows > CUCKOO_MANY))
+    if (rc != SQLITE_OK || !old || (many && size->rows > CUCKOO_MANY))
         return rc;
     clear(net);
     rc = prepare(follow, shadow, CUCKOO_STEPS_BY_ROW, &steps);

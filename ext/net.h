@@ -12,12 +12,15 @@
 **      ALL      every step
 **      ENDS     of each rowid: the first `old` in the log has gone, and what the row holds now has come.
 **               What lies between does not matter
-**      MANY     of each rowid: its steps, if in some order they lead from one key, or from none, to
-**               what the row holds now; otherwise as ENDS. This costs more, and here only SQL that
-**               functions run makes an `old` lie: so a log of more than 65,536 rows is read as ALL
+**      NESTED   of each rowid: its steps, if in some order they lead from one key, or from none, to
+**               what the row holds now; otherwise as ENDS. This costs more, and only SQL that functions
+**               run can lie here: so in a log of more than 65,536 rows, as ALL
+**      MANY     the same. But where the steps say something else than ENDS does, a key has gone only as
+**               often as both say so: a doubt. A trigger that lied may have been dropped since then
 **      CHAINS   of each rowid: as ENDS, if each row of the log begins where the one before it has ended,
 **               and the last one ends at what the row holds now. Otherwise every `new`, and what the
 **               row holds now, has come, and nothing has gone: a doubt. Keys may be stale then
+**      FEW CHAINS   as CHAINS; in a log of more than 65,536 rows, as ALL
 **      NEW      every `new` has come, and nothing has gone
 */
 #ifndef CUCKOO_NET_H

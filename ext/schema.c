@@ -85,9 +85,8 @@ static cuckoo_token event_of(const cuckoo_object *trigger)
     return token;
 }
 
-/* Can it fire between the time at which a row is read and the time at which it is written? REPLACE
-** deletes other rows then. */
-static bool is_early(const cuckoo_object *trigger)
+/* REPLACE deletes other rows in the midst of a change. */
+bool cuckoo_schema_is_early(const cuckoo_object *trigger)
 {
     return !cuckoo_schema_is_after(trigger) || cuckoo_token_is(event_of(trigger), "delete");
 }
@@ -273,7 +272,7 @@ bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table)
 /* May the trigger change rows of the table, and fires it in the midst of a change of another one? */
 static bool is_in_the_way(cuckoo_schema *all, const cuckoo_object *trigger, const char *table)
 {
-    if (trigger->ours || sqlite3_stricmp(trigger->table, table) != 0 || !is_early(trigger))
+    if (trigger->ours || sqlite3_stricmp(trigger->table, table) != 0 || !cuckoo_schema_is_early(trigger))
         return false;
     cuckoo_schema_reach(all, trigger->body);
     return cuckoo_schema_reaches(all, table);

@@ -56,6 +56,9 @@ bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table);
 /* Does a trigger fire after the change of a row? */
 bool cuckoo_schema_is_after(const cuckoo_object *trigger);
 
+/* Can it fire between the time at which a row is read and the time at which it is written? */
+bool cuckoo_schema_is_early(const cuckoo_object *trigger);
+
 /* May a row of this table change between the time at which a statement reads it and the time at
 ** which the statement writes it? SQLite then tells triggers old values that are no longer true. */
 bool cuckoo_schema_may_lie(cuckoo_schema *all, const char *table);

@@ -144,7 +144,7 @@ int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqli
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  "commands are given by INSERT INTO %s(%s) VALUES(...)", name, name);
     }
-    if (argc > 1 && is_given(columns, COLUMN_TOUCH))
+    if (argc > 1 && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
         return SQLITE_OK;
     int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
     return rc == SQLITE_OK ? cuckoo_table_changed(table, change(table, argc, argv)) : rc;

@@ -274,3 +274,74 @@ def test_replace_sets_off_changes_of_the_row_at_hand(column):
         attempt(db, f"UPDATE OR REPLACE u SET id = {i}, k = k || '-' WHERE id = {i + 2}", follower)
     follower.exact()
     db.close()
+
+
+# What a program without the extension does to the row 1 of u(id, k), which has 5; row 9 has 2. `lie` is a BEFORE trigger.
+GONE = {
+    "deletes": ("BEFORE DELETE ON u BEGIN UPDATE u SET k = 5 WHERE id = old.id; END",
+                ["UPDATE u SET k = NULL WHERE id = 1", "UPDATE u SET k = 2 WHERE id = 1", "DELETE FROM u WHERE id = 1"]),
+    "an insert before it": ("BEFORE DELETE ON u BEGIN UPDATE u SET k = NULL WHERE id = old.id; END",
+                            ["INSERT INTO u VALUES (3, 2)", "DELETE FROM u WHERE id = 3"]),
+    "an update that keeps the key": ("BEFORE UPDATE ON u WHEN old.k = 2 AND new.k = 2 BEGIN UPDATE u SET k = NULL WHERE id = old.id; END",
+                                     ["DELETE FROM u WHERE id = 1", "UPDATE u SET k = k WHERE id = 9"]),
+    "updates": ("BEFORE UPDATE ON u WHEN old.k = 2 AND new.k = 7 BEGIN UPDATE u SET k = 5 WHERE id = old.id; END",
+                ["UPDATE u SET k = 2 WHERE id = 1", "UPDATE u SET k = 7 WHERE id = 1"]),
+}
+
+
+@pytest.mark.parametrize("what", GONE)
+@pytest.mark.parametrize("key", ["PRIMARY KEY", "UNIQUE"])
+@pytest.mark.parametrize("before_filter", [True, False])
+def test_a_trigger_that_has_lied_and_gone(tmp_path, what, key, before_filter):
+    """It was dropped before those who have the extension could see it: what the log says may add up, and be false."""
+    lie, changes = GONE[what]
+    path = str(tmp_path / "lie.db")
+    db, bare = support.connect(path), sqlite3.connect(path, isolation_level=None)
+    db.execute(f"CREATE TABLE u(id INTEGER {key}, k)")
+    db.execute("INSERT INTO u VALUES (1, 5), (9, 2)")
+    if before_filter:
+        bare.execute(f"CREATE TRIGGER lie {lie}")
+    follower = Follower(db).create(EXACT)
+    if not before_filter:
+        bare.execute(f"CREATE TRIGGER lie {lie}")
+    for sql in changes:
+        bare.execute(sql)
+    bare.execute("DROP TRIGGER lie")
+    assert follower.items() >= follower.rows()
+    db.execute("INSERT INTO f(f) VALUES ('drain')")
+    assert follower.answers()
+    assert follower.items() >= follower.rows()
+    bare.close()
+    db.close()
+
+
+@pytest.mark.parametrize("age", ["older", "newer"])
+def test_sql_of_a_function_that_takes_back_the_statement_around_it(age):
+    """SQLite answers SQLITE_CONSTRAINT_PINNED, rolls back, and lets the trigger around it go on, outside of any transaction:
+    its row of the log stays, and says of a row that is there that it has gone."""
+    db = support.connect()
+    db.execute("PRAGMA recursive_triggers = on")
+    db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k UNIQUE, x)")
+    trigger = "CREATE TRIGGER t AFTER DELETE ON u BEGIN SELECT run('DELETE FROM u') WHERE old.k % 3 = 0; END"
+    done = []
+
+    def run(sql):
+        if not done:
+            done.append(sql)
+            with pytest.raises(sqlite3.IntegrityError):
+                db.execute(sql)
+
+    db.create_function("run", 1, run)
+    if age == "older":
+        db.execute(trigger)
+    follower = Follower(db, column="x").create(EXACT)
+    if age == "newer":
+        db.execute(trigger)
+    db.executemany("INSERT INTO u VALUES (?, ?, ?)",
+                   [(i, k, 1000 + i) for i, k in ((24, 18), (27, 35), (29, 51), (31, 3), (33, 39), (36, 24), (37, 34))])
+    attempt(db, "UPDATE OR REPLACE u SET k = id, id = k WHERE k % 3 = 0", follower)
+    assert done
+    assert follower.items() >= follower.rows()
+    db.execute("INSERT INTO f(f) VALUES ('drain')")
+    assert follower.answers()
+    db.close()
