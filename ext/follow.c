@@ -104,7 +104,7 @@ int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow
                                          : CUCKOO_BELIEVE_NEW;
     else
         follow->belief = lasts ? (nested ? CUCKOO_BELIEVE_NESTED : CUCKOO_BELIEVE_MANY)
-                         : follow->rowid && !nested ? CUCKOO_BELIEVE_FEW_CHAINS
+                         : follow->rowid && !nested ? CUCKOO_BELIEVE_FITS
                                                     : CUCKOO_BELIEVE_ALL;
     return rc;
 }

@@ -57,8 +57,8 @@ typedef enum cuckoo_belief {
                               does is told first */
     CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
     CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */
-    CUCKOO_BELIEVE_FEW_CHAINS, /* the same, but old values cannot lie */
-    CUCKOO_BELIEVE_NEW         /* of rows without rowid: only keys that have come */
+    CUCKOO_BELIEVE_FITS, /* no trigger makes old values lie; there are rowids, which VACUUM may change */
+    CUCKOO_BELIEVE_NEW   /* of rows without rowid: only keys that have come */
 } cuckoo_belief;
 
 /* Statements that read the log, for net.c. */

@@ -147,6 +147,7 @@ typedef struct way {
     net_key first, last, now; /* its first key, the one where the steps end, and that of the row */
     cuckoo_sums told, sum;    /* each `new`; and each step: what it takes away counts -1 */
     bool any, fits;           /* fits: each step begins where the one before it has ended */
+    bool stale;               /* a step begins with a key that the row has had before, and had no more */
 } way;
 
 static int count_times(cuckoo_net *net, net_key key, int32_t n)
@@ -206,6 +207,12 @@ static int take_both(cuckoo_net *net, const way *at)
     return rc == SQLITE_OK && now ? count(net, at->now, 1) : rc;
 }
 
+/* Is it a key of the steps so far? */
+static bool knows(const way *at, net_key key)
+{
+    return key.is && cuckoo_sums_has(&at->sum, key.hash);
+}
+
 static int end_way(cuckoo_net *net, const way *at, cuckoo_belief belief, bool ordered)
 {
     if (!at->any)
@@ -214,16 +221,20 @@ static int end_way(cuckoo_net *net, const way *at, cuckoo_belief belief, bool or
         return add_all(net, &at->sum);
     if (belief == CUCKOO_BELIEVE_MANY && adds_up(at))
         return take_both(net, at);
-    bool chain = belief == CUCKOO_BELIEVE_CHAINS || belief == CUCKOO_BELIEVE_FEW_CHAINS;
-    if (!ordered || (chain && !(at->fits && same(at->last, at->now))))
+    bool ends = same(at->last, at->now);
+    if (!ordered || (belief == CUCKOO_BELIEVE_CHAINS && !(at->fits && ends)))
         return doubt(net, at);
+    if (belief == CUCKOO_BELIEVE_FITS)
+        return at->stale || (!ends && knows(at, at->now)) ? doubt(net, at) : add_all(net, &at->sum);
     return count_step(net, at->first, at->now);
 }
 
 static int take_step(way *at, const net_key *key)
 {
     int rc = SQLITE_OK;
-    at->fits &= same(at->last, key[0]);
+    bool follows = same(at->last, key[0]);
+    at->fits &= follows;
+    at->stale |= !follows && knows(at, key[0]);
     at->last = key[1];
     if (key[0].is)
         rc = cuckoo_sums_add(&at->sum, key[0].hash, -1);
@@ -239,7 +250,7 @@ static void begin_way(way *at, int64_t row, const net_key *key)
 {
     cuckoo_sums_clear(&at->told);
     cuckoo_sums_clear(&at->sum);
-    *at = (way){row, key[0], key[0], key[2], at->told, at->sum, true, true};
+    *at = (way){row, key[0], key[0], key[2], at->told, at->sum, true, true, false};
 }
 
 static int read_ways(cuckoo_net *net, sqlite3_stmt *steps, const cf_geometry *geometry,
