@@ -219,7 +219,7 @@ static int end_way(cuckoo_net *net, const way *at, cuckoo_belief belief, bool or
         return SQLITE_OK;
     if (belief == CUCKOO_BELIEVE_NESTED && adds_up(at))
         return add_all(net, &at->sum);
-    if (belief == CUCKOO_BELIEVE_MANY && adds_up(at))
+    if ((belief == CUCKOO_BELIEVE_MANY || belief == CUCKOO_BELIEVE_BOTH) && adds_up(at))
         return take_both(net, at);
     bool ends = same(at->last, at->now);
     if (!ordered || (belief == CUCKOO_BELIEVE_CHAINS && !(at->fits && ends)))
@@ -337,7 +337,8 @@ int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shado
         return read_all(net, follow, shadow,
                         follow->belief == CUCKOO_BELIEVE_ALL ? CUCKOO_STEPS_ALL : CUCKOO_STEPS_NEW,
                         geometry, false, &old);
-    bool many = follow->belief != CUCKOO_BELIEVE_ENDS && follow->belief != CUCKOO_BELIEVE_CHAINS;
+    bool many = follow->belief == CUCKOO_BELIEVE_MANY || follow->belief == CUCKOO_BELIEVE_NESTED ||
+                follow->belief == CUCKOO_BELIEVE_FITS;
     if (many)
         rc = read_many(net, follow, shadow, size, geometry, &old);
     if (rc != SQLITE_OK || !old || (many && size->rows > CUCKOO_MANY))

@@ -15,8 +15,10 @@
 **      NESTED   of each rowid: its steps, if in some order they lead from one key, or from none, to
 **               what the row holds now; otherwise as ENDS. This costs more, and only SQL that functions
 **               run can lie here: so in a log of more than 65,536 rows, as ALL
-**      MANY     the same. But where the steps say something else than ENDS does, a key has gone only as
-**               often as both say so: a doubt. A trigger that lied may have been dropped since then
+**      BOTH     as NESTED. But where the steps say something else than ENDS does, a key has gone only as
+**               often as both say so: a doubt. Whatever the size of the log
+**      MANY     as BOTH, because a trigger that lied may have been dropped since then; but in a log of more
+**               than 65,536 rows, as ALL
 **      FITS     of each rowid: its steps, unless one begins with a key that the row has had before and has
 **               no more, or the row holds such a key now. Then every `new` has come, and nothing has gone: a
 **               doubt. (Other keys are those of another row, to which VACUUM gave the number.) In a log of
