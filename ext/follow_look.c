@@ -186,7 +186,8 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuck
             continue;
         before |= !cuckoo_schema_is_after(object);
         if (fires_first(all, object, ours, shadow, follow->table) &&
-            (is_harmful(all, object) || (lies && cuckoo_sql_names(object->body, NULL, follow->table))))
+            (is_harmful(all, object) || (lies && (cuckoo_sql_names(object->body, NULL, follow->table) ||
+                                                  mentions(object->body, follow->table)))))
             return blame(follow, shadow, object);
     }
     if (!before || follow->rowid || !lies)

@@ -345,3 +345,19 @@ def test_sql_of_a_function_that_takes_back_the_statement_around_it(age):
     db.execute("INSERT INTO f(f) VALUES ('drain')")
     assert follower.answers()
     db.close()
+
+
+@pytest.mark.parametrize("how", ["UPDATE u SET k = k + 1 WHERE id = new.id AND k = 30",
+                                 "SELECT run('UPDATE u SET k = k + 1 WHERE k = 30')"])
+def test_where_old_values_may_lie_nobody_tells_before_the_filter(db, how):
+    """A newer trigger that changes rows, itself or by a function, tells what comes later first."""
+    db.create_function("run", 1, lambda sql: db.execute(sql) and None)
+    db.execute(ROWID)
+    db.execute("INSERT INTO u(id, k) VALUES (1, 30), (2, 7)")
+    follower = Follower(db).create(EXACT)
+    db.execute("CREATE TRIGGER b BEFORE UPDATE ON u WHEN new.k < 0 BEGIN UPDATE u SET k = 5 WHERE id = old.id; END")
+    assert follower.answers()
+    db.execute(f"CREATE TRIGGER a AFTER UPDATE ON u BEGIN {how}; END")
+    assert not follower.answers()
+    follower.rebuild()
+    assert follower.answers()
