@@ -18,6 +18,7 @@
 #include "cuckoo.h"
 #include "loaded.h"
 #include "register.h"
+#include "touch.h"
 
 /* The version that brought SQLITE_INNOCUOUS and SQLITE_VTAB_INNOCUOUS. */
 enum { OLDEST_SQLITE = 3031000 };
@@ -100,6 +101,8 @@ static int load_once(sqlite3 *db, char **message)
     rc = register_all(db, true);
     if (rc == SQLITE_OK)
         rc = cuckoo_loaded_mark(db);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_touch_all(db);
     if (rc == SQLITE_OK)
         return rc;
     rc = undo(db, rc);

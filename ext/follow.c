@@ -11,11 +11,12 @@
 #include <assert.h>
 #include <string.h>
 
-const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS] = {"inserted", "deleted", "updated"};
+enum { INSERTED, DELETED, UPDATED, MOVED };
+const char *const cuckoo_follow_suffixes[CUCKOO_FOLLOWERS] = {"inserted", "deleted", "updated", "moved"};
 
 void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column)
 {
-    *follow = (cuckoo_follow){.given_table = table, .given_column = column};
+    *follow = (cuckoo_follow){.given_table = table, .given_column = column, .sample = CUCKOO_SAMPLE};
 }
 
 static void forget_names(cuckoo_follow *follow)
@@ -25,16 +26,19 @@ static void forget_names(cuckoo_follow *follow)
     follow->table = follow->column = NULL;
 }
 
-void cuckoo_follow_end_row(cuckoo_follow *follow)
+static void forget_steps(cuckoo_follow *follow)
 {
-    sqlite3_finalize(follow->row);
-    follow->row = NULL;
+    for (int i = 0; i < CUCKOO_STEPS; i++) {
+        sqlite3_finalize(follow->steps[i]);
+        follow->steps[i] = NULL;
+    }
 }
 
 void cuckoo_follow_free(cuckoo_follow *follow)
 {
-    cuckoo_follow_end_row(follow);
+    forget_steps(follow);
     forget_names(follow);
+    sqlite3_free(follow->rowid);
     sqlite3_free(follow->fault);
     sqlite3_free(follow->given_table);
     sqlite3_free(follow->given_column);
@@ -57,9 +61,20 @@ static bool has_column(sqlite3_stmt *all, const char *name)
     return false;
 }
 
-/* A name of the rowid of the table. NULL: it has no rowid, or its columns take all of the names. No
-** statement is stepped, so that no database is locked. */
-static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, const char **rowid)
+/* Takes the name by which SQLite calls the rowid: that of the INTEGER PRIMARY KEY, if there is one. It
+** is in quotes then, as SQLite has it in a trigger after the column was renamed. */
+static int take_rowid(cuckoo_follow *follow, sqlite3_stmt *all, const char *name, sqlite3_stmt *one)
+{
+    const char *column = sqlite3_column_name(one, 0);
+    bool lasts = column && has_column(all, column);
+    follow->rowid = lasts ? sqlite3_mprintf("\"%w\"", column) : sqlite3_mprintf("%s", name);
+    return follow->rowid ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* Finds a name of the rowid of the table, for follow->rowid. NULL: it has no rowid, or its columns
+** take all of the names; or there is no such table. No statement is stepped, so that no database is
+** locked. */
+static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
     static const char *const names[] = {"rowid", "_rowid_", "oid", NULL};
     sqlite3_stmt *all = NULL, *one = NULL;
@@ -67,83 +82,144 @@ static int find_rowid(const cuckoo_follow *follow, const cuckoo_shadow *shadow, 
     int rc = prepare_on(follow, shadow, "*", &all);
     while (rc == SQLITE_OK && names[which] && has_column(all, names[which]))
         which++;
-    *rowid = names[which];
+    sqlite3_free(follow->rowid);
+    follow->rowid = NULL;
+    if (rc == SQLITE_OK && names[which])
+        rc = prepare_on(follow, shadow, names[which], &one);
+    if (rc == SQLITE_OK && one)
+        rc = take_rowid(follow, all, names[which], one);
     sqlite3_finalize(all);
-    if (rc != SQLITE_OK || *rowid == NULL)
-        return rc;
-    rc = prepare_on(follow, shadow, *rowid, &one);
     sqlite3_finalize(one);
-    if (rc == SQLITE_ERROR)
-        *rowid = NULL; /* WITHOUT ROWID */
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 
-/* An update tells both keys at once. The trigger fires for every update, not only for UPDATE OF the
-** column. A generated column changes with others; and after a BEFORE trigger has changed the key,
-** an update that seems to leave the key as it was brings the old one back. */
-static char *make_text(int which, const char *f, const char *t, const char *k, const char *rowid)
+int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies, bool nested)
 {
-    const char *new = rowid ? "new." : "", *old = rowid ? "old." : "", *r = rowid ? rowid : "NULL";
+    forget_steps(follow);
+    int rc = find_rowid(follow, shadow);
+    bool lasts = follow->rowid && *follow->rowid == '"';
+    if (lies)
+        follow->belief = lasts           ? (nested ? CUCKOO_BELIEVE_BOTH : CUCKOO_BELIEVE_ENDS)
+                         : follow->rowid ? CUCKOO_BELIEVE_CHAINS
+                                         : CUCKOO_BELIEVE_NEW;
+    else
+        follow->belief = lasts ? (nested ? CUCKOO_BELIEVE_NESTED : CUCKOO_BELIEVE_MANY)
+                         : follow->rowid && !nested ? CUCKOO_BELIEVE_FITS
+                                                    : CUCKOO_BELIEVE_ALL;
+    return rc;
+}
+
+/* "%w" of each: the name of the filter, the table; then what the trigger says. */
+#define HEAD(name, event) "\"%w_" name "\" AFTER " event " ON \"%w\" WHEN "
+#define BODY              " BEGIN INSERT INTO \"%w\"(\"row\", \"old\", \"new\") VALUES "
+#define TAIL              "; SELECT RAISE(ABORT, '') WHERE 0; END"
+
+/* r: the name of the rowid; NULL: there is none. An update that seems to leave the key as it was writes
+** nothing. If a BEFORE trigger has changed the key, the log has that step already. */
+static char *make_text(int which, const char *f, const char *t, const char *k, const char *r,
+                       const char *log)
+{
+    const char *of_new = r ? "new." : "", *of_old = r ? "old." : "", *row = r ? r : "NULL";
     switch (which) {
-    case 0:
-        return sqlite3_mprintf("\"%w_inserted\" AFTER INSERT ON \"%w\" BEGIN INSERT INTO \"%w\""
-                               "(cuckoo_change, key, cuckoo_row) VALUES (1, new.\"%w\", %s%s); END",
-                               f, t, f, k, new, r);
-    case 1:
-        return sqlite3_mprintf(
-            "\"%w_deleted\" AFTER DELETE ON \"%w\" BEGIN INSERT INTO \"%w\""
-            "(cuckoo_change, cuckoo_old, cuckoo_old_row) VALUES (2, old.\"%w\", %s%s); END",
-            f, t, f, k, old, r);
+    case INSERTED:
+        return sqlite3_mprintf(HEAD("inserted", "INSERT") "new.\"%w\" IS NOT NULL" BODY
+                                                          "(%s%s, NULL, new.\"%w\")" TAIL,
+                               f, t, k, log, of_new, row, k);
+    case DELETED:
+        return sqlite3_mprintf(HEAD("deleted", "DELETE") "old.\"%w\" IS NOT NULL" BODY
+                                                         "(%s%s, old.\"%w\", NULL)" TAIL,
+                               f, t, k, log, of_old, row, k);
+    case UPDATED:
+        return sqlite3_mprintf(HEAD("updated", "UPDATE") "old.\"%w\" COLLATE BINARY IS NOT new.\"%w\""
+                                                         "%s%s%s%s" BODY
+                                                         "(%s%s, old.\"%w\", new.\"%w\")" TAIL,
+                               f, t, k, k, r ? " AND old." : "", r ? r : "", r ? " IS new." : "",
+                               r ? r : "", log, of_new, row, k, k);
     default:
         return sqlite3_mprintf(
-            "\"%w_updated\" AFTER UPDATE ON \"%w\" BEGIN INSERT INTO \"%w\"(cuckoo_change, key, "
-            "cuckoo_old, cuckoo_row, cuckoo_old_row) VALUES (3, new.\"%w\", old.\"%w\", %s%s, "
-            "%s%s); END",
-            f, t, f, k, k, new, r, old, r);
+            HEAD("moved", "UPDATE") "old.%s IS NOT new.%s" BODY
+                                    "(old.%s, old.\"%w\", NULL), (new.%s, NULL, new.\"%w\")" TAIL,
+            f, t, r, r, log, r, k, r, k);
     }
 }
 
 int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which,
                        const char *filter, char **text)
 {
-    const char *rowid;
-    int rc = find_rowid(follow, shadow, &rowid);
-    *text = rc == SQLITE_OK ? make_text(which, filter, follow->table, follow->column, rowid) : NULL;
-    return rc == SQLITE_OK && *text == NULL ? SQLITE_NOMEM : rc;
+    char log[CUCKOO_LOG_NAME];
+    cuckoo_log_name(shadow->log, log);
+    *text = NULL;
+    if (which == MOVED && follow->rowid == NULL)
+        return SQLITE_OK;
+    *text = make_text(which, filter, follow->table, follow->column, follow->rowid, log);
+    return *text ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter)
 {
-    int rc = SQLITE_OK;
     assert(follow->table != NULL && follow->column != NULL);
-    follow->looked = false;
-    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++) {
+    int rc = find_rowid(follow, shadow);
+    follow->trust = CUCKOO_UNKNOWN;
+    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++) {
         char *text;
         rc = cuckoo_follow_text(follow, shadow, i, filter, &text);
-        if (rc == SQLITE_OK)
+        if (rc == SQLITE_OK && text)
             rc = cuckoo_sql_run(shadow->db, "CREATE TRIGGER \"%w\".%s", shadow->schema, text);
         sqlite3_free(text);
     }
     return rc;
 }
 
-static bool is_to_go(const char *sql, const char *filter, cuckoo_which which)
+/* Does another filter, by triggers of other names, write to the same log? */
+static int is_of_another(const cuckoo_shadow *shadow, const char *sql, bool *is)
 {
-    bool ours = cuckoo_schema_is_ours(sql), names = cuckoo_sql_names(sql, NULL, filter);
-    return which == CUCKOO_ANY || (which == CUCKOO_OWN ? ours || names : ours && names);
+    char log[CUCKOO_LOG_NAME];
+    sqlite3_int64 found = 0;
+    const char *f = shadow->table;
+    cuckoo_log_name(cuckoo_log_in(sql), log);
+    int rc =
+        cuckoo_sql_integer(shadow->db, &found,
+                           "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND instr(sql, "
+                           "%Q) AND name NOT IN ('%q_inserted', '%q_deleted', '%q_updated', "
+                           "'%q_moved')",
+                           shadow->schema, log, f, f, f, f);
+    *is = found != 0;
+    return rc;
 }
 
-int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which)
+/* A trigger that names the filter in its text could not fire without the filter. */
+static int is_to_go(const cuckoo_shadow *shadow, const char *sql, cuckoo_which which, bool *is)
+{
+    bool another = false, ours = cuckoo_schema_is_ours(sql),
+         names = cuckoo_sql_names(sql, NULL, shadow->table);
+    int rc = ours && cuckoo_log_in(sql) ? is_of_another(shadow, sql, &another) : SQLITE_OK;
+    bool own = ours && (cuckoo_log_in(sql) ? !another : names);
+    *is = which == CUCKOO_ANY || own || (which == CUCKOO_OWN && (ours || names));
+    return rc;
+}
+
+static int drop_one(const cuckoo_shadow *shadow, int trigger, cuckoo_which which, bool logs)
+{
+    char *sql;
+    bool goes = false;
+    int rc = cuckoo_follow_read(shadow, "sql", trigger, &sql);
+    if (rc == SQLITE_OK && sql)
+        rc = is_to_go(shadow, sql, which, &goes);
+    if (rc == SQLITE_OK && goes) {
+        rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", shadow->schema,
+                            shadow->table, cuckoo_follow_suffixes[trigger]);
+        if (rc == SQLITE_OK && logs && cuckoo_log_in(sql))
+            rc = cuckoo_log_drop(shadow, cuckoo_log_in(sql));
+    }
+    sqlite3_free(sql);
+    return rc;
+}
+
+int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which, bool logs)
 {
     int rc = SQLITE_OK;
-    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_TRIGGERS; i++) {
-        char *sql;
-        rc = cuckoo_follow_read(shadow, "sql", i, &sql);
-        if (rc == SQLITE_OK && sql && is_to_go(sql, shadow->table, which))
-            rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", shadow->schema,
-                                shadow->table, cuckoo_follow_suffixes[i]);
-        sqlite3_free(sql);
-    }
+    for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++)
+        rc = drop_one(shadow, i, which, logs);
     return rc;
 }
 
@@ -151,18 +227,19 @@ int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which)
 
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text)
 {
-    assert(which >= 0 && which < CUCKOO_TRIGGERS);
+    assert(which >= 0 && which < CUCKOO_FOLLOWERS);
     return cuckoo_sql_text(shadow->db, text,
                            "SELECT %s FROM \"%w\".sqlite_master WHERE type = 'trigger' AND name = "
                            "'%q_%s' COLLATE NOCASE",
                            column, shadow->schema, shadow->table, cuckoo_follow_suffixes[which]);
 }
 
-/* The column that a trigger names, in quotes behind "(1, new." or the like (sqlite3_malloc). NULL:
-** it names none, or *rc is SQLITE_NOMEM. */
+/* The column that a trigger names, in quotes behind one of these texts (sqlite3_malloc).
+** NULL: it names none, or *rc is SQLITE_NOMEM. */
 static char *column_in(const char *trigger, int which, int *rc)
 {
-    static const char *const before[CUCKOO_TRIGGERS] = {"(1, new.", "(2, old.", "(3, new."};
+    static const char *const before[CUCKOO_FOLLOWERS] = {" WHEN new.", " WHEN old.", " WHEN old.",
+                                                         ", NULL, new."};
     const char *quoted = strstr(trigger, before[which]);
     if (quoted == NULL || quoted[strlen(before[which])] != '"')
         return NULL;
@@ -252,7 +329,7 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
 {
     bool found = false;
     int rc = SQLITE_OK;
-    for (int i = 0; rc == SQLITE_OK && !found && i < CUCKOO_TRIGGERS; i++)
+    for (int i = 0; rc == SQLITE_OK && !found && i < CUCKOO_FOLLOWERS; i++)
         rc = names_in_trigger(follow, shadow, i, &found);
     if (rc == SQLITE_OK && !found && follow->table)
         found = take_names(follow, shadow, sqlite3_mprintf("%s", follow->table),
@@ -268,25 +345,6 @@ int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow)
 }
 
 /* ---- rows of the table ---- */
-
-int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row,
-                      sqlite3_value **key)
-{
-    const char *rowid;
-    int rc = follow->row ? SQLITE_OK : find_rowid(follow, shadow, &rowid);
-    *key = NULL;
-    if (rc == SQLITE_OK && follow->row == NULL && rowid)
-        rc = cuckoo_sql_prepare(shadow->db, &follow->row,
-                                "SELECT c.\"%w\" FROM \"%w\".\"%w\" AS c WHERE c.%s = ?1",
-                                follow->column, shadow->schema, follow->table, rowid);
-    if (rc != SQLITE_OK || follow->row == NULL)
-        return rc;
-    sqlite3_bind_int64(follow->row, 1, row);
-    rc = sqlite3_step(follow->row);
-    if (rc == SQLITE_ROW)
-        *key = sqlite3_column_value(follow->row, 0);
-    return rc == SQLITE_ROW ? SQLITE_OK : cuckoo_sql_code(shadow->db, sqlite3_reset(follow->row));
-}
 
 /* Tables without rowid have neither first nor last rows: then any of them serve. */
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
@@ -320,8 +378,8 @@ int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is)
         shadow->db, &triggers,
         "SELECT sql FROM (SELECT name, sql FROM \"%w\".sqlite_master WHERE type = 'trigger' UNION ALL "
         "SELECT name, sql FROM sqlite_temp_master WHERE type = 'trigger') WHERE name NOT IN "
-        "('%q_inserted', '%q_deleted', '%q_updated')",
-        shadow->schema, f, f, f);
+        "('%q_inserted', '%q_deleted', '%q_updated', '%q_moved')",
+        shadow->schema, f, f, f, f);
     *is = false;
     while (rc == SQLITE_OK && !*is && sqlite3_step(triggers) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(triggers, 0);

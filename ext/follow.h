@@ -1,61 +1,90 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** follow.h - a filter table that follows a column of a table: its triggers, and whether they
-** can be relied on.
+** follow.h - a filter table that follows a column of a table: its triggers, and whether they can be
+** relied on.
 **
-** Three triggers, "seen_inserted", "seen_deleted" and "seen_updated", tell the filter of each row
-** that changes. They write to hidden columns of the filter, which only notes what it is told
-** (table_change.c). So what it holds does not depend on the order in which triggers fire.
+** Four triggers, "seen_inserted", "seen_deleted", "seen_updated" and "seen_moved", write each change
+** of a key to the log (log.h). The last one fires for an update that changes the rowid; a table
+** without rowid does not have it. They fire for every UPDATE, not only for UPDATE OF the column: a
+** generated column changes with others. Each ends with a RAISE that never happens. It makes SQLite
+** ready to take the whole statement back: SQLite before 3.39.3 would keep a row when the expression
+** of a later trigger fails.
 **
 ** The triggers themselves say which table and which column is followed: SQLite rewrites them when
 ** these are renamed. They are looked at before the next use whenever the schema may have changed. A
 ** kept statement tells that: SQLite prepares it anew after changes of the schema by this connection
 ** or by others, after changes of TEMP triggers, and after a rollback. These must hold:
 **
-** - All three triggers are there, on one table, as they were made.
+** - All triggers are there, on one table, as they were made; so is the log, without triggers of
+**   others.
 ** - No trigger that can make SQLite skip them fires before them. SQLite fires the newest trigger
 **   first (a test checks that), and TEMP triggers before all others. A row stays, and its later
 **   triggers never run, after RAISE(IGNORE) in such a trigger; and after RAISE(FAIL), OR FAIL and ON
 **   CONFLICT FAIL in it or in what it sets off. OR FAIL in a statement that changes the table holds
-**   for what the trigger does, too. OR IGNORE only leaves out what the trigger would have changed.
+**   for what the trigger does, too, and any program may say so. So no such trigger may change rows
+**   where that can violate a constraint.
 ** - Triggers are not switched off in this connection.
 ** - The column compares as it did.
-** - The keys of some rows of the table are there: it may have been made anew, triggers and all.
+** - The keys of some rows of the table are there: it may have been made anew, triggers and all. After
+**   a trigger of others that is not allowed was seen and has gone, the keys of all rows.
 **
-** When one of these does not hold, every use of the filter is an error that says so. `rebuild`
-** makes the triggers anew, as the newest, and reads the table again.
+** When one of these does not hold, every lookup is an error that says so. `rebuild` makes the
+** triggers anew, as the newest, and reads the table again.
 **
 ** Functions return SQLite codes.
 */
 #ifndef CUCKOO_FOLLOW_H
 #define CUCKOO_FOLLOW_H
 
-#include "shadow.h"
+#include "log.h"
 
-/* What triggers of others do that fire after the change of a row, and before ours. */
-typedef enum cuckoo_others {
-    CUCKOO_OTHERS_NONE,  /* nothing, or they only read */
-    CUCKOO_OTHERS_WRITE, /* they are harmful under OR FAIL */
-    CUCKOO_OTHERS_HARM   /* they can keep rows without our triggers */
-} cuckoo_others;
+/* How much has been looked at since the schema last changed. Each includes those before it. */
+typedef enum cuckoo_trust {
+    CUCKOO_UNKNOWN,
+    CUCKOO_TRIGGERS, /* triggers and log are as they should be */
+    CUCKOO_RULE,     /* the column compares as the keys were hashed */
+    CUCKOO_ROWS,     /* some rows of the table were asked for */
+    CUCKOO_FAULT     /* something is wrong: `fault` says what */
+} cuckoo_trust;
+
+/* Which rows of the log are believed (net.h). A BEFORE trigger may change a row after a statement has
+** read it and before the statement writes it. AFTER triggers are then told the old values that were
+** read: old values lie. */
+typedef enum cuckoo_belief {
+    CUCKOO_BELIEVE_ALL,    /* no trigger makes old values lie; nothing tells which row a step is of */
+    CUCKOO_BELIEVE_MANY,   /* the same, but there is an INTEGER PRIMARY KEY */
+    CUCKOO_BELIEVE_FITS,   /* the same, but there are rowids, which VACUUM may change */
+    CUCKOO_BELIEVE_NESTED, /* as MANY, and a trigger that fires before ours may change rows: what it does
+                              is told first */
+    CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
+    CUCKOO_BELIEVE_BOTH,   /* the same, and what is done within a change may be told first */
+    CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */
+    CUCKOO_BELIEVE_NEW     /* of rows without rowid: only keys that have come */
+} cuckoo_belief;
+
+/* Statements that read the log, for net.c. */
+typedef enum cuckoo_steps {
+    CUCKOO_STEPS_ALL,    /* (old, new) of each row */
+    CUCKOO_STEPS_NEW,    /* (NULL, new) */
+    CUCKOO_STEPS_BY_ROW, /* (old, new, the key that the row has now, row) in the order of rows */
+    CUCKOO_STEPS
+} cuckoo_steps;
 
 typedef struct cuckoo_follow {
     char *given_table, *given_column; /* of content='table(column)'; NULL: it follows nothing */
     char *table, *column;             /* as they are named now; NULL: not looked at, or not known */
-    char *fault;                      /* why the filter must not be used; NULL: it may be used */
-
-    bool saved;   /* table and column are in the database, in row -1 of the pages */
-    bool looked;  /* at the triggers, since the schema last changed */
-    bool current; /* looked when the statement that runs began */
-    bool ruled;   /* the column compares as the keys were hashed */
-    bool sampled; /* some rows of the table were asked for, since the look */
-    bool may_lie; /* old values that triggers tell may not be true (schema.h) */
-    cuckoo_others others;
-    int refused; /* a statement that must not change the table runs; its savepoint + 1; 0: none does */
-    sqlite3_stmt *row; /* asks for a row of the table; NULL: not prepared */
-    unsigned version;  /* of the database, at the last look */
-    int prepared;      /* how often the kept statement was prepared anew */
+    char *rowid; /* a name of the rowid, or NULL; that of an INTEGER PRIMARY KEY is in quotes */
+    char *fault; /* why the filter must not be used; NULL: it may be used */
+    cuckoo_trust trust;
+    cuckoo_belief belief;              /* as of the last look */
+    sqlite3_stmt *steps[CUCKOO_STEPS]; /* NULL: not prepared since the last look */
+    int sample;       /* of so many of the first and of the last rows to ask for; -1: of all */
+    bool saved;       /* table and column are in the database, in row -1 of the pages */
+    unsigned version; /* of the database, at the last look */
+    int prepared;     /* how often the kept statement was prepared anew */
 } cuckoo_follow;
+
+enum { CUCKOO_SAMPLE = 100 /* rows */ };
 
 /* Takes over both texts (sqlite3_malloc), or NULL twice. */
 void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column);
@@ -64,26 +93,28 @@ void cuckoo_follow_free(cuckoo_follow *follow);
 /* ---- the triggers ---- */
 
 /* Their names are that of the filter and these suffixes. */
-enum { CUCKOO_TRIGGERS = 3 };
-extern const char *const cuckoo_follow_suffixes[CUCKOO_TRIGGERS];
+enum { CUCKOO_FOLLOWERS = 4 };
+extern const char *const cuckoo_follow_suffixes[CUCKOO_FOLLOWERS];
 
-/* Creates the triggers for follow->table and ->column, for a
+/* Creates the triggers for follow->table and ->column, which write to shadow->log, for a
 ** filter that has, or will have, this name. */
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
 
-/* Drops triggers that have the names of ours. */
+/* Drops triggers that have the names of ours; `logs`: and the logs to which they write. */
 typedef enum cuckoo_which {
     CUCKOO_ORPHANS, /* of an earlier filter of this name: they are as we make them */
     CUCKOO_OWN,     /* the same, and all that name the filter, which could not fire without it */
     CUCKOO_ANY      /* whatever they say */
 } cuckoo_which;
-int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which);
+int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which, bool logs);
 
-/* The text of a trigger, as SQLite keeps it behind "CREATE TRIGGER " (sqlite3_malloc). */
+/* The text of a trigger, as SQLite keeps it behind "CREATE TRIGGER " (sqlite3_malloc). *text NULL:
+** the table does not need it. */
 int cuckoo_follow_text(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int which,
                        const char *filter, char **text);
 
-/* A column of the row of a trigger in the schema (sqlite3_malloc). *text NULL: there is none. */
+/* What sqlite_master has in this column for trigger `which` (sqlite3_malloc). *text NULL: there is no
+** such trigger. */
 int cuckoo_follow_read(const cuckoo_shadow *shadow, const char *column, int which, char **text);
 
 /* Can another trigger write to the filter, and so run its commands? */
@@ -105,15 +136,12 @@ int cuckoo_follow_check_names(cuckoo_shadow *shadow);
 int cuckoo_follow_keys(const cuckoo_follow *follow, const cuckoo_shadow *shadow, int most,
                        sqlite3_stmt **keys);
 
-/* The key of the row of this rowid. It lives until follow->row
-** is reset. NULL: there is no such row, or rows have no rowid. */
-int cuckoo_follow_row(cuckoo_follow *follow, const cuckoo_shadow *shadow, int64_t row,
-                      sqlite3_value **key);
+/* Finds out what the rowids of the table are like, for follow->rowid and ->belief. `lies`: a trigger may
+** make old values lie; `nested`: changes within a change may be told before it. */
+int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies,
+                              bool nested);
 
-/* Finalizes follow->row. */
-void cuckoo_follow_end_row(cuckoo_follow *follow);
-
-/* ---- can they be relied on? The verdict is in follow->fault ---- */
+/* ---- can they be relied on? The verdict is in follow->trust and ->fault ---- */
 
 /* Looks at the triggers, if the schema may have changed since the last look. */
 int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
@@ -122,13 +150,6 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
 ** the schema comes with a commit, which changes `version` (fresh.h), or makes
 ** SQLite expire statements, as TEMP triggers do. That is cheaper to ask. */
 int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version);
-
-/* The same when a statement that writes begins. *refuse: it may keep a row of the table for which
-** our triggers do not fire. The reason is in follow->fault until the next look. */
-int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *refuse);
-
-/* Sets the fault again for such a statement. */
-int cuckoo_follow_refuse(cuckoo_follow *follow, const cuckoo_shadow *shadow);
 
 /* Sets the fault: the message, and how to rebuild the filter. */
 int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format, ...);

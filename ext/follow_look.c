@@ -9,7 +9,6 @@
 #include "schema.h"
 #include "sql.h"
 #include "sql_text.h"
-#include "statements.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -40,11 +39,12 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
     if (rc != SQLITE_OK)
         return rc;
     const char *f = shadow->table;
-    char *want = NULL;
-    if (text) /* then its table is there, too */
-        rc = cuckoo_follow_text(follow, shadow, which, f, &want);
-    bool same = text && want && strncmp(text, prefix, sizeof prefix - 1) == 0 &&
-                strcmp(text + sizeof prefix - 1, want) == 0;
+    char *want;
+    rc = cuckoo_follow_text(follow, shadow, which, f, &want);
+    bool same = text == want; /* both are NULL */
+    if (text && want)
+        same =
+            strncmp(text, prefix, sizeof prefix - 1) == 0 && strcmp(text + sizeof prefix - 1, want) == 0;
     if (rc == SQLITE_OK && !same)
         rc = cuckoo_follow_fail(follow, shadow,
                                 "its trigger %s_%s on %s(%s) is %s: rows may have changed without it", f,
@@ -53,6 +53,23 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
     sqlite3_free(text);
     sqlite3_free(want);
     return rc;
+}
+
+/* ---- the log ---- */
+
+static int check_log(cuckoo_follow *follow, cuckoo_shadow *shadow)
+{
+    static const char *const words[] = {[CUCKOO_LOG_MISSING] = "was dropped",
+                                        [CUCKOO_LOG_CHANGED] = "is not as it was made",
+                                        [CUCKOO_LOG_WATCHED] =
+                                            "has a trigger, which may take rows out: drop it"};
+    cuckoo_log_fault fault;
+    char log[CUCKOO_LOG_NAME];
+    int rc = cuckoo_log_look(shadow, &fault);
+    cuckoo_log_name(shadow->log, log);
+    return rc != SQLITE_OK || fault == CUCKOO_LOG_SOUND
+               ? rc
+               : cuckoo_follow_fail(follow, shadow, "its log %s %s", log, words[fault]);
 }
 
 /* ---- triggers of others ---- */
@@ -72,14 +89,14 @@ static bool is_on(const cuckoo_schema *all, const cuckoo_object *trigger, const 
     return !another || cuckoo_sql_names(trigger->sql, "on", shadow->schema);
 }
 
-/* Of the triggers of the filter the one that was made first. */
+/* The number of that trigger of the filter which was made first. */
 static int64_t oldest_of_ours(const cuckoo_schema *all, const cuckoo_shadow *shadow)
 {
     int64_t oldest = INT64_MAX;
     for (int i = 0; i < all->n; i++) {
         const cuckoo_object *object = &all->object[i];
         if (object->ours && object->order < oldest && !object->temporary &&
-            cuckoo_sql_names(object->body, "into", shadow->table))
+            cuckoo_log_in(object->sql) == shadow->log)
             oldest = object->order;
     }
     return oldest;
@@ -92,29 +109,19 @@ static bool writes(const cuckoo_object *trigger)
            cuckoo_sql_says(trigger->body, "delete");
 }
 
-/* A trigger that fires before ours ends its row, or the whole statement, by what it says itself, or
-** by what it sets off. */
+/* The trigger fires before ours. May it keep the row and skip ours: by what it says itself, by what it
+** sets off, or when the statement says OR FAIL? */
 static bool is_harmful(cuckoo_schema *all, const cuckoo_object *trigger)
 {
     enum { FAILS = CUCKOO_SQL_OR_FAIL | CUCKOO_SQL_FAILS };
     return trigger->breaks != 0 ||
-           (all->breaks & FAILS && writes(trigger) && cuckoo_schema_reach(all, trigger->body) & FAILS);
-}
-
-/* Does a trigger anywhere change the table by OR FAIL? This holds for what the triggers of the table
-** do then, too. */
-static bool is_changed_or_fails(cuckoo_schema *all, const char *table)
-{
-    bool does = false;
-    for (int i = 0; !does && i < all->n; i++)
-        does = all->object[i].body && all->object[i].breaks & CUCKOO_SQL_OR_FAIL &&
-               (cuckoo_schema_reach(all, all->object[i].body), cuckoo_schema_reaches(all, table));
-    return does;
+           (writes(trigger) &&
+            (cuckoo_schema_reach(all, trigger->body) & FAILS || cuckoo_schema_may_fail(all, trigger)));
 }
 
 static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cuckoo_object *trigger)
 {
-    follow->others = CUCKOO_OTHERS_HARM;
+    follow->sample = -1; /* rows may have been kept without ours until it has gone */
     return cuckoo_follow_fail(
         follow, shadow,
         trigger->temporary ? "the TEMP trigger %s on %s fires before its triggers, and may keep a "
@@ -124,38 +131,72 @@ static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cucko
         trigger->name, follow->table);
 }
 
-/* Looks at the triggers that fire after the change of a row but before ours: TEMP ones, and newer
-** ones. */
-static int check_each(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_schema *all)
+/* Does it fire after the change of a row, but before ours? */
+static bool fires_first(const cuckoo_schema *all, const cuckoo_object *object, int64_t ours,
+                        const cuckoo_shadow *shadow, const char *table)
 {
-    int64_t ours = oldest_of_ours(all, shadow);
-    const cuckoo_object *first = NULL;
-    for (int i = 0; i < all->n; i++) {
-        const cuckoo_object *object = &all->object[i];
-        if (object->body == NULL || object->ours || !(object->temporary || object->order > ours) ||
-            !is_on(all, object, shadow, follow->table) || !cuckoo_schema_is_after(object))
-            continue;
-        if (is_harmful(all, object))
-            return blame(follow, shadow, object);
-        if (first == NULL && writes(object))
-            first = object;
-    }
-    if (first && is_changed_or_fails(all, follow->table))
-        return blame(follow, shadow, first);
-    follow->others = first ? CUCKOO_OTHERS_WRITE : CUCKOO_OTHERS_NONE;
-    return SQLITE_OK;
+    return object->body && !object->ours && is_on(all, object, shadow, table) &&
+           cuckoo_schema_is_after(object) && (object->temporary || object->order > ours);
 }
 
-static int check_others(cuckoo_follow *follow, cuckoo_shadow *shadow)
+static bool in_name(char c)
 {
-    cuckoo_schema all;
-    int rc = cuckoo_schema_read(shadow->db, shadow->schema, &all);
-    if (rc == SQLITE_OK)
-        rc = check_each(follow, shadow, &all);
-    if (rc == SQLITE_OK)
-        follow->may_lie = cuckoo_schema_may_lie(&all, follow->table);
-    cuckoo_schema_free(&all);
-    return rc;
+    return c == '_' || (c & 0x80) || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+/* Is the name a word of the text, be it in a text that a function runs? */
+static bool mentions(const char *text, const char *name)
+{
+    int length = (int)strlen(name);
+    bool is = false;
+    for (const char *at = text; *at && !is; at++)
+        is = sqlite3_strnicmp(at, name, length) == 0 && !in_name(at[length]) &&
+             (at == text || !in_name(at[-1]));
+    return is;
+}
+
+/* May such a trigger change rows of the table? No, if SQL that a function runs may make others lie. */
+static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const char *table)
+{
+    int64_t ours = oldest_of_ours(all, shadow);
+    bool is = false;
+    for (int i = 0; i < all->n && table; i++) {
+        const cuckoo_object *object = &all->object[i];
+        if (object->body == NULL || object->ours || !is_on(all, object, shadow, table))
+            continue;
+        if (cuckoo_schema_is_early(object) && mentions(object->body, table))
+            return false;
+        cuckoo_schema_reach(all, object->body);
+        is |= fires_first(all, object, ours, shadow, table) &&
+              (cuckoo_schema_reaches(all, table) || mentions(object->body, table));
+    }
+    return is;
+}
+
+/* Looks at the triggers that fire after the change of a row but before ours: TEMP ones, and newer
+** ones. Where old values may lie, the first `old` of a row in the log counts (net.h): then none of them
+** may change rows of the table before ours has written its step. */
+static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_schema *all)
+{
+    int64_t ours = oldest_of_ours(all, shadow);
+    bool before = false, lies = cuckoo_schema_may_lie(all, follow->table);
+    for (int i = 0; i < all->n; i++) {
+        const cuckoo_object *object = &all->object[i];
+        if (object->body == NULL || object->ours || !is_on(all, object, shadow, follow->table))
+            continue;
+        before |= !cuckoo_schema_is_after(object);
+        if (fires_first(all, object, ours, shadow, follow->table) &&
+            (is_harmful(all, object) || (lies && (cuckoo_sql_names(object->body, NULL, follow->table) ||
+                                                  mentions(object->body, follow->table)))))
+            return blame(follow, shadow, object);
+    }
+    if (!before || follow->rowid || !lies)
+        return SQLITE_OK;
+    return cuckoo_follow_fail(
+        follow, shadow,
+        "%s has a BEFORE trigger and no rowid: what such a trigger does to its own "
+        "row cannot be followed; drop that trigger",
+        follow->table);
 }
 
 /* ---- looking ---- */
@@ -169,8 +210,8 @@ static int schema_changed(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *ch
         return rc;
     sqlite3_step(watch);
     rc = cuckoo_shadow_end(shadow, watch, rc);
-    int prepared = sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
-    *changed = !follow->looked || prepared != follow->prepared;
+    int prepared = shadow->prepares + sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
+    *changed = follow->trust == CUCKOO_UNKNOWN || prepared != follow->prepared;
     follow->prepared = prepared;
     return rc;
 }
@@ -182,19 +223,34 @@ static bool triggers_are_off(const cuckoo_shadow *shadow)
     return !on;
 }
 
-static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
+/* Finds the first fault, if there is one. */
+static int check_all(cuckoo_follow *follow, cuckoo_shadow *shadow, cuckoo_schema *all)
 {
-    sqlite3_free(follow->fault);
-    follow->fault = NULL;
-    follow->others = CUCKOO_OTHERS_NONE;
-    cuckoo_follow_end_row(follow);
-    int rc = cuckoo_follow_find(follow, shadow);
-    for (int i = 0; rc == SQLITE_OK && follow->fault == NULL && i < CUCKOO_TRIGGERS; i++)
+    int rc = SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK && follow->fault == NULL && i < CUCKOO_FOLLOWERS; i++)
         rc = check_trigger(follow, shadow, i);
     if (rc == SQLITE_OK && follow->fault == NULL)
-        rc = check_others(follow, shadow);
-    follow->looked = rc == SQLITE_OK;
-    follow->sampled = follow->ruled = false;
+        rc = check_log(follow, shadow);
+    return rc == SQLITE_OK && follow->fault == NULL ? check_others(follow, shadow, all) : rc;
+}
+
+static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
+{
+    cuckoo_schema all;
+    sqlite3_free(follow->fault);
+    follow->fault = NULL;
+    follow->trust = CUCKOO_UNKNOWN;
+    int rc = cuckoo_schema_read(shadow->db, shadow->schema, &all);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_follow_find(follow, shadow);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table),
+                                       is_nested(&all, shadow, follow->table));
+    if (rc == SQLITE_OK)
+        rc = check_all(follow, shadow, &all);
+    if (rc == SQLITE_OK)
+        follow->trust = follow->fault ? CUCKOO_FAULT : CUCKOO_TRIGGERS;
+    cuckoo_schema_free(&all);
     return rc;
 }
 
@@ -205,63 +261,19 @@ int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow)
     if (rc == SQLITE_OK && changed)
         rc = look_again(follow, shadow);
     if (rc == SQLITE_OK && follow->fault == NULL && triggers_are_off(shadow)) {
-        follow->looked = false;
         rc = cuckoo_follow_fail(follow, shadow,
                                 "triggers are off in this connection (SQLITE_DBCONFIG_ENABLE_TRIGGER), "
                                 "and rows change without it; switch them on");
+        follow->trust = CUCKOO_UNKNOWN;
     }
     return rc;
 }
 
 int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version)
 {
-    if (follow->looked && follow->version == version &&
+    if (follow->trust != CUCKOO_UNKNOWN && follow->version == version &&
         !cuckoo_late_expired(shadow->statement[CUCKOO_WATCH_SCHEMA]))
         return SQLITE_OK;
     follow->version = version;
     return cuckoo_follow_look(follow, shadow);
-}
-
-/* ---- statements ---- */
-
-/* Says one of the statements that are running, and change the table, what keeps rows without our
-** triggers: OR FAIL, or anything when a trigger is harmful? */
-static int find_harm(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *harm)
-{
-    cuckoo_schema all;
-    sqlite3_stmt *at = NULL;
-    int rc = cuckoo_schema_read(shadow->db, shadow->schema, &all);
-    while (rc == SQLITE_OK && !*harm && (at = cuckoo_statements_next(shadow->db, at)) != NULL) {
-        const char *sql = sqlite3_sql(at);
-        bool asks = sql && cuckoo_sql_changes_rows(sql) &&
-                    (follow->fault || cuckoo_sql_breaks(sql) & CUCKOO_SQL_OR_FAIL);
-        if (asks)
-            cuckoo_schema_reach(&all, sql);
-        *harm = asks && cuckoo_schema_reaches(&all, follow->table);
-    }
-    cuckoo_schema_free(&all);
-    return rc;
-}
-
-int cuckoo_follow_refuse(cuckoo_follow *follow, const cuckoo_shadow *shadow)
-{
-    if (follow->fault)
-        return SQLITE_OK;
-    follow->looked = false;
-    return cuckoo_follow_fail(follow, shadow,
-                              "a trigger on %s is newer than its own, and OR FAIL may keep a row for "
-                              "which only that one has fired",
-                              follow->table);
-}
-
-int cuckoo_follow_look_at_statement(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *refuse)
-{
-    *refuse = false;
-    int rc = cuckoo_follow_look(follow, shadow);
-    follow->current = rc == SQLITE_OK && follow->looked;
-    if (rc != SQLITE_OK || follow->others == CUCKOO_OTHERS_NONE)
-        return rc;
-    if (follow->fault == NULL || follow->others == CUCKOO_OTHERS_HARM)
-        rc = find_harm(follow, shadow, refuse);
-    return rc == SQLITE_OK && *refuse ? cuckoo_follow_refuse(follow, shadow) : rc;
 }

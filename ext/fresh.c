@@ -8,44 +8,45 @@ static int version_of(const cuckoo_shadow *shadow, unsigned *version)
 }
 
 /* Have others committed? *same: nobody has, this connection included. */
-static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *same, bool *stale)
+static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *same, cuckoo_stale *stale)
 {
     unsigned version;
     int64_t others = fresh->other_version;
     int rc = version_of(shadow, &version);
-    *same = version == fresh->file_version && fresh->known;
+    *same = version == fresh->file_version;
     if (rc != SQLITE_OK || *same)
         return rc;
     rc = cuckoo_shadow_integer(shadow, CUCKOO_DATA_VERSION, NULL, &others);
     if (rc != SQLITE_OK)
         return rc;
-    *stale |= others != fresh->other_version || !fresh->known;
+    if (others != fresh->other_version)
+        *stale = CUCKOO_MAY_BE_STALE;
     fresh->file_version = version;
     fresh->other_version = others;
-    fresh->known = true;
     return rc;
 }
 
 /* Has this connection written anything that is not ours? SQLite does not report the rollback of a
 ** transaction that this table has not joined. While such a transaction has uncommitted writes,
 ** nothing is kept. */
-static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool same, bool *stale)
+static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool same, cuckoo_stale *stale)
 {
     int now = sqlite3_total_changes(shadow->db), more = now - fresh->changes;
     /* Comparing counters is cheaper than asking for the state of the transaction. */
     bool settled = now == fresh->settled_changes;
     bool alone = !settled && cuckoo_shadow_transaction(shadow) == CUCKOO_WRITING;
-    *stale |= (more != 0 && (alone || !same)) || fresh->keeps_nothing;
+    if ((more != 0 && (alone || !same)) || fresh->keeps_nothing)
+        *stale = CUCKOO_IS_STALE;
     fresh->changes = now;
     if (!alone)
         fresh->settled_changes = now;
     fresh->keeps_nothing = alone;
 }
 
-int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, bool *stale)
+int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, cuckoo_stale *stale)
 {
     bool same;
-    *stale = false;
+    *stale = CUCKOO_IS_FRESH;
     int rc = look_at_file(fresh, shadow, &same, stale);
     if (rc == SQLITE_OK && !joined)
         look_at_changes(fresh, shadow, same, stale);
@@ -55,15 +56,17 @@ int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, b
 bool cuckoo_fresh_overtaken(const cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
 {
     unsigned version;
-    return fresh->known && (version_of(shadow, &version) != SQLITE_OK || version != fresh->file_version);
+    return version_of(shadow, &version) != SQLITE_OK || version != fresh->file_version;
 }
 
-void cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
+bool cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
 {
     unsigned version;
-    if (fresh->known && sqlite3_get_autocommit(shadow->db) &&
-        version_of(shadow, &version) == SQLITE_OK && version == fresh->file_version)
-        fresh->changes = fresh->settled_changes = sqlite3_total_changes(shadow->db);
+    int changes = sqlite3_total_changes(shadow->db);
+    bool same = version_of(shadow, &version) == SQLITE_OK && version == fresh->file_version;
+    if (same && sqlite3_get_autocommit(shadow->db))
+        fresh->changes = fresh->settled_changes = changes;
+    return same && changes == fresh->changes && !fresh->keeps_nothing;
 }
 
 void cuckoo_fresh_committed(cuckoo_fresh *fresh, const cuckoo_shadow *shadow, bool looked)

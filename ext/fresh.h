@@ -3,7 +3,8 @@
 ** fresh.h - is what a connection holds in memory of a filter still what the database says?
 **
 **      event                                        how it is noticed
-**      another connection has committed             the data version of the database has changed
+**      another connection has committed             the data version of the database has changed;
+**                                                   then the generation of the pages is compared
 **      this connection has changed the shadow       sqlite3_total_changes counts rows that are not
 **      tables by SQL                                ours, and the version has changed, or the
 **                                                   changes are not committed yet
@@ -34,22 +35,27 @@ typedef struct cuckoo_fresh {
     int changes;           /* sqlite3_total_changes, as far as it is accounted for */
     int settled_changes;   /* the same when nothing could be rolled back unnoticed */
     bool keeps_nothing;    /* what is read is stale at the next use */
-    bool known;            /* the versions were looked at */
 } cuckoo_fresh;
 
-/* To be asked before a use, when no change of ours is pending. *stale: what is in memory must be
-** forgotten. `joined`: the filter was changed in this transaction, so that SQLite tells us of its
-** end. Returns an SQLite code; after an error, ask again. */
-int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, bool *stale);
+typedef enum cuckoo_stale {
+    CUCKOO_IS_FRESH,
+    CUCKOO_MAY_BE_STALE, /* others have committed: the generation tells (pages.h) */
+    CUCKOO_IS_STALE      /* what is in memory must be forgotten */
+} cuckoo_stale;
+
+/* To be asked before a use, when no change of ours is pending. `joined`: the store takes part in this
+** transaction, so that SQLite tells it of rollbacks. Returns an SQLite code; after an error, ask
+** again. */
+int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, cuckoo_stale *stale);
 
 /* Has anybody committed since the last look? Within a transaction that can be seen only when
 ** connections share a cache. */
 bool cuckoo_fresh_overtaken(const cuckoo_fresh *fresh, const cuckoo_shadow *shadow);
 
-/* The filter joins a transaction, which holds its locks. When that is the transaction of one
+/* The store joins a transaction, which holds its locks. When that is the transaction of one
 ** statement, nothing in it is uncommitted, and rows that were counted late (see below) are accounted
-** for. */
-void cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow);
+** for. Returns true when nothing has changed since the last look. */
+bool cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow);
 
 /* Our own writes are committed: all changes until now are accounted for. `looked`: what is in
 ** memory was compared in this transaction. (SQLite counts the rows of the statement that commits

@@ -21,20 +21,21 @@ typedef struct cuckoo_count {
 typedef struct cuckoo_paged {
     cuckoo_shadow shadow;
 
-    cf_filter filter;           /* a view of the image */
-    cf_filter reader;           /* the same without hooks, for when all pages are in memory */
-    bool has_reader;            /* `reader` is as `filter` is */
-    uint64_t loaded;            /* pages read in this epoch, about */
-    uint64_t whole;             /* pages in front of this one are in memory */
-    cf_pages hooks;             /* of the filter, with this struct as context */
-    uint8_t *image;             /* the blob, as far as it was read */
-    uint64_t length;            /* of the blob, bytes */
-    uint64_t room;              /* for so many of them */
-    uint32_t page_bytes;        /* of a page */
-    uint64_t reciprocal;        /* of page_bytes */
-    cuckoo_count adds, deletes; /* copies that wait, in the shadow table */
-    bool doubt;
-    bool rows_ahead; /* rows say more of what waits than the header in the database */
+    cf_filter filter;    /* a view of the image */
+    cf_filter reader;    /* the same without hooks, for when all pages are in memory */
+    bool has_reader;     /* `reader` is as `filter` is */
+    uint64_t loaded;     /* pages read in this epoch, about */
+    uint64_t whole;      /* pages in front of this one are in memory */
+    cf_pages hooks;      /* of the filter, with this struct as context */
+    uint8_t *image;      /* the blob, as far as it was read */
+    uint64_t length;     /* of the blob, bytes */
+    uint64_t room;       /* for so many of them */
+    uint32_t page_bytes; /* of a page */
+    uint64_t reciprocal; /* of page_bytes */
+    cuckoo_count adds;   /* copies that wait for a place, in the shadow table */
+    uint64_t unmatched;  /* deletes of keys that were not there */
+    uint64_t doubts;     /* rows whose steps in the log did not fit together */
+    uint64_t generation; /* the checksum of the header row, to which what is in memory belongs */
 
     uint64_t checksums; /* of all pages that have rows, added up */
     uint64_t unread;    /* of those that were not read yet */
@@ -44,7 +45,7 @@ typedef struct cuckoo_paged {
     uint64_t page_room; /* of these three, pages */
     uint64_t stored;    /* only pages in front of this one can have rows */
     bool header_dirty;  /* the header, or the numbers behind it, were changed */
-    bool has_written;   /* a write was tried, at least, since this was last set to false */
+    bool has_written;   /* something was written since this was last set to false */
     uint64_t present;   /* a page that is known to have a row, or to be dirty */
     uint32_t epoch;     /* from 1; 0 is never */
     uint32_t header_in; /* the epoch in which the header was read */

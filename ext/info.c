@@ -62,20 +62,21 @@ static void append_census(sqlite3_str *json, const cf_filter *filter, const cf_c
     sqlite3_str_appendf(json, ",\"format\":%d", CF_FORMAT_VERSION);
 }
 
-static void result_json(sqlite3_context *context, const cf_filter *filter, const cf_census *census)
+static void result_json(sqlite3_context *context, const cf_filter *filter, const cf_census *census,
+                        const char *more)
 {
     sqlite3_str *json = sqlite3_str_new(sqlite3_context_db_handle(context));
     sqlite3_str_appendchar(json, 1, '{');
     append_counts(json, filter);
     append_census(json, filter, census);
-    sqlite3_str_appendchar(json, 1, '}');
+    sqlite3_str_appendf(json, "%s}", more);
     int length;
     char *text = cuckoo_finish_text(context, json, &length);
     if (text)
         sqlite3_result_text(context, text, length, sqlite3_free);
 }
 
-void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter)
+void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter, const char *more)
 {
     cuckoo_watch watch;
     cf_filter watched = *filter;
@@ -84,7 +85,7 @@ void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter)
     cf_census census = cf_take_census(&watched);
     cuckoo_watch_end(&watch);
     if (census.status == CF_OK)
-        result_json(context, filter, &census);
+        result_json(context, filter, &census, more ? more : "");
     else
         cuckoo_fail_interrupted(context);
 }
@@ -94,7 +95,7 @@ static void info_function(sqlite3_context *context, int argc, sqlite3_value **ar
     (void)argc;
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter)
-        cuckoo_result_info(context, filter);
+        cuckoo_result_info(context, filter, NULL);
 }
 
 /* What cf_new would make, with nothing in it: a view without bytes. */
@@ -107,7 +108,7 @@ static void plan_function(sqlite3_context *context, int argc, sqlite3_value **ar
     planned.buckets = planned.geometry.buckets;
     planned.length = cf_geometry_bytes(&planned.geometry);
     planned.view.form.lanes.width = planned.geometry.fingerprint_bits;
-    result_json(context, &planned, &nothing);
+    result_json(context, &planned, &nothing, "");
 }
 
 static void result_check(sqlite3_context *context, const cf_filter *filter)

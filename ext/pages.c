@@ -15,10 +15,12 @@ enum {
     AT_LENGTH = CF_HEADER_BYTES,
     AT_PAGE_BYTES = AT_LENGTH + 8,
     AT_ADDS = AT_PAGE_BYTES + 4,
-    AT_DELETES = AT_ADDS + 16,
-    AT_CHECKSUMS = AT_DELETES + 16,
-    AT_DOUBT = AT_CHECKSUMS + 8,
-    HEADER_ROW = AT_DOUBT + 1,
+    AT_UNMATCHED = AT_ADDS + 16, /* and the doubts, in the higher half */
+    AT_CHECKSUMS = AT_UNMATCHED + 8,
+    AT_RANDOM = AT_CHECKSUMS + 8,
+    AT_LOG = AT_RANDOM + 8,
+    AT_FLAGS = AT_LOG + 8,
+    HEADER_ROW = AT_FLAGS + 1,
     LEAST_PAGE = 64 /* bytes */
 };
 
@@ -27,7 +29,7 @@ enum {
 void cuckoo_paged_forget(cuckoo_paged *paged)
 {
     cuckoo_image_forget(paged);
-    paged->header_dirty = paged->rows_ahead = false;
+    paged->header_dirty = false;
 }
 
 /* ---- the header ---- */
@@ -46,16 +48,23 @@ static void store_count(uint8_t *at, cuckoo_count count)
 /* Numbers that can be added without care. */
 static bool counts_are_sound(const uint8_t *row)
 {
-    return cf_load64(row + AT_ADDS) <= CF_ITEMS_MAX && cf_load64(row + AT_DELETES) <= CF_ITEMS_MAX;
+    return cf_load64(row + AT_ADDS) <= CF_ITEMS_MAX;
+}
+
+/* A number that is only told has 4 bytes. */
+static uint64_t half(uint64_t number)
+{
+    return number < UINT32_MAX ? number : UINT32_MAX;
 }
 
 /* Takes what stands behind the header of the filter. */
 static void take_numbers(cuckoo_paged *paged, const uint8_t *row)
 {
     paged->adds = load_count(row + AT_ADDS);
-    paged->deletes = load_count(row + AT_DELETES);
+    paged->unmatched = (uint32_t)cf_load64(row + AT_UNMATCHED);
+    paged->doubts = cf_load64(row + AT_UNMATCHED) >> 32;
     paged->checksums = paged->unread = cf_load64(row + AT_CHECKSUMS);
-    paged->doubt = row[AT_DOUBT] != 0;
+    cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
 }
 
 static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
@@ -93,7 +102,7 @@ static bool is_newer(const uint8_t *bytes, const char **why)
 /* Is there more in a sound row of so many bytes than this version knows? */
 static bool has_more(const uint8_t *row, uint64_t bytes, const char **why)
 {
-    bool more = bytes > HEADER_ROW || row[AT_DOUBT] > 1;
+    bool more = bytes > HEADER_ROW || row[AT_FLAGS] != 0;
     if (more)
         *why = CF_LATER("unknown parts of the header row");
     return more || is_newer(row, why);
@@ -113,21 +122,24 @@ static int read_header(cuckoo_paged *paged, const char **why)
     if ((rc == SQLITE_OK && has_more(bytes, row.length, why)) ||
         (rc == SQLITE_CORRUPT_VTAB && row.length >= CF_HEADER_BYTES && is_newer(bytes, why)))
         return CUCKOO_NEWER;
+    paged->generation = row.checksum;
     return rc == SQLITE_OK ? open_image(paged, bytes, why) : rc;
 }
 
 static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length)
 {
-    uint8_t row[HEADER_ROW];
-    uint64_t checksum;
+    uint8_t row[HEADER_ROW] = {0};
+    uint64_t random;
+    sqlite3_randomness(sizeof random, &random);
     memcpy(row, header, CF_HEADER_BYTES);
     cf_store64(row + AT_LENGTH, length);
     cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
     store_count(row + AT_ADDS, paged->adds);
-    store_count(row + AT_DELETES, paged->deletes);
+    cf_store64(row + AT_UNMATCHED, half(paged->unmatched) | half(paged->doubts) << 32);
     cf_store64(row + AT_CHECKSUMS, paged->checksums);
-    row[AT_DOUBT] = paged->doubt;
-    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW, HEADER_ROW, &checksum);
+    cf_store64(row + AT_RANDOM, random);
+    cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
+    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW, HEADER_ROW, &paged->generation);
 }
 
 /* Writes an empty filter. Its pages are all zeros and need no rows. */
@@ -145,6 +157,18 @@ int cuckoo_paged_load(cuckoo_paged *paged, const char **why)
 {
     *why = "its header cannot be read";
     return cuckoo_paged_is_loaded(paged) ? SQLITE_OK : read_header(paged, why);
+}
+
+int cuckoo_paged_compare(cuckoo_paged *paged)
+{
+    uint8_t nothing[1];
+    cuckoo_row row;
+    if (!cuckoo_paged_is_loaded(paged))
+        return SQLITE_OK;
+    int rc = cuckoo_shadow_read(&paged->shadow, 0, nothing, 0, &row);
+    if (rc != SQLITE_OK || row.checksum != paged->generation)
+        cuckoo_paged_forget(paged);
+    return rc == SQLITE_CORRUPT_VTAB ? SQLITE_OK : rc; /* reading the header tells more */
 }
 
 /* When nearly all pages have been read, the others are read, too. */
@@ -188,10 +212,10 @@ static int write_page(cuckoo_paged *paged, uint64_t page, uint64_t stored)
     const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
     if (page >= stored && all_zeros(at, bytes))
         return SQLITE_OK;
-    paged->has_written = true;
     int rc = cuckoo_shadow_write(&paged->shadow, (int64_t)page, at, bytes, paged->page_bytes, &checksum);
     if (rc != SQLITE_OK)
         return rc;
+    paged->has_written = true;
     paged->checksums += checksum - paged->checksum[page];
     paged->checksum[page] = checksum;
     return rc;
@@ -215,14 +239,14 @@ int cuckoo_paged_write(cuckoo_paged *paged)
     assert(cuckoo_paged_is_loaded(paged));
     paged->length = paged->filter.length;
     int rc = write_pages(paged);
-    paged->has_written = true;
     if (rc != SQLITE_OK)
         return rc;
     cf_seal(&paged->filter);
     rc = write_header_row(paged, paged->image, paged->length);
     if (rc != SQLITE_OK)
         return rc;
-    paged->header_dirty = paged->rows_ahead = false;
+    paged->has_written = true;
+    paged->header_dirty = false;
     cuckoo_dirty_clear(&paged->dirty);
     return rc;
 }
@@ -230,9 +254,9 @@ int cuckoo_paged_write(cuckoo_paged *paged)
 /* Nothing of the former filter is left to do. */
 static void nothing_left(cuckoo_paged *paged)
 {
-    paged->adds = paged->deletes = (cuckoo_count){0, 0};
+    paged->adds = (cuckoo_count){0, 0};
+    paged->unmatched = paged->doubts = 0;
     paged->checksums = paged->unread = 0;
-    paged->doubt = false;
     cuckoo_dirty_clear(&paged->dirty);
 }
 
@@ -360,6 +384,7 @@ void cuckoo_paged_free(cuckoo_paged *paged)
 
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
 {
+    cuckoo_shadow_new_log(&paged->shadow);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     return rc == SQLITE_OK ? write_empty(paged, shape) : rc;
 }

@@ -5,8 +5,9 @@
 ** Each page is a row of a shadow table:
 **
 **      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
-**                   (4); adds that wait and their digest, the same of deletes (8 each, waiting.h);
-**                   the checksums of all rows of pages, added up (8); 1 if there is a doubt (1)
+**                   (4); keys without a place and their digest (8 each, waiting.h); unmatched
+**                   deletes (4); doubts (4, net.h); the checksums of all rows of pages, added up (8);
+**                   a random number (8); the identity of the log (8, log.h); 0 (1)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database, with zeros behind the last ones; a row that is not there is all zeros
 **
@@ -26,7 +27,11 @@
 ** A later version that adds to these rows makes the row of the header longer, or sets another bit of
 ** its last byte. This version then reads no more of the filter, and writes nothing.
 **
-** A *doubt* means that a key was deleted that was not there: the table that the filter follows has
+** The random number is new with each write, so that the checksum of the row is new. It is the
+** *generation*: as long as it is the same, what is in memory is as the database has it, whoever has
+** committed.
+**
+** An *unmatched* delete is that of a key that was not there: the table that the filter follows has
 ** changed without its triggers.
 */
 #ifndef CUCKOO_PAGES_H
@@ -40,8 +45,8 @@
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_paged_free(cuckoo_paged *paged);
 
-/* Creates the shadow tables with an empty filter of this shape. Whoever chose the shape has asked
-** whether there is memory for it (table_arguments.c). */
+/* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log.
+** Whoever chose the shape has asked whether there is memory for it (table_arguments.c). */
 int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape);
 
 /* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.
@@ -54,6 +59,9 @@ static inline bool cuckoo_paged_is_loaded(const cuckoo_paged *paged)
 {
     return paged->header_in == paged->epoch;
 }
+
+/* Reads the generation. If it is not that of what is in memory, everything there is stale. */
+int cuckoo_paged_compare(cuckoo_paged *paged);
 
 /* The filter for lookups. It is faster than paged->filter when all pages are in memory. */
 const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged);

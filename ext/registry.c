@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry.h"
 
+#include "late.h"
 #include "nearest.h"
 #include "sql.h"
 
@@ -29,7 +30,7 @@ void cuckoo_registry_release(void *pointer)
 
 static bool is_named(const cuckoo_store *store, const char *schema, const char *name)
 {
-    return !store->dead && sqlite3_stricmp(store->paged.shadow.table, name) == 0 &&
+    return store->state.life != CUCKOO_DEAD && sqlite3_stricmp(store->paged.shadow.table, name) == 0 &&
            sqlite3_stricmp(store->paged.shadow.schema, schema) == 0;
 }
 
@@ -58,13 +59,24 @@ int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const ch
 {
     *store = store_named(registry, schema, name);
     for (; fresh && *store; *store = store_named(registry, schema, name))
-        (*store)->dead = true;
+        cuckoo_store_gone(*store);
     *made = *store == NULL;
     if (*made)
         return make_store(registry, schema, name, store);
     (*store)->references++;
-    cuckoo_store_doubt(*store); /* the name may be that of another table now */
+    cuckoo_state_event(&(*store)->state, CUCKOO_DOUBT); /* the name may be that of another table now */
+    (*store)->follow.trust = CUCKOO_UNKNOWN;
     return SQLITE_OK;
+}
+
+cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
+                                     const char *name)
+{
+    cuckoo_store *at = registry->first;
+    while (at && (at->paged.shadow.log != log || at->state.life == CUCKOO_DEAD ||
+                  sqlite3_stricmp(at->paged.shadow.schema, schema) != 0))
+        at = at->next;
+    return at ? at : store_named(registry, schema, name);
 }
 
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)
@@ -158,13 +170,40 @@ cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, 
     return store;
 }
 
+/* ---- joining a transaction ---- */
+
+/* What has failed is not tried again for each row of a statement. */
+int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name)
+{
+    int changes = sqlite3_total_changes(registry->db);
+    if (registry->refused && registry->refused_at == changes)
+        return SQLITE_OK;
+    int rc =
+        cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(cuckoo_touch) VALUES(1)", schema, name);
+    registry->refused = rc != SQLITE_OK;
+    registry->refused_at = changes;
+    return rc;
+}
+
+/* The store has to outlive the statement. */
+void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store)
+{
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    if (!cuckoo_store_follows(store) || store->state.part != CUCKOO_APART ||
+        cuckoo_late_txn_state(shadow->db, shadow->schema) != CUCKOO_TXN_WRITE)
+        return;
+    store->references++;
+    cuckoo_registry_join(registry, shadow->schema, shadow->table);
+    cuckoo_registry_give(registry, store);
+}
+
 /* ---- using a table by its name ---- */
 
 /* The store of this id, if its table is still connected; else NULL. */
 static cuckoo_store *store_of_id(const cuckoo_registry *registry, uintptr_t id)
 {
     cuckoo_store *at = registry->first;
-    while (at && (at->id != id || at->dead))
+    while (at && (at->id != id || at->state.life == CUCKOO_DEAD))
         at = at->next;
     return at;
 }
@@ -264,6 +303,8 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
     int rc;
     *store = find_held(registry, name, known, &rc);
     if (*store) {
+        if (use == CUCKOO_ASK)
+            cuckoo_registry_join_writer(registry, *store);
         rc = cuckoo_store_begin(*store, use, why);
         if (rc != SQLITE_OK && rc != SQLITE_CORRUPT_VTAB && rc != CUCKOO_NEWER && rc != SQLITE_ERROR &&
             rc != SQLITE_IOERR)

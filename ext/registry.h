@@ -14,6 +14,8 @@ typedef struct cuckoo_registry {
     uintptr_t last_id;
     char *why;           /* of the last cuckoo_registry_begin, when it is no static text */
     bool rebuilds;       /* cf_table_rebuild is running, which no trigger can call */
+    bool refused;        /* a table could not join the transaction: the next try has to wait until */
+    int refused_at;      /* the connection has changed more rows than so many */
     sqlite3_stmt *hold;  /* keeps a read transaction open while a function runs */
     unsigned references; /* of the module, of each function, and of each table */
 } cuckoo_registry;
@@ -29,6 +31,11 @@ void cuckoo_registry_release(void *registry);
 int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
                          cuckoo_store **store, bool *made);
 
+/* The store whose log has this identity, in this schema; or else the one of this name. NULL: there
+** is none. */
+cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t log, const char *schema,
+                                     const char *name);
+
 /* One reference less; the last one frees the store. */
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store);
 
@@ -40,6 +47,14 @@ cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, 
 /* Says that there is no filter table of this name, and which one may be meant. The text lives until
 ** the next call. */
 const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *name);
+
+/* The table takes part in the transaction: a nested INSERT writes to it, and changes nothing. SQLite
+** may connect another table of this name meanwhile. Returns an SQLite code. */
+int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name);
+
+/* The same for a filter that follows a table, when the transaction writes to its database. (SQLite
+** before 3.34 does not tell.) If it fails, nothing happens. */
+void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store);
 
 /* Begins a use (store.h) of the table that `name` names, within a read transaction. `known`: the id
 ** of the store, if it was the same before; else 0. After an error *why (static text, or one that

@@ -4,6 +4,8 @@
 #include "sql.h"
 #include "sql_text.h"
 
+#include <string.h>
+
 /* ---- one trigger ---- */
 
 /* The text behind this word; "": there is none. */
@@ -16,22 +18,46 @@ static const char *behind(const char *sql, const char *word)
     return sql;
 }
 
-/* Those are: CREATE TRIGGER name AFTER event ON table BEGIN INSERT INTO name(cuckoo_change, .. ) ..;
-** END. NULL in the list is any name. Behind the list come the names and values that are told. */
+#define OPENING " INSERT INTO \"cuckoo_log_"
+
+/* The body of a trigger of a version before the log. */
+static bool is_of_before(const char *body)
+{
+    static const char *const words[] = {"insert", "into", NULL, "(", "cuckoo_change"};
+    bool is = true;
+    for (size_t i = 0; is && i < sizeof words / sizeof *words; i++) {
+        cuckoo_token token = cuckoo_sql_token(&body);
+        is = words[i] ? cuckoo_token_is(token, words[i]) : token.kind != CUCKOO_TOKEN_END;
+    }
+    if (!is || cuckoo_sql_says(body, "raise") || cuckoo_sql_says(body, "select"))
+        return false;
+    const char *end = behind(body, ";");
+    return cuckoo_token_is(cuckoo_sql_token(&end), "end") &&
+           cuckoo_sql_token(&end).kind == CUCKOO_TOKEN_END;
+}
+
+/* Ours are: CREATE TRIGGER name AFTER event ON table WHEN .. BEGIN INSERT INTO "cuckoo_log_.." ..;
+** SELECT RAISE(ABORT, '') WHERE 0; END (follow.c). Before the log they were: .. BEGIN INSERT INTO
+** name(cuckoo_change, .. ) ..; END. */
 bool cuckoo_schema_is_ours(const char *sql)
 {
-    static const char *const words[] = {"create", "trigger", NULL,   "after", NULL, "on",           NULL,
-                                        "begin",  "insert",  "into", NULL,    "(",  "cuckoo_change"};
+    static const char *const words[] = {"create", "trigger", NULL, "after", NULL, "on", NULL};
+    static const char *const ends[] = {"select", "raise", "(", "abort", ",",   NULL,
+                                       ")",      "where", "0", ";",     "end", NULL};
     bool is = true;
     for (size_t i = 0; is && i < sizeof words / sizeof *words; i++) {
         cuckoo_token token = cuckoo_sql_token(&sql);
         is = words[i] ? cuckoo_token_is(token, words[i]) : token.kind != CUCKOO_TOKEN_END;
     }
-    if (!is || cuckoo_sql_says(sql, "raise") || cuckoo_sql_says(sql, "select"))
-        return false;
-    const char *end = behind(sql, ";");
-    return cuckoo_token_is(cuckoo_sql_token(&end), "end") &&
-           cuckoo_sql_token(&end).kind == CUCKOO_TOKEN_END;
+    const char *body = behind(sql, "begin"), *end = behind(body, ";");
+    if (!is || strncmp(body, OPENING, sizeof OPENING - 1) != 0)
+        return is && is_of_before(body);
+    for (size_t i = 0; is && i < sizeof ends / sizeof *ends; i++) {
+        cuckoo_token token = cuckoo_sql_token(&end);
+        is = ends[i] ? cuckoo_token_is(token, ends[i])
+                     : (token.kind == CUCKOO_TOKEN_END) == (i + 1 == sizeof ends / sizeof *ends);
+    }
+    return is;
 }
 
 /* The word behind CREATE TRIGGER name, where SQLite keeps nothing else in front of it. */
@@ -59,9 +85,8 @@ static cuckoo_token event_of(const cuckoo_object *trigger)
     return token;
 }
 
-/* Can it fire between the time at which a row is read and the time at which it is written? REPLACE
-** deletes other rows then. */
-static bool is_early(const cuckoo_object *trigger)
+/* REPLACE deletes other rows in the midst of a change. */
+bool cuckoo_schema_is_early(const cuckoo_object *trigger)
 {
     return !cuckoo_schema_is_after(trigger) || cuckoo_token_is(event_of(trigger), "delete");
 }
@@ -95,6 +120,22 @@ static int append(cuckoo_schema *all, sqlite3_stmt *row, bool temporary)
     return SQLITE_OK;
 }
 
+/* Indexes of unique keys that are not part of the text of their table. */
+static int read_indexes(sqlite3 *db, const char *schema, cuckoo_schema *all)
+{
+    sqlite3_stmt *rows;
+    int rc = cuckoo_sql_prepare(db, &rows,
+                                "SELECT tbl_name FROM \"%w\".sqlite_master WHERE type = 'index' AND sql "
+                                "LIKE 'create%%unique%%'",
+                                schema);
+    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW)
+        for (int i = 0; i < all->n; i++)
+            all->object[i].indexed |=
+                all->object[i].body == NULL &&
+                sqlite3_stricmp(all->object[i].table, (const char *)sqlite3_column_text(rows, 0)) == 0;
+    return cuckoo_sql_end(rows, rc);
+}
+
 static int read_one(sqlite3 *db, const char *schema, cuckoo_schema *all)
 {
     sqlite3_stmt *rows;
@@ -102,11 +143,13 @@ static int read_one(sqlite3 *db, const char *schema, cuckoo_schema *all)
     int rc =
         cuckoo_sql_prepare(db, &rows,
                            "SELECT name, tbl_name, sql, rowid, type = 'trigger' FROM "
-                           "\"%w\".sqlite_master WHERE type IN ('table', 'trigger') AND sql NOT NULL",
+                           "\"%w\".sqlite_master WHERE type IN ('table', 'trigger') AND sql NOT NULL "
+                           "AND name NOT LIKE 'cuckoo_log_%%" CUCKOO_TOUCH_SUFFIX "'",
                            schema);
     while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW)
         rc = append(all, rows, temporary);
-    return cuckoo_sql_end(rows, rc);
+    rc = cuckoo_sql_end(rows, rc);
+    return rc == SQLITE_OK ? read_indexes(db, schema, all) : rc;
 }
 
 static bool has_trigger_of_others(const cuckoo_schema *all)
@@ -226,21 +269,30 @@ bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table)
 
 /* ---- old values ---- */
 
-/* Something must run between reading and writing, and something must change rows of the table: a
-** trigger, or the action of a foreign key. */
-bool cuckoo_schema_may_lie(const cuckoo_schema *all, const char *table)
+/* May the trigger change rows of the table, and fires it in the midst of a change of another one? */
+static bool is_in_the_way(cuckoo_schema *all, const cuckoo_object *trigger, const char *table)
 {
-    bool runs = false, changes = false;
-    for (int i = 0; i < all->n && !(runs && changes); i++) {
+    if (trigger->ours || sqlite3_stricmp(trigger->table, table) != 0 || !cuckoo_schema_is_early(trigger))
+        return false;
+    cuckoo_schema_reach(all, trigger->body);
+    return cuckoo_schema_reaches(all, table);
+}
+
+/* A trigger, or the action of a foreign key, must run between reading and writing, and change rows of
+** the table. */
+bool cuckoo_schema_may_lie(cuckoo_schema *all, const char *table)
+{
+    bool lies = false, acts = false, changes = false;
+    for (int i = 0; i < all->n && !lies; i++) {
         const cuckoo_object *object = &all->object[i];
-        bool on = sqlite3_stricmp(object->table, table) == 0;
-        if (object->body && !object->ours) {
-            runs |= on && is_early(object);
-            changes |= cuckoo_sql_names(object->body, NULL, table);
-        } else if (object->body == NULL) {
-            runs |= cuckoo_sql_names(object->sql, "references", table);
-            changes |= on && cuckoo_sql_says(object->sql, "references");
+        if (object->body) {
+            lies = is_in_the_way(all, object, table);
+            changes |= !object->ours && cuckoo_sql_names(object->body, NULL, table);
+        } else {
+            acts |= cuckoo_sql_names(object->sql, "references", table);
+            changes |=
+                sqlite3_stricmp(object->table, table) == 0 && cuckoo_sql_says(object->sql, "references");
         }
     }
-    return runs && changes;
+    return lies || (acts && changes);
 }

@@ -12,6 +12,12 @@
 
 #include "api.h"
 
+/* The name of the TEMP trigger on a log, of connections that have the extension (touch.h). SQLite
+** shows it in errors of ALTER TABLE when another connection has dropped the filter: so it says what to
+** do. */
+#define CUCKOO_TOUCH_SUFFIX "_connect_anew_if_its_table_is_gone"
+#define CUCKOO_TOUCH_NAME   "%s" CUCKOO_TOUCH_SUFFIX
+
 typedef struct cuckoo_object {
     char *name;
     char *table;      /* its own name, or the table on which the trigger is */
@@ -22,6 +28,7 @@ typedef struct cuckoo_object {
     bool temporary;   /* in the schema temp */
     bool ours;        /* a trigger of a filter, and nothing else */
     bool reached;     /* by the SQL that was asked for last */
+    bool indexed;     /* a table: CREATE INDEX has made an index of unique keys */
     bool keyed;       /* a table: it may delete or update rows, which foreign keys may refer to */
     bool followed;    /* what it reaches is marked, too */
 } cuckoo_object;
@@ -33,8 +40,9 @@ typedef struct cuckoo_schema {
     bool replaces;   /* REPLACE fires delete triggers (PRAGMA recursive_triggers) */
 } cuckoo_schema;
 
-/* Reads the tables and triggers of this schema and of temp; of all schemas, when there are TEMP
-** triggers of others than filters, which may change any. To be freed after errors, too. */
+/* Reads the tables and triggers of this schema and of temp, without the TEMP triggers on logs. If there
+** are other TEMP triggers, these may change any table: then those of all schemas are read. To be freed
+** after errors, too. */
 int cuckoo_schema_read(sqlite3 *db, const char *schema, cuckoo_schema *all);
 void cuckoo_schema_free(cuckoo_schema *all);
 
@@ -48,9 +56,15 @@ bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table);
 /* Does a trigger fire after the change of a row? */
 bool cuckoo_schema_is_after(const cuckoo_object *trigger);
 
+/* Can it fire between the time at which a row is read and the time at which it is written? */
+bool cuckoo_schema_is_early(const cuckoo_object *trigger);
+
 /* May a row of this table change between the time at which a statement reads it and the time at
 ** which the statement writes it? SQLite then tells triggers old values that are no longer true. */
-bool cuckoo_schema_may_lie(const cuckoo_schema *all, const char *table);
+bool cuckoo_schema_may_lie(cuckoo_schema *all, const char *table);
+
+/* May what the trigger changes, or what it sets off, violate a constraint? (schema_fail.c) */
+bool cuckoo_schema_may_fail(cuckoo_schema *all, const cuckoo_object *trigger);
 
 /* Is this the text of a trigger of a filter, and nothing else? */
 bool cuckoo_schema_is_ours(const char *sql);

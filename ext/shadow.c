@@ -54,7 +54,7 @@ static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
 
 /* ---- statements ---- */
 
-/* The arguments of each format are the schema and the name of the virtual table. */
+/* The arguments of each format are the schema, and the name of the virtual table or of the log. */
 static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_READ_PAGE] = "SELECT data FROM \"%w\".\"%w_page\" WHERE no = ?1",
     /* This is refused when numbers are not unique, where REPLACE would write a second row. */
@@ -63,21 +63,28 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_NEXT_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no >= ?1 ORDER BY no LIMIT 1",
     [CUCKOO_DATA_VERSION] = "PRAGMA \"%w\".data_version",
     [CUCKOO_WATCH_SCHEMA] = "SELECT 1 FROM \"%w\".sqlite_master WHERE 0",
-    [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds, deletes) VALUES (?1, ?2, ?3, ?4) "
-                    "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3, deletes = deletes + ?4",
-    [CUCKOO_WAITING] = "SELECT hash, value, adds, deletes FROM \"%w\".\"%w_wait\" WHERE hash = ?1",
-    [CUCKOO_ALL_WAITING] = "SELECT hash, value, adds, deletes FROM \"%w\".\"%w_wait\"",
-    [CUCKOO_SOME_WAITING] = "SELECT hash, value, adds, deletes FROM \"%w\".\"%w_wait\" "
-                            "WHERE hash >= ?1 AND adds > 0 LIMIT ?2",
-    [CUCKOO_DELETES_DONE] = "UPDATE \"%w\".\"%w_wait\" SET adds = max(adds - deletes, 0), deletes = 0 "
-                            "WHERE deletes <> 0",
+    [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds) VALUES (?1, ?2, ?3) "
+                    "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3",
+    [CUCKOO_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\" WHERE hash = ?1",
+    [CUCKOO_ALL_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\"",
+    [CUCKOO_SOME_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\" WHERE hash >= ?1 LIMIT ?2",
     [CUCKOO_WAIT_NO_MORE] = "DELETE FROM \"%w\".\"%w_wait\" WHERE hash = ?1 AND value = ?2",
-    [CUCKOO_NOTHING_WAITS] = "DELETE FROM \"%w\".\"%w_wait\" WHERE adds = 0 AND deletes = 0",
+    [CUCKOO_READ_LOG] = "SELECT rowid, old, new FROM \"%w\".\"%w\" WHERE rowid >= ?1 ORDER BY rowid",
+    [CUCKOO_LAST_LOGGED] = "SELECT rowid FROM \"%w\".\"%w\" ORDER BY rowid DESC LIMIT 1",
+    [CUCKOO_CLAIM_LOG] = "DELETE FROM \"%w\".\"%w\" WHERE 0",
+    [CUCKOO_EMPTY_LOG] = "DELETE FROM \"%w\".\"%w\"",
 };
 
-static int prepare_query(cuckoo_shadow *shadow, sqlite3_stmt **statement, const char *format)
+static bool is_of_log(cuckoo_query query)
 {
-    char *sql = sqlite3_mprintf(format, shadow->schema, shadow->table);
+    return query >= CUCKOO_READ_LOG && query <= CUCKOO_EMPTY_LOG;
+}
+
+static int prepare_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt **statement)
+{
+    char log[CUCKOO_LOG_NAME];
+    cuckoo_log_name(shadow->log, log);
+    char *sql = sqlite3_mprintf(texts[query], shadow->schema, is_of_log(query) ? log : shadow->table);
     if (sql == NULL)
         return SQLITE_NOMEM;
     int rc = sqlite3_prepare_v3(shadow->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
@@ -90,7 +97,7 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
 {
     assert((unsigned)query < CUCKOO_QUERIES);
     sqlite3_stmt **kept = &shadow->statement[query];
-    int rc = *kept ? SQLITE_OK : prepare_query(shadow, kept, texts[query]);
+    int rc = *kept ? SQLITE_OK : prepare_query(shadow, query, kept);
     for (int i = 0; rc == SQLITE_OK && values && i < sqlite3_bind_parameter_count(*kept); i++)
         sqlite3_bind_int64(*kept, i + 1, values[i]);
     *statement = *kept;
@@ -142,12 +149,41 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
     return cuckoo_shadow_end(shadow, statement, rc);
 }
 
-static void finalize_all(cuckoo_shadow *shadow)
+void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 {
+    sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];
+    if (watch) /* a new one must not pass for it */
+        shadow->prepares += 1 + sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
     for (int i = 0; i < CUCKOO_QUERIES; i++) {
         sqlite3_finalize(shadow->statement[i]);
         shadow->statement[i] = NULL;
     }
+}
+
+/* ---- the log ---- */
+
+void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
+{
+    sqlite3_snprintf(CUCKOO_LOG_NAME, name, "cuckoo_log_%016llx", log);
+}
+
+void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
+{
+    for (cuckoo_query query = 0; shadow->log != log && query < CUCKOO_QUERIES; query++)
+        if (is_of_log(query)) {
+            sqlite3_finalize(shadow->statement[query]);
+            shadow->statement[query] = NULL;
+        }
+    shadow->log = log;
+}
+
+void cuckoo_shadow_new_log(cuckoo_shadow *shadow)
+{
+    int64_t log;
+    do
+        sqlite3_randomness(sizeof log, &log);
+    while (log == 0);
+    cuckoo_shadow_set_log(shadow, log);
 }
 
 /* ---- rows of seen_page ---- */
@@ -254,7 +290,7 @@ int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, c
 
 void cuckoo_shadow_free(cuckoo_shadow *shadow)
 {
-    finalize_all(shadow);
+    cuckoo_shadow_finalize(shadow);
     sqlite3_free(shadow->schema);
     sqlite3_free(shadow->table);
     sqlite3_free(shadow->row);
@@ -277,7 +313,7 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
     sqlite3_int64 size = 0;
     int rc = execute(shadow, "CREATE TABLE \"%w\".\"%w_page\"(no INTEGER PRIMARY KEY, data BLOB)",
                      "CREATE TABLE \"%w\".\"%w_wait\"(hash INTEGER, value INTEGER, adds INTEGER, "
-                     "deletes INTEGER, PRIMARY KEY(hash, value)) WITHOUT ROWID",
+                     "PRIMARY KEY(hash, value)) WITHOUT ROWID",
                      NULL);
     if (rc == SQLITE_OK)
         rc = cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
@@ -289,7 +325,7 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
 int cuckoo_shadow_check(cuckoo_shadow *shadow)
 {
     sqlite3_stmt *unused;
-    finalize_all(shadow);
+    cuckoo_shadow_finalize(shadow);
     int rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &unused);
     return rc == SQLITE_OK ? cuckoo_shadow_query(shadow, CUCKOO_WAIT, NULL, &unused) : rc;
 }
@@ -307,7 +343,7 @@ int cuckoo_shadow_drop(cuckoo_shadow *shadow)
     static const char *const suffixes[] = {"page", "wait"};
     const char *s = shadow->schema, *f = shadow->table;
     int rc = SQLITE_OK;
-    finalize_all(shadow);
+    cuckoo_shadow_finalize(shadow);
     shadow->busy = true;
     for (int i = 0; rc == SQLITE_OK && i < 2; i++) {
         rc = cuckoo_sql_run(shadow->db, "DROP TABLE IF EXISTS \"%w\".\"%w_%s\"", s, f, suffixes[i]);
@@ -320,7 +356,7 @@ int cuckoo_shadow_drop(cuckoo_shadow *shadow)
 
 int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table)
 {
-    finalize_all(shadow);
+    cuckoo_shadow_finalize(shadow);
     return execute(shadow, "ALTER TABLE \"%w\".\"%w_page\" RENAME TO \"%w_page\"",
                    "ALTER TABLE \"%w\".\"%w_wait\" RENAME TO \"%w_wait\"", table);
 }

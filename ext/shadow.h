@@ -4,8 +4,10 @@
 **
 **      CREATE TABLE "seen_page"(no INTEGER PRIMARY KEY, data BLOB)
 **              numbered rows of bytes (pages.h; row -1: follow.h), each with a checksum at its end
-**      CREATE TABLE "seen_wait"(hash, value, adds, deletes, PRIMARY KEY(hash, value))
-**              what is still to do (waiting.h)
+**      CREATE TABLE "seen_wait"(hash, value, adds, PRIMARY KEY(hash, value))
+**              keys without a place (waiting.h)
+**
+** A filter that follows a table also has its log (log.h), which is no shadow table.
 **
 ** Rows may be damaged, and the tables too. The checksum of a row is one of its other bytes and of its
 ** number, and for a page also of the seed of the filter. So a row that was changed, cut, lengthened
@@ -22,30 +24,34 @@
 
 /* The statements on the shadow tables: (parameters): columns. */
 typedef enum cuckoo_query {
-    CUCKOO_READ_PAGE,     /* (no): data */
-    CUCKOO_WRITE_PAGE,    /* (no, data) */
-    CUCKOO_NEXT_PAGE,     /* (no): the first number of a row from there on */
-    CUCKOO_DATA_VERSION,  /* (): PRAGMA data_version, which changes when others have committed */
-    CUCKOO_WATCH_SCHEMA,  /* (): nothing; SQLite prepares it anew when the schema has changed */
-    CUCKOO_WAIT,          /* (hash, value, adds, deletes): counts them */
-    CUCKOO_WAITING,       /* (hash): hash, value, adds, deletes of each value */
-    CUCKOO_ALL_WAITING,   /* (): hash, value, adds, deletes of all */
-    CUCKOO_SOME_WAITING,  /* (hash, how many): the same of rows with adds, from this hash on */
-    CUCKOO_DELETES_DONE,  /* (): sets the deletes off against the adds */
-    CUCKOO_WAIT_NO_MORE,  /* (hash, value): takes out the row */
-    CUCKOO_NOTHING_WAITS, /* (): takes out all rows with nothing to do */
+    CUCKOO_READ_PAGE,    /* (no): data */
+    CUCKOO_WRITE_PAGE,   /* (no, data) */
+    CUCKOO_NEXT_PAGE,    /* (no): the first number of a row from there on */
+    CUCKOO_DATA_VERSION, /* (): PRAGMA data_version, which changes when others have committed */
+    CUCKOO_WATCH_SCHEMA, /* (): nothing; SQLite prepares it anew when the schema has changed */
+    CUCKOO_WAIT,         /* (hash, value, adds): counts them */
+    CUCKOO_WAITING,      /* (hash): hash, value, adds of each value */
+    CUCKOO_ALL_WAITING,  /* (): hash, value, adds of all */
+    CUCKOO_SOME_WAITING, /* (hash, how many): the same, from this hash on */
+    CUCKOO_WAIT_NO_MORE, /* (hash, value): takes out the row */
+    CUCKOO_READ_LOG,     /* (rowid): rowid, old, new of the rows of the log from there on */
+    CUCKOO_LAST_LOGGED,  /* (): the largest rowid of the log; no row if it is empty */
+    CUCKOO_CLAIM_LOG,    /* (): changes nothing, and fails where CUCKOO_EMPTY_LOG would */
+    CUCKOO_EMPTY_LOG,    /* () */
     CUCKOO_QUERIES
 } cuckoo_query;
 
 typedef struct cuckoo_shadow {
     sqlite3 *db;
     char *schema, *table; /* of the virtual table */
+    int64_t log;          /* the identity of the log (log.h); 0: there is none, or not known yet */
     sqlite3_stmt *statement[CUCKOO_QUERIES];
     uint64_t seed;  /* of the filter, for the checksums of its pages */
     uint8_t *row;   /* the row that is being written */
     uint64_t room;  /* for so many bytes of it */
     char *damage;   /* what was wrong with the tables (sqlite3_malloc); NULL: nothing */
     unsigned steps; /* of these statements, so far */
+    int prepares;   /* how often CUCKOO_WATCH_SCHEMA was prepared in statements that are finalized */
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
 } cuckoo_shadow;
 
@@ -54,6 +60,9 @@ enum { CUCKOO_CHECKSUM = 8 /* bytes, at the end of each row of seen_page */ };
 /* `schema` and `table` are copied. After an error, too, cuckoo_shadow_free is called for. */
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_shadow_free(cuckoo_shadow *shadow);
+
+/* Finalizes all statements: they would be in the way of DROP TABLE. */
+void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
 /* Creates the tables. *page_bytes is the most bytes of data for which a row fits on one page of the
 ** database. */
@@ -124,5 +133,13 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
 typedef enum cuckoo_transaction { CUCKOO_NONE, CUCKOO_READING, CUCKOO_WRITING } cuckoo_transaction;
 
 cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow);
+
+/* The header says that this is the log; or a random identity is chosen. */
+void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log);
+void cuckoo_shadow_new_log(cuckoo_shadow *shadow);
+
+/* The name of a log, by its identity. */
+enum { CUCKOO_LOG_NAME = 28 };
+void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME]);
 
 #endif

@@ -8,6 +8,13 @@ int cuckoo_sql_code(sqlite3 *db, int rc)
     return rc == SQLITE_CORRUPT ? sqlite3_extended_errcode(db) : rc;
 }
 
+bool cuckoo_sql_rolls_back(int rc)
+{
+    int code = rc & 0xff;
+    return code == SQLITE_NOMEM || code == SQLITE_IOERR || code == SQLITE_INTERRUPT ||
+           code == SQLITE_FULL;
+}
+
 static int prepare_text(sqlite3 *db, sqlite3_stmt **statement, const char *format, va_list arguments)
 {
     char *sql = sqlite3_vmprintf(format, arguments);

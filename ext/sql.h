@@ -20,6 +20,11 @@ static inline int cuckoo_first_error(int first, int second)
 ** of SQLITE_CORRUPT_VTAB, after which it would write no more in the transaction (errors.h). */
 int cuckoo_sql_code(sqlite3 *db, int rc);
 
+/* Does SQLite roll back the statement after this code, or the transaction when it cannot? (It does
+** the same when a statement that the extension runs fails with it. Only a statement that just reads
+** can be interrupted without.) */
+bool cuckoo_sql_rolls_back(int rc);
+
 /* Runs statements that return no rows. */
 int cuckoo_sql_run(sqlite3 *db, const char *format, ...);
 

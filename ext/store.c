@@ -22,63 +22,58 @@ int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_
 void cuckoo_store_free(cuckoo_store *store)
 {
     cuckoo_paged_free(&store->paged);
-    cuckoo_deletes_free(&store->deletes);
-    cuckoo_redo_free(&store->redo);
     cuckoo_follow_free(&store->follow);
-    cuckoo_witness_free(&store->witness);
+    cuckoo_undrained_free(&store->undrained);
     sqlite3_free(store->later);
     sqlite3_free(store);
 }
 
 /* ---- what is in memory ---- */
 
-bool cuckoo_store_pending(const cuckoo_store *store)
-{
-    return cuckoo_paged_pending(&store->paged) || store->deletes.n > 0 || store->redo.stale;
-}
-
-void cuckoo_store_forget(cuckoo_store *store)
-{
-    cuckoo_paged_forget(&store->paged);
-    cuckoo_deletes_clear(&store->deletes);
-    store->full = false;
-}
-
 void cuckoo_store_lose(cuckoo_store *store)
 {
-    /* When it is not joined, the error has ended the transaction already. */
-    store->broken |= store->joined && cuckoo_store_pending(store);
-    cuckoo_store_forget(store);
-}
-
-bool cuckoo_store_rolls_back(int rc)
-{
-    int code = rc & 0xff;
-    return code == SQLITE_NOMEM || code == SQLITE_IOERR || code == SQLITE_INTERRUPT ||
-           code == SQLITE_FULL;
+    if (cuckoo_paged_pending(&store->paged))
+        cuckoo_state_event(&store->state, CUCKOO_LOST);
+    cuckoo_paged_forget(&store->paged);
+    cuckoo_undrained_forget(&store->undrained);
 }
 
 int cuckoo_store_beyond_repair(int rc)
 {
-    return cuckoo_store_rolls_back(rc) ? rc : SQLITE_IOERR;
-}
-
-void cuckoo_store_doubt(cuckoo_store *store)
-{
-    store->fresh.known = store->follow.looked = false;
+    return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_IOERR;
 }
 
 /* ---- using it ---- */
 
-static int look_for_changes(cuckoo_store *store)
+/* Compares what is in memory with the database. Rows that this connection has changed by SQL do not
+** change the generation: then all is forgotten. Other connections make a new one when they write. */
+static int compare(cuckoo_store *store, bool anew)
 {
-    bool stale;
-    int rc =
-        cuckoo_fresh_look(&store->fresh, &store->paged.shadow, store->joined && store->looked, &stale);
-    if (rc == SQLITE_OK && (stale || store->created))
-        cuckoo_store_forget(store);
+    cuckoo_stale stale;
+    bool told = store->state.part != CUCKOO_APART && store->looked;
+    int rc = cuckoo_fresh_look(&store->fresh, &store->paged.shadow, told, &stale);
+    if (anew && stale == CUCKOO_IS_FRESH)
+        stale = CUCKOO_MAY_BE_STALE;
+    if (stale == CUCKOO_IS_STALE) {
+        cuckoo_paged_forget(&store->paged);
+        cuckoo_undrained_forget(&store->undrained);
+    }
+    if (rc == SQLITE_OK && stale == CUCKOO_MAY_BE_STALE)
+        rc = cuckoo_paged_compare(&store->paged);
+    store->undrained.current &= stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;
     store->looked = rc == SQLITE_OK;
     store->steps = store->paged.shadow.steps;
+    return rc;
+}
+
+static int look_for_changes(cuckoo_store *store)
+{
+    cuckoo_action action = cuckoo_state_event(&store->state, CUCKOO_USE);
+    if (store->state.part == CUCKOO_CREATED)
+        cuckoo_undrained_forget(&store->undrained);
+    int rc = compare(store, action == CUCKOO_ANEW);
+    if (rc != SQLITE_OK)
+        cuckoo_state_event(&store->state, CUCKOO_DOUBT);
     return rc;
 }
 
@@ -92,14 +87,12 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
     if (store->later)
         return CUCKOO_NEWER;
     *why = "an earlier error has lost changes of this transaction: roll it back";
-    if (store->broken)
+    if (store->state.life == CUCKOO_BROKEN)
         return SQLITE_IOERR;
-    if (!store->joined && cuckoo_store_pending(store)) {
-        cuckoo_store_forget(store); /* an error has ended the transaction during a change */
-        cuckoo_redo_clear(&store->redo);
-    }
-    int rc = cuckoo_store_pending(store) ? SQLITE_OK : look_for_changes(store);
-    return rc == SQLITE_OK ? cuckoo_store_recall(store, why) : rc;
+    if (store->state.part == CUCKOO_APART && cuckoo_paged_pending(&store->paged))
+        cuckoo_store_lose(store); /* an error has ended the transaction during a change */
+    int rc = cuckoo_paged_pending(&store->paged) ? SQLITE_OK : look_for_changes(store);
+    return rc == SQLITE_OK ? cuckoo_paged_load(&store->paged, why) : rc;
 }
 
 const char *cuckoo_store_damage(const cuckoo_store *store)
@@ -109,7 +102,7 @@ const char *cuckoo_store_damage(const cuckoo_store *store)
 
 bool cuckoo_store_overtaken(const cuckoo_store *store)
 {
-    return !store->joined && store->looked &&
+    return store->state.part == CUCKOO_APART && store->looked &&
            cuckoo_fresh_overtaken(&store->fresh, &store->paged.shadow);
 }
 
@@ -124,156 +117,73 @@ int cuckoo_store_end(cuckoo_store *store)
     return rc;
 }
 
-void cuckoo_store_note_doubt(cuckoo_store *store)
+int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has)
 {
-    store->paged.doubt = store->paged.header_dirty = store->redo.partial = true;
+    int rc = cuckoo_waiting_has(&store->paged, hash, has);
+    if (rc != SQLITE_OK || *has || !cuckoo_store_follows(store))
+        return rc;
+    return cuckoo_undrained_has(&store->undrained, &store->paged, hash, has);
 }
 
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
     *has = cf_contains(cuckoo_paged_reader(&store->paged), hash);
-    return *has ? SQLITE_OK : cuckoo_waiting_has(&store->paged, hash, has);
+    return *has || store->paged.rc != SQLITE_OK ? store->paged.rc
+                                                : cuckoo_store_has_beside(store, hash, has);
 }
 
-uint64_t cuckoo_store_items(const cuckoo_store *store)
+int cuckoo_store_net(cuckoo_store *store, cuckoo_net *net)
 {
-    uint64_t more = store->paged.filter.items + store->paged.adds.copies,
-             less = store->paged.deletes.copies + store->deletes.n;
-    return more > less ? more - less : 0;
+    cuckoo_log_size size;
+    cuckoo_paged *paged = &store->paged;
+    *net = (cuckoo_net){.parts = 1};
+    if (!cuckoo_store_follows(store))
+        return SQLITE_OK;
+    int rc = cuckoo_net_size(&paged->shadow, &size);
+    if (rc == SQLITE_OK && size.rows > 0)
+        rc = cuckoo_net_read(net, &store->follow, &paged->shadow, &size, &paged->filter.geometry);
+    return rc == SQLITE_TOOBIG ? SQLITE_NOMEM : rc;
+}
+
+int cuckoo_store_items(cuckoo_store *store, uint64_t *items)
+{
+    cuckoo_net net;
+    int rc = cuckoo_store_net(store, &net);
+    int64_t n = (int64_t)(store->paged.filter.items + store->paged.adds.copies) + net.more;
+    cuckoo_net_free(&net);
+    *items = n > 0 ? (uint64_t)n : 0;
+    return rc;
 }
 
 /* ---- changing it ---- */
 
-/* This add and a delete of the same key that waits cancel out: the copy that is
-** there serves the new row. (Otherwise a key that is deleted and inserted again
-** and again in one transaction would soon have too many copies to count.) If the
-** key is not there, that delete has come before its own add, and goes on waiting. */
-static int cancel(cuckoo_store *store, uint64_t hash, uint64_t value, bool *done)
-{
-    bool has;
-    *done = false;
-    if (store->deletes.n == 0 && store->paged.deletes.copies == 0)
-        return SQLITE_OK;
-    int rc = cuckoo_store_has(store, hash, &has);
-    if (rc != SQLITE_OK || !has)
-        return rc;
-    *done = cuckoo_deletes_cancel(&store->deletes, hash, value);
-    return *done ? rc : cuckoo_waiting_cancel(&store->paged, hash, value, done);
-}
-
-/* While more deletes wait than adds, they will make room. Then growing is not worth it, nor is
-** another search after one that has failed. */
-static cf_status place_until_room_comes(cuckoo_store *store, uint64_t hash, uint64_t value)
-{
-    if (store->full)
-        return CF_FULL;
-    cf_status status = cuckoo_waiting_place(&store->paged.filter, hash, value);
-    store->full = status == CF_FULL;
-    return status;
-}
-
-static int add_or_wait(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed,
-                       cf_status *status)
+int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_status *status)
 {
     cuckoo_paged *paged = &store->paged;
-    bool done, room_comes = paged->adds.copies < paged->deletes.copies + store->deletes.n + owed;
-    int rc = cancel(store, hash, value, &done);
-    *status = CF_OK;
-    if (rc != SQLITE_OK || done)
-        return rc;
-    *status = room_comes ? place_until_room_comes(store, hash, value)
-                         : cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, value);
+    assert(cuckoo_paged_is_loaded(paged));
+    *status = cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, value);
+    if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
+        return paged->rc;
     paged->header_dirty = true;
     if (*status == CF_NO_MEMORY || *status == CF_INTERRUPTED)
         return cuckoo_error_code(*status);
-    if (*status == CF_OK || paged->rc != SQLITE_OK || (!paged->filter.geometry.growth && !room_comes))
+    if (*status == CF_OK || !paged->filter.geometry.growth)
         return SQLITE_OK;
     *status = CF_OK;
-    return cuckoo_waiting_add(paged, hash, value);
-}
-
-int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, unsigned owed,
-                     cf_status *status)
-{
-    assert(cuckoo_paged_is_loaded(&store->paged));
-    int rc = add_or_wait(store, hash, value, owed, status);
-    if (rc == SQLITE_OK && *status == CF_OK)
-        cuckoo_redo_add(&store->redo, owed ? CUCKOO_REDO_ADD_OWED : CUCKOO_REDO_ADD, hash, value);
-    return rc;
+    return cuckoo_waiting_count(paged, hash, value, 1);
 }
 
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
 {
+    int64_t waits;
     assert(cuckoo_paged_is_loaded(&store->paged));
-    bool was = false;
-    int rc = cuckoo_waiting_remove(&store->paged, hash, value, &was);
-    if (rc == SQLITE_OK && !was) {
-        cf_delete_value(&store->paged.filter, hash, value);
-        store->room = store->paged.header_dirty = true;
-    }
-    if (rc == SQLITE_OK)
-        cuckoo_redo_add(&store->redo, CUCKOO_REDO_DELETE, hash, value);
-    return rc;
-}
-
-int cuckoo_store_delete_later(cuckoo_store *store, uint64_t hash, uint64_t value)
-{
-    int rc = cuckoo_deletes_push(&store->deletes, hash, value);
-    if (rc == SQLITE_OK)
-        cuckoo_redo_add(&store->redo, CUCKOO_REDO_DELETE_LATER, hash, value);
-    if (rc == SQLITE_OK && cuckoo_deletes_many(&store->deletes))
-        rc = cuckoo_waiting_flush(&store->paged, &store->deletes);
-    return rc;
-}
-
-/* ---- changing it once more ---- */
-
-static int redo_one(cuckoo_store *store, const cuckoo_redo_note *note)
-{
-    cf_status status = CF_OK;
-    int rc = SQLITE_OK;
-    switch ((cuckoo_redo_kind)note->kind) {
-    case CUCKOO_REDO_ADD:
-    case CUCKOO_REDO_ADD_OWED:
-        rc = add_or_wait(store, note->hash, note->value, note->kind == CUCKOO_REDO_ADD_OWED, &status);
-        break;
-    case CUCKOO_REDO_DELETE:
-        rc = cuckoo_store_delete(store, note->hash, note->value);
-        break;
-    case CUCKOO_REDO_DELETE_LATER:
-        rc = cuckoo_store_delete_later(store, note->hash, note->value);
-    }
-    /* There was room before. */
-    return rc == SQLITE_OK && status != CF_OK ? SQLITE_CORRUPT_VTAB : rc;
-}
-
-/* What was done again once is not kept as notes a second time, so that many statements that are
-** rolled back do not repeat it. */
-static int redo(cuckoo_store *store)
-{
-    cuckoo_paged *paged = &store->paged;
-    int rc = SQLITE_OK;
-    for (size_t i = store->redo.from; rc == SQLITE_OK && paged->rc == SQLITE_OK && i < store->redo.n;
-         i++)
-        rc = redo_one(store, &store->redo.note[i]);
-    rc = cuckoo_first_error(rc, cuckoo_paged_error(paged));
-    store->redo.stale = rc != SQLITE_OK;
-    store->redo.partial = true;
-    if (rc == SQLITE_OK)
-        return rc;
-    store->broken |= paged->rows_ahead; /* these would be written twice */
-    cuckoo_store_forget(store);
-    return rc;
-}
-
-int cuckoo_store_recall(cuckoo_store *store, const char **why)
-{
-    int rc = cuckoo_paged_load(&store->paged, why);
-    if (rc != SQLITE_OK || !store->redo.stale)
-        return rc;
-    *why = "changes of this transaction cannot be made again";
-    return redo(store);
+    int rc = cuckoo_waiting_copies(&store->paged, hash, value, &waits);
+    if (rc != SQLITE_OK || waits > 0)
+        return waits > 0 ? cuckoo_waiting_count(&store->paged, hash, value, -1) : rc;
+    cf_delete_value(&store->paged.filter, hash, value);
+    store->paged.header_dirty |= store->paged.rc == SQLITE_OK;
+    return store->paged.rc;
 }
 
 /* ---- replacing it ---- */
@@ -281,21 +191,17 @@ int cuckoo_store_recall(cuckoo_store *store, const char **why)
 /* A filter that is half replaced must not stay. */
 static int replaced(cuckoo_store *store, int rc)
 {
-    if (rc == SQLITE_OK)
-        cuckoo_redo_written(&store->redo);
     return rc != SQLITE_OK && store->paged.has_written ? cuckoo_store_beyond_repair(rc) : rc;
 }
 
 int cuckoo_store_replace(cuckoo_store *store, uint8_t *bytes, uint64_t length)
 {
     assert(bytes != NULL && length > 0);
-    cuckoo_deletes_clear(&store->deletes);
     return replaced(store, cuckoo_paged_replace(&store->paged, bytes, length));
 }
 
 int cuckoo_store_clear(cuckoo_store *store)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
-    cuckoo_deletes_clear(&store->deletes);
     return replaced(store, cuckoo_paged_clear(&store->paged));
 }

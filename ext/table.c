@@ -64,7 +64,7 @@ int cuckoo_table_take(cuckoo_table *table, bool create)
 
 cuckoo_store *cuckoo_table_store(cuckoo_table *table)
 {
-    if (!table->store->dead)
+    if (table->store->state.life != CUCKOO_DEAD)
         return table->store;
     cuckoo_store *dead = table->store;
     if (cuckoo_table_take(table, false) != SQLITE_OK) {
@@ -113,6 +113,8 @@ int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use)
         table->base.zErrMsg); /* SQLite does not take over what xSavepoint and xIntegrity said */
     table->base.zErrMsg = NULL;
     cuckoo_store *store = cuckoo_table_store(table);
+    if (store && use == CUCKOO_ASK)
+        cuckoo_registry_join_writer(table->registry, store);
     int rc = store ? cuckoo_store_begin(store, use, &why) : SQLITE_NOMEM;
     return rc == SQLITE_OK ? rc : cuckoo_table_explain(table, rc, why);
 }
@@ -136,9 +138,9 @@ int cuckoo_table_changed(cuckoo_table *table, int rc)
 
 int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
 {
-    *rows = cuckoo_store_items(table->store);
-    if (*rows <= UINT32_MAX)
-        return SQLITE_OK;
+    int rc = cuckoo_store_items(table->store, rows);
+    if (rc != SQLITE_OK || *rows <= UINT32_MAX)
+        return rc;
     sqlite3_int64 n = (sqlite3_int64)*rows;
     *rows = 0;
     return cuckoo_table_fail(table, SQLITE_ERROR,

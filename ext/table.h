@@ -36,11 +36,7 @@ static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
 enum cuckoo_column {
     COLUMN_KEY,
     COLUMN_COMMAND, /* has the name of the table: commands */
-    COLUMN_CHANGE,  /* cuckoo_change, what a trigger tells: 1 a row with this key was inserted,
-                       2 a row with the key cuckoo_old was deleted, 3 both */
-    COLUMN_OLD,     /* cuckoo_old: that key */
-    COLUMN_ROW,     /* cuckoo_row: the rowid of the row after the change; NULL: it has none */
-    COLUMN_OLD_ROW, /* cuckoo_old_row: the rowid before the change */
+    COLUMN_TOUCH,   /* cuckoo_touch: an INSERT of it does nothing but join the transaction (touch.h) */
     COLUMN_ID,      /* cuckoo_id: which row DELETE and UPDATE mean (cuckoo_row_id) */
     COLUMN_VALUE
 };

@@ -47,16 +47,22 @@ static int rebuild(cuckoo_table *table, sqlite3_value *unused, char **message)
         table->name);
 }
 
+/* It is done in the last step of the transaction (drain.h). */
+static int drain(cuckoo_table *table, sqlite3_value *unused, char **message)
+{
+    (void)unused, (void)message;
+    table->store->drains = CUCKOO_DRAIN_ASKED;
+    return SQLITE_OK;
+}
+
 static const struct command {
     const char *name;
     int (*run)(cuckoo_table *table, sqlite3_value *argument, char **message);
     cuckoo_use use;
     bool follows; /* it is also for a filter that follows a table */
-} commands[] = {{"check", check, CUCKOO_ASK, true},
-                {"clear", clear, CUCKOO_CHANGE, false},
-                {"import", import, CUCKOO_CHANGE, false},
-                {"optimize", optimize, CUCKOO_CHANGE, true},
-                {"rebuild", rebuild, CUCKOO_REPAIR, true}};
+} commands[] = {{"check", check, CUCKOO_ASK, true},          {"clear", clear, CUCKOO_CHANGE, false},
+                {"drain", drain, CUCKOO_CHANGE, true},       {"import", import, CUCKOO_CHANGE, false},
+                {"optimize", optimize, CUCKOO_CHANGE, true}, {"rebuild", rebuild, CUCKOO_REPAIR, true}};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static int run_if_allowed(cuckoo_table *table, const struct command *command, sqlite3_value *argument,
@@ -65,7 +71,7 @@ static int run_if_allowed(cuckoo_table *table, const struct command *command, sq
     if (table->content && !command->follows)
         return cuckoo_say(message, SQLITE_ERROR,
                           "it follows %s(%s), and %s would make it miss rows; use rebuild",
-                          table->content, table->column, command->name);
+                          table->store->follow.table, table->store->follow.column, command->name);
     return command->run(table, argument, message);
 }
 
@@ -87,9 +93,10 @@ static int unknown_command(cuckoo_table *table, const char *name)
     cuckoo_nearest nearest = {.word = name};
     for (int i = 0; i < COMMANDS; i++)
         cuckoo_nearest_offer(&nearest, commands[i].name);
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "unknown command %s%s; there are check, clear, import, optimize, rebuild",
-                             name, cuckoo_nearest_hint(&nearest));
+    return cuckoo_table_fail(
+        table, SQLITE_ERROR,
+        "unknown command %s%s; there are check, clear, drain, import, optimize, rebuild", name,
+        cuckoo_nearest_hint(&nearest));
 }
 
 int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)

@@ -228,6 +228,7 @@ static int find_values(const cf_filter *filter, search *sought)
     return rc;
 }
 
+/* A key without values is in the filter, or beside it (store.h). */
 static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
 {
     cuckoo_paged *paged = &table->store->paged;
@@ -237,10 +238,15 @@ static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
     cuckoo_key kind = cuckoo_key_hash(key, &filter->geometry, &sought->hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-    int rc = SQLITE_OK;
-    if (cuckoo_key_found(filter, key, sought->hash))
-        rc = filter->geometry.value_bits ? find_values(filter, sought) : found_value(sought, 0);
-    return rc == SQLITE_OK ? cuckoo_waiting_values(paged, sought->hash, found_value, sought) : rc;
+    bool has = cuckoo_key_found(filter, key, sought->hash);
+    if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
+        return paged->rc;
+    bool values = filter->geometry.value_bits != 0;
+    int rc = has || values ? SQLITE_OK : cuckoo_store_has_beside(table->store, sought->hash, &has);
+    if (rc == SQLITE_OK && has)
+        rc = values ? find_values(filter, sought) : found_value(sought, 0);
+    return rc == SQLITE_OK && values ? cuckoo_waiting_values(paged, sought->hash, found_value, sought)
+                                     : rc;
 }
 
 static int find_list(cuckoo_table *table, search *sought, sqlite3_value *list)
@@ -302,8 +308,8 @@ static int read_keys(cuckoo_table *table, table_cursor *cursor)
     }
     cursor->rows = cursor->at;
     return cuckoo_table_fail(table, cuckoo_sql_code(table->registry->db, rc),
-                             "%s(%s) cannot be read: %s", table->content, table->column,
-                             sqlite3_errmsg(table->registry->db));
+                             "%s(%s) cannot be read: %s", table->store->follow.table,
+                             table->store->follow.column, sqlite3_errmsg(table->registry->db));
 }
 
 /* The table that the filter follows knows the keys. */

@@ -56,7 +56,7 @@ static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlit
     if (kind != CUCKOO_KEY_OK)
         return;
     has = cuckoo_key_found(cuckoo_paged_reader(&store->paged), key, hash);
-    int rc = has ? SQLITE_OK : cuckoo_waiting_has(&store->paged, hash, &has);
+    int rc = has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, &has);
     sqlite3_result_int(context, has);
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
@@ -72,13 +72,34 @@ static void table_contains_function(sqlite3_context *context, int argc, sqlite3_
     end(context, store);
 }
 
+/* What is known of a filter that follows a table. */
+static char *members_of_log(cuckoo_store *store)
+{
+    return sqlite3_mprintf(",\"undrained\":%llu,\"unmatched\":%llu,\"doubts\":%llu",
+                           store->undrained.rows, store->paged.unmatched, store->paged.doubts);
+}
+
+static void result_info(sqlite3_context *context, cuckoo_store *store)
+{
+    bool follows = cuckoo_store_follows(store);
+    int rc = follows ? cuckoo_undrained_read(&store->undrained, &store->paged) : SQLITE_OK;
+    char *more = follows && rc == SQLITE_OK ? members_of_log(store) : NULL;
+    if (rc == SQLITE_OK && follows && more == NULL)
+        rc = SQLITE_NOMEM;
+    if (rc != SQLITE_OK)
+        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
+    else
+        cuckoo_result_info(context, &store->paged.filter, more);
+    sqlite3_free(more);
+}
+
 static void table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     cuckoo_store *store = begin(context, argv[0]);
     if (store == NULL)
         return;
-    cuckoo_result_info(context, &store->paged.filter);
+    result_info(context, store);
     end(context, store);
 }
 

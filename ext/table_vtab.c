@@ -7,7 +7,9 @@
 #include "inspect.h"
 #include "late.h"
 #include "register.h"
+#include "sql.h"
 #include "table.h"
+#include "touch.h"
 #include "upkeep.h"
 
 #include <string.h>
@@ -17,9 +19,8 @@
 /* Declares the columns of table.h. */
 static int declare(sqlite3 *db, const char *table, const char *type, bool values)
 {
-    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, cuckoo_change HIDDEN, cuckoo_old "
-                                "HIDDEN, cuckoo_row HIDDEN, "
-                                "cuckoo_old_row HIDDEN, cuckoo_id HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
+    char *sql = sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, cuckoo_id "
+                                "HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
                                 type, table, values ? ", value" : "");
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
@@ -67,12 +68,14 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
 {
     cuckoo_store *store = table->store;
     int rc = cuckoo_paged_create(&store->paged, shape);
-    store->created = store->joined = true;
+    cuckoo_store_created(store);
     if (rc == SQLITE_OK && table->content)
         rc = cuckoo_upkeep_follow(store, message);
+    if (rc == SQLITE_OK && table->content)
+        rc = cuckoo_touch_watch(store, 1);
     if (rc == SQLITE_OK)
         return rc;
-    store->dead = true;
+    cuckoo_store_gone(store);
     return cuckoo_say(message, rc, "cuckoo_filter: %s",
                       *message ? *message : sqlite3_errmsg(table->registry->db));
 }
@@ -107,6 +110,8 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
         return rc;
     rc = make(db, registry, argv, &plan, creates, &table, message);
     cuckoo_table_plan_free(&plan);
+    if (rc == SQLITE_OK && table->content && !table->later && !creates)
+        rc = cuckoo_touch_watch(table->store, 0);
     if (rc != SQLITE_OK && table) {
         cuckoo_table_free(table);
         table = NULL;
@@ -135,12 +140,20 @@ static int table_disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* If the statement were rolled back, its table would come back without the changes. */
-static int refuse_to_go(cuckoo_table *table)
+/* Drops triggers and log. A header that cannot be read does not tell the log, but triggers do. */
+static int stop_following(cuckoo_store *store)
 {
-    return cuckoo_table_fail(table, SQLITE_LOCKED,
-                             "it has changes of before the statement that is running: drop or rename it "
-                             "when that has ended");
+    const char *why;
+    cuckoo_shadow *shadow = &store->paged.shadow;
+    bool loaded = cuckoo_paged_load(&store->paged, &why) == SQLITE_OK;
+    if (loaded)
+        cuckoo_touch_unwatch(store);
+    int rc = cuckoo_follow_drop(shadow, CUCKOO_OWN, true);
+    if (rc == SQLITE_OK && loaded) {
+        cuckoo_shadow_finalize(shadow);
+        rc = cuckoo_log_drop(shadow, shadow->log);
+    }
+    return rc;
 }
 
 static int table_destroy(sqlite3_vtab *base)
@@ -149,17 +162,14 @@ static int table_destroy(sqlite3_vtab *base)
     cuckoo_store *store = cuckoo_table_store(table);
     if (store == NULL)
         return SQLITE_NOMEM;
-    if (cuckoo_store_keeps_notes(store))
-        return refuse_to_go(table);
-    cuckoo_follow_end_row(&store->follow);
     bool follows =
         table->content || table->later; /* which content, a later version may say in its way */
-    int rc = follows ? cuckoo_follow_drop(&store->paged.shadow, CUCKOO_OWN) : SQLITE_OK;
+    int rc = follows ? stop_following(store) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_drop(&store->paged.shadow);
     if (rc != SQLITE_OK)
         return rc;
-    store->dead = true;
+    cuckoo_store_gone(store);
     cuckoo_table_free(table);
     return rc;
 }
@@ -178,19 +188,23 @@ static int refuse_later(cuckoo_table *table, cuckoo_store *store)
 static int rename_store(cuckoo_store *store, const char *name)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
-    bool follows = store->follow.given_table != NULL;
-    cuckoo_follow_end_row(&store->follow);
+    const char *why;
+    bool follows = cuckoo_store_follows(store);
     int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
+    if (rc == SQLITE_OK && follows)
+        rc = cuckoo_paged_load(&store->paged, &why); /* says which log it has */
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_find(&store->follow, shadow);
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_drop(shadow, CUCKOO_OWN);
+        rc = cuckoo_follow_drop(shadow, CUCKOO_OWN, false);
     if (rc == SQLITE_OK)
         rc = cuckoo_shadow_rename(shadow, name);
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_create(&store->follow, shadow, name);
+    if (rc == SQLITE_OK && follows)
+        rc = cuckoo_touch_renamed(store, name);
     return rc;
 }
 
@@ -198,14 +212,12 @@ static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
-    if (store && cuckoo_store_keeps_notes(store))
-        return refuse_to_go(table);
     int rc = store ? refuse_later(table, store) : SQLITE_NOMEM;
     if (rc != SQLITE_OK)
         return rc;
     rc = rename_store(store, name);
     if (rc == SQLITE_OK)
-        store->dead = true; /* SQLite connects the table under its new name */
+        cuckoo_store_gone(store); /* SQLite connects the table under its new name */
     else if (rc == SQLITE_CORRUPT_VTAB)
         rc = cuckoo_table_explain(table, rc, cuckoo_store_damage(store));
     else if (rc != SQLITE_NOMEM)
@@ -220,39 +232,12 @@ static int shadow_name(const char *suffix)
 
 /* ---- transactions ---- */
 
-/* A statement that writes begins, or SQLite opens a savepoint for one:
-** triggers may be about to fire before ours. After an error that has rolled
-** the transaction back, SQLite must not go on and enter the table in it. */
-static int look_at_statement(cuckoo_table *table, cuckoo_store *store, bool *refuse)
-{
-    *refuse = false;
-    if (!table->content || table->later || store->dead || store->broken || store->paged.shadow.busy)
-        return SQLITE_OK;
-    cuckoo_store_begin_statement(store);
-    int rc = cuckoo_follow_look_at_statement(&store->follow, &store->paged.shadow, refuse);
-    if (rc != SQLITE_OK || !*refuse)
-        return cuckoo_store_rolls_back(rc) ? rc : SQLITE_OK;
-    rc = refuse_later(table, store);
-    *refuse = rc == SQLITE_OK;
-    return rc;
-}
-
 static int table_begin(sqlite3_vtab *base)
 {
-    cuckoo_table *table = cuckoo_table_of(base);
-    cuckoo_store *store = cuckoo_table_store(table);
+    cuckoo_store *store = cuckoo_table_store(cuckoo_table_of(base));
     if (store == NULL)
         return SQLITE_NOMEM;
-    bool refuse;
-    int rc = look_at_statement(table, store, &refuse);
-    if (rc == SQLITE_OK && refuse)
-        rc = cuckoo_table_explain(table, SQLITE_ERROR, store->follow.fault);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (!store->joined)
-        cuckoo_fresh_joined(&store->fresh, &store->paged.shadow);
-    store->joined = true;
-    store->looked = false;
+    cuckoo_store_joined(store);
     return SQLITE_OK;
 }
 
@@ -272,11 +257,7 @@ static int explain_write(cuckoo_table *table, int rc)
 static int table_sync(sqlite3_vtab *base)
 {
     cuckoo_table *table = cuckoo_table_of(base);
-    cuckoo_store *store = table->store;
-    int rc = cuckoo_store_sync(store);
-    if (rc == SQLITE_OK && table->content && !store->dead)
-        rc = store->why = cuckoo_upkeep_heal(store);
-    return explain_write(table, rc);
+    return explain_write(table, cuckoo_store_sync(table->store));
 }
 
 static int table_commit(sqlite3_vtab *base)
@@ -291,24 +272,16 @@ static int table_rollback(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* SQLite does not show what an error of xSavepoint says. So a statement is refused as soon as it
-** tells of a row. */
 static int table_savepoint(sqlite3_vtab *base, int number)
 {
-    bool refuse;
     cuckoo_table *table = cuckoo_table_of(base);
-    cuckoo_follow *follow = &table->store->follow;
-    int rc = look_at_statement(table, table->store, &refuse);
-    if (rc == SQLITE_OK && refuse && follow->refused == 0)
-        follow->refused = number + 1;
-    if (rc == SQLITE_OK)
-        rc = explain_write(table, cuckoo_store_savepoint(table->store, number));
-    return rc;
+    return explain_write(table, cuckoo_store_savepoint(table->store, number));
 }
 
 static int table_release(sqlite3_vtab *base, int number)
 {
-    return cuckoo_store_release(cuckoo_table_of(base)->store, number);
+    cuckoo_store_release(cuckoo_table_of(base)->store, number);
+    return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int number)
@@ -372,6 +345,8 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
     if (rc != SQLITE_OK && on)
         return rc; /* the registry has been freed */
     int rc2 = cuckoo_register_table_functions(db, registry);
+    if (rc2 == SQLITE_OK || !on)
+        rc2 = cuckoo_first_error(rc2, cuckoo_register_touch(db, registry));
     int rc3 = on && rc2 != SQLITE_OK ? rc2 : cuckoo_register_inspect(db, registry);
     return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
 }

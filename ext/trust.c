@@ -32,6 +32,14 @@ int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
     return cuckoo_sql_end(keys, rc);
 }
 
+/* A fault of which the message names the table. */
+static int fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format)
+{
+    int rc = cuckoo_follow_fail(follow, shadow, format, follow->table);
+    follow->trust = rc == SQLITE_OK ? CUCKOO_FAULT : CUCKOO_UNKNOWN;
+    return rc;
+}
+
 /* Rows of a shared cache that others have not committed are seen; their keys are not. */
 static bool reads_uncommitted(const cuckoo_shadow *shadow)
 {
@@ -42,34 +50,35 @@ static bool reads_uncommitted(const cuckoo_shadow *shadow)
 static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
     if (!reads_uncommitted(shadow))
-        return cuckoo_follow_fail(follow, shadow,
-                                  "rows of %s are missing in it: the table was made anew, or changed "
-                                  "without its triggers",
-                                  follow->table);
-    follow->looked = false; /* they may be committed before the next look */
+        return fail(follow, shadow,
+                    "rows of %s are missing in it: the table was made anew, or changed without its "
+                    "triggers");
+    follow->trust = CUCKOO_UNKNOWN; /* they may be committed before the next look */
     return cuckoo_say(&follow->fault, SQLITE_OK,
                       "rows of %s are missing in it, which another connection may not have committed "
                       "yet: ask again later, or switch PRAGMA read_uncommitted off",
                       follow->table);
 }
 
-/* Are the keys of some rows of its table there? This is not asked while a statement changes rows,
-** whose triggers are still to come. */
+/* Are the keys of some rows of the table there? While a statement changes rows this is not asked: their
+** triggers may be still to come. */
 static int sample(cuckoo_store *store)
 {
-    enum { SAMPLE = 100 /* first and last rows */ };
     const cuckoo_shadow *shadow = &store->paged.shadow;
     cuckoo_follow *follow = &store->follow;
     bool misses;
     if (cuckoo_statements_next(shadow->db, NULL))
         return SQLITE_OK;
-    follow->sampled = true; /* already: what computes the rows may use the filter itself */
-    int rc = cuckoo_store_misses(store, SAMPLE, &misses);
+    follow->trust = CUCKOO_ROWS; /* now: a generated column may ask the filter while rows are read */
+    int rc = cuckoo_store_misses(store, follow->sample, &misses);
     if (rc == SQLITE_OK && misses && cuckoo_store_overtaken(store))
         rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
     else if (rc == SQLITE_OK && misses)
         rc = fail_sample(follow, shadow);
-    follow->sampled = rc == SQLITE_OK;
+    else if (rc == SQLITE_OK)
+        follow->sample = CUCKOO_SAMPLE;
+    if (rc != SQLITE_OK)
+        follow->trust = CUCKOO_RULE;
     return rc;
 }
 
@@ -84,52 +93,44 @@ static int check_rule(cuckoo_store *store)
     int rc = cuckoo_column_rule(shadow->db, shadow->schema, follow->table, follow->column, &rule, &why);
     bool same =
         rc == SQLITE_OK && rule.affinity == geometry->affinity && rule.collation == geometry->collation;
-    follow->ruled = same;
-    if (!same && (rc == SQLITE_OK || rc == SQLITE_ERROR))
+    bool differs = !same && (rc == SQLITE_OK || rc == SQLITE_ERROR);
+    if (differs)
         rc =
             cuckoo_follow_fail(follow, shadow, "%s(%s) compares other than when the filter was made%s%s",
                                follow->table, follow->column, why ? ": " : "", why ? why : "");
+    if (rc == SQLITE_OK)
+        follow->trust = differs ? CUCKOO_FAULT : CUCKOO_RULE;
     sqlite3_free(why);
     return rc;
 }
 
-/* The doubt (pages.h) becomes the fault. */
+/* A delete that was not matched (pages.h) becomes the fault, as long as the header says so. */
 static int doubt(cuckoo_store *store)
 {
-    store->follow.looked = false;
-    return cuckoo_follow_fail(
-        &store->follow, &store->paged.shadow,
-        "rows of %s may have changed without its triggers, or while a BEFORE trigger or a function "
-        "changed them, too",
-        store->follow.table);
-}
-
-/* Triggers that fire in a statement were compiled with it: what the schema has become since then
-** does not matter to the rows that it changes. */
-static bool was_looked_at(const cuckoo_follow *follow)
-{
-    return follow->current && follow->looked && follow->ruled && !follow->fault && !follow->refused;
+    int rc =
+        fail(&store->follow, &store->paged.shadow,
+             "a row of %s has gone whose key it did not hold: rows have changed without its triggers");
+    store->follow.trust = CUCKOO_UNKNOWN;
+    return rc;
 }
 
 static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
-    if (use == CUCKOO_CHANGE && was_looked_at(&store->follow))
-        return SQLITE_OK;
+    cuckoo_follow *follow = &store->follow;
     *why = "the table that it follows cannot be read";
-    bool writes = store->joined || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
-    int rc = writes ? cuckoo_follow_look(&store->follow, shadow)
-                    : cuckoo_follow_look_quickly(&store->follow, shadow, store->fresh.file_version);
-    if (rc == SQLITE_OK && use == CUCKOO_CHANGE && store->follow.refused)
-        rc = cuckoo_follow_refuse(&store->follow, shadow);
-    if (rc == SQLITE_OK && !store->follow.fault && !store->follow.ruled)
+    bool writes =
+        store->state.part != CUCKOO_APART || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
+    int rc = writes ? cuckoo_follow_look(follow, shadow)
+                    : cuckoo_follow_look_quickly(follow, shadow, store->fresh.file_version);
+    if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(store);
-    if (rc == SQLITE_OK && use == CUCKOO_ASK && store->paged.doubt && !store->follow.fault)
+    if (rc == SQLITE_OK && use == CUCKOO_ASK && store->paged.unmatched > 0 && !follow->fault)
         rc = doubt(store);
-    if (rc == SQLITE_OK && use == CUCKOO_ASK && !store->follow.fault && !store->follow.sampled)
+    if (rc == SQLITE_OK && use == CUCKOO_ASK && follow->trust == CUCKOO_RULE)
         rc = sample(store);
-    if (rc == SQLITE_OK && store->follow.fault) {
-        *why = store->follow.fault;
+    if (rc == SQLITE_OK && follow->fault) {
+        *why = follow->fault;
         return SQLITE_ERROR;
     }
     return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
@@ -138,9 +139,8 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
 {
     int rc = cuckoo_store_load(store, why);
-    assert(!store->dead);
-    store->redo.idle &= use == CUCKOO_ASK;
-    if (rc == SQLITE_OK && store->follow.given_table && use != CUCKOO_REPAIR) {
+    assert(store->state.life != CUCKOO_DEAD);
+    if (rc == SQLITE_OK && cuckoo_store_follows(store) && use != CUCKOO_REPAIR) {
         rc = trust(store, use, why);
         if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
             *why = store->paged.shadow.damage;

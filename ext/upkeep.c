@@ -128,12 +128,11 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
     cf_status status = cf_settle(&store->paged.filter);
     cuckoo_watch_end(&watch);
-    store->paged.header_dirty = store->redo.partial = true;
+    store->paged.header_dirty = true;
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
-    rc = cuckoo_store_place_all(store);
-    bool waits = store->paged.adds.copies > 0 || store->paged.deletes.copies > 0 || store->deletes.n > 0;
-    return rc == SQLITE_OK && !waits ? shrink(store) : rc;
+    rc = cuckoo_waiting_try(&store->paged, UINT64_MAX, cuckoo_waiting_place);
+    return rc == SQLITE_OK && store->paged.adds.copies == 0 ? shrink(store) : rc;
 }
 
 /* ---- rebuild ---- */
@@ -144,9 +143,9 @@ static int fail_key(cf_status status, const cf_filter *filter, char **message)
     return *message ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-/* Adds all keys of the statement. Keys for which a filter that
-** may grow has no place go to `aside`. */
-static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside, char **message)
+/* Adds all keys of the statement. Keys without a place go to `aside`; if that is NULL, they are an
+** error. */
+static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, char **message)
 {
     int rc;
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
@@ -158,16 +157,16 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_deletes *aside
             kind == CUCKOO_KEY_OK ? cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, 0) : CF_OK;
         if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
             return cuckoo_error_code(status);
-        if (status != CF_OK && !filter->geometry.growth)
+        if (status != CF_OK && aside == NULL)
             return fail_key(status, filter, message);
-        if (status != CF_OK && cuckoo_deletes_push(aside, hash, 0) != SQLITE_OK)
+        if (status != CF_OK && cuckoo_sums_add(aside, hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
     cf_settle(filter);
     return rc == SQLITE_DONE ? SQLITE_OK : cuckoo_sql_code(sqlite3_db_handle(keys), rc);
 }
 
-static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_deletes *aside, char **message)
+static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside, char **message)
 {
     sqlite3_stmt *keys;
     const cuckoo_shadow *shadow = &store->paged.shadow;
@@ -181,11 +180,11 @@ static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_deletes *as
                                   : say_unreadable(store, rc, message);
 }
 
-static int read_anew(cuckoo_store *store, char **message)
+/* `anew`: the filter is not new, and has to take every key. */
+static int read_anew(cuckoo_store *store, bool anew, char **message)
 {
     cf_filter filter;
-    cuckoo_deletes aside = {.place = NULL};
-    cuckoo_delete key;
+    cuckoo_sums aside = {.place = NULL};
     cf_options rule;
     int rc = cuckoo_column_rule(store->paged.shadow.db, store->paged.shadow.schema, store->follow.table,
                                 store->follow.column, &rule, message);
@@ -193,12 +192,26 @@ static int read_anew(cuckoo_store *store, char **message)
         return rc;
     if (!make_blank(store, &rule, &filter))
         return SQLITE_NOMEM;
-    rc = put_filter(store, &filter, read_table(store, &filter, &aside, message));
-    while (rc == SQLITE_OK && cuckoo_deletes_pop(&aside, &key))
-        for (uint64_t i = 0; rc == SQLITE_OK && i < key.copies; i++)
-            rc = cuckoo_waiting_add(&store->paged, key.hash, 0);
-    cuckoo_deletes_free(&aside);
-    return rc;
+    rc = put_filter(store, &filter,
+                    read_table(store, &filter, anew || filter.geometry.growth ? &aside : NULL, message));
+    for (size_t i = 0; rc == SQLITE_OK && i < aside.places; i++)
+        if (aside.place[i].taken)
+            rc = cuckoo_waiting_count(&store->paged, aside.place[i].hash, 0, aside.place[i].sum);
+    cuckoo_sums_free(&aside);
+    return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc; /* the header counts them */
+}
+
+/* Makes an empty log. SQLite does not drop tables while a statement runs: a table that has been put in
+** the place of the log stays, and the log gets another name. */
+static int make_log(cuckoo_shadow *shadow)
+{
+    cuckoo_log_fault fault;
+    int rc = cuckoo_log_look(shadow, &fault);
+    if (rc == SQLITE_OK && fault == CUCKOO_LOG_CHANGED)
+        cuckoo_shadow_new_log(shadow);
+    if (rc == SQLITE_OK && (fault == CUCKOO_LOG_SOUND || fault == CUCKOO_LOG_WATCHED))
+        return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG, NULL);
+    return rc == SQLITE_OK ? cuckoo_log_create(shadow) : rc;
 }
 
 /* `anew`: triggers of these names may be there, whatever they say. */
@@ -209,13 +222,17 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
     if (rc == SQLITE_CORRUPT_VTAB)
         return rc; /* shadow->damage says why */
     if (rc == SQLITE_OK)
-        rc = cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS);
+        rc = cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS, !anew);
+    if (rc == SQLITE_OK)
+        rc = make_log(shadow);
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
-        return cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s%s",
-                          store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db),
-                          anew ? "; if the table has gone for good, drop the filter" : "");
+        return shadow->damage
+                   ? rc
+                   : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s%s",
+                                store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db),
+                                anew ? "; if the table has gone for good, drop the filter" : "");
     return rc;
 }
 
@@ -226,12 +243,13 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
-    int rc = cuckoo_store_recall(store, &why);
+    int rc = cuckoo_paged_load(&store->paged, &why);
     if (rc == SQLITE_OK)
         rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
     if (rc == SQLITE_OK)
         rc = make_triggers(store, anew, message);
-    return rc == SQLITE_OK ? read_anew(store, message) : rc;
+    cuckoo_undrained_forget(&store->undrained);
+    return rc == SQLITE_OK ? read_anew(store, anew, message) : rc;
 }
 
 int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
@@ -240,30 +258,9 @@ int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
     return begin_to_follow(store, false, message);
 }
 
-int cuckoo_upkeep_heal(cuckoo_store *store)
-{
-    enum { SMALL = 1000000 /* keys: read in less than a second */ };
-    char *message = NULL;
-    cuckoo_follow *follow = &store->follow;
-    if (!cuckoo_paged_is_loaded(&store->paged) || !store->paged.doubt ||
-        cuckoo_store_items(store) > SMALL)
-        return SQLITE_OK;
-    follow->looked = false; /* the fault may be the doubt itself */
-    int rc = cuckoo_follow_look(follow, &store->paged.shadow);
-    if (rc != SQLITE_OK || follow->fault || !follow->table)
-        return cuckoo_store_rolls_back(rc) ? rc : SQLITE_OK;
-    store->paged.has_written = false;
-    rc = read_anew(store, &message);
-    sqlite3_free(message);
-    if (rc == SQLITE_ERROR && !store->paged.has_written)
-        return SQLITE_OK;
-    return rc == SQLITE_OK ? cuckoo_store_flush(store)
-                           : rc; /* keys that wait are counted in the header */
-}
-
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 {
-    assert(!store->dead && *message == NULL);
+    assert(store->state.life != CUCKOO_DEAD && *message == NULL);
     if (store->follow.given_table == NULL)
         return cuckoo_say(message, SQLITE_ERROR,
                           "nothing to rebuild from: it was created without content='table(column)'");
@@ -303,6 +300,34 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
     return cuckoo_store_replace(store, copy, length);
 }
 
+/* SQLITE_FULL: a key has no place. */
+static int change_copy(void *context, uint64_t hash, int64_t more)
+{
+    cf_filter *copy = context;
+    cf_status status = CF_OK;
+    for (; more < 0; more++)
+        cf_delete(copy, hash);
+    for (; more > 0 && status == CF_OK; more--)
+        status = cf_add(copy, hash);
+    return status == CF_OK ? SQLITE_OK : status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_FULL;
+}
+
+/* Adds what is not in the pages. *status: CF_OK, or there was no room. */
+static int add_beside(cuckoo_store *store, cf_filter *copy, cf_status *status)
+{
+    cuckoo_net net = {.parts = 1};
+    int rc = cuckoo_waiting_add_to(&store->paged, copy, status);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_store_net(store, &net);
+    if (rc == SQLITE_OK && *status == CF_OK)
+        rc = cuckoo_net_walk(&net, change_copy, copy);
+    cuckoo_net_free(&net);
+    if (rc != SQLITE_FULL)
+        return rc;
+    *status = CF_FULL;
+    return SQLITE_OK;
+}
+
 int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
 {
     assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
@@ -318,7 +343,7 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
         return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
     }
     copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
-    int rc = cuckoo_waiting_add_to(paged, copy, &status);
+    int rc = add_beside(store, copy, &status);
     if (rc == SQLITE_OK && status == CF_OK) {
         cf_seal(copy);
         return rc;
@@ -326,9 +351,7 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
     free_filter(copy);
     if (rc != SQLITE_OK)
         return rc;
-    return cuckoo_say(
-        message, SQLITE_ERROR,
-        "%lld keys have no place in it and wait in its shadow table, which a blob does not "
-        "have; create a larger filter",
-        (sqlite3_int64)paged->adds.copies);
+    return cuckoo_say(message, SQLITE_ERROR,
+                      "keys have no place in it and wait in its shadow table or its log, which a blob "
+                      "does not have; create a larger filter");
 }

@@ -20,16 +20,12 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message);
 ** keys have gone, the filter to fewer pages. */
 int cuckoo_upkeep_optimize(cuckoo_store *store, char **message);
 
-/* Makes the triggers anew, as the newest ones, empties the
-** filter and adds all keys of the table. */
+/* Makes the log and the triggers anew, as the newest ones, empties the filter and adds all keys of
+** the table. */
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message);
 
 /* The same for a filter that was just created. */
 int cuckoo_upkeep_follow(cuckoo_store *store, char **message);
-
-/* Ends a doubt (pages.h) at the end of a transaction: reads the table again, unless it is large. If
-** that is not possible the doubt remains. */
-int cuckoo_upkeep_heal(cuckoo_store *store);
 
 /* Puts the filter in a blob in the place of this one. Both must keep values, or neither. */
 int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message);

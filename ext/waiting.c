@@ -13,8 +13,7 @@ enum { MOST_COPIES = 1 << 17 /* of a key; no counter counts as far */ };
 
 /* A row of CUCKOO_WAITING, CUCKOO_SOME_WAITING or CUCKOO_ALL_WAITING. */
 typedef struct waiting_row {
-    uint64_t hash, value;
-    uint64_t adds, deletes;
+    uint64_t hash, value, adds;
 } waiting_row;
 
 /* Adds so many copies of a key, modulo 2^64: so many less when `copies` is negative. */
@@ -27,7 +26,7 @@ static void add_copies(cuckoo_count *count, uint64_t hash, uint64_t value, uint6
 
 static bool are_integers(sqlite3_stmt *row)
 {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 3; i++)
         if (sqlite3_column_type(row, i) != SQLITE_INTEGER)
             return false;
     return true;
@@ -37,10 +36,9 @@ static bool are_integers(sqlite3_stmt *row)
 static int read_row(cuckoo_paged *paged, sqlite3_stmt *at, waiting_row *row)
 {
     *row = (waiting_row){(uint64_t)sqlite3_column_int64(at, 0), (uint64_t)sqlite3_column_int64(at, 1),
-                         (uint64_t)sqlite3_column_int64(at, 2), (uint64_t)sqlite3_column_int64(at, 3)};
+                         (uint64_t)sqlite3_column_int64(at, 2)};
     if (are_integers(at) && row->value <= cf_low_bits(paged->filter.geometry.value_bits) &&
-        row->adds <= paged->adds.copies && row->deletes <= paged->deletes.copies &&
-        row->adds + row->deletes > 0)
+        row->adds <= paged->adds.copies && row->adds > 0)
         return SQLITE_OK;
     return cuckoo_shadow_damaged(&paged->shadow, "a row of %s_wait has been changed",
                                  paged->shadow.table);
@@ -50,7 +48,7 @@ static int read_row(cuckoo_paged *paged, sqlite3_stmt *at, waiting_row *row)
 typedef struct waiting_walk {
     sqlite3_stmt *all;
     waiting_row row;
-    cuckoo_count adds, deletes; /* of the rows so far */
+    cuckoo_count adds; /* of the rows so far */
     int rc;
 } waiting_walk;
 
@@ -68,7 +66,6 @@ static bool next_waiting(cuckoo_paged *paged, waiting_walk *walk)
     const waiting_row *row = &walk->row;
     walk->rc = read_row(paged, walk->all, &walk->row);
     add_copies(&walk->adds, row->hash, row->value, row->adds);
-    add_copies(&walk->deletes, row->hash, row->value, row->deletes);
     return walk->rc == SQLITE_OK;
 }
 
@@ -81,35 +78,10 @@ static bool equal(cuckoo_count a, cuckoo_count b)
 static int end_walk(cuckoo_paged *paged, waiting_walk *walk, bool whole)
 {
     int rc = cuckoo_shadow_end(&paged->shadow, walk->all, walk->rc);
-    if (rc != SQLITE_OK || !whole ||
-        (equal(walk->adds, paged->adds) && equal(walk->deletes, paged->deletes)))
+    if (rc != SQLITE_OK || !whole || equal(walk->adds, paged->adds))
         return rc;
     return cuckoo_shadow_damaged(&paged->shadow, "rows of %s_wait have been added, changed or taken out",
                                  paged->shadow.table);
-}
-
-/* Counts so many adds and deletes more, or less. `last`: nothing of the row is left then. */
-static int count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds, int64_t deletes,
-                 bool last)
-{
-    sqlite3_stmt *write;
-    int rc = cuckoo_shadow_query(&paged->shadow, last ? CUCKOO_WAIT_NO_MORE : CUCKOO_WAIT,
-                                 (int64_t[]){(int64_t)hash, (int64_t)value, adds, deletes}, &write);
-    if (rc != SQLITE_OK)
-        return rc;
-    paged->has_written = true;
-    rc = cuckoo_shadow_write_one(&paged->shadow, write);
-    if (rc != SQLITE_OK)
-        return rc;
-    paged->header_dirty = paged->rows_ahead = true;
-    add_copies(&paged->adds, hash, value, (uint64_t)adds);
-    add_copies(&paged->deletes, hash, value, (uint64_t)deletes);
-    return rc;
-}
-
-int cuckoo_waiting_add(cuckoo_paged *paged, uint64_t hash, uint64_t value)
-{
-    return count(paged, hash, value, 1, 0, false);
 }
 
 int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash,
@@ -123,7 +95,7 @@ int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash,
     int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_WAITING, &key, &waiting);
     while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW) {
         rc = read_row(paged, waiting, &row);
-        if (rc == SQLITE_OK && row.adds > 0)
+        if (rc == SQLITE_OK)
             rc = found(context, row.value);
     }
     return cuckoo_shadow_end(&paged->shadow, waiting, rc);
@@ -142,103 +114,44 @@ int cuckoo_waiting_has(cuckoo_paged *paged, uint64_t hash, bool *has)
     return cuckoo_waiting_values(paged, hash, note_value, has);
 }
 
-/* Finds the row of a key with this value. No copies: there is none. */
-static int find_row(cuckoo_paged *paged, uint64_t hash, uint64_t value, waiting_row *found)
+int cuckoo_waiting_copies(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t *copies)
 {
     sqlite3_stmt *waiting;
     waiting_row row;
     int64_t key = (int64_t)hash;
-    *found = (waiting_row){hash, value, 0, 0};
+    *copies = 0;
+    if (paged->adds.copies == 0)
+        return SQLITE_OK;
     int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_WAITING, &key, &waiting);
     while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW) {
         rc = read_row(paged, waiting, &row);
         if (rc == SQLITE_OK && row.value == value)
-            *found = row;
+            *copies = (int64_t)row.adds;
     }
     return cuckoo_shadow_end(&paged->shadow, waiting, rc);
 }
 
-int cuckoo_waiting_remove(cuckoo_paged *paged, uint64_t hash, uint64_t value, bool *was)
+/* A row of which nothing is left is taken out. */
+int cuckoo_waiting_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds)
 {
-    waiting_row row;
-    int rc = paged->adds.copies > 0 ? find_row(paged, hash, value, &row) : SQLITE_DONE;
-    *was = rc == SQLITE_OK && row.adds > 0;
-    if (*was)
-        return count(paged, hash, value, -1, 0, row.adds + row.deletes == 1);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-int cuckoo_waiting_cancel(cuckoo_paged *paged, uint64_t hash, uint64_t value, bool *was)
-{
-    waiting_row row;
-    int rc = paged->deletes.copies > 0 ? find_row(paged, hash, value, &row) : SQLITE_DONE;
-    *was = rc == SQLITE_OK && row.deletes > 0;
-    if (*was)
-        return count(paged, hash, value, 0, -1, row.adds + row.deletes == 1);
-    return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-int cuckoo_waiting_flush(cuckoo_paged *paged, cuckoo_deletes *deletes)
-{
-    cuckoo_delete some;
-    uint32_t epoch = paged->epoch; /* changes when an error has rolled back the transaction */
-    int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && cuckoo_deletes_pop(deletes, &some)) {
-        rc = count(paged, some.hash, some.value, 0, (int64_t)some.copies, false);
-        for (uint64_t i = 0; rc != SQLITE_OK && paged->epoch == epoch && i < some.copies; i++)
-            cuckoo_deletes_push(deletes, some.hash, some.value); /* its place is still there */
-    }
-    return rc;
-}
-
-/* ---- doing it ---- */
-
-/* When one copy is sticky, or not there, so are the others. */
-void cuckoo_waiting_delete(cuckoo_paged *paged, uint64_t hash, uint64_t value, uint64_t copies)
-{
-    cf_deleted deleted = CF_REMOVED;
-    while (copies-- > 0 && deleted == CF_REMOVED)
-        deleted = cf_delete_value(&paged->filter, hash, value);
-    paged->doubt |= deleted == CF_ABSENT && paged->rc == SQLITE_OK;
-    paged->header_dirty = true;
-}
-
-/* Applies the deletes to the image. *cancelled: the adds that deletes of the same keys cancel. */
-static int apply_all_deletes(cuckoo_paged *paged, cuckoo_count *cancelled)
-{
-    waiting_walk walk;
-    *cancelled = (cuckoo_count){0, 0};
-    begin_walk(paged, &walk);
-    while (paged->rc == SQLITE_OK && next_waiting(paged, &walk)) {
-        const waiting_row *row = &walk.row;
-        add_copies(cancelled, row->hash, row->value,
-                   row->adds < row->deletes ? row->adds : row->deletes);
-        if (row->adds < row->deletes)
-            cuckoo_waiting_delete(paged, row->hash, row->value, row->deletes - row->adds);
-    }
-    int rc = end_walk(paged, &walk, paged->rc == SQLITE_OK);
-    return rc == SQLITE_OK ? cuckoo_paged_error(paged) : rc;
-}
-
-int cuckoo_waiting_apply_deletes(cuckoo_paged *paged)
-{
-    cuckoo_count cancelled;
-    if (paged->deletes.copies == 0)
-        return SQLITE_OK;
-    int rc = apply_all_deletes(paged, &cancelled);
-    paged->has_written |= rc == SQLITE_OK;
+    int64_t had = 0;
+    sqlite3_stmt *write;
+    int rc = adds < 0 ? cuckoo_waiting_copies(paged, hash, value, &had) : SQLITE_OK;
+    cuckoo_query query = adds < 0 && had + adds <= 0 ? CUCKOO_WAIT_NO_MORE : CUCKOO_WAIT;
     if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_DELETES_DONE, NULL);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_NOTHING_WAITS, NULL);
+        rc = cuckoo_shadow_query(&paged->shadow, query, (int64_t[]){(int64_t)hash, (int64_t)value, adds},
+                                 &write);
     if (rc != SQLITE_OK)
         return rc;
-    paged->adds.copies -= cancelled.copies;
-    paged->adds.digest -= cancelled.digest;
-    paged->deletes = (cuckoo_count){0, 0};
-    paged->header_dirty = paged->rows_ahead = true;
+    rc = cuckoo_shadow_write_one(&paged->shadow, write);
+    if (rc != SQLITE_OK)
+        return rc;
+    paged->header_dirty = paged->has_written = true;
+    add_copies(&paged->adds, hash, value, (uint64_t)adds);
     return rc;
 }
+
+/* ---- finding places ---- */
 
 /* A filter without memory does not grow. */
 cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value)
@@ -250,9 +163,29 @@ cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value)
     return status;
 }
 
+/* Rows that are read before any is tried, which changes the list. */
+typedef struct waiting_rows {
+    waiting_row *row; /* sqlite3_malloc64 */
+    uint64_t n, room;
+} waiting_rows;
+
+static int push(waiting_rows *rows, waiting_row row)
+{
+    if (rows->n == rows->room) {
+        uint64_t room = 2 * rows->room + 16;
+        waiting_row *larger = sqlite3_realloc64(rows->row, room * sizeof *larger);
+        if (larger == NULL)
+            return SQLITE_NOMEM;
+        rows->row = larger;
+        rows->room = room;
+    }
+    rows->row[rows->n++] = row;
+    return SQLITE_OK;
+}
+
 /* Reads keys that wait, from a random hash on: some may never
 ** find a place, and must not keep others from being tried. */
-static int read_some(cuckoo_paged *paged, uint64_t most, cuckoo_deletes *some)
+static int read_some(cuckoo_paged *paged, uint64_t most, waiting_rows *rows)
 {
     sqlite3_stmt *waiting;
     waiting_row row;
@@ -265,30 +198,28 @@ static int read_some(cuckoo_paged *paged, uint64_t most, cuckoo_deletes *some)
     while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW) {
         rc = read_row(paged, waiting, &row);
         if (rc == SQLITE_OK)
-            rc = cuckoo_deletes_push(some, row.hash, row.value);
+            rc = push(rows, row);
     }
     return cuckoo_shadow_end(&paged->shadow, waiting, rc);
 }
 
 /* Tries to place one copy of each of them. */
-static int place_some(cuckoo_paged *paged, cuckoo_deletes *some, cuckoo_placer *place)
+static int place_some(cuckoo_paged *paged, const waiting_rows *rows, cuckoo_placer *place)
 {
-    bool was;
     int rc = SQLITE_OK;
-    cuckoo_delete key;
-    while (rc == SQLITE_OK && cuckoo_deletes_pop(some, &key))
-        if (place(&paged->filter, key.hash, key.value) == CF_OK)
-            rc = cuckoo_waiting_remove(paged, key.hash, key.value, &was);
+    for (uint64_t i = 0; rc == SQLITE_OK && i < rows->n; i++)
+        if (place(&paged->filter, rows->row[i].hash, rows->row[i].value) == CF_OK)
+            rc = cuckoo_waiting_count(paged, rows->row[i].hash, rows->row[i].value, -1);
     return rc;
 }
 
 int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place)
 {
-    cuckoo_deletes some = {.place = NULL};
-    int rc = paged->adds.copies > 0 ? read_some(paged, most, &some) : SQLITE_OK;
+    waiting_rows rows = {NULL, 0, 0};
+    int rc = paged->adds.copies > 0 ? read_some(paged, most, &rows) : SQLITE_OK;
     if (rc == SQLITE_OK)
-        rc = place_some(paged, &some, place);
-    cuckoo_deletes_free(&some);
+        rc = place_some(paged, &rows, place);
+    sqlite3_free(rows.row);
     return cuckoo_first_error(rc, cuckoo_paged_error(paged));
 }
 

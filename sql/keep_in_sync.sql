@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Keeping a filter in step with a table.   sqlite3 < sql/keep_in_sync.sql
 -- Recipes 1 to 4 are for filter tables, and these are the best choice. Recipes 5 to 9 are for filters in
--- blobs. The end of this file says what a filter table cannot notice.
+-- blobs. The end of this file says who needs the extension, what following costs, and what a filter table
+-- cannot notice.
 .bail on
 .load build/cuckoo
 .headers on
@@ -10,11 +11,12 @@
 CREATE TABLE customers(id INTEGER PRIMARY KEY, email TEXT UNIQUE COLLATE NOCASE);
 INSERT INTO customers(email) VALUES ('ada@example.com'), ('bob@example.com'), ('cyd@example.com');
 
--- 1. A filter that follows a column. It is filled when it is created. Three triggers then tell it every
---    change, in the same transaction, so that every stored row is found. That holds for all statements:
---    OR IGNORE, OR FAIL, OR REPLACE, upserts, foreign key cascades and triggers of your own. Keys are
---    equal when the column compares them as equal. The column may be a generated one or the rowid, but
---    not one of a view or a virtual table.
+-- 1. A filter that follows a column. It is filled when it is created. Four triggers then write every
+--    change to an ordinary table, the log of the filter, in the same transaction. Lookups read the log,
+--    too, so every stored row is found. That holds for all statements: OR IGNORE, OR FAIL, OR REPLACE,
+--    upserts, foreign key cascades and triggers of your own; and for programs that do not have the
+--    extension. Keys are equal when the column compares them as equal. The column may be a generated one
+--    or the rowid, but not one of a view or a virtual table.
 CREATE VIRTUAL TABLE known USING cuckoo_filter(capacity=1000, fpr=0.001, content='customers(email)');
 INSERT OR IGNORE INTO customers(email) VALUES ('bob@example.com'), ('gus@example.com');
 UPDATE customers SET email = 'ada@example.org' WHERE email = 'ada@example.com';
@@ -23,18 +25,25 @@ DELETE FROM customers;
 ROLLBACK;
 SELECT key, cf_table_contains('known', key) AS answer
 FROM (SELECT column1 AS key FROM (VALUES ('ada@example.com'), ('ADA@example.org'), ('gus@example.com')));
---    REPLACE fires delete triggers only with this pragma. Without it the filter keeps the key of the
---    replaced row. It still finds all rows, and the command "rebuild" removes such keys.
+--    REPLACE fires delete triggers only with this pragma, in each connection that replaces rows. Without
+--    it the filter keeps the key of the replaced row. It still finds all rows, and the command "rebuild"
+--    removes such keys.
 PRAGMA recursive_triggers = ON;
 INSERT OR REPLACE INTO customers(id, email)
 SELECT id, 'augustus@example.com' FROM customers WHERE email = 'gus@example.com';
 SELECT cf_table_contains('known', 'gus@example.com') AS gus,
        cf_table_contains('known', 'augustus@example.com') AS augustus;
+--    The log is taken into the pages of the filter, or drained, at a COMMIT of a program that has the
+--    extension, at the latest when it has 1,024 rows. Until then a key that has gone may still be found.
+--    The command "drain" does it now, and cf_table_info says how many rows wait.
+INSERT INTO customers(email) VALUES ('eve@example.com');
+SELECT json_extract(cf_table_info('known'), '$.undrained') AS undrained;
+INSERT INTO known(known) VALUES ('drain');
+SELECT json_extract(cf_table_info('known'), '$.undrained') AS undrained;
 --    Such a filter cannot be changed directly: INSERT, UPDATE, DELETE and the commands "clear" and
---    "import" are errors. With growth=on it takes every key. With growth=off a full filter makes the
---    statement fail, whatever its conflict clause says, and the statement then changes nothing. Deletes
---    take effect at COMMIT. Until then, the connection that deleted a key still finds it. "email IN
---    known" is correct but slow, because it lists the keys of the table. Use cf_table_contains.
+--    "import" are errors. It takes every key, also with growth=off: a key that finds no place waits in a
+--    table, and is found there. "email IN known" is correct but slow, because it lists the keys of the
+--    table. Use cf_table_contains.
 
 -- 2. A column that is not UNIQUE. With counters, a key is gone when its last row is.
 CREATE TABLE orders(id INTEGER PRIMARY KEY, customer TEXT);
@@ -46,7 +55,8 @@ SELECT cf_table_contains('buyers', 'ada') AS ada;
 DELETE FROM orders WHERE customer = 'ada';
 SELECT cf_table_contains('buyers', 'ada') AS ada, cf_table_contains('buyers', 'bob') AS bob;
 
--- 3. Migrations. Tables, columns and filters may be renamed. The filter keeps following.
+-- 3. Migrations. Tables, columns and filters may be renamed. The filter keeps following. Only to rename
+--    or drop the filter itself takes the extension.
 ALTER TABLE customers RENAME TO clients;
 ALTER TABLE clients RENAME COLUMN email TO mail;
 ALTER TABLE known RENAME TO known_mail;
@@ -54,10 +64,11 @@ INSERT INTO clients(mail) VALUES ('hal@example.com');
 SELECT cf_table_contains('known_mail', 'hal@example.com') AS hal;
 --    Many tools make the table anew and drop the old one: SQLite's own recipe for ALTER TABLE, Django,
 --    sqlite-utils, pandas with if_exists='replace'. The triggers are then lost. The next use of the
---    filter is an error that says so, and cf_table_rebuild mends it: it makes the triggers and reads the
---    table again. The same error appears when a newer trigger may keep a row and skip those of the
---    filter, by RAISE(IGNORE), RAISE(FAIL) or OR FAIL. cf_table_rebuild mends that, too. A TEMP trigger
---    of this kind must be dropped.
+--    filter is an error that says so, and cf_table_rebuild mends it: it makes log and triggers and reads
+--    the table again. A trigger of yours that is newer than the filter fires before those of the filter.
+--    When it may keep a row and skip them, the same error appears: by RAISE(IGNORE), RAISE(FAIL) or OR
+--    FAIL, or when it changes rows where a constraint may fail. cf_table_rebuild mends that, too. A TEMP
+--    trigger of this kind must be dropped.
 BEGIN;
 CREATE TABLE new_clients(id INTEGER PRIMARY KEY, mail TEXT UNIQUE COLLATE NOCASE, since TEXT);
 INSERT INTO new_clients(id, mail) SELECT id, mail FROM clients;
@@ -69,16 +80,17 @@ INSERT INTO clients(mail) VALUES ('ida@example.com');
 SELECT cf_table_contains('known_mail', 'ida@example.com') AS ida,
        cf_table_contains('known_mail', 'hal@example.com') AS hal;
 --    "check" is silent when every row is found, and an error otherwise. cf_table_check says "ok" or what
---    is wrong, also in a read-only database. From SQLite 3.44 on, PRAGMA integrity_check looks, too. "optimize" moves spilled and waiting keys to slots, and gives pages
---    back when many keys have gone. count(*) takes time in proportion to the filter.
+--    is wrong, also in a read-only database. From SQLite 3.44 on, PRAGMA integrity_check looks, too.
+--    "optimize" moves spilled and waiting keys to slots, and gives pages back when many keys have gone.
+--    count(*) takes time in proportion to the filter.
 INSERT INTO known_mail(known_mail) VALUES ('check');
 SELECT cf_table_check('known_mail') AS sound;
 INSERT INTO known_mail(known_mail) VALUES ('optimize');
 SELECT count(*) = (SELECT count(*) FROM clients) AS in_step FROM known_mail;
---    DROP TABLE removes the filter and its triggers.
+--    DROP TABLE removes the filter, its triggers and its log.
 DROP TABLE known_mail;
 DROP TABLE buyers;
-SELECT count(*) AS triggers_left FROM sqlite_master WHERE type = 'trigger';
+SELECT count(*) AS left_over FROM sqlite_master WHERE type = 'trigger' OR name LIKE 'cuckoo_log_%';
 DROP TABLE orders;
 DROP TABLE clients;
 
@@ -182,34 +194,58 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
      (SELECT column1 AS visitor FROM (VALUES ('ada'), ('cyd'), ('dan'), ('zoe')));
 
 -- How a filter table works. The table <name>_page holds the filter, one page of buckets in a row, and a
--- header. Each changed page is written once in a transaction. Keys that find no place, although the
--- filter may grow, wait in <name>_wait and are found there. changes() after COMMIT counts these writes.
--- Every connection keeps in memory what it has read of the filter.
+-- header. Each changed page is written once in a transaction. Keys that find no place wait in <name>_wait
+-- and are found there. Every connection keeps in memory what it has read. A filter that follows a column
+-- also has the log, cuckoo_log_ and 16 digits.
 --
--- Who needs the extension? Every program that writes a followed table, and every program that runs ALTER
--- TABLE ... RENAME or ALTER TABLE ... DROP COLUMN on any table of that database. Without it they get "no
--- such module: cuckoo_filter". Reading a followed table needs nothing. Python's iterdump cannot dump a
--- filter table; .dump and backup can.
+-- Who needs the extension? Whoever asks the filter, or renames, drops or rebuilds it. Nobody needs it to
+-- write, to alter any other table, for VACUUM, backup or .dump. Programs without it never drain. What they
+-- leave waits for a COMMIT of a program that has it, when the log has 1,024 rows, or when a lookup of that
+-- program has seen that keys have gone. A filter in an attached database is drained only when the lookup
+-- is in the same transaction, or by "drain". A .dump is read without the extension; the shells of 3.43 and
+-- 3.44 need ".dbconfig defensive off" for that. Python's iterdump gives no dump that can be read.
+--
+-- To give up a filter where nobody has the extension: DROP TRIGGER <name>_inserted, <name>_deleted,
+-- <name>_updated and <name>_moved, and DROP TABLE the log. The filter itself stays until a program with the
+-- extension drops it. If only the log is dropped, writes to the table fail: "no such table"; then
+-- cf_table_rebuild makes another one.
+--
+-- What following costs. A key that comes is written twice, and one that changes three times: 200,000
+-- integers are 32 bytes of WAL a row instead of 13, UUIDs 97 instead of 46. After a large transaction the
+-- log leaves free pages in the file, the length of the key and 13 bytes for each row. SQLite fills them
+-- again.
+--
+-- The connection watches its own writes by a TEMP trigger on the log. When another connection drops the
+-- filter, this trigger stays behind. ALTER TABLE ... RENAME and DROP COLUMN then fail, and the name
+-- of the trigger in the message says what to do: connect_anew_if_its_table_is_gone.
+--
+-- An authorizer has to allow INSERT into the log, also in programs without the extension. One that is set
+-- after the extension was loaded has to allow the function cf_touch, too. Otherwise writes fail.
+--
+-- Sessions: attach tables by name. A session of all tables records <name>_page, and such a changeset
+-- damages the filter of the other database. The log has no PRIMARY KEY, so sessions leave it alone. A
+-- changeset of the followed table reaches the other filter by its triggers.
 --
 -- What a filter table does not notice. After one of these, run "rebuild" or connect anew:
 --   - writes to the followed table by a connection whose triggers are off
 --     (SQLITE_DBCONFIG_ENABLE_TRIGGER), or by incremental blob I/O. To use the filter with triggers off
 --     is an error.
+--   - rows that somebody writes to the log or deletes from it.
 --   - sqlite3_deserialize over a database in use. Connect anew.
 --   - writes to <name>_page by others that fail or replace that table. Defensive mode forbids them.
 --   - uncommitted changes of others, when you read them by PRAGMA read_uncommitted.
---   - your own uncommitted changes are missing in a .dump or serialize of the same connection. Commit
---     first.
+--   - your own uncommitted changes to a filter without content= are missing in a .dump or serialize of
+--     the same connection. Commit first.
 --
 -- What is not found at once. While a statement runs, its rows may be ahead of their triggers. Then
 -- RETURNING cf_table_contains(...), and triggers newer than the filter, may get 0 for the row just
 -- written.
 --
 -- A BEFORE trigger that changes the row for which it fires. SQLite then tells AFTER triggers old values
--- that are no longer stored. The filter notices this by the rowid and reads the table again at COMMIT.
--- It does that for up to a million keys. Beyond that, the next use is an error that says "rebuild". A
--- WITHOUT ROWID table has no rowid, so a stored key may be denied: do not use such triggers there.
+-- that are no longer stored. With an INTEGER PRIMARY KEY the filter looks at the row instead. Otherwise it
+-- keeps every key that may be there, and cf_table_info counts such rows as "doubts"; rebuild removes what
+-- is too much. In a WITHOUT ROWID table such a trigger makes every use an error.
 --
--- COMMIT under PRAGMA query_only cannot write the filter, and is rolled back. Before SQLite 3.39.3, an
--- UPDATE of several rows that fails inside a transaction keeps the rows before the failure. This is a
--- fault of SQLite.
+-- A COMMIT under PRAGMA query_only leaves the log as it is. It cannot write a filter without content=, and
+-- is rolled back. Before SQLite 3.39.3, an UPDATE of several blobs that fails inside a transaction keeps
+-- the rows before the failure. This is a fault of SQLite.

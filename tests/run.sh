@@ -21,7 +21,7 @@ cores=$(getconf _NPROCESSORS_ONLN)
 valgrind_units='format open filter bucket semisort check merge'
 
 asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements
-    damaged_rows persistent_hostile'
+    damaged_rows persistent_hostile log log_traps log_ends'
 
 # Slices of long tests start at another place in each run. CUCKOO_SLICE=n repeats one. It is not CUCKOO_TEST_SEED, which
 # gives all random tests another seed.

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** ext_units.c - parts of the extension that need no filter: tokens of SQL (sql_text.c, schema.c),
-** deletes that wait in memory (deletes.c), what triggers tell of one row (witness.c), changes to be
-** made again (redo.c), whether what is in memory is fresh (fresh.c), names that are nearly right
-** (nearest.c), and epochs of an image (image.c).
+** sums by key (sums.c), the state of a store (state.c), whether what is in memory is fresh (fresh.c),
+** names that are nearly right (nearest.c), and epochs of an image (image.c).
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
 */
@@ -14,14 +13,13 @@
 
 #include <cmocka.h>
 
-#include "../../ext/deletes.h"
 #include "../../ext/fresh.h"
 #include "../../ext/image.h"
 #include "../../ext/nearest.h"
-#include "../../ext/redo.h"
 #include "../../ext/schema.h"
 #include "../../ext/sql_text.h"
-#include "../../ext/witness.h"
+#include "../../ext/state.h"
+#include "../../ext/sums.h"
 #include "fault_memory.h"
 
 #include <stdio.h>
@@ -123,12 +121,13 @@ static void test_breaks(void **state)
 
 static void test_ours(void **state)
 {
-    static const char *const ours[] = {"CREATE TRIGGER \"f_i\" AFTER INSERT ON \"u\" BEGIN INSERT INTO "
-                                       "\"f\"(cuckoo_change, key) VALUES (1, "
-                                       "new.\"raise\"); END",
-                                       "CREATE TRIGGER \"a; END\" AFTER INSERT ON \"select;\" BEGIN "
-                                       "INSERT INTO \"f\"(cuckoo_change) VALUES "
-                                       "(1, new.\"a;\"\"b\"); END"};
+    static const char *const ours[] = {
+        "CREATE TRIGGER \"f_i\" AFTER INSERT ON \"u\" BEGIN INSERT INTO \"f\"(cuckoo_change, key) VALUES "
+        "(1, new.\"raise\"); END",
+        "CREATE TRIGGER \"a; END\" AFTER INSERT ON \"select;\" BEGIN INSERT INTO \"f\"(cuckoo_change) "
+        "VALUES (1, new.\"a;\"\"b\"); END",
+        "CREATE TRIGGER \"f_i\" AFTER INSERT ON \"u\" WHEN new.\"begin\" IS NOT NULL BEGIN INSERT INTO "
+        "\"cuckoo_log_00ff\"(\"row\") VALUES (new.\"a;\"\"b\"); SELECT RAISE(ABORT, '') WHERE 0; END"};
     static const char *const others[] = {
         "CREATE TRIGGER a BEFORE INSERT ON u BEGIN INSERT INTO f(cuckoo_change) VALUES (1); END",
         "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(key, cuckoo_change) VALUES (1, 1); END",
@@ -139,6 +138,13 @@ static void test_ours(void **state)
         "END",
         "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT OR FAIL INTO f(cuckoo_change) VALUES (1); END",
         "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO f(cuckoo_change) VALUES (1);",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO \"cuckoo_log_0\" VALUES (1); END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO \"cuckoo_log_0\" VALUES (1); "
+        "SELECT RAISE(FAIL, '') WHERE 0; END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO \"cuckoo_log_0\" VALUES (1); "
+        "SELECT RAISE(ABORT, '') WHERE 1; END",
+        "CREATE TRIGGER a AFTER INSERT ON u BEGIN INSERT INTO \"cuckoo_log_0\" VALUES (1); "
+        "SELECT RAISE(ABORT, '') WHERE 0; SELECT 1; END",
         "CREATE TRIGGER",
         ""};
     (void)state;
@@ -149,44 +155,14 @@ static void test_ours(void **state)
             fail_msg("%s", others[i]);
 }
 
-/* ---- deletes.c ---- */
+/* ---- sums.c ---- */
 
-enum { HASHES = 40, VALUES = 3 };
+enum { HASHES = 60 };
 
-/* Hashes of which many want the same place. */
+/* Hashes of which many want the same place; one of them is 0. */
 static uint64_t hash_of(int i)
 {
-    return (uint64_t)(i % 5) + ((uint64_t)i << 40);
-}
-
-static void test_deletes_push_cancel(void **state)
-{
-    cuckoo_deletes deletes = {.place = NULL};
-    (void)state;
-    assert_false(cuckoo_deletes_cancel(&deletes, 1, 0));
-    assert_int_equal(cuckoo_deletes_push(&deletes, 1, 0), SQLITE_OK);
-    assert_int_equal(cuckoo_deletes_push(&deletes, 1, 0), SQLITE_OK);
-    assert_int_equal(cuckoo_deletes_push(&deletes, 1, 7), SQLITE_OK);
-    assert_int_equal(deletes.n, 3);
-    assert_int_equal(deletes.used, 2);
-    assert_false(cuckoo_deletes_cancel(&deletes, 1, 8));
-    assert_false(cuckoo_deletes_cancel(&deletes, 2, 0));
-    assert_true(cuckoo_deletes_cancel(&deletes, 1, 0));
-    assert_true(cuckoo_deletes_cancel(&deletes, 1, 0));
-    assert_false(cuckoo_deletes_cancel(&deletes, 1, 0));
-    assert_true(cuckoo_deletes_cancel(&deletes, 1, 7));
-    assert_int_equal(deletes.n, 0);
-    assert_int_equal(deletes.used, 0);
-    cuckoo_deletes_free(&deletes);
-}
-
-static uint64_t copies_of(const cuckoo_deletes *deletes, uint64_t hash, uint64_t value)
-{
-    uint64_t copies = 0;
-    for (size_t i = 0; i < deletes->places; i++)
-        if (deletes->place[i].hash == hash && deletes->place[i].value == value)
-            copies += deletes->place[i].copies;
-    return copies;
+    return i == 0 ? 0 : (uint64_t)(i % 5) + ((uint64_t)i << 40);
 }
 
 static unsigned random_below(uint64_t *seed, unsigned n)
@@ -195,368 +171,184 @@ static unsigned random_below(uint64_t *seed, unsigned n)
     return (unsigned)(*seed >> 33) % n;
 }
 
-/* Any of the keys: one more, or one less. */
-static void push_or_cancel(cuckoo_deletes *deletes, uint64_t *model, uint64_t *seed)
+static void expect_model(const cuckoo_sums *sums, const int32_t *model)
 {
-    int i = (int)random_below(seed, HASHES), value = (int)random_below(seed, VALUES);
-    uint64_t *copies = &model[i * VALUES + value], hash = hash_of(i);
-    if (random_below(seed, 2) == 0) {
-        assert_int_equal(cuckoo_deletes_cancel(deletes, hash, (uint64_t)value), *copies > 0);
-        *copies -= *copies > 0;
-    } else {
-        assert_int_equal(cuckoo_deletes_push(deletes, hash, (uint64_t)value), SQLITE_OK);
-        ++*copies;
+    size_t taken = 0;
+    int32_t all = 0;
+    for (int i = 0; i < HASHES; i++)
+        assert_int_equal(cuckoo_sums_of(sums, hash_of(i)), model[i]);
+    for (size_t i = 0; i < sums->places; i++) {
+        taken += sums->place[i].taken;
+        all += sums->place[i].taken ? sums->place[i].sum : 0;
     }
+    for (int i = 0; i < HASHES; i++)
+        all -= model[i];
+    assert_int_equal(taken, sums->used);
+    assert_int_equal(all, 0);
 }
 
-static void expect_model(const cuckoo_deletes *deletes, const uint64_t *model)
-{
-    uint64_t n = 0;
-    size_t used = 0;
-    for (int i = 0; i < HASHES * VALUES; i++) {
-        assert_int_equal(copies_of(deletes, hash_of(i / VALUES), (uint64_t)(i % VALUES)), model[i]);
-        n += model[i];
-        used += model[i] > 0;
-    }
-    assert_int_equal(deletes->n, n);
-    assert_int_equal(deletes->used, used);
-}
-
-/* Takes a key out: it is all there was of it. */
-static bool pop(cuckoo_deletes *deletes, uint64_t *model)
-{
-    cuckoo_delete some;
-    if (!cuckoo_deletes_pop(deletes, &some))
-        return false;
-    uint64_t *copies = &model[(some.hash >> 40) * VALUES + some.value];
-    assert_int_equal(some.copies, *copies);
-    *copies = 0;
-    return true;
-}
-
-/* Pops in between, as when a savepoint opens and fails; then until nothing is left, or
-** forgotten. */
-static void test_deletes_model(void **state)
+static void test_sums_model(void **state)
 {
     uint64_t seed = 1;
-    cuckoo_deletes deletes = {.place = NULL};
+    cuckoo_sums sums = {.place = NULL};
     (void)state;
+    assert_int_equal(cuckoo_sums_of(&sums, 0), 0);
     for (int round = 0; round < 300; round++) {
-        uint64_t model[HASHES * VALUES] = {0};
+        int32_t model[HASHES] = {0};
         for (int i = 0; i < 200; i++) {
-            push_or_cancel(&deletes, model, &seed);
-            if (random_below(&seed, 20) == 0)
-                pop(&deletes, model);
+            int which = (int)random_below(&seed, HASHES);
+            int32_t more = (int32_t)random_below(&seed, 5) - 2;
+            assert_int_equal(cuckoo_sums_add(&sums, hash_of(which), more), SQLITE_OK);
+            model[which] += more;
         }
-        expect_model(&deletes, model);
-        if (round % 3 == 0) {
-            cuckoo_deletes_clear(&deletes);
-            memset(model, 0, sizeof model);
-        }
-        while (pop(&deletes, model))
-            expect_model(&deletes, model);
-        assert_int_equal(deletes.n + deletes.used, 0);
+        expect_model(&sums, model);
+        cuckoo_sums_clear(&sums);
+        memset(model, 0, sizeof model);
+        expect_model(&sums, model);
     }
-    cuckoo_deletes_free(&deletes);
-    assert_null(deletes.place);
+    cuckoo_sums_free(&sums);
+    assert_null(sums.place);
 }
 
-/* Without memory nothing has changed, and keys that are there already need none. */
-static void test_deletes_no_memory(void **state)
+/* A large table gives its memory back. */
+static void test_sums_large(void **state)
 {
-    cuckoo_deletes deletes = {.place = NULL};
+    cuckoo_sums sums = {.place = NULL};
+    (void)state;
+    for (uint64_t i = 0; i < 200000; i++)
+        assert_int_equal(cuckoo_sums_add(&sums, i * 7919, 1), SQLITE_OK);
+    for (uint64_t i = 0; i < 200000; i++)
+        assert_int_equal(cuckoo_sums_of(&sums, i * 7919), 1);
+    assert_int_equal(sums.used, 200000);
+    cuckoo_sums_clear(&sums);
+    assert_null(sums.place);
+    assert_int_equal(cuckoo_sums_of(&sums, 7919), 0);
+}
+
+/* Without memory nothing has changed. */
+static void test_sums_no_memory(void **state)
+{
+    cuckoo_sums sums = {.place = NULL};
     (void)state;
     fault_memory_arm(0, FAULT_ONCE);
-    assert_int_equal(cuckoo_deletes_push(&deletes, 1, 0), SQLITE_NOMEM);
+    assert_int_equal(cuckoo_sums_add(&sums, 1, 1), SQLITE_NOMEM);
     assert_int_equal(fault_memory_disarm(), 1);
-    assert_int_equal(deletes.n, 0);
+    assert_int_equal(sums.used, 0);
     uint64_t n = 0;
     int rc = SQLITE_OK;
     for (; rc == SQLITE_OK; n += rc == SQLITE_OK) {
         if (n > 0)
             fault_memory_arm(0, FAULT_ONWARDS);
-        rc = cuckoo_deletes_push(&deletes, n, 0);
+        rc = cuckoo_sums_add(&sums, n, 1);
         fault_memory_disarm();
     }
     assert_int_equal(rc, SQLITE_NOMEM);
-    assert_int_equal(deletes.n, n);
     for (uint64_t i = 0; i < n; i++)
-        assert_int_equal(copies_of(&deletes, i, 0), 1);
-    cuckoo_deletes_free(&deletes);
+        assert_int_equal(cuckoo_sums_of(&sums, i), 1);
+    assert_int_equal(cuckoo_sums_of(&sums, n), 0);
+    cuckoo_sums_free(&sums);
 }
 
-/* Many keys should become rows, not many copies of one. */
-static void test_deletes_many(void **state)
+/* ---- state.c ---- */
+
+enum { LIVES = 4, PARTS = 3, EVENTS = CUCKOO_GONE + 1, SAME = -1 };
+
+/* What the table in state.h says: of each life and event, the action and the new life. Rows of USE,
+** CHANGED and LOST hold for one part in the transaction; `part` SAME: for all. */
+static const struct {
+    int event, part;
+    struct {
+        int action, life;
+    } of[LIVES];
+} cells[] = {
+#define NO {CUCKOO_NOTHING, SAME}
+    {CUCKOO_USE, CUCKOO_APART,
+     {{CUCKOO_ANEW, CUCKOO_OPEN}, {CUCKOO_LOOK, SAME}, {CUCKOO_REFUSE, SAME}, {CUCKOO_REFUSE, SAME}}},
+    {CUCKOO_USE, CUCKOO_JOINED,
+     {{CUCKOO_ANEW, CUCKOO_OPEN}, {CUCKOO_LOOK, SAME}, {CUCKOO_REFUSE, SAME}, {CUCKOO_REFUSE, SAME}}},
+    {CUCKOO_USE, CUCKOO_CREATED,
+     {{CUCKOO_ANEW, CUCKOO_OPEN}, {CUCKOO_ANEW, SAME}, {CUCKOO_REFUSE, SAME}, {CUCKOO_REFUSE, SAME}}},
+    {CUCKOO_CHANGED, CUCKOO_APART, {{CUCKOO_WRITE, SAME}, {CUCKOO_WRITE, SAME}, NO, NO}},
+    {CUCKOO_CHANGED, CUCKOO_JOINED, {NO, NO, NO, NO}},
+    {CUCKOO_CHANGED, CUCKOO_CREATED, {{CUCKOO_WRITE, SAME}, {CUCKOO_WRITE, SAME}, NO, NO}},
+    {CUCKOO_JOIN, SAME, {NO, NO, NO, NO}},
+    {CUCKOO_SAVEPOINT, SAME, {{CUCKOO_WRITE, SAME}, {CUCKOO_WRITE, SAME}, NO, NO}},
+    {CUCKOO_ROLLED_BACK_TO, SAME,
+     {{CUCKOO_FORGET, SAME}, {CUCKOO_FORGET, CUCKOO_NEW}, {CUCKOO_FORGET, CUCKOO_NEW}, NO}},
+    {CUCKOO_SYNC, SAME, {{CUCKOO_WRITE, SAME}, {CUCKOO_WRITE, SAME}, {CUCKOO_REFUSE, SAME}, NO}},
+    {CUCKOO_COMMITTED, SAME, {NO, NO, NO, NO}},
+    {CUCKOO_ROLLED_BACK, SAME,
+     {{CUCKOO_FORGET, SAME}, {CUCKOO_FORGET, CUCKOO_NEW}, {CUCKOO_FORGET, CUCKOO_NEW}, NO}},
+    {CUCKOO_LOST, CUCKOO_APART,
+     {{CUCKOO_FORGET, SAME}, {CUCKOO_FORGET, CUCKOO_NEW}, {CUCKOO_FORGET, CUCKOO_NEW}, NO}},
+    {CUCKOO_LOST, CUCKOO_JOINED,
+     {{CUCKOO_FORGET, SAME}, {CUCKOO_FORGET, CUCKOO_BROKEN}, {CUCKOO_FORGET, SAME}, NO}},
+    {CUCKOO_LOST, CUCKOO_CREATED,
+     {{CUCKOO_FORGET, SAME}, {CUCKOO_FORGET, CUCKOO_BROKEN}, {CUCKOO_FORGET, SAME}, NO}},
+    {CUCKOO_DOUBT, SAME, {NO, {CUCKOO_NOTHING, CUCKOO_NEW}, NO, NO}},
+    {CUCKOO_GONE, SAME,
+     {{CUCKOO_NOTHING, CUCKOO_DEAD}, {CUCKOO_NOTHING, CUCKOO_DEAD}, {CUCKOO_NOTHING, CUCKOO_DEAD}, NO}},
+#undef NO
+};
+
+/* The part in the transaction after an event, for a store of which one table takes part. */
+static int part_after(int event, int part, int life)
 {
-    enum { MOST = 1 << 20 };
-    cuckoo_deletes deletes = {.place = NULL};
+    if (event == CUCKOO_JOIN)
+        return part == CUCKOO_APART ? CUCKOO_JOINED : part;
+    if (event == CUCKOO_SAVEPOINT && part == CUCKOO_CREATED)
+        return life == CUCKOO_BROKEN ? CUCKOO_CREATED : CUCKOO_JOINED;
+    return event == CUCKOO_COMMITTED || event == CUCKOO_ROLLED_BACK ? CUCKOO_APART : part;
+}
+
+static unsigned tables_after(int event, int part)
+{
+    unsigned before = part != CUCKOO_APART;
+    bool ends = event == CUCKOO_COMMITTED || event == CUCKOO_ROLLED_BACK;
+    return event == CUCKOO_JOIN ? before + 1 : ends ? 0 : before;
+}
+
+static void expect_cell(size_t row, int life, int part)
+{
+    cuckoo_state at = {(cuckoo_life)life, (cuckoo_part)part, part != CUCKOO_APART};
+    int action = cells[row].of[life].action, then = cells[row].of[life].life;
+    assert_int_equal(cuckoo_state_event(&at, (cuckoo_event)cells[row].event), action);
+    assert_int_equal(at.life, then == SAME ? life : then);
+    assert_int_equal(at.part, part_after(cells[row].event, part, life));
+    assert_int_equal(at.tables, tables_after(cells[row].event, part));
+}
+
+/* Each cell; and each event has its rows. */
+static void test_state_cells(void **state)
+{
+    bool seen[EVENTS][PARTS] = {{false}};
     (void)state;
-    for (int i = 0; i < 100000; i++)
-        assert_int_equal(cuckoo_deletes_push(&deletes, 5, 0), SQLITE_OK);
-    assert_false(cuckoo_deletes_many(&deletes));
-    uint64_t i = 0;
-    for (; i < MOST && !cuckoo_deletes_many(&deletes); i++)
-        assert_int_equal(cuckoo_deletes_push(&deletes, i * 7919, 0), SQLITE_OK);
-    assert_in_range(i, 1000, MOST - 1);
-    cuckoo_deletes_clear(&deletes);
-    assert_false(cuckoo_deletes_many(&deletes));
-    assert_false(cuckoo_deletes_cancel(&deletes, 5, 0));
-    cuckoo_deletes_free(&deletes);
+    for (size_t row = 0; row < sizeof cells / sizeof cells[0]; row++)
+        for (int part = 0; part < PARTS; part++)
+            if (cells[row].part == SAME || cells[row].part == part) {
+                seen[cells[row].event][part] = true;
+                for (int life = 0; life < LIVES; life++)
+                    expect_cell(row, life, part);
+            }
+    for (int i = 0; i < EVENTS * PARTS; i++)
+        assert_true(seen[i / PARTS][i % PARTS]);
 }
 
-/* ---- witness.c ---- */
-
-enum { NOWHERE = -1 };
-
-/* Row 6 goes from one key to another; how that fits. *step: the whole way. */
-static cuckoo_fit tell(cuckoo_witness *witness, int64_t row, int from, int to, cuckoo_step *step)
+/* With two tables in the transaction the store is apart when both have told of the end. */
+static void test_state_tables(void **state)
 {
-    cuckoo_fit fit;
-    cuckoo_step *way;
-    *step = (cuckoo_step){.from_is = from != NOWHERE,
-                          .to_is = to != NOWHERE,
-                          .from = (uint64_t)(from + 1),
-                          .to = (uint64_t)(to + 1)};
-    assert_int_equal(cuckoo_witness_tell(witness, row, step, &way, &fit), SQLITE_OK);
-    *step = *way;
-    return fit;
-}
-
-static void expect_way(const cuckoo_step *step, int from, int to)
-{
-    assert_int_equal(step->from_is, from != NOWHERE);
-    assert_int_equal(step->to_is, to != NOWHERE);
-    if (from != NOWHERE)
-        assert_int_equal(step->from, from + 1);
-    if (to != NOWHERE)
-        assert_int_equal(step->to, to + 1);
-}
-
-static void test_witness_steps(void **state)
-{
-    static const struct {
-        int from, to, then_from, then_to;
-        cuckoo_fit fit;
-        int way_from, way_to;
-    } cases[] = {
-        {1, 2, 2, 3, CUCKOO_FITS_IF_THERE, 1, 3},             /* it goes on */
-        {1, 2, 2, NOWHERE, CUCKOO_FITS_IF_THERE, 1, NOWHERE}, /* and ends */
-        {1, NOWHERE, NOWHERE, 4, CUCKOO_FITS_IF_THERE, 1, 4}, /* and begins again */
-        {2, 3, 1, 2, CUCKOO_FITS_IF_THERE, 1, 3},             /* told late */
-        {1, 3, NOWHERE, 1, CUCKOO_FITS_IF_THERE, NOWHERE, 3}, /* an insertion, told late */
-        {1, 2, 1, 3, CUCKOO_MISFITS, 1, 3},                   /* it was not there any more */
-        {1, 2, 3, NOWHERE, CUCKOO_MISFITS, 3, NOWHERE},
-        {1, NOWHERE, 1, NOWHERE, CUCKOO_MISFITS, 1, NOWHERE}, /* deleted twice */
-        {1, 2, NOWHERE, 5, CUCKOO_FITS, 1, 5},                /* REPLACE has deleted it without a word */
-        {NOWHERE, NOWHERE, NOWHERE, 1, CUCKOO_FITS_IF_THERE, NOWHERE, 1},
-        {1, 2, 2, 1, CUCKOO_FITS_EITHER, 1, 1},             /* back, or told late */
-        {1, NOWHERE, NOWHERE, 1, CUCKOO_FITS_EITHER, 1, 1}, /* the same of a deletion */
-        {1, 1, 1, 1, CUCKOO_FITS_IF_THERE, 1, 1},
-    };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        cuckoo_witness witness = {.seen = NULL};
-        cuckoo_step step;
-        assert_int_equal(tell(&witness, 6, cases[i].from, cases[i].to, &step), CUCKOO_FITS);
-        expect_way(&step, cases[i].from, cases[i].to);
-        assert_int_equal(tell(&witness, 6, cases[i].then_from, cases[i].then_to, &step), cases[i].fit);
-        expect_way(&step, cases[i].way_from, cases[i].way_to);
-        cuckoo_witness_free(&witness);
-    }
-}
-
-/* Rows do not know of each other, and none is forgotten, however many there are. */
-static void test_witness_rows(void **state)
-{
-    static const int64_t rows[] = {0, 1, -1, INT64_MAX, INT64_MIN + 5, 4000};
-    enum { ROWS = sizeof rows / sizeof rows[0] };
-    cuckoo_witness witness = {.seen = NULL};
-    cuckoo_step step;
-    (void)state;
-    for (int i = 0; i < ROWS - 1; i++)
-        assert_int_equal(tell(&witness, rows[i], i, i + 10, &step), CUCKOO_FITS);
-    assert_int_equal(tell(&witness, rows[0], 10, 20, &step), CUCKOO_FITS_IF_THERE);
-    expect_way(&step, 0, 20);
-    assert_int_equal(tell(&witness, rows[1], 7, 8, &step), CUCKOO_MISFITS);
-    for (int64_t row = 100; row < 100000; row++)
-        assert_int_equal(tell(&witness, row, 1, 2, &step), CUCKOO_FITS);
-    for (int64_t row = 100; row < 100000; row++)
-        assert_int_equal(tell(&witness, row, 2, 3, &step), CUCKOO_FITS_IF_THERE);
-    assert_int_equal(tell(&witness, rows[0], 20, 8, &step), CUCKOO_FITS_IF_THERE);
-    expect_way(&step, 0, 8);
-    assert_int_equal(tell(&witness, rows[0], 7, 8, &step), CUCKOO_MISFITS);
-    cuckoo_witness_free(&witness);
-}
-
-/* A key that went without a word: its deletion may be told later, and no other one. */
-static void test_witness_holes(void **state)
-{
-    cuckoo_step step;
-    (void)state;
-    for (int told = 2; told <= 3; told++) {
-        cuckoo_witness witness = {.seen = NULL};
-        tell(&witness, 6, 1, 2, &step);
-        assert_int_equal(tell(&witness, 6, NOWHERE, 5, &step), CUCKOO_FITS);
-        assert_int_equal(tell(&witness, 6, told, NOWHERE, &step),
-                         told == 2 ? CUCKOO_FITS_IF_THERE : CUCKOO_MISFITS);
-        assert_int_equal(tell(&witness, 6, 2, NOWHERE, &step), CUCKOO_MISFITS);
-        cuckoo_witness_free(&witness);
-    }
-}
-
-/* Steps behind a mark are undone with its savepoint. After other savepoints nothing is believed. */
-static void test_witness_marks(void **state)
-{
-    cuckoo_witness witness = {.seen = NULL};
-    cuckoo_step step;
-    (void)state;
-    cuckoo_witness_roll_back(&witness, 0);
-    tell(&witness, 6, 1, 2, &step);
-    cuckoo_witness_set_mark(&witness, 3);
-    cuckoo_witness_set_mark(&witness, 4); /* within it */
-    tell(&witness, 6, 2, 3, &step);
-    tell(&witness, 6, 3, 4, &step);
-    tell(&witness, 7, 8, 9, &step);
-    cuckoo_witness_release(&witness, 4);
-    cuckoo_witness_roll_back(&witness, 3);
-    cuckoo_witness_release(&witness, 3);
-    assert_int_equal(tell(&witness, 6, 2, 5, &step), CUCKOO_FITS_IF_THERE);
-    expect_way(&step, 1, 5);
-    assert_int_equal(tell(&witness, 7, 3, 4, &step), CUCKOO_FITS);
-    cuckoo_witness_set_mark(&witness, 3);
-    tell(&witness, 7, 4, 5, &step);
-    cuckoo_witness_release(&witness, 3);
-    assert_int_equal(tell(&witness, 7, 5, 6, &step), CUCKOO_FITS_IF_THERE);
-    cuckoo_witness_roll_back(&witness, 2);
-    assert_int_equal(tell(&witness, 7, 6, 7, &step), CUCKOO_MISFITS);
-    assert_int_equal(tell(&witness, 9, NOWHERE, 7, &step), CUCKOO_FITS);
-    cuckoo_witness_free(&witness);
-}
-
-static void test_witness_clear(void **state)
-{
-    cuckoo_witness witness = {.seen = NULL};
-    cuckoo_step step;
-    (void)state;
-    cuckoo_witness_clear(&witness);
-    tell(&witness, 6, 1, 2, &step);
-    cuckoo_witness_clear(&witness);
-    assert_int_equal(tell(&witness, 6, 8, 9, &step), CUCKOO_FITS);
-    cuckoo_witness_free(&witness);
-    assert_null(witness.seen);
-}
-
-static void test_witness_no_memory(void **state)
-{
-    cuckoo_fit fit;
-    cuckoo_step *way;
-    cuckoo_witness witness = {.seen = NULL};
-    cuckoo_step step = {.from_is = true, .to_is = true, .from = 1, .to = 2};
-    (void)state;
-    fault_memory_arm(0, FAULT_ONCE);
-    assert_int_equal(cuckoo_witness_tell(&witness, 6, &step, &way, &fit), SQLITE_NOMEM);
-    fault_memory_disarm();
-    assert_int_equal(tell(&witness, 6, 3, 4, &step), CUCKOO_FITS);
-    cuckoo_witness_free(&witness);
-}
-
-/* ---- redo.c ---- */
-
-static void note(cuckoo_redo *redo, uint64_t from, uint64_t to)
-{
-    for (uint64_t hash = from; hash <= to; hash++)
-        cuckoo_redo_add(redo, CUCKOO_REDO_ADD, hash, 0);
-}
-
-/* The notes, as a text, from the first one that the database does not have. */
-static const char *notes(const cuckoo_redo *redo)
-{
-    static char text[64];
-    size_t at = 0;
-    for (size_t i = redo->from; i < redo->n; i++)
-        at += (size_t)sprintf(text + at, "%d", (int)redo->note[i].hash);
-    sprintf(text + at, "%s%s", redo->stale ? " stale" : "", redo->partial ? " partial" : "");
-    return text;
-}
-
-static void test_redo_roll_back(void **state)
-{
-    cuckoo_redo redo = {.note = NULL};
-    (void)state;
-    note(&redo, 1, 3);
-    cuckoo_redo_set_mark(&redo, 1);
-    note(&redo, 4, 5);
-    assert_string_equal(notes(&redo), "12345");
-    cuckoo_redo_roll_back(&redo, 1);
-    assert_string_equal(notes(&redo), "123 stale");
-    cuckoo_redo_add(&redo, CUCKOO_REDO_ADD, 1, 0); /* while they are done again */
-    assert_string_equal(notes(&redo), "123 stale");
-    cuckoo_redo_release(&redo, 1);
-    assert_string_equal(notes(&redo), "123 stale");
-    cuckoo_redo_written(&redo);
-    assert_string_equal(notes(&redo), "");
-    cuckoo_redo_free(&redo);
-}
-
-/* What was written within a statement goes when that is rolled back. */
-static void test_redo_written_within(void **state)
-{
-    cuckoo_redo redo = {.note = NULL};
-    (void)state;
-    note(&redo, 1, 3);
-    cuckoo_redo_set_mark(&redo, 1);
-    note(&redo, 4, 5);
-    cuckoo_redo_written(&redo); /* savepoint 2 opens */
-    assert_false(redo.idle);
-    note(&redo, 6, 7);
-    assert_string_equal(notes(&redo), "67");
-    cuckoo_redo_roll_back(&redo, 2);
-    assert_string_equal(notes(&redo), "");
-    note(&redo, 8, 9);
-    cuckoo_redo_roll_back(&redo, 1);
-    assert_string_equal(notes(&redo), "123 stale");
-    cuckoo_redo_roll_back(&redo, 0);
-    assert_string_equal(notes(&redo), "");
-    assert_false(redo.marked);
-    cuckoo_redo_free(&redo);
-}
-
-static void test_redo_release(void **state)
-{
-    cuckoo_redo redo = {.note = NULL};
-    (void)state;
-    note(&redo, 1, 2);
-    cuckoo_redo_set_mark(&redo, 1);
-    note(&redo, 3, 3);
-    cuckoo_redo_release(&redo, 2); /* within it */
-    assert_true(redo.marked);
-    cuckoo_redo_release(&redo, 1);
-    assert_string_equal(notes(&redo), "123");
-    cuckoo_redo_set_mark(&redo, 1);
-    cuckoo_redo_written(&redo);
-    note(&redo, 4, 5);
-    cuckoo_redo_release(&redo, 1);
-    assert_string_equal(notes(&redo), "45");
-    assert_int_equal(redo.from, 0);
-    cuckoo_redo_clear(&redo);
-    assert_string_equal(notes(&redo), "");
-    cuckoo_redo_free(&redo);
-}
-
-static void test_redo_partial(void **state)
-{
-    cuckoo_redo redo = {.note = NULL};
-    (void)state;
-    fault_memory_arm(0, FAULT_ONCE);
-    note(&redo, 1, 3);
-    fault_memory_disarm();
-    assert_string_equal(notes(&redo), " partial");
-    cuckoo_redo_written(&redo);
-    note(&redo, 1, 1 << 20);
-    assert_true(redo.partial);
-    cuckoo_redo_written(&redo);
-    assert_string_equal(notes(&redo), "");
-    cuckoo_redo_free(&redo);
+    for (int end = CUCKOO_COMMITTED; end <= CUCKOO_ROLLED_BACK; end++)
+        for (int part = CUCKOO_JOINED; part < PARTS; part++)
+            for (int life = 0; life < LIVES; life++) {
+                cuckoo_state at = {(cuckoo_life)life, (cuckoo_part)part, 2};
+                cuckoo_state_event(&at, (cuckoo_event)end);
+                assert_int_equal(at.part, part);
+                assert_int_equal(at.tables, 1);
+                cuckoo_state_event(&at, (cuckoo_event)end);
+                assert_int_equal(at.part, CUCKOO_APART);
+                assert_int_equal(at.tables, 0);
+            }
 }
 
 /* ---- fresh.c ---- */
@@ -579,7 +371,7 @@ static int connect_two(void **state)
     static two_connections two;
     static const char name[] = "file:/fresh?vfs=memdb";
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
-    two = (two_connections){.fresh = {.known = false}};
+    two = (two_connections){.fresh = {.changes = 0}};
     assert_int_equal(sqlite3_open_v2(name, &two.mine, flags, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_open_v2(name, &two.other, flags, NULL), SQLITE_OK);
     sql(two.mine, "CREATE TABLE t(x); CREATE TABLE u(x)");
@@ -597,9 +389,10 @@ static int disconnect(void **state)
 }
 
 /* Within a read transaction, as the uses are. */
-static bool is_stale(two_connections *two, bool joined)
+static cuckoo_stale look(two_connections *two, bool joined)
 {
-    bool stale, alone = sqlite3_get_autocommit(two->mine);
+    cuckoo_stale stale;
+    bool alone = sqlite3_get_autocommit(two->mine);
     if (alone)
         sql(two->mine, "BEGIN");
     sql(two->mine, "SELECT * FROM u");
@@ -609,13 +402,18 @@ static bool is_stale(two_connections *two, bool joined)
     return stale;
 }
 
+static bool is_stale(two_connections *two, bool joined)
+{
+    return look(two, joined) != CUCKOO_IS_FRESH;
+}
+
 static void test_fresh_others(void **state)
 {
     two_connections *two = *state;
-    assert_true(is_stale(two, false)); /* nothing is known yet */
+    is_stale(two, false);
     assert_false(is_stale(two, false));
     sql(two->other, "INSERT INTO u VALUES (1)");
-    assert_true(is_stale(two, false));
+    assert_int_equal(look(two, false), CUCKOO_MAY_BE_STALE); /* the generation tells */
     assert_false(is_stale(two, false));
     sql(two->other, "BEGIN; INSERT INTO u VALUES (1); ROLLBACK");
     assert_false(is_stale(two, false));
@@ -626,7 +424,7 @@ static void test_fresh_own(void **state)
     two_connections *two = *state;
     is_stale(two, false);
     sql(two->mine, "INSERT INTO u VALUES (1)"); /* not ours: a row of any table */
-    assert_true(is_stale(two, false));
+    assert_int_equal(look(two, false), CUCKOO_IS_STALE);
     assert_false(is_stale(two, false));
     sql(two->mine, "INSERT INTO u VALUES (1)");
     cuckoo_fresh_committed(&two->fresh, &two->shadow, true);
@@ -655,12 +453,12 @@ static void test_fresh_late(void **state)
     assert_true(is_stale(two, false));
     commit_and_count_late(two);
     sql(two->mine, "BEGIN; INSERT INTO u VALUES (1)");
-    cuckoo_fresh_joined(&two->fresh, &two->shadow); /* not the transaction of one statement */
+    assert_false(cuckoo_fresh_joined(&two->fresh, &two->shadow)); /* not that of one statement */
     assert_true(is_stale(two, false));
     sql(two->mine, "COMMIT");
     is_stale(two, false);
     commit_and_count_late(two);
-    cuckoo_fresh_joined(&two->fresh, &two->shadow);
+    assert_true(cuckoo_fresh_joined(&two->fresh, &two->shadow));
     assert_int_equal(two->fresh.changes, sqlite3_total_changes(two->mine));
 }
 
@@ -779,23 +577,14 @@ int main(void)
         cmocka_unit_test(test_token_names),
         cmocka_unit_test(test_breaks),
         cmocka_unit_test(test_ours),
-        cmocka_unit_test(test_deletes_push_cancel),
-        cmocka_unit_test(test_deletes_model),
-        cmocka_unit_test(test_deletes_no_memory),
-        cmocka_unit_test(test_deletes_many),
-        cmocka_unit_test(test_witness_steps),
-        cmocka_unit_test(test_witness_rows),
-        cmocka_unit_test(test_witness_holes),
-        cmocka_unit_test(test_witness_marks),
-        cmocka_unit_test(test_witness_clear),
-        cmocka_unit_test(test_witness_no_memory),
-        cmocka_unit_test(test_redo_roll_back),
-        cmocka_unit_test(test_redo_written_within),
-        cmocka_unit_test(test_redo_release),
-        cmocka_unit_test(test_redo_partial),
         cmocka_unit_test(test_nearest_names),
         cmocka_unit_test(test_nearest_of_several),
         cmocka_unit_test(test_nearest_long_names),
+        cmocka_unit_test(test_sums_model),
+        cmocka_unit_test(test_sums_large),
+        cmocka_unit_test(test_sums_no_memory),
+        cmocka_unit_test(test_state_cells),
+        cmocka_unit_test(test_state_tables),
         cmocka_unit_test(test_epochs_begin_anew),
         FRESH_TEST(test_fresh_others),
         FRESH_TEST(test_fresh_own),

@@ -36,6 +36,7 @@ static const char *const setup[] = {
     "INSERT INTO crowd SELECT k FROM aims WHERE i < 28",
     "CREATE VIRTUAL TABLE tight USING cuckoo_filter(capacity=8, seed=0, fingerprint_bits=24, growth=on, "
     "content='crowd(k)')",
+    "INSERT INTO users SELECT i FROM " NUMBERS(60, 75), /* they wait in the log */
 };
 enum { SETUP = sizeof setup / sizeof setup[0] };
 
@@ -45,7 +46,7 @@ typedef struct oom_case {
         *before; /* begins the transaction; NULL: run in autocommit mode, and in a usual transaction */
 } oom_case;
 
-/* The transaction in which most statements are run: deletes wait in rows, and in memory. */
+/* The transaction in which most statements are run: changes wait in logs, and in memory. */
 static const char usual[] =
     "BEGIN; INSERT INTO seen(key) VALUES ('marker'); UPDATE people SET k = k || '!' WHERE id < 4; "
     "DELETE FROM crowd WHERE rowid < 4; SAVEPOINT usual; DELETE FROM people WHERE id = 5";
@@ -103,6 +104,14 @@ static const oom_case cases[] = {
     {"error: rebuild", "INSERT INTO seen(seen) VALUES ('rebuild')", NULL},
     {"error: command", "INSERT INTO seen(seen) VALUES ('dance')", NULL},
     {"error: near command", "INSERT INTO seen(seen) VALUES ('chekc')", NULL},
+    {"drain", "INSERT INTO fed(fed) VALUES ('drain')", NULL},
+    {"drain, with deletes", "INSERT INTO known(known) VALUES ('drain')",
+     "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
+    {"drain, some wait", "INSERT INTO tight(tight) VALUES ('drain')", "BEGIN; " CHANGES},
+    {"undrained: cf_table_contains", "SELECT sum(cf_table_contains('fed', id)) FROM users", NULL},
+    {"undrained: exists", "SELECT count(*) FROM users WHERE EXISTS (SELECT 1 FROM fed WHERE key = id)",
+     NULL},
+    {"undrained: count", "SELECT count(*) FROM fed", NULL},
     {"content: insert", "INSERT INTO users SELECT i FROM " NUMBERS(1000, 1050), NULL},
     {"content: delete", "DELETE FROM users WHERE id < 9", NULL},
     {"content: update", "UPDATE users SET id = id + 500 WHERE id < 9", NULL},
@@ -150,7 +159,7 @@ static const oom_case cases[] = {
     {"commit, some undone", "COMMIT",
      "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES
      "; ROLLBACK TO a; DELETE FROM people WHERE id > 20"},
-    {"commit, healing", "COMMIT",
+    {"commit, old values that lie", "COMMIT",
      "BEGIN; CREATE TRIGGER b BEFORE UPDATE ON people WHEN new.k LIKE '%!' BEGIN "
      "UPDATE people SET k = k || 'b' WHERE id = old.id; END; UPDATE people SET k = k || '!' WHERE id = "
      "1"},

@@ -5,6 +5,7 @@ After every statement each stored row is asked for: found, or an error that name
 filter holds as many keys as the column, and 'check' agrees. The content is the model; what it should be is left to SQLite.
 A round starts with a new database. One that fails is run again with fewer and fewer statements, and the rest printed.
 """
+import contextlib
 import os
 import random
 import sqlite3
@@ -14,25 +15,31 @@ from dataclasses import dataclass, field
 
 import support
 from promises import EXACT, is_refusal
-from statements import SCHEMA, Grammar
+from statements import SCHEMA, Grammar, columns
 
 STATEMENTS_PER_ROUND = 150
-MOST_ROWS = 150
 LONGEST_TRANSACTION = 40  # in statements: copies of a key stay far below the 255 that are counted
 
 ROWS = {"insert": 10, "insert_select": 6, "update": 10, "upsert": 6, "delete": 5, "parent": 4, "nested": 6}
 ALL = {**ROWS, "transaction": 16, "trigger": 2.5, "ddl": 2.5, "upkeep": 1, "migration": 0.5}
+PLAIN = {**ROWS, "transaction": 16, "vacuum": 1, "nested": 0}  # what triggers are told is true
+LIES = {**ROWS, "transaction": 16, "vacuum": 0.5, "upkeep": 0.5, "liar": 4}
+LIES_OF_ROWIDS = {**LIES, "upsert": 0, "nested": 0}  # by these SQLite damages such a table, with no filter about
+MANY = {"insert_select": 8, "update": 6, "delete": 4, "insert": 4, "upsert": 2, "transaction": 16, "vacuum": 0.3}
 
 
 @dataclass
 class Config:
     """What a round is made of."""
-    filters: dict  # name: options; h follows x, the others k
+    filters: dict  # name: options; h follows x, g a generated column if there is one, the others k
     weights: dict = field(default_factory=lambda: ALL)
     unique: bool = True
     exact: bool = True  # counts are exact: copies are counted, and REPLACE fires triggers
     recursive: bool = True
-    connections: int = 1
+    connections: str = "e"  # e has the extension; b has not; s has it, and asks no filter
+    journal: str = "wal"
+    table: str = "key"  # statements.TABLES
+    many: int = 15  # rows that INSERT .. SELECT writes; the table has ten times as many
 
 
 TINY = "capacity=8, growth=on"
@@ -47,8 +54,33 @@ CONFIGS = {
     "tiny, few bits": Config({"f": TINY + ", fpr=0.05", "g": TINY + ", overflow=on"}, unique=False, exact=False),
     "gets full": Config({"f": FULL}),
     "one of two gets full": Config({"f": FULL, "g": EXACT}, unique=False),
-    "two connections": Config({"f": EXACT}, connections=2),
-    "two connections, tiny": Config({"f": TINY, "h": EXACT}, connections=2, exact=False),
+    "two connections": Config({"f": EXACT}, connections="ee"),
+    "two connections, tiny": Config({"f": TINY, "h": EXACT}, connections="ee", exact=False),
+    "without the extension": Config({"f": EXACT}, connections="eb"),
+    "four connections": Config({"f": EXACT}, connections="eebs"),
+    "four connections, rollback journal": Config({"f": EXACT, "h": EXACT}, connections="eebs", journal="delete"),
+    "four connections, rows only": Config({"f": EXACT}, connections="eebs", weights={**ROWS, "transaction": 16}),
+    "five filters": Config({"f": EXACT, "g": EXACT, "h": EXACT, "i": TINY, "j": EXACT}, connections="eb", exact=False),
+    "five filters, four connections": Config(dict.fromkeys("fghij", EXACT), connections="eebs", journal="delete"),
+    "rowids that change": Config({"f": EXACT}, connections="eb", table="rowid", exact=False),
+    "rowids that change, rows only": Config({"f": EXACT}, connections="eebs", table="rowid", weights=PLAIN),
+    "rowids, equal keys": Config({"f": EXACT}, connections="eebs", table="rowid", weights=PLAIN, unique=False),
+    "without rowid": Config({"f": EXACT}, connections="eb", table="without rowid", exact=False),
+    "without rowid, rows only": Config({"f": EXACT}, connections="eebs", table="without rowid", weights=PLAIN),
+    "a generated column": Config({"f": EXACT, "g": EXACT}, connections="eb", table="generated"),
+    "generated, four connections": Config({"f": EXACT, "g": EXACT}, connections="eebs", table="generated", journal="delete"),
+    "liars": Config({"f": EXACT}, weights=LIES),
+    "liars, equal keys": Config({"f": EXACT, "h": EXACT}, weights=LIES, unique=False),
+    "liars, no recursive triggers": Config({"f": EXACT}, weights=LIES, recursive=False, exact=False),
+    "liars, four connections": Config({"f": EXACT, "h": EXACT}, weights=LIES, connections="eebs"),
+    "liars, rollback journal": Config({"f": EXACT}, weights=LIES, connections="eebs", journal="delete", unique=False),
+    "liars, generated": Config({"f": EXACT, "g": EXACT}, weights=LIES, connections="eebs", table="generated"),
+    "liars, rowids": Config({"f": EXACT}, weights=LIES_OF_ROWIDS, connections="eebs", table="rowid", exact=False),
+    "liars, rowids, equal keys": Config({"f": EXACT}, weights=LIES_OF_ROWIDS, connections="eebs", table="rowid", exact=False,
+                                        unique=False),
+    "long logs": Config({"f": EXACT, "h": TINY}, weights=MANY, connections="ebbs", many=900, exact=False),
+    "long logs, exact": Config({"f": EXACT}, weights=MANY, connections="ebs", many=900),
+    "long logs, liars": Config({"f": EXACT}, weights={**MANY, "liar": 2}, connections="ebs", many=300, journal="delete"),
 }
 
 
@@ -56,15 +88,23 @@ class Wrong(Exception):
     """A promise that was not kept; its first word is the kind."""
 
 
+class Over(Exception):
+    """SQL of a function has made SQLite roll back under the statement around it (SQLITE_CONSTRAINT_PINNED). SQLite lets that
+    go on to the end of a trigger, outside of any transaction: so any log may say what never was, with no filter about."""
+
+
 class World:
     """A database with its filters, and what is asked after each statement."""
 
     def __init__(self, config, seed):
         self.config, self.rng = config, random.Random(seed)
-        self.folder = tempfile.TemporaryDirectory() if config.connections > 1 else None
+        self.folder = tempfile.TemporaryDirectory() if len(config.connections) > 1 else None
         path = os.path.join(self.folder.name, "world.db") if self.folder else ":memory:"
-        self.connections = [support.connect(path, timeout=0) for _ in range(config.connections)]
-        self.running, self.rolls_back = 0, False
+        self.connections = [support.connect(path, timeout=0) if kind != "b" else
+                            sqlite3.connect(path, timeout=0, isolation_level=None) for kind in config.connections]
+        self.askers = [db for db, kind in zip(self.connections, config.connections) if kind == "e"]
+        self.running, self.rolls_back, self.refused, self.doubtful, self.pinned = 0, False, False, False, False
+        self.changed = 0  # rows that statements have changed themselves, without what triggers and foreign keys do
         for db in self.connections:
             db.execute("PRAGMA synchronous = OFF")
             db.execute("PRAGMA foreign_keys = ON")
@@ -74,9 +114,10 @@ class World:
             db.create_function("nested", 0, lambda: self.running < 0)
         db = self.connections[0]
         if self.folder:
-            db.execute("PRAGMA journal_mode = wal")
+            db.execute(f"PRAGMA journal_mode = {config.journal}")
         action = self.rng.choice(["CASCADE", "SET NULL"])
-        db.executescript(SCHEMA.format(u="u", unique=" UNIQUE" if config.unique else "", action=action))
+        front, more = columns(config)
+        db.executescript(SCHEMA.format(u="u", columns=front, more=more, action=action))
         self.grammar = Grammar(self.rng, config)
         self.in_transaction = 0
         self.read_names(db)
@@ -90,8 +131,10 @@ class World:
         if self.folder:
             self.folder.cleanup()
 
-    def changes(self):
-        return sum(db.total_changes for db in self.connections)
+    @property
+    def at(self):
+        """The connection of which all others wait for the end: the one in a transaction."""
+        return next((i for i, db in enumerate(self.connections) if db.in_transaction), 0)
 
     def run(self, db, sql):
         """The function run(sql): at one level only, and not without end."""
@@ -100,18 +143,24 @@ class World:
         self.running, count = -1, self.running
         try:
             db.execute(sql).fetchall()
-        except sqlite3.Error:
-            pass
+        except sqlite3.Error as error:
+            self.pinned |= error.sqlite_errorname == "SQLITE_CONSTRAINT_PINNED"
         self.running = count + 1
         return None
+
+    def undrained(self, db):
+        """Has a log rows? When a trigger goes that has lied to them, or rowids change, keys may become stale."""
+        logs = db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'cuckoo_log_%'").fetchall()
+        return any(db.execute(f"SELECT EXISTS (SELECT 1 FROM {log})").fetchone()[0] for log, in logs)
 
     def read_names(self, db):
         found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
         names = {"u": next((name for name in ("u", "u_2") if name in found), None), "k": "k"}
         if names["u"]:
-            columns = [row[1] for row in db.execute(f"PRAGMA table_info({names['u']})")]
-            names["k"] = next(name for name in ("k", "k_2") if name in columns)
-        names["filters"] = {name: "x" if name[0] == "h" else names["k"]
+            found_columns = [row[1] for row in db.execute(f"PRAGMA table_info({names['u']})")]
+            names["k"] = next((name for name in ("k", "k_2") if name in found_columns), "k")
+        other = {"h": "x", "g": "g"} if self.config.table == "generated" else {"h": "x"}
+        names["filters"] = {name: other.get(name[0], names["k"])
                             for name, sql in found.items() if sql and "USING cuckoo_filter" in sql}
         self.grammar.names = names
 
@@ -120,14 +169,18 @@ class World:
     def next(self):
         """(connection, statement) to run next. Transactions are closed before they become too long."""
         if self.in_transaction > LONGEST_TRANSACTION:
-            return 0, self.rng.choice(["COMMIT", "ROLLBACK"])
+            return self.at, self.rng.choice(["COMMIT", "ROLLBACK"])
         table = self.grammar.names["u"]
-        if table and self.connections[0].execute(f"SELECT count(*) FROM {table}").fetchone()[0] > MOST_ROWS:
-            return 0, f"DELETE FROM {table} WHERE id % 3"
-        number = self.rng.randrange(len(self.connections)) if not self.in_transaction else 0
+        if table and self.connections[self.at].execute(f"SELECT count(*) FROM {table}").fetchone()[0] > 10 * self.config.many:
+            return self.at, f"DELETE FROM {table} WHERE id % 3"
+        others = not self.in_transaction or self.rng.random() < 0.05
+        number = self.rng.randrange(len(self.connections)) if others else self.at
         sql = self.grammar.statement()
-        if number and any(word in sql for word in ("BEGIN", "SAVEPOINT")) and "TRIGGER" not in sql:
-            number = 0
+        if self.in_transaction and sql.startswith(("BEGIN", "SAVEPOINT")):
+            number = self.at
+        may_skip = " AFTER " in sql and len(self.askers) > 1  # RAISE(IGNORE): this connection alone sees why a row is missing
+        if "CREATE TEMP TRIGGER" in sql and ("e" != self.config.connections[number] or may_skip):
+            sql = sql.replace("TEMP ", "")  # others cannot know of it
         return number, sql
 
     def do(self, number, sql):
@@ -135,25 +188,39 @@ class World:
         db, happened = self.connections[number], Counter()
         for step in sql.split(";\n"):
             within, self.running = db.in_transaction, 0
+            self.doubtful |= step.startswith(("DROP TRIGGER", "VACUUM")) and self.undrained(db)
             self.rolls_back |= "ROLLBACK" in step  # it, or a trigger that it makes, may do so of its own accord
             try:
-                db.execute(step).fetchall()
+                cursor = db.execute(step)
+                cursor.fetchall()
+                self.changed += max(0, cursor.rowcount)
             except sqlite3.Error as error:
                 happened["errors"] += 1
                 self.judge(error, within and not db.in_transaction, step)
-        first = self.connections[0]
+            if self.pinned:
+                raise Over
+        first = self.connections[self.at]
         self.in_transaction = self.in_transaction + 1 if first.in_transaction else 0
         if not sql.startswith(("INSERT", "UPDATE", "DELETE FROM u")) or (within and not db.in_transaction):
             self.read_names(first)
-        for connection in self.connections:
+        for connection in self.askers:
             if not self.all_found(connection):
                 happened["refusals"] += 1
-                if "trigger" not in self.config.weights:
-                    raise Wrong("refused: though only rows were changed")
                 if self.rng.random() < 0.7:
                     self.repair(connection)
-        self.counts(first)
+        if self.config.connections[self.at] == "e":
+            self.counts(first)
         return happened
+
+    def judge_refusal(self, error):
+        """When only rows were changed there is nothing to refuse. A delete without its key comes after such a refusal only."""
+        unmatched = "has gone whose key it did not hold" in str(error)
+        sees_lies = self.config.table != "without rowid" or self.config.exact  # else functions may do what nobody sees
+        if unmatched and not self.refused and sees_lies:
+            raise Wrong(f"unmatched: {error}")
+        if "trigger" not in self.config.weights:
+            raise Wrong(f"refused: {error}")
+        self.refused = True
 
     def judge(self, error, ended, step):
         code = error.sqlite_errorcode & 0xFF
@@ -184,24 +251,35 @@ class World:
             try:
                 missed = db.execute(f"SELECT {column} FROM {names['u']} WHERE {column} IS NOT NULL AND {question}").fetchall()
             except sqlite3.OperationalError as error:
-                if db is self.connections[0] and not is_refusal(error):
-                    raise Wrong(f"error: {error!r} of a lookup in {name}") from error
-                answers = answers and not is_refusal(error)
+                if not is_refusal(error):
+                    if db is self.connections[self.at]:
+                        raise Wrong(f"error: {error!r} of a lookup in {name}") from error
+                    continue  # another connection has locked the database, or changes its names
+                self.judge_refusal(error)
+                answers = False
                 continue
             if missed:
                 raise Wrong(f"missed: {name} denies {missed[:3]}, {len(missed)} rows")
         return answers
 
     def repair(self, db):
-        """What the error said: rebuild. Temporary triggers have to go first."""
-        for (name,) in db.execute("SELECT name FROM sqlite_temp_master WHERE type = 'trigger'").fetchall():
+        """What the error said: rebuild. Temporary triggers have to go first. SQLite may not know those of which another
+        connection has renamed the table."""
+        for (name,) in db.execute("SELECT name FROM sqlite_temp_master WHERE type = 'trigger' AND name LIKE 't_'").fetchall():
             db.execute(f"DROP TRIGGER IF EXISTS temp.{name}")
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("DELETE FROM sqlite_temp_master WHERE type = 'trigger' AND name LIKE 't_'")
+        db.execute("PRAGMA writable_schema = RESET")
+        if self.config.table == "without rowid":  # where BEFORE triggers are refused
+            for name in ("t1", "t2", "t3"):
+                with contextlib.suppress(sqlite3.OperationalError):  # another connection has locked the database
+                    db.execute(f"DROP TRIGGER IF EXISTS {name}")
         for name in self.grammar.names["filters"]:
             try:
                 db.execute(f"INSERT INTO {name}({name}) VALUES ('rebuild')")
             except sqlite3.Error as error:
-                if db is not self.connections[0] and "no such table" in str(error):
-                    return  # the first connection has renamed it, and not committed yet
+                if db is not self.connections[self.at] and "no such table" in str(error):
+                    return  # another connection has renamed it, and not committed yet
                 if any(words in str(error) for words in ("full", "there is no table", "no such table", "has no column")):
                     db.execute(f"DROP TABLE {name}")
                     self.read_names(db)
@@ -229,7 +307,7 @@ class World:
                 continue
             except sqlite3.Error as error:
                 raise Wrong(f"check: {error!r}") from error
-            if keys < rows or (keys > rows and not self.rolls_back):  # SQL that rolls back the statement it is in
+            if keys < rows or (keys > rows and not self.rolls_back and not self.doubtful):  # SQL rolls back the statement it is in
                 raise Wrong(f"stale: {name} has {keys} keys for {rows} rows")
 
 
@@ -244,6 +322,8 @@ def replay(config, seed, statements):
                 world.do(number, sql)
             except Wrong as wrong:
                 return str(wrong), i + 1
+        return None, 0
+    except Over:
         return None, 0
     finally:
         world.close()
@@ -273,6 +353,8 @@ def one_round(config, seed, report):
         for _ in range(STATEMENTS_PER_ROUND):
             done.append(world.next())
             report.update(world.do(*done[-1]))
+    except Over:
+        report["rounds that were over"] += 1
     except Wrong as wrong:
         kind = str(wrong).split(":")[0]
         report[kind] += 1
@@ -280,7 +362,7 @@ def one_round(config, seed, report):
         return f"{wrong}\nseed of the round: {seed!r}\n" + "\n".join(f"  {n}  {sql}" for n, sql in few)
     finally:
         report["statements"] += len(done)
-        report["rows"] += world.changes()
+        report["rows"] += world.changed
         world.close()
     return None
 

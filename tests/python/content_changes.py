@@ -28,6 +28,7 @@ def create_people(db):
     db.execute("CREATE TABLE people(id INTEGER PRIMARY KEY, k UNIQUE)")
     db.execute(f"CREATE VIRTUAL TABLE known USING cuckoo_filter({AIMED_AT}, growth=on, content='people(k)')")
     db.executemany("INSERT INTO people(k) VALUES (?)", ((key,) for key in AIMED))
+    db.execute("INSERT INTO known(known) VALUES ('drain')")
     assert ask(db, "SELECT sum(adds) FROM known_wait") > 0
 
 

@@ -3,9 +3,9 @@
 import struct
 
 MASK = 2**64 - 1
-HEADER_ROW = 117  # bytes, and the checksum
-FIELDS = {"length": (64, "<Q"), "page_bytes": (72, "<I"), "adds": (76, "<Q"), "adds_digest": (84, "<Q"), "deletes": (92, "<Q"),
-          "deletes_digest": (100, "<Q"), "checksums": (108, "<Q"), "doubt": (116, "<B")}
+HEADER_ROW = 125  # bytes, and the checksum
+FIELDS = {"length": (64, "<Q"), "page_bytes": (72, "<I"), "adds": (76, "<Q"), "adds_digest": (84, "<Q"), "unmatched": (92, "<I"),
+          "doubts": (96, "<I"), "checksums": (100, "<Q"), "random": (108, "<Q"), "log": (116, "<Q"), "flags": (124, "<B")}
 
 # XXH3's default secret.
 SECRET = bytes.fromhex(

@@ -8,15 +8,33 @@ a row that fired no trigger and is not in the file.
 CONFLICTS = ["", "", "OR ABORT", "OR FAIL", "OR IGNORE", "OR REPLACE", "OR ROLLBACK"]
 KEYS = 60
 
+COUNTED = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n}) "
+           "SELECT (i * 7 + {b}) % {end}, i % 10 FROM n")
+
 SCHEMA = """
 CREATE TABLE p(id INTEGER PRIMARY KEY, n UNIQUE);
-CREATE TABLE {u}(id INTEGER PRIMARY KEY, k{unique}, x REFERENCES p(id) ON DELETE {action} ON UPDATE CASCADE);
+CREATE TABLE {u}({columns}, x REFERENCES p(id) ON DELETE {action} ON UPDATE CASCADE{more};
 CREATE TABLE narrow(x UNIQUE);
 CREATE TABLE log(x);
 CREATE VIEW v AS SELECT 1 AS k;
 INSERT INTO narrow VALUES (1);
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9) INSERT INTO p SELECT i, i FROM n
 """
+
+# Kinds of followed tables: id, and what follows the columns. The rowids of the second one change with VACUUM.
+TABLES = {
+    "key": ("id INTEGER PRIMARY KEY", ")"),
+    "rowid": ("id INTEGER UNIQUE", ")"),
+    "without rowid": ("id INTEGER PRIMARY KEY", ") WITHOUT ROWID"),
+    "generated": ("id INTEGER PRIMARY KEY", ", g GENERATED ALWAYS AS (k % 40))"),
+}
+
+
+def columns(config, key="k"):
+    """Of the followed table: what stands in front of x, and behind it."""
+    number, more = TABLES[config.table]
+    return f"{number}, {key}{' UNIQUE' if config.unique else ''}", more.replace("(k", f"({key}")
+
 
 # What a trigger of the user does; {r} is new or old.
 BODIES = [
@@ -39,6 +57,18 @@ BODIES = [
 ]
 
 
+# What a BEFORE trigger does to the row at hand, and to others.
+LIARS = BODIES[:-2] + [
+    "UPDATE {u} SET {k} = {b} WHERE id = {r}.id AND {k} % 2",
+    "UPDATE {u} SET {k} = NULL WHERE id = {r}.id; UPDATE OR IGNORE {u} SET {k} = {b} WHERE id = {r}.id",
+    "UPDATE OR IGNORE {u} SET {k} = {r}.{k} WHERE id = {r}.id",
+    "UPDATE OR REPLACE {u} SET {k} = {b}, x = NULL WHERE id IN ({r}.id, {r}.id + 1)",
+    "UPDATE OR IGNORE {u} SET id = id + 100 WHERE id = {r}.id AND {k} % 3 = 0",
+    "DELETE FROM {u} WHERE id = {r}.id; INSERT OR IGNORE INTO {u}(id, {k}) VALUES ({r}.id, {b})",
+    "INSERT OR REPLACE INTO {u}(id, {k}) VALUES ({r}.id, {b}), ({r}.id + 1, {b} + 1)",
+]
+
+
 def literal(text):
     return "'" + text.replace("'", "''") + "'"
 
@@ -48,11 +78,12 @@ class Grammar:
 
     def __init__(self, rng, config):
         self.rng, self.config, self.names = rng, config, {}
+        self.end = 6 * config.many + 7  # keys are less
 
     def statement(self):
         """Text of one statement, or several of a migration with ';' and a line end between them."""
         if not self.names["u"]:
-            return self.rng.choice(["CREATE TABLE u(id INTEGER PRIMARY KEY, k UNIQUE, x)", "ALTER TABLE new_u RENAME TO u"])
+            return self.rng.choice([self.create_table("u", "k"), "ALTER TABLE new_u RENAME TO u"])
         if len(self.names["filters"]) < len(self.config.filters):
             missing = [name for name in self.config.filters
                        if not {name, name + "_2"} & set(self.names["filters"])]
@@ -61,8 +92,12 @@ class Grammar:
         kinds, weights = zip(*self.config.weights.items())
         return getattr(self, self.rng.choices(kinds, weights)[0])()
 
+    def create_table(self, name, key):
+        front, more = columns(self.config, key)
+        return f"CREATE TABLE {name}({front}, x{more}"
+
     def create_filter(self, name):
-        column = "x" if name == "h" else self.names["k"]
+        column = {"h": "x", "g": "g" if self.config.table == "generated" else self.names["k"]}.get(name[0], self.names["k"])
         return (f"CREATE VIRTUAL TABLE {name} USING "
                 f"cuckoo_filter({self.config.filters[name]}, content='{self.names['u']}({column})')")
 
@@ -89,14 +124,15 @@ class Grammar:
         return self.fill("INSERT {c} INTO {u}(id, {k}, x) VALUES ") + rows
 
     def insert_select(self):
-        return self.fill("INSERT {c} INTO {u}({k}, x) SELECT ({k} * {a} + {b}) % 97, x FROM {u} WHERE {some} LIMIT 15",
-                         a=self.number(5), b=self.number(), some=self.some())
+        rows = self.rng.choice(["SELECT ({k} * {a} + {b}) % {end}, x FROM {u} WHERE {some} LIMIT {n}",
+                                "SELECT ({k} * {a} + {b}) % {end}, x FROM {u} WHERE {some} LIMIT {n}", COUNTED])
+        return self.fill("INSERT {c} INTO {u}({k}, x) " + rows, a=self.number(5), b=self.number(), end=self.end, n=self.config.many, some=self.some())
 
     def update(self):
-        change = self.rng.choice(["{k} = ({k} * {a} + {b}) % 97", "{k} = {b}", "{k} = {k} + 1", "{k} = NULL", "x = {x}",
+        change = self.rng.choice(["{k} = ({k} * {a} + {b}) % {end}", "{k} = {b}", "{k} = {k} + 1", "{k} = NULL", "x = {x}",
                                   "id = id + {a}", "{k} = id, id = {k}", "{k} = {k}", "id = -id, {k} = {k} + {a}"])
         return self.fill("UPDATE {c} {u} SET " + change + " WHERE {some}", a=1 + self.number(6), b=self.number(),
-                         x=self.number(10), some=self.some())
+                         x=self.number(10), end=self.end, some=self.some())
 
     def upsert(self):
         end = self.rng.choice(["(id) DO NOTHING", "(id) DO UPDATE SET {k} = excluded.{k}",
@@ -137,6 +173,20 @@ class Grammar:
 
     # ---- schema ----
 
+    def vacuum(self):
+        return "VACUUM"
+
+    def liar(self):
+        """A BEFORE trigger. It may change the row that the statement has read already: then AFTER triggers hear of an old key
+        that is no longer true."""
+        name = self.rng.choice(["b1", "b2", "b3"])
+        if self.rng.random() < 0.3:
+            return f"DROP TRIGGER IF EXISTS {name}"
+        event = self.rng.choice(["INSERT", "UPDATE", "UPDATE", "DELETE"])
+        body = self.fill(self.rng.choice(LIARS), r="old" if event == "DELETE" else self.rng.choice(["new", "old"])
+                         if event == "UPDATE" else "new", b=self.number())
+        return f"CREATE {self.rng.choice(['', '', 'TEMP'])} TRIGGER {name} BEFORE {event} ON {self.names['u']} BEGIN {body}; END"
+
     def trigger(self):
         name = self.rng.choice(["t1", "t2", "t3"])
         if self.rng.random() < 0.5:
@@ -170,7 +220,7 @@ class Grammar:
         """SQLite's recipe for a change of the table, with rows changed on the way or not."""
         u, k = self.names["u"], self.names["k"]
         key = self.rng.choice([k, f"{k} + 100"])
-        steps = [f"CREATE TABLE new_u(id INTEGER PRIMARY KEY, {k} UNIQUE, x)",
+        steps = [self.create_table("new_u", k),
                  f"INSERT OR IGNORE INTO new_u(id, {k}, x) SELECT id, {key}, x FROM {u}", f"DROP TABLE {u}",
                  f"ALTER TABLE new_u RENAME TO {u}"]
         if self.rng.random() < 0.5:

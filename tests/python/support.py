@@ -117,7 +117,7 @@ def fails(db, kind, sql, *parameters, function=None, says=""):
 @contextlib.contextmanager
 def undone_when_it_fails(db):
     """A statement of several rows in a transaction. When it fails, SQLite before 3.39.3 keeps the rows before the
-    failure: there a savepoint takes them back, as the README says."""
+    failure: there a savepoint takes them back, as sql/keep_in_sync.sql says."""
     needs_savepoint = sqlite3.sqlite_version_info < (3, 39, 3)
     if needs_savepoint:
         db.execute("SAVEPOINT statement")
@@ -233,6 +233,26 @@ def make_blob(buckets, bucket_size=4, bits=8, pair_bits=None, cap=None, seed=0, 
 def sqlite_library():
     """The SQLite that Python runs on. It lacks its functions where it is a part of Python."""
     return ctypes.CDLL(getattr(_sqlite3, "__file__", None))
+
+
+def sqlite_handle(db):
+    """(the library, sqlite3 *) of a connection: what Python's module does not offer is asked for through ctypes."""
+    library = sqlite_library()
+    if library.sqlite3_libversion_number() != sqlite3.sqlite_version_info[0] * 1000000 + (
+            sqlite3.sqlite_version_info[1] * 1000 + sqlite3.sqlite_version_info[2]):
+        pytest.skip("Python runs on another SQLite than the one its module is linked with")
+    pointer = ctypes.cast(id(db) + object.__basicsize__, ctypes.POINTER(ctypes.c_void_p))[0]  # the first field
+    return library, ctypes.c_void_p(pointer)
+
+
+ENABLE_TRIGGER, DEFENSIVE, TRUSTED_SCHEMA = 1003, 1010, 1017
+
+
+def configure(db, operation, value):
+    """sqlite3_db_config(db, operation, value, NULL): Python's module has no such method before 3.12."""
+    library, pointer = sqlite_handle(db)
+    library.sqlite3_db_config.argtypes = [ctypes.c_void_p, ctypes.c_int]
+    assert library.sqlite3_db_config(pointer, ctypes.c_int(operation), ctypes.c_int(value), None) == 0
 
 
 # ---- SQLite's own count of the memory it gave out, to SQLite and to the extension ----

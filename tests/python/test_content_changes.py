@@ -57,8 +57,8 @@ def test_buckets_are_those_of_the_transaction(db):
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_a_doubt_heals_also_when_asked_about(db, asked):
-    """Who asks within the transaction gets an error. COMMIT reads the table again all the same."""
+def test_a_before_trigger_that_changes_its_own_row(db, asked):
+    """What the log says of such a row is not true. The first key in it, and the key that the row has now, are."""
     db.execute("CREATE TABLE u(id INTEGER PRIMARY KEY, k)")
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, content='u(k)')")
     db.execute("INSERT INTO u VALUES (1, 'a'), (2, 'b')")
@@ -67,8 +67,8 @@ def test_a_doubt_heals_also_when_asked_about(db, asked):
     db.execute("BEGIN")
     db.execute("UPDATE u SET k = k || '!' WHERE id = 1")
     if asked:
-        with pytest.raises(sqlite3.Error, match="rebuild"):
-            ask(db, "SELECT cf_table_contains('f', 'b')")
+        assert ask(db, "SELECT cf_table_contains('f', 'b')") == 1
     db.execute("COMMIT")
     assert ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0
     assert ask(db, "SELECT count(*) FROM f") == 2
+    assert ask(db, "SELECT json_extract(cf_table_info('f'), '$.unmatched')") == 0

@@ -207,7 +207,7 @@ def test_one_add_is_interrupted(large, full):
         for call in (f"cf_add(f, {key})", f"cf_add_all(f, {key})"):
             everything, stops = Handler(), Handler(last=3)
             answer = run(large, f"SELECT {call} FROM full", everything)
-            assert everything.calls >= 5
+            assert everything.calls > 3  # the other statements stop in the midst
             interrupted(large, f"SELECT {call} FROM full", stops)
             assert stops.calls == 3
             interrupted(large, f"UPDATE full SET f = (SELECT {call} FROM full)", Handler(last=3))

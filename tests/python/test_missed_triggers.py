@@ -276,7 +276,8 @@ def test_sql_run_by_a_function_in_a_trigger(event, timing, age):
             follower.create()
         with frame(db, list(FRAMES)[i % 4]):
             exercise(db, conflict, follower)
-        follower.settled()
+        # REPLACE fires delete triggers in the midst of a change. What a function does there may be false or told too early.
+        follower.settled(stale=(event, timing, age) == ("DELETE", "AFTER", "newer"))
         db.close()
 
 

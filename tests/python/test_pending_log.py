@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Adds reach the filter at once, deletes wait for the end of the transaction: what broke in first designs of such a log.
+"""Changes of a followed table wait for the end of the transaction: what broke in first designs that kept them in memory.
 
 Each test has the number of a fault that was found by experiment on a prototype; the comment says what went wrong there. Here are
 the first ten; the others are in test_pending_log_ends.py.

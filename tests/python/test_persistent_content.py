@@ -39,7 +39,7 @@ def triggers(db):
 
 def test_it_begins_with_the_content(seen):
     assert lost(seen, [f"u{i}" for i in range(50)]) == [] and items(seen) == 50
-    assert triggers(seen) == {"seen_inserted", "seen_deleted", "seen_updated"}
+    assert triggers(seen) == {"seen_inserted", "seen_deleted", "seen_updated", "seen_moved"}
     check(seen)
 
 
@@ -275,7 +275,7 @@ def test_dropping_the_content_first(seen):
 
 def test_renaming_the_filter(seen):
     seen.execute('ALTER TABLE seen RENAME TO "s 2"')
-    assert triggers(seen) == {"s 2_inserted", "s 2_deleted", "s 2_updated"}
+    assert triggers(seen) == {"s 2_inserted", "s 2_deleted", "s 2_updated", "s 2_moved"}
     seen.execute("INSERT INTO users(email) VALUES ('after')")
     seen.execute("UPDATE users SET email = 'moved' WHERE email = 'u2'")
     seen.execute("DELETE FROM users WHERE email = 'u1'")

@@ -27,6 +27,25 @@ def seen(db):
     return db
 
 
+# ---- what it follows ----
+
+@pytest.mark.parametrize("sql, says", [
+    ("INSERT INTO f(key) VALUES (1)", "it follows people(name): change that table"),
+    ("INSERT INTO f(f) VALUES ('clear')", "it follows people(name), and clear would make it miss rows"),
+    ("SELECT key FROM f", "people(name) cannot be read")])
+def test_messages_name_the_table_as_it_is_named_now(db, sql, says):
+    failing = []
+    db.create_function("half", 1, lambda x: 1 // (not failing), deterministic=True)
+    db.execute("CREATE TABLE u(x, k AS (half(x)))")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, content='u(k)')")
+    db.execute("INSERT INTO u(x) VALUES (1)")
+    db.execute("ALTER TABLE u RENAME TO people")
+    db.execute("ALTER TABLE people RENAME COLUMN k TO name")
+    assert ask(db, "SELECT cf_table_contains('f', 1)") == 1
+    failing.append(1)
+    refused(db, ERROR, sql, says=says)
+
+
 # ---- which table ----
 
 @pytest.mark.parametrize("name", ["seen", "main.seen", "SEEN", "Main.Seen"])

@@ -11,7 +11,7 @@ from attack import CONFIGS, attack
 from conftest import SEED
 
 ROWS = int(os.environ.get("CUCKOO_ATTACK_ROWS") or 0)
-SLICE = 5000
+SLICE = 1000
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -125,7 +125,7 @@ def test_a_row_that_is_missing_is_the_answer(tmp_path):
     make(path, FOLLOWS, keys=1000).close()
     plain = sqlite3.connect(path, isolation_level=None)
     triggers = plain.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-    for suffix in ("inserted", "deleted", "updated"):
+    for suffix in ("inserted", "deleted", "updated", "moved"):
         plain.execute(f"DROP TRIGGER seen_{suffix}")
     plain.execute("UPDATE u SET k = 'other' WHERE k = 500")
     assert "triggers" in check(support.connect(path))

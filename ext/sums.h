@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** sums.h - a sum for each of many hashes: a hash table with linear probing.
+*/
+#ifndef CUCKOO_SUMS_H
+#define CUCKOO_SUMS_H
+
+#include "api.h"
+
+typedef struct cuckoo_sum {
+    uint64_t hash;
+    int32_t sum;
+    bool taken; /* false: an empty place */
+} cuckoo_sum;
+
+/* An empty table is all zeros. */
+typedef struct cuckoo_sums {
+    cuckoo_sum *place; /* sqlite3_malloc64 */
+    size_t places;     /* 0, or a power of two */
+    size_t used;       /* places that are taken, those of sum 0 included */
+} cuckoo_sums;
+
+/* Adds to the sum of a hash. SQLITE_OK, or SQLITE_NOMEM when nothing has changed. */
+int cuckoo_sums_add(cuckoo_sums *sums, uint64_t hash, int32_t more);
+
+/* The sum of a hash; 0: nothing was ever added, or it cancels out. */
+int32_t cuckoo_sums_of(const cuckoo_sums *sums, uint64_t hash);
+
+/* Was anything ever added to the sum of a hash? */
+bool cuckoo_sums_has(const cuckoo_sums *sums, uint64_t hash);
+
+/* Forgets all sums. The second one frees the memory, too. */
+void cuckoo_sums_clear(cuckoo_sums *sums);
+void cuckoo_sums_free(cuckoo_sums *sums);
+
+#endif

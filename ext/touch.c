@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "touch.h"
+
+#include "register.h"
+#include "sql.h"
+
+#include <string.h>
+
+/* cf_touch(schema, table, log, rowid, old): a row was written to this log. */
+static void touch_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    cuckoo_registry *registry = cuckoo_function_shared(context);
+    const char *schema = (const char *)sqlite3_value_text(argv[0]),
+               *name = (const char *)sqlite3_value_text(argv[1]);
+    int64_t log = sqlite3_value_int64(argv[2]);
+    if (schema == NULL || name == NULL)
+        return;
+    cuckoo_store *store = cuckoo_registry_of_log(registry, log, schema, name);
+    if (store == NULL || store->state.part == CUCKOO_APART) {
+        int rc = cuckoo_registry_join(registry, schema, name);
+        if (rc == SQLITE_NOMEM)
+            sqlite3_result_error_nomem(context);
+        store = cuckoo_registry_of_log(registry, log, schema, name);
+    }
+    bool due = sqlite3_value_int64(argv[3]) >= CUCKOO_LONG_LOG || sqlite3_value_int(argv[4]);
+    if (store && store->drains == CUCKOO_DRAIN_LATER && due)
+        store->drains = CUCKOO_DRAIN_DUE;
+}
+
+int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)
+{
+    static const cuckoo_function touch = {"cf_touch", 5, touch_function, NULL, NULL};
+    if (registry == NULL)
+        return cuckoo_register(db, &touch, 1, false);
+    registry->references++;
+    return cuckoo_register_impure(db, &touch, SQLITE_DIRECTONLY, registry, cuckoo_registry_release);
+}
+
+/* ---- the TEMP trigger ---- */
+
+int cuckoo_touch_running(sqlite3 *db)
+{
+    int n = 0;
+    for (sqlite3_stmt *at = sqlite3_next_stmt(db, NULL); at; at = sqlite3_next_stmt(db, at))
+        n += sqlite3_stmt_busy(at) != 0;
+    return n;
+}
+
+static bool may_be_watched(const cuckoo_shadow *shadow)
+{
+    return shadow->log != 0 && (sqlite3_stricmp(shadow->schema, "main") == 0 ||
+                                sqlite3_stricmp(shadow->schema, "temp") == 0);
+}
+
+enum { TRIGGER_NAME = 2 * CUCKOO_LOG_NAME + 16 };
+
+static void name_trigger(const cuckoo_shadow *shadow, char log[CUCKOO_LOG_NAME], char name[TRIGGER_NAME])
+{
+    cuckoo_log_name(shadow->log, log);
+    sqlite3_snprintf(TRIGGER_NAME, name, CUCKOO_TOUCH_NAME, log);
+}
+
+/* May the function be called? If an authorizer forbids that, the trigger would make each write to the
+** table fail. */
+static int probe(const cuckoo_shadow *shadow)
+{
+    sqlite3_stmt *call;
+    int rc = cuckoo_sql_prepare(shadow->db, &call, "SELECT cf_touch(NULL, NULL, 0, 0, 0)");
+    sqlite3_finalize(call);
+    return rc;
+}
+
+int cuckoo_touch_unwatch(const cuckoo_store *store)
+{
+    char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME];
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    name_trigger(shadow, log, name);
+    return cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS temp.\"%w\"", name);
+}
+
+/* Without the trigger nothing goes wrong. So an error counts only if it has rolled back more than
+** itself, or there is no memory. */
+static int harm_of(int rc, bool within)
+{
+    return rc == SQLITE_NOMEM || (cuckoo_sql_rolls_back(rc) && within) ? rc : SQLITE_OK;
+}
+
+static int make_trigger(const cuckoo_store *store, const char *table)
+{
+    char log[CUCKOO_LOG_NAME], name[TRIGGER_NAME], *had = NULL;
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    name_trigger(shadow, log, name);
+    char *text = sqlite3_mprintf("CREATE TRIGGER \"%w\" AFTER INSERT ON \"%w\".\"%w\" BEGIN SELECT "
+                                 "cf_touch(%Q, %Q, %lld, new.rowid, new.old IS NOT NULL); END",
+                                 name, shadow->schema, log, shadow->schema, table, shadow->log);
+    int rc = text ? cuckoo_sql_text(shadow->db, &had,
+                                    "SELECT sql FROM sqlite_temp_master WHERE name = %Q", name)
+                  : SQLITE_NOMEM;
+    bool same = had && strcmp(had, text) == 0;
+    if (rc == SQLITE_OK && had && !same)
+        rc = cuckoo_touch_unwatch(store);
+    if (rc == SQLITE_OK && !same)
+        rc = probe(shadow);
+    if (rc == SQLITE_OK && !same)
+        rc = cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
+    sqlite3_free(had);
+    sqlite3_free(text);
+    return rc;
+}
+
+int cuckoo_touch_watch(cuckoo_store *store, int running)
+{
+    const char *why;
+    cuckoo_paged *paged = &store->paged;
+    sqlite3 *db = paged->shadow.db;
+    bool within = running > 0 || !sqlite3_get_autocommit(db);
+    if (cuckoo_touch_running(db) > running)
+        return SQLITE_OK;
+    int rc = cuckoo_paged_load(paged, &why);
+    if (rc == SQLITE_OK && may_be_watched(&paged->shadow))
+        rc = make_trigger(store, paged->shadow.table);
+    return harm_of(rc, within);
+}
+
+int cuckoo_touch_renamed(const cuckoo_store *store, const char *table)
+{
+    return may_be_watched(&store->paged.shadow) ? harm_of(make_trigger(store, table), true) : SQLITE_OK;
+}
+
+/* ---- when the extension is loaded ---- */
+
+/* The first name behind `name` of a filter of main that follows a table. */
+static int next_name(sqlite3 *db, const char *name, char **next)
+{
+    return cuckoo_sql_text(
+        db, next,
+        "SELECT min(name) FROM main.sqlite_master WHERE type = 'table' AND name > %Q AND sql "
+        "LIKE 'CREATE VIRTUAL TABLE%%cuckoo_filter%%content%%'",
+        name);
+}
+
+int cuckoo_touch_all(sqlite3 *db)
+{
+    char *name;
+    bool within = !sqlite3_get_autocommit(db);
+    if (cuckoo_touch_running(db) > 0)
+        return SQLITE_OK;
+    int rc = next_name(db, "", &name);
+    while (harm_of(rc, within) == SQLITE_OK && name) {
+        sqlite3_stmt *statement;
+        char *last = name;
+        rc = cuckoo_sql_prepare(db, &statement, "SELECT 1 FROM main.\"%w\" LIMIT 0", last);
+        sqlite3_finalize(statement);
+        name = NULL;
+        if (harm_of(rc, within) == SQLITE_OK)
+            rc = next_name(db, last, &name);
+        sqlite3_free(last);
+    }
+    cuckoo_sql_run(db, " "); /* clears the message of a failure */
+    return harm_of(rc, within);
+}

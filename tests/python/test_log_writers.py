@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""Programs that write, alter and copy a followed table without the extension, as cron jobs, GUI tools and migrations do.
+
+After each of their statements a connection with the extension, which keeps what it has read, finds every row; at the end the log
+is drained, the counts are as promised, and 'check' agrees. The programs are a connection of this process, and the sqlite3 shell.
+"""
+import sqlite3
+
+import pytest
+
+import support
+from logs import TABLES, bare, create, drain, logged, run, sees, settle, settle_anew, shell
+from promises import EXACT, Follower, attempt
+from support import ask
+
+VERSION = sqlite3.sqlite_version_info
+MANY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
+
+# What it runs; the rows before are 1 'A1', 2 'b2', 3 'C3', 4 NULL, 5 'e5'. The unique index of k is there for conflicts.
+WRITES = {
+    "insert": ["INSERT INTO u(id, k) VALUES (7, 'g7'), (8, 'h8'), (9, NULL)"],
+    "insert select": ["INSERT INTO u(id, k) SELECT id + 10, k || '+' FROM u"],
+    "insert many": [MANY + "INSERT INTO u(id, k) SELECT i + 10, 'n' || i FROM n"],
+    "update": ["UPDATE u SET k = 'z' WHERE id = 2", "UPDATE u SET k = k || '!'", "UPDATE u SET k = NULL WHERE id = 1",
+               "UPDATE u SET k = 'four' WHERE id = 4", "UPDATE u SET x = 1"],
+    "update of the id": ["UPDATE u SET id = id + 100", "UPDATE u SET id = -id, k = k || '-' WHERE id > 103"],
+    "update there and back": ["UPDATE u SET k = k || '~'", "UPDATE u SET k = replace(k, '~', '')"],
+    "update or ignore": ["UPDATE OR IGNORE u SET k = 'C3'"],
+    "update or replace": ["UPDATE OR REPLACE u SET k = 'C3' WHERE id IN (1, 2)"],
+    "delete": ["DELETE FROM u WHERE id = 1", "DELETE FROM u WHERE k > 'a'"],
+    "delete all": ["DELETE FROM u", "INSERT INTO u(id, k) VALUES (1, 'anew'), (2, 'A1')"],
+    "replace": ["REPLACE INTO u(id, k) VALUES (1, 'one'), (2, 'b2'), (20, 'e5')", "REPLACE INTO u(id, k) VALUES (1, 'A1')"],
+    "upsert": ["INSERT INTO u(id, k) VALUES (1, 'up'), (30, 'new') ON CONFLICT(id) DO UPDATE SET k = excluded.k || u.id",
+               "INSERT INTO u(id, k) VALUES (1, 'never'), (31, 'ever') ON CONFLICT DO NOTHING"],
+    "insert or ignore": ["INSERT OR IGNORE INTO u(id, k) VALUES (1, 'no'), (40, 'b2'), (41, 'yes')"],
+    "insert or fail": ["INSERT OR FAIL INTO u(id, k) VALUES (50, 'kept'), (1, 'no'), (51, 'never')"],
+    "insert that fails": ["INSERT INTO u(id, k) VALUES (60, 'x'), (61, 'y'), (1, 'no')", "UPDATE u SET k = 'C3' WHERE id > 1"],
+    "insert or rollback": ["BEGIN", "INSERT INTO u(id, k) VALUES (70, 'x')", "INSERT OR ROLLBACK INTO u(id, k) VALUES (1, 'no')"],
+    "transaction": ["BEGIN", "INSERT INTO u(id, k) VALUES (80, 'x')", "SAVEPOINT s", "DELETE FROM u", "ROLLBACK TO s",
+                    "UPDATE u SET k = 'y' WHERE id = 80", "COMMIT"],
+    "rollback": ["BEGIN", "DELETE FROM u", "INSERT INTO u(id, k) VALUES (1, 'lost')", "ROLLBACK"],
+}
+if VERSION >= (3, 33):
+    WRITES["update from"] = ["UPDATE u SET k = o.x FROM (SELECT 1 AS id, 'from1' AS x UNION SELECT 5, 'from5') AS o WHERE o.id = u.id"]
+if VERSION >= (3, 35):
+    WRITES["returning"] = ["INSERT INTO u(id, k) VALUES (90, 'r') RETURNING k", "DELETE FROM u WHERE id < 3 RETURNING k"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "writers.db")
+
+
+def world(path, table="key", journal="wal"):
+    """A follower whose connection asks, and a program without the extension."""
+    db, writer = support.connect(path), bare(path)
+    db.execute(f"PRAGMA journal_mode = {journal}")
+    f = create(db, table)
+    db.execute("CREATE UNIQUE INDEX unique_k ON u(k)")
+    assert f.answers()
+    return f, writer
+
+
+@pytest.mark.parametrize("recursive", ["ON", "OFF"])
+@pytest.mark.parametrize("journal", ["wal", "delete"])
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("what", WRITES)
+def test_writes(path, what, table, journal, recursive):
+    """Each conflict clause, and statements that fail. Only REPLACE without recursive triggers leaves stale keys."""
+    f, writer = world(path, table, journal)
+    writer.execute("CREATE UNIQUE INDEX unique_id ON u(id)")
+    writer.execute(f"PRAGMA recursive_triggers = {recursive}")
+    for sql in WRITES[what]:
+        attempt(writer, sql)
+        assert f.answers()
+    stale = "replace" in what and recursive == "OFF"
+    settle(f, stale)
+    settle_anew(path, stale)
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_writes_of_the_shell(path, what):
+    f, _ = world(path)
+    shell(path, ";\n".join(["PRAGMA recursive_triggers = ON", *WRITES[what]]) + ";",
+          fails=what in ("insert or fail", "insert that fails", "insert or rollback"))
+    assert f.answers()
+    settle(f)
+
+
+def test_what_it_has_deleted_is_found_until_somebody_drains(path):
+    f, writer = world(path)
+    writer.execute("DELETE FROM u WHERE id = 1")
+    assert sees(f.db, "A1") and f.items() == f.rows(), "counts are exact before the drain, too"
+    drain(f.db)
+    assert not sees(f.db, "A1")
+
+
+def test_executemany(path):
+    f, writer = world(path)
+    rows = [(f"m{i}",) for i in range(500)]
+    writer.executemany("INSERT INTO u(k) VALUES (?)", rows)
+    assert f.answers()
+    with writer:
+        writer.execute("BEGIN")
+        writer.executemany("UPDATE u SET k = k || '.' WHERE k = ?", rows[::2])
+        writer.executemany("DELETE FROM u WHERE k = ?", rows[1::3])
+    assert f.answers()
+    settle(f)
+
+
+def test_one_write_of_who_has_the_extension_drains_what_the_others_left(path):
+    f, writer = world(path)
+    writer.execute(MANY + "INSERT INTO u(k) SELECT 'n' || i FROM n")
+    writer.execute("DELETE FROM u WHERE id % 3 = 0")
+    f.db.execute("UPDATE u SET k = 'mine' WHERE id = 1")
+    assert logged(f.db) == []
+    settle(f)
+
+
+# ---- ALTER ----
+
+ALTERS = {
+    "rename table": ("ALTER TABLE u RENAME TO v", {"table": "v"}),
+    "rename column": ("ALTER TABLE u RENAME COLUMN k TO \"the key\"", {"column": '"the key"'}),
+    "rename the id": ("ALTER TABLE u RENAME COLUMN id TO number", {}),
+    "rename another column": ("ALTER TABLE u RENAME COLUMN x TO y", {}),
+    "add column": ("ALTER TABLE u ADD COLUMN y DEFAULT 5", {}),
+    "rename another table": ("ALTER TABLE other RENAME TO others", {}),
+    "rename a column of another table": ("ALTER TABLE other RENAME COLUMN x TO y", {}),
+    "rename table in other letters": ("ALTER TABLE u RENAME TO v; ALTER TABLE v RENAME TO U", {"table": "U"}),
+    "rename to and fro": ("ALTER TABLE u RENAME TO v; ALTER TABLE v RENAME TO u", {}),
+    "all": ("ALTER TABLE u RENAME COLUMN k TO j; ALTER TABLE u RENAME TO \"my table\"; ALTER TABLE \"my table\" ADD COLUMN y",
+            {"table": '"my table"', "column": "j"}),
+}
+if VERSION >= (3, 35):
+    ALTERS["drop another column"] = ("ALTER TABLE u DROP COLUMN x", {})
+    ALTERS["drop a column of another table"] = ("ALTER TABLE other ADD COLUMN y; ALTER TABLE other DROP COLUMN x", {})
+
+
+@pytest.mark.parametrize("who", ["bare", "shell"])
+@pytest.mark.parametrize("begin", [False, True])
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("what", ALTERS)
+def test_alter(path, what, table, begin, who):
+    """With rows in the log that were written before."""
+    f, writer = world(path, table)
+    sql, names = ALTERS[what]
+    now = Follower(f.db, names.get("table", "u"), names.get("column", "k"))
+    number = "number" if what == "rename the id" else "id"
+    sql = (f"INSERT INTO u(id, k) VALUES (7, 'before'); DELETE FROM u WHERE id = 2; {sql};"
+           f" INSERT INTO {now.table}({number}, {now.column}) VALUES (8, 'after');"
+           f" UPDATE {now.table} SET {now.column} = {now.column} || '!' WHERE {number} IN (7, 8, 1);"
+           f" DELETE FROM {now.table} WHERE {number} = 3")
+    if begin:
+        sql = f"BEGIN; {sql}; COMMIT"
+    if who == "bare":
+        run(writer, sql)
+    else:
+        shell(path, sql + ";")
+    assert now.answers()
+    settle(now)
+    now.rebuild()
+    settle(now)
+
+
+@pytest.mark.skipif(VERSION < (3, 35), reason="no DROP COLUMN")
+def test_alter_that_drops_the_column_itself_is_refused_by_sqlite(path):
+    f, writer = world(path)
+    writer.execute("DROP INDEX unique_k")
+    assert "error in trigger f_" in str(attempt(writer, "ALTER TABLE u DROP COLUMN k"))
+    settle(f)
+
+
+def test_the_table_is_dropped_and_made_anew(path):
+    """Its triggers have gone: the filter says so, until rebuild."""
+    f, writer = world(path)
+    run(writer, "DROP TABLE u; CREATE TABLE u(id INTEGER PRIMARY KEY, k, x); INSERT INTO u(k) VALUES ('new')")
+    assert not f.answers()
+    f.rebuild()
+    writer.execute("INSERT INTO u(k) VALUES ('newer')")
+    settle(f)
+
+
+@pytest.mark.parametrize("what", ["DROP TABLE f", "ALTER TABLE f RENAME TO g", "INSERT INTO f(f) VALUES ('drain')"])
+def test_the_filter_itself_needs_the_extension(path, what):
+    f, writer = world(path)
+    assert "no such module" in str(attempt(writer, what))
+    settle(f)
+
+
+def test_a_filter_made_while_the_program_is_connected(path):
+    """It has prepared its statements before."""
+    db, writer = support.connect(path), bare(path)
+    run(db, TABLES["key"])
+    run(writer, "INSERT INTO u(k) VALUES ('first')")
+    f = Follower(db).create(EXACT)
+    for i in range(3):
+        writer.execute("INSERT INTO u(k) VALUES (?)", (i,))
+        assert f.answers()
+    settle(f)
+
+
+# ---- copies ----
+
+def change(path):
+    """What is in the log when a copy is taken."""
+    writer = bare(path)
+    writer.execute(MANY + "INSERT INTO u(id, k) SELECT i + 10, 'n' || i FROM n LIMIT 40")
+    run(writer, "DELETE FROM u WHERE id % 4 = 1; UPDATE u SET k = k || '!' WHERE id % 5 = 0; DELETE FROM u WHERE id = 2")
+    writer.close()
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("who", ["bare", "shell"])
+def test_vacuum(path, who, table):
+    f, writer = world(path, table)
+    change(path)
+    assert f.answers()
+    writer.execute("VACUUM") if who == "bare" else shell(path, "VACUUM;")
+    assert f.answers()
+    change_more(writer)
+    assert f.answers()
+    settle(f)
+
+
+def change_more(writer):
+    run(writer, "INSERT INTO u(id, k) VALUES (900, 'more'), (901, 'less'); DELETE FROM u WHERE id IN (10, 901)")
+
+
+UNDEFENDED = ".dbconfig defensive off\n" if VERSION >= (3, 43) else ""  # else these shells restore no shadow table
+
+
+def copies(path, way):
+    """The path of a copy that a program without the extension has made."""
+    copy = path + ".copy"
+    if way == "dump":
+        shell(copy, UNDEFENDED + shell(path, ".dump"))
+    elif way == "backup of the shell":
+        shell(path, f".backup {copy}")
+    elif way == "backup API":
+        bare(path).backup(bare(copy))
+    elif way == "backup API, page by page":
+        bare(path).backup(bare(copy), pages=1)
+    else:
+        bare(path).execute("VACUUM INTO ?", (copy,))
+    return copy
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("way", ["dump", "backup of the shell", "backup API", "backup API, page by page", "VACUUM INTO"])
+def test_copies(path, way, table):
+    """The log is copied with the rest. Both go on, and know nothing of each other."""
+    f, writer = world(path, table)
+    change(path)
+    copy = copies(path, way)
+    change_more(writer)
+    settle(f)
+    other, there = bare(copy), Follower(support.connect(copy))
+    assert there.answers()
+    change_more(other)
+    assert there.answers()
+    settle(there)
+    there.rebuild()
+    settle(there)
+
+
+def test_a_copy_over_a_database_in_use(path, tmp_path):
+    """What the connection had in memory was of another file."""
+    f, _ = world(path)
+    change(path)
+    target = str(tmp_path / "target.db")
+    g, writer = world(target)
+    for i in range(3):
+        writer.execute("INSERT INTO u(k) VALUES (?)", (f"of the target {i}",))
+        assert g.answers()
+    bare(path).backup(writer)
+    assert g.answers()
+    change_more(writer)
+    assert g.answers()
+    settle(g)
+    settle(f)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_reader_without_the_extension(path, before):
+    """Nothing is needed to read the table, nor to look at the log."""
+    f, writer = world(path)
+    if before:
+        writer.execute("INSERT INTO u(k) VALUES ('x')")
+    assert ask(writer, "SELECT count(*) FROM u") == 5 + before
+    assert len(logged(writer)) == before
+    assert ask(writer, "PRAGMA integrity_check") == "ok" and ask(writer, "PRAGMA quick_check") == "ok"
+    settle(f)
