@@ -54,8 +54,7 @@ typedef enum cuckoo_belief {
     CUCKOO_BELIEVE_ALL,    /* no trigger makes old values lie; nothing tells which row a step is of */
     CUCKOO_BELIEVE_MANY,   /* the same, but there is an INTEGER PRIMARY KEY */
     CUCKOO_BELIEVE_FITS,   /* the same, but there are rowids, which VACUUM may change */
-    CUCKOO_BELIEVE_NESTED, /* as MANY, and a trigger that fires before ours may change rows: what it does
-                              is told first */
+    CUCKOO_BELIEVE_NESTED, /* as MANY, but what a newer trigger does to rows is told first */
     CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
     CUCKOO_BELIEVE_BOTH,   /* the same, and what is done within a change may be told first */
     CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */

@@ -67,9 +67,8 @@ static bool is_value_constraint(const cuckoo_table *table, const sqlite3_index_i
            c->op == SQLITE_INDEX_CONSTRAINT_EQ;
 }
 
-/* Some values of a key may be those of other keys. A DELETE or UPDATE that
-** does not say which value it means changes one entry, the one that is most
-** likely to belong to the key. For UPDATE all bits of colUsed are set. */
+/* Some values of a key may be those of other keys. A DELETE or UPDATE that says no value changes the entry
+** that is most likely to belong to the key. For UPDATE all bits of colUsed are set. */
 static int value_plan(const cuckoo_table *table, sqlite3_index_info *info)
 {
     enum { IS_VALUE = 1 << COLUMN_VALUE };
@@ -90,6 +89,8 @@ static void plan_key(const cuckoo_table *table, sqlite3_index_info *info, int i,
     info->idxNum = (info->idxNum & ROWS_WANT_KEY) | ROWS_KEY | collation | value_plan(table, info);
     if (cuckoo_late_vtab_in(info, i, 1))
         info->idxNum |= ROWS_LIST;
+    else if (!table->values)
+        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE; /* a DELETE or UPDATE of one row opens no savepoint */
     info->estimatedCost = 1;
     info->estimatedRows = 1;
 }
