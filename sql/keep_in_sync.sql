@@ -231,6 +231,11 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --     (SQLITE_DBCONFIG_ENABLE_TRIGGER), or by incremental blob I/O. To use the filter with triggers off
 --     is an error.
 --   - rows that somebody writes to the log or deletes from it.
+--   - a TEMP trigger of another connection that fires after a change and says RAISE(IGNORE). SQLite then
+--     skips the triggers of the filter. In that connection itself a lookup is an error.
+--   - an authorizer that answers SQLITE_IGNORE for the column, the log or a shadow table.
+--   - a BEFORE trigger of a WITHOUT ROWID table that has changed the row for which it fired, and was
+--     dropped before the log was drained.
 --   - sqlite3_deserialize over a database in use. Connect anew.
 --   - writes to <name>_page by others that fail or replace that table. Defensive mode forbids them.
 --   - uncommitted changes of others, when you read them by PRAGMA read_uncommitted.
