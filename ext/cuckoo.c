@@ -101,10 +101,10 @@ static int load_once(sqlite3 *db, char **message)
     rc = register_all(db, true);
     if (rc == SQLITE_OK)
         rc = cuckoo_loaded_mark(db);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_touch_all(db);
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK) {
+        cuckoo_touch_all(db);
         return rc;
+    }
     rc = undo(db, rc);
     if (rc != SQLITE_OK_LOAD_PERMANENTLY)
         *message = sqlite3_mprintf("cuckoo: the functions could not be registered");

@@ -140,12 +140,12 @@ static int next_name(sqlite3 *db, const char *name, char **next)
         name);
 }
 
-int cuckoo_touch_all(sqlite3 *db)
+void cuckoo_touch_all(sqlite3 *db)
 {
     char *name;
     bool within = !sqlite3_get_autocommit(db);
     if (cuckoo_touch_running(db) > 0)
-        return SQLITE_OK;
+        return;
     int rc = next_name(db, "", &name);
     while (harm_of(rc, within) == SQLITE_OK && name) {
         sqlite3_stmt *statement;
@@ -158,5 +158,4 @@ int cuckoo_touch_all(sqlite3 *db)
         sqlite3_free(last);
     }
     cuckoo_sql_run(db, " "); /* clears the message of a failure */
-    return harm_of(rc, within);
 }

@@ -34,7 +34,7 @@ int cuckoo_touch_renamed(const cuckoo_store *store, const char *table);
 
 /* Connects all filters of main that follow a table, so that their triggers are made. Of such a failure
 ** the connection keeps no message. */
-int cuckoo_touch_all(sqlite3 *db);
+void cuckoo_touch_all(sqlite3 *db);
 
 /* Registers cf_touch. */
 int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry);

@@ -89,6 +89,9 @@ static sqlite3 *connect_to_copy(void)
     memcpy(copy, original, (size_t)original_bytes);
     assert_int_equal(sqlite3_deserialize(db, "main", copy, original_bytes, original_bytes, FLAGS),
                      SQLITE_OK);
+    must(
+        db,
+        "SELECT 1 FROM known LIMIT 0; SELECT 1 FROM fed LIMIT 0; SELECT 1 FROM tight LIMIT 0"); /* TEMP triggers */
     return db;
 }
 
