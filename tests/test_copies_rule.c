@@ -313,6 +313,32 @@ static void both_children_are_marked(void **state)
     }
 }
 
+/* Lines of the list of which no key matches more than one or two would all match a key, if they forgot
+** what an item does not know. Eight of them may. */
+static void not_too_many_lines_forget(void **state)
+{
+    enum { SHORT = 2, LONGER = 6 };
+    (void)state;
+    for (unsigned lines = 1; lines <= CF_SPILL_COPIES + 2; lines++) {
+        cf_geometry shape = spilling(growing_shape(50, 4, 16), 0, 20);
+        shape.cap = 1;
+        test_filter made = filter_at_stage(shape, 1, 0);
+        uint64_t hash = random64();
+        cf_pair pair = cf_pair_of(&made.filter, hash), item_pair = cut_pair(&made.filter, &pair, SHORT);
+        cf_entry item = {.side = item_pair.side[0]};
+        for (uint64_t i = 0; i < lines; i++) {
+            cf_pair its = cf_pair_of(&made.filter, hash ^ i << (shape.pair_bits + SHORT));
+            assert_true(spill_one(&made.filter, &its, LONGER, 0));
+        }
+        snapshot then = remember(&made.filter);
+        assert_int_equal(cf_copies_add(&made.filter, &item_pair, &item), lines <= CF_SPILL_COPIES);
+        if (lines > CF_SPILL_COPIES)
+            assert_unchanged(&made.filter, &then);
+        free(then.bytes);
+        free_filter(&made);
+    }
+}
+
 /* The owner of an item that was counted on a longer entry would not be found: that one is cut, or
 ** left alone. */
 static void copies_are_not_counted_on_longer_entries(void **state)
@@ -366,6 +392,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_stays_knows_no_more_than_the_item),
     cmocka_unit_test(entries_of_places_that_the_item_does_not_know_are_left),
     cmocka_unit_test(both_children_are_marked),
+    cmocka_unit_test(not_too_many_lines_forget),
     cmocka_unit_test(copies_are_not_counted_on_longer_entries),
     cmocka_unit_test(full_counters_are_marks),
 };
