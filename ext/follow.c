@@ -99,7 +99,7 @@ int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow
     int rc = find_rowid(follow, shadow);
     bool lasts = follow->rowid && *follow->rowid == '"';
     if (lies)
-        follow->belief = lasts           ? (nested ? CUCKOO_BELIEVE_BOTH : CUCKOO_BELIEVE_ENDS)
+        follow->belief = lasts           ? (nested ? CUCKOO_BELIEVE_MANY : CUCKOO_BELIEVE_ENDS)
                          : follow->rowid ? CUCKOO_BELIEVE_CHAINS
                                          : CUCKOO_BELIEVE_NEW;
     else

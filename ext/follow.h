@@ -51,14 +51,13 @@ typedef enum cuckoo_trust {
 ** read it and before the statement writes it. AFTER triggers are then told the old values that were
 ** read: old values lie. */
 typedef enum cuckoo_belief {
-    CUCKOO_BELIEVE_ALL,    /* no trigger makes old values lie; nothing tells which row a step is of */
-    CUCKOO_BELIEVE_MANY,   /* the same, but there is an INTEGER PRIMARY KEY */
-    CUCKOO_BELIEVE_FITS,   /* the same, but there are rowids, which VACUUM may change */
+    CUCKOO_BELIEVE_ALL,  /* no trigger makes old values lie; nothing tells which row a step is of */
+    CUCKOO_BELIEVE_MANY, /* there is an INTEGER PRIMARY KEY */
+    CUCKOO_BELIEVE_FITS, /* there are rowids, which VACUUM may change; no trigger makes old values lie */
     CUCKOO_BELIEVE_NESTED, /* as MANY, but what a newer trigger does to rows is told first */
-    CUCKOO_BELIEVE_ENDS,   /* of a row by INTEGER PRIMARY KEY: its first key, and that of now */
-    CUCKOO_BELIEVE_BOTH,   /* the same, and what is done within a change may be told first */
-    CUCKOO_BELIEVE_CHAINS, /* rowids that VACUUM may change: only steps that fit end to end */
-    CUCKOO_BELIEVE_NEW     /* of rows without rowid: only keys that have come */
+    CUCKOO_BELIEVE_ENDS,   /* old values may lie: of a row, its first key and that of now */
+    CUCKOO_BELIEVE_CHAINS, /* the same by rowids that VACUUM may change: only steps that fit end to end */
+    CUCKOO_BELIEVE_NEW     /* the same of rows without rowid: only keys that have come */
 } cuckoo_belief;
 
 /* Statements that read the log, for net.c. */

@@ -14,8 +14,6 @@ int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size)
     return rc;
 }
 
-enum { CUCKOO_MANY = 65536 /* rows of a log: beyond, rows are not looked at one by one */ };
-
 /* ---- keys ---- */
 
 typedef struct net_key {
@@ -219,7 +217,7 @@ static int end_way(cuckoo_net *net, const way *at, cuckoo_belief belief, bool or
         return SQLITE_OK;
     if (belief == CUCKOO_BELIEVE_NESTED && adds_up(at))
         return add_all(net, &at->sum);
-    if ((belief == CUCKOO_BELIEVE_MANY || belief == CUCKOO_BELIEVE_BOTH) && adds_up(at))
+    if (belief == CUCKOO_BELIEVE_MANY && adds_up(at))
         return take_both(net, at);
     bool ends = same(at->last, at->now);
     if (!ordered || (belief == CUCKOO_BELIEVE_CHAINS && !(at->fits && ends)))
@@ -321,9 +319,7 @@ static int read_many(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow
 {
     enum { FEW = 64 };
     *old = size->rows <= FEW;
-    return *old ? SQLITE_OK
-                : read_all(net, follow, shadow, CUCKOO_STEPS_ALL, geometry, size->rows <= CUCKOO_MANY,
-                           old);
+    return *old ? SQLITE_OK : read_all(net, follow, shadow, CUCKOO_STEPS_ALL, geometry, true, old);
 }
 
 int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shadow,
@@ -341,7 +337,7 @@ int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shado
                 follow->belief == CUCKOO_BELIEVE_FITS;
     if (many)
         rc = read_many(net, follow, shadow, size, geometry, &old);
-    if (rc != SQLITE_OK || !old || (many && size->rows > CUCKOO_MANY))
+    if (rc != SQLITE_OK || !old)
         return rc;
     clear(net);
     rc = prepare(follow, shadow, CUCKOO_STEPS_BY_ROW, &steps);

@@ -235,7 +235,9 @@ FROM (SELECT cf_merge(f) AS f FROM daily) AS week,
 --     skips the triggers of the filter. In that connection itself a lookup is an error.
 --   - an authorizer that answers SQLITE_IGNORE for the column, the log or a shadow table.
 --   - a BEFORE trigger of a WITHOUT ROWID table that has changed the row for which it fired, and was
---     dropped before the log was drained.
+--     dropped before the log was drained, or is a TEMP trigger of a connection without the extension.
+--   - VACUUM, when the filter follows the rowid of a table without INTEGER PRIMARY KEY: it gives the rows
+--     new numbers.
 --   - sqlite3_deserialize over a database in use. Connect anew.
 --   - writes to <name>_page by others that fail or replace that table. Defensive mode forbids them.
 --   - uncommitted changes of others, when you read them by PRAGMA read_uncommitted.

@@ -361,3 +361,20 @@ def test_where_old_values_may_lie_nobody_tells_before_the_filter(db, how):
     assert not follower.answers()
     follower.rebuild()
     assert follower.answers()
+
+
+@pytest.mark.parametrize("columns", ["id INTEGER PRIMARY KEY, k, x", "k, x"])
+def test_a_trigger_that_lied_to_a_long_log_and_has_gone(columns):
+    """Each key is there twice, and only one of the two rows changes: the other one is still found."""
+    db, n = support.connect(), 35000
+    db.execute(f"CREATE TABLE u({columns})")
+    db.execute(f"INSERT INTO u(k, x) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n}) "
+               "SELECT i, 0 FROM n UNION ALL SELECT i, 1 FROM n")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=200000, fpr=1e-5, counter_bits=4, content='u(k)')")
+    db.execute("BEGIN")
+    db.execute("CREATE TRIGGER b BEFORE UPDATE ON u WHEN new.k >= 1000000 AND old.k < 1000000 BEGIN "
+               "UPDATE u SET k = -old.k WHERE rowid = old.rowid; END")
+    db.execute("UPDATE u SET k = k + 1000000 WHERE x = 0 AND k > 300")
+    db.execute("DROP TRIGGER b")
+    db.execute("COMMIT")
+    assert db.execute("SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)").fetchone() == (0,)
