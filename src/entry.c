@@ -328,8 +328,8 @@ unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair)
 {
     cf_matches found = {.n = 0};
     assert(pair->sides > 0);
-    /* RULE: an item that knows little meets all entries of the list that it may match; equivalent
-    ** always, < to <=: all of the list says the same, and takes longer */
+    /* RULE: an item that knows little meets all that it may match; equivalent always, < to <=: all of
+    ** the list says the same, and takes longer */
     if (pair->sides < 2)
         return agreeing_anywhere(filter, &pair->side[0]);
     find_spilled(filter, pair, CF_ANY_VALUE, true, &found);
