@@ -46,20 +46,20 @@ class Session:
     """sqlite3_session of a connection: the names of tables that its changeset has, and the changeset."""
 
     def __init__(self, db, *tables):
-        self.library, pointer = support.sqlite_handle(db)
-        if not hasattr(self.library, "sqlite3session_create"):
+        self.sqlite, pointer = support.sqlite_handle(db)
+        if not hasattr(self.sqlite, "sqlite3session_create"):
             pytest.skip("this SQLite has no sessions")
         self.session = ctypes.c_void_p()
-        assert self.library.sqlite3session_create(pointer, b"main", ctypes.byref(self.session)) == 0
+        assert self.sqlite.sqlite3session_create(pointer, b"main", ctypes.byref(self.session)) == 0
         for table in tables or [None]:
-            assert self.library.sqlite3session_attach(self.session, table) == 0
+            assert self.sqlite.sqlite3session_attach(self.session, table) == 0
 
     def changeset(self):
         size, bytes_ = ctypes.c_int(), ctypes.c_void_p()
-        assert self.library.sqlite3session_changeset(self.session, ctypes.byref(size), ctypes.byref(bytes_)) == 0
-        self.library.sqlite3session_delete(self.session)
+        assert self.sqlite.sqlite3session_changeset(self.session, ctypes.byref(size), ctypes.byref(bytes_)) == 0
+        self.sqlite.sqlite3session_delete(self.session)
         taken = ctypes.string_at(bytes_, size.value) if size.value else b""
-        self.library.sqlite3_free(bytes_)
+        self.sqlite.sqlite3_free(bytes_)
         return taken
 
 
