@@ -56,7 +56,7 @@ typedef enum cuckoo_belief {
     CUCKOO_BELIEVE_FITS, /* there are rowids, which VACUUM may change; no trigger makes old values lie */
     CUCKOO_BELIEVE_NESTED, /* as MANY, but what a newer trigger does to rows is told first */
     CUCKOO_BELIEVE_ENDS,   /* old values may lie: of a row, its first key and that of now */
-    CUCKOO_BELIEVE_CHAINS, /* the same by rowids that VACUUM may change: only steps that fit end to end */
+    CUCKOO_BELIEVE_CHAINS, /* the same by rowids: only steps that fit end to end */
     CUCKOO_BELIEVE_NEW     /* the same of rows without rowid: only keys that have come */
 } cuckoo_belief;
 

@@ -16,9 +16,9 @@
 **               what the row holds now; otherwise as ENDS. Only SQL that functions run can lie here
 **      MANY     the same. But where the steps say something else than ENDS does, a key has gone only as
 **               often as both say so: a doubt. A trigger that lied may have been dropped since then
-**      FITS     of each rowid: its steps, unless one begins with a key that the row has had before and has
-**               no more, or the row holds such a key now. Then every `new` has come, and nothing has gone: a
-**               doubt. (Other keys are those of another row, to which VACUUM gave the number.)
+**      FITS     of each rowid: its steps, unless one begins with a key that the row has had before and
+**               has no more, or the row holds such a key now. Then every `new` has come, and nothing has
+**               gone: a doubt. (Other keys are those of another row, to which VACUUM gave the number.)
 **      CHAINS   of each rowid: as ENDS, if each row of the log begins where the one before it has ended,
 **               and the last one ends at what the row holds now. Otherwise every `new`, and what the
 **               row holds now, has come, and nothing has gone: a doubt. Keys may be stale then

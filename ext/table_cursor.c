@@ -67,8 +67,8 @@ static bool is_value_constraint(const cuckoo_table *table, const sqlite3_index_i
            c->op == SQLITE_INDEX_CONSTRAINT_EQ;
 }
 
-/* Some values of a key may be those of other keys. A DELETE or UPDATE that says no value changes the entry
-** that is most likely to belong to the key. For UPDATE all bits of colUsed are set. */
+/* Some values of a key may be those of other keys. A DELETE or UPDATE that says no value changes the
+** entry that is most likely to belong to the key. For UPDATE all bits of colUsed are set. */
 static int value_plan(const cuckoo_table *table, sqlite3_index_info *info)
 {
     enum { IS_VALUE = 1 << COLUMN_VALUE };
