@@ -13,6 +13,7 @@
 
 #include "options.h"
 #include "registry.h"
+#include "sums.h"
 
 typedef struct cuckoo_table {
     sqlite3_vtab base;
@@ -22,6 +23,7 @@ typedef struct cuckoo_table {
     char *content, *column; /* of content='table(column)'; NULL: none */
     char *later;            /* why it is a table of a later version; NULL: it is not */
     bool values;            /* the filter keeps values */
+    cuckoo_sums updated;    /* rows that were updated since a row was last looked for */
 } cuckoo_table;
 
 static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)

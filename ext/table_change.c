@@ -92,24 +92,44 @@ static int delete_row(cuckoo_table *table, sqlite3_value *id)
     return rc == SQLITE_OK && !old.other ? cuckoo_store_delete(table->store, old.hash, old.value) : rc;
 }
 
+/* UPDATE .. FROM may name a row several times, and means one of them: SQLite has read all rows before
+** it changes the first one. Deleting a row twice would take the entry of another key. */
+static int update_once(cuckoo_table *table, const cuckoo_row_id *row, bool *again)
+{
+    uint64_t id = row->hash + row->value * UINT64_C(0x9E3779B97F4A7C15);
+    *again = cuckoo_sums_has(&table->updated, id);
+    return *again ? SQLITE_OK : cuckoo_sums_add(&table->updated, id, 1);
+}
+
+static bool is_row(const row_key *key, const cuckoo_row_id *row)
+{
+    return !key->is_null && key->hash == row->hash && key->value == row->value;
+}
+
 /* The old row goes first, and makes room. If that is not enough, it comes back. */
+static int replace_row(cuckoo_table *table, const cuckoo_row_id *old, const row_key *new)
+{
+    int rc = cuckoo_store_delete(table->store, old->hash, old->value);
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = add_key(table, new);
+    if (rc == SQLITE_ERROR) /* full; other errors may have rolled back the transaction */
+        add(table, old->hash, old->value);
+    return rc;
+}
+
 static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **columns)
 {
     cuckoo_row_id old = {0};
     row_key new;
+    bool again = false;
     int rc = read_id(table, id, &old);
     if (rc == SQLITE_OK)
         rc = read_row(table, columns, &new);
-    if (rc != SQLITE_OK || old.other)
-        return rc;
-    if (!new.is_null &&new.hash == old.hash &&new.value == old.value)
-        return rc;
-    rc = cuckoo_store_delete(table->store, old.hash, old.value);
     if (rc == SQLITE_OK)
-        rc = add_key(table, &new);
-    if (rc == SQLITE_ERROR) /* full; other errors may have rolled back the transaction */
-        add(table, old.hash, old.value);
-    return rc;
+        rc = update_once(table, &old, &again);
+    return rc != SQLITE_OK || again || old.other || is_row(&new, &old) ? rc
+                                                                       : replace_row(table, &old, &new);
 }
 
 /* ---- which of these it is ---- */
@@ -137,14 +157,15 @@ int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqli
     cuckoo_table *table = cuckoo_table_of(base);
     const char *name = table->name;
     sqlite3_value **columns = argv + 2;
+    bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
     (void)rowid;
     if (argc > 1 && is_given(columns, COLUMN_COMMAND)) {
-        if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+        if (inserts)
             return cuckoo_table_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  "commands are given by INSERT INTO %s(%s) VALUES(...)", name, name);
     }
-    if (argc > 1 && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
+    if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
         return SQLITE_OK;
     int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
     return rc == SQLITE_OK ? cuckoo_table_changed(table, change(table, argc, argv)) : rc;

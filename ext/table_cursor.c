@@ -339,6 +339,7 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
     table_cursor *cursor = table_cursor_of(base);
     (void)text, (void)argc;
     drop_rows(cursor);
+    cuckoo_sums_clear(&table->updated);
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
     if (rc != SQLITE_OK)
         return rc;

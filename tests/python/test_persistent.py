@@ -442,3 +442,41 @@ def test_an_unknown_command_lists_the_known_ones(seen, command):
 def test_rebuild_without_content_is_an_error(seen):
     refused(seen, ERROR, "INSERT INTO seen(seen) VALUES ('rebuild')", says="nothing to rebuild from")
     assert lost(seen, [1, 2, 3]) == []
+
+
+# ---- UPDATE .. FROM, which may name a row several times ----
+
+needs_from = pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 33), reason="UPDATE .. FROM came with 3.33")
+
+
+@needs_from
+def test_update_from_changes_a_row_once(db):
+    create(db, EXACT)
+    db.executescript("CREATE TABLE s(k); INSERT INTO s VALUES (2), (2), (2)")
+    insert(db, 2)
+    db.execute("UPDATE seen SET key = 7 FROM s WHERE seen.key = s.k")
+    assert (ask(db, "SELECT count(*) FROM seen"), has(db, 7), has(db, 2)) == (1, 1, 0)
+    insert(db, 2)  # the next statement may change the row again
+    db.execute("UPDATE seen SET key = 8 FROM s WHERE seen.key = s.k")
+    assert (ask(db, "SELECT count(*) FROM seen"), has(db, 8), has(db, 2)) == (2, 1, 0)
+
+
+@needs_from
+@pytest.mark.parametrize("options", ["fpr=0.3", "fpr=0.3, value_bits=4", "fpr=0.3, counter_bits=4"])
+def test_update_from_leaves_lookalikes(db, options):
+    create(db, f"capacity=5000, seed=1, {options}")
+    column, value = ("key, value", ", k % 16") if "value" in options else ("key", "")
+    db.execute("CREATE TABLE s(k)")
+    db.executemany("INSERT INTO s VALUES (?)", [(k % 1000,) for k in range(3000)])
+    numbers = "WITH RECURSIVE n(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM n WHERE k < 3999)"
+    db.execute(f"INSERT INTO seen({column}) {numbers} SELECT k{value} FROM n")
+    asked = " AND seen.value = s.k % 16" if value else ""
+    db.execute(f"UPDATE seen SET key = s.k + 100000 FROM s WHERE seen.key = s.k{asked}")
+    assert lost(db, range(1000, 4000)) == []
+
+
+def test_update_of_the_hidden_column_is_an_update(db):
+    create(db, EXACT)
+    insert(db, 1, 2)
+    db.execute("UPDATE seen SET cuckoo_touch = 1, key = NULL WHERE key = 2")
+    assert (has(db, 1), has(db, 2)) == (1, 0)
