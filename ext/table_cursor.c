@@ -138,10 +138,7 @@ static void drop_rows(table_cursor *cursor)
         sqlite3_value_free(found_at(cursor, i)->key);
     sqlite3_free(cursor->more);
     sqlite3_finalize(cursor->keys);
-    cursor->more = NULL;
-    cursor->keys = NULL;
-    cursor->rows = cursor->at = cursor->room = 0;
-    cursor->counts = false;
+    *cursor = (table_cursor){.base = cursor->base};
 }
 
 int cuckoo_table_close(sqlite3_vtab_cursor *base)
