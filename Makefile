@@ -50,11 +50,12 @@ SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sani
 # Warnings are errors in the project's own checks only: a newer compiler may warn of more.
 CHECKED  = -Werror
 
-SRC     = $(sort $(wildcard src/*.c))
-EXT     = $(sort $(wildcard ext/*.c))
-HEADERS = $(wildcard src/*.h ext/*.h tests/*.h tests/*/*.h)
+SRC     = $(sort $(wildcard src/*.c src/*/*.c))
+EXT     = $(sort $(wildcard ext/*.c ext/*/*.c))
+HEADERS = $(wildcard src/*.h src/*/*.h ext/*.h ext/*/*.h tests/*/*.h)
 FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
-UNITS   = $(patsubst tests/%.c,%,$(sort $(wildcard tests/test_*.c)))
+TESTS   = $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c))
+UNITS   = $(basename $(notdir $(TESTS)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
           capacity load_factor space bursts planned lifecycle real_queries operations \
@@ -201,7 +202,8 @@ define kind_rules
 build/$(1)/%.o: %.c $$(HEADERS) build/tools build/options
 	@mkdir -p $$(@D)
 	@$$(CC) $$(FLAGS) $$(KIND_$(1)) -c -o $$@ $$<
-build/$(1)/test_%: build/$(1)/tests/test_%.o $$(SRC:%.c=build/$(1)/%.o)
+$$(foreach test,$$(TESTS),$$(eval build/$(1)/$$(basename $$(notdir $$(test))): build/$(1)/$$(test:.c=.o)))
+build/$(1)/test_%: $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS)
 $(FAULTS:%=build/$(1)/%): build/$(1)/%: build/$(1)/tests/faults/%.o \
     $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
@@ -226,7 +228,7 @@ build/plain/loading: tests/faults/loading.c $(HEADERS)
 	@$(CC) -std=c11 -O1 -g -o $@ $< -lcmocka -lsqlite3
 
 # What compilers offer beyond C11, without it.
-build/plain/plain_c: tests/test_compiler.c $(HEADERS)
+build/plain/plain_c: $(filter %/test_compiler.c,$(TESTS)) $(HEADERS)
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O1 -g -DCF_PLAIN_C -o $@ $< -lcmocka
 

@@ -33,9 +33,10 @@ function included(file, text,   name, folder) {
     name = part[2]
     folder = file
     sub(/[^\/]*$/, "", folder)
-    if (sub(/^\.\.\//, "", name))
-        folder = ""
-    return folder name
+    name = folder name
+    while (sub(/[a-z_0-9]+\/\.\.\//, "", name))
+        ;
+    return name
 }
 
 function exists(file,   text, found) {

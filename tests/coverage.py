@@ -51,7 +51,7 @@ def is_ours(name):
 def measure(gcov, folders):
     files = collections.defaultdict(File)
     notes = [str(note) for folder in folders for part in ("src", "ext", "tests")
-             for note in Path(folder, part).glob("*.gcno")]
+             for note in Path(folder, part).rglob("*.gcno")]
     said = subprocess.run([gcov, "--json-format", "--stdout", "--branch-probabilities", *notes],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
     for report in said.splitlines():

@@ -24,7 +24,7 @@ set -u
 dir=build/platforms
 names='native O0 O3 clang plain-c unsigned-char signed-char i386 arm64 armhf s390x musl windows wasm'
 columns='compiled units linked loaded bytes handed-on counted'
-all_units=$(basename -s .c tests/test_*.c)
+all_units=$(find tests/unit -name "test_*.c" -exec basename -s .c {} +)
 counting='asked bloom_cuckoo bursts capacity copies_table groups left_over load_at_failure load_factor maps size_table space'
 slow_units='test_plan|test_growth_widening|test_walk|test_bulk|test_load|test_spill_growth'
 SQLITE_OPTIONS='-DSQLITE_ENABLE_JSON1'
@@ -127,12 +127,12 @@ write_units() {
 build_units() {
     mkdir -p "$here/objects" "$here/units"
     write_units
-    for file in src/*.c; do
+    for file in $(find src -name "*.c"); do
         compile -std=c11 $WARNINGS -isystem $dir/include -c -o "$here/objects/$(basename "$file" .c).o" "$file"
     done
     for test in $units; do
         compile -std=c11 -Wall -Wextra -I tests/platforms -isystem $dir/include -Dmain="main_of_$test" \
-            -c -o "$here/units/$test.o" "tests/$test.c"
+            -c -o "$here/units/$test.o" "$(find tests/unit -name "$test.c")"
     done
     compile $of_program -o "$here/unittests$exe" "$here/units.c" "$here"/objects/*.o "$here"/units/*.o -lm
 }

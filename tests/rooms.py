@@ -56,25 +56,32 @@ def room_of(path):
 
 
 def sources():
-    return [path for half in HALVES for path in sorted((ROOT / half).glob("*.[ch]"))]
+    return [path for half in HALVES for path in sorted((ROOT / half).rglob("*.[ch]"))]
+
+
+def half_of(path):
+    return path.relative_to(ROOT).parts[0]
 
 
 def includes(path):
     """Rooms that a file includes, each with the line of text."""
     for found in re.finditer(r'^#include "([^"]+)"', path.read_text(), re.M):
         target = (path.parent / found[1]).resolve()
-        if target.exists() and target.parent.name in HALVES and target.is_relative_to(ROOT):
+        if target.exists() and target.is_relative_to(ROOT) and half_of(target) in HALVES:
             yield room_of(target), f"{path.relative_to(ROOT)} includes {found[1]}"
 
 
-def symbols(objects, flags):
-    """(room, symbol) for each line that nm prints with these flags."""
-    lines = subprocess.run(["nm", "-A", "-P", *flags, *map(str, objects)], check=True, text=True,
+def room_of_object(path, folder):
+    return str(Path(path).relative_to(folder).with_suffix(""))
+
+
+def symbols(folder, flags):
+    """(room, symbol) for each line that nm prints of the objects with these flags."""
+    lines = subprocess.run(["nm", "-A", "-P", *flags, *map(str, objects_in(folder))], check=True, text=True,
                            stdout=subprocess.PIPE).stdout.splitlines()
     for line in lines:
         path, symbol = line.split()[:2]
-        path = Path(path.rstrip(":"))
-        yield f"{path.parent.name}/{path.stem}", symbol
+        yield room_of_object(path.rstrip(":"), folder), symbol
 
 
 def objects_in(folder):
@@ -93,18 +100,17 @@ def variables(folder):
         fields = [field.strip() for field in line.split("|")]
         if len(fields) == 7 and re.match(r"\.t?(bss|data)(?!\.rel\.ro)", fields[6]) and fields[3] != "SECTION":
             path, name = fields[0].rsplit(":", 1)
-            yield f"{Path(path).parent.name}/{Path(path).stem}", re.sub(r"\.\d+$", "", name)
+            yield room_of_object(path, folder), re.sub(r"\.\d+$", "", name)
 
 
 def arrows(folder):
     """{(from, to): why}: who uses whom."""
-    objects = objects_in(folder)
     found = {}
     for path in sources():
         for to, why in includes(path):
             found.setdefault((room_of(path), to), []).append(why)
-    home = {symbol: room for room, symbol in symbols(objects, ["-g", "--defined-only"])}
-    for room, symbol in symbols(objects, ["-u"]):
+    home = {symbol: room for room, symbol in symbols(folder, ["-g", "--defined-only"])}
+    for room, symbol in symbols(folder, ["-u"]):
         if symbol in home:
             found.setdefault((room, home[symbol]), []).append(f"{room}.c uses {symbol}")
     return {arrow: why for arrow, why in found.items() if arrow[0] != arrow[1]}
@@ -165,7 +171,7 @@ def round_about(order, found):
 
 def sqlite_in_src(order, found):
     for path in sources():
-        if path.parent.name == "src" and re.search(r"^#include.*\bsqlite3", path.read_text(), re.M):
+        if half_of(path) == "src" and re.search(r"^#include.*\bsqlite3", path.read_text(), re.M):
             yield f"{path.relative_to(ROOT)} includes sqlite3.h: src must do without SQLite"
 
 
@@ -220,7 +226,7 @@ def function_lengths():
 
 
 def count(pattern, half):
-    return sum(len(re.findall(pattern, path.read_text(), re.M)) for path in sources() if path.parent.name == half)
+    return sum(len(re.findall(pattern, path.read_text(), re.M)) for path in sources() if half_of(path) == half)
 
 
 def report(order, found):
@@ -234,7 +240,7 @@ def report(order, found):
     for one, other in sorted(up):
         print(f"    {one} -> {other}: {found[one, other][0]}")
     for half in HALVES:
-        of_half = [path for path in sources() if path.parent.name == half]
+        of_half = [path for path in sources() if half_of(path) == half]
         print(f"{'lines of ' + half:<40} {sum(map(lines, of_half))} in {len(of_half)} files")
     lengths = sorted(function_lengths())
     middle, tenth = lengths[len(lengths) // 2][0], lengths[len(lengths) * 9 // 10][0]

@@ -29,9 +29,7 @@ asan_python='hostile tables handles key_lists loading missed_rows pending_log pe
 export CUCKOO_SLICE TEST_FOLDER
 
 units() {
-    for test in tests/test_*.c; do
-        echo "$1:$(basename "$test" .c)"
-    done
+    find tests/unit -name 'test_*.c' -exec basename -s .c {} + | sort | sed "s/^/$1:/"
 }
 
 # The groups in the order in which they start and are printed, long ones first. Python uses all cores, hence last.

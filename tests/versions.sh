@@ -52,7 +52,7 @@ build() {
     [ ! -f "$1/shell.c" ] || newer "$made/sqlite3" "$1/shell.c" || compile -I "$1" -o "$made/sqlite3" \
         "$1/shell.c" "$made/libsqlite3.so.0" -Wl,-rpath,"$made" -lpthread -ldl -lm || return 1
     [ ! -f "$1/sqlite3ext.h" ] || newer "$made/cuckoo.so" build/cuckoo.so || compile -std=c11 -DNDEBUG \
-        -I "$1" -fPIC -fvisibility=hidden -shared -o "$made/cuckoo.so" src/*.c ext/*.c -lm
+        -I "$1" -fPIC -fvisibility=hidden -shared -o "$made/cuckoo.so" $(find src ext -name "*.c") -lm
 }
 
 # ---- one version ----

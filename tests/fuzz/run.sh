@@ -17,9 +17,9 @@ mkdir -p $out
 # fuzz TARGET LONGEST: one target, with inputs of so many bytes.
 fuzz() {
     glue=
-    [ "$1" = sql ] && glue="$(echo ext/*.c) -lsqlite3"
+    [ "$1" = sql ] && glue="$(find ext -name "*.c") -lsqlite3"
     # shellcheck disable=SC2086 # options and files are words
-    $CLANG $options -DLIBFUZZER -DSQLITE_CORE -o "$out/$1" "tests/fuzz/fuzz_$1.c" src/*.c $glue -lm || return
+    $CLANG $options -DLIBFUZZER -DSQLITE_CORE -o "$out/$1" "tests/fuzz/fuzz_$1.c" $(find src -name "*.c") $glue -lm || return
     mkdir -p "$out/corpus_$1"
     build/asan/replay --seeds "$out/corpus_$1" "$1" || return
     "$out/$1" -max_len="$2" -max_total_time="$FUZZ_SECONDS" -print_final_stats=1 -artifact_prefix="$out/$1-" \

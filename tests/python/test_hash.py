@@ -232,7 +232,7 @@ def test_a_filter_table_keeps_its_hash(tmp_path, hashed):
 
 # ---- what it is for ----
 
-# Why these two collide under XXH3: make_pair in tests/test_hash.c.
+# Why these two collide under XXH3: make_pair in tests/unit/test_hash.c.
 WORDS = struct.pack("<QQ", 0, ~0xfafebbbb6dedeaae & MASK)
 PAIR = b"x" * 15 + WORDS, b"x" * 15 + bytes(255 - byte for byte in WORDS)
 

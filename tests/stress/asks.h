@@ -10,7 +10,7 @@
 #ifndef CUCKOO_STRESS_ASKS_H
 #define CUCKOO_STRESS_ASKS_H
 
-#include "../paged.h"
+#include "../unit/paged.h"
 #include "model.h"
 
 enum { STRANGERS = 32, SAMPLE = 48, CLASSES = 6, MOST_LOOKED = 2 * CF_BUCKET_MAX + CF_SPILL_MAX };

@@ -370,11 +370,12 @@ class Bench:
     """Sources and objects of the original, and how long its tests take."""
 
     def __init__(self):
-        self.tests = ["stress/stress"] + [path.stem for path in sorted((ROOT / "tests").glob("test_*.c"))]
+        self.tests = ["stress/stress"] + sorted(f"unit/{path.relative_to(ROOT / 'tests/unit').with_suffix('')}"
+                                                for path in (ROOT / "tests/unit").rglob("test_*.c"))
         programs = [f"build/plain/{Path(name).name}" for name in self.tests]
         clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
         subprocess.run(["make", "-s", "SKIP_DEPS=1", f"-j{os.cpu_count()}", *programs], cwd=ROOT, check=True, env=clean)
-        units = [f"src/{path.stem}" for path in sorted((ROOT / "src").glob("*.c"))]
+        units = [str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "src").rglob("*.c"))]
         self.sources = units
         self.needs = {unit: included(ROOT / f"{unit}.c") for unit in units + [f"tests/{name}" for name in self.tests]}
         self.took, self.lock = {}, threading.Lock()
@@ -392,7 +393,7 @@ class Bench:
     def killers(self, mark):
         """Stress first, then the tests of the file, then the others."""
         stem = mark.path.stem
-        own = [test for test in self.tests if test == f"test_{stem}" or test.startswith(f"test_{stem}_")]
+        own = [test for test in self.tests if f"{Path(test).name}_".startswith(f"test_{stem}_")]
         return self.tests[:1] + own + [test for test in self.tests[1:] if test not in own]
 
 
@@ -424,10 +425,11 @@ class Worker:
 
     def __init__(self, bench, folder):
         self.bench, self.folder = bench, Path(tempfile.mkdtemp(dir=folder))
-        for part in ("src", "tests", "tests/stress"):
-            (self.folder / part).mkdir()
-            for path in (ROOT / part).glob("*.[ch]"):
-                shutil.copy(path, self.folder / part)
+        for part in ("src", "tests/unit", "tests/stress"):
+            for path in (ROOT / part).rglob("*.[ch]"):
+                copy = self.folder / path.relative_to(ROOT)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy)
 
     def compile(self, unit):
         done = subprocess.run([*CC, *FLAGS, "-c", "-o", self.folder / f"{unit}.o", self.folder / f"{unit}.c"],
@@ -522,7 +524,7 @@ def arguments():
 
 def main():
     asked = arguments()
-    marks = [mark for path in sorted((ROOT / "src").glob("*.[ch]")) for mark in marks_in(path)]
+    marks = [mark for path in sorted((ROOT / "src").rglob("*.[ch]")) for mark in marks_in(path)]
     mutants, barren = [], []
     for mark in marks:
         made = list(mutants_of(mark))

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include "../../src/bucket.h"
+
+static const unsigned bucket_sizes[] = {1, 2, 4, 8};
+static const unsigned payloads[] = {0, 1, 7, 16};
+
+enum { BUCKETS = 18 };
+
+static cf_geometry shape_with(unsigned b, unsigned f, unsigned counter_bits)
+{
+    cf_geometry shape = shape_of(BUCKETS, b, f);
+    shape.counter_bits = (uint8_t)counter_bits;
+    return shape;
+}
+
+/* ---- slots ---- */
+
+typedef struct expected_slots {
+    uint64_t tag[BUCKETS * CF_BUCKET_MAX], payload[BUCKETS * CF_BUCKET_MAX];
+} expected_slots;
+
+static void write_slot(cf_filter *filter, uint64_t bucket, unsigned slot, expected_slots *expected)
+{
+    uint64_t at = bucket * filter->geometry.bucket_size + slot;
+    expected->tag[at] = random64() & slot_mask_of(filter, bucket);
+    expected->payload[at] = random64() & cf_low_bits(filter->view.form.payload_bits);
+    cf_slot_set(filter, bucket, slot, expected->tag[at], expected->payload[at]);
+}
+
+static void check_slots(const cf_filter *filter, const expected_slots *expected)
+{
+    unsigned b = filter->geometry.bucket_size;
+    for (uint64_t i = 0; i < filter->buckets; i++)
+        for (unsigned slot = 0; slot < b; slot++) {
+            assert_true(cf_slot_get(filter, i, slot) == expected->tag[i * b + slot]);
+            assert_true(cf_payload_get(filter, i, slot) == expected->payload[i * b + slot]);
+        }
+}
+
+/* Fills a table slot by slot with random tags, keeping them in an array beside it. */
+static void check_writing(cf_geometry shape)
+{
+    static expected_slots expected;
+    test_filter made = new_filter(shape);
+    for (uint64_t i = 0; i < BUCKETS; i++)
+        for (unsigned slot = 0; slot < shape.bucket_size; slot++)
+            write_slot(&made.filter, i, slot, &expected);
+    check_slots(&made.filter, &expected);
+    for (int k = 0; k < 200; k++)
+        write_slot(&made.filter, random_below(BUCKETS), (unsigned)random_below(shape.bucket_size),
+                   &expected);
+    check_slots(&made.filter, &expected);
+    free_filter(&made);
+}
+
+/* Every width and bucket size; 17 buckets, so that records start at every bit of a byte. */
+static void slots_keep_what_is_written(void **state)
+{
+    (void)state;
+    for (unsigned f = CF_FINGERPRINT_MIN; f <= CF_FINGERPRINT_MAX; f++)
+        for (unsigned i = 0; i < 4; i++)
+            for (unsigned p = 0; p < 4; p++)
+                check_writing(shape_with(bucket_sizes[i], f, payloads[p]));
+}
+
+/* Values may be wider than counters. */
+static void payloads_of_all_widths_are_kept(void **state)
+{
+    (void)state;
+    for (unsigned bits = 1; bits <= CF_VALUE_MAX; bits++)
+        for (unsigned i = 0; i < 4; i++) {
+            cf_geometry shape = shape_with(bucket_sizes[i], 4 + bits % 29, 0);
+            shape.value_bits = (uint8_t)bits;
+            check_writing(shape);
+        }
+}
+
+/* Setting the payload alone leaves the slot, and the other payloads, as they are. */
+static void payloads_are_set_alone(void **state)
+{
+    test_filter made = new_filter(shape_with(4, 11, 7));
+    (void)state;
+    for (unsigned slot = 0; slot < 4; slot++)
+        cf_slot_set(&made.filter, 5, slot, 0x400 + slot, 100 + slot);
+    cf_payload_set(&made.filter, 5, 2, 127);
+    for (unsigned slot = 0; slot < 4; slot++) {
+        assert_int_equal(cf_slot_get(&made.filter, 5, slot), 0x400 + slot);
+        assert_int_equal(cf_payload_get(&made.filter, 5, slot), slot == 2 ? 127 : 100 + slot);
+    }
+    free_filter(&made);
+}
+
+/* ---- matching ---- */
+
+typedef bool slot_matches(const cf_filter *filter, uint64_t content, uint64_t tag);
+
+static bool plain_matches(const cf_filter *filter, uint64_t content, uint64_t tag)
+{
+    (void)filter;
+    return content == tag;
+}
+
+/* Bit by bit: all below the highest bit set, the pair bits at least. */
+static bool grown_matches(const cf_filter *filter, uint64_t content, uint64_t tag)
+{
+    unsigned known = filter->geometry.pair_bits;
+    for (unsigned i = known; i < filter->view.form.lanes.width; i++)
+        if (content >> i & 1)
+            known = i;
+    for (unsigned i = 0; i < known; i++)
+        if ((content >> i & 1) != (tag >> i & 1))
+            return false;
+    return content != 0;
+}
+
+/* The slots that the lanes say match, a bit each. */
+static unsigned matching_slots(const cf_filter *filter, uint64_t bucket, uint64_t tag)
+{
+    unsigned slots = 0;
+    const cf_form *form = cf_form_of(filter, bucket);
+    for (unsigned word = 0; word < form->lanes.words; word++) {
+        uint64_t lanes = cf_matching_lanes(form, cf_word(filter, form, bucket, word), tag);
+        for (; lanes != 0; lanes &= lanes - 1)
+            slots |= 1u << cf_first_slot(&form->lanes, lanes, word);
+    }
+    return slots;
+}
+
+static void check_matching(const cf_filter *filter, uint64_t bucket, uint64_t tag, slot_matches *matches)
+{
+    unsigned expected = 0;
+    int free_slot = -1;
+    for (unsigned slot = filter->geometry.bucket_size; slot-- > 0;) {
+        uint64_t content = cf_slot_get(filter, bucket, slot);
+        expected |= (unsigned)matches(filter, content, tag) << slot;
+        free_slot = content == 0 ? (int)slot : free_slot;
+    }
+    assert_int_equal(matching_slots(filter, bucket, tag), expected);
+    assert_int_equal(cf_bucket_free_slot(filter, bucket), free_slot);
+}
+
+static bool any_match(const cf_filter *filter, uint64_t bucket, uint64_t tag)
+{
+    uint64_t found = 0;
+    const cf_form *form = cf_form_of(filter, bucket);
+    for (unsigned i = 0; i < form->lanes.words; i++)
+        found |=
+            cf_any_zero_lane(&form->lanes, cf_word(filter, form, bucket, i) ^ (tag * form->lanes.ones));
+    return found != 0;
+}
+
+/* Comparing all lanes at once says what comparing slot by slot says; few different tags, and
+** neighbours that differ in one bit, so that borrows between lanes would show. */
+static void check_plain_matching(cf_geometry shape)
+{
+    test_filter made = new_filter(shape);
+    uint64_t top = (uint64_t)1 << (shape.fingerprint_bits - 1), mask = made.filter.view.form.slot_mask;
+    uint64_t pool[] = {0, 1, 2, 3, top, top - 1, top + 1, mask, mask - 1, 5 & mask};
+    for (int k = 0; k < 400; k++) {
+        uint64_t at = random_below(BUCKETS);
+        cf_slot_set(&made.filter, at, (unsigned)random_below(shape.bucket_size), pool[random_below(10)],
+                    random64() & cf_low_bits(shape.counter_bits));
+        for (unsigned p = 0; p < 10; p++) {
+            check_matching(&made.filter, at, pool[p], plain_matches);
+            bool there = matching_slots(&made.filter, at, pool[p]) != 0;
+            assert_int_equal(any_match(&made.filter, at, pool[p]), there);
+        }
+    }
+    free_filter(&made);
+}
+
+static void matching_agrees_with_a_slot_loop(void **state)
+{
+    (void)state;
+    for (unsigned f = CF_FINGERPRINT_MIN; f <= CF_FINGERPRINT_MAX; f++)
+        for (unsigned i = 0; i < 4; i++) {
+            check_plain_matching(shape_with(bucket_sizes[i], f, 0));
+            check_plain_matching(shape_with(bucket_sizes[i], f, payloads[1 + f % 3]));
+        }
+}
+
+/* A slot that agrees with `tag` up to somewhere; one in four has no sense of its own: empty,
+** without terminator, or any bits. */
+static uint64_t slot_like(const cf_filter *filter, uint64_t tag)
+{
+    unsigned s = filter->geometry.pair_bits, width = filter->view.form.lanes.width;
+    unsigned known = s + (unsigned)random_below(width - s);
+    uint64_t content = (tag & cf_low_bits(known)) | (uint64_t)1 << known;
+    uint64_t flip = (uint64_t)1 << random_below(width);
+    switch (random_below(8)) {
+    case 0:
+        return random_below(2) ? 0 : tag & filter->view.pair_mask;
+    case 1:
+        return random64() & (random_below(2) ? filter->view.form.slot_mask : filter->view.pair_mask);
+    case 2:
+    case 3:
+    case 4:
+        return content ^ flip;
+    default:
+        return content;
+    }
+}
+
+static uint64_t random_tag(const cf_filter *filter, uint64_t bucket)
+{
+    uint64_t mask = slot_mask_of(filter, bucket);
+    switch (random_below(4)) {
+    case 0:
+        return 0;
+    case 1:
+        return mask;
+    default:
+        return random64() & mask;
+    }
+}
+
+static void check_grown_matching(cf_geometry shape, unsigned level)
+{
+    test_filter made = filter_at_stage(shape, level, random_below((shape.buckets << level) + 1));
+    unsigned b = shape.bucket_size;
+    for (int k = 0; made.filter.view.grown && k < 50; k++) {
+        uint64_t at = random_below(made.filter.buckets), tag = random_tag(&made.filter, at);
+        const cf_form *form = cf_form_of(&made.filter, at);
+        for (unsigned slot = 0; slot < b; slot++)
+            cf_slot_set(&made.filter, at, slot, slot_like(&made.filter, tag) & form->slot_mask,
+                        random64() & cf_low_bits(shape.counter_bits));
+        check_matching(&made.filter, at, tag, grown_matches);
+        check_matching(&made.filter, at, tag ^ (uint64_t)1 << random_below(form->lanes.width),
+                       grown_matches);
+    }
+    free_filter(&made);
+}
+
+/* The same with terminators, for every number of pair bits and slots of many widths. */
+static void agreeing_lanes_are_those_of_a_slot_loop(void **state)
+{
+    (void)state;
+    for (unsigned f = CF_FINGERPRINT_MIN; f <= CF_FINGERPRINT_MAX; f++)
+        for (unsigned s = CF_PAIR_BITS_MIN; s <= f; s++)
+            for (unsigned i = 0; i < 4; i++) {
+                cf_geometry shape = shape_with(bucket_sizes[i], f, payloads[random_below(4)]);
+                shape.buckets = 2 + 2 * random_below(5);
+                shape.pair_bits = (uint8_t)s;
+                shape.growth = true;
+                check_grown_matching(shape, (unsigned)random_below(9));
+            }
+}
+
+/* What a slot says is what cf_tag_of wrote, cut where it does not fit, and empty slots are never
+** written. */
+static void tags_and_sides_follow_from_each_other(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2000; k++) {
+        cf_geometry shape = growing_shape(2 + 2 * random_below(10), 4, 8 + (unsigned)random_below(25));
+        unsigned level = (unsigned)random_below(6);
+        test_filter made =
+            filter_at_stage(shape, level, level == 0 ? 1 : random_below((shape.buckets << level) + 1));
+        cf_pair pair = cf_pair_of(&made.filter, random64());
+        const cf_form *form = cf_form_of(&made.filter, pair.place[0].bucket);
+        unsigned most = pair.place[0].extension + form->lanes.width - 1 - shape.pair_bits;
+        for (unsigned length = pair.place[0].extension; length < most + 3; length++) {
+            uint64_t tag = cf_tag_of(&made.filter, pair.place[0], length);
+            cf_side side = cf_side_of(&made.filter, cf_home_of(&made.filter, pair.place[0].bucket), tag);
+            assert_true(tag != 0 && tag <= form->slot_mask);
+            assert_int_equal(side.length, length < most ? length : most);
+            assert_true(side.base == pair.side[0].base);
+            assert_true(side.bits == (pair.side[0].bits & cf_low_bits(shape.pair_bits + side.length)));
+        }
+        free_filter(&made);
+    }
+}
+
+/* An entry moves where it knows enough. */
+static void entries_move_where_they_know_enough(void **state)
+{
+    (void)state;
+    for (unsigned extension = 0; extension < 6; extension++)
+        assert_int_equal(cf_can_lie(3, (cf_place){0, 0, extension}), extension <= 3);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(slots_keep_what_is_written),
+    cmocka_unit_test(payloads_of_all_widths_are_kept),
+    cmocka_unit_test(payloads_are_set_alone),
+    cmocka_unit_test(matching_agrees_with_a_slot_loop),
+    cmocka_unit_test(agreeing_lanes_are_those_of_a_slot_loop),
+    cmocka_unit_test(tags_and_sides_follow_from_each_other),
+    cmocka_unit_test(entries_move_where_they_know_enough),
+};
+
+RUN_TESTS(tests)

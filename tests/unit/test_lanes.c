@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include "../../src/lanes.h"
+
+static const unsigned bucket_sizes[] = {1, 2, 4, 8};
+
+enum { WIDEST = 44 /* f = 32 at level 39 */ };
+
+/* ---- bits of the table ---- */
+
+static void load_bits_reads_any_offset(void **state)
+{
+    uint8_t table[40];
+    (void)state;
+    for (unsigned i = 0; i < sizeof table; i++)
+        table[i] = (uint8_t)random64();
+    for (unsigned at = 0; at < 180; at++) {
+        unsigned bits = 64 - at % 8; /* all that the 8 bytes hold from there */
+        uint64_t expected = 0;
+        for (unsigned k = 0; k < bits; k++)
+            expected |= (uint64_t)(table[(at + k) / 8] >> ((at + k) % 8) & 1) << k;
+        assert_true((cf_load_bits(table, at) & cf_low_bits(bits)) == expected);
+    }
+}
+
+/* And writing changes these bits alone. */
+static void store_bits_leaves_the_others(void **state)
+{
+    uint8_t table[32], before[32];
+    (void)state;
+    for (unsigned bits = 1; bits <= 57; bits++)
+        for (unsigned at = 0; at < 128; at++) {
+            uint64_t mask = cf_low_bits(bits), value = random64() & mask;
+            for (unsigned i = 0; i < sizeof table; i++)
+                before[i] = table[i] = (uint8_t)random64();
+            cf_store_bits(&(cf_filter){.view.writable = table}, at, mask, value);
+            for (unsigned k = 0; k < 8 * sizeof table; k++) {
+                unsigned was = before[k / 8], now = table[k / 8];
+                uint64_t expected = k >= at && k < at + bits ? value >> (k - at) : was >> k % 8;
+                assert_int_equal(now >> k % 8 & 1, expected & 1);
+            }
+        }
+}
+
+/* ---- words ---- */
+
+/* No word of any bucket needs a ninth byte, whatever payload lies between the buckets. */
+static void words_lie_within_eight_bytes(void **state)
+{
+    (void)state;
+    for (unsigned width = CF_FINGERPRINT_MIN; width <= WIDEST; width++)
+        for (unsigned payload = 0; payload <= CF_VALUE_MAX; payload++)
+            for (unsigned i = 0; i < 4; i++) {
+                cf_lanes lanes;
+                uint64_t bucket_bits = bucket_sizes[i] * (width + payload);
+                cf_lanes_set(&lanes, width, bucket_sizes[i], bucket_bits, 4);
+                uint64_t bits = lanes.width * lanes.count;
+                for (uint64_t at = 0; at < 16; at++)
+                    for (unsigned word = 0; word < lanes.words; word++)
+                        assert_true((at * bucket_bits + word * bits) % 8 + bits <= 64);
+            }
+}
+
+/* As many lanes in a word as before there were payloads: filters of then are read as fast. */
+static void plain_words_are_as_wide_as_they_can_be(void **state)
+{
+    static const unsigned lanes_of_8[] = {8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4}; /* f = 4 .. 16 */
+    cf_lanes lanes;
+    (void)state;
+    for (unsigned f = 4; f <= 16; f++) {
+        cf_lanes_set(&lanes, f, 8, 8 * f, 4);
+        assert_int_equal(lanes.count, lanes_of_8[f - 4]);
+    }
+}
+
+static void lanes_cover_the_bucket(void **state)
+{
+    (void)state;
+    for (unsigned width = CF_FINGERPRINT_MIN; width <= WIDEST; width++)
+        for (unsigned i = 0; i < 4; i++) {
+            cf_lanes lanes;
+            cf_lanes_set(&lanes, width, bucket_sizes[i], bucket_sizes[i] * (width + width % 3), 4);
+            uint64_t ones = 0;
+            for (unsigned k = 0; k < lanes.count; k++)
+                ones |= (uint64_t)1 << (k * width);
+            assert_int_equal(lanes.count * lanes.words, bucket_sizes[i]);
+            assert_true(lanes.count * width <= 64);
+            assert_true(lanes.ones == ones);
+            assert_true(lanes.highs == ones << (width - 1));
+        }
+}
+
+/* By the definition: wherever a bucket starts, its first bits end within the 8 bytes of the first
+** of them. */
+static void fits_word_is_about_every_bucket(void **state)
+{
+    (void)state;
+    for (uint64_t bucket_bits = 4; bucket_bits <= 300; bucket_bits++)
+        for (unsigned bits = 1; bits <= 64; bits++) {
+            bool fits = true;
+            for (uint64_t bucket = 0; bucket < 8; bucket++)
+                fits &= bucket * bucket_bits % 8 + bits <= 64;
+            assert_int_equal(cf_fits_word(bucket_bits, bits), fits);
+        }
+}
+
+/* ---- comparing ---- */
+
+/* Lanes as they can be in a word: so wide, so many, with so many pair bits. */
+typedef void lanes_check(const cf_lanes *lanes, unsigned pair_bits);
+
+static void for_all_lanes(lanes_check *check)
+{
+    for (unsigned width = 2; width <= WIDEST; width++)
+        for (unsigned count = 1; count <= 8 && count * width <= 64; count *= 2) {
+            unsigned pair_bits = (unsigned)random_below(width);
+            cf_lanes lanes;
+            cf_lanes_fill(&lanes, width, count, 1, pair_bits);
+            check(&lanes, pair_bits);
+        }
+}
+
+/* Lanes of a few different contents, whose neighbours differ in one bit, and above them
+** anything. */
+static uint64_t random_word(const cf_lanes *lanes, uint64_t tag)
+{
+    uint64_t word = lanes->count * lanes->width < 64 ? random64() << lanes->count * lanes->width : 0;
+    uint64_t mask = cf_low_bits(lanes->width);
+    for (unsigned i = 0; i < lanes->count; i++) {
+        uint64_t pool[] = {0,          tag,     tag ^ (uint64_t)1 << random_below(lanes->width),
+                           random64(), tag - 1, tag + 1};
+        word |= (pool[random_below(6)] & mask) << i * lanes->width;
+    }
+    return word;
+}
+
+static uint64_t lane_of(const cf_lanes *lanes, uint64_t word, unsigned i)
+{
+    return word >> i * lanes->width & cf_low_bits(lanes->width);
+}
+
+static uint64_t top_of(const cf_lanes *lanes, unsigned i)
+{
+    return (uint64_t)1 << ((i + 1) * lanes->width - 1);
+}
+
+static void check_zero_lanes(const cf_lanes *lanes, unsigned pair_bits)
+{
+    (void)pair_bits;
+    for (int k = 0; k < 300; k++) {
+        uint64_t tag = random64() & cf_low_bits(lanes->width), expected = 0;
+        uint64_t x = random_word(lanes, tag) ^ (random_below(2) ? tag * lanes->ones : 0);
+        for (unsigned i = 0; i < lanes->count; i++)
+            expected |= lane_of(lanes, x, i) == 0 ? top_of(lanes, i) : 0;
+        assert_true(cf_zero_lanes(lanes, x) == expected);
+        assert_int_equal(cf_any_zero_lane(lanes, x) != 0, expected != 0);
+    }
+}
+
+static void zero_lanes_are_those_of_a_loop(void **state)
+{
+    (void)state;
+    for_all_lanes(check_zero_lanes);
+}
+
+/* Bit by bit: all below the highest bit set agree, the pair bits at least; an empty lane is one
+** that knows only these. */
+static bool agrees(uint64_t lane, uint64_t tag, unsigned width, unsigned pair_bits)
+{
+    unsigned known = pair_bits;
+    for (unsigned i = pair_bits; i < width; i++)
+        known = lane >> i & 1 ? i : known;
+    return ((lane ^ tag) & cf_low_bits(known)) == 0;
+}
+
+static void check_agreeing_lanes(const cf_lanes *lanes, unsigned pair_bits)
+{
+    for (int k = 0; k < 300; k++) {
+        uint64_t tag = random64() & cf_low_bits(lanes->width), word = random_word(lanes, tag);
+        uint64_t agreeing = 0, empty = 0;
+        for (unsigned i = 0; i < lanes->count; i++) {
+            uint64_t lane = lane_of(lanes, word, i);
+            empty |= lane == 0 ? top_of(lanes, i) : 0;
+            agreeing |= agrees(lane, tag, lanes->width, pair_bits) ? top_of(lanes, i) : 0;
+        }
+        assert_true(cf_compatible_lanes(lanes, word, tag) == agreeing);
+        assert_true(cf_agreeing_lanes(lanes, word, tag) == (agreeing & ~empty));
+    }
+}
+
+static void agreeing_lanes_are_those_of_a_loop(void **state)
+{
+    (void)state;
+    for_all_lanes(check_agreeing_lanes);
+}
+
+static void first_slot_is_that_of_the_lowest_lane(void **state)
+{
+    (void)state;
+    for (unsigned width = 4; width <= 16; width++) {
+        cf_lanes lanes;
+        cf_lanes_fill(&lanes, width, 4, 2, 4);
+        for (unsigned set = 1; set < 16; set++) {
+            uint64_t tops = 0;
+            for (unsigned i = 0; i < 4; i++)
+                tops |= set >> i & 1 ? top_of(&lanes, i) : 0;
+            unsigned first = set & 1 ? 0 : set & 2 ? 1 : set & 4 ? 2 : 3;
+            assert_int_equal(cf_first_slot(&lanes, tops, 0), first);
+            assert_int_equal(cf_first_slot(&lanes, tops, 1), 4 + first);
+        }
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(load_bits_reads_any_offset),
+    cmocka_unit_test(store_bits_leaves_the_others),
+    cmocka_unit_test(words_lie_within_eight_bytes),
+    cmocka_unit_test(plain_words_are_as_wide_as_they_can_be),
+    cmocka_unit_test(lanes_cover_the_bucket),
+    cmocka_unit_test(fits_word_is_about_every_bucket),
+    cmocka_unit_test(zero_lanes_are_those_of_a_loop),
+    cmocka_unit_test(agreeing_lanes_are_those_of_a_loop),
+    cmocka_unit_test(first_slot_is_that_of_the_lowest_lane),
+};
+
+RUN_TESTS(tests)

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* The quick ways do what the general ones do, to the byte: every operation is made in two equal
+** filters, of which one has been told that it has no quick ways. */
+#include "test.h"
+
+#include "../../src/quick.h"
+
+typedef struct twins {
+    test_filter quick, general;
+} twins;
+
+/* How keys are hashed. */
+static const cf_geometry seeded = {.seed = 7};
+
+static void use_general_ways(cf_filter *filter)
+{
+    filter->view.lookup = CF_QUICK_NONE;
+    filter->view.change = CF_QUICK_NONE;
+}
+
+static twins new_twins(cf_geometry shape)
+{
+    twins both = {new_filter(shape), new_filter(shape)};
+    use_general_ways(&both.general.filter);
+    return both;
+}
+
+static void free_twins(twins *both)
+{
+    free_filter(&both->quick);
+    free_filter(&both->general);
+}
+
+static void assert_twins(const twins *both)
+{
+    const cf_filter *quick = &both->quick.filter, *general = &both->general.filter;
+    assert_int_equal(quick->items, general->items);
+    assert_int_equal(quick->occupied, general->occupied);
+    assert_int_equal(quick->length, general->length);
+    assert_memory_equal(quick->bytes + CF_HEADER_BYTES, general->bytes + CF_HEADER_BYTES,
+                        quick->length - CF_HEADER_BYTES);
+}
+
+/* Few different keys: copies, sticky keys, keys that share fingerprints, full buckets. */
+static void work(twins *both, unsigned operations, uint64_t keys)
+{
+    cf_filter *quick = &both->quick.filter, *general = &both->general.filter;
+    for (unsigned i = 0; i < operations; i++) {
+        uint64_t hash = cf_hash_words(&seeded, random_below(keys), 1);
+        hash = i % 16 == 0 ? hash & ~quick->view.fingerprint_mask : hash;
+        if (random_below(3) > 0)
+            assert_int_equal(cf_add(quick, hash), cf_add(general, hash));
+        else
+            assert_int_equal(cf_delete(quick, hash), cf_delete(general, hash));
+        assert_int_equal(cf_contains(quick, hash), cf_contains(general, hash));
+        assert_twins(both);
+    }
+    assert_sound(quick);
+}
+
+static void assert_kind(const cf_filter *filter, cf_quick lookup, cf_quick change)
+{
+    assert_int_equal(filter->view.lookup, lookup);
+    assert_int_equal(filter->view.change, change);
+}
+
+static void work_in(cf_geometry shape, cf_quick kind)
+{
+    twins both = new_twins(shape);
+    uint64_t slots = shape.buckets * shape.bucket_size;
+    assert_kind(&both.quick.filter, kind, kind);
+    work(&both, 1500, slots / 2);
+    work(&both, 1500, 4 * slots);
+    free_twins(&both);
+}
+
+static void plain_buckets_of_whole_bytes(void **state)
+{
+    (void)state;
+    work_in(shape_of(24, 4, 12), CF_QUICK_WHOLE);
+    work_in(shape_of(24, 4, 16), CF_QUICK_WHOLE);
+    work_in(shape_of(24, 4, 4), CF_QUICK_WHOLE);
+    work_in(shape_of(24, 2, 8), CF_QUICK_WHOLE);
+    work_in(shape_of(12, 8, 8), CF_QUICK_WHOLE);
+}
+
+static void plain_buckets_that_start_anywhere(void **state)
+{
+    (void)state;
+    work_in(shape_of(24, 4, 13), CF_QUICK_PLAIN);
+    work_in(shape_of(24, 4, 5), CF_QUICK_PLAIN);
+    work_in(shape_of(24, 2, 25), CF_QUICK_PLAIN);
+    work_in(shape_of(24, 4, 15), CF_QUICK_PLAIN); /* all 64 bits of a load */
+    work_in(shape_of(24, 4, 17), CF_QUICK_NONE);
+}
+
+static void semisorted_buckets(void **state)
+{
+    (void)state;
+    for (unsigned f = 6; f <= 14; f++)
+        work_in(semisorted(shape_of(24, 4, f)), CF_QUICK_SEMISORTED);
+}
+
+/* Tags that two keys share, above all their nibbles: the answers "cannot tell". */
+static void few_fingerprints(void **state)
+{
+    (void)state;
+    work_in(shape_of(2, 4, 4), CF_QUICK_WHOLE);
+    work_in(semisorted(shape_of(2, 4, 6)), CF_QUICK_SEMISORTED);
+}
+
+/* Part of the fingerprint is remainder bits, which differ on the other side. */
+static void filters_that_may_grow(void **state)
+{
+    (void)state;
+    work_in(growing_shape(24, 4, 12), CF_QUICK_WHOLE);
+    work_in(growing_shape(24, 4, 13), CF_QUICK_PLAIN);
+    work_in(semisorted(growing_shape(24, 4, 13)), CF_QUICK_SEMISORTED);
+}
+
+/* ---- those without quick ways ---- */
+
+/* Beyond its capacity a large one is prepared for growth, a few buckets with each add. */
+static void filters_that_are_about_to_grow(void **state)
+{
+    enum { BUCKETS = 1100, SLOTS = 2, ROUNDS = 20 };
+    (void)state;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        cf_geometry shape = growing_shape(BUCKETS, SLOTS, 16);
+        shape.capacity = BUCKETS * SLOTS * 82 / 100;
+        twins both = new_twins(shape);
+        both.quick.filter.memory = both.general.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+        while (!both.general.filter.view.grown) {
+            uint64_t hash = random64();
+            assert_int_equal(cf_add(&both.quick.filter, hash), cf_add(&both.general.filter, hash));
+            use_general_ways(&both.general.filter);
+            assert_int_equal(both.quick.filter.length, both.general.filter.length);
+        }
+        assert_twins(&both);
+        free_twins(&both);
+    }
+}
+
+static void other_filters_have_none(void **state)
+{
+    cf_geometry counts = shape_of(24, 4, 12), lists = counts, sticky = counts;
+    (void)state;
+    counts.counter_bits = 4;
+    lists.spill_bound = 8;
+    sticky.cap = 1;
+    cf_geometry shapes[] = {counts, lists, sticky, shape_of(24, 8, 12)};
+    cf_quick lookup[] = {CF_QUICK_WHOLE, CF_QUICK_NONE, CF_QUICK_WHOLE, CF_QUICK_NONE};
+    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        twins both = new_twins(shapes[i]);
+        assert_kind(&both.quick.filter, lookup[i], CF_QUICK_NONE);
+        work(&both, 500, 60);
+        free_twins(&both);
+    }
+}
+
+static void ignore(void *context, uint64_t from, uint64_t to)
+{
+    (void)context, (void)from, (void)to;
+}
+
+/* What is read and changed has to be told. */
+static void nor_have_filters_with_pages(void **state)
+{
+    test_filter made = new_filter(shape_of(24, 4, 12));
+    cf_pages pages = {ignore, ignore, NULL, NULL};
+    (void)state;
+    cf_attach_pages(&made.filter, &pages);
+    assert_kind(&made.filter, CF_QUICK_NONE, CF_QUICK_NONE);
+    cf_attach_pages(&made.filter, NULL);
+    assert_kind(&made.filter, CF_QUICK_WHOLE, CF_QUICK_WHOLE);
+    free_filter(&made);
+}
+
+/* A header that lies about `occupied` stays within its bounds. */
+static void counts_that_lie(void **state)
+{
+    test_filter made = new_filter(shape_of(24, 4, 12));
+    (void)state;
+    made.filter.occupied = 24 * 4;
+    assert_int_equal(cf_add(&made.filter, 1), CF_OK);
+    assert_int_equal(made.filter.occupied, 24 * 4);
+    made.filter.occupied = 0;
+    assert_int_equal(cf_delete(&made.filter, 1), CF_REMOVED);
+    assert_int_equal(made.filter.occupied, 0);
+    free_filter(&made);
+}
+
+/* ---- many lookups ---- */
+
+static void fill(cf_filter *filter, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        cf_add(filter, cf_hash_words(&seeded, i, 1));
+}
+
+static void assert_many(const cf_filter *filter, size_t n)
+{
+    uint64_t *hash = calloc(n + 1, sizeof *hash);
+    bool *answer = malloc(n + 1);
+    size_t expected = 0;
+    for (size_t i = 0; i < n; i++)
+        hash[i] = cf_hash_words(&seeded, random_below(200), 1);
+    answer[n] = true; /* what lies behind stays */
+    size_t found = cf_contains_many(filter, hash, n, answer);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(answer[i], cf_contains(filter, hash[i]));
+        expected += answer[i];
+    }
+    assert_int_equal(found, expected);
+    assert_true(answer[n]);
+    free(hash);
+    free(answer);
+}
+
+static void many_lookups_are_many_lookups(void **state)
+{
+    cf_geometry lists = growing_shape(8, 4, 10);
+    (void)state;
+    lists.spill_bound = 8;
+    cf_geometry shapes[] = {shape_of(32, 4, 12),
+                            shape_of(32, 4, 13),
+                            semisorted(shape_of(32, 4, 6)),
+                            shape_of(32, 8, 12),
+                            growing_shape(8, 4, 10),
+                            semisorted(growing_shape(8, 4, 10)),
+                            lists};
+    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        test_filter made = growing_filter(shapes[i], 1 << 20);
+        fill(&made.filter, 100);
+        for (size_t n = 0; n <= 3 * CF_BATCH; n++)
+            assert_many(&made.filter, n);
+        assert_many(&made.filter, 1000);
+        free_filter(&made);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_buckets_of_whole_bytes),
+        cmocka_unit_test(plain_buckets_that_start_anywhere),
+        cmocka_unit_test(semisorted_buckets),
+        cmocka_unit_test(few_fingerprints),
+        cmocka_unit_test(filters_that_may_grow),
+        cmocka_unit_test(filters_that_are_about_to_grow),
+        cmocka_unit_test(other_filters_have_none),
+        cmocka_unit_test(nor_have_filters_with_pages),
+        cmocka_unit_test(counts_that_lie),
+        cmocka_unit_test(many_lookups_are_many_lookups),
+    };
+    seed_random();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
