@@ -261,7 +261,7 @@ stress: deps-test build/plain/stress
 ## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
 attack: deps-test $(EXTENSION)
 	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
-	    tests/python/test_random_statements.py
+	    tests/python/follow/test_random_statements.py
 
 ## fuzz-rows: damages rows of filter tables and uses these in every way, with sanitizers, for SECONDS=600
 fuzz-rows: deps-test build/asan/cuckoo.so

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs the packages of build/dist in empty folders, and runs the first example of README.md there. (make dist makes
-# them; what is in them, tests/python/test_packages.py looks at.) The last line is "N passed, N failed".
+# them; what is in them, tests/python/extension/test_packages.py looks at.) The last line is "N passed, N failed".
 #   NODE, NODE_PATH    another node, and where it finds better-sqlite3
 set -u
 . tests/ending.sh

@@ -130,7 +130,7 @@ run() {
     python_asan)
         # shellcheck disable=SC2046 # the names are words
         pytest 'Python: hostile, under ASan' sanitized_python python_tests \
-            $(printf 'tests/python/test_%s.py ' $asan_python)
+            $(for test in $asan_python; do echo tests/python/*/test_$test.py; done)
         ;;
     esac
 }
@@ -224,7 +224,7 @@ what_failed() {
 }
 
 if [ "${1:-}" = damage ]; then
-    sanitized_python "$PYTHON" -m pytest -q -s -p no:cacheprovider --tb=short -k random_damage tests/python/test_damaged_rows.py
+    sanitized_python "$PYTHON" -m pytest -q -s -p no:cacheprovider --tb=short -k random_damage tests/python/tables/test_damaged_rows.py
     exit
 fi
 if [ "${1:-}" = group ]; then

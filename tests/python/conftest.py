@@ -9,12 +9,16 @@ import ctypes
 import os
 import random
 import sqlite3
+import sys
 import zlib
+from pathlib import Path
 
+HERE = Path(__file__).resolve().parent
 # Before hypothesis is asked for anything: generated files belong under build/.
-os.environ.setdefault(
-    "HYPOTHESIS_STORAGE_DIRECTORY",
-    os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "hypothesis"))
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(HERE.parent.parent / "build/hypothesis"))
+# Tests borrow from those of other folders, and start processes that need support.py.
+sys.path += sorted(str(folder) for folder in HERE.iterdir() if folder.is_dir())
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
 
 import pytest
 from hypothesis import HealthCheck, settings

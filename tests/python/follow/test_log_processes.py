@@ -27,7 +27,7 @@ for i in range(40):
         db.execute(sql)
     assert support.ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0
 """
-TESTS = os.path.dirname(os.path.abspath(__file__))
+TESTS = os.path.dirname(support.__file__)
 
 
 @pytest.mark.parametrize("journal", ["wal", "delete"])
