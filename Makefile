@@ -52,7 +52,7 @@ CHECKED  = -Werror
 
 SRC     = $(sort $(wildcard src/*.c src/*/*.c))
 EXT     = $(sort $(wildcard ext/*.c ext/*/*.c))
-HEADERS = $(wildcard src/*.h src/*/*.h ext/*.h ext/*/*.h tests/*/*.h)
+HEADERS = $(wildcard src/*.h src/*/*.h ext/*.h ext/*/*.h tests/*/*.h tests/*/*/*.h)
 FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 TESTS   = $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c))
 UNITS   = $(basename $(notdir $(TESTS)))
@@ -217,9 +217,9 @@ build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT
 endef
 $(foreach kind,pic so plain asan tsan portable coverage coverage_so,$(eval $(call kind_rules,$(kind))))
 
-# With ThreadSanitizer: tests/threads.sh. SQLITE_LIBRARY is the SQLite that is linked.
+# With ThreadSanitizer: tests/ship/threads.sh. SQLITE_LIBRARY is the SQLite that is linked.
 SQLITE_LIBRARY = -lsqlite3
-build/tsan/library build/tsan/connections: build/tsan/%: build/tsan/tests/threads/%.o \
+build/tsan/library build/tsan/connections: build/tsan/%: build/tsan/tests/ship/threads/%.o \
     $(SRC:%.c=build/tsan/%.o) $(EXT:%.c=build/tsan/%.o)
 	@$(CC) $(KIND_tsan) -o $@ $^ -lcmocka $(SQLITE_LIBRARY) $(LIBS) -lpthread
 
@@ -277,26 +277,26 @@ faults: deps-test build/plain/oom_table build/plain/vfs_faults
 ## test-versions: the SQL and Python tests on other SQLites; VERSIONS="folder ...", each with sqlite3.c
 ##       and sqlite3.h, or shells; else those of npm packages; VERSION_TESTS="file ..." for some tests
 test-versions: deps-test $(EXTENSION)
-	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/versions.sh $(VERSIONS)
+	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/ship/versions.sh $(VERSIONS)
 
-## test-clients: the program of each client in tests/clients that is installed, and the README's table of them
+## test-clients: the program of each client in tests/ship/clients that is installed, and the README's table of them
 test-clients: deps-test $(EXTENSION)
-	@CC="$(CC)" sh tests/clients.sh
+	@CC="$(CC)" sh tests/ship/clients.sh
 
 ## test-cluster: three dqlite nodes (SQLite, replicated by Raft) with filter tables; leaders are killed while
 ##       they are written to; a minute. deps-cluster installs what it needs, on Debian
 test-cluster: build/options
-	@sh tests/cluster.sh
+	@sh tests/ship/cluster.sh
 
 ## test-packages: installs what make dist makes in empty folders, by pip and npm, and runs README's example
 test-packages: deps-test
 	@$(MAKE) -s dist
-	@CC="$(CC)" sh tests/packages.sh
+	@CC="$(CC)" sh tests/ship/packages.sh
 
 ## test-platforms: unit tests, SQL, bytes and databases on i386, arm64, armhf, s390x, musl, Windows, WebAssembly, where
 ##       their tools are; deps-platforms: installs these; PLATFORMS="name ..." for some; SQLITE_SOURCE=folder
 test-platforms: deps-demo build/dist/cuckoo.c
-	@sh tests/platforms.sh $(PLATFORMS)
+	@sh tests/ship/platforms.sh $(PLATFORMS)
 
 ## coverage: lines and branches of src and ext that unit tests, fault loops, SQL and Python reach together; in ten minutes
 coverage: deps-test

@@ -145,9 +145,9 @@ need_cluster() {
 }
 
 need_platforms() {
-    for platform in $(sh tests/platforms.sh names); do
-        need "tools for the platform $platform" "$(sh tests/platforms.sh packages "$platform")" '' '' '' \
-            sh tests/platforms.sh has "$platform"
+    for platform in $(sh tests/ship/platforms.sh names); do
+        need "tools for the platform $platform" "$(sh tests/ship/platforms.sh packages "$platform")" '' '' '' \
+            sh tests/ship/platforms.sh has "$platform"
     done
 }
 

@@ -80,14 +80,14 @@ line try:test_skips.py  ' 0 passed, 1 failed'
 
 # ---- the others, without what they need ----
 
-ends 77  'make deps-cluster'              'cluster.sh without Go'           env GO=/nowhere/go sh tests/cluster.sh
+ends 77  'make deps-cluster'              'cluster.sh without Go'           env GO=/nowhere/go sh tests/ship/cluster.sh
 ends 77  'deps-fuzz'                      'fuzz/run.sh without clang'       env CLANG=/nowhere/clang sh tests/fuzz/run.sh
 ends 1   'there is no target'             'fuzz/run.sh: another target'     sh tests/fuzz/run.sh nobody
 ends 1   'FUZZ_SECONDS'                   'fuzz/run.sh for no time'         env FUZZ_SECONDS=0 sh tests/fuzz/run.sh
-ends 77  'skipped: .*nowhere'             'threads.sh without a compiler'   env CC=/nowhere/cc sh tests/threads.sh
+ends 77  'skipped: .*nowhere'             'threads.sh without a compiler'   env CC=/nowhere/cc sh tests/ship/threads.sh
 ends 77  'gcov'                           'coverage.sh without gcov'        env GCOV=/nowhere/gcov sh tests/coverage.sh
-ends 1   'no SQLite to build'             'versions.sh: no such folder'     sh tests/versions.sh $dir/nowhere
-ends bad 'none of: native'                'platforms.sh: another platform'  sh tests/platforms.sh nobody
+ends 1   'no SQLite to build'             'versions.sh: no such folder'     sh tests/ship/versions.sh $dir/nowhere
+ends bad 'none of: native'                'platforms.sh: another platform'  sh tests/ship/platforms.sh nobody
 ends 1   'nobody.: nothing was tested'    'mutants.py: no such rule'        "$PYTHON" tests/stress/mutants.py nobody
 # Those that were built since.
 for build in asan plain; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs the program of every client in tests/clients that is installed; the last line is "N passed, N failed".
+# Runs the program of every client in tests/ship/clients that is installed; the last line is "N passed, N failed".
 # All programs do the same and print the same line; so do those that let a tool migrate the followed table. What README.md says of a client, its programs must do:
 # each piece of code in such a row of its table has to stand in one of them.
 # Where it can be made, the locale has a decimal comma.
@@ -52,7 +52,7 @@ verdict() {
 
 # try PROGRAM PROBE RUN PACKAGES: one line of the answer.
 try() {
-    program=tests/clients/$1
+    program=tests/ship/clients/$1
     if ! eval "$2" > "$folder/probe.log" 2>&1; then
         skipped=$((skipped + 1))
         verdict skip "$1" "not here: $4"
@@ -76,7 +76,7 @@ try() {
 
 # row LINE: one row of the table in README.md: its programs exist, and hold its code.
 row() {
-    programs=$(printf '%s\n' "$1" | grep -oE 'tests/clients/[A-Za-z0-9_.]+')
+    programs=$(printf '%s\n' "$1" | grep -oE 'tests/ship/clients/[A-Za-z0-9_.]+')
     wrong=0
     for program in $programs; do
         [ -f "$program" ] || wrong=1
@@ -91,12 +91,12 @@ row() {
 
 # rows: README.md names every program, and each of its rows is right.
 rows() {
-    grep 'tests/clients/' README.md | grep '^|' > "$folder/rows"
+    grep 'tests/ship/clients/' README.md | grep '^|' > "$folder/rows"
     bad=0
     while read -r line; do
         row "$line" || bad=1
     done < "$folder/rows"
-    for program in tests/clients/*; do
+    for program in tests/ship/clients/*; do
         grep -qF "($program)" "$folder/rows" || { bad=1; echo "README.md does not name $program"; }
     done
     return $bad

@@ -142,7 +142,7 @@ test_version() {
 # test_source SOURCE: a folder, a package, or a shell.
 test_source() {
     folder=$1 shell=
-    case $1 in *.tgz | *.tar.gz) folder=$(sh tests/versions_fetch.sh unpacked "$1") ;; esac
+    case $1 in *.tgz | *.tar.gz) folder=$(sh tests/ship/versions_fetch.sh unpacked "$1") ;; esac
     if [ -f "$1" ] && [ "$folder" = "$1" ]; then
         shell=$1
         version=$("$shell" --version | cut -d' ' -f1)
@@ -182,7 +182,7 @@ elif [ $# -gt 0 ]; then
 else
     shell=$system_shell
     test_version "$("$system_shell" --version | cut -d' ' -f1)"
-    sh tests/versions_fetch.sh
+    sh tests/ship/versions_fetch.sh
     for source in "$built"/sources/*.tgz; do
         [ ! -f "$source" ] || test_source "$source"
     done

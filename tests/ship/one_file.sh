@@ -7,7 +7,7 @@ set -u
 work=build/one_file
 rm -rf $work
 mkdir -p $work
-. tests/shipping/cases.sh
+. tests/ship/cases.sh
 dist=build/dist
 one=$dist/cuckoo.c
 warnings='-Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -Wpedantic -Werror'
@@ -76,7 +76,7 @@ ok 'asserts, and no optimization' taken $CC -O0 -DCUCKOO_DEBUG -c -o $work/debug
 
 # msvc MACHINE OPTION: the branches for MSVC, read by clang with stand-ins for Microsoft's headers.
 msvc() {
-    clang --target="$1-pc-windows-msvc" -fms-compatibility-version=19.38 -nostdlibinc -isystem tests/shipping/msvc \
+    clang --target="$1-pc-windows-msvc" -fms-compatibility-version=19.38 -nostdlibinc -isystem tests/ship/msvc \
         -isystem $work/include -DXXH_VECTOR=0 -std=c11 -Wall -Wextra -Werror \
         -fsyntax-only "$2" $one
 }
@@ -127,8 +127,8 @@ includes() {
     $CC -Wall -Wextra -Werror -isystem $work/include -I$dist -fsyntax-only $work/includes.c
 }
 
-ok 'behind another extension' loads_both tests/shipping/other.c $one
-ok 'before another extension' loads_both $one tests/shipping/other.c
+ok 'behind another extension' loads_both tests/ship/other.c $one
+ok 'before another extension' loads_both $one tests/ship/other.c
 ok 'cuckoo.h, then cuckoo.c' includes cuckoo.h cuckoo.c
 ok 'cuckoo.c, then cuckoo.h twice' includes cuckoo.c cuckoo.h cuckoo.h
 

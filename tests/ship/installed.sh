@@ -8,7 +8,7 @@ set -u
 work=$PWD/build/installed
 rm -rf "$work"
 mkdir -p "$work"
-. tests/shipping/cases.sh
+. tests/ship/cases.sh
 here=$PWD
 suffix=so
 strict='-Wall -Wextra -Wpedantic -Werror'
@@ -81,12 +81,12 @@ ok 'make install' installing install
 ok 'these files' has_all_files
 ok 'installed again: the same' installing install
 has pkg-config || skipped 'the files for pkg-config' pkg-config
-ok 'the library, C11' program "$CC" c11 "-x c tests/shipping/library.c -x none" cuckoo
-ok 'the extension linked in, C11' program "$CC" c11 "-x c tests/shipping/linked.c -x none" cuckoo_sqlite
+ok 'the library, C11' program "$CC" c11 "-x c tests/ship/library.c -x none" cuckoo
+ok 'the extension linked in, C11' program "$CC" c11 "-x c tests/ship/linked.c -x none" cuckoo_sqlite
 if has g++; then
-    ok 'the library, C++17' program g++ c++17 "-x c++ tests/shipping/library.c -x none" cuckoo
-    ok 'the extension linked in, C++17' program g++ c++17 "-x c++ tests/shipping/linked.c -x none" cuckoo_sqlite
-    ok 'both libraries in one program' program g++ c++17 "-x c++ tests/shipping/linked.c -x none" cuckoo cuckoo_sqlite
+    ok 'the library, C++17' program g++ c++17 "-x c++ tests/ship/library.c -x none" cuckoo
+    ok 'the extension linked in, C++17' program g++ c++17 "-x c++ tests/ship/linked.c -x none" cuckoo_sqlite
+    ok 'both libraries in one program' program g++ c++17 "-x c++ tests/ship/linked.c -x none" cuckoo cuckoo_sqlite
 else
     skipped 'programs in C++' g++
 fi

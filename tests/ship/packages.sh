@@ -78,7 +78,7 @@ pip_install() {
 }
 
 pip_example() {
-    cd "$work/pip" && venv/bin/python "$root/tests/packages/readme.py" "$root/README.md"
+    cd "$work/pip" && venv/bin/python "$root/tests/ship/packages/readme.py" "$root/README.md"
 }
 
 # As an application that has the package in a system of its own; apsw is the distribution's.
@@ -118,7 +118,7 @@ npm_install() {
     echo '{"name": "empty", "version": "1.0.0", "private": true}' > package.json
     npm install --offline --no-audit --no-fund --cache "$work/npm.cache" "$dist/sqlite-cuckoo-$version.tgz" > log 2>&1 ||
         { cat log; return 1; }
-    cp "$root/tests/packages/readme.mjs" .
+    cp "$root/tests/ship/packages/readme.mjs" .
     [ -f node_modules/sqlite-cuckoo/index.d.ts ] && echo ok
 }
 

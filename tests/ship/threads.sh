@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds the programs of tests/threads with ThreadSanitizer and runs them. The last line is "N passed, N failed".
-#   SQLITE_SOURCE=folder tests/threads.sh    with the sqlite3.c of that folder, which is watched as well (not older than
+# Builds the programs of tests/ship/threads with ThreadSanitizer and runs them. The last line is "N passed, N failed".
+#   SQLITE_SOURCE=folder tests/ship/threads.sh    with the sqlite3.c of that folder, which is watched as well (not older than
 #                                            the headers)
 #
 # Otherwise SQLite is the system's, which was compiled without the sanitizer. That is enough for races of the

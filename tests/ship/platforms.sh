@@ -131,7 +131,7 @@ build_units() {
         compile -std=c11 $WARNINGS -isystem $dir/include -c -o "$here/objects/$(basename "$file" .c).o" "$file"
     done
     for test in $units; do
-        compile -std=c11 -Wall -Wextra -I tests/platforms -isystem $dir/include -Dmain="main_of_$test" \
+        compile -std=c11 -Wall -Wextra -I tests/ship/platforms -isystem $dir/include -Dmain="main_of_$test" \
             -c -o "$here/units/$test.o" "$(find tests/unit -name "$test.c")"
     done
     compile $of_program -o "$here/unittests$exe" "$here/units.c" "$here"/objects/*.o "$here"/units/*.o -lm
@@ -155,11 +155,11 @@ build_benchmarks() {
 build_extension() {
     ours="-Wall -Wextra -Wpedantic -I $source"
     compile -std=c11 -DSQLITE_CORE $ours -c -o "$here/cuckoo.o" build/dist/cuckoo.c
-    compile -std=c11 -DSQLITE_CORE $ours $of_program -o "$here/linked$exe" tests/platforms/runner.c "$here/cuckoo.o" \
+    compile -std=c11 -DSQLITE_CORE $ours $of_program -o "$here/linked$exe" tests/ship/platforms/runner.c "$here/cuckoo.o" \
         "$object" $libraries
     [ "$so" ] || return
     compile $shared $ours -o "$here/cuckoo.$so" build/dist/cuckoo.c -lm
-    compile -std=c11 $ours $of_program -o "$here/loaded$exe" tests/platforms/runner.c "$object" $libraries
+    compile -std=c11 $ours $of_program -o "$here/loaded$exe" tests/ship/platforms/runner.c "$object" $libraries
 }
 
 # ---- groups ----
@@ -205,14 +205,14 @@ check_sql() {
 
 # sql HOW SCRIPT ANSWERS [DATABASE]
 sql() {
-    sed "s,^\.load .*,.load $here/cuckoo," "tests/platforms/$2.sql" > "$here/input"
+    sed "s,^\.load .*,.load $here/cuckoo," "tests/ship/platforms/$2.sql" > "$here/input"
     # shellcheck disable=SC2086
     $run "$here/$1$exe" "${4:-:memory:}" < "$here/input" > "$here/$3" 2>> "$here/runner.log"
 }
 
 # natively SCRIPT ANSWERS DATABASE: by the native program.
 natively() {
-    "$dir/native/linked" "$3" < "tests/platforms/$1.sql" > "$here/$2"
+    "$dir/native/linked" "$3" < "tests/ship/platforms/$1.sql" > "$here/$2"
 }
 
 # same ANSWERS EXPECTED: counts equal lines, and others.
@@ -308,7 +308,7 @@ copy_xxhash() {
 
 # Sets source and version; source is empty when there is none.
 find_source() {
-    source=${SQLITE_SOURCE:-$(sh tests/versions_fetch.sh newest)}
+    source=${SQLITE_SOURCE:-$(sh tests/ship/versions_fetch.sh newest)}
     version=$(sed -n 's/^#define SQLITE_VERSION  *"\(.*\)".*/\1/p' "$source/sqlite3.h" 2> /dev/null)
     [ "$version" ] && [ -f "$source/sqlite3ext.h" ] || source=
     export source version

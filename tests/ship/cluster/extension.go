@@ -3,7 +3,7 @@
 package main
 
 /*
-#cgo LDFLAGS: -L${SRCDIR}/../../build -lcuckoo_sqlite -lsqlite3 -lm
+#cgo LDFLAGS: -L${SRCDIR}/../../../build -lcuckoo_sqlite -lsqlite3 -lm
 #include <sqlite3.h>
 #include <stdlib.h>
 

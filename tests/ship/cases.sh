@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# For the scripts of this folder: counting cases. Read by ". tests/shipping/cases.sh".
+# For the scripts of this folder: counting cases. Read by ". tests/ship/cases.sh".
 passed=0 failed=0
 
 # ok NAME COMMAND...: a case; what the command says is shown when it fails.
