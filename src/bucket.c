@@ -41,14 +41,16 @@ void cf_record_read(const cf_filter *filter, uint64_t bucket, cf_record *record)
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record)
 {
     const cf_form *form = cf_form_of(filter, bucket);
+    uint64_t at = cf_record_at(filter, form, bucket);
     if (filter->geometry.semisorted) {
-        cf_semisort_write(filter, form, cf_record_at(filter, form, bucket), record->tag,
-                          record->payload);
+        uint64_t payload[CF_SEMISORT_SLOTS];
+        memcpy(payload, record->payload, sizeof payload);
+        cf_semisort_write(filter, form, at, record->tag, payload);
+        payloads_write(filter, bucket, payload);
         return;
     }
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        cf_store_bits(filter, cf_slot_at(filter, form, bucket, slot), form->slot_mask,
-                      record->tag[slot]);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++, at += form->lanes.width)
+        cf_store_bits(filter, at, form->slot_mask, record->tag[slot]);
     payloads_write(filter, bucket, record->payload);
 }
 

@@ -119,8 +119,7 @@ static inline uint64_t cf_payload_at(const cf_filter *filter, const cf_form *for
                                      unsigned slot)
 {
     assert(slot < filter->geometry.bucket_size);
-    unsigned overflow = filter->geometry.spill_bound != 0;
-    return cf_overflow_at(filter, form, bucket) + overflow + (uint64_t)slot * form->payload_bits;
+    return cf_record_at(filter, form, bucket) + form->payloads_at + (uint64_t)slot * form->payload_bits;
 }
 
 static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)

@@ -19,6 +19,7 @@ static void set_form(cf_form *form, const cf_geometry *g, unsigned level, bool g
     form->bucket_bits = cf_record_bits(g, level, grown);
     form->bucket_bytes = form->bucket_bits / 8;
     form->tag_bits = cf_tag_bits(g, level, grown);
+    form->payloads_at = form->tag_bits + (g->spill_bound != 0);
     if (g->semisorted)
         cf_semisort_lanes_set(form, width, g->pair_bits);
     else

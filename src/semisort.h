@@ -129,15 +129,15 @@ bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t
 /* The four tags of a bucket. */
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag);
 
-/* Writes four slots and their payloads, sorted, at bit `at` of the writable table. */
+/* Sorts four slots, and their payloads with them, and writes the tags at bit `at` of the table. */
 void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
-                       const uint64_t *payload);
+                       uint64_t *payload);
+
+/* The same for a word of four lanes, in a bucket without payloads. */
+void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t word);
 
 /* Changes one slot of a bucket whose form is short. Slots may have other numbers then. */
 void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
                      uint64_t payload);
-
-/* Writes a word of four lanes, sorted, to a bucket without payloads. */
-void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t word);
 
 #endif

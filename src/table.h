@@ -43,14 +43,14 @@ static inline void cf_need_bits(const cf_filter *filter, uint64_t at, uint64_t b
 /* So many bits lie within the 8 bytes they start in, wherever that is. */
 enum { CF_STORE_BITS = 57 };
 
-/* Overwrites the bits under `mask` at bit offset `at`. The mask is the low 1 to 57 bits, so that
-** they lie within the 8 bytes they start in. */
+/* Overwrites the bits under `mask` at bit offset `at`. The mask is low bits, one at least, that lie
+** within the 8 bytes they start in. */
 static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, uint64_t bits)
 {
     assert(filter->view.writable != NULL);
-    assert(mask != 0 && mask < (uint64_t)1 << CF_STORE_BITS && (bits & ~mask) == 0);
     uint8_t *p = filter->view.writable + (at >> 3);
     unsigned shift = at & 7;
+    assert(mask != 0 && mask << shift >> shift == mask && (bits & ~mask) == 0);
     if (CF_UNLIKELY(filter->pages != NULL))
         cf_change(filter, CF_HEADER_BYTES + (at >> 3),
                   CF_HEADER_BYTES + ((at + cf_floor_log2(mask)) >> 3) + 1);
