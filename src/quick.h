@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** quick.h - lookups, adds and deletes in the filters that are met most: all in memory, not grown,
-** without a spill list, a bucket in one word (quick_lookup and quick_change in open.c).
+** quick.h - lookups, adds and deletes in the filters that are met most: not grown, without a spill
+** list, a bucket in one word (set_quick in open.c). Lookups only where all is in memory.
 **
 ** Both buckets are read before anything is decided, so that their cache misses overlap. What these
 ** ways cannot do they leave to the general ones, which take every filter: then nothing has changed.

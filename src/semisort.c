@@ -285,10 +285,10 @@ static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, ui
 {
     unsigned width = form->tops.width, more = word ? 0 : form->payload_bits;
     uint64_t behind = at + form->payloads_at, all = cf_ones(CF_SEMISORT_SLOTS * more);
-    uint64_t bits = cf_load_bits(filter->view.table, at);
-    uint64_t tops = word ? bits >> CF_CODE_BITS : cf_tops_at(filter, form, at, 0);
-    four slots = {.tops = tops & cf_ones(CF_SEMISORT_SLOTS * width),
-                  .nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)]};
+    uint64_t bits = cf_load_bits(filter->view.table, at) & cf_ones(word ? form->tag_bits : CF_CODE_BITS);
+    uint64_t tops = word ? bits >> CF_CODE_BITS
+                         : cf_tops_at(filter, form, at, 0) & cf_ones(CF_SEMISORT_SLOTS * width);
+    four slots = {.tops = tops, .nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)]};
     if (more != 0)
         slots.payloads = cf_load_bits(filter->view.table, behind) & all;
     replace_slot(&slots, width, more, slot, tag, payload);

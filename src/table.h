@@ -40,6 +40,11 @@ static inline void cf_need_bits(const cf_filter *filter, uint64_t at, uint64_t b
     cf_need(filter, CF_HEADER_BYTES + (at >> 3), CF_HEADER_BYTES + ((at + bits + 7) >> 3));
 }
 
+static inline void cf_change_bits(const cf_filter *filter, uint64_t at, uint64_t bits)
+{
+    cf_change(filter, CF_HEADER_BYTES + (at >> 3), CF_HEADER_BYTES + ((at + bits + 7) >> 3));
+}
+
 /* So many bits lie within the 8 bytes they start in, wherever that is. */
 enum { CF_STORE_BITS = 57 };
 
@@ -52,8 +57,7 @@ static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, 
     unsigned shift = at & 7;
     assert(mask != 0 && mask << shift >> shift == mask && (bits & ~mask) == 0);
     if (CF_UNLIKELY(filter->pages != NULL))
-        cf_change(filter, CF_HEADER_BYTES + (at >> 3),
-                  CF_HEADER_BYTES + ((at + cf_floor_log2(mask)) >> 3) + 1);
+        cf_change_bits(filter, at, cf_floor_log2(mask) + 1);
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
 }
 
