@@ -62,8 +62,7 @@ void cf_spill_note_split(cf_filter *filter, uint64_t bucket, cf_lag *lag)
 typedef struct split_row {
     uint64_t from, to, buckets; /* buckets: so many there were before */
     bool placed;                /* an entry of the list has found a slot: it names its buckets no more */
-    uint8_t
-        needs_copy[CF_SPILL_MAX / 8]; /* by entry: its copy for the other child has to go to the list */
+    unsigned gone;              /* no entry that is gone comes before this one */
 } split_row;
 
 static bool in_row(const cf_filter *filter, const split_row *row, uint64_t base, uint64_t extension)
@@ -100,50 +99,38 @@ static bool give_slot(cf_filter *filter, split_row *row, const cf_spilled *line)
     return true;
 }
 
-/* An entry of this bucket in the child that growth has added. */
-static cf_spilled in_new_child(const cf_filter *filter, uint64_t bucket, cf_spilled line)
+/* Puts a further entry into the list: where one of the first `end` is gone, or else behind the others.
+** A list that lies may have room for neither. */
+static void put_copy(cf_filter *filter, split_row *row, unsigned end, const cf_spilled *line)
 {
-    cf_home home = cf_home_of(filter, bucket);
-    uint64_t up = home.extension | (uint64_t)1 << filter->level;
-    line.bucket = cf_bucket_number(filter, home.base, up);
-    return line;
+    while (row->gone < end && cf_spill_get(filter, row->gone).bucket != CF_SPILL_NOWHERE)
+        row->gone++;
+    if (row->gone < end)
+        cf_spill_put(filter, row->gone, line);
+    /* RULE: the copy of a void entry has room in the list */
+    else if (filter->spilled < filter->geometry.spill_bound)
+        cf_spill_put(filter, filter->spilled++, line);
 }
 
-/* Entry `index` lies in a bucket that was split. A void one goes to both children. */
+/* Entry `index` lies in a bucket that was split. A void one goes to both children. When neither has a
+** slot for it, no later entry of this bucket finds one: so the list never needs more room than
+** lengthens_by says. */
 static void split_line(cf_filter *filter, split_row *row, unsigned index)
 {
     cf_spilled line = cf_spill_get(filter, index);
+    cf_home home = cf_home_of(filter, line.bucket);
     cf_children to = cf_children_of(filter, line.tag); /* a spilled entry splits as one in a slot */
-    cf_spilled stays = {line.bucket, to.tag, line.payload};
-    cf_spilled goes = in_new_child(filter, line.bucket, stays);
+    uint64_t up = cf_bucket_number(filter, home.base, home.extension | (uint64_t)1 << filter->level);
+    cf_spilled stays = {line.bucket, to.tag, line.payload}, goes = {up, to.tag, line.payload};
     /* RULE: a spilled entry stays in the list when its bucket is full */
     bool low = to.low && !give_slot(filter, row, &stays);
     /* RULE: a spilled entry follows to the new bucket */
     bool high = to.high && !give_slot(filter, row, &goes);
     cf_spill_put(filter, index, low ? &stays : high ? &goes : &gone);
     if (low && high)
-        row->needs_copy[index / 8] |= (uint8_t)(1u << index % 8);
+        put_copy(filter, row, index, &goes);
 }
 
-/* Copies for the new children come behind the others, and then in the place of entries that are gone:
-** there may be no more room. In a list that lies there may be none at all. */
-static void copy_lines(cf_filter *filter, const split_row *row, unsigned n)
-{
-    unsigned free = 0;
-    for (unsigned i = 0; i < n; i++) {
-        if (!(row->needs_copy[i / 8] >> i % 8 & 1))
-            continue;
-        cf_spilled line = cf_spill_get(filter, i), goes = in_new_child(filter, line.bucket, line);
-        bool behind = filter->spilled < filter->geometry.spill_bound;
-        while (!behind && free < n && cf_spill_get(filter, free).bucket != CF_SPILL_NOWHERE)
-            free++;
-        /* RULE: the copy of a void entry has room in the list */
-        if (behind || free < n)
-            cf_spill_put(filter, behind ? filter->spilled++ : free, &goes);
-    }
-}
-
-/* Copies are made when all entries have been split: some of these give room. */
 static void split_lines(cf_filter *filter, split_row *row)
 {
     unsigned n = filter->spilled;
@@ -153,7 +140,6 @@ static void split_lines(cf_filter *filter, split_row *row)
         if (bucket < row->buckets && in_row(filter, row, home.base, home.extension))
             split_line(filter, row, i);
     }
-    copy_lines(filter, row, n);
 }
 
 /* Puts an entry into an empty slot of a bucket that was split. False: there is none. */
