@@ -64,47 +64,26 @@
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
-#include "spill_follow.h"
-#include "watch.h"
+#include "undo.h"
 
 /* One step: splits the bucket at the split pointer. CF_OK; CF_FULL: this filter does not grow, or
 ** cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED: only the first
 ** step takes so long. Then nothing has changed but the length. */
 cf_status cf_grow(cf_filter *filter);
 
-/* A row of steps. It asks the watch, and the spill list follows all of them at once
-** (spill_follow.h): until then nobody may look at the list. */
-typedef struct cf_steps {
-    cf_lag lag;
-    cf_ticker ticker;
-} cf_steps;
-
-static inline cf_steps cf_steps_begin(const cf_filter *filter)
-{
-    return (cf_steps){.ticker = cf_ticker_of(filter->watch)};
-}
-
-/* The two halves of a step: all that can fail, and what has to be widened for it; the split, which
-** cannot fail. */
-cf_status cf_grow_prepare(cf_filter *filter, cf_steps *steps);
-void cf_grow_split(cf_filter *filter, cf_steps *steps);
-
-/* The end of a row, also of one in which a step has failed. */
-void cf_grow_follow(cf_filter *filter, cf_steps *steps);
-
 /* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
+
+/* One of a row of steps that can be taken back, with the errors of cf_grow, and CF_NO_MEMORY for what is
+** kept. cf_spill_follow(filter, &undo->steps) ends the row, also after an error. */
+cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo);
+
+/* Takes growth back, when nothing but growth has happened since cf_undo_begin: the bytes are those of
+** then. */
+void cf_grow_back(cf_filter *filter, cf_undo *undo);
 
 /* Gives so many buckets of a filter that has not grown, and has no spill list, their new form. CF_OK,
 ** also when all of them have it; errors as cf_grow. */
 cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets);
-
-/* Back: the first wide bucket becomes the last narrow one; a filter of one level, without splits,
-** becomes as it was then, before growth. All entries fit, for nothing but growth has happened. */
-void cf_narrow_bucket(cf_filter *filter);
-void cf_end_growth(cf_filter *filter, const cf_filter *then);
-
-/* The bucket at the split pointer, which is not at the end of the level. */
-uint64_t cf_bucket_to_split(const cf_filter *filter);
 
 #endif

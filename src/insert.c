@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "insert.h"
 
-#include "bucket.h"
 #include "copies.h"
 #include "eviction.h"
 #include "growth.h"
 #include "relief.h"
 #include "spill.h"
-#include "undo.h"
 
 /* ---- in a table of a given size ---- */
 
@@ -161,8 +159,8 @@ static cf_status relieve(cf_filter *filter, cf_undo *undo)
     enum { MOST_STEPS = 16 };
     cf_status status = CF_OK;
     for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && crowded(filter) && !too_empty(filter); i++)
-        status = cf_grow_on_noted(filter, undo);
-    cf_grow_follow(filter, &undo->steps);
+        status = cf_grow_noted(filter, undo);
+    cf_spill_follow(filter, &undo->steps);
     return is_final(status) ? status : CF_OK;
 }
 
@@ -183,8 +181,8 @@ static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_un
 {
     cf_status status = may_grow(filter, most) ? CF_OK : CF_FULL;
     for (; status == CF_OK && steps > 0 && may_grow(filter, most); steps--)
-        status = cf_grow_on_noted(filter, undo);
-    cf_grow_follow(filter, &undo->steps);
+        status = cf_grow_noted(filter, undo);
+    cf_spill_follow(filter, &undo->steps);
     return status;
 }
 
@@ -279,6 +277,7 @@ static cf_status insert_folding(cf_filter *filter, const cf_entry *item, cf_undo
     if (filter->view.grown || !finds_fold(filter, item, ANY, &pair, &best))
         return CF_FULL;
     cf_status status = cf_grow_noted(filter, undo);
+    cf_spill_follow(filter, &undo->steps);
     if (status == CF_OK)
         status = store_item(filter, item, search_nodes(filter));
     return status == CF_FULL && fold_entries(filter, item, ANY) ? CF_OK : status;

@@ -38,21 +38,30 @@ static unsigned lengthens_by(const cf_filter *filter, uint64_t bucket)
     return beyond(beyond(low, b) + beyond(high, b), at - first);
 }
 
-bool cf_spill_can_split(const cf_filter *filter, uint64_t bucket, cf_lag *lag)
+/* Is there room for the next split without following? */
+static bool has_room(const cf_filter *filter, uint64_t bucket, cf_steps *steps)
 {
-    lag->next = overflows(filter, bucket) ? lengthens_by(filter, bucket) : 0;
+    steps->next = overflows(filter, bucket) ? lengthens_by(filter, bucket) : 0;
     /* RULE: a split needs room in the list for what it doubles */
-    return filter->spilled + lag->more + lag->next <= filter->geometry.spill_bound;
+    return filter->spilled + steps->more + steps->next <= filter->geometry.spill_bound;
 }
 
-void cf_spill_note_split(cf_filter *filter, uint64_t bucket, cf_lag *lag)
+bool cf_spill_can_split(cf_filter *filter, uint64_t bucket, cf_steps *steps)
+{
+    if (has_room(filter, bucket, steps))
+        return true;
+    cf_spill_follow(filter, steps);
+    return has_room(filter, bucket, steps);
+}
+
+void cf_spill_note_split(cf_filter *filter, uint64_t bucket, cf_steps *steps)
 {
     if (!overflows(filter, bucket))
         return;
-    if (!lag->any)
-        lag->from = filter->split;
-    lag->any = true;
-    lag->more += lag->next;
+    if (!steps->any)
+        steps->from = filter->split;
+    steps->any = true;
+    steps->more += steps->next;
     cf_overflow_set(filter, bucket, false);
 }
 
@@ -183,14 +192,17 @@ static void mark_lines(cf_filter *filter, const split_row *row)
         }
 }
 
-void cf_spill_follow(cf_filter *filter, cf_lag *lag)
+void cf_spill_follow(cf_filter *filter, cf_steps *steps)
 {
-    uint64_t before = cf_buckets_at(&filter->geometry, filter->level, lag->from);
-    split_row row = {.from = lag->from, .to = filter->split, .buckets = before};
-    assert(lag->any);
+    enum { COST = 100 }; /* nanoseconds */
+    split_row row = {.from = steps->from, .to = filter->split};
+    if (!steps->any)
+        return;
+    row.buckets = cf_buckets_at(&filter->geometry, filter->level, steps->from);
+    cf_tick(&steps->ticker, COST * filter->spilled);
     split_lines(filter, &row);
     take_room(filter, &row);
     drop_gone(filter);
     mark_lines(filter, &row);
-    *lag = (cf_lag){.any = false};
+    *steps = (cf_steps){.ticker = steps->ticker};
 }
