@@ -4,7 +4,6 @@
 #include "copies.h"
 #include "eviction.h"
 #include "growth.h"
-#include "relief.h"
 #include "spill.h"
 
 /* ---- in a table of a given size ---- */

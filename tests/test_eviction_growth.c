@@ -4,7 +4,6 @@
 #include "../src/bucket.h"
 #include "../src/entry.h"
 #include "../src/eviction.h"
-#include "../src/relief.h"
 
 /* ---- crowded places made by hand ---- */
 
