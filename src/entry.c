@@ -7,20 +7,13 @@
 
 /* ---- what a slot holds ---- */
 
-/* The side from which a place is seen, as the home of what lies there. */
-static cf_home home_of_side(const cf_filter *filter, const cf_side *side, unsigned extension)
+static cf_entry decode(const cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
+                       uint64_t payload)
 {
-    uint64_t remainder = side->bits >> filter->geometry.pair_bits;
-    return (cf_home){side->base, remainder & cf_low_bits(extension), extension};
-}
-
-static cf_entry decode(const cf_filter *filter, cf_home home, uint64_t bucket, unsigned slot,
-                       uint64_t tag, uint64_t payload)
-{
+    cf_home home = cf_home_of(filter, bucket);
     bool counts = filter->geometry.counter_bits != 0;
     bool sticky =
         counts ? payload == cf_payload_max(&filter->geometry) : (payload & filter->view.sticky_bit) != 0;
-    CF_ASSERT_CONTENT(filter, tag != 0);
     return (cf_entry){.side = cf_side_of(filter, home, tag),
                       .payload = payload & cf_payload_max(&filter->geometry),
                       .sticky = sticky,
@@ -34,8 +27,7 @@ bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_ent
     uint64_t tag = cf_slot_get(filter, bucket, slot);
     bool is_entry = cf_is_entry(cf_form_of(filter, bucket), tag);
     if (is_entry)
-        *entry = decode(filter, cf_home_of(filter, bucket), bucket, slot, tag,
-                        cf_payload_get(filter, bucket, slot));
+        *entry = decode(filter, bucket, slot, tag, cf_payload_get(filter, bucket, slot));
     return is_entry;
 }
 
@@ -44,8 +36,7 @@ bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
     cf_spilled line = cf_spill_get(filter, index);
     if (line.tag == 0 || line.bucket >= filter->buckets)
         return false;
-    *entry = decode(filter, cf_home_of(filter, line.bucket), line.bucket, CF_IN_LIST + index, line.tag,
-                    line.payload);
+    *entry = decode(filter, line.bucket, CF_IN_LIST + index, line.tag, line.payload);
     return true;
 }
 
@@ -266,17 +257,15 @@ static void keep_match(const cf_filter *filter, const cf_entry *entry, uint64_t 
 static void find_in_bucket(const cf_filter *filter, const cf_side *side, const cf_place *place,
                            uint64_t value, cf_matches *found)
 {
-    cf_home home = home_of_side(filter, side, place->extension);
+    cf_entry entry;
     const cf_form *form = cf_form_of(filter, place->bucket);
     unsigned words = words_to_read(filter, form, place);
     for (unsigned word = 0; word < words; word++) {
         uint64_t lanes = lanes_at(filter, form, place, word);
         for (; lanes != 0; lanes &= lanes - 1) {
             unsigned slot = cf_first_slot(&form->lanes, lanes, word);
-            cf_entry entry =
-                decode(filter, home, place->bucket, slot, cf_slot_get(filter, place->bucket, slot),
-                       cf_payload_get(filter, place->bucket, slot));
-            if (entry.side.length <= side->length) /* RULE: a match knows no more than the item */
+            /* RULE: a match knows no more than the item */
+            if (cf_entry_at(filter, place->bucket, slot, &entry) && entry.side.length <= side->length)
                 keep_match(filter, &entry, value, found);
         }
     }
