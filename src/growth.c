@@ -14,10 +14,10 @@ static uint64_t recoded(const cf_filter *filter, bool grown, uint64_t tag)
 
 static void clear_record(cf_filter *filter, const cf_form *form, uint64_t bucket)
 {
-    uint64_t at = bucket * form->bucket_bits, end = at + form->bucket_bits;
+    uint64_t at = cf_record_to_change(filter, form, bucket), end = at + form->bucket_bits;
     for (; at < end; at += CF_STORE_BITS) {
-        uint64_t left = end - at;
-        cf_store_bits(filter, at, cf_low_bits(left < CF_STORE_BITS ? (unsigned)left : CF_STORE_BITS), 0);
+        unsigned bits = end - at < CF_STORE_BITS ? (unsigned)(end - at) : CF_STORE_BITS;
+        cf_store_bits(filter->view.writable, at, cf_low_bits(bits), 0);
     }
 }
 

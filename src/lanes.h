@@ -60,15 +60,12 @@ static inline void cf_change_bits(const cf_filter *filter, uint64_t at, uint64_t
 enum { CF_STORE_BITS = 57 };
 
 /* Overwrites the bits under `mask` at bit offset `at`. The mask is low bits, one at least, that lie
-** within the 8 bytes they start in. */
-static inline void cf_store_bits(cf_filter *filter, uint64_t at, uint64_t mask, uint64_t bits)
+** within the 8 bytes they start in. The pager has been told (cf_change_bits). */
+static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uint64_t bits)
 {
-    assert(filter->view.writable != NULL);
-    uint8_t *p = filter->view.writable + (at >> 3);
+    uint8_t *p = table + (at >> 3);
     unsigned shift = at & 7;
     assert(mask != 0 && mask << shift >> shift == mask && (bits & ~mask) == 0);
-    if (CF_UNLIKELY(filter->pages != NULL))
-        cf_change_bits(filter, at, cf_floor_log2(mask) + 1);
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
 }
 

@@ -126,12 +126,14 @@ static inline bool has_empty_slot(const cf_filter *filter, uint64_t bits)
     return (tops | (nibbles & cf_low_bits(CF_NIBBLE_BITS))) == 0;
 }
 
-static void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,
-                        uint64_t tag)
+static inline void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,
+                               uint64_t tag)
 {
-    cf_semisort_set(filter, &filter->view.form,
-                    second ? bits_of(spots->byte2, spots->shift2) : bits_of(spots->byte, spots->shift),
-                    slot, tag, 0);
+    const cf_form *form = &filter->view.form;
+    uint64_t at = second ? bits_of(spots->byte2, spots->shift2) : bits_of(spots->byte, spots->shift);
+    if (CF_UNLIKELY(filter->pages != NULL))
+        cf_change_bits(filter, at, form->bucket_bits);
+    cf_semisort_set(filter, form, at, slot, tag, 0);
 }
 
 static bool add_semisorted(cf_filter *filter, const cf_spots *spots)

@@ -182,11 +182,12 @@ static CF_ALWAYS_INLINE void write_tags(cf_filter *filter, const cf_form *form, 
                                         uint64_t code, uint64_t tops)
 {
     if (word) {
-        cf_store_bits(filter, at, cf_ones(form->tag_bits), code | tops << CF_CODE_BITS);
+        cf_store_bits(filter->view.writable, at, cf_ones(form->tag_bits), code | tops << CF_CODE_BITS);
         return;
     }
-    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code);
-    cf_store_bits(filter, at + CF_CODE_BITS, cf_ones(CF_SEMISORT_SLOTS * form->tops.width), tops);
+    cf_store_bits(filter->view.writable, at, cf_low_bits(CF_CODE_BITS), code);
+    cf_store_bits(filter->view.writable, at + CF_CODE_BITS,
+                  cf_ones(CF_SEMISORT_SLOTS * form->tops.width), tops);
 }
 
 static inline void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
@@ -199,10 +200,10 @@ static inline void write_ranks(cf_filter *filter, const cf_form *form, uint64_t 
                        (rank[3] & mask) << 3 * top);
         return;
     }
-    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
+    cf_store_bits(filter->view.writable, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
     at += CF_CODE_BITS;
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++, at += top)
-        cf_store_bits(filter, at, mask, rank[i] & mask);
+        cf_store_bits(filter->view.writable, at, mask, rank[i] & mask);
 }
 
 void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
@@ -294,7 +295,7 @@ static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, ui
     replace_slot(&slots, width, more, slot, tag, payload);
     write_tags(filter, form, at, word, cf_semisort_code((unsigned)slots.nibbles), slots.tops);
     if (more != 0)
-        cf_store_bits(filter, behind, all, slots.payloads);
+        cf_store_bits(filter->view.writable, behind, all, slots.payloads);
 }
 
 static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form, uint64_t at,

@@ -71,12 +71,13 @@ void cf_undo_push(const cf_filter *filter, uint64_t bucket, cf_undo *undo)
 void cf_undo_pop(cf_filter *filter, uint64_t bucket, cf_undo *undo)
 {
     const cf_form *form = cf_form_of(filter, bucket);
-    uint64_t at = cf_record_at(filter, form, bucket), bits = form->bucket_bits;
+    uint64_t at = cf_record_to_change(filter, form, bucket), bits = form->bucket_bits;
     assert(undo->used >= record_bytes(filter, bucket));
     undo->used -= record_bytes(filter, bucket);
     for (uint64_t i = 0; i < bits; i += 8 * STEP) {
         uint64_t mask = cf_low_bits(bits - i < 8 * STEP ? (unsigned)(bits - i) : 8 * STEP);
-        cf_store_bits(filter, at + i, mask, cf_load64(undo->bytes + undo->used + i / 8) & mask);
+        uint64_t kept = cf_load64(undo->bytes + undo->used + i / 8);
+        cf_store_bits(filter->view.writable, at + i, mask, kept & mask);
     }
     cf_overflow_set(filter, bucket, false);
 }
