@@ -156,18 +156,10 @@ static inline cf_home cf_home_of(const cf_filter *filter, uint64_t bucket)
     return home;
 }
 
-/* Before growth every entry can lie in both places. */
-static inline void cf_plain_pair(const cf_filter *filter, const cf_side *one, cf_pair *pair)
-{
-    cf_side other = cf_alternate(filter, *one);
-    pair->side[0] = *one;
-    pair->side[1] = other;
-    pair->place[0] = (cf_place){one->base, one->bits & filter->view.fingerprint_mask, 0};
-    pair->place[1] = (cf_place){other.base, other.bits & filter->view.fingerprint_mask, 0};
-    pair->sides = 2;
-}
-
-static inline void cf_grown_pair(const cf_filter *filter, const cf_side *one, cf_pair *pair)
+/* The places of an entry or a key, seen from one side: those that it can lie in.
+** A side that knows too little for its own place (it comes from a filter that has grown less) and
+** for the other one has none. */
+static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_pair *pair)
 {
     cf_side other = cf_alternate(filter, *one);
     cf_place here = cf_locate(filter, one), there = cf_locate(filter, &other);
@@ -184,17 +176,6 @@ static inline void cf_grown_pair(const cf_filter *filter, const cf_side *one, cf
         pair->place[pair->sides] = there;
         pair->sides++;
     }
-}
-
-/* The places of an entry or a key, seen from one side: those that it can lie in.
-** A side that knows too little for its own place (it comes from a filter that has grown less) and
-** for the other one has none. */
-static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_pair *pair)
-{
-    if (filter->view.grown)
-        cf_grown_pair(filter, one, pair);
-    else
-        cf_plain_pair(filter, one, pair);
 }
 
 static inline cf_pair cf_pair_from(const cf_filter *filter, cf_side one)
