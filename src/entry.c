@@ -221,7 +221,7 @@ unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t 
                 found++;
         }
     }
-    return filter->spilled == 0 ? found : found + cf_spill_matching(filter, pair);
+    return filter->spilled == 0 ? found : found + cf_spilled_matches(filter, pair);
 }
 
 unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
@@ -315,7 +315,8 @@ static unsigned agreeing_anywhere(const cf_filter *filter, const cf_side *one)
 
 unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair)
 {
-    cf_matches found = {.n = 0};
+    cf_matches found;
+    found.n = 0;
     assert(pair->sides > 0);
     /* RULE: an item that knows little meets all that it may match; equivalent always, < to <=: all of
     ** the list says the same, and takes longer */
@@ -327,7 +328,8 @@ unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair)
 
 unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair)
 {
-    cf_matches found = {.n = 0};
+    cf_matches found;
+    found.n = 0;
     find_spilled(filter, pair, CF_ANY_VALUE, false, &found);
     return found.n;
 }

@@ -58,7 +58,7 @@ static inline bool in_buckets(const cf_filter *filter, cf_place here, cf_place t
 static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_pair_of(filter, hash);
-    return cf_spill_matching(filter, &pair) != 0;
+    return cf_spilled_matches(filter, &pair) != 0;
 }
 
 /* Only then the list is asked. */

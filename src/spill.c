@@ -198,21 +198,6 @@ bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair)
 
 /* ---- entries ---- */
 
-unsigned cf_spill_matching(const cf_filter *filter, const cf_pair *pair)
-{
-    unsigned found = 0;
-    if (!cf_may_be_spilled(filter, pair))
-        return 0;
-    for (unsigned i = 0; i < pair->sides; i++)
-        for (unsigned at = cf_spill_first(filter, pair->place[i].bucket); at < filter->spilled; at++) {
-            cf_spilled entry = cf_spill_get(filter, at);
-            if (entry.bucket != pair->place[i].bucket)
-                break;
-            found += entry.tag != 0 && cf_tag_agrees(filter, entry.tag, pair->place[i].tag);
-        }
-    return found;
-}
-
 void cf_spill_add(cf_filter *filter, const cf_spilled *entry)
 {
     assert(filter->spilled < filter->geometry.spill_bound);

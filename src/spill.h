@@ -58,9 +58,6 @@ bool cf_spill_lies_in(const cf_filter *filter, unsigned index, uint64_t bucket);
 /* Are both overflow bits of a pair set? Else no entry of the list matches a key of this pair. */
 bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair);
 
-/* Entries of the list that match a key, of which `pair` knows all bits. */
-unsigned cf_spill_matching(const cf_filter *filter, const cf_pair *pair);
-
 /* Puts an entry into the list, which has room, and sets the overflow bits of its buckets. */
 void cf_spill_add(cf_filter *filter, const cf_spilled *entry);
 
