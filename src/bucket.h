@@ -146,11 +146,6 @@ static CF_ALWAYS_INLINE void cf_slot_set(cf_filter *filter, uint64_t bucket, uns
                       cf_low_bits(form->payload_bits), payload);
 }
 
-static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t payload)
-{
-    cf_slot_set(filter, bucket, slot, cf_slot_get(filter, bucket, slot), payload);
-}
-
 /* Slots in use by the table, occupied or not. */
 static inline uint64_t cf_slots(const cf_filter *filter)
 {
@@ -224,26 +219,6 @@ static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
     return tag >> filter->geometry.pair_bits <= 1;
 }
 
-/* Can an entry that knows so many remainder bits lie in this place? */
-static inline bool cf_can_lie(unsigned length, cf_place there)
-{
-    return length >= there.extension;
-}
-
-/* The next bit that it knows. */
-static inline unsigned cf_next_bit(const cf_filter *filter, uint64_t tag)
-{
-    return tag >> filter->geometry.pair_bits & 1;
-}
-
-/* A tag whose next bit has become an address bit. */
-static inline uint64_t cf_without_next_bit(const cf_filter *filter, uint64_t tag)
-{
-    unsigned s = filter->geometry.pair_bits;
-    /* RULE: the bit that leaves a slot is the first behind the pair bits */
-    return (tag & filter->view.pair_mask) | tag >> (s + 1) << s;
-}
-
 /* What a plain fingerprint says in a slot with a terminator; 0: nothing. */
 static inline uint64_t cf_with_terminator(const cf_filter *filter, uint64_t tag)
 {
@@ -258,11 +233,14 @@ typedef struct cf_children {
 
 static inline cf_children cf_children_of(const cf_filter *filter, uint64_t tag)
 {
+    unsigned s = filter->geometry.pair_bits;
     if (tag == 0) /* an empty slot, or a line of the list that lies */
         return (cf_children){false, false, 0};
-    bool both = cf_is_void(filter, tag), up = !both && cf_next_bit(filter, tag);
-    /* RULE: a void entry goes to both children, any other where its next bit says */
-    return (cf_children){!up, both || up, both ? tag : cf_without_next_bit(filter, tag)};
+    if (cf_is_void(filter, tag)) /* RULE: a void entry goes to both children */
+        return (cf_children){true, true, tag};
+    bool up = tag >> s & 1;
+    /* RULE: the bit that leaves a slot is the first behind the pair bits */
+    return (cf_children){!up, up, (tag & filter->view.pair_mask) | tag >> (s + 1) << s};
 }
 
 /* Is what a slot holds an entry? In a bucket that is prepared for growth all are whole fingerprints

@@ -360,7 +360,7 @@ uint64_t cf_entry_alternate(const cf_filter *filter, const cf_entry *entry, bool
 {
     cf_side other = cf_alternate(filter, entry->side);
     cf_place there = cf_locate(filter, &other);
-    *movable = cf_can_lie(other.length, there);
+    *movable = other.length >= there.extension;
     return there.bucket;
 }
 

@@ -155,7 +155,7 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, uint
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
     cf_side other = cf_alternate(filter, cf_side_of(filter, cf_home_of(filter, from.bucket), tag));
     cf_place place = cf_locate(filter, &other);
-    CF_ASSERT_CONTENT(filter, place.bucket == to && cf_can_lie(other.length, place));
+    CF_ASSERT_CONTENT(filter, place.bucket == to && other.length >= place.extension);
     /* RULE: a move keeps the payload */
     uint64_t payload = cf_payload_get(filter, from.bucket, from_slot);
     /* Before growth no entry is sticky: hostile bytes may say so. */
@@ -251,7 +251,7 @@ static bool is_full(const cf_filter *filter, cf_descendant at, descent *reached)
             return false;
         cf_side other = cf_alternate(filter, as_child(filter, home, side, at));
         cf_place there = cf_locate(filter, &other);
-        if (cf_can_lie(other.length, there))
+        if (other.length >= there.extension)
             reach(filter, &other, there, reached);
     }
     return true;
