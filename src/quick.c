@@ -122,8 +122,8 @@ static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, bool told, const cf
 static inline bool has_empty_slot(const cf_filter *filter, uint64_t bits)
 {
     uint64_t tops = bits >> CF_CODE_BITS & cf_low_bits(filter->view.form.tops.width);
-    uint64_t nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)];
-    return (tops | (nibbles & cf_low_bits(CF_NIBBLE_BITS))) == 0;
+    uint64_t nibbles = cf_semisort_nibbles[bits & CF_CODE_MASK];
+    return (tops | (nibbles & CF_NIBBLE_MASK)) == 0;
 }
 
 static inline void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,
@@ -163,20 +163,21 @@ static bool delete_semisorted(cf_filter *filter, const cf_spots *spots, cf_delet
 
 /* ---- all of them ---- */
 
-/* Tells of the buckets of a key. */
-static CF_NEVER_INLINE void need_buckets(const cf_filter *filter, uint64_t hash)
+/* The places of a key in a table whose buckets are no whole bytes, or that has pages. */
+static inline cf_spots any_spots(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
-    cf_need_bits(filter, bits_of(spots.byte, spots.shift), filter->view.form.bucket_bits);
-    cf_need_bits(filter, bits_of(spots.byte2, spots.shift2), filter->view.form.bucket_bits);
+    if (CF_UNLIKELY(filter->pages != NULL)) {
+        cf_need_bits(filter, bits_of(spots.byte, spots.shift), filter->view.form.bucket_bits);
+        cf_need_bits(filter, bits_of(spots.byte2, spots.shift2), filter->view.form.bucket_bits);
+    }
+    return spots;
 }
 
 /* Those that are not met most. noinline keeps registers free in the short way. */
 static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
-    if (CF_UNLIKELY(filter->pages != NULL))
-        need_buckets(filter, hash);
-    cf_spots spots = cf_spots_of(filter, hash, false);
+    cf_spots spots = any_spots(filter, hash);
     return filter->view.change == CF_QUICK_PLAIN ? add_plain(filter, false, &spots)
                                                  : add_semisorted(filter, &spots);
 }
@@ -192,9 +193,7 @@ bool cf_quick_add(cf_filter *filter, uint64_t hash)
 
 static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
 {
-    if (CF_UNLIKELY(filter->pages != NULL))
-        need_buckets(filter, hash);
-    cf_spots spots = cf_spots_of(filter, hash, false);
+    cf_spots spots = any_spots(filter, hash);
     return filter->view.change == CF_QUICK_PLAIN ? delete_plain(filter, false, &spots, deleted)
                                                  : delete_semisorted(filter, &spots, deleted);
 }

@@ -185,7 +185,7 @@ static CF_ALWAYS_INLINE void write_tags(cf_filter *filter, const cf_form *form, 
         cf_store_bits(filter->view.writable, at, cf_ones(form->tag_bits), code | tops << CF_CODE_BITS);
         return;
     }
-    cf_store_bits(filter->view.writable, at, cf_low_bits(CF_CODE_BITS), code);
+    cf_store_bits(filter->view.writable, at, CF_CODE_MASK, code);
     cf_store_bits(filter->view.writable, at + CF_CODE_BITS,
                   cf_ones(CF_SEMISORT_SLOTS * form->tops.width), tops);
 }
@@ -200,7 +200,7 @@ static inline void write_ranks(cf_filter *filter, const cf_form *form, uint64_t 
                        (rank[3] & mask) << 3 * top);
         return;
     }
-    cf_store_bits(filter->view.writable, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
+    cf_store_bits(filter->view.writable, at, CF_CODE_MASK, code_of(rank));
     at += CF_CODE_BITS;
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++, at += top)
         cf_store_bits(filter->view.writable, at, mask, rank[i] & mask);
@@ -236,15 +236,15 @@ void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at,
 /* Lanes of `width` bits without lane i: those below it move up. */
 static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
 {
-    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << (i + 1) * width;
-    return (lanes & below) << width | (lanes & kept);
+    uint64_t from = ~(uint64_t)0 << i * width; /* this lane and all above */
+    return (lanes & ~from) << width | (lanes & from << width);
 }
 
 /* With another lane i: lane 0 goes, and those up to i move down. */
 static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
 {
-    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << (i + 1) * width;
-    return (lanes >> width & below) | lane << i * width | (lanes & kept);
+    uint64_t from = ~(uint64_t)0 << i * width;
+    return (lanes >> width & ~from) | lane << i * width | (lanes & from << width);
 }
 
 /* The four slots of a short bucket, not unpacked. */
@@ -289,7 +289,7 @@ static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, ui
     uint64_t bits = cf_load_bits(filter->view.table, at) & cf_ones(word ? form->tag_bits : CF_CODE_BITS);
     uint64_t tops = word ? bits >> CF_CODE_BITS
                          : cf_tops_at(filter, form, at, 0) & cf_ones(CF_SEMISORT_SLOTS * width);
-    four slots = {.tops = tops, .nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)]};
+    four slots = {.tops = tops, .nibbles = cf_semisort_nibbles[bits & CF_CODE_MASK]};
     if (more != 0)
         slots.payloads = cf_load_bits(filter->view.table, behind) & all;
     replace_slot(&slots, width, more, slot, tag, payload);
@@ -321,7 +321,7 @@ void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at,
     for (unsigned word = 0; word < tops->words; word++) {
         uint64_t bits = cf_tops_at(filter, form, at, word * tops->count);
         for (unsigned i = 0; i < tops->count; i++) {
-            *tag++ = (bits & mask) << CF_NIBBLE_BITS | (nibbles & cf_low_bits(CF_NIBBLE_BITS));
+            *tag++ = (bits & mask) << CF_NIBBLE_BITS | (nibbles & CF_NIBBLE_MASK);
             bits >>= tops->width;
             nibbles >>= CF_NIBBLE_BITS;
         }
@@ -330,7 +330,7 @@ void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at,
 
 bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t at)
 {
-    unsigned code = (unsigned)(cf_load_bits(filter->view.table, at) & cf_low_bits(CF_CODE_BITS));
+    unsigned code = (unsigned)(cf_load_bits(filter->view.table, at) & CF_CODE_MASK);
     /* RULE: nibbles have one code */
     if (cf_semisort_code(cf_semisort_nibbles[code]) != code)
         return false;
