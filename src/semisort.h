@@ -23,8 +23,7 @@
 #include "lanes.h"
 
 enum { CF_NIBBLE_BITS = 4, CF_CODE_BITS = 12, CF_SEMISORT_SLOTS = 4 };
-#define CF_NIBBLE_MASK (((uint64_t)1 << CF_NIBBLE_BITS) - 1)
-#define CF_CODE_MASK   (((uint64_t)1 << CF_CODE_BITS) - 1)
+enum { CF_NIBBLE_MASK = (1 << CF_NIBBLE_BITS) - 1, CF_CODE_MASK = (1 << CF_CODE_BITS) - 1 };
 _Static_assert(CF_SEMISORT_SAVES == CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE_BITS,
                "what a code saves");
 
@@ -44,7 +43,7 @@ void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits);
 /* The four nibbles of the bucket whose record starts at bit `at`. */
 static inline uint64_t cf_nibbles_at(const cf_filter *filter, uint64_t at)
 {
-    return cf_semisort_nibbles[cf_load_bits(filter->view.table, at) & CF_CODE_MASK];
+    return cf_semisort_nibbles[cf_load_bits(filter->view.table, at) & cf_low_bits(CF_CODE_BITS)];
 }
 
 /* The tops from slot `first` on, as many as lie in a word, and above them whatever follows. */
@@ -75,7 +74,7 @@ static inline uint64_t cf_semisort_word(const cf_filter *filter, const cf_form *
 static inline uint64_t cf_semisort_tag(const cf_filter *filter, const cf_form *form, uint64_t at,
                                        unsigned slot)
 {
-    uint64_t nibble = cf_nibbles_at(filter, at) >> slot * CF_NIBBLE_BITS & CF_NIBBLE_MASK;
+    uint64_t nibble = cf_nibbles_at(filter, at) >> slot * CF_NIBBLE_BITS & cf_low_bits(CF_NIBBLE_BITS);
     uint64_t top = cf_tops_at(filter, form, at, slot) & cf_low_bits(form->tops.width);
     return top << CF_NIBBLE_BITS | nibble;
 }
@@ -118,10 +117,10 @@ static inline cf_semisort_found cf_semisort_find(const cf_filter *filter, uint64
         return (cf_semisort_found){0, false, 0};
     if (((any & (any - 1)) | (agree & agree2)) != 0)
         return (cf_semisort_found){2, false, 0};
-    uint64_t code = (agree ? bits : bits2) & CF_CODE_MASK;
+    uint64_t code = (agree ? bits : bits2) & cf_low_bits(CF_CODE_BITS);
     unsigned lane = cf_lowest_bit(any) * filter->view.form.lane_of >> CF_LANE_OF_SHIFT;
     uint64_t nibbles = cf_semisort_nibbles[code] >> lane * CF_NIBBLE_BITS;
-    bool has = ((nibbles ^ tag) & CF_NIBBLE_MASK) == 0;
+    bool has = ((nibbles ^ tag) & cf_low_bits(CF_NIBBLE_BITS)) == 0;
     return (cf_semisort_found){has, agree == 0, lane};
 }
 
