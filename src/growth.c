@@ -312,7 +312,7 @@ void cf_grow_back(cf_filter *filter, cf_undo *undo)
     cf_spill_follow(filter, &undo->steps);
     if (filter->buckets == then->buckets && has_form_of(filter, then))
         return;
-    cf_spill_clear_bits(filter);
+    cf_spill_mark_all(filter, false);
     while (filter->buckets > then->buckets) {
         if (filter->split == 0)
             cf_set_stage(filter, filter->level - 1, filter->buckets / 2, true);

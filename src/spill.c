@@ -168,22 +168,12 @@ void cf_spill_mark(cf_filter *filter, const cf_spilled *entry, bool on)
         cf_overflow_set(filter, looks.bucket[i], on);
 }
 
-static void set_bits_of(cf_filter *filter, unsigned index, bool on)
+void cf_spill_mark_all(cf_filter *filter, bool on)
 {
-    cf_spilled entry = cf_spill_get(filter, index);
-    cf_spill_mark(filter, &entry, on);
-}
-
-void cf_spill_clear_bits(cf_filter *filter)
-{
-    for (unsigned i = 0; i < filter->spilled; i++)
-        set_bits_of(filter, i, false);
-}
-
-void cf_spill_set_bits(cf_filter *filter)
-{
-    for (unsigned i = 0; i < filter->spilled; i++)
-        set_bits_of(filter, i, true);
+    for (unsigned i = 0; i < filter->spilled; i++) {
+        cf_spilled entry = cf_spill_get(filter, i);
+        cf_spill_mark(filter, &entry, on);
+    }
 }
 
 bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair)

@@ -88,5 +88,5 @@ void cf_undo_list(cf_filter *filter, const cf_undo *undo)
     cf_change(filter, filter->length - cf_spill_bytes(filter), filter->length);
     memcpy(end - cf_spill_bytes(filter), undo->bytes, cf_in_memory(list_bytes(undo)));
     filter->spilled = undo->then.spilled;
-    cf_spill_set_bits(filter);
+    cf_spill_mark_all(filter, true);
 }
