@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** eviction.h - making room: the shortest chain of moves that frees a slot.
+** eviction.h - making room: the shortest chain of moves that frees a slot; whether growth can help.
 **
 ** When both buckets of a key are full, entries can move to their own alternate buckets. The paper
 ** (algorithm 1) kicks a random entry, then the one in its way, up to 500 times, writing as it goes:
@@ -15,12 +15,10 @@
 **                   ^ the new entry goes here last
 **
 ** The moves are written from the empty slot backwards, so that at every moment each entry is in at
-** least one place. An entry that moves to a bucket with a shorter extension takes the bit back; one
-** that knows too little for the extension of its other bucket stays (growth.h). The search goes on
-** from CF_SEARCH_BUCKETS buckets at most, from none of them twice, and uses no random numbers.
-** Shortest paths matter most where a moved entry costs a page write. Load at the first failure, f =
-** 12, b = 4, 1 M slots: 0.967 with 256 buckets, 0.973 with 512, 0.975 with 1,024; the time of a
-** fill to 0.95 does not depend on it.
+** least one place. The search goes on from CF_SEARCH_BUCKETS buckets at most, from none of them twice,
+** and uses no random numbers. Shortest paths matter most where a moved entry costs a page write. Load
+** at the first failure, f = 12, b = 4, 1 M slots: 0.967 with 256 buckets, 0.973 with 512, 0.975 with
+** 1,024; the time of a fill to 0.95 does not depend on it.
 */
 #ifndef CF_EVICTION_H
 #define CF_EVICTION_H

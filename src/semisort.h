@@ -8,14 +8,14 @@
 ** sorted nibbles can be one of 3,876 values: 12 bits, instead of 16, number them. The other bits of
 ** each slot, its top, follow in that order; slots of equal nibbles are sorted by their tops, then
 ** by their payloads, so that equal contents are equal bytes. An empty slot is 0, as everywhere, and
-** so comes first. The nibble is part of the pair bits, and a terminator is always in the top.
+** so comes first. The nibble is part of the pair bits, and a terminator is always in the top. Codes
+** from 3,876 on, which only hostile bytes have, read as four nibbles of zero.
 **
-** Writing a slot may thus change the number of the others in its bucket. Codes from 3,876 on, which
-** only hostile bytes have, read as four nibbles of zero.
+** Reading: the tops are lanes of their own. Where no top agrees with what is wanted, as a rule that of
+** keys that are not there, nothing more is read. Else a table of 8 KB decodes the code, and tops and
+** nibbles are put together to the word that a plain bucket would have.
 **
-** Reading: the tops are lanes of their own. Where no top agrees with what is wanted, which is the
-** rule for keys that are not there, nothing more is read. Else the code is decoded by a table of 8
-** KB, and tops and nibbles are put together to the word that a plain bucket would have.
+** Writing a slot may change the numbers of the others in its bucket.
 */
 #ifndef CF_SEMISORT_H
 #define CF_SEMISORT_H
