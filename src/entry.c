@@ -144,13 +144,6 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
             replace_in_bucket(filter, entries[i].bucket, entries, n, by);
 }
 
-void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned n)
-{
-    for (unsigned i = 0; i < n && filter->spilled > 0; i++)
-        if (entries[i].slot < CF_IN_LIST)
-            cf_entries_drain(filter, entries[i].bucket);
-}
-
 /* Moves entry `index` of the list to the slot, when it can lie in that bucket. */
 static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsigned slot)
 {
@@ -167,7 +160,8 @@ static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsign
     return false;
 }
 
-void cf_entries_drain(cf_filter *filter, uint64_t bucket)
+/* Moves spilled entries to the empty slots of a bucket. */
+static void drain_bucket(cf_filter *filter, uint64_t bucket)
 {
     unsigned index = 0;
     while (index < filter->spilled && cf_overflow_get(filter, bucket)) {
@@ -177,6 +171,13 @@ void cf_entries_drain(cf_filter *filter, uint64_t bucket)
         if (!take_home(filter, index, bucket, (unsigned)slot))
             index++;
     }
+}
+
+void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned n)
+{
+    for (unsigned i = 0; i < n && filter->spilled > 0; i++)
+        if (entries[i].slot < CF_IN_LIST)
+            drain_bucket(filter, entries[i].bucket);
 }
 
 /* ---- finding ---- */

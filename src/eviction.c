@@ -177,8 +177,7 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
         moves++;
     }
     cf_place place = pair->place[to.bucket == pair->place[0].bucket ? 0 : 1];
-    cf_entry_write(filter, place, slot, entry);
-    cf_count_occupied(filter);
+    cf_entry_put(filter, place, slot, entry);
     return moves;
 }
 
