@@ -114,11 +114,10 @@ static void put_copy(cf_filter *filter, split_row *row, unsigned end, const cf_s
 {
     while (row->gone < end && cf_spill_get(filter, row->gone).bucket != CF_SPILL_NOWHERE)
         row->gone++;
-    if (row->gone < end)
-        cf_spill_put(filter, row->gone, line);
+    bool behind = row->gone == end;
     /* RULE: the copy of a void entry has room in the list */
-    else if (filter->spilled < filter->geometry.spill_bound)
-        cf_spill_put(filter, filter->spilled++, line);
+    if (!behind || filter->spilled < filter->geometry.spill_bound)
+        cf_spill_put(filter, behind ? filter->spilled++ : row->gone, line);
 }
 
 /* Entry `index` lies in a bucket that was split. A void one goes to both children. When neither has a
