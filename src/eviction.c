@@ -13,15 +13,10 @@ typedef struct seen_set {
     unsigned bits_log2;
 } seen_set;
 
-static unsigned bit_of(const seen_set *seen, uint64_t bucket)
-{
-    return (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - seen->bits_log2));
-}
-
 /* Notes a bucket. Was it noted before? */
 static bool note(seen_set *seen, uint64_t bucket)
 {
-    unsigned bit = bit_of(seen, bucket);
+    unsigned bit = (unsigned)(bucket * UINT64_C(0x9e3779b97f4a7c15) >> (64 - seen->bits_log2));
     uint64_t *word = &seen->word[bit / 64], before = *word >> bit % 64 & 1;
     *word |= (uint64_t)1 << bit % 64;
     return before;
@@ -119,19 +114,14 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
     return false;
 }
 
-/* In a new table the buckets behind the next node are on their way, too, when those behind this one
-** are looked at. In one that has grown, where they take longer to find, that does not pay. */
-static unsigned nodes_ahead(const cf_filter *filter)
-{
-    return filter->view.grown ? 1 : 2;
-}
-
 bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
                         cf_search *search)
 {
     seen_set seen;
     uint64_t to[2][CF_BUCKET_MAX];
-    unsigned known = 0, ahead = nodes_ahead(filter);
+    /* In a new table the buckets behind the next node are on their way, too, when those behind this one
+    ** are looked at. In one that has grown, where they take longer to find, that does not pay. */
+    unsigned known = 0, ahead = filter->view.grown ? 1 : 2;
     search->nodes = 0;
     search->spent = false;
     search->left = budget;

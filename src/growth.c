@@ -6,12 +6,6 @@
 
 /* ---- rewriting buckets for another width of slots ---- */
 
-/* A plain fingerprint gets a terminator, or loses it. */
-static uint64_t recoded(const cf_filter *filter, bool grown, uint64_t tag)
-{
-    return grown ? cf_with_terminator(filter, tag) : tag & filter->view.fingerprint_mask;
-}
-
 static void clear_record(cf_filter *filter, const cf_form *form, uint64_t bucket)
 {
     uint64_t at = cf_record_to_change(filter, form, bucket), end = at + form->bucket_bits;
@@ -33,7 +27,9 @@ static void move_border(cf_filter *filter, uint64_t bucket, uint64_t narrow_buck
     filter->view.narrow_buckets = narrow_buckets;
     const cf_form *new = cf_form_of(filter, bucket);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size && new->grown != old->grown; slot++) {
-        record.tag[slot] = recoded(filter, new->grown, record.tag[slot]);
+        uint64_t tag = record.tag[slot]; /* a plain fingerprint gets a terminator, or loses it */
+        record.tag[slot] =
+            new->grown ? cf_with_terminator(filter, tag) : tag & filter->view.fingerprint_mask;
         record.payload[slot] &= cf_low_bits(new->payload_bits); /* hostile bytes may have more */
     }
     cf_record_write(filter, bucket, &record);

@@ -207,14 +207,14 @@ static bool finds_fold(const cf_filter *filter, const cf_entry *item, unsigned c
     return pair->sides > 0 && cf_find_fold(filter, pair, item, copies, best);
 }
 
-/* Folds entries that say the same, and stores the item. False: there are none, or there is no way to
-** mark one; nothing has changed. */
+/* Folds entries that say the same, `copies` of them at least, and stores the item. False: there are not
+** so many, or there is no way to mark one, or `copies` is 0; nothing has changed. */
 static bool fold_entries(cf_filter *filter, const cf_entry *item, unsigned copies)
 {
     cf_pair pair;
     cf_fold best;
     bool marks = filter->view.grown || filter->geometry.counter_bits != 0;
-    if (!marks || !finds_fold(filter, item, copies, &pair, &best))
+    if (copies == 0 || !marks || !finds_fold(filter, item, copies, &pair, &best))
         return false;
     cf_copies_fold(filter, &pair, item, &best);
     return true;
@@ -234,12 +234,6 @@ static unsigned copies_to_fold(const cf_filter *filter)
     return percent >= VERY_EMPTY ? 3 : 2;
 }
 
-static bool fold_in_time(cf_filter *filter, const cf_entry *item)
-{
-    unsigned copies = copies_to_fold(filter);
-    return copies > 0 && fold_entries(filter, item, copies);
-}
-
 /* Grows until the item finds room. *status: CF_FULL when there is none, because growth ends with
 ** what is returned. */
 static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_undo *undo,
@@ -253,7 +247,7 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
     if (*status == CF_FULL && grown == CF_OK && !growth_helps(filter, item, most))
         return CF_FULL;
     for (unsigned tries = 0; *status == CF_FULL && grown == CF_OK; tries++) {
-        if (fold_in_time(filter, item)) {
+        if (fold_entries(filter, item, copies_to_fold(filter))) {
             *status = CF_OK;
             break;
         }

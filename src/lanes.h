@@ -32,7 +32,7 @@ static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
     return cf_load64(table + (at >> 3)) >> (at & 7);
 }
 
-/* Tells of bytes of the blob that are going to be read, or changed. */
+/* Tells the pager of bytes of the blob that are going to be read, or changed. */
 static inline void cf_need(const cf_filter *filter, uint64_t from, uint64_t to)
 {
     if (filter->pages)
