@@ -79,7 +79,7 @@ static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64
         tag[slot] = cf_load_bits(filter->view.table, at) & form->slot_mask;
 }
 
-/* Writes tags and payloads; the overflow bit stays as it is. */
+/* Writes tags and payloads, but not the overflow bit. */
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record);
 
 /* ---- words ---- */

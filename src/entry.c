@@ -63,11 +63,6 @@ static cf_spilled line_of(const cf_filter *filter, const cf_entry *entry)
                         cf_entry_payload(filter, entry)};
 }
 
-static bool lies_with(const cf_entry *entry, const cf_entry *other)
-{
-    return other != NULL && entry->bucket == other->bucket && entry->slot == other->slot;
-}
-
 /* All slots of a bucket with one write, which may give them other numbers. */
 static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry *entries, unsigned n,
                               const cf_entry *by)
@@ -79,7 +74,8 @@ static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry
         if (entries[i].bucket != bucket || slot >= CF_IN_LIST)
             continue;
         CF_ASSERT_CONTENT(filter, record.tag[slot] != 0);
-        cf_spilled line = lies_with(&entries[i], by) ? line_of(filter, by) : (cf_spilled){0, 0, 0};
+        bool stays = by != NULL && by->bucket == bucket && by->slot == slot;
+        cf_spilled line = stays ? line_of(filter, by) : (cf_spilled){0, 0, 0};
         record.tag[slot] = line.tag;
         record.payload[slot] = line.payload;
         if (line.tag == 0) /* RULE: slots that are emptied are counted */

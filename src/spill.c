@@ -221,18 +221,13 @@ bool cf_spill_lies_in(const cf_filter *filter, unsigned index, uint64_t bucket)
 
 /* ---- looking inside ---- */
 
-static bool is_written_so(const cf_filter *filter, unsigned index, const cf_spilled *entry)
-{
-    uint8_t bytes[CF_SPILL_ENTRY];
-    encode(filter, entry, bytes);
-    return memcmp(bytes, filter->bytes + offset_of(filter, index), sizeof bytes) == 0;
-}
-
 static const char *entry_fault(const cf_filter *filter, unsigned index)
 {
     cf_spilled entry = cf_spill_get(filter, index);
     look_set looks = looks_of(filter, &entry);
-    if (!is_written_so(filter, index, &entry))
+    uint8_t bytes[CF_SPILL_ENTRY];
+    encode(filter, &entry, bytes);
+    if (memcmp(bytes, filter->bytes + offset_of(filter, index), sizeof bytes) != 0)
         return "an entry of the spill list has bits that mean nothing";
     if (looks.n == 0)
         return "the spill list names a bucket that does not exist, or nothing";

@@ -3,9 +3,9 @@
 ** spill_follow.h - the spill list follows a row of splits, all at once.
 **
 ** When a bucket is split, the entries of the list that lie in it get other buckets and tags, and
-** overflow bits change wherever an entry can be looked for. Finding the entries that have the bucket
-** in their pair takes a walk over the list. One insertion may split thousands of buckets. So the
-** list stays as it is while buckets of one level are split, and follows once, in one walk:
+** overflow bits change wherever an entry can be looked for. Finding these entries takes a walk over the
+** list, and one insertion may split thousands of buckets. So the list stays as it is while buckets of
+** one level are split, and follows once, in one walk:
 **
 **      cf_steps steps = cf_steps_begin(filter);
 **      cf_spill_can_split(filter, bucket, &steps)     is there room in the list for the next split?
