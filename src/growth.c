@@ -15,10 +15,13 @@ static void clear_record(cf_filter *filter, const cf_form *form, uint64_t bucket
     }
 }
 
-/* Writes the bucket next to the border anew: from then on so many buckets are narrow. What is left
-** between narrow buckets and others is all zeros. */
-static void move_border(cf_filter *filter, uint64_t bucket, uint64_t narrow_buckets)
+/* From now on so many buckets are narrow: one more, or one less. The bucket between is written anew: as
+** a wide one it has room, because those behind it are wide; as a narrow one its entries fit, because
+** nothing but growth has happened. What is left between narrow buckets and others is all zeros. */
+static void move_border(cf_filter *filter, uint64_t narrow_buckets)
 {
+    uint64_t before = filter->view.narrow_buckets,
+             bucket = narrow_buckets < before ? narrow_buckets : before;
     cf_record record;
     const cf_form *old = cf_form_of(filter, bucket);
     bool overflow = cf_overflow_get(filter, bucket);
@@ -35,18 +38,6 @@ static void move_border(cf_filter *filter, uint64_t bucket, uint64_t narrow_buck
     cf_record_write(filter, bucket, &record);
     if (overflow)
         cf_overflow_set(filter, bucket, true);
-}
-
-/* The last narrow bucket becomes wide: there is room above it, for those behind it are wide. */
-static void widen_bucket(cf_filter *filter)
-{
-    move_border(filter, filter->view.narrow_buckets - 1, filter->view.narrow_buckets - 1);
-}
-
-/* The first wide bucket becomes the last narrow one. */
-static void narrow_bucket(cf_filter *filter)
-{
-    move_border(filter, filter->view.narrow_buckets, filter->view.narrow_buckets + 1);
 }
 
 static void recode_list(cf_filter *filter)
@@ -66,11 +57,10 @@ static void widen_buckets(cf_filter *filter, uint64_t n, cf_ticker *ticker)
     if (!filter->view.form.grown)
         cf_set_preparing(filter, filter->buckets);
     for (; n > 0 && filter->view.narrow_buckets > 0 && !cf_tick(ticker, COST); n--)
-        widen_bucket(filter);
+        move_border(filter, filter->view.narrow_buckets - 1);
 }
 
-/* Back: a filter of one level, without splits, becomes as it was then, before growth. All entries fit,
-** for nothing but growth has happened. */
+/* Back: a filter of one level, without splits, becomes as it was then, before growth. */
 static void end_growth(cf_filter *filter, const cf_filter *then)
 {
     bool prepared = then->view.form.grown;
@@ -79,7 +69,7 @@ static void end_growth(cf_filter *filter, const cf_filter *then)
     if (filter->view.grown)
         cf_set_preparing(filter, 0);
     while (filter->view.form.grown && filter->view.narrow_buckets < narrow)
-        narrow_bucket(filter);
+        move_border(filter, filter->view.narrow_buckets + 1);
     if (!prepared)
         cf_set_stage(filter, 0, 0, false);
 }
@@ -154,19 +144,13 @@ static void lengthen(cf_filter *filter, uint8_t *longer, uint64_t length)
         move_list(filter, end);
 }
 
-/* Bytes to spare: an eighth, so that most steps find room; but not so many that making them zero
-** takes long. */
-static uint64_t spare_for(uint64_t bytes)
-{
-    enum { MOST = 1 << 20 };
-    return bytes / 8 < MOST ? bytes / 8 : MOST;
-}
-
-/* Makes the blob as long as asked for, with some bytes to spare. */
+/* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but not so
+** much that making it zero takes long. */
 static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 {
+    enum { MOST_SPARE = 1 << 20 };
     cf_memory memory = filter->memory;
-    uint64_t spare = spare_for(bytes);
+    uint64_t spare = bytes / 8 < MOST_SPARE ? bytes / 8 : MOST_SPARE;
     if (bytes <= filter->length)
         return CF_OK;
     if (bytes > memory.most)
@@ -224,7 +208,7 @@ static cf_status prepare_step(cf_filter *filter, cf_steps *steps)
     if (begins_level)
         cf_set_stage(filter, level, 0, true);
     if (filter->view.narrow_buckets > 0)
-        widen_bucket(filter);
+        move_border(filter, filter->view.narrow_buckets - 1);
     return CF_OK;
 }
 
@@ -278,7 +262,7 @@ static void join_buckets(cf_filter *filter, cf_undo *undo)
     cf_record_write(filter, filter->buckets, &nothing);
     /* RULE: a bucket that was widened for a split becomes narrow again */
     if (filter->view.narrow_buckets != cf_narrow_at(&filter->geometry, filter->level, filter->split))
-        narrow_bucket(filter);
+        move_border(filter, filter->view.narrow_buckets + 1);
 }
 
 /* Zeroes what lies behind the last bucket, to the end of a blob of this length. */
@@ -294,19 +278,14 @@ static void clear_rest(cf_filter *filter, uint64_t length)
     memset(p, 0, (size_t)(end - p));
 }
 
-/* Is it as long, and are as many buckets narrow? */
-static bool has_form_of(const cf_filter *filter, const cf_filter *then)
-{
-    return filter->length == then->length && filter->view.form.grown == then->view.form.grown &&
-           filter->view.narrow_buckets == then->view.narrow_buckets;
-}
-
 void cf_grow_back(cf_filter *filter, cf_undo *undo)
 {
     const cf_filter *then = &undo->then;
     assert(filter->buckets >= then->buckets && filter->length >= then->length);
     cf_spill_follow(filter, &undo->steps);
-    if (filter->buckets == then->buckets && has_form_of(filter, then))
+    if (filter->buckets == then->buckets && filter->length == then->length &&
+        filter->view.form.grown == then->view.form.grown &&
+        filter->view.narrow_buckets == then->view.narrow_buckets)
         return;
     cf_spill_mark_all(filter, false);
     while (filter->buckets > then->buckets) {

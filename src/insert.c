@@ -83,19 +83,14 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
 
 /* ---- in one that may grow ---- */
 
-/* Slots occupied of 100 above which a table that has grown splits before an add: where searches
-** begin to be long. It is less than in a new table, for as many keys fall into a bucket that is not
-** split yet as into both children of one that is. From 4,000 to 2,000,000 keys, b = 4, f = 10, there
-** are at least 0.80 items per slot with 88 %, and a search takes 12 buckets; with 91 %, 0.83 and
-** 30. */
-static unsigned crowded_percent(unsigned b)
-{
-    return b <= 2 ? 80 : 88;
-}
-
+/* Above this share of occupied slots a table that has grown splits before an add: where searches begin
+** to be long. It is less than in a new table, because as many keys fall into a bucket that is not split
+** yet as into both children of one that is. From 4,000 to 2,000,000 keys, b = 4, f = 10, there are at
+** least 0.80 items per slot with 88 %, and a search takes 12 buckets; with 91 %, 0.83 and 30. */
 static bool nearly_full(const cf_filter *filter)
 {
-    return filter->occupied * 100 > cf_slots(filter) * crowded_percent(filter->geometry.bucket_size);
+    unsigned percent = filter->geometry.bucket_size <= 2 ? 80 : 88;
+    return filter->occupied * 100 > cf_slots(filter) * percent;
 }
 
 static bool crowded(const cf_filter *filter)
