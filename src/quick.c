@@ -57,8 +57,8 @@ size_t cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t
 
 /* ---- plain buckets ---- */
 
-/* Changes one lane of a bucket by XOR: the one whose top bit is the lowest of `lanes`. `told`: nobody
-** has to be told; a constant. */
+/* Changes one lane of a bucket by XOR: the one whose top bit is the lowest of `lanes`. `told`: there is
+** no pager to be told; a constant. */
 static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, bool told, uint64_t byte, unsigned shift,
                                          uint64_t lanes, uint64_t difference)
 {
@@ -174,7 +174,7 @@ static inline cf_spots any_spots(const cf_filter *filter, uint64_t hash)
     return spots;
 }
 
-/* Those that are not met most. noinline keeps registers free in the short way. */
+/* For kinds that are not met most. noinline keeps registers free in the short way. */
 static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = any_spots(filter, hash);
