@@ -71,7 +71,7 @@ void cf_spill_note_split(cf_filter *filter, uint64_t bucket, cf_steps *steps)
 typedef struct split_row {
     uint64_t from, to, buckets; /* buckets: so many there were before */
     bool placed;                /* an entry of the list has found a slot: it names its buckets no more */
-    unsigned gone;              /* no entry that is gone comes before this one */
+    unsigned free;              /* no entry that is gone comes before this one */
 } split_row;
 
 static bool in_row(const cf_filter *filter, const split_row *row, uint64_t base, uint64_t extension)
@@ -112,12 +112,12 @@ static bool give_slot(cf_filter *filter, split_row *row, const cf_spilled *line)
 ** A list that lies may have room for neither. */
 static void put_copy(cf_filter *filter, split_row *row, unsigned end, const cf_spilled *line)
 {
-    while (row->gone < end && cf_spill_get(filter, row->gone).bucket != CF_SPILL_NOWHERE)
-        row->gone++;
-    bool behind = row->gone == end;
+    while (row->free < end && cf_spill_get(filter, row->free).bucket != CF_SPILL_NOWHERE)
+        row->free++;
+    bool behind = row->free == end;
     /* RULE: the copy of a void entry has room in the list */
     if (!behind || filter->spilled < filter->geometry.spill_bound)
-        cf_spill_put(filter, behind ? filter->spilled++ : row->gone, line);
+        cf_spill_put(filter, behind ? filter->spilled++ : row->free, line);
 }
 
 /* Entry `index` lies in a bucket that was split. A void one goes to both children. When neither has a
