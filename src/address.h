@@ -10,12 +10,9 @@
 **                   R' = R XOR x(p)
 **
 ** Going there and back is the identity for every even m0, as with the XOR of the paper (equation 1),
-** which needs m0 to be a power of two: g - (g - j) = j, and the pair bits do not change. An entry
-** does not know on which side it is, and need not.
-**
-** The two buckets of a pair differ, for every key: j + j' is g or g + m0, which is odd as m0 is even
-** and g is odd, so one of j and j' is odd and the other one even. The buckets that growth adds belong
-** to one base bucket each, so there they differ, too.
+** which needs a power of two: g - (g - j) = j, and the pair bits do not change. An entry does not know
+** on which side it is, and need not. The two buckets of a pair always differ: j + j' is g or g + m0,
+** which is odd, so one of j and j' is odd and the other one even.
 **
 ** The fingerprint of f bits is p and the first bits of R. Growth (growth.h) turns remainder bits
 ** into address bits, lowest first. A bucket is then (j, e): base bucket j, extension e, and e
@@ -26,18 +23,16 @@
 **      e = 0:                      j
 **      else, t = floor(log2 e):    (m0 + j) * 2^t + e - 2^t
 **
-** - A fingerprint is never zero, for zero marks an empty slot: a hash whose lowest f bits are zero
+** - A fingerprint is never zero, because zero marks an empty slot: a hash whose lowest f bits are zero
 **   gets bit 0 set before anything else, with the f of creation at every level. x(0) = 0, so on the
 **   alternate side it is not zero either.
-** - No key lives in one bucket alone. If about one key in m0 did, a few keys could crowd one bucket,
-**   which is what limits small tables: at m0 = 20, b = 4, one filling in a million must not fail,
-**   and that would allow a load of about 0.4 instead of 0.5.
+** - No key lives in one bucket alone. If about one key in m0 did, a few keys could crowd one bucket: at
+**   m0 = 20, b = 4, one filling in a million would fail at a load of about 0.4 instead of 0.5.
 ** - All of the fingerprint is pair bits, as in the paper, unless the filter may grow: growth takes
-**   its address bits from the remainder. With few pair bits many different keys share one pair of
-**   buckets, 2b of them fill it, and one more has no place: with s = 8, b = 2 and a million keys
-**   that happens in one filling of two thousand at a load of 0.85. A filter that grows then splits;
-**   one that does not would be full. Keys that agree in pair and fingerprint are copies to the
-**   filter, kept up to cap.
+**   its address bits from the remainder. With few pair bits many keys share one pair of buckets, which
+**   2b of them fill: with s = 8, b = 2 and a million keys that happens in one filling of two thousand
+**   at a load of 0.85. A filter that grows then splits. Keys that agree in pair and fingerprint are
+**   copies to the filter, kept up to cap.
 ** - x makes the extensions of all base buckets one table; without it each base bucket, with those
 **   it is paired with, would be a small table of its own.
 */
@@ -156,18 +151,10 @@ static inline cf_home cf_home_of(const cf_filter *filter, uint64_t bucket)
     return home;
 }
 
-/* Before growth every entry can lie in both places. */
-static inline void cf_plain_pair(const cf_filter *filter, const cf_side *one, cf_pair *pair)
-{
-    cf_side other = cf_alternate(filter, *one);
-    pair->side[0] = *one;
-    pair->side[1] = other;
-    pair->place[0] = (cf_place){one->base, one->bits & filter->view.fingerprint_mask, 0};
-    pair->place[1] = (cf_place){other.base, other.bits & filter->view.fingerprint_mask, 0};
-    pair->sides = 2;
-}
-
-static inline void cf_grown_pair(const cf_filter *filter, const cf_side *one, cf_pair *pair)
+/* The places of an entry or a key, seen from one side: those that it can lie in.
+** A side that knows too little for its own place (it comes from a filter that has grown less) and
+** for the other one has none. */
+static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_pair *pair)
 {
     cf_side other = cf_alternate(filter, *one);
     cf_place here = cf_locate(filter, one), there = cf_locate(filter, &other);
@@ -184,17 +171,6 @@ static inline void cf_grown_pair(const cf_filter *filter, const cf_side *one, cf
         pair->place[pair->sides] = there;
         pair->sides++;
     }
-}
-
-/* The places of an entry or a key, seen from one side: those that it can lie in.
-** A side that knows too little for its own place (it comes from a filter that has grown less) and
-** for the other one has none. */
-static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_pair *pair)
-{
-    if (filter->view.grown)
-        cf_grown_pair(filter, one, pair);
-    else
-        cf_plain_pair(filter, one, pair);
 }
 
 static inline cf_pair cf_pair_from(const cf_filter *filter, cf_side one)

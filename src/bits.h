@@ -2,8 +2,8 @@
 /*
 ** bits.h - arithmetic with bits, the same on every machine.
 **
-** A filter is a string of bytes that travels between machines, so nothing here overlays a struct
-** on bytes: integers are little-endian, and cf_load64 and cf_store64 (compiler.h) need no alignment.
+** A filter is bytes that travel between machines: no struct overlays them, integers are little-endian,
+** and cf_load64 and cf_store64 (compiler.h) need no alignment.
 */
 #ifndef CF_BITS_H
 #define CF_BITS_H

@@ -40,6 +40,16 @@ static inline uint64_t cf_record_at(const cf_filter *filter, const cf_form *form
     return at;
 }
 
+/* The same for a bucket that is going to be changed. */
+static inline uint64_t cf_record_to_change(const cf_filter *filter, const cf_form *form, uint64_t bucket)
+{
+    uint64_t at = bucket * form->bucket_bits;
+    assert(filter->view.writable != NULL);
+    if (CF_UNLIKELY(filter->pages != NULL))
+        cf_change_bits(filter, at, form->bucket_bits);
+    return at;
+}
+
 /* Starts to load a bucket into the cache; for filters that are all in memory. */
 static inline void cf_bucket_fetch(const cf_filter *filter, uint64_t bucket)
 {
@@ -69,7 +79,7 @@ static inline void cf_tags_read(const cf_filter *filter, uint64_t bucket, uint64
         tag[slot] = cf_load_bits(filter->view.table, at) & form->slot_mask;
 }
 
-/* Writes tags and payloads; the overflow bit stays as it is. */
+/* Writes tags and payloads, but not the overflow bit. */
 void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record);
 
 /* ---- words ---- */
@@ -95,41 +105,24 @@ static inline uint64_t cf_matching_lanes(const cf_form *form, uint64_t word, uin
 
 /* ---- slots ---- */
 
-static inline uint64_t cf_slot_at(const cf_filter *filter, const cf_form *form, uint64_t bucket,
-                                  unsigned slot)
-{
-    assert(slot < filter->geometry.bucket_size);
-    return cf_record_at(filter, form, bucket) + (uint64_t)slot * form->lanes.width;
-}
-
 static inline uint64_t cf_slot_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
     const cf_form *form = cf_form_of(filter, bucket);
-    if (filter->geometry.semisorted)
-        return cf_semisort_tag(filter, form, cf_record_at(filter, form, bucket), slot);
-    return cf_load_bits(filter->view.table, cf_slot_at(filter, form, bucket, slot)) & form->slot_mask;
-}
-
-static inline uint64_t cf_overflow_at(const cf_filter *filter, const cf_form *form, uint64_t bucket)
-{
-    return cf_record_at(filter, form, bucket) + form->tag_bits;
-}
-
-static inline uint64_t cf_payload_at(const cf_filter *filter, const cf_form *form, uint64_t bucket,
-                                     unsigned slot)
-{
+    uint64_t at = cf_record_at(filter, form, bucket);
     assert(slot < filter->geometry.bucket_size);
-    unsigned overflow = filter->geometry.spill_bound != 0;
-    return cf_overflow_at(filter, form, bucket) + overflow + (uint64_t)slot * form->payload_bits;
+    if (filter->geometry.semisorted)
+        return cf_semisort_tag(filter, form, at, slot);
+    return cf_load_bits(filter->view.table, at + slot * form->lanes.width) & form->slot_mask;
 }
 
 static inline uint64_t cf_payload_get(const cf_filter *filter, uint64_t bucket, unsigned slot)
 {
     const cf_form *form = cf_form_of(filter, bucket);
+    assert(slot < filter->geometry.bucket_size);
     if (form->payload_bits == 0)
         return 0;
-    uint64_t bits = cf_load_bits(filter->view.table, cf_payload_at(filter, form, bucket, slot));
-    return bits & cf_low_bits(form->payload_bits);
+    uint64_t at = cf_record_at(filter, form, bucket) + form->payloads_at + slot * form->payload_bits;
+    return cf_load_bits(filter->view.table, at) & cf_low_bits(form->payload_bits);
 }
 
 /* Changes one slot. Its bucket may then have its slots in another order, when it is semi-sorted. */
@@ -144,15 +137,13 @@ static CF_ALWAYS_INLINE void cf_slot_set(cf_filter *filter, uint64_t bucket, uns
         return;
     }
     const cf_form *form = cf_form_of(filter, bucket);
-    cf_store_bits(filter, cf_slot_at(filter, form, bucket, slot), form->slot_mask, tag);
+    uint64_t at = cf_record_to_change(filter, form, bucket);
+    uint8_t *table = filter->view.writable;
+    assert(slot < filter->geometry.bucket_size);
+    cf_store_bits(table, at + slot * form->lanes.width, form->slot_mask, tag);
     if (form->payload_bits != 0)
-        cf_store_bits(filter, cf_payload_at(filter, form, bucket, slot), cf_low_bits(form->payload_bits),
-                      payload);
-}
-
-static inline void cf_payload_set(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t payload)
-{
-    cf_slot_set(filter, bucket, slot, cf_slot_get(filter, bucket, slot), payload);
+        cf_store_bits(table, at + form->payloads_at + slot * form->payload_bits,
+                      cf_low_bits(form->payload_bits), payload);
 }
 
 /* Slots in use by the table, occupied or not. */
@@ -194,14 +185,15 @@ static inline bool cf_overflow_get(const cf_filter *filter, uint64_t bucket)
 {
     const cf_form *form = cf_form_of(filter, bucket);
     return filter->geometry.spill_bound != 0 &&
-           (cf_load_bits(filter->view.table, cf_overflow_at(filter, form, bucket)) & 1);
+           (cf_load_bits(filter->view.table, cf_record_at(filter, form, bucket) + form->tag_bits) & 1);
 }
 
 static inline void cf_overflow_set(cf_filter *filter, uint64_t bucket, bool on)
 {
     const cf_form *form = cf_form_of(filter, bucket);
     if (cf_overflow_get(filter, bucket) != on)
-        cf_store_bits(filter, cf_overflow_at(filter, form, bucket), 1, on);
+        cf_store_bits(filter->view.writable, cf_record_to_change(filter, form, bucket) + form->tag_bits,
+                      1, on);
 }
 
 /* ---- entries ---- */
@@ -227,26 +219,6 @@ static inline bool cf_is_void(const cf_filter *filter, uint64_t tag)
     return tag >> filter->geometry.pair_bits <= 1;
 }
 
-/* Can an entry that knows so many remainder bits lie in this place? */
-static inline bool cf_can_lie(unsigned length, cf_place there)
-{
-    return length >= there.extension;
-}
-
-/* The next bit that it knows. */
-static inline unsigned cf_next_bit(const cf_filter *filter, uint64_t tag)
-{
-    return tag >> filter->geometry.pair_bits & 1;
-}
-
-/* A tag whose next bit has become an address bit. */
-static inline uint64_t cf_without_next_bit(const cf_filter *filter, uint64_t tag)
-{
-    unsigned s = filter->geometry.pair_bits;
-    /* RULE: the bit that leaves a slot is the first behind the pair bits */
-    return (tag & filter->view.pair_mask) | tag >> (s + 1) << s;
-}
-
 /* What a plain fingerprint says in a slot with a terminator; 0: nothing. */
 static inline uint64_t cf_with_terminator(const cf_filter *filter, uint64_t tag)
 {
@@ -261,11 +233,14 @@ typedef struct cf_children {
 
 static inline cf_children cf_children_of(const cf_filter *filter, uint64_t tag)
 {
+    unsigned s = filter->geometry.pair_bits;
     if (tag == 0) /* an empty slot, or a line of the list that lies */
         return (cf_children){false, false, 0};
-    bool both = cf_is_void(filter, tag), up = !both && cf_next_bit(filter, tag);
-    /* RULE: a void entry goes to both children, any other where its next bit says */
-    return (cf_children){!up, both || up, both ? tag : cf_without_next_bit(filter, tag)};
+    if (cf_is_void(filter, tag)) /* RULE: a void entry goes to both children */
+        return (cf_children){true, true, tag};
+    bool up = tag >> s & 1;
+    /* RULE: the bit that leaves a slot is the first behind the pair bits */
+    return (cf_children){!up, up, (tag & filter->view.pair_mask) | tag >> (s + 1) << s};
 }
 
 /* Is what a slot holds an entry? In a bucket that is prepared for growth all are whole fingerprints

@@ -7,20 +7,13 @@
 
 /* ---- what a slot holds ---- */
 
-/* The side from which a place is seen, as the home of what lies there. */
-static cf_home home_of_side(const cf_filter *filter, const cf_side *side, unsigned extension)
+static cf_entry decode(const cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t tag,
+                       uint64_t payload)
 {
-    uint64_t remainder = side->bits >> filter->geometry.pair_bits;
-    return (cf_home){side->base, remainder & cf_low_bits(extension), extension};
-}
-
-static cf_entry decode(const cf_filter *filter, cf_home home, uint64_t bucket, unsigned slot,
-                       uint64_t tag, uint64_t payload)
-{
+    cf_home home = cf_home_of(filter, bucket);
     bool counts = filter->geometry.counter_bits != 0;
     bool sticky =
         counts ? payload == cf_payload_max(&filter->geometry) : (payload & filter->view.sticky_bit) != 0;
-    CF_ASSERT_CONTENT(filter, tag != 0);
     return (cf_entry){.side = cf_side_of(filter, home, tag),
                       .payload = payload & cf_payload_max(&filter->geometry),
                       .sticky = sticky,
@@ -34,8 +27,7 @@ bool cf_entry_at(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_ent
     uint64_t tag = cf_slot_get(filter, bucket, slot);
     bool is_entry = cf_is_entry(cf_form_of(filter, bucket), tag);
     if (is_entry)
-        *entry = decode(filter, cf_home_of(filter, bucket), bucket, slot, tag,
-                        cf_payload_get(filter, bucket, slot));
+        *entry = decode(filter, bucket, slot, tag, cf_payload_get(filter, bucket, slot));
     return is_entry;
 }
 
@@ -44,8 +36,7 @@ bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
     cf_spilled line = cf_spill_get(filter, index);
     if (line.tag == 0 || line.bucket >= filter->buckets)
         return false;
-    *entry = decode(filter, cf_home_of(filter, line.bucket), line.bucket, CF_IN_LIST + index, line.tag,
-                    line.payload);
+    *entry = decode(filter, line.bucket, CF_IN_LIST + index, line.tag, line.payload);
     return true;
 }
 
@@ -72,11 +63,6 @@ static cf_spilled line_of(const cf_filter *filter, const cf_entry *entry)
                         cf_entry_payload(filter, entry)};
 }
 
-static bool lies_with(const cf_entry *entry, const cf_entry *other)
-{
-    return other != NULL && entry->bucket == other->bucket && entry->slot == other->slot;
-}
-
 /* All slots of a bucket with one write, which may give them other numbers. */
 static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry *entries, unsigned n,
                               const cf_entry *by)
@@ -88,7 +74,8 @@ static void replace_in_bucket(cf_filter *filter, uint64_t bucket, const cf_entry
         if (entries[i].bucket != bucket || slot >= CF_IN_LIST)
             continue;
         CF_ASSERT_CONTENT(filter, record.tag[slot] != 0);
-        cf_spilled line = lies_with(&entries[i], by) ? line_of(filter, by) : (cf_spilled){0, 0, 0};
+        bool stays = by != NULL && by->bucket == bucket && by->slot == slot;
+        cf_spilled line = stays ? line_of(filter, by) : (cf_spilled){0, 0, 0};
         record.tag[slot] = line.tag;
         record.payload[slot] = line.payload;
         if (line.tag == 0) /* RULE: slots that are emptied are counted */
@@ -153,13 +140,6 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
             replace_in_bucket(filter, entries[i].bucket, entries, n, by);
 }
 
-void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned n)
-{
-    for (unsigned i = 0; i < n && filter->spilled > 0; i++)
-        if (entries[i].slot < CF_IN_LIST)
-            cf_entries_drain(filter, entries[i].bucket);
-}
-
 /* Moves entry `index` of the list to the slot, when it can lie in that bucket. */
 static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsigned slot)
 {
@@ -176,7 +156,8 @@ static bool take_home(cf_filter *filter, unsigned index, uint64_t bucket, unsign
     return false;
 }
 
-void cf_entries_drain(cf_filter *filter, uint64_t bucket)
+/* Moves spilled entries to the empty slots of a bucket. */
+static void drain_bucket(cf_filter *filter, uint64_t bucket)
 {
     unsigned index = 0;
     while (index < filter->spilled && cf_overflow_get(filter, bucket)) {
@@ -186,6 +167,13 @@ void cf_entries_drain(cf_filter *filter, uint64_t bucket)
         if (!take_home(filter, index, bucket, (unsigned)slot))
             index++;
     }
+}
+
+void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned n)
+{
+    for (unsigned i = 0; i < n && filter->spilled > 0; i++)
+        if (entries[i].slot < CF_IN_LIST)
+            drain_bucket(filter, entries[i].bucket);
 }
 
 /* ---- finding ---- */
@@ -230,7 +218,7 @@ unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t 
                 found++;
         }
     }
-    return filter->spilled == 0 ? found : found + cf_spill_matching(filter, pair);
+    return filter->spilled == 0 ? found : found + cf_spilled_matches(filter, pair);
 }
 
 unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
@@ -266,17 +254,15 @@ static void keep_match(const cf_filter *filter, const cf_entry *entry, uint64_t 
 static void find_in_bucket(const cf_filter *filter, const cf_side *side, const cf_place *place,
                            uint64_t value, cf_matches *found)
 {
-    cf_home home = home_of_side(filter, side, place->extension);
+    cf_entry entry;
     const cf_form *form = cf_form_of(filter, place->bucket);
     unsigned words = words_to_read(filter, form, place);
     for (unsigned word = 0; word < words; word++) {
         uint64_t lanes = lanes_at(filter, form, place, word);
         for (; lanes != 0; lanes &= lanes - 1) {
             unsigned slot = cf_first_slot(&form->lanes, lanes, word);
-            cf_entry entry =
-                decode(filter, home, place->bucket, slot, cf_slot_get(filter, place->bucket, slot),
-                       cf_payload_get(filter, place->bucket, slot));
-            if (entry.side.length <= side->length) /* RULE: a match knows no more than the item */
+            /* RULE: a match knows no more than the item */
+            if (cf_entry_at(filter, place->bucket, slot, &entry) && entry.side.length <= side->length)
                 keep_match(filter, &entry, value, found);
         }
     }
@@ -326,7 +312,8 @@ static unsigned agreeing_anywhere(const cf_filter *filter, const cf_side *one)
 
 unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair)
 {
-    cf_matches found = {.n = 0};
+    cf_matches found;
+    found.n = 0;
     assert(pair->sides > 0);
     /* RULE: an item that knows little meets all that it may match; equivalent always, < to <=: all of
     ** the list says the same, and takes longer */
@@ -338,7 +325,8 @@ unsigned cf_spilled_agreeing(const cf_filter *filter, const cf_pair *pair)
 
 unsigned cf_spilled_matches(const cf_filter *filter, const cf_pair *pair)
 {
-    cf_matches found = {.n = 0};
+    cf_matches found;
+    found.n = 0;
     find_spilled(filter, pair, CF_ANY_VALUE, false, &found);
     return found.n;
 }
@@ -369,7 +357,7 @@ uint64_t cf_entry_alternate(const cf_filter *filter, const cf_entry *entry, bool
 {
     cf_side other = cf_alternate(filter, entry->side);
     cf_place there = cf_locate(filter, &other);
-    *movable = cf_can_lie(other.length, there);
+    *movable = other.length >= there.extension;
     return there.bucket;
 }
 

@@ -33,7 +33,7 @@ static inline uint64_t cf_payload_max(const cf_geometry *shape)
 static inline uint64_t cf_entry_tag(const cf_filter *filter, const cf_entry *entry, cf_place place)
 {
     unsigned length = entry->side.length, most = filter->view.new_length;
-    CF_ASSERT_CONTENT(filter, cf_can_lie(length, place));
+    CF_ASSERT_CONTENT(filter, length >= place.extension);
     return cf_tag_of(filter, place, length < most ? length : most);
 }
 
@@ -49,19 +49,12 @@ static inline uint64_t cf_entry_payload(const cf_filter *filter, const cf_entry 
 
 /* ---- changing ---- */
 
-/* Writes an entry to a slot of a place. */
-static inline void cf_entry_write(cf_filter *filter, cf_place place, unsigned slot,
-                                  const cf_entry *entry)
+/* Puts a further entry into a slot of a place: an empty one, or one whose entry has moved. Counts
+** `occupied`. */
+static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
 {
     cf_slot_set(filter, place.bucket, slot, cf_entry_tag(filter, entry, place),
                 cf_entry_payload(filter, entry));
-}
-
-/* Puts an entry into an empty slot of a place. Counts `occupied`. */
-static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot, const cf_entry *entry)
-{
-    CF_ASSERT_CONTENT(filter, cf_slot_get(filter, place.bucket, slot) == 0);
-    cf_entry_write(filter, place, slot, entry);
     cf_count_occupied(filter);
 }
 
@@ -74,9 +67,6 @@ void cf_entries_replace(cf_filter *filter, const cf_entry *entries, unsigned n, 
 
 /* After that: spilled entries take the slots that have become empty. */
 void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned n);
-
-/* Moves spilled entries to the empty slots of a bucket. */
-void cf_entries_drain(cf_filter *filter, uint64_t bucket);
 
 /* ---- finding ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** eviction.h - making room: the shortest chain of moves that frees a slot.
+** eviction.h - making room: the shortest chain of moves that frees a slot; whether growth can help.
 **
 ** When both buckets of a key are full, entries can move to their own alternate buckets. The paper
 ** (algorithm 1) kicks a random entry, then the one in its way, up to 500 times, writing as it goes:
@@ -15,12 +15,10 @@
 **                   ^ the new entry goes here last
 **
 ** The moves are written from the empty slot backwards, so that at every moment each entry is in at
-** least one place. An entry that moves to a bucket with a shorter extension takes the bit back; one
-** that knows too little for the extension of its other bucket stays (growth.h). The search goes on
-** from CF_SEARCH_BUCKETS buckets at most, from none of them twice, and uses no random numbers.
-** Shortest paths matter most where a moved entry costs a page write. Load at the first failure, f =
-** 12, b = 4, 1 M slots: 0.967 with 256 buckets, 0.973 with 512, 0.975 with 1,024; the time of a
-** fill to 0.95 does not depend on it.
+** least one place. The search goes on from CF_SEARCH_BUCKETS buckets at most, from none of them twice,
+** and uses no random numbers. Shortest paths matter most where a moved entry costs a page write. Load
+** at the first failure, f = 12, b = 4, 1 M slots: 0.967 with 256 buckets, 0.973 with 512, 0.975 with
+** 1,024; the time of a fill to 0.95 does not depend on it.
 */
 #ifndef CF_EVICTION_H
 #define CF_EVICTION_H
@@ -65,5 +63,16 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
 ** number of entries moved. Cannot fail. */
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,
                            const cf_entry *entry);
+
+/*
+** Keys that agree in more bits than a level of growth tells apart crowd the same buckets after it:
+** splitting all the table would not help, and would have to be taken back. The bits of the entries
+** there tell it before.
+**
+** A search from this pair has found no empty slot. May there be one when each bucket is split up to
+** `levels` times? False is certain, as far as the spill list is not asked. Looks at no more than
+** some hundred buckets a level.
+*/
+bool cf_splitting_helps(const cf_filter *filter, const cf_pair *pair, unsigned levels);
 
 #endif

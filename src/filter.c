@@ -58,7 +58,13 @@ static inline bool in_buckets(const cf_filter *filter, cf_place here, cf_place t
 static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
 {
     cf_pair pair = cf_pair_of(filter, hash);
-    return cf_spill_matching(filter, &pair) != 0;
+    return cf_spilled_matches(filter, &pair) != 0;
+}
+
+/* Only then the list is asked. */
+static inline bool both_overflow(const cf_filter *filter, uint64_t here, uint64_t there)
+{
+    return filter->spilled != 0 && cf_overflow_get(filter, here) && cf_overflow_get(filter, there);
 }
 
 /* All kinds of filters. */
@@ -67,7 +73,8 @@ static CF_NEVER_INLINE bool contains_any(const cf_filter *filter, uint64_t hash)
     cf_side base = cf_base(filter, hash);
     cf_side other = cf_alternate(filter, base);
     cf_place here = cf_locate(filter, &base), there = cf_locate(filter, &other);
-    return in_buckets(filter, here, there) || (filter->spilled != 0 && is_spilled(filter, hash));
+    return in_buckets(filter, here, there) ||
+           (both_overflow(filter, here.bucket, there.bucket) && is_spilled(filter, hash));
 }
 
 static CF_NEVER_INLINE bool contains_semisorted(const cf_filter *filter, uint64_t hash)

@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "growth.h"
 
-#include "bucket.h"
-#include "entry.h"
 #include "open.h"
 #include "spill.h"
 
 /* ---- rewriting buckets for another width of slots ---- */
 
-/* A plain fingerprint gets a terminator, or loses it. */
-static uint64_t recoded(const cf_filter *filter, bool grown, uint64_t tag)
-{
-    return grown ? cf_with_terminator(filter, tag) : tag & filter->view.fingerprint_mask;
-}
-
 static void clear_record(cf_filter *filter, const cf_form *form, uint64_t bucket)
 {
-    uint64_t at = bucket * form->bucket_bits, end = at + form->bucket_bits;
+    uint64_t at = cf_record_to_change(filter, form, bucket), end = at + form->bucket_bits;
     for (; at < end; at += CF_STORE_BITS) {
-        uint64_t left = end - at;
-        cf_store_bits(filter, at, cf_low_bits(left < CF_STORE_BITS ? (unsigned)left : CF_STORE_BITS), 0);
+        unsigned bits = end - at < CF_STORE_BITS ? (unsigned)(end - at) : CF_STORE_BITS;
+        cf_store_bits(filter->view.writable, at, cf_low_bits(bits), 0);
     }
 }
 
-/* Writes the bucket next to the border anew: from then on so many buckets are narrow. What is left
-** between narrow buckets and others is all zeros. */
-static void move_border(cf_filter *filter, uint64_t bucket, uint64_t narrow_buckets)
+/* From now on so many buckets are narrow: one more, or one less. The bucket between is written anew: as
+** a wide one it has room, because those behind it are wide; as a narrow one its entries fit, because
+** nothing but growth has happened. What is left between narrow buckets and others is all zeros. */
+static void move_border(cf_filter *filter, uint64_t narrow_buckets)
 {
+    uint64_t before = filter->view.narrow_buckets,
+             bucket = narrow_buckets < before ? narrow_buckets : before;
     cf_record record;
     const cf_form *old = cf_form_of(filter, bucket);
     bool overflow = cf_overflow_get(filter, bucket);
@@ -35,23 +30,14 @@ static void move_border(cf_filter *filter, uint64_t bucket, uint64_t narrow_buck
     filter->view.narrow_buckets = narrow_buckets;
     const cf_form *new = cf_form_of(filter, bucket);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size && new->grown != old->grown; slot++) {
-        record.tag[slot] = recoded(filter, new->grown, record.tag[slot]);
+        uint64_t tag = record.tag[slot]; /* a plain fingerprint gets a terminator, or loses it */
+        record.tag[slot] =
+            new->grown ? cf_with_terminator(filter, tag) : tag & filter->view.fingerprint_mask;
         record.payload[slot] &= cf_low_bits(new->payload_bits); /* hostile bytes may have more */
     }
     cf_record_write(filter, bucket, &record);
     if (overflow)
         cf_overflow_set(filter, bucket, true);
-}
-
-/* The last narrow bucket: there is room above it, for those behind it are wide. */
-static void widen_bucket(cf_filter *filter)
-{
-    move_border(filter, filter->view.narrow_buckets - 1, filter->view.narrow_buckets - 1);
-}
-
-void cf_narrow_bucket(cf_filter *filter)
-{
-    move_border(filter, filter->view.narrow_buckets, filter->view.narrow_buckets + 1);
 }
 
 static void recode_list(cf_filter *filter)
@@ -71,10 +57,11 @@ static void widen_buckets(cf_filter *filter, uint64_t n, cf_ticker *ticker)
     if (!filter->view.form.grown)
         cf_set_preparing(filter, filter->buckets);
     for (; n > 0 && filter->view.narrow_buckets > 0 && !cf_tick(ticker, COST); n--)
-        widen_bucket(filter);
+        move_border(filter, filter->view.narrow_buckets - 1);
 }
 
-void cf_end_growth(cf_filter *filter, const cf_filter *then)
+/* Back: a filter of one level, without splits, becomes as it was then, before growth. */
+static void end_growth(cf_filter *filter, const cf_filter *then)
 {
     bool prepared = then->view.form.grown;
     uint64_t narrow = prepared ? then->view.narrow_buckets : filter->buckets;
@@ -82,7 +69,7 @@ void cf_end_growth(cf_filter *filter, const cf_filter *then)
     if (filter->view.grown)
         cf_set_preparing(filter, 0);
     while (filter->view.form.grown && filter->view.narrow_buckets < narrow)
-        cf_narrow_bucket(filter);
+        move_border(filter, filter->view.narrow_buckets + 1);
     if (!prepared)
         cf_set_stage(filter, 0, 0, false);
 }
@@ -92,7 +79,7 @@ static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
     cf_filter then = *filter;
     widen_buckets(filter, filter->buckets, ticker);
     if (ticker->stopped) {
-        cf_end_growth(filter, &then);
+        end_growth(filter, &then);
         return CF_INTERRUPTED;
     }
     cf_set_stage(filter, 0, 0, true);
@@ -114,14 +101,22 @@ static void split_slot(cf_filter *filter, unsigned slot, cf_record *low, cf_reco
         cf_count_occupied(filter);
 }
 
+/* The bucket that is split at this stage. */
 static uint64_t bucket_at(const cf_filter *filter, unsigned level, uint64_t split)
 {
     return cf_bucket_number(filter, split >> level, split & cf_low_bits(level));
 }
 
-uint64_t cf_bucket_to_split(const cf_filter *filter)
+static void split_bucket(cf_filter *filter, uint64_t low)
 {
-    return bucket_at(filter, filter->level, filter->split);
+    cf_record stays, goes;
+    uint64_t high = filter->buckets++;
+    cf_record_read(filter, low, &stays);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        split_slot(filter, slot, &stays, &goes);
+    cf_record_write(filter, low, &stays);
+    cf_record_write(filter, high, &goes);
+    filter->split++;
 }
 
 /* ---- room ---- */
@@ -149,19 +144,13 @@ static void lengthen(cf_filter *filter, uint8_t *longer, uint64_t length)
         move_list(filter, end);
 }
 
-/* Bytes to spare: an eighth, so that most steps find room; but not so many that making them zero
-** takes long. */
-static uint64_t spare_for(uint64_t bytes)
-{
-    enum { MOST = 1 << 20 };
-    return bytes / 8 < MOST ? bytes / 8 : MOST;
-}
-
-/* Makes the blob as long as asked for, with some bytes to spare. */
+/* Makes the blob as long as asked for, and an eighth longer, so that most steps find room; but not so
+** much that making it zero takes long. */
 static cf_status make_longer(cf_filter *filter, uint64_t bytes)
 {
+    enum { MOST_SPARE = 1 << 20 };
     cf_memory memory = filter->memory;
-    uint64_t spare = spare_for(bytes);
+    uint64_t spare = bytes / 8 < MOST_SPARE ? bytes / 8 : MOST_SPARE;
     if (bytes <= filter->length)
         return CF_OK;
     if (bytes > memory.most)
@@ -196,25 +185,8 @@ cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets)
     return status;
 }
 
-void cf_grow_follow(cf_filter *filter, cf_steps *steps)
-{
-    enum { COST = 100 }; /* nanoseconds */
-    if (!steps->lag.any)
-        return;
-    cf_tick(&steps->ticker, COST * filter->spilled);
-    cf_spill_follow(filter, &steps->lag);
-}
-
-/* Is there room in the list? If not, there may be when it has followed. */
-static bool list_can_split(cf_filter *filter, uint64_t bucket, cf_steps *steps)
-{
-    if (cf_spill_can_split(filter, bucket, &steps->lag))
-        return true;
-    cf_grow_follow(filter, steps);
-    return cf_spill_can_split(filter, bucket, &steps->lag);
-}
-
-cf_status cf_grow_prepare(cf_filter *filter, cf_steps *steps)
+/* All of a step that can fail, and what has to be widened for it. */
+static cf_status prepare_step(cf_filter *filter, cf_steps *steps)
 {
     enum { COST = 100 }; /* nanoseconds */
     const cf_geometry *g = &filter->geometry;
@@ -224,9 +196,9 @@ cf_status cf_grow_prepare(cf_filter *filter, cf_steps *steps)
     if (cf_tick(&steps->ticker, COST))
         return CF_INTERRUPTED;
     if (begins_level)
-        cf_grow_follow(filter, steps);
+        cf_spill_follow(filter, steps);
     if (!may_be_at(filter, level, split + 1) ||
-        !list_can_split(filter, bucket_at(filter, level, split), steps))
+        !cf_spill_can_split(filter, bucket_at(filter, level, split), steps))
         return CF_FULL;
     cf_status status = make_longer(filter, cf_bytes_at(g, level, split + 1, true));
     if (status == CF_OK && !filter->view.grown)
@@ -236,39 +208,30 @@ cf_status cf_grow_prepare(cf_filter *filter, cf_steps *steps)
     if (begins_level)
         cf_set_stage(filter, level, 0, true);
     if (filter->view.narrow_buckets > 0)
-        widen_bucket(filter);
+        move_border(filter, filter->view.narrow_buckets - 1);
     return CF_OK;
 }
 
-void cf_grow_split(cf_filter *filter, cf_steps *steps)
+/* `undo`: NULL, or where the bucket is kept. */
+static cf_status grow_step(cf_filter *filter, cf_steps *steps, cf_undo *undo)
 {
-    uint64_t low = cf_bucket_to_split(filter), high = filter->buckets;
-    cf_record stays, goes;
-    assert(filter->view.grown && filter->split < filter->geometry.buckets << filter->level);
-    cf_spill_note_split(filter, low, &steps->lag);
-    filter->buckets++;
-    cf_record_read(filter, low, &stays);
-    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
-        split_slot(filter, slot, &stays, &goes);
-    cf_record_write(filter, low, &stays);
-    cf_record_write(filter, high, &goes);
-    filter->split++;
-}
-
-static cf_status grow_step(cf_filter *filter, cf_steps *steps)
-{
-    cf_status status = cf_grow_prepare(filter, steps);
+    cf_status status = undo ? cf_undo_reserve(filter, undo) : CF_OK;
     if (status == CF_OK)
-        cf_grow_split(filter, steps);
-    return status;
+        status = prepare_step(filter, steps);
+    if (status != CF_OK)
+        return status;
+    uint64_t bucket = bucket_at(filter, filter->level, filter->split);
+    assert(filter->view.grown && filter->split < filter->geometry.buckets << filter->level);
+    if (undo)
+        cf_undo_push(filter, bucket, undo);
+    cf_spill_note_split(filter, bucket, steps);
+    split_bucket(filter, bucket);
+    return CF_OK;
 }
 
-cf_status cf_grow(cf_filter *filter)
+cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo)
 {
-    cf_steps steps = cf_steps_begin(filter);
-    cf_status status = grow_step(filter, &steps);
-    cf_grow_follow(filter, &steps);
-    return status;
+    return grow_step(filter, &undo->steps, undo);
 }
 
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
@@ -276,7 +239,66 @@ cf_status cf_grow_to(cf_filter *filter, uint64_t buckets)
     cf_steps steps = cf_steps_begin(filter);
     cf_status status = CF_OK;
     while (status == CF_OK && filter->buckets < buckets)
-        status = grow_step(filter, &steps);
-    cf_grow_follow(filter, &steps);
+        status = grow_step(filter, &steps, NULL);
+    cf_spill_follow(filter, &steps);
     return status;
+}
+
+cf_status cf_grow(cf_filter *filter)
+{
+    return cf_grow_to(filter, filter->buckets + 1);
+}
+
+/* ---- taking growth back ---- */
+
+/* Takes the last split back. */
+static void join_buckets(cf_filter *filter, cf_undo *undo)
+{
+    static const cf_record nothing;
+    assert(filter->split > 0);
+    filter->split--;
+    filter->buckets--;
+    cf_undo_pop(filter, bucket_at(filter, filter->level, filter->split), undo);
+    cf_record_write(filter, filter->buckets, &nothing);
+    /* RULE: a bucket that was widened for a split becomes narrow again */
+    if (filter->view.narrow_buckets != cf_narrow_at(&filter->geometry, filter->level, filter->split))
+        move_border(filter, filter->view.narrow_buckets + 1);
+}
+
+/* Zeroes what lies behind the last bucket, to the end of a blob of this length. */
+static void clear_rest(cf_filter *filter, uint64_t length)
+{
+    uint64_t bits =
+        cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.form.grown);
+    uint8_t *p = filter->view.writable + bits / 8,
+            *end = filter->view.writable - CF_HEADER_BYTES + length;
+    cf_change(filter, CF_HEADER_BYTES + bits / 8, length);
+    if (bits % 8 != 0)
+        *p++ &= (uint8_t)cf_low_bits(bits % 8);
+    memset(p, 0, (size_t)(end - p));
+}
+
+void cf_grow_back(cf_filter *filter, cf_undo *undo)
+{
+    const cf_filter *then = &undo->then;
+    assert(filter->buckets >= then->buckets && filter->length >= then->length);
+    cf_spill_follow(filter, &undo->steps);
+    if (filter->buckets == then->buckets && filter->length == then->length &&
+        filter->view.form.grown == then->view.form.grown &&
+        filter->view.narrow_buckets == then->view.narrow_buckets)
+        return;
+    cf_spill_mark_all(filter, false);
+    while (filter->buckets > then->buckets) {
+        if (filter->split == 0)
+            cf_set_stage(filter, filter->level - 1, filter->buckets / 2, true);
+        join_buckets(filter, undo);
+    }
+    if (!then->view.grown)
+        end_growth(filter, then);
+    else if (filter->level != then->level)
+        cf_set_stage(filter, then->level, then->split, true);
+    clear_rest(filter, filter->length);
+    filter->occupied = then->occupied; /* RULE: the count of slots is taken back */
+    filter->length = then->length;
+    cf_undo_list(filter, undo);
 }

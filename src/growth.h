@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** growth.h - a filter grows without its keys, one bucket at a time.
+** growth.h - a filter grows without its keys, one bucket at a time; growth that can be taken back.
 **
 ** Linear hashing over remainder bits. A stage of growth is (level k, split pointer P): the buckets
 ** (j, e) with j * 2^k + e < P are split, their extensions have k + 1 bits; the others have k
@@ -14,97 +14,73 @@
 ** - An entry that knows no further bit is *void*: it is copied into both children, with its
 **   counter, value and sticky bit, and belongs to each.
 ** - An entry that moves to a bucket with a shorter extension takes the bit back into the slot. A
-**   void entry never moves to a bucket with a longer one: it would have to be in both children
-**   there.
-** - Before the first step slots hold f bits. For growth they get a terminator (bucket.h), so that
-**   each entry says how much it knows. A key that is new at level k knows k + W(k) remainder bits:
-**   W(k) = f - s + 1 + floor(2 log2 k); W(0) = f - s + 2 and W(1) = f - s + 3. The entries of each
-**   level then match strange keys with a probability of 2^-W(k), however far they are split: the sum
-**   over the levels converges, as that of 1/k^2 does.
+**   void entry never moves to a longer one: it would have to be in both children there.
+** - Before the first step slots hold f bits. For growth they get a terminator (bucket.h). A key that
+**   is new at level k knows k + W(k) remainder bits: W(0) = f - s + 2, W(1) = f - s + 3, then
+**   W(k) = f - s + 1 + floor(2 log2 k). The entries of a level match strange keys with a probability of
+**   2^-W(k), however far they are split: the sum over the levels converges, as that of 1/k^2 does.
 ** - When all buckets of a level are split, the next step begins the next level.
 **
-** **No step takes longer in a larger table.** While the buckets of a level are split, their slots are
-** made one bit wider when the next level needs that. With each split one bucket is widened, the last
-** one that is still *narrow*:
+** **No step takes longer in a larger table.** When the next level needs wider slots, each split also
+** widens one bucket by a bit per slot: the last one that is still *narrow*.
 **
 **      bucket    0   1   2   3   4   5   6   7              4 of 8 are narrow
 **              [  ][  ][  ][  ]              [   ][   ][   ][   ]
 **                narrow          zeros              wide
 **
 ** Wide bucket i starts at bit i times the new width, a narrow one at i times the old width, so there
-** is room to widen the last narrow one. New buckets are wide. When a level begins it has as many
-** buckets to widen as to split: so level and split pointer say how many are narrow. Narrow slots
-** hold all that an entry of the level knows, so entries move between the two as they like.
+** is room to widen the last narrow one. New buckets are wide. A level has as many buckets to widen as
+** to split: so level and split pointer say how many are narrow. Narrow slots hold all that an entry of
+** the level knows, so entries move between the two as they like.
 **
-** The buckets of a new table get their terminators in the same way, before growth begins: a large
-** table that holds more keys than it was planned for, and is nearly full, is *prepared*. Each
-** insertion widens some buckets. Until the first split they say what they said before, and nothing
-** else changes. A table that is full before it is prepared, a small one, or one with a spill list,
-** is widened in one step.
+** The buckets of a new table get their terminators in the same way. A large table that holds more
+** keys than it was planned for, and is nearly full, is *prepared*: each insertion widens some buckets,
+** which say until the first split what they said before. A table that is full before that, a small
+** one, or one with a spill list, is widened in one step.
 **
-** **Deleting is safe.** Claim: as long as only keys are deleted that were added and not yet
-** deleted, every present copy of a key has an entry of its own that matches the key, or the key is
-** sticky (copies.h). Sketch. What an entry knows is a prefix of the bits of the keys it matches, as
-** seen from its side; pair bits and base bucket say how that reads from the other side. Adding
-** stores an entry that is a prefix of its key; cutting makes prefixes shorter; moving and splitting
-** leave them as they are; a void entry that is split becomes two, each longer by one bit, and
-** exactly one of them is a prefix of its key. So entries keep matching their keys. Now a copy of
-** key K is deleted, and D is the longest match of K. If D is K's own, all others keep theirs. Else
-** D belongs to some key K2, or to none, and K has another entry E, not longer than D. D and E are
-** prefixes of the same string, K's, so E is a prefix of D, and D is one of K2's: E matches K2, and
-** becomes its own. With the shortest match instead, K2 would be left with a longer entry E that it
-** need not match. "Longer" means all that is known, the extension included: of two slots in buckets
-** of different extension, the one with more bits in the slot may know less. D is not what makes
-** another key sticky: whoever it helps to weigh cap matches K's other entries of that weight, too,
-** or is matched by a sticky entry that K matches; then nothing would be deleted. It needs each
-** entry to be where every key that it matches looks for it: in a bucket whose extension it knows.
-** That is why void entries do not move to longer extensions, and why an entry is cut only as far as
-** its bucket allows.
+** **Deleting is safe.** Claim: as long as only keys are deleted that were added and not yet deleted,
+** every present copy of a key has an entry of its own that matches the key, or the key is sticky
+** (copies.h). Sketch. What an entry knows is a prefix of the bits of the keys it matches, as seen from
+** its side. Adding stores a prefix of the key; cutting makes prefixes shorter; moving and splitting
+** leave them as they are; a void entry that is split becomes two, each longer by one bit, and exactly
+** one of them is a prefix of its key. So entries keep matching their keys. Now a copy of key K is
+** deleted, and D is the longest match of K. If D is K's own, all others keep theirs. Else D belongs to
+** some key K2, or to none, and K has another entry E, not longer than D. Both are prefixes of K's bits,
+** so E is a prefix of D, which is a prefix of K2's: E matches K2, and becomes its own. With the
+** shortest match instead, K2 would be left with a longer entry E that it need not match.
+**
+**      K  = 0110..   deleted       D = 011  of K2       goes
+**      K2 = 0111..                 E = 01   of K        matches K2, too: it is K2's now
+**
+** "Longer" means all that is known, the extension included. Nor does D make K2 sticky together with
+** others: those match K as well, or are matched by a sticky entry that K matches, and then nothing
+** would be deleted. All of this needs each entry to lie where every key that it matches looks: in a
+** bucket whose extension it knows. That is why void entries do not move to longer extensions, and why
+** an entry is cut only as far as its bucket allows.
 */
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
-#include "spill_follow.h"
-#include "watch.h"
+#include "undo.h"
 
 /* One step: splits the bucket at the split pointer. CF_OK; CF_FULL: this filter does not grow, or
 ** cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED: only the first
 ** step takes so long. Then nothing has changed but the length. */
 cf_status cf_grow(cf_filter *filter);
 
-/* A row of steps. It asks the watch, and the spill list follows all of them at once
-** (spill_follow.h): until then nobody may look at the list. */
-typedef struct cf_steps {
-    cf_lag lag;
-    cf_ticker ticker;
-} cf_steps;
-
-static inline cf_steps cf_steps_begin(const cf_filter *filter)
-{
-    return (cf_steps){.ticker = cf_ticker_of(filter->watch)};
-}
-
-/* The two halves of a step: all that can fail, and what has to be widened for it; the split, which
-** cannot fail. */
-cf_status cf_grow_prepare(cf_filter *filter, cf_steps *steps);
-void cf_grow_split(cf_filter *filter, cf_steps *steps);
-
-/* The end of a row, also of one in which a step has failed. */
-void cf_grow_follow(cf_filter *filter, cf_steps *steps);
-
 /* Steps until there are so many buckets; the first error, or CF_INTERRUPTED between two steps. */
 cf_status cf_grow_to(cf_filter *filter, uint64_t buckets);
+
+/* One of a row of steps that can be taken back, with the errors of cf_grow, and CF_NO_MEMORY for what is
+** kept. cf_spill_follow(filter, &undo->steps) ends the row, also after an error. */
+cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo);
+
+/* Takes growth back, when nothing but growth has happened since cf_undo_begin: the bytes are those of
+** then. */
+void cf_grow_back(cf_filter *filter, cf_undo *undo);
 
 /* Gives so many buckets of a filter that has not grown, and has no spill list, their new form. CF_OK,
 ** also when all of them have it; errors as cf_grow. */
 cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets);
-
-/* Back: the first wide bucket becomes the last narrow one; a filter of one level, without splits,
-** becomes as it was then, before growth. All entries fit, for nothing but growth has happened. */
-void cf_narrow_bucket(cf_filter *filter);
-void cf_end_growth(cf_filter *filter, const cf_filter *then);
-
-/* The bucket at the split pointer, which is not at the end of the level. */
-uint64_t cf_bucket_to_split(const cf_filter *filter);
 
 #endif

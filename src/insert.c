@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "insert.h"
 
-#include "bucket.h"
 #include "copies.h"
 #include "eviction.h"
 #include "growth.h"
-#include "relief.h"
 #include "spill.h"
-#include "undo.h"
 
 /* ---- in a table of a given size ---- */
 
@@ -86,19 +83,14 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
 
 /* ---- in one that may grow ---- */
 
-/* Slots occupied of 100 above which a table that has grown splits before an add: where searches
-** begin to be long. It is less than in a new table, for as many keys fall into a bucket that is not
-** split yet as into both children of one that is. From 4,000 to 2,000,000 keys, b = 4, f = 10, there
-** are at least 0.80 items per slot with 88 %, and a search takes 12 buckets; with 91 %, 0.83 and
-** 30. */
-static unsigned crowded_percent(unsigned b)
-{
-    return b <= 2 ? 80 : 88;
-}
-
+/* Above this share of occupied slots a table that has grown splits before an add: where searches begin
+** to be long. It is less than in a new table, because as many keys fall into a bucket that is not split
+** yet as into both children of one that is. From 4,000 to 2,000,000 keys, b = 4, f = 10, there are at
+** least 0.80 items per slot with 88 %, and a search takes 12 buckets; with 91 %, 0.83 and 30. */
 static bool nearly_full(const cf_filter *filter)
 {
-    return filter->occupied * 100 > cf_slots(filter) * crowded_percent(filter->geometry.bucket_size);
+    unsigned percent = filter->geometry.bucket_size <= 2 ? 80 : 88;
+    return filter->occupied * 100 > cf_slots(filter) * percent;
 }
 
 static bool crowded(const cf_filter *filter)
@@ -161,8 +153,8 @@ static cf_status relieve(cf_filter *filter, cf_undo *undo)
     enum { MOST_STEPS = 16 };
     cf_status status = CF_OK;
     for (unsigned i = 0; status == CF_OK && i < MOST_STEPS && crowded(filter) && !too_empty(filter); i++)
-        status = cf_grow_on_noted(filter, undo);
-    cf_grow_follow(filter, &undo->steps);
+        status = cf_grow_noted(filter, undo);
+    cf_spill_follow(filter, &undo->steps);
     return is_final(status) ? status : CF_OK;
 }
 
@@ -183,8 +175,8 @@ static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_un
 {
     cf_status status = may_grow(filter, most) ? CF_OK : CF_FULL;
     for (; status == CF_OK && steps > 0 && may_grow(filter, most); steps--)
-        status = cf_grow_on_noted(filter, undo);
-    cf_grow_follow(filter, &undo->steps);
+        status = cf_grow_noted(filter, undo);
+    cf_spill_follow(filter, &undo->steps);
     return status;
 }
 
@@ -210,14 +202,14 @@ static bool finds_fold(const cf_filter *filter, const cf_entry *item, unsigned c
     return pair->sides > 0 && cf_find_fold(filter, pair, item, copies, best);
 }
 
-/* Folds entries that say the same, and stores the item. False: there are none, or there is no way to
-** mark one; nothing has changed. */
+/* Folds entries that say the same, `copies` of them at least, and stores the item. False: there are not
+** so many, or there is no way to mark one, or `copies` is 0; nothing has changed. */
 static bool fold_entries(cf_filter *filter, const cf_entry *item, unsigned copies)
 {
     cf_pair pair;
     cf_fold best;
     bool marks = filter->view.grown || filter->geometry.counter_bits != 0;
-    if (!marks || !finds_fold(filter, item, copies, &pair, &best))
+    if (copies == 0 || !marks || !finds_fold(filter, item, copies, &pair, &best))
         return false;
     cf_copies_fold(filter, &pair, item, &best);
     return true;
@@ -237,12 +229,6 @@ static unsigned copies_to_fold(const cf_filter *filter)
     return percent >= VERY_EMPTY ? 3 : 2;
 }
 
-static bool fold_in_time(cf_filter *filter, const cf_entry *item)
-{
-    unsigned copies = copies_to_fold(filter);
-    return copies > 0 && fold_entries(filter, item, copies);
-}
-
 /* Grows until the item finds room. *status: CF_FULL when there is none, because growth ends with
 ** what is returned. */
 static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_undo *undo,
@@ -256,7 +242,7 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
     if (*status == CF_FULL && grown == CF_OK && !growth_helps(filter, item, most))
         return CF_FULL;
     for (unsigned tries = 0; *status == CF_FULL && grown == CF_OK; tries++) {
-        if (fold_in_time(filter, item)) {
+        if (fold_entries(filter, item, copies_to_fold(filter))) {
             *status = CF_OK;
             break;
         }
@@ -279,6 +265,7 @@ static cf_status insert_folding(cf_filter *filter, const cf_entry *item, cf_undo
     if (filter->view.grown || !finds_fold(filter, item, ANY, &pair, &best))
         return CF_FULL;
     cf_status status = cf_grow_noted(filter, undo);
+    cf_spill_follow(filter, &undo->steps);
     if (status == CF_OK)
         status = store_item(filter, item, search_nodes(filter));
     return status == CF_FULL && fold_entries(filter, item, ANY) ? CF_OK : status;

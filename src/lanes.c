@@ -14,17 +14,6 @@ bool cf_fits_word(uint64_t bucket_bits, unsigned bits)
     return bits + most_shift(bucket_bits, 8) <= 64;
 }
 
-/* As many lanes as lie within the 8 bytes in which the word starts: words of 58 bits start at bit
-** 0, 2, 4 or 6 of a byte, those of 60 at bit 0 or 4, those of 64 at bit 0, unless payloads lie
-** between the buckets. One lane of up to 57 bits always does. */
-static unsigned lanes_in_word(unsigned width, unsigned b, uint64_t bucket_bits)
-{
-    unsigned count = b;
-    while (count > 1 && count * width + most_shift(bucket_bits, count * width) > 64)
-        count /= 2;
-    return count;
-}
-
 void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits)
 {
     lanes->width = width;
@@ -38,8 +27,13 @@ void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned wor
     lanes->terminators = lanes->ones << pair_bits;
 }
 
+/* As many lanes as lie within the 8 bytes in which the word starts: words of 58 bits start at bit
+** 0, 2, 4 or 6 of a byte, those of 60 at bit 0 or 4, those of 64 at bit 0, unless payloads lie
+** between the buckets. One lane of up to 57 bits always does. */
 void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_bits, unsigned pair_bits)
 {
-    unsigned count = lanes_in_word(width, b, bucket_bits);
+    unsigned count = b;
+    while (count > 1 && count * width + most_shift(bucket_bits, count * width) > 64)
+        count /= 2;
     cf_lanes_fill(lanes, width, count, b / count, pair_bits);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** lanes.h - several slots compared at once.
+** lanes.h - bits of the table: loading them, storing them, telling the pager of it; and several slots
+** compared at once.
 **
 ** A word is up to 64 bits of a bucket that hold 1, 2, 4 or 8 whole slots (lanes), and all the lanes
 ** of a word are compared at once:
@@ -15,7 +16,60 @@
 #ifndef CF_LANES_H
 #define CF_LANES_H
 
-#include "table.h"
+#include "bits.h"
+#include "geometry.h"
+
+/* ---- bits of the table ---- */
+
+/* For what follows from the contents of the table. Pages that cannot be provided read as zeros: then
+** nothing follows (cf_pages). */
+#define CF_ASSERT_CONTENT(filter, condition) assert((filter)->pages != NULL || (condition))
+
+/* The word or slot at bit offset `at` of the table, up to 64 bits, and above them whatever follows.
+** None needs a ninth byte (lanes.c). Reads at most 8 bytes beyond the table (CF_RESERVED_MIN). */
+static inline uint64_t cf_load_bits(const uint8_t *table, uint64_t at)
+{
+    return cf_load64(table + (at >> 3)) >> (at & 7);
+}
+
+/* Tells the pager of bytes of the blob that are going to be read, or changed. */
+static inline void cf_need(const cf_filter *filter, uint64_t from, uint64_t to)
+{
+    if (filter->pages)
+        filter->pages->need(filter->pages->context, from, to);
+}
+
+static inline void cf_change(const cf_filter *filter, uint64_t from, uint64_t to)
+{
+    if (filter->pages)
+        filter->pages->change(filter->pages->context, from, to);
+}
+
+/* The same for bits of the table. */
+static inline void cf_need_bits(const cf_filter *filter, uint64_t at, uint64_t bits)
+{
+    cf_need(filter, CF_HEADER_BYTES + (at >> 3), CF_HEADER_BYTES + ((at + bits + 7) >> 3));
+}
+
+static inline void cf_change_bits(const cf_filter *filter, uint64_t at, uint64_t bits)
+{
+    cf_change(filter, CF_HEADER_BYTES + (at >> 3), CF_HEADER_BYTES + ((at + bits + 7) >> 3));
+}
+
+/* So many bits lie within the 8 bytes they start in, wherever that is. */
+enum { CF_STORE_BITS = 57 };
+
+/* Overwrites the bits under `mask` at bit offset `at`. The mask is low bits, one at least, that lie
+** within the 8 bytes they start in. The pager has been told (cf_change_bits). */
+static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uint64_t bits)
+{
+    uint8_t *p = table + (at >> 3);
+    unsigned shift = at & 7;
+    assert(mask != 0 && mask << shift >> shift == mask && (bits & ~mask) == 0);
+    cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
+}
+
+/* ---- lanes ---- */
 
 /* Constants for slots of `width` bits in buckets of b, which are `bucket_bits` apart; `pair_bits`
 ** of a slot are below the lowest terminator. */

@@ -17,7 +17,7 @@
 #include "format.h"
 #include "growth.h"
 #include "insert.h"
-#include "table.h"
+#include "lanes.h"
 #include "walk.h"
 
 cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)

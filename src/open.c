@@ -19,6 +19,7 @@ static void set_form(cf_form *form, const cf_geometry *g, unsigned level, bool g
     form->bucket_bits = cf_record_bits(g, level, grown);
     form->bucket_bytes = form->bucket_bits / 8;
     form->tag_bits = cf_tag_bits(g, level, grown);
+    form->payloads_at = form->tag_bits + (g->spill_bound != 0);
     if (g->semisorted)
         cf_semisort_lanes_set(form, width, g->pair_bits);
     else
@@ -41,28 +42,24 @@ static void set_forms(cf_filter *filter)
     view->single_words = view->form.lanes.words == 1 && view->narrow.lanes.words <= 1;
 }
 
-static cf_quick quick_lookup(const cf_filter *filter)
+static cf_quick quick_kind(const cf_filter *filter)
 {
-    if (!filter->view.simple || filter->view.form.grown || filter->pages)
+    if (!filter->view.simple || filter->view.form.grown)
         return CF_QUICK_NONE;
     if (filter->geometry.semisorted)
         return filter->view.form.lane_of ? CF_QUICK_SEMISORTED : CF_QUICK_NONE;
     if (filter->view.form.lanes.words > 1)
         return CF_QUICK_NONE;
-    return filter->view.form.bucket_bits % 8 == 0 ? CF_QUICK_WHOLE : CF_QUICK_PLAIN;
+    return filter->view.form.bucket_bits % 8 == 0 && !filter->pages ? CF_QUICK_WHOLE : CF_QUICK_PLAIN;
 }
 
 /* With cap = 1 the only entry of a key is sticky. */
-static cf_quick quick_change(const cf_filter *filter)
-{
-    bool alike = filter->view.form.payload_bits == 0 && filter->geometry.cap > 1;
-    return alike ? filter->view.lookup : CF_QUICK_NONE;
-}
-
 static void set_quick(cf_filter *filter)
 {
-    filter->view.lookup = quick_lookup(filter);
-    filter->view.change = quick_change(filter);
+    cf_quick kind = quick_kind(filter);
+    bool alike = filter->view.form.payload_bits == 0 && filter->geometry.cap > 1;
+    filter->view.lookup = filter->pages ? CF_QUICK_NONE : kind;
+    filter->view.change = alike ? kind : CF_QUICK_NONE;
 }
 
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)

@@ -57,24 +57,28 @@ size_t cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t
 
 /* ---- plain buckets ---- */
 
-/* Changes one lane of a bucket by XOR: the one whose top bit is the lowest of `lanes`. */
-static inline void change_lane(cf_filter *filter, uint64_t byte, unsigned shift, uint64_t lanes,
-                               uint64_t difference)
+/* Changes one lane of a bucket by XOR: the one whose top bit is the lowest of `lanes`. `told`: there is
+** no pager to be told; a constant. */
+static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, bool told, uint64_t byte, unsigned shift,
+                                         uint64_t lanes, uint64_t difference)
 {
     uint8_t *p = filter->view.writable + byte;
     unsigned top = cf_lowest_bit(lanes);
+    if (!told && CF_UNLIKELY(filter->pages != NULL))
+        cf_change_bits(filter, bits_of(byte, shift), filter->view.form.bucket_bits);
     cf_store64(p, cf_load64(p) ^ difference << (top + 1 - filter->view.form.lanes.width + shift));
 }
 
 /* The choice between two buckets cannot be predicted: no branch. */
-static inline void change_first(cf_filter *filter, const cf_spots *spots, cf_words lanes)
+static CF_ALWAYS_INLINE void change_first(cf_filter *filter, bool told, const cf_spots *spots,
+                                          cf_words lanes)
 {
     bool first = lanes.word != 0; /* RULE: the base bucket comes first */
-    change_lane(filter, first ? spots->byte : spots->byte2, first ? spots->shift : spots->shift2,
+    change_lane(filter, told, first ? spots->byte : spots->byte2, first ? spots->shift : spots->shift2,
                 first ? lanes.word : lanes.word2, first ? spots->tag : spots->tag2);
 }
 
-static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, const cf_spots *spots)
+static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, bool told, const cf_spots *spots)
 {
     const cf_lanes *lanes = &filter->view.form.lanes;
     cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
@@ -83,9 +87,9 @@ static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, const cf_spots *spots)
     uint64_t empty = cf_any_zero_lane(lanes, words.word);
     uint64_t empty2 = cf_any_zero_lane(lanes, words.word2);
     if (empty != 0)
-        change_lane(filter, spots->byte, spots->shift, empty, spots->tag);
+        change_lane(filter, told, spots->byte, spots->shift, empty, spots->tag);
     else if (empty2 != 0)
-        change_lane(filter, spots->byte2, spots->shift2, empty2, spots->tag2);
+        change_lane(filter, told, spots->byte2, spots->shift2, empty2, spots->tag2);
     else
         return false;
     cf_count_occupied(filter);
@@ -99,14 +103,15 @@ static inline bool is_single(uint64_t one, uint64_t other)
     return ((any & (any - 1)) | (one & other)) == 0;
 }
 
-static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, const cf_spots *spots, cf_deleted *deleted)
+static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, bool told, const cf_spots *spots,
+                                          cf_deleted *deleted)
 {
     cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
     bool has = (same.word | same.word2) != 0;
     *deleted = has ? CF_REMOVED : CF_ABSENT;
     if (!has || !is_single(same.word, same.word2))
         return !has;
-    change_first(filter, spots, same);
+    change_first(filter, told, spots, same);
     cf_count_emptied(filter);
     return true;
 }
@@ -117,16 +122,18 @@ static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, const cf_spots *spo
 static inline bool has_empty_slot(const cf_filter *filter, uint64_t bits)
 {
     uint64_t tops = bits >> CF_CODE_BITS & cf_low_bits(filter->view.form.tops.width);
-    uint64_t nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)];
-    return (tops | (nibbles & cf_low_bits(CF_NIBBLE_BITS))) == 0;
+    uint64_t nibbles = cf_semisort_nibbles[bits & CF_CODE_MASK];
+    return (tops | (nibbles & CF_NIBBLE_MASK)) == 0;
 }
 
-static void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,
-                        uint64_t tag)
+static inline void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,
+                               uint64_t tag)
 {
-    cf_semisort_set(filter, &filter->view.form,
-                    second ? bits_of(spots->byte2, spots->shift2) : bits_of(spots->byte, spots->shift),
-                    slot, tag, 0);
+    const cf_form *form = &filter->view.form;
+    uint64_t at = second ? bits_of(spots->byte2, spots->shift2) : bits_of(spots->byte, spots->shift);
+    if (CF_UNLIKELY(filter->pages != NULL))
+        cf_change_bits(filter, at, form->bucket_bits);
+    cf_semisort_set(filter, form, at, slot, tag, 0);
 }
 
 static bool add_semisorted(cf_filter *filter, const cf_spots *spots)
@@ -156,11 +163,22 @@ static bool delete_semisorted(cf_filter *filter, const cf_spots *spots, cf_delet
 
 /* ---- all of them ---- */
 
-/* Those that are not met most. noinline keeps registers free in the short way. */
-static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
+/* The places of a key in a table whose buckets are no whole bytes, or that has pages. */
+static inline cf_spots any_spots(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
-    return filter->view.change == CF_QUICK_PLAIN ? add_plain(filter, &spots)
+    if (CF_UNLIKELY(filter->pages != NULL)) {
+        cf_need_bits(filter, bits_of(spots.byte, spots.shift), filter->view.form.bucket_bits);
+        cf_need_bits(filter, bits_of(spots.byte2, spots.shift2), filter->view.form.bucket_bits);
+    }
+    return spots;
+}
+
+/* For kinds that are not met most. noinline keeps registers free in the short way. */
+static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
+{
+    cf_spots spots = any_spots(filter, hash);
+    return filter->view.change == CF_QUICK_PLAIN ? add_plain(filter, false, &spots)
                                                  : add_semisorted(filter, &spots);
 }
 
@@ -170,13 +188,13 @@ bool cf_quick_add(cf_filter *filter, uint64_t hash)
     if (filter->view.change != CF_QUICK_WHOLE)
         return add_otherwise(filter, hash);
     cf_spots spots = cf_spots_of(filter, hash, true);
-    return add_plain(filter, &spots);
+    return add_plain(filter, true, &spots);
 }
 
 static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
 {
-    cf_spots spots = cf_spots_of(filter, hash, false);
-    return filter->view.change == CF_QUICK_PLAIN ? delete_plain(filter, &spots, deleted)
+    cf_spots spots = any_spots(filter, hash);
+    return filter->view.change == CF_QUICK_PLAIN ? delete_plain(filter, false, &spots, deleted)
                                                  : delete_semisorted(filter, &spots, deleted);
 }
 
@@ -186,5 +204,5 @@ bool cf_quick_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
     if (filter->view.change != CF_QUICK_WHOLE)
         return delete_otherwise(filter, hash, deleted);
     cf_spots spots = cf_spots_of(filter, hash, true);
-    return delete_plain(filter, &spots, deleted);
+    return delete_plain(filter, true, &spots, deleted);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** quick.h - lookups, adds and deletes in the filters that are met most: all in memory, not grown,
-** without a spill list, a bucket in one word (quick_lookup and quick_change in open.c).
+** quick.h - lookups, adds and deletes in the filters that are met most: not grown, without a spill
+** list, a bucket in one word (set_quick in open.c). Lookups only where all is in memory.
 **
 ** Both buckets are read before anything is decided, so that their cache misses overlap. What these
-** ways cannot do they leave to the general ones, which take every filter: then nothing has changed.
-** Bytes and answers are the same either way. Nothing here can fail.
+** ways cannot do the general ones do, which take every filter: nothing has changed then. Bytes and
+** answers are the same either way. Nothing here can fail.
 */
 #ifndef CF_QUICK_H
 #define CF_QUICK_H
@@ -82,17 +82,14 @@ static inline bool cf_semisorted_has(const cf_filter *filter, const cf_spots *sp
     return has < 2 ? has : cf_semisorted_has_for_sure(filter, spots);
 }
 
-/* For filters with view.lookup, and up to CF_BATCH keys: which of them are there. Returns how
-** many. */
+/* For filters with view.lookup: which of up to CF_BATCH keys are there. Returns how many. */
 enum { CF_BATCH = 32 };
 size_t cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
-/* For filters with view.change. Adds a copy of a key that has none, and an empty slot. Counts
-** `occupied`. False: it is not such a key. */
+/* For filters with view.change; these count `occupied`. Adds the first copy of a key that has an empty
+** slot; false: it is not such a key. Deletes the only copy of a key, or says that it has none; false: it
+** has several. */
 bool cf_quick_add(cf_filter *filter, uint64_t hash);
-
-/* For filters with view.change. Deletes the copy of a key that has one, or says that it has none.
-** Counts `occupied`. False: it has several. */
 bool cf_quick_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted);
 
 #endif

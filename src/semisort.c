@@ -1,7 +1,81 @@
 /* SPDX-License-Identifier: MIT */
 #include "semisort.h"
 
-#include "semisort_table.h"
+/* ---- codes ---- */
+
+/* The sorted nibbles of each code. CF_ONE_n: a least nibble of 0 .. n beside those of x. CF_TWO_n: a
+** nibble of 0 .. n, and beside each the least ones that are not larger. CF_THREE_n: one more. */
+/* clang-format off */
+#define CF_ONE_0(x) (x) + 0,
+#define CF_ONE_1(x) CF_ONE_0(x) (x) + 1,
+#define CF_ONE_2(x) CF_ONE_1(x) (x) + 2,
+#define CF_ONE_3(x) CF_ONE_2(x) (x) + 3,
+#define CF_ONE_4(x) CF_ONE_3(x) (x) + 4,
+#define CF_ONE_5(x) CF_ONE_4(x) (x) + 5,
+#define CF_ONE_6(x) CF_ONE_5(x) (x) + 6,
+#define CF_ONE_7(x) CF_ONE_6(x) (x) + 7,
+#define CF_ONE_8(x) CF_ONE_7(x) (x) + 8,
+#define CF_ONE_9(x) CF_ONE_8(x) (x) + 9,
+#define CF_ONE_10(x) CF_ONE_9(x) (x) + 10,
+#define CF_ONE_11(x) CF_ONE_10(x) (x) + 11,
+#define CF_ONE_12(x) CF_ONE_11(x) (x) + 12,
+#define CF_ONE_13(x) CF_ONE_12(x) (x) + 13,
+#define CF_ONE_14(x) CF_ONE_13(x) (x) + 14,
+#define CF_ONE_15(x) CF_ONE_14(x) (x) + 15,
+
+#define CF_TWO_0(x) CF_ONE_0(x)
+#define CF_TWO_1(x) CF_TWO_0(x) CF_ONE_1((x) + 0x10)
+#define CF_TWO_2(x) CF_TWO_1(x) CF_ONE_2((x) + 0x20)
+#define CF_TWO_3(x) CF_TWO_2(x) CF_ONE_3((x) + 0x30)
+#define CF_TWO_4(x) CF_TWO_3(x) CF_ONE_4((x) + 0x40)
+#define CF_TWO_5(x) CF_TWO_4(x) CF_ONE_5((x) + 0x50)
+#define CF_TWO_6(x) CF_TWO_5(x) CF_ONE_6((x) + 0x60)
+#define CF_TWO_7(x) CF_TWO_6(x) CF_ONE_7((x) + 0x70)
+#define CF_TWO_8(x) CF_TWO_7(x) CF_ONE_8((x) + 0x80)
+#define CF_TWO_9(x) CF_TWO_8(x) CF_ONE_9((x) + 0x90)
+#define CF_TWO_10(x) CF_TWO_9(x) CF_ONE_10((x) + 0xa0)
+#define CF_TWO_11(x) CF_TWO_10(x) CF_ONE_11((x) + 0xb0)
+#define CF_TWO_12(x) CF_TWO_11(x) CF_ONE_12((x) + 0xc0)
+#define CF_TWO_13(x) CF_TWO_12(x) CF_ONE_13((x) + 0xd0)
+#define CF_TWO_14(x) CF_TWO_13(x) CF_ONE_14((x) + 0xe0)
+#define CF_TWO_15(x) CF_TWO_14(x) CF_ONE_15((x) + 0xf0)
+
+#define CF_THREE_0(x) CF_TWO_0(x)
+#define CF_THREE_1(x) CF_THREE_0(x) CF_TWO_1((x) + 0x100)
+#define CF_THREE_2(x) CF_THREE_1(x) CF_TWO_2((x) + 0x200)
+#define CF_THREE_3(x) CF_THREE_2(x) CF_TWO_3((x) + 0x300)
+#define CF_THREE_4(x) CF_THREE_3(x) CF_TWO_4((x) + 0x400)
+#define CF_THREE_5(x) CF_THREE_4(x) CF_TWO_5((x) + 0x500)
+#define CF_THREE_6(x) CF_THREE_5(x) CF_TWO_6((x) + 0x600)
+#define CF_THREE_7(x) CF_THREE_6(x) CF_TWO_7((x) + 0x700)
+#define CF_THREE_8(x) CF_THREE_7(x) CF_TWO_8((x) + 0x800)
+#define CF_THREE_9(x) CF_THREE_8(x) CF_TWO_9((x) + 0x900)
+#define CF_THREE_10(x) CF_THREE_9(x) CF_TWO_10((x) + 0xa00)
+#define CF_THREE_11(x) CF_THREE_10(x) CF_TWO_11((x) + 0xb00)
+#define CF_THREE_12(x) CF_THREE_11(x) CF_TWO_12((x) + 0xc00)
+#define CF_THREE_13(x) CF_THREE_12(x) CF_TWO_13((x) + 0xd00)
+#define CF_THREE_14(x) CF_THREE_13(x) CF_TWO_14((x) + 0xe00)
+#define CF_THREE_15(x) CF_THREE_14(x) CF_TWO_15((x) + 0xf00)
+
+const uint16_t cf_semisort_nibbles[4096] = {
+    CF_THREE_0(0)
+    CF_THREE_1(0x1000)
+    CF_THREE_2(0x2000)
+    CF_THREE_3(0x3000)
+    CF_THREE_4(0x4000)
+    CF_THREE_5(0x5000)
+    CF_THREE_6(0x6000)
+    CF_THREE_7(0x7000)
+    CF_THREE_8(0x8000)
+    CF_THREE_9(0x9000)
+    CF_THREE_10(0xa000)
+    CF_THREE_11(0xb000)
+    CF_THREE_12(0xc000)
+    CF_THREE_13(0xd000)
+    CF_THREE_14(0xe000)
+    CF_THREE_15(0xf000)
+};
+/* clang-format on */
 
 enum { RANK_SHIFT = 64 - CF_NIBBLE_BITS };
 
@@ -35,12 +109,6 @@ static cf_spread spread_of(unsigned count, unsigned width, unsigned more)
     return spread;
 }
 
-/* Can all four be loaded, or stored, together? */
-static bool four_fit(unsigned width)
-{
-    return CF_SEMISORT_SLOTS * width <= CF_STORE_BITS;
-}
-
 /* Four, two or one lane to a word, as whole slots fit. Tops start anywhere in a byte, but are so
 ** much shorter that they lie within 8 bytes where slots fit in a word; often all four do where slots
 ** do not. */
@@ -49,16 +117,17 @@ void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits)
     unsigned count = CF_SEMISORT_SLOTS, s = pair_bits, top = width - CF_NIBBLE_BITS;
     while (count > 1 && count * width > 64)
         count /= 2;
-    unsigned tops = four_fit(top) ? CF_SEMISORT_SLOTS : count;
+    unsigned tops = CF_SEMISORT_SLOTS * top <= CF_STORE_BITS ? CF_SEMISORT_SLOTS : count;
     cf_lanes_fill(&form->lanes, width, count, CF_SEMISORT_SLOTS / count, s);
     cf_lanes_fill(&form->tops, top, tops, CF_SEMISORT_SLOTS / tops, s - CF_NIBBLE_BITS);
     form->spread_tops = spread_of(count, top, CF_NIBBLE_BITS);
     form->spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
+    form->is_short = tops == CF_SEMISORT_SLOTS &&
+                     CF_SEMISORT_SLOTS * form->payload_bits <= CF_STORE_BITS &&
+                     top + form->payload_bits <= RANK_SHIFT;
     form->lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
     if (top > 1 && count == CF_SEMISORT_SLOTS && cf_fits_word(form->bucket_bits, form->tag_bits))
         form->lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
-    form->is_short =
-        four_fit(top) && four_fit(form->payload_bits) && top + form->payload_bits <= RANK_SHIFT;
 }
 
 /* A tag with its nibble first: in this order slots are sorted. Tops have at most 60 bits. */
@@ -106,44 +175,76 @@ static unsigned code_of(const uint64_t *rank)
     return cf_semisort_code(nibbles);
 }
 
-/* ---- short buckets: a payload has room in the rank of its slot, below the top ---- */
+/* ---- writing ---- */
 
-static uint64_t payloads_at(const cf_filter *filter, const cf_form *form, uint64_t at)
+/* Writes code and tops; with one store where they are a word. */
+static CF_ALWAYS_INLINE void write_tags(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
+                                        uint64_t code, uint64_t tops)
 {
-    return at + form->tag_bits + (filter->geometry.spill_bound != 0);
-}
-
-/* The rank of a slot with its payload: slots that are equal are in the order of their payloads. */
-static uint64_t full_rank(const cf_form *form, uint64_t tag, uint64_t payload)
-{
-    return tag >> CF_NIBBLE_BITS << form->payload_bits | payload | tag << RANK_SHIFT;
-}
-
-/* Writes the code and all four tops; with one store, when they fit in one word. */
-static inline void write_tags(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t code,
-                              uint64_t tops)
-{
-    if (form->lane_of && form->tag_bits <= CF_STORE_BITS) {
-        cf_store_bits(filter, at, cf_ones(form->tag_bits), code | tops << CF_CODE_BITS);
+    if (word) {
+        cf_store_bits(filter->view.writable, at, cf_ones(form->tag_bits), code | tops << CF_CODE_BITS);
         return;
     }
-    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code);
-    cf_store_bits(filter, at + CF_CODE_BITS, cf_ones(CF_SEMISORT_SLOTS * form->tops.width), tops);
+    cf_store_bits(filter->view.writable, at, CF_CODE_MASK, code);
+    cf_store_bits(filter->view.writable, at + CF_CODE_BITS,
+                  cf_ones(CF_SEMISORT_SLOTS * form->tops.width), tops);
 }
 
-static void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *rank)
+static inline void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
 {
-    unsigned width = form->tops.width, more = form->payload_bits;
-    uint64_t top = cf_low_bits(width), payload = cf_low_bits(more), tops = 0, payloads = 0;
-    sort(rank, NULL);
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
-        tops |= (rank[i] >> more & top) << i * width;
-        payloads |= (rank[i] & payload) << i * more;
+    unsigned top = form->tops.width;
+    uint64_t mask = cf_ones(top);
+    if (form->tops.words == 1) {
+        write_tags(filter, form, at, form->lane_of != 0, code_of(rank),
+                   (rank[0] & mask) | (rank[1] & mask) << top | (rank[2] & mask) << 2 * top |
+                       (rank[3] & mask) << 3 * top);
+        return;
     }
-    write_tags(filter, form, at, code_of(rank), tops);
-    if (more != 0)
-        cf_store_bits(filter, payloads_at(filter, form, at), cf_low_bits(CF_SEMISORT_SLOTS * more),
-                      payloads);
+    cf_store_bits(filter->view.writable, at, CF_CODE_MASK, code_of(rank));
+    at += CF_CODE_BITS;
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++, at += top)
+        cf_store_bits(filter->view.writable, at, mask, rank[i] & mask);
+}
+
+void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
+                       uint64_t *payload)
+{
+    uint64_t rank[CF_SEMISORT_SLOTS];
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
+        rank[i] = rank_of(tag[i]);
+    sort(rank, payload);
+    write_ranks(filter, form, at, rank);
+}
+
+static inline uint64_t rank_in(const cf_form *form, uint64_t word, unsigned slot)
+{
+    return rank_of(word >> slot * form->lanes.width & form->slot_mask);
+}
+
+/* Without loops: so the compiler keeps the four ranks in registers. */
+void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t word)
+{
+    uint64_t rank[CF_SEMISORT_SLOTS] = {rank_in(form, word, 0), rank_in(form, word, 1),
+                                        rank_in(form, word, 2), rank_in(form, word, 3)};
+    assert(form->lanes.words == 1 && form->payload_bits == 0);
+    sort(rank, NULL);
+    write_ranks(filter, form, at, rank);
+}
+
+/* ---- changing one slot of a short bucket ---- */
+
+/* Lanes of `width` bits without lane i: those below it move up. */
+static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
+{
+    uint64_t from = ~(uint64_t)0 << i * width; /* this lane and all above */
+    return (lanes & ~from) << width | (lanes & from << width);
+}
+
+/* With another lane i: lane 0 goes, and those up to i move down. */
+static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
+{
+    uint64_t from = ~(uint64_t)0 << i * width;
+    return (lanes >> width & ~from) | lane << i * width | (lanes & from << width);
 }
 
 /* The four slots of a short bucket, not unpacked. */
@@ -151,21 +252,7 @@ typedef struct four {
     uint64_t tops, nibbles, payloads;
 } four;
 
-/* Lanes of `width` bits without lane i: those below it move up. */
-static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
-{
-    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << (i + 1) * width;
-    return (lanes & below) << width | (lanes & kept);
-}
-
-/* With another lane i: lane 0 goes, and those up to i move down. */
-static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
-{
-    uint64_t below = cf_ones(i * width), kept = ~(uint64_t)0 << (i + 1) * width;
-    return (lanes >> width & below) | lane << i * width | (lanes & kept);
-}
-
-/* Is this rank behind the slot in a lane? */
+/* Is this rank behind the slot in a lane? A payload stands in the rank, below the top. */
 static inline unsigned is_behind(uint64_t rank, const four *slots, unsigned width, unsigned more,
                                  unsigned lane)
 {
@@ -193,105 +280,38 @@ static CF_ALWAYS_INLINE void replace_slot(four *slots, unsigned width, unsigned 
     slots->payloads = put_lane(slots->payloads, more, lane, payload);
 }
 
-static void set_in_short(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot,
-                         uint64_t tag, uint64_t payload)
+/* `word`: there are no payloads, and the tags are one word; a constant. */
+static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
+                                      unsigned slot, uint64_t tag, uint64_t payload)
 {
-    unsigned width = form->tops.width, more = form->payload_bits;
-    uint64_t tops_mask = cf_low_bits(CF_SEMISORT_SLOTS * width),
-             payloads_mask = cf_low_bits(CF_SEMISORT_SLOTS * more),
-             behind = payloads_at(filter, form, at);
-    four slots = {.tops = cf_tops_at(filter, form, at, 0) & tops_mask,
-                  .nibbles = cf_nibbles_at(filter, at)};
+    unsigned width = form->tops.width, more = word ? 0 : form->payload_bits;
+    uint64_t behind = at + form->payloads_at, all = cf_ones(CF_SEMISORT_SLOTS * more);
+    uint64_t bits = cf_load_bits(filter->view.table, at) & cf_ones(word ? form->tag_bits : CF_CODE_BITS);
+    uint64_t tops = word ? bits >> CF_CODE_BITS
+                         : cf_tops_at(filter, form, at, 0) & cf_ones(CF_SEMISORT_SLOTS * width);
+    four slots = {.tops = tops, .nibbles = cf_semisort_nibbles[bits & CF_CODE_MASK]};
     if (more != 0)
-        slots.payloads = cf_load_bits(filter->view.table, behind) & payloads_mask;
+        slots.payloads = cf_load_bits(filter->view.table, behind) & all;
     replace_slot(&slots, width, more, slot, tag, payload);
-    write_tags(filter, form, at, cf_semisort_code((unsigned)slots.nibbles), slots.tops);
+    write_tags(filter, form, at, word, cf_semisort_code((unsigned)slots.nibbles), slots.tops);
     if (more != 0)
-        cf_store_bits(filter, behind, payloads_mask, slots.payloads);
+        cf_store_bits(filter->view.writable, behind, all, slots.payloads);
 }
 
-/* A bucket without payloads whose tags lie in one word that one store can write. */
-static void set_in_word(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag)
+static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form, uint64_t at,
+                                          unsigned slot, uint64_t tag, uint64_t payload)
 {
-    uint64_t mask = cf_ones(form->tag_bits);
-    uint64_t bits = cf_load_bits(filter->view.table, at) & mask;
-    four slots = {.tops = bits >> CF_CODE_BITS,
-                  .nibbles = cf_semisort_nibbles[bits & cf_low_bits(CF_CODE_BITS)]};
-    replace_slot(&slots, form->tops.width, 0, slot, tag, 0);
-    cf_store_bits(filter, at, mask,
-                  cf_semisort_code((unsigned)slots.nibbles) | slots.tops << CF_CODE_BITS);
+    set_slot(filter, form, at, false, slot, tag, payload);
 }
 
 void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
                      uint64_t payload)
 {
     assert(form->is_short && slot < CF_SEMISORT_SLOTS);
-    if (form->payload_bits == 0 && form->lane_of && form->tag_bits <= CF_STORE_BITS)
-        set_in_word(filter, form, at, slot, tag);
+    if (form->payload_bits == 0 && form->lane_of)
+        set_slot(filter, form, at, true, slot, tag, 0);
     else
-        set_in_short(filter, form, at, slot, tag, payload);
-}
-
-/* ---- all of them ---- */
-
-/* Writes the tops as far as they fit in one store, then the rest. */
-static void write_tops(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
-{
-    const cf_lanes *tops = &form->tops;
-    uint64_t top = cf_low_bits(tops->width);
-    for (unsigned word = 0; word < tops->words; word++) {
-        uint64_t bits = 0;
-        unsigned width = tops->count * tops->width;
-        for (unsigned i = 0; i < tops->count; i++)
-            bits |= (rank[word * tops->count + i] & top) << i * tops->width;
-        cf_store_bits(filter, at + (uint64_t)word * width, cf_low_bits(width), bits);
-    }
-}
-
-static void write_long(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *rank,
-                       uint64_t *payload)
-{
-    uint64_t mask = cf_low_bits(form->payload_bits);
-    sort(rank, payload);
-    cf_store_bits(filter, at, cf_low_bits(CF_CODE_BITS), code_of(rank));
-    write_tops(filter, form, at + CF_CODE_BITS, rank);
-    at = payloads_at(filter, form, at);
-    for (unsigned i = 0; mask != 0 && i < CF_SEMISORT_SLOTS; i++, at += form->payload_bits)
-        cf_store_bits(filter, at, mask, payload[i]);
-}
-
-void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
-                       const uint64_t *payload)
-{
-    uint64_t rank[CF_SEMISORT_SLOTS], with[CF_SEMISORT_SLOTS];
-    bool is_short = form->is_short;
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
-        rank[i] = is_short ? full_rank(form, tag[i], payload[i]) : rank_of(tag[i]);
-        with[i] = payload[i];
-    }
-    if (is_short)
-        write_ranks(filter, form, at, rank);
-    else
-        write_long(filter, form, at, rank, with);
-}
-
-static inline uint64_t rank_in(const cf_form *form, uint64_t word, unsigned slot)
-{
-    return rank_of(word >> slot * form->lanes.width & form->slot_mask);
-}
-
-/* Without loops: so the compiler keeps the four ranks in registers. */
-void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t word)
-{
-    uint64_t rank[CF_SEMISORT_SLOTS] = {rank_in(form, word, 0), rank_in(form, word, 1),
-                                        rank_in(form, word, 2), rank_in(form, word, 3)};
-    unsigned top = form->tops.width;
-    uint64_t mask = cf_ones(top);
-    assert(form->lanes.words == 1 && form->payload_bits == 0);
-    sort(rank, NULL);
-    uint64_t tops = (rank[0] & mask) | (rank[1] & mask) << top | (rank[2] & mask) << 2 * top |
-                    (rank[3] & mask) << 3 * top;
-    write_tags(filter, form, at, code_of(rank), tops);
+        set_otherwise(filter, form, at, slot, tag, payload);
 }
 
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag)
@@ -301,7 +321,7 @@ void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at,
     for (unsigned word = 0; word < tops->words; word++) {
         uint64_t bits = cf_tops_at(filter, form, at, word * tops->count);
         for (unsigned i = 0; i < tops->count; i++) {
-            *tag++ = (bits & mask) << CF_NIBBLE_BITS | (nibbles & cf_low_bits(CF_NIBBLE_BITS));
+            *tag++ = (bits & mask) << CF_NIBBLE_BITS | (nibbles & CF_NIBBLE_MASK);
             bits >>= tops->width;
             nibbles >>= CF_NIBBLE_BITS;
         }
@@ -310,7 +330,7 @@ void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at,
 
 bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t at)
 {
-    unsigned code = (unsigned)(cf_load_bits(filter->view.table, at) & cf_low_bits(CF_CODE_BITS));
+    unsigned code = (unsigned)(cf_load_bits(filter->view.table, at) & CF_CODE_MASK);
     /* RULE: nibbles have one code */
     if (cf_semisort_code(cf_semisort_nibbles[code]) != code)
         return false;

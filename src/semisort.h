@@ -8,14 +8,14 @@
 ** sorted nibbles can be one of 3,876 values: 12 bits, instead of 16, number them. The other bits of
 ** each slot, its top, follow in that order; slots of equal nibbles are sorted by their tops, then
 ** by their payloads, so that equal contents are equal bytes. An empty slot is 0, as everywhere, and
-** so comes first. The nibble is part of the pair bits, and a terminator is always in the top.
+** so comes first. The nibble is part of the pair bits, and a terminator is always in the top. Codes
+** from 3,876 on, which only hostile bytes have, read as four nibbles of zero.
 **
-** Writing a slot may thus change the number of the others in its bucket. Codes from 3,876 on, which
-** only hostile bytes have, read as four nibbles of zero.
+** Reading: the tops are lanes of their own. Where no top agrees with what is wanted, as a rule that of
+** keys that are not there, nothing more is read. Else a table of 8 KB decodes the code, and tops and
+** nibbles are put together to the word that a plain bucket would have.
 **
-** Reading: the tops are lanes of their own. Where no top agrees with what is wanted, which is the
-** rule for keys that are not there, nothing more is read. Else the code is decoded by a table of 8
-** KB, and tops and nibbles are put together to the word that a plain bucket would have.
+** Writing a slot may change the numbers of the others in its bucket.
 */
 #ifndef CF_SEMISORT_H
 #define CF_SEMISORT_H
@@ -23,6 +23,7 @@
 #include "lanes.h"
 
 enum { CF_NIBBLE_BITS = 4, CF_CODE_BITS = 12, CF_SEMISORT_SLOTS = 4 };
+enum { CF_NIBBLE_MASK = (1 << CF_NIBBLE_BITS) - 1, CF_CODE_MASK = (1 << CF_CODE_BITS) - 1 };
 _Static_assert(CF_SEMISORT_SAVES == CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE_BITS,
                "what a code saves");
 
@@ -129,15 +130,15 @@ bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t
 /* The four tags of a bucket. */
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag);
 
-/* Writes four slots and their payloads, sorted, at bit `at` of the writable table. */
+/* Sorts four slots, and their payloads with them, and writes the tags at bit `at` of the table. */
 void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
-                       const uint64_t *payload);
+                       uint64_t *payload);
+
+/* The same for a word of four lanes, in a bucket without payloads. */
+void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t word);
 
 /* Changes one slot of a bucket whose form is short. Slots may have other numbers then. */
 void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
                      uint64_t payload);
-
-/* Writes a word of four lanes, sorted, to a bucket without payloads. */
-void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t word);
 
 #endif

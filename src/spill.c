@@ -168,22 +168,12 @@ void cf_spill_mark(cf_filter *filter, const cf_spilled *entry, bool on)
         cf_overflow_set(filter, looks.bucket[i], on);
 }
 
-static void set_bits_of(cf_filter *filter, unsigned index, bool on)
+void cf_spill_mark_all(cf_filter *filter, bool on)
 {
-    cf_spilled entry = cf_spill_get(filter, index);
-    cf_spill_mark(filter, &entry, on);
-}
-
-void cf_spill_clear_bits(cf_filter *filter)
-{
-    for (unsigned i = 0; i < filter->spilled; i++)
-        set_bits_of(filter, i, false);
-}
-
-void cf_spill_set_bits(cf_filter *filter)
-{
-    for (unsigned i = 0; i < filter->spilled; i++)
-        set_bits_of(filter, i, true);
+    for (unsigned i = 0; i < filter->spilled; i++) {
+        cf_spilled entry = cf_spill_get(filter, i);
+        cf_spill_mark(filter, &entry, on);
+    }
 }
 
 bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair)
@@ -197,21 +187,6 @@ bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair)
 }
 
 /* ---- entries ---- */
-
-unsigned cf_spill_matching(const cf_filter *filter, const cf_pair *pair)
-{
-    unsigned found = 0;
-    if (!cf_may_be_spilled(filter, pair))
-        return 0;
-    for (unsigned i = 0; i < pair->sides; i++)
-        for (unsigned at = cf_spill_first(filter, pair->place[i].bucket); at < filter->spilled; at++) {
-            cf_spilled entry = cf_spill_get(filter, at);
-            if (entry.bucket != pair->place[i].bucket)
-                break;
-            found += entry.tag != 0 && cf_tag_agrees(filter, entry.tag, pair->place[i].tag);
-        }
-    return found;
-}
 
 void cf_spill_add(cf_filter *filter, const cf_spilled *entry)
 {
@@ -246,18 +221,13 @@ bool cf_spill_lies_in(const cf_filter *filter, unsigned index, uint64_t bucket)
 
 /* ---- looking inside ---- */
 
-static bool is_written_so(const cf_filter *filter, unsigned index, const cf_spilled *entry)
-{
-    uint8_t bytes[CF_SPILL_ENTRY];
-    encode(filter, entry, bytes);
-    return memcmp(bytes, filter->bytes + offset_of(filter, index), sizeof bytes) == 0;
-}
-
 static const char *entry_fault(const cf_filter *filter, unsigned index)
 {
     cf_spilled entry = cf_spill_get(filter, index);
     look_set looks = looks_of(filter, &entry);
-    if (!is_written_so(filter, index, &entry))
+    uint8_t bytes[CF_SPILL_ENTRY];
+    encode(filter, &entry, bytes);
+    if (memcmp(bytes, filter->bytes + offset_of(filter, index), sizeof bytes) != 0)
         return "an entry of the spill list has bits that mean nothing";
     if (looks.n == 0)
         return "the spill list names a bucket that does not exist, or nothing";

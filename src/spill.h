@@ -3,23 +3,19 @@
 ** spill.h - bounded insertion: overflow bits, and an exact list of the entries that found no slot.
 **
 ** In a nearly full table the search for a path can be long. With a spill list it may look at
-** `budget` buckets; then the entry goes to the list, and the insertion is over. Each bucket has an
-** overflow bit, which says that some entry of the list has this bucket in its pair; together the
-** bits are a Bloom filter (the Bloom-Cuckoo filter) of what was spilled. Only a lookup that finds
-** the bits of both its buckets set asks the list, and the list is exact: the error rate does not
-** rise.
+** `budget` buckets; then the entry goes to the list. Each bucket has an overflow bit, which says that
+** some entry of the list has this bucket in its pair; together the bits are a Bloom filter (the
+** Bloom-Cuckoo filter) of what was spilled. Only a lookup that finds the bits of both its buckets set
+** asks the list, and the list is exact: the error rate does not rise.
 **
 **      | buckets | reserved zero bytes | entry 0 | entry 1 | ... | zeros up to spill_bound entries |
 **      entry, 16 bytes:  bucket, 6 bytes | tag, 47 bits | sticky bit | value or counter, 4 bytes
 **
-** Entries are sorted by bucket, then tag, then payload.
-**
-** A spilled entry is one in every respect. It lies in one of the buckets where it would have a
-** slot; the tag is what the slot would hold. It matches, counts, and is deleted as if it were
-** there, and is split with its bucket. Room that appears in its buckets is taken at once (entry.h).
-** So the bucket in which it lies is full. Each delete looks for room for one spilled entry with an
-** ordinary search (insert.h), so that the list is there for the next burst. A list that is full
-** means ordinary search, and then growth.
+** Entries are sorted by bucket, then tag, then payload. A spilled entry is one in every respect: it lies
+** in one of the buckets where it would have a slot, matches, counts, is deleted, and is split with its
+** bucket. The bucket is full, because room that appears there is taken at once (entry.h). Each delete
+** looks for room for one spilled entry with an ordinary search (insert.h), so that the list is there
+** for the next burst. A list that is full means ordinary search, and then growth.
 **
 ** Bytes that lie: an entry in a bucket that does not exist, or empty, is as good as not there.
 */
@@ -58,9 +54,6 @@ bool cf_spill_lies_in(const cf_filter *filter, unsigned index, uint64_t bucket);
 /* Are both overflow bits of a pair set? Else no entry of the list matches a key of this pair. */
 bool cf_may_be_spilled(const cf_filter *filter, const cf_pair *pair);
 
-/* Entries of the list that match a key, of which `pair` knows all bits. */
-unsigned cf_spill_matching(const cf_filter *filter, const cf_pair *pair);
-
 /* Puts an entry into the list, which has room, and sets the overflow bits of its buckets. */
 void cf_spill_add(cf_filter *filter, const cf_spilled *entry);
 
@@ -76,12 +69,10 @@ void cf_spill_take_out(cf_filter *filter, unsigned index);
 /* Puts the entries in order. Fast when few of them are too far in front. */
 void cf_spill_sort(cf_filter *filter);
 
-/* Sets the overflow bits of an entry, or clears them, whoever else needs them. */
+/* Sets the overflow bits of an entry, or of all in the list; or clears them, whoever else needs
+** them. */
 void cf_spill_mark(cf_filter *filter, const cf_spilled *entry, bool on);
-
-/* Clears the overflow bits of the entries in the list; sets them. */
-void cf_spill_clear_bits(cf_filter *filter);
-void cf_spill_set_bits(cf_filter *filter);
+void cf_spill_mark_all(cf_filter *filter, bool on);
 
 /* ---- looking inside ---- */
 

@@ -38,21 +38,30 @@ static unsigned lengthens_by(const cf_filter *filter, uint64_t bucket)
     return beyond(beyond(low, b) + beyond(high, b), at - first);
 }
 
-bool cf_spill_can_split(const cf_filter *filter, uint64_t bucket, cf_lag *lag)
+/* Is there room for the next split without following? */
+static bool has_room(const cf_filter *filter, uint64_t bucket, cf_steps *steps)
 {
-    lag->next = overflows(filter, bucket) ? lengthens_by(filter, bucket) : 0;
+    steps->next = overflows(filter, bucket) ? lengthens_by(filter, bucket) : 0;
     /* RULE: a split needs room in the list for what it doubles */
-    return filter->spilled + lag->more + lag->next <= filter->geometry.spill_bound;
+    return filter->spilled + steps->more + steps->next <= filter->geometry.spill_bound;
 }
 
-void cf_spill_note_split(cf_filter *filter, uint64_t bucket, cf_lag *lag)
+bool cf_spill_can_split(cf_filter *filter, uint64_t bucket, cf_steps *steps)
+{
+    if (has_room(filter, bucket, steps))
+        return true;
+    cf_spill_follow(filter, steps);
+    return has_room(filter, bucket, steps);
+}
+
+void cf_spill_note_split(cf_filter *filter, uint64_t bucket, cf_steps *steps)
 {
     if (!overflows(filter, bucket))
         return;
-    if (!lag->any)
-        lag->from = filter->split;
-    lag->any = true;
-    lag->more += lag->next;
+    if (!steps->any)
+        steps->from = filter->split;
+    steps->any = true;
+    steps->more += steps->next;
     cf_overflow_set(filter, bucket, false);
 }
 
@@ -62,8 +71,7 @@ void cf_spill_note_split(cf_filter *filter, uint64_t bucket, cf_lag *lag)
 typedef struct split_row {
     uint64_t from, to, buckets; /* buckets: so many there were before */
     bool placed;                /* an entry of the list has found a slot: it names its buckets no more */
-    uint8_t
-        needs_copy[CF_SPILL_MAX / 8]; /* by entry: its copy for the other child has to go to the list */
+    unsigned free;              /* no entry that is gone comes before this one */
 } split_row;
 
 static bool in_row(const cf_filter *filter, const split_row *row, uint64_t base, uint64_t extension)
@@ -100,50 +108,37 @@ static bool give_slot(cf_filter *filter, split_row *row, const cf_spilled *line)
     return true;
 }
 
-/* An entry of this bucket in the child that growth has added. */
-static cf_spilled in_new_child(const cf_filter *filter, uint64_t bucket, cf_spilled line)
+/* Puts a further entry into the list: where one of the first `end` is gone, or else behind the others.
+** A list that lies may have room for neither. */
+static void put_copy(cf_filter *filter, split_row *row, unsigned end, const cf_spilled *line)
 {
-    cf_home home = cf_home_of(filter, bucket);
-    uint64_t up = home.extension | (uint64_t)1 << filter->level;
-    line.bucket = cf_bucket_number(filter, home.base, up);
-    return line;
+    while (row->free < end && cf_spill_get(filter, row->free).bucket != CF_SPILL_NOWHERE)
+        row->free++;
+    bool behind = row->free == end;
+    /* RULE: the copy of a void entry has room in the list */
+    if (!behind || filter->spilled < filter->geometry.spill_bound)
+        cf_spill_put(filter, behind ? filter->spilled++ : row->free, line);
 }
 
-/* Entry `index` lies in a bucket that was split. A void one goes to both children. */
+/* Entry `index` lies in a bucket that was split. A void one goes to both children. When neither has a
+** slot for it, no later entry of this bucket finds one: so the list never needs more room than
+** lengthens_by says. */
 static void split_line(cf_filter *filter, split_row *row, unsigned index)
 {
     cf_spilled line = cf_spill_get(filter, index);
+    cf_home home = cf_home_of(filter, line.bucket);
     cf_children to = cf_children_of(filter, line.tag); /* a spilled entry splits as one in a slot */
-    cf_spilled stays = {line.bucket, to.tag, line.payload};
-    cf_spilled goes = in_new_child(filter, line.bucket, stays);
+    uint64_t up = cf_bucket_number(filter, home.base, home.extension | (uint64_t)1 << filter->level);
+    cf_spilled stays = {line.bucket, to.tag, line.payload}, goes = {up, to.tag, line.payload};
     /* RULE: a spilled entry stays in the list when its bucket is full */
     bool low = to.low && !give_slot(filter, row, &stays);
     /* RULE: a spilled entry follows to the new bucket */
     bool high = to.high && !give_slot(filter, row, &goes);
     cf_spill_put(filter, index, low ? &stays : high ? &goes : &gone);
     if (low && high)
-        row->needs_copy[index / 8] |= (uint8_t)(1u << index % 8);
+        put_copy(filter, row, index, &goes);
 }
 
-/* Copies for the new children come behind the others, and then in the place of entries that are gone:
-** there may be no more room. In a list that lies there may be none at all. */
-static void copy_lines(cf_filter *filter, const split_row *row, unsigned n)
-{
-    unsigned free = 0;
-    for (unsigned i = 0; i < n; i++) {
-        if (!(row->needs_copy[i / 8] >> i % 8 & 1))
-            continue;
-        cf_spilled line = cf_spill_get(filter, i), goes = in_new_child(filter, line.bucket, line);
-        bool behind = filter->spilled < filter->geometry.spill_bound;
-        while (!behind && free < n && cf_spill_get(filter, free).bucket != CF_SPILL_NOWHERE)
-            free++;
-        /* RULE: the copy of a void entry has room in the list */
-        if (behind || free < n)
-            cf_spill_put(filter, behind ? filter->spilled++ : free, &goes);
-    }
-}
-
-/* Copies are made when all entries have been split: some of these give room. */
 static void split_lines(cf_filter *filter, split_row *row)
 {
     unsigned n = filter->spilled;
@@ -153,7 +148,6 @@ static void split_lines(cf_filter *filter, split_row *row)
         if (bucket < row->buckets && in_row(filter, row, home.base, home.extension))
             split_line(filter, row, i);
     }
-    copy_lines(filter, row, n);
 }
 
 /* Puts an entry into an empty slot of a bucket that was split. False: there is none. */
@@ -197,14 +191,17 @@ static void mark_lines(cf_filter *filter, const split_row *row)
         }
 }
 
-void cf_spill_follow(cf_filter *filter, cf_lag *lag)
+void cf_spill_follow(cf_filter *filter, cf_steps *steps)
 {
-    uint64_t before = cf_buckets_at(&filter->geometry, filter->level, lag->from);
-    split_row row = {.from = lag->from, .to = filter->split, .buckets = before};
-    assert(lag->any);
+    enum { COST = 100 }; /* nanoseconds */
+    split_row row = {.from = steps->from, .to = filter->split};
+    if (!steps->any)
+        return;
+    row.buckets = cf_buckets_at(&filter->geometry, filter->level, steps->from);
+    cf_tick(&steps->ticker, COST * filter->spilled);
     split_lines(filter, &row);
     take_room(filter, &row);
     drop_gone(filter);
     mark_lines(filter, &row);
-    *lag = (cf_lag){.any = false};
+    *steps = (cf_steps){.ticker = steps->ticker};
 }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** undo.h - growth that can be taken back: each bucket as it was before it was split is written
-** down.
+** undo.h - what growth overwrites, written down so that it can be taken back (growth.h).
 **
 ** Splitting loses nothing of the entries but, in semi-sorted buckets, their slots; and void entries
-** are in two buckets afterwards. So a step is not undone by putting entries together again: the
-** record is written back.
+** are in two buckets afterwards. So a step is not undone by putting entries together again: each
+** bucket is kept as it was before it was split, the last one on top.
 */
 #ifndef CF_UNDO_H
 #define CF_UNDO_H
 
-#include "growth.h"
+#include "bucket.h"
+#include "spill_follow.h"
 
-/* Steps that can be taken back: the filter before them, and each bucket as it was before it was
-** split. */
 typedef struct cf_undo {
-    cf_filter then;
+    cf_filter then; /* the filter before the first step */
     uint8_t *bytes; /* the spill list of then; the records, packed, each in whole bytes */
     uint64_t used, room;
     cf_steps steps;
@@ -25,15 +23,15 @@ typedef struct cf_undo {
 /* From here on. */
 void cf_undo_begin(cf_undo *undo, const cf_filter *filter);
 
-/* cf_grow, written down. Errors as there, and CF_NO_MEMORY for the record. CF_INTERRUPTED: no more
-** steps. */
-cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo);
+/* Makes room for one more record; keeps the spill list when it is the first. CF_OK; CF_NO_MEMORY. */
+cf_status cf_undo_reserve(const cf_filter *filter, cf_undo *undo);
 
-/* One of a row of steps: cf_grow_follow(filter, &undo->steps) ends the row. */
-cf_status cf_grow_on_noted(cf_filter *filter, cf_undo *undo);
+/* Keeps a bucket. Writes the last one back, which has its old form again; without an overflow bit. */
+void cf_undo_push(const cf_filter *filter, uint64_t bucket, cf_undo *undo);
+void cf_undo_pop(cf_filter *filter, uint64_t bucket, cf_undo *undo);
 
-/* Takes growth back, when nothing but growth has happened since: the bytes are those of then. */
-void cf_grow_back(cf_filter *filter, cf_undo *undo);
+/* Writes the spill list back, and its overflow bits. The blob has its old length again. */
+void cf_undo_list(cf_filter *filter, const cf_undo *undo);
 
 /* Gives the memory of the records back. */
 void cf_undo_end(const cf_filter *filter, cf_undo *undo);

@@ -50,6 +50,7 @@ typedef struct cf_form {
     uint64_t bucket_bits;                  /* of a record */
     uint64_t bucket_bytes;                 /* its whole bytes */
     unsigned tag_bits;                     /* of them, those of the tags */
+    unsigned payloads_at;                  /* those before the payloads: tags and overflow bit */
     cf_lanes lanes;                        /* of the tags */
     cf_lanes tops;                         /* semi-sorted: of the bits that are not sorted */
     cf_spread spread_tops, spread_nibbles; /* semi-sorted */

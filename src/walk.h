@@ -8,10 +8,8 @@
 **          ... walk.bucket ...                                  ... entry ...
 **      return walk.status;                                  return walk.status;
 **
-** An empty bucket is all zeros, and so is nearly all of a filter that was planned for many keys and
-** holds few. Stretches of zeros cost next to nothing, or nothing at all where cf_pages says that
-** they are there. So the time of a walk follows from what was stored, not from what a header
-** claims.
+** An empty bucket is all zeros. Stretches of zeros cost next to nothing, or nothing where cf_pages
+** knows of them. So the time of a walk follows from what was stored, not from what a header claims.
 */
 #ifndef CF_WALK_H
 #define CF_WALK_H
@@ -32,8 +30,7 @@ typedef struct cf_walk {
 
 cf_walk cf_walk_begin(const cf_filter *filter, unsigned cost);
 
-/* On to the next bucket that is not all zeros. False: there is none, or the walk was
-** interrupted. */
+/* On to the next bucket that is not all zeros. False: there is none, or the watch said stop. */
 bool cf_walk_next(cf_walk *walk);
 
 /* On to the next entry: those in slots, bucket by bucket, then those of the spill list. */

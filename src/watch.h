@@ -2,9 +2,8 @@
 /*
 ** watch.h - asking, now and then in long work, whether it is to stop.
 **
-** Loops over a whole filter, or over many keys, say what each round has cost them. After some
-** microseconds of that the watch is asked (cf_watch). The costs are estimates: they need only be
-** right within a factor of a few.
+** Loops over a whole filter, or over many keys, say what each round has cost them: an estimate, right
+** within a factor of a few. After some microseconds of that they ask the watch (cf_watch).
 */
 #ifndef CF_WATCH_H
 #define CF_WATCH_H

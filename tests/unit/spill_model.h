@@ -13,6 +13,7 @@
 
 #include "../../src/address.h"
 #include "../../src/bucket.h"
+#include "../../src/entry.h"
 #include "../../src/spill.h"
 #include "test.h"
 
@@ -66,7 +67,7 @@ static inline bool spill_one(cf_filter *filter, const cf_pair *pair, unsigned le
 {
     cf_place place = pair->place[0];
     if (filter->spilled >= filter->geometry.spill_bound ||
-        cf_spill_matching(filter, pair) >= CF_SPILL_COPIES)
+        cf_spilled_matches(filter, pair) >= CF_SPILL_COPIES)
         return false;
     cf_spill_add(filter, &(cf_spilled){place.bucket, cf_tag_of(filter, place, length), payload});
     return true;

@@ -147,7 +147,7 @@ static void buckets_that_are_split_twice_make_room(void **state)
         pair = cf_pair_of(&there.filter, hash);
         twice = pair.side[0].base == 0 ? 0 : 1; /* of its children, that of bit 0 is split again */
     } while (pair.sides < 2 || pair.place[0].extension != 11 || pair.place[1].extension != 11 ||
-             cf_next_bit(&there.filter, pair.place[twice].tag) != 0);
+             (pair.place[twice].tag >> there.filter.geometry.pair_bits & 1) != 0);
     for (unsigned i = 0; i < 8; i++) { /* one of them differs in the second bit behind the extension */
         cf_entry entry = {.side = pair.side[i / 4], .payload = i};
         entry.side.length = there.filter.view.new_length;

@@ -34,7 +34,7 @@ static void store_bits_leaves_the_others(void **state)
             uint64_t mask = cf_low_bits(bits), value = random64() & mask;
             for (unsigned i = 0; i < sizeof table; i++)
                 before[i] = table[i] = (uint8_t)random64();
-            cf_store_bits(&(cf_filter){.view.writable = table}, at, mask, value);
+            cf_store_bits(table, at, mask, value);
             for (unsigned k = 0; k < 8 * sizeof table; k++) {
                 unsigned was = before[k / 8], now = table[k / 8];
                 uint64_t expected = k >= at && k < at + bits ? value >> (k - at) : was >> k % 8;

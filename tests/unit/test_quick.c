@@ -3,6 +3,8 @@
 ** filters, of which one has been told that it has no quick ways. */
 #include "test.h"
 
+#include "paged.h"
+
 #include "../../src/quick.h"
 
 typedef struct twins {
@@ -158,21 +160,63 @@ static void other_filters_have_none(void **state)
     }
 }
 
-static void ignore(void *context, uint64_t from, uint64_t to)
+/* ---- pages ---- */
+
+/* What is in memory is as the other filter has it, and the rest is as it was. */
+static void assert_pages(const paged *p, const cf_filter *general)
 {
-    (void)context, (void)from, (void)to;
+    assert_int_equal(p->outside, 0);
+    assert_int_equal(paged_untold(p), 0);
+    assert_int_equal(p->filter.items, general->items);
+    assert_int_equal(p->filter.occupied, general->occupied);
+    for (uint64_t at = CF_HEADER_BYTES; at < p->length; at++)
+        assert_int_equal(p->here[at] ? p->image[at] : p->source[at], general->bytes[at]);
 }
 
-/* What is read and changed has to be told. */
-static void nor_have_filters_with_pages(void **state)
+static void work_in_pages(cf_geometry shape, cf_quick change)
 {
-    test_filter made = new_filter(shape_of(24, 4, 12));
-    cf_pages pages = {ignore, ignore, NULL, NULL};
+    paged p;
+    test_filter source = new_filter(shape), general = new_filter(shape);
+    use_general_ways(&general.filter);
+    paged_open(&p, source.filter.bytes, source.filter.length, 1 + random_below(20));
+    assert_kind(&p.filter, CF_QUICK_NONE, change);
+    for (unsigned i = 0; i < 500; i++) {
+        uint64_t hash = cf_hash_words(&seeded, random_below(90), 1);
+        if (random_below(3) > 0)
+            assert_int_equal(cf_add(&p.filter, hash), cf_add(&general.filter, hash));
+        else
+            assert_int_equal(cf_delete(&p.filter, hash), cf_delete(&general.filter, hash));
+        assert_int_equal(cf_contains(&p.filter, hash), cf_contains(&general.filter, hash));
+        assert_pages(&p, &general.filter);
+    }
+    paged_close(&p);
+    free_filter(&source);
+    free_filter(&general);
+}
+
+/* Changes tell of what they read and change; lookups have no quick ways there. */
+static void filters_with_pages(void **state)
+{
     (void)state;
-    cf_attach_pages(&made.filter, &pages);
-    assert_kind(&made.filter, CF_QUICK_NONE, CF_QUICK_NONE);
-    cf_attach_pages(&made.filter, NULL);
-    assert_kind(&made.filter, CF_QUICK_WHOLE, CF_QUICK_WHOLE);
+    work_in_pages(shape_of(24, 4, 12), CF_QUICK_PLAIN);
+    work_in_pages(shape_of(24, 4, 13), CF_QUICK_PLAIN);
+    work_in_pages(semisorted(shape_of(24, 4, 12)), CF_QUICK_SEMISORTED);
+    work_in_pages(semisorted(shape_of(24, 4, 16)), CF_QUICK_SEMISORTED);
+    work_in_pages(shape_of(24, 8, 12), CF_QUICK_NONE);
+}
+
+/* They come and go with the pages. */
+static void attaching_pages_changes_the_ways(void **state)
+{
+    paged p;
+    test_filter made = new_filter(shape_of(24, 4, 12));
+    (void)state;
+    paged_open(&p, made.filter.bytes, made.filter.length, 8);
+    cf_attach_pages(&p.filter, NULL);
+    assert_kind(&p.filter, CF_QUICK_WHOLE, CF_QUICK_WHOLE);
+    cf_attach_pages(&p.filter, &p.hooks);
+    assert_kind(&p.filter, CF_QUICK_NONE, CF_QUICK_PLAIN);
+    paged_close(&p);
     free_filter(&made);
 }
 
@@ -249,7 +293,8 @@ int main(void)
         cmocka_unit_test(filters_that_may_grow),
         cmocka_unit_test(filters_that_are_about_to_grow),
         cmocka_unit_test(other_filters_have_none),
-        cmocka_unit_test(nor_have_filters_with_pages),
+        cmocka_unit_test(filters_with_pages),
+        cmocka_unit_test(attaching_pages_changes_the_ways),
         cmocka_unit_test(counts_that_lie),
         cmocka_unit_test(many_lookups_are_many_lookups),
     };

@@ -283,7 +283,7 @@ static void codes_beyond_the_last_read_as_zero_nibbles(void **state)
         contents expected;
         write_bucket(&made.filter, bucket, &expected);
         cf_tags_read(&made.filter, bucket, expected.record[bucket].tag);
-        cf_store_bits(&made.filter, at, cf_low_bits(CF_CODE_BITS), code);
+        cf_store_bits(made.filter.view.writable, at, cf_low_bits(CF_CODE_BITS), code);
         for (unsigned i = 0; i < SLOTS; i++) {
             uint64_t top = expected.record[bucket].tag[i] & ~(uint64_t)15;
             assert_true(cf_slot_get(&made.filter, bucket, i) == top);
@@ -304,7 +304,7 @@ static void tops_out_of_order_are_found(void **state)
         made.filter.occupied = made.filter.items = SLOTS;
         cf_record_write(&made.filter, 3, &record);
         assert_sound(&made.filter);
-        cf_store_bits(&made.filter, top, cf_low_bits(f - 4), 3);
+        cf_store_bits(made.filter.view.writable, top, cf_low_bits(f - 4), 3);
         assert_out_of_order(&made.filter);
         free_filter(&made);
     }

@@ -100,7 +100,7 @@ static void check_pairs(cf_filter *filter)
         write_like(filter, other, tag2, (unsigned)random_below(KINDS * KINDS * KINDS * KINDS));
         write_like(filter, bucket, tag, (unsigned)random_below(KINDS * KINDS * KINDS * KINDS));
         if (random_below(50) == 0) /* any code */
-            cf_store_bits(filter, cf_record_at(filter, &filter->view.form, bucket),
+            cf_store_bits(filter->view.writable, cf_record_at(filter, &filter->view.form, bucket),
                           cf_low_bits(CF_CODE_BITS), random_below(1 << CF_CODE_BITS));
         assert_pair(filter, bucket, tag, other, tag2 ? tag2 : tag);
     }

@@ -62,7 +62,7 @@ static void fill_list(cf_filter *filter, uint64_t same)
     for (unsigned i = 0; i < filter->spilled; i++)
         put_line(filter, i, &line[i]);
     if (random_below(4) == 0)
-        cf_spill_set_bits(filter);
+        cf_spill_mark_all(filter, true);
     else
         for (uint64_t bucket = 0; bucket < filter->buckets; bucket++)
             cf_overflow_set(filter, bucket, true);

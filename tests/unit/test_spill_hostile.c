@@ -246,7 +246,7 @@ static void fill_with_anything(cf_filter *filter)
         if (random_below(4) > 0)
             cf_overflow_set(filter, bucket, true);
     if (random_below(2))
-        cf_spill_set_bits(filter);
+        cf_spill_mark_all(filter, true);
 }
 
 static test_filter filter_of_anything(void)

@@ -66,8 +66,10 @@ static void at_many_stages(void (*check)(test_filter *made))
 static cf_status grow(cf_filter *filter, unsigned steps, cf_undo *undo)
 {
     cf_status status = CF_OK;
-    for (; steps > 0 && status == CF_OK; steps--)
+    for (; steps > 0 && status == CF_OK; steps--) {
         status = cf_grow_noted(filter, undo);
+        cf_spill_follow(filter, &undo->steps);
+    }
     return status;
 }
 
@@ -186,7 +188,7 @@ static void a_step_without_memory_changes_nothing(void **state)
         for (uint64_t given = 0; given < 2; given++) {
             snapshot then = remember(&made.filter);
             resizes_left = given;
-            cf_status status = cf_grow_noted(&made.filter, &undo);
+            cf_status status = grow(&made.filter, 1, &undo);
             resizes_left = UINT64_MAX;
             if (status != CF_OK)
                 assert_unchanged(&made.filter, &then);

@@ -4,7 +4,12 @@
 #include "../../src/bucket.h"
 #include "../../src/entry.h"
 #include "../../src/eviction.h"
-#include "../../src/relief.h"
+
+/* The next remainder bit of a tag. */
+static unsigned next_bit(const cf_filter *filter, uint64_t tag)
+{
+    return tag >> filter->geometry.pair_bits & 1;
+}
 
 /* ---- crowded places made by hand ---- */
 
@@ -148,7 +153,7 @@ static cf_pair chain_on(cf_filter *filter, const cf_pair *from, unsigned slots)
         uint64_t there = from->place[1].bucket;
         unsigned i = next.place[0].bucket == there ? 0 : 1;
         if (next.place[i].bucket != there ||
-            cf_next_bit(filter, next.place[i].tag) != cf_next_bit(filter, from->place[1].tag) ||
+            next_bit(filter, next.place[i].tag) != next_bit(filter, from->place[1].tag) ||
             cf_bucket_free_slot(filter, next.place[1 - i].bucket) != 0)
             continue;
         for (unsigned slot = 0; slot < slots; slot++)
