@@ -273,10 +273,10 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 **
 ** With memory.resize it sorts with room for as many hashes, and a fifth more: 10 bytes a hash and a
 ** megabyte, which it gives back; memory.most does not limit that. Without it, or when it gives
-** none, it sorts in place; the result is the same. An empty semi-sorted filter is filled by way of
-** a plain one, which needs a tenth more memory than the filter itself: CF_NO_MEMORY when it is
-** refused. Without memory.resize it is filled directly. That takes twice as long, and slots may hold
-** other entries, with the same answers.
+** none, it sorts in place; the result is the same. An empty filter that is semi-sorted, or has a
+** spill list, is filled by way of a plain one, which needs up to a tenth more memory than the filter
+** itself: CF_NO_MEMORY when it is refused. Without memory.resize it takes its keys in turn: slots may
+** hold other entries, with the same answers.
 */
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added);
 
