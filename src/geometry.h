@@ -24,6 +24,9 @@ static inline cf_status cf_refuse(cf_status status, const char **why, const char
     return status;
 }
 
+/* What is wrong with the sizes that a user or a header names; NULL: nothing. */
+const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsigned value_bits);
+
 /* Is a filter of this stage rewritten with terminators? */
 static inline bool cf_is_grown(unsigned level, uint64_t split)
 {
