@@ -36,9 +36,6 @@ static void set_forms(cf_filter *filter)
         set_form(&view->narrow, g, filter->level, true);
     else if (view->narrow.bucket_bits != 0)
         memset(&view->narrow, 0, sizeof view->narrow);
-    /* RULE: narrow buckets of the level count also when none is left; equivalent removed, <= to <: the
-    ** general ways do the same. (When growth is taken back, there are some again.) */
-    view->single_words = view->form.lanes.words == 1 && view->narrow.lanes.words <= 1;
 }
 
 static cf_quick quick_lookup(const cf_filter *filter)
