@@ -49,17 +49,12 @@ static cf_quick quick_lookup(const cf_filter *filter)
     return filter->view.form.bucket_bits % 8 == 0 ? CF_QUICK_WHOLE : CF_QUICK_PLAIN;
 }
 
-/* With cap = 1 the only entry of a key is sticky. */
-static cf_quick quick_change(const cf_filter *filter)
-{
-    bool alike = filter->view.form.payload_bits == 0 && filter->geometry.cap > 1;
-    return alike ? filter->view.lookup : CF_QUICK_NONE;
-}
-
 static void set_quick(cf_filter *filter)
 {
-    filter->view.lookup = quick_lookup(filter);
-    filter->view.change = quick_change(filter);
+    cf_view *view = &filter->view;
+    bool sticky = filter->geometry.cap == 1; /* then the only entry of a key is */
+    view->lookup = quick_lookup(filter);
+    view->change = view->form.payload_bits || sticky ? CF_QUICK_NONE : view->lookup;
 }
 
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
@@ -162,29 +157,22 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
     return open_view(filter, bytes, length, bytes, why);
 }
 
-/* So many buckets of a filter that has not grown have their new form already. */
-static uint64_t prepared_buckets(const cf_filter *filter)
-{
-    bool preparing = filter->view.form.grown && !filter->view.grown;
-    return preparing ? filter->buckets - filter->view.narrow_buckets : 0;
-}
-
 void cf_seal(cf_filter *filter)
 {
-    assert(filter->view.writable != NULL);
-    uint64_t plain =
-        cf_bytes_at(&filter->geometry, filter->level, filter->split, filter->view.form.grown) -
-        CF_RESERVED_MIN;
+    const cf_view *view = &filter->view;
+    uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split, view->form.grown);
+    bool preparing = view->form.grown && !view->grown;
     cf_header header = {.geometry = filter->geometry,
                         .level = filter->level,
                         .split = filter->split,
-                        .prepared = prepared_buckets(filter),
+                        .prepared = preparing ? filter->buckets - view->narrow_buckets : 0,
                         .items = filter->items,
                         .occupied = filter->occupied,
                         .spilled = filter->spilled,
-                        .reserved = (uint32_t)(filter->length - plain)};
+                        .reserved = (uint32_t)(filter->length - plain + CF_RESERVED_MIN)};
+    assert(view->writable != NULL);
     cf_change(filter, 0, CF_HEADER_BYTES);
-    cf_header_encode(&header, filter->view.writable - CF_HEADER_BYTES);
+    cf_header_encode(&header, view->writable - CF_HEADER_BYTES);
 }
 
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
@@ -196,13 +184,10 @@ void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
 void cf_clear(cf_filter *filter)
 {
     assert(filter->view.writable != NULL);
-    cf_memory memory = filter->memory;
-    const cf_watch *watch = filter->watch;
-    const cf_pages *pages = filter->pages;
-    cf_geometry shape = filter->geometry;
+    cf_filter was = *filter;
     cf_change(filter, 0, filter->length);
-    cf_create(filter, &shape, filter->view.writable - CF_HEADER_BYTES);
-    filter->memory = memory;
-    filter->watch = watch;
-    cf_attach_pages(filter, pages);
+    cf_create(filter, &was.geometry, filter->view.writable - CF_HEADER_BYTES);
+    filter->memory = was.memory;
+    filter->watch = was.watch;
+    cf_attach_pages(filter, was.pages);
 }

@@ -257,17 +257,6 @@ static void consider_table(unsigned b, unsigned f, const cf_options *options, co
         consider_layout(&shape, false, options, want, best);
 }
 
-static void consider_bucket_size(unsigned b, const cf_options *options, const request *want,
-                                 choice *best)
-{
-    unsigned first = least_fingerprint(b, options->growth), last = CF_FINGERPRINT_MAX;
-    if (options->fingerprint_bits != 0)
-        first = last = options->fingerprint_bits;
-    for (unsigned f = first; f <= last; f++)
-        if (options->bucket_size != 0 || !options->growth || !grows_loosely(b, f))
-            consider_table(b, f, options, want, best);
-}
-
 /* What is wrong with a shape that may grow; NULL: nothing. */
 static const char *growth_fault(unsigned b, unsigned f)
 {
@@ -317,15 +306,6 @@ static uint64_t rate_of(double fpr)
     return (uint64_t)(fpr * (double)((uint64_t)1 << RATE_BITS));
 }
 
-/* May buckets of b hold what the options ask for? */
-static bool allowed(unsigned b, const cf_options *options)
-{
-    if (options->bucket_size != 0)
-        return b == options->bucket_size;
-    unsigned f = options->fingerprint_bits;
-    return b != 1 && (f == 0 || f >= least_fingerprint(b, options->growth));
-}
-
 /* The smallest shape. Between the error rates that full tables of two fingerprint widths have, that
 ** is a table of the shorter one with slots to spare, which may take more than a Bloom filter would:
 ** then one bit more, and half the error rate, is the better choice where it does not cost more than
@@ -336,14 +316,26 @@ static cf_geometry chosen_shape(const choice *best)
     return best->good.buckets != 0 && good - good / 13 <= any ? best->good : best->any;
 }
 
+/* Compares the shapes with buckets of b that the options allow with the best ones so far. */
+static void consider_bucket_size(unsigned b, const cf_options *options, const request *want,
+                                 choice *best)
+{
+    unsigned least = least_fingerprint(b, options->growth), wanted = options->fingerprint_bits;
+    bool given = options->bucket_size != 0;
+    if (given ? b != options->bucket_size : b == 1 || (wanted != 0 && wanted < least))
+        return;
+    for (unsigned f = wanted ? wanted : least; f <= (wanted ? wanted : CF_FINGERPRINT_MAX); f++)
+        if (given || !options->growth || !grows_loosely(b, f))
+            consider_table(b, f, options, want, best);
+}
+
 /* What the options and the request ask for; buckets is 0 when there is no such shape. */
 static cf_geometry smallest(const cf_options *options, const request *want)
 {
     static const unsigned sizes[] = {4, 2, 8, 1}; /* of equal bytes the first wins */
     choice best = {{0}, {0}};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (allowed(sizes[i], options))
-            consider_bucket_size(sizes[i], options, want, &best);
+        consider_bucket_size(sizes[i], options, want, &best);
     return chosen_shape(&best);
 }
 
