@@ -52,7 +52,6 @@ typedef struct cf_bulk {
     cf_flight flight[FLIGHTS];
     unsigned first, flying;
     unsigned turn; /* the slot that is next to be driven out of a full bucket */
-    bool met;      /* some tag has met its like */
 } cf_bulk;
 
 /* The first slot of a bucket that holds a tag, 0 for an empty one: where it starts in the table.
@@ -95,7 +94,6 @@ static inline void send(cf_bulk *bulk, uint64_t bucket, uint64_t tag, unsigned s
 static CF_NEVER_INLINE cf_status store(cf_bulk *bulk, uint64_t bucket, uint64_t tag)
 {
     cf_entry entry = {.side = {bucket, tag, bulk->filter->view.new_length}};
-    bulk->met = true;
     return cf_insert(bulk->filter, &entry);
 }
 
@@ -108,7 +106,6 @@ static CF_ALWAYS_INLINE cf_status land(cf_bulk *bulk, unsigned words)
     uint64_t at;
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
-    /* RULE: a tag that meets its like takes the slow way; equivalent always: that stores any */
     if (find_tag(filter, words, flight.bucket, flight.tag, &at))
         return store(bulk, flight.bucket, flight.tag);
     if (find_tag(filter, words, flight.bucket, 0, &at)) {
@@ -141,7 +138,6 @@ static CF_ALWAYS_INLINE cf_status put(cf_bulk *bulk, unsigned words, uint64_t bu
 {
     cf_filter *filter = bulk->filter;
     uint64_t at;
-    /* RULE: a key that meets its like takes the slow way; equivalent always: that stores any */
     if (find_tag(filter, words, bucket, tag, &at))
         return store(bulk, bucket, tag);
     if (find_tag(filter, words, bucket, 0, &at)) {
@@ -194,7 +190,7 @@ static void trim_bucket(cf_filter *filter, uint64_t bucket)
             continue;
         cf_pair pair = cf_pair_from(filter, entry.side);
         cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
-        if (found.n > cap)
+        if (found.n > cap) /* RULE: no key has more entries than cap */
             cf_entries_replace(filter, found.entry + cap, found.n - cap, NULL);
     }
 }
@@ -235,8 +231,7 @@ static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_
         *added = 0;
         return status;
     }
-    if (bulk.met)
-        trim(filter, ticker);
+    trim(filter, ticker);
     cf_count_items(filter, *added);
     return CF_OK;
 }
