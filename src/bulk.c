@@ -1,362 +1,351 @@
 /* SPDX-License-Identifier: MIT */
-#include "bulk.h"
-
+/*
+** bulk.c - adding many keys: sorted, then all at once or in turn.
+**
+** An empty table that was planned for as many keys is filled in one walk, from front to back. A key
+** whose base bucket has room is put there. Else it goes to its alternate bucket, which may be
+** anywhere: it is *in flight* until the line of memory has come, while the walk goes on. Where it
+** lands in a full bucket it takes the slot of an entry, which flies on to its own alternate:
+**
+**      walk    -> [ j ][ j+1 ][ j+2 ] ...                  one bucket after the other
+**                   |            ^ full: what it holds flies on
+**                   v full       |
+**      flights    ( tag ) ... ( tag )                      some at a time; first in, first out
+**
+** So the misses of many keys overlap. At a load of 0.95 (f = 12, b = 4) a key needs 1.1 flights in
+** the mean, as with any order of evictions; few need so many that an ordinary search ends them.
+** There are no random numbers: the slots of full buckets take turns. The bytes follow from the
+** sorted keys alone.
+**
+** Only plain tables without payloads are filled so. For a semi-sorted table, or one with a spill
+** list, a plain *twin* of the same shape is filled, and its buckets are copied. Tables with counters
+** or values take their keys in turn. So does a table in which the walk has found no room, after it
+** was emptied again: then the keys before the first that has no room are in.
+**
+** Copies. A tag that lands beside its like is stored as cf_insert does, which absorbs it or stores
+** it when there are fewer than cap. What is in flight is not counted then, so a key may have a few
+** entries more than cap in the end. One look at all buckets takes them out.
+*/
+#include "bucket.h"
 #include "entry.h"
 #include "format.h"
-#include "hand.h"
 #include "insert.h"
+#include "sort.h"
+#include "walk.h"
 
-/* ---- items in flight ---- */
+/* ---- tags in flight ---- */
 
 enum {
-    FLIGHTS = 64,     /* items for which there is room */
+    FLIGHTS = 64,     /* tags for which there is room */
     ALOFT = 32,       /* that stay in flight from one bucket to the next: their misses overlap */
-    MOST_STEPS = 250, /* flights of one item, and of those it drives out, before a search is made */
-    COST = 40         /* of a key or a flight, nanoseconds */
+    MOST_STEPS = 250, /* flights of one tag, and of those it drives out, before a search is made */
+    COST = 40         /* of a key, nanoseconds */
 };
 
 typedef struct cf_flight {
-    uint64_t bucket; /* where it is going to land */
-    cf_item item;
-    unsigned steps; /* flights before this one */
+    uint64_t bucket, tag; /* where it is going to land, and what it is there */
+    unsigned steps;       /* flights before this one */
 } cf_flight;
 
 typedef struct cf_bulk {
     cf_filter *filter;
-    cf_hand hand; /* of the walk */
     cf_flight flight[FLIGHTS];
     unsigned first, flying;
-    unsigned turn;   /* the slot that is next to be driven out of a full bucket */
-    bool met;        /* some item has met its like */
-    uint64_t stored; /* entries put into empty slots and not counted as occupied yet */
+    unsigned turn; /* the slot that is next to be driven out of a full bucket */
 } cf_bulk;
 
-static unsigned length_of(const cf_filter *filter)
+/* The first slot of a bucket that holds a tag, 0 for an empty one: where it starts in the table.
+** `words` is filter->view.form.lanes.words, or the constant 1, which needs no loop. */
+static CF_ALWAYS_INLINE bool find_tag(const cf_filter *filter, unsigned words, uint64_t bucket,
+                                      uint64_t tag, uint64_t *at)
 {
-    return filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
+    const cf_lanes *lanes = &filter->view.form.lanes;
+    *at = bucket * filter->view.form.bucket_bits;
+    for (unsigned i = 0; i < words; i++, *at += (uint64_t)lanes->count * lanes->width) {
+        uint64_t word = cf_load_bits(filter->view.table, *at);
+        uint64_t found = cf_any_zero_lane(lanes, word ^ tag * lanes->ones);
+        if (found != 0) {
+            *at += cf_lowest_bit(found) - (lanes->width - 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Puts a tag into the slot at bit `at`; returns what was there. */
+static inline uint64_t exchange(cf_filter *filter, uint64_t at, uint64_t tag)
+{
+    uint8_t *p = filter->view.writable + (at >> 3);
+    uint64_t word = cf_load64(p), there = word >> (at & 7) & filter->view.form.slot_mask;
+    cf_store64(p, word ^ (there ^ tag) << (at & 7));
+    return there;
 }
 
 /* Sends what does not stay in a bucket to its other one. */
-CF_BY_KIND void send(cf_bulk *bulk, uint64_t bucket, cf_item item, unsigned steps)
+static inline void send(cf_bulk *bulk, uint64_t bucket, uint64_t tag, unsigned steps)
 {
     const cf_filter *filter = bulk->filter;
-    cf_flight *flight = &bulk->flight[(bulk->first + bulk->flying++) % FLIGHTS];
-    cf_side to = cf_alternate(filter, (cf_side){bucket, item.tag, length_of(filter)});
-    cf_bucket_fetch(filter, to.base);
-    *flight = (cf_flight){to.base, {to.bits & filter->view.form.slot_mask, item.payload}, steps};
+    cf_side to = cf_alternate(filter, (cf_side){bucket, tag, filter->view.new_length});
+    cf_prefetch(filter->view.table + to.base * filter->view.form.bucket_bits / 8);
+    bulk->flight[(bulk->first + bulk->flying++) % FLIGHTS] = (cf_flight){to.base, to.bits, steps};
 }
 
-static void count_stored(cf_bulk *bulk)
+/* Stores a tag in the ordinary way, as if it were an entry of another filter. */
+static CF_NEVER_INLINE cf_status store(cf_bulk *bulk, uint64_t bucket, uint64_t tag)
 {
-    bulk->filter->occupied += bulk->stored;
-    bulk->stored = 0;
+    cf_entry entry = {.side = {bucket, tag, bulk->filter->view.new_length}};
+    return cf_insert(bulk->filter, &entry);
 }
 
-/* Stores an item in the ordinary way, as if it were an entry of another filter. */
-static CF_NEVER_INLINE cf_status store(cf_bulk *bulk, uint64_t bucket, cf_item item)
-{
-    cf_filter *filter = bulk->filter;
-    bool full = filter->geometry.counter_bits && item.payload == cf_payload_max(&filter->geometry);
-    cf_entry entry = {
-        .side = {bucket, item.tag, length_of(filter)}, .payload = item.payload, .sticky = full};
-    bulk->met = true;
-    count_stored(bulk);
-    return cf_insert(filter, &entry);
-}
-
-/* The slot that is to be driven out next; each in its turn, so that what has just come stays. */
-CF_BY_KIND cf_lane next_out(cf_bulk *bulk, cf_kind kind)
-{
-    const cf_lanes *lanes = &bulk->filter->view.form.lanes;
-    unsigned slot = bulk->turn++ & (bulk->filter->geometry.bucket_size - 1u), lane = slot;
-    if (kind == CF_ANY_KIND)
-        lane &= lanes->count - 1;
-    return (cf_lane){kind == CF_ANY_KIND ? slot / lanes->count : 0, lane * lanes->width};
-}
-
-/* The item that has been in flight longest lands. */
-CF_BY_KIND cf_status land(cf_bulk *bulk, cf_kind kind)
+/* The tag that has been in flight longest lands. In a full bucket the slots take turns, so that what
+** has just come stays. */
+static CF_ALWAYS_INLINE cf_status land(cf_bulk *bulk, unsigned words)
 {
     cf_filter *filter = bulk->filter;
-    const cf_flight *flight = &bulk->flight[bulk->first];
-    uint64_t bucket = flight->bucket;
-    cf_item item = flight->item;
-    unsigned steps = flight->steps;
-    cf_hand hand;
-    cf_lane lane;
+    cf_flight flight = bulk->flight[bulk->first];
+    uint64_t at;
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
-    cf_hand_take(filter, kind, bucket, &hand);
-    bool room = cf_hand_find_empty(filter, kind, &hand, &lane), stuck = !room && steps >= MOST_STEPS;
-    /* RULE: an item that meets its like is counted or absorbed; equivalent always: the ordinary way
-    ** stores any */
-    if (cf_hand_holds(filter, kind, &hand, item.tag) || stuck)
-        return store(bulk, bucket, item);
-    if (!room)
-        lane = next_out(bulk, kind);
-    cf_hand_exchange(filter, kind, &hand, lane, &item);
-    cf_hand_give_back(filter, kind, &hand);
-    if (!room)
-        send(bulk, bucket, item, steps + 1);
-    bulk->stored += room;
+    if (find_tag(filter, words, flight.bucket, flight.tag, &at))
+        return store(bulk, flight.bucket, flight.tag);
+    if (find_tag(filter, words, flight.bucket, 0, &at)) {
+        exchange(filter, at, flight.tag);
+        filter->occupied++;
+        return CF_OK;
+    }
+    if (flight.steps >= MOST_STEPS)
+        return store(bulk, flight.bucket, flight.tag);
+    uint64_t slot = bulk->turn++ & (filter->geometry.bucket_size - 1u);
+    at = flight.bucket * filter->view.form.bucket_bits + slot * filter->view.form.lanes.width;
+    send(bulk, flight.bucket, exchange(filter, at, flight.tag), flight.steps + 1);
     return CF_OK;
 }
 
-/* Lets items land until no more than so many fly. */
-CF_BY_KIND cf_status land_until(cf_bulk *bulk, cf_kind kind, unsigned flying)
+/* Lets tags land until no more than so many fly. */
+static CF_NEVER_INLINE cf_status land_until(cf_bulk *bulk, unsigned flying)
 {
+    unsigned words = bulk->filter->view.form.lanes.words;
     cf_status status = CF_OK;
     while (status == CF_OK && bulk->flying > flying)
-        status = land(bulk, kind);
+        status = words == 1 ? land(bulk, 1) : land(bulk, words);
     return status;
 }
 
 /* ---- the walk ---- */
 
-/* Stores an item in its base bucket, which is in hand, in the ordinary way. */
-static CF_NEVER_INLINE cf_status store_in_hand(cf_bulk *bulk, cf_item item)
+/* Puts a key into its base bucket, or sends it on. */
+static CF_ALWAYS_INLINE cf_status put(cf_bulk *bulk, unsigned words, uint64_t bucket, uint64_t tag)
 {
-    cf_hand_give_back(bulk->filter, CF_ANY_KIND, &bulk->hand);
-    cf_status status = store(bulk, bulk->hand.bucket, item);
-    cf_hand_take(bulk->filter, CF_ANY_KIND, bulk->hand.bucket, &bulk->hand);
-    return status;
-}
-
-/* Lets items land while a bucket is in hand: they may lie in it. */
-static CF_NEVER_INLINE cf_status make_way(cf_bulk *bulk)
-{
-    cf_hand_give_back(bulk->filter, CF_ANY_KIND, &bulk->hand);
-    cf_status status = land_until(bulk, CF_ANY_KIND, ALOFT);
-    cf_hand_take(bulk->filter, CF_ANY_KIND, bulk->hand.bucket, &bulk->hand);
-    return status;
-}
-
-/* Puts a key into its base bucket, which is in hand, or sends it on. */
-CF_BY_KIND cf_status put(cf_bulk *bulk, cf_kind kind, cf_item item)
-{
-    cf_hand *hand = &bulk->hand;
-    cf_lane lane;
-    /* RULE: a key that meets its like is counted or absorbed; equivalent always: the ordinary way
-    ** stores any */
-    if (cf_hand_holds(bulk->filter, kind, hand, item.tag))
-        return store_in_hand(bulk, item);
-    if (cf_hand_find_empty(bulk->filter, kind, hand, &lane)) {
-        cf_hand_exchange(bulk->filter, kind, hand, lane, &item);
-        bulk->stored++;
+    cf_filter *filter = bulk->filter;
+    uint64_t at;
+    if (find_tag(filter, words, bucket, tag, &at))
+        return store(bulk, bucket, tag);
+    if (find_tag(filter, words, bucket, 0, &at)) {
+        exchange(filter, at, tag);
+        filter->occupied++;
         return CF_OK;
     }
-    cf_status status = bulk->flying == FLIGHTS ? make_way(bulk) : CF_OK;
+    cf_status status = bulk->flying == FLIGHTS ? land_until(bulk, ALOFT) : CF_OK;
     if (status == CF_OK)
-        send(bulk, hand->bucket, item, 0);
+        send(bulk, bucket, tag, 0);
     return status;
 }
 
-/* Stores copies of one key: one entry that counts them, or as many as there may be. */
-static CF_NEVER_INLINE cf_status put_copies(cf_bulk *bulk, uint64_t tag, size_t copies)
+/* Puts keys into the filter, as far as the ticker lets it: the first *added ones. Between two buckets
+** tags land. */
+static cf_status walk(cf_bulk *bulk, const uint64_t *hashes, size_t n, size_t *added, cf_ticker *ticker)
 {
-    const cf_geometry *shape = &bulk->filter->geometry;
-    uint64_t most = cf_payload_max(shape), more = copies - 1;
+    const cf_filter *filter = bulk->filter;
+    unsigned words = filter->view.form.lanes.words;
     cf_status status = CF_OK;
-    if (shape->counter_bits)
-        return put(bulk, CF_ANY_KIND, (cf_item){tag, more < most ? more : most});
-    for (size_t i = 0; status == CF_OK && i < copies && i < shape->cap; i++)
-        status = put(bulk, CF_ANY_KIND, (cf_item){tag, 0});
-    return status;
-}
-
-/* On to another bucket. Between two of them items land. */
-CF_BY_KIND cf_status walk_to(cf_bulk *bulk, cf_kind kind, uint64_t bucket)
-{
-    cf_hand_give_back(bulk->filter, kind, &bulk->hand);
-    cf_status status = land_until(bulk, kind, ALOFT);
-    cf_hand_take(bulk->filter, kind, bucket, &bulk->hand);
-    return status;
-}
-
-/* How often the first hash is there. */
-static size_t repeats_of(const uint64_t *hashes, size_t n)
-{
-    size_t repeats = 1;
-    while (repeats < n && hashes[repeats] == hashes[0])
-        repeats++;
-    return repeats;
-}
-
-/* Puts keys into the filter, as far as the ticker lets it: the first *added ones. */
-CF_BY_KIND cf_status walk(cf_bulk *bulk, cf_kind kind, const uint64_t *hashes, size_t n, size_t *added,
-                          cf_ticker *ticker)
-{
-    cf_status status = CF_OK;
-    size_t i = 0, copies = 1;
-    cf_hand_take(bulk->filter, kind, 0, &bulk->hand);
-    for (; i < n && status == CF_OK; i += copies, copies = 1) {
-        cf_side base = cf_base(bulk->filter, hashes[i]);
-        uint64_t tag = base.bits & bulk->filter->view.form.slot_mask;
-        if (base.base != bulk->hand.bucket) {
-            if (cf_tick(ticker, COST * bulk->filter->geometry.bucket_size))
-                break;
-            status = walk_to(bulk, kind, base.base);
-        }
-        if (CF_UNLIKELY(i + 1 < n && hashes[i + 1] == hashes[i])) {
-            copies = repeats_of(hashes + i, n - i);
-            status = status == CF_OK ? put_copies(bulk, tag, copies) : status;
-        } else if (status == CF_OK) {
-            status = put(bulk, kind, (cf_item){tag, 0});
-        }
+    uint64_t bucket = 0;
+    size_t i = 0;
+    for (; i < n && status == CF_OK && !cf_tick(ticker, COST); i++) {
+        cf_side base = cf_base(filter, hashes[i]);
+        uint64_t tag = base.bits & filter->view.form.slot_mask;
+        if (base.base != bucket)
+            status = land_until(bulk, ALOFT);
+        bucket = base.base;
+        if (status == CF_OK)
+            status = words == 1 ? put(bulk, 1, bucket, tag) : put(bulk, words, bucket, tag);
     }
-    cf_hand_give_back(bulk->filter, kind, &bulk->hand);
     *added = i;
-    return status == CF_OK ? land_until(bulk, kind, 0) : status;
-}
-
-static cf_status walk_by_kind(cf_bulk *bulk, const uint64_t *hashes, size_t n, size_t *added,
-                              cf_ticker *ticker)
-{
-    switch (cf_kind_of(bulk->filter)) {
-    case CF_SHORT_PLAIN:
-        return walk(bulk, CF_SHORT_PLAIN, hashes, n, added, ticker);
-    case CF_SHORT_SEMISORTED:
-        return walk(bulk, CF_SHORT_SEMISORTED, hashes, n, added, ticker);
-    default:
-        return walk(bulk, CF_ANY_KIND, hashes, n, added, ticker);
-    }
+    return status == CF_OK ? land_until(bulk, 0) : status;
 }
 
 /* ---- no more than cap ---- */
 
-/* Takes out what a key has beyond cap. */
-static void trim(cf_filter *filter, const cf_entry *entry)
-{
-    unsigned cap = filter->geometry.cap;
-    cf_matches found;
-    cf_pair pair = cf_pair_from(filter, entry->side);
-    cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
-    if (found.n <= cap)
-        return;
-    /* RULE: no key has more entries than cap; equivalent without, zero: all are alike, and NULL is 0 */
-    cf_entries_replace(filter, found.entry + cap, found.n - cap, NULL);
-    cf_entries_drain_into(filter, found.entry + cap, found.n - cap);
-}
-
-/* Has the entry in a slot its like in another one before it? */
-static bool has_like_before(const uint64_t *tag, unsigned slot)
-{
-    for (unsigned i = 0; i < slot; i++)
-        if (tag[i] == tag[slot])
-            return tag[slot] != 0;
-    return false;
-}
-
+/* Takes out what the keys of a bucket have beyond cap, when two of its slots say the same. */
 static void trim_bucket(cf_filter *filter, uint64_t bucket)
 {
+    const cf_form *form = &filter->view.form;
+    unsigned cap = filter->geometry.cap, words = form->lanes.words;
+    uint64_t first, record = cf_record_at(filter, form, bucket);
     cf_entry entry;
-    uint64_t tag[CF_BUCKET_MAX];
-    cf_tags_read(filter, bucket, tag);
-    for (unsigned slot = 1; slot < filter->geometry.bucket_size; slot++)
-        if (has_like_before(tag, slot) && cf_entry_at(filter, bucket, slot, &entry)) {
-            trim(filter, &entry);
-            cf_tags_read(filter, bucket, tag);
-        }
+    cf_matches found;
+    for (unsigned slot = 1; slot < filter->geometry.bucket_size; slot++) {
+        uint64_t tag = cf_slot_get(filter, bucket, slot);
+        find_tag(filter, words, bucket, tag, &first);
+        if (first == record + (uint64_t)slot * form->lanes.width ||
+            !cf_entry_at(filter, bucket, slot, &entry))
+            continue;
+        cf_pair pair = cf_pair_from(filter, entry.side);
+        cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
+        if (found.n > cap) /* RULE: no key has more entries than cap */
+            cf_entries_replace(filter, found.entry + cap, found.n - cap, NULL);
+    }
 }
 
-CF_BY_KIND void trim_buckets(cf_filter *filter, cf_kind kind, cf_ticker *ticker)
+/* May two slots of a bucket say the same? Two that are empty do. */
+static inline bool may_repeat(const cf_filter *filter, uint64_t bucket)
+{
+    const cf_lanes *lanes = &filter->view.form.lanes;
+    uint64_t word = cf_load_bits(filter->view.table, bucket * filter->view.form.bucket_bits), found = 0;
+    for (unsigned shift = lanes->width; shift < lanes->count * lanes->width; shift += lanes->width)
+        found |= cf_any_zero_lane(lanes, (word ^ word >> shift) | ~(lanes->all >> shift));
+    return found != 0 || lanes->words > 1;
+}
+
+/* A key with more than two entries has two in one bucket. */
+static void trim(cf_filter *filter, cf_ticker *ticker)
 {
     enum { TRIM_COST = 5 };
-    cf_hand hand;
     for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
-        cf_hand_take(filter, kind, bucket, &hand);
-        if (cf_hand_may_repeat(filter, kind, &hand))
+        if (may_repeat(filter, bucket))
             trim_bucket(filter, bucket);
         cf_tick(ticker, TRIM_COST);
     }
 }
 
-/* A key with more than two entries has two in one bucket, or some in the list. */
-static void trim_all(cf_filter *filter, cf_ticker *ticker)
-{
-    cf_entry entry;
-    cf_kind kind = cf_kind_of(filter);
-    if (kind == CF_SHORT_PLAIN)
-        trim_buckets(filter, CF_SHORT_PLAIN, ticker);
-    else if (kind == CF_SHORT_SEMISORTED)
-        trim_buckets(filter, CF_SHORT_SEMISORTED, ticker);
-    else
-        trim_buckets(filter, CF_ANY_KIND, ticker);
-    for (unsigned i = filter->spilled; i > 0; i--)
-        if (i <= filter->spilled && cf_spilled_at(filter, i - 1, &entry))
-            trim(filter, &entry);
-}
-
+/* Fills a plain table without payloads. When it is not CF_OK, the filter is empty again. */
 static cf_status fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
                       cf_ticker *ticker)
 {
     cf_bulk bulk = {.filter = filter};
     cf_memory memory = filter->memory;
-    filter->memory.resize = NULL; /* it must not grow while items fly */
-    cf_status status = walk_by_kind(&bulk, hashes, n, added, ticker);
+    assert(filter->view.simple && !filter->geometry.semisorted && !filter->view.form.payload_bits);
+    filter->memory.resize = NULL; /* it must not grow while tags fly */
+    cf_status status = walk(&bulk, hashes, n, added, ticker);
     filter->memory = memory;
     if (status != CF_OK) {
         cf_clear(filter);
         *added = 0;
         return status;
     }
-    count_stored(&bulk);
+    trim(filter, ticker);
     cf_count_items(filter, *added);
-    if (bulk.met && filter->geometry.counter_bits == 0)
-        trim_all(filter, ticker);
-    return ticker->stopped ? CF_INTERRUPTED : CF_OK;
+    return CF_OK;
 }
 
-/* ---- semi-sorted tables ---- */
+/* ---- tables that are not plain ---- */
 
-/* Is a plain table filled first? */
-static bool has_twin(const cf_filter *filter)
+static bool is_plain(const cf_geometry *shape)
 {
-    return cf_kind_of(filter) == CF_SHORT_SEMISORTED && filter->geometry.spill_bound == 0 &&
-           filter->memory.resize != NULL;
+    return !shape->semisorted && shape->spill_bound == 0;
 }
 
-/* A plain filter of the same shape, empty; NULL: no memory. */
-static uint8_t *make_twin(const cf_filter *filter, cf_filter *twin)
+/* Writes the buckets of a plain table into one of zeros. */
+static void copy_buckets(cf_filter *filter, const cf_filter *twin, cf_ticker *ticker)
 {
-    cf_geometry shape = filter->geometry;
-    shape.semisorted = false;
-    uint8_t *bytes = filter->memory.resize(NULL, cf_geometry_bytes(&shape));
-    if (bytes)
-        cf_create(twin, &shape, bytes);
-    return bytes;
-}
-
-/* Sorts each bucket of a plain table into a semi-sorted one of zeros. */
-static void sort_buckets(cf_filter *filter, const cf_filter *twin, cf_ticker *ticker)
-{
-    enum { SORT_COST = 30 };
+    enum { COPY_COST = 30 };
     const cf_form *form = &filter->view.form;
-    cf_hand hand;
-    assert(cf_kind_of(twin) == CF_SHORT_PLAIN);
+    cf_record record = {.payload = {0}};
     for (uint64_t bucket = 0; bucket < filter->buckets; bucket++) {
-        cf_hand_take(twin, CF_SHORT_PLAIN, bucket, &hand);
-        if (hand.word[0] != 0)
-            cf_semisort_word_write(filter, form, bucket * form->bucket_bits, hand.word[0]);
-        cf_tick(ticker, SORT_COST);
+        if (filter->geometry.semisorted && form->lanes.words == 1) {
+            uint64_t word = cf_word(twin, &twin->view.form, bucket, 0);
+            cf_semisort_word_write(filter, form, bucket * form->bucket_bits, word);
+        } else {
+            cf_tags_read(twin, bucket, record.tag);
+            cf_record_write(filter, bucket, &record);
+        }
+        cf_tick(ticker, COPY_COST);
     }
     filter->items = twin->items;
     filter->occupied = twin->occupied;
 }
 
-cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
-                       cf_ticker *ticker)
+static cf_status fill_twin(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
+                           cf_ticker *ticker)
 {
     cf_filter twin;
-    if (!has_twin(filter))
-        return fill(filter, hashes, n, added, ticker);
-    *added = 0;
-    uint8_t *bytes = make_twin(filter, &twin);
+    cf_geometry shape = filter->geometry;
+    shape.semisorted = false;
+    shape.spill_bound = shape.budget = 0;
+    uint8_t *bytes = filter->memory.resize(NULL, cf_geometry_bytes(&shape));
     if (bytes == NULL)
         return CF_NO_MEMORY;
+    cf_create(&twin, &shape, bytes);
     cf_status status = fill(&twin, hashes, n, added, ticker);
-    if (status == CF_OK || status == CF_INTERRUPTED)
-        sort_buckets(filter, &twin, ticker);
+    if (status == CF_OK)
+        copy_buckets(filter, &twin, ticker);
     filter->memory.resize(bytes, 0);
     return status;
+}
+
+/* ---- the one or the other ---- */
+
+/* Is the table empty, whatever its header says? No, too, when the ticker has ended the look: what was
+** not seen may be there. */
+static bool is_empty(const cf_filter *filter, cf_ticker *ticker)
+{
+    return filter->items == 0 && filter->occupied == 0 && filter->spilled == 0 &&
+           cf_first_set(filter, CF_HEADER_BYTES, filter->length, ticker) == filter->length &&
+           !ticker->stopped;
+}
+
+/* Can a table be filled with n keys, and does it pay? All of its buckets have to be as they were when
+** it was made. It does not pay when most of the table stays empty. With short fingerprints too many
+** keys look equal. */
+static bool can_fill(const cf_filter *filter, size_t n, cf_ticker *ticker)
+{
+    enum { LEAST_BITS = 8, LEAST_SHARE = 16 };
+    const cf_geometry *shape = &filter->geometry;
+    /* RULE: a table that is prepared for growth, or has bytes to spare for it, is not filled */
+    if (filter->length > cf_geometry_bytes(shape))
+        return false;
+    return filter->pages == NULL && filter->view.form.payload_bits == 0 && shape->bucket_size > 1 &&
+           shape->cap > 1 && shape->fingerprint_bits >= LEAST_BITS && n <= shape->capacity &&
+           n >= cf_slots(filter) / LEAST_SHARE && (is_plain(shape) || filter->memory.resize != NULL) &&
+           is_empty(filter, ticker);
+}
+
+static cf_status add_in_turn(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
+                             cf_ticker *ticker)
+{
+    enum { AHEAD = 16, LARGE = 1 << 18, SLOW = 100 };
+    cf_status status = CF_OK;
+    size_t i = 0;
+    while (i < n && status == CF_OK) {
+        if (n - i > AHEAD && filter->length > LARGE && filter->pages == NULL)
+            cf_key_fetch(filter, hashes[i + AHEAD]);
+        status = cf_tick(ticker, SLOW) ? CF_INTERRUPTED : cf_add(filter, hashes[i]);
+        i += status == CF_OK;
+    }
+    *added = i;
+    return status;
+}
+
+static cf_status add_sorted(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
+                            cf_ticker *ticker)
+{
+    cf_status status = CF_FULL;
+    if (can_fill(filter, n, ticker))
+        status = (is_plain(&filter->geometry) ? fill : fill_twin)(filter, hashes, n, added, ticker);
+    if (status == CF_FULL && !ticker->stopped)
+        status = add_in_turn(filter, hashes, n, added, ticker);
+    return ticker->stopped ? CF_INTERRUPTED : status;
+}
+
+cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added)
+{
+    cf_ticker ticker = cf_ticker_of(filter->watch);
+    size_t in = 0;
+    cf_status status = CF_INTERRUPTED, settled = CF_OK;
+    if (cf_sort_with(hashes, n, filter->memory.resize, &ticker))
+        status = add_sorted(filter, hashes, n, &in, &ticker);
+    if (added)
+        *added = in;
+    if (status == CF_OK || (status != CF_INTERRUPTED && in > 0))
+        settled = cf_settle(filter);
+    return status == CF_OK ? settled : status;
 }

@@ -83,34 +83,27 @@ cf_census cf_take_census(const cf_filter *filter)
 
 /* ---- check ---- */
 
-/* What check_entry counts. */
-typedef struct copies_seen {
-    uint64_t occupied, copies;
-} copies_seen;
-
-/* Before growth all entries know as much, and the copies of a key are those that are equal. */
-static cf_status check_plain_entry(const cf_filter *filter, const cf_entry *entry, const char **why)
+/* Counts slots and copies. */
+static cf_status check_entry(const cf_filter *filter, const cf_entry *entry, cf_census *seen,
+                             const char **why)
 {
     cf_matches found;
+    seen->occupied += entry->slot < CF_IN_LIST;
+    seen->copies += cf_entry_copies(filter, entry);
+    if (filter->view.grown) {
+        if (entry->side.length > filter->view.new_length)
+            return cf_refuse(CF_DAMAGED, why,
+                             "an entry knows more bits than this level of growth gives");
+        return CF_OK;
+    }
+    /* Before growth all entries know as much, and the copies of a key are those that are equal. */
     find_prefixes(filter, entry, entry->payload, &found);
     if (found.n > filter->geometry.cap)
         return cf_refuse(CF_DAMAGED, why, "a key has more copies than cap allows");
     return CF_OK;
 }
 
-static cf_status check_entry(const cf_filter *filter, const cf_entry *entry, copies_seen *seen,
-                             const char **why)
-{
-    seen->occupied += entry->slot < CF_IN_LIST;
-    seen->copies += cf_entry_copies(filter, entry);
-    if (!filter->view.grown)
-        return check_plain_entry(filter, entry, why);
-    if (entry->side.length > filter->view.new_length)
-        return cf_refuse(CF_DAMAGED, why, "an entry knows more bits than this level of growth gives");
-    return CF_OK;
-}
-
-static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned slot, copies_seen *seen,
+static cf_status check_slot(const cf_filter *filter, uint64_t bucket, unsigned slot, cf_census *seen,
                             const char **why)
 {
     cf_entry entry;
@@ -134,7 +127,7 @@ static bool could_lie_in_slot(const cf_filter *filter, const cf_entry *entry)
            (!filter->view.grown && cf_bucket_free_slot(filter, other) >= 0);
 }
 
-static cf_status check_spilled(const cf_filter *filter, unsigned index, copies_seen *seen,
+static cf_status check_spilled(const cf_filter *filter, unsigned index, cf_census *seen,
                                const char **why)
 {
     cf_entry entry;
@@ -165,7 +158,7 @@ static cf_status check_overflow(const cf_filter *filter, const char **why)
     return walk.status;
 }
 
-static cf_status check_list(const cf_filter *filter, copies_seen *seen, const char **why)
+static cf_status check_list(const cf_filter *filter, cf_census *seen, const char **why)
 {
     enum { COST = 400, LINE = 20 }; /* nanoseconds */
     cf_ticker ticker = cf_ticker_of(filter->watch);
@@ -178,79 +171,61 @@ static cf_status check_list(const cf_filter *filter, copies_seen *seen, const ch
     return status;
 }
 
-/* The slots of a semi-sorted bucket are in order, their code is one. */
-static cf_status check_order(const cf_filter *filter, uint64_t bucket, const char **why)
-{
-    const cf_form *form = cf_form_of(filter, bucket);
-    if (filter->geometry.semisorted &&
-        !cf_semisort_in_order(filter, form, cf_record_at(filter, form, bucket)))
-        return cf_refuse(CF_DAMAGED, why, "a semi-sorted bucket is not in order");
-    return CF_OK;
-}
-
 /* ---- what is not in buckets ---- */
 
-static bool is_zero_range(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
+/* Are the bits of the table, or behind it, from `from` to before `to` zero? */
+static bool are_zero(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
 {
-    return cf_first_set(filter, from, to, ticker) == to;
+    const uint8_t *table = filter->bytes + CF_HEADER_BYTES;
+    uint64_t end = (to + 7) / 8, at = from / 8 - 1;
+    for (;;) {
+        at = cf_first_set(filter, CF_HEADER_BYTES + at + 1, CF_HEADER_BYTES + end, ticker) -
+             CF_HEADER_BYTES;
+        if (at >= end)
+            return true;
+        unsigned below = at * 8 < from ? from % 8 : 0, bits = to - at * 8 < 8 ? to % 8 : 8;
+        if ((table[at] & cf_low_bits(bits)) >> below != 0)
+            return false;
+    }
 }
 
-/* Are these bits of a byte of the blob zero? */
-static bool has_none(const cf_filter *filter, uint64_t at, uint64_t bits, cf_ticker *ticker)
-{
-    return is_zero_range(filter, at, at + 1, ticker) || (filter->bytes[at] & bits) == 0;
-}
-
-/* Are the bits of the table from `from` to before `to` zero? */
-static bool is_gap(const cf_filter *filter, uint64_t from, uint64_t to, cf_ticker *ticker)
-{
-    uint64_t at = CF_HEADER_BYTES + from / 8, end = CF_HEADER_BYTES + to / 8;
-    uint64_t above = ~cf_low_bits(from % 8), below = cf_low_bits(to % 8);
-    if (at == end)
-        return has_none(filter, at, above & below, ticker);
-    return has_none(filter, at, above, ticker) && has_none(filter, end, below, ticker) &&
-           is_zero_range(filter, at + 1, end, ticker);
-}
-
-/* The bits between narrow buckets and others, and behind the last bucket. */
-static cf_status check_gaps(const cf_filter *filter, uint64_t end, cf_ticker *ticker, const char **why)
-{
-    uint64_t narrow = filter->view.narrow_buckets;
-    uint64_t first = narrow * filter->view.narrow.bucket_bits,
-             last = narrow * filter->view.form.bucket_bits;
-    if (narrow > 0 && narrow < filter->buckets && !is_gap(filter, first, last, ticker))
-        return cf_refuse(CF_DAMAGED, why, "the bits behind the last narrow bucket are not zero");
-    if (!is_gap(filter, end, (end + 7) / 8 * 8, ticker))
-        return cf_refuse(CF_DAMAGED, why, "the bits behind the last bucket are not zero");
-    return CF_OK;
-}
-
-/* What is not in buckets, the reserved bytes, and the rest of the spill list. */
+/* The bits between narrow buckets and others, and behind the last bucket; the reserved bytes, and the
+** rest of the spill list. */
 static cf_status check_rest(const cf_filter *filter, const char **why)
 {
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    uint64_t bits =
+    uint64_t narrow = filter->view.narrow_buckets < filter->buckets ? filter->view.narrow_buckets : 0;
+    uint64_t end =
         cf_table_bits(&filter->geometry, filter->level, filter->split, filter->view.form.grown);
-    uint64_t at = CF_HEADER_BYTES + (bits + 7) / 8, list = filter->length - cf_spill_bytes(filter);
-    uint64_t unused = list + (uint64_t)filter->spilled * CF_SPILL_ENTRY;
-    cf_status status = check_gaps(filter, bits, &ticker, why);
-    if (status != CF_OK)
-        return status;
-    if (!is_zero_range(filter, at, list, &ticker) ||
-        !is_zero_range(filter, unused, filter->length, &ticker))
-        return cf_refuse(CF_DAMAGED, why, "the reserved bytes are not zero");
+    uint64_t whole = (end + 7) / 8 * 8, length = (filter->length - CF_HEADER_BYTES) * 8;
+    uint64_t list = length - cf_spill_bytes(filter) * 8;
+    const struct {
+        uint64_t from, to;
+        const char *why;
+    } zero[] = {{narrow * filter->view.narrow.bucket_bits, narrow * filter->view.form.bucket_bits,
+                 "the bits behind the last narrow bucket are not zero"},
+                {end, whole, "the bits behind the last bucket are not zero"},
+                {whole, list, "the reserved bytes are not zero"},
+                {list + (uint64_t)filter->spilled * CF_SPILL_ENTRY * 8, length,
+                 "the reserved bytes are not zero"}};
+    for (unsigned i = 0; i < sizeof zero / sizeof zero[0]; i++)
+        if (!are_zero(filter, zero[i].from, zero[i].to, &ticker))
+            return cf_refuse(CF_DAMAGED, why, zero[i].why);
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }
 
 /* ---- the whole ---- */
 
-static cf_status check_buckets(const cf_filter *filter, copies_seen *seen, const char **why)
+static cf_status check_buckets(const cf_filter *filter, cf_census *seen, const char **why)
 {
     enum { COST = 400 }; /* nanoseconds */
     cf_status status = CF_OK;
     cf_walk walk = cf_walk_begin(filter, COST);
     while (status == CF_OK && cf_walk_next(&walk)) {
-        status = check_order(filter, walk.bucket, why);
+        const cf_form *form = cf_form_of(filter, walk.bucket);
+        if (filter->geometry.semisorted &&
+            !cf_semisort_in_order(filter, form, cf_record_at(filter, form, walk.bucket)))
+            return cf_refuse(CF_DAMAGED, why, "a semi-sorted bucket is not in order");
         for (unsigned slot = 0; status == CF_OK && slot < filter->geometry.bucket_size; slot++)
             status = check_slot(filter, walk.bucket, slot, seen, why);
     }
@@ -275,7 +250,7 @@ static cf_status find_sticky(const cf_filter *filter, bool *any)
 /* Each item is a copy of an entry's, unless a sticky key has absorbed it. Where a filter has grown
 ** there may be more copies than items: void entries are in several buckets, and count as one
 ** item. */
-static cf_status check_total(const cf_filter *filter, const copies_seen *seen, const char **why)
+static cf_status check_total(const cf_filter *filter, const cf_census *seen, const char **why)
 {
     bool any;
     if (seen->occupied != filter->occupied)
@@ -292,7 +267,7 @@ static cf_status check_total(const cf_filter *filter, const copies_seen *seen, c
 
 cf_status cf_check(const cf_filter *filter, const char **why)
 {
-    copies_seen seen = {0, 0};
+    cf_census seen = {.occupied = 0};
     cf_status status = check_rest(filter, why);
     if (status == CF_OK)
         status = check_buckets(filter, &seen, why);

@@ -14,43 +14,41 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(CF_PLAIN_C)
-#define CF_IS_GNU  0
-#define CF_IS_MSVC 0
-#elif defined(__GNUC__)
-#define CF_IS_GNU  1
-#define CF_IS_MSVC 0
-#elif defined(_MSC_VER)
-#define CF_IS_GNU  0
+#if defined(__GNUC__) && !defined(CF_PLAIN_C)
+#define CF_IS_GNU 1
+#else
+#define CF_IS_GNU 0
+#endif
+#if defined(_MSC_VER) && !defined(__GNUC__) && !defined(CF_PLAIN_C)
+#include <intrin.h>
 #define CF_IS_MSVC 1
 #else
-#define CF_IS_GNU  0
 #define CF_IS_MSVC 0
 #endif
-
-#if CF_IS_MSVC
-#include <intrin.h>
+/* Its 64-bit machines have the same intrinsics for scans. */
+#if CF_IS_MSVC && (defined(_M_X64) || defined(_M_ARM64))
+#define CF_IS_MSVC64 1
+#else
+#define CF_IS_MSVC64 0
 #endif
 
 /* ---- hints: leaving them out changes no answer ---- */
 
-/* Before the type of a function, behind `static`. */
+/* CF_NEVER_INLINE, CF_ALWAYS_INLINE: before the type of a function, behind `static`. CF_LIKELY,
+** CF_UNLIKELY: a condition that nearly always, or hardly ever, holds. */
 #if CF_IS_GNU
-#define CF_NEVER_INLINE  __attribute__((noinline))
-#define CF_ALWAYS_INLINE inline __attribute__((always_inline))
-#elif CF_IS_MSVC
+#define CF_NEVER_INLINE        __attribute__((noinline))
+#define CF_ALWAYS_INLINE       inline __attribute__((always_inline))
+#define CF_LIKELY(condition)   __builtin_expect(condition, 1)
+#define CF_UNLIKELY(condition) __builtin_expect(condition, 0)
+#else
+#if CF_IS_MSVC
 #define CF_NEVER_INLINE  __declspec(noinline)
 #define CF_ALWAYS_INLINE __forceinline
 #else
 #define CF_NEVER_INLINE
 #define CF_ALWAYS_INLINE inline
 #endif
-
-/* A condition that nearly always, or hardly ever, holds. */
-#if CF_IS_GNU
-#define CF_LIKELY(condition)   __builtin_expect(condition, 1)
-#define CF_UNLIKELY(condition) __builtin_expect(condition, 0)
-#else
 #define CF_LIKELY(condition)   (condition)
 #define CF_UNLIKELY(condition) (condition)
 #endif
@@ -62,8 +60,6 @@ static inline void cf_prefetch(const uint8_t *at)
     __builtin_prefetch(at);
 #elif CF_IS_MSVC && (defined(_M_X64) || defined(_M_IX86)) && !defined(_M_ARM64EC)
     _mm_prefetch((const char *)at, _MM_HINT_T0);
-#elif CF_IS_MSVC && defined(_M_ARM64)
-    __prefetch(at);
 #else
     (void)at;
 #endif
@@ -86,28 +82,25 @@ static inline void cf_prefetch(const uint8_t *at)
 /* The 8 bytes at p as an integer, least significant byte first. */
 static inline uint64_t cf_load64(const uint8_t *p)
 {
-#if CF_LITTLE_ENDIAN
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-#elif CF_BIG_ENDIAN
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return __builtin_bswap64(v);
-#else
     uint64_t v = 0;
+#if CF_LITTLE_ENDIAN || CF_BIG_ENDIAN
+    memcpy(&v, p, sizeof v);
+#if CF_BIG_ENDIAN
+    v = __builtin_bswap64(v);
+#endif
+#else
     for (unsigned i = 0; i < 8; i++)
         v |= (uint64_t)p[i] << (8 * i);
-    return v;
 #endif
+    return v;
 }
 
 static inline void cf_store64(uint8_t *p, uint64_t v)
 {
-#if CF_LITTLE_ENDIAN
-    memcpy(p, &v, sizeof v);
-#elif CF_BIG_ENDIAN
+#if CF_BIG_ENDIAN
     v = __builtin_bswap64(v);
+#endif
+#if CF_LITTLE_ENDIAN || CF_BIG_ENDIAN
     memcpy(p, &v, sizeof v);
 #else
     for (unsigned i = 0; i < 8; i++)
@@ -135,15 +128,9 @@ static inline unsigned cf_floor_log2(uint64_t n)
     assert(n != 0);
 #if CF_IS_GNU
     return 63 - (unsigned)__builtin_clzll(n);
-#elif CF_IS_MSVC && (defined(_M_X64) || defined(_M_ARM64))
+#elif CF_IS_MSVC64
     unsigned long at;
     _BitScanReverse64(&at, n);
-    return at;
-#elif CF_IS_MSVC
-    unsigned long at;
-    if (_BitScanReverse(&at, (unsigned long)(n >> 32)))
-        return at + 32;
-    _BitScanReverse(&at, (unsigned long)n);
     return at;
 #else
     unsigned at = 0;
@@ -162,16 +149,10 @@ static inline unsigned cf_lowest_bit(uint64_t n)
     assert(n != 0);
 #if CF_IS_GNU
     return (unsigned)__builtin_ctzll(n);
-#elif CF_IS_MSVC && (defined(_M_X64) || defined(_M_ARM64))
+#elif CF_IS_MSVC64
     unsigned long at;
     _BitScanForward64(&at, n);
     return at;
-#elif CF_IS_MSVC
-    unsigned long at;
-    if (_BitScanForward(&at, (unsigned long)n))
-        return at;
-    _BitScanForward(&at, (unsigned long)(n >> 32));
-    return at + 32;
 #else
     return cf_floor_log2(n & (0 - n));
 #endif
@@ -185,9 +166,7 @@ static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
     wide product = (wide)a * b;
     *high = (uint64_t)(product >> 64);
     return (uint64_t)product;
-#elif CF_IS_MSVC && defined(_M_X64) && !defined(_M_ARM64EC)
-    return _umul128(a, b, high);
-#elif CF_IS_MSVC && defined(_M_ARM64)
+#elif CF_IS_MSVC64 && !defined(_M_ARM64EC)
     *high = __umulh(a, b);
     return a * b;
 #else
@@ -204,46 +183,20 @@ static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
 ** has written before it clears the flag is seen by the next one that sets it. */
 #if CF_IS_MSVC
 typedef volatile long cf_flag;
-#define CF_FLAG_CLEAR 0
-
-static inline int cf_flag_set(cf_flag *flag)
-{
-    return _InterlockedExchange(flag, 1) != 0;
-}
-
-static inline void cf_flag_clear(cf_flag *flag)
-{
-    _InterlockedExchange(flag, 0);
-}
+#define CF_FLAG_CLEAR       0
+#define cf_flag_set(flag)   (_InterlockedExchange(flag, 1) != 0)
+#define cf_flag_clear(flag) ((void)_InterlockedExchange(flag, 0))
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(__STDC_NO_ATOMICS__)
 #include <stdatomic.h>
 typedef atomic_flag cf_flag;
-#define CF_FLAG_CLEAR ATOMIC_FLAG_INIT
-
-static inline int cf_flag_set(cf_flag *flag)
-{
-    return atomic_flag_test_and_set_explicit(flag, memory_order_acquire);
-}
-
-static inline void cf_flag_clear(cf_flag *flag)
-{
-    atomic_flag_clear_explicit(flag, memory_order_release);
-}
+#define CF_FLAG_CLEAR       ATOMIC_FLAG_INIT
+#define cf_flag_set(flag)   atomic_flag_test_and_set_explicit(flag, memory_order_acquire)
+#define cf_flag_clear(flag) atomic_flag_clear_explicit(flag, memory_order_release)
 #else /* a compiler without threads: one thread at a time may load the extension or close connections */
 typedef volatile int cf_flag;
-#define CF_FLAG_CLEAR 0
-
-static inline int cf_flag_set(cf_flag *flag)
-{
-    int was = *flag;
-    *flag = 1;
-    return was;
-}
-
-static inline void cf_flag_clear(cf_flag *flag)
-{
-    *flag = 0;
-}
+#define CF_FLAG_CLEAR       0
+#define cf_flag_set(flag)   (*(flag) != 0 || (*(flag) = 1) == 0)
+#define cf_flag_clear(flag) ((void)(*(flag) = 0))
 #endif
 
 /* ---- what a library shows ---- */

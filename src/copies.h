@@ -22,16 +22,13 @@
 ** - An item of a merge is an entry of another filter. It may know less than entries that agree with
 **   it: these count as matches, too, when that saves room, and one that stays is cut to what the
 **   item knows.
-**
-** - A key below cap takes a slot for each copy. Where no room can be made otherwise, not even by
-**   growth, entries *fold* before cap is reached: some that say the same become one that is sticky,
-**   or counts their copies. An add that would be refused makes a key sticky instead.
+** - Where no room can be made otherwise, not even by growth, entries *fold* before cap is reached:
+**   some that say the same become one that is sticky, or counts their copies. An add that would be
+**   refused makes a key sticky instead.
 **
 ** Sound: the entry that stays is a prefix of each that goes, and of the item. Whoever owned one of
 ** those matches it. It lies in a bucket whose extension it knows, so all of them look there.
-** growth.h has the argument for deletes.
-**
-** With values all of this holds for each value by itself.
+** growth.h has the argument for deletes. With values all of this holds for each value by itself.
 */
 #ifndef CF_COPIES_H
 #define CF_COPIES_H
@@ -56,7 +53,7 @@ typedef struct cf_fold {
 
 /* The best way to fold entries in the buckets of a pair, both of them full: `copies` of them at
 ** least, the item included, or any number when that makes nothing sticky that is not. False: there
-** are not so many that say the same. */
+** is none. */
 bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned copies,
                   cf_fold *best);
 

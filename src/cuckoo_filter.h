@@ -17,8 +17,8 @@
 **      ...                                    the fingerprint alone: an entry can move between the
 **      bucket m-1 [tag][tag][   ][tag]        two without its key (paper, section 3.1).
 **
-** The whole filter is one string of bytes: a 64-byte header and the bit-packed buckets. format.h
-** describes every byte.
+** The whole filter is one string of bytes: a 64-byte header and the bit-packed buckets (format.h).
+** cuckoo_inspect.h looks inside.
 **
 **      cf_geometry shape;                          what to build: how many keys, which error rate
 **      cf_plan(1000000, 0.01, &options, &shape, &why);
@@ -34,25 +34,24 @@
 ** The library allocates only through cf_memory, does no I/O, and draws no random numbers. Equal
 ** calls give equal bytes on every machine.
 **
-** Threads. There are no globals. A call that takes a `const cf_filter *` changes neither the view nor
-** the bytes. So any number of threads may make such calls at the same time, through one view or
-** through several, as long as nobody changes the filter. (cf_merge and cf_shrink only read `from`.) A
-** thread that changes a filter must be the only one that uses its bytes and its view. Afterwards other
-** views of the same bytes are out of date: open them anew. The library has no locks and no memory
-** barriers: hand a filter to another thread under a lock of your own, or before that thread starts.
-** Callbacks (cf_memory, cf_watch, cf_pages) run in the thread that called. With cf_pages a lookup may
-** bring in bytes, and so counts as a change. A cf_reader belongs to one thread.
+** Threads. There are no globals, no locks and no memory barriers. A call that takes a
+** `const cf_filter *` changes neither the view nor the bytes: any number of threads may make such
+** calls at the same time, as long as nobody changes the filter. (cf_merge and cf_shrink only read
+** `from`.) A thread that changes a filter must be the only one that uses its bytes and its view; other
+** views of the same bytes are out of date then: open them anew. Callbacks (cf_memory, cf_watch,
+** cf_pages) run in the thread that called. With cf_pages a lookup may bring in bytes, and so counts as
+** a change. A cf_reader belongs to one thread.
 **
 ** Errors. A call that does not answer CF_OK has changed nothing, unless its description says
 ** otherwise. `*why` is a constant text that names what is wrong; it is set only when the call
-** fails. What callers owe (a writable view, a bucket in range) is checked by assert, in builds
-** without NDEBUG.
+** fails. What callers owe (a writable view, a bucket in range) is checked by assert.
 **
 ** Copies. Adding a key again stores another copy, up to `cap` copies: 3 to 6 in most filters, more
 ** where fingerprints are short (cf_turnovers). Below cap the number of copies is exact. At cap the
 ** key is *sticky*: further adds are absorbed, and deletes change nothing. So repetitions cannot
 ** fill a filter, and deleting a key that was added never hides a key that is still there. With
-** counters of c bits a key is sticky at 2^c copies (copies.h).
+** counters of c bits a key is sticky at 2^c copies (copies.h). Deleting a key that was never added may
+** remove the fingerprint of another: no filter can know.
 **
 ** Growth. A filter that may grow, and whose memory may (cf_memory), takes more keys than it was
 ** planned for: buckets are split one at a time, without the keys (growth.h). One add at most
@@ -62,15 +61,10 @@
 ** one bit per slot, and costs a little when it is written (semisort.h).
 **
 ** Bounded insertion. A filter with a spill list looks at a few buckets for a new key; then the key
-** goes to an exact list, and lookups know by a bit in its buckets that they have to ask it
-** (spill.h).
+** goes to an exact list, which lookups ask when a bit in their buckets says so (spill.h).
 **
 ** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map
 ** (paper, section 6).
-**
-** cuckoo_inspect.h looks inside: at single entries, and at all of them.
-**
-** Deleting a key that was never added may remove the fingerprint of another: no filter can know.
 */
 #ifndef CUCKOO_FILTER_H
 #define CUCKOO_FILTER_H
@@ -105,14 +99,13 @@ typedef struct cf_memory {
 ** `need` and `change` are told which bytes are going to be read or changed: from `from` to before
 ** `to`, which is at most the length of the filter. `bytes` and `length` of the filter are up to date
 ** then. Both may be called again with the same range. A caller that cannot provide the bytes leaves
-** zeros, and forgets what the operation under way has done. Bytes behind the end are zeros when
-** the filter becomes longer: they are set to 0 in memory, and not told of.
+** zeros, and forgets what the operation under way has done. Bytes that a longer filter has behind
+** the old end are set to 0 in memory, and not told of.
 **
-** `skip` says where zeros end: the first offset at or behind `from` that may hold anything else, or
-** any offset behind the blob when there is none. It must not pass over a byte that is not zero.
-** Walks over the whole filter (cf_check, cf_take_census, cf_merge, cf_shrink) ask it for each
-** bucket, and do not need what it skips. So a filter that is nearly empty costs what it holds, and
-** not what its header claims. NULL: everything may hold something. */
+** `skip`: the first offset at or behind `from` that may hold anything but zeros, or any offset behind
+** the blob. Walks over the whole filter (cf_check, cf_take_census, cf_merge, cf_shrink) do not need
+** what it skips: a filter that is nearly empty costs what it holds, not what its header claims. NULL:
+** everything may hold something. */
 typedef struct cf_pages {
     void (*need)(void *context, uint64_t from, uint64_t to);
     void (*change)(void *context, uint64_t from, uint64_t to); /* implies need */
@@ -127,17 +120,15 @@ typedef struct cf_watch {
 } cf_watch;
 
 /*
-** An open filter: a view of bytes that the caller owns and keeps in place. It is a plain struct:
-** there is nothing to free. Copying it gives a second view of the same bytes.
-**
-** Read the first part; set the second; leave `view` to the library.
+** An open filter: a view of bytes that the caller owns and keeps in place. There is nothing to free;
+** a copy is a second view of the same bytes. Read the first part; set the second; leave `view` to the
+** library.
 **
 ** With `memory` set, cf_add, cf_add_many and cf_merge may replace `bytes` by longer ones, whatever
 ** they return: take them, and `length`, from here afterwards. Without it a filter does not grow.
 **
-** cf_add and cf_add_value (while the filter grows), cf_add_many, cf_merge, cf_shrink, cf_settle,
-** cf_take_census and cf_check ask the watch, and answer CF_INTERRUPTED when it says stop. A delete
-** does not ask.
+** The watch is asked by cf_add and cf_add_value while the filter grows, and by cf_add_many, cf_merge,
+** cf_shrink, cf_settle, cf_take_census and cf_check: CF_INTERRUPTED when it says stop.
 */
 typedef struct cf_filter {
     cf_geometry geometry;
@@ -157,28 +148,25 @@ typedef struct cf_filter {
     cf_view view;
 } cf_filter;
 
-/* Makes an empty filter in the cf_geometry_bytes(shape) bytes at `bytes`, sealed, and opens it for
-** writing. `shape` has passed cf_plan or cf_geometry_check. */
+/* Makes an empty filter in the cf_geometry_bytes(shape) bytes at `bytes`, sealed and open for writing.
+** `shape` has passed cf_plan or cf_geometry_check. */
 void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 
-/* The same in bytes that are all zeros, as calloc gives them. Only the header is written: an empty
-** filter of any size costs no time, and no memory until keys come. */
+/* The same in bytes that are all zeros, as calloc gives them: only the header is written. */
 void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 
-/*
-** Opens `length` bytes for reading. Opening is validating, in constant time: whatever the bytes
+/* Opens `length` bytes for reading, and validates their header, in constant time: whatever the bytes
 ** are, after CF_OK no call reads or writes outside them. cf_check finds contents that are wrong
 ** inside. CF_DAMAGED or CF_NEWER: *why says what is wrong; *filter is unchanged. After CF_NEWER the
-** only remedy is the version that wrote the filter: building it anew would lose its keys.
-*/
+** only remedy is the version that wrote the filter: building it anew would lose its keys. */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 
 /* The same, for reading and writing: cf_add, cf_delete, cf_clear, cf_merge (into) and cf_seal need
 ** a filter opened so, or made by cf_create. */
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why);
 
-/* Opens one filter after another for reading, as a query does for each row. While the next bytes
-** have the header of the last ones, which is the rule, that costs a comparison. Start with {0}. */
+/* Opens one filter after another for reading, as a query does for each row. Bytes with the header of
+** the last ones, which is the rule, cost a comparison. Start with {0}. */
 typedef struct cf_reader {
     cf_filter filter;   /* the open filter */
     uint8_t header[64]; /* its header, as it was read */
@@ -187,29 +175,26 @@ typedef struct cf_reader {
 /* cf_open for reader->filter, with its errors. `bytes` may be NULL when length is 0. */
 cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why);
 
-/* Lets a view go on with a copy of its bytes, of the same length. `writable` is `bytes`, or NULL
-** for reading only. Cheaper than opening the copy. Memory, watch and pages stay as they are. */
+/* Lets a view go on with a copy of its bytes. `writable` is `bytes`, or NULL for reading only. Cheaper
+** than opening the copy. Memory, watch and pages stay as they are. */
 void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable);
 
-/* From now on the filter tells of the bytes it touches; NULL: no more. `pages` must live as
-** long. */
+/* From now on the filter tells of the bytes it touches; NULL: no more. `pages` must live as long. */
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages);
 
 /* Writes the counts of an open filter into its header, with the checksum. Until then the bytes hold
 ** the counts of before: seal once, after the last change, before the bytes are stored or sent. */
 void cf_seal(cf_filter *filter);
 
-/* Perhaps (true) or certainly not (false). Two memory reads, whatever the size. Paper, algorithm
-** 2. */
+/* Perhaps (true) or certainly not (false). Two memory reads. Paper, algorithm 2. */
 bool cf_contains(const cf_filter *filter, uint64_t hash);
 
-/* cf_contains for n hashes, with their cache misses overlapped: in large filters several times as
-** fast. answers[i] is that for hashes[i]. Returns how many are true. */
+/* cf_contains for n hashes, with their cache misses overlapped. answers[i] is that for hashes[i].
+** Returns how many are true. */
 size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
-/* The number of copies stored of this key, and of those that share its fingerprint and its pair.
-** cap means "at least cap": the answer is never more. With counters of c bits, 2^c or more means
-** "at least that". */
+/* The number of copies of this key, and of those that share its fingerprint and its pair. cap means
+** "at least cap"; with counters of c bits, 2^c or more means "at least that". */
 uint64_t cf_count(const cf_filter *filter, uint64_t hash);
 
 /* The value of a key in a filter with values: that of the longest match, of equally long ones the
@@ -219,13 +204,11 @@ bool cf_get(const cf_filter *filter, uint64_t hash, uint64_t *value);
 /* All values of a key, each once, in that order: how many. `values` has room for CF_VALUES_MAX. */
 unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 
-/*
-** Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched
+/* Adds one copy of a key. Paper, algorithm 1, except that the shortest eviction path is searched
 ** breadth first before anything is written (eviction.h). CF_OK: stored, counted, or absorbed
 ** because the key is sticky; the filter may have grown. CF_FULL: there is no room, and growing is
 ** not allowed or does not help. CF_TOO_BIG: it would be longer than memory.most. CF_NO_MEMORY.
-** CF_INTERRUPTED: the watch said stop while the filter grew. Then nothing has changed, to the byte.
-*/
+** CF_INTERRUPTED: while the filter grew. Then nothing has changed, to the byte. */
 cf_status cf_add(cf_filter *filter, uint64_t hash);
 
 /* The same with a value below 2^value_bits, for filters with values; in others, value is 0. */
@@ -243,10 +226,9 @@ cf_deleted cf_delete(cf_filter *filter, uint64_t hash);
 /* The same for one copy with this value. */
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value);
 
-/* Moves spilled entries to slots where an ordinary search finds some: after many adds, so that the
-** list is empty when it is needed. cf_add_many and cf_merge end with it, and each delete does it
-** for one entry. CF_OK; CF_INTERRUPTED: some entries have not been looked at; the filter is
-** sound. */
+/* Moves spilled entries to slots where an ordinary search finds some, so that the list is empty when it
+** is needed. cf_add_many and cf_merge end with it, and each delete does it for one entry. CF_OK;
+** CF_INTERRUPTED: some entries have not been looked at; the filter is sound. */
 cf_status cf_settle(cf_filter *filter);
 
 /* Makes the filter as it was when it was new: empty, not grown, sealed. */
@@ -271,12 +253,12 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 ** before *added (may be NULL) are in, the rest is not. After CF_INTERRUPTED they may be in any
 ** order, when *added is 0.
 **
-** With memory.resize it sorts with room for as many hashes, and a fifth more: 10 bytes a hash and a
-** megabyte, which it gives back; memory.most does not limit that. Without it, or when it gives
-** none, it sorts in place; the result is the same. An empty semi-sorted filter is filled by way of
-** a plain one, which needs a tenth more memory than the filter itself: CF_NO_MEMORY when it is
-** refused. Without memory.resize it is filled directly. That takes twice as long, and slots may hold
-** other entries, with the same answers.
+** With memory.resize it sorts with room for a copy of the hashes, 8 bytes each, which it gives back;
+** memory.most does not limit that. Without it, or when it gives none, it sorts in place, with the same
+** result. An empty filter that is semi-sorted, or has a spill list, is filled by way of a plain one,
+** which needs up to a tenth more memory than the filter itself: CF_NO_MEMORY when it is refused.
+** Without memory.resize such a filter takes its keys in turn: slots may hold other entries, with the
+** same answers.
 */
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added);
 
@@ -284,9 +266,8 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
 ** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must
 ** agree in hash, seed, key rule, m0, b, f, s, cap and payload, and have bytes of their own: else
 ** CF_MISMATCH, and *why names the field. When `from` has grown more, `into` grows as much first.
-** CF_FULL, CF_TOO_BIG, CF_NO_MEMORY as cf_add, and CF_INTERRUPTED when the watch of `into` said so.
-** After CF_FULL *why is NULL, or says that a key would have more entries than can be found: two
-** buckets full, and eight in the spill list.
+** Other errors as cf_add, by the memory and the watch of `into`. After CF_FULL *why is NULL, or says
+** that a key would have more entries than can be found: two buckets full, and eight in the spill list.
 ** With memory.resize nothing has changed then: `into` is copied first. Without it, `into` holds all
 ** it held, and perhaps a part of `from`.
 */
@@ -297,10 +278,10 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
 
 /*
 ** Makes a filter that has grown, and lost keys since, smaller. `into` is an empty filter of the
-** same geometry that may grow. It takes all that `from` holds, after growing as far as that needs.
-** Entries forget what its narrower slots have no room for, and err as often as new keys of a filter
-** of that size do. `into` answers for the same keys; its items are those of `from`. CF_FULL: it
-** would not be an eighth smaller. Other errors as cf_merge. Then `into` may hold a part.
+** same geometry that may grow. It takes all that `from` holds, its items too, after growing as far as
+** that needs. Entries forget what its narrower slots have no room for, and err as often as new keys of
+** a filter of that size do. CF_FULL: it would not be an eighth smaller. Other errors as cf_merge. Then
+** `into` may hold a part.
 */
 cf_status cf_shrink(cf_filter *into, const cf_filter *from);
 

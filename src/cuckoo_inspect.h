@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** cuckoo_inspect.h - the second part of the public header: looking inside a filter.
-**
-** Threads and errors: as in cuckoo_filter.h. Nothing here changes a filter.
+** cuckoo_inspect.h - the second part of the public header: looking inside a filter. Nothing here
+** changes one. Threads and errors: as in cuckoo_filter.h.
 */
 #ifndef CF_CUCKOO_INSPECT_H
 #define CF_CUCKOO_INSPECT_H
@@ -22,9 +21,8 @@ typedef struct cf_side {
 
 /* Where a side lies, or would lie. */
 typedef struct cf_place {
-    uint64_t bucket; /* number of the bucket */
-    uint64_t
-        tag; /* what slots are compared with: pair bits, then the remainder bits behind the extension */
+    uint64_t bucket;    /* number of the bucket */
+    uint64_t tag;       /* what slots are compared with: pair bits, remainder behind the extension */
     unsigned extension; /* remainder bits that the number of the bucket stands for */
 } cf_place;
 

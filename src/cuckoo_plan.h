@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** cuckoo_plan.h - the first part of the public header: answers, limits, and choosing the shape of a
-** filter.
-**
-** Errors: as in cuckoo_filter.h, which includes this file.
+** filter. Errors: as in cuckoo_filter.h, which includes this file.
 */
 #ifndef CF_CUCKOO_PLAN_H
 #define CF_CUCKOO_PLAN_H
@@ -63,9 +61,9 @@ typedef enum cf_hash_choice {
     CF_HASH_KEYED /* SipHash-1-3: keys cannot be aimed at a filter whose seed is secret */
 } cf_hash_choice;
 
-/* The key rule: which values are one key. It says how the caller makes hashes of values. The
-** library only stores it, and refuses to merge filters of different rules. The names are those of
-** SQLite's column affinities and collations. */
+/* The key rule: which values are one key. The caller makes hashes of values by it. The library only
+** stores it, and refuses to merge filters of different rules. The names are those of SQLite's column
+** affinities and collations. */
 typedef enum cf_affinity {
     CF_AFFINITY_NONE,    /* values are compared as they are: text is no number */
     CF_AFFINITY_TEXT,    /* as a column of TEXT, BLOB or no affinity compares */
@@ -85,15 +83,14 @@ typedef struct cf_options {
     unsigned bucket_size;      /* slots in a bucket: 1, 2, 4, 8; 0: the planner chooses among 2, 4, 8 */
     unsigned fingerprint_bits; /* CF_FINGERPRINT_MIN .. MAX; 0: the fewest that meet the error rate */
     unsigned counter_bits;     /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
-    unsigned value_bits; /* a value with every copy: 0 .. CF_VALUE_MAX; not together with counters */
-    bool growth;         /* may grow when full (f >= 8, b >= 2) */
-    int64_t seed;        /* of the hash */
+    unsigned value_bits;       /* a value with every copy: 0 .. CF_VALUE_MAX; not with counters */
+    bool growth;               /* may grow when full (f >= 8, b >= 2) */
+    int64_t seed;              /* of the hash */
     cf_hash_choice hash;
     cf_layout layout;
-    bool overflow; /* bounded insertion (spill.h) */
-    unsigned
-        overflow_budget;  /* buckets that an insertion looks at before it spills: 0 .. CF_BUDGET_MAX */
-    unsigned spill_bound; /* entries of the spill list: 1 .. CF_SPILL_MAX; 0: the planner chooses */
+    bool overflow;            /* bounded insertion (spill.h) */
+    unsigned overflow_budget; /* buckets an insertion looks at before it spills: 0 .. CF_BUDGET_MAX */
+    unsigned spill_bound;     /* entries of the spill list: 1 .. CF_SPILL_MAX; 0: the planner chooses */
     cf_affinity affinity;
     cf_collation collation;
 } cf_options;
@@ -105,15 +102,14 @@ typedef struct cf_geometry {
     int64_t seed;             /* of the hash */
     uint8_t bucket_size;      /* b, slots in a bucket */
     uint8_t fingerprint_bits; /* f */
-    uint8_t
-        pair_bits; /* s, the lowest bits of the fingerprint; they name the alternate; f without growth */
-    uint8_t cap;   /* copies from which on a key is sticky: 1 .. 2b */
-    uint8_t counter_bits; /* an entry counts up to 2^counter_bits copies */
-    uint8_t value_bits;   /* of the value that each entry carries */
-    bool growth;          /* may grow when full */
-    bool semisorted;      /* the layout of its buckets */
-    uint8_t budget; /* buckets that an insertion looks at before it spills; 0 without a spill list */
-    uint16_t spill_bound; /* entries that the spill list takes; 0: no spill list and no overflow bits */
+    uint8_t pair_bits;        /* s, the lowest of them, which name the alternate; f without growth */
+    uint8_t cap;              /* copies from which on a key is sticky: 1 .. 2b */
+    uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
+    uint8_t value_bits;       /* of the value that each entry carries */
+    bool growth;              /* may grow when full */
+    bool semisorted;          /* the layout of its buckets */
+    uint8_t budget;       /* buckets an insertion looks at before it spills; 0 without a spill list */
+    uint16_t spill_bound; /* entries of the spill list; 0: no list, and no overflow bits */
     uint8_t affinity;     /* a cf_affinity */
     uint8_t collation;    /* a cf_collation */
     bool keyed;           /* keys are hashed by the keyed hash, not by XXH3 */
@@ -123,10 +119,10 @@ typedef struct cf_geometry {
 ** The smallest filter that takes `capacity` distinct keys and, holding them, answers "perhaps" for
 ** at most the share `fpr` of the keys it does not hold.
 **
-** capacity  0 .. CF_CAPACITY_MAX keys; 0 plans for one key. fpr       above 0 and below 1; or 0
-** when options->fingerprint_bits decides. The chance that a filter so planned is full before it
-** holds `capacity` keys is at most one in a million, at every capacity: small tables get more slack
-** than large ones (load.h). Integer arithmetic only, so that every machine plans the same bytes.
+** capacity: 0 .. CF_CAPACITY_MAX keys; 0 plans for one key. fpr: above 0 and below 1; or 0 when
+** options->fingerprint_bits decides. The chance that a filter so planned is full before it
+** holds `capacity` keys is at most one in a million, at every capacity (load.h). Integer arithmetic
+** only: every machine plans the same bytes.
 **
 ** CF_OK and *plan; or CF_BAD_ARGUMENT or CF_TOO_BIG, *why names the parameter and the remedy, *plan
 ** is unchanged.
@@ -149,14 +145,13 @@ uint64_t cf_geometry_slots(const cf_geometry *shape);
 
 /* The expected share of absent keys that are answered "perhaps" when `entries` slots of a new table
 ** are occupied (paper, section 5.1). A slot matches a random fingerprint with probability (2^f + 2)
-** / 4^f, because the all-zero fingerprint becomes 1. For display: no byte of a filter depends on
-** it. cf_take_census says what a filter that is in use really has. */
+** / 4^f, because the all-zero fingerprint becomes 1. For display: cf_take_census says what a filter in
+** use really has. */
 double cf_expected_fpr(const cf_geometry *shape, uint64_t entries);
 
-/* How long a filter of this shape lives when it is kept at its capacity while its keys come and go:
-** after so many complete turnovers (as many adds, and as many deletes, as it has keys) one slot in
-** 200 is lost to distinct keys that became sticky together. Then adds begin to be refused, or the
-** filter to grow. 0: within the first turnover. CF_TURNOVERS_MAX: practically without end. */
+/* How many complete turnovers (as many adds, and as many deletes, as it has keys) a filter of this shape
+** lives for at its capacity: then one slot in 200 is lost to distinct keys that became sticky together,
+** and adds begin to be refused, or the filter to grow. CF_TURNOVERS_MAX: practically without end. */
 #define CF_TURNOVERS_MAX ((uint64_t)1000000000)
 uint64_t cf_turnovers(const cf_geometry *shape);
 

@@ -12,47 +12,17 @@
 
 /* ---- asking ---- */
 
-/* Does a bucket hold its tag? */
-static inline bool in_words(const cf_filter *filter, const cf_form *form, uint64_t bucket, uint64_t tag)
+/* Does a bucket hold its tag? The tops of a semi-sorted one, as a rule, say that it does not. */
+static CF_ALWAYS_INLINE bool holds(const cf_filter *filter, cf_place want)
 {
+    const cf_form *form = cf_form_of(filter, want.bucket);
     uint64_t found = 0;
-    for (unsigned i = 0; i < form->lanes.words; i++)
-        found |= cf_matching_lanes(form, cf_word(filter, form, bucket, i), tag);
-    return found != 0;
-}
-
-/* The same for either of two buckets. noinline keeps registers free in the fast path. Arguments are
-** scalars: structs would be passed in memory and stall the loads. */
-static CF_NEVER_INLINE bool in_long_buckets(const cf_filter *filter, uint64_t here, uint64_t tag_here,
-                                            uint64_t there, uint64_t tag_there)
-{
-    return in_words(filter, cf_form_of(filter, here), here, tag_here) ||
-           in_words(filter, cf_form_of(filter, there), there, tag_there);
-}
-
-/* For plain buckets with terminators of one word. */
-static inline uint64_t in_grown_bucket(const cf_filter *filter, cf_place want)
-{
-    const cf_form *form = cf_form_of(filter, want.bucket);
-    uint64_t word = cf_load_bits(filter->view.table, cf_record_at(filter, form, want.bucket));
-    return cf_agreeing_lanes(&form->lanes, word, want.tag);
-}
-
-/* Can a semi-sorted bucket hold its tag? */
-static inline bool may_hold(const cf_filter *filter, cf_place want)
-{
-    const cf_form *form = cf_form_of(filter, want.bucket);
-    return form->tops.words > 1 ||
-           cf_tops_allow(filter, form, cf_record_at(filter, form, want.bucket), want.tag);
-}
-
-static inline bool in_buckets(const cf_filter *filter, cf_place here, cf_place there)
-{
-    if (filter->geometry.semisorted && !may_hold(filter, here) && !may_hold(filter, there))
+    if (filter->geometry.semisorted && form->tops.words == 1 &&
+        !cf_tops_allow(filter, form, cf_record_at(filter, form, want.bucket), want.tag))
         return false;
-    if (filter->view.grown && !filter->geometry.semisorted && filter->view.single_words)
-        return (in_grown_bucket(filter, here) | in_grown_bucket(filter, there)) != 0;
-    return in_long_buckets(filter, here.bucket, here.tag, there.bucket, there.tag);
+    for (unsigned i = 0; i < form->lanes.words; i++)
+        found |= cf_matching_lanes(form, cf_word(filter, form, want.bucket, i), want.tag);
+    return found != 0;
 }
 
 static CF_NEVER_INLINE bool is_spilled(const cf_filter *filter, uint64_t hash)
@@ -70,10 +40,9 @@ static inline bool both_overflow(const cf_filter *filter, uint64_t here, uint64_
 /* All kinds of filters. */
 static CF_NEVER_INLINE bool contains_any(const cf_filter *filter, uint64_t hash)
 {
-    cf_side base = cf_base(filter, hash);
-    cf_side other = cf_alternate(filter, base);
+    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
     cf_place here = cf_locate(filter, &base), there = cf_locate(filter, &other);
-    return in_buckets(filter, here, there) ||
+    return holds(filter, here) || holds(filter, there) ||
            (both_overflow(filter, here.bucket, there.bucket) && is_spilled(filter, hash));
 }
 

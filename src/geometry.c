@@ -8,33 +8,40 @@
 
 #include "bits.h"
 
-static bool sound_bucket_size(unsigned b)
+const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsigned value_bits)
 {
-    return b == 1 || b == 2 || b == 4 || b == 8;
+    return b != 1 && b != 2 && b != 4 && b != 8               ? "bucket_size must be 1, 2, 4 or 8"
+           : f < CF_FINGERPRINT_MIN || f > CF_FINGERPRINT_MAX ? "fingerprint_bits must be from 4 to 32"
+           : counter_bits > CF_COUNTER_MAX                    ? "counter_bits must be from 0 to 16"
+           : value_bits > CF_VALUE_MAX                        ? "value_bits must be from 0 to 32"
+           : counter_bits && value_bits
+               ? "counter_bits and value_bits exclude each other: leave one of them out"
+               : NULL;
+}
+
+/* What else is wrong with a shape; NULL: nothing. */
+static const char *fault_of(const cf_geometry *g)
+{
+    return g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > g->fingerprint_bits
+               ? "pair_bits must be from 4 to fingerprint_bits"
+           : g->cap < 1 || g->cap > 2 * g->bucket_size ? "cap must be from 1 to twice bucket_size"
+           : g->semisorted && (g->bucket_size != 4 || g->fingerprint_bits < 5)
+               ? "semi-sorted buckets have 4 slots of 5 bits or more"
+           : g->spill_bound > CF_SPILL_MAX || (g->budget && !g->spill_bound)
+               ? "a spill list has from 1 to 4096 entries"
+           : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
+               ? "the key rule has an unknown affinity or collation"
+               : NULL;
 }
 
 cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 {
-    if (!sound_bucket_size(g->bucket_size))
-        return cf_refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
-    if (g->fingerprint_bits < CF_FINGERPRINT_MIN || g->fingerprint_bits > CF_FINGERPRINT_MAX)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
-    if (g->pair_bits < CF_PAIR_BITS_MIN || g->pair_bits > g->fingerprint_bits)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "pair_bits must be from 4 to fingerprint_bits");
-    if (g->cap < 1 || g->cap > 2 * g->bucket_size)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "cap must be from 1 to twice bucket_size");
-    if (g->counter_bits > CF_COUNTER_MAX)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
-    if (g->value_bits > CF_VALUE_MAX)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
-    if (g->counter_bits && g->value_bits)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "counter_bits and value_bits exclude each other");
-    if (g->semisorted && (g->bucket_size != 4 || g->fingerprint_bits < 5))
-        return cf_refuse(CF_BAD_ARGUMENT, why, "semi-sorted buckets have 4 slots of 5 bits or more");
-    if (g->spill_bound > CF_SPILL_MAX || (g->budget && !g->spill_bound))
-        return cf_refuse(CF_BAD_ARGUMENT, why, "a spill list has from 1 to 4096 entries");
-    if (g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "the key rule has an unknown affinity or collation");
+    const char *fault =
+        cf_sizes_fault(g->bucket_size, g->fingerprint_bits, g->counter_bits, g->value_bits);
+    if (fault == NULL)
+        fault = fault_of(g);
+    if (fault)
+        return cf_refuse(CF_BAD_ARGUMENT, why, fault);
     /* RULE: the number of base buckets is even */
     if (g->buckets < 2 || g->buckets % 2 != 0)
         return cf_refuse(CF_BAD_ARGUMENT, why,

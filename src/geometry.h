@@ -24,6 +24,9 @@ static inline cf_status cf_refuse(cf_status status, const char **why, const char
     return status;
 }
 
+/* What is wrong with the sizes that a user or a header names; NULL: nothing. */
+const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsigned value_bits);
+
 /* Is a filter of this stage rewritten with terminators? */
 static inline bool cf_is_grown(unsigned level, uint64_t split)
 {
@@ -36,8 +39,7 @@ unsigned cf_growth_bits(unsigned level);
 /* Remainder bits that a new entry knows. */
 unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown);
 
-/* Width of a slot, of the payload of a slot, of the tags of a bucket, of a bucket record: in
-** bits. */
+/* Bits of a slot, of its payload, of the tags of a bucket, of a bucket record. */
 unsigned cf_slot_bits(const cf_geometry *shape, unsigned level, bool grown);
 unsigned cf_payload_bits(const cf_geometry *shape, bool grown);
 unsigned cf_tag_bits(const cf_geometry *shape, unsigned level, bool grown);
@@ -46,8 +48,8 @@ uint64_t cf_record_bits(const cf_geometry *shape, unsigned level, bool grown);
 /* Buckets in use. */
 uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
-/* The first so many of them are narrow: their slots are for entries of this level, those of the others
-** for entries of the next (growth.h). */
+/* The first so many of them are narrow: their slots are for entries of this level, others for entries of
+** the next (growth.h). */
 uint64_t cf_narrow_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
 /* Bits of the table, up to the end of its last bucket. */
@@ -56,8 +58,8 @@ uint64_t cf_table_bits(const cf_geometry *shape, unsigned level, uint64_t split,
 /* Length in bytes without room to spare. */
 uint64_t cf_bytes_at(const cf_geometry *shape, unsigned level, uint64_t split, bool grown);
 
-/* CF_OK when this (checked) shape can be at this stage. Else *why says the reason. CF_TOO_BIG: the
-** hash or the format has no bits left; CF_BAD_ARGUMENT. */
+/* Can this (checked) shape be at this stage? CF_TOO_BIG: the hash or the format has no bits left;
+** CF_BAD_ARGUMENT; *why. */
 cf_status cf_stage_check(const cf_geometry *shape, unsigned level, uint64_t split, const char **why);
 
 #endif

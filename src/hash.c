@@ -18,10 +18,12 @@ static cf_sip begin_keyed(int64_t seed)
     return cf_sip_begin(k0, k1 ^ k1 >> 32, 1, 3);
 }
 
-static CF_NEVER_INLINE uint64_t keyed(int64_t seed, const void *bytes, size_t n)
+/* Of n bytes behind `begun` bytes, 0 or 1, in the word `head`. */
+static CF_NEVER_INLINE uint64_t keyed(int64_t seed, uint64_t head, unsigned begun, const void *bytes,
+                                      size_t n)
 {
     cf_sip state = begin_keyed(seed);
-    return cf_sip_bytes(&state, 0, 0, bytes, n);
+    return cf_sip_bytes(&state, head, begun, bytes, n);
 }
 
 static CF_NEVER_INLINE uint64_t keyed_words(int64_t seed, uint64_t first, uint64_t second)
@@ -30,13 +32,6 @@ static CF_NEVER_INLINE uint64_t keyed_words(int64_t seed, uint64_t first, uint64
     cf_sip_word(&state, first);
     cf_sip_word(&state, second);
     return cf_sip_end(&state, 0, 16);
-}
-
-static CF_NEVER_INLINE uint64_t keyed_prefixed(int64_t seed, uint8_t first, const void *rest,
-                                               size_t rest_length)
-{
-    cf_sip state = begin_keyed(seed);
-    return cf_sip_bytes(&state, first, 1, rest, rest_length);
 }
 
 /* ---- XXH3 ---- */
@@ -68,7 +63,7 @@ bool cf_is_keyed(const cf_options *options)
 
 uint64_t cf_hash(const cf_geometry *shape, const void *bytes, size_t n)
 {
-    return shape->keyed ? keyed(shape->seed, bytes, n) : xxh3(shape->seed, bytes, n);
+    return shape->keyed ? keyed(shape->seed, 0, 0, bytes, n) : xxh3(shape->seed, bytes, n);
 }
 
 uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint64_t second)
@@ -85,7 +80,7 @@ uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *r
 {
     uint8_t joined[1024];
     if (shape->keyed)
-        return keyed_prefixed(shape->seed, first, rest, rest_length);
+        return keyed(shape->seed, first, 1, rest, rest_length);
     if (rest_length >= sizeof joined)
         return xxh3_pieces(shape->seed, first, rest, rest_length);
     joined[0] = first;

@@ -15,9 +15,9 @@
 **            x = (seed + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9, modulo 2^64.
 **
 ** What a keyed hash protects: whoever does not know the seed cannot choose keys that share a bucket
-** or a fingerprint more often than by chance. The seed has 64 bits, so the key has no more: finding
+** or a fingerprint more often than by chance. The key has no more than the 64 bits of the seed: finding
 ** one takes some 2^63 trials, or 2^63 / n for one of n filters, and the hashes or answers to try
-** them on. Seed 0 has a key, too, but everybody knows it. README.md says what remains.
+** them on. Seed 0 has a key, too, but everybody knows it.
 */
 #ifndef CF_HASH_H
 #define CF_HASH_H

@@ -61,11 +61,6 @@ static unsigned index_of(uint64_t n)
     return index < CF_LOAD_SIZES ? index : CF_LOAD_SIZES - 1;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static uint64_t share(uint64_t slots, unsigned load)
 {
     return slots / CF_LOAD_UNIT * load + slots % CF_LOAD_UNIT * load / CF_LOAD_UNIT;
@@ -78,32 +73,24 @@ static uint64_t fraction(uint64_t whole, uint64_t part, unsigned bits)
     return high << (64 - bits) | low >> bits;
 }
 
-/* Up to 126 buckets each size has its own load; then that of the last size measured holds up to the
-** next one, and where it is lower than the load before, a table takes what one of just that size
-** took. */
-static uint64_t keys_in_small(uint64_t b, const uint16_t *load, uint64_t buckets)
-{
-    unsigned i = index_of(buckets);
-    uint64_t before = i > EVENS ? share(size_at(i) * b, load[i - 1]) : 0;
-    return larger(before, share(buckets * b, load[i]));
-}
-
-/* For large ones the keys are interpolated between that size and the next. */
-static uint64_t keys_in_large(uint64_t b, const uint16_t *load, uint64_t buckets)
-{
-    unsigned i = index_of(buckets), bits = OCTAVE_WHOLE + i - INDEX_WHOLE;
-    uint64_t here = share(size_at(i) * b, load[i]);
-    if (i + 1 == CF_LOAD_SIZES)
-        return here;
-    uint64_t next = share(2 * size_at(i) * b, load[i + 1]);
-    return here + fraction(next - here, buckets - size_at(i), bits);
-}
-
+/* Up to 126 buckets each size has its own load. Up to 1024, that of the last size measured holds up to
+** the next one, and where it is lower than the load before, a table takes what one of just that size
+** took. For larger ones the keys are interpolated between that size and the next. */
 static uint64_t keys_measured(const cf_geometry *shape)
 {
     uint64_t b = shape->bucket_size, n = shape->buckets;
     const uint16_t *load = cf_load_table[row_index(shape)];
-    return n >> OCTAVE_WHOLE ? keys_in_large(b, load, n) : keys_in_small(b, load, n);
+    unsigned i = index_of(n);
+    if (n >> OCTAVE_WHOLE == 0) {
+        uint64_t before = i > EVENS ? share(size_at(i) * b, load[i - 1]) : 0;
+        uint64_t keys = share(n * b, load[i]);
+        return keys > before ? keys : before;
+    }
+    uint64_t here = share(size_at(i) * b, load[i]);
+    if (i + 1 == CF_LOAD_SIZES)
+        return here;
+    uint64_t next = share(2 * size_at(i) * b, load[i + 1]);
+    return here + fraction(next - here, n - size_at(i), OCTAVE_WHOLE + i - INDEX_WHOLE);
 }
 
 /* ---- crowded pairs ---- */
@@ -173,22 +160,16 @@ unsigned cf_load_copies(const cf_geometry *shape)
     return classes_crowd(shape, 2, 3, in_three) ? b + b / 2 : 2 * b;
 }
 
-/* Two different buckets are always room enough for as many keys as they have slots. */
-static uint64_t least_keys(const cf_geometry *shape)
-{
-    return 2u * shape->bucket_size;
-}
-
 bool cf_load_takes(const cf_geometry *shape, uint64_t keys)
 {
-    if (keys <= least_keys(shape))
+    if (keys <= 2u * shape->bucket_size) /* two buckets are room enough for as many keys as slots */
         return true;
     return keys <= keys_measured(shape) && (whole(shape) || !crowds(shape, keys));
 }
 
 uint64_t cf_load_keys(const cf_geometry *shape)
 {
-    uint64_t low = least_keys(shape), high = shape->buckets * shape->bucket_size + 1;
+    uint64_t low = 2u * shape->bucket_size, high = shape->buckets * shape->bucket_size + 1;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         if (cf_load_takes(shape, middle))

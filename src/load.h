@@ -3,10 +3,10 @@
 ** load.h - how many distinct keys a table takes.
 **
 ** Large tables fill to a threshold that depends on the bucket size (paper, section 4, figure 2).
-** Small ones fail earlier now and then, when a few keys crowd a few buckets. How early was
-** measured, and is a table of loads by shape and number of buckets (load_table.h), such that at
-** most one filling in a million fails. Where that is too rare to be seen, the line through the
-** rarest failures seen is carried on, which errs on the safe side:
+** Small ones fail earlier now and then, when a few keys crowd a few buckets. How early was measured,
+** and is a table of loads by shape and number of buckets (load_table.h, made by tests/bench/calibrate.c
+** and load_table.awk), such that at most one filling in a million fails. So rare a failure was never
+** seen: the line through the rarest ones seen is carried on, which errs on the safe side.
 **
 **      buckets         trials for each row
 **      2 .. 1024       1,000,000 / buckets / b for each even number, at least 125,000 up to 256
@@ -17,12 +17,9 @@
 **      above           the line for 16,384 buckets, with more failures in proportion to the buckets
 **
 ** Not tried by themselves: s = 5 and s = 7 in small tables, which take the loads of s = 6 (s = 5
-** less 0.001). A rate of one in a million was never seen, only computed by these lines.
-**
-** Large tables were tried at 250,000 to 2^20 buckets (tests/bench/capacity.c). What is too rare for
-** any trial is computed: pairs of buckets that are named by several pair bits (calibrate.c), or by
-** more than 2b keys that agree in few pair bits (load.c). tests/bench/calibrate.c and
-** load_table.awk make the table.
+** less 0.001). Large tables were tried at 250,000 to 2^20 buckets (tests/bench/capacity.c). What is too
+** rare for any trial is computed: pairs of buckets that are named by several pair bits (calibrate.c),
+** or by more than 2b keys that agree in few pair bits (load.c).
 */
 #ifndef CF_LOAD_H
 #define CF_LOAD_H

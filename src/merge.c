@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** merge.c - the multiset sum of two filters.
+** merge.c - the entries of one filter go into another: the multiset sum of two, or a smaller one.
 **
 ** An entry knows the two places where it may lie (address.h), so the entries of one filter are
 ** added to another of the same shape without their keys. Copies add up, up to cap, or to what
@@ -11,8 +11,6 @@
 ** other may know too little for its bucket there: it becomes two, each with one bit more, as if the
 ** other had been split as well.
 */
-#include "merge.h"
-
 #include "entry.h"
 #include "format.h"
 #include "growth.h"
@@ -23,28 +21,23 @@
 cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)
 {
     const cf_geometry *a = &one->geometry, *b = &other->geometry;
-    if (a->seed != b->seed)
-        return cf_refuse(CF_MISMATCH, why, "seed");
-    if (a->keyed != b->keyed)
-        return cf_refuse(CF_MISMATCH, why, "hash");
-    if (a->affinity != b->affinity)
-        return cf_refuse(CF_MISMATCH, why, "affinity");
-    if (a->collation != b->collation)
-        return cf_refuse(CF_MISMATCH, why, "collation");
-    if (a->buckets != b->buckets)
-        return cf_refuse(CF_MISMATCH, why, "buckets");
-    if (a->bucket_size != b->bucket_size)
-        return cf_refuse(CF_MISMATCH, why, "bucket_size");
-    if (a->fingerprint_bits != b->fingerprint_bits)
-        return cf_refuse(CF_MISMATCH, why, "fingerprint_bits");
-    if (a->pair_bits != b->pair_bits)
-        return cf_refuse(CF_MISMATCH, why, "pair_bits");
-    if (a->cap != b->cap)
-        return cf_refuse(CF_MISMATCH, why, "cap");
-    if (a->counter_bits != b->counter_bits)
-        return cf_refuse(CF_MISMATCH, why, "counter_bits");
-    if (a->value_bits != b->value_bits)
-        return cf_refuse(CF_MISMATCH, why, "value_bits");
+    const struct {
+        const char *name;
+        uint64_t one, other;
+    } same[] = {{"seed", (uint64_t)a->seed, (uint64_t)b->seed},
+                {"hash", a->keyed, b->keyed},
+                {"affinity", a->affinity, b->affinity},
+                {"collation", a->collation, b->collation},
+                {"buckets", a->buckets, b->buckets},
+                {"bucket_size", a->bucket_size, b->bucket_size},
+                {"fingerprint_bits", a->fingerprint_bits, b->fingerprint_bits},
+                {"pair_bits", a->pair_bits, b->pair_bits},
+                {"cap", a->cap, b->cap},
+                {"counter_bits", a->counter_bits, b->counter_bits},
+                {"value_bits", a->value_bits, b->value_bits}};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        if (same[i].one != same[i].other)
+            return cf_refuse(CF_MISMATCH, why, same[i].name);
     if (other->view.grown && !a->growth)
         return cf_refuse(CF_MISMATCH, why, "growth");
     return CF_OK;
@@ -101,56 +94,60 @@ static cf_status merge_entry(cf_filter *into, const cf_entry *entry, const char 
     return status;
 }
 
-/* Entries come bucket by bucket: their base side is where the last one's was, as a rule, but their
-** other one may be anywhere. It is fetched some entries ahead. */
-typedef struct queue {
-    cf_entry entry[16];
-    unsigned first, n;
-} queue;
-
-enum { QUEUE = sizeof((queue *)0)->entry / sizeof((queue *)0)->entry[0] };
-
-static void push_entry(queue *ahead, const cf_filter *into, const cf_entry *entry)
+/* Entries of one bucket have their other ones anywhere. These are fetched for some entries at once. */
+static unsigned next_entries(cf_walk *walk, const cf_filter *into, cf_entry *some, unsigned most)
 {
-    cf_side other = cf_alternate(into, entry->side);
-    if (into->pages == NULL)
-        cf_bucket_fetch(into, cf_locate(into, &other).bucket);
-    ahead->entry[(ahead->first + ahead->n++) % QUEUE] = *entry;
+    unsigned n = 0;
+    for (; n < most && cf_walk_entry(walk, &some[n]); n++) {
+        cf_side other = cf_alternate(into, some[n].side);
+        if (into->pages == NULL)
+            cf_bucket_fetch(into, cf_locate(into, &other).bucket);
+    }
+    return n;
 }
 
-static cf_status merge_first(cf_filter *into, queue *ahead, const char **why)
+/* Stores all entries of `from`, also spilled ones, in `into`. Where slots have no room for all that an
+** entry knows, it forgets the rest. Counts items as far as it comes; errors, and *why, as cf_merge. */
+static cf_status merge_entries(cf_filter *into, const cf_filter *from, const char **why)
 {
-    const cf_entry *entry = &ahead->entry[ahead->first];
-    ahead->first = (ahead->first + 1) % QUEUE;
-    ahead->n--;
-    return merge_entry(into, entry, why);
-}
-
-cf_status cf_merge_entries(cf_filter *into, const cf_filter *from, const char **why)
-{
-    enum { COST = 800 }; /* nanoseconds */
+    enum { COST = 800, SOME = 16 }; /* nanoseconds, entries */
     cf_status status = CF_OK;
-    queue ahead = {.n = 0};
-    cf_entry entry;
+    cf_entry some[SOME];
+    unsigned n;
     cf_walk walk = cf_walk_begin(from, COST);
     walk.ticker.watch = into->watch;
-    while (status == CF_OK && cf_walk_entry(&walk, &entry)) {
-        push_entry(&ahead, into, &entry);
-        if (ahead.n == QUEUE)
-            status = merge_first(into, &ahead, why);
-    }
-    while (status == CF_OK && walk.status == CF_OK && ahead.n > 0)
-        status = merge_first(into, &ahead, why);
+    while (status == CF_OK && (n = next_entries(&walk, into, some, SOME)) > 0)
+        for (unsigned i = 0; i < n && status == CF_OK; i++)
+            status = merge_entry(into, &some[i], why);
     return walk.status == CF_OK ? status : walk.status;
 }
+
+/* Grows to so many buckets, then stores the entries, in no more than `most` bytes. CF_FULL: these do
+** not suffice. Other errors, and *why, as cf_merge. */
+static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
+                                const char **why)
+{
+    uint64_t items = into->items, allowed = into->memory.most;
+    into->memory.most = most < allowed ? most : allowed;
+    cf_status status = cf_grow_to(into, buckets);
+    if (status == CF_OK)
+        status = merge_entries(into, from, why);
+    into->memory.most = allowed;
+    if (status != CF_OK)
+        return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
+    into->items = items;
+    cf_count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+    return cf_settle(into);
+}
+
+/* ---- the sum of two ---- */
 
 /* The sum of two filters is never much longer than both: their entries can be hostile, of kinds
 ** that double when buckets are split, and the number of items in a header a lie. */
 static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
 {
     enum { TIMES = 16, AT_LEAST = 1 << 18 };
-    uint64_t most = TIMES * (into->length + from->length) + AT_LEAST;
-    return most < into->memory.most ? most : into->memory.most;
+    return TIMES * (into->length + from->length) + AT_LEAST;
 }
 
 /* What `into` was, if there is memory for a copy. */
@@ -182,23 +179,9 @@ static void restore(cf_filter *into, const before *then)
     memcpy(bytes, then->bytes, cf_in_memory(into->length));
 }
 
-static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, const char **why)
-{
-    uint64_t items = into->items;
-    cf_status status = cf_grow_to(into, from->buckets);
-    if (status == CF_OK)
-        status = cf_merge_entries(into, from, why);
-    if (status != CF_OK)
-        return status;
-    into->items = items;
-    cf_count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
-    return cf_settle(into);
-}
-
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
     assert(into->view.writable != NULL);
-    uint64_t allowed = into->memory.most, most = most_bytes(into, from);
     before then;
     *why = NULL;
     if (into->bytes == from->bytes)
@@ -208,13 +191,68 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
         status = remember(into, &then);
     if (status != CF_OK)
         return status;
-    into->memory.most = most;
-    status = grow_and_merge(into, from, why);
-    into->memory.most = allowed;
-    then.filter.memory.most = allowed;
+    status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);
     if (status != CF_OK && then.bytes != NULL)
         restore(into, &then);
     if (then.bytes != NULL)
         into->memory.resize(then.bytes, 0);
-    return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
+    return status;
+}
+
+/* ---- making smaller ----
+**
+** The entries of a filter that has lost keys are added to an empty one of the same geometry, as in a
+** merge, that has grown only as far as they need. There slots are narrower: an entry forgets what it
+** knows beyond the length of new ones. That is sound (growth.h): what is left is a prefix of the
+** same keys, and entries that have become equal count as copies of one key. */
+
+/* Could it be one that has not grown? There slots have no sticky bit, entries know as much as new
+** ones, and void ones that have doubled would be more copies than there are items. */
+static bool is_as_before_growth(const cf_filter *filter, const cf_census *census)
+{
+    unsigned whole = filter->geometry.fingerprint_bits - filter->geometry.pair_bits;
+    /* RULE: marks need a grown filter; equivalent without: it only becomes less small */
+    bool marks = census->sticky > 0 && filter->geometry.counter_bits == 0;
+    return census->shortest >= whole && census->copies <= filter->items && !marks;
+}
+
+/* Buckets for its entries, with a tenth to spare beyond what a table that grows fills. They are
+** counted: a header that lies must not let `into` grow. Nor is a table that was planned for far
+** more keys worth its first step of growth, which rewrites all of it. */
+static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
+{
+    enum { EMPTIEST = 16 };
+    uint64_t b = filter->geometry.bucket_size, percent = b <= 2 ? 65 : 80;
+    uint64_t needed = (census->occupied + filter->spilled) * 100 / (percent * b) + 1;
+    uint64_t least = filter->geometry.buckets;
+    if (needed > least)
+        return needed;
+    if (is_as_before_growth(filter, census))
+        return least;
+    return needed > least / EMPTIEST ? least + 1 : filter->buckets;
+}
+
+/* CF_OK and how many buckets to grow to. CF_FULL: it is not worth it. */
+static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint64_t *buckets)
+{
+    if (!from->view.grown)
+        return CF_FULL;
+    cf_filter watched = *from;
+    watched.watch = into->watch;
+    cf_census census = cf_take_census(&watched);
+    if (census.status != CF_OK)
+        return census.status;
+    *buckets = buckets_needed(from, &census);
+    return *buckets < from->buckets - from->buckets / 8 ? CF_OK : CF_FULL;
+}
+
+/* Clumped entries may make it grow further than was needed: then it is not worth it. */
+cf_status cf_shrink(cf_filter *into, const cf_filter *from)
+{
+    uint64_t buckets;
+    const char *why;
+    cf_status status = plan_smaller(into, from, &buckets);
+    if (status == CF_OK)
+        status = grow_and_merge(into, from, buckets, from->length - from->length / 8, &why);
+    return status == CF_TOO_BIG ? CF_FULL : status;
 }

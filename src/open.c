@@ -37,9 +37,6 @@ static void set_forms(cf_filter *filter)
         set_form(&view->narrow, g, filter->level, true);
     else if (view->narrow.bucket_bits != 0)
         memset(&view->narrow, 0, sizeof view->narrow);
-    /* RULE: narrow buckets of the level count also when none is left; equivalent removed, <= to <: the
-    ** general ways do the same. (When growth is taken back, there are some again.) */
-    view->single_words = view->form.lanes.words == 1 && view->narrow.lanes.words <= 1;
 }
 
 static cf_quick quick_kind(const cf_filter *filter)
@@ -53,13 +50,13 @@ static cf_quick quick_kind(const cf_filter *filter)
     return filter->view.form.bucket_bits % 8 == 0 && !filter->pages ? CF_QUICK_WHOLE : CF_QUICK_PLAIN;
 }
 
-/* With cap = 1 the only entry of a key is sticky. */
 static void set_quick(cf_filter *filter)
 {
+    cf_view *view = &filter->view;
     cf_quick kind = quick_kind(filter);
-    bool alike = filter->view.form.payload_bits == 0 && filter->geometry.cap > 1;
-    filter->view.lookup = filter->pages ? CF_QUICK_NONE : kind;
-    filter->view.change = alike ? kind : CF_QUICK_NONE;
+    bool sticky = filter->geometry.cap == 1; /* then the only entry of a key is */
+    view->lookup = filter->pages ? CF_QUICK_NONE : kind;
+    view->change = view->form.payload_bits || sticky ? CF_QUICK_NONE : kind;
 }
 
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
@@ -162,29 +159,22 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
     return open_view(filter, bytes, length, bytes, why);
 }
 
-/* So many buckets of a filter that has not grown have their new form already. */
-static uint64_t prepared_buckets(const cf_filter *filter)
-{
-    bool preparing = filter->view.form.grown && !filter->view.grown;
-    return preparing ? filter->buckets - filter->view.narrow_buckets : 0;
-}
-
 void cf_seal(cf_filter *filter)
 {
-    assert(filter->view.writable != NULL);
-    uint64_t plain =
-        cf_bytes_at(&filter->geometry, filter->level, filter->split, filter->view.form.grown) -
-        CF_RESERVED_MIN;
+    const cf_view *view = &filter->view;
+    uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split, view->form.grown);
+    bool preparing = view->form.grown && !view->grown;
     cf_header header = {.geometry = filter->geometry,
                         .level = filter->level,
                         .split = filter->split,
-                        .prepared = prepared_buckets(filter),
+                        .prepared = preparing ? filter->buckets - view->narrow_buckets : 0,
                         .items = filter->items,
                         .occupied = filter->occupied,
                         .spilled = filter->spilled,
-                        .reserved = (uint32_t)(filter->length - plain)};
+                        .reserved = (uint32_t)(filter->length - plain + CF_RESERVED_MIN)};
+    assert(view->writable != NULL);
     cf_change(filter, 0, CF_HEADER_BYTES);
-    cf_header_encode(&header, filter->view.writable - CF_HEADER_BYTES);
+    cf_header_encode(&header, view->writable - CF_HEADER_BYTES);
 }
 
 void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
@@ -196,13 +186,10 @@ void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
 void cf_clear(cf_filter *filter)
 {
     assert(filter->view.writable != NULL);
-    cf_memory memory = filter->memory;
-    const cf_watch *watch = filter->watch;
-    const cf_pages *pages = filter->pages;
-    cf_geometry shape = filter->geometry;
+    cf_filter was = *filter;
     cf_change(filter, 0, filter->length);
-    cf_create(filter, &shape, filter->view.writable - CF_HEADER_BYTES);
-    filter->memory = memory;
-    filter->watch = watch;
-    cf_attach_pages(filter, pages);
+    cf_create(filter, &was.geometry, filter->view.writable - CF_HEADER_BYTES);
+    filter->memory = was.memory;
+    filter->watch = was.watch;
+    cf_attach_pages(filter, was.pages);
 }

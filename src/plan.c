@@ -257,52 +257,33 @@ static void consider_table(unsigned b, unsigned f, const cf_options *options, co
         consider_layout(&shape, false, options, want, best);
 }
 
-static void consider_bucket_size(unsigned b, const cf_options *options, const request *want,
-                                 choice *best)
+/* What is wrong with a shape that may grow; NULL: nothing. */
+static const char *growth_fault(unsigned b, unsigned f)
 {
-    unsigned first = least_fingerprint(b, options->growth), last = CF_FINGERPRINT_MAX;
-    if (options->fingerprint_bits != 0)
-        first = last = options->fingerprint_bits;
-    for (unsigned f = first; f <= last; f++)
-        if (options->bucket_size != 0 || !options->growth || !grows_loosely(b, f))
-            consider_table(b, f, options, want, best);
+    return b == 1            ? "bucket_size=1 cannot grow: add growth=off"
+           : f != 0 && f < 8 ? "fingerprint_bits below 8 cannot grow: add growth=off, or use 8 or more"
+           : b == 2 && f && f < 12
+               ? "bucket_size=2 grows with fingerprint_bits of 12 or more: add growth=off"
+               : NULL;
 }
 
-static cf_status check_options(const cf_options *options, const char **why)
+/* What is wrong with options; NULL: nothing. */
+static const char *options_fault(const cf_options *options)
 {
     unsigned b = options->bucket_size, f = options->fingerprint_bits;
-    if (b != 0 && b != 1 && b != 2 && b != 4 && b != 8)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "bucket_size must be 1, 2, 4 or 8");
-    if (f != 0 && (f < CF_FINGERPRINT_MIN || f > CF_FINGERPRINT_MAX))
-        return cf_refuse(CF_BAD_ARGUMENT, why, "fingerprint_bits must be from 4 to 32");
-    if (options->counter_bits > CF_COUNTER_MAX)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "counter_bits must be from 0 to 16");
-    if (options->value_bits > CF_VALUE_MAX)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "value_bits must be from 0 to 32");
-    if (options->counter_bits && options->value_bits)
-        return cf_refuse(CF_BAD_ARGUMENT, why,
-                         "counter_bits and value_bits exclude each other: leave one of them out");
-    if (options->layout == CF_LAYOUT_SEMISORT && ((b != 0 && b != 4) || (f != 0 && f < 5)))
-        return cf_refuse(CF_BAD_ARGUMENT, why,
-                         "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more: give "
-                         "these, or leave one of them out");
-    if (options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX)
-        return cf_refuse(CF_BAD_ARGUMENT, why,
-                         "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096");
-    if ((unsigned)options->hash > CF_HASH_KEYED || (unsigned)options->affinity > CF_AFFINITY_REAL ||
-        (unsigned)options->collation > CF_COLLATION_RTRIM)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "hash, affinity or collation is unknown");
-    if (!options->growth)
-        return CF_OK;
-    if (b == 1)
-        return cf_refuse(CF_BAD_ARGUMENT, why, "bucket_size=1 cannot grow: add growth=off");
-    if (f != 0 && f < 8)
-        return cf_refuse(CF_BAD_ARGUMENT, why,
-                         "fingerprint_bits below 8 cannot grow: add growth=off, or use 8 or more");
-    if (b == 2 && f != 0 && f < 12)
-        return cf_refuse(CF_BAD_ARGUMENT, why,
-                         "bucket_size=2 grows with fingerprint_bits of 12 or more: add growth=off");
-    return CF_OK;
+    const char *sizes = cf_sizes_fault(b ? b : CF_BUCKET_MAX, f ? f : CF_FINGERPRINT_MAX,
+                                       options->counter_bits, options->value_bits);
+    return sizes ? sizes
+           : options->layout == CF_LAYOUT_SEMISORT && !can_be_semisorted(b ? b : 4, f ? f : 5)
+               ? "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more: give these, or "
+                 "leave one of them out"
+           : options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX
+               ? "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096"
+           : (unsigned)options->hash > CF_HASH_KEYED || (unsigned)options->affinity > CF_AFFINITY_REAL ||
+                   (unsigned)options->collation > CF_COLLATION_RTRIM
+               ? "hash, affinity or collation is unknown"
+           : options->growth ? growth_fault(b, f)
+                             : NULL;
 }
 
 static cf_status check_request(uint64_t capacity, double fpr, const cf_options *options,
@@ -312,27 +293,17 @@ static cf_status check_request(uint64_t capacity, double fpr, const cf_options *
         return cf_refuse(
             CF_TOO_BIG, why,
             "capacity must be at most 1099511627776 keys; split the keys over several filters");
-    if (!(fpr >= 0 && fpr < 1))
-        return cf_refuse(CF_BAD_ARGUMENT, why, "fpr must be above 0 and below 1");
-    if (fpr == 0 && options->fingerprint_bits == 0)
-        return cf_refuse(CF_BAD_ARGUMENT, why,
-                         "fpr must be above 0, or fingerprint_bits given in its place");
-    return check_options(options, why);
+    const char *fault = !(fpr >= 0 && fpr < 1) ? "fpr must be above 0 and below 1"
+                        : fpr == 0 && options->fingerprint_bits == 0
+                            ? "fpr must be above 0, or fingerprint_bits given in its place"
+                            : options_fault(options);
+    return fault ? cf_refuse(CF_BAD_ARGUMENT, why, fault) : CF_OK;
 }
 
 /* fpr in units of 2^-RATE_BITS, rounded down; scaling by a power of two is exact everywhere. */
 static uint64_t rate_of(double fpr)
 {
     return (uint64_t)(fpr * (double)((uint64_t)1 << RATE_BITS));
-}
-
-/* May buckets of b hold what the options ask for? */
-static bool allowed(unsigned b, const cf_options *options)
-{
-    if (options->bucket_size != 0)
-        return b == options->bucket_size;
-    unsigned f = options->fingerprint_bits;
-    return b != 1 && (f == 0 || f >= least_fingerprint(b, options->growth));
 }
 
 /* The smallest shape. Between the error rates that full tables of two fingerprint widths have, that
@@ -345,14 +316,26 @@ static cf_geometry chosen_shape(const choice *best)
     return best->good.buckets != 0 && good - good / 13 <= any ? best->good : best->any;
 }
 
+/* Compares the shapes with buckets of b that the options allow with the best ones so far. */
+static void consider_bucket_size(unsigned b, const cf_options *options, const request *want,
+                                 choice *best)
+{
+    unsigned least = least_fingerprint(b, options->growth), wanted = options->fingerprint_bits;
+    bool given = options->bucket_size != 0;
+    if (given ? b != options->bucket_size : b == 1 || (wanted != 0 && wanted < least))
+        return;
+    for (unsigned f = wanted ? wanted : least; f <= (wanted ? wanted : CF_FINGERPRINT_MAX); f++)
+        if (given || !options->growth || !grows_loosely(b, f))
+            consider_table(b, f, options, want, best);
+}
+
 /* What the options and the request ask for; buckets is 0 when there is no such shape. */
 static cf_geometry smallest(const cf_options *options, const request *want)
 {
     static const unsigned sizes[] = {4, 2, 8, 1}; /* of equal bytes the first wins */
     choice best = {{0}, {0}};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (allowed(sizes[i], options))
-            consider_bucket_size(sizes[i], options, want, &best);
+        consider_bucket_size(sizes[i], options, want, &best);
     return chosen_shape(&best);
 }
 

@@ -3,15 +3,13 @@
 ** sort.c - preparing many keys for one filter: hashes sorted, each once.
 **
 ** Sorted hashes are sorted base buckets, so a build walks through the table from front to back, and
-** what it writes depends on the set of keys alone. There are two radix sorts:
+** what it writes depends on the set of keys alone. This is a radix sort, most significant digit
+** first, whose time is bounded for any input. A range of hashes is parted by its next digit, then
+** each part is sorted so, until few hashes are left. The last digit of a range has nearly as many
+** values as there are hashes: insertion has little to do then.
 **
-** - In place, most significant byte first ("American flag"): it allocates nothing, its time is
-**   bounded for any input, and it is several times faster than qsort with a comparison function
-**   (tests/bench/bench_core.c has both).
-** - With room for a copy, in two passes. The first one copies each hash to its part: the hashes
-**   that begin with the same bits, which fit into a cache. The second one sorts each part back, by
-**   as many further bits as give each hash about one place; the few that meet there are compared.
-**   Where hashes are not spread evenly a part is sorted in place.
+** Hashes move to their parts in two ways. With room for a copy each goes to its place there, and all
+** come back. In place ("American flag") each goes to its place, and the one found there goes on.
 */
 #include "sort.h"
 
@@ -19,15 +17,46 @@
 
 #include "bits.h"
 
-/* ---- in place ---- */
-
 enum {
-    DIGIT_BITS = 8,
-    DIGITS = 1 << DIGIT_BITS,
+    DIGIT_BITS = 8,  /* of most digits: more parts at a time would need more of the cache */
+    LAST_BITS = 11,  /* of the last one, at most */
     SMALL = 48,      /* hashes; below this, insertion is faster than counting digits */
     PIECE = 4096,    /* hashes that are handled before the watch may be asked */
     COST_OF_HASH = 5 /* of one hash, nanoseconds */
 };
+
+typedef struct cf_sorter {
+    cf_ticker *ticker;
+    uint64_t *room;                                    /* for as many hashes; NULL: none */
+    size_t place[1 << LAST_BITS], end[1 << LAST_BITS]; /* of the parts: where the next hash goes */
+} cf_sorter;
+
+/* A digit of a hash is hash >> shift & mask. */
+typedef struct cf_digit {
+    unsigned shift;
+    size_t mask;
+} cf_digit;
+
+static inline size_t digit_of(cf_digit digit, uint64_t hash)
+{
+    return (size_t)(hash >> digit.shift) & digit.mask;
+}
+
+/* That of n hashes which may differ in their last `left` bits. */
+static cf_digit next_digit(size_t n, unsigned left)
+{
+    unsigned bits = cf_bits_for(n);
+    if (bits > LAST_BITS) /* insertion has little to do for eight hashes of a part, too */
+        bits = bits > LAST_BITS + 3 ? DIGIT_BITS : LAST_BITS;
+    if (bits > left)
+        bits = left;
+    return (cf_digit){left - bits, ((size_t)1 << bits) - 1};
+}
+
+static size_t end_of_piece(size_t from, size_t n)
+{
+    return n - from < PIECE ? n : from + PIECE;
+}
 
 static void insertion_sort(uint64_t *a, size_t n)
 {
@@ -40,205 +69,94 @@ static void insertion_sort(uint64_t *a, size_t n)
     }
 }
 
-static unsigned digit(uint64_t x, unsigned shift)
+/* Finds where each part starts and ends. Returns the hashes of the largest one. */
+static size_t find_parts(cf_sorter *sorter, const uint64_t *a, size_t n, cf_digit digit)
 {
-    return (unsigned)(x >> shift) & (DIGITS - 1);
+    size_t sum = 0, most = 0;
+    memset(sorter->place, 0, (digit.mask + 1) * sizeof sorter->place[0]);
+    for (size_t i = 0; i < n && !sorter->ticker->stopped; cf_tick(sorter->ticker, PIECE))
+        for (size_t end = end_of_piece(i, n); i < end; i++)
+            sorter->place[digit_of(digit, a[i])]++;
+    for (size_t d = 0; d <= digit.mask; d++) {
+        size_t hashes = sorter->place[d];
+        most = hashes > most ? hashes : most;
+        sorter->place[d] = sum;
+        sorter->end[d] = sum += hashes;
+    }
+    return most;
 }
 
-/* Where the hashes of each digit start; end[d] is where digit d ends. */
-static void find_ranges(const uint64_t *a, size_t n, unsigned shift, size_t *start, size_t *end,
-                        cf_ticker *ticker)
+static void move_by_room(cf_sorter *sorter, uint64_t *a, size_t n, cf_digit digit)
 {
-    size_t count[DIGITS] = {0}, sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        count[digit(a[i], shift)]++;
-        if (i % PIECE == PIECE - 1 && cf_tick(ticker, PIECE))
-            break;
-    }
-    for (unsigned d = 0; d < DIGITS; d++) {
-        start[d] = sum;
-        end[d] = sum += count[d];
-    }
+    for (size_t i = 0; i < n && !sorter->ticker->stopped; cf_tick(sorter->ticker, COST_OF_HASH * PIECE))
+        for (size_t end = end_of_piece(i, n); i < end; i++)
+            sorter->room[sorter->place[digit_of(digit, a[i])]++] = a[i];
+    if (!sorter->ticker->stopped)
+        memcpy(a, sorter->room, n * sizeof *a);
 }
 
-/* Carries each hash to the range of its digit, and the one found there onwards, until all are home.
-** A round of that which is long is cut short: then the hash in hand goes where the round began, and
-** the next round begins with it. */
-static void distribute(uint64_t *a, unsigned shift, size_t *next, const size_t *end, cf_ticker *ticker)
+/* Carries each hash to its part, and the one found there onwards, until all are home. A round of that
+** which is long is cut short: then the hash in hand goes where the round began, and the next round
+** begins with it. */
+static void move_in_place(cf_sorter *sorter, uint64_t *a, cf_digit digit)
 {
-    for (unsigned d = 0; d < DIGITS; d++) {
-        while (next[d] < end[d] && !ticker->stopped) {
+    size_t *next = sorter->place;
+    for (size_t d = 0; d <= digit.mask; d++) {
+        while (next[d] < sorter->end[d] && !sorter->ticker->stopped) {
             uint64_t x = a[next[d]];
-            unsigned steps = 0, home = digit(x, shift);
-            for (; home != d && steps < PIECE; home = digit(x, shift), steps++) {
+            unsigned steps = 0;
+            size_t home = digit_of(digit, x);
+            for (; home != d && steps < PIECE; home = digit_of(digit, x), steps++) {
                 uint64_t displaced = a[next[home]];
                 a[next[home]++] = x;
                 x = displaced;
             }
             a[next[d]] = x;
             next[d] += home == d;
-            cf_tick(ticker, COST_OF_HASH * (steps + 1));
+            cf_tick(sorter->ticker, COST_OF_HASH * (steps + 1));
         }
     }
 }
 
-static void sort_digit(uint64_t *a, size_t n, unsigned shift, cf_ticker *ticker)
+/* Parts hashes by a digit. Returns how many the largest part has. */
+static size_t part(cf_sorter *sorter, uint64_t *a, size_t n, cf_digit digit)
 {
-    if (n <= SMALL) {
+    size_t most = find_parts(sorter, a, n, digit);
+    if (sorter->ticker->stopped)
+        return n;
+    if (sorter->room)
+        move_by_room(sorter, a, n, digit);
+    else
+        move_in_place(sorter, a, digit);
+    return most;
+}
+
+/* Where the part ends that starts with a[from]. */
+static size_t end_of_part(cf_sorter *sorter, const uint64_t *a, size_t from, size_t n, cf_digit digit)
+{
+    uint64_t first = a[from];
+    while (++from < n && (a[from] ^ first) >> digit.shift == 0)
+        if (from % PIECE == 0)
+            cf_tick(sorter->ticker, PIECE);
+    return from;
+}
+
+/* Sorts hashes that may differ in their last `left` bits. */
+static void sort_range(cf_sorter *sorter, uint64_t *a, size_t n, unsigned left)
+{
+    cf_digit digit = next_digit(n, left);
+    if (left == 0)
+        return;
+    if (n <= SMALL || part(sorter, a, n, digit) <= SMALL) {
         insertion_sort(a, n);
-        cf_tick(ticker, COST_OF_HASH * (unsigned)n);
+        cf_tick(sorter->ticker, COST_OF_HASH * (unsigned)n);
         return;
     }
-    size_t next[DIGITS], end[DIGITS];
-    find_ranges(a, n, shift, next, end, ticker);
-    if (!ticker->stopped)
-        distribute(a, shift, next, end, ticker);
-    if (shift == 0)
-        return;
-    for (size_t start = 0, d = 0; d < DIGITS && !ticker->stopped; start = end[d], d++)
-        sort_digit(a + start, end[d] - start, shift - DIGIT_BITS, ticker);
-}
-
-static void sort_in_place(uint64_t *a, size_t n, cf_ticker *ticker)
-{
-    sort_digit(a, n, 64 - DIGIT_BITS, ticker);
-}
-
-/* ---- with room ---- */
-
-enum {
-    PART_BITS_MAX = 13,
-    PLACE_BITS = 12,     /* hashes of a part, as long as that does not make too many parts */
-    PLACE_BITS_MAX = 16, /* else */
-    LINE = 8,            /* hashes that are copied to a part together */
-    SPREAD = 8           /* standard deviations by which a part may be larger than the mean */
-};
-
-/* What the sort needs besides the hashes. */
-typedef struct cf_parts {
-    unsigned bits, place_bits; /* of the number of a part; of a place in it */
-    size_t size;               /* hashes for which a part has room: a multiple of LINE */
-    size_t used[1 << PART_BITS_MAX];
-    uint64_t line[1 << PART_BITS_MAX][LINE]; /* the last few of them, which are not in the room yet */
-    uint16_t place[1 << PLACE_BITS_MAX];
-    uint64_t room[];
-} cf_parts;
-
-static unsigned at_most(unsigned n, unsigned most)
-{
-    return n < most ? n : most;
-}
-
-static unsigned bits_of_parts(size_t n)
-{
-    unsigned all = cf_bits_for(n);
-    return at_most(all > PLACE_BITS ? all - PLACE_BITS : 0, PART_BITS_MAX);
-}
-
-/* Hashes of the largest part, when they are spread evenly. */
-static size_t part_size(size_t n)
-{
-    size_t mean = (n >> bits_of_parts(n)) + 1;
-    size_t most = mean + ((size_t)SPREAD << (cf_bits_for(mean) + 1) / 2);
-    return (most + LINE - 1) / LINE * LINE;
-}
-
-/* Copies a piece of the hashes to their parts, in whole lines: else each hash would touch another
-** page. What has just been stored is not loaded, for it could not be loaded together with what is
-** older. False: a part has no room. */
-static bool fill_piece(cf_parts *parts, const uint64_t *a, size_t n)
-{
-    unsigned shift = 63 - parts->bits;
-    for (size_t i = 0; i < n; i++) {
-        size_t part = (size_t)(a[i] >> 1 >> shift), used = parts->used[part]++;
-        uint64_t *line = parts->line[part], *to = parts->room + part * parts->size + used;
-        if (used % LINE < LINE - 1) {
-            line[used % LINE] = a[i];
-            continue;
-        }
-        if (used >= parts->size)
-            return false;
-        memcpy(to - (LINE - 1), line, (LINE - 2) * sizeof *to);
-        to[-1] = line[LINE - 2];
-        to[0] = a[i];
-    }
-    return true;
-}
-
-/* False: a part has no room. */
-static bool fill_rest(cf_parts *parts)
-{
-    for (size_t part = 0; part >> parts->bits == 0; part++) {
-        size_t used = parts->used[part], left = used % LINE;
-        if (used > parts->size)
-            return false;
-        memcpy(parts->room + part * parts->size + used - left, parts->line[part],
-               left * sizeof parts->room[0]);
-    }
-    return true;
-}
-
-/* False: the hashes are not spread evenly, or the ticker has stopped; they are as they were. */
-static bool fill_parts(cf_parts *parts, const uint64_t *a, size_t n, cf_ticker *ticker)
-{
-    memset(parts->used, 0, sizeof parts->used[0] << parts->bits);
-    for (size_t i = 0; i < n; i += PIECE) {
-        size_t piece = n - i < PIECE ? n - i : PIECE;
-        if (!fill_piece(parts, a + i, piece) || cf_tick(ticker, COST_OF_HASH * (unsigned)piece))
-            return false;
-    }
-    return fill_rest(parts);
-}
-
-/* The number of a place, from the bits behind those of the part. */
-static size_t place_of(const cf_parts *parts, uint64_t hash)
-{
-    return (size_t)(hash << parts->bits >> (64 - parts->place_bits));
-}
-
-/* Where each place of a part starts. False: so many hashes meet in one that they should not be
-** compared. */
-static bool find_places(cf_parts *parts, const uint64_t *from, size_t n)
-{
-    unsigned sum = 0, most = 0;
-    memset(parts->place, 0, sizeof parts->place[0] << parts->place_bits);
-    for (size_t i = 0; i < n; i++)
-        parts->place[place_of(parts, from[i])]++;
-    for (size_t place = 0; place >> parts->place_bits == 0; place++) {
-        unsigned hashes = parts->place[place];
-        most = hashes > most ? hashes : most;
-        parts->place[place] = (uint16_t)sum;
-        sum += hashes;
-    }
-    return most <= SMALL;
-}
-
-static void sort_part(cf_parts *parts, const uint64_t *from, size_t n, uint64_t *to, cf_ticker *ticker)
-{
-    if (n > UINT16_MAX || !find_places(parts, from, n)) {
-        memcpy(to, from, n * sizeof *to);
-        sort_in_place(to, n, ticker);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        to[parts->place[place_of(parts, from[i])]++] = from[i];
-    insertion_sort(to, n);
-    cf_tick(ticker, COST_OF_HASH * (unsigned)n);
-}
-
-static void sort_parts(cf_parts *parts, uint64_t *to, cf_ticker *ticker)
-{
-    for (size_t part = 0; part >> parts->bits == 0; part++) {
-        const uint64_t *from = parts->room + part * parts->size;
-        if (ticker->stopped)
-            memcpy(to, from, parts->used[part] * sizeof *to);
-        else
-            sort_part(parts, from, parts->used[part], to, ticker);
-        to += parts->used[part];
+    for (size_t from = 0, to; from < n && !sorter->ticker->stopped; from = to) {
+        to = end_of_part(sorter, a, from, n, digit);
+        sort_range(sorter, a + from, to - from, digit.shift);
     }
 }
-
-/* ---- the one or the other ---- */
 
 static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 {
@@ -248,35 +166,18 @@ static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
     return true;
 }
 
-/* NULL: there is none, or it does not pay. */
-static cf_parts *room_for(size_t n, uint8_t *(*resize)(uint8_t *bytes, uint64_t size))
-{
-    enum { WORTH = 2048 }; /* hashes from which on it pays */
-    if (resize == NULL || n < WORTH)
-        return NULL;
-    unsigned bits = bits_of_parts(n);
-    cf_parts *parts =
-        (void *)resize(NULL, sizeof *parts + (uint64_t)(part_size(n) << bits) * sizeof(uint64_t));
-    if (parts == NULL)
-        return NULL;
-    parts->bits = bits;
-    parts->place_bits = at_most(cf_bits_for(n) - bits, PLACE_BITS_MAX);
-    parts->size = part_size(n);
-    return parts;
-}
-
 bool cf_sort_with(uint64_t *hashes, size_t n, uint8_t *(*resize)(uint8_t *bytes, uint64_t size),
                   cf_ticker *ticker)
 {
-    if (is_sorted(hashes, n, ticker))
-        return true;
-    cf_parts *parts = ticker->stopped ? NULL : room_for(n, resize);
-    if (parts && fill_parts(parts, hashes, n, ticker))
-        sort_parts(parts, hashes, ticker);
-    else if (!ticker->stopped)
-        sort_in_place(hashes, n, ticker);
-    if (parts)
-        resize((uint8_t *)parts, 0);
+    enum { WORTH = 1024 }; /* hashes from which on room pays */
+    cf_sorter sorter;
+    if (is_sorted(hashes, n, ticker) || ticker->stopped)
+        return !ticker->stopped;
+    sorter.ticker = ticker;
+    sorter.room = resize && n >= WORTH ? (void *)resize(NULL, (uint64_t)n * sizeof *hashes) : NULL;
+    sort_range(&sorter, hashes, n, 64);
+    if (sorter.room)
+        resize((uint8_t *)sorter.room, 0);
     return !ticker->stopped;
 }
 

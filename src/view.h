@@ -62,7 +62,6 @@ typedef struct cf_view {
     const uint8_t *table; /* the buckets */
     uint8_t *writable;    /* == table when the filter may be changed, else NULL */
     bool grown;           /* entries know different numbers of bits (growth.h) */
-    bool single_words;    /* the slots of each bucket lie in one word */
     bool simple;          /* neither grown, nor with a spill list */
     cf_quick lookup;      /* the quick way of lookups */
     cf_quick change;      /* the quick way of adds and deletes */

@@ -4,8 +4,6 @@
 ** them: its documentation says these prototypes. The other files of this folder are the same for the C library.
 */
 #pragma once
-unsigned char _BitScanForward(unsigned long *index, unsigned long mask);
-unsigned char _BitScanReverse(unsigned long *index, unsigned long mask);
 #if defined(_M_X64) || defined(_M_ARM64)
 unsigned char _BitScanForward64(unsigned long *index, unsigned __int64 mask);
 unsigned char _BitScanReverse64(unsigned long *index, unsigned __int64 mask);
@@ -20,8 +18,6 @@ unsigned __int64 __emulu(unsigned a, unsigned b);
 #if defined(_M_X64) || defined(_M_IX86)
 #define _MM_HINT_T0 1
 void _mm_prefetch(const char *at, int hint);
-#else
-void __prefetch(const void *at);
 #endif
 long _InterlockedExchange(long volatile *target, long value);
 unsigned __int64 _byteswap_uint64(unsigned __int64 value);
