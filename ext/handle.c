@@ -4,7 +4,7 @@
 #include "errors.h"
 #include "register.h"
 
-#include "../src/open.h"
+#include "../src/bits.h"
 
 #include <assert.h>
 #include <string.h>
@@ -64,31 +64,16 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
     }
 }
 
-static CF_NEVER_INLINE const cf_filter *read_argument(sqlite3_context *context, sqlite3_value *value,
-                                                      cf_reader *reader)
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
 {
     const char *why;
     const cf_filter *filter;
-    cf_status status = cuckoo_filter_read(value, reader, &filter, &why);
+    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
     if (status != CF_OK)
         cuckoo_fail_filter(context, status, why);
     else if (filter == NULL)
         cuckoo_fail_no_memory(context);
     return filter;
-}
-
-/* The short way, for a blob that is the filter of the row before. */
-const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
-{
-    cf_reader *reader = cuckoo_function_reader(context);
-    if (sqlite3_value_type(value) == SQLITE_BLOB) {
-        const uint8_t *bytes = sqlite3_value_blob(value);
-        if (bytes && cf_reader_has(reader, bytes, (size_t)sqlite3_value_bytes(value))) {
-            cf_rebase(&reader->filter, bytes, NULL);
-            return &reader->filter;
-        }
-    }
-    return read_argument(context, value, reader);
 }
 
 /* A handle with its own copy; NULL when out of memory. */
