@@ -2,9 +2,8 @@
 /*
 ** aggregate_build.c - the aggregate cf_build: a filter of the keys of a query, sized for exactly them.
 */
+#include "collect.h"
 #include "errors.h"
-#include "given.h"
-#include "hashes.h"
 #include "key.h"
 #include "register.h"
 #include "result.h"
@@ -13,7 +12,6 @@
 typedef struct build_state {
     bool failed;
     cuckoo_given given;
-    cf_geometry rule; /* for keys, of the options */
     cuckoo_hashes keys;
 } build_state;
 
@@ -25,15 +23,11 @@ static bool counts_copies(const build_state *state)
 static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value **argv,
                                build_state *state)
 {
-    bool first = !state->given.started;
-    if (!cuckoo_given_read(context, argc - 1, argv + 1, &state->given))
-        return false;
-    if (first)
-        state->rule = cuckoo_options_rule(&state->given.options);
-    return !first || state->given.options.filter.value_bits == 0 ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT,
-                       "keys come without values here; use cf_add_keys(cf_new(...), (SELECT "
-                       "cf_keys(key, value) FROM ...))");
+    return cuckoo_given_read(context, argc - 1, argv + 1, &state->given) &&
+           (state->given.options.filter.value_bits == 0 ||
+            cuckoo_fail(context, CF_BAD_ARGUMENT,
+                        "keys come without values here; use cf_add_keys(cf_new(...), (SELECT "
+                        "cf_keys(key, value) FROM ...))"));
 }
 
 /* ---- repeated keys ---- */
@@ -102,7 +96,7 @@ static bool build_step_row(sqlite3_context *context, int argc, sqlite3_value **a
     uint64_t hash;
     if (!read_build_options(context, argc, argv, state))
         return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->rule, &hash);
+    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->given.rule, &hash);
     if (kind == CUCKOO_KEY_NOMEM)
         cuckoo_fail_no_memory(context);
     if (kind != CUCKOO_KEY_OK)
@@ -200,6 +194,7 @@ static void build_final(sqlite3_context *context)
     }
     if (!state->failed)
         result_build(context, state);
+    cuckoo_given_free(&state->given);
     cuckoo_hashes_free(&state->keys);
 }
 

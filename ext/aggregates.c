@@ -5,9 +5,9 @@
 ** SQLite calls step for every row and final once, also after step has failed: so the state says
 ** whether it failed, and final then only frees. Over no rows final has no state at all.
 */
+#include "collect.h"
 #include "errors.h"
 #include "handle.h"
-#include "hashes.h"
 #include "key.h"
 #include "register.h"
 #include "result.h"

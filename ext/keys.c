@@ -9,10 +9,9 @@
 ** so cf_keys must know the hash, the seed and the key rule of the filter: from its options. A list
 ** made for another filter is refused, and the message says what to write.
 */
+#include "collect.h"
 #include "errors.h"
-#include "given.h"
 #include "handle.h"
-#include "hashes.h"
 #include "key.h"
 #include "key_list.h"
 #include "register.h"
@@ -33,18 +32,6 @@ typedef struct keys_state {
     cuckoo_key_list list; /* of what is in `words` */
     cuckoo_hashes words;
 } keys_state;
-
-static bool read_keys_options(sqlite3_context *context, int argc, sqlite3_value **argv,
-                              keys_state *state)
-{
-    sqlite3_value *values[] = {NULL, argc > 2 ? argv[2] : NULL};
-    bool first = !state->given.started;
-    if (!cuckoo_given_read(context, argc > 2 ? 2 : 0, values, &state->given))
-        return false;
-    if (first)
-        state->list.rule = cuckoo_options_rule(&state->given.options);
-    return true;
-}
 
 /* All keys have values, or none has. NULL is no value. */
 static bool read_keys_value(sqlite3_context *context, sqlite3_value *given, keys_state *state,
@@ -90,9 +77,10 @@ static bool make_room_for_key(sqlite3_context *context, keys_state *state)
 static bool keys_row(sqlite3_context *context, int argc, sqlite3_value **argv, keys_state *state)
 {
     uint64_t hash, value = 0;
-    if (!read_keys_options(context, argc, argv, state))
+    sqlite3_value *options[] = {NULL, argc > 2 ? argv[2] : NULL};
+    if (!cuckoo_given_read(context, argc > 2 ? 2 : 0, options, &state->given))
         return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->list.rule, &hash);
+    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->given.rule, &hash);
     if (kind == CUCKOO_KEY_NOMEM)
         cuckoo_fail_no_memory(context);
     if (kind != CUCKOO_KEY_OK)
@@ -123,6 +111,7 @@ static void result_list(sqlite3_context *context, keys_state *state)
         return;
     for (size_t i = 0; i < n; i++)
         cf_store64((uint8_t *)&keys[i], keys[i]);
+    state->list.rule = state->given.rule;
     cuckoo_key_list_encode(&state->list, (uint8_t *)words->at);
     sqlite3_result_blob64(context, words->at, 8 * words->used, sqlite3_free);
     words->at = NULL;
@@ -135,6 +124,7 @@ static void keys_final(sqlite3_context *context)
         state = &none;
     if (!state->failed && make_room_for_key(context, state))
         result_list(context, state);
+    cuckoo_given_free(&state->given);
     cuckoo_hashes_free(&state->words);
 }
 

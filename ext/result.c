@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "result.h"
 
-#include "arguments.h"
 #include "errors.h"
 #include "key.h"
 #include "watch.h"
