@@ -89,7 +89,7 @@ bool cuckoo_hashes_sort(sqlite3_context *context, uint64_t *at, size_t n)
     cuckoo_watch watch;
     cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
     cf_ticker ticker = cf_ticker_of(&watch.hook);
-    bool done = cf_sort_with(at, n, cuckoo_block_plain, &ticker);
+    bool done = cf_sort_with(at, n, &cuckoo_block_memory, &ticker);
     cuckoo_watch_end(&watch);
     return done || cuckoo_fail_interrupted(context);
 }

@@ -43,14 +43,16 @@ bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* ---- memory ---- */
 
-static uint8_t *resize_result(uint8_t *bytes, uint64_t size)
+static uint8_t *resize_result(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     return sqlite3_realloc64(bytes, size);
 }
 
 static void let_grow(sqlite3_context *context, cf_filter *filter)
 {
-    filter->memory = (cf_memory){resize_result, cuckoo_length_limit(sqlite3_context_db_handle(context))};
+    filter->memory =
+        (cf_memory){resize_result, cuckoo_length_limit(sqlite3_context_db_handle(context)), NULL};
 }
 
 static bool fits_in_sqlite(sqlite3_context *context, const cf_geometry *shape)

@@ -150,7 +150,7 @@ static void result_export(sqlite3_context *context, cuckoo_store *store)
     int rc = cuckoo_upkeep_export(store, &copy, &message);
     if (rc == SQLITE_OK) {
         sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
-        cuckoo_block_plain(copy.view.writable - CF_HEADER_BYTES, 0);
+        cuckoo_block_resize(NULL, copy.view.writable - CF_HEADER_BYTES, 0);
     } else {
         cuckoo_fail_table(context, rc, message ? message : cuckoo_store_damage(store));
     }

@@ -321,7 +321,7 @@ static uint8_t *make_twin(const cf_filter *filter, cf_filter *twin)
 {
     cf_geometry shape = filter->geometry;
     shape.semisorted = false;
-    uint8_t *bytes = filter->memory.resize(NULL, cf_geometry_bytes(&shape));
+    uint8_t *bytes = filter->memory.resize(filter->memory.context, NULL, cf_geometry_bytes(&shape));
     if (bytes)
         cf_create(twin, &shape, bytes);
     return bytes;
@@ -357,6 +357,6 @@ cf_status cf_bulk_fill(cf_filter *filter, const uint64_t *hashes, size_t n, size
     cf_status status = fill(&twin, hashes, n, added, ticker);
     if (status == CF_OK || status == CF_INTERRUPTED)
         sort_buckets(filter, &twin, ticker);
-    filter->memory.resize(bytes, 0);
+    filter->memory.resize(filter->memory.context, bytes, 0);
     return status;
 }

@@ -83,7 +83,7 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
     cf_ticker ticker = cf_ticker_of(filter->watch);
     size_t in = 0;
     cf_status status = CF_INTERRUPTED, settled = CF_OK;
-    if (cf_sort_with(hashes, n, filter->memory.resize, &ticker))
+    if (cf_sort_with(hashes, n, &filter->memory, &ticker))
         status = add_sorted(filter, hashes, n, &in, &ticker);
     if (added)
         *added = in;

@@ -249,14 +249,14 @@ static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 }
 
 /* NULL: there is none, or it does not pay. */
-static cf_parts *room_for(size_t n, uint8_t *(*resize)(uint8_t *bytes, uint64_t size))
+static cf_parts *room_for(size_t n, const cf_memory *memory)
 {
     enum { WORTH = 2048 }; /* hashes from which on it pays */
-    if (resize == NULL || n < WORTH)
+    if (memory->resize == NULL || n < WORTH)
         return NULL;
     unsigned bits = bits_of_parts(n);
-    cf_parts *parts =
-        (void *)resize(NULL, sizeof *parts + (uint64_t)(part_size(n) << bits) * sizeof(uint64_t));
+    cf_parts *parts = (void *)memory->resize(
+        memory->context, NULL, sizeof *parts + (uint64_t)(part_size(n) << bits) * sizeof(uint64_t));
     if (parts == NULL)
         return NULL;
     parts->bits = bits;
@@ -265,25 +265,25 @@ static cf_parts *room_for(size_t n, uint8_t *(*resize)(uint8_t *bytes, uint64_t 
     return parts;
 }
 
-bool cf_sort_with(uint64_t *hashes, size_t n, uint8_t *(*resize)(uint8_t *bytes, uint64_t size),
-                  cf_ticker *ticker)
+bool cf_sort_with(uint64_t *hashes, size_t n, const cf_memory *memory, cf_ticker *ticker)
 {
     if (is_sorted(hashes, n, ticker))
         return true;
-    cf_parts *parts = ticker->stopped ? NULL : room_for(n, resize);
+    cf_parts *parts = ticker->stopped ? NULL : room_for(n, memory);
     if (parts && fill_parts(parts, hashes, n, ticker))
         sort_parts(parts, hashes, ticker);
     else if (!ticker->stopped)
         sort_in_place(hashes, n, ticker);
     if (parts)
-        resize((uint8_t *)parts, 0);
+        memory->resize(memory->context, (uint8_t *)parts, 0);
     return !ticker->stopped;
 }
 
 cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch)
 {
     cf_ticker ticker = cf_ticker_of(watch);
-    return cf_sort_with(hashes, n, NULL, &ticker) ? CF_OK : CF_INTERRUPTED;
+    const cf_memory none = {NULL, 0, NULL};
+    return cf_sort_with(hashes, n, &none, &ticker) ? CF_OK : CF_INTERRUPTED;
 }
 
 size_t cf_drop_repeated(uint64_t *hashes, size_t n)
