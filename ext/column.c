@@ -2,7 +2,6 @@
 #include "column.h"
 
 #include "errors.h"
-#include "nearest.h"
 #include "sql.h"
 
 #include <string.h>

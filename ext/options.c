@@ -2,7 +2,6 @@
 #include "options.h"
 
 #include "errors.h"
-#include "nearest.h"
 #include "number.h"
 
 #include <assert.h>

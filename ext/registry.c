@@ -2,7 +2,7 @@
 #include "registry.h"
 
 #include "late.h"
-#include "nearest.h"
+#include "errors.h"
 #include "sql.h"
 
 #include <assert.h>

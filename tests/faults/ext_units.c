@@ -15,7 +15,7 @@
 
 #include "../../ext/fresh.h"
 #include "../../ext/image.h"
-#include "../../ext/nearest.h"
+#include "../../ext/errors.h"
 #include "../../ext/schema.h"
 #include "../../ext/sql_text.h"
 #include "../../ext/state.h"
