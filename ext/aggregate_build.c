@@ -4,9 +4,9 @@
 */
 #include "collect.h"
 #include "errors.h"
+#include "filters.h"
 #include "key.h"
 #include "register.h"
-#include "result.h"
 #include "watch.h"
 
 typedef struct build_state {

@@ -7,10 +7,9 @@
 ** function has failed with its message, and just returns.
 */
 #include "errors.h"
-#include "handle.h"
+#include "filters.h"
 #include "key.h"
 #include "register.h"
-#include "result.h"
 #include "watch.h"
 
 /* ---- cf_new ---- */

@@ -5,9 +5,8 @@
 #include "info.h"
 
 #include "errors.h"
-#include "handle.h"
+#include "filters.h"
 #include "register.h"
-#include "result.h"
 #include "watch.h"
 
 #include "../src/format.h"

@@ -19,7 +19,7 @@
 #ifndef CUCKOO_INSPECT_H
 #define CUCKOO_INSPECT_H
 
-#include "handle.h"
+#include "filters.h"
 #include "registry.h"
 
 /* ---- the tables (inspect_columns.c) ---- */

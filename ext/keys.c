@@ -29,10 +29,9 @@
 */
 #include "collect.h"
 #include "errors.h"
-#include "handle.h"
+#include "filters.h"
 #include "key.h"
 #include "register.h"
-#include "result.h"
 #include "watch.h"
 
 #include "../src/bits.h"

@@ -7,10 +7,10 @@
 */
 #include "block.h"
 #include "errors.h"
+#include "filters.h"
 #include "info.h"
 #include "key.h"
 #include "register.h"
-#include "result.h"
 #include "sql.h"
 #include "table.h"
 #include "upkeep.h"
