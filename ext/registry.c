@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry.h"
 
-#include "late.h"
 #include "errors.h"
 #include "sql.h"
 

@@ -5,7 +5,6 @@
 #include "column.h"
 #include "errors.h"
 #include "inspect.h"
-#include "late.h"
 #include "register.h"
 #include "sql.h"
 #include "table.h"
