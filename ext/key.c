@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum type { TYPE_INTEGER = 1, TYPE_REAL = 2, TYPE_TEXT = 3, TYPE_BLOB = 4 };
+enum { TYPE_INTEGER = 1, TYPE_REAL = 2, TYPE_TEXT = 3, TYPE_BLOB = 4 };
 
 /* A type, and either a number, or the bytes of a text or blob, which live as long as the value. */
 typedef struct canonical {
