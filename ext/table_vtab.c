@@ -4,7 +4,7 @@
 */
 #include "column.h"
 #include "errors.h"
-#include "inspect.h"
+#include "inspect_columns.h"
 #include "register.h"
 #include "sql.h"
 #include "table.h"
