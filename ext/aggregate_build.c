@@ -96,9 +96,7 @@ static bool build_step_row(sqlite3_context *context, int argc, sqlite3_value **a
     uint64_t hash;
     if (!read_build_options(context, argc, argv, state))
         return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->given.rule, &hash);
-    if (kind == CUCKOO_KEY_NOMEM)
-        cuckoo_fail_no_memory(context);
+    cuckoo_key kind = cuckoo_key_argument(context, argv[0], &state->given.rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (state->keys.used == state->keys.room && !drop_or_grow(context, state))
@@ -198,12 +196,7 @@ static void build_final(sqlite3_context *context)
     cuckoo_hashes_free(&state->keys);
 }
 
-int cuckoo_register_build(sqlite3 *db, bool on)
-{
-    static const cuckoo_function builds[] = {
-        {"cf_build", 1, NULL, build_step, build_final},
-        {"cf_build", 2, NULL, build_step, build_final},
-        {"cf_build", 3, NULL, build_step, build_final},
-    };
-    return cuckoo_register(db, builds, sizeof builds / sizeof builds[0], on);
-}
+const cuckoo_function cuckoo_builds[] = {
+    {"cf_build", 1, 3, NULL, build_step, build_final},
+    {.name = NULL},
+};

@@ -192,13 +192,11 @@ static bool change_by_row(sqlite3_context *context, int argc, sqlite3_value **ar
     uint64_t hash, value;
     if (!read_filter(context, argv[0], state))
         return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[1], &state->filter.geometry, &hash);
-    if (kind == CUCKOO_KEY_NULL)
-        return true;
-    if (kind == CUCKOO_KEY_OK)
-        return cuckoo_value_read(context, &state->filter, argc > 2 ? argv[2] : NULL, &value) &&
-               apply(context, state, hash, value);
-    return cuckoo_fail_no_memory(context);
+    cuckoo_key kind = cuckoo_key_argument(context, argv[1], &state->filter.geometry, &hash);
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NULL;
+    return cuckoo_value_read(context, &state->filter, argc > 2 ? argv[2] : NULL, &value) &&
+           apply(context, state, hash, value);
 }
 
 static void change_step(sqlite3_context *context, int argc, sqlite3_value **argv, change_copy apply)
@@ -281,14 +279,9 @@ static void merge_final(sqlite3_context *context)
 
 /* ---- registration ---- */
 
-int cuckoo_register_aggregates(sqlite3 *db, bool on)
-{
-    static const cuckoo_function aggregates[] = {
-        {"cf_add_all", 2, NULL, add_step, change_final},
-        {"cf_add_all", 3, NULL, add_step, change_final},
-        {"cf_delete_all", 2, NULL, delete_step, change_final},
-        {"cf_delete_all", 3, NULL, delete_step, change_final},
-        {"cf_merge", 1, NULL, merge_step, merge_final},
-    };
-    return cuckoo_register(db, aggregates, sizeof aggregates / sizeof aggregates[0], on);
-}
+const cuckoo_function cuckoo_aggregates[] = {
+    {"cf_add_all", 2, 3, NULL, add_step, change_final},
+    {"cf_delete_all", 2, 3, NULL, delete_step, change_final},
+    {"cf_merge", 1, 1, NULL, merge_step, merge_final},
+    {.name = NULL},
+};

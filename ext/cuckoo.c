@@ -205,12 +205,15 @@ static int is_loaded(sqlite3 *db, bool *here, char **message)
 ** fails: after an error SQLite unloads the library. */
 static int register_all(sqlite3 *db, bool on)
 {
-    static int (*const rooms[])(sqlite3 *, bool) = {cuckoo_register_functions,  cuckoo_register_info,
-                                                    cuckoo_register_aggregates, cuckoo_register_build,
-                                                    cuckoo_register_keys,       cuckoo_register_tables};
+    static const cuckoo_function *const pure[] = {cuckoo_scalars, cuckoo_infos, cuckoo_aggregates,
+                                                  cuckoo_builds, cuckoo_lists};
     int first = SQLITE_OK;
-    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0] && (first == SQLITE_OK || !on); i++) {
-        int rc = rooms[i](db, on);
+    for (size_t i = 0; i < sizeof pure / sizeof pure[0] && (first == SQLITE_OK || !on); i++) {
+        int rc = cuckoo_register(db, pure[i], on);
+        first = first == SQLITE_OK ? rc : first;
+    }
+    if (first == SQLITE_OK || !on) {
+        int rc = cuckoo_register_tables(db, on);
         first = first == SQLITE_OK ? rc : first;
     }
     return first;

@@ -142,12 +142,9 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
         result_check(context, filter);
 }
 
-int cuckoo_register_info(sqlite3 *db, bool on)
-{
-    static const cuckoo_function functions[] = {
-        {"cf_info", 1, info_function, NULL, NULL}, {"cf_check", 1, check_function, NULL, NULL},
-        {"cf_plan", 1, plan_function, NULL, NULL}, {"cf_plan", 2, plan_function, NULL, NULL},
-        {"cf_plan", 3, plan_function, NULL, NULL},
-    };
-    return cuckoo_register(db, functions, sizeof functions / sizeof functions[0], on);
-}
+const cuckoo_function cuckoo_infos[] = {
+    {"cf_info", 1, 1, info_function, NULL, NULL},
+    {"cf_check", 1, 1, check_function, NULL, NULL},
+    {"cf_plan", 1, 3, plan_function, NULL, NULL},
+    {.name = NULL},
+};

@@ -49,6 +49,16 @@ typedef enum cuckoo_key {
 /* The hash of a key under the hash, the seed and the key rule of a filter. The value stays as it is. */
 cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry, uint64_t *hash);
 
+/* The same for an argument of the running function, which has failed after CUCKOO_KEY_NOMEM. */
+static inline cuckoo_key cuckoo_key_argument(sqlite3_context *context, sqlite3_value *value,
+                                             const cf_geometry *geometry, uint64_t *hash)
+{
+    cuckoo_key kind = cuckoo_key_hash(value, geometry, hash);
+    if (kind == CUCKOO_KEY_NOMEM)
+        sqlite3_result_error_nomem(context);
+    return kind;
+}
+
 /* Is the value vague under TEXT? */
 bool cuckoo_key_vague(sqlite3_value *value);
 

@@ -186,9 +186,7 @@ static bool keys_row(sqlite3_context *context, int argc, sqlite3_value **argv, k
     sqlite3_value *options[] = {NULL, argc > 2 ? argv[2] : NULL};
     if (!cuckoo_given_read(context, argc > 2 ? 2 : 0, options, &state->given))
         return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->given.rule, &hash);
-    if (kind == CUCKOO_KEY_NOMEM)
-        cuckoo_fail_no_memory(context);
+    cuckoo_key kind = cuckoo_key_argument(context, argv[0], &state->given.rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (!read_keys_value(context, argc > 1 ? argv[1] : NULL, state, &value) ||
@@ -268,6 +266,14 @@ static bool same_rule(const cf_geometry *one, const cf_geometry *other)
            one->collation == other->collation;
 }
 
+static bool values_fit(const key_list *list, unsigned bits)
+{
+    uint64_t all = 0;
+    for (uint64_t i = 0; list->valued && i < list->n; i++)
+        all |= cf_load64(list->keys + 16 * i + 8);
+    return all <= cf_low_bits(bits);
+}
+
 /* An empty list goes with every filter: without rows cf_keys does not see its options. */
 static bool goes_with(sqlite3_context *context, const key_list *list, const cf_filter *filter)
 {
@@ -279,54 +285,43 @@ static bool goes_with(sqlite3_context *context, const key_list *list, const cf_f
                            g->value_bits ? "filter keeps a value with every key; make the list with "
                                            "cf_keys(key, value)"
                                          : "filter keeps no values; make the list with cf_keys(key)");
-    return same_rule(&list->rule, g) ||
-           cuckoo_fail(
-               context, CF_BAD_ARGUMENT,
-               "the list was made for filters of another hash, seed, affinity or collation; make "
-               "it with cf_keys(key, %s, 'hash=%s seed=%lld affinity=%s collation=%s')",
-               g->value_bits ? "value" : "NULL", cuckoo_hash_word(g), (sqlite3_int64)g->seed,
-               cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+    if (!same_rule(&list->rule, g))
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "the list was made for filters of another hash, seed, affinity or collation; make "
+            "it with cf_keys(key, %s, 'hash=%s seed=%lld affinity=%s collation=%s')",
+            g->value_bits ? "value" : "NULL", cuckoo_hash_word(g), (sqlite3_int64)g->seed,
+            cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+    return values_fit(list, g->value_bits) ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(g->value_bits));
 }
 
 /* ---- cf_add_keys(filter, keys), cf_delete_keys(filter, keys) ---- */
 
-/* What is done with one key of the list. */
-typedef cf_status (*change_filter)(cf_filter *filter, uint64_t hash, uint64_t value);
-
-static cf_status delete_key(cf_filter *filter, uint64_t hash, uint64_t value)
-{
-    cf_delete_value(filter, hash, value);
-    return CF_OK;
-}
-
-/* `bad` is set when a value has too many bits; then the answer means nothing. */
-static cf_status change_keys(cf_filter *filter, const key_list *list, change_filter one, bool *bad)
+static cf_status change_keys(cf_filter *filter, const key_list *list, bool adds)
 {
     enum { COST = 100 }; /* nanoseconds */
     cf_ticker ticker = cf_ticker_of(filter->watch);
     const uint8_t *key = list->keys;
     cf_status status = CF_OK;
-    *bad = false;
     for (uint64_t i = 0; i < list->n && status == CF_OK; i++, key += step_of(list)) {
-        uint64_t value = list->valued ? cf_load64(key + 8) : 0;
-        *bad = value > cf_low_bits(filter->geometry.value_bits);
-        if (*bad)
-            break;
-        status = cf_tick(&ticker, COST) ? CF_INTERRUPTED : one(filter, cf_load64(key), value);
+        uint64_t hash = cf_load64(key), value = list->valued ? cf_load64(key + 8) : 0;
+        if (cf_tick(&ticker, COST))
+            status = CF_INTERRUPTED;
+        else if (adds)
+            status = cf_add_value(filter, hash, value);
+        else
+            cf_delete_value(filter, hash, value);
     }
-    return status == CF_OK && !*bad ? cf_settle(filter) : status;
+    return status == CF_OK ? cf_settle(filter) : status;
 }
 
-static bool change_each(sqlite3_context *context, cf_filter *filter, const key_list *list,
-                        change_filter one)
+static bool change_each(sqlite3_context *context, cf_filter *filter, const key_list *list, bool adds)
 {
-    bool bad;
     cuckoo_watch watch;
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
-    cf_status status = change_keys(filter, list, one, &bad);
+    cf_status status = change_keys(filter, list, adds);
     cuckoo_watch_end(&watch);
-    if (bad)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(filter->geometry.value_bits));
     return status == CF_OK || cuckoo_fail_add(context, status, filter);
 }
 
@@ -343,7 +338,7 @@ static bool add_at_once(sqlite3_context *context, cf_filter *filter, const key_l
     return added;
 }
 
-static void change_function(sqlite3_context *context, sqlite3_value **argv, change_filter one)
+static void change_function(sqlite3_context *context, sqlite3_value **argv, bool adds)
 {
     key_list list = {.n = 0};
     cf_filter copy;
@@ -356,8 +351,8 @@ static void change_function(sqlite3_context *context, sqlite3_value **argv, chan
     }
     if (!cuckoo_filter_copy(context, filter, &copy))
         return;
-    bool at_once = one == cf_add_value && !list.valued && cuckoo_fit_as_planned(filter, list.n);
-    if (at_once ? add_at_once(context, &copy, &list) : change_each(context, &copy, &list, one))
+    bool at_once = adds && !list.valued && cuckoo_fit_as_planned(filter, list.n);
+    if (at_once ? add_at_once(context, &copy, &list) : change_each(context, &copy, &list, adds))
         cuckoo_result_filter(context, &copy);
     cuckoo_filter_free(&copy);
 }
@@ -365,25 +360,20 @@ static void change_function(sqlite3_context *context, sqlite3_value **argv, chan
 static void add_keys_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    change_function(context, argv, cf_add_value);
+    change_function(context, argv, true);
 }
 
 static void delete_keys_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    change_function(context, argv, delete_key);
+    change_function(context, argv, false);
 }
 
 /* ---- registration ---- */
 
-int cuckoo_register_keys(sqlite3 *db, bool on)
-{
-    static const cuckoo_function functions[] = {
-        {"cf_keys", 1, NULL, keys_step, keys_final},
-        {"cf_keys", 2, NULL, keys_step, keys_final},
-        {"cf_keys", 3, NULL, keys_step, keys_final},
-        {"cf_add_keys", 2, add_keys_function, NULL, NULL},
-        {"cf_delete_keys", 2, delete_keys_function, NULL, NULL},
-    };
-    return cuckoo_register(db, functions, sizeof functions / sizeof functions[0], on);
-}
+const cuckoo_function cuckoo_lists[] = {
+    {"cf_keys", 1, 3, NULL, keys_step, keys_final},
+    {"cf_add_keys", 2, 2, add_keys_function, NULL, NULL},
+    {"cf_delete_keys", 2, 2, delete_keys_function, NULL, NULL},
+    {.name = NULL},
+};

@@ -50,10 +50,7 @@ static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlit
 {
     uint64_t hash;
     bool has;
-    cuckoo_key kind = cuckoo_key_hash(key, &store->paged.filter.geometry, &hash);
-    if (kind == CUCKOO_KEY_NOMEM)
-        cuckoo_fail_no_memory(context);
-    if (kind != CUCKOO_KEY_OK)
+    if (cuckoo_key_argument(context, key, &store->paged.filter.geometry, &hash) != CUCKOO_KEY_OK)
         return;
     has = cuckoo_key_found(cuckoo_paged_reader(&store->paged), key, hash);
     int rc = has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, &has);
@@ -195,20 +192,20 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
 {
     static const cuckoo_function functions[] = {
-        {"cf_table_contains", 2, table_contains_function, NULL, NULL},
-        {"cf_table_info", 1, table_info_function, NULL, NULL},
-        {"cf_table_check", 1, check_function, NULL, NULL},
-        {"cf_table_rebuild", 1, rebuild_function, NULL, NULL},
-        {"cf_export", 1, export_function, NULL, NULL},
+        {"cf_table_contains", 2, 2, table_contains_function, NULL, NULL},
+        {"cf_table_info", 1, 1, table_info_function, NULL, NULL},
+        {"cf_table_check", 1, 1, check_function, NULL, NULL},
+        {"cf_table_rebuild", 1, 1, rebuild_function, NULL, NULL},
+        {"cf_export", 1, 1, export_function, NULL, NULL},
+        {.name = NULL},
     };
-    enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
     int first = SQLITE_OK;
     if (registry == NULL)
-        return cuckoo_register(db, functions, FUNCTIONS, false);
-    for (int i = 0; i < FUNCTIONS; i++) {
-        int flags = functions[i].function == rebuild_function ? SQLITE_DIRECTONLY : 0;
+        return cuckoo_register(db, functions, false);
+    for (const cuckoo_function *f = functions; f->name; f++) {
+        int flags = f->function == rebuild_function ? SQLITE_DIRECTONLY : 0;
         registry->references++;
-        int rc = cuckoo_register_impure(db, &functions[i], flags, registry, cuckoo_registry_release);
+        int rc = cuckoo_register_impure(db, f, flags, registry, cuckoo_registry_release);
         first = cuckoo_first_error(first, rc);
     }
     return first;
