@@ -129,8 +129,7 @@ static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, b
         return CF_OK; /* that is an answer, too: the function has failed */
     if (!grow)
         filter.memory.most = filter.length;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    filter.watch = &watch.hook;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), &filter);
     cf_status status = cf_add_many(&filter, hashes, n, NULL);
     cuckoo_watch_end(&watch);
     if (status == CF_TOO_BIG && !grow)

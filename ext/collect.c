@@ -34,6 +34,14 @@ static bool same_value(sqlite3_value *one, sqlite3_value *other)
                                 : sqlite3_value_double(one) == sqlite3_value_double(other));
 }
 
+static cf_geometry key_rule_of(const cuckoo_options *options)
+{
+    return (cf_geometry){.seed = options->filter.seed,
+                         .keyed = cf_is_keyed(&options->filter),
+                         .affinity = (uint8_t)options->filter.affinity,
+                         .collation = (uint8_t)options->filter.collation};
+}
+
 static bool read_first(sqlite3_context *context, int count, sqlite3_value **values, cuckoo_given *given)
 {
     if (!cuckoo_options_read(context, count, values, &given->options))
@@ -43,7 +51,7 @@ static bool read_first(sqlite3_context *context, int count, sqlite3_value **valu
         if (values[i] && given->values[i] == NULL)
             return cuckoo_fail_no_memory(context);
     }
-    given->rule = cuckoo_options_rule(&given->options);
+    given->rule = key_rule_of(&given->options);
     given->started = true;
     return true;
 }
@@ -87,7 +95,7 @@ bool cuckoo_hashes_grow(sqlite3_context *context, cuckoo_hashes *hashes)
 bool cuckoo_hashes_sort(sqlite3_context *context, uint64_t *at, size_t n)
 {
     cuckoo_watch watch;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), NULL);
     cf_ticker ticker = cf_ticker_of(&watch.hook);
     bool done = cf_sort_with(at, n, &cuckoo_block_memory, &ticker);
     cuckoo_watch_end(&watch);

@@ -265,39 +265,25 @@ bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *ha
     return status == CF_OK || cuckoo_fail_add(context, status, filter);
 }
 
-bool cuckoo_settle(sqlite3_context *context, cf_filter *filter)
-{
-    cuckoo_watch watch;
-    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
-    cf_status status = cf_settle(filter);
-    cuckoo_watch_end(&watch);
-    return status == CF_OK || cuckoo_fail_interrupted(context);
-}
-
 /* Says what `field`, in which two filters differ, follows from. */
 static bool fail_merge(sqlite3_context *context, const cf_geometry *one, const cf_geometry *other,
                        const char *field)
 {
-    sqlite3_int64 a = (sqlite3_int64)one->capacity, b = (sqlite3_int64)other->capacity;
-    if (strcmp(field, "seed") == 0 || strcmp(field, "hash") == 0)
-        return cuckoo_fail(
-            context, CF_MISMATCH,
-            "the filters differ in %s; keys hash differently in them: build both with the "
-            "same seed= and hash= (a filter table takes a random seed unless it is given)",
-            field);
-    if (strcmp(field, "buckets") == 0 && a != b)
+    bool planned = strcmp(field, "buckets") == 0 && one->capacity != other->capacity;
+    if (planned)
         return cuckoo_fail(context, CF_MISMATCH,
                            "the filters differ in buckets; one was planned for %lld keys, the other for "
                            "%lld: build both with the same capacity=, fpr and options",
-                           a, b);
-    if (strcmp(field, "growth") == 0)
-        return cuckoo_fail(
-            context, CF_MISMATCH,
-            "the filters differ in growth; the first one has growth=off, and the other one "
-            "has grown: build the first one with growth=on");
-    return cuckoo_fail(context, CF_MISMATCH,
-                       "the filters differ in %s; build both with the same capacity=, fpr and options",
-                       field);
+                           (sqlite3_int64)one->capacity, (sqlite3_int64)other->capacity);
+    bool hashes = strcmp(field, "seed") == 0 || strcmp(field, "hash") == 0;
+    const char *remedy =
+        hashes ? "; keys hash differently in them: build both with the same seed= and hash= (a filter "
+                 "table takes a random seed unless it is given)"
+        : strcmp(field, "growth") == 0
+            ? "; the first one has growth=off, and the other one has grown: build the first one with "
+              "growth=on"
+            : "; build both with the same capacity=, fpr and options";
+    return cuckoo_fail(context, CF_MISMATCH, "the filters differ in %s%s", field, remedy);
 }
 
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter)

@@ -79,9 +79,6 @@ bool cuckoo_fit_as_planned(const cf_filter *filter, uint64_t n);
 /* Adds n hashes to a filter. Their order is lost. */
 bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *hashes, size_t n);
 
-/* Ends many single changes: cf_settle. */
-bool cuckoo_settle(sqlite3_context *context, cf_filter *filter);
-
 /* Adds all of `filter` to `sum`. */
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter);
 

@@ -79,8 +79,7 @@ void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter, const
 {
     cuckoo_watch watch;
     cf_filter watched = *filter;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    watched.watch = &watch.hook;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), &watched);
     cf_census census = cf_take_census(&watched);
     cuckoo_watch_end(&watch);
     if (census.status == CF_OK)
@@ -115,8 +114,7 @@ static void result_check(sqlite3_context *context, const cf_filter *filter)
     cuckoo_watch watch;
     const char *why = "ok";
     cf_filter watched = *filter;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    watched.watch = &watch.hook;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), &watched);
     cf_status status = cf_check(&watched, &why);
     cuckoo_watch_end(&watch);
     if (status == CF_INTERRUPTED)

@@ -313,14 +313,6 @@ void cuckoo_options_default(cuckoo_options *options)
     options->fpr = CUCKOO_DEFAULT_FPR;
 }
 
-cf_geometry cuckoo_options_rule(const cuckoo_options *options)
-{
-    return (cf_geometry){.seed = options->filter.seed,
-                         .keyed = cf_is_keyed(&options->filter),
-                         .affinity = (uint8_t)options->filter.affinity,
-                         .collation = (uint8_t)options->filter.collation};
-}
-
 /* ---- as arguments of an SQL function ---- */
 
 static bool read_text(sqlite3_context *context, const char *text, int length, cuckoo_options *options)

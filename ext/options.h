@@ -34,10 +34,6 @@ enum { CUCKOO_DEFAULT_BUDGET = 10 }; /* buckets */
 /* The options that hold when nothing is given. */
 void cuckoo_options_default(cuckoo_options *options);
 
-/* What a key needs to be hashed for a filter with these
-** options: hash, seed and key rule; the rest is 0. */
-cf_geometry cuckoo_options_rule(const cuckoo_options *options);
-
 /* The words for a hash and a key rule in options and in cf_info. */
 const char *cuckoo_hash_word(const cf_geometry *shape);
 const char *cuckoo_affinity_word(unsigned affinity);
