@@ -22,8 +22,8 @@ static cuckoo_registry *registry_of(sqlite3_context *context)
     return cuckoo_function_shared(context);
 }
 
-/* Begins a use of the table that `name` names; to be ended by `end`. The function remembers the
-** table while a statement runs. NULL: the function has failed. */
+/* Begins a use of the table that `name` names. The function remembers the table while a statement
+** runs. NULL: the function has failed. */
 static cuckoo_store *begin(sqlite3_context *context, sqlite3_value *name)
 {
     const char *why;
@@ -39,15 +39,23 @@ static cuckoo_store *begin(sqlite3_context *context, sqlite3_value *name)
     return store;
 }
 
-static void end(sqlite3_context *context, cuckoo_store *store)
+/* What a function does while its table is in use. */
+typedef void (*table_use)(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv);
+
+static inline void with_table(sqlite3_context *context, sqlite3_value **argv, table_use use)
 {
+    cuckoo_store *store = begin(context, argv[0]);
+    if (store == NULL)
+        return;
+    use(context, store, argv);
     int rc = cuckoo_registry_end(registry_of(context), store);
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
 }
 
-static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value *key)
+static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
 {
+    sqlite3_value *key = argv[1];
     uint64_t hash;
     bool has;
     if (cuckoo_key_argument(context, key, &store->paged.filter.geometry, &hash) != CUCKOO_KEY_OK)
@@ -62,11 +70,7 @@ static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlit
 static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    cuckoo_store *store = begin(context, argv[0]);
-    if (store == NULL)
-        return;
-    result_contains(context, store, argv[1]);
-    end(context, store);
+    with_table(context, argv, result_contains);
 }
 
 /* What is known of a filter that follows a table. */
@@ -76,8 +80,9 @@ static char *members_of_log(cuckoo_store *store)
                            store->undrained.rows, store->paged.unmatched, store->paged.doubts);
 }
 
-static void result_info(sqlite3_context *context, cuckoo_store *store)
+static void result_info(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
 {
+    (void)argv;
     bool follows = cuckoo_store_follows(store);
     int rc = follows ? cuckoo_undrained_read(&store->undrained, &store->paged) : SQLITE_OK;
     char *more = follows && rc == SQLITE_OK ? members_of_log(store) : NULL;
@@ -93,11 +98,7 @@ static void result_info(sqlite3_context *context, cuckoo_store *store)
 static void table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    cuckoo_store *store = begin(context, argv[0]);
-    if (store == NULL)
-        return;
-    result_info(context, store);
-    end(context, store);
+    with_table(context, argv, result_info);
 }
 
 static void result_checked(sqlite3_context *context, int rc, const char *why)
@@ -135,10 +136,12 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     sqlite3_free(message);
 }
 
-static void result_export(sqlite3_context *context, cuckoo_store *store)
+/* The whole filter as a blob. */
+static void result_export(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
 {
     cf_filter copy;
     char *message = NULL;
+    (void)argv;
     if (store->paged.filter.length > cuckoo_length_limit(store->paged.shadow.db)) {
         cuckoo_fail_code(context, SQLITE_TOOBIG,
                          "the filter is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
@@ -154,15 +157,10 @@ static void result_export(sqlite3_context *context, cuckoo_store *store)
     sqlite3_free(message);
 }
 
-/* The whole filter as a blob. */
 static void export_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    cuckoo_store *store = begin(context, argv[0]);
-    if (store == NULL)
-        return;
-    result_export(context, store);
-    end(context, store);
+    with_table(context, argv, result_export);
 }
 
 /* Like the command 'rebuild', but no trigger can call it. It
