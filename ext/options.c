@@ -315,18 +315,9 @@ void cuckoo_options_default(cuckoo_options *options)
 
 /* ---- as arguments of an SQL function ---- */
 
-static bool read_text(sqlite3_context *context, const char *text, int length, cuckoo_options *options)
-{
-    char *why = NULL;
-    cf_status status = cuckoo_options_parse(text, (size_t)length, options, &why);
-    if (status != CF_OK)
-        cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
-    sqlite3_free(why);
-    return status == CF_OK;
-}
-
 static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_options *options)
 {
+    char *why = NULL;
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return true;
     if (sqlite3_value_type(value) != SQLITE_TEXT)
@@ -334,7 +325,11 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_
     const char *text = (const char *)sqlite3_value_text(value);
     if (text == NULL)
         return cuckoo_fail_no_memory(context);
-    return read_text(context, text, sqlite3_value_bytes(value), options);
+    cf_status status = cuckoo_options_parse(text, (size_t)sqlite3_value_bytes(value), options, &why);
+    if (status != CF_OK)
+        cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
+    sqlite3_free(why);
+    return status == CF_OK;
 }
 
 static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr)
