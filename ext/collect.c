@@ -7,7 +7,6 @@
 
 #include "../src/sort.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* ---- fpr and options ---- */

@@ -7,6 +7,8 @@
 
 #include "options.h"
 
+#include <assert.h>
+
 /* fpr and options, which SQLite hands over with every row. Starts as zeros. */
 typedef struct cuckoo_given {
     bool started;             /* a row was read */
@@ -37,6 +39,7 @@ bool cuckoo_hashes_grow(sqlite3_context *context, cuckoo_hashes *hashes);
 /* Appends one. There must be room. */
 static inline void cuckoo_hashes_push(cuckoo_hashes *hashes, uint64_t hash)
 {
+    assert(hashes->used < hashes->room);
     hashes->at[hashes->used++] = hash;
 }
 

@@ -23,12 +23,6 @@ static cuckoo_handle *pointer_in(sqlite3_value *value)
     return (cuckoo_handle *)sqlite3_value_pointer(value, pointer_type);
 }
 
-static cf_status refuse(const char **why, const char *reason)
-{
-    *why = reason;
-    return CF_BAD_ARGUMENT;
-}
-
 /* SQLite gives NULL for the bytes of an empty blob, and for
 ** those of a zeroblob when it has no memory for them. */
 static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
@@ -48,7 +42,8 @@ static cf_status read_handle(sqlite3_value *value, const cf_filter **filter, con
 {
     const cuckoo_handle *handle = pointer_in(value);
     if (handle == NULL)
-        return refuse(why, CUCKOO_NO_FILTER);
+        return cf_refuse(CF_BAD_ARGUMENT, why, CUCKOO_NO_FILTER);
+    assert(handle->references > 0);
     *filter = &handle->filter;
     return CF_OK;
 }
@@ -56,17 +51,13 @@ static cf_status read_handle(sqlite3_value *value, const cf_filter **filter, con
 cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                              const char **why)
 {
+    int type = sqlite3_value_type(value);
     *filter = NULL;
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_BLOB:
+    if (type == SQLITE_BLOB)
         return read_blob(value, reader, filter, why);
-    case SQLITE_NULL:
+    if (type == SQLITE_NULL)
         return read_handle(value, filter, why);
-    case SQLITE_TEXT:
-        return refuse(why, cuckoo_is_text);
-    default:
-        return refuse(why, CUCKOO_NOT_A_BLOB);
-    }
+    return cf_refuse(CF_BAD_ARGUMENT, why, type == SQLITE_TEXT ? cuckoo_is_text : CUCKOO_NOT_A_BLOB);
 }
 
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
@@ -238,6 +229,7 @@ bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite
                        uint64_t *number)
 {
     unsigned bits = filter->geometry.value_bits;
+    assert(bits <= CF_VALUE_MAX);
     *number = 0;
     if (bits == 0)
         return !value || cuckoo_fail(context, CF_BAD_ARGUMENT,

@@ -38,6 +38,7 @@
 #include "../src/format.h"
 #include "../src/watch.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- the bytes of a list ---- */
@@ -211,6 +212,7 @@ static void result_list(sqlite3_context *context, keys_state *state)
     cuckoo_hashes *words = &state->words;
     uint64_t *keys = words->at + HEADER_WORDS;
     size_t n = words->used - HEADER_WORDS;
+    assert(words->used >= HEADER_WORDS && n == state->list.n * step_of(&state->list) / 8);
     if (!list_fits(context, state))
         return;
     for (size_t i = 0; i < n; i++)
