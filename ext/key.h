@@ -27,7 +27,8 @@
 **
 ** Under TEXT a real that is not whole, or is 10^15 or more, is *vague*: SQLite compares it as a number
 ** or as a text of 15 digits (17 in recent versions), depending on the other side. Lookups answer "perhaps"
-** for a vague real, whatever the filter holds. A stored one is found all the same: SQLite makes text of
+** for a vague real, whatever the filter holds; that also holds for columns of BLOB or no affinity, which have
+** the rule TEXT. A stored one is found all the same: SQLite makes text of
 ** parameters and of expressions, never of what lies in a column of BLOB or no affinity.
 **
 ** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; what follows
