@@ -21,15 +21,15 @@
 **
 **      NUMERIC    Text that looks like a number is that number. Integers stay exact.
 **      REAL       The same, and every number is a double.
-**      TEXT       Text that looks like a whole number is that integer, when it fits into 64 bits. From 10^15
-**                 on, and with a point or an exponent, it is the number that SQLite reads; below, one
-**                 that has 15 digits. Integers stay exact. All other text is compared as text.
+**      TEXT       Text that looks like a whole number is that integer, when it fits into 64 bits.
+**                 With a point or an exponent it is rounded to 15 digits before; from 10^15 on it is
+**                 the number that SQLite reads. Integers stay exact. All other text is compared as
+**                 text. Columns of BLOB or no affinity have this rule, too.
 **
 ** Under TEXT a real that is not whole, or is 10^15 or more, is *vague*: SQLite compares it as a number
-** or as a text of 15 digits (17 in recent versions), depending on the other side. Lookups answer "perhaps"
-** for a vague real, whatever the filter holds; that also holds for columns of BLOB or no affinity, which have
-** the rule TEXT. A stored one is found all the same: SQLite makes text of
-** parameters and of expressions, never of what lies in a column of BLOB or no affinity.
+** or as a text of 15 digits (17 in recent versions), depending on the other side. Lookups answer
+** "perhaps" for a vague real, whatever the filter holds. A stored one is found all the same: SQLite
+** makes text of parameters and of expressions, never of what lies in a column of BLOB or no affinity.
 **
 ** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; what follows
 ** counts by a NUL and the length of the whole text (8 bytes). Under RTRIM the spaces at the end of
