@@ -199,8 +199,8 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* The number of letters that differ, exchanged neighbours counted once. Row i of the table says what leads
-** from the first i letters of one word to the first letters of the other. */
+/* The number of letters that differ, exchanged neighbours counted once. Row i of the table says what
+** leads from the first i letters of one word to the first letters of the other. */
 static unsigned distance_of(const char *one, size_t m, const char *other, size_t n)
 {
     unsigned rows[3][CUCKOO_NEAREST_MAX + 1], *before = rows[0], *last = rows[1], *now = rows[2];

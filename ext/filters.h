@@ -3,16 +3,16 @@
 ** filters.h - filters that functions take, make, change and return.
 **
 ** The filter argument of a function is a blob, or a handle made by cf_open. Before 3.43 SQLite copies a
-** large blob for every row when it comes from a column or a subquery. A handle is a pointer value: (SELECT
-** cf_open(f) FROM filters WHERE ...) is evaluated once, and passing it on costs nothing. A pointer cannot
-** pass through a record (a CTE, a view, a subquery in FROM), where it becomes NULL. A NULL filter is always
-** an error, so that no row is dropped in silence.
+** large blob for every row when it comes from a column or a subquery. A handle is a pointer value:
+** (SELECT cf_open(f) FROM filters WHERE ...) is evaluated once, and passing it on costs nothing. A
+** pointer cannot pass through a record (a CTE, a view, a subquery in FROM), where it becomes NULL. A
+** NULL filter is always an error, so that no row is dropped in silence.
 **
 ** A filter that a function makes lies in memory of its own (sqlite3_malloc64), which may grow up to what
 ** the connection allows. It ends as the result of the function, or in cuckoo_filter_free.
 **
-** When a function of this file takes an sqlite3_context and returns false or NULL, the running function has
-** failed, with its message.
+** When a function of this file takes an sqlite3_context and returns false or NULL, the running
+** function has failed, with its message.
 */
 #ifndef CUCKOO_FILTERS_H
 #define CUCKOO_FILTERS_H

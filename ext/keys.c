@@ -24,8 +24,8 @@
 **       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
 **       64         n keys: 8 bytes of hash; then, with values, 8 bytes of value
 **
-** Keys stand in the order of the rows, and as often as they came: whoever adds many keys chooses an order
-** of its own.
+** Keys stand in the order of the rows, and as often as they came: whoever adds many keys chooses an
+** order of its own.
 */
 #include "collect.h"
 #include "errors.h"

@@ -36,7 +36,8 @@ bool cuckoo_number_whole(const cuckoo_number *number, int64_t *value);
 /* The nearest double. It is exact for up to 15 digits with exponents from -22 to 22. */
 double cuckoo_number_real(const cuckoo_number *number);
 
-/* The same for the number rounded to 15 significant digits, halves upwards. Numbers below 1e-300 are 0. */
+/* The same for the number rounded to 15 significant digits, halves upwards. Numbers below 1e-300 are
+** 0. */
 bool cuckoo_number_rounded(const cuckoo_number *number, int64_t *value);
 
 #endif

@@ -14,7 +14,8 @@
 typedef void (*cuckoo_call)(sqlite3_context *context, int argc, sqlite3_value **argv);
 typedef void (*cuckoo_last)(sqlite3_context *context);
 
-/* With each number of arguments from `least` to `most`; -1 is any number. Lists end with {.name = NULL}. */
+/* With each number of arguments from `least` to `most`; -1 is any number. Lists end with {.name =
+** NULL}. */
 typedef struct cuckoo_function {
     const char *name; /* static text */
     int least, most;
