@@ -2,18 +2,16 @@
 /*
 ** aggregate_build.c - the aggregate cf_build: a filter of the keys of a query, sized for exactly them.
 */
+#include "collect.h"
 #include "errors.h"
-#include "given.h"
-#include "hashes.h"
+#include "filters.h"
 #include "key.h"
 #include "register.h"
-#include "result.h"
 #include "watch.h"
 
 typedef struct build_state {
     bool failed;
     cuckoo_given given;
-    cf_geometry rule; /* for keys, of the options */
     cuckoo_hashes keys;
 } build_state;
 
@@ -25,15 +23,11 @@ static bool counts_copies(const build_state *state)
 static bool read_build_options(sqlite3_context *context, int argc, sqlite3_value **argv,
                                build_state *state)
 {
-    bool first = !state->given.started;
-    if (!cuckoo_given_read(context, argc - 1, argv + 1, &state->given))
-        return false;
-    if (first)
-        state->rule = cuckoo_options_rule(&state->given.options);
-    return !first || state->given.options.filter.value_bits == 0 ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT,
-                       "keys come without values here; use cf_add_keys(cf_new(...), (SELECT "
-                       "cf_keys(key, value) FROM ...))");
+    return cuckoo_given_read(context, argc - 1, argv + 1, &state->given) &&
+           (state->given.options.filter.value_bits == 0 ||
+            cuckoo_fail(context, CF_BAD_ARGUMENT,
+                        "keys come without values here; use cf_add_keys(cf_new(...), (SELECT "
+                        "cf_keys(key, value) FROM ...))"));
 }
 
 /* ---- repeated keys ---- */
@@ -102,9 +96,7 @@ static bool build_step_row(sqlite3_context *context, int argc, sqlite3_value **a
     uint64_t hash;
     if (!read_build_options(context, argc, argv, state))
         return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->rule, &hash);
-    if (kind == CUCKOO_KEY_NOMEM)
-        cuckoo_fail_no_memory(context);
+    cuckoo_key kind = cuckoo_key_argument(context, argv[0], &state->given.rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (state->keys.used == state->keys.room && !drop_or_grow(context, state))
@@ -137,8 +129,7 @@ static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, b
         return CF_OK; /* that is an answer, too: the function has failed */
     if (!grow)
         filter.memory.most = filter.length;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    filter.watch = &watch.hook;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), &filter);
     cf_status status = cf_add_many(&filter, hashes, n, NULL);
     cuckoo_watch_end(&watch);
     if (status == CF_TOO_BIG && !grow)
@@ -200,15 +191,11 @@ static void build_final(sqlite3_context *context)
     }
     if (!state->failed)
         result_build(context, state);
+    cuckoo_given_free(&state->given);
     cuckoo_hashes_free(&state->keys);
 }
 
-int cuckoo_register_build(sqlite3 *db, bool on)
-{
-    static const cuckoo_function builds[] = {
-        {"cf_build", 1, NULL, build_step, build_final},
-        {"cf_build", 2, NULL, build_step, build_final},
-        {"cf_build", 3, NULL, build_step, build_final},
-    };
-    return cuckoo_register(db, builds, sizeof builds / sizeof builds[0], on);
-}
+const cuckoo_function cuckoo_builds[] = {
+    {"cf_build", 1, 3, NULL, build_step, build_final},
+    {.name = NULL},
+};

@@ -5,12 +5,11 @@
 ** SQLite calls step for every row and final once, also after step has failed: so the state says
 ** whether it failed, and final then only frees. Over no rows final has no state at all.
 */
+#include "collect.h"
 #include "errors.h"
-#include "handle.h"
-#include "hashes.h"
+#include "filters.h"
 #include "key.h"
 #include "register.h"
-#include "result.h"
 #include "watch.h"
 
 #include "../src/bits.h"
@@ -25,7 +24,7 @@ typedef struct change_state {
     bool changed;         /* a key was added or deleted */
     cf_filter filter;     /* the one that is changed */
     cuckoo_handle *first; /* the one that came with the first row */
-    const void *seen_at;  /* where the argument of the last row stood */
+    const void *seen_at;  /* where the filter that was last compared in full stood */
     uint64_t compared;    /* bytes compared in full so far */
     size_t window;        /* how far the comparison has come, bytes */
     uint64_t copying;     /* nanoseconds spent to pass copies of the filter, about */
@@ -41,11 +40,11 @@ enum {
 /* Nanoseconds. */
 #define MOST_COPYING UINT64_C(4000000000)
 
-static bool equal_at(const uint8_t *bytes, const change_state *state, size_t at, size_t most)
+static bool equal_at(const cf_filter *filter, const change_state *state, size_t at, size_t most)
 {
     const cf_filter *first = &state->first->filter;
     size_t rest = cf_in_memory(first->length) - at;
-    return memcmp(bytes + at, first->bytes + at, rest < most ? rest : most) == 0;
+    return memcmp(filter->bytes + at, first->bytes + at, rest < most ? rest : most) == 0;
 }
 
 /*
@@ -53,28 +52,21 @@ static bool equal_at(const uint8_t *bytes, const change_state *state, size_t at,
 ** each row cost as much as a copy. So all of it is compared until that has come to FULL_COMPARISONS
 ** bytes, and from then on whenever it arrives at another address; otherwise the header, with counts
 ** and checksum, and one window of the rest: a filter that differs and stays is found after (length
-** / WINDOW) rows. This is the comparison in full.
+** / WINDOW) rows.
 */
 static bool same_filter(const cf_filter *filter, change_state *state)
 {
     size_t length = cf_in_memory(state->first->filter.length);
-    state->seen_at = filter->bytes;
-    state->compared += length;
-    return filter->length == length && equal_at(filter->bytes, state, 0, length);
-}
-
-/* This is the comparison in part. False: a comparison in full is due. */
-static bool seen_again(sqlite3_value *argument, change_state *state)
-{
-    if (state->compared < FULL_COMPARISONS || sqlite3_value_type(argument) != SQLITE_BLOB)
+    if (filter->length != length)
         return false;
-    const uint8_t *bytes = sqlite3_value_blob(argument);
-    size_t length = cf_in_memory(state->first->filter.length);
-    if (bytes != state->seen_at || (size_t)sqlite3_value_bytes(argument) != length)
-        return false;
+    if (state->compared < FULL_COMPARISONS || filter->bytes != state->seen_at) {
+        state->seen_at = filter->bytes;
+        state->compared += length;
+        return equal_at(filter, state, 0, length);
+    }
     size_t at = state->window < length ? state->window : 0;
     state->window = at + WINDOW;
-    return equal_at(bytes, state, 0, CF_HEADER_BYTES) && equal_at(bytes, state, at, WINDOW);
+    return equal_at(filter, state, 0, CF_HEADER_BYTES) && equal_at(filter, state, at, WINDOW);
 }
 
 /*
@@ -122,8 +114,6 @@ static bool start_change(sqlite3_context *context, sqlite3_value *argument, cons
 
 static bool read_filter(sqlite3_context *context, sqlite3_value *argument, change_state *state)
 {
-    if (state->first && seen_again(argument, state))
-        return count_copy(context, argument, state);
     const cf_filter *filter = cuckoo_filter_argument(context, argument);
     if (filter == NULL)
         return false;
@@ -193,13 +183,11 @@ static bool change_by_row(sqlite3_context *context, int argc, sqlite3_value **ar
     uint64_t hash, value;
     if (!read_filter(context, argv[0], state))
         return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[1], &state->filter.geometry, &hash);
-    if (kind == CUCKOO_KEY_NULL)
-        return true;
-    if (kind == CUCKOO_KEY_OK)
-        return cuckoo_value_read(context, &state->filter, argc > 2 ? argv[2] : NULL, &value) &&
-               apply(context, state, hash, value);
-    return cuckoo_fail_no_memory(context);
+    cuckoo_key kind = cuckoo_key_argument(context, argv[1], &state->filter.geometry, &hash);
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NULL;
+    return cuckoo_value_read(context, &state->filter, argc > 2 ? argv[2] : NULL, &value) &&
+           apply(context, state, hash, value);
 }
 
 static void change_step(sqlite3_context *context, int argc, sqlite3_value **argv, change_copy apply)
@@ -219,11 +207,14 @@ static void delete_step(sqlite3_context *context, int argc, sqlite3_value **argv
     change_step(context, argc, argv, delete_copy);
 }
 
-static void change_free(change_state *state)
+/* Ends many single changes. */
+static bool settle(sqlite3_context *context, cf_filter *filter)
 {
-    cuckoo_filter_free(&state->filter);
-    cuckoo_handle_release(state->first);
-    cuckoo_hashes_free(&state->added);
+    cuckoo_watch watch;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
+    cf_status status = cf_settle(filter);
+    cuckoo_watch_end(&watch);
+    return status == CF_OK || cuckoo_fail_interrupted(context);
 }
 
 static void change_final(sqlite3_context *context)
@@ -238,9 +229,11 @@ static void change_final(sqlite3_context *context)
         return;
     }
     if (!state->failed && flush_added(context, state) &&
-        (!state->changed || cuckoo_settle(context, &state->filter)))
+        (!state->changed || settle(context, &state->filter)))
         cuckoo_result_filter(context, &state->filter);
-    change_free(state);
+    cuckoo_filter_free(&state->filter);
+    cuckoo_handle_release(state->first);
+    cuckoo_hashes_free(&state->added);
 }
 
 /* ---- cf_merge(filter), over rows ---- */
@@ -282,14 +275,9 @@ static void merge_final(sqlite3_context *context)
 
 /* ---- registration ---- */
 
-int cuckoo_register_aggregates(sqlite3 *db, bool on)
-{
-    static const cuckoo_function aggregates[] = {
-        {"cf_add_all", 2, NULL, add_step, change_final},
-        {"cf_add_all", 3, NULL, add_step, change_final},
-        {"cf_delete_all", 2, NULL, delete_step, change_final},
-        {"cf_delete_all", 3, NULL, delete_step, change_final},
-        {"cf_merge", 1, NULL, merge_step, merge_final},
-    };
-    return cuckoo_register(db, aggregates, sizeof aggregates / sizeof aggregates[0], on);
-}
+const cuckoo_function cuckoo_aggregates[] = {
+    {"cf_add_all", 2, 3, NULL, add_step, change_final},
+    {"cf_delete_all", 2, 3, NULL, delete_step, change_final},
+    {"cf_merge", 1, 1, NULL, merge_step, merge_final},
+    {.name = NULL},
+};

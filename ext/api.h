@@ -3,7 +3,7 @@
 ** api.h - SQLite and the filter library, as every file of the glue sees them.
 **
 ** An extension that was loaded calls SQLite through a table of pointers, which its entry point
-** receives (loaded.c keeps the pointer to it). An extension that was linked statically, with
+** receives (cuckoo.c keeps the pointer to it). An extension that was linked statically, with
 ** -DSQLITE_CORE, calls SQLite directly.
 */
 #ifndef CUCKOO_API_H
@@ -21,5 +21,41 @@ extern const sqlite3_api_routines *sqlite3_api;
 
 #include "../src/cuckoo_inspect.h"
 #include "../src/version.h"
+
+/* ---- functions that SQLite got after 3.31, called when the SQLite that runs has them ---- */
+
+/* sqlite3_txn_state (3.34). Without it: CUCKOO_TXN_UNKNOWN. */
+enum cuckoo_txn_state {
+    CUCKOO_TXN_UNKNOWN = -2,
+    CUCKOO_TXN_NONE = 0,
+    CUCKOO_TXN_READ,
+    CUCKOO_TXN_WRITE
+};
+int cuckoo_late_txn_state(sqlite3 *db, const char *schema);
+
+/* sqlite3_vtab_in and the two functions that walk over its list (3.38). Without them the first one
+** returns 0, so that there is no list to walk over; the others return SQLITE_MISUSE. */
+int cuckoo_late_vtab_in(sqlite3_index_info *info, int constraint, int handle);
+int cuckoo_late_vtab_in_first(sqlite3_value *list, sqlite3_value **value);
+int cuckoo_late_vtab_in_next(sqlite3_value *list, sqlite3_value **value);
+
+/* sqlite3_expired: must SQLite prepare this statement anew, because the schema may have changed?
+** True for NULL, and when SQLite was built without the function (SQLITE_OMIT_DEPRECATED). */
+bool cuckoo_late_expired(sqlite3_stmt *statement);
+
+/* A module of version 4, for PRAGMA integrity_check. xIntegrity came with 3.44, as the last member;
+** earlier SQLites take such a module and ignore it. Pass &module.base to SQLite, and initialize
+** xIntegrity as .CUCKOO_XINTEGRITY. */
+typedef int cuckoo_integrity(sqlite3_vtab *table, const char *schema, const char *name, int flags,
+                             char **message);
+typedef struct cuckoo_module {
+    sqlite3_module base;
+#if SQLITE_VERSION_NUMBER >= 3044000
+#define CUCKOO_XINTEGRITY base.xIntegrity
+#else
+#define CUCKOO_XINTEGRITY xIntegrity
+    cuckoo_integrity *xIntegrity;
+#endif
+} cuckoo_module;
 
 #endif

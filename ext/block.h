@@ -11,18 +11,15 @@
 /* Bytes that src may read behind a blob. Every block has them behind its size. */
 enum { CUCKOO_BEYOND = 8 };
 
-/* Like realloc: bytes == NULL allocates, size == 0 frees. The block then belongs to `owner`.
-** Returning NULL means failure; the old block stays valid. */
-uint8_t *cuckoo_block_resize(uint8_t *bytes, uint64_t size, void *owner);
+/* Like realloc: bytes == NULL allocates, size == 0 frees. Returning NULL means failure; the old block
+** stays valid. Nobody reads `context`. */
+uint8_t *cuckoo_block_resize(void *context, uint8_t *bytes, uint64_t size);
 
-/* The same for blocks without an owner, as cf_memory takes it. */
-uint8_t *cuckoo_block_plain(uint8_t *bytes, uint64_t size);
+/* For a filter that lies in a block, and may grow there. */
+extern const cf_memory cuckoo_block_memory;
 
-/* A block of zeros without an owner. Zeros cost no time until they are used. NULL: no memory. */
+/* A block of zeros. They cost no time until they are used. NULL: no memory. */
 uint8_t *cuckoo_block_zeros(uint64_t size);
-
-void *cuckoo_block_owner(const uint8_t *bytes);
-void cuckoo_block_own(uint8_t *bytes, void *owner);
 
 /* Gives *array room for `count` elements of `each` bytes. The first `had` elements are kept, the
 ** others are zeros, which cost nothing until they are used: a header may claim any number of pages.

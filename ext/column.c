@@ -2,7 +2,6 @@
 #include "column.h"
 
 #include "errors.h"
-#include "nearest.h"
 #include "sql.h"
 
 #include <string.h>
@@ -19,37 +18,30 @@ static bool has_word(const char *type, const char *word)
 }
 
 /* The rules of SQLite for declared types, in its order ("Datatypes In SQLite", 3.1). */
-static const struct {
+typedef struct type_rule {
     const char *word, *name;
     cf_affinity affinity;
-} type_rules[] = {{"INT", "INTEGER", CF_AFFINITY_NUMERIC}, {"CHAR", "TEXT", CF_AFFINITY_TEXT},
-                  {"CLOB", "TEXT", CF_AFFINITY_TEXT},      {"TEXT", "TEXT", CF_AFFINITY_TEXT},
-                  {"BLOB", "", CF_AFFINITY_TEXT},          {"REAL", "REAL", CF_AFFINITY_REAL},
-                  {"FLOA", "REAL", CF_AFFINITY_REAL},      {"DOUB", "REAL", CF_AFFINITY_REAL}};
-enum { RULES = sizeof type_rules / sizeof type_rules[0] };
+} type_rule;
 
-static size_t rule_of(const char *type)
+static const type_rule *rule_of(const char *type)
 {
-    size_t i = 0;
-    while (i < RULES && !has_word(type, type_rules[i].word))
-        i++;
-    return i;
-}
-
-static cf_affinity affinity_of_type(const char *type)
-{
+    static const type_rule rules[] = {
+        {"INT", "INTEGER", CF_AFFINITY_NUMERIC}, {"CHAR", "TEXT", CF_AFFINITY_TEXT},
+        {"CLOB", "TEXT", CF_AFFINITY_TEXT},      {"TEXT", "TEXT", CF_AFFINITY_TEXT},
+        {"BLOB", "", CF_AFFINITY_TEXT},          {"REAL", "REAL", CF_AFFINITY_REAL},
+        {"FLOA", "REAL", CF_AFFINITY_REAL},      {"DOUB", "REAL", CF_AFFINITY_REAL},
+        {"", "NUMERIC", CF_AFFINITY_NUMERIC}};
+    const type_rule *rule = rules;
     if (type == NULL || *type == 0)
-        return CF_AFFINITY_TEXT;
-    size_t rule = rule_of(type);
-    return rule < RULES ? type_rules[rule].affinity : CF_AFFINITY_NUMERIC;
+        type = "BLOB";
+    while (!has_word(type, rule->word))
+        rule++;
+    return rule;
 }
 
 const char *cuckoo_column_affinity(const char *type)
 {
-    if (type == NULL || *type == 0)
-        return "";
-    size_t rule = rule_of(type);
-    return rule < RULES ? type_rules[rule].name : "NUMERIC";
+    return rule_of(type)->name;
 }
 
 /* In a STRICT table the type ANY has no affinity. In others it is unknown, and so NUMERIC. */
@@ -173,7 +165,7 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
         return no_column(db, schema, table, column, message);
     if (rc != SQLITE_OK)
         return rc;
-    cf_affinity affinity = affinity_of_type(type);
+    cf_affinity affinity = rule_of(type)->affinity;
     bool any = type && sqlite3_stricmp(type, "ANY") == 0;
     char *copy = sqlite3_mprintf("%s", name); /* the next statement may read the schema anew */
     rc = copy ? read_collation(db, column, copy, &collation, message) : SQLITE_NOMEM;

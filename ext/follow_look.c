@@ -5,7 +5,6 @@
 #include "follow.h"
 
 #include "errors.h"
-#include "late.h"
 #include "schema.h"
 #include "sql.h"
 #include "sql_text.h"

@@ -7,10 +7,9 @@
 ** function has failed with its message, and just returns.
 */
 #include "errors.h"
-#include "handle.h"
+#include "filters.h"
 #include "key.h"
 #include "register.h"
-#include "result.h"
 #include "watch.h"
 
 /* ---- cf_new ---- */
@@ -33,29 +32,19 @@ typedef struct question {
     uint64_t value;
 } question;
 
-typedef enum read_result { READ_OK, READ_NULL_KEY, READ_FAILED } read_result;
-
-static inline read_result read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
+/* CUCKOO_KEY_NOMEM also stands for a failure with another message. */
+static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
 {
     q->filter = cuckoo_filter_argument(context, argv[0]);
-    if (q->filter == NULL)
-        return READ_FAILED;
-    switch (cuckoo_key_hash(argv[1], &q->filter->geometry, &q->hash)) {
-    case CUCKOO_KEY_OK:
-        return READ_OK;
-    case CUCKOO_KEY_NULL:
-        return READ_NULL_KEY;
-    default:
-        cuckoo_fail_no_memory(context);
-        return READ_FAILED;
-    }
+    return q->filter ? cuckoo_key_argument(context, argv[1], &q->filter->geometry, &q->hash)
+                     : CUCKOO_KEY_NOMEM;
 }
 
 static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     question q;
     (void)argc;
-    if (read_question(context, argv, &q) == READ_OK)
+    if (read_question(context, argv, &q) == CUCKOO_KEY_OK)
         sqlite3_result_int(context, cuckoo_key_found(q.filter, argv[1], q.hash));
 }
 
@@ -70,7 +59,7 @@ static void count_function(sqlite3_context *context, int argc, sqlite3_value **a
 {
     question q;
     (void)argc;
-    if (read_question(context, argv, &q) == READ_OK)
+    if (read_question(context, argv, &q) == CUCKOO_KEY_OK)
         sqlite3_result_int64(context, count_of(&q, argv[1]));
 }
 
@@ -78,22 +67,23 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
 {
     question q;
     (void)argc;
-    read_result read = read_question(context, argv, &q);
-    if (read != READ_FAILED && q.filter->geometry.value_bits == 0)
+    cuckoo_key read = read_question(context, argv, &q);
+    if (read != CUCKOO_KEY_NOMEM && q.filter->geometry.value_bits == 0)
         cuckoo_fail(context, CF_BAD_ARGUMENT,
                     "filter keeps no values; make it with value_bits in the options");
-    else if (read == READ_OK && cf_get(q.filter, q.hash, &q.value))
+    else if (read == CUCKOO_KEY_OK && cf_get(q.filter, q.hash, &q.value))
         sqlite3_result_int64(context, (sqlite3_int64)q.value);
 }
 
 /* ---- cf_add, cf_delete, cf_clear ---- */
 
-static read_result read_question_value(sqlite3_context *context, int argc, sqlite3_value **argv,
-                                       question *q)
+static cuckoo_key read_question_value(sqlite3_context *context, int argc, sqlite3_value **argv,
+                                      question *q)
 {
-    read_result read = read_question(context, argv, q);
-    if (read == READ_OK && !cuckoo_value_read(context, q->filter, argc > 2 ? argv[2] : NULL, &q->value))
-        return READ_FAILED;
+    cuckoo_key read = read_question(context, argv, q);
+    if (read == CUCKOO_KEY_OK &&
+        !cuckoo_value_read(context, q->filter, argc > 2 ? argv[2] : NULL, &q->value))
+        return CUCKOO_KEY_NOMEM;
     return read;
 }
 
@@ -101,10 +91,10 @@ static void add_function(sqlite3_context *context, int argc, sqlite3_value **arg
 {
     question q;
     cf_filter copy;
-    read_result read = read_question_value(context, argc, argv, &q);
-    if (read == READ_NULL_KEY)
+    cuckoo_key read = read_question_value(context, argc, argv, &q);
+    if (read == CUCKOO_KEY_NULL)
         cuckoo_result_same(context, argv[0], q.filter);
-    if (read != READ_OK || !cuckoo_filter_copy(context, q.filter, &copy))
+    if (read != CUCKOO_KEY_OK || !cuckoo_filter_copy(context, q.filter, &copy))
         return;
     cf_status status = cuckoo_watched_add(sqlite3_context_db_handle(context), &copy, q.hash, q.value);
     if (status == CF_OK) {
@@ -119,10 +109,10 @@ static void delete_function(sqlite3_context *context, int argc, sqlite3_value **
 {
     question q;
     cf_filter copy;
-    read_result read = read_question_value(context, argc, argv, &q);
-    if (read == READ_NULL_KEY || (read == READ_OK && !cf_contains(q.filter, q.hash))) {
+    cuckoo_key read = read_question_value(context, argc, argv, &q);
+    if (read == CUCKOO_KEY_NULL || (read == CUCKOO_KEY_OK && !cf_contains(q.filter, q.hash))) {
         cuckoo_result_same(context, argv[0], q.filter);
-    } else if (read == READ_OK && cuckoo_filter_copy(context, q.filter, &copy)) {
+    } else if (read == CUCKOO_KEY_OK && cuckoo_filter_copy(context, q.filter, &copy)) {
         cf_delete_value(&copy, q.hash, q.value);
         cuckoo_result_filter(context, &copy);
     }
@@ -191,16 +181,16 @@ static void key_function(sqlite3_context *context, int argc, sqlite3_value **arg
 
 /* ---- registration ---- */
 
-int cuckoo_register_functions(sqlite3 *db, bool on)
-{
-    static const cuckoo_function functions[] = {
-        {"cf_new", 1, new_function, NULL, NULL},           {"cf_new", 2, new_function, NULL, NULL},
-        {"cf_new", 3, new_function, NULL, NULL},           {"cf_add", 2, add_function, NULL, NULL},
-        {"cf_add", 3, add_function, NULL, NULL},           {"cf_delete", 2, delete_function, NULL, NULL},
-        {"cf_delete", 3, delete_function, NULL, NULL},     {"cf_get", 2, get_function, NULL, NULL},
-        {"cf_contains", 2, contains_function, NULL, NULL}, {"cf_count", 2, count_function, NULL, NULL},
-        {"cf_merge", -1, merge_function, NULL, NULL},      {"cf_clear", 1, clear_function, NULL, NULL},
-        {"cf_open", 1, cuckoo_open_function, NULL, NULL},  {"cf_key", -1, key_function, NULL, NULL},
-    };
-    return cuckoo_register(db, functions, sizeof functions / sizeof functions[0], on);
-}
+const cuckoo_function cuckoo_scalars[] = {
+    {"cf_new", 1, 3, new_function, NULL, NULL},
+    {"cf_add", 2, 3, add_function, NULL, NULL},
+    {"cf_delete", 2, 3, delete_function, NULL, NULL},
+    {"cf_contains", 2, 2, contains_function, NULL, NULL},
+    {"cf_count", 2, 2, count_function, NULL, NULL},
+    {"cf_get", 2, 2, get_function, NULL, NULL},
+    {"cf_merge", -1, -1, merge_function, NULL, NULL},
+    {"cf_clear", 1, 1, clear_function, NULL, NULL},
+    {"cf_open", 1, 1, cuckoo_open_function, NULL, NULL},
+    {"cf_key", -1, -1, key_function, NULL, NULL},
+    {.name = NULL},
+};

@@ -66,7 +66,7 @@ static bool enlarge_image(cuckoo_paged *paged, uint64_t length)
     uint64_t room = paged->room < SMALL ? length : with_spare(paged->room, length);
     if (length <= paged->room)
         return true;
-    uint8_t *larger = cuckoo_block_resize(paged->image, room, paged);
+    uint8_t *larger = cuckoo_block_resize(NULL, paged->image, room);
     if (larger == NULL)
         return false;
     paged->image = larger;
@@ -87,19 +87,19 @@ int cuckoo_image_resize(cuckoo_paged *paged, uint64_t length)
 
 void cuckoo_image_put(cuckoo_paged *paged, uint8_t *block)
 {
-    cuckoo_block_resize(paged->image, 0, NULL);
-    cuckoo_block_own(block, paged);
+    cuckoo_block_resize(NULL, paged->image, 0);
     paged->image = block;
     paged->room = paged->length;
 }
 
-/* The cf_memory of the filter. Blocks other than the image have no owner. */
-static uint8_t *resize_image(uint8_t *bytes, uint64_t size)
+/* The cf_memory of the filter, which also asks for other blocks than the image. */
+static uint8_t *resize_image(void *context, uint8_t *bytes, uint64_t size)
 {
-    cuckoo_paged *owner = bytes ? cuckoo_block_owner(bytes) : NULL;
-    if (owner == NULL)
-        return cuckoo_block_resize(bytes, size, NULL);
-    return cuckoo_image_resize(owner, size) == SQLITE_OK ? owner->image : NULL;
+    cuckoo_paged *paged = context;
+    if (bytes == NULL || bytes != paged->image)
+        return cuckoo_block_resize(NULL, bytes, size);
+    assert(size >= paged->length);
+    return cuckoo_image_resize(paged, size) == SQLITE_OK ? paged->image : NULL;
 }
 
 /* ---- reading ---- */
@@ -252,7 +252,7 @@ cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why)
     if (status != CF_OK)
         return status;
     paged->shadow.seed = (uint64_t)paged->filter.geometry.seed;
-    paged->filter.memory = (cf_memory){resize_image, INT64_MAX};
+    paged->filter.memory = (cf_memory){resize_image, INT64_MAX, paged};
     cf_attach_pages(&paged->filter, &paged->hooks);
     return status;
 }
@@ -265,7 +265,7 @@ void cuckoo_image_init(cuckoo_paged *paged)
 
 void cuckoo_image_free(cuckoo_paged *paged)
 {
-    cuckoo_block_resize(paged->image, 0, NULL);
+    cuckoo_block_resize(NULL, paged->image, 0);
     free(paged->read_in);
     free(paged->checksum);
     cuckoo_dirty_free(&paged->dirty);

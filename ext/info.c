@@ -5,9 +5,8 @@
 #include "info.h"
 
 #include "errors.h"
-#include "handle.h"
+#include "filters.h"
 #include "register.h"
-#include "result.h"
 #include "watch.h"
 
 #include "../src/format.h"
@@ -80,8 +79,7 @@ void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter, const
 {
     cuckoo_watch watch;
     cf_filter watched = *filter;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    watched.watch = &watch.hook;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), &watched);
     cf_census census = cf_take_census(&watched);
     cuckoo_watch_end(&watch);
     if (census.status == CF_OK)
@@ -116,8 +114,7 @@ static void result_check(sqlite3_context *context, const cf_filter *filter)
     cuckoo_watch watch;
     const char *why = "ok";
     cf_filter watched = *filter;
-    cuckoo_watch_begin(&watch, sqlite3_context_db_handle(context));
-    watched.watch = &watch.hook;
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), &watched);
     cf_status status = cf_check(&watched, &why);
     cuckoo_watch_end(&watch);
     if (status == CF_INTERRUPTED)
@@ -143,12 +140,9 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
         result_check(context, filter);
 }
 
-int cuckoo_register_info(sqlite3 *db, bool on)
-{
-    static const cuckoo_function functions[] = {
-        {"cf_info", 1, info_function, NULL, NULL}, {"cf_check", 1, check_function, NULL, NULL},
-        {"cf_plan", 1, plan_function, NULL, NULL}, {"cf_plan", 2, plan_function, NULL, NULL},
-        {"cf_plan", 3, plan_function, NULL, NULL},
-    };
-    return cuckoo_register(db, functions, sizeof functions / sizeof functions[0], on);
-}
+const cuckoo_function cuckoo_infos[] = {
+    {"cf_info", 1, 1, info_function, NULL, NULL},
+    {"cf_check", 1, 1, check_function, NULL, NULL},
+    {"cf_plan", 1, 3, plan_function, NULL, NULL},
+    {.name = NULL},
+};

@@ -2,7 +2,7 @@
 /*
 ** inspect_columns.c - what the rows of cf_buckets, cf_table_buckets and cf_explain say.
 */
-#include "inspect.h"
+#include "inspect_columns.h"
 
 #include <assert.h>
 
@@ -105,82 +105,71 @@ static void find_entry(const inspect_cursor *cursor, found_entry *found)
         found->there = cf_entry_at(filter, found->bucket, cursor->slot, &found->entry);
 }
 
-/* The result is NULL unless the number is there. */
-static void result_number(sqlite3_context *context, bool there, uint64_t number)
-{
-    if (there)
-        sqlite3_result_int64(context, (sqlite3_int64)number);
-}
-
-/* The other bucket of an entry, if it can lie there, too. */
-static void result_alternate(sqlite3_context *context, const cf_filter *filter, const found_entry *found)
-{
-    bool movable = false;
-    uint64_t bucket = found->there ? cf_entry_alternate(filter, &found->entry, &movable) : 0;
-    result_number(context, movable, bucket);
-}
-
 static bool has_payload(const cf_filter *filter)
 {
     return filter->geometry.counter_bits != 0 || filter->geometry.value_bits != 0;
 }
 
-static void result_text(sqlite3_context *context, const char *text)
+/* What a column says that is a number. False: it says NULL. */
+static bool number_of(const inspect_cursor *cursor, const found_entry *found, enum fact fact,
+                      uint64_t *number)
 {
-    sqlite3_result_text(context, text, -1, SQLITE_STATIC);
+    const cf_filter *filter = &cursor->handle->filter;
+    const cf_entry *entry = &found->entry;
+    bool there = found->there;
+    switch (fact) {
+    case FACT_BUCKET:
+        *number = found->bucket;
+        return true;
+    case FACT_SLOT:
+        *number = cursor->slot;
+        return !found->spilled;
+    case FACT_FINGERPRINT:
+        *number = entry->side.bits;
+        return there;
+    case FACT_WANTED:
+        *number = cf_new_fingerprint(filter, found->key).bits;
+        return true;
+    case FACT_MATCH:
+        *number = there && cf_entry_matches(filter, entry, found->key);
+        return true;
+    case FACT_ALTERNATE: /* only if the entry can lie there, too */
+        *number = there ? cf_entry_alternate(filter, entry, &there) : 0;
+        return there;
+    case FACT_LENGTH: /* pair bits and remainder bits, wherever they are kept */
+        *number = filter->geometry.pair_bits + entry->side.length;
+        return there;
+    case FACT_OVERFLOW:
+        *number = cf_overflows(filter, found->bucket);
+        return true;
+    case FACT_PAYLOAD:
+        *number = entry->payload;
+        return there && has_payload(filter);
+    default:
+        assert(fact == FACT_COPIES);
+        *number = there ? cf_entry_copies(filter, entry) : 0;
+        return there;
+    }
 }
 
 int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     const inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     const cf_filter *filter = &cursor->handle->filter;
+    enum fact fact = ((inspect_table *)base->pVtab)->kind->columns[column];
     found_entry found;
+    uint64_t number;
     assert(column >= 0 && cursor->at < cursor->end);
     find_entry(cursor, &found);
-    const cf_entry *entry = &found.entry;
-    switch (((inspect_table *)base->pVtab)->kind->columns[column]) {
-    case FACT_SIDE:
-        result_text(context, found.side == 0 ? "base" : "alternate");
-        break;
-    case FACT_BUCKET:
-        result_number(context, true, found.bucket);
-        break;
-    case FACT_SLOT:
-        result_number(context, !found.spilled, cursor->slot);
-        break;
-    case FACT_FINGERPRINT:
-        result_number(context, found.there, entry->side.bits);
-        break;
-    case FACT_WANTED:
-        result_number(context, true, cf_new_fingerprint(filter, found.key).bits);
-        break;
-    case FACT_MATCH:
-        sqlite3_result_int(context, found.there && cf_entry_matches(filter, entry, found.key));
-        break;
-    case FACT_SOURCE:
-        result_text(context, found.spilled ? "spill list" : "bucket");
-        break;
-    case FACT_ALTERNATE:
-        result_alternate(context, filter, &found);
-        break;
-    case FACT_LENGTH: /* pair bits and remainder bits, wherever they are kept */
-        result_number(context, found.there, filter->geometry.pair_bits + entry->side.length);
-        break;
-    case FACT_OVERFLOW:
-        sqlite3_result_int(context, cf_overflows(filter, found.bucket));
-        break;
-    case FACT_PAYLOAD:
-        result_number(context, found.there && has_payload(filter), entry->payload);
-        break;
-    case FACT_COPIES:
-        result_number(context, found.there, found.there ? cf_entry_copies(filter, entry) : 0);
-        break;
-    case FACT_FILTER:
+    if (fact == FACT_SIDE)
+        sqlite3_result_text(context, found.side == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
+    else if (fact == FACT_SOURCE)
+        sqlite3_result_text(context, found.spilled ? "spill list" : "bucket", -1, SQLITE_STATIC);
+    else if (fact == FACT_FILTER)
         sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
-        break;
-    default:
+    else if (fact == FACT_KEY)
         sqlite3_result_value(context, cursor->key);
-        break;
-    }
+    else if (number_of(cursor, &found, fact, &number))
+        sqlite3_result_int64(context, (sqlite3_int64)number);
     return SQLITE_OK;
 }

@@ -2,21 +2,34 @@
 /*
 ** key.h - from an SQL value to a hash, and to the value that is stored beside a key.
 **
-** Two keys are the same key exactly when SQLite's = says so without affinity and collation. A
-** filter with a key rule (cf_affinity, cf_collation) differs: there two keys are the same when a
-** column of that affinity and collation, on the left of =, can equal both (canonical.h). The hash
+** Two keys are the same key exactly when SQLite's = says so without affinity and collation. The hash
 ** is that of the canonical bytes of the value, which are a type and the content:
 **
 **      01 and 7 zero bytes      integer, or a real that equals one    8 bytes, two's complement
 **      02 and 7 zero bytes      any other real                        8 bytes, IEEE 754
 **      03                       text                                  its UTF-8 bytes
 **      04                       blob                                  its bytes
-**      05, places in 2 bytes    decimal, only with affinity=text:     8 bytes, two's complement
-**      and 5 zero bytes         content / 10^places
 **
 ** Numbers are little-endian. Text is hashed as UTF-8 whatever the encoding of the database is. So
 ** 1 = 1.0 and 0.0 = -0.0; 9007199254740993 differs from 9007199254740992.0, '1' differs from 1, and
 ** 'a' from x'61'. NULL is no key.
+**
+** A filter with a key rule (cf_affinity, cf_collation) never says "not there" of a key that some
+** comparison `column = key` finds in a column of that affinity and collation. SQLite converts both
+** sides before it compares, depending on the affinities of both, and a filter knows only one of them.
+** So values that some comparison finds equal have one form:
+**
+**      NUMERIC    Text that looks like a number is that number. Integers stay exact.
+**      REAL       The same, and every number is a double.
+**      TEXT       Text that looks like a whole number is that integer, when it fits into 64 bits.
+**                 With a point or an exponent it is rounded to 15 digits before; from 10^15 on it is
+**                 the number that SQLite reads. Integers stay exact. All other text is compared as
+**                 text. Columns of BLOB or no affinity have this rule, too.
+**
+** Under TEXT a real that is not whole, or is 10^15 or more, is *vague*: SQLite compares it as a number
+** or as a text of 15 digits (17 in recent versions), depending on the other side. Lookups answer
+** "perhaps" for a vague real, whatever the filter holds. A stored one is found all the same: SQLite
+** makes text of parameters and of expressions, never of what lies in a column of BLOB or no affinity.
 **
 ** Under NOCASE the letters A to Z of a text are hashed as a to z, up to the first NUL; what follows
 ** counts by a NUL and the length of the whole text (8 bytes). Under RTRIM the spaces at the end of
@@ -25,18 +38,37 @@
 #ifndef CUCKOO_KEY_H
 #define CUCKOO_KEY_H
 
-#include "canonical.h"
+#include "api.h"
+
+/* What became of a value that should be a key. */
+typedef enum cuckoo_key {
+    CUCKOO_KEY_OK,
+    CUCKOO_KEY_NULL, /* the value is NULL: there is no key */
+    CUCKOO_KEY_NOMEM /* SQLite could not convert a text to UTF-8 */
+} cuckoo_key;
 
 /* The hash of a key under the hash, the seed and the key rule of a filter. The value stays as it is. */
 cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry, uint64_t *hash);
 
-/* Is the key perhaps in the filter? `hash` is that of `key`. Lookups of SQL values call this
-** instead of cf_contains: with affinity=text some values equal keys of other hashes, and are always
-** perhaps there (canonical.h: vague). */
+/* The same for an argument of the running function, which has failed after CUCKOO_KEY_NOMEM. */
+static inline cuckoo_key cuckoo_key_argument(sqlite3_context *context, sqlite3_value *value,
+                                             const cf_geometry *geometry, uint64_t *hash)
+{
+    cuckoo_key kind = cuckoo_key_hash(value, geometry, hash);
+    if (kind == CUCKOO_KEY_NOMEM)
+        sqlite3_result_error_nomem(context);
+    return kind;
+}
+
+/* Is the value vague under TEXT? */
+bool cuckoo_key_vague(sqlite3_value *value);
+
+/* Is the key perhaps in the filter? `hash` is that of `key`. Lookups of SQL values call this instead of
+** cf_contains. */
 static inline bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *key, uint64_t hash)
 {
     return cf_contains(filter, hash) ||
-           (filter->geometry.affinity == CF_AFFINITY_TEXT && cuckoo_canonical_vague(key));
+           (filter->geometry.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(key));
 }
 
 /* The value that a filter with `bits` value bits stores beside a key. False: it is no integer from

@@ -8,43 +8,137 @@
 ** the aggregate sees keys only, and a scalar function sees the filter once. The list holds hashes,
 ** so cf_keys must know the hash, the seed and the key rule of the filter: from its options. A list
 ** made for another filter is refused, and the message says what to write.
+**
+** A list is the same on every machine. All integers are unsigned and little-endian, unless marked:
+**
+**   offset  bytes  field
+**        0      3  magic: cf 6b 6c
+**        3      1  format version: 1
+**        4      1  hash identity, as in a filter: that of hash.h, of the bytes that key.h describes
+**        5      1  1: each key has a value; 0: none has
+**        6      1  affinity of keys: 0 none, 1 text, 2 numeric, 3 real
+**        7      1  collation of keys: 0 binary, 1 nocase, 2 rtrim
+**        8      8  seed of the hash (signed)
+**       16      8  n, the number of keys
+**       24     36  zero
+**       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
+**       64         n keys: 8 bytes of hash; then, with values, 8 bytes of value
+**
+** Keys stand in the order of the rows, and as often as they came: whoever adds many keys chooses an
+** order of its own.
 */
+#include "collect.h"
 #include "errors.h"
-#include "given.h"
-#include "handle.h"
-#include "hashes.h"
+#include "filters.h"
 #include "key.h"
-#include "key_list.h"
 #include "register.h"
-#include "result.h"
 #include "watch.h"
 
 #include "../src/bits.h"
+#include "../src/format.h"
 #include "../src/watch.h"
 
-/* ---- cf_keys(key [, value [, options]]) ---- */
+#include <assert.h>
+#include <string.h>
 
-/* The result is built in place: the words of the header come before those of the keys. */
-enum { HEADER_WORDS = CUCKOO_KEY_LIST_HEADER / 8 };
+/* ---- the bytes of a list ---- */
+
+enum { LIST_HEADER = 64, HEADER_WORDS = LIST_HEADER / 8 };
+
+typedef struct key_list {
+    cf_geometry rule; /* hash, seed, affinity and collation; the rest is 0 */
+    bool valued;
+    uint64_t n;
+    const uint8_t *keys; /* behind the header */
+} key_list;
+
+/* Bytes of one key. */
+static unsigned step_of(const key_list *list)
+{
+    return list->valued ? 16 : 8;
+}
+
+static const uint8_t list_magic[3] = {0xcf, 0x6b, 0x6c};
+
+enum { LIST_VERSION = 1 };
+enum {
+    LIST_AT_VERSION = 3,
+    LIST_AT_HASH = 4,
+    AT_VALUED = 5,
+    AT_AFFINITY = 6,
+    AT_COLLATION = 7,
+    LIST_AT_SEED = 8,
+    AT_COUNT = 16,
+    AT_ZERO = 24,
+    AT_LAST = 56 /* a word: 4 bytes of zero, and the checksum */
+};
+
+static uint64_t last_word(const uint8_t *header)
+{
+    return (uint64_t)cf_checksum(header) << 32;
+}
+
+static void encode_list(const key_list *list, uint8_t *header)
+{
+    memset(header, 0, LIST_HEADER);
+    memcpy(header, list_magic, sizeof list_magic);
+    header[LIST_AT_VERSION] = LIST_VERSION;
+    header[LIST_AT_HASH] = cf_hash_identity(&list->rule);
+    header[AT_VALUED] = list->valued;
+    header[AT_AFFINITY] = list->rule.affinity;
+    header[AT_COLLATION] = list->rule.collation;
+    cf_store64(header + LIST_AT_SEED, (uint64_t)list->rule.seed);
+    cf_store64(header + AT_COUNT, list->n);
+    cf_store64(header + AT_LAST, last_word(header));
+}
+
+static bool has_zeros(const uint8_t *header)
+{
+    uint64_t words = 0;
+    for (unsigned at = AT_ZERO; at < AT_LAST; at += 8)
+        words |= cf_load64(header + at);
+    return words == 0;
+}
+
+static const char *check_header(const uint8_t *header)
+{
+    if (header[LIST_AT_VERSION] != LIST_VERSION || !cf_knows_hash(header[LIST_AT_HASH]))
+        return "the list is of a later version of this extension";
+    if (cf_load64(header + AT_LAST) != last_word(header) || !has_zeros(header) ||
+        header[AT_VALUED] > 1 || header[AT_AFFINITY] > CF_AFFINITY_REAL ||
+        header[AT_COLLATION] > CF_COLLATION_RTRIM)
+        return "the header is damaged";
+    return NULL;
+}
+
+/* Reads and validates `length` bytes: every field against its range and the length. Returns NULL,
+** or what is wrong. `bytes` may be NULL when length is 0. */
+static const char *decode_list(const uint8_t *bytes, size_t length, key_list *list)
+{
+    if (length < LIST_HEADER || memcmp(bytes, list_magic, sizeof list_magic) != 0)
+        return "it does not begin as a list does";
+    const char *why = check_header(bytes);
+    if (why)
+        return why;
+    *list = (key_list){.rule = {.seed = (int64_t)cf_load64(bytes + LIST_AT_SEED),
+                                .keyed = bytes[LIST_AT_HASH] == CF_IDENTITY_KEYED,
+                                .affinity = bytes[AT_AFFINITY],
+                                .collation = bytes[AT_COLLATION]},
+                       .valued = bytes[AT_VALUED] != 0,
+                       .n = cf_load64(bytes + AT_COUNT),
+                       .keys = bytes + LIST_HEADER};
+    size_t rest = length - LIST_HEADER, step = step_of(list);
+    return rest % step == 0 && rest / step == list->n ? NULL : "its length does not fit its header";
+}
+
+/* ---- cf_keys(key [, value [, options]]) ---- */
 
 typedef struct keys_state {
     bool failed;
     cuckoo_given given;
-    cuckoo_key_list list; /* of what is in `words` */
-    cuckoo_hashes words;
+    key_list list;       /* of what is in `words` */
+    cuckoo_hashes words; /* of the header, then of the keys: the result is built in place */
 } keys_state;
-
-static bool read_keys_options(sqlite3_context *context, int argc, sqlite3_value **argv,
-                              keys_state *state)
-{
-    sqlite3_value *values[] = {NULL, argc > 2 ? argv[2] : NULL};
-    bool first = !state->given.started;
-    if (!cuckoo_given_read(context, argc > 2 ? 2 : 0, values, &state->given))
-        return false;
-    if (first)
-        state->list.rule = cuckoo_options_rule(&state->given.options);
-    return true;
-}
 
 /* All keys have values, or none has. NULL is no value. */
 static bool read_keys_value(sqlite3_context *context, sqlite3_value *given, keys_state *state,
@@ -90,11 +184,10 @@ static bool make_room_for_key(sqlite3_context *context, keys_state *state)
 static bool keys_row(sqlite3_context *context, int argc, sqlite3_value **argv, keys_state *state)
 {
     uint64_t hash, value = 0;
-    if (!read_keys_options(context, argc, argv, state))
+    sqlite3_value *options[] = {NULL, argc > 2 ? argv[2] : NULL};
+    if (!cuckoo_given_read(context, argc > 2 ? 2 : 0, options, &state->given))
         return false;
-    cuckoo_key kind = cuckoo_key_hash(argv[0], &state->list.rule, &hash);
-    if (kind == CUCKOO_KEY_NOMEM)
-        cuckoo_fail_no_memory(context);
+    cuckoo_key kind = cuckoo_key_argument(context, argv[0], &state->given.rule, &hash);
     if (kind != CUCKOO_KEY_OK)
         return kind == CUCKOO_KEY_NULL;
     if (!read_keys_value(context, argc > 1 ? argv[1] : NULL, state, &value) ||
@@ -119,11 +212,13 @@ static void result_list(sqlite3_context *context, keys_state *state)
     cuckoo_hashes *words = &state->words;
     uint64_t *keys = words->at + HEADER_WORDS;
     size_t n = words->used - HEADER_WORDS;
+    assert(words->used >= HEADER_WORDS && n == state->list.n * step_of(&state->list) / 8);
     if (!list_fits(context, state))
         return;
     for (size_t i = 0; i < n; i++)
         cf_store64((uint8_t *)&keys[i], keys[i]);
-    cuckoo_key_list_encode(&state->list, (uint8_t *)words->at);
+    state->list.rule = state->given.rule;
+    encode_list(&state->list, (uint8_t *)words->at);
     sqlite3_result_blob64(context, words->at, 8 * words->used, sqlite3_free);
     words->at = NULL;
 }
@@ -135,23 +230,24 @@ static void keys_final(sqlite3_context *context)
         state = &none;
     if (!state->failed && make_room_for_key(context, state))
         result_list(context, state);
+    cuckoo_given_free(&state->given);
     cuckoo_hashes_free(&state->words);
 }
 
 /* ---- reading a list ---- */
 
-static bool open_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
+static bool open_list(sqlite3_context *context, sqlite3_value *value, key_list *list)
 {
     const uint8_t *bytes = sqlite3_value_blob(value);
     int length = sqlite3_value_bytes(value);
     if (bytes == NULL && length > 0)
         return cuckoo_fail_no_memory(context);
-    const char *why = cuckoo_key_list_open(bytes, (size_t)length, list);
+    const char *why = decode_list(bytes, (size_t)length, list);
     return why == NULL ||
            cuckoo_fail(context, CF_DAMAGED, "keys must be a list made by cf_keys: %s", why);
 }
 
-static bool read_list(sqlite3_context *context, sqlite3_value *value, cuckoo_key_list *list)
+static bool read_list(sqlite3_context *context, sqlite3_value *value, key_list *list)
 {
     switch (sqlite3_value_type(value)) {
     case SQLITE_BLOB:
@@ -172,8 +268,16 @@ static bool same_rule(const cf_geometry *one, const cf_geometry *other)
            one->collation == other->collation;
 }
 
+static bool values_fit(const key_list *list, unsigned bits)
+{
+    uint64_t all = 0;
+    for (uint64_t i = 0; list->valued && i < list->n; i++)
+        all |= cf_load64(list->keys + 16 * i + 8);
+    return all <= cf_low_bits(bits);
+}
+
 /* An empty list goes with every filter: without rows cf_keys does not see its options. */
-static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, const cf_filter *filter)
+static bool goes_with(sqlite3_context *context, const key_list *list, const cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;
     if (list->n == 0)
@@ -183,60 +287,48 @@ static bool goes_with(sqlite3_context *context, const cuckoo_key_list *list, con
                            g->value_bits ? "filter keeps a value with every key; make the list with "
                                            "cf_keys(key, value)"
                                          : "filter keeps no values; make the list with cf_keys(key)");
-    return same_rule(&list->rule, g) ||
-           cuckoo_fail(
-               context, CF_BAD_ARGUMENT,
-               "the list was made for filters of another hash, seed, affinity or collation; make "
-               "it with cf_keys(key, %s, 'hash=%s seed=%lld affinity=%s collation=%s')",
-               g->value_bits ? "value" : "NULL", cuckoo_hash_word(g), (sqlite3_int64)g->seed,
-               cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+    if (!same_rule(&list->rule, g))
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "the list was made for filters of another hash, seed, affinity or collation; make "
+            "it with cf_keys(key, %s, 'hash=%s seed=%lld affinity=%s collation=%s')",
+            g->value_bits ? "value" : "NULL", cuckoo_hash_word(g), (sqlite3_int64)g->seed,
+            cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
+    return values_fit(list, g->value_bits) ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(g->value_bits));
 }
 
 /* ---- cf_add_keys(filter, keys), cf_delete_keys(filter, keys) ---- */
 
-/* What is done with one key of the list. */
-typedef cf_status (*change_filter)(cf_filter *filter, uint64_t hash, uint64_t value);
-
-static cf_status delete_key(cf_filter *filter, uint64_t hash, uint64_t value)
-{
-    cf_delete_value(filter, hash, value);
-    return CF_OK;
-}
-
-/* `bad` is set when a value has too many bits; then the answer means nothing. */
-static cf_status change_keys(cf_filter *filter, const cuckoo_key_list *list, change_filter one,
-                             bool *bad)
+static cf_status change_keys(cf_filter *filter, const key_list *list, bool adds)
 {
     enum { COST = 100 }; /* nanoseconds */
     cf_ticker ticker = cf_ticker_of(filter->watch);
     const uint8_t *key = list->keys;
     cf_status status = CF_OK;
-    *bad = false;
-    for (uint64_t i = 0; i < list->n && status == CF_OK; i++, key += cuckoo_key_list_step(list)) {
-        uint64_t value = list->valued ? cf_load64(key + 8) : 0;
-        *bad = value > cf_low_bits(filter->geometry.value_bits);
-        if (*bad)
-            break;
-        status = cf_tick(&ticker, COST) ? CF_INTERRUPTED : one(filter, cf_load64(key), value);
+    for (uint64_t i = 0; i < list->n && status == CF_OK; i++, key += step_of(list)) {
+        uint64_t hash = cf_load64(key), value = list->valued ? cf_load64(key + 8) : 0;
+        if (cf_tick(&ticker, COST))
+            status = CF_INTERRUPTED;
+        else if (adds)
+            status = cf_add_value(filter, hash, value);
+        else
+            cf_delete_value(filter, hash, value);
     }
-    return status == CF_OK && !*bad ? cf_settle(filter) : status;
+    return status == CF_OK ? cf_settle(filter) : status;
 }
 
-static bool change_each(sqlite3_context *context, cf_filter *filter, const cuckoo_key_list *list,
-                        change_filter one)
+static bool change_each(sqlite3_context *context, cf_filter *filter, const key_list *list, bool adds)
 {
-    bool bad;
     cuckoo_watch watch;
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
-    cf_status status = change_keys(filter, list, one, &bad);
+    cf_status status = change_keys(filter, list, adds);
     cuckoo_watch_end(&watch);
-    if (bad)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(filter->geometry.value_bits));
     return status == CF_OK || cuckoo_fail_add(context, status, filter);
 }
 
 /* Adding many at once is faster; it needs a copy of the hashes. */
-static bool add_at_once(sqlite3_context *context, cf_filter *filter, const cuckoo_key_list *list)
+static bool add_at_once(sqlite3_context *context, cf_filter *filter, const key_list *list)
 {
     uint64_t *hashes = sqlite3_malloc64(list->n * sizeof *hashes);
     if (hashes == NULL)
@@ -248,9 +340,9 @@ static bool add_at_once(sqlite3_context *context, cf_filter *filter, const cucko
     return added;
 }
 
-static void change_function(sqlite3_context *context, sqlite3_value **argv, change_filter one)
+static void change_function(sqlite3_context *context, sqlite3_value **argv, bool adds)
 {
-    cuckoo_key_list list = {.n = 0};
+    key_list list = {.n = 0};
     cf_filter copy;
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter))
@@ -261,8 +353,8 @@ static void change_function(sqlite3_context *context, sqlite3_value **argv, chan
     }
     if (!cuckoo_filter_copy(context, filter, &copy))
         return;
-    bool at_once = one == cf_add_value && !list.valued && cuckoo_fit_as_planned(filter, list.n);
-    if (at_once ? add_at_once(context, &copy, &list) : change_each(context, &copy, &list, one))
+    bool at_once = adds && !list.valued && cuckoo_fit_as_planned(filter, list.n);
+    if (at_once ? add_at_once(context, &copy, &list) : change_each(context, &copy, &list, adds))
         cuckoo_result_filter(context, &copy);
     cuckoo_filter_free(&copy);
 }
@@ -270,25 +362,20 @@ static void change_function(sqlite3_context *context, sqlite3_value **argv, chan
 static void add_keys_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    change_function(context, argv, cf_add_value);
+    change_function(context, argv, true);
 }
 
 static void delete_keys_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    change_function(context, argv, delete_key);
+    change_function(context, argv, false);
 }
 
 /* ---- registration ---- */
 
-int cuckoo_register_keys(sqlite3 *db, bool on)
-{
-    static const cuckoo_function functions[] = {
-        {"cf_keys", 1, NULL, keys_step, keys_final},
-        {"cf_keys", 2, NULL, keys_step, keys_final},
-        {"cf_keys", 3, NULL, keys_step, keys_final},
-        {"cf_add_keys", 2, add_keys_function, NULL, NULL},
-        {"cf_delete_keys", 2, delete_keys_function, NULL, NULL},
-    };
-    return cuckoo_register(db, functions, sizeof functions / sizeof functions[0], on);
-}
+const cuckoo_function cuckoo_lists[] = {
+    {"cf_keys", 1, 3, NULL, keys_step, keys_final},
+    {"cf_add_keys", 2, 2, add_keys_function, NULL, NULL},
+    {"cf_delete_keys", 2, 2, delete_keys_function, NULL, NULL},
+    {.name = NULL},
+};

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "number.h"
 
-#include "../src/compiler.h"
-
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 enum {
-    ROUND_DIGITS = 15,   /* every double of moderate size keeps so many */
     EXACT_POWER = 22,    /* 10^22 is the last power of ten that a double holds exactly */
     MOST_POWER = 1000000 /* larger exponents are read as this one: all are far out of range */
 };
 #define MOST_DIGITS UINT64_C(1000000000000000000) /* below it there is room for one more digit */
-#define ROUND_LIMIT UINT64_C(1000000000000000)    /* 10^ROUND_DIGITS */
+#define ROUND_LIMIT UINT64_C(1000000000000000) /* 10^15: every double of moderate size keeps 15 digits */
+#define TINY        1e-300                     /* a smaller double may be zero: here all of them are */
 
 static bool is_digit(char c)
 {
@@ -135,64 +132,15 @@ double cuckoo_number_real(const cuckoo_number *number)
     return number->negative ? -real : real;
 }
 
-int cuckoo_number_magnitude(const cuckoo_number *number)
+bool cuckoo_number_rounded(const cuckoo_number *number, int64_t *value)
 {
-    int count = 0;
-    if (number->digits == 0)
-        return 0;
-    for (uint64_t digits = number->digits; digits != 0; digits /= 10)
-        count++;
-    return count + number->exponent;
-}
-
-void cuckoo_number_round(cuckoo_number *number)
-{
-    uint64_t unit = 1, digits = number->digits;
-    for (; digits / unit >= ROUND_LIMIT; unit *= 10)
-        number->exponent++;
-    digits = digits / unit + (digits % unit >= unit - unit / 2 && unit > 1);
-    for (; digits != 0 && digits % 10 == 0; digits /= 10)
-        number->exponent++;
-    number->digits = digits;
-}
-
-/* Is `real` the double nearest to digits / 10^places? `digits` is below 10^15 and within 1 of
-** real * 10^places. Processors that compute with more digits than a double has round a quotient twice.
-** Integers do not: `real` is m / 2^e, with m of 53 bits, and digits * 2^(e - places) is compared with
-** m * 5^places. Both have less than 108 bits. Two doubles are never equally near: 5^places is odd. */
-static bool is_nearest(uint64_t digits, int places, double real)
-{
-    int exponent;
-    uint64_t mantissa = (uint64_t)ldexp(frexp(real, &exponent), DBL_MANT_DIG), five = 1, high, low;
-    if (digits == 0)
-        return mantissa == 0;
-    for (int i = 0; i < places; i++)
-        five *= 5;
-    low = cf_multiply(mantissa, five, &high);
-    int shift = DBL_MANT_DIG - exponent - places; /* at least 3 */
-    uint64_t digits_low = shift < 64 ? digits << shift : 0;
-    uint64_t digits_high = shift < 64 ? digits >> (64 - shift) : digits << (shift - 64);
-    bool below = digits_high < high || (digits_high == high && digits_low < low);
-    uint64_t apart = below ? low - digits_low : digits_low - low;
-    uint64_t apart_high =
-        below ? high - digits_high - (low < digits_low) : digits_high - high - (digits_low < low);
-    /* Below a power of two doubles are twice as dense. */
-    bool dense = below && mantissa == (uint64_t)1 << (DBL_MANT_DIG - 1);
-    return apart_high == 0 && apart <= five / (dense ? 4 : 2);
-}
-
-bool cuckoo_number_of_real(double real, cuckoo_number *number)
-{
-    double size = fabs(real);
-    for (int places = 0; places <= EXACT_POWER; places++) {
-        double digits = floor(size * power_of_ten(places) + 0.5);
-        if (!(digits < (double)ROUND_LIMIT))
-            return false;
-        if (is_nearest((uint64_t)digits, places, size)) {
-            *number =
-                (cuckoo_number){.negative = real < 0, .digits = (uint64_t)digits, .exponent = -places};
-            return true;
-        }
-    }
-    return false;
+    cuckoo_number rounded = *number;
+    uint64_t unit = 1, rest;
+    if (fabs(cuckoo_number_real(number)) < TINY)
+        rounded.digits = 0;
+    for (; rounded.digits / unit >= ROUND_LIMIT; unit *= 10)
+        rounded.exponent++;
+    rest = rounded.digits % unit;
+    rounded.digits = rounded.digits / unit + (unit > 1 && rest >= unit / 2);
+    return cuckoo_number_whole(&rounded, value);
 }

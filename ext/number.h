@@ -36,14 +36,8 @@ bool cuckoo_number_whole(const cuckoo_number *number, int64_t *value);
 /* The nearest double. It is exact for up to 15 digits with exponents from -22 to 22. */
 double cuckoo_number_real(const cuckoo_number *number);
 
-/* How many digits stand before the point: 1 for 9.5, 0 for
-** 0.95, -1 for 0.095. 0 for the number 0. */
-int cuckoo_number_magnitude(const cuckoo_number *number);
-
-/* Rounds to 15 significant digits, halves upwards, and drops the zeros at the end. */
-void cuckoo_number_round(cuckoo_number *number);
-
-/* A number of at most 15 digits and 22 decimals that is read as `real`. False: there is none. */
-bool cuckoo_number_of_real(double real, cuckoo_number *number);
+/* The same for the number rounded to 15 significant digits, halves upwards. Numbers below 1e-300 are
+** 0. */
+bool cuckoo_number_rounded(const cuckoo_number *number, int64_t *value);
 
 #endif

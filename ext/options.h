@@ -34,12 +34,6 @@ enum { CUCKOO_DEFAULT_BUDGET = 10 }; /* buckets */
 /* The options that hold when nothing is given. */
 void cuckoo_options_default(cuckoo_options *options);
 
-bool cuckoo_options_equal(const cuckoo_options *a, const cuckoo_options *b);
-
-/* What a key needs to be hashed for a filter with these
-** options: hash, seed and key rule; the rest is 0. */
-cf_geometry cuckoo_options_rule(const cuckoo_options *options);
-
 /* The words for a hash and a key rule in options and in cf_info. */
 const char *cuckoo_hash_word(const cf_geometry *shape);
 const char *cuckoo_affinity_word(unsigned affinity);
@@ -50,7 +44,19 @@ const char *cuckoo_collation_word(unsigned collation);
 ** right; NULL: out of memory. Options that stand behind a wrong one are read, too. */
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
 
-/* For messages. The second one takes CF_CAPACITY_MAX. */
+/* ---- as arguments of an SQL function; false: the function has failed, with its message ---- */
+
+/* [fpr [, options]]: `count` is 0, 1 or 2. Each may be NULL, which means the default; for a call
+** without fpr, values[0] is no value at all. */
+bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
+                         cuckoo_options *options);
+
+/* capacity: a whole number of keys. */
+bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);
+
+/* ---- for messages ---- */
+
+/* The second one takes CF_CAPACITY_MAX. */
 #define CUCKOO_VALID_OPTIONS                                                                            \
     "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
     "counter_bits=0..16, value_bits=0..32, seed=integer, hash=xxh3|keyed, growth=on|off, "              \

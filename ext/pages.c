@@ -300,7 +300,7 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
     paged->has_written = false;
     int rc = cuckoo_image_resize(paged, length);
     if (rc != SQLITE_OK) {
-        cuckoo_block_resize(bytes, 0, NULL);
+        cuckoo_block_resize(NULL, bytes, 0);
         return rc;
     }
     cuckoo_image_put(paged, bytes);

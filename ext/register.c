@@ -18,7 +18,8 @@ static void free_carried(void *pointer)
     sqlite3_free(data);
 }
 
-static int register_one(sqlite3 *db, const cuckoo_function *f, int flags, const carried *model)
+static int register_one(sqlite3 *db, const cuckoo_function *f, int arguments, int flags,
+                        const carried *model)
 {
     carried *data = sqlite3_malloc64(sizeof *data);
     if (data == NULL) {
@@ -28,33 +29,29 @@ static int register_one(sqlite3 *db, const cuckoo_function *f, int flags, const 
     }
     *data = *model;
     /* frees data also when it fails */
-    return sqlite3_create_function_v2(db, f->name, f->arguments, SQLITE_UTF8 | flags, data, f->function,
+    return sqlite3_create_function_v2(db, f->name, arguments, SQLITE_UTF8 | flags, data, f->function,
                                       f->step, f->last, free_carried);
-}
-
-static int take_back(sqlite3 *db, const cuckoo_function *f)
-{
-    return sqlite3_create_function_v2(db, f->name, f->arguments, SQLITE_UTF8, NULL, NULL, NULL, NULL,
-                                      NULL);
 }
 
 int cuckoo_register_impure(sqlite3 *db, const cuckoo_function *function, int flags, void *shared,
                            void (*release)(void *shared))
 {
-    assert(function->function != NULL);
+    assert(function->function != NULL && function->least == function->most);
     carried model = {.name = function->name, .shared = shared, .release = release};
-    return register_one(db, function, flags, &model);
+    return register_one(db, function, function->least, flags, &model);
 }
 
-int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, size_t n, bool on)
+int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, bool on)
 {
     int first = SQLITE_OK;
-    for (size_t i = 0; i < n && (first == SQLITE_OK || !on); i++) {
-        carried model = {.name = functions[i].name};
-        int rc = on ? register_one(db, &functions[i], SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, &model)
-                    : take_back(db, &functions[i]);
-        first = first == SQLITE_OK ? rc : first;
-    }
+    for (const cuckoo_function *f = functions; f->name; f++)
+        for (int n = f->least; n <= f->most && (first == SQLITE_OK || !on); n++) {
+            carried model = {.name = f->name};
+            int rc = on ? register_one(db, f, n, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, &model)
+                        : sqlite3_create_function_v2(db, f->name, n, SQLITE_UTF8, NULL, NULL, NULL, NULL,
+                                                     NULL);
+            first = first == SQLITE_OK ? rc : first;
+        }
     return first;
 }
 

@@ -14,17 +14,19 @@
 typedef void (*cuckoo_call)(sqlite3_context *context, int argc, sqlite3_value **argv);
 typedef void (*cuckoo_last)(sqlite3_context *context);
 
-/* A scalar function has `function`, an aggregate has `step` and `last`. The others are NULL. */
+/* With each number of arguments from `least` to `most`; -1 is any number. Lists end with {.name =
+** NULL}. */
 typedef struct cuckoo_function {
     const char *name; /* static text */
-    int arguments;    /* their number, -1 = any */
-    cuckoo_call function, step;
+    int least, most;
+    cuckoo_call function; /* of a scalar function */
+    cuckoo_call step;     /* of an aggregate, and its last function */
     cuckoo_last last;
 } cuckoo_function;
 
-/* Registers n pure functions (deterministic and innocuous), or takes them back. Returns an SQLite
-** code. When registering fails, some functions may be registered. */
-int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, size_t n, bool on);
+/* Registers a list of pure functions (deterministic and innocuous), or takes functions back. Returns an
+** SQLite code. When registering fails, some functions may be registered. */
+int cuckoo_register(sqlite3 *db, const cuckoo_function *functions, bool on);
 
 /* Registers one function that is not pure. `flags` are those of SQLite beside the encoding.
 ** `shared` is what cuckoo_function_shared gives; release(shared) is called once, when the function
@@ -43,12 +45,11 @@ cf_reader *cuckoo_function_reader(sqlite3_context *context);
 ** also after a step has failed: so a state says whether it has. */
 void *cuckoo_aggregate_state(sqlite3_context *context, int bytes);
 
-/* What the entry point registers, or takes back when `on` is false. Each returns an SQLite code. */
-int cuckoo_register_functions(sqlite3 *db, bool on);
-int cuckoo_register_info(sqlite3 *db, bool on);
-int cuckoo_register_aggregates(sqlite3 *db, bool on);
-int cuckoo_register_build(sqlite3 *db, bool on);
-int cuckoo_register_keys(sqlite3 *db, bool on);
+/* The pure functions: functions.c, info.c, aggregates.c, aggregate_build.c, keys.c. */
+extern const cuckoo_function cuckoo_scalars[], cuckoo_infos[], cuckoo_aggregates[], cuckoo_builds[],
+    cuckoo_lists[];
+
+/* Registers tables and what needs them, or takes them back. Returns an SQLite code. */
 int cuckoo_register_tables(sqlite3 *db, bool on);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry.h"
 
-#include "late.h"
-#include "nearest.h"
+#include "errors.h"
 #include "sql.h"
 
 #include <assert.h>

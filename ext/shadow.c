@@ -2,7 +2,6 @@
 #include "shadow.h"
 
 #include "errors.h"
-#include "late.h"
 #include "sql.h"
 
 #include "../src/bits.h"

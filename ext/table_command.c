@@ -3,7 +3,6 @@
 ** table_command.c - INSERT INTO seen(seen [, key]) VALUES(command [, argument]).
 */
 #include "errors.h"
-#include "nearest.h"
 #include "table.h"
 #include "upkeep.h"
 

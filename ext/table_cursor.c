@@ -3,7 +3,6 @@
 ** table_cursor.c - asking the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
 */
 #include "key.h"
-#include "late.h"
 #include "sql.h"
 #include "table.h"
 

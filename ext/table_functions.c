@@ -7,10 +7,10 @@
 */
 #include "block.h"
 #include "errors.h"
+#include "filters.h"
 #include "info.h"
 #include "key.h"
 #include "register.h"
-#include "result.h"
 #include "sql.h"
 #include "table.h"
 #include "upkeep.h"
@@ -22,8 +22,8 @@ static cuckoo_registry *registry_of(sqlite3_context *context)
     return cuckoo_function_shared(context);
 }
 
-/* Begins a use of the table that `name` names; to be ended by `end`. The function remembers the
-** table while a statement runs. NULL: the function has failed. */
+/* Begins a use of the table that `name` names. The function remembers the table while a statement
+** runs. NULL: the function has failed. */
 static cuckoo_store *begin(sqlite3_context *context, sqlite3_value *name)
 {
     const char *why;
@@ -39,21 +39,26 @@ static cuckoo_store *begin(sqlite3_context *context, sqlite3_value *name)
     return store;
 }
 
-static void end(sqlite3_context *context, cuckoo_store *store)
+/* What a function does while its table is in use. */
+typedef void (*table_use)(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv);
+
+static inline void with_table(sqlite3_context *context, sqlite3_value **argv, table_use use)
 {
+    cuckoo_store *store = begin(context, argv[0]);
+    if (store == NULL)
+        return;
+    use(context, store, argv);
     int rc = cuckoo_registry_end(registry_of(context), store);
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
 }
 
-static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value *key)
+static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
 {
+    sqlite3_value *key = argv[1];
     uint64_t hash;
     bool has;
-    cuckoo_key kind = cuckoo_key_hash(key, &store->paged.filter.geometry, &hash);
-    if (kind == CUCKOO_KEY_NOMEM)
-        cuckoo_fail_no_memory(context);
-    if (kind != CUCKOO_KEY_OK)
+    if (cuckoo_key_argument(context, key, &store->paged.filter.geometry, &hash) != CUCKOO_KEY_OK)
         return;
     has = cuckoo_key_found(cuckoo_paged_reader(&store->paged), key, hash);
     int rc = has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, &has);
@@ -65,11 +70,7 @@ static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlit
 static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    cuckoo_store *store = begin(context, argv[0]);
-    if (store == NULL)
-        return;
-    result_contains(context, store, argv[1]);
-    end(context, store);
+    with_table(context, argv, result_contains);
 }
 
 /* What is known of a filter that follows a table. */
@@ -79,8 +80,9 @@ static char *members_of_log(cuckoo_store *store)
                            store->undrained.rows, store->paged.unmatched, store->paged.doubts);
 }
 
-static void result_info(sqlite3_context *context, cuckoo_store *store)
+static void result_info(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
 {
+    (void)argv;
     bool follows = cuckoo_store_follows(store);
     int rc = follows ? cuckoo_undrained_read(&store->undrained, &store->paged) : SQLITE_OK;
     char *more = follows && rc == SQLITE_OK ? members_of_log(store) : NULL;
@@ -96,11 +98,7 @@ static void result_info(sqlite3_context *context, cuckoo_store *store)
 static void table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    cuckoo_store *store = begin(context, argv[0]);
-    if (store == NULL)
-        return;
-    result_info(context, store);
-    end(context, store);
+    with_table(context, argv, result_info);
 }
 
 static void result_checked(sqlite3_context *context, int rc, const char *why)
@@ -138,10 +136,12 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     sqlite3_free(message);
 }
 
-static void result_export(sqlite3_context *context, cuckoo_store *store)
+/* The whole filter as a blob. */
+static void result_export(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
 {
     cf_filter copy;
     char *message = NULL;
+    (void)argv;
     if (store->paged.filter.length > cuckoo_length_limit(store->paged.shadow.db)) {
         cuckoo_fail_code(context, SQLITE_TOOBIG,
                          "the filter is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
@@ -150,22 +150,17 @@ static void result_export(sqlite3_context *context, cuckoo_store *store)
     int rc = cuckoo_upkeep_export(store, &copy, &message);
     if (rc == SQLITE_OK) {
         sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
-        cuckoo_block_plain(copy.view.writable - CF_HEADER_BYTES, 0);
+        cuckoo_block_resize(NULL, copy.view.writable - CF_HEADER_BYTES, 0);
     } else {
         cuckoo_fail_table(context, rc, message ? message : cuckoo_store_damage(store));
     }
     sqlite3_free(message);
 }
 
-/* The whole filter as a blob. */
 static void export_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    cuckoo_store *store = begin(context, argv[0]);
-    if (store == NULL)
-        return;
-    result_export(context, store);
-    end(context, store);
+    with_table(context, argv, result_export);
 }
 
 /* Like the command 'rebuild', but no trigger can call it. It
@@ -195,20 +190,20 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
 {
     static const cuckoo_function functions[] = {
-        {"cf_table_contains", 2, table_contains_function, NULL, NULL},
-        {"cf_table_info", 1, table_info_function, NULL, NULL},
-        {"cf_table_check", 1, check_function, NULL, NULL},
-        {"cf_table_rebuild", 1, rebuild_function, NULL, NULL},
-        {"cf_export", 1, export_function, NULL, NULL},
+        {"cf_table_contains", 2, 2, table_contains_function, NULL, NULL},
+        {"cf_table_info", 1, 1, table_info_function, NULL, NULL},
+        {"cf_table_check", 1, 1, check_function, NULL, NULL},
+        {"cf_table_rebuild", 1, 1, rebuild_function, NULL, NULL},
+        {"cf_export", 1, 1, export_function, NULL, NULL},
+        {.name = NULL},
     };
-    enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
     int first = SQLITE_OK;
     if (registry == NULL)
-        return cuckoo_register(db, functions, FUNCTIONS, false);
-    for (int i = 0; i < FUNCTIONS; i++) {
-        int flags = functions[i].function == rebuild_function ? SQLITE_DIRECTONLY : 0;
+        return cuckoo_register(db, functions, false);
+    for (const cuckoo_function *f = functions; f->name; f++) {
+        int flags = f->function == rebuild_function ? SQLITE_DIRECTONLY : 0;
         registry->references++;
-        int rc = cuckoo_register_impure(db, &functions[i], flags, registry, cuckoo_registry_release);
+        int rc = cuckoo_register_impure(db, f, flags, registry, cuckoo_registry_release);
         first = cuckoo_first_error(first, rc);
     }
     return first;

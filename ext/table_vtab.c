@@ -4,8 +4,7 @@
 */
 #include "column.h"
 #include "errors.h"
-#include "inspect.h"
-#include "late.h"
+#include "inspect_columns.h"
 #include "register.h"
 #include "sql.h"
 #include "table.h"

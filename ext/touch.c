@@ -30,11 +30,12 @@ static void touch_function(sqlite3_context *context, int argc, sqlite3_value **a
 
 int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)
 {
-    static const cuckoo_function touch = {"cf_touch", 5, touch_function, NULL, NULL};
+    static const cuckoo_function touch[] = {{"cf_touch", 5, 5, touch_function, NULL, NULL},
+                                            {.name = NULL}};
     if (registry == NULL)
-        return cuckoo_register(db, &touch, 1, false);
+        return cuckoo_register(db, touch, false);
     registry->references++;
-    return cuckoo_register_impure(db, &touch, SQLITE_DIRECTONLY, registry, cuckoo_registry_release);
+    return cuckoo_register_impure(db, touch, SQLITE_DIRECTONLY, registry, cuckoo_registry_release);
 }
 
 /* ---- the TEMP trigger ---- */

@@ -29,13 +29,13 @@ static bool make_blank(const cuckoo_store *store, const cf_options *rule, cf_fil
     if (bytes == NULL)
         return false;
     cf_create_in_zeros(blank, &shape, bytes);
-    blank->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
+    blank->memory = cuckoo_block_memory;
     return true;
 }
 
 static void free_filter(cf_filter *filter)
 {
-    cuckoo_block_plain(filter->view.writable - CF_HEADER_BYTES, 0);
+    cuckoo_block_resize(NULL, filter->view.writable - CF_HEADER_BYTES, 0);
 }
 
 /* Replaces the filter of the store. When rc is an error, frees the new one instead. */
@@ -293,7 +293,7 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
             message, SQLITE_ERROR,
             "a filter with values goes only into a table with value_bits, one without only "
             "into one without");
-    uint8_t *copy = cuckoo_block_plain(NULL, length);
+    uint8_t *copy = cuckoo_block_resize(NULL, NULL, length);
     if (copy == NULL)
         return SQLITE_NOMEM;
     memcpy(copy, bytes, length);
@@ -339,10 +339,10 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
     cuckoo_paged_copy(paged, bytes);
     cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
     if (status != CF_OK) {
-        cuckoo_block_plain(bytes, 0);
+        cuckoo_block_resize(NULL, bytes, 0);
         return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
     }
-    copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
+    copy->memory = cuckoo_block_memory;
     int rc = add_beside(store, copy, &status);
     if (rc == SQLITE_OK && status == CF_OK) {
         cf_seal(copy);

@@ -157,7 +157,7 @@ int cuckoo_waiting_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int
 cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_memory memory = filter->memory;
-    filter->memory = (cf_memory){NULL, 0};
+    filter->memory = (cf_memory){NULL, 0, NULL};
     cf_status status = cf_add_value(filter, hash, value);
     filter->memory = memory;
     return status;

@@ -26,16 +26,11 @@ static bool stop(void *context)
     return may_go_on(context) == SQLITE_INTERRUPT;
 }
 
-void cuckoo_watch_begin(cuckoo_watch *watch, sqlite3 *db)
-{
-    *watch = (cuckoo_watch){.hook = {stop, watch}, .db = db};
-}
-
 void cuckoo_watch_filter(cuckoo_watch *watch, sqlite3 *db, cf_filter *filter)
 {
-    cuckoo_watch_begin(watch, db);
-    watch->filter = filter;
-    filter->watch = &watch->hook;
+    *watch = (cuckoo_watch){.hook = {stop, watch}, .db = db, .filter = filter};
+    if (filter)
+        filter->watch = &watch->hook;
 }
 
 cf_status cuckoo_watched_add(sqlite3 *db, cf_filter *filter, uint64_t hash, uint64_t value)

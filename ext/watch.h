@@ -30,11 +30,9 @@ typedef struct cuckoo_watch {
     cf_filter *filter;   /* that asks it; NULL: none */
 } cuckoo_watch;
 
-/* Call it within a statement of this connection: outside of one, interrupts are forgotten. It costs
-** nothing and cannot fail. */
-void cuckoo_watch_begin(cuckoo_watch *watch, sqlite3 *db);
-
-/* The same, and from now on `filter`, which must stay in its place, asks the watch. */
+/* From now on `filter`, which must stay in its place, asks the watch; NULL: only its hook is asked. Call
+** this within a statement of this connection: outside of one, interrupts are forgotten. It costs nothing
+** and cannot fail. */
 void cuckoo_watch_filter(cuckoo_watch *watch, sqlite3 *db, cf_filter *filter);
 
 /* cf_add_value, which asks a watch of its own while the filter grows. */

@@ -271,14 +271,14 @@ static cf_status fill_twin(cf_filter *filter, const uint64_t *hashes, size_t n, 
     cf_geometry shape = filter->geometry;
     shape.semisorted = false;
     shape.spill_bound = shape.budget = 0;
-    uint8_t *bytes = filter->memory.resize(NULL, cf_geometry_bytes(&shape));
+    uint8_t *bytes = filter->memory.resize(filter->memory.context, NULL, cf_geometry_bytes(&shape));
     if (bytes == NULL)
         return CF_NO_MEMORY;
     cf_create(&twin, &shape, bytes);
     cf_status status = fill(&twin, hashes, n, added, ticker);
     if (status == CF_OK)
         copy_buckets(filter, &twin, ticker);
-    filter->memory.resize(bytes, 0);
+    filter->memory.resize(filter->memory.context, bytes, 0);
     return status;
 }
 
@@ -341,7 +341,7 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
     cf_ticker ticker = cf_ticker_of(filter->watch);
     size_t in = 0;
     cf_status status = CF_INTERRUPTED, settled = CF_OK;
-    if (cf_sort_with(hashes, n, filter->memory.resize, &ticker))
+    if (cf_sort_with(hashes, n, &filter->memory, &ticker))
         status = add_sorted(filter, hashes, n, &in, &ticker);
     if (added)
         *added = in;

@@ -90,8 +90,9 @@ extern "C" {
 typedef struct cf_memory {
     /* Like realloc: bytes == NULL allocates, size == 0 frees. Returning NULL means failure; the old
     ** block stays valid. */
-    uint8_t *(*resize)(uint8_t *bytes, uint64_t size);
+    uint8_t *(*resize)(void *context, uint8_t *bytes, uint64_t size);
     uint64_t most; /* bytes; no filter becomes longer */
+    void *context;
 } cf_memory;
 
 /* For filters of which only a part is in memory. Offsets are bytes from the start of the blob.
@@ -141,7 +142,7 @@ typedef struct cf_filter {
     unsigned spilled;     /* entries in the spill list */
     const uint8_t *bytes; /* the blob */
 
-    cf_memory memory;      /* {NULL, 0}: it cannot grow */
+    cf_memory memory;      /* {NULL, 0, NULL}: it cannot grow */
     const cf_watch *watch; /* NULL: nobody is asked */
     const cf_pages *pages; /* NULL: all of it is in memory; cf_attach_pages sets it */
 

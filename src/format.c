@@ -82,6 +82,14 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     cf_store64(bytes + AT_RESERVED, header->reserved | (uint64_t)cf_checksum(bytes) << 32);
 }
 
+static cf_status check_checksum(const uint8_t *bytes, const char **why)
+{
+    /* RULE: a header matches its checksum */
+    if (load32(bytes, AT_CHECKSUM) != cf_checksum(bytes))
+        return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
+    return CF_OK;
+}
+
 /* Is this a filter at all, whole, and of a version that can be read? */
 static cf_status check_identity(const uint8_t *bytes, uint64_t length, const char **why)
 {
@@ -92,10 +100,7 @@ static cf_status check_identity(const uint8_t *bytes, uint64_t length, const cha
     /* RULE: another format version is refused */
     if (bytes[AT_VERSION] != CF_FORMAT_VERSION)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
-    /* RULE: a header matches its checksum */
-    if (load32(bytes, AT_CHECKSUM) != cf_checksum(bytes))
-        return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
-    return CF_OK;
+    return check_checksum(bytes, why);
 }
 
 /* Features that this version does not have. */
@@ -110,6 +115,13 @@ static cf_status check_features(const uint8_t *bytes, const char **why)
         (bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown flag"));
     return CF_OK;
+}
+
+static void decode_counts(const uint8_t *bytes, cf_header *header)
+{
+    header->spilled = (unsigned)load_bytes(bytes + AT_SPILLED, 2);
+    header->items = load_bytes(bytes + AT_ITEMS, 6);
+    header->occupied = load_bytes(bytes + AT_OCCUPIED, 6);
 }
 
 static void decode_fields(const uint8_t *bytes, cf_header *header)
@@ -131,7 +143,6 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     g->collation = bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK;
     g->budget = bytes[AT_OVERFLOW_BUDGET];
     g->spill_bound = (uint16_t)load_bytes(bytes + AT_SPILL_BOUND, 2);
-    header->spilled = (unsigned)load_bytes(bytes + AT_SPILLED, 2);
     header->level = bytes[AT_LEVEL];
     header->split = load_bytes(bytes + AT_SPLIT_POINTER, 6);
     header->prepared = 0;
@@ -139,9 +150,8 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
         header->prepared = header->split;
         header->split = 0;
     }
-    header->items = load_bytes(bytes + AT_ITEMS, 6);
-    header->occupied = load_bytes(bytes + AT_OCCUPIED, 6);
     header->reserved = load32(bytes, AT_RESERVED);
+    decode_counts(bytes, header);
 }
 
 /* Level and split pointer, and the width of slots that follows from them. */
@@ -165,8 +175,7 @@ static cf_status check_stage(const uint8_t *bytes, const cf_header *header, cons
     return CF_OK;
 }
 
-/* Every count against the length, before anything is used. */
-static cf_status check_header_counts(const cf_header *header, uint64_t length, const char **why)
+static cf_status check_length(const cf_header *header, uint64_t length, const char **why)
 {
     const cf_geometry *g = &header->geometry;
     /* RULE: the reserve is as large as the format needs */
@@ -180,6 +189,12 @@ static cf_status check_header_counts(const cf_header *header, uint64_t length, c
     if (length < planned || length - planned != header->reserved)
         return cf_refuse(CF_DAMAGED, why,
                          "the length does not match the header: cut off, or not one filter");
+    return CF_OK;
+}
+
+static cf_status check_header_counts(const cf_header *header, const char **why)
+{
+    const cf_geometry *g = &header->geometry;
     /* RULE: the spill list keeps its bound */
     if (header->spilled > g->spill_bound)
         return cf_refuse(CF_DAMAGED, why, "the spill list holds more than its bound");
@@ -191,6 +206,20 @@ static cf_status check_header_counts(const cf_header *header, uint64_t length, c
     if (header->occupied > g->bucket_size * cf_buckets_at(g, header->level, header->split))
         return cf_refuse(CF_DAMAGED, why, "the header counts more occupied slots than there are");
     return CF_OK;
+}
+
+bool cf_same_but_counts(const uint8_t *one, const uint8_t *other)
+{
+    return memcmp(one, other, AT_SPILLED) == 0 &&
+           memcmp(one + AT_BUCKETS, other + AT_BUCKETS, AT_ITEMS - AT_BUCKETS) == 0 &&
+           memcmp(one + AT_CAPACITY, other + AT_CAPACITY, AT_CHECKSUM - AT_CAPACITY) == 0;
+}
+
+cf_status cf_counts_decode(const uint8_t *bytes, cf_header *header, const char **why)
+{
+    cf_status status = check_checksum(bytes, why);
+    decode_counts(bytes, header);
+    return status == CF_OK ? check_header_counts(header, why) : status;
 }
 
 cf_status cf_header_decode(const uint8_t *bytes, uint64_t length, cf_header *header, const char **why)
@@ -205,5 +234,7 @@ cf_status cf_header_decode(const uint8_t *bytes, uint64_t length, cf_header *hea
     if (cf_geometry_check(&header->geometry, why) != CF_OK)
         return CF_DAMAGED;
     status = check_stage(bytes, header, why);
-    return status == CF_OK ? check_header_counts(header, length, why) : status;
+    if (status == CF_OK)
+        status = check_length(header, length, why);
+    return status == CF_OK ? check_header_counts(header, why) : status;
 }

@@ -156,7 +156,7 @@ static cf_status make_longer(cf_filter *filter, uint64_t bytes)
     if (bytes > memory.most)
         return CF_TOO_BIG;
     uint64_t length = spare < memory.most - bytes ? bytes + spare : memory.most;
-    uint8_t *longer = memory.resize(filter->view.writable - CF_HEADER_BYTES, length);
+    uint8_t *longer = memory.resize(memory.context, filter->view.writable - CF_HEADER_BYTES, length);
     if (longer == NULL)
         return CF_NO_MEMORY;
     lengthen(filter, longer, length);

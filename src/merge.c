@@ -161,7 +161,7 @@ static cf_status remember(const cf_filter *into, before *then)
     *then = (before){*into, NULL};
     if (into->memory.resize == NULL)
         return CF_OK;
-    then->bytes = into->memory.resize(NULL, into->length);
+    then->bytes = into->memory.resize(into->memory.context, NULL, into->length);
     if (then->bytes == NULL)
         return CF_NO_MEMORY;
     cf_need(into, 0, into->length);
@@ -195,7 +195,7 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     if (status != CF_OK && then.bytes != NULL)
         restore(into, &then);
     if (then.bytes != NULL)
-        into->memory.resize(then.bytes, 0);
+        into->memory.resize(into->memory.context, then.bytes, 0);
     return status;
 }
 

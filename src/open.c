@@ -142,16 +142,41 @@ cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const 
     return open_view(filter, bytes, length, NULL, why);
 }
 
-cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why)
+/* The view stays as it is. */
+static cf_status read_counts(cf_filter *filter, const uint8_t *bytes, const char **why)
 {
-    if (cf_reader_has(reader, bytes, length)) {
-        cf_rebase(&reader->filter, bytes, NULL);
-        return CF_OK;
+    cf_header header = {.geometry = filter->geometry, .level = filter->level, .split = filter->split};
+    cf_status status = cf_counts_decode(bytes, &header, why);
+    if (status == CF_OK) {
+        filter->items = header.items;
+        filter->occupied = header.occupied;
+        filter->spilled = header.spilled;
+        cf_rebase(filter, bytes, NULL);
     }
-    cf_status status = cf_open(&reader->filter, bytes, length, why);
+    return status;
+}
+
+static CF_NEVER_INLINE cf_status open_another(cf_reader *reader, const uint8_t *bytes, size_t length,
+                                              const char **why)
+{
+    bool alike = length == reader->filter.length && length != 0;
+    cf_status status = alike && cf_same_but_counts(bytes, reader->header)
+                           ? read_counts(&reader->filter, bytes, why)
+                           : cf_open(&reader->filter, bytes, length, why);
     if (status == CF_OK)
         memcpy(reader->header, bytes, CF_HEADER_BYTES);
     return status;
+}
+
+/* All that a view says, but for where the bytes are, follows from the header and the length. A reader
+** that has not opened anything has length 0. */
+cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length, const char **why)
+{
+    if (length != reader->filter.length || length == 0 ||
+        memcmp(bytes, reader->header, CF_HEADER_BYTES) != 0)
+        return open_another(reader, bytes, length, why);
+    cf_rebase(&reader->filter, bytes, NULL);
+    return CF_OK;
 }
 
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why)

@@ -166,25 +166,27 @@ static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
     return true;
 }
 
-bool cf_sort_with(uint64_t *hashes, size_t n, uint8_t *(*resize)(uint8_t *bytes, uint64_t size),
-                  cf_ticker *ticker)
+bool cf_sort_with(uint64_t *hashes, size_t n, const cf_memory *memory, cf_ticker *ticker)
 {
     enum { WORTH = 1024 }; /* hashes from which on room pays */
     cf_sorter sorter;
     if (is_sorted(hashes, n, ticker) || ticker->stopped)
         return !ticker->stopped;
     sorter.ticker = ticker;
-    sorter.room = resize && n >= WORTH ? (void *)resize(NULL, (uint64_t)n * sizeof *hashes) : NULL;
+    sorter.room = NULL;
+    if (memory->resize && n >= WORTH)
+        sorter.room = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *hashes);
     sort_range(&sorter, hashes, n, 64);
     if (sorter.room)
-        resize((uint8_t *)sorter.room, 0);
+        memory->resize(memory->context, (uint8_t *)sorter.room, 0);
     return !ticker->stopped;
 }
 
 cf_status cf_sort(uint64_t *hashes, size_t n, const cf_watch *watch)
 {
     cf_ticker ticker = cf_ticker_of(watch);
-    return cf_sort_with(hashes, n, NULL, &ticker) ? CF_OK : CF_INTERRUPTED;
+    const cf_memory none = {NULL, 0, NULL};
+    return cf_sort_with(hashes, n, &none, &ticker) ? CF_OK : CF_INTERRUPTED;
 }
 
 size_t cf_drop_repeated(uint64_t *hashes, size_t n)

@@ -8,10 +8,9 @@
 #include "cuckoo_filter.h"
 #include "watch.h"
 
-/* Sorts n hashes. With resize (of cf_memory) it asks for room for a copy of them, which it gives back:
-** twice as fast for many random hashes. When that is NULL, or gives none, the sort is in place. False:
-** the ticker has stopped; the hashes are all there, in some order. */
-bool cf_sort_with(uint64_t *hashes, size_t n, uint8_t *(*resize)(uint8_t *bytes, uint64_t size),
-                  cf_ticker *ticker);
+/* Sorts n hashes. It asks `memory` for room for a copy of them, which it gives back: twice as fast for
+** many random hashes. When its resize is NULL, or gives none, the sort is in place. False: the ticker
+** has stopped; the hashes are all there, in some order. */
+bool cf_sort_with(uint64_t *hashes, size_t n, const cf_memory *memory, cf_ticker *ticker);
 
 #endif

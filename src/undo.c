@@ -15,7 +15,7 @@ void cf_undo_begin(cf_undo *undo, const cf_filter *filter)
 void cf_undo_end(const cf_filter *filter, cf_undo *undo)
 {
     if (undo->bytes != undo->first)
-        filter->memory.resize(undo->bytes, 0);
+        filter->memory.resize(filter->memory.context, undo->bytes, 0);
     cf_undo_begin(undo, filter);
 }
 
@@ -44,7 +44,8 @@ cf_status cf_undo_reserve(const cf_filter *filter, cf_undo *undo)
     uint64_t needed = undo->used + (undo->used == 0 ? list_bytes(undo) : 0) + LONGEST_RECORD + BEYOND;
     if (needed > undo->room) {
         uint64_t room = 2 * needed;
-        uint8_t *longer = filter->memory.resize(undo->bytes == undo->first ? NULL : undo->bytes, room);
+        uint8_t *longer = filter->memory.resize(filter->memory.context,
+                                                undo->bytes == undo->first ? NULL : undo->bytes, room);
         if (longer == NULL)
             return CF_NO_MEMORY;
         if (undo->bytes == undo->first)

@@ -169,7 +169,7 @@ static double build_at_once(table *t, uint64_t *hashes)
 {
     make_hashes(t, hashes);
     cf_create(&t->filter, &t->shape, t->bytes);
-    t->filter.memory = (cf_memory){cuckoo_resize, t->filter.length};
+    t->filter.memory = (cf_memory){cuckoo_resize, t->filter.length, NULL};
     double start = bench_seconds();
     if (cf_add_many(&t->filter, hashes, t->keys, NULL) != CF_OK)
         bench_fail("full before load 0.95");

@@ -22,8 +22,9 @@ cf_geometry cuckoo_plan(uint64_t keys, double rate, const cf_options *options)
     return shape;
 }
 
-uint8_t *cuckoo_resize(uint8_t *bytes, uint64_t size)
+uint8_t *cuckoo_resize(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     if (size > 0)
         return realloc(bytes, size);
     free(bytes);
@@ -35,7 +36,7 @@ cf_filter cuckoo_start(const cf_geometry *shape)
     cf_filter filter;
     cf_create(&filter, shape, bench_allocate(cf_geometry_bytes(shape)));
     if (shape->growth)
-        filter.memory = (cf_memory){cuckoo_resize, UINT64_MAX};
+        filter.memory = (cf_memory){cuckoo_resize, UINT64_MAX, NULL};
     return filter;
 }
 

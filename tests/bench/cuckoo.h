@@ -21,7 +21,7 @@ cf_geometry cuckoo_shape(uint64_t m, unsigned b, unsigned f);
 cf_geometry cuckoo_plan(uint64_t keys, double rate, const cf_options *options);
 
 /* As memory.resize wants it: realloc, and free when the size is 0. */
-uint8_t *cuckoo_resize(uint8_t *bytes, uint64_t size);
+uint8_t *cuckoo_resize(void *context, uint8_t *bytes, uint64_t size);
 
 /* An empty filter of this shape. One that may grow gets all memory that it asks for. cuckoo_drop gives
 ** it back. */

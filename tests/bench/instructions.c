@@ -82,8 +82,9 @@ static const kind grown = {"grown", {.bucket_size = 4, .fingerprint_bits = 12, .
 /* The hashes of keys that are added, and of others. */
 static uint64_t present[KEYS], absent[SOME];
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
+static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     if (size == 0) {
         free(bytes);
         return NULL;
@@ -101,7 +102,7 @@ static cf_filter make(const kind *one, uint64_t keys)
     if (!shape.growth)
         shape.buckets = SLOTS / shape.bucket_size;
     cf_create(&filter, &shape, bench_allocate(cf_geometry_bytes(&shape)));
-    filter.memory = (cf_memory){resize, UINT64_C(1) << 32};
+    filter.memory = (cf_memory){resize, UINT64_C(1) << 32, NULL};
     return filter;
 }
 

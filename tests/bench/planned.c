@@ -45,7 +45,7 @@ static cuckoo *build_at_once(const cf_geometry *shape, uint64_t keys, double *re
     uint64_t *hashes = bench_allocate(keys * sizeof *hashes);
     for (uint64_t i = 0; i < keys; i++)
         hashes[i] = bench_random(i);
-    made->filter.memory = (cf_memory){cuckoo_resize, made->filter.length};
+    made->filter.memory = (cf_memory){cuckoo_resize, made->filter.length, NULL};
     double start = bench_seconds();
     if (cf_add_many(&made->filter, hashes, keys, NULL) != CF_OK)
         bench_fail("a filter does not take the keys it was planned for");

@@ -2,7 +2,7 @@
 /*
 ** ext_units.c - parts of the extension that need no filter: tokens of SQL (sql_text.c, schema.c),
 ** sums by key (sums.c), the state of a store (state.c), whether what is in memory is fresh (fresh.c),
-** names that are nearly right (nearest.c), and epochs of an image (image.c).
+** names that are nearly right (errors.c), and epochs of an image (image.c).
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
 */
@@ -15,7 +15,7 @@
 
 #include "../../ext/fresh.h"
 #include "../../ext/image.h"
-#include "../../ext/nearest.h"
+#include "../../ext/errors.h"
 #include "../../ext/schema.h"
 #include "../../ext/sql_text.h"
 #include "../../ext/state.h"
@@ -476,7 +476,7 @@ static void test_fresh_uncommitted(void **state)
     assert_false(is_stale(two, false));
 }
 
-/* ---- nearest.c ---- */
+/* ---- errors.c: the nearest name ---- */
 
 static const char *nearest_to(const char *word, const char *const *names)
 {

@@ -47,8 +47,9 @@ static bool sound(const cf_filter *filter)
     return cf_check(filter, &why) == CF_OK;
 }
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
+static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     if (size > 0)
         return realloc(bytes, size);
     free(bytes);
@@ -62,7 +63,7 @@ static bool subject_open(subject *s, const uint8_t *bytes, size_t length, bool m
     s->before = fuzz_copy(bytes, length);
     if (cf_open_writable(&s->filter, copy, length, &why) == CF_OK) {
         if (may_grow)
-            s->filter.memory = (cf_memory){resize, 4 * (uint64_t)length + 4096};
+            s->filter.memory = (cf_memory){resize, 4 * (uint64_t)length + 4096, NULL};
         s->was = s->filter;
         s->sound = sound(&s->filter);
         s->exact = s->sound || s->filter.spilled == 0;

@@ -129,8 +129,9 @@ static void find_classes(world *w)
     }
 }
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
+static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     if (size > 0)
         return realloc(bytes, size);
     free(bytes);
@@ -142,7 +143,7 @@ static void start_filters(world *w)
     for (unsigned i = 0; i < FILTERS; i++) {
         cf_create(&w->model[i].filter, &w->shape, fuzz_malloc((size_t)cf_geometry_bytes(&w->shape)));
         if (!w->exact)
-            w->model[i].filter.memory = (cf_memory){resize, LONGEST};
+            w->model[i].filter.memory = (cf_memory){resize, LONGEST, NULL};
     }
 }
 

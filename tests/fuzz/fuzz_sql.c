@@ -223,8 +223,9 @@ static void put_statement(text *t, fuzz_input *in)
 
 /* ---- the values ---- */
 
-static uint8_t *longer(uint8_t *bytes, uint64_t size)
+static uint8_t *longer(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     if (size > 0)
         return realloc(bytes, (size_t)size);
     free(bytes);
@@ -268,7 +269,7 @@ static void bind_filter(sqlite3_stmt *statement, int at, fuzz_input *in, bool mu
     size_t length = (size_t)cf_geometry_bytes(&shape);
     uint8_t *bytes = fuzz_malloc(length);
     cf_create(&filter, &shape, bytes);
-    filter.memory = (cf_memory){longer, LONGEST};
+    filter.memory = (cf_memory){longer, LONGEST, NULL};
     for (uint64_t i = 0; i < keys; i++)
         cf_add_value(&filter, cf_hash(&filter.geometry, &i, sizeof i), options.value_bits ? i % 2 : 0);
     cf_seal(&filter);

@@ -62,8 +62,9 @@ static cf_geometry make_shape(uint64_t *state)
 }
 
 /* The bytes stay where they are: there is room for the longest. */
-static uint8_t *stay(uint8_t *bytes, uint64_t size)
+static uint8_t *stay(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     (void)size;
     return bytes;
 }
@@ -77,7 +78,7 @@ static size_t make_filter(uint8_t *bytes, uint64_t *state)
     if (cf_geometry_check(&g, &why) != CF_OK || cf_geometry_bytes(&g) > LONGEST)
         return 0;
     cf_create(&filter, &g, bytes);
-    filter.memory = (cf_memory){stay, LONGEST};
+    filter.memory = (cf_memory){stay, LONGEST, NULL};
     for (uint64_t n = fuzz_random(state) % (g.capacity + 1); n > 0; n--) {
         cf_add_value(&filter, fuzz_random(state), fuzz_random(state) & cf_low_bits(g.value_bits));
         if (fuzz_random(state) % 4 == 0)

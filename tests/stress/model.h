@@ -41,7 +41,7 @@ static void give_memory(subject *s)
     bool bounded = s->with->scarce && one_in(2);
     uint64_t most =
         bounded ? s->filter.length + random_below(2 * s->filter.length) : most_bytes(s->with);
-    s->filter.memory = (cf_memory){resize, most};
+    s->filter.memory = (cf_memory){resize, most, NULL};
 }
 
 /* Of the values that there can be, so many are used: 8, from 0 to the largest. */
@@ -325,7 +325,7 @@ static void shrink(subject *s)
 {
     cf_filter smaller;
     cf_create(&smaller, &s->filter.geometry, need(malloc(cf_geometry_bytes(&s->filter.geometry))));
-    smaller.memory = (cf_memory){resize, most_bytes(s->with)};
+    smaller.memory = (cf_memory){resize, most_bytes(s->with), NULL};
     smaller.watch = s->filter.watch;
     cf_status status = cf_shrink(&smaller, &s->filter);
     total.operations++;

@@ -73,8 +73,9 @@ typedef struct setup {
 static bool memory_is_scarce;
 
 /* As realloc; when memory is scarce, it refuses now and then. */
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
+static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     if (size == 0) {
         free(bytes);
         return NULL;

@@ -25,8 +25,6 @@ typedef struct paged {
     uint64_t outside;     /* calls with bytes that are none of the filter's, or with a stale view */
 } paged;
 
-static paged *paged_now; /* whose image paged_resize makes longer */
-
 /* Gives an image of this length its marks. Bytes that growth adds are there. */
 static inline void paged_set_room(paged *p, uint64_t room)
 {
@@ -38,8 +36,9 @@ static inline void paged_set_room(paged *p, uint64_t room)
         p->here[p->room] = p->told[p->room] = p->room >= p->length;
 }
 
-static inline uint8_t *paged_resize(uint8_t *bytes, uint64_t size)
+static inline uint8_t *paged_resize(void *context, uint8_t *bytes, uint64_t size)
 {
+    paged *p = context;
     if (size == 0) {
         free(bytes);
         return NULL;
@@ -47,10 +46,10 @@ static inline uint8_t *paged_resize(uint8_t *bytes, uint64_t size)
     uint8_t *longer = realloc(bytes, size);
     if (longer == NULL)
         abort();
-    if (bytes != NULL && bytes == paged_now->image) {
-        paged_now->image = longer;
-        if (size > paged_now->room)
-            paged_set_room(paged_now, size);
+    if (bytes != NULL && bytes == p->image) {
+        p->image = longer;
+        if (size > p->room)
+            paged_set_room(p, size);
     }
     return longer;
 }
@@ -100,8 +99,7 @@ static inline void paged_open(paged *p, const uint8_t *source, uint64_t length, 
         abort();
     p->hooks = (cf_pages){paged_need, paged_change, NULL, p};
     cf_attach_pages(&p->filter, &p->hooks);
-    p->filter.memory = (cf_memory){paged_resize, UINT64_MAX};
-    paged_now = p;
+    p->filter.memory = (cf_memory){paged_resize, UINT64_MAX, p};
 }
 
 /* Bytes of the source that have become others without a word. */

@@ -134,8 +134,9 @@ static uint64_t resizes_left = UINT64_MAX;
 
 /* realloc, for as many times as resizes_left says; giving memory back is not counted, and never
 ** fails. */
-static inline uint8_t *test_resize(uint8_t *bytes, uint64_t size)
+static inline uint8_t *test_resize(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     if (size == 0) {
         free(bytes);
         return NULL;
@@ -150,7 +151,7 @@ static inline uint8_t *test_resize(uint8_t *bytes, uint64_t size)
 static inline test_filter growing_filter(cf_geometry shape, uint64_t most)
 {
     test_filter made = new_filter(shape);
-    made.filter.memory = (cf_memory){test_resize, most};
+    made.filter.memory = (cf_memory){test_resize, most, NULL};
     return made;
 }
 

@@ -15,7 +15,7 @@ static test_filter filled(cf_geometry shape, const keys *all, bool memory)
 {
     size_t added = 0;
     test_filter made = new_filter(shape);
-    made.filter.memory = (cf_memory){memory ? test_resize : NULL, UINT64_MAX};
+    made.filter.memory = (cf_memory){memory ? test_resize : NULL, UINT64_MAX, NULL};
     assert_int_equal(cf_add_many(&made.filter, all->hash, all->n, &added), CF_OK);
     assert_int_equal(added, all->n);
     cf_seal(&made.filter);
@@ -313,7 +313,7 @@ static void a_twin_may_be_refused(void **state)
         uint64_t *before = malloc(made.filter.length);
         cf_seal(&made.filter);
         memcpy(before, made.filter.bytes, made.filter.length);
-        made.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+        made.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
         resizes_left = 0;
         assert_int_equal(cf_add_many(&made.filter, all.hash, all.n, &added), CF_NO_MEMORY);
         resizes_left = UINT64_MAX;

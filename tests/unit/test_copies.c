@@ -129,7 +129,7 @@ static void check_repeated(cf_options options, uint64_t capacity, bool in_turn)
     static uint64_t hash[KEYS];
     options.growth = true;
     test_filter made = planned_filter(capacity, 0.01, options);
-    made.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+    made.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
     for (unsigned i = 0; i < KEYS; i++)
         hash[i] = random64();
     for (unsigned i = 0; i < KEYS * COPIES; i++)

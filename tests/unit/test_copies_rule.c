@@ -296,7 +296,7 @@ static void both_children_are_marked(void **state)
         shape.semisorted = kind & 1;
         shape.counter_bits = kind & 2 ? 3 : 0;
         test_filter made = filter_at_stage(shape, 1, 0);
-        made.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+        made.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
         uint64_t hash = random64(), mark = shape.counter_bits ? 7 : made.filter.view.sticky_bit;
         cf_pair pair = cf_pair_of(&made.filter, hash);
         for (unsigned i = 0; i < (kind >= 8 ? 5 : 1); i++)

@@ -240,7 +240,7 @@ static bool growing_makes_room(const cf_filter *filter, uint64_t hash, unsigned 
     bool room = false;
     memcpy(bytes, filter->bytes, filter->length);
     cf_rebase(&copy, bytes, bytes);
-    copy.memory = (cf_memory){test_resize, UINT64_MAX};
+    copy.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
     while (!room && cf_grow(&copy) == CF_OK && copy.level < filter->level + levels)
         room = finds_room(&copy, hash);
     free(copy.view.writable - CF_HEADER_BYTES);

@@ -72,7 +72,7 @@ static uint64_t value_of(const vector *v, unsigned key)
 
 static void split(cf_filter *filter, unsigned steps)
 {
-    filter->memory = (cf_memory){test_resize, UINT64_MAX};
+    filter->memory = (cf_memory){test_resize, UINT64_MAX, NULL};
     for (; steps > 0; steps--)
         assert_int_equal(cf_grow(filter), CF_OK);
     filter->memory.resize = NULL;

@@ -30,7 +30,7 @@ static void fill_with_any_lengths(cf_filter *filter)
 static test_filter filled_filter(cf_geometry shape, unsigned level, uint64_t split)
 {
     test_filter made = filter_at_stage(shape, level, split);
-    made.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+    made.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
     fill_with_any_lengths(&made.filter);
     for (uint64_t steps = random_below(3); steps > 0; steps--) /* and bytes to spare, now and then */
         assert_int_equal(cf_grow(&made.filter), CF_OK);
@@ -205,7 +205,7 @@ static void a_failed_step_changes_nothing(void **state)
             fill_with_any_lengths(&made.filter);
             snapshot then = remember(&made.filter);
             assert_int_equal(cf_grow(&made.filter), CF_FULL);
-            made.filter.memory = (cf_memory){test_resize, made.filter.length};
+            made.filter.memory = (cf_memory){test_resize, made.filter.length, NULL};
             assert_int_equal(cf_grow(&made.filter), CF_TOO_BIG);
             made.filter.memory.most = UINT64_MAX;
             resizes_left = 0;

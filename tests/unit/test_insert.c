@@ -32,7 +32,7 @@ static void grown_tables_are_well_filled(void **state)
         unsigned b = k == 3 ? 4 : 2u << k;
         test_filter made =
             planned_filter(500, 0.01, (cf_options){.growth = true, .bucket_size = b, .layout = layout});
-        made.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+        made.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
         for (unsigned i = 1; i <= 8000; i++) {
             assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
             double slots = (double)(made.filter.buckets * b);
@@ -92,10 +92,10 @@ static void crowding_keys_do_not_make_it_grow_without_end(void **state)
 ** asked for. */
 static unsigned requests;
 
-static uint8_t *counted_resize(uint8_t *bytes, uint64_t size)
+static uint8_t *counted_resize(void *context, uint8_t *bytes, uint64_t size)
 {
     requests++;
-    return test_resize(bytes, size);
+    return test_resize(context, bytes, size);
 }
 
 static void refused_adds_of_large_filters_cost_nothing(void **state)
@@ -106,7 +106,7 @@ static void refused_adds_of_large_filters_cost_nothing(void **state)
             test_filter made = filter_at_stage(growing_shape(5000, b, 16), stage > 0, stage * 2500);
             cf_filter *filter = &made.filter;
             uint64_t hash = random64(), n = 0;
-            filter->memory = (cf_memory){counted_resize, UINT64_MAX};
+            filter->memory = (cf_memory){counted_resize, UINT64_MAX, NULL};
             while (n < 64 &&
                    cf_add(filter, hash ^ n << 36) == CF_OK) /* all of them agree in f bits and more */
                 n++;

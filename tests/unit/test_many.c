@@ -176,7 +176,7 @@ static void crowded_tables_say_where(void **state)
             else if (random_below(3) != 0)
                 all.hash[i] = (step * (random_below(few) * 60) + step / 2) >> 20 << 20 | (i + 1);
         test_filter made = new_filter(shape.bucket_size == 4 && round & 1 ? semisorted(shape) : shape);
-        made.filter.memory = (cf_memory){round & 2 ? test_resize : NULL, UINT64_MAX};
+        made.filter.memory = (cf_memory){round & 2 ? test_resize : NULL, UINT64_MAX, NULL};
         cf_status status = cf_add_many(&made.filter, all.hash, all.n, &added);
         assert_true(status == CF_FULL ? added < all.n : status == CF_OK && added == all.n);
         full += status == CF_FULL;

@@ -258,7 +258,7 @@ static void short_entries_become_many(void **state)
     for (int round = 0; round < 20; round++) {
         test_filter shallow = new_filter(shape), deep = filter_at_stage(shape, 6, 4 << 5);
         uint64_t hash = random64();
-        deep.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+        deep.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
         assert_int_equal(cf_add(&shallow.filter, hash), CF_OK);
         assert_int_equal(cf_merge(&deep.filter, &shallow.filter, &why), CF_OK);
         /* 4 bits where 6 or, in half of the base buckets, 7 are the least to know */

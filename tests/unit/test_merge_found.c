@@ -67,7 +67,7 @@ static void live(life *l, cf_geometry shape)
     unsigned keys = 1 + (unsigned)random_below(KEYS), level = (unsigned)random_below(4);
     memset(l, 0, sizeof *l);
     l->made = new_filter(shape);
-    l->made.filter.memory = (cf_memory){test_resize, 1 << 20};
+    l->made.filter.memory = (cf_memory){test_resize, 1 << 20, NULL};
     for (uint64_t n = random_below(level ? SPLITS : 1); n > 0; n--)
         cf_grow(&l->made.filter);
     for (uint64_t n = random_below(60); n > 0; n--) {

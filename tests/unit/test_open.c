@@ -37,6 +37,57 @@ static void reader_opens_as_open_does(void **state)
     free_filter(&two);
 }
 
+/* Of a filter that differs from the last one in its counts alone only these are read. They are validated
+** all the same: the answer is that of cf_open. */
+static void assert_opens_as_open_does(cf_reader *reader, const uint8_t *bytes, size_t length)
+{
+    cf_filter opened;
+    const char *why = "", *said = "";
+    uint64_t items = reader->filter.items;
+    cf_status status = cf_open(&opened, bytes, length, &why);
+    assert_int_equal(cf_reader_open(reader, bytes, length, &said), status);
+    assert_string_equal(said, why);
+    if (status != CF_OK) {
+        assert_int_equal(reader->filter.items, items);
+        return;
+    }
+    assert_int_equal(reader->filter.items, opened.items);
+    assert_int_equal(reader->filter.occupied, opened.occupied);
+    assert_int_equal(reader->filter.spilled, opened.spilled);
+    assert_int_equal(reader->filter.buckets, opened.buckets);
+    assert_int_equal(reader->filter.split, opened.split);
+    assert_true(reader->filter.bytes == bytes && reader->filter.view.table == opened.view.table);
+    assert_int_equal(reader->filter.view.lookup, opened.view.lookup);
+    assert_int_equal(reader->filter.view.narrow_buckets, opened.view.narrow_buckets);
+}
+
+static void reader_reads_other_counts(void **state)
+{
+    const char *why = "";
+    (void)state;
+    for (unsigned round = 0; round < 2000; round++) {
+        cf_geometry shape = growing_shape(10, 4, 12);
+        shape.spill_bound = round & 1 ? 8 : 0;
+        test_filter made = growing_filter(shape, UINT64_MAX);
+        cf_header header;
+        cf_reader reader = {0};
+        for (uint64_t n = random_below(100); n > 0; n--)
+            assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
+        cf_seal(&made.filter);
+        uint8_t *bytes = made.filter.view.writable - CF_HEADER_BYTES;
+        assert_int_equal(cf_reader_open(&reader, bytes, made.filter.length, &why), CF_OK);
+        assert_int_equal(cf_header_decode(bytes, made.filter.length, &header, &why), CF_OK);
+        header.items = random_below(4) ? random_below(100) : random64() & CF_ITEMS_MAX;
+        header.occupied = random_below(4) ? random_below(100) : random64() & CF_ITEMS_MAX;
+        header.spilled = (unsigned)random_below(12);
+        cf_header_encode(&header, bytes);
+        if (random_below(8) == 0)
+            bytes[random_below(CF_HEADER_BYTES)] ^= 1;
+        assert_opens_as_open_does(&reader, bytes, made.filter.length);
+        free_filter(&made);
+    }
+}
+
 static void seal_keeps_the_counts(void **state)
 {
     test_filter made = new_filter(shape_of(100, 4, 12));
@@ -232,6 +283,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(stages_make_the_view_of_an_open_filter),
     cmocka_unit_test(views_go_on_with_copies),
     cmocka_unit_test(reader_opens_as_open_does),
+    cmocka_unit_test(reader_reads_other_counts),
     cmocka_unit_test(seal_keeps_the_counts),
     cmocka_unit_test(clear_makes_it_as_new),
     cmocka_unit_test(clear_shortens_to_the_least),

@@ -131,7 +131,8 @@ static void filters_that_are_about_to_grow(void **state)
         cf_geometry shape = growing_shape(BUCKETS, SLOTS, 16);
         shape.capacity = BUCKETS * SLOTS * 82 / 100;
         twins both = new_twins(shape);
-        both.quick.filter.memory = both.general.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+        both.quick.filter.memory = both.general.filter.memory =
+            (cf_memory){test_resize, UINT64_MAX, NULL};
         while (!both.general.filter.view.grown) {
             uint64_t hash = random64();
             assert_int_equal(cf_add(&both.quick.filter, hash), cf_add(&both.general.filter, hash));

@@ -22,7 +22,7 @@ static void check_sort(uint64_t *hashes, size_t n)
     cf_ticker ticker = cf_ticker_of(NULL);
     memcpy(copy, hashes, n * sizeof *copy);
     assert_int_equal(cf_sort(hashes, n, NULL), CF_OK);
-    assert_true(cf_sort_with(copy, n, test_resize, &ticker));
+    assert_true(cf_sort_with(copy, n, &(cf_memory){test_resize, 0, NULL}, &ticker));
     assert_memory_equal(copy, hashes, n * sizeof *copy);
     free(copy);
     assert_int_equal(cf_drop_repeated(hashes, n), distinct);
@@ -82,7 +82,7 @@ static void a_part_may_be_a_little_too_large(void **state)
         cf_ticker ticker = cf_ticker_of(NULL);
         for (size_t i = 0; i < N; i++)
             hashes[i] = random64() >> 2 | (uint64_t)(i < crowd ? 0 : 1 + i % (PARTS - 1)) << 62;
-        assert_true(cf_sort_with(hashes, N, test_resize, &ticker));
+        assert_true(cf_sort_with(hashes, N, &(cf_memory){test_resize, 0, NULL}, &ticker));
         for (size_t i = 1; i < N; i++)
             assert_true(hashes[i - 1] <= hashes[i]);
     }

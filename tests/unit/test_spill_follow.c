@@ -92,7 +92,7 @@ static test_filter hostile_filter(cf_geometry shape)
     fill_list(filter, same);
     filter->occupied = filter->buckets * shape.bucket_size * (1 + random_below(8)) / 8;
     filter->items = random_below(2) ? (uint64_t)1 << 40 : random_below(5000);
-    filter->memory = (cf_memory){test_resize, 1 << 22};
+    filter->memory = (cf_memory){test_resize, 1 << 22, NULL};
     return made;
 }
 

@@ -229,7 +229,7 @@ static uint64_t check_steps(cf_geometry shape, unsigned level, uint64_t split)
     static everything before, after;
     test_filter made = filter_at_stage(shape, level, split);
     uint64_t listed = 0;
-    made.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+    made.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
     fill_any_lengths(&made.filter, shape.spill_bound / 4);
     for (int i = 0; i < 10; i++) {
         uint64_t low = next_to_split(&made.filter);
@@ -277,7 +277,7 @@ static void voids_need_room_in_the_list(void **state)
             test_filter made = filter_at_stage(shape, 2, 0);
             cf_side side = {0, 0x25, 2};
             cf_pair pair = cf_pair_from(&made.filter, side);
-            made.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+            made.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
             for (unsigned i = 0; i < 4; i++) /* in the bucket that is split next */
                 cf_slot_set(&made.filter, 0, (unsigned)cf_bucket_free_slot(&made.filter, 0),
                             cf_tag_of(&made.filter, pair.place[0], 2), i);

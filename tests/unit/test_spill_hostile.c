@@ -305,8 +305,9 @@ static void all_ways_to_ask_agree_whatever_the_list(void **state)
 /* Where the bytes are they stay, and behind them there are others, which must not change. */
 enum { GUARD = 4096, ROOM = 1 << 16 };
 
-static uint8_t *stay(uint8_t *bytes, uint64_t size)
+static uint8_t *stay(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     return bytes && size <= ROOM ? bytes : NULL;
 }
 
@@ -325,7 +326,7 @@ static void growing_keeps_the_bound_whatever_the_list(void **state)
         memcpy(bytes, made.bytes, length);
         free_filter(&made);
         assert_int_equal(cf_open_writable(&filter, bytes, length, &why), CF_OK);
-        filter.memory = (cf_memory){stay, ROOM};
+        filter.memory = (cf_memory){stay, ROOM, NULL};
         for (int i = 0; i < 20; i++) {
             memset(bytes + filter.length, 0xee, GUARD);
             if (cf_grow(&filter) != CF_OK || filter.length > ROOM / 2)
@@ -374,7 +375,7 @@ static void nothing_steps_outside_whatever_the_list(void **state)
     (void)state;
     for (int round = 0; round < 3000; round++) {
         test_filter made = filter_of_anything();
-        made.filter.memory = (cf_memory){test_resize, 1 << 16};
+        made.filter.memory = (cf_memory){test_resize, 1 << 16, NULL};
         for (int i = 0; i < 40; i++) {
             change_in_any_way(&made.filter);
             assert_true(made.filter.spilled <= made.filter.geometry.spill_bound);

@@ -11,9 +11,9 @@
 
 static int blocks; /* that are lent */
 
-static uint8_t *counted_resize(uint8_t *bytes, uint64_t size)
+static uint8_t *counted_resize(void *context, uint8_t *bytes, uint64_t size)
 {
-    uint8_t *given = test_resize(bytes, size);
+    uint8_t *given = test_resize(context, bytes, size);
     blocks += bytes == NULL && given != NULL;
     blocks -= size == 0;
     return given;
@@ -38,7 +38,7 @@ static cf_geometry any_shape(unsigned b)
 static test_filter filled_filter(cf_geometry shape, unsigned level, uint64_t split, unsigned spilled)
 {
     test_filter made = filter_at_stage(shape, level, split);
-    made.filter.memory = (cf_memory){counted_resize, UINT64_MAX};
+    made.filter.memory = (cf_memory){counted_resize, UINT64_MAX, NULL};
     fill_any_lengths(&made.filter, spilled);
     blocks = 1;
     return made;

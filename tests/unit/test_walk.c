@@ -156,7 +156,7 @@ static void what_is_not_there_is_not_asked_for(void **state)
             assert_cheap(pages, keys);
             assert_int_equal(cf_settle(&made.filter), CF_OK);
             assert_cheap(pages, keys);
-            sum.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+            sum.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
             if (grown)
                 assert_int_equal(cf_shrink(&sum.filter, &made.filter), CF_OK);
             else
@@ -195,7 +195,7 @@ static void shrinking_counts_for_itself(void **state)
 {
     (void)state;
     test_filter made = nearly_empty(10, true), smaller = new_filter(made.filter.geometry);
-    smaller.filter.memory = (cf_memory){test_resize, UINT64_MAX};
+    smaller.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
     made.filter.occupied = made.filter.buckets * 2;
     assert_int_equal(cf_shrink(&smaller.filter, &made.filter), CF_OK);
     assert_int_equal(smaller.filter.buckets, 500000);

@@ -60,7 +60,7 @@ static cf_status sort(uint64_t *hashes, size_t n, bool room, const cf_watch *wat
     cf_ticker ticker = cf_ticker_of(watch);
     if (!room)
         return cf_sort(hashes, n, watch);
-    return cf_sort_with(hashes, n, test_resize, &ticker) ? CF_OK : CF_INTERRUPTED;
+    return cf_sort_with(hashes, n, &(cf_memory){test_resize, 0, NULL}, &ticker) ? CF_OK : CF_INTERRUPTED;
 }
 
 static void an_interrupted_sort_keeps_all_hashes(void **state)

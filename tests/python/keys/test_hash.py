@@ -113,11 +113,29 @@ def test_other_hashes_are_refused(db, options):
     assert "hash is given twice" in message or "hash=xxh3|keyed" in message
 
 
-def test_options_of_an_aggregate_may_say_the_same_in_other_words(db):
-    rows = "(VALUES (1, 'seed=5'), (2, 'hash=keyed seed=5'))"
-    assert support.info(db, ask(db, f"SELECT cf_build(column1, NULL, column2) FROM {rows}"))["hash"] == "keyed"
-    fails(db, BAD_PARAMETER, f"SELECT cf_build(column1, NULL, column2) FROM {rows.replace('keyed', 'xxh3')}",
-          says="the same for all rows")
+def test_options_of_an_aggregate_are_the_same_text_in_each_row(db):
+    same = "(VALUES (1, 'hash=keyed seed=5'), (2, 'hash=keyed seed=5'))"
+    assert support.info(db, ask(db, f"SELECT cf_build(column1, NULL, column2) FROM {same}"))["hash"] == "keyed"
+    for other in ("hash=xxh3 seed=5", "seed=5 hash=keyed", "hash=keyed seed=5 ", "seed=5"):
+        rows = f"(VALUES (1, 'hash=keyed seed=5'), (2, '{other}'))"
+        fails(db, BAD_PARAMETER, f"SELECT cf_build(column1, NULL, column2) FROM {rows}", says="the same for all rows")
+
+
+@pytest.mark.parametrize("first, second, same", [
+    ("0.01, NULL", "0.01, NULL", True), ("0.5, ''", "0.5, ''", True), ("NULL, NULL", "NULL, NULL", True),
+    ("0.01, NULL", "0.02, NULL", False), ("0.01, NULL", "NULL, NULL", False), ("NULL, NULL", "NULL, 'seed=5'", False),
+    ("NULL, 'seed=5'", "NULL, NULL", False), ("NULL, 'seed=5'", "NULL, 'seed=6'", False),
+    (f"NULL, 'seed=5{' ' * 500}'", f"NULL, 'seed=5{' ' * 500}'", True),
+    (f"NULL, 'seed=5{' ' * 500}'", f"NULL, 'seed=5{' ' * 499},'", False)])
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le"])
+def test_an_aggregate_compares_what_each_row_gives(encoding, first, second, same):
+    db = support.connect(encoding=encoding)
+    sql = f"SELECT length(cf_build(column1, column2, column3)) FROM (VALUES (1, {first}), (2, {second}), (3, {first}))"
+    if same:
+        assert ask(db, sql) > 0
+    else:
+        fails(db, BAD_PARAMETER, sql, says="the same for all rows")
+    db.close()
 
 
 # ---- they never mix ----

@@ -43,8 +43,9 @@ typedef struct shared {
     bool there[ASKED];
 } shared;
 
-static uint8_t *resize(uint8_t *bytes, uint64_t size)
+static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     if (size > 0)
         return realloc(bytes, size);
     free(bytes);
@@ -59,7 +60,7 @@ static cf_filter new_filter(const filter_form *form)
     if (cf_plan(KEYS / form->times, form->fpr, &form->options, &shape, &why) != CF_OK)
         fail_msg("%s: %s", form->name, why);
     cf_create(&filter, &shape, malloc(cf_geometry_bytes(&shape)));
-    filter.memory = (cf_memory){resize, UINT64_C(1) << 30};
+    filter.memory = (cf_memory){resize, UINT64_C(1) << 30, NULL};
     return filter;
 }
 
@@ -169,7 +170,7 @@ static void change_own(crew_member *self, const shared *all)
     cf_shrink(&own, &all->filter);
     cf_seal(&own);
     crew_expect(self, cf_check(&own, &why) == CF_OK, "cf_check of its own", why);
-    resize((uint8_t *)(uintptr_t)own.bytes, 0);
+    resize(NULL, (uint8_t *)(uintptr_t)own.bytes, 0);
 }
 
 static void add_own_many(crew_member *self, const shared *all)
@@ -181,7 +182,7 @@ static void add_own_many(crew_member *self, const shared *all)
     if (all->form->options.value_bits == 0)
         crew_expect(self, cf_add_many(&own, hashes, KEYS, &added) == CF_OK, "cf_add_many", "full");
     crew_expect(self, added == 0 || cf_contains(&own, all->hashes[0]), "cf_add_many", "a key is missed");
-    resize((uint8_t *)(uintptr_t)own.bytes, 0);
+    resize(NULL, (uint8_t *)(uintptr_t)own.bytes, 0);
 }
 
 static void work(crew_member *self)
@@ -205,7 +206,7 @@ static void test_one_filter_many_threads(void **state)
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         prepare(&all, &forms[i]);
         crew_run(work, &all);
-        resize((uint8_t *)(uintptr_t)all.filter.bytes, 0);
+        resize(NULL, (uint8_t *)(uintptr_t)all.filter.bytes, 0);
     }
 }
 

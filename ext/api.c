@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "late.h"
+/*
+** api.c - functions that SQLite got after 3.31.
+**
+** The extension may be compiled with older headers than those of the SQLite that loads it. SQLite
+** only ever appends to its table of functions (sqlite3_api_routines). So a later function is found
+** at a known place, after a look at the version. With static linking (SQLITE_CORE) there is no such
+** table, and the headers say what there is.
+*/
+#include "api.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** inspect.h - the table-valued functions that look inside a filter.
+** inspect_columns.h - the table-valued functions that look inside a filter.
 **
 **      cf_buckets(filter)         one row per slot, in order of bucket and slot
 **      cf_table_buckets('seen')   the same of a filter table
@@ -10,16 +10,11 @@
 ** They are eponymous virtual tables. They share their methods, a plan from xBestIndex, and a cursor
 ** that walks over slots. They differ in their columns, and in what the cursor walks over: a range
 ** of buckets, or the sides of a pair.
-**
-** The arguments of a table-valued function are equality constraints on its hidden columns.
-** xBestIndex picks them, and the constraints on the bucket number that narrow the walk. It tells
-** xFilter in idxNum which values follow in argv, in the order of the plan bits. Without the
-** arguments xFilter fails.
 */
-#ifndef CUCKOO_INSPECT_H
-#define CUCKOO_INSPECT_H
+#ifndef CUCKOO_INSPECT_COLUMNS_H
+#define CUCKOO_INSPECT_COLUMNS_H
 
-#include "handle.h"
+#include "filters.h"
 #include "registry.h"
 
 /* ---- the tables (inspect_columns.c) ---- */
@@ -72,20 +67,7 @@ bool cuckoo_inspect_spilled(const inspect_cursor *cursor, cf_entry *entry, unsig
 /* The xColumn method. */
 int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
 
-/* ---- plans (inspect_plan.c) ---- */
-
-enum plan_bits {
-    PLAN_FILTER = 1, /* filter = argv */
-    PLAN_KEY = 2,    /* key = argv, in cf_explain */
-    PLAN_EQUAL = 4,  /* bucket = argv */
-    PLAN_LEAST = 8,  /* bucket > argv or bucket >= argv */
-    PLAN_MOST = 16   /* bucket < argv or bucket <= argv */
-};
-
-/* The xBestIndex method. */
-int cuckoo_inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
-
-/* ---- the modules (inspect_vtab.c) ---- */
+/* ---- the modules (inspect.c) ---- */
 
 /* Registers them, or takes them back (registry NULL). Returns an SQLite code. */
 int cuckoo_register_inspect(sqlite3 *db, cuckoo_registry *registry);

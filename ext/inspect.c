@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** inspect_vtab.c - the methods of the tables that look inside a filter, and their modules.
+** inspect.c - the table-valued functions that look inside a filter: plans, cursors, modules.
+**
+** The arguments of a table-valued function are equality constraints on its hidden columns.
+** xBestIndex picks them, and the constraints on the bucket number that narrow the walk. It tells
+** xFilter in idxNum which values follow in argv, in the order of the plan bits. Without the
+** arguments xFilter fails.
 */
+#include "inspect_columns.h"
+
 #include "errors.h"
-#include "inspect.h"
 #include "key.h"
 
 /* What a module carries along: the kind of its table, and the tables of the connection. */
@@ -15,6 +21,87 @@ typedef struct inspect_aux {
 static const inspect_kind *kind_of(sqlite3_vtab_cursor *base)
 {
     return ((inspect_table *)base->pVtab)->kind;
+}
+
+/* ---- plans ---- */
+
+/* What a constraint says. Bit 1 << role of idxNum: the value of one is passed on. */
+enum role { THE_FILTER, THE_KEY, BUCKET_IS, BUCKET_FROM, BUCKET_TO, ROLES, NO_ROLE = ROLES };
+
+/* SQLite checks constraints on the bucket again, so that xFilter may take them loosely; not these. */
+static bool is_argument(enum role role)
+{
+    return role == THE_FILTER || role == THE_KEY;
+}
+
+static enum role role_of(const inspect_kind *kind, const struct sqlite3_index_constraint *c)
+{
+    bool equal = c->op == SQLITE_INDEX_CONSTRAINT_EQ;
+    if (c->iColumn < 0)
+        return NO_ROLE;
+    if (c->iColumn == kind->filter_column || c->iColumn == kind->key_column)
+        return !equal ? NO_ROLE : c->iColumn == kind->key_column ? THE_KEY : THE_FILTER;
+    if (c->iColumn != kind->bucket_column)
+        return NO_ROLE;
+    if (c->op == SQLITE_INDEX_CONSTRAINT_GT || c->op == SQLITE_INDEX_CONSTRAINT_GE)
+        return BUCKET_FROM;
+    if (c->op == SQLITE_INDEX_CONSTRAINT_LT || c->op == SQLITE_INDEX_CONSTRAINT_LE)
+        return BUCKET_TO;
+    return equal ? BUCKET_IS : NO_ROLE;
+}
+
+static bool misses_arguments(const inspect_kind *kind, int plan)
+{
+    return !(plan & 1 << THE_FILTER) || (kind->key_column >= 0 && !(plan & 1 << THE_KEY));
+}
+
+/* A plan without the arguments is an error when it runs (xFilter). It is not refused here: SQLite
+** asks for plans of the parts of an OR, too, and gives up on the query when one is refused. */
+static void set_cost(sqlite3_index_info *info, const inspect_kind *kind)
+{
+    int rows = 1000000;
+    if (kind->key_column >= 0 || info->idxNum & 1 << BUCKET_IS)
+        rows = 8;
+    else if (info->idxNum & (1 << BUCKET_FROM | 1 << BUCKET_TO))
+        rows = 100000;
+    info->estimatedRows = rows;
+    info->estimatedCost = misses_arguments(kind, info->idxNum) ? 1e99 : rows + 1000.0;
+}
+
+static bool walks_in_order(const sqlite3_index_info *info, const inspect_kind *kind)
+{
+    if (kind->bucket_column < 0 || info->nOrderBy < 1 || info->nOrderBy > 2)
+        return false;
+    for (int i = 0; i < info->nOrderBy; i++)
+        if (info->aOrderBy[i].iColumn != kind->bucket_column + i || info->aOrderBy[i].desc)
+            return false;
+    return true;
+}
+
+static int inspect_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+    const inspect_kind *kind = ((inspect_table *)table)->kind;
+    int found[ROLES] = {-1, -1, -1, -1, -1}, count = 0;
+    bool unusable = false; /* an argument is there, but not in this join order */
+    for (int i = 0; i < info->nConstraint; i++) {
+        enum role role = role_of(kind, &info->aConstraint[i]);
+        if (role != NO_ROLE && info->aConstraint[i].usable)
+            found[role] = i;
+        else
+            unusable |= is_argument(role);
+    }
+    info->idxNum = 0;
+    for (enum role role = THE_FILTER; role < ROLES; role++)
+        if (found[role] >= 0) {
+            info->aConstraintUsage[found[role]].argvIndex = ++count;
+            info->aConstraintUsage[found[role]].omit = is_argument(role);
+            info->idxNum |= 1 << role;
+        }
+    if (unusable && misses_arguments(kind, info->idxNum))
+        return SQLITE_CONSTRAINT;
+    set_cost(info, kind);
+    info->orderByConsumed = walks_in_order(info, kind);
+    return SQLITE_OK;
 }
 
 /* ---- connecting ---- */
@@ -147,16 +234,15 @@ static int take_key(inspect_cursor *cursor, sqlite3_value *value)
     return SQLITE_OK;
 }
 
-/* Narrows the walk by a bound on the bucket number. Only
-** integers narrow it. (SQLite compares again.) */
-static void narrow(inspect_cursor *cursor, sqlite3_value *value, int bit)
+/* Narrows the walk by a bound on the bucket number. Only integers narrow it. (SQLite compares again.) */
+static void narrow(inspect_cursor *cursor, sqlite3_value *value, enum role role)
 {
     if (sqlite3_value_type(value) != SQLITE_INTEGER)
         return;
     sqlite3_int64 bound = sqlite3_value_int64(value);
-    if (bit & (PLAN_EQUAL | PLAN_LEAST) && bound > (sqlite3_int64)cursor->at)
+    if (role != BUCKET_TO && bound > (sqlite3_int64)cursor->at)
         cursor->at = (uint64_t)bound;
-    if (bit & (PLAN_EQUAL | PLAN_MOST) && bound < (sqlite3_int64)cursor->end)
+    if (role != BUCKET_FROM && bound < (sqlite3_int64)cursor->end)
         cursor->end = bound < 0 ? 0 : (uint64_t)bound + 1;
 }
 
@@ -174,18 +260,17 @@ static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text,
                           sqlite3_value **argv)
 {
     inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
-    int next = 1;
     (void)text, (void)argc;
     empty_cursor(cursor);
-    if (!(plan & PLAN_FILTER) || (kind_of(base)->key_column >= 0 && !(plan & PLAN_KEY)))
+    if (misses_arguments(kind_of(base), plan))
         return arguments_missing(base);
-    int rc = take_filter(base, argv[0]);
-    if (rc != SQLITE_OK || plan & PLAN_KEY)
-        return rc != SQLITE_OK ? rc : take_key(cursor, argv[next]);
+    int rc = take_filter(base, *argv++);
+    if (rc != SQLITE_OK || plan & 1 << THE_KEY)
+        return rc != SQLITE_OK ? rc : take_key(cursor, *argv);
     cursor->end = cursor->handle->filter.buckets;
-    for (int bit = PLAN_EQUAL; bit <= PLAN_MOST; bit *= 2)
-        if (plan & bit)
-            narrow(cursor, argv[next++], bit);
+    for (enum role role = BUCKET_IS; role < ROLES; role++)
+        if (plan & 1 << role)
+            narrow(cursor, *argv++, role);
     return SQLITE_OK;
 }
 
@@ -231,7 +316,7 @@ static int inspect_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 
 static const sqlite3_module inspect_module = {
     .xConnect = inspect_connect,
-    .xBestIndex = cuckoo_inspect_best_index,
+    .xBestIndex = inspect_best_index,
     .xDisconnect = inspect_disconnect,
     .xOpen = inspect_open,
     .xClose = inspect_close,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "result.h"
+#include "filters.h"
 
-#include "arguments.h"
 #include "errors.h"
 #include "key.h"
+#include "register.h"
 #include "watch.h"
 
 #include "../src/bits.h"
@@ -11,6 +11,109 @@
 
 #include <assert.h>
 #include <string.h>
+
+/* ---- taken ---- */
+
+/* It contains the version, because two versions in one process
+** must not take each other's handles. */
+static const char pointer_type[] = "cuckoo_filter " CUCKOO_VERSION;
+
+static cuckoo_handle *pointer_in(sqlite3_value *value)
+{
+    return (cuckoo_handle *)sqlite3_value_pointer(value, pointer_type);
+}
+
+/* SQLite gives NULL for the bytes of an empty blob, and for
+** those of a zeroblob when it has no memory for them. */
+static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
+                           const char **why)
+{
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    int length = sqlite3_value_bytes(value);
+    if (bytes == NULL && length > 0)
+        return CF_OK;
+    cf_status status = cf_reader_open(reader, bytes, (size_t)length, why);
+    if (status == CF_OK)
+        *filter = &reader->filter;
+    return status;
+}
+
+static cf_status read_handle(sqlite3_value *value, const cf_filter **filter, const char **why)
+{
+    const cuckoo_handle *handle = pointer_in(value);
+    if (handle == NULL)
+        return cf_refuse(CF_BAD_ARGUMENT, why, CUCKOO_NO_FILTER);
+    assert(handle->references > 0);
+    *filter = &handle->filter;
+    return CF_OK;
+}
+
+cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
+                             const char **why)
+{
+    int type = sqlite3_value_type(value);
+    *filter = NULL;
+    if (type == SQLITE_BLOB)
+        return read_blob(value, reader, filter, why);
+    if (type == SQLITE_NULL)
+        return read_handle(value, filter, why);
+    return cf_refuse(CF_BAD_ARGUMENT, why, type == SQLITE_TEXT ? cuckoo_is_text : CUCKOO_NOT_A_BLOB);
+}
+
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
+{
+    const char *why;
+    const cf_filter *filter;
+    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
+    if (status != CF_OK)
+        cuckoo_fail_filter(context, status, why);
+    else if (filter == NULL)
+        cuckoo_fail_no_memory(context);
+    return filter;
+}
+
+/* A handle with its own copy; NULL when out of memory. */
+static cuckoo_handle *new_handle(const cf_filter *filter)
+{
+    cuckoo_handle *handle = sqlite3_malloc64(sizeof *handle + filter->length);
+    if (handle) {
+        memcpy(handle->bytes, filter->bytes, cf_in_memory(filter->length));
+        handle->references = 1;
+        handle->filter = *filter;
+        cf_rebase(&handle->filter, handle->bytes, NULL);
+    }
+    return handle;
+}
+
+cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter)
+{
+    cuckoo_handle *handle = pointer_in(value);
+    if (handle == NULL)
+        return new_handle(filter);
+    handle->references++;
+    return handle;
+}
+
+void cuckoo_handle_release(void *handle)
+{
+    cuckoo_handle *held = handle;
+    assert(held == NULL || held->references > 0);
+    if (held && --held->references == 0)
+        sqlite3_free(held);
+}
+
+void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
+    if (filter == NULL)
+        return;
+    cuckoo_handle *handle = new_handle(filter);
+    if (handle)
+        sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
+    else
+        cuckoo_fail_no_memory(context);
+}
 
 uint64_t cuckoo_length_limit(sqlite3 *db)
 {
@@ -44,14 +147,16 @@ bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* ---- memory ---- */
 
-static uint8_t *resize_result(uint8_t *bytes, uint64_t size)
+static uint8_t *resize_result(void *context, uint8_t *bytes, uint64_t size)
 {
+    (void)context;
     return sqlite3_realloc64(bytes, size);
 }
 
 static void let_grow(sqlite3_context *context, cf_filter *filter)
 {
-    filter->memory = (cf_memory){resize_result, cuckoo_length_limit(sqlite3_context_db_handle(context))};
+    filter->memory =
+        (cf_memory){resize_result, cuckoo_length_limit(sqlite3_context_db_handle(context)), NULL};
 }
 
 static bool fits_in_sqlite(sqlite3_context *context, const cf_geometry *shape)
@@ -124,6 +229,7 @@ bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite
                        uint64_t *number)
 {
     unsigned bits = filter->geometry.value_bits;
+    assert(bits <= CF_VALUE_MAX);
     *number = 0;
     if (bits == 0)
         return !value || cuckoo_fail(context, CF_BAD_ARGUMENT,
@@ -151,39 +257,25 @@ bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *ha
     return status == CF_OK || cuckoo_fail_add(context, status, filter);
 }
 
-bool cuckoo_settle(sqlite3_context *context, cf_filter *filter)
-{
-    cuckoo_watch watch;
-    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
-    cf_status status = cf_settle(filter);
-    cuckoo_watch_end(&watch);
-    return status == CF_OK || cuckoo_fail_interrupted(context);
-}
-
 /* Says what `field`, in which two filters differ, follows from. */
 static bool fail_merge(sqlite3_context *context, const cf_geometry *one, const cf_geometry *other,
                        const char *field)
 {
-    sqlite3_int64 a = (sqlite3_int64)one->capacity, b = (sqlite3_int64)other->capacity;
-    if (strcmp(field, "seed") == 0 || strcmp(field, "hash") == 0)
-        return cuckoo_fail(
-            context, CF_MISMATCH,
-            "the filters differ in %s; keys hash differently in them: build both with the "
-            "same seed= and hash= (a filter table takes a random seed unless it is given)",
-            field);
-    if (strcmp(field, "buckets") == 0 && a != b)
+    bool planned = strcmp(field, "buckets") == 0 && one->capacity != other->capacity;
+    if (planned)
         return cuckoo_fail(context, CF_MISMATCH,
                            "the filters differ in buckets; one was planned for %lld keys, the other for "
                            "%lld: build both with the same capacity=, fpr and options",
-                           a, b);
-    if (strcmp(field, "growth") == 0)
-        return cuckoo_fail(
-            context, CF_MISMATCH,
-            "the filters differ in growth; the first one has growth=off, and the other one "
-            "has grown: build the first one with growth=on");
-    return cuckoo_fail(context, CF_MISMATCH,
-                       "the filters differ in %s; build both with the same capacity=, fpr and options",
-                       field);
+                           (sqlite3_int64)one->capacity, (sqlite3_int64)other->capacity);
+    bool hashes = strcmp(field, "seed") == 0 || strcmp(field, "hash") == 0;
+    const char *remedy =
+        hashes ? "; keys hash differently in them: build both with the same seed= and hash= (a filter "
+                 "table takes a random seed unless it is given)"
+        : strcmp(field, "growth") == 0
+            ? "; the first one has growth=off, and the other one has grown: build the first one with "
+              "growth=on"
+            : "; build both with the same capacity=, fpr and options";
+    return cuckoo_fail(context, CF_MISMATCH, "the filters differ in %s%s", field, remedy);
 }
 
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter)
