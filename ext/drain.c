@@ -31,7 +31,7 @@ typedef struct drain_into {
 static int take_away(drain_into *into, uint64_t hash, int64_t copies)
 {
     int64_t wait = 0;
-    int rc = cuckoo_waiting_copies(into->paged, hash, 0, &wait);
+    int rc = cuckoo_waiting_copies(into->paged, hash, NULL, &wait);
     if (wait > copies)
         wait = copies;
     delete_copies(into->paged, hash, copies - wait);
@@ -66,8 +66,7 @@ static int apply_log(drain_into *into, cuckoo_follow *follow, const cuckoo_log_s
     paged->header_dirty = true;
     for (; rc == SQLITE_OK && net.part < net.parts; net.part++) {
         rc = cuckoo_net_read(&net, follow, &paged->shadow, size, &paged->filter.geometry);
-        if (rc == SQLITE_OK)
-            rc = cuckoo_net_walk(&net, change, into);
+        rc = rc ? rc : cuckoo_net_walk(&net, change, into);
     }
     paged->doubts += net.doubts;
     cuckoo_net_free(&net);
@@ -76,26 +75,23 @@ static int apply_log(drain_into *into, cuckoo_follow *follow, const cuckoo_log_s
 
 /* ---- in the database ---- */
 
-/* When keys have gone, some keys without a place are tried: a few, whatever number waits. */
+/* When keys have gone, some keys without a place are tried. */
 static int write_waits(const drain_into *into)
 {
-    enum { FEW = 16 };
     int rc = SQLITE_OK;
     const cuckoo_sums *waits = &into->waits;
     for (size_t i = 0; rc == SQLITE_OK && i < waits->places; i++)
         if (waits->place[i].sum != 0)
             rc = cuckoo_waiting_count(into->paged, waits->place[i].hash, 0, waits->place[i].sum);
-    return rc == SQLITE_OK && into->room ? cuckoo_waiting_try(into->paged, FEW, cf_add_value) : rc;
+    return rc == SQLITE_OK && into->room ? cuckoo_waiting_try(into->paged, false) : rc;
 }
 
 /* A log that cannot be emptied has to be noticed before the first write. */
 static int write_all(const drain_into *into)
 {
     int rc = cuckoo_shadow_run(&into->paged->shadow, CUCKOO_CLAIM_LOG, NULL);
-    if (rc == SQLITE_OK)
-        rc = write_waits(into);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_paged_write(into->paged);
+    rc = rc ? rc : write_waits(into);
+    rc = rc ? rc : cuckoo_paged_write(into->paged);
     return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;
 }
 
@@ -120,11 +116,9 @@ int cuckoo_drain(cuckoo_paged *paged, cuckoo_follow *follow, cuckoo_undrained *u
         cuckoo_undrained_forget(undrained); /* others have drained it */
         return rc;
     }
-    if (rc == SQLITE_OK)
-        rc = apply_log(&into, follow, &size);
+    rc = rc ? rc : apply_log(&into, follow, &size);
     bool read_only = rc != SQLITE_OK;
-    if (rc == SQLITE_OK)
-        rc = write_all(&into);
+    rc = rc ? rc : write_all(&into);
     cuckoo_sums_free(&into.waits);
     if (rc != SQLITE_OK)
         return end_drain(paged, rc, read_only);

@@ -13,7 +13,7 @@
 #define CUCKOO_DRAIN_H
 
 #include "net.h"
-#include "undrained.h"
+#include "log.h"
 #include "waiting.h"
 
 /* In the last step of a transaction, with the header loaded, and without dirty pages. Returns

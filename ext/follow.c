@@ -296,8 +296,7 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
 {
     char *sql = NULL, *table = NULL, *column = NULL;
     int rc = cuckoo_follow_read(shadow, "tbl_name", which, &table);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_read(shadow, "sql", which, &sql);
+    rc = rc ? rc : cuckoo_follow_read(shadow, "sql", which, &sql);
     if (rc == SQLITE_OK && sql)
         column = column_in(sql, which, &rc);
     sqlite3_free(sql);

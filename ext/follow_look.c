@@ -241,13 +241,11 @@ static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
     follow->fault = NULL;
     follow->trust = CUCKOO_UNKNOWN;
     int rc = cuckoo_schema_read(shadow->db, shadow->schema, &all);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_find(follow, shadow);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table),
-                                       is_nested(&all, shadow, follow->table));
-    if (rc == SQLITE_OK)
-        rc = check_all(follow, shadow, &all);
+    rc = rc ? rc : cuckoo_follow_find(follow, shadow);
+    rc = rc ? rc
+            : cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table),
+                                        is_nested(&all, shadow, follow->table));
+    rc = rc ? rc : check_all(follow, shadow, &all);
     if (rc == SQLITE_OK)
         follow->trust = follow->fault ? CUCKOO_FAULT : CUCKOO_TRIGGERS;
     cuckoo_schema_free(&all);

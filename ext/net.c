@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "net.h"
 
-#include "key.h"
 #include "sql.h"
 
 int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size)
@@ -14,26 +13,12 @@ int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size)
     return rc;
 }
 
-/* ---- keys ---- */
+/* ---- what has come and gone ---- */
 
-typedef struct net_key {
-    bool is; /* false: NULL, which is no key */
-    uint64_t hash;
-} net_key;
-
-static int read_key(sqlite3_stmt *row, int column, const cf_geometry *geometry, net_key *key)
-{
-    cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(row, column), geometry, &key->hash);
-    key->is = kind == CUCKOO_KEY_OK;
-    return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-}
-
-static bool same(net_key a, net_key b)
+static bool same(cuckoo_row_key a, cuckoo_row_key b)
 {
     return a.is == b.is && (!a.is || a.hash == b.hash);
 }
-
-/* ---- what has come and gone ---- */
 
 static int push(cuckoo_net *net, uint64_t hash)
 {
@@ -65,7 +50,7 @@ static int begin_sums(cuckoo_net *net)
 }
 
 /* A key comes, or goes (`more` -1). */
-static int count(cuckoo_net *net, net_key key, int32_t more)
+static int count(cuckoo_net *net, cuckoo_row_key key, int32_t more)
 {
     if (!key.is)
         return SQLITE_OK;
@@ -79,7 +64,7 @@ static int count(cuckoo_net *net, net_key key, int32_t more)
     return rc == SQLITE_OK ? add(net, key.hash, more) : rc;
 }
 
-static int count_step(cuckoo_net *net, net_key from, net_key to)
+static int count_step(cuckoo_net *net, cuckoo_row_key from, cuckoo_row_key to)
 {
     if (same(from, to))
         return SQLITE_OK;
@@ -127,12 +112,10 @@ static int read_pairs(cuckoo_net *net, sqlite3_stmt *pairs, const cf_geometry *g
     int rc = SQLITE_OK;
     *old = false;
     while (rc == SQLITE_OK && !(stops && *old) && sqlite3_step(pairs) == SQLITE_ROW) {
-        net_key from, to;
-        rc = read_key(pairs, 0, geometry, &from);
-        if (rc == SQLITE_OK)
-            rc = read_key(pairs, 1, geometry, &to);
-        if (rc == SQLITE_OK)
-            rc = count_step(net, from, to);
+        cuckoo_row_key from, to;
+        rc = cuckoo_row_key_read(sqlite3_column_value(pairs, 0), geometry, &from);
+        rc = rc ? rc : cuckoo_row_key_read(sqlite3_column_value(pairs, 1), geometry, &to);
+        rc = rc ? rc : count_step(net, from, to);
         *old |= from.is;
     }
     return cuckoo_first_error(rc, sqlite3_reset(pairs));
@@ -142,13 +125,14 @@ static int read_pairs(cuckoo_net *net, sqlite3_stmt *pairs, const cf_geometry *g
 
 typedef struct way {
     int64_t row;
-    net_key first, last, now; /* its first key, the one where the steps end, and that of the row */
-    cuckoo_sums told, sum;    /* each `new`; and each step: what it takes away counts -1 */
-    bool any, fits;           /* fits: each step begins where the one before it has ended */
-    bool stale;               /* a step begins with a key that the row has had before, and had no more */
+    cuckoo_row_key first, last,
+        now;               /* its first key, the one where the steps end, and that of the row */
+    cuckoo_sums told, sum; /* each `new`; and each step: what it takes away counts -1 */
+    bool any, fits;        /* fits: each step begins where the one before it has ended */
+    bool stale;            /* a step begins with a key that the row has had before, and had no more */
 } way;
 
-static int count_times(cuckoo_net *net, net_key key, int32_t n)
+static int count_times(cuckoo_net *net, cuckoo_row_key key, int32_t n)
 {
     int rc = SQLITE_OK;
     for (; rc == SQLITE_OK && n != 0; n += n > 0 ? -1 : 1)
@@ -160,7 +144,7 @@ static int add_all(cuckoo_net *net, const cuckoo_sums *sums)
 {
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
-        rc = count_times(net, (net_key){true, sums->place[i].hash}, sums->place[i].sum);
+        rc = count_times(net, (cuckoo_row_key){true, sums->place[i].hash}, sums->place[i].sum);
     return rc;
 }
 
@@ -193,7 +177,7 @@ static int take_both(cuckoo_net *net, const way *at)
     bool now = at->now.is, differs = false;
     const cuckoo_sums *sums = &at->sum;
     for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++) {
-        net_key key = {true, sums->place[i].hash};
+        cuckoo_row_key key = {true, sums->place[i].hash};
         if (!sums->place[i].taken)
             continue;
         int32_t sum = sums->place[i].sum, ends = same(key, at->now) - same(key, at->first);
@@ -206,7 +190,7 @@ static int take_both(cuckoo_net *net, const way *at)
 }
 
 /* Is it a key of the steps so far? */
-static bool knows(const way *at, net_key key)
+static bool knows(const way *at, cuckoo_row_key key)
 {
     return key.is && cuckoo_sums_has(&at->sum, key.hash);
 }
@@ -227,7 +211,7 @@ static int end_way(cuckoo_net *net, const way *at, cuckoo_belief belief, bool or
     return count_step(net, at->first, at->now);
 }
 
-static int take_step(way *at, const net_key *key)
+static int take_step(way *at, const cuckoo_row_key *key)
 {
     int rc = SQLITE_OK;
     bool follows = same(at->last, key[0]);
@@ -244,7 +228,7 @@ static int take_step(way *at, const net_key *key)
 }
 
 /* The first step of a row. The tables of sums serve again. */
-static void begin_way(way *at, int64_t row, const net_key *key)
+static void begin_way(way *at, int64_t row, const cuckoo_row_key *key)
 {
     cuckoo_sums_clear(&at->told);
     cuckoo_sums_clear(&at->sum);
@@ -258,21 +242,19 @@ static int read_ways(cuckoo_net *net, sqlite3_stmt *steps, const cf_geometry *ge
     way at = {.any = false};
     int rc = SQLITE_OK;
     while (rc == SQLITE_OK && sqlite3_step(steps) == SQLITE_ROW) {
-        net_key key[KEYS];
+        cuckoo_row_key key[KEYS];
         int64_t row = sqlite3_column_int64(steps, KEYS);
         for (int i = 0; rc == SQLITE_OK && i < KEYS; i++)
-            rc = read_key(steps, i, geometry, &key[i]);
+            rc = cuckoo_row_key_read(sqlite3_column_value(steps, i), geometry, &key[i]);
         bool next = rc == SQLITE_OK && (!at.any || row != at.row);
         if (next) {
             rc = end_way(net, &at, belief, ordered);
             begin_way(&at, row, key);
         }
-        if (rc == SQLITE_OK)
-            rc = take_step(&at, key);
+        rc = rc ? rc : take_step(&at, key);
     }
     rc = cuckoo_first_error(rc, sqlite3_reset(steps));
-    if (rc == SQLITE_OK)
-        rc = end_way(net, &at, belief, ordered);
+    rc = rc ? rc : end_way(net, &at, belief, ordered);
     cuckoo_sums_free(&at.told);
     cuckoo_sums_free(&at.sum);
     return rc;

@@ -76,7 +76,7 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     if (page_bytes < LEAST_PAGE || !counts_are_sound(row) ||
         cf_header_decode(row, length, &header, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
-    cuckoo_image_set_pages(paged, page_bytes);
+    paged->page_bytes = page_bytes;
     int rc = cuckoo_image_resize(paged, length);
     if (rc != SQLITE_OK)
         return rc;
@@ -197,7 +197,7 @@ int cuckoo_paged_error(cuckoo_paged *paged)
 
 bool cuckoo_paged_pending(const cuckoo_paged *paged)
 {
-    return paged->dirty.count > 0 || paged->header_dirty;
+    return paged->dirty > 0 || paged->header_dirty;
 }
 
 static bool all_zeros(const uint8_t *bytes, uint64_t length)
@@ -216,8 +216,8 @@ static int write_page(cuckoo_paged *paged, uint64_t page, uint64_t stored)
     if (rc != SQLITE_OK)
         return rc;
     paged->has_written = true;
-    paged->checksums += checksum - paged->checksum[page];
-    paged->checksum[page] = checksum;
+    paged->checksums += checksum - paged->page[page].checksum;
+    paged->page[page].checksum = checksum;
     return rc;
 }
 
@@ -228,9 +228,12 @@ static int write_pages(cuckoo_paged *paged)
     int rc = SQLITE_OK;
     uint64_t pages = cuckoo_image_pages(paged, paged->length), stored = paged->stored;
     paged->stored = pages > stored ? pages : stored;
-    for (uint64_t i = 0; rc == SQLITE_OK && i < paged->dirty.count; i++)
-        if (paged->dirty.pages[i] < pages)
-            rc = write_page(paged, paged->dirty.pages[i], stored);
+    for (uint64_t page = paged->first_dirty; rc == SQLITE_OK && page != 0;) {
+        uint64_t next = paged->page[page].next;
+        if (page < pages)
+            rc = write_page(paged, page, stored);
+        page = next == page ? 0 : next;
+    }
     return rc;
 }
 
@@ -247,7 +250,7 @@ int cuckoo_paged_write(cuckoo_paged *paged)
         return rc;
     paged->has_written = true;
     paged->header_dirty = false;
-    cuckoo_dirty_clear(&paged->dirty);
+    cuckoo_image_clean(paged);
     return rc;
 }
 
@@ -257,7 +260,7 @@ static void nothing_left(cuckoo_paged *paged)
     paged->adds = (cuckoo_count){0, 0};
     paged->unmatched = paged->doubts = 0;
     paged->checksums = paged->unread = 0;
-    cuckoo_dirty_clear(&paged->dirty);
+    cuckoo_image_clean(paged);
 }
 
 /* The image is that of another filter: its pages are in
@@ -273,8 +276,7 @@ static void mark_all(cuckoo_paged *paged)
     for (uint64_t page = 1; page < pages; page++) {
         uint64_t bytes;
         const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-        paged->read_in[page] = paged->epoch;
-        paged->checksum[page] = 0;
+        paged->page[page] = (cuckoo_page){.read_in = paged->epoch};
         if (!all_zeros(at, bytes))
             cuckoo_image_mark(paged, page);
     }
@@ -285,10 +287,8 @@ static int write_anew(cuckoo_paged *paged)
 {
     int rc = cuckoo_paged_error(paged);
     paged->has_written |= rc == SQLITE_OK;
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_empty(&paged->shadow);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_paged_write(paged);
+    rc = rc ? rc : cuckoo_shadow_empty(&paged->shadow);
+    rc = rc ? rc : cuckoo_paged_write(paged);
     if (rc != SQLITE_OK)
         cuckoo_paged_forget(paged);
     return rc;
@@ -298,12 +298,9 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
 {
     const char *why;
     paged->has_written = false;
-    int rc = cuckoo_image_resize(paged, length);
-    if (rc != SQLITE_OK) {
-        cuckoo_block_resize(bytes, 0, NULL);
+    int rc = cuckoo_image_put(paged, bytes, length);
+    if (rc != SQLITE_OK)
         return rc;
-    }
-    cuckoo_image_put(paged, bytes);
     if (cuckoo_image_open(paged, &why) != CF_OK) {
         paged->has_written = true; /* what was dirty is lost */
         cuckoo_paged_forget(paged);
@@ -319,8 +316,7 @@ int cuckoo_paged_clear(cuckoo_paged *paged)
     nothing_left(paged);
     paged->has_written = true;
     int rc = cuckoo_shadow_empty(&paged->shadow);
-    if (rc == SQLITE_OK)
-        rc = write_empty(paged, &shape);
+    rc = rc ? rc : write_empty(paged, &shape);
     cuckoo_paged_forget(paged);
     return rc;
 }
@@ -372,7 +368,7 @@ void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
 
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table)
 {
-    cuckoo_image_init(paged);
+    *paged = (cuckoo_paged){.epoch = 1};
     return cuckoo_shadow_init(&paged->shadow, db, schema, table);
 }
 

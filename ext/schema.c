@@ -167,8 +167,7 @@ int cuckoo_schema_read(sqlite3 *db, const char *schema, cuckoo_schema *all)
     *all = (cuckoo_schema){.object = NULL};
     int rc = cuckoo_sql_integer(db, &recursive, "PRAGMA recursive_triggers");
     all->replaces = recursive != 0;
-    if (rc == SQLITE_OK)
-        rc = read_one(db, "temp", all);
+    rc = rc ? rc : read_one(db, "temp", all);
     bool others = has_trigger_of_others(all);
     if (rc == SQLITE_OK && sqlite3_stricmp(schema, "temp") != 0)
         rc = read_one(db, schema, all);

@@ -250,8 +250,7 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
     sqlite3_stmt *write;
     assert(count <= length && length > 0);
     int rc = make_row(shadow, no, bytes, count, length, checksum);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
+    rc = rc ? rc : cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
@@ -302,8 +301,7 @@ static int execute(cuckoo_shadow *shadow, const char *page, const char *wait, co
 {
     shadow->busy = true;
     int rc = cuckoo_sql_run(shadow->db, page, shadow->schema, shadow->table, name);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_sql_run(shadow->db, wait, shadow->schema, shadow->table, name);
+    rc = rc ? rc : cuckoo_sql_run(shadow->db, wait, shadow->schema, shadow->table, name);
     shadow->busy = false;
     return rc;
 }
@@ -315,8 +313,7 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
                      "CREATE TABLE \"%w\".\"%w_wait\"(hash INTEGER, value INTEGER, adds INTEGER, "
                      "PRIMARY KEY(hash, value)) WITHOUT ROWID",
                      NULL);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
+    rc = rc ? rc : cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
     *page_bytes = (uint32_t)size - PAGE_OVERHEAD - CUCKOO_CHECKSUM;
     return rc;
 }

@@ -123,16 +123,6 @@ bool cuckoo_sql_names(const char *sql, const char *word, const char *name)
     return false;
 }
 
-bool cuckoo_sql_changes_rows(const char *sql)
-{
-    static const char *const words[] = {"insert", "update", "delete", "replace", "with"};
-    cuckoo_token first = cuckoo_sql_token(&sql);
-    bool does = false;
-    for (size_t i = 0; !does && i < sizeof words / sizeof *words; i++)
-        does = cuckoo_token_is(first, words[i]);
-    return does;
-}
-
 /* RAISE may also be the name of a table, and FAIL that of its first column. */
 static bool is_raise(const cuckoo_token *t)
 {

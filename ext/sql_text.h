@@ -48,9 +48,6 @@ bool cuckoo_sql_says(const char *sql, const char *word);
 ** NULL: is the name anywhere in it? */
 bool cuckoo_sql_names(const char *sql, const char *word, const char *name);
 
-/* Does it insert, update or delete rows? (A trigger does not begin with one of these words.) */
-bool cuckoo_sql_changes_rows(const char *sql);
-
 /* What can end a statement, or the triggers of a row, and keep the row. */
 enum cuckoo_sql_breaks {
     CUCKOO_SQL_OR_FAIL = 1, /* INSERT OR FAIL, UPDATE OR FAIL: also of what their triggers do */

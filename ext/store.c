@@ -23,7 +23,7 @@ void cuckoo_store_free(cuckoo_store *store)
 {
     cuckoo_paged_free(&store->paged);
     cuckoo_follow_free(&store->follow);
-    cuckoo_undrained_free(&store->undrained);
+    cuckoo_sums_free(&store->undrained.keys);
     sqlite3_free(store->later);
     sqlite3_free(store);
 }
@@ -119,10 +119,14 @@ int cuckoo_store_end(cuckoo_store *store)
 
 int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has)
 {
-    int rc = cuckoo_waiting_has(&store->paged, hash, has);
+    int64_t waits;
+    int rc = cuckoo_waiting_copies(&store->paged, hash, NULL, &waits);
+    *has = waits > 0;
     if (rc != SQLITE_OK || *has || !cuckoo_store_follows(store))
         return rc;
-    return cuckoo_undrained_has(&store->undrained, &store->paged, hash, has);
+    rc = cuckoo_undrained_read(&store->undrained, &store->paged);
+    *has = rc == SQLITE_OK && cuckoo_sums_of(&store->undrained.keys, hash) > 0;
+    return rc;
 }
 
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
@@ -178,7 +182,7 @@ int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
 {
     int64_t waits;
     assert(cuckoo_paged_is_loaded(&store->paged));
-    int rc = cuckoo_waiting_copies(&store->paged, hash, value, &waits);
+    int rc = cuckoo_waiting_copies(&store->paged, hash, &value, &waits);
     if (rc != SQLITE_OK || waits > 0)
         return waits > 0 ? cuckoo_waiting_count(&store->paged, hash, value, -1) : rc;
     cf_delete_value(&store->paged.filter, hash, value);

@@ -209,8 +209,7 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
 {
     cf_options found = plan->options.filter, *given = &plan->options.filter;
     int rc = cuckoo_column_table(db, schema, plan->content, message);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_column_rule(db, schema, plan->content, plan->column, &found, message);
+    rc = rc ? rc : cuckoo_column_rule(db, schema, plan->content, plan->column, &found, message);
     if (rc != SQLITE_OK)
         return rc;
     bool differs = (plan->options.has_affinity && given->affinity != found.affinity) ||

@@ -11,31 +11,20 @@
 
 /* ---- what a row says ---- */
 
-static const cf_geometry *geometry_of(const cuckoo_table *table)
-{
-    return &table->store->paged.filter.geometry;
-}
-
 /* A key, and the value that goes with it. */
-typedef struct row_key {
-    bool is_null; /* NULL is no key, and never stored */
-    uint64_t hash, value;
-} row_key;
-
-static int read_key(cuckoo_table *table, sqlite3_value *column, row_key *key)
-{
-    cuckoo_key kind = cuckoo_key_hash(column, geometry_of(table), &key->hash);
-    key->value = 0;
-    key->is_null = kind == CUCKOO_KEY_NULL;
-    return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-}
+typedef struct key_and_value {
+    cuckoo_row_key key;
+    uint64_t value;
+} key_and_value;
 
 /* Reads the columns of an INSERT or UPDATE. */
-static int read_row(cuckoo_table *table, sqlite3_value **columns, row_key *key)
+static int read_row(cuckoo_table *table, sqlite3_value **columns, key_and_value *row)
 {
-    unsigned bits = geometry_of(table)->value_bits;
-    int rc = read_key(table, columns[COLUMN_KEY], key);
-    if (rc != SQLITE_OK || !table->values || cuckoo_key_value(columns[COLUMN_VALUE], bits, &key->value))
+    const cf_geometry *geometry = &table->store->paged.filter.geometry;
+    unsigned bits = geometry->value_bits;
+    int rc = cuckoo_row_key_read(columns[COLUMN_KEY], geometry, &row->key);
+    row->value = 0;
+    if (rc != SQLITE_OK || !table->values || cuckoo_key_value(columns[COLUMN_VALUE], bits, &row->value))
         return rc;
     return cuckoo_table_fail(table, SQLITE_ERROR, CUCKOO_BAD_VALUE(bits));
 }
@@ -73,14 +62,14 @@ static int add(cuckoo_table *table, uint64_t hash, uint64_t value)
     return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
 }
 
-static int add_key(cuckoo_table *table, const row_key *key)
+static int add_key(cuckoo_table *table, const key_and_value *key)
 {
-    return key->is_null ? SQLITE_OK : add(table, key->hash, key->value);
+    return key->key.is ? add(table, key->key.hash, key->value) : SQLITE_OK;
 }
 
 static int insert_row(cuckoo_table *table, sqlite3_value **columns)
 {
-    row_key new;
+    key_and_value new;
     int rc = read_row(table, columns, &new);
     return rc == SQLITE_OK ? add_key(table, &new) : rc;
 }
@@ -101,13 +90,13 @@ static int update_once(cuckoo_table *table, const cuckoo_row_id *row, bool *agai
     return *again ? SQLITE_OK : cuckoo_sums_add(&table->updated, id, 1);
 }
 
-static bool is_row(const row_key *key, const cuckoo_row_id *row)
+static bool is_row(const key_and_value *key, const cuckoo_row_id *row)
 {
-    return !key->is_null && key->hash == row->hash && key->value == row->value;
+    return key->key.is && key->key.hash == row->hash && key->value == row->value;
 }
 
 /* The old row goes first, and makes room. If that is not enough, it comes back. */
-static int replace_row(cuckoo_table *table, const cuckoo_row_id *old, const row_key *new)
+static int replace_row(cuckoo_table *table, const cuckoo_row_id *old, const key_and_value *new)
 {
     int rc = cuckoo_store_delete(table->store, old->hash, old->value);
     if (rc != SQLITE_OK)
@@ -121,13 +110,11 @@ static int replace_row(cuckoo_table *table, const cuckoo_row_id *old, const row_
 static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **columns)
 {
     cuckoo_row_id old = {0};
-    row_key new;
+    key_and_value new;
     bool again = false;
     int rc = read_id(table, id, &old);
-    if (rc == SQLITE_OK)
-        rc = read_row(table, columns, &new);
-    if (rc == SQLITE_OK)
-        rc = update_once(table, &old, &again);
+    rc = rc ? rc : read_row(table, columns, &new);
+    rc = rc ? rc : update_once(table, &old, &again);
     return rc != SQLITE_OK || again || old.other || is_row(&new, &old) ? rc
                                                                        : replace_row(table, &old, &new);
 }

@@ -216,6 +216,12 @@ static int found_value(void *context, uint64_t value)
     return (sought->plan & ROWS_WANT_KEY) && !keep_key(found, sought->key) ? SQLITE_NOMEM : SQLITE_OK;
 }
 
+static int found_waiting(void *context, uint64_t hash, uint64_t value, uint64_t copies)
+{
+    (void)hash, (void)copies;
+    return found_value(context, value);
+}
+
 static int find_values(const cf_filter *filter, search *sought)
 {
     uint64_t values[CF_VALUES_MAX];
@@ -243,7 +249,7 @@ static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
     int rc = has || values ? SQLITE_OK : cuckoo_store_has_beside(table->store, sought->hash, &has);
     if (rc == SQLITE_OK && has)
         rc = values ? find_values(filter, sought) : found_value(sought, 0);
-    return rc == SQLITE_OK && values ? cuckoo_waiting_values(paged, sought->hash, found_value, sought)
+    return rc == SQLITE_OK && values ? cuckoo_waiting_values(paged, sought->hash, found_waiting, sought)
                                      : rc;
 }
 
@@ -253,8 +259,7 @@ static int find_list(cuckoo_table *table, search *sought, sqlite3_value *list)
     int rc = cuckoo_late_vtab_in_first(list, &key);
     while (rc == SQLITE_OK && key) {
         rc = find_key(table, sought, key);
-        if (rc == SQLITE_OK)
-            rc = cuckoo_late_vtab_in_next(list, &key);
+        rc = rc ? rc : cuckoo_late_vtab_in_next(list, &key);
     }
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }

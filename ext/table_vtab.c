@@ -93,10 +93,9 @@ static int make(sqlite3 *db, void *registry, const char *const *argv, cuckoo_tab
                           "cuckoo_filter: content is the filter itself: give the table that it follows");
     if (creates)
         rc = cuckoo_table_plan_shape(db, argv[1], plan, &shape, message);
-    if (rc == SQLITE_OK)
-        rc = make_table(registry, argv, plan, creates, table);
-    if (rc == SQLITE_OK)
-        rc = declare(db, argv[2], type_of_key(*table, creates), plan->options.filter.value_bits != 0);
+    rc = rc ? rc : make_table(registry, argv, plan, creates, table);
+    rc = rc ? rc
+            : declare(db, argv[2], type_of_key(*table, creates), plan->options.filter.value_bits != 0);
     return rc == SQLITE_OK && creates ? create(*table, &shape, message) : rc;
 }
 
@@ -165,8 +164,7 @@ static int table_destroy(sqlite3_vtab *base)
     bool follows =
         table->content || table->later; /* which content, a later version may say in its way */
     int rc = follows ? stop_following(store) : SQLITE_OK;
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_drop(&store->paged.shadow);
+    rc = rc ? rc : cuckoo_shadow_drop(&store->paged.shadow);
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_store_gone(store);
@@ -199,8 +197,7 @@ static int rename_store(cuckoo_store *store, const char *name)
         rc = cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_drop(shadow, CUCKOO_OWN, false);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_rename(shadow, name);
+    rc = rc ? rc : cuckoo_shadow_rename(shadow, name);
     if (rc == SQLITE_OK && follows)
         rc = cuckoo_follow_create(&store->follow, shadow, name);
     if (rc == SQLITE_OK && follows)
@@ -298,8 +295,8 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     char *why = NULL;
     (void)schema;
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_table_end(table, flags & 1 ? SQLITE_OK : cuckoo_upkeep_check(table->store, &why));
+    rc = rc ? rc
+            : cuckoo_table_end(table, flags & 1 ? SQLITE_OK : cuckoo_upkeep_check(table->store, &why));
     if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
         rc = why ? cuckoo_say(message, SQLITE_OK, "%s: %s", name, why)
                  : cuckoo_say(message, SQLITE_OK, "%s", base->zErrMsg);

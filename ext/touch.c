@@ -39,14 +39,6 @@ int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)
 
 /* ---- the TEMP trigger ---- */
 
-int cuckoo_touch_running(sqlite3 *db)
-{
-    int n = 0;
-    for (sqlite3_stmt *at = sqlite3_next_stmt(db, NULL); at; at = sqlite3_next_stmt(db, at))
-        n += sqlite3_stmt_busy(at) != 0;
-    return n;
-}
-
 static bool may_be_watched(const cuckoo_shadow *shadow)
 {
     return shadow->log != 0 && (sqlite3_stricmp(shadow->schema, "main") == 0 ||
@@ -115,7 +107,7 @@ int cuckoo_touch_watch(cuckoo_store *store, int running)
     cuckoo_paged *paged = &store->paged;
     sqlite3 *db = paged->shadow.db;
     bool within = running > 0 || !sqlite3_get_autocommit(db);
-    if (cuckoo_touch_running(db) > running)
+    if (cuckoo_sql_running(db, false) > running)
         return SQLITE_OK;
     int rc = cuckoo_paged_load(paged, &why);
     if (rc == SQLITE_OK && may_be_watched(&paged->shadow))
@@ -144,7 +136,7 @@ void cuckoo_touch_all(sqlite3 *db)
 {
     char *name;
     bool within = !sqlite3_get_autocommit(db);
-    if (cuckoo_touch_running(db) > 0)
+    if (cuckoo_sql_running(db, false) > 0)
         return;
     int rc = next_name(db, "", &name);
     while (harm_of(rc, within) == SQLITE_OK && name) {

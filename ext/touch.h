@@ -22,9 +22,6 @@
 
 #include "registry.h"
 
-/* How many statements run in the connection. */
-int cuckoo_touch_running(sqlite3 *db);
-
 /* Makes the TEMP trigger for a filter, if no more than `running` statements run; drops it. */
 int cuckoo_touch_watch(cuckoo_store *store, int running);
 int cuckoo_touch_unwatch(const cuckoo_store *store);

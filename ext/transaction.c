@@ -99,8 +99,7 @@ static int drain(cuckoo_store *store)
     const char *why;
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_store_load(store, &why);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_look(&store->follow, shadow);
+    rc = rc ? rc : cuckoo_follow_look(&store->follow, shadow);
     if (rc == SQLITE_OK && store->follow.fault == NULL && !store->follow.saved)
         rc = cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_OK)
@@ -117,16 +116,14 @@ static bool is_due(const cuckoo_store *store)
            undrained->rows >= CUCKOO_LONG_LOG;
 }
 
-/* Writes pages, after which keys without a place are tried: a few, whatever number waits. */
+/* Writes pages, after some keys without a place were tried. */
 static int write(cuckoo_store *store)
 {
-    enum { FEW = 16 };
     cuckoo_paged *paged = &store->paged;
     if (!cuckoo_paged_pending(paged))
         return SQLITE_OK;
     int rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_WATCH_SCHEMA, NULL); /* notices an interrupt */
-    if (rc == SQLITE_OK)
-        rc = cuckoo_waiting_try(paged, FEW, cf_add_value);
+    rc = rc ? rc : cuckoo_waiting_try(paged, false);
     if (rc == SQLITE_OK)
         return cuckoo_store_flush(store);
     if (paged->has_written)

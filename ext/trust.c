@@ -4,9 +4,7 @@
 */
 #include "column.h"
 #include "errors.h"
-#include "key.h"
 #include "sql.h"
-#include "statements.h"
 #include "store.h"
 
 #include <assert.h>
@@ -18,14 +16,11 @@ int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
     *misses = false;
     int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, most, &keys);
     while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
-        uint64_t hash;
+        cuckoo_row_key key;
         bool has = true;
-        cuckoo_key kind =
-            cuckoo_key_hash(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &hash);
-        if (kind == CUCKOO_KEY_NOMEM)
-            rc = SQLITE_NOMEM;
-        else if (kind == CUCKOO_KEY_OK)
-            rc = cuckoo_store_has(store, hash, &has);
+        rc = cuckoo_row_key_read(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &key);
+        if (rc == SQLITE_OK && key.is)
+            rc = cuckoo_store_has(store, key.hash, &has);
         rc = cuckoo_first_error(rc, store->paged.rc); /* a page that cannot be read says nothing */
         *misses = rc == SQLITE_OK && !has;
     }
@@ -67,7 +62,7 @@ static int sample(cuckoo_store *store)
     const cuckoo_shadow *shadow = &store->paged.shadow;
     cuckoo_follow *follow = &store->follow;
     bool misses;
-    if (cuckoo_statements_next(shadow->db, NULL))
+    if (cuckoo_sql_running(shadow->db, true) > 0)
         return SQLITE_OK;
     follow->trust = CUCKOO_ROWS; /* now: a generated column may ask the filter while rows are read */
     int rc = cuckoo_store_misses(store, follow->sample, &misses);

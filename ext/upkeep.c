@@ -7,9 +7,7 @@
 #include "block.h"
 #include "column.h"
 #include "errors.h"
-#include "key.h"
 #include "sql.h"
-#include "statements.h"
 #include "watch.h"
 
 #include <assert.h>
@@ -53,10 +51,8 @@ static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 static int check_rows(cuckoo_store *store, char **message)
 {
     int rc = cuckoo_shadow_check(&store->paged.shadow);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_paged_check(&store->paged);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_waiting_check(&store->paged);
+    rc = rc ? rc : cuckoo_paged_check(&store->paged);
+    rc = rc ? rc : cuckoo_waiting_check(&store->paged);
     if (rc == SQLITE_OK && store->follow.given_table)
         rc = cuckoo_follow_check_names(&store->paged.shadow);
     return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_store_damage(store))
@@ -131,7 +127,7 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
     store->paged.header_dirty = true;
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
-    rc = cuckoo_waiting_try(&store->paged, UINT64_MAX, cuckoo_waiting_place);
+    rc = cuckoo_waiting_try(&store->paged, true);
     return rc == SQLITE_OK && store->paged.adds.copies == 0 ? shrink(store) : rc;
 }
 
@@ -149,17 +145,16 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
 {
     int rc;
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
-        uint64_t hash;
-        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), &filter->geometry, &hash);
-        if (kind == CUCKOO_KEY_NOMEM)
+        cuckoo_row_key key;
+        if (cuckoo_row_key_read(sqlite3_column_value(keys, 0), &filter->geometry, &key) != SQLITE_OK)
             return SQLITE_NOMEM;
         cf_status status =
-            kind == CUCKOO_KEY_OK ? cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, 0) : CF_OK;
+            key.is ? cuckoo_watched_add(sqlite3_db_handle(keys), filter, key.hash, 0) : CF_OK;
         if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
             return cuckoo_error_code(status);
         if (status != CF_OK && aside == NULL)
             return fail_key(status, filter, message);
-        if (status != CF_OK && cuckoo_sums_add(aside, hash, 1) != SQLITE_OK)
+        if (status != CF_OK && cuckoo_sums_add(aside, key.hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
     cf_settle(filter);
@@ -171,8 +166,7 @@ static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside
     sqlite3_stmt *keys;
     const cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_follow_keys(&store->follow, shadow, -1, &keys);
-    if (rc == SQLITE_OK)
-        rc = add_keys(keys, filter, aside, message);
+    rc = rc ? rc : add_keys(keys, filter, aside, message);
     sqlite3_finalize(keys);
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM || *message)
         return rc;
@@ -221,12 +215,9 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
     int rc = cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_CORRUPT_VTAB)
         return rc; /* shadow->damage says why */
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS, !anew);
-    if (rc == SQLITE_OK)
-        rc = make_log(shadow);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
+    rc = rc ? rc : cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS, !anew);
+    rc = rc ? rc : make_log(shadow);
+    rc = rc ? rc : cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         return shadow->damage
                    ? rc
@@ -239,15 +230,13 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
 static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
 {
     const char *why;
-    if (cuckoo_statements_nested(store->paged.shadow.db))
+    if (cuckoo_sql_running(store->paged.shadow.db, true) > 1)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
     int rc = cuckoo_paged_load(&store->paged, &why);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
-    if (rc == SQLITE_OK)
-        rc = make_triggers(store, anew, message);
+    rc = rc ? rc : cuckoo_follow_find(&store->follow, &store->paged.shadow);
+    rc = rc ? rc : make_triggers(store, anew, message);
     cuckoo_undrained_forget(&store->undrained);
     return rc == SQLITE_OK ? read_anew(store, anew, message) : rc;
 }
@@ -312,20 +301,15 @@ static int change_copy(void *context, uint64_t hash, int64_t more)
     return status == CF_OK ? SQLITE_OK : status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_FULL;
 }
 
-/* Adds what is not in the pages. *status: CF_OK, or there was no room. */
-static int add_beside(cuckoo_store *store, cf_filter *copy, cf_status *status)
+/* Adds what is not in the pages. SQLITE_FULL: there was no room. */
+static int add_beside(cuckoo_store *store, cf_filter *copy)
 {
     cuckoo_net net = {.parts = 1};
-    int rc = cuckoo_waiting_add_to(&store->paged, copy, status);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_store_net(store, &net);
-    if (rc == SQLITE_OK && *status == CF_OK)
-        rc = cuckoo_net_walk(&net, change_copy, copy);
+    int rc = store->paged.adds.copies > 0 ? cuckoo_waiting_add_to(&store->paged, copy) : SQLITE_OK;
+    rc = rc ? rc : cuckoo_store_net(store, &net);
+    rc = rc ? rc : cuckoo_net_walk(&net, change_copy, copy);
     cuckoo_net_free(&net);
-    if (rc != SQLITE_FULL)
-        return rc;
-    *status = CF_FULL;
-    return SQLITE_OK;
+    return rc;
 }
 
 int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
@@ -343,15 +327,14 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
         return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
     }
     copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
-    int rc = add_beside(store, copy, &status);
-    if (rc == SQLITE_OK && status == CF_OK) {
+    int rc = add_beside(store, copy);
+    if (rc == SQLITE_OK)
         cf_seal(copy);
-        return rc;
-    }
-    free_filter(copy);
-    if (rc != SQLITE_OK)
-        return rc;
-    return cuckoo_say(message, SQLITE_ERROR,
-                      "keys have no place in it and wait in its shadow table or its log, which a blob "
-                      "does not have; create a larger filter");
+    else
+        free_filter(copy);
+    return rc != SQLITE_FULL
+               ? rc
+               : cuckoo_say(message, SQLITE_ERROR,
+                            "keys have no place in it and wait in its shadow table or its log, which a "
+                            "blob does not have; create a larger filter");
 }
