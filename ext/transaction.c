@@ -97,14 +97,17 @@ void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
 static int drain(cuckoo_store *store)
 {
     const char *why;
+    bool saves = false; /* an interrupt of a write has rolled back: COMMIT must not succeed */
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_store_load(store, &why);
     rc = rc ? rc : cuckoo_follow_look(&store->follow, shadow);
-    if (rc == SQLITE_OK && store->follow.fault == NULL && !store->follow.saved)
+    if (rc == SQLITE_OK && store->follow.fault == NULL && !store->follow.saved) {
+        saves = true;
         rc = cuckoo_follow_save(&store->follow, shadow);
+    }
     if (rc == SQLITE_OK)
         return cuckoo_drain(&store->paged, &store->follow, &store->undrained);
-    return cuckoo_sql_rolls_back(rc) && (rc & 0xff) != SQLITE_INTERRUPT ? rc : SQLITE_OK;
+    return cuckoo_sql_rolls_back(rc) && (saves || (rc & 0xff) != SQLITE_INTERRUPT) ? rc : SQLITE_OK;
 }
 
 /* What others wrote to the log, and what was written where no TEMP trigger tells (touch.h), only lookups

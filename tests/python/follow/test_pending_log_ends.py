@@ -174,6 +174,28 @@ def test_f16_an_interrupt_in_commit_loses_nothing_without_a_word(path):
         db.close()
 
 
+def test_f16_an_interrupt_in_the_first_commit_of_a_connection_loses_nothing_without_a_word(path):
+    """That COMMIT saves the names of table and column, too: an interrupt of this write rolls the transaction back."""
+    db = support.connect(path)
+    people(db)
+    db.close()
+    for after in itertools.count(1, 2):
+        db = support.connect(path)
+        script(db, f"BEGIN; INSERT INTO u(k) VALUES ('n{after}'); DELETE FROM u WHERE k = 'n{after - 2}'")
+        calls = itertools.count(1)
+        db.set_progress_handler(lambda: next(calls) == after, 1)
+        error = attempt(db, "COMMIT")
+        last = next(calls) <= after
+        db.set_progress_handler(None, 0)
+        db.close()
+        db = support.connect(path)
+        assert ask(db, f"SELECT count(*) FROM u WHERE k = 'n{after}'") == 1 or error, after
+        db.close()
+        if last:
+            break
+    assert after > 200
+
+
 def test_f17_a_delete_makes_room_for_an_insert(db):
     db.execute("CREATE TABLE u(k)")
     f = Follower(db).create("capacity=50, growth=off")
