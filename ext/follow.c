@@ -26,17 +26,9 @@ static void forget_names(cuckoo_follow *follow)
     follow->table = follow->column = NULL;
 }
 
-static void forget_steps(cuckoo_follow *follow)
-{
-    for (int i = 0; i < CUCKOO_STEPS; i++) {
-        sqlite3_finalize(follow->steps[i]);
-        follow->steps[i] = NULL;
-    }
-}
-
 void cuckoo_follow_free(cuckoo_follow *follow)
 {
-    forget_steps(follow);
+    sqlite3_finalize(follow->steps);
     forget_names(follow);
     sqlite3_free(follow->rowid);
     sqlite3_free(follow->fault);
@@ -95,17 +87,20 @@ static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 
 int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies, bool nested)
 {
-    forget_steps(follow);
+    enum { NO_ROWID, ROWID, KEY /* an INTEGER PRIMARY KEY: VACUUM does not change it */ };
+    static const cuckoo_belief beliefs[][2][2] = {
+        /* old values lie; then: changes are nested */
+        [NO_ROWID] = {{CUCKOO_BELIEVE_ALL, CUCKOO_BELIEVE_ALL},
+                      {CUCKOO_BELIEVE_NEW, CUCKOO_BELIEVE_NEW}},
+        [ROWID] = {{CUCKOO_BELIEVE_FITS, CUCKOO_BELIEVE_ALL},
+                   {CUCKOO_BELIEVE_CHAINS, CUCKOO_BELIEVE_CHAINS}},
+        [KEY] = {{CUCKOO_BELIEVE_MANY, CUCKOO_BELIEVE_NESTED},
+                 {CUCKOO_BELIEVE_ENDS, CUCKOO_BELIEVE_MANY}}};
+    sqlite3_finalize(follow->steps);
+    follow->steps = NULL;
     int rc = find_rowid(follow, shadow);
-    bool lasts = follow->rowid && *follow->rowid == '"';
-    if (lies)
-        follow->belief = lasts           ? (nested ? CUCKOO_BELIEVE_MANY : CUCKOO_BELIEVE_ENDS)
-                         : follow->rowid ? CUCKOO_BELIEVE_CHAINS
-                                         : CUCKOO_BELIEVE_NEW;
-    else
-        follow->belief = lasts ? (nested ? CUCKOO_BELIEVE_NESTED : CUCKOO_BELIEVE_MANY)
-                         : follow->rowid && !nested ? CUCKOO_BELIEVE_FITS
-                                                    : CUCKOO_BELIEVE_ALL;
+    int kind = follow->rowid == NULL ? NO_ROWID : *follow->rowid == '"' ? KEY : ROWID;
+    follow->belief = beliefs[kind][lies][nested];
     return rc;
 }
 

@@ -135,8 +135,8 @@ static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cucko
 static bool fires_first(const cuckoo_schema *all, const cuckoo_object *object, int64_t ours,
                         const cuckoo_shadow *shadow, const char *table)
 {
-    return object->body && !object->ours && is_on(all, object, shadow, table) &&
-           cuckoo_schema_is_after(object) && (object->temporary || object->order > ours);
+    return object->body && !object->ours && is_on(all, object, shadow, table) && object->after &&
+           (object->temporary || object->order > ours);
 }
 
 static bool in_name(char c)
@@ -164,7 +164,7 @@ static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const cha
         const cuckoo_object *object = &all->object[i];
         if (object->body == NULL || object->ours || !is_on(all, object, shadow, table))
             continue;
-        if (cuckoo_schema_is_early(object) && mentions(object->body, table))
+        if (object->early && mentions(object->body, table))
             return false;
         cuckoo_schema_reach(all, object->body);
         is |= fires_first(all, object, ours, shadow, table) &&
@@ -184,7 +184,7 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuck
         const cuckoo_object *object = &all->object[i];
         if (object->body == NULL || object->ours || !is_on(all, object, shadow, follow->table))
             continue;
-        before |= !cuckoo_schema_is_after(object);
+        before |= !object->after;
         if (fires_first(all, object, ours, shadow, follow->table) &&
             (is_harmful(all, object) || (lies && (cuckoo_sql_names(object->body, NULL, follow->table) ||
                                                   mentions(object->body, follow->table)))))

@@ -34,7 +34,7 @@ static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool sam
     int now = sqlite3_total_changes(shadow->db), more = now - fresh->changes;
     /* Comparing counters is cheaper than asking for the state of the transaction. */
     bool settled = now == fresh->settled_changes;
-    bool alone = !settled && cuckoo_shadow_transaction(shadow) == CUCKOO_WRITING;
+    bool alone = !settled && cuckoo_shadow_in_transaction(shadow, true);
     if ((more != 0 && (alone || !same)) || fresh->keeps_nothing)
         *stale = CUCKOO_IS_STALE;
     fresh->changes = now;

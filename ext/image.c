@@ -2,6 +2,7 @@
 #include "image.h"
 
 #include "block.h"
+#include "errors.h"
 #include "sql.h"
 
 #include "../src/bits.h"
@@ -144,17 +145,27 @@ static void read_page(cuckoo_paged *paged, uint64_t page)
 
 static inline void need_page(cuckoo_paged *paged, uint64_t page)
 {
-    if (page > 0 && paged->page[page].read_in != paged->epoch)
+    assert(page > 0 && page < paged->page_room);
+    if (paged->page[page].read_in != paged->epoch)
         read_page(paged, page);
 }
 
-void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to)
+/* Reads the pages of these bytes; they are going to be changed (`changes`). */
+static void bring_pages(cuckoo_paged *paged, uint64_t from, uint64_t to, bool changes)
 {
     if (from >= to)
         return;
     uint64_t page = cuckoo_image_page_at(paged, from), last = cuckoo_image_page_at(paged, to - 1);
-    for (; page <= last; page++)
+    for (page += page == 0; page <= last; page++) {
         need_page(paged, page);
+        if (changes)
+            cuckoo_image_mark(paged, page);
+    }
+}
+
+void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to)
+{
+    bring_pages(paged, from, to, false);
 }
 
 bool cuckoo_image_complete(cuckoo_paged *paged)
@@ -172,8 +183,8 @@ void cuckoo_image_compare(cuckoo_paged *paged)
 {
     cuckoo_shadow *shadow = &paged->shadow;
     if (paged->rc == SQLITE_OK && paged->unread != 0)
-        paged->rc = cuckoo_shadow_damaged(shadow, "rows of %s_page are missing, or older than others",
-                                          shadow->table);
+        paged->rc = cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
+                               "rows of %s_page are missing, or older than others", shadow->table);
 }
 
 /* The first page from `page` on that has a row, before `end`; none: `end`. */
@@ -245,17 +256,6 @@ void cuckoo_image_clean(cuckoo_paged *paged)
     paged->first_dirty = paged->last_dirty = 0;
 }
 
-static void change_pages(cuckoo_paged *paged, uint64_t from, uint64_t to)
-{
-    if (from >= to)
-        return;
-    uint64_t page = cuckoo_image_page_at(paged, from), last = cuckoo_image_page_at(paged, to - 1);
-    for (page += page == 0; page <= last; page++) {
-        need_page(paged, page);
-        cuckoo_image_mark(paged, page);
-    }
-}
-
 /* ---- the hooks ---- */
 
 /* The page that holds all of these bytes. 0: no single one, or the header does. */
@@ -272,7 +272,7 @@ static void need(void *context, uint64_t from, uint64_t to)
     cuckoo_paged *paged = context;
     uint64_t page = one_page(paged, from, to);
     if (page == 0 || paged->page[page].read_in != paged->epoch)
-        cuckoo_image_need(paged, from, to);
+        bring_pages(paged, from, to, false);
 }
 
 /* A page that is dirty is in memory. */
@@ -281,7 +281,7 @@ static void change(void *context, uint64_t from, uint64_t to)
     cuckoo_paged *paged = context;
     uint64_t page = one_page(paged, from, to);
     if (page == 0 || paged->page[page].next == 0)
-        change_pages(paged, from, to);
+        bring_pages(paged, from, to, true);
     paged->has_reader = false;
 }
 
@@ -311,7 +311,8 @@ void cuckoo_image_free(cuckoo_paged *paged)
 void cuckoo_image_forget(cuckoo_paged *paged)
 {
     cuckoo_image_clean(paged);
-    paged->present = paged->whole = paged->loaded = 0;
+    paged->present = paged->loaded = 0;
+    paged->whole = 1;
     paged->has_reader = false;
     paged->epoch++;
     if (paged->epoch == 0) { /* all numbers were used: no old one may pass for a new one */

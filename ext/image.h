@@ -31,7 +31,7 @@ typedef struct cuckoo_paged {
     cf_filter reader;    /* the same without hooks, for when all pages are in memory */
     bool has_reader;     /* `reader` is as `filter` is */
     uint64_t loaded;     /* pages read in this epoch, about */
-    uint64_t whole;      /* pages in front of this one are in memory */
+    uint64_t whole;      /* pages in front of this one are in memory: at least 1, the header */
     cf_pages hooks;      /* of the filter, with this struct as context */
     uint8_t *image;      /* the blob, as far as it was read */
     uint64_t length;     /* of the blob, bytes */

@@ -4,6 +4,7 @@
 #include "key.h"
 #include "sql.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS "(\"row\", \"old\", \"new\")"
@@ -64,25 +65,13 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
     return rc == SQLITE_OK && *fault == CUCKOO_LOG_SOUND ? look_for_triggers(shadow, log, fault) : rc;
 }
 
-/* The digit; 16: it is none. */
-static unsigned hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-           : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                                  : 16;
-}
-
 int64_t cuckoo_log_in(const char *trigger)
 {
     static const char before[] = "INSERT INTO \"cuckoo_log_";
     const char *at = strstr(trigger, before);
-    uint64_t log = 0;
-    int digits = 0;
-    if (at == NULL)
-        return 0;
-    for (at += sizeof before - 1; hex_digit(*at) < 16; at++, digits++)
-        log = log << 4 | hex_digit(*at);
-    return digits == 16 && *at == '"' ? (int64_t)log : 0;
+    at = at ? at + sizeof before - 1 : "";
+    bool named = strspn(at, "0123456789abcdef") == 16 && at[16] == '"';
+    return named ? (int64_t)strtoull(at, NULL, 16) : 0;
 }
 
 /* ---- what is not drained ---- */

@@ -105,20 +105,29 @@ int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t
 
 /* ---- pairs: each row of the statement is a step ---- */
 
-/* *old: a key has gone. `stops`: nothing more is read then. */
-static int read_pairs(cuckoo_net *net, sqlite3_stmt *pairs, const cf_geometry *geometry, bool stops,
-                      bool *old)
+/* What is read of each row of the log. */
+typedef enum net_pairs {
+    PAIRS_ALL,    /* its keys */
+    PAIRS_NEW,    /* only the key that came */
+    PAIRS_TO_OLD, /* its keys, up to the first row with an old one */
+} net_pairs;
+
+/* *old: a key has gone. */
+static int read_pairs(cuckoo_net *net, cuckoo_shadow *shadow, net_pairs which,
+                      const cf_geometry *geometry, bool *old)
 {
-    int rc = SQLITE_OK;
+    sqlite3_stmt *rows;
+    int64_t from = INT64_MIN;
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_READ_LOG, &from, &rows);
     *old = false;
-    while (rc == SQLITE_OK && !(stops && *old) && sqlite3_step(pairs) == SQLITE_ROW) {
-        cuckoo_row_key from, to;
-        rc = cuckoo_row_key_read(sqlite3_column_value(pairs, 0), geometry, &from);
-        rc = rc ? rc : cuckoo_row_key_read(sqlite3_column_value(pairs, 1), geometry, &to);
-        rc = rc ? rc : count_step(net, from, to);
-        *old |= from.is;
+    while (rc == SQLITE_OK && !(which == PAIRS_TO_OLD && *old) && sqlite3_step(rows) == SQLITE_ROW) {
+        cuckoo_row_key key[2] = {{false, 0}};
+        for (int i = which == PAIRS_NEW; rc == SQLITE_OK && i < 2; i++)
+            rc = cuckoo_row_key_read(sqlite3_column_value(rows, i + 1), geometry, &key[i]);
+        rc = rc ? rc : count_step(net, key[0], key[1]);
+        *old |= key[0].is;
     }
-    return cuckoo_first_error(rc, sqlite3_reset(pairs));
+    return cuckoo_shadow_end(shadow, rows, rc);
 }
 
 /* ---- ways: the steps of each row, one after the other ---- */
@@ -262,66 +271,42 @@ static int read_ways(cuckoo_net *net, sqlite3_stmt *steps, const cf_geometry *ge
 
 /* ---- what is believed ---- */
 
-/* The statements that read the log are kept until the next look (follow.h). */
-static int prepare(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_steps which,
-                   sqlite3_stmt **statement)
+/* The statement is kept until the next look (follow.h). */
+static int read_by_row(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow, bool ordered,
+                       const cf_geometry *geometry)
 {
-    static const char *const pairs[] = {
-        [CUCKOO_STEPS_ALL] = "SELECT old, new FROM \"%w\".\"%w\"",
-        [CUCKOO_STEPS_NEW] = "SELECT NULL, new FROM \"%w\".\"%w\"",
-    };
     char log[CUCKOO_LOG_NAME];
     const char *s = shadow->schema;
     int rc = SQLITE_OK;
     cuckoo_log_name(shadow->log, log);
-    if (follow->steps[which] == NULL && which == CUCKOO_STEPS_BY_ROW)
+    if (follow->steps == NULL)
         rc = cuckoo_sql_prepare(
-            shadow->db, &follow->steps[which],
+            shadow->db, &follow->steps,
             "SELECT l.old, l.new, c.\"%w\", l.\"row\" FROM \"%w\".\"%w\" AS l LEFT JOIN "
             "\"%w\".\"%w\" AS c ON c.%s = l.\"row\" ORDER BY l.\"row\", l.rowid",
             follow->column, s, log, s, follow->table, follow->rowid);
-    else if (follow->steps[which] == NULL)
-        rc = cuckoo_sql_prepare(shadow->db, &follow->steps[which], pairs[which], s, log);
-    *statement = follow->steps[which];
-    return rc;
-}
-
-static int read_all(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                    cuckoo_steps which, const cf_geometry *geometry, bool stops, bool *old)
-{
-    sqlite3_stmt *pairs;
-    int rc = prepare(follow, shadow, which, &pairs);
-    return rc == SQLITE_OK ? read_pairs(net, pairs, geometry, stops, old) : rc;
+    return rc ? rc : read_ways(net, follow->steps, geometry, follow->belief, ordered);
 }
 
 /* As long as no key has gone there is nothing to doubt, and pairs will do. In a log of a few rows it
 ** costs more to look for that first. */
-static int read_many(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                     const cuckoo_log_size *size, const cf_geometry *geometry, bool *old)
-{
-    enum { FEW = 64 };
-    *old = size->rows <= FEW;
-    return *old ? SQLITE_OK : read_all(net, follow, shadow, CUCKOO_STEPS_ALL, geometry, true, old);
-}
-
 int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shadow,
                     const cuckoo_log_size *size, const cf_geometry *geometry)
 {
-    sqlite3_stmt *steps;
+    enum { FEW = 64 };
     bool old = true;
     int rc = SQLITE_OK;
+    cuckoo_belief belief = follow->belief;
     clear(net);
-    if (follow->belief == CUCKOO_BELIEVE_ALL || follow->belief == CUCKOO_BELIEVE_NEW)
-        return read_all(net, follow, shadow,
-                        follow->belief == CUCKOO_BELIEVE_ALL ? CUCKOO_STEPS_ALL : CUCKOO_STEPS_NEW,
-                        geometry, false, &old);
-    bool many = follow->belief == CUCKOO_BELIEVE_MANY || follow->belief == CUCKOO_BELIEVE_NESTED ||
-                follow->belief == CUCKOO_BELIEVE_FITS;
-    if (many)
-        rc = read_many(net, follow, shadow, size, geometry, &old);
+    if (belief == CUCKOO_BELIEVE_ALL || belief == CUCKOO_BELIEVE_NEW)
+        return read_pairs(net, shadow, belief == CUCKOO_BELIEVE_ALL ? PAIRS_ALL : PAIRS_NEW, geometry,
+                          &old);
+    bool many = belief == CUCKOO_BELIEVE_MANY || belief == CUCKOO_BELIEVE_NESTED ||
+                belief == CUCKOO_BELIEVE_FITS;
+    if (many && size->rows > FEW)
+        rc = read_pairs(net, shadow, PAIRS_TO_OLD, geometry, &old);
     if (rc != SQLITE_OK || !old)
         return rc;
     clear(net);
-    rc = prepare(follow, shadow, CUCKOO_STEPS_BY_ROW, &steps);
-    return rc == SQLITE_OK ? read_ways(net, steps, geometry, follow->belief, size->ordered) : rc;
+    return read_by_row(net, follow, shadow, size->ordered, geometry);
 }

@@ -16,13 +16,11 @@
 ** and so does a lookup once all pages are in memory.
 **
 ** Numbers are little-endian. Header and pages, strung together, are a filter blob, the *image*. The
-** library works on the image in memory. A page is read when it is first needed (cf_pages). A page
-** that an operation has changed is dirty until it is written (store.h says when). Pages are written
-** in the order in which they were changed: the bucket to which an entry moves comes before the
-** bucket that it leaves, so that a write that is cut off leaves the entry twice rather than not at
-** all.
-**
-** The image can be forgotten at any time, at no cost (image.h).
+** library works on the image in memory, which can be forgotten at any time (image.h). A page is read
+** when it is first needed (cf_pages). A page that an operation has changed is dirty until it is
+** written (store.h says when), in the order of the changes: the bucket to which an entry moves comes
+** before the bucket that it leaves, so that a write that is cut off leaves the entry twice rather than
+** not at all.
 **
 ** A later version that adds to these rows makes the row of the header longer, or sets another bit of
 ** its last byte. This version then reads no more of the filter, and writes nothing.
@@ -40,8 +38,8 @@
 #include "errors.h"
 #include "image.h"
 
-/* Nothing is read yet. `schema` and `table` are copied. Returns SQLITE_OK or SQLITE_NOMEM. After an
-** error, too, cuckoo_paged_free is called for. */
+/* Nothing is read yet. Texts are copied. SQLITE_OK or SQLITE_NOMEM; cuckoo_paged_free is called for
+** after an error, too. */
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_paged_free(cuckoo_paged *paged);
 
@@ -91,8 +89,7 @@ int cuckoo_paged_clear(cuckoo_paged *paged);
 ** there without being part of the filter. */
 int cuckoo_paged_check(cuckoo_paged *paged);
 
-/* Copies the whole filter, paged->filter.length bytes, into
-** zeros. cuckoo_paged_error tells if a page could not be read. */
+/* Copies the whole filter into zeros. cuckoo_paged_error tells if a page could not be read. */
 void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros);
 
 #endif

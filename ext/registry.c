@@ -59,7 +59,7 @@ int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const ch
 {
     *store = store_named(registry, schema, name);
     for (; fresh && *store; *store = store_named(registry, schema, name))
-        cuckoo_store_gone(*store);
+        cuckoo_state_event(&(*store)->state, CUCKOO_GONE);
     *made = *store == NULL;
     if (*made)
         return make_store(registry, schema, name, store);
@@ -223,7 +223,7 @@ static cuckoo_store *find_named(cuckoo_registry *registry, sqlite3_value *value,
 ** bring a new schema: look it up again. */
 static int hold(cuckoo_registry *registry, const cuckoo_store *store)
 {
-    if (cuckoo_shadow_transaction(&store->paged.shadow) != CUCKOO_NONE)
+    if (cuckoo_shadow_in_transaction(&store->paged.shadow, false))
         return SQLITE_OK;
     int rc = cuckoo_sql_prepare(registry->db, &registry->hold, "SELECT 1 FROM \"%w\".sqlite_master",
                                 store->paged.shadow.schema);

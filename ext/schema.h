@@ -18,26 +18,30 @@
 #define CUCKOO_TOUCH_SUFFIX "_connect_anew_if_its_table_is_gone"
 #define CUCKOO_TOUCH_NAME   "%s" CUCKOO_TOUCH_SUFFIX
 
+typedef enum cuckoo_fires { CUCKOO_INSERT, CUCKOO_UPDATE, CUCKOO_DELETE } cuckoo_fires;
+
 typedef struct cuckoo_object {
     char *name;
-    char *table;      /* its own name, or the table on which the trigger is */
-    char *sql;        /* as SQLite keeps it */
-    const char *body; /* of a trigger: behind BEGIN; NULL: it is a table */
-    unsigned breaks;  /* cuckoo_sql_breaks of its text */
-    int64_t order;    /* the newer of two triggers has the larger one */
-    bool temporary;   /* in the schema temp */
-    bool ours;        /* a trigger of a filter, and nothing else */
-    bool reached;     /* by the SQL that was asked for last */
-    bool indexed;     /* a table: CREATE INDEX has made an index of unique keys */
-    bool keyed;       /* a table: it may delete or update rows, which foreign keys may refer to */
-    bool followed;    /* what it reaches is marked, too */
+    char *table;        /* its own name, or the table on which the trigger is */
+    char *sql;          /* as SQLite keeps it */
+    const char *body;   /* of a trigger: behind BEGIN; NULL: it is a table */
+    unsigned breaks;    /* cuckoo_sql_breaks of its text */
+    int64_t order;      /* the newer of two triggers has the larger one */
+    bool temporary;     /* in the schema temp */
+    bool ours;          /* a trigger of a filter, and nothing else */
+    bool after;         /* a trigger that fires after the change of a row */
+    bool early;         /* one that can fire between the time a row is read and the time it is written */
+    cuckoo_fires event; /* for which a trigger fires */
+    bool reached;       /* by the SQL that was asked for last */
+    bool indexed;       /* a table: CREATE INDEX has made an index of unique keys */
+    bool keyed;         /* a table: it may delete or update rows, which foreign keys may refer to */
+    bool followed;      /* what it reaches is marked, too */
 } cuckoo_object;
 
 typedef struct cuckoo_schema {
     cuckoo_object *object; /* NULL: none */
     int n;
-    unsigned breaks; /* of all of them */
-    bool replaces;   /* REPLACE fires delete triggers (PRAGMA recursive_triggers) */
+    bool replaces; /* REPLACE fires delete triggers (PRAGMA recursive_triggers) */
 } cuckoo_schema;
 
 /* Reads the tables and triggers of this schema and of temp, without the TEMP triggers on logs. If there
@@ -52,12 +56,6 @@ unsigned cuckoo_schema_reach(cuckoo_schema *all, const char *sql);
 
 /* Is a table of this name marked? */
 bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table);
-
-/* Does a trigger fire after the change of a row? */
-bool cuckoo_schema_is_after(const cuckoo_object *trigger);
-
-/* Can it fire between the time at which a row is read and the time at which it is written? */
-bool cuckoo_schema_is_early(const cuckoo_object *trigger);
 
 /* May a row of this table change between the time at which a statement reads it and the time at
 ** which the statement writes it? SQLite then tells triggers old values that are no longer true. */

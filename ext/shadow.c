@@ -9,28 +9,16 @@
 #include "../src/hash.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum { PAGE_OVERHEAD = 64 /* bytes of a row on a database page besides its data, at most */ };
 
 /* ---- damage ---- */
 
-int cuckoo_shadow_damaged(cuckoo_shadow *shadow, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    char *what = sqlite3_vmprintf(format, arguments);
-    va_end(arguments);
-    int rc = what ? cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB, "%s", what) : SQLITE_NOMEM;
-    sqlite3_free(what);
-    return rc;
-}
-
 int cuckoo_shadow_bad_row(cuckoo_shadow *shadow, int64_t no)
 {
-    return cuckoo_shadow_damaged(shadow, "row %lld of %s_page has been changed", (sqlite3_int64)no,
-                                 shadow->table);
+    return cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB, "row %lld of %s_page has been changed",
+                      (sqlite3_int64)no, shadow->table);
 }
 
 void cuckoo_shadow_no_damage(cuckoo_shadow *shadow)
@@ -49,7 +37,8 @@ static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
 {
     if (rc != SQLITE_ERROR)
         return rc;
-    return cuckoo_shadow_damaged(shadow, "its shadow table is missing, or not as it was created");
+    return cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
+                      "its shadow table is missing, or not as it was created");
 }
 
 /* ---- statements ---- */
@@ -75,16 +64,12 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_EMPTY_LOG] = "DELETE FROM \"%w\".\"%w\"",
 };
 
-static bool is_of_log(cuckoo_query query)
-{
-    return query >= CUCKOO_READ_LOG && query <= CUCKOO_EMPTY_LOG;
-}
-
 static int prepare_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt **statement)
 {
     char log[CUCKOO_LOG_NAME];
     cuckoo_log_name(shadow->log, log);
-    char *sql = sqlite3_mprintf(texts[query], shadow->schema, is_of_log(query) ? log : shadow->table);
+    char *sql =
+        sqlite3_mprintf(texts[query], shadow->schema, query >= CUCKOO_READ_LOG ? log : shadow->table);
     if (sql == NULL)
         return SQLITE_NOMEM;
     int rc = sqlite3_prepare_v3(shadow->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
@@ -128,8 +113,8 @@ int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement)
     if (rc == SQLITE_INTERRUPT && written)
         return SQLITE_OK; /* it came when the statement had ended, and comes again with the next one */
     if (rc == SQLITE_OK && !written)
-        return cuckoo_shadow_damaged(shadow,
-                                     "a trigger on its shadow table keeps rows from being written");
+        return cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
+                          "a trigger on its shadow table keeps rows from being written");
     return rc;
 }
 
@@ -169,11 +154,10 @@ void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
 
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
 {
-    for (cuckoo_query query = 0; shadow->log != log && query < CUCKOO_QUERIES; query++)
-        if (is_of_log(query)) {
-            sqlite3_finalize(shadow->statement[query]);
-            shadow->statement[query] = NULL;
-        }
+    for (cuckoo_query query = CUCKOO_READ_LOG; shadow->log != log && query < CUCKOO_QUERIES; query++) {
+        sqlite3_finalize(shadow->statement[query]);
+        shadow->statement[query] = NULL;
+    }
     shadow->log = log;
 }
 
@@ -246,9 +230,8 @@ static int make_row(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uin
 int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
                         uint64_t length, uint64_t *checksum)
 {
-    assert(bytes != NULL && length > 0);
+    assert(bytes != NULL && count <= length && length > 0);
     sqlite3_stmt *write;
-    assert(count <= length && length > 0);
     int rc = make_row(shadow, no, bytes, count, length, checksum);
     rc = rc ? rc : cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
     if (rc != SQLITE_OK)
@@ -263,18 +246,12 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
     return rc;
 }
 
-/* ---- transactions ---- */
-
-/* SQLite before 3.34 does not tell. Then any transaction of
-** the user counts as one that writes here. */
-cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow)
+/* SQLite before 3.34 does not tell. Then any transaction of the user counts as one that writes here. */
+bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing)
 {
     int state = cuckoo_late_txn_state(shadow->db, shadow->schema);
-    if (state != CUCKOO_TXN_UNKNOWN)
-        return state == CUCKOO_TXN_NONE   ? CUCKOO_NONE
-               : state == CUCKOO_TXN_READ ? CUCKOO_READING
-                                          : CUCKOO_WRITING;
-    return sqlite3_get_autocommit(shadow->db) ? CUCKOO_NONE : CUCKOO_WRITING;
+    return state == CUCKOO_TXN_UNKNOWN ? !sqlite3_get_autocommit(shadow->db)
+                                       : state >= (writing ? CUCKOO_TXN_WRITE : CUCKOO_TXN_READ);
 }
 
 /* ---- the tables themselves ---- */

@@ -34,10 +34,11 @@ typedef enum cuckoo_query {
     CUCKOO_ALL_WAITING,  /* (): hash, value, adds of all */
     CUCKOO_SOME_WAITING, /* (hash, how many): the same, from this hash on */
     CUCKOO_WAIT_NO_MORE, /* (hash, value): takes out the row */
-    CUCKOO_READ_LOG,     /* (rowid): rowid, old, new of the rows of the log from there on */
-    CUCKOO_LAST_LOGGED,  /* (): the largest rowid of the log; no row if it is empty */
-    CUCKOO_CLAIM_LOG,    /* (): changes nothing, and fails where CUCKOO_EMPTY_LOG would */
-    CUCKOO_EMPTY_LOG,    /* () */
+    /* On the log: these are the last ones. */
+    CUCKOO_READ_LOG,    /* (rowid): rowid, old, new of the rows from there on */
+    CUCKOO_LAST_LOGGED, /* (): the largest rowid; no row if it is empty */
+    CUCKOO_CLAIM_LOG,   /* (): changes nothing, and fails where CUCKOO_EMPTY_LOG would */
+    CUCKOO_EMPTY_LOG,   /* () */
     CUCKOO_QUERIES
 } cuckoo_query;
 
@@ -57,7 +58,7 @@ typedef struct cuckoo_shadow {
 
 enum { CUCKOO_CHECKSUM = 8 /* bytes, at the end of each row of seen_page */ };
 
-/* `schema` and `table` are copied. After an error, too, cuckoo_shadow_free is called for. */
+/* As cuckoo_paged_init, which calls it. */
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_shadow_free(cuckoo_shadow *shadow);
 
@@ -93,9 +94,8 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_
 int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
                         uint64_t length, uint64_t *checksum);
 
-/* Notes what is wrong with the tables. Returns SQLITE_CORRUPT_VTAB, or SQLITE_NOMEM. The second one
-** notes it of a row of seen_page. */
-int cuckoo_shadow_damaged(cuckoo_shadow *shadow, const char *format, ...);
+/* Notes in shadow->damage that a row of seen_page is damaged. Returns SQLITE_CORRUPT_VTAB, or
+** SQLITE_NOMEM. */
 int cuckoo_shadow_bad_row(cuckoo_shadow *shadow, int64_t no);
 
 /* Forgets what was noted. */
@@ -113,8 +113,7 @@ int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t
 /* Like sqlite3_step. */
 int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement);
 
-/* Resets a statement, which may be NULL. Returns `rc` when
-** that is an error, else the code of the last step. */
+/* Resets a statement, which may be NULL. Returns the first error: `rc`, or that of the last step. */
 int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement, int rc);
 
 /* Steps a statement that writes one row, and resets it. After an error nothing is written.
@@ -124,15 +123,12 @@ int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement);
 /* Runs a statement that returns no rows. */
 int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values);
 
-/* Runs a statement. *found is the first value of its first
-** row, and unchanged when there is none. */
+/* The same. *found is the first value of its first row, and unchanged when there is none. */
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                           int64_t *found);
 
-/* The transaction that this connection has open on the database of the table. */
-typedef enum cuckoo_transaction { CUCKOO_NONE, CUCKOO_READING, CUCKOO_WRITING } cuckoo_transaction;
-
-cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow);
+/* Has this connection a transaction open on the database of the table (`writing`: that writes)? */
+bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing);
 
 /* The header says that this is the log; or a random identity is chosen. */
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log);

@@ -3,83 +3,59 @@
 
 #include <assert.h>
 
-/* What was in memory is lost or may be wrong: it counts as never compared. */
-static cuckoo_action forget(cuckoo_state *state)
-{
-    state->life = CUCKOO_NEW;
-    return CUCKOO_FORGET;
-}
+enum {
+    NEW = CUCKOO_NEW,
+    OPEN = CUCKOO_OPEN,
+    BROKEN = CUCKOO_BROKEN,
+    DEAD = CUCKOO_DEAD,
+    LIVES,
+    NOTHING = CUCKOO_NOTHING,
+    ANEW = CUCKOO_ANEW,
+    LOOK = CUCKOO_LOOK,
+    WRITE = CUCKOO_WRITE,
+    FORGET = CUCKOO_FORGET,
+    REFUSE = CUCKOO_REFUSE,
+    EVENTS = CUCKOO_GONE + 1
+};
 
-static cuckoo_action use(cuckoo_state *state)
-{
-    if (state->life == CUCKOO_BROKEN)
-        return CUCKOO_REFUSE;
-    bool anew = state->life == CUCKOO_NEW || state->part == CUCKOO_CREATED;
-    state->life = CUCKOO_OPEN;
-    return anew ? CUCKOO_ANEW : CUCKOO_LOOK;
-}
+typedef struct state_cell {
+    uint8_t action, life;
+} state_cell;
 
-static cuckoo_action write_unless_broken(const cuckoo_state *state)
-{
-    return state->life == CUCKOO_BROKEN ? CUCKOO_NOTHING : CUCKOO_WRITE;
-}
-
-static cuckoo_action lose(cuckoo_state *state)
-{
-    bool had = state->life == CUCKOO_OPEN || state->life == CUCKOO_BROKEN;
-    state->life = had && state->part != CUCKOO_APART ? CUCKOO_BROKEN : CUCKOO_NEW;
-    return CUCKOO_FORGET;
-}
-
-static cuckoo_action of_the_living(cuckoo_state *state, cuckoo_event event)
-{
-    switch (event) {
-    case CUCKOO_USE:
-        return use(state);
-    case CUCKOO_CHANGED:
-        return state->part == CUCKOO_JOINED ? CUCKOO_NOTHING : write_unless_broken(state);
-    case CUCKOO_SAVEPOINT:
-        return write_unless_broken(state);
-    case CUCKOO_SYNC:
-        return state->life == CUCKOO_BROKEN ? CUCKOO_REFUSE : CUCKOO_WRITE;
-    case CUCKOO_ROLLED_BACK_TO:
-    case CUCKOO_ROLLED_BACK:
-        return forget(state);
-    case CUCKOO_LOST:
-        return lose(state);
-    case CUCKOO_DOUBT:
-        state->life = state->life == CUCKOO_OPEN ? CUCKOO_NEW : state->life;
-        return CUCKOO_NOTHING;
-    case CUCKOO_GONE:
-        state->life = CUCKOO_DEAD;
-        return CUCKOO_NOTHING;
-    case CUCKOO_JOIN:
-    case CUCKOO_COMMITTED:
-        break;
-    }
-    return CUCKOO_NOTHING;
-}
+/* What an event does, by the life before it: the action, and the life after it. */
+static const state_cell cells[EVENTS][LIVES] = {
+    [CUCKOO_USE] = {{ANEW, OPEN}, {LOOK, OPEN}, {REFUSE, BROKEN}, {REFUSE, DEAD}},
+    [CUCKOO_CHANGED] = {{WRITE, NEW}, {WRITE, OPEN}, {NOTHING, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_JOIN] = {{NOTHING, NEW}, {NOTHING, OPEN}, {NOTHING, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_SAVEPOINT] = {{WRITE, NEW}, {WRITE, OPEN}, {NOTHING, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_ROLLED_BACK_TO] = {{FORGET, NEW}, {FORGET, NEW}, {FORGET, NEW}, {NOTHING, DEAD}},
+    [CUCKOO_SYNC] = {{WRITE, NEW}, {WRITE, OPEN}, {REFUSE, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_COMMITTED] = {{NOTHING, NEW}, {NOTHING, OPEN}, {NOTHING, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_ROLLED_BACK] = {{FORGET, NEW}, {FORGET, NEW}, {FORGET, NEW}, {NOTHING, DEAD}},
+    [CUCKOO_LOST] = {{FORGET, NEW}, {FORGET, BROKEN}, {FORGET, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_DOUBT] = {{NOTHING, NEW}, {NOTHING, NEW}, {NOTHING, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_GONE] = {{NOTHING, DEAD}, {NOTHING, DEAD}, {NOTHING, DEAD}, {NOTHING, DEAD}},
+};
 
 /* The part in the transaction changes for the dead, too: their tables are still told. */
-static void take_part(cuckoo_state *state, cuckoo_event event)
+cuckoo_action cuckoo_state_event(cuckoo_state *state, cuckoo_event event)
 {
+    assert((int)state->life < LIVES && (int)event < EVENTS);
+    state_cell cell = cells[event][state->life];
     bool ends = event == CUCKOO_COMMITTED || event == CUCKOO_ROLLED_BACK;
-    if (event == CUCKOO_JOIN) {
-        state->tables++;
-        state->part = state->part == CUCKOO_APART ? CUCKOO_JOINED : state->part;
-    }
+    if (event == CUCKOO_USE && state->part == CUCKOO_CREATED && cell.action == LOOK)
+        cell.action = ANEW;
+    if (event == CUCKOO_CHANGED && state->part == CUCKOO_JOINED)
+        cell.action = NOTHING;
+    if (event == CUCKOO_LOST && state->part == CUCKOO_APART && cell.life == BROKEN)
+        cell.life = NEW; /* nothing of a transaction is lost */
+    if (event == CUCKOO_JOIN && state->tables++ == 0)
+        state->part = CUCKOO_JOINED;
     if (event == CUCKOO_SAVEPOINT && state->part == CUCKOO_CREATED && state->life != CUCKOO_BROKEN)
         state->part = CUCKOO_JOINED;
     if (ends && state->tables > 0 && --state->tables == 0)
         state->part = CUCKOO_APART;
-}
-
-cuckoo_action cuckoo_state_event(cuckoo_state *state, cuckoo_event event)
-{
-    cuckoo_action action = event == CUCKOO_USE ? CUCKOO_REFUSE : CUCKOO_NOTHING;
-    if (state->life != CUCKOO_DEAD)
-        action = of_the_living(state, event);
-    take_part(state, event);
-    assert(state->part == CUCKOO_APART || state->tables > 0);
-    return action;
+    state->life = (cuckoo_life)cell.life;
+    assert((state->part == CUCKOO_APART) == (state->tables == 0));
+    return (cuckoo_action)cell.action;
 }

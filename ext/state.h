@@ -3,28 +3,7 @@
 ** state.h - the state of a store: its life, and its part in the transaction of the connection.
 **
 ** What a store has in memory is a cache of the database (store.h). Events change its state and say
-** what is to be done. The cells name the action, and the new state where that changes.
-**
-**      life                     NEW             OPEN             BROKEN        DEAD
-**      USE, not CREATED         ANEW, OPEN      LOOK             REFUSE        REFUSE
-**      USE, CREATED             ANEW, OPEN      ANEW             REFUSE        REFUSE
-**      CHANGED, JOINED          -               -                -             -
-**      CHANGED, else            WRITE           WRITE            -             -
-**      JOIN                     -               -                -             -
-**      SAVEPOINT                WRITE           WRITE            -             -
-**      ROLLED_BACK_TO           FORGET          FORGET, NEW      FORGET, NEW   -
-**      SYNC                     WRITE           WRITE            REFUSE        -
-**      COMMITTED                -               -                -             -
-**      ROLLED_BACK              FORGET          FORGET, NEW      FORGET, NEW   -
-**      LOST, APART              FORGET          FORGET, NEW      FORGET, NEW   -
-**      LOST, else               FORGET          FORGET, BROKEN   FORGET        -
-**      DOUBT                    -               -, NEW           -             -
-**      GONE                     -, DEAD         -, DEAD          -, DEAD       -
-**
-**      part                     APART           JOINED           CREATED
-**      JOIN                     JOINED          -                -
-**      SAVEPOINT                -               -                JOINED
-**      COMMITTED, ROLLED_BACK   -               APART            APART
+** what is to be done: the table stands in state.c.
 **
 ** Several virtual tables may share a store (store.h). Each of them joins the transaction, and tells the
 ** store of its end. When the last one has told, the store is APART. SQLite does not tell a table about

@@ -11,23 +11,23 @@
 ** states of a store, and what each event does.
 **
 ** A filter that follows a table changes in the last step of a transaction only, when its log is
-** drained (drain.h), or by a command. Until then lookups ask the log, too (undrained.h).
+** drained (drain.c), or by a command. Until then lookups ask the log, too (log.h).
 **
 ** Any other filter changes in memory, and its pages are written before a savepoint opens
 ** (xSavepoint) and before the transaction ends (xSync). So memory holds only what came after the
-** innermost savepoint. Statements that add many keys write each page once. If a write fails half
-** way, everything stays dirty, and the next write repeats it. The store is *broken* when changes in
-** memory are lost before they are written, because a page cannot be read. Then every use is an
-** error, and so is COMMIT, until the transaction or the savepoint is rolled back.
+** innermost savepoint. If a write fails half way, everything stays dirty, and the next write repeats
+** it. The store is *broken* when changes in memory are lost before they are written, because a page
+** cannot be read. Then every use is an error, and so is COMMIT, until a rollback.
 **
 ** Functions return SQLite codes.
 */
 #ifndef CUCKOO_STORE_H
 #define CUCKOO_STORE_H
 
-#include "drain.h"
 #include "fresh.h"
+#include "net.h"
 #include "state.h"
+#include "waiting.h"
 
 /* Whether the log is drained at the end of the transaction. */
 typedef enum cuckoo_drains {
@@ -73,10 +73,9 @@ static inline bool cuckoo_store_follows(const cuckoo_store *store)
 int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **store);
 void cuckoo_store_free(cuckoo_store *store);
 
-/* Begins a use, within a statement. Afterwards store->paged.filter is as the
-** database and the changes in memory have it. After SQLITE_ERROR,
-** SQLITE_IOERR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what is wrong; the text
-** lives until the store is used again. After any error the use has ended. (trust.c) */
+/* Begins a use, within a statement. Afterwards store->paged.filter is as the database and the changes in
+** memory have it. After SQLITE_ERROR, SQLITE_IOERR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what
+** is wrong, until the store is used again. After any error the use has ended. (trust.c) */
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
@@ -94,18 +93,13 @@ int cuckoo_store_end(cuckoo_store *store);
 /* A virtual table takes part in the transaction. */
 void cuckoo_store_joined(cuckoo_store *store);
 
-/* The table is being created in this transaction; or it is dropped or renamed. */
+/* The table is being created in this transaction. */
 void cuckoo_store_created(cuckoo_store *store);
-void cuckoo_store_gone(cuckoo_store *store);
 
-/* Savepoint `number` is about to open: writes everything in memory. */
+/* Savepoint `number` is about to open: writes everything in memory. Or it is gone, with those in it; or
+** rolled back, which does nothing if it never opened, because some table could not write. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number);
-
-/* Savepoint `number` and those in it are gone. */
 void cuckoo_store_release(cuckoo_store *store, int number);
-
-/* A savepoint is rolled back. If it never opened, because some table could not write, this does
-** nothing. */
 void cuckoo_store_rolled_back_to(cuckoo_store *store, int number);
 
 /* Writes everything in memory, at any other time. */
@@ -114,19 +108,20 @@ int cuckoo_store_flush(cuckoo_store *store);
 /* The transaction is about to end: writes everything, or drains the log. */
 int cuckoo_store_sync(cuckoo_store *store);
 
-/* The transaction has ended, for one of its tables. */
-void cuckoo_store_committed(cuckoo_store *store);
-void cuckoo_store_rolled_back(cuckoo_store *store);
+/* The same of the log alone, with the header loaded and without dirty pages. SQLITE_OK also when
+** nothing could be done. Any other code is one after which SQLite rolls back. (drain.c) */
+int cuckoo_store_drain(cuckoo_store *store);
+
+/* The transaction has ended, for one of its tables: CUCKOO_COMMITTED or CUCKOO_ROLLED_BACK. */
+void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event);
 
 /* ---- between begin and end ---- */
 
 /* Has another connection committed since the use began, outside of our own transaction? */
 bool cuckoo_store_overtaken(const cuckoo_store *store);
 
-/* Is the key perhaps there, waiting, or in the log? */
+/* Is the key perhaps there, waiting, or in the log? The second one does not ask the filter itself. */
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has);
-
-/* The same without asking the filter itself. */
 int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has);
 
 /* Is the key of some row of the table that it follows certainly not there? `most`: of how many of

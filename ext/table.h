@@ -53,8 +53,7 @@ enum { CUCKOO_ID_BYTES = 17 };
 
 /* ---- its filter ---- */
 
-/* Takes a store for the table; a new one when the table is
-** created. Returns SQLITE_OK or SQLITE_NOMEM. */
+/* Takes a store for the table; a new one when the table is created. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_table_take(cuckoo_table *table, bool create);
 
 /* Gives the store back, and frees the table. */
@@ -63,12 +62,10 @@ void cuckoo_table_free(cuckoo_table *table);
 /* The store, also when the one before is dead. NULL: out of memory. */
 cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 
-/* Begins and ends a use of the store (store.h), with messages. `rc` is the error of the use, or
-** SQLITE_OK. A message that is there stays. */
+/* Begins and ends a use of the store (store.h), with messages; the last one ends a use that has changed
+** something. `rc` is the error of the use, or SQLITE_OK. A message that is there stays. */
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_table_end(cuckoo_table *table, int rc);
-
-/* The same as the end for a use that has changed something. */
 int cuckoo_table_changed(cuckoo_table *table, int rc);
 
 /* How many rows the table has, within a use. SQLite asks for each of them, and a damaged header may
@@ -111,7 +108,7 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
 
 /* ---- arguments of CREATE VIRTUAL TABLE (table_arguments.c) ---- */
 
-/* What the arguments say. Texts are memory of sqlite3_malloc. */
+/* What the arguments say (texts: sqlite3_malloc). */
 typedef struct cuckoo_table_plan {
     cuckoo_options options;
     bool has_fpr;
@@ -125,9 +122,8 @@ typedef struct cuckoo_table_plan {
 int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
                            char **message);
 
-/* The shape of a new table. The key rule of the column that it follows
-** becomes that of the plan. This checks what only CREATE may check: a
-** table that was made before must still connect. Errors as above. */
+/* The shape of a new table. The key rule of the column that it follows becomes that of the plan. This
+** checks what only CREATE may check. Errors as above. */
 int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
                             char **message);
 void cuckoo_table_plan_free(cuckoo_table_plan *plan);

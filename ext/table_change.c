@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** table_change.c - INSERT, DELETE and UPDATE on the virtual table cuckoo_filter. A filter that follows
-** a table is changed by its log alone (drain.h).
+** a table is changed by its log alone (drain.c).
 */
 #include "errors.h"
 #include "key.h"

@@ -7,34 +7,10 @@
 #include "table.h"
 #include "upkeep.h"
 
-static int import(cuckoo_table *table, sqlite3_value *blob, char **message)
-{
-    return cuckoo_upkeep_import(table->store, blob, message);
-}
-
-static int check(cuckoo_table *table, sqlite3_value *unused, char **message)
-{
-    (void)unused;
-    return cuckoo_upkeep_check(table->store, message);
-}
-
-static int clear(cuckoo_table *table, sqlite3_value *unused, char **message)
-{
-    (void)unused, (void)message;
-    return cuckoo_store_clear(table->store);
-}
-
-static int optimize(cuckoo_table *table, sqlite3_value *unused, char **message)
-{
-    (void)unused;
-    return cuckoo_upkeep_optimize(table->store, message);
-}
-
 /* In a trigger the table may be ahead of its triggers: what they tell later would count twice. */
-static int rebuild(cuckoo_table *table, sqlite3_value *unused, char **message)
+static int rebuild(cuckoo_table *table, char **message)
 {
     bool is = false;
-    (void)unused;
     int rc = table->registry->rebuilds
                  ? SQLITE_OK
                  : cuckoo_follow_is_written_by_triggers(&table->store->paged.shadow, &is);
@@ -47,41 +23,53 @@ static int rebuild(cuckoo_table *table, sqlite3_value *unused, char **message)
         table->name);
 }
 
-/* It is done in the last step of the transaction (drain.h). */
-static int drain(cuckoo_table *table, sqlite3_value *unused, char **message)
-{
-    (void)unused, (void)message;
-    table->store->drains = CUCKOO_DRAIN_ASKED;
-    return SQLITE_OK;
-}
+enum { CHECK, CLEAR, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
 
 static const struct command {
     const char *name;
-    int (*run)(cuckoo_table *table, sqlite3_value *argument, char **message);
     cuckoo_use use;
     bool follows; /* it is also for a filter that follows a table */
-} commands[] = {{"check", check, CUCKOO_ASK, true},          {"clear", clear, CUCKOO_CHANGE, false},
-                {"drain", drain, CUCKOO_CHANGE, true},       {"import", import, CUCKOO_CHANGE, false},
-                {"optimize", optimize, CUCKOO_CHANGE, true}, {"rebuild", rebuild, CUCKOO_REPAIR, true}};
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
+} commands[COMMANDS] = {
+    [CHECK] = {"check", CUCKOO_ASK, true},          [CLEAR] = {"clear", CUCKOO_CHANGE, false},
+    [DRAIN] = {"drain", CUCKOO_CHANGE, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
+    [OPTIMIZE] = {"optimize", CUCKOO_CHANGE, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
 
-static int run_if_allowed(cuckoo_table *table, const struct command *command, sqlite3_value *argument,
-                          char **message)
+static int run(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
 {
-    if (table->content && !command->follows)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "it follows %s(%s), and %s would make it miss rows; use rebuild",
-                          table->store->follow.table, table->store->follow.column, command->name);
-    return command->run(table, argument, message);
+    cuckoo_store *store = table->store;
+    switch (which) {
+    case CHECK:
+        return cuckoo_upkeep_check(store, message);
+    case CLEAR:
+        return cuckoo_store_clear(store);
+    case DRAIN:
+        store->drains = CUCKOO_DRAIN_ASKED; /* in the last step of the transaction (drain.c) */
+        return SQLITE_OK;
+    case IMPORT:
+        return cuckoo_upkeep_import(store, argument, message);
+    case OPTIMIZE:
+        return cuckoo_upkeep_optimize(store);
+    default:
+        return rebuild(table, message);
+    }
 }
 
-static int run_command(cuckoo_table *table, const struct command *command, sqlite3_value *argument)
+static int run_if_allowed(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
+{
+    if (table->content == NULL || commands[which].follows)
+        return run(table, which, argument, message);
+    return cuckoo_say(message, SQLITE_ERROR,
+                      "it follows %s(%s), and %s would make it miss rows; use rebuild",
+                      table->store->follow.table, table->store->follow.column, commands[which].name);
+}
+
+static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
 {
     char *why = NULL;
-    int rc = cuckoo_table_begin(table, command->use);
+    int rc = cuckoo_table_begin(table, commands[which].use);
     if (rc != SQLITE_OK)
         return rc;
-    rc = cuckoo_store_changed(table->store, run_if_allowed(table, command, argument, &why));
+    rc = cuckoo_store_changed(table->store, run_if_allowed(table, which, argument, &why));
     rc = why ? cuckoo_table_fail(table, rc, "%s", why)
              : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
     sqlite3_free(why);
@@ -107,7 +95,5 @@ int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_va
         return SQLITE_NOMEM;
     while (which < COMMANDS && sqlite3_stricmp(name, commands[which].name) != 0)
         which++;
-    if (which == COMMANDS)
-        return unknown_command(table, name);
-    return run_command(table, &commands[which], argument);
+    return which < COMMANDS ? run_command(table, which, argument) : unknown_command(table, name);
 }

@@ -12,6 +12,7 @@
 #include "touch.h"
 #include "upkeep.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* ---- creating, connecting ---- */
@@ -69,13 +70,13 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
     cuckoo_store *store = table->store;
     int rc = cuckoo_paged_create(&store->paged, shape);
     cuckoo_store_created(store);
-    if (rc == SQLITE_OK && table->content)
+    if (rc == SQLITE_OK && table->content) {
         rc = cuckoo_upkeep_follow(store, message);
-    if (rc == SQLITE_OK && table->content)
-        rc = cuckoo_touch_watch(store, 1);
+        rc = rc ? rc : cuckoo_touch_watch(store, table->name, 1);
+    }
     if (rc == SQLITE_OK)
         return rc;
-    cuckoo_store_gone(store);
+    cuckoo_state_event(&store->state, CUCKOO_GONE);
     return cuckoo_say(message, rc, "cuckoo_filter: %s",
                       *message ? *message : sqlite3_errmsg(table->registry->db));
 }
@@ -110,7 +111,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     rc = make(db, registry, argv, &plan, creates, &table, message);
     cuckoo_table_plan_free(&plan);
     if (rc == SQLITE_OK && table->content && !table->later && !creates)
-        rc = cuckoo_touch_watch(table->store, 0);
+        rc = cuckoo_touch_watch(table->store, table->name, 0);
     if (rc != SQLITE_OK && table) {
         cuckoo_table_free(table);
         table = NULL;
@@ -167,7 +168,7 @@ static int table_destroy(sqlite3_vtab *base)
     rc = rc ? rc : cuckoo_shadow_drop(&store->paged.shadow);
     if (rc != SQLITE_OK)
         return rc;
-    cuckoo_store_gone(store);
+    cuckoo_state_event(&store->state, CUCKOO_GONE);
     cuckoo_table_free(table);
     return rc;
 }
@@ -182,27 +183,29 @@ static int refuse_later(cuckoo_table *table, cuckoo_store *store)
     return rc == CUCKOO_NEWER ? cuckoo_table_explain(table, rc, why) : SQLITE_OK;
 }
 
-/* The triggers, too, are renamed: they have the name of the filter. */
+/* The triggers have the name of the filter: they are dropped, and made anew. */
+static int drop_triggers(cuckoo_store *store)
+{
+    const char *why;
+    cuckoo_shadow *shadow = &store->paged.shadow;
+    int rc = cuckoo_paged_load(&store->paged, &why); /* says which log it has */
+    rc = rc ? rc : cuckoo_follow_find(&store->follow, shadow);
+    rc = rc ? rc : cuckoo_follow_save(&store->follow, shadow);
+    return rc ? rc : cuckoo_follow_drop(shadow, CUCKOO_OWN, false);
+}
+
 static int rename_store(cuckoo_store *store, const char *name)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
-    const char *why;
     bool follows = cuckoo_store_follows(store);
     int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
     if (rc == SQLITE_OK && follows)
-        rc = cuckoo_paged_load(&store->paged, &why); /* says which log it has */
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_find(&store->follow, shadow);
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_save(&store->follow, shadow);
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_drop(shadow, CUCKOO_OWN, false);
+        rc = drop_triggers(store);
     rc = rc ? rc : cuckoo_shadow_rename(shadow, name);
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_create(&store->follow, shadow, name);
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_touch_renamed(store, name);
-    return rc;
+    if (rc != SQLITE_OK || !follows)
+        return rc;
+    rc = cuckoo_follow_create(&store->follow, shadow, name);
+    return rc ? rc : cuckoo_touch_watch(store, name, INT_MAX);
 }
 
 static int table_rename(sqlite3_vtab *base, const char *name)
@@ -214,7 +217,8 @@ static int table_rename(sqlite3_vtab *base, const char *name)
         return rc;
     rc = rename_store(store, name);
     if (rc == SQLITE_OK)
-        cuckoo_store_gone(store); /* SQLite connects the table under its new name */
+        cuckoo_state_event(&store->state,
+                           CUCKOO_GONE); /* SQLite connects the table under its new name */
     else if (rc == SQLITE_CORRUPT_VTAB)
         rc = cuckoo_table_explain(table, rc, cuckoo_store_damage(store));
     else if (rc != SQLITE_NOMEM)
@@ -259,13 +263,13 @@ static int table_sync(sqlite3_vtab *base)
 
 static int table_commit(sqlite3_vtab *base)
 {
-    cuckoo_store_committed(cuckoo_table_of(base)->store);
+    cuckoo_store_ended(cuckoo_table_of(base)->store, CUCKOO_COMMITTED);
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base)
 {
-    cuckoo_store_rolled_back(cuckoo_table_of(base)->store);
+    cuckoo_store_ended(cuckoo_table_of(base)->store, CUCKOO_ROLLED_BACK);
     return SQLITE_OK;
 }
 

@@ -89,19 +89,17 @@ static int make_trigger(const cuckoo_store *store, const char *table)
     int rc = text ? cuckoo_sql_text(shadow->db, &had,
                                     "SELECT sql FROM sqlite_temp_master WHERE name = %Q", name)
                   : SQLITE_NOMEM;
-    bool same = had && strcmp(had, text) == 0;
-    if (rc == SQLITE_OK && had && !same)
-        rc = cuckoo_touch_unwatch(store);
-    if (rc == SQLITE_OK && !same)
-        rc = probe(shadow);
-    if (rc == SQLITE_OK && !same)
-        rc = cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
+    if (rc == SQLITE_OK && !(had && strcmp(had, text) == 0)) {
+        rc = had ? cuckoo_touch_unwatch(store) : SQLITE_OK;
+        rc = rc ? rc : probe(shadow);
+        rc = rc ? rc : cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
+    }
     sqlite3_free(had);
     sqlite3_free(text);
     return rc;
 }
 
-int cuckoo_touch_watch(cuckoo_store *store, int running)
+int cuckoo_touch_watch(cuckoo_store *store, const char *table, int running)
 {
     const char *why;
     cuckoo_paged *paged = &store->paged;
@@ -111,13 +109,8 @@ int cuckoo_touch_watch(cuckoo_store *store, int running)
         return SQLITE_OK;
     int rc = cuckoo_paged_load(paged, &why);
     if (rc == SQLITE_OK && may_be_watched(&paged->shadow))
-        rc = make_trigger(store, paged->shadow.table);
+        rc = make_trigger(store, table);
     return harm_of(rc, within);
-}
-
-int cuckoo_touch_renamed(const cuckoo_store *store, const char *table)
-{
-    return may_be_watched(&store->paged.shadow) ? harm_of(make_trigger(store, table), true) : SQLITE_OK;
 }
 
 /* ---- when the extension is loaded ---- */

@@ -22,12 +22,10 @@
 
 #include "registry.h"
 
-/* Makes the TEMP trigger for a filter, if no more than `running` statements run; drops it. */
-int cuckoo_touch_watch(cuckoo_store *store, int running);
+/* Makes the TEMP trigger for a filter that has, or will have, this name, if no more than `running`
+** statements run; drops it. */
+int cuckoo_touch_watch(cuckoo_store *store, const char *table, int running);
 int cuckoo_touch_unwatch(const cuckoo_store *store);
-
-/* The table is being renamed: the trigger has its name. */
-int cuckoo_touch_renamed(const cuckoo_store *store, const char *table);
 
 /* Connects all filters of main that follow a table, so that their triggers are made. Of such a failure
 ** the connection keeps no message. */

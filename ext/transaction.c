@@ -54,11 +54,6 @@ void cuckoo_store_created(cuckoo_store *store)
     store->state.part = CUCKOO_CREATED;
 }
 
-void cuckoo_store_gone(cuckoo_store *store)
-{
-    cuckoo_state_event(&store->state, CUCKOO_GONE);
-}
-
 /* ---- savepoints ---- */
 
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
@@ -93,22 +88,6 @@ void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
 }
 
 /* ---- the end ---- */
-
-static int drain(cuckoo_store *store)
-{
-    const char *why;
-    bool saves = false; /* an interrupt of a write has rolled back: COMMIT must not succeed */
-    cuckoo_shadow *shadow = &store->paged.shadow;
-    int rc = cuckoo_store_load(store, &why);
-    rc = rc ? rc : cuckoo_follow_look(&store->follow, shadow);
-    if (rc == SQLITE_OK && store->follow.fault == NULL && !store->follow.saved) {
-        saves = true;
-        rc = cuckoo_follow_save(&store->follow, shadow);
-    }
-    if (rc == SQLITE_OK)
-        return cuckoo_drain(&store->paged, &store->follow, &store->undrained);
-    return cuckoo_sql_rolls_back(rc) && (saves || (rc & 0xff) != SQLITE_INTERRUPT) ? rc : SQLITE_OK;
-}
 
 /* What others wrote to the log, and what was written where no TEMP trigger tells (touch.h), only lookups
 ** know. */
@@ -158,12 +137,15 @@ int cuckoo_store_sync(cuckoo_store *store)
     if (!cuckoo_store_follows(store))
         store->why = sync_pages(store);
     else
-        store->why = is_due(store) ? drain(store) : SQLITE_OK;
+        store->why = is_due(store) ? cuckoo_store_drain(store) : SQLITE_OK;
     return store->why;
 }
 
-static void end_transaction(cuckoo_store *store, cuckoo_event event)
+void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event)
 {
+    assert(event == CUCKOO_COMMITTED || event == CUCKOO_ROLLED_BACK);
+    if (store->state.part != CUCKOO_APART)
+        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
     if (cuckoo_state_event(&store->state, event) == CUCKOO_FORGET)
         forget(store);
     if (store->state.part != CUCKOO_APART)
@@ -171,18 +153,4 @@ static void end_transaction(cuckoo_store *store, cuckoo_event event)
     store->looked = store->undrained.current = false;
     store->drains = CUCKOO_DRAIN_LATER;
     store->opened = 0;
-}
-
-void cuckoo_store_committed(cuckoo_store *store)
-{
-    if (store->state.part != CUCKOO_APART)
-        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
-    end_transaction(store, CUCKOO_COMMITTED);
-}
-
-void cuckoo_store_rolled_back(cuckoo_store *store)
-{
-    if (store->state.part != CUCKOO_APART)
-        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
-    end_transaction(store, CUCKOO_ROLLED_BACK);
 }

@@ -48,6 +48,15 @@ static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 
 /* ---- check ---- */
 
+static cf_status check_filter(const cuckoo_store *store, cf_filter *filter, const char **why)
+{
+    cuckoo_watch watch;
+    cuckoo_watch_filter(&watch, store->paged.shadow.db, filter);
+    cf_status status = cf_check(filter, why);
+    cuckoo_watch_end(&watch);
+    return status;
+}
+
 static int check_rows(cuckoo_store *store, char **message)
 {
     int rc = cuckoo_shadow_check(&store->paged.shadow);
@@ -71,14 +80,11 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
     assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
     enum { ALL = -1 };
     const char *why;
-    cuckoo_watch watch;
     bool misses = false;
     int rc = check_rows(store, message);
     if (rc != SQLITE_OK)
         return rc;
-    cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
-    cf_status status = cf_check(&store->paged.filter, &why);
-    cuckoo_watch_end(&watch);
+    cf_status status = check_filter(store, &store->paged.filter, &why);
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
@@ -113,11 +119,10 @@ static int shrink(cuckoo_store *store)
                                       : SQLITE_OK;
 }
 
-int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
+int cuckoo_upkeep_optimize(cuckoo_store *store)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
     cuckoo_watch watch;
-    (void)message;
     int rc = cuckoo_paged_check(&store->paged); /* nobody would know of missing rows any more */
     if (rc != SQLITE_OK)
         return rc;
@@ -266,13 +271,9 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
     const uint8_t *bytes = sqlite3_value_blob(blob);
     size_t length = (size_t)sqlite3_value_bytes(blob);
     bool is_blob = sqlite3_value_type(blob) == SQLITE_BLOB;
-    cuckoo_watch watch;
     cf_status status = is_blob ? cf_open(&filter, bytes, length, &why) : CF_BAD_ARGUMENT;
-    if (status == CF_OK) {
-        cuckoo_watch_filter(&watch, store->paged.shadow.db, &filter);
-        status = cf_check(&filter, &why);
-        cuckoo_watch_end(&watch);
-    }
+    if (status == CF_OK)
+        status = check_filter(store, &filter, &why);
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
@@ -324,7 +325,7 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
     cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
     if (status != CF_OK) {
         cuckoo_block_plain(bytes, 0);
-        return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
+        return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
     }
     copy->memory = (cf_memory){cuckoo_block_plain, INT64_MAX};
     int rc = add_beside(store, copy);

@@ -39,8 +39,8 @@ static int read_row(cuckoo_paged *paged, sqlite3_stmt *at, waiting_row *row)
     if (are_integers(at) && row->value <= cf_low_bits(paged->filter.geometry.value_bits) &&
         row->adds <= paged->adds.copies && row->adds > 0)
         return SQLITE_OK;
-    return cuckoo_shadow_damaged(&paged->shadow, "a row of %s_wait has been changed",
-                                 paged->shadow.table);
+    return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_wait has been changed",
+                      paged->shadow.table);
 }
 
 /* Calls `found` for each row of a statement. */
@@ -130,8 +130,8 @@ int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter)
     if (rc != SQLITE_OK ||
         (all.adds.copies == paged->adds.copies && all.adds.digest == paged->adds.digest))
         return rc;
-    return cuckoo_shadow_damaged(&paged->shadow, "rows of %s_wait have been added, changed or taken out",
-                                 paged->shadow.table);
+    return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB,
+                      "rows of %s_wait have been added, changed or taken out", paged->shadow.table);
 }
 
 int cuckoo_waiting_check(cuckoo_paged *paged)

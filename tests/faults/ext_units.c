@@ -251,7 +251,7 @@ static void test_sums_no_memory(void **state)
 
 enum { LIVES = 4, PARTS = 3, EVENTS = CUCKOO_GONE + 1, SAME = -1 };
 
-/* What the table in state.h says: of each life and event, the action and the new life. Rows of USE,
+/* What the table in state.c says: of each life and event, the action and the new life. Rows of USE,
 ** CHANGED and LOST hold for one part in the transaction; `part` SAME: for all. */
 static const struct {
     int event, part;
