@@ -258,12 +258,14 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
     uint8_t row[NAMES_MAX];
     uint64_t checksum;
-    follow->saved = true;
-    if (table + column > sizeof row)
-        return SQLITE_OK; /* then the names that were given must serve */
-    memcpy(row, follow->table, table);
-    memcpy(row + table, follow->column, column);
-    return cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column, table + column, &checksum);
+    int rc = SQLITE_OK;
+    if (table + column <= sizeof row) { /* else the names that were given must serve */
+        memcpy(row, follow->table, table);
+        memcpy(row + table, follow->column, column);
+        rc = cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column, table + column, &checksum);
+    }
+    follow->saved = rc == SQLITE_OK;
+    return rc;
 }
 
 /* Takes over both texts. False: they name no column of a table of this schema, and are freed. */

@@ -15,9 +15,10 @@ int cuckoo_store_flush(cuckoo_store *store)
 }
 
 /* The pages of a filter that follows a table may stay: they are not dirty, and the generation tells if
-** they were written. */
+** they were written. Whether the names of table and column are saved nothing tells. */
 static void forget(cuckoo_store *store)
 {
+    store->follow.saved = false;
     if (!cuckoo_store_follows(store) || cuckoo_paged_pending(&store->paged))
         cuckoo_paged_forget(&store->paged);
     cuckoo_undrained_forget(&store->undrained);

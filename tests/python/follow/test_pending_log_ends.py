@@ -196,6 +196,33 @@ def test_f16_an_interrupt_in_the_first_commit_of_a_connection_loses_nothing_with
     assert after > 200
 
 
+@pytest.mark.parametrize("how", ["query_only", "rollback"])
+def test_f16_names_that_could_not_be_saved_are_saved_later(path, how):
+    """The names of table and column, for a rebuild when the triggers are gone."""
+    db = support.connect(path)
+    people(db)
+    db.close()
+    bare = sqlite3.connect(path)
+    bare.execute("ALTER TABLE u RENAME TO v")
+    db = support.connect(path)
+    script(db, "BEGIN; INSERT INTO v(k) VALUES ('n'); DELETE FROM v WHERE id = 1")
+    if how == "query_only":
+        assert script(db, "PRAGMA query_only = 1; COMMIT; PRAGMA query_only = 0") == []
+    else:
+        reader = bare.execute("SELECT * FROM v")
+        assert attempt(db, "PRAGMA busy_timeout = 0") is None
+        assert str(attempt(db, "COMMIT")) == "database is locked"
+        db.execute("ROLLBACK")
+        reader.close()
+    bare.close()
+    script(db, "DELETE FROM v WHERE id = 2; DROP TRIGGER f_inserted; DROP TRIGGER f_deleted")
+    script(db, "DROP TRIGGER f_updated; DROP TRIGGER f_moved")
+    db.close()
+    db = support.connect(path)
+    db.execute("SELECT cf_table_rebuild('f')").fetchall()
+    assert ask(db, "SELECT 'e5' IN f") == 1
+
+
 def test_f17_a_delete_makes_room_for_an_insert(db):
     db.execute("CREATE TABLE u(k)")
     f = Follower(db).create("capacity=50, growth=off")
