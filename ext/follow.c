@@ -14,11 +14,6 @@
 enum { INSERTED, DELETED, UPDATED, MOVED };
 const char *const cuckoo_follow_suffixes[CUCKOO_FOLLOWERS] = {"inserted", "deleted", "updated", "moved"};
 
-void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column)
-{
-    *follow = (cuckoo_follow){.given_table = table, .given_column = column, .sample = CUCKOO_SAMPLE};
-}
-
 static void forget_names(cuckoo_follow *follow)
 {
     sqlite3_free(follow->table);
@@ -236,13 +231,11 @@ static char *column_in(const char *trigger, int which, int *rc)
     static const char *const before[CUCKOO_FOLLOWERS] = {" WHEN new.", " WHEN old.", " WHEN old.",
                                                          ", NULL, new."};
     const char *quoted = strstr(trigger, before[which]);
-    if (quoted == NULL || quoted[strlen(before[which])] != '"')
+    quoted = quoted ? quoted + strlen(before[which]) : "";
+    cuckoo_token token = cuckoo_sql_token(&quoted);
+    if (*token.at != '"')
         return NULL;
-    quoted += strlen(before[which]);
-    const char *end = quoted + 1;
-    while (*end && (*end != '"' || end[1] == '"'))
-        end += *end == '"' ? 2 : 1;
-    char *column = cuckoo_sql_unquoted(quoted, (size_t)(end - quoted) + (*end == '"'));
+    char *column = cuckoo_sql_unquoted(token.at, token.n);
     if (column == NULL)
         *rc = SQLITE_NOMEM;
     return column;

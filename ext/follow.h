@@ -5,24 +5,21 @@
 **
 ** Four triggers, "seen_inserted", "seen_deleted", "seen_updated" and "seen_moved", write each change
 ** of a key to the log (log.h). The last one fires for an update that changes the rowid; a table
-** without rowid does not have it. They fire for every UPDATE, not only for UPDATE OF the column: a
-** generated column changes with others. Each ends with a RAISE that never happens. It makes SQLite
-** ready to take the whole statement back: SQLite before 3.39.3 would keep a row when the expression
-** of a later trigger fails.
+** without rowid does not have it. They fire for every UPDATE: a generated column changes with others.
+** Each ends with a RAISE that never happens. It makes SQLite ready to take the whole statement back:
+** SQLite before 3.39.3 would keep a row when the expression of a later trigger fails.
 **
 ** The triggers themselves say which table and which column is followed: SQLite rewrites them when
-** these are renamed. They are looked at before the next use whenever the schema may have changed. A
-** kept statement tells that: SQLite prepares it anew after changes of the schema by this connection
-** or by others, after changes of TEMP triggers, and after a rollback. These must hold:
+** these are renamed. The filter looks at them again when a kept statement was prepared anew: SQLite
+** does that after changes of the schema and of TEMP triggers, and after a rollback. These must hold:
 **
 ** - All triggers are there, on one table, as they were made; so is the log, without triggers of
 **   others.
 ** - No trigger that can make SQLite skip them fires before them. SQLite fires the newest trigger
-**   first (a test checks that), and TEMP triggers before all others. A row stays, and its later
-**   triggers never run, after RAISE(IGNORE) in such a trigger; and after RAISE(FAIL), OR FAIL and ON
-**   CONFLICT FAIL in it or in what it sets off. OR FAIL in a statement that changes the table holds
-**   for what the trigger does, too, and any program may say so. So no such trigger may change rows
-**   where that can violate a constraint.
+**   first, and TEMP triggers before all others. A row stays, and its later triggers never run, after
+**   RAISE(IGNORE) in such a trigger; and after RAISE(FAIL), OR FAIL and ON CONFLICT FAIL in it or in
+**   what it sets off. OR FAIL in any statement that changes the table holds for what the trigger does,
+**   too. So no such trigger may change rows where that can violate a constraint.
 ** - Triggers are not switched off in this connection.
 ** - The column compares as it did.
 ** - The keys of some rows of the table are there: it may have been made anew, triggers and all. After
@@ -76,8 +73,6 @@ typedef struct cuckoo_follow {
 
 enum { CUCKOO_SAMPLE = 100 /* rows */ };
 
-/* Takes over both texts (sqlite3_malloc), or NULL twice. */
-void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column);
 void cuckoo_follow_free(cuckoo_follow *follow);
 
 /* ---- the triggers ---- */

@@ -41,10 +41,9 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
     const char *f = shadow->table;
     char *want;
     rc = cuckoo_follow_text(follow, shadow, which, f, &want);
-    bool same = text == want; /* both are NULL */
-    if (text && want)
-        same =
-            strncmp(text, prefix, sizeof prefix - 1) == 0 && strcmp(text + sizeof prefix - 1, want) == 0;
+    bool same = text && want ? strncmp(text, prefix, sizeof prefix - 1) == 0 &&
+                                   strcmp(text + sizeof prefix - 1, want) == 0
+                             : text == want;
     if (rc == SQLITE_OK && !same)
         rc = cuckoo_follow_fail(follow, shadow,
                                 "its trigger %s_%s on %s(%s) is %s: rows may have changed without it", f,
@@ -74,11 +73,13 @@ static int check_log(cuckoo_follow *follow, cuckoo_shadow *shadow)
 
 /* ---- triggers of others ---- */
 
-/* Is it on this table? A TEMP trigger is, unless there is a TEMP table
+/* Is it a trigger of others on this table? A TEMP trigger is, unless there is a TEMP table
 ** of that name, and the trigger does not name the schema. */
 static bool is_on(const cuckoo_schema *all, const cuckoo_object *trigger, const cuckoo_shadow *shadow,
                   const char *table)
 {
+    if (trigger->body == NULL || trigger->ours)
+        return false;
     if (sqlite3_stricmp(trigger->table, table) != 0 || !trigger->temporary ||
         sqlite3_stricmp(shadow->schema, "temp") == 0)
         return sqlite3_stricmp(trigger->table, table) == 0;
@@ -132,16 +133,14 @@ static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cucko
 }
 
 /* Does it fire after the change of a row, but before ours? */
-static bool fires_first(const cuckoo_schema *all, const cuckoo_object *object, int64_t ours,
-                        const cuckoo_shadow *shadow, const char *table)
+static bool fires_first(const cuckoo_object *trigger, int64_t ours)
 {
-    return object->body && !object->ours && is_on(all, object, shadow, table) && object->after &&
-           (object->temporary || object->order > ours);
+    return trigger->after && (trigger->temporary || trigger->order > ours);
 }
 
 static bool in_name(char c)
 {
-    return c == '_' || (c & 0x80) || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+    return c != '$' && cuckoo_sql_is_name_char(c);
 }
 
 /* Is the name a word of the text, be it in a text that a function runs? */
@@ -162,12 +161,12 @@ static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const cha
     bool is = false;
     for (int i = 0; i < all->n && table; i++) {
         const cuckoo_object *object = &all->object[i];
-        if (object->body == NULL || object->ours || !is_on(all, object, shadow, table))
+        if (!is_on(all, object, shadow, table))
             continue;
         if (object->early && mentions(object->body, table))
             return false;
         cuckoo_schema_reach(all, object->body);
-        is |= fires_first(all, object, ours, shadow, table) &&
+        is |= fires_first(object, ours) &&
               (cuckoo_schema_reaches(all, table) || mentions(object->body, table));
     }
     return is;
@@ -182,10 +181,10 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuck
     bool before = false, lies = cuckoo_schema_may_lie(all, follow->table);
     for (int i = 0; i < all->n; i++) {
         const cuckoo_object *object = &all->object[i];
-        if (object->body == NULL || object->ours || !is_on(all, object, shadow, follow->table))
+        if (!is_on(all, object, shadow, follow->table))
             continue;
         before |= !object->after;
-        if (fires_first(all, object, ours, shadow, follow->table) &&
+        if (fires_first(object, ours) &&
             (is_harmful(all, object) || (lies && (cuckoo_sql_names(object->body, NULL, follow->table) ||
                                                   mentions(object->body, follow->table)))))
             return blame(follow, shadow, object);

@@ -15,7 +15,7 @@
 ** are plain SQL: so a program that writes the table needs neither this extension nor to know of it.
 ** SQLite itself takes rows back: by rollback, savepoints, statements that fail, crashes. At COMMIT a
 ** connection that has the extension takes the rows into the pages of the filter, and empties the log
-** (drain.c).
+** (transaction.c).
 **
 ** Until then a lookup counts a key as stored when a row of the log has it as `new`. (Keys that have
 ** gone again are found until the log is drained.) A connection reads the set of these keys once, and

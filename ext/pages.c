@@ -171,11 +171,6 @@ int cuckoo_paged_error(cuckoo_paged *paged)
 
 /* ---- writing ---- */
 
-bool cuckoo_paged_pending(const cuckoo_paged *paged)
-{
-    return paged->dirty > 0 || paged->header_dirty;
-}
-
 static bool all_zeros(const uint8_t *bytes, uint64_t length)
 {
     return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, cf_in_memory(length - 1)) == 0);

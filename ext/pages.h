@@ -69,7 +69,10 @@ const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged);
 int cuckoo_paged_error(cuckoo_paged *paged);
 
 /* Is something dirty? */
-bool cuckoo_paged_pending(const cuckoo_paged *paged);
+static inline bool cuckoo_paged_pending(const cuckoo_paged *paged)
+{
+    return paged->dirty > 0 || paged->header_dirty;
+}
 
 /* Writes what is dirty. After an error all of it stays dirty, and may be written once more. */
 int cuckoo_paged_write(cuckoo_paged *paged);

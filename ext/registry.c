@@ -124,13 +124,6 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
     return *rc == SQLITE_OK && store && is_named(store, schema, name) ? store : NULL;
 }
 
-static cuckoo_store *find_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
-                             int *rc)
-{
-    *rc = exists(registry, schema, name, stop);
-    return *rc == SQLITE_OK && *stop ? connect_table(registry, schema, name, rc) : NULL;
-}
-
 /* The name behind "schema."; NULL: it does not begin so. */
 static const char *name_in(const char *schema, const char *name)
 {
@@ -142,10 +135,13 @@ static const char *name_in(const char *schema, const char *name)
 static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
                              int *rc)
 {
-    const char *rest = name_in(schema, name);
-    cuckoo_store *store = find_in(registry, schema, name, stop, rc);
-    if (store == NULL && !*stop && *rc == SQLITE_OK && rest)
-        store = find_in(registry, schema, rest, stop, rc);
+    const char *const names[] = {name, name_in(schema, name)};
+    cuckoo_store *store = NULL;
+    for (int i = 0; i < 2 && names[i] && !*stop && *rc == SQLITE_OK; i++) {
+        *rc = exists(registry, schema, names[i], stop);
+        if (*rc == SQLITE_OK && *stop)
+            store = connect_table(registry, schema, names[i], rc);
+    }
     return store;
 }
 
@@ -156,6 +152,7 @@ cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, 
 {
     assert(name != NULL);
     bool stop = false;
+    *rc = SQLITE_OK;
     cuckoo_store *store = look_in(registry, "temp", name, &stop, rc);
     sqlite3_stmt *schemas;
     if (stop || *rc != SQLITE_OK)

@@ -27,7 +27,7 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
 void cuckoo_registry_release(void *registry);
 
 /* Gives the store of this name one reference more, or makes a store (*made). `fresh`: the table is
-** new, and stores of that name are dead. Returns SQLITE_OK or SQLITE_NOMEM. */
+** new, and stores of that name are dead. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
                          cuckoo_store **store, bool *made);
 
@@ -39,9 +39,8 @@ cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t lo
 /* One reference less; the last one frees the store. */
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store);
 
-/* The store of the table of this name ('seen' or 'main.seen'). A
-** table that is not connected gets connected. NULL: there is none, or
-** it is another kind of table; *rc is SQLITE_OK then, or an error. */
+/* The store of the table of this name ('seen' or 'main.seen'), which is connected if need be. NULL:
+** there is none, or it is another kind of table; *rc is SQLITE_OK then, or an error. */
 cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc);
 
 /* Says that there is no filter table of this name, and which one may be meant. The text lives until

@@ -21,12 +21,6 @@ int cuckoo_shadow_bad_row(cuckoo_shadow *shadow, int64_t no)
                       (sqlite3_int64)no, shadow->table);
 }
 
-void cuckoo_shadow_no_damage(cuckoo_shadow *shadow)
-{
-    sqlite3_free(shadow->damage);
-    shadow->damage = NULL;
-}
-
 const char *cuckoo_shadow_why(const cuckoo_shadow *shadow)
 {
     return shadow->damage ? shadow->damage : "its shadow tables cannot be read";

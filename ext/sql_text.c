@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool is_name_char(char c)
+bool cuckoo_sql_is_name_char(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
            c == '$' || (c & 0x80);
@@ -69,7 +69,7 @@ cuckoo_token cuckoo_sql_token(const char **sql)
 {
     const char *at = skip_blanks_and_comments(*sql), *end = at;
     cuckoo_token_kind kind = CUCKOO_TOKEN_WORD;
-    while (is_name_char(*end))
+    while (cuckoo_sql_is_name_char(*end))
         end++;
     if (end == at && *at) {
         kind = strchr("'\"`[", *at) ? CUCKOO_TOKEN_QUOTED : CUCKOO_TOKEN_OTHER;

@@ -11,7 +11,7 @@
 ** states of a store, and what each event does.
 **
 ** A filter that follows a table changes in the last step of a transaction only, when its log is
-** drained (drain.c), or by a command. Until then lookups ask the log, too (log.h).
+** drained (transaction.c), or by a command. Until then lookups ask the log, too (log.h).
 **
 ** Any other filter changes in memory, and its pages are written before a savepoint opens
 ** (xSavepoint) and before the transaction ends (xSync). So memory holds only what came after the
@@ -69,13 +69,13 @@ static inline bool cuckoo_store_follows(const cuckoo_store *store)
     return store->follow.given_table != NULL;
 }
 
-/* A new store with one reference. Texts are copied. Returns SQLITE_OK or SQLITE_NOMEM. */
+/* A new store with one reference. Texts are copied. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **store);
 void cuckoo_store_free(cuckoo_store *store);
 
 /* Begins a use, within a statement. Afterwards store->paged.filter is as the database and the changes in
 ** memory have it. After SQLITE_ERROR, SQLITE_IOERR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what
-** is wrong, until the store is used again. After any error the use has ended. (trust.c) */
+** is wrong, until the store is used again. After any error the use has ended. */
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
@@ -90,10 +90,8 @@ int cuckoo_store_end(cuckoo_store *store);
 
 /* ---- the transaction (transaction.c) ---- */
 
-/* A virtual table takes part in the transaction. */
+/* A virtual table takes part in the transaction, or is created in it. */
 void cuckoo_store_joined(cuckoo_store *store);
-
-/* The table is being created in this transaction. */
 void cuckoo_store_created(cuckoo_store *store);
 
 /* Savepoint `number` is about to open: writes everything in memory. Or it is gone, with those in it; or
@@ -108,37 +106,26 @@ int cuckoo_store_flush(cuckoo_store *store);
 /* The transaction is about to end: writes everything, or drains the log. */
 int cuckoo_store_sync(cuckoo_store *store);
 
-/* The same of the log alone, with the header loaded and without dirty pages. SQLITE_OK also when
-** nothing could be done. Any other code is one after which SQLite rolls back. (drain.c) */
-int cuckoo_store_drain(cuckoo_store *store);
-
 /* The transaction has ended, for one of its tables: CUCKOO_COMMITTED or CUCKOO_ROLLED_BACK. */
 void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event);
 
 /* ---- between begin and end ---- */
 
-/* Has another connection committed since the use began, outside of our own transaction? */
-bool cuckoo_store_overtaken(const cuckoo_store *store);
-
-/* Is the key perhaps there, waiting, or in the log? The second one does not ask the filter itself. */
-int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has);
+/* Is the key perhaps beside the pages: does it wait, or is it in the log? */
 int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has);
 
 /* Is the key of some row of the table that it follows certainly not there? `most`: of how many of
-** the first and of the last rows; -1: of all. (trust.c) */
+** the first and of the last rows; -1: of all. */
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses);
 
-/* What the log adds up to; *net is to be freed. Nothing, if the filter follows no table. */
+/* What the log adds up to (*net is to be freed); nothing, if the filter follows no table. How many keys
+** there are, with those that wait, and with what the log says. */
 int cuckoo_store_net(cuckoo_store *store, cuckoo_net *net);
-
-/* How many keys there are, with those that wait, and with what the log says. */
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items);
 
-/* Adds a key. A filter that may grow takes every key. *status is CF_FULL, and nothing has changed,
-** when the filter may not grow. Otherwise it is CF_OK. */
+/* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when there is no room in a
+** filter that may not grow. Otherwise it is CF_OK. */
 int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_status *status);
-
-/* Deletes a key. */
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value);
 
 /* Puts another filter in its place (cuckoo_paged_replace), or an empty one. What waits is gone. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** table_change.c - INSERT, DELETE and UPDATE on the virtual table cuckoo_filter. A filter that follows
-** a table is changed by its log alone (drain.c).
+** a table is changed by its log alone (transaction.c).
 */
 #include "errors.h"
 #include "key.h"
@@ -126,19 +126,6 @@ static bool is_given(sqlite3_value **columns, enum cuckoo_column column)
     return sqlite3_value_type(columns[column]) != SQLITE_NULL;
 }
 
-static int change(cuckoo_table *table, int argc, sqlite3_value **argv)
-{
-    sqlite3_value **columns = argv + 2;
-    bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
-    if (table->content)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "it follows %s(%s): change that table, and the filter changes with it",
-                                 table->store->follow.table, table->store->follow.column);
-    return argc == 1 ? delete_row(table, argv[0])
-           : inserts ? insert_row(table, columns)
-                     : update_row(table, argv[0], columns);
-}
-
 int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -155,5 +142,15 @@ int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqli
     if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
         return SQLITE_OK;
     int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
-    return rc == SQLITE_OK ? cuckoo_table_changed(table, change(table, argc, argv)) : rc;
+    if (rc != SQLITE_OK)
+        return rc;
+    if (table->content)
+        rc = cuckoo_table_fail(table, SQLITE_ERROR,
+                               "it follows %s(%s): change that table, and the filter changes with it",
+                               table->store->follow.table, table->store->follow.column);
+    else
+        rc = argc == 1 ? delete_row(table, argv[0])
+             : inserts ? insert_row(table, columns)
+                       : update_row(table, argv[0], columns);
+    return cuckoo_table_changed(table, rc);
 }

@@ -43,7 +43,7 @@ static int run(cuckoo_table *table, int which, sqlite3_value *argument, char **m
     case CLEAR:
         return cuckoo_store_clear(store);
     case DRAIN:
-        store->drains = CUCKOO_DRAIN_ASKED; /* in the last step of the transaction (drain.c) */
+        store->drains = CUCKOO_DRAIN_ASKED; /* in the last step of the transaction (transaction.c) */
         return SQLITE_OK;
     case IMPORT:
         return cuckoo_upkeep_import(store, argument, message);

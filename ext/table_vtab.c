@@ -81,42 +81,38 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
                       *message ? *message : sqlite3_errmsg(table->registry->db));
 }
 
-static int make(sqlite3 *db, void *registry, const char *const *argv, cuckoo_table_plan *plan,
-                bool creates, cuckoo_table **table, char **message)
+/* SQLite must not be asked for the columns of this table yet. */
+static int plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *plan, cf_geometry *shape,
+                      char **message)
 {
-    cf_geometry shape;
-    int rc = SQLITE_OK;
-    if (!plan->options.has_seed) /* keys cannot be aimed at an unknown seed */
-        sqlite3_randomness(sizeof plan->options.filter.seed, &plan->options.filter.seed);
-    /* SQLite must not be asked for the columns of this table yet. */
-    if (creates && plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0)
+    if (plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0)
         return cuckoo_say(message, SQLITE_ERROR,
                           "cuckoo_filter: content is the filter itself: give the table that it follows");
-    if (creates)
-        rc = cuckoo_table_plan_shape(db, argv[1], plan, &shape, message);
-    rc = rc ? rc : make_table(registry, argv, plan, creates, table);
-    rc = rc ? rc
-            : declare(db, argv[2], type_of_key(*table, creates), plan->options.filter.value_bits != 0);
-    return rc == SQLITE_OK && creates ? create(*table, &shape, message) : rc;
+    return cuckoo_table_plan_shape(db, argv[1], plan, shape, message);
 }
 
 static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv, bool creates,
                   sqlite3_vtab **result, char **message)
 {
     cuckoo_table_plan plan;
+    cf_geometry shape;
     cuckoo_table *table = NULL;
     int rc = cuckoo_table_plan_read(argc, argv, !creates, &plan, message);
     if (rc != SQLITE_OK)
         return rc;
-    rc = make(db, registry, argv, &plan, creates, &table, message);
-    cuckoo_table_plan_free(&plan);
-    if (rc == SQLITE_OK && table->content && !table->later && !creates)
+    if (!plan.options.has_seed) /* keys cannot be aimed at an unknown seed */
+        sqlite3_randomness(sizeof plan.options.filter.seed, &plan.options.filter.seed);
+    rc = creates ? plan_shape(db, argv, &plan, &shape, message) : SQLITE_OK;
+    rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
+    rc = rc ? rc : declare(db, argv[2], type_of_key(table, creates), table->values);
+    if (rc == SQLITE_OK && creates)
+        rc = create(table, &shape, message);
+    else if (rc == SQLITE_OK && table->content && !table->later)
         rc = cuckoo_touch_watch(table->store, table->name, 0);
-    if (rc != SQLITE_OK && table) {
+    cuckoo_table_plan_free(&plan);
+    if (rc != SQLITE_OK && table)
         cuckoo_table_free(table);
-        table = NULL;
-    }
-    *result = table ? &table->base : NULL;
+    *result = rc == SQLITE_OK ? &table->base : NULL;
     return rc;
 }
 
@@ -345,9 +341,9 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
                                       on ? cuckoo_registry_release : NULL);
     if (rc != SQLITE_OK && on)
         return rc; /* the registry has been freed */
-    int rc2 = cuckoo_register_table_functions(db, registry);
-    if (rc2 == SQLITE_OK || !on)
-        rc2 = cuckoo_first_error(rc2, cuckoo_register_touch(db, registry));
-    int rc3 = on && rc2 != SQLITE_OK ? rc2 : cuckoo_register_inspect(db, registry);
-    return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
+    int (*const parts[])(sqlite3 *, cuckoo_registry *) = {
+        cuckoo_register_table_functions, cuckoo_register_touch, cuckoo_register_inspect};
+    for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++)
+        rc = cuckoo_first_error(rc, parts[i](db, registry));
+    return rc;
 }

@@ -11,11 +11,11 @@
 ** A virtual table joins when a statement writes to it. So a nested INSERT into its hidden column
 ** cuckoo_touch is run, which changes nothing.
 **
-** The TEMP trigger is made at safe moments only. A change of the schema makes SQLite expire the
-** statements that are running. So it is made when the extension is loaded, when the table is connected
-** and no statement runs, and when it is created. It is made for filters of main and temp; a filter of
-** another schema could be detached and leave it behind. Where there is no trigger nothing goes wrong:
-** the log is drained later, by others. So all failures are ignored.
+** A change of the schema makes SQLite expire the statements that are running. So the TEMP trigger is
+** made when the extension is loaded, when the table is connected and no statement runs, and when it is
+** created. It is made for filters of main and temp; a filter of another schema could be detached and
+** leave it behind. Where there is no trigger nothing goes wrong: the log is drained later, by others.
+** So all failures are ignored.
 */
 #ifndef CUCKOO_TOUCH_H
 #define CUCKOO_TOUCH_H
