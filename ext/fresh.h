@@ -15,14 +15,14 @@
 **                                                   two uses
 **
 ** The data version is looked at before every use, inside a read transaction: outside of one SQLite
-** does not know it yet. With a shared cache such a transaction does not keep others from committing.
-** It locks a table, and only once that is read. So after a use that has read something the version
-** is looked at again. If it has changed, what was read may be newer than what was in memory. The use
-** fails with SQLITE_LOCKED, for which users of a shared cache have to be prepared anyway.
+** does not know it yet. With a shared cache such a transaction does not keep others from committing
+** before a table is read. So after a use that has read something the version is looked at again. If it
+** has changed, the use fails with SQLITE_LOCKED, for which users of a shared cache have to be prepared
+** anyway.
 **
-** Three events go unnoticed; SQLite's defensive mode forbids all of them: the
-** incremental blob API on the shadow tables, another table put in their place, and SQL that writes
-** to them in a transaction that changes the filter, too.
+** Three events go unnoticed; SQLite's defensive mode forbids all of them: the incremental blob API on
+** the shadow tables, another table put in their place, and SQL that writes to them in a transaction
+** that changes the filter, too.
 */
 #ifndef CUCKOO_FRESH_H
 #define CUCKOO_FRESH_H
@@ -43,13 +43,11 @@ typedef enum cuckoo_stale {
     CUCKOO_IS_STALE      /* what is in memory must be forgotten */
 } cuckoo_stale;
 
-/* To be asked before a use, when no change of ours is pending. `joined`: the store takes part in this
-** transaction, so that SQLite tells it of rollbacks. Returns an SQLite code; after an error, ask
-** again. */
+/* To be asked before a use, when no change of ours is pending. `joined`: SQLite tells the store of
+** rollbacks of this transaction. Returns an SQLite code; after an error, ask again. */
 int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, cuckoo_stale *stale);
 
-/* Has anybody committed since the last look? Within a transaction that can be seen only when
-** connections share a cache. */
+/* Has anybody committed since the last look? (Within a transaction: only with a shared cache.) */
 bool cuckoo_fresh_overtaken(const cuckoo_fresh *fresh, const cuckoo_shadow *shadow);
 
 /* The store joins a transaction, which holds its locks. When that is the transaction of one

@@ -12,10 +12,9 @@
 **      7      'b'    NULL    it has gone, or its key is NULL now
 **
 ** `row` is the rowid; NULL in a table without one. The log is an ordinary table, and its triggers
-** are plain SQL: so a program that writes the table needs neither this extension nor to know of it.
-** SQLite itself takes rows back: by rollback, savepoints, statements that fail, crashes. At COMMIT a
-** connection that has the extension takes the rows into the pages of the filter, and empties the log
-** (transaction.c).
+** are plain SQL: a program that writes the table does not need this extension. SQLite itself takes
+** rows back: by rollback, savepoints, statements that fail, crashes. At COMMIT a connection that has the
+** extension takes the rows into the pages of the filter, and empties the log (transaction.c).
 **
 ** Until then a lookup counts a key as stored when a row of the log has it as `new`. (Keys that have
 ** gone again are found until the log is drained.) A connection reads the set of these keys once, and
@@ -24,8 +23,8 @@
 ** that was read. Otherwise it reads all again. What a rollback takes out of the log is not noticed here:
 ** the store forgets the set then.
 **
-** A log is named by its identity, a random number in the header row of the filter. So a filter that
-** is renamed keeps its log. It is no shadow table: SQLite's defensive mode would keep the triggers of
+** A log is named by its identity, a random number in the header row of the filter: renaming the
+** filter leaves it alone. It is no shadow table: SQLite's defensive mode would keep the triggers of
 ** other programs from writing to it. It has no PRIMARY KEY: sessions leave such tables alone.
 **
 ** Functions return SQLite codes.

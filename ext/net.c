@@ -92,12 +92,10 @@ int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t
 {
     int rc = SQLITE_OK;
     const cuckoo_sums *sums = &net->sums;
-    for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
-        if (sums->place[i].sum < 0)
-            rc = change(context, sums->place[i].hash, sums->place[i].sum);
-    for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
-        if (sums->place[i].sum > 0)
-            rc = change(context, sums->place[i].hash, sums->place[i].sum);
+    for (int sign = -1; sign <= 1; sign += 2)
+        for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
+            if (sign * (int64_t)sums->place[i].sum > 0)
+                rc = change(context, sums->place[i].hash, sums->place[i].sum);
     for (size_t i = 0; rc == SQLITE_OK && i < net->n; i++)
         rc = change(context, net->came[i], 1);
     return rc;

@@ -11,9 +11,8 @@
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database, with zeros behind the last ones; a row that is not there is all zeros
 **
-** Each row has a checksum behind this (shadow.h). Nothing of a row is believed before all of it is.
-** The sum of checksums tells when rows are missing, or are of an earlier time: `check` compares it,
-** and so does a lookup once all pages are in memory.
+** Each row has a checksum behind this (shadow.h). The sum of checksums tells when rows are missing, or
+** are of an earlier time: `check` compares it, and so does a lookup once all pages are in memory.
 **
 ** Numbers are little-endian. Header and pages, strung together, are a filter blob, the *image*. The
 ** library works on the image in memory, which can be forgotten at any time (image.h). A page is read
@@ -25,9 +24,8 @@
 ** A later version that adds to these rows makes the row of the header longer, or sets another bit of
 ** its last byte. This version then reads no more of the filter, and writes nothing.
 **
-** The random number is new with each write, so that the checksum of the row is new. It is the
-** *generation*: as long as it is the same, what is in memory is as the database has it, whoever has
-** committed.
+** The random number is new with each write, so that the checksum of the row is new. This is the
+** *generation*: as long as it stays, what is in memory is as the database has it.
 **
 ** An *unmatched* delete is that of a key that was not there: the table that the filter follows has
 ** changed without its triggers.

@@ -47,8 +47,8 @@ cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, 
 ** the next call. */
 const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *name);
 
-/* The table takes part in the transaction: a nested INSERT writes to it, and changes nothing. SQLite
-** may connect another table of this name meanwhile. Returns an SQLite code. */
+/* The table takes part in the transaction: a nested INSERT writes to it, and changes nothing. SQLite may
+** connect another table of this name meanwhile. Returns an SQLite code. */
 int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name);
 
 /* The same for a filter that follows a table, when the transaction writes to its database. (SQLite
@@ -56,13 +56,11 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store);
 
 /* Begins a use (store.h) of the table that `name` names, within a read transaction. `known`: the id
-** of the store, if it was the same before; else 0. After an error *why (static text, or one that
-** lives until the registry is used again) says what is wrong, and the use has ended. *store is NULL
-** when no table was found. */
+** of the store, if it was the same before; else 0. After an error *why says what is wrong, until the
+** registry is used again, and the use has ended. *store is NULL when no table was found. The second one
+** ends a use; an error as in cuckoo_store_end. */
 int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintptr_t known,
                           cuckoo_use use, cuckoo_store **store, const char **why);
-
-/* Ends it; an error as in cuckoo_store_end. */
 int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store);
 
 #define CUCKOO_UNREAD_TABLE                                                                             \

@@ -44,9 +44,9 @@ typedef struct cuckoo_schema {
     bool replaces; /* REPLACE fires delete triggers (PRAGMA recursive_triggers) */
 } cuckoo_schema;
 
-/* Reads the tables and triggers of this schema and of temp, without the TEMP triggers on logs. If there
-** are other TEMP triggers, these may change any table: then those of all schemas are read. To be freed
-** after errors, too. */
+/* Reads the tables and triggers of this schema and of temp, without the TEMP triggers on logs; if there
+** are other TEMP triggers, which may change any table, those of all schemas. To be freed after errors,
+** too. */
 int cuckoo_schema_read(sqlite3 *db, const char *schema, cuckoo_schema *all);
 void cuckoo_schema_free(cuckoo_schema *all);
 
@@ -57,8 +57,8 @@ unsigned cuckoo_schema_reach(cuckoo_schema *all, const char *sql);
 /* Is a table of this name marked? */
 bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table);
 
-/* May a row of this table change between the time at which a statement reads it and the time at
-** which the statement writes it? SQLite then tells triggers old values that are no longer true. */
+/* May a row of this table change between the time at which a statement reads it and the time of writing?
+** SQLite then tells triggers old values that are no longer true. */
 bool cuckoo_schema_may_lie(cuckoo_schema *all, const char *table);
 
 /* May what the trigger changes, or what it sets off, violate a constraint? (schema_fail.c) */

@@ -31,12 +31,17 @@ void cuckoo_store_free(cuckoo_store *store)
 
 /* ---- what is in memory ---- */
 
+static void forget_all(cuckoo_store *store)
+{
+    cuckoo_paged_forget(&store->paged);
+    cuckoo_undrained_forget(&store->undrained);
+}
+
 void cuckoo_store_lose(cuckoo_store *store)
 {
     if (cuckoo_paged_pending(&store->paged))
         cuckoo_state_event(&store->state, CUCKOO_LOST);
-    cuckoo_paged_forget(&store->paged);
-    cuckoo_undrained_forget(&store->undrained);
+    forget_all(store);
 }
 
 int cuckoo_store_beyond_repair(int rc)
@@ -48,31 +53,21 @@ int cuckoo_store_beyond_repair(int rc)
 
 /* Compares what is in memory with the database. Rows that this connection has changed by SQL do not
 ** change the generation: then all is forgotten. Other connections make a new one when they write. */
-static int compare(cuckoo_store *store, bool anew)
+static int compare(cuckoo_store *store)
 {
     cuckoo_stale stale;
     bool told = store->state.part != CUCKOO_APART && store->looked;
+    bool anew = cuckoo_state_event(&store->state, CUCKOO_USE) == CUCKOO_ANEW;
+    if (store->state.part == CUCKOO_CREATED)
+        cuckoo_undrained_forget(&store->undrained); /* SQLite may not tell of rollbacks (state.h) */
     int rc = cuckoo_fresh_look(&store->fresh, &store->paged.shadow, told, &stale);
-    if (anew && stale == CUCKOO_IS_FRESH)
-        stale = CUCKOO_MAY_BE_STALE;
-    if (stale == CUCKOO_IS_STALE) {
-        cuckoo_paged_forget(&store->paged);
-        cuckoo_undrained_forget(&store->undrained);
-    }
-    if (rc == SQLITE_OK && stale == CUCKOO_MAY_BE_STALE)
+    if (stale == CUCKOO_IS_STALE)
+        forget_all(store);
+    else if (rc == SQLITE_OK && (anew || stale == CUCKOO_MAY_BE_STALE))
         rc = cuckoo_paged_compare(&store->paged);
-    store->undrained.current &= stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;
+    store->undrained.current &= !anew && stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;
     store->looked = rc == SQLITE_OK;
     store->steps = store->paged.shadow.steps;
-    return rc;
-}
-
-static int look_for_changes(cuckoo_store *store)
-{
-    cuckoo_action action = cuckoo_state_event(&store->state, CUCKOO_USE);
-    if (store->state.part == CUCKOO_CREATED)
-        cuckoo_undrained_forget(&store->undrained);
-    int rc = compare(store, action == CUCKOO_ANEW);
     if (rc != SQLITE_OK)
         cuckoo_state_event(&store->state, CUCKOO_DOUBT);
     return rc;
@@ -93,7 +88,7 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
         return SQLITE_IOERR;
     if (store->state.part == CUCKOO_APART && cuckoo_paged_pending(&store->paged))
         cuckoo_store_lose(store); /* an error has ended the transaction during a change */
-    int rc = cuckoo_paged_pending(&store->paged) ? SQLITE_OK : look_for_changes(store);
+    int rc = cuckoo_paged_pending(&store->paged) ? SQLITE_OK : compare(store);
     return rc == SQLITE_OK ? cuckoo_paged_load(&store->paged, why) : rc;
 }
 

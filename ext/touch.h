@@ -3,13 +3,10 @@
 ** touch.h - how the store of a filter that follows a table comes to take part in a transaction.
 **
 ** The log is an ordinary table, so SQLite does not tell the filter that somebody writes to it. A store
-** joins the transaction, so that it can drain the log at its end, in two ways:
-**
-** - A lookup in a transaction that writes joins.
-** - Each connection has a TEMP trigger on the log, which calls cf_touch for each row.
-**
-** A virtual table joins when a statement writes to it. So a nested INSERT into its hidden column
-** cuckoo_touch is run, which changes nothing.
+** joins the transaction, so that it can drain the log at its end, when something is looked up in a
+** transaction that writes; and each connection has a TEMP trigger on the log, which calls cf_touch for
+** each row. A virtual table joins when a statement writes to it: so a nested INSERT into its hidden
+** column cuckoo_touch runs, which changes nothing.
 **
 ** A change of the schema makes SQLite expire the statements that are running. So the TEMP trigger is
 ** made when the extension is loaded, when the table is connected and no statement runs, and when it is

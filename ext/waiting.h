@@ -8,12 +8,9 @@
 ** A key that finds no place in a filter that may grow waits here, and is tried again later. So no
 ** key is ever refused. Lookups ask this list, too.
 **
-** How many copies the rows stand for, and a digest of which ones, is kept with the header of the
-** filter (pages.h). A row is believed when all of its columns are integers that may stand there: else
-** reading it is SQLITE_CORRUPT_VTAB. Reading all rows compares them with the header, so that one that
-** was added, changed or taken out is noticed.
-**
-** Functions return SQLite codes.
+** The header of the filter has the number of copies, and a digest of them (pages.h): reading all rows
+** notices that one was added, changed or taken out. A row is believed when all of its columns are
+** integers that may stand there. Functions return SQLite codes; SQLITE_CORRUPT_VTAB: it is not.
 */
 #ifndef CUCKOO_WAITING_H
 #define CUCKOO_WAITING_H
