@@ -116,8 +116,8 @@ typedef struct cuckoo_table_plan {
     char *later; /* it has arguments that this version does not know, and this names the first one */
 } cuckoo_table_plan;
 
-/* Reads the arguments of the module, argv[3] on. After an error *message says what is wrong; NULL:
-** out of memory. `stored`: they are those of a table that there is. Then arguments that cannot be
+/* Reads the arguments of the module, argv[3] on. After an error *message says what is wrong, without
+** the name of the module; NULL: out of memory. `stored`: they are those of a table that there is. Then arguments that cannot be
 ** read are no error, but those of a later version (plan->later), and the others are read. */
 int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
                            char **message);

@@ -31,7 +31,7 @@ static const char *value_of(const char *argument, const char *name)
 /* Sets the message. Returns false. */
 static bool complain(char **message, const char *what)
 {
-    cuckoo_say(message, SQLITE_OK, "cuckoo_filter: %s", what);
+    cuckoo_say(message, SQLITE_OK, "%s", what);
     return false;
 }
 
@@ -135,9 +135,8 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
         status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
     if (why)
         cuckoo_say(message, SQLITE_OK,
-                   strstr(why, CUCKOO_VALID_OPTIONS)
-                       ? "cuckoo_filter: %s; and fpr=number, content='table(column)'"
-                       : "cuckoo_filter: %s",
+                   strstr(why, CUCKOO_VALID_OPTIONS) ? "%s; and fpr=number, content='table(column)'"
+                                                     : "%s",
                    why);
     sqlite3_free(why);
     sqlite3_free(text);
@@ -148,10 +147,7 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
 ** from "; " on, which no word of an argument contains; it is freed. */
 static char *later_of(char **message)
 {
-    static const char module[] = "cuckoo_filter: ";
-    const char *what =
-        *message + (strncmp(*message, module, sizeof module - 1) == 0 ? sizeof module - 1 : 0);
-    const char *end = strstr(what, "; ");
+    const char *what = *message, *end = strstr(what, "; ");
     char *later = sqlite3_mprintf(CF_LATER("%.*s"), end ? (int)(end - what) : (int)strlen(what), what);
     sqlite3_free(*message);
     *message = NULL;
@@ -239,10 +235,10 @@ static cf_status check_memory(const cf_geometry *shape, char **message)
     return CF_TOO_BIG;
 }
 
-/* Like cuckoo_table_plan_shape, with a message that does not name the module. */
-static int shape_of(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
-                    char **message)
+int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
+                            char **message)
 {
+    assert(plan->later == NULL && *message == NULL);
     const char *why = NULL;
     const cuckoo_options *options = &plan->options;
     int rc = plan->content ? follow_column(db, schema, plan, message) : SQLITE_OK;
@@ -261,14 +257,6 @@ static int shape_of(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf
     else
         cuckoo_say(message, SQLITE_OK, "%s", why);
     return sqlite_code(status, *message);
-}
-
-int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
-                            char **message)
-{
-    assert(plan->later == NULL && *message == NULL);
-    int rc = shape_of(db, schema, plan, shape, message);
-    return *message ? cuckoo_say(message, rc, "cuckoo_filter: %s", *message) : rc;
 }
 
 void cuckoo_table_plan_free(cuckoo_table_plan *plan)

@@ -77,8 +77,7 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
     if (rc == SQLITE_OK)
         return rc;
     cuckoo_state_event(&store->state, CUCKOO_GONE);
-    return cuckoo_say(message, rc, "cuckoo_filter: %s",
-                      *message ? *message : sqlite3_errmsg(table->registry->db));
+    return *message ? rc : cuckoo_say(message, rc, "%s", sqlite3_errmsg(table->registry->db));
 }
 
 /* SQLite must not be asked for the columns of this table yet. */
@@ -87,7 +86,7 @@ static int plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *p
 {
     if (plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0)
         return cuckoo_say(message, SQLITE_ERROR,
-                          "cuckoo_filter: content is the filter itself: give the table that it follows");
+                          "content is the filter itself: give the table that it follows");
     return cuckoo_table_plan_shape(db, argv[1], plan, shape, message);
 }
 
@@ -98,11 +97,10 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     cf_geometry shape;
     cuckoo_table *table = NULL;
     int rc = cuckoo_table_plan_read(argc, argv, !creates, &plan, message);
-    if (rc != SQLITE_OK)
-        return rc;
     if (!plan.options.has_seed) /* keys cannot be aimed at an unknown seed */
         sqlite3_randomness(sizeof plan.options.filter.seed, &plan.options.filter.seed);
-    rc = creates ? plan_shape(db, argv, &plan, &shape, message) : SQLITE_OK;
+    if (rc == SQLITE_OK && creates)
+        rc = plan_shape(db, argv, &plan, &shape, message);
     rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
     rc = rc ? rc : declare(db, argv[2], type_of_key(table, creates), table->values);
     if (rc == SQLITE_OK && creates)
@@ -113,7 +111,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     if (rc != SQLITE_OK && table)
         cuckoo_table_free(table);
     *result = rc == SQLITE_OK ? &table->base : NULL;
-    return rc;
+    return *message ? cuckoo_say(message, rc, "cuckoo_filter: %s", *message) : rc;
 }
 
 static int table_create(sqlite3 *db, void *registry, int argc, const char *const *argv,
