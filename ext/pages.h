@@ -16,10 +16,9 @@
 **
 ** Numbers are little-endian. Header and pages, strung together, are a filter blob, the *image*. The
 ** library works on the image in memory, which can be forgotten at any time (image.h). A page is read
-** when it is first needed (cf_pages). A page that an operation has changed is dirty until it is
-** written (store.h says when), in the order of the changes: the bucket to which an entry moves comes
-** before the bucket that it leaves, so that a write that is cut off leaves the entry twice rather than
-** not at all.
+** when it is first needed (cf_pages). A page that an operation has changed is dirty until it is written
+** (store.h says when), in the order of the changes: the bucket to which an entry moves comes before the
+** bucket that it leaves, so that a write that is cut off leaves the entry twice rather than not at all.
 **
 ** A later version that adds to these rows makes the row of the header longer, or sets another bit of
 ** its last byte. This version then reads no more of the filter, and writes nothing.

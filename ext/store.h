@@ -24,7 +24,6 @@
 #ifndef CUCKOO_STORE_H
 #define CUCKOO_STORE_H
 
-#include "fresh.h"
 #include "net.h"
 #include "state.h"
 #include "waiting.h"
@@ -85,7 +84,7 @@ int cuckoo_store_load(cuckoo_store *store, const char **why);
 const char *cuckoo_store_damage(const cuckoo_store *store);
 
 /* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
-** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.h). */
+** SQLITE_LOCKED: what was read may not fit what was in memory (state.h). */
 int cuckoo_store_end(cuckoo_store *store);
 
 /* ---- the transaction (transaction.c) ---- */

@@ -98,10 +98,6 @@ int cuckoo_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 /* table_change.c */
 int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
-/* INSERT INTO seen(seen, key) VALUES(command, argument). Begins and ends the use itself.
-** (table_command.c) */
-int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument);
-
 /* Registers the functions that take a table by its name, or takes them back (registry NULL).
 ** (table_functions.c) */
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
@@ -117,8 +113,9 @@ typedef struct cuckoo_table_plan {
 } cuckoo_table_plan;
 
 /* Reads the arguments of the module, argv[3] on. After an error *message says what is wrong, without
-** the name of the module; NULL: out of memory. `stored`: they are those of a table that there is. Then arguments that cannot be
-** read are no error, but those of a later version (plan->later), and the others are read. */
+** the name of the module; NULL: out of memory. `stored`: they are those of a table that there is. Then
+** arguments that cannot be read are no error, but those of a later version (plan->later), and the
+** others are read. */
 int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
                            char **message);
 

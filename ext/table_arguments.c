@@ -16,8 +16,7 @@
 
 /* ---- reading them ---- */
 
-/* The value in an argument "name = value" with this name, in
-** any case. NULL: it is another argument. */
+/* The value in an argument "name = value" with this name, in any case. NULL: it is another argument. */
 static const char *value_of(const char *argument, const char *name)
 {
     argument = cuckoo_sql_skip_blanks(argument);

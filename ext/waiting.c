@@ -91,12 +91,9 @@ int cuckoo_waiting_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int
     sqlite3_stmt *write;
     int rc = adds < 0 ? cuckoo_waiting_copies(paged, hash, &value, &had) : SQLITE_OK;
     cuckoo_query query = adds < 0 && had + adds <= 0 ? CUCKOO_WAIT_NO_MORE : CUCKOO_WAIT;
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_query(&paged->shadow, query, (int64_t[]){(int64_t)hash, (int64_t)value, adds},
-                                 &write);
-    if (rc != SQLITE_OK)
-        return rc;
-    rc = cuckoo_shadow_write_one(&paged->shadow, write);
+    const int64_t values[] = {(int64_t)hash, (int64_t)value, adds};
+    rc = rc ? rc : cuckoo_shadow_query(&paged->shadow, query, values, &write);
+    rc = rc ? rc : cuckoo_shadow_write_one(&paged->shadow, write);
     if (rc != SQLITE_OK)
         return rc;
     paged->header_dirty = paged->has_written = true;

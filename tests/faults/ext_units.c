@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** ext_units.c - parts of the extension that need no filter: tokens of SQL (sql_text.c, schema.c),
-** sums by key (sums.c), the state of a store (state.c), whether what is in memory is fresh (fresh.c),
+** sums by key (sums.c), the state of a store, and whether what is in memory is fresh (state.c),
 ** names that are nearly right (nearest.c), and epochs and changed pages of an image (image.c).
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "../../ext/fresh.h"
 #include "../../ext/image.h"
 #include "../../ext/nearest.h"
 #include "../../ext/schema.h"
@@ -349,7 +348,7 @@ static void test_state_tables(void **state)
             }
 }
 
-/* ---- fresh.c ---- */
+/* ---- state.c: is it fresh? ---- */
 
 typedef struct two_connections {
     sqlite3 *mine, *other;
