@@ -44,7 +44,6 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_WRITE_PAGE] = "INSERT INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2) "
                           "ON CONFLICT(no) DO UPDATE SET data = ?2",
     [CUCKOO_NEXT_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no >= ?1 ORDER BY no LIMIT 1",
-    [CUCKOO_DATA_VERSION] = "PRAGMA \"%w\".data_version",
     [CUCKOO_WATCH_SCHEMA] = "SELECT 1 FROM \"%w\".sqlite_master WHERE 0",
     [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds) VALUES (?1, ?2, ?3) "
                     "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3",

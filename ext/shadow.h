@@ -26,7 +26,6 @@ typedef enum cuckoo_query {
     CUCKOO_READ_PAGE,    /* (no): data */
     CUCKOO_WRITE_PAGE,   /* (no, data) */
     CUCKOO_NEXT_PAGE,    /* (no): the first number of a row from there on */
-    CUCKOO_DATA_VERSION, /* (): PRAGMA data_version, which changes when others have committed */
     CUCKOO_WATCH_SCHEMA, /* (): nothing; SQLite prepares it anew when the schema has changed */
     CUCKOO_WAIT,         /* (hash, value, adds): counts them */
     CUCKOO_WAITING,      /* (hash): hash, value, adds of each value */

@@ -68,25 +68,6 @@ static int version_of(const cuckoo_shadow *shadow, unsigned *version)
     return sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_DATA_VERSION, version);
 }
 
-/* Have others committed? *same: nobody has, this connection included. */
-static int look_at_file(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool *same, cuckoo_stale *stale)
-{
-    unsigned version;
-    int64_t others = fresh->other_version;
-    int rc = version_of(shadow, &version);
-    *same = version == fresh->file_version;
-    if (rc != SQLITE_OK || *same)
-        return rc;
-    rc = cuckoo_shadow_integer(shadow, CUCKOO_DATA_VERSION, NULL, &others);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (others != fresh->other_version)
-        *stale = CUCKOO_MAY_BE_STALE;
-    fresh->file_version = version;
-    fresh->other_version = others;
-    return rc;
-}
-
 /* Has this connection written anything that is not ours? SQLite does not report the rollback of a
 ** transaction that this table has not joined. While such a transaction has uncommitted writes,
 ** nothing is kept. */
@@ -106,10 +87,16 @@ static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool sam
 
 int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, cuckoo_stale *stale)
 {
-    bool same;
+    unsigned version;
     *stale = CUCKOO_IS_FRESH;
-    int rc = look_at_file(fresh, shadow, &same, stale);
-    if (rc == SQLITE_OK && !joined)
+    int rc = version_of(shadow, &version);
+    if (rc != SQLITE_OK)
+        return rc;
+    bool same = version == fresh->file_version;
+    fresh->file_version = version;
+    if (!same)
+        *stale = CUCKOO_MAY_BE_STALE;
+    if (!joined)
         look_at_changes(fresh, shadow, same, stale);
     return rc;
 }

@@ -87,7 +87,6 @@ cuckoo_action cuckoo_state_event(cuckoo_state *state, cuckoo_event event);
 
 typedef struct cuckoo_fresh {
     unsigned file_version; /* SQLITE_FCNTL_DATA_VERSION: changes with any commit */
-    int64_t other_version; /* PRAGMA data_version: changes with commits of others */
     int changes;           /* sqlite3_total_changes, as far as it is accounted for */
     int settled_changes;   /* the same when nothing could be rolled back unnoticed */
     bool keeps_nothing;    /* what is read is stale at the next use */
@@ -95,7 +94,7 @@ typedef struct cuckoo_fresh {
 
 typedef enum cuckoo_stale {
     CUCKOO_IS_FRESH,
-    CUCKOO_MAY_BE_STALE, /* others have committed: the generation tells (pages.h) */
+    CUCKOO_MAY_BE_STALE, /* somebody has committed: the generation tells (pages.h) */
     CUCKOO_IS_STALE      /* what is in memory must be forgotten */
 } cuckoo_stale;
 

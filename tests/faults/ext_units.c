@@ -428,6 +428,7 @@ static void test_fresh_own(void **state)
     assert_false(is_stale(two, false));
     sql(two->mine, "INSERT INTO u VALUES (1)");
     cuckoo_fresh_committed(&two->fresh, &two->shadow, false); /* it was not looked at */
+    assert_int_equal(look(two, false), CUCKOO_MAY_BE_STALE);
     assert_false(is_stale(two, false));
 }
 
