@@ -14,11 +14,6 @@
 enum { INSERTED, DELETED, UPDATED, MOVED };
 const char *const cuckoo_follow_suffixes[CUCKOO_FOLLOWERS] = {"inserted", "deleted", "updated", "moved"};
 
-void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column)
-{
-    *follow = (cuckoo_follow){.given_table = table, .given_column = column, .sample = CUCKOO_SAMPLE};
-}
-
 static void forget_names(cuckoo_follow *follow)
 {
     sqlite3_free(follow->table);
@@ -26,17 +21,9 @@ static void forget_names(cuckoo_follow *follow)
     follow->table = follow->column = NULL;
 }
 
-static void forget_steps(cuckoo_follow *follow)
-{
-    for (int i = 0; i < CUCKOO_STEPS; i++) {
-        sqlite3_finalize(follow->steps[i]);
-        follow->steps[i] = NULL;
-    }
-}
-
 void cuckoo_follow_free(cuckoo_follow *follow)
 {
-    forget_steps(follow);
+    sqlite3_finalize(follow->steps);
     forget_names(follow);
     sqlite3_free(follow->rowid);
     sqlite3_free(follow->fault);
@@ -95,17 +82,20 @@ static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 
 int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow, bool lies, bool nested)
 {
-    forget_steps(follow);
+    enum { NO_ROWID, ROWID, KEY /* an INTEGER PRIMARY KEY: VACUUM does not change it */ };
+    static const cuckoo_belief beliefs[][2][2] = {
+        /* old values lie; then: changes are nested */
+        [NO_ROWID] = {{CUCKOO_BELIEVE_ALL, CUCKOO_BELIEVE_ALL},
+                      {CUCKOO_BELIEVE_NEW, CUCKOO_BELIEVE_NEW}},
+        [ROWID] = {{CUCKOO_BELIEVE_FITS, CUCKOO_BELIEVE_ALL},
+                   {CUCKOO_BELIEVE_CHAINS, CUCKOO_BELIEVE_CHAINS}},
+        [KEY] = {{CUCKOO_BELIEVE_MANY, CUCKOO_BELIEVE_NESTED},
+                 {CUCKOO_BELIEVE_ENDS, CUCKOO_BELIEVE_MANY}}};
+    sqlite3_finalize(follow->steps);
+    follow->steps = NULL;
     int rc = find_rowid(follow, shadow);
-    bool lasts = follow->rowid && *follow->rowid == '"';
-    if (lies)
-        follow->belief = lasts           ? (nested ? CUCKOO_BELIEVE_MANY : CUCKOO_BELIEVE_ENDS)
-                         : follow->rowid ? CUCKOO_BELIEVE_CHAINS
-                                         : CUCKOO_BELIEVE_NEW;
-    else
-        follow->belief = lasts ? (nested ? CUCKOO_BELIEVE_NESTED : CUCKOO_BELIEVE_MANY)
-                         : follow->rowid && !nested ? CUCKOO_BELIEVE_FITS
-                                                    : CUCKOO_BELIEVE_ALL;
+    int kind = follow->rowid == NULL ? NO_ROWID : *follow->rowid == '"' ? KEY : ROWID;
+    follow->belief = beliefs[kind][lies][nested];
     return rc;
 }
 
@@ -241,13 +231,11 @@ static char *column_in(const char *trigger, int which, int *rc)
     static const char *const before[CUCKOO_FOLLOWERS] = {" WHEN new.", " WHEN old.", " WHEN old.",
                                                          ", NULL, new."};
     const char *quoted = strstr(trigger, before[which]);
-    if (quoted == NULL || quoted[strlen(before[which])] != '"')
+    quoted = quoted ? quoted + strlen(before[which]) : "";
+    cuckoo_token token = cuckoo_sql_token(&quoted);
+    if (*token.at != '"')
         return NULL;
-    quoted += strlen(before[which]);
-    const char *end = quoted + 1;
-    while (*end && (*end != '"' || end[1] == '"'))
-        end += *end == '"' ? 2 : 1;
-    char *column = cuckoo_sql_unquoted(quoted, (size_t)(end - quoted) + (*end == '"'));
+    char *column = cuckoo_sql_unquoted(token.at, token.n);
     if (column == NULL)
         *rc = SQLITE_NOMEM;
     return column;
@@ -263,12 +251,14 @@ int cuckoo_follow_save(cuckoo_follow *follow, cuckoo_shadow *shadow)
     size_t table = strlen(follow->table) + 1, column = strlen(follow->column) + 1;
     uint8_t row[NAMES_MAX];
     uint64_t checksum;
-    follow->saved = true;
-    if (table + column > sizeof row)
-        return SQLITE_OK; /* then the names that were given must serve */
-    memcpy(row, follow->table, table);
-    memcpy(row + table, follow->column, column);
-    return cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column, table + column, &checksum);
+    int rc = SQLITE_OK;
+    if (table + column <= sizeof row) { /* else the names that were given must serve */
+        memcpy(row, follow->table, table);
+        memcpy(row + table, follow->column, column);
+        rc = cuckoo_shadow_write(shadow, NAMES_ROW, row, table + column, table + column, &checksum);
+    }
+    follow->saved = rc == SQLITE_OK;
+    return rc;
 }
 
 /* Takes over both texts. False: they name no column of a table of this schema, and are freed. */
@@ -296,8 +286,7 @@ static int names_in_trigger(cuckoo_follow *follow, const cuckoo_shadow *shadow, 
 {
     char *sql = NULL, *table = NULL, *column = NULL;
     int rc = cuckoo_follow_read(shadow, "tbl_name", which, &table);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_read(shadow, "sql", which, &sql);
+    rc = rc ? rc : cuckoo_follow_read(shadow, "sql", which, &sql);
     if (rc == SQLITE_OK && sql)
         column = column_in(sql, which, &rc);
     sqlite3_free(sql);

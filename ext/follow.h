@@ -5,24 +5,21 @@
 **
 ** Four triggers, "seen_inserted", "seen_deleted", "seen_updated" and "seen_moved", write each change
 ** of a key to the log (log.h). The last one fires for an update that changes the rowid; a table
-** without rowid does not have it. They fire for every UPDATE, not only for UPDATE OF the column: a
-** generated column changes with others. Each ends with a RAISE that never happens. It makes SQLite
-** ready to take the whole statement back: SQLite before 3.39.3 would keep a row when the expression
-** of a later trigger fails.
+** without rowid does not have it. They fire for every UPDATE: a generated column changes with others.
+** Each ends with a RAISE that never happens. It makes SQLite ready to take the whole statement back:
+** SQLite before 3.39.3 would keep a row when the expression of a later trigger fails.
 **
 ** The triggers themselves say which table and which column is followed: SQLite rewrites them when
-** these are renamed. They are looked at before the next use whenever the schema may have changed. A
-** kept statement tells that: SQLite prepares it anew after changes of the schema by this connection
-** or by others, after changes of TEMP triggers, and after a rollback. These must hold:
+** these are renamed. The filter looks at them again when a kept statement was prepared anew: SQLite
+** does that after changes of the schema and of TEMP triggers, and after a rollback. These must hold:
 **
 ** - All triggers are there, on one table, as they were made; so is the log, without triggers of
 **   others.
 ** - No trigger that can make SQLite skip them fires before them. SQLite fires the newest trigger
-**   first (a test checks that), and TEMP triggers before all others. A row stays, and its later
-**   triggers never run, after RAISE(IGNORE) in such a trigger; and after RAISE(FAIL), OR FAIL and ON
-**   CONFLICT FAIL in it or in what it sets off. OR FAIL in a statement that changes the table holds
-**   for what the trigger does, too, and any program may say so. So no such trigger may change rows
-**   where that can violate a constraint.
+**   first, and TEMP triggers before all others. A row stays, and its later triggers never run, after
+**   RAISE(IGNORE) in such a trigger; and after RAISE(FAIL), OR FAIL and ON CONFLICT FAIL in it or in
+**   what it sets off. OR FAIL in any statement that changes the table holds for what the trigger does,
+**   too. So no such trigger may change rows where that can violate a constraint.
 ** - Triggers are not switched off in this connection.
 ** - The column compares as it did.
 ** - The keys of some rows of the table are there: it may have been made anew, triggers and all. After
@@ -47,26 +44,18 @@ typedef enum cuckoo_trust {
     CUCKOO_FAULT     /* something is wrong: `fault` says what */
 } cuckoo_trust;
 
-/* Which rows of the log are believed (net.h). A BEFORE trigger may change a row after a statement has
-** read it and before the statement writes it. AFTER triggers are then told the old values that were
-** read: old values lie. */
+/* Which rows of the log are believed: net.h says what that means, and follow.c when. A BEFORE trigger
+** may change a row after a statement has read it and before the statement writes it. AFTER triggers are
+** then told the old values that were read: old values lie. */
 typedef enum cuckoo_belief {
-    CUCKOO_BELIEVE_ALL,  /* no trigger makes old values lie; nothing tells which row a step is of */
-    CUCKOO_BELIEVE_MANY, /* there is an INTEGER PRIMARY KEY */
-    CUCKOO_BELIEVE_FITS, /* there are rowids, which VACUUM may change; no trigger makes old values lie */
-    CUCKOO_BELIEVE_NESTED, /* as MANY, but what a newer trigger does to rows is told first */
-    CUCKOO_BELIEVE_ENDS,   /* old values may lie: of a row, its first key and that of now */
-    CUCKOO_BELIEVE_CHAINS, /* the same by rowids: only steps that fit end to end */
-    CUCKOO_BELIEVE_NEW     /* the same of rows without rowid: only keys that have come */
+    CUCKOO_BELIEVE_ALL,
+    CUCKOO_BELIEVE_MANY,
+    CUCKOO_BELIEVE_FITS,
+    CUCKOO_BELIEVE_NESTED,
+    CUCKOO_BELIEVE_ENDS,
+    CUCKOO_BELIEVE_CHAINS,
+    CUCKOO_BELIEVE_NEW
 } cuckoo_belief;
-
-/* Statements that read the log, for net.c. */
-typedef enum cuckoo_steps {
-    CUCKOO_STEPS_ALL,    /* (old, new) of each row */
-    CUCKOO_STEPS_NEW,    /* (NULL, new) */
-    CUCKOO_STEPS_BY_ROW, /* (old, new, the key that the row has now, row) in the order of rows */
-    CUCKOO_STEPS
-} cuckoo_steps;
 
 typedef struct cuckoo_follow {
     char *given_table, *given_column; /* of content='table(column)'; NULL: it follows nothing */
@@ -74,18 +63,16 @@ typedef struct cuckoo_follow {
     char *rowid; /* a name of the rowid, or NULL; that of an INTEGER PRIMARY KEY is in quotes */
     char *fault; /* why the filter must not be used; NULL: it may be used */
     cuckoo_trust trust;
-    cuckoo_belief belief;              /* as of the last look */
-    sqlite3_stmt *steps[CUCKOO_STEPS]; /* NULL: not prepared since the last look */
-    int sample;       /* of so many of the first and of the last rows to ask for; -1: of all */
-    bool saved;       /* table and column are in the database, in row -1 of the pages */
-    unsigned version; /* of the database, at the last look */
-    int prepared;     /* how often the kept statement was prepared anew */
+    cuckoo_belief belief; /* as of the last look */
+    sqlite3_stmt *steps;  /* reads the log in the order of rows (net.c); NULL: not since the last look */
+    int sample;           /* of so many of the first and of the last rows to ask for; -1: of all */
+    bool saved;           /* table and column are in the database, in row -1 of the pages */
+    unsigned version;     /* of the database, at the last look */
+    int prepared;         /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
 enum { CUCKOO_SAMPLE = 100 /* rows */ };
 
-/* Takes over both texts (sqlite3_malloc), or NULL twice. */
-void cuckoo_follow_init(cuckoo_follow *follow, char *table, char *column);
 void cuckoo_follow_free(cuckoo_follow *follow);
 
 /* ---- the triggers ---- */
@@ -120,8 +107,7 @@ int cuckoo_follow_is_written_by_triggers(const cuckoo_shadow *shadow, bool *is);
 
 /* ---- the table ---- */
 
-/* Finds the table to follow: the one of the triggers, or, if they are gone, the one that was last
-** saved. */
+/* Finds the table to follow: that of the triggers, or, if they are gone, the one that was last saved. */
 int cuckoo_follow_find(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
 /* Saves the names of table and column, for the time when the triggers are gone. */
@@ -144,9 +130,9 @@ int cuckoo_follow_find_belief(cuckoo_follow *follow, const cuckoo_shadow *shadow
 /* Looks at the triggers, if the schema may have changed since the last look. */
 int cuckoo_follow_look(cuckoo_follow *follow, cuckoo_shadow *shadow);
 
-/* The same for lookups while this connection writes nothing. Then a change of
-** the schema comes with a commit, which changes `version` (fresh.h), or makes
-** SQLite expire statements, as TEMP triggers do. That is cheaper to ask. */
+/* The same for lookups while this connection writes nothing. Then a change of the schema comes with a
+** commit, which changes `version` (state.h), or makes SQLite expire statements, as TEMP triggers do.
+** That is cheaper to ask. */
 int cuckoo_follow_look_quickly(cuckoo_follow *follow, cuckoo_shadow *shadow, unsigned version);
 
 /* Sets the fault: the message, and how to rebuild the filter. */

@@ -40,10 +40,9 @@ static int check_trigger(cuckoo_follow *follow, cuckoo_shadow *shadow, int which
     const char *f = shadow->table;
     char *want;
     rc = cuckoo_follow_text(follow, shadow, which, f, &want);
-    bool same = text == want; /* both are NULL */
-    if (text && want)
-        same =
-            strncmp(text, prefix, sizeof prefix - 1) == 0 && strcmp(text + sizeof prefix - 1, want) == 0;
+    bool same = text && want ? strncmp(text, prefix, sizeof prefix - 1) == 0 &&
+                                   strcmp(text + sizeof prefix - 1, want) == 0
+                             : text == want;
     if (rc == SQLITE_OK && !same)
         rc = cuckoo_follow_fail(follow, shadow,
                                 "its trigger %s_%s on %s(%s) is %s: rows may have changed without it", f,
@@ -73,11 +72,13 @@ static int check_log(cuckoo_follow *follow, cuckoo_shadow *shadow)
 
 /* ---- triggers of others ---- */
 
-/* Is it on this table? A TEMP trigger is, unless there is a TEMP table
+/* Is it a trigger of others on this table? A TEMP trigger is, unless there is a TEMP table
 ** of that name, and the trigger does not name the schema. */
 static bool is_on(const cuckoo_schema *all, const cuckoo_object *trigger, const cuckoo_shadow *shadow,
                   const char *table)
 {
+    if (trigger->body == NULL || trigger->ours)
+        return false;
     if (sqlite3_stricmp(trigger->table, table) != 0 || !trigger->temporary ||
         sqlite3_stricmp(shadow->schema, "temp") == 0)
         return sqlite3_stricmp(trigger->table, table) == 0;
@@ -131,16 +132,14 @@ static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cucko
 }
 
 /* Does it fire after the change of a row, but before ours? */
-static bool fires_first(const cuckoo_schema *all, const cuckoo_object *object, int64_t ours,
-                        const cuckoo_shadow *shadow, const char *table)
+static bool fires_first(const cuckoo_object *trigger, int64_t ours)
 {
-    return object->body && !object->ours && is_on(all, object, shadow, table) &&
-           cuckoo_schema_is_after(object) && (object->temporary || object->order > ours);
+    return trigger->after && (trigger->temporary || trigger->order > ours);
 }
 
 static bool in_name(char c)
 {
-    return c == '_' || (c & 0x80) || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+    return c != '$' && cuckoo_sql_is_name_char(c);
 }
 
 /* Is the name a word of the text, be it in a text that a function runs? */
@@ -161,12 +160,12 @@ static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const cha
     bool is = false;
     for (int i = 0; i < all->n && table; i++) {
         const cuckoo_object *object = &all->object[i];
-        if (object->body == NULL || object->ours || !is_on(all, object, shadow, table))
+        if (!is_on(all, object, shadow, table))
             continue;
-        if (cuckoo_schema_is_early(object) && mentions(object->body, table))
+        if (object->early && mentions(object->body, table))
             return false;
         cuckoo_schema_reach(all, object->body);
-        is |= fires_first(all, object, ours, shadow, table) &&
+        is |= fires_first(object, ours) &&
               (cuckoo_schema_reaches(all, table) || mentions(object->body, table));
     }
     return is;
@@ -181,10 +180,10 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuck
     bool before = false, lies = cuckoo_schema_may_lie(all, follow->table);
     for (int i = 0; i < all->n; i++) {
         const cuckoo_object *object = &all->object[i];
-        if (object->body == NULL || object->ours || !is_on(all, object, shadow, follow->table))
+        if (!is_on(all, object, shadow, follow->table))
             continue;
-        before |= !cuckoo_schema_is_after(object);
-        if (fires_first(all, object, ours, shadow, follow->table) &&
+        before |= !object->after;
+        if (fires_first(object, ours) &&
             (is_harmful(all, object) || (lies && (cuckoo_sql_names(object->body, NULL, follow->table) ||
                                                   mentions(object->body, follow->table)))))
             return blame(follow, shadow, object);
@@ -240,13 +239,11 @@ static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
     follow->fault = NULL;
     follow->trust = CUCKOO_UNKNOWN;
     int rc = cuckoo_schema_read(shadow->db, shadow->schema, &all);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_find(follow, shadow);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table),
-                                       is_nested(&all, shadow, follow->table));
-    if (rc == SQLITE_OK)
-        rc = check_all(follow, shadow, &all);
+    rc = rc ? rc : cuckoo_follow_find(follow, shadow);
+    rc = rc ? rc
+            : cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table),
+                                        is_nested(&all, shadow, follow->table));
+    rc = rc ? rc : check_all(follow, shadow, &all);
     if (rc == SQLITE_OK)
         follow->trust = follow->fault ? CUCKOO_FAULT : CUCKOO_TRIGGERS;
     cuckoo_schema_free(&all);

@@ -2,6 +2,7 @@
 #include "image.h"
 
 #include "block.h"
+#include "errors.h"
 #include "sql.h"
 
 #include "../src/bits.h"
@@ -18,9 +19,16 @@ uint64_t cuckoo_image_pages(const cuckoo_paged *paged, uint64_t length)
     return 1 + (length - CF_HEADER_BYTES + paged->page_bytes - 1) / paged->page_bytes;
 }
 
+/* An insertion asks this a hundred times: hence a multiplication by the reciprocal. */
+static inline uint64_t page_behind(const cuckoo_paged *paged, uint64_t bytes)
+{
+    uint64_t page = cf_scale(bytes, paged->reciprocal); /* which may be one too few */
+    return page + 1 + (bytes - page * paged->page_bytes >= paged->page_bytes);
+}
+
 uint64_t cuckoo_image_page_at(const cuckoo_paged *paged, uint64_t offset)
 {
-    return offset < CF_HEADER_BYTES ? 0 : 1 + (offset - CF_HEADER_BYTES) / paged->page_bytes;
+    return offset < CF_HEADER_BYTES ? 0 : page_behind(paged, offset - CF_HEADER_BYTES);
 }
 
 uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *bytes)
@@ -29,13 +37,6 @@ uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *b
     uint64_t from = CF_HEADER_BYTES + (page - 1) * paged->page_bytes;
     *bytes = paged->length - from < paged->page_bytes ? paged->length - from : paged->page_bytes;
     return paged->image + from;
-}
-
-void cuckoo_image_set_pages(cuckoo_paged *paged, uint32_t page_bytes)
-{
-    assert(page_bytes > 0);
-    paged->page_bytes = page_bytes;
-    paged->reciprocal = UINT64_MAX / page_bytes;
 }
 
 /* ---- room ---- */
@@ -49,12 +50,10 @@ static uint64_t with_spare(uint64_t had, uint64_t wanted)
 
 static bool enlarge_pages(cuckoo_paged *paged, uint64_t pages)
 {
-    uint64_t had = paged->page_room, room = with_spare(had, pages);
-    if (pages <= had)
+    uint64_t room = with_spare(paged->page_room, pages);
+    if (pages <= paged->page_room)
         return true;
-    if (!cuckoo_block_enlarge((void **)&paged->read_in, had, room, sizeof *paged->read_in) ||
-        !cuckoo_block_enlarge((void **)&paged->checksum, had, room, sizeof *paged->checksum) ||
-        !cuckoo_dirty_enlarge(&paged->dirty, had, room))
+    if (!cuckoo_block_enlarge((void **)&paged->page, paged->page_room, room, sizeof *paged->page))
         return false;
     paged->page_room = room;
     return true;
@@ -74,22 +73,35 @@ static bool enlarge_image(cuckoo_paged *paged, uint64_t length)
     return true;
 }
 
+static void set_length(cuckoo_paged *paged, uint64_t length)
+{
+    assert(length >= CF_HEADER_BYTES && length <= paged->room);
+    memset(paged->image + length, 0, CUCKOO_BEYOND);
+    paged->length = length;
+    paged->has_reader = false;
+}
+
 int cuckoo_image_resize(cuckoo_paged *paged, uint64_t length)
 {
-    paged->has_reader = false;
+    assert(paged->page_bytes > 0);
+    paged->reciprocal = UINT64_MAX / paged->page_bytes;
     /* The image comes last: if that fails, the old one is still there, as src expects. */
     if (!enlarge_pages(paged, cuckoo_image_pages(paged, length)) || !enlarge_image(paged, length))
         return SQLITE_NOMEM;
-    memset(paged->image + length, 0, CUCKOO_BEYOND);
-    paged->length = length;
+    set_length(paged, length);
     return SQLITE_OK;
 }
 
-void cuckoo_image_put(cuckoo_paged *paged, uint8_t *block)
+int cuckoo_image_put(cuckoo_paged *paged, uint8_t *block, uint64_t length)
 {
-    cuckoo_block_resize(NULL, paged->image, 0);
+    bool enough = enlarge_pages(paged, cuckoo_image_pages(paged, length));
+    cuckoo_block_resize(NULL, enough ? paged->image : block, 0);
+    if (!enough)
+        return SQLITE_NOMEM;
     paged->image = block;
-    paged->room = paged->length;
+    paged->room = length;
+    set_length(paged, length);
+    return SQLITE_OK;
 }
 
 /* The cf_memory of the filter, which also asks for other blocks than the image. */
@@ -118,31 +130,42 @@ static bool read_row(cuckoo_paged *paged, uint64_t page, uint8_t *at, uint64_t b
 /* A page that no row can hold is all zeros: those that growth adds are not asked for. */
 static void read_page(cuckoo_paged *paged, uint64_t page)
 {
+    assert(page < paged->page_room && paged->page[page].next == 0);
     uint64_t bytes;
     cuckoo_row row = {0, 0};
     uint8_t *at = cuckoo_image_page(paged, page, &bytes);
     uint32_t epoch = paged->epoch; /* an error may roll back the transaction: a new epoch begins */
     if (page >= paged->stored || !read_row(paged, page, at, bytes, &row))
         memset(at, 0, cf_in_memory(bytes));
-    paged->checksum[page] = row.checksum;
+    paged->page[page].checksum = row.checksum;
+    paged->page[page].read_in = epoch;
     paged->unread -= row.checksum;
-    paged->read_in[page] = epoch;
     paged->loaded++;
 }
 
 static inline void need_page(cuckoo_paged *paged, uint64_t page)
 {
-    if (page > 0 && paged->read_in[page] != paged->epoch)
+    assert(page > 0 && page < paged->page_room);
+    if (paged->page[page].read_in != paged->epoch)
         read_page(paged, page);
 }
 
-void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to)
+/* Reads the pages of these bytes; they are going to be changed (`changes`). */
+static void bring_pages(cuckoo_paged *paged, uint64_t from, uint64_t to, bool changes)
 {
     if (from >= to)
         return;
     uint64_t page = cuckoo_image_page_at(paged, from), last = cuckoo_image_page_at(paged, to - 1);
-    for (; page <= last; page++)
+    for (page += page == 0; page <= last; page++) {
         need_page(paged, page);
+        if (changes)
+            cuckoo_image_mark(paged, page);
+    }
+}
+
+void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to)
+{
+    bring_pages(paged, from, to, false);
 }
 
 bool cuckoo_image_complete(cuckoo_paged *paged)
@@ -160,8 +183,8 @@ void cuckoo_image_compare(cuckoo_paged *paged)
 {
     cuckoo_shadow *shadow = &paged->shadow;
     if (paged->rc == SQLITE_OK && paged->unread != 0)
-        paged->rc = cuckoo_shadow_damaged(shadow, "rows of %s_page are missing, or older than others",
-                                          shadow->table);
+        paged->rc = cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
+                               "rows of %s_page are missing, or older than others", shadow->table);
 }
 
 /* The first page from `page` on that has a row, before `end`; none: `end`. */
@@ -175,14 +198,34 @@ static uint64_t next_stored(cuckoo_paged *paged, uint64_t page, uint64_t end)
     return rc == SQLITE_OK && (uint64_t)row < end ? (uint64_t)row : end;
 }
 
+/* The next page of the list behind this one; 0: there is none. */
+static uint64_t next_in_list(const cuckoo_paged *paged, uint64_t page)
+{
+    return paged->page[page].next == page ? 0 : paged->page[page].next;
+}
+
+/* The first dirty page from `page` on, before `end`; none: `end`. Goes through the pages or through
+** the list, whichever is shorter. */
+static uint64_t next_dirty(const cuckoo_paged *paged, uint64_t page, uint64_t end)
+{
+    if (end - page < paged->dirty) {
+        while (page < end && paged->page[page].next == 0)
+            page++;
+        return page;
+    }
+    for (uint64_t at = paged->first_dirty; at != 0; at = next_in_list(paged, at))
+        end = at >= page && at < end ? at : end;
+    return end;
+}
+
 /* Pages without a row are all zeros, however many they are. The page that was found last is not
 ** looked for again. */
 uint64_t cuckoo_image_skip(cuckoo_paged *paged, uint64_t from)
 {
     uint64_t page = cuckoo_image_page_at(paged, from), end = cuckoo_image_pages(paged, paged->length);
-    if (page == 0 || page == paged->present || page >= end || paged->dirty.is[page])
+    if (page == 0 || page == paged->present || page >= end || paged->page[page].next != 0)
         return from;
-    uint64_t found = cuckoo_dirty_next(&paged->dirty, page, next_stored(paged, page, end));
+    uint64_t found = next_dirty(paged, page, next_stored(paged, page, end));
     paged->present = found;
     if (found == page)
         return from;
@@ -195,40 +238,41 @@ void cuckoo_image_mark(cuckoo_paged *paged, uint64_t page)
 {
     assert(page > 0 && page < paged->page_room);
     paged->has_reader = false;
-    if (!cuckoo_dirty_mark(&paged->dirty, page))
-        paged->rc = cuckoo_first_error(paged->rc, SQLITE_NOMEM);
+    if (paged->page[page].next != 0)
+        return;
+    *(paged->dirty ? &paged->page[paged->last_dirty].next : &paged->first_dirty) = page;
+    paged->last_dirty = paged->page[page].next = page;
+    paged->dirty++;
 }
 
-static void change_pages(cuckoo_paged *paged, uint64_t from, uint64_t to)
+void cuckoo_image_clean(cuckoo_paged *paged)
 {
-    if (from >= to)
-        return;
-    uint64_t page = cuckoo_image_page_at(paged, from), last = cuckoo_image_page_at(paged, to - 1);
-    for (page += page == 0; page <= last; page++) {
-        need_page(paged, page);
-        cuckoo_image_mark(paged, page);
+    for (uint64_t next, page = paged->first_dirty; page != 0; page = next) {
+        next = next_in_list(paged, page);
+        paged->page[page].next = 0;
+        paged->dirty--;
     }
+    assert(paged->dirty == 0);
+    paged->first_dirty = paged->last_dirty = 0;
 }
 
 /* ---- the hooks ---- */
 
-/* The page that holds all of these bytes. 0: no single one, or the header does. An insertion asks
-** this a hundred times: hence a multiplication by the reciprocal, which may be one too few. */
+/* The page that holds all of these bytes. 0: no single one, or the header does. */
 static inline uint64_t one_page(const cuckoo_paged *paged, uint64_t from, uint64_t to)
 {
     if (from < CF_HEADER_BYTES || from >= to)
         return 0;
-    uint64_t at = from - CF_HEADER_BYTES, page = cf_scale(at, paged->reciprocal);
-    page += at - page * paged->page_bytes >= paged->page_bytes;
-    return to - CF_HEADER_BYTES <= (page + 1) * paged->page_bytes ? page + 1 : 0;
+    uint64_t page = page_behind(paged, from - CF_HEADER_BYTES);
+    return to - CF_HEADER_BYTES <= page * paged->page_bytes ? page : 0;
 }
 
 static void need(void *context, uint64_t from, uint64_t to)
 {
     cuckoo_paged *paged = context;
     uint64_t page = one_page(paged, from, to);
-    if (page == 0 || paged->read_in[page] != paged->epoch)
-        cuckoo_image_need(paged, from, to);
+    if (page == 0 || paged->page[page].read_in != paged->epoch)
+        bring_pages(paged, from, to, false);
 }
 
 /* A page that is dirty is in memory. */
@@ -236,8 +280,8 @@ static void change(void *context, uint64_t from, uint64_t to)
 {
     cuckoo_paged *paged = context;
     uint64_t page = one_page(paged, from, to);
-    if (page == 0 || !paged->dirty.is[page])
-        change_pages(paged, from, to);
+    if (page == 0 || paged->page[page].next == 0)
+        bring_pages(paged, from, to, true);
     paged->has_reader = false;
 }
 
@@ -251,34 +295,29 @@ cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why)
     cf_status status = cf_open_writable(&paged->filter, paged->image, cf_in_memory(paged->length), why);
     if (status != CF_OK)
         return status;
+    paged->hooks = (cf_pages){.need = need, .change = change, .skip = skip, .context = paged};
     paged->shadow.seed = (uint64_t)paged->filter.geometry.seed;
     paged->filter.memory = (cf_memory){resize_image, INT64_MAX, paged};
     cf_attach_pages(&paged->filter, &paged->hooks);
     return status;
 }
 
-void cuckoo_image_init(cuckoo_paged *paged)
-{
-    *paged = (cuckoo_paged){.epoch = 1};
-    paged->hooks = (cf_pages){.need = need, .change = change, .skip = skip, .context = paged};
-}
-
 void cuckoo_image_free(cuckoo_paged *paged)
 {
     cuckoo_block_resize(NULL, paged->image, 0);
-    free(paged->read_in);
-    free(paged->checksum);
-    cuckoo_dirty_free(&paged->dirty);
+    free(paged->page);
 }
 
 void cuckoo_image_forget(cuckoo_paged *paged)
 {
-    cuckoo_dirty_clear(&paged->dirty);
-    paged->present = paged->whole = paged->loaded = 0;
+    cuckoo_image_clean(paged);
+    paged->present = paged->loaded = 0;
+    paged->whole = 1;
     paged->has_reader = false;
     paged->epoch++;
     if (paged->epoch == 0) { /* all numbers were used: no old one may pass for a new one */
-        memset(paged->read_in, 0, cf_in_memory(paged->page_room) * sizeof *paged->read_in);
+        for (uint64_t page = 0; page < paged->page_room; page++)
+            paged->page[page].read_in = 0;
         paged->header_in = 0;
         paged->epoch = 1;
     }

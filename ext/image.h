@@ -2,14 +2,13 @@
 /*
 ** image.h - the part of a filter table that is in memory: for pages.c alone.
 **
-** The image is the whole blob. Its pages are read when they are first needed. It can be forgotten
-** at any time, at no cost: for each page the *epoch* in which it was read is kept, and forgetting
-** begins a new epoch. What a change costs does not depend on how long the blob is.
+** Forgetting costs nothing: each page knows the *epoch* in which it was read, and forgetting begins
+** a new epoch. What a change costs does not depend on how long the image is, either: changed pages
+** are in a list.
 */
 #ifndef CUCKOO_IMAGE_H
 #define CUCKOO_IMAGE_H
 
-#include "dirty.h"
 #include "shadow.h"
 
 /* Copies that rows of the list stand for (waiting.h). */
@@ -18,6 +17,13 @@ typedef struct cuckoo_count {
     uint64_t digest; /* for each copy a hash of key and value, added up: says which copies these are */
 } cuckoo_count;
 
+/* What is known of a page. */
+typedef struct cuckoo_page {
+    uint64_t checksum; /* of its row, if it was read; 0: it has none */
+    uint64_t next;     /* if it is dirty: the next page of the list, or itself at the end; else 0 */
+    uint32_t read_in;  /* the epoch in which it was read */
+} cuckoo_page;
+
 typedef struct cuckoo_paged {
     cuckoo_shadow shadow;
 
@@ -25,7 +31,7 @@ typedef struct cuckoo_paged {
     cf_filter reader;    /* the same without hooks, for when all pages are in memory */
     bool has_reader;     /* `reader` is as `filter` is */
     uint64_t loaded;     /* pages read in this epoch, about */
-    uint64_t whole;      /* pages in front of this one are in memory */
+    uint64_t whole;      /* pages in front of this one are in memory: at least 1, the header */
     cf_pages hooks;      /* of the filter, with this struct as context */
     uint8_t *image;      /* the blob, as far as it was read */
     uint64_t length;     /* of the blob, bytes */
@@ -37,27 +43,21 @@ typedef struct cuckoo_paged {
     uint64_t doubts;     /* rows whose steps in the log did not fit together */
     uint64_t generation; /* the checksum of the header row, to which what is in memory belongs */
 
-    uint64_t checksums; /* of all pages that have rows, added up */
-    uint64_t unread;    /* of those that were not read yet */
-    uint64_t *checksum; /* by page that was read: that of its row; 0: it has none */
-    uint32_t *read_in;  /* by page: the epoch in which it was read */
-    cuckoo_dirty dirty; /* pages that were changed */
-    uint64_t page_room; /* of these three, pages */
-    uint64_t stored;    /* only pages in front of this one can have rows */
-    bool header_dirty;  /* the header, or the numbers behind it, were changed */
-    bool has_written;   /* something was written since this was last set to false */
-    uint64_t present;   /* a page that is known to have a row, or to be dirty */
-    uint32_t epoch;     /* from 1; 0 is never */
-    uint32_t header_in; /* the epoch in which the header was read */
-    int rc;             /* the first error since it was last asked for */
+    uint64_t checksums;                      /* of all pages that have rows, added up */
+    uint64_t unread;                         /* of those that were not read yet */
+    cuckoo_page *page;                       /* by number; [0], the header, is not used */
+    uint64_t page_room;                      /* of them */
+    uint64_t first_dirty, last_dirty, dirty; /* the list, in the order of the changes; how many */
+    uint64_t stored;                         /* only pages in front of this one can have rows */
+    bool header_dirty;                       /* the header, or the numbers behind it, were changed */
+    bool has_written;                        /* something was written since this was last set to false */
+    uint64_t present;                        /* a page that is known to have a row, or to be dirty */
+    uint32_t epoch;                          /* from 1; 0 is never */
+    uint32_t header_in;                      /* the epoch in which the header was read */
+    int rc;                                  /* the first error since it was last asked for */
 } cuckoo_paged;
 
-/* Sets the hooks of an image of which nothing is there yet. */
-void cuckoo_image_init(cuckoo_paged *paged);
 void cuckoo_image_free(cuckoo_paged *paged);
-
-/* Says how long pages are. */
-void cuckoo_image_set_pages(cuckoo_paged *paged, uint32_t page_bytes);
 
 /* Pages of a blob of this length, with the header; the page at an offset. */
 uint64_t cuckoo_image_pages(const cuckoo_paged *paged, uint64_t length);
@@ -70,14 +70,15 @@ uint8_t *cuckoo_image_page(const cuckoo_paged *paged, uint64_t page, uint64_t *b
 ** SQLITE_NOMEM when the old image is still there. */
 int cuckoo_image_resize(cuckoo_paged *paged, uint64_t length);
 
-/* Puts a block in the place of the image, after cuckoo_image_resize for its length. */
-void cuckoo_image_put(cuckoo_paged *paged, uint8_t *block);
+/* The same by a block (block.h) of this length, which takes the place of the image. */
+int cuckoo_image_put(cuckoo_paged *paged, uint8_t *block, uint64_t length);
 
-/* Opens the image for writing, with the hooks. */
+/* Opens the image for writing, with the hooks (cf_pages). */
 cf_status cuckoo_image_open(cuckoo_paged *paged, const char **why);
 
-/* All pages are stale; none is dirty. */
+/* All pages are stale. No page is dirty, which is all that the second one says. */
 void cuckoo_image_forget(cuckoo_paged *paged);
+void cuckoo_image_clean(cuckoo_paged *paged);
 
 /* The hooks themselves. Errors go to paged->rc. */
 void cuckoo_image_need(cuckoo_paged *paged, uint64_t from, uint64_t to);

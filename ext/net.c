@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "net.h"
 
-#include "key.h"
 #include "sql.h"
 
 int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size)
@@ -14,26 +13,12 @@ int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size)
     return rc;
 }
 
-/* ---- keys ---- */
+/* ---- what has come and gone ---- */
 
-typedef struct net_key {
-    bool is; /* false: NULL, which is no key */
-    uint64_t hash;
-} net_key;
-
-static int read_key(sqlite3_stmt *row, int column, const cf_geometry *geometry, net_key *key)
-{
-    cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(row, column), geometry, &key->hash);
-    key->is = kind == CUCKOO_KEY_OK;
-    return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-}
-
-static bool same(net_key a, net_key b)
+static bool same(cuckoo_row_key a, cuckoo_row_key b)
 {
     return a.is == b.is && (!a.is || a.hash == b.hash);
 }
-
-/* ---- what has come and gone ---- */
 
 static int push(cuckoo_net *net, uint64_t hash)
 {
@@ -65,7 +50,7 @@ static int begin_sums(cuckoo_net *net)
 }
 
 /* A key comes, or goes (`more` -1). */
-static int count(cuckoo_net *net, net_key key, int32_t more)
+static int count(cuckoo_net *net, cuckoo_row_key key, int32_t more)
 {
     if (!key.is)
         return SQLITE_OK;
@@ -79,7 +64,7 @@ static int count(cuckoo_net *net, net_key key, int32_t more)
     return rc == SQLITE_OK ? add(net, key.hash, more) : rc;
 }
 
-static int count_step(cuckoo_net *net, net_key from, net_key to)
+static int count_step(cuckoo_net *net, cuckoo_row_key from, cuckoo_row_key to)
 {
     if (same(from, to))
         return SQLITE_OK;
@@ -107,12 +92,10 @@ int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t
 {
     int rc = SQLITE_OK;
     const cuckoo_sums *sums = &net->sums;
-    for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
-        if (sums->place[i].sum < 0)
-            rc = change(context, sums->place[i].hash, sums->place[i].sum);
-    for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
-        if (sums->place[i].sum > 0)
-            rc = change(context, sums->place[i].hash, sums->place[i].sum);
+    for (int sign = -1; sign <= 1; sign += 2)
+        for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
+            if (sign * (int64_t)sums->place[i].sum > 0)
+                rc = change(context, sums->place[i].hash, sums->place[i].sum);
     for (size_t i = 0; rc == SQLITE_OK && i < net->n; i++)
         rc = change(context, net->came[i], 1);
     return rc;
@@ -120,35 +103,43 @@ int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t
 
 /* ---- pairs: each row of the statement is a step ---- */
 
-/* *old: a key has gone. `stops`: nothing more is read then. */
-static int read_pairs(cuckoo_net *net, sqlite3_stmt *pairs, const cf_geometry *geometry, bool stops,
-                      bool *old)
+/* What is read of each row of the log. */
+typedef enum net_pairs {
+    PAIRS_ALL,    /* its keys */
+    PAIRS_NEW,    /* only the key that came */
+    PAIRS_TO_OLD, /* its keys, up to the first row with an old one */
+} net_pairs;
+
+/* *old: a key has gone. */
+static int read_pairs(cuckoo_net *net, cuckoo_shadow *shadow, net_pairs which,
+                      const cf_geometry *geometry, bool *old)
 {
-    int rc = SQLITE_OK;
+    sqlite3_stmt *rows;
+    int64_t from = INT64_MIN;
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_READ_LOG, &from, &rows);
     *old = false;
-    while (rc == SQLITE_OK && !(stops && *old) && sqlite3_step(pairs) == SQLITE_ROW) {
-        net_key from, to;
-        rc = read_key(pairs, 0, geometry, &from);
-        if (rc == SQLITE_OK)
-            rc = read_key(pairs, 1, geometry, &to);
-        if (rc == SQLITE_OK)
-            rc = count_step(net, from, to);
-        *old |= from.is;
+    while (rc == SQLITE_OK && !(which == PAIRS_TO_OLD && *old) && sqlite3_step(rows) == SQLITE_ROW) {
+        cuckoo_row_key key[2] = {{false, 0}};
+        for (int i = which == PAIRS_NEW; rc == SQLITE_OK && i < 2; i++)
+            rc = cuckoo_row_key_read(sqlite3_column_value(rows, i + 1), geometry, &key[i]);
+        rc = rc ? rc : count_step(net, key[0], key[1]);
+        *old |= key[0].is;
     }
-    return cuckoo_first_error(rc, sqlite3_reset(pairs));
+    return cuckoo_shadow_end(shadow, rows, rc);
 }
 
 /* ---- ways: the steps of each row, one after the other ---- */
 
 typedef struct way {
     int64_t row;
-    net_key first, last, now; /* its first key, the one where the steps end, and that of the row */
-    cuckoo_sums told, sum;    /* each `new`; and each step: what it takes away counts -1 */
-    bool any, fits;           /* fits: each step begins where the one before it has ended */
-    bool stale;               /* a step begins with a key that the row has had before, and had no more */
+    cuckoo_row_key first, last,
+        now;               /* its first key, the one where the steps end, and that of the row */
+    cuckoo_sums told, sum; /* each `new`; and each step: what it takes away counts -1 */
+    bool any, fits;        /* fits: each step begins where the one before it has ended */
+    bool stale;            /* a step begins with a key that the row has had before, and had no more */
 } way;
 
-static int count_times(cuckoo_net *net, net_key key, int32_t n)
+static int count_times(cuckoo_net *net, cuckoo_row_key key, int32_t n)
 {
     int rc = SQLITE_OK;
     for (; rc == SQLITE_OK && n != 0; n += n > 0 ? -1 : 1)
@@ -160,7 +151,7 @@ static int add_all(cuckoo_net *net, const cuckoo_sums *sums)
 {
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++)
-        rc = count_times(net, (net_key){true, sums->place[i].hash}, sums->place[i].sum);
+        rc = count_times(net, (cuckoo_row_key){true, sums->place[i].hash}, sums->place[i].sum);
     return rc;
 }
 
@@ -193,7 +184,7 @@ static int take_both(cuckoo_net *net, const way *at)
     bool now = at->now.is, differs = false;
     const cuckoo_sums *sums = &at->sum;
     for (size_t i = 0; rc == SQLITE_OK && i < sums->places; i++) {
-        net_key key = {true, sums->place[i].hash};
+        cuckoo_row_key key = {true, sums->place[i].hash};
         if (!sums->place[i].taken)
             continue;
         int32_t sum = sums->place[i].sum, ends = same(key, at->now) - same(key, at->first);
@@ -206,7 +197,7 @@ static int take_both(cuckoo_net *net, const way *at)
 }
 
 /* Is it a key of the steps so far? */
-static bool knows(const way *at, net_key key)
+static bool knows(const way *at, cuckoo_row_key key)
 {
     return key.is && cuckoo_sums_has(&at->sum, key.hash);
 }
@@ -227,7 +218,7 @@ static int end_way(cuckoo_net *net, const way *at, cuckoo_belief belief, bool or
     return count_step(net, at->first, at->now);
 }
 
-static int take_step(way *at, const net_key *key)
+static int take_step(way *at, const cuckoo_row_key *key)
 {
     int rc = SQLITE_OK;
     bool follows = same(at->last, key[0]);
@@ -244,7 +235,7 @@ static int take_step(way *at, const net_key *key)
 }
 
 /* The first step of a row. The tables of sums serve again. */
-static void begin_way(way *at, int64_t row, const net_key *key)
+static void begin_way(way *at, int64_t row, const cuckoo_row_key *key)
 {
     cuckoo_sums_clear(&at->told);
     cuckoo_sums_clear(&at->sum);
@@ -258,21 +249,19 @@ static int read_ways(cuckoo_net *net, sqlite3_stmt *steps, const cf_geometry *ge
     way at = {.any = false};
     int rc = SQLITE_OK;
     while (rc == SQLITE_OK && sqlite3_step(steps) == SQLITE_ROW) {
-        net_key key[KEYS];
+        cuckoo_row_key key[KEYS];
         int64_t row = sqlite3_column_int64(steps, KEYS);
         for (int i = 0; rc == SQLITE_OK && i < KEYS; i++)
-            rc = read_key(steps, i, geometry, &key[i]);
+            rc = cuckoo_row_key_read(sqlite3_column_value(steps, i), geometry, &key[i]);
         bool next = rc == SQLITE_OK && (!at.any || row != at.row);
         if (next) {
             rc = end_way(net, &at, belief, ordered);
             begin_way(&at, row, key);
         }
-        if (rc == SQLITE_OK)
-            rc = take_step(&at, key);
+        rc = rc ? rc : take_step(&at, key);
     }
     rc = cuckoo_first_error(rc, sqlite3_reset(steps));
-    if (rc == SQLITE_OK)
-        rc = end_way(net, &at, belief, ordered);
+    rc = rc ? rc : end_way(net, &at, belief, ordered);
     cuckoo_sums_free(&at.told);
     cuckoo_sums_free(&at.sum);
     return rc;
@@ -280,66 +269,42 @@ static int read_ways(cuckoo_net *net, sqlite3_stmt *steps, const cf_geometry *ge
 
 /* ---- what is believed ---- */
 
-/* The statements that read the log are kept until the next look (follow.h). */
-static int prepare(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_steps which,
-                   sqlite3_stmt **statement)
+/* The statement is kept until the next look (follow.h). */
+static int read_by_row(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow, bool ordered,
+                       const cf_geometry *geometry)
 {
-    static const char *const pairs[] = {
-        [CUCKOO_STEPS_ALL] = "SELECT old, new FROM \"%w\".\"%w\"",
-        [CUCKOO_STEPS_NEW] = "SELECT NULL, new FROM \"%w\".\"%w\"",
-    };
     char log[CUCKOO_LOG_NAME];
     const char *s = shadow->schema;
     int rc = SQLITE_OK;
     cuckoo_log_name(shadow->log, log);
-    if (follow->steps[which] == NULL && which == CUCKOO_STEPS_BY_ROW)
+    if (follow->steps == NULL)
         rc = cuckoo_sql_prepare(
-            shadow->db, &follow->steps[which],
+            shadow->db, &follow->steps,
             "SELECT l.old, l.new, c.\"%w\", l.\"row\" FROM \"%w\".\"%w\" AS l LEFT JOIN "
             "\"%w\".\"%w\" AS c ON c.%s = l.\"row\" ORDER BY l.\"row\", l.rowid",
             follow->column, s, log, s, follow->table, follow->rowid);
-    else if (follow->steps[which] == NULL)
-        rc = cuckoo_sql_prepare(shadow->db, &follow->steps[which], pairs[which], s, log);
-    *statement = follow->steps[which];
-    return rc;
-}
-
-static int read_all(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                    cuckoo_steps which, const cf_geometry *geometry, bool stops, bool *old)
-{
-    sqlite3_stmt *pairs;
-    int rc = prepare(follow, shadow, which, &pairs);
-    return rc == SQLITE_OK ? read_pairs(net, pairs, geometry, stops, old) : rc;
+    return rc ? rc : read_ways(net, follow->steps, geometry, follow->belief, ordered);
 }
 
 /* As long as no key has gone there is nothing to doubt, and pairs will do. In a log of a few rows it
 ** costs more to look for that first. */
-static int read_many(cuckoo_net *net, cuckoo_follow *follow, const cuckoo_shadow *shadow,
-                     const cuckoo_log_size *size, const cf_geometry *geometry, bool *old)
-{
-    enum { FEW = 64 };
-    *old = size->rows <= FEW;
-    return *old ? SQLITE_OK : read_all(net, follow, shadow, CUCKOO_STEPS_ALL, geometry, true, old);
-}
-
 int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shadow,
                     const cuckoo_log_size *size, const cf_geometry *geometry)
 {
-    sqlite3_stmt *steps;
+    enum { FEW = 64 };
     bool old = true;
     int rc = SQLITE_OK;
+    cuckoo_belief belief = follow->belief;
     clear(net);
-    if (follow->belief == CUCKOO_BELIEVE_ALL || follow->belief == CUCKOO_BELIEVE_NEW)
-        return read_all(net, follow, shadow,
-                        follow->belief == CUCKOO_BELIEVE_ALL ? CUCKOO_STEPS_ALL : CUCKOO_STEPS_NEW,
-                        geometry, false, &old);
-    bool many = follow->belief == CUCKOO_BELIEVE_MANY || follow->belief == CUCKOO_BELIEVE_NESTED ||
-                follow->belief == CUCKOO_BELIEVE_FITS;
-    if (many)
-        rc = read_many(net, follow, shadow, size, geometry, &old);
+    if (belief == CUCKOO_BELIEVE_ALL || belief == CUCKOO_BELIEVE_NEW)
+        return read_pairs(net, shadow, belief == CUCKOO_BELIEVE_ALL ? PAIRS_ALL : PAIRS_NEW, geometry,
+                          &old);
+    bool many = belief == CUCKOO_BELIEVE_MANY || belief == CUCKOO_BELIEVE_NESTED ||
+                belief == CUCKOO_BELIEVE_FITS;
+    if (many && size->rows > FEW)
+        rc = read_pairs(net, shadow, PAIRS_TO_OLD, geometry, &old);
     if (rc != SQLITE_OK || !old)
         return rc;
     clear(net);
-    rc = prepare(follow, shadow, CUCKOO_STEPS_BY_ROW, &steps);
-    return rc == SQLITE_OK ? read_ways(net, steps, geometry, follow->belief, size->ordered) : rc;
+    return read_by_row(net, follow, shadow, size->ordered, geometry);
 }

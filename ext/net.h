@@ -3,11 +3,9 @@
 ** net.h - what the rows of a log add up to: which keys have come to the table, and which have gone.
 **
 ** Each row of the log is a step: it takes away the key `old` and brings the key `new`. A key that is
-** brought and taken away cancels out. This is right unless something changes a row while SQLite is
-** changing it, as a BEFORE trigger can, or SQL that a function runs. Then the log has an `old` that is
-** not true: the key that the row had before.
-**
-** So which steps are believed depends on the table (follow.h):
+** brought and taken away cancels out. But when something changes a row while SQLite is changing it, as
+** a BEFORE trigger can, or SQL that a function runs, the log has an `old` that is not true: the key
+** that the row had before. So which steps are believed depends on the table (follow.h):
 **
 **      ALL      every step
 **      ENDS     of each rowid: the first `old` in the log has gone, and what the row holds now has come.
@@ -45,17 +43,16 @@ typedef struct cuckoo_log_size {
     bool ordered; /* row numbers tell which was written first */
 } cuckoo_log_size;
 
-/* Changes nothing, and notices when the statement is interrupted. Returns an SQLite code. */
+/* Notices when the statement is interrupted. Returns an SQLite code. */
 int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size);
 
-/* Adds up the log, for the part that is asked for. Returns an SQLite code; SQLITE_TOOBIG: there is no
-** memory for the sums, and nothing was rolled back. */
+/* Adds up the log, for the part that is asked for. Returns an SQLite code; SQLITE_TOOBIG: no memory for
+** the sums, and nothing was rolled back. */
 int cuckoo_net_read(cuckoo_net *net, cuckoo_follow *follow, cuckoo_shadow *shadow,
                     const cuckoo_log_size *size, const cf_geometry *geometry);
 
 /* Calls `change` for each key of which copies have come (more than 0) or gone (less); those that have
-** gone first, which makes room. (Such a key was there before the log, so the order does not matter
-** otherwise.) `change` returns an SQLite code, and an error ends the walk. */
+** gone first, which makes room. `change` returns an SQLite code, and an error ends the walk. */
 int cuckoo_net_walk(const cuckoo_net *net, int (*change)(void *context, uint64_t hash, int64_t more),
                     void *context);
 

@@ -34,23 +34,6 @@ void cuckoo_paged_forget(cuckoo_paged *paged)
 
 /* ---- the header ---- */
 
-static cuckoo_count load_count(const uint8_t *at)
-{
-    return (cuckoo_count){cf_load64(at), cf_load64(at + 8)};
-}
-
-static void store_count(uint8_t *at, cuckoo_count count)
-{
-    cf_store64(at, count.copies);
-    cf_store64(at + 8, count.digest);
-}
-
-/* Numbers that can be added without care. */
-static bool counts_are_sound(const uint8_t *row)
-{
-    return cf_load64(row + AT_ADDS) <= CF_ITEMS_MAX;
-}
-
 /* A number that is only told has 4 bytes. */
 static uint64_t half(uint64_t number)
 {
@@ -60,7 +43,7 @@ static uint64_t half(uint64_t number)
 /* Takes what stands behind the header of the filter. */
 static void take_numbers(cuckoo_paged *paged, const uint8_t *row)
 {
-    paged->adds = load_count(row + AT_ADDS);
+    paged->adds = (cuckoo_count){cf_load64(row + AT_ADDS), cf_load64(row + AT_ADDS + 8)};
     paged->unmatched = (uint32_t)cf_load64(row + AT_UNMATCHED);
     paged->doubts = cf_load64(row + AT_UNMATCHED) >> 32;
     paged->checksums = paged->unread = cf_load64(row + AT_CHECKSUMS);
@@ -73,10 +56,10 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     uint64_t length = cf_load64(row + AT_LENGTH);
     uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
     *why = "its header has been changed";
-    if (page_bytes < LEAST_PAGE || !counts_are_sound(row) ||
+    if (page_bytes < LEAST_PAGE || cf_load64(row + AT_ADDS) > CF_ITEMS_MAX ||
         cf_header_decode(row, length, &header, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
-    cuckoo_image_set_pages(paged, page_bytes);
+    paged->page_bytes = page_bytes;
     int rc = cuckoo_image_resize(paged, length);
     if (rc != SQLITE_OK)
         return rc;
@@ -89,23 +72,15 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     return SQLITE_OK;
 }
 
-/* A later version may have rows of another form. */
-static bool is_newer(const uint8_t *bytes, const char **why)
+/* Did a later version write the row? It may have another form; a sound row may have more in it. */
+static bool is_newer(const uint8_t *row, uint64_t bytes, bool sound, const char **why)
 {
     cf_header header;
-    const char *what;
-    bool is = cf_header_decode(bytes, CF_HEADER_BYTES, &header, &what) == CF_NEWER;
+    const char *what = CF_LATER("unknown parts of the header row");
+    bool is = (sound && (bytes > HEADER_ROW || row[AT_FLAGS] != 0)) ||
+              cf_header_decode(row, CF_HEADER_BYTES, &header, &what) == CF_NEWER;
     *why = is ? what : *why;
     return is;
-}
-
-/* Is there more in a sound row of so many bytes than this version knows? */
-static bool has_more(const uint8_t *row, uint64_t bytes, const char **why)
-{
-    bool more = bytes > HEADER_ROW || row[AT_FLAGS] != 0;
-    if (more)
-        *why = CF_LATER("unknown parts of the header row");
-    return more || is_newer(row, why);
 }
 
 static int read_header(cuckoo_paged *paged, const char **why)
@@ -114,13 +89,13 @@ static int read_header(cuckoo_paged *paged, const char **why)
     cuckoo_row row;
     int rc = cuckoo_shadow_read(&paged->shadow, 0, bytes, sizeof bytes, &row);
     if (rc == SQLITE_OK && row.length == 0)
-        rc = cuckoo_shadow_damaged(&paged->shadow, "its header is missing");
+        rc = cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "its header is missing");
     else if (rc == SQLITE_OK && row.length < HEADER_ROW)
         rc = cuckoo_shadow_bad_row(&paged->shadow, 0);
     if (rc == SQLITE_CORRUPT_VTAB)
         *why = cuckoo_shadow_why(&paged->shadow);
-    if ((rc == SQLITE_OK && has_more(bytes, row.length, why)) ||
-        (rc == SQLITE_CORRUPT_VTAB && row.length >= CF_HEADER_BYTES && is_newer(bytes, why)))
+    if ((rc == SQLITE_OK || (rc == SQLITE_CORRUPT_VTAB && row.length >= CF_HEADER_BYTES)) &&
+        is_newer(bytes, row.length, rc == SQLITE_OK, why))
         return CUCKOO_NEWER;
     paged->generation = row.checksum;
     return rc == SQLITE_OK ? open_image(paged, bytes, why) : rc;
@@ -134,7 +109,8 @@ static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t
     memcpy(row, header, CF_HEADER_BYTES);
     cf_store64(row + AT_LENGTH, length);
     cf_store64(row + AT_PAGE_BYTES, paged->page_bytes); /* the next line overwrites half of it */
-    store_count(row + AT_ADDS, paged->adds);
+    cf_store64(row + AT_ADDS, paged->adds.copies);
+    cf_store64(row + AT_ADDS + 8, paged->adds.digest);
     cf_store64(row + AT_UNMATCHED, half(paged->unmatched) | half(paged->doubts) << 32);
     cf_store64(row + AT_CHECKSUMS, paged->checksums);
     cf_store64(row + AT_RANDOM, random);
@@ -195,11 +171,6 @@ int cuckoo_paged_error(cuckoo_paged *paged)
 
 /* ---- writing ---- */
 
-bool cuckoo_paged_pending(const cuckoo_paged *paged)
-{
-    return paged->dirty.count > 0 || paged->header_dirty;
-}
-
 static bool all_zeros(const uint8_t *bytes, uint64_t length)
 {
     return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, cf_in_memory(length - 1)) == 0);
@@ -216,8 +187,8 @@ static int write_page(cuckoo_paged *paged, uint64_t page, uint64_t stored)
     if (rc != SQLITE_OK)
         return rc;
     paged->has_written = true;
-    paged->checksums += checksum - paged->checksum[page];
-    paged->checksum[page] = checksum;
+    paged->checksums += checksum - paged->page[page].checksum;
+    paged->page[page].checksum = checksum;
     return rc;
 }
 
@@ -228,9 +199,12 @@ static int write_pages(cuckoo_paged *paged)
     int rc = SQLITE_OK;
     uint64_t pages = cuckoo_image_pages(paged, paged->length), stored = paged->stored;
     paged->stored = pages > stored ? pages : stored;
-    for (uint64_t i = 0; rc == SQLITE_OK && i < paged->dirty.count; i++)
-        if (paged->dirty.pages[i] < pages)
-            rc = write_page(paged, paged->dirty.pages[i], stored);
+    for (uint64_t page = paged->first_dirty; rc == SQLITE_OK && page != 0;) {
+        uint64_t next = paged->page[page].next;
+        if (page < pages)
+            rc = write_page(paged, page, stored);
+        page = next == page ? 0 : next;
+    }
     return rc;
 }
 
@@ -247,7 +221,7 @@ int cuckoo_paged_write(cuckoo_paged *paged)
         return rc;
     paged->has_written = true;
     paged->header_dirty = false;
-    cuckoo_dirty_clear(&paged->dirty);
+    cuckoo_image_clean(paged);
     return rc;
 }
 
@@ -257,7 +231,7 @@ static void nothing_left(cuckoo_paged *paged)
     paged->adds = (cuckoo_count){0, 0};
     paged->unmatched = paged->doubts = 0;
     paged->checksums = paged->unread = 0;
-    cuckoo_dirty_clear(&paged->dirty);
+    cuckoo_image_clean(paged);
 }
 
 /* The image is that of another filter: its pages are in
@@ -273,8 +247,7 @@ static void mark_all(cuckoo_paged *paged)
     for (uint64_t page = 1; page < pages; page++) {
         uint64_t bytes;
         const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-        paged->read_in[page] = paged->epoch;
-        paged->checksum[page] = 0;
+        paged->page[page] = (cuckoo_page){.read_in = paged->epoch};
         if (!all_zeros(at, bytes))
             cuckoo_image_mark(paged, page);
     }
@@ -285,10 +258,8 @@ static int write_anew(cuckoo_paged *paged)
 {
     int rc = cuckoo_paged_error(paged);
     paged->has_written |= rc == SQLITE_OK;
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_empty(&paged->shadow);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_paged_write(paged);
+    rc = rc ? rc : cuckoo_shadow_empty(&paged->shadow);
+    rc = rc ? rc : cuckoo_paged_write(paged);
     if (rc != SQLITE_OK)
         cuckoo_paged_forget(paged);
     return rc;
@@ -298,16 +269,13 @@ int cuckoo_paged_replace(cuckoo_paged *paged, uint8_t *bytes, uint64_t length)
 {
     const char *why;
     paged->has_written = false;
-    int rc = cuckoo_image_resize(paged, length);
-    if (rc != SQLITE_OK) {
-        cuckoo_block_resize(NULL, bytes, 0);
+    int rc = cuckoo_image_put(paged, bytes, length);
+    if (rc != SQLITE_OK)
         return rc;
-    }
-    cuckoo_image_put(paged, bytes);
     if (cuckoo_image_open(paged, &why) != CF_OK) {
         paged->has_written = true; /* what was dirty is lost */
         cuckoo_paged_forget(paged);
-        return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
+        return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
     }
     mark_all(paged);
     return write_anew(paged);
@@ -319,8 +287,7 @@ int cuckoo_paged_clear(cuckoo_paged *paged)
     nothing_left(paged);
     paged->has_written = true;
     int rc = cuckoo_shadow_empty(&paged->shadow);
-    if (rc == SQLITE_OK)
-        rc = write_empty(paged, &shape);
+    rc = rc ? rc : write_empty(paged, &shape);
     cuckoo_paged_forget(paged);
     return rc;
 }
@@ -333,46 +300,47 @@ static int check_end(cuckoo_paged *paged)
     int64_t end = (int64_t)cuckoo_image_pages(paged, paged->length), row = -1;
     int rc = cuckoo_shadow_integer(&paged->shadow, CUCKOO_NEXT_PAGE, &end, &row);
     if (rc == SQLITE_OK && row >= 0)
-        rc = cuckoo_shadow_damaged(&paged->shadow, "row %lld of %s_page is no part of it",
-                                   (sqlite3_int64)row, paged->shadow.table);
+        rc = cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB,
+                        "row %lld of %s_page is no part of it", (sqlite3_int64)row, paged->shadow.table);
     return rc;
 }
 
-/* Pages without a row are not asked for. */
-int cuckoo_paged_check(cuckoo_paged *paged)
+/* Reads all pages that have rows or are dirty, however few of them there are, and copies them to `into`
+** (NULL: nowhere). */
+static void read_all(cuckoo_paged *paged, uint8_t *into)
 {
     uint64_t from = CF_HEADER_BYTES, length = paged->filter.length;
-    while ((from = cuckoo_image_skip(paged, from)) < length && paged->rc == SQLITE_OK) {
-        cuckoo_image_need(paged, from, from + 1);
-        from = CF_HEADER_BYTES + cuckoo_image_page_at(paged, from) * paged->page_bytes;
-    }
-    cuckoo_image_compare(paged);
-    int rc = paged->rc; /* the end of the use asks for it, and forgets what was read */
-    return rc == SQLITE_OK ? check_end(paged) : rc;
-}
-
-/* Only pages that are not zeros are copied: most of a large filter may be zeros. */
-void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
-{
-    assert(cuckoo_paged_is_loaded(paged));
-    uint64_t from = CF_HEADER_BYTES, length = paged->filter.length;
-    cf_seal(&paged->filter);
-    memcpy(zeros, paged->image, CF_HEADER_BYTES);
     while ((from = cuckoo_image_skip(paged, from)) < length && paged->rc == SQLITE_OK) {
         uint64_t bytes, page = cuckoo_image_page_at(paged, from);
         cuckoo_image_need(paged, from, from + 1);
         const uint8_t *at = cuckoo_image_page(paged, page, &bytes);
-        memcpy(zeros + (at - paged->image), at, cf_in_memory(bytes));
+        if (into)
+            memcpy(into + (at - paged->image), at, cf_in_memory(bytes));
         from = (uint64_t)(at - paged->image) + bytes;
     }
     cuckoo_image_compare(paged);
+}
+
+int cuckoo_paged_check(cuckoo_paged *paged)
+{
+    read_all(paged, NULL);
+    int rc = paged->rc; /* the end of the use asks for it, and forgets what was read */
+    return rc == SQLITE_OK ? check_end(paged) : rc;
+}
+
+void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros)
+{
+    assert(cuckoo_paged_is_loaded(paged));
+    cf_seal(&paged->filter);
+    memcpy(zeros, paged->image, CF_HEADER_BYTES);
+    read_all(paged, zeros);
 }
 
 /* ---- coming and going ---- */
 
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table)
 {
-    cuckoo_image_init(paged);
+    *paged = (cuckoo_paged){.epoch = 1, .whole = 1};
     return cuckoo_shadow_init(&paged->shadow, db, schema, table);
 }
 

@@ -11,25 +11,20 @@
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database, with zeros behind the last ones; a row that is not there is all zeros
 **
-** Each row has a checksum behind this (shadow.h). Nothing of a row is believed before all of it is.
-** The sum of checksums tells when rows are missing, or are of an earlier time: `check` compares it,
-** and so does a lookup once all pages are in memory.
+** Each row has a checksum behind this (shadow.h). The sum of checksums tells when rows are missing, or
+** are of an earlier time: `check` compares it, and so does a lookup once all pages are in memory.
 **
 ** Numbers are little-endian. Header and pages, strung together, are a filter blob, the *image*. The
-** library works on the image in memory. A page is read when it is first needed (cf_pages). A page
-** that an operation has changed is dirty until it is written (store.h says when). Pages are written
-** in the order in which they were changed: the bucket to which an entry moves comes before the
-** bucket that it leaves, so that a write that is cut off leaves the entry twice rather than not at
-** all.
-**
-** The image can be forgotten at any time, at no cost (image.h).
+** library works on the image in memory, which can be forgotten at any time (image.h). A page is read
+** when it is first needed (cf_pages). A page that an operation has changed is dirty until it is written
+** (store.h says when), in the order of the changes: the bucket to which an entry moves comes before the
+** bucket that it leaves, so that a write that is cut off leaves the entry twice rather than not at all.
 **
 ** A later version that adds to these rows makes the row of the header longer, or sets another bit of
 ** its last byte. This version then reads no more of the filter, and writes nothing.
 **
-** The random number is new with each write, so that the checksum of the row is new. It is the
-** *generation*: as long as it is the same, what is in memory is as the database has it, whoever has
-** committed.
+** The random number is new with each write, so that the checksum of the row is new. This is the
+** *generation*: as long as it stays, what is in memory is as the database has it.
 **
 ** An *unmatched* delete is that of a key that was not there: the table that the filter follows has
 ** changed without its triggers.
@@ -40,8 +35,8 @@
 #include "errors.h"
 #include "image.h"
 
-/* Nothing is read yet. `schema` and `table` are copied. Returns SQLITE_OK or SQLITE_NOMEM. After an
-** error, too, cuckoo_paged_free is called for. */
+/* Nothing is read yet. Texts are copied. SQLITE_OK or SQLITE_NOMEM; cuckoo_paged_free is called for
+** after an error, too. */
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_paged_free(cuckoo_paged *paged);
 
@@ -71,7 +66,10 @@ const cf_filter *cuckoo_paged_reader(cuckoo_paged *paged);
 int cuckoo_paged_error(cuckoo_paged *paged);
 
 /* Is something dirty? */
-bool cuckoo_paged_pending(const cuckoo_paged *paged);
+static inline bool cuckoo_paged_pending(const cuckoo_paged *paged)
+{
+    return paged->dirty > 0 || paged->header_dirty;
+}
 
 /* Writes what is dirty. After an error all of it stays dirty, and may be written once more. */
 int cuckoo_paged_write(cuckoo_paged *paged);
@@ -91,8 +89,7 @@ int cuckoo_paged_clear(cuckoo_paged *paged);
 ** there without being part of the filter. */
 int cuckoo_paged_check(cuckoo_paged *paged);
 
-/* Copies the whole filter, paged->filter.length bytes, into
-** zeros. cuckoo_paged_error tells if a page could not be read. */
+/* Copies the whole filter into zeros. cuckoo_paged_error tells if a page could not be read. */
 void cuckoo_paged_copy(cuckoo_paged *paged, uint8_t *zeros);
 
 #endif

@@ -58,7 +58,7 @@ int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const ch
 {
     *store = store_named(registry, schema, name);
     for (; fresh && *store; *store = store_named(registry, schema, name))
-        cuckoo_store_gone(*store);
+        cuckoo_state_event(&(*store)->state, CUCKOO_GONE);
     *made = *store == NULL;
     if (*made)
         return make_store(registry, schema, name, store);
@@ -123,13 +123,6 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
     return *rc == SQLITE_OK && store && is_named(store, schema, name) ? store : NULL;
 }
 
-static cuckoo_store *find_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
-                             int *rc)
-{
-    *rc = exists(registry, schema, name, stop);
-    return *rc == SQLITE_OK && *stop ? connect_table(registry, schema, name, rc) : NULL;
-}
-
 /* The name behind "schema."; NULL: it does not begin so. */
 static const char *name_in(const char *schema, const char *name)
 {
@@ -141,10 +134,13 @@ static const char *name_in(const char *schema, const char *name)
 static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
                              int *rc)
 {
-    const char *rest = name_in(schema, name);
-    cuckoo_store *store = find_in(registry, schema, name, stop, rc);
-    if (store == NULL && !*stop && *rc == SQLITE_OK && rest)
-        store = find_in(registry, schema, rest, stop, rc);
+    const char *const names[] = {name, name_in(schema, name)};
+    cuckoo_store *store = NULL;
+    for (int i = 0; i < 2 && names[i] && !*stop && *rc == SQLITE_OK; i++) {
+        *rc = exists(registry, schema, names[i], stop);
+        if (*rc == SQLITE_OK && *stop)
+            store = connect_table(registry, schema, names[i], rc);
+    }
     return store;
 }
 
@@ -155,6 +151,7 @@ cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, 
 {
     assert(name != NULL);
     bool stop = false;
+    *rc = SQLITE_OK;
     cuckoo_store *store = look_in(registry, "temp", name, &stop, rc);
     sqlite3_stmt *schemas;
     if (stop || *rc != SQLITE_OK)
@@ -222,7 +219,7 @@ static cuckoo_store *find_named(cuckoo_registry *registry, sqlite3_value *value,
 ** bring a new schema: look it up again. */
 static int hold(cuckoo_registry *registry, const cuckoo_store *store)
 {
-    if (cuckoo_shadow_transaction(&store->paged.shadow) != CUCKOO_NONE)
+    if (cuckoo_shadow_in_transaction(&store->paged.shadow, false))
         return SQLITE_OK;
     int rc = cuckoo_sql_prepare(registry->db, &registry->hold, "SELECT 1 FROM \"%w\".sqlite_master",
                                 store->paged.shadow.schema);

@@ -27,7 +27,7 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db);
 void cuckoo_registry_release(void *registry);
 
 /* Gives the store of this name one reference more, or makes a store (*made). `fresh`: the table is
-** new, and stores of that name are dead. Returns SQLITE_OK or SQLITE_NOMEM. */
+** new, and stores of that name are dead. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_registry_take(cuckoo_registry *registry, const char *schema, const char *name, bool fresh,
                          cuckoo_store **store, bool *made);
 
@@ -39,17 +39,16 @@ cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t lo
 /* One reference less; the last one frees the store. */
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store);
 
-/* The store of the table of this name ('seen' or 'main.seen'). A
-** table that is not connected gets connected. NULL: there is none, or
-** it is another kind of table; *rc is SQLITE_OK then, or an error. */
+/* The store of the table of this name ('seen' or 'main.seen'), which is connected if need be. NULL:
+** there is none, or it is another kind of table; *rc is SQLITE_OK then, or an error. */
 cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc);
 
 /* Says that there is no filter table of this name, and which one may be meant. The text lives until
 ** the next call. */
 const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *name);
 
-/* The table takes part in the transaction: a nested INSERT writes to it, and changes nothing. SQLite
-** may connect another table of this name meanwhile. Returns an SQLite code. */
+/* The table takes part in the transaction: a nested INSERT writes to it, and changes nothing. SQLite may
+** connect another table of this name meanwhile. Returns an SQLite code. */
 int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const char *name);
 
 /* The same for a filter that follows a table, when the transaction writes to its database. (SQLite
@@ -57,13 +56,11 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
 void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store);
 
 /* Begins a use (store.h) of the table that `name` names, within a read transaction. `known`: the id
-** of the store, if it was the same before; else 0. After an error *why (static text, or one that
-** lives until the registry is used again) says what is wrong, and the use has ended. *store is NULL
-** when no table was found. */
+** of the store, if it was the same before; else 0. After an error *why says what is wrong, until the
+** registry is used again, and the use has ended. *store is NULL when no table was found. The second one
+** ends a use; an error as in cuckoo_store_end. */
 int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintptr_t known,
                           cuckoo_use use, cuckoo_store **store, const char **why);
-
-/* Ends it; an error as in cuckoo_store_end. */
 int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store);
 
 #define CUCKOO_UNREAD_TABLE                                                                             \

@@ -20,20 +20,18 @@ static const char *behind(const char *sql, const char *word)
 
 #define OPENING " INSERT INTO \"cuckoo_log_"
 
-/* The body of a trigger of a version before the log. */
-static bool is_of_before(const char *body)
+/* Does the text go on with these tokens? "*" is any token. *sql is then behind them. */
+static bool goes_on(const char **sql, const char *tokens)
 {
-    static const char *const words[] = {"insert", "into", NULL, "(", "cuckoo_change"};
-    bool is = true;
-    for (size_t i = 0; is && i < sizeof words / sizeof *words; i++) {
-        cuckoo_token token = cuckoo_sql_token(&body);
-        is = words[i] ? cuckoo_token_is(token, words[i]) : token.kind != CUCKOO_TOKEN_END;
+    bool does = true;
+    cuckoo_token want = cuckoo_sql_token(&tokens);
+    for (; does && want.kind != CUCKOO_TOKEN_END; want = cuckoo_sql_token(&tokens)) {
+        cuckoo_token token = cuckoo_sql_token(sql);
+        does = *want.at == '*' ? token.kind != CUCKOO_TOKEN_END
+                               : token.kind == want.kind && token.n == want.n &&
+                                     sqlite3_strnicmp(token.at, want.at, (int)want.n) == 0;
     }
-    if (!is || cuckoo_sql_says(body, "raise") || cuckoo_sql_says(body, "select"))
-        return false;
-    const char *end = behind(body, ";");
-    return cuckoo_token_is(cuckoo_sql_token(&end), "end") &&
-           cuckoo_sql_token(&end).kind == CUCKOO_TOKEN_END;
+    return does;
 }
 
 /* Ours are: CREATE TRIGGER name AFTER event ON table WHEN .. BEGIN INSERT INTO "cuckoo_log_.." ..;
@@ -41,54 +39,32 @@ static bool is_of_before(const char *body)
 ** name(cuckoo_change, .. ) ..; END. */
 bool cuckoo_schema_is_ours(const char *sql)
 {
-    static const char *const words[] = {"create", "trigger", NULL, "after", NULL, "on", NULL};
-    static const char *const ends[] = {"select", "raise", "(", "abort", ",",   NULL,
-                                       ")",      "where", "0", ";",     "end", NULL};
-    bool is = true;
-    for (size_t i = 0; is && i < sizeof words / sizeof *words; i++) {
-        cuckoo_token token = cuckoo_sql_token(&sql);
-        is = words[i] ? cuckoo_token_is(token, words[i]) : token.kind != CUCKOO_TOKEN_END;
-    }
+    if (!goes_on(&sql, "create trigger * after * on *"))
+        return false;
     const char *body = behind(sql, "begin"), *end = behind(body, ";");
-    if (!is || strncmp(body, OPENING, sizeof OPENING - 1) != 0)
-        return is && is_of_before(body);
-    for (size_t i = 0; is && i < sizeof ends / sizeof *ends; i++) {
-        cuckoo_token token = cuckoo_sql_token(&end);
-        is = ends[i] ? cuckoo_token_is(token, ends[i])
-                     : (token.kind == CUCKOO_TOKEN_END) == (i + 1 == sizeof ends / sizeof *ends);
-    }
-    return is;
+    bool logs = strncmp(body, OPENING, sizeof OPENING - 1) == 0;
+    if (!logs && (!goes_on(&body, "insert into * (cuckoo_change") || cuckoo_sql_says(body, "raise") ||
+                  cuckoo_sql_says(body, "select")))
+        return false;
+    return goes_on(&end, logs ? "select raise(abort, *) where 0; end" : "end") &&
+           cuckoo_sql_token(&end).kind == CUCKOO_TOKEN_END;
 }
 
-/* The word behind CREATE TRIGGER name, where SQLite keeps nothing else in front of it. */
-static cuckoo_token timing_of(const cuckoo_object *trigger, const char **rest)
+/* Reads what stands behind CREATE TRIGGER name, where SQLite keeps nothing else in front of it.
+** REPLACE deletes other rows in the midst of a change. */
+static void read_timing(cuckoo_object *trigger)
 {
-    *rest = behind(trigger->sql, "trigger");
-    cuckoo_sql_token(rest);
-    return cuckoo_sql_token(rest);
-}
-
-bool cuckoo_schema_is_after(const cuckoo_object *trigger)
-{
-    const char *rest;
-    return cuckoo_token_is(timing_of(trigger, &rest), "after");
-}
-
-/* INSERT, UPDATE or DELETE. */
-static cuckoo_token event_of(const cuckoo_object *trigger)
-{
-    const char *rest;
-    cuckoo_token token = timing_of(trigger, &rest);
+    const char *rest = behind(trigger->sql, "trigger");
+    cuckoo_sql_token(&rest);
+    cuckoo_token token = cuckoo_sql_token(&rest);
+    trigger->after = cuckoo_token_is(token, "after");
     while (cuckoo_token_is(token, "before") || cuckoo_token_is(token, "after") ||
            cuckoo_token_is(token, "instead") || cuckoo_token_is(token, "of"))
         token = cuckoo_sql_token(&rest);
-    return token;
-}
-
-/* REPLACE deletes other rows in the midst of a change. */
-bool cuckoo_schema_is_early(const cuckoo_object *trigger)
-{
-    return !cuckoo_schema_is_after(trigger) || cuckoo_token_is(event_of(trigger), "delete");
+    trigger->event = cuckoo_token_is(token, "insert")   ? CUCKOO_INSERT
+                     : cuckoo_token_is(token, "update") ? CUCKOO_UPDATE
+                                                        : CUCKOO_DELETE;
+    trigger->early = !trigger->after || trigger->event == CUCKOO_DELETE;
 }
 
 /* ---- reading ---- */
@@ -112,10 +88,10 @@ static int append(cuckoo_schema *all, sqlite3_stmt *row, bool temporary)
     if (!object->name || !object->table || !object->sql)
         return SQLITE_NOMEM;
     object->breaks = cuckoo_sql_breaks(object->sql);
-    all->breaks |= object->breaks;
     if (sqlite3_column_int(row, 4)) {
         object->body = behind(object->sql, "begin");
         object->ours = cuckoo_schema_is_ours(object->sql);
+        read_timing(object);
     }
     return SQLITE_OK;
 }
@@ -167,8 +143,7 @@ int cuckoo_schema_read(sqlite3 *db, const char *schema, cuckoo_schema *all)
     *all = (cuckoo_schema){.object = NULL};
     int rc = cuckoo_sql_integer(db, &recursive, "PRAGMA recursive_triggers");
     all->replaces = recursive != 0;
-    if (rc == SQLITE_OK)
-        rc = read_one(db, "temp", all);
+    rc = rc ? rc : read_one(db, "temp", all);
     bool others = has_trigger_of_others(all);
     if (rc == SQLITE_OK && sqlite3_stricmp(schema, "temp") != 0)
         rc = read_one(db, schema, all);
@@ -198,11 +173,10 @@ void cuckoo_schema_free(cuckoo_schema *all)
 /* May this SQL, which names the table of the trigger, set it off? */
 static bool sets_off(const cuckoo_schema *all, const char *sql, const cuckoo_object *trigger)
 {
-    cuckoo_token event = event_of(trigger);
     bool replaces = all->replaces && (cuckoo_sql_says(sql, "into") || cuckoo_sql_says(sql, "update"));
-    return cuckoo_token_is(event, "insert")   ? cuckoo_sql_says(sql, "into")
-           : cuckoo_token_is(event, "update") ? cuckoo_sql_says(sql, "update")
-                                              : cuckoo_sql_says(sql, "delete") || replaces;
+    return trigger->event == CUCKOO_INSERT   ? cuckoo_sql_says(sql, "into")
+           : trigger->event == CUCKOO_UPDATE ? cuckoo_sql_says(sql, "update")
+                                             : cuckoo_sql_says(sql, "delete") || replaces;
 }
 
 /* Marks what this SQL names. */
@@ -224,8 +198,7 @@ static void mark_keyed(cuckoo_schema *all, const cuckoo_object *table)
     for (int i = 0; i < all->n; i++) {
         cuckoo_object *to = &all->object[i];
         if (to->body)
-            to->reached |= sqlite3_stricmp(table->table, to->table) == 0 &&
-                           !cuckoo_token_is(event_of(to), "insert");
+            to->reached |= sqlite3_stricmp(table->table, to->table) == 0 && to->event != CUCKOO_INSERT;
         else if (!to->keyed && cuckoo_sql_names(to->sql, "references", table->table))
             to->reached = to->keyed = true;
     }
@@ -272,7 +245,7 @@ bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table)
 /* May the trigger change rows of the table, and fires it in the midst of a change of another one? */
 static bool is_in_the_way(cuckoo_schema *all, const cuckoo_object *trigger, const char *table)
 {
-    if (trigger->ours || sqlite3_stricmp(trigger->table, table) != 0 || !cuckoo_schema_is_early(trigger))
+    if (trigger->ours || sqlite3_stricmp(trigger->table, table) != 0 || !trigger->early)
         return false;
     cuckoo_schema_reach(all, trigger->body);
     return cuckoo_schema_reaches(all, table);

@@ -8,34 +8,16 @@
 #include "../src/hash.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum { PAGE_OVERHEAD = 64 /* bytes of a row on a database page besides its data, at most */ };
 
 /* ---- damage ---- */
 
-int cuckoo_shadow_damaged(cuckoo_shadow *shadow, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    char *what = sqlite3_vmprintf(format, arguments);
-    va_end(arguments);
-    int rc = what ? cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB, "%s", what) : SQLITE_NOMEM;
-    sqlite3_free(what);
-    return rc;
-}
-
 int cuckoo_shadow_bad_row(cuckoo_shadow *shadow, int64_t no)
 {
-    return cuckoo_shadow_damaged(shadow, "row %lld of %s_page has been changed", (sqlite3_int64)no,
-                                 shadow->table);
-}
-
-void cuckoo_shadow_no_damage(cuckoo_shadow *shadow)
-{
-    sqlite3_free(shadow->damage);
-    shadow->damage = NULL;
+    return cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB, "row %lld of %s_page has been changed",
+                      (sqlite3_int64)no, shadow->table);
 }
 
 const char *cuckoo_shadow_why(const cuckoo_shadow *shadow)
@@ -48,7 +30,8 @@ static int corrupt_if_missing(cuckoo_shadow *shadow, int rc)
 {
     if (rc != SQLITE_ERROR)
         return rc;
-    return cuckoo_shadow_damaged(shadow, "its shadow table is missing, or not as it was created");
+    return cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
+                      "its shadow table is missing, or not as it was created");
 }
 
 /* ---- statements ---- */
@@ -60,7 +43,6 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_WRITE_PAGE] = "INSERT INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2) "
                           "ON CONFLICT(no) DO UPDATE SET data = ?2",
     [CUCKOO_NEXT_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no >= ?1 ORDER BY no LIMIT 1",
-    [CUCKOO_DATA_VERSION] = "PRAGMA \"%w\".data_version",
     [CUCKOO_WATCH_SCHEMA] = "SELECT 1 FROM \"%w\".sqlite_master WHERE 0",
     [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds) VALUES (?1, ?2, ?3) "
                     "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3",
@@ -74,16 +56,12 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_EMPTY_LOG] = "DELETE FROM \"%w\".\"%w\"",
 };
 
-static bool is_of_log(cuckoo_query query)
-{
-    return query >= CUCKOO_READ_LOG && query <= CUCKOO_EMPTY_LOG;
-}
-
 static int prepare_query(cuckoo_shadow *shadow, cuckoo_query query, sqlite3_stmt **statement)
 {
     char log[CUCKOO_LOG_NAME];
     cuckoo_log_name(shadow->log, log);
-    char *sql = sqlite3_mprintf(texts[query], shadow->schema, is_of_log(query) ? log : shadow->table);
+    char *sql =
+        sqlite3_mprintf(texts[query], shadow->schema, query >= CUCKOO_READ_LOG ? log : shadow->table);
     if (sql == NULL)
         return SQLITE_NOMEM;
     int rc = sqlite3_prepare_v3(shadow->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
@@ -127,8 +105,8 @@ int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement)
     if (rc == SQLITE_INTERRUPT && written)
         return SQLITE_OK; /* it came when the statement had ended, and comes again with the next one */
     if (rc == SQLITE_OK && !written)
-        return cuckoo_shadow_damaged(shadow,
-                                     "a trigger on its shadow table keeps rows from being written");
+        return cuckoo_say(&shadow->damage, SQLITE_CORRUPT_VTAB,
+                          "a trigger on its shadow table keeps rows from being written");
     return rc;
 }
 
@@ -168,11 +146,10 @@ void cuckoo_log_name(int64_t log, char name[CUCKOO_LOG_NAME])
 
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log)
 {
-    for (cuckoo_query query = 0; shadow->log != log && query < CUCKOO_QUERIES; query++)
-        if (is_of_log(query)) {
-            sqlite3_finalize(shadow->statement[query]);
-            shadow->statement[query] = NULL;
-        }
+    for (cuckoo_query query = CUCKOO_READ_LOG; shadow->log != log && query < CUCKOO_QUERIES; query++) {
+        sqlite3_finalize(shadow->statement[query]);
+        shadow->statement[query] = NULL;
+    }
     shadow->log = log;
 }
 
@@ -245,12 +222,10 @@ static int make_row(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uin
 int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
                         uint64_t length, uint64_t *checksum)
 {
-    assert(bytes != NULL && length > 0);
+    assert(bytes != NULL && count <= length && length > 0);
     sqlite3_stmt *write;
-    assert(count <= length && length > 0);
     int rc = make_row(shadow, no, bytes, count, length, checksum);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
+    rc = rc ? rc : cuckoo_shadow_query(shadow, CUCKOO_WRITE_PAGE, NULL, &write);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_int64 rowid = sqlite3_last_insert_rowid(shadow->db);
@@ -263,18 +238,12 @@ int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes,
     return rc;
 }
 
-/* ---- transactions ---- */
-
-/* SQLite before 3.34 does not tell. Then any transaction of
-** the user counts as one that writes here. */
-cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow)
+/* SQLite before 3.34 does not tell. Then any transaction of the user counts as one that writes here. */
+bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing)
 {
     int state = cuckoo_late_txn_state(shadow->db, shadow->schema);
-    if (state != CUCKOO_TXN_UNKNOWN)
-        return state == CUCKOO_TXN_NONE   ? CUCKOO_NONE
-               : state == CUCKOO_TXN_READ ? CUCKOO_READING
-                                          : CUCKOO_WRITING;
-    return sqlite3_get_autocommit(shadow->db) ? CUCKOO_NONE : CUCKOO_WRITING;
+    return state == CUCKOO_TXN_UNKNOWN ? !sqlite3_get_autocommit(shadow->db)
+                                       : state >= (writing ? CUCKOO_TXN_WRITE : CUCKOO_TXN_READ);
 }
 
 /* ---- the tables themselves ---- */
@@ -301,8 +270,7 @@ static int execute(cuckoo_shadow *shadow, const char *page, const char *wait, co
 {
     shadow->busy = true;
     int rc = cuckoo_sql_run(shadow->db, page, shadow->schema, shadow->table, name);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_sql_run(shadow->db, wait, shadow->schema, shadow->table, name);
+    rc = rc ? rc : cuckoo_sql_run(shadow->db, wait, shadow->schema, shadow->table, name);
     shadow->busy = false;
     return rc;
 }
@@ -314,8 +282,7 @@ int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes)
                      "CREATE TABLE \"%w\".\"%w_wait\"(hash INTEGER, value INTEGER, adds INTEGER, "
                      "PRIMARY KEY(hash, value)) WITHOUT ROWID",
                      NULL);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
+    rc = rc ? rc : cuckoo_sql_integer(shadow->db, &size, "PRAGMA \"%w\".page_size", shadow->schema);
     *page_bytes = (uint32_t)size - PAGE_OVERHEAD - CUCKOO_CHECKSUM;
     return rc;
 }

@@ -9,13 +9,12 @@
 **
 ** A filter that follows a table also has its log (log.h), which is no shadow table.
 **
-** Rows may be damaged, and the tables too. The checksum of a row is one of its other bytes and of its
-** number, and for a page also of the seed of the filter. So a row that was changed, cut, lengthened
-** or copied from somewhere else is noticed when it is read. A row that is missing, or an older state
-** of the same row, is not: pages.h tells how that is found.
+** Rows and tables may be damaged. The checksum of a row is one of its other bytes and of its number,
+** and for a page also of the seed of the filter. So a row that was changed, cut, lengthened or copied
+** from somewhere else is noticed when it is read. A row that is missing, or an older state of the same
+** row, is not: pages.h tells how that is found.
 **
 ** Functions return SQLite codes. After SQLITE_CORRUPT_VTAB cuckoo_shadow_why says what is wrong.
-** Statements are kept, and always reset, so that they block nothing.
 */
 #ifndef CUCKOO_SHADOW_H
 #define CUCKOO_SHADOW_H
@@ -27,17 +26,17 @@ typedef enum cuckoo_query {
     CUCKOO_READ_PAGE,    /* (no): data */
     CUCKOO_WRITE_PAGE,   /* (no, data) */
     CUCKOO_NEXT_PAGE,    /* (no): the first number of a row from there on */
-    CUCKOO_DATA_VERSION, /* (): PRAGMA data_version, which changes when others have committed */
     CUCKOO_WATCH_SCHEMA, /* (): nothing; SQLite prepares it anew when the schema has changed */
     CUCKOO_WAIT,         /* (hash, value, adds): counts them */
     CUCKOO_WAITING,      /* (hash): hash, value, adds of each value */
     CUCKOO_ALL_WAITING,  /* (): hash, value, adds of all */
     CUCKOO_SOME_WAITING, /* (hash, how many): the same, from this hash on */
     CUCKOO_WAIT_NO_MORE, /* (hash, value): takes out the row */
-    CUCKOO_READ_LOG,     /* (rowid): rowid, old, new of the rows of the log from there on */
-    CUCKOO_LAST_LOGGED,  /* (): the largest rowid of the log; no row if it is empty */
-    CUCKOO_CLAIM_LOG,    /* (): changes nothing, and fails where CUCKOO_EMPTY_LOG would */
-    CUCKOO_EMPTY_LOG,    /* () */
+    /* On the log: these are the last ones. */
+    CUCKOO_READ_LOG,    /* (rowid): rowid, old, new of the rows from there on */
+    CUCKOO_LAST_LOGGED, /* (): the largest rowid; no row if it is empty */
+    CUCKOO_CLAIM_LOG,   /* (): changes nothing, and fails where CUCKOO_EMPTY_LOG would */
+    CUCKOO_EMPTY_LOG,   /* () */
     CUCKOO_QUERIES
 } cuckoo_query;
 
@@ -57,25 +56,22 @@ typedef struct cuckoo_shadow {
 
 enum { CUCKOO_CHECKSUM = 8 /* bytes, at the end of each row of seen_page */ };
 
-/* `schema` and `table` are copied. After an error, too, cuckoo_shadow_free is called for. */
+/* As cuckoo_paged_init, which calls it. */
 int cuckoo_shadow_init(cuckoo_shadow *shadow, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_shadow_free(cuckoo_shadow *shadow);
 
 /* Finalizes all statements: they would be in the way of DROP TABLE. */
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow);
 
-/* Creates the tables. *page_bytes is the most bytes of data for which a row fits on one page of the
-** database. */
+/* Creates the tables; *page_bytes is the most bytes of data for which a row fits on one page of the
+** database. Checks if rows can be written to both tables; SQLITE_CORRUPT_VTAB: one is missing, or has no
+** key. Deletes all rows, and checks. Renames the tables with their virtual table. Drops them, or what
+** stands in their place, if they are there. */
 int cuckoo_shadow_create(cuckoo_shadow *shadow, uint32_t *page_bytes);
-
-/* Can rows be written to both tables? SQLITE_CORRUPT_VTAB: a table is missing, or has no key. */
 int cuckoo_shadow_check(cuckoo_shadow *shadow);
-
-/* Drops the tables, or what stands in their place, if they are there; renames them with their virtual
-** table; deletes all rows, after which the tables are checked. */
-int cuckoo_shadow_drop(cuckoo_shadow *shadow);
-int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table);
 int cuckoo_shadow_empty(cuckoo_shadow *shadow);
+int cuckoo_shadow_rename(cuckoo_shadow *shadow, const char *table);
+int cuckoo_shadow_drop(cuckoo_shadow *shadow);
 
 /* A row of seen_page. */
 typedef struct cuckoo_row {
@@ -93,46 +89,33 @@ int cuckoo_shadow_read(cuckoo_shadow *shadow, int64_t no, uint8_t *into, uint64_
 int cuckoo_shadow_write(cuckoo_shadow *shadow, int64_t no, const uint8_t *bytes, uint64_t count,
                         uint64_t length, uint64_t *checksum);
 
-/* Notes what is wrong with the tables. Returns SQLITE_CORRUPT_VTAB, or SQLITE_NOMEM. The second one
-** notes it of a row of seen_page. */
-int cuckoo_shadow_damaged(cuckoo_shadow *shadow, const char *format, ...);
+/* Notes in shadow->damage that a row of seen_page is damaged. Returns SQLITE_CORRUPT_VTAB, or
+** SQLITE_NOMEM. */
 int cuckoo_shadow_bad_row(cuckoo_shadow *shadow, int64_t no);
-
-/* Forgets what was noted. */
-void cuckoo_shadow_no_damage(cuckoo_shadow *shadow);
 
 /* What was noted, until more is; or that the tables cannot be read. */
 const char *cuckoo_shadow_why(const cuckoo_shadow *shadow);
 
-/* A statement to be stepped and ended, one at a time of each kind. `values` are its parameters,
-** which are integers; NULL: it has none, or the caller binds them. SQLITE_CORRUPT_VTAB: a shadow
-** table is missing, or not as it was created. */
+/* A statement, one at a time of each kind; it is kept. `values` are its parameters, which are integers;
+** NULL: it has none, or the caller binds them. SQLITE_CORRUPT_VTAB: a shadow table is missing, or not
+** as it was created. Then it is stepped, as by sqlite3_step, and reset, NULL too: that returns the
+** first error, `rc` or that of the last step. */
 int cuckoo_shadow_query(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                         sqlite3_stmt **statement);
-
-/* Like sqlite3_step. */
 int cuckoo_shadow_step(cuckoo_shadow *shadow, sqlite3_stmt *statement);
-
-/* Resets a statement, which may be NULL. Returns `rc` when
-** that is an error, else the code of the last step. */
 int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement, int rc);
 
 /* Steps a statement that writes one row, and resets it. After an error nothing is written.
 ** SQLITE_CORRUPT_VTAB: a trigger has kept it from writing. */
 int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement);
 
-/* Runs a statement that returns no rows. */
+/* Runs a statement. *found is the first value of its first row, and unchanged when there is none. */
 int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values);
-
-/* Runs a statement. *found is the first value of its first
-** row, and unchanged when there is none. */
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                           int64_t *found);
 
-/* The transaction that this connection has open on the database of the table. */
-typedef enum cuckoo_transaction { CUCKOO_NONE, CUCKOO_READING, CUCKOO_WRITING } cuckoo_transaction;
-
-cuckoo_transaction cuckoo_shadow_transaction(const cuckoo_shadow *shadow);
+/* Has this connection a transaction open on the database of the table (`writing`: that writes)? */
+bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing);
 
 /* The header says that this is the log; or a random identity is chosen. */
 void cuckoo_shadow_set_log(cuckoo_shadow *shadow, int64_t log);

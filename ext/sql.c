@@ -77,3 +77,11 @@ int cuckoo_sql_text(sqlite3 *db, char **found, const char *format, ...)
     }
     return cuckoo_sql_end(query, rc);
 }
+
+int cuckoo_sql_running(sqlite3 *db, bool writing)
+{
+    int n = 0;
+    for (sqlite3_stmt *at = sqlite3_next_stmt(db, NULL); at; at = sqlite3_next_stmt(db, at))
+        n += sqlite3_stmt_busy(at) && !(writing && sqlite3_stmt_readonly(at));
+    return n;
+}

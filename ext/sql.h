@@ -31,8 +31,7 @@ int cuckoo_sql_run(sqlite3 *db, const char *format, ...);
 /* Prepares a statement, to be ended by cuckoo_sql_end. *statement is NULL after an error. */
 int cuckoo_sql_prepare(sqlite3 *db, sqlite3_stmt **statement, const char *format, ...);
 
-/* Finalizes a statement, which may be NULL. Returns `rc` when
-** that is an error, else the code of the last step. */
+/* Finalizes a statement, which may be NULL. Returns the first error: `rc`, or that of the last step. */
 int cuckoo_sql_end(sqlite3_stmt *statement, int rc);
 
 /* The first value of the first row. *found is unchanged when there is no row, or an error. */
@@ -40,5 +39,8 @@ int cuckoo_sql_integer(sqlite3 *db, sqlite3_int64 *found, const char *format, ..
 
 /* The same as a text (sqlite3_malloc). NULL: there is no row, it is NULL, or there was an error. */
 int cuckoo_sql_text(sqlite3 *db, char **found, const char *format, ...);
+
+/* How many statements run in the connection; `writing`: of those that write. */
+int cuckoo_sql_running(sqlite3 *db, bool writing);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool is_name_char(char c)
+bool cuckoo_sql_is_name_char(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
            c == '$' || (c & 0x80);
@@ -69,7 +69,7 @@ cuckoo_token cuckoo_sql_token(const char **sql)
 {
     const char *at = skip_blanks_and_comments(*sql), *end = at;
     cuckoo_token_kind kind = CUCKOO_TOKEN_WORD;
-    while (is_name_char(*end))
+    while (cuckoo_sql_is_name_char(*end))
         end++;
     if (end == at && *at) {
         kind = strchr("'\"`[", *at) ? CUCKOO_TOKEN_QUOTED : CUCKOO_TOKEN_OTHER;
@@ -121,16 +121,6 @@ bool cuckoo_sql_names(const char *sql, const char *word, const char *name)
                  (is_schema || cuckoo_token_is(token, word) || (behind && cuckoo_token_is(token, ".")));
     }
     return false;
-}
-
-bool cuckoo_sql_changes_rows(const char *sql)
-{
-    static const char *const words[] = {"insert", "update", "delete", "replace", "with"};
-    cuckoo_token first = cuckoo_sql_token(&sql);
-    bool does = false;
-    for (size_t i = 0; !does && i < sizeof words / sizeof *words; i++)
-        does = cuckoo_token_is(first, words[i]);
-    return does;
 }
 
 /* RAISE may also be the name of a table, and FAIL that of its first column. */

@@ -7,6 +7,9 @@
 
 #include "api.h"
 
+/* Can it stand in a name without quotes? */
+bool cuckoo_sql_is_name_char(char c);
+
 /* The first character that is no blank. */
 const char *cuckoo_sql_skip_blanks(const char *at);
 
@@ -33,10 +36,9 @@ typedef struct cuckoo_token {
 ** the text. */
 cuckoo_token cuckoo_sql_token(const char **sql);
 
-/* Is it this word, without quotes, in any case? Or this character? */
+/* Is it this word, without quotes, or this character? Is it this name, with or without quotes? Both in
+** any case. */
 bool cuckoo_token_is(cuckoo_token token, const char *word);
-
-/* Is it this name, with or without quotes, in any case? */
 bool cuckoo_token_names(cuckoo_token token, const char *name);
 
 /* ---- what a text says; a text in quotes or a comment says nothing ---- */
@@ -47,9 +49,6 @@ bool cuckoo_sql_says(const char *sql, const char *word);
 /* Does it contain this word, and behind it this name, which may stand behind its schema? `word`
 ** NULL: is the name anywhere in it? */
 bool cuckoo_sql_names(const char *sql, const char *word, const char *name);
-
-/* Does it insert, update or delete rows? (A trigger does not begin with one of these words.) */
-bool cuckoo_sql_changes_rows(const char *sql);
 
 /* What can end a statement, or the triggers of a row, and keep the row. */
 enum cuckoo_sql_breaks {

@@ -3,83 +3,127 @@
 
 #include <assert.h>
 
-/* What was in memory is lost or may be wrong: it counts as never compared. */
-static cuckoo_action forget(cuckoo_state *state)
-{
-    state->life = CUCKOO_NEW;
-    return CUCKOO_FORGET;
-}
+enum {
+    NEW = CUCKOO_NEW,
+    OPEN = CUCKOO_OPEN,
+    BROKEN = CUCKOO_BROKEN,
+    DEAD = CUCKOO_DEAD,
+    LIVES,
+    NOTHING = CUCKOO_NOTHING,
+    ANEW = CUCKOO_ANEW,
+    LOOK = CUCKOO_LOOK,
+    WRITE = CUCKOO_WRITE,
+    FORGET = CUCKOO_FORGET,
+    REFUSE = CUCKOO_REFUSE,
+    EVENTS = CUCKOO_GONE + 1
+};
 
-static cuckoo_action use(cuckoo_state *state)
-{
-    if (state->life == CUCKOO_BROKEN)
-        return CUCKOO_REFUSE;
-    bool anew = state->life == CUCKOO_NEW || state->part == CUCKOO_CREATED;
-    state->life = CUCKOO_OPEN;
-    return anew ? CUCKOO_ANEW : CUCKOO_LOOK;
-}
+typedef struct state_cell {
+    uint8_t action, life;
+} state_cell;
 
-static cuckoo_action write_unless_broken(const cuckoo_state *state)
-{
-    return state->life == CUCKOO_BROKEN ? CUCKOO_NOTHING : CUCKOO_WRITE;
-}
-
-static cuckoo_action lose(cuckoo_state *state)
-{
-    bool had = state->life == CUCKOO_OPEN || state->life == CUCKOO_BROKEN;
-    state->life = had && state->part != CUCKOO_APART ? CUCKOO_BROKEN : CUCKOO_NEW;
-    return CUCKOO_FORGET;
-}
-
-static cuckoo_action of_the_living(cuckoo_state *state, cuckoo_event event)
-{
-    switch (event) {
-    case CUCKOO_USE:
-        return use(state);
-    case CUCKOO_CHANGED:
-        return state->part == CUCKOO_JOINED ? CUCKOO_NOTHING : write_unless_broken(state);
-    case CUCKOO_SAVEPOINT:
-        return write_unless_broken(state);
-    case CUCKOO_SYNC:
-        return state->life == CUCKOO_BROKEN ? CUCKOO_REFUSE : CUCKOO_WRITE;
-    case CUCKOO_ROLLED_BACK_TO:
-    case CUCKOO_ROLLED_BACK:
-        return forget(state);
-    case CUCKOO_LOST:
-        return lose(state);
-    case CUCKOO_DOUBT:
-        state->life = state->life == CUCKOO_OPEN ? CUCKOO_NEW : state->life;
-        return CUCKOO_NOTHING;
-    case CUCKOO_GONE:
-        state->life = CUCKOO_DEAD;
-        return CUCKOO_NOTHING;
-    case CUCKOO_JOIN:
-    case CUCKOO_COMMITTED:
-        break;
-    }
-    return CUCKOO_NOTHING;
-}
+/* What an event does, by the life before it: the action, and the life after it. */
+static const state_cell cells[EVENTS][LIVES] = {
+    [CUCKOO_USE] = {{ANEW, OPEN}, {LOOK, OPEN}, {REFUSE, BROKEN}, {REFUSE, DEAD}},
+    [CUCKOO_CHANGED] = {{WRITE, NEW}, {WRITE, OPEN}, {NOTHING, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_JOIN] = {{NOTHING, NEW}, {NOTHING, OPEN}, {NOTHING, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_SAVEPOINT] = {{WRITE, NEW}, {WRITE, OPEN}, {NOTHING, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_ROLLED_BACK_TO] = {{FORGET, NEW}, {FORGET, NEW}, {FORGET, NEW}, {NOTHING, DEAD}},
+    [CUCKOO_SYNC] = {{WRITE, NEW}, {WRITE, OPEN}, {REFUSE, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_COMMITTED] = {{NOTHING, NEW}, {NOTHING, OPEN}, {NOTHING, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_ROLLED_BACK] = {{FORGET, NEW}, {FORGET, NEW}, {FORGET, NEW}, {NOTHING, DEAD}},
+    [CUCKOO_LOST] = {{FORGET, NEW}, {FORGET, BROKEN}, {FORGET, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_DOUBT] = {{NOTHING, NEW}, {NOTHING, NEW}, {NOTHING, BROKEN}, {NOTHING, DEAD}},
+    [CUCKOO_GONE] = {{NOTHING, DEAD}, {NOTHING, DEAD}, {NOTHING, DEAD}, {NOTHING, DEAD}},
+};
 
 /* The part in the transaction changes for the dead, too: their tables are still told. */
-static void take_part(cuckoo_state *state, cuckoo_event event)
+cuckoo_action cuckoo_state_event(cuckoo_state *state, cuckoo_event event)
 {
+    assert((int)state->life < LIVES && (int)event < EVENTS);
+    state_cell cell = cells[event][state->life];
     bool ends = event == CUCKOO_COMMITTED || event == CUCKOO_ROLLED_BACK;
-    if (event == CUCKOO_JOIN) {
-        state->tables++;
-        state->part = state->part == CUCKOO_APART ? CUCKOO_JOINED : state->part;
-    }
+    if (event == CUCKOO_USE && state->part == CUCKOO_CREATED && cell.action == LOOK)
+        cell.action = ANEW;
+    if (event == CUCKOO_CHANGED && state->part == CUCKOO_JOINED)
+        cell.action = NOTHING;
+    if (event == CUCKOO_LOST && state->part == CUCKOO_APART && cell.life == BROKEN)
+        cell.life = NEW; /* nothing of a transaction is lost */
+    if (event == CUCKOO_JOIN && state->tables++ == 0)
+        state->part = CUCKOO_JOINED;
     if (event == CUCKOO_SAVEPOINT && state->part == CUCKOO_CREATED && state->life != CUCKOO_BROKEN)
         state->part = CUCKOO_JOINED;
     if (ends && state->tables > 0 && --state->tables == 0)
         state->part = CUCKOO_APART;
+    state->life = (cuckoo_life)cell.life;
+    assert((state->part == CUCKOO_APART) == (state->tables == 0));
+    return (cuckoo_action)cell.action;
 }
 
-cuckoo_action cuckoo_state_event(cuckoo_state *state, cuckoo_event event)
+/* ---- is what is in memory still what the database says? ---- */
+
+static int version_of(const cuckoo_shadow *shadow, unsigned *version)
 {
-    cuckoo_action action = event == CUCKOO_USE ? CUCKOO_REFUSE : CUCKOO_NOTHING;
-    if (state->life != CUCKOO_DEAD)
-        action = of_the_living(state, event);
-    take_part(state, event);
-    assert(state->part == CUCKOO_APART || state->tables > 0);
-    return action;
+    *version = 0;
+    return sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_DATA_VERSION, version);
+}
+
+/* Has this connection written anything that is not ours? SQLite does not report the rollback of a
+** transaction that this table has not joined. While such a transaction has uncommitted writes,
+** nothing is kept. */
+static void look_at_changes(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool same, cuckoo_stale *stale)
+{
+    int now = sqlite3_total_changes(shadow->db), more = now - fresh->changes;
+    /* Comparing counters is cheaper than asking for the state of the transaction. */
+    bool settled = now == fresh->settled_changes;
+    bool alone = !settled && cuckoo_shadow_in_transaction(shadow, true);
+    if ((more != 0 && (alone || !same)) || fresh->keeps_nothing)
+        *stale = CUCKOO_IS_STALE;
+    fresh->changes = now;
+    if (!alone)
+        fresh->settled_changes = now;
+    fresh->keeps_nothing = alone;
+}
+
+int cuckoo_fresh_look(cuckoo_fresh *fresh, cuckoo_shadow *shadow, bool joined, cuckoo_stale *stale)
+{
+    unsigned version;
+    *stale = CUCKOO_IS_FRESH;
+    int rc = version_of(shadow, &version);
+    if (rc != SQLITE_OK)
+        return rc;
+    bool same = version == fresh->file_version;
+    fresh->file_version = version;
+    if (!same)
+        *stale = CUCKOO_MAY_BE_STALE;
+    if (!joined)
+        look_at_changes(fresh, shadow, same, stale);
+    return rc;
+}
+
+bool cuckoo_fresh_overtaken(const cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
+{
+    unsigned version;
+    return version_of(shadow, &version) != SQLITE_OK || version != fresh->file_version;
+}
+
+bool cuckoo_fresh_joined(cuckoo_fresh *fresh, const cuckoo_shadow *shadow)
+{
+    unsigned version;
+    int changes = sqlite3_total_changes(shadow->db);
+    bool same = version_of(shadow, &version) == SQLITE_OK && version == fresh->file_version;
+    if (same && sqlite3_get_autocommit(shadow->db))
+        fresh->changes = fresh->settled_changes = changes;
+    return same && changes == fresh->changes && !fresh->keeps_nothing;
+}
+
+void cuckoo_fresh_committed(cuckoo_fresh *fresh, const cuckoo_shadow *shadow, bool looked)
+{
+    unsigned version;
+    /* Connections that share a cache share this version, and another thread may have committed by now.
+    ** Then the next look has to see it. */
+    if (looked && version_of(shadow, &version) == SQLITE_OK && version == fresh->file_version + 1)
+        fresh->file_version = version;
+    fresh->changes = sqlite3_total_changes(shadow->db);
+    fresh->keeps_nothing = false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store.h"
 
+#include "column.h"
 #include "errors.h"
 #include "sql.h"
 #include "watch.h"
@@ -23,19 +24,24 @@ void cuckoo_store_free(cuckoo_store *store)
 {
     cuckoo_paged_free(&store->paged);
     cuckoo_follow_free(&store->follow);
-    cuckoo_undrained_free(&store->undrained);
+    cuckoo_sums_free(&store->undrained.keys);
     sqlite3_free(store->later);
     sqlite3_free(store);
 }
 
 /* ---- what is in memory ---- */
 
+static void forget_all(cuckoo_store *store)
+{
+    cuckoo_paged_forget(&store->paged);
+    cuckoo_undrained_forget(&store->undrained);
+}
+
 void cuckoo_store_lose(cuckoo_store *store)
 {
     if (cuckoo_paged_pending(&store->paged))
         cuckoo_state_event(&store->state, CUCKOO_LOST);
-    cuckoo_paged_forget(&store->paged);
-    cuckoo_undrained_forget(&store->undrained);
+    forget_all(store);
 }
 
 int cuckoo_store_beyond_repair(int rc)
@@ -47,31 +53,21 @@ int cuckoo_store_beyond_repair(int rc)
 
 /* Compares what is in memory with the database. Rows that this connection has changed by SQL do not
 ** change the generation: then all is forgotten. Other connections make a new one when they write. */
-static int compare(cuckoo_store *store, bool anew)
+static int compare(cuckoo_store *store)
 {
     cuckoo_stale stale;
     bool told = store->state.part != CUCKOO_APART && store->looked;
+    bool anew = cuckoo_state_event(&store->state, CUCKOO_USE) == CUCKOO_ANEW;
+    if (store->state.part == CUCKOO_CREATED)
+        cuckoo_undrained_forget(&store->undrained); /* SQLite may not tell of rollbacks (state.h) */
     int rc = cuckoo_fresh_look(&store->fresh, &store->paged.shadow, told, &stale);
-    if (anew && stale == CUCKOO_IS_FRESH)
-        stale = CUCKOO_MAY_BE_STALE;
-    if (stale == CUCKOO_IS_STALE) {
-        cuckoo_paged_forget(&store->paged);
-        cuckoo_undrained_forget(&store->undrained);
-    }
-    if (rc == SQLITE_OK && stale == CUCKOO_MAY_BE_STALE)
+    if (stale == CUCKOO_IS_STALE)
+        forget_all(store);
+    else if (rc == SQLITE_OK && (anew || stale == CUCKOO_MAY_BE_STALE))
         rc = cuckoo_paged_compare(&store->paged);
-    store->undrained.current &= stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;
+    store->undrained.current &= !anew && stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;
     store->looked = rc == SQLITE_OK;
     store->steps = store->paged.shadow.steps;
-    return rc;
-}
-
-static int look_for_changes(cuckoo_store *store)
-{
-    cuckoo_action action = cuckoo_state_event(&store->state, CUCKOO_USE);
-    if (store->state.part == CUCKOO_CREATED)
-        cuckoo_undrained_forget(&store->undrained);
-    int rc = compare(store, action == CUCKOO_ANEW);
     if (rc != SQLITE_OK)
         cuckoo_state_event(&store->state, CUCKOO_DOUBT);
     return rc;
@@ -79,7 +75,8 @@ static int look_for_changes(cuckoo_store *store)
 
 int cuckoo_store_load(cuckoo_store *store, const char **why)
 {
-    cuckoo_shadow_no_damage(&store->paged.shadow);
+    sqlite3_free(store->paged.shadow.damage);
+    store->paged.shadow.damage = NULL;
     *why = "a trigger or a view on its shadow table uses it";
     if (store->paged.shadow.busy)
         return SQLITE_CORRUPT_VTAB;
@@ -91,7 +88,7 @@ int cuckoo_store_load(cuckoo_store *store, const char **why)
         return SQLITE_IOERR;
     if (store->state.part == CUCKOO_APART && cuckoo_paged_pending(&store->paged))
         cuckoo_store_lose(store); /* an error has ended the transaction during a change */
-    int rc = cuckoo_paged_pending(&store->paged) ? SQLITE_OK : look_for_changes(store);
+    int rc = cuckoo_paged_pending(&store->paged) ? SQLITE_OK : compare(store);
     return rc == SQLITE_OK ? cuckoo_paged_load(&store->paged, why) : rc;
 }
 
@@ -100,7 +97,8 @@ const char *cuckoo_store_damage(const cuckoo_store *store)
     return cuckoo_shadow_why(&store->paged.shadow);
 }
 
-bool cuckoo_store_overtaken(const cuckoo_store *store)
+/* Has another connection committed since the use began, outside of our own transaction? */
+static bool is_overtaken(const cuckoo_store *store)
 {
     return store->state.part == CUCKOO_APART && store->looked &&
            cuckoo_fresh_overtaken(&store->fresh, &store->paged.shadow);
@@ -110,7 +108,7 @@ int cuckoo_store_end(cuckoo_store *store)
 {
     int rc = cuckoo_paged_error(&store->paged);
     bool fits = rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB; /* rows of two times are no damage */
-    if (store->steps != store->paged.shadow.steps && fits && cuckoo_store_overtaken(store))
+    if (store->steps != store->paged.shadow.steps && fits && is_overtaken(store))
         rc = SQLITE_LOCKED;
     if (rc != SQLITE_OK)
         cuckoo_store_lose(store);
@@ -119,19 +117,154 @@ int cuckoo_store_end(cuckoo_store *store)
 
 int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has)
 {
-    int rc = cuckoo_waiting_has(&store->paged, hash, has);
+    int64_t waits;
+    int rc = cuckoo_waiting_copies(&store->paged, hash, NULL, &waits);
+    *has = waits > 0;
     if (rc != SQLITE_OK || *has || !cuckoo_store_follows(store))
         return rc;
-    return cuckoo_undrained_has(&store->undrained, &store->paged, hash, has);
+    rc = cuckoo_undrained_read(&store->undrained, &store->paged);
+    *has = rc == SQLITE_OK && cuckoo_sums_of(&store->undrained.keys, hash) > 0;
+    return rc;
 }
 
-int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
+/* ---- may a filter that follows a table be believed? This asks what its triggers cannot tell ---- */
+
+/* Is the key perhaps there, waiting, or in the log? */
+static int has_key(cuckoo_store *store, uint64_t hash, bool *has)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
     *has = cf_contains(cuckoo_paged_reader(&store->paged), hash);
     return *has || store->paged.rc != SQLITE_OK ? store->paged.rc
                                                 : cuckoo_store_has_beside(store, hash, has);
 }
+
+int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
+{
+    sqlite3_stmt *keys;
+    assert(store->follow.table != NULL && cuckoo_paged_is_loaded(&store->paged));
+    *misses = false;
+    int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, most, &keys);
+    while (rc == SQLITE_OK && !*misses && sqlite3_step(keys) == SQLITE_ROW) {
+        cuckoo_row_key key;
+        bool has = true;
+        rc = cuckoo_row_key_read(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &key);
+        if (rc == SQLITE_OK && key.is)
+            rc = has_key(store, key.hash, &has);
+        rc = cuckoo_first_error(rc, store->paged.rc); /* a page that cannot be read says nothing */
+        *misses = rc == SQLITE_OK && !has;
+    }
+    return cuckoo_sql_end(keys, rc);
+}
+
+/* A fault of which the message names the table. */
+static int fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const char *format)
+{
+    int rc = cuckoo_follow_fail(follow, shadow, format, follow->table);
+    follow->trust = rc == SQLITE_OK ? CUCKOO_FAULT : CUCKOO_UNKNOWN;
+    return rc;
+}
+
+/* Rows of a shared cache that others have not committed are seen; their keys are not. */
+static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
+{
+    sqlite3_int64 uncommitted = 0;
+    int rc = cuckoo_sql_integer(shadow->db, &uncommitted, "PRAGMA read_uncommitted");
+    if (rc != SQLITE_OK || !uncommitted)
+        return fail(follow, shadow,
+                    "rows of %s are missing in it: the table was made anew, or changed without its "
+                    "triggers");
+    follow->trust = CUCKOO_UNKNOWN; /* they may be committed before the next look */
+    return cuckoo_say(&follow->fault, SQLITE_OK,
+                      "rows of %s are missing in it, which another connection may not have committed "
+                      "yet: ask again later, or switch PRAGMA read_uncommitted off",
+                      follow->table);
+}
+
+/* Are the keys of some rows of the table there? While a statement changes rows this is not asked: their
+** triggers may be still to come. */
+static int sample(cuckoo_store *store)
+{
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    cuckoo_follow *follow = &store->follow;
+    bool misses;
+    if (cuckoo_sql_running(shadow->db, true) > 0)
+        return SQLITE_OK;
+    follow->trust = CUCKOO_ROWS; /* now: a generated column may ask the filter while rows are read */
+    int rc = cuckoo_store_misses(store, follow->sample, &misses);
+    if (rc == SQLITE_OK && misses && is_overtaken(store))
+        rc = SQLITE_LOCKED; /* the rows may have come since it was looked at */
+    else if (rc == SQLITE_OK && misses)
+        rc = fail_sample(follow, shadow);
+    else if (rc == SQLITE_OK)
+        follow->sample = CUCKOO_SAMPLE;
+    if (rc != SQLITE_OK)
+        follow->trust = CUCKOO_RULE;
+    return rc;
+}
+
+/* Does the column still compare as the keys were hashed? */
+static int check_rule(cuckoo_store *store)
+{
+    cf_options rule;
+    char *why = NULL;
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    const cf_geometry *geometry = &store->paged.filter.geometry;
+    cuckoo_follow *follow = &store->follow;
+    int rc = cuckoo_column_rule(shadow->db, shadow->schema, follow->table, follow->column, &rule, &why);
+    bool same =
+        rc == SQLITE_OK && rule.affinity == geometry->affinity && rule.collation == geometry->collation;
+    bool differs = !same && (rc == SQLITE_OK || rc == SQLITE_ERROR);
+    if (differs)
+        rc =
+            cuckoo_follow_fail(follow, shadow, "%s(%s) compares other than when the filter was made%s%s",
+                               follow->table, follow->column, why ? ": " : "", why ? why : "");
+    if (rc == SQLITE_OK)
+        follow->trust = differs ? CUCKOO_FAULT : CUCKOO_RULE;
+    sqlite3_free(why);
+    return rc;
+}
+
+static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
+{
+    cuckoo_shadow *shadow = &store->paged.shadow;
+    cuckoo_follow *follow = &store->follow;
+    *why = "the table that it follows cannot be read";
+    bool writes =
+        store->state.part != CUCKOO_APART || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
+    int rc = writes ? cuckoo_follow_look(follow, shadow)
+                    : cuckoo_follow_look_quickly(follow, shadow, store->fresh.file_version);
+    if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
+        rc = check_rule(store);
+    if (rc == SQLITE_OK && use == CUCKOO_ASK && store->paged.unmatched > 0 && !follow->fault) {
+        rc = fail(follow, shadow,
+                  "a row of %s has gone whose key it did not hold: rows have changed without its "
+                  "triggers");
+        follow->trust = CUCKOO_UNKNOWN; /* as long as the header says so (pages.h) */
+    }
+    if (rc == SQLITE_OK && use == CUCKOO_ASK && follow->trust == CUCKOO_RULE)
+        rc = sample(store);
+    if (rc == SQLITE_OK && follow->fault) {
+        *why = follow->fault;
+        return SQLITE_ERROR;
+    }
+    return rc == SQLITE_ERROR ? SQLITE_CORRUPT_VTAB : rc;
+}
+
+int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
+{
+    int rc = cuckoo_store_load(store, why);
+    assert(store->state.life != CUCKOO_DEAD);
+    if (rc == SQLITE_OK && cuckoo_store_follows(store) && use != CUCKOO_REPAIR) {
+        rc = trust(store, use, why);
+        if (rc == SQLITE_CORRUPT_VTAB && store->paged.shadow.damage)
+            *why = store->paged.shadow.damage;
+    }
+    if (rc != SQLITE_OK)
+        cuckoo_store_end(store);
+    return rc;
+}
+
+/* ---- the log ---- */
 
 int cuckoo_store_net(cuckoo_store *store, cuckoo_net *net)
 {
@@ -178,7 +311,7 @@ int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
 {
     int64_t waits;
     assert(cuckoo_paged_is_loaded(&store->paged));
-    int rc = cuckoo_waiting_copies(&store->paged, hash, value, &waits);
+    int rc = cuckoo_waiting_copies(&store->paged, hash, &value, &waits);
     if (rc != SQLITE_OK || waits > 0)
         return waits > 0 ? cuckoo_waiting_count(&store->paged, hash, value, -1) : rc;
     cf_delete_value(&store->paged.filter, hash, value);

@@ -11,23 +11,22 @@
 ** states of a store, and what each event does.
 **
 ** A filter that follows a table changes in the last step of a transaction only, when its log is
-** drained (drain.h), or by a command. Until then lookups ask the log, too (undrained.h).
+** drained (transaction.c), or by a command. Until then lookups ask the log, too (log.h).
 **
 ** Any other filter changes in memory, and its pages are written before a savepoint opens
 ** (xSavepoint) and before the transaction ends (xSync). So memory holds only what came after the
-** innermost savepoint. Statements that add many keys write each page once. If a write fails half
-** way, everything stays dirty, and the next write repeats it. The store is *broken* when changes in
-** memory are lost before they are written, because a page cannot be read. Then every use is an
-** error, and so is COMMIT, until the transaction or the savepoint is rolled back.
+** innermost savepoint. If a write fails half way, everything stays dirty, and the next write repeats
+** it. The store is *broken* when changes in memory are lost before they are written, because a page
+** cannot be read. Then every use is an error, and so is COMMIT, until a rollback.
 **
 ** Functions return SQLite codes.
 */
 #ifndef CUCKOO_STORE_H
 #define CUCKOO_STORE_H
 
-#include "drain.h"
-#include "fresh.h"
+#include "net.h"
 #include "state.h"
+#include "waiting.h"
 
 /* Whether the log is drained at the end of the transaction. */
 typedef enum cuckoo_drains {
@@ -69,14 +68,13 @@ static inline bool cuckoo_store_follows(const cuckoo_store *store)
     return store->follow.given_table != NULL;
 }
 
-/* A new store with one reference. Texts are copied. Returns SQLITE_OK or SQLITE_NOMEM. */
+/* A new store with one reference. Texts are copied. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_store_new(sqlite3 *db, const char *schema, const char *table, cuckoo_store **store);
 void cuckoo_store_free(cuckoo_store *store);
 
-/* Begins a use, within a statement. Afterwards store->paged.filter is as the
-** database and the changes in memory have it. After SQLITE_ERROR,
-** SQLITE_IOERR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what is wrong; the text
-** lives until the store is used again. After any error the use has ended. (trust.c) */
+/* Begins a use, within a statement. Afterwards store->paged.filter is as the database and the changes in
+** memory have it. After SQLITE_ERROR, SQLITE_IOERR, SQLITE_CORRUPT_VTAB or CUCKOO_NEWER *why says what
+** is wrong, until the store is used again. After any error the use has ended. */
 int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why);
 
 /* The part of begin that does not ask whether a filter that follows a table may be believed. */
@@ -86,26 +84,19 @@ int cuckoo_store_load(cuckoo_store *store, const char **why);
 const char *cuckoo_store_damage(const cuckoo_store *store);
 
 /* Ends a use. Returns the first error of reading pages since it began: answers may be wrong.
-** SQLITE_LOCKED: what was read may not fit what was in memory (fresh.h). */
+** SQLITE_LOCKED: what was read may not fit what was in memory (state.h). */
 int cuckoo_store_end(cuckoo_store *store);
 
 /* ---- the transaction (transaction.c) ---- */
 
-/* A virtual table takes part in the transaction. */
+/* A virtual table takes part in the transaction, or is created in it. */
 void cuckoo_store_joined(cuckoo_store *store);
-
-/* The table is being created in this transaction; or it is dropped or renamed. */
 void cuckoo_store_created(cuckoo_store *store);
-void cuckoo_store_gone(cuckoo_store *store);
 
-/* Savepoint `number` is about to open: writes everything in memory. */
+/* Savepoint `number` is about to open: writes everything in memory. Or it is gone, with those in it; or
+** rolled back, which does nothing if it never opened, because some table could not write. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number);
-
-/* Savepoint `number` and those in it are gone. */
 void cuckoo_store_release(cuckoo_store *store, int number);
-
-/* A savepoint is rolled back. If it never opened, because some table could not write, this does
-** nothing. */
 void cuckoo_store_rolled_back_to(cuckoo_store *store, int number);
 
 /* Writes everything in memory, at any other time. */
@@ -114,36 +105,26 @@ int cuckoo_store_flush(cuckoo_store *store);
 /* The transaction is about to end: writes everything, or drains the log. */
 int cuckoo_store_sync(cuckoo_store *store);
 
-/* The transaction has ended, for one of its tables. */
-void cuckoo_store_committed(cuckoo_store *store);
-void cuckoo_store_rolled_back(cuckoo_store *store);
+/* The transaction has ended, for one of its tables: CUCKOO_COMMITTED or CUCKOO_ROLLED_BACK. */
+void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event);
 
 /* ---- between begin and end ---- */
 
-/* Has another connection committed since the use began, outside of our own transaction? */
-bool cuckoo_store_overtaken(const cuckoo_store *store);
-
-/* Is the key perhaps there, waiting, or in the log? */
-int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has);
-
-/* The same without asking the filter itself. */
+/* Is the key perhaps beside the pages: does it wait, or is it in the log? */
 int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has);
 
 /* Is the key of some row of the table that it follows certainly not there? `most`: of how many of
-** the first and of the last rows; -1: of all. (trust.c) */
+** the first and of the last rows; -1: of all. */
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses);
 
-/* What the log adds up to; *net is to be freed. Nothing, if the filter follows no table. */
+/* What the log adds up to (*net is to be freed); nothing, if the filter follows no table. How many keys
+** there are, with those that wait, and with what the log says. */
 int cuckoo_store_net(cuckoo_store *store, cuckoo_net *net);
-
-/* How many keys there are, with those that wait, and with what the log says. */
 int cuckoo_store_items(cuckoo_store *store, uint64_t *items);
 
-/* Adds a key. A filter that may grow takes every key. *status is CF_FULL, and nothing has changed,
-** when the filter may not grow. Otherwise it is CF_OK. */
+/* Adds a key, or deletes it. *status is CF_FULL, and nothing has changed, when there is no room in a
+** filter that may not grow. Otherwise it is CF_OK. */
 int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_status *status);
-
-/* Deletes a key. */
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value);
 
 /* Puts another filter in its place (cuckoo_paged_replace), or an empty one. What waits is gone. */

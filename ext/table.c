@@ -45,7 +45,8 @@ static int begin_store(cuckoo_table *table)
         return SQLITE_OK;
     char *content = sqlite3_mprintf("%s", table->content),
          *column = sqlite3_mprintf("%s", table->column);
-    cuckoo_follow_init(&table->store->follow, content, column);
+    table->store->follow =
+        (cuckoo_follow){.given_table = content, .given_column = column, .sample = CUCKOO_SAMPLE};
     return content && column ? SQLITE_OK : SQLITE_NOMEM;
 }
 

@@ -53,8 +53,7 @@ enum { CUCKOO_ID_BYTES = 17 };
 
 /* ---- its filter ---- */
 
-/* Takes a store for the table; a new one when the table is
-** created. Returns SQLITE_OK or SQLITE_NOMEM. */
+/* Takes a store for the table; a new one when the table is created. SQLITE_OK or SQLITE_NOMEM. */
 int cuckoo_table_take(cuckoo_table *table, bool create);
 
 /* Gives the store back, and frees the table. */
@@ -63,12 +62,10 @@ void cuckoo_table_free(cuckoo_table *table);
 /* The store, also when the one before is dead. NULL: out of memory. */
 cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 
-/* Begins and ends a use of the store (store.h), with messages. `rc` is the error of the use, or
-** SQLITE_OK. A message that is there stays. */
+/* Begins and ends a use of the store (store.h), with messages; the last one ends a use that has changed
+** something. `rc` is the error of the use, or SQLITE_OK. A message that is there stays. */
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_table_end(cuckoo_table *table, int rc);
-
-/* The same as the end for a use that has changed something. */
 int cuckoo_table_changed(cuckoo_table *table, int rc);
 
 /* How many rows the table has, within a use. SQLite asks for each of them, and a damaged header may
@@ -101,17 +98,13 @@ int cuckoo_table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
 /* table_change.c */
 int cuckoo_table_update(sqlite3_vtab *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
-/* INSERT INTO seen(seen, key) VALUES(command, argument). Begins and ends the use itself.
-** (table_command.c) */
-int cuckoo_table_command(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument);
-
 /* Registers the functions that take a table by its name, or takes them back (registry NULL).
 ** (table_functions.c) */
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
 
 /* ---- arguments of CREATE VIRTUAL TABLE (table_arguments.c) ---- */
 
-/* What the arguments say. Texts are memory of sqlite3_malloc. */
+/* What the arguments say (texts: sqlite3_malloc). */
 typedef struct cuckoo_table_plan {
     cuckoo_options options;
     bool has_fpr;
@@ -119,15 +112,15 @@ typedef struct cuckoo_table_plan {
     char *later; /* it has arguments that this version does not know, and this names the first one */
 } cuckoo_table_plan;
 
-/* Reads the arguments of the module, argv[3] on. After an error *message says what is wrong; NULL:
-** out of memory. `stored`: they are those of a table that there is. Then arguments that cannot be
-** read are no error, but those of a later version (plan->later), and the others are read. */
+/* Reads the arguments of the module, argv[3] on. After an error *message says what is wrong, without
+** the name of the module; NULL: out of memory. `stored`: they are those of a table that there is. Then
+** arguments that cannot be read are no error, but those of a later version (plan->later), and the
+** others are read. */
 int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
                            char **message);
 
-/* The shape of a new table. The key rule of the column that it follows
-** becomes that of the plan. This checks what only CREATE may check: a
-** table that was made before must still connect. Errors as above. */
+/* The shape of a new table. The key rule of the column that it follows becomes that of the plan. This
+** checks what only CREATE may check. Errors as above. */
 int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
                             char **message);
 void cuckoo_table_plan_free(cuckoo_table_plan *plan);

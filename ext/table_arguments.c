@@ -16,8 +16,7 @@
 
 /* ---- reading them ---- */
 
-/* The value in an argument "name = value" with this name, in
-** any case. NULL: it is another argument. */
+/* The value in an argument "name = value" with this name, in any case. NULL: it is another argument. */
 static const char *value_of(const char *argument, const char *name)
 {
     argument = cuckoo_sql_skip_blanks(argument);
@@ -31,7 +30,7 @@ static const char *value_of(const char *argument, const char *name)
 /* Sets the message. Returns false. */
 static bool complain(char **message, const char *what)
 {
-    cuckoo_say(message, SQLITE_OK, "cuckoo_filter: %s", what);
+    cuckoo_say(message, SQLITE_OK, "%s", what);
     return false;
 }
 
@@ -135,9 +134,8 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
         status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
     if (why)
         cuckoo_say(message, SQLITE_OK,
-                   strstr(why, CUCKOO_VALID_OPTIONS)
-                       ? "cuckoo_filter: %s; and fpr=number, content='table(column)'"
-                       : "cuckoo_filter: %s",
+                   strstr(why, CUCKOO_VALID_OPTIONS) ? "%s; and fpr=number, content='table(column)'"
+                                                     : "%s",
                    why);
     sqlite3_free(why);
     sqlite3_free(text);
@@ -148,10 +146,7 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
 ** from "; " on, which no word of an argument contains; it is freed. */
 static char *later_of(char **message)
 {
-    static const char module[] = "cuckoo_filter: ";
-    const char *what =
-        *message + (strncmp(*message, module, sizeof module - 1) == 0 ? sizeof module - 1 : 0);
-    const char *end = strstr(what, "; ");
+    const char *what = *message, *end = strstr(what, "; ");
     char *later = sqlite3_mprintf(CF_LATER("%.*s"), end ? (int)(end - what) : (int)strlen(what), what);
     sqlite3_free(*message);
     *message = NULL;
@@ -209,8 +204,7 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
 {
     cf_options found = plan->options.filter, *given = &plan->options.filter;
     int rc = cuckoo_column_table(db, schema, plan->content, message);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_column_rule(db, schema, plan->content, plan->column, &found, message);
+    rc = rc ? rc : cuckoo_column_rule(db, schema, plan->content, plan->column, &found, message);
     if (rc != SQLITE_OK)
         return rc;
     bool differs = (plan->options.has_affinity && given->affinity != found.affinity) ||
@@ -240,10 +234,10 @@ static cf_status check_memory(const cf_geometry *shape, char **message)
     return CF_TOO_BIG;
 }
 
-/* Like cuckoo_table_plan_shape, with a message that does not name the module. */
-static int shape_of(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
-                    char **message)
+int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
+                            char **message)
 {
+    assert(plan->later == NULL && *message == NULL);
     const char *why = NULL;
     const cuckoo_options *options = &plan->options;
     int rc = plan->content ? follow_column(db, schema, plan, message) : SQLITE_OK;
@@ -262,14 +256,6 @@ static int shape_of(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf
     else
         cuckoo_say(message, SQLITE_OK, "%s", why);
     return sqlite_code(status, *message);
-}
-
-int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
-                            char **message)
-{
-    assert(plan->later == NULL && *message == NULL);
-    int rc = shape_of(db, schema, plan, shape, message);
-    return *message ? cuckoo_say(message, rc, "cuckoo_filter: %s", *message) : rc;
 }
 
 void cuckoo_table_plan_free(cuckoo_table_plan *plan)

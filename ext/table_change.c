@@ -1,41 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_change.c - INSERT, DELETE and UPDATE on the virtual table cuckoo_filter. A filter that follows
-** a table is changed by its log alone (drain.h).
+** table_change.c - INSERT, DELETE and UPDATE on the virtual table cuckoo_filter; and its commands:
+** INSERT INTO seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
+** by its log alone (transaction.c).
 */
 #include "errors.h"
 #include "key.h"
 #include "table.h"
+#include "upkeep.h"
 
 #include "../src/bits.h"
 
 /* ---- what a row says ---- */
 
-static const cf_geometry *geometry_of(const cuckoo_table *table)
-{
-    return &table->store->paged.filter.geometry;
-}
-
 /* A key, and the value that goes with it. */
-typedef struct row_key {
-    bool is_null; /* NULL is no key, and never stored */
-    uint64_t hash, value;
-} row_key;
-
-static int read_key(cuckoo_table *table, sqlite3_value *column, row_key *key)
-{
-    cuckoo_key kind = cuckoo_key_hash(column, geometry_of(table), &key->hash);
-    key->value = 0;
-    key->is_null = kind == CUCKOO_KEY_NULL;
-    return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-}
+typedef struct key_and_value {
+    cuckoo_row_key key;
+    uint64_t value;
+} key_and_value;
 
 /* Reads the columns of an INSERT or UPDATE. */
-static int read_row(cuckoo_table *table, sqlite3_value **columns, row_key *key)
+static int read_row(cuckoo_table *table, sqlite3_value **columns, key_and_value *row)
 {
-    unsigned bits = geometry_of(table)->value_bits;
-    int rc = read_key(table, columns[COLUMN_KEY], key);
-    if (rc != SQLITE_OK || !table->values || cuckoo_key_value(columns[COLUMN_VALUE], bits, &key->value))
+    const cf_geometry *geometry = &table->store->paged.filter.geometry;
+    unsigned bits = geometry->value_bits;
+    int rc = cuckoo_row_key_read(columns[COLUMN_KEY], geometry, &row->key);
+    row->value = 0;
+    if (rc != SQLITE_OK || !table->values || cuckoo_key_value(columns[COLUMN_VALUE], bits, &row->value))
         return rc;
     return cuckoo_table_fail(table, SQLITE_ERROR, CUCKOO_BAD_VALUE(bits));
 }
@@ -73,14 +64,14 @@ static int add(cuckoo_table *table, uint64_t hash, uint64_t value)
     return rc == SQLITE_OK && status != CF_OK ? refuse_key(table, status) : rc;
 }
 
-static int add_key(cuckoo_table *table, const row_key *key)
+static int add_key(cuckoo_table *table, const key_and_value *key)
 {
-    return key->is_null ? SQLITE_OK : add(table, key->hash, key->value);
+    return key->key.is ? add(table, key->key.hash, key->value) : SQLITE_OK;
 }
 
 static int insert_row(cuckoo_table *table, sqlite3_value **columns)
 {
-    row_key new;
+    key_and_value new;
     int rc = read_row(table, columns, &new);
     return rc == SQLITE_OK ? add_key(table, &new) : rc;
 }
@@ -101,13 +92,13 @@ static int update_once(cuckoo_table *table, const cuckoo_row_id *row, bool *agai
     return *again ? SQLITE_OK : cuckoo_sums_add(&table->updated, id, 1);
 }
 
-static bool is_row(const row_key *key, const cuckoo_row_id *row)
+static bool is_row(const key_and_value *key, const cuckoo_row_id *row)
 {
-    return !key->is_null && key->hash == row->hash && key->value == row->value;
+    return key->key.is && key->key.hash == row->hash && key->value == row->value;
 }
 
 /* The old row goes first, and makes room. If that is not enough, it comes back. */
-static int replace_row(cuckoo_table *table, const cuckoo_row_id *old, const row_key *new)
+static int replace_row(cuckoo_table *table, const cuckoo_row_id *old, const key_and_value *new)
 {
     int rc = cuckoo_store_delete(table->store, old->hash, old->value);
     if (rc != SQLITE_OK)
@@ -121,15 +112,106 @@ static int replace_row(cuckoo_table *table, const cuckoo_row_id *old, const row_
 static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **columns)
 {
     cuckoo_row_id old = {0};
-    row_key new;
+    key_and_value new;
     bool again = false;
     int rc = read_id(table, id, &old);
-    if (rc == SQLITE_OK)
-        rc = read_row(table, columns, &new);
-    if (rc == SQLITE_OK)
-        rc = update_once(table, &old, &again);
+    rc = rc ? rc : read_row(table, columns, &new);
+    rc = rc ? rc : update_once(table, &old, &again);
     return rc != SQLITE_OK || again || old.other || is_row(&new, &old) ? rc
                                                                        : replace_row(table, &old, &new);
+}
+
+/* ---- commands ---- */
+
+/* In a trigger the table may be ahead of its triggers: what they tell later would count twice. */
+static int rebuild(cuckoo_table *table, char **message)
+{
+    bool is = false;
+    int rc = table->registry->rebuilds
+                 ? SQLITE_OK
+                 : cuckoo_follow_is_written_by_triggers(&table->store->paged.shadow, &is);
+    if (rc != SQLITE_OK || !is)
+        return rc == SQLITE_OK ? cuckoo_upkeep_rebuild(table->store, message) : rc;
+    return cuckoo_say(
+        message, SQLITE_ERROR,
+        "a trigger writes to it, and may run this command when it must not run; use SELECT "
+        "cf_table_rebuild('%q')",
+        table->name);
+}
+
+enum { CHECK, CLEAR, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
+
+static const struct command {
+    const char *name;
+    cuckoo_use use;
+    bool follows; /* it is also for a filter that follows a table */
+} commands[COMMANDS] = {
+    [CHECK] = {"check", CUCKOO_ASK, true},          [CLEAR] = {"clear", CUCKOO_CHANGE, false},
+    [DRAIN] = {"drain", CUCKOO_CHANGE, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
+    [OPTIMIZE] = {"optimize", CUCKOO_CHANGE, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
+
+static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
+{
+    cuckoo_store *store = table->store;
+    switch (which) {
+    case CHECK:
+        return cuckoo_upkeep_check(store, message);
+    case CLEAR:
+        return cuckoo_store_clear(store);
+    case DRAIN:
+        store->drains = CUCKOO_DRAIN_ASKED; /* in the last step of the transaction (transaction.c) */
+        return SQLITE_OK;
+    case IMPORT:
+        return cuckoo_upkeep_import(store, argument, message);
+    case OPTIMIZE:
+        return cuckoo_upkeep_optimize(store);
+    default:
+        return rebuild(table, message);
+    }
+}
+
+static int run_if_allowed(cuckoo_table *table, int which, sqlite3_value *argument, char **message)
+{
+    if (table->content == NULL || commands[which].follows)
+        return run_one(table, which, argument, message);
+    return cuckoo_say(message, SQLITE_ERROR,
+                      "it follows %s(%s), and %s would make it miss rows; use rebuild",
+                      table->store->follow.table, table->store->follow.column, commands[which].name);
+}
+
+static int run_command(cuckoo_table *table, int which, sqlite3_value *argument)
+{
+    char *why = NULL;
+    int rc = cuckoo_table_begin(table, commands[which].use);
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = cuckoo_store_changed(table->store, run_if_allowed(table, which, argument, &why));
+    rc = why ? cuckoo_table_fail(table, rc, "%s", why)
+             : cuckoo_table_explain(table, rc, cuckoo_store_damage(table->store));
+    sqlite3_free(why);
+    return rc;
+}
+
+static int unknown_command(cuckoo_table *table, const char *name)
+{
+    cuckoo_nearest nearest = {.word = name};
+    for (int i = 0; i < COMMANDS; i++)
+        cuckoo_nearest_offer(&nearest, commands[i].name);
+    return cuckoo_table_fail(
+        table, SQLITE_ERROR,
+        "unknown command %s%s; there are check, clear, drain, import, optimize, rebuild", name,
+        cuckoo_nearest_hint(&nearest));
+}
+
+static int run_command_named(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
+{
+    const char *name = (const char *)sqlite3_value_text(command);
+    int which = 0;
+    if (name == NULL)
+        return SQLITE_NOMEM;
+    while (which < COMMANDS && sqlite3_stricmp(name, commands[which].name) != 0)
+        which++;
+    return which < COMMANDS ? run_command(table, which, argument) : unknown_command(table, name);
 }
 
 /* ---- which of these it is ---- */
@@ -137,19 +219,6 @@ static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **co
 static bool is_given(sqlite3_value **columns, enum cuckoo_column column)
 {
     return sqlite3_value_type(columns[column]) != SQLITE_NULL;
-}
-
-static int change(cuckoo_table *table, int argc, sqlite3_value **argv)
-{
-    sqlite3_value **columns = argv + 2;
-    bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
-    if (table->content)
-        return cuckoo_table_fail(table, SQLITE_ERROR,
-                                 "it follows %s(%s): change that table, and the filter changes with it",
-                                 table->store->follow.table, table->store->follow.column);
-    return argc == 1 ? delete_row(table, argv[0])
-           : inserts ? insert_row(table, columns)
-                     : update_row(table, argv[0], columns);
 }
 
 int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
@@ -161,12 +230,22 @@ int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqli
     (void)rowid;
     if (argc > 1 && is_given(columns, COLUMN_COMMAND)) {
         if (inserts)
-            return cuckoo_table_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
+            return run_command_named(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  "commands are given by INSERT INTO %s(%s) VALUES(...)", name, name);
     }
     if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
         return SQLITE_OK;
     int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
-    return rc == SQLITE_OK ? cuckoo_table_changed(table, change(table, argc, argv)) : rc;
+    if (rc != SQLITE_OK)
+        return rc;
+    if (table->content)
+        rc = cuckoo_table_fail(table, SQLITE_ERROR,
+                               "it follows %s(%s): change that table, and the filter changes with it",
+                               table->store->follow.table, table->store->follow.column);
+    else
+        rc = argc == 1 ? delete_row(table, argv[0])
+             : inserts ? insert_row(table, columns)
+                       : update_row(table, argv[0], columns);
+    return cuckoo_table_changed(table, rc);
 }

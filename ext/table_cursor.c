@@ -32,7 +32,7 @@ typedef struct found_key {
 /* The first key has its place in the cursor itself, because EXISTS opens a cursor for every row. */
 typedef struct table_cursor {
     sqlite3_vtab_cursor base;
-    found_key first, *more; /* more: an array of all keys, the first included; NULL: none yet */
+    found_key first, *found; /* found: all keys, in `first` or in memory of sqlite3_malloc64 */
     uint64_t rows, at, room;
     bool counts;        /* rows are only counted */
     sqlite3_stmt *keys; /* the rows are all keys of the table that the filter follows */
@@ -115,6 +115,17 @@ int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
 }
 
+static void drop_rows(table_cursor *cursor)
+{
+    bool listed = !cursor->counts && cursor->keys == NULL;
+    for (uint64_t i = 0; listed && i < cursor->rows; i++)
+        sqlite3_value_free(cursor->found[i].key);
+    if (cursor->found != &cursor->first)
+        sqlite3_free(cursor->found);
+    sqlite3_finalize(cursor->keys);
+    *cursor = (table_cursor){.base = cursor->base, .found = &cursor->first, .room = 1};
+}
+
 int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 {
     (void)base;
@@ -122,22 +133,9 @@ int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
     if (cursor == NULL)
         return SQLITE_NOMEM;
     memset(cursor, 0, sizeof *cursor);
+    drop_rows(cursor);
     *result = &cursor->base;
     return SQLITE_OK;
-}
-
-static found_key *found_at(table_cursor *cursor, uint64_t i)
-{
-    return cursor->more ? &cursor->more[i] : &cursor->first;
-}
-
-static void drop_rows(table_cursor *cursor)
-{
-    for (uint64_t i = 0; !cursor->counts && i < cursor->rows; i++)
-        sqlite3_value_free(found_at(cursor, i)->key);
-    sqlite3_free(cursor->more);
-    sqlite3_finalize(cursor->keys);
-    *cursor = (table_cursor){.base = cursor->base};
 }
 
 int cuckoo_table_close(sqlite3_vtab_cursor *base)
@@ -147,27 +145,21 @@ int cuckoo_table_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-/* Makes the array larger. The first key moves into it, too. */
-static bool make_room_for_row(table_cursor *cursor)
-{
-    uint64_t room = cursor->more ? 2 * cursor->room : 4;
-    found_key *larger = sqlite3_realloc64(cursor->more, room * sizeof *larger);
-    if (larger == NULL)
-        return false;
-    if (cursor->more == NULL)
-        larger[0] = cursor->first;
-    cursor->more = larger;
-    cursor->room = room;
-    return true;
-}
-
 /* Adds a row. NULL: out of memory. */
 static found_key *append(table_cursor *cursor)
 {
-    bool full = cursor->more ? cursor->rows == cursor->room : cursor->rows == 1;
-    if (full && !make_room_for_row(cursor))
-        return NULL;
-    found_key *found = found_at(cursor, cursor->rows++);
+    if (cursor->rows == cursor->room) {
+        bool moves = cursor->found == &cursor->first;
+        uint64_t room = 4 * cursor->room;
+        found_key *larger = sqlite3_realloc64(moves ? NULL : cursor->found, room * sizeof *larger);
+        if (larger == NULL)
+            return NULL;
+        if (moves)
+            *larger = cursor->first;
+        cursor->found = larger;
+        cursor->room = room;
+    }
+    found_key *found = &cursor->found[cursor->rows++];
     *found = (found_key){.key = NULL};
     return found;
 }
@@ -195,7 +187,7 @@ typedef struct search {
 static bool wants_value(const search *sought, uint64_t value)
 {
     for (uint64_t i = sought->from; i < sought->cursor->rows; i++)
-        if (found_at(sought->cursor, i)->id.value == value)
+        if (sought->cursor->found[i].id.value == value)
             return false; /* it is a row already */
     return sought->value == NULL || (sqlite3_value_numeric_type(sought->value) == SQLITE_INTEGER &&
                                      (uint64_t)sqlite3_value_int64(sought->value) == value);
@@ -213,6 +205,12 @@ static int found_value(void *context, uint64_t value)
     bool other = (sought->plan & ROWS_ONE) && cursor->rows > sought->from + 1;
     found->id = (cuckoo_row_id){sought->hash, value, other};
     return (sought->plan & ROWS_WANT_KEY) && !keep_key(found, sought->key) ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int found_waiting(void *context, uint64_t hash, uint64_t value, uint64_t copies)
+{
+    (void)hash, (void)copies;
+    return found_value(context, value);
 }
 
 static int find_values(const cf_filter *filter, search *sought)
@@ -242,7 +240,7 @@ static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
     int rc = has || values ? SQLITE_OK : cuckoo_store_has_beside(table->store, sought->hash, &has);
     if (rc == SQLITE_OK && has)
         rc = values ? find_values(filter, sought) : found_value(sought, 0);
-    return rc == SQLITE_OK && values ? cuckoo_waiting_values(paged, sought->hash, found_value, sought)
+    return rc == SQLITE_OK && values ? cuckoo_waiting_values(paged, sought->hash, found_waiting, sought)
                                      : rc;
 }
 
@@ -252,8 +250,7 @@ static int find_list(cuckoo_table *table, search *sought, sqlite3_value *list)
     int rc = cuckoo_late_vtab_in_first(list, &key);
     while (rc == SQLITE_OK && key) {
         rc = find_key(table, sought, key);
-        if (rc == SQLITE_OK)
-            rc = cuckoo_late_vtab_in_next(list, &key);
+        rc = rc ? rc : cuckoo_late_vtab_in_next(list, &key);
     }
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
@@ -379,7 +376,7 @@ int cuckoo_table_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
             sqlite3_result_value(context, sqlite3_column_value(cursor->keys, 0));
         return SQLITE_OK;
     }
-    const found_key *found = cursor->counts ? NULL : found_at(cursor, cursor->at);
+    const found_key *found = cursor->counts ? NULL : &cursor->found[cursor->at];
     if (found && column == COLUMN_KEY)
         result_key(context, found);
     else if (found && column == COLUMN_VALUE)

@@ -11,6 +11,7 @@
 #include "touch.h"
 #include "upkeep.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* ---- creating, connecting ---- */
@@ -68,55 +69,48 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
     cuckoo_store *store = table->store;
     int rc = cuckoo_paged_create(&store->paged, shape);
     cuckoo_store_created(store);
-    if (rc == SQLITE_OK && table->content)
+    if (rc == SQLITE_OK && table->content) {
         rc = cuckoo_upkeep_follow(store, message);
-    if (rc == SQLITE_OK && table->content)
-        rc = cuckoo_touch_watch(store, 1);
+        rc = rc ? rc : cuckoo_touch_watch(store, table->name, 1);
+    }
     if (rc == SQLITE_OK)
         return rc;
-    cuckoo_store_gone(store);
-    return cuckoo_say(message, rc, "cuckoo_filter: %s",
-                      *message ? *message : sqlite3_errmsg(table->registry->db));
+    cuckoo_state_event(&store->state, CUCKOO_GONE);
+    return *message ? rc : cuckoo_say(message, rc, "%s", sqlite3_errmsg(table->registry->db));
 }
 
-static int make(sqlite3 *db, void *registry, const char *const *argv, cuckoo_table_plan *plan,
-                bool creates, cuckoo_table **table, char **message)
+/* SQLite must not be asked for the columns of this table yet. */
+static int plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *plan, cf_geometry *shape,
+                      char **message)
 {
-    cf_geometry shape;
-    int rc = SQLITE_OK;
-    if (!plan->options.has_seed) /* keys cannot be aimed at an unknown seed */
-        sqlite3_randomness(sizeof plan->options.filter.seed, &plan->options.filter.seed);
-    /* SQLite must not be asked for the columns of this table yet. */
-    if (creates && plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0)
+    if (plan->content && sqlite3_stricmp(plan->content, argv[2]) == 0)
         return cuckoo_say(message, SQLITE_ERROR,
-                          "cuckoo_filter: content is the filter itself: give the table that it follows");
-    if (creates)
-        rc = cuckoo_table_plan_shape(db, argv[1], plan, &shape, message);
-    if (rc == SQLITE_OK)
-        rc = make_table(registry, argv, plan, creates, table);
-    if (rc == SQLITE_OK)
-        rc = declare(db, argv[2], type_of_key(*table, creates), plan->options.filter.value_bits != 0);
-    return rc == SQLITE_OK && creates ? create(*table, &shape, message) : rc;
+                          "content is the filter itself: give the table that it follows");
+    return cuckoo_table_plan_shape(db, argv[1], plan, shape, message);
 }
 
 static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv, bool creates,
                   sqlite3_vtab **result, char **message)
 {
     cuckoo_table_plan plan;
+    cf_geometry shape;
     cuckoo_table *table = NULL;
     int rc = cuckoo_table_plan_read(argc, argv, !creates, &plan, message);
-    if (rc != SQLITE_OK)
-        return rc;
-    rc = make(db, registry, argv, &plan, creates, &table, message);
+    if (!plan.options.has_seed) /* keys cannot be aimed at an unknown seed */
+        sqlite3_randomness(sizeof plan.options.filter.seed, &plan.options.filter.seed);
+    if (rc == SQLITE_OK && creates)
+        rc = plan_shape(db, argv, &plan, &shape, message);
+    rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
+    rc = rc ? rc : declare(db, argv[2], type_of_key(table, creates), table->values);
+    if (rc == SQLITE_OK && creates)
+        rc = create(table, &shape, message);
+    else if (rc == SQLITE_OK && table->content && !table->later)
+        rc = cuckoo_touch_watch(table->store, table->name, 0);
     cuckoo_table_plan_free(&plan);
-    if (rc == SQLITE_OK && table->content && !table->later && !creates)
-        rc = cuckoo_touch_watch(table->store, 0);
-    if (rc != SQLITE_OK && table) {
+    if (rc != SQLITE_OK && table)
         cuckoo_table_free(table);
-        table = NULL;
-    }
-    *result = table ? &table->base : NULL;
-    return rc;
+    *result = rc == SQLITE_OK ? &table->base : NULL;
+    return *message ? cuckoo_say(message, rc, "cuckoo_filter: %s", *message) : rc;
 }
 
 static int table_create(sqlite3 *db, void *registry, int argc, const char *const *argv,
@@ -164,11 +158,10 @@ static int table_destroy(sqlite3_vtab *base)
     bool follows =
         table->content || table->later; /* which content, a later version may say in its way */
     int rc = follows ? stop_following(store) : SQLITE_OK;
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_drop(&store->paged.shadow);
+    rc = rc ? rc : cuckoo_shadow_drop(&store->paged.shadow);
     if (rc != SQLITE_OK)
         return rc;
-    cuckoo_store_gone(store);
+    cuckoo_state_event(&store->state, CUCKOO_GONE);
     cuckoo_table_free(table);
     return rc;
 }
@@ -183,28 +176,29 @@ static int refuse_later(cuckoo_table *table, cuckoo_store *store)
     return rc == CUCKOO_NEWER ? cuckoo_table_explain(table, rc, why) : SQLITE_OK;
 }
 
-/* The triggers, too, are renamed: they have the name of the filter. */
+/* The triggers have the name of the filter: they are dropped, and made anew. */
+static int drop_triggers(cuckoo_store *store)
+{
+    const char *why;
+    cuckoo_shadow *shadow = &store->paged.shadow;
+    int rc = cuckoo_paged_load(&store->paged, &why); /* says which log it has */
+    rc = rc ? rc : cuckoo_follow_find(&store->follow, shadow);
+    rc = rc ? rc : cuckoo_follow_save(&store->follow, shadow);
+    return rc ? rc : cuckoo_follow_drop(shadow, CUCKOO_OWN, false);
+}
+
 static int rename_store(cuckoo_store *store, const char *name)
 {
     cuckoo_shadow *shadow = &store->paged.shadow;
-    const char *why;
     bool follows = cuckoo_store_follows(store);
     int rc = cuckoo_store_flush(store); /* the names of the shadow tables change under it */
     if (rc == SQLITE_OK && follows)
-        rc = cuckoo_paged_load(&store->paged, &why); /* says which log it has */
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_find(&store->follow, shadow);
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_save(&store->follow, shadow);
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_drop(shadow, CUCKOO_OWN, false);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_rename(shadow, name);
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_follow_create(&store->follow, shadow, name);
-    if (rc == SQLITE_OK && follows)
-        rc = cuckoo_touch_renamed(store, name);
-    return rc;
+        rc = drop_triggers(store);
+    rc = rc ? rc : cuckoo_shadow_rename(shadow, name);
+    if (rc != SQLITE_OK || !follows)
+        return rc;
+    rc = cuckoo_follow_create(&store->follow, shadow, name);
+    return rc ? rc : cuckoo_touch_watch(store, name, INT_MAX);
 }
 
 static int table_rename(sqlite3_vtab *base, const char *name)
@@ -216,7 +210,8 @@ static int table_rename(sqlite3_vtab *base, const char *name)
         return rc;
     rc = rename_store(store, name);
     if (rc == SQLITE_OK)
-        cuckoo_store_gone(store); /* SQLite connects the table under its new name */
+        cuckoo_state_event(&store->state,
+                           CUCKOO_GONE); /* SQLite connects the table under its new name */
     else if (rc == SQLITE_CORRUPT_VTAB)
         rc = cuckoo_table_explain(table, rc, cuckoo_store_damage(store));
     else if (rc != SQLITE_NOMEM)
@@ -261,13 +256,13 @@ static int table_sync(sqlite3_vtab *base)
 
 static int table_commit(sqlite3_vtab *base)
 {
-    cuckoo_store_committed(cuckoo_table_of(base)->store);
+    cuckoo_store_ended(cuckoo_table_of(base)->store, CUCKOO_COMMITTED);
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base)
 {
-    cuckoo_store_rolled_back(cuckoo_table_of(base)->store);
+    cuckoo_store_ended(cuckoo_table_of(base)->store, CUCKOO_ROLLED_BACK);
     return SQLITE_OK;
 }
 
@@ -297,8 +292,8 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     char *why = NULL;
     (void)schema;
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_table_end(table, flags & 1 ? SQLITE_OK : cuckoo_upkeep_check(table->store, &why));
+    rc = rc ? rc
+            : cuckoo_table_end(table, flags & 1 ? SQLITE_OK : cuckoo_upkeep_check(table->store, &why));
     if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
         rc = why ? cuckoo_say(message, SQLITE_OK, "%s: %s", name, why)
                  : cuckoo_say(message, SQLITE_OK, "%s", base->zErrMsg);
@@ -343,9 +338,9 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
                                       on ? cuckoo_registry_release : NULL);
     if (rc != SQLITE_OK && on)
         return rc; /* the registry has been freed */
-    int rc2 = cuckoo_register_table_functions(db, registry);
-    if (rc2 == SQLITE_OK || !on)
-        rc2 = cuckoo_first_error(rc2, cuckoo_register_touch(db, registry));
-    int rc3 = on && rc2 != SQLITE_OK ? rc2 : cuckoo_register_inspect(db, registry);
-    return rc != SQLITE_OK ? rc : rc2 != SQLITE_OK ? rc2 : rc3;
+    int (*const parts[])(sqlite3 *, cuckoo_registry *) = {
+        cuckoo_register_table_functions, cuckoo_register_touch, cuckoo_register_inspect};
+    for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++)
+        rc = cuckoo_first_error(rc, parts[i](db, registry));
+    return rc;
 }

@@ -40,14 +40,6 @@ int cuckoo_register_touch(sqlite3 *db, cuckoo_registry *registry)
 
 /* ---- the TEMP trigger ---- */
 
-int cuckoo_touch_running(sqlite3 *db)
-{
-    int n = 0;
-    for (sqlite3_stmt *at = sqlite3_next_stmt(db, NULL); at; at = sqlite3_next_stmt(db, at))
-        n += sqlite3_stmt_busy(at) != 0;
-    return n;
-}
-
 static bool may_be_watched(const cuckoo_shadow *shadow)
 {
     return shadow->log != 0 && (sqlite3_stricmp(shadow->schema, "main") == 0 ||
@@ -98,35 +90,28 @@ static int make_trigger(const cuckoo_store *store, const char *table)
     int rc = text ? cuckoo_sql_text(shadow->db, &had,
                                     "SELECT sql FROM sqlite_temp_master WHERE name = %Q", name)
                   : SQLITE_NOMEM;
-    bool same = had && strcmp(had, text) == 0;
-    if (rc == SQLITE_OK && had && !same)
-        rc = cuckoo_touch_unwatch(store);
-    if (rc == SQLITE_OK && !same)
-        rc = probe(shadow);
-    if (rc == SQLITE_OK && !same)
-        rc = cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
+    if (rc == SQLITE_OK && !(had && strcmp(had, text) == 0)) {
+        rc = had ? cuckoo_touch_unwatch(store) : SQLITE_OK;
+        rc = rc ? rc : probe(shadow);
+        rc = rc ? rc : cuckoo_sql_run(shadow->db, "CREATE TEMP %s", text + strlen("CREATE "));
+    }
     sqlite3_free(had);
     sqlite3_free(text);
     return rc;
 }
 
-int cuckoo_touch_watch(cuckoo_store *store, int running)
+int cuckoo_touch_watch(cuckoo_store *store, const char *table, int running)
 {
     const char *why;
     cuckoo_paged *paged = &store->paged;
     sqlite3 *db = paged->shadow.db;
     bool within = running > 0 || !sqlite3_get_autocommit(db);
-    if (cuckoo_touch_running(db) > running)
+    if (cuckoo_sql_running(db, false) > running)
         return SQLITE_OK;
     int rc = cuckoo_paged_load(paged, &why);
     if (rc == SQLITE_OK && may_be_watched(&paged->shadow))
-        rc = make_trigger(store, paged->shadow.table);
+        rc = make_trigger(store, table);
     return harm_of(rc, within);
-}
-
-int cuckoo_touch_renamed(const cuckoo_store *store, const char *table)
-{
-    return may_be_watched(&store->paged.shadow) ? harm_of(make_trigger(store, table), true) : SQLITE_OK;
 }
 
 /* ---- when the extension is loaded ---- */
@@ -145,7 +130,7 @@ void cuckoo_touch_all(sqlite3 *db)
 {
     char *name;
     bool within = !sqlite3_get_autocommit(db);
-    if (cuckoo_touch_running(db) > 0)
+    if (cuckoo_sql_running(db, false) > 0)
         return;
     int rc = next_name(db, "", &name);
     while (harm_of(rc, within) == SQLITE_OK && name) {

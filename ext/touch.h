@@ -3,34 +3,26 @@
 ** touch.h - how the store of a filter that follows a table comes to take part in a transaction.
 **
 ** The log is an ordinary table, so SQLite does not tell the filter that somebody writes to it. A store
-** joins the transaction, so that it can drain the log at its end, in two ways:
+** joins the transaction, so that it can drain the log at its end, when something is looked up in a
+** transaction that writes; and each connection has a TEMP trigger on the log, which calls cf_touch for
+** each row. A virtual table joins when a statement writes to it: so a nested INSERT into its hidden
+** column cuckoo_touch runs, which changes nothing.
 **
-** - A lookup in a transaction that writes joins.
-** - Each connection has a TEMP trigger on the log, which calls cf_touch for each row.
-**
-** A virtual table joins when a statement writes to it. So a nested INSERT into its hidden column
-** cuckoo_touch is run, which changes nothing.
-**
-** The TEMP trigger is made at safe moments only. A change of the schema makes SQLite expire the
-** statements that are running. So it is made when the extension is loaded, when the table is connected
-** and no statement runs, and when it is created. It is made for filters of main and temp; a filter of
-** another schema could be detached and leave it behind. Where there is no trigger nothing goes wrong:
-** the log is drained later, by others. So all failures are ignored.
+** A change of the schema makes SQLite expire the statements that are running. So the TEMP trigger is
+** made when the extension is loaded, when the table is connected and no statement runs, and when it is
+** created. It is made for filters of main and temp; a filter of another schema could be detached and
+** leave it behind. Where there is no trigger nothing goes wrong: the log is drained later, by others.
+** So all failures are ignored.
 */
 #ifndef CUCKOO_TOUCH_H
 #define CUCKOO_TOUCH_H
 
 #include "registry.h"
 
-/* How many statements run in the connection. */
-int cuckoo_touch_running(sqlite3 *db);
-
-/* Makes the TEMP trigger for a filter, if no more than `running` statements run; drops it. */
-int cuckoo_touch_watch(cuckoo_store *store, int running);
+/* Makes the TEMP trigger for a filter that has, or will have, this name, if no more than `running`
+** statements run; drops it. */
+int cuckoo_touch_watch(cuckoo_store *store, const char *table, int running);
 int cuckoo_touch_unwatch(const cuckoo_store *store);
-
-/* The table is being renamed: the trigger has its name. */
-int cuckoo_touch_renamed(const cuckoo_store *store, const char *table);
 
 /* Connects all filters of main that follow a table, so that their triggers are made. Of such a failure
 ** the connection keeps no message. */

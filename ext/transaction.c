@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** transaction.c - when a store writes what it has in memory, and when it forgets it.
+** transaction.c - when a store writes what it has in memory, and when it forgets it; how it takes the
+** rows of the log into the pages.
+**
+** A drain is right at any time, but happens at the end of a transaction only: in the middle of one
+** more steps of a row may follow, whose first key would no longer be in the log (net.h). What fails
+** before the first write is forgotten: the log stays, and the next drain takes it. So COMMIT does not
+** fail when the database cannot be written just now (locks, PRAGMA query_only, an authorizer), nor
+** when the filter is damaged.
 */
 #include "sql.h"
 #include "store.h"
@@ -15,9 +22,10 @@ int cuckoo_store_flush(cuckoo_store *store)
 }
 
 /* The pages of a filter that follows a table may stay: they are not dirty, and the generation tells if
-** they were written. */
+** they were written. Whether the names of table and column are saved nothing tells. */
 static void forget(cuckoo_store *store)
 {
+    store->follow.saved = false;
     if (!cuckoo_store_follows(store) || cuckoo_paged_pending(&store->paged))
         cuckoo_paged_forget(&store->paged);
     cuckoo_undrained_forget(&store->undrained);
@@ -54,11 +62,6 @@ void cuckoo_store_created(cuckoo_store *store)
     store->state.part = CUCKOO_CREATED;
 }
 
-void cuckoo_store_gone(cuckoo_store *store)
-{
-    cuckoo_state_event(&store->state, CUCKOO_GONE);
-}
-
 /* ---- savepoints ---- */
 
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
@@ -92,21 +95,146 @@ void cuckoo_store_rolled_back_to(cuckoo_store *store, int number)
         forget(store);
 }
 
-/* ---- the end ---- */
+/* ---- draining the log: in memory ---- */
 
-static int drain(cuckoo_store *store)
+/* Deletes so many copies. When one copy is sticky, or not there, so are the others. */
+static void delete_copies(cuckoo_paged *paged, uint64_t hash, int64_t copies)
+{
+    cf_deleted deleted = CF_REMOVED;
+    while (copies-- > 0 && deleted == CF_REMOVED)
+        deleted = cf_delete_value(&paged->filter, hash, 0);
+    paged->unmatched += deleted == CF_ABSENT && paged->rc == SQLITE_OK;
+}
+
+/* Notes a change of the list of keys without a place. */
+static int note_wait(cuckoo_sums *waits, uint64_t hash, int64_t more)
+{
+    return cuckoo_sums_add(waits, hash, (int32_t)more) == SQLITE_OK ? SQLITE_OK : SQLITE_TOOBIG;
+}
+
+/* Where the changes go. */
+typedef struct drain_into {
+    cuckoo_paged *paged;
+    cuckoo_sums waits; /* what is to be changed in the list of keys without a place, when all is known */
+    bool room;         /* keys have gone */
+} drain_into;
+
+/* Keys without a place go first. */
+static int take_away(drain_into *into, uint64_t hash, int64_t copies)
+{
+    int64_t wait = 0;
+    int rc = cuckoo_waiting_copies(into->paged, hash, NULL, &wait);
+    if (wait > copies)
+        wait = copies;
+    delete_copies(into->paged, hash, copies - wait);
+    into->room = true;
+    return rc == SQLITE_OK && wait > 0 ? note_wait(&into->waits, hash, -wait) : rc;
+}
+
+static int bring(drain_into *into, uint64_t hash, int64_t copies)
+{
+    cf_status status = CF_OK;
+    for (; copies > 0 && status == CF_OK && into->paged->rc == SQLITE_OK; copies--)
+        status = cf_add_value(&into->paged->filter, hash, 0);
+    if (status == CF_NO_MEMORY)
+        return SQLITE_TOOBIG;
+    return status == CF_OK ? SQLITE_OK : note_wait(&into->waits, hash, copies + 1);
+}
+
+static int change(void *context, uint64_t hash, int64_t more)
+{
+    drain_into *into = context;
+    int rc = more < 0 ? take_away(into, hash, -more) : bring(into, hash, more);
+    return cuckoo_first_error(rc, into->paged->rc);
+}
+
+/* A large log is added up in parts, so that the sums need no more than some hundred megabytes. */
+static int apply_log(drain_into *into, cuckoo_follow *follow, const cuckoo_log_size *size)
+{
+    enum { AT_ONCE = 4000000 };
+    cuckoo_paged *paged = into->paged;
+    cuckoo_net net = {.parts = size->ordered && size->rows > 0 ? 1 + (uint64_t)size->rows / AT_ONCE : 1};
+    int rc = SQLITE_OK;
+    paged->header_dirty = true;
+    for (; rc == SQLITE_OK && net.part < net.parts; net.part++) {
+        rc = cuckoo_net_read(&net, follow, &paged->shadow, size, &paged->filter.geometry);
+        rc = rc ? rc : cuckoo_net_walk(&net, change, into);
+    }
+    paged->doubts += net.doubts;
+    cuckoo_net_free(&net);
+    return rc;
+}
+
+/* ---- draining the log: in the database ---- */
+
+/* When keys have gone, some keys without a place are tried. */
+static int write_waits(const drain_into *into)
+{
+    int rc = SQLITE_OK;
+    const cuckoo_sums *waits = &into->waits;
+    for (size_t i = 0; rc == SQLITE_OK && i < waits->places; i++)
+        if (waits->place[i].sum != 0)
+            rc = cuckoo_waiting_count(into->paged, waits->place[i].hash, 0, waits->place[i].sum);
+    return rc == SQLITE_OK && into->room ? cuckoo_waiting_try(into->paged, false) : rc;
+}
+
+/* A log that cannot be emptied has to be noticed before the first write. */
+static int write_all(const drain_into *into)
+{
+    int rc = cuckoo_shadow_run(&into->paged->shadow, CUCKOO_CLAIM_LOG, NULL);
+    rc = rc ? rc : write_waits(into);
+    rc = rc ? rc : cuckoo_paged_write(into->paged);
+    return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;
+}
+
+/* Does what comes before: the header is in memory, and the names of table and column are saved. */
+static int prepare_drain(cuckoo_store *store, bool *writes)
 {
     const char *why;
     cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_store_load(store, &why);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_look(&store->follow, shadow);
-    if (rc == SQLITE_OK && store->follow.fault == NULL && !store->follow.saved)
-        rc = cuckoo_follow_save(&store->follow, shadow);
-    if (rc == SQLITE_OK)
-        return cuckoo_drain(&store->paged, &store->follow, &store->undrained);
-    return cuckoo_sql_rolls_back(rc) && (rc & 0xff) != SQLITE_INTERRUPT ? rc : SQLITE_OK;
+    rc = rc ? rc : cuckoo_follow_look(&store->follow, shadow);
+    if (rc != SQLITE_OK || store->follow.fault || store->follow.saved)
+        return rc;
+    *writes = true;
+    rc = cuckoo_follow_save(&store->follow, shadow);
+    *writes = rc != SQLITE_OK;
+    return rc;
 }
+
+/* The code for an error. After the first write it must be one after which SQLite rolls back. If SQLite
+** has rolled back already, COMMIT must not succeed. An interrupt does that to writes only. */
+static int end_drain(cuckoo_paged *paged, int rc, bool writes)
+{
+    cuckoo_paged_forget(paged);
+    cuckoo_paged_error(paged);
+    if (cuckoo_sql_rolls_back(rc) && (writes || (rc & 0xff) != SQLITE_INTERRUPT))
+        return rc;
+    return paged->has_written ? SQLITE_IOERR : SQLITE_OK;
+}
+
+static int drain(cuckoo_store *store)
+{
+    bool writes = false;
+    cuckoo_log_size size = {0, false};
+    cuckoo_paged *paged = &store->paged;
+    drain_into into = {.paged = paged};
+    paged->has_written = false;
+    int rc = prepare_drain(store, &writes);
+    rc = rc ? rc : cuckoo_net_size(&paged->shadow, &size);
+    if (rc == SQLITE_OK && size.rows > 0) {
+        assert(!cuckoo_paged_pending(paged));
+        rc = apply_log(&into, &store->follow, &size);
+        writes = rc == SQLITE_OK;
+        rc = rc ? rc : write_all(&into);
+        cuckoo_sums_free(&into.waits);
+    }
+    if (rc == SQLITE_OK)
+        cuckoo_undrained_forget(&store->undrained); /* others have drained it, or this connection */
+    return rc == SQLITE_OK ? rc : end_drain(paged, rc, writes);
+}
+
+/* ---- the end ---- */
 
 /* What others wrote to the log, and what was written where no TEMP trigger tells (touch.h), only lookups
 ** know. */
@@ -117,16 +245,14 @@ static bool is_due(const cuckoo_store *store)
            undrained->rows >= CUCKOO_LONG_LOG;
 }
 
-/* Writes pages, after which keys without a place are tried: a few, whatever number waits. */
+/* Writes pages, after some keys without a place were tried. */
 static int write(cuckoo_store *store)
 {
-    enum { FEW = 16 };
     cuckoo_paged *paged = &store->paged;
     if (!cuckoo_paged_pending(paged))
         return SQLITE_OK;
     int rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_WATCH_SCHEMA, NULL); /* notices an interrupt */
-    if (rc == SQLITE_OK)
-        rc = cuckoo_waiting_try(paged, FEW, cf_add_value);
+    rc = rc ? rc : cuckoo_waiting_try(paged, false);
     if (rc == SQLITE_OK)
         return cuckoo_store_flush(store);
     if (paged->has_written)
@@ -162,8 +288,11 @@ int cuckoo_store_sync(cuckoo_store *store)
     return store->why;
 }
 
-static void end_transaction(cuckoo_store *store, cuckoo_event event)
+void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event)
 {
+    assert(event == CUCKOO_COMMITTED || event == CUCKOO_ROLLED_BACK);
+    if (store->state.part != CUCKOO_APART)
+        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
     if (cuckoo_state_event(&store->state, event) == CUCKOO_FORGET)
         forget(store);
     if (store->state.part != CUCKOO_APART)
@@ -171,18 +300,4 @@ static void end_transaction(cuckoo_store *store, cuckoo_event event)
     store->looked = store->undrained.current = false;
     store->drains = CUCKOO_DRAIN_LATER;
     store->opened = 0;
-}
-
-void cuckoo_store_committed(cuckoo_store *store)
-{
-    if (store->state.part != CUCKOO_APART)
-        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
-    end_transaction(store, CUCKOO_COMMITTED);
-}
-
-void cuckoo_store_rolled_back(cuckoo_store *store)
-{
-    if (store->state.part != CUCKOO_APART)
-        cuckoo_fresh_committed(&store->fresh, &store->paged.shadow, store->looked);
-    end_transaction(store, CUCKOO_ROLLED_BACK);
 }

@@ -7,9 +7,7 @@
 #include "block.h"
 #include "column.h"
 #include "errors.h"
-#include "key.h"
 #include "sql.h"
-#include "statements.h"
 #include "watch.h"
 
 #include <assert.h>
@@ -50,13 +48,20 @@ static int put_filter(cuckoo_store *store, cf_filter *filter, int rc)
 
 /* ---- check ---- */
 
+static cf_status check_filter(const cuckoo_store *store, cf_filter *filter, const char **why)
+{
+    cuckoo_watch watch;
+    cuckoo_watch_filter(&watch, store->paged.shadow.db, filter);
+    cf_status status = cf_check(filter, why);
+    cuckoo_watch_end(&watch);
+    return status;
+}
+
 static int check_rows(cuckoo_store *store, char **message)
 {
     int rc = cuckoo_shadow_check(&store->paged.shadow);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_paged_check(&store->paged);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_waiting_check(&store->paged);
+    rc = rc ? rc : cuckoo_paged_check(&store->paged);
+    rc = rc ? rc : cuckoo_waiting_check(&store->paged);
     if (rc == SQLITE_OK && store->follow.given_table)
         rc = cuckoo_follow_check_names(&store->paged.shadow);
     return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_store_damage(store))
@@ -75,14 +80,11 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
     assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
     enum { ALL = -1 };
     const char *why;
-    cuckoo_watch watch;
     bool misses = false;
     int rc = check_rows(store, message);
     if (rc != SQLITE_OK)
         return rc;
-    cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
-    cf_status status = cf_check(&store->paged.filter, &why);
-    cuckoo_watch_end(&watch);
+    cf_status status = check_filter(store, &store->paged.filter, &why);
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
@@ -117,11 +119,10 @@ static int shrink(cuckoo_store *store)
                                       : SQLITE_OK;
 }
 
-int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
+int cuckoo_upkeep_optimize(cuckoo_store *store)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
     cuckoo_watch watch;
-    (void)message;
     int rc = cuckoo_paged_check(&store->paged); /* nobody would know of missing rows any more */
     if (rc != SQLITE_OK)
         return rc;
@@ -131,7 +132,7 @@ int cuckoo_upkeep_optimize(cuckoo_store *store, char **message)
     store->paged.header_dirty = true;
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
-    rc = cuckoo_waiting_try(&store->paged, UINT64_MAX, cuckoo_waiting_place);
+    rc = cuckoo_waiting_try(&store->paged, true);
     return rc == SQLITE_OK && store->paged.adds.copies == 0 ? shrink(store) : rc;
 }
 
@@ -149,17 +150,16 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
 {
     int rc;
     while ((rc = sqlite3_step(keys)) == SQLITE_ROW) {
-        uint64_t hash;
-        cuckoo_key kind = cuckoo_key_hash(sqlite3_column_value(keys, 0), &filter->geometry, &hash);
-        if (kind == CUCKOO_KEY_NOMEM)
+        cuckoo_row_key key;
+        if (cuckoo_row_key_read(sqlite3_column_value(keys, 0), &filter->geometry, &key) != SQLITE_OK)
             return SQLITE_NOMEM;
         cf_status status =
-            kind == CUCKOO_KEY_OK ? cuckoo_watched_add(sqlite3_db_handle(keys), filter, hash, 0) : CF_OK;
+            key.is ? cuckoo_watched_add(sqlite3_db_handle(keys), filter, key.hash, 0) : CF_OK;
         if (status == CF_NO_MEMORY || status == CF_INTERRUPTED)
             return cuckoo_error_code(status);
         if (status != CF_OK && aside == NULL)
             return fail_key(status, filter, message);
-        if (status != CF_OK && cuckoo_sums_add(aside, hash, 1) != SQLITE_OK)
+        if (status != CF_OK && cuckoo_sums_add(aside, key.hash, 1) != SQLITE_OK)
             return SQLITE_NOMEM;
     }
     cf_settle(filter);
@@ -171,8 +171,7 @@ static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside
     sqlite3_stmt *keys;
     const cuckoo_shadow *shadow = &store->paged.shadow;
     int rc = cuckoo_follow_keys(&store->follow, shadow, -1, &keys);
-    if (rc == SQLITE_OK)
-        rc = add_keys(keys, filter, aside, message);
+    rc = rc ? rc : add_keys(keys, filter, aside, message);
     sqlite3_finalize(keys);
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM || *message)
         return rc;
@@ -221,12 +220,9 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
     int rc = cuckoo_follow_save(&store->follow, shadow);
     if (rc == SQLITE_CORRUPT_VTAB)
         return rc; /* shadow->damage says why */
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS, !anew);
-    if (rc == SQLITE_OK)
-        rc = make_log(shadow);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_create(&store->follow, shadow, shadow->table);
+    rc = rc ? rc : cuckoo_follow_drop(shadow, anew ? CUCKOO_ANY : CUCKOO_ORPHANS, !anew);
+    rc = rc ? rc : make_log(shadow);
+    rc = rc ? rc : cuckoo_follow_create(&store->follow, shadow, shadow->table);
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         return shadow->damage
                    ? rc
@@ -239,15 +235,13 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
 static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
 {
     const char *why;
-    if (cuckoo_statements_nested(store->paged.shadow.db))
+    if (cuckoo_sql_running(store->paged.shadow.db, true) > 1)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
     int rc = cuckoo_paged_load(&store->paged, &why);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_follow_find(&store->follow, &store->paged.shadow);
-    if (rc == SQLITE_OK)
-        rc = make_triggers(store, anew, message);
+    rc = rc ? rc : cuckoo_follow_find(&store->follow, &store->paged.shadow);
+    rc = rc ? rc : make_triggers(store, anew, message);
     cuckoo_undrained_forget(&store->undrained);
     return rc == SQLITE_OK ? read_anew(store, anew, message) : rc;
 }
@@ -277,13 +271,9 @@ int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **messag
     const uint8_t *bytes = sqlite3_value_blob(blob);
     size_t length = (size_t)sqlite3_value_bytes(blob);
     bool is_blob = sqlite3_value_type(blob) == SQLITE_BLOB;
-    cuckoo_watch watch;
     cf_status status = is_blob ? cf_open(&filter, bytes, length, &why) : CF_BAD_ARGUMENT;
-    if (status == CF_OK) {
-        cuckoo_watch_filter(&watch, store->paged.shadow.db, &filter);
-        status = cf_check(&filter, &why);
-        cuckoo_watch_end(&watch);
-    }
+    if (status == CF_OK)
+        status = check_filter(store, &filter, &why);
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
@@ -312,20 +302,15 @@ static int change_copy(void *context, uint64_t hash, int64_t more)
     return status == CF_OK ? SQLITE_OK : status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_FULL;
 }
 
-/* Adds what is not in the pages. *status: CF_OK, or there was no room. */
-static int add_beside(cuckoo_store *store, cf_filter *copy, cf_status *status)
+/* Adds what is not in the pages. SQLITE_FULL: there was no room. */
+static int add_beside(cuckoo_store *store, cf_filter *copy)
 {
     cuckoo_net net = {.parts = 1};
-    int rc = cuckoo_waiting_add_to(&store->paged, copy, status);
-    if (rc == SQLITE_OK)
-        rc = cuckoo_store_net(store, &net);
-    if (rc == SQLITE_OK && *status == CF_OK)
-        rc = cuckoo_net_walk(&net, change_copy, copy);
+    int rc = store->paged.adds.copies > 0 ? cuckoo_waiting_add_to(&store->paged, copy) : SQLITE_OK;
+    rc = rc ? rc : cuckoo_store_net(store, &net);
+    rc = rc ? rc : cuckoo_net_walk(&net, change_copy, copy);
     cuckoo_net_free(&net);
-    if (rc != SQLITE_FULL)
-        return rc;
-    *status = CF_FULL;
-    return SQLITE_OK;
+    return rc;
 }
 
 int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
@@ -340,18 +325,17 @@ int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
     cf_status status = cf_open_writable(copy, bytes, cf_in_memory(paged->filter.length), &why);
     if (status != CF_OK) {
         cuckoo_block_resize(NULL, bytes, 0);
-        return cuckoo_shadow_damaged(&paged->shadow, "%s", why);
+        return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
     }
     copy->memory = cuckoo_block_memory;
-    int rc = add_beside(store, copy, &status);
-    if (rc == SQLITE_OK && status == CF_OK) {
+    int rc = add_beside(store, copy);
+    if (rc == SQLITE_OK)
         cf_seal(copy);
-        return rc;
-    }
-    free_filter(copy);
-    if (rc != SQLITE_OK)
-        return rc;
-    return cuckoo_say(message, SQLITE_ERROR,
-                      "keys have no place in it and wait in its shadow table or its log, which a blob "
-                      "does not have; create a larger filter");
+    else
+        free_filter(copy);
+    return rc != SQLITE_FULL
+               ? rc
+               : cuckoo_say(message, SQLITE_ERROR,
+                            "keys have no place in it and wait in its shadow table or its log, which a "
+                            "blob does not have; create a larger filter");
 }

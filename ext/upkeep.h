@@ -12,19 +12,15 @@
 
 #include "store.h"
 
-/* SQLITE_CORRUPT_VTAB: the filter is damaged, or a row of the
-** table that it follows is missing in it. */
+/* SQLITE_CORRUPT_VTAB: it is damaged, or the key of a row of the table that it follows is missing. */
 int cuckoo_upkeep_check(cuckoo_store *store, char **message);
 
-/* Moves spilled entries and waiting keys to slots; then, if
-** keys have gone, the filter to fewer pages. */
-int cuckoo_upkeep_optimize(cuckoo_store *store, char **message);
+/* Moves spilled entries and waiting keys to slots, and then the filter to fewer pages, if it can. */
+int cuckoo_upkeep_optimize(cuckoo_store *store);
 
 /* Makes the log and the triggers anew, as the newest ones, empties the filter and adds all keys of
-** the table. */
+** the table. The second one does so for a filter that was just created. */
 int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message);
-
-/* The same for a filter that was just created. */
 int cuckoo_upkeep_follow(cuckoo_store *store, char **message);
 
 /* Puts the filter in a blob in the place of this one. Both must keep values, or neither. */

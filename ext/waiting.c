@@ -5,9 +5,8 @@
 
 #include "../src/bits.h"
 #include "../src/hash.h"
-#include <assert.h>
 
-enum { MOST_COPIES = 1 << 17 /* of a key; no counter counts as far */ };
+#include <assert.h>
 
 /* ---- rows ---- */
 
@@ -40,95 +39,49 @@ static int read_row(cuckoo_paged *paged, sqlite3_stmt *at, waiting_row *row)
     if (are_integers(at) && row->value <= cf_low_bits(paged->filter.geometry.value_bits) &&
         row->adds <= paged->adds.copies && row->adds > 0)
         return SQLITE_OK;
-    return cuckoo_shadow_damaged(&paged->shadow, "a row of %s_wait has been changed",
-                                 paged->shadow.table);
+    return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_wait has been changed",
+                      paged->shadow.table);
 }
 
-/* A walk over all rows. */
-typedef struct waiting_walk {
-    sqlite3_stmt *all;
+/* Calls `found` for each row of a statement. */
+static int walk(cuckoo_paged *paged, cuckoo_query query, const int64_t *values, cuckoo_waiter *found,
+                void *context)
+{
+    sqlite3_stmt *rows;
     waiting_row row;
-    cuckoo_count adds; /* of the rows so far */
-    int rc;
-} waiting_walk;
-
-static void begin_walk(cuckoo_paged *paged, waiting_walk *walk)
-{
-    *walk = (waiting_walk){.all = NULL};
-    walk->rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_ALL_WAITING, NULL, &walk->all);
-}
-
-/* Goes to the next row. False: there is none, or an error, which end_walk reports. */
-static bool next_waiting(cuckoo_paged *paged, waiting_walk *walk)
-{
-    if (walk->rc != SQLITE_OK || cuckoo_shadow_step(&paged->shadow, walk->all) != SQLITE_ROW)
-        return false;
-    const waiting_row *row = &walk->row;
-    walk->rc = read_row(paged, walk->all, &walk->row);
-    add_copies(&walk->adds, row->hash, row->value, row->adds);
-    return walk->rc == SQLITE_OK;
-}
-
-static bool equal(cuckoo_count a, cuckoo_count b)
-{
-    return a.copies == b.copies && a.digest == b.digest;
-}
-
-/* `whole`: it has seen all rows, which must be those that the header counts. */
-static int end_walk(cuckoo_paged *paged, waiting_walk *walk, bool whole)
-{
-    int rc = cuckoo_shadow_end(&paged->shadow, walk->all, walk->rc);
-    if (rc != SQLITE_OK || !whole || equal(walk->adds, paged->adds))
-        return rc;
-    return cuckoo_shadow_damaged(&paged->shadow, "rows of %s_wait have been added, changed or taken out",
-                                 paged->shadow.table);
-}
-
-int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash,
-                          int (*found)(void *context, uint64_t value), void *context)
-{
-    sqlite3_stmt *waiting;
-    waiting_row row;
-    int64_t key = (int64_t)hash;
-    if (paged->adds.copies == 0)
-        return SQLITE_OK;
-    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_WAITING, &key, &waiting);
-    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW) {
-        rc = read_row(paged, waiting, &row);
-        if (rc == SQLITE_OK)
-            rc = found(context, row.value);
+    int rc = cuckoo_shadow_query(&paged->shadow, query, values, &rows);
+    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, rows) == SQLITE_ROW) {
+        rc = read_row(paged, rows, &row);
+        rc = rc ? rc : found(context, row.hash, row.value, row.adds);
     }
-    return cuckoo_shadow_end(&paged->shadow, waiting, rc);
+    return cuckoo_shadow_end(&paged->shadow, rows, rc);
 }
 
-static int note_value(void *context, uint64_t value)
+int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash, cuckoo_waiter *found, void *context)
 {
-    (void)value;
-    *(bool *)context = true;
+    int64_t key = (int64_t)hash;
+    return paged->adds.copies ? walk(paged, CUCKOO_WAITING, &key, found, context) : SQLITE_OK;
+}
+
+typedef struct copies_of {
+    const uint64_t *value;
+    int64_t *copies;
+} copies_of;
+
+static int count_copies(void *context, uint64_t hash, uint64_t value, uint64_t copies)
+{
+    const copies_of *of = context;
+    (void)hash;
+    if (of->value == NULL || *of->value == value)
+        *of->copies += (int64_t)copies;
     return SQLITE_OK;
 }
 
-int cuckoo_waiting_has(cuckoo_paged *paged, uint64_t hash, bool *has)
+int cuckoo_waiting_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *value, int64_t *copies)
 {
-    *has = false;
-    return cuckoo_waiting_values(paged, hash, note_value, has);
-}
-
-int cuckoo_waiting_copies(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t *copies)
-{
-    sqlite3_stmt *waiting;
-    waiting_row row;
-    int64_t key = (int64_t)hash;
+    copies_of of = {value, copies};
     *copies = 0;
-    if (paged->adds.copies == 0)
-        return SQLITE_OK;
-    int rc = cuckoo_shadow_query(&paged->shadow, CUCKOO_WAITING, &key, &waiting);
-    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW) {
-        rc = read_row(paged, waiting, &row);
-        if (rc == SQLITE_OK && row.value == value)
-            *copies = (int64_t)row.adds;
-    }
-    return cuckoo_shadow_end(&paged->shadow, waiting, rc);
+    return cuckoo_waiting_values(paged, hash, count_copies, &of);
 }
 
 /* A row of which nothing is left is taken out. */
@@ -136,14 +89,11 @@ int cuckoo_waiting_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int
 {
     int64_t had = 0;
     sqlite3_stmt *write;
-    int rc = adds < 0 ? cuckoo_waiting_copies(paged, hash, value, &had) : SQLITE_OK;
+    int rc = adds < 0 ? cuckoo_waiting_copies(paged, hash, &value, &had) : SQLITE_OK;
     cuckoo_query query = adds < 0 && had + adds <= 0 ? CUCKOO_WAIT_NO_MORE : CUCKOO_WAIT;
-    if (rc == SQLITE_OK)
-        rc = cuckoo_shadow_query(&paged->shadow, query, (int64_t[]){(int64_t)hash, (int64_t)value, adds},
-                                 &write);
-    if (rc != SQLITE_OK)
-        return rc;
-    rc = cuckoo_shadow_write_one(&paged->shadow, write);
+    const int64_t values[] = {(int64_t)hash, (int64_t)value, adds};
+    rc = rc ? rc : cuckoo_shadow_query(&paged->shadow, query, values, &write);
+    rc = rc ? rc : cuckoo_shadow_write_one(&paged->shadow, write);
     if (rc != SQLITE_OK)
         return rc;
     paged->header_dirty = paged->has_written = true;
@@ -151,17 +101,42 @@ int cuckoo_waiting_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int
     return rc;
 }
 
-/* ---- finding places ---- */
+/* ---- all rows ---- */
 
-/* A filter without memory does not grow. */
-cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value)
+typedef struct all_rows {
+    cuckoo_count adds; /* of the rows so far */
+    cf_filter *filter; /* to which they are added; NULL: to none */
+} all_rows;
+
+static int take_row(void *context, uint64_t hash, uint64_t value, uint64_t copies)
 {
-    cf_memory memory = filter->memory;
-    filter->memory = (cf_memory){NULL, 0, NULL};
-    cf_status status = cf_add_value(filter, hash, value);
-    filter->memory = memory;
-    return status;
+    enum { MOST_COPIES = 1 << 17 /* of a key; no counter counts as far */ };
+    all_rows *all = context;
+    cf_status status = CF_OK;
+    add_copies(&all->adds, hash, value, copies);
+    for (uint64_t i = 0; all->filter && status == CF_OK && i < copies && i < MOST_COPIES; i++)
+        status = cf_add_value(all->filter, hash, value);
+    return status == CF_OK ? SQLITE_OK : status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_FULL;
 }
+
+int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter)
+{
+    assert(cuckoo_paged_is_loaded(paged));
+    all_rows all = {.filter = filter};
+    int rc = walk(paged, CUCKOO_ALL_WAITING, NULL, take_row, &all);
+    if (rc != SQLITE_OK ||
+        (all.adds.copies == paged->adds.copies && all.adds.digest == paged->adds.digest))
+        return rc;
+    return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB,
+                      "rows of %s_wait have been added, changed or taken out", paged->shadow.table);
+}
+
+int cuckoo_waiting_check(cuckoo_paged *paged)
+{
+    return cuckoo_waiting_add_to(paged, NULL);
+}
+
+/* ---- finding places ---- */
 
 /* Rows that are read before any is tried, which changes the list. */
 typedef struct waiting_rows {
@@ -169,8 +144,9 @@ typedef struct waiting_rows {
     uint64_t n, room;
 } waiting_rows;
 
-static int push(waiting_rows *rows, waiting_row row)
+static int push_row(void *context, uint64_t hash, uint64_t value, uint64_t copies)
 {
+    waiting_rows *rows = context;
     if (rows->n == rows->room) {
         uint64_t room = 2 * rows->room + 16;
         waiting_row *larger = sqlite3_realloc64(rows->row, room * sizeof *larger);
@@ -179,69 +155,43 @@ static int push(waiting_rows *rows, waiting_row row)
         rows->row = larger;
         rows->room = room;
     }
-    rows->row[rows->n++] = row;
+    rows->row[rows->n++] = (waiting_row){hash, value, copies};
     return SQLITE_OK;
 }
 
-/* Reads keys that wait, from a random hash on: some may never
-** find a place, and must not keep others from being tried. */
-static int read_some(cuckoo_paged *paged, uint64_t most, waiting_rows *rows)
+/* Reads from a random hash on: some keys may never find a place, and must not keep others from being
+** tried. */
+static int read_some(cuckoo_paged *paged, bool all, waiting_rows *rows)
 {
-    sqlite3_stmt *waiting;
-    waiting_row row;
-    int64_t from, limit = most < INT64_MAX ? (int64_t)most : -1;
+    enum { FEW = 16 };
+    int64_t from;
     sqlite3_randomness(sizeof from, &from);
-    if (most >= paged->adds.copies)
+    if (all || paged->adds.copies <= FEW)
         from = INT64_MIN;
-    int rc =
-        cuckoo_shadow_query(&paged->shadow, CUCKOO_SOME_WAITING, (int64_t[]){from, limit}, &waiting);
-    while (rc == SQLITE_OK && cuckoo_shadow_step(&paged->shadow, waiting) == SQLITE_ROW) {
-        rc = read_row(paged, waiting, &row);
-        if (rc == SQLITE_OK)
-            rc = push(rows, row);
-    }
-    return cuckoo_shadow_end(&paged->shadow, waiting, rc);
+    return walk(paged, CUCKOO_SOME_WAITING, (int64_t[]){from, all ? -1 : FEW}, push_row, rows);
 }
 
-/* Tries to place one copy of each of them. */
-static int place_some(cuckoo_paged *paged, const waiting_rows *rows, cuckoo_placer *place)
+/* Tries to place one copy of each of them. A filter without memory does not grow. */
+static int place_some(cuckoo_paged *paged, const waiting_rows *rows, cf_memory memory)
 {
     int rc = SQLITE_OK;
-    for (uint64_t i = 0; rc == SQLITE_OK && i < rows->n; i++)
-        if (place(&paged->filter, rows->row[i].hash, rows->row[i].value) == CF_OK)
-            rc = cuckoo_waiting_count(paged, rows->row[i].hash, rows->row[i].value, -1);
+    for (uint64_t i = 0; rc == SQLITE_OK && i < rows->n; i++) {
+        cf_memory had = paged->filter.memory;
+        const waiting_row *row = &rows->row[i];
+        paged->filter.memory = memory;
+        cf_status status = cf_add_value(&paged->filter, row->hash, row->value);
+        paged->filter.memory = had;
+        if (status == CF_OK)
+            rc = cuckoo_waiting_count(paged, row->hash, row->value, -1);
+    }
     return rc;
 }
 
-int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place)
+int cuckoo_waiting_try(cuckoo_paged *paged, bool all)
 {
     waiting_rows rows = {NULL, 0, 0};
-    int rc = paged->adds.copies > 0 ? read_some(paged, most, &rows) : SQLITE_OK;
-    if (rc == SQLITE_OK)
-        rc = place_some(paged, &rows, place);
+    int rc = paged->adds.copies > 0 ? read_some(paged, all, &rows) : SQLITE_OK;
+    rc = rc ? rc : place_some(paged, &rows, all ? (cf_memory){NULL, 0, NULL} : paged->filter.memory);
     sqlite3_free(rows.row);
     return cuckoo_first_error(rc, cuckoo_paged_error(paged));
-}
-
-int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *status)
-{
-    assert(cuckoo_paged_is_loaded(paged));
-    waiting_walk walk;
-    *status = CF_OK;
-    if (paged->adds.copies == 0)
-        return SQLITE_OK;
-    begin_walk(paged, &walk);
-    while (*status == CF_OK && next_waiting(paged, &walk))
-        for (uint64_t i = 0; *status == CF_OK && i < walk.row.adds && i < MOST_COPIES; i++)
-            *status = cf_add_value(filter, walk.row.hash, walk.row.value);
-    return end_walk(paged, &walk, *status == CF_OK);
-}
-
-int cuckoo_waiting_check(cuckoo_paged *paged)
-{
-    waiting_walk walk;
-    begin_walk(paged, &walk);
-    while (next_waiting(paged, &walk))
-        continue;
-    return end_walk(paged, &walk, true);
 }

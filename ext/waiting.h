@@ -8,12 +8,9 @@
 ** A key that finds no place in a filter that may grow waits here, and is tried again later. So no
 ** key is ever refused. Lookups ask this list, too.
 **
-** How many copies the rows stand for, and a digest of which ones, is kept with the header of the
-** filter (pages.h). A row is believed when all of its columns are integers that may stand there: else
-** reading it is SQLITE_CORRUPT_VTAB. Reading all rows compares them with the header, so that one that
-** was added, changed or taken out is noticed.
-**
-** Functions return SQLite codes.
+** The header of the filter has the number of copies, and a digest of them (pages.h): reading all rows
+** notices that one was added, changed or taken out. A row is believed when all of its columns are
+** integers that may stand there. Functions return SQLite codes; SQLITE_CORRUPT_VTAB: it is not.
 */
 #ifndef CUCKOO_WAITING_H
 #define CUCKOO_WAITING_H
@@ -23,31 +20,22 @@
 /* So many copies of a key more wait for a place, or less: at most as many as wait. */
 int cuckoo_waiting_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds);
 
-/* How many copies of a key with this value wait. */
-int cuckoo_waiting_copies(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t *copies);
+/* How many copies of a key with this value wait; `value` NULL: with any value. */
+int cuckoo_waiting_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *value, int64_t *copies);
 
-/* Calls `found` for each value of a key that waits for a place. `found` returns an SQLite code, and
-** an error ends the walk. */
-int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash,
-                          int (*found)(void *context, uint64_t value), void *context);
-
-/* Does a key wait for a place? */
-int cuckoo_waiting_has(cuckoo_paged *paged, uint64_t hash, bool *has);
-
-/* Like cf_add_value, but the filter does not grow: one search, of bounded cost. */
-cf_status cuckoo_waiting_place(cf_filter *filter, uint64_t hash, uint64_t value);
-
-/* Puts a key into the filter, if it can. */
-typedef cf_status cuckoo_placer(cf_filter *filter, uint64_t hash, uint64_t value);
+/* Calls `found` for each value of a key that waits. `found` returns an SQLite code, and an error ends
+** the walk. */
+typedef int cuckoo_waiter(void *context, uint64_t hash, uint64_t value, uint64_t copies);
+int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash, cuckoo_waiter *found, void *context);
 
 /* Reads all rows. SQLITE_CORRUPT_VTAB: one is damaged, or they are not those that the header counts. */
 int cuckoo_waiting_check(cuckoo_paged *paged);
 
-/* Tries to find a place for up to `most` of the keys that wait.
-** After an error the image, or the list, may have changed. */
-int cuckoo_waiting_try(cuckoo_paged *paged, uint64_t most, cuckoo_placer *place);
+/* Tries to find places: for a few keys, whatever number waits, and the filter may grow; or for all
+** keys (`all`), where they fit without that. After an error the image, or the list, may have changed. */
+int cuckoo_waiting_try(cuckoo_paged *paged, bool all);
 
-/* Adds all keys that wait to another filter, which may grow. *status says if there was room. */
-int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter, cf_status *status);
+/* Adds all keys that wait to another filter, which may grow. SQLITE_FULL: there is no room. */
+int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter);
 
 #endif

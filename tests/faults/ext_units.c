@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** ext_units.c - parts of the extension that need no filter: tokens of SQL (sql_text.c, schema.c),
-** sums by key (sums.c), the state of a store (state.c), whether what is in memory is fresh (fresh.c),
-** names that are nearly right (errors.c), and epochs of an image (image.c).
+** sums by key (sums.c), the state of a store, and whether what is in memory is fresh (state.c), names
+** that are nearly right (errors.c), and epochs and changed pages of an image (image.c).
 **
 **      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
 */
@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "../../ext/fresh.h"
 #include "../../ext/image.h"
 #include "../../ext/errors.h"
 #include "../../ext/schema.h"
@@ -83,8 +82,6 @@ static void test_token_names(void **state)
     assert_false(cuckoo_sql_names("into -- t\n x", "into", "t"));
     assert_true(cuckoo_sql_says("a (Raise)", "raise"));
     assert_false(cuckoo_sql_says("\"raise\" 'raise' raised /* raise */", "raise"));
-    assert_true(cuckoo_sql_changes_rows(" /* a */ -- b\n WITH c AS (SELECT 1) UPDATE d SET e = 1"));
-    assert_false(cuckoo_sql_changes_rows("/* insert */ SELECT 1"));
 }
 
 static void test_breaks(void **state)
@@ -253,7 +250,7 @@ static void test_sums_no_memory(void **state)
 
 enum { LIVES = 4, PARTS = 3, EVENTS = CUCKOO_GONE + 1, SAME = -1 };
 
-/* What the table in state.h says: of each life and event, the action and the new life. Rows of USE,
+/* What the table in state.c says: of each life and event, the action and the new life. Rows of USE,
 ** CHANGED and LOST hold for one part in the transaction; `part` SAME: for all. */
 static const struct {
     int event, part;
@@ -351,7 +348,7 @@ static void test_state_tables(void **state)
             }
 }
 
-/* ---- fresh.c ---- */
+/* ---- state.c: is it fresh? ---- */
 
 typedef struct two_connections {
     sqlite3 *mine, *other;
@@ -431,6 +428,7 @@ static void test_fresh_own(void **state)
     assert_false(is_stale(two, false));
     sql(two->mine, "INSERT INTO u VALUES (1)");
     cuckoo_fresh_committed(&two->fresh, &two->shadow, false); /* it was not looked at */
+    assert_int_equal(look(two, false), CUCKOO_MAY_BE_STALE);
     assert_false(is_stale(two, false));
 }
 
@@ -549,21 +547,41 @@ static void test_nearest_long_names(void **state)
 static void test_epochs_begin_anew(void **state)
 {
     enum { PAGES = 5 };
-    cuckoo_paged paged;
+    cuckoo_paged paged = {.page_room = PAGES, .header_in = 1, .epoch = UINT32_MAX - 1};
     (void)state;
-    cuckoo_image_init(&paged);
-    paged.page_room = PAGES;
-    paged.read_in = calloc(PAGES, sizeof *paged.read_in);
-    assert_non_null(paged.read_in);
+    paged.page = calloc(PAGES, sizeof *paged.page);
+    assert_non_null(paged.page);
     for (uint32_t page = 0; page < PAGES; page++)
-        paged.read_in[page] = page; /* 1: the first epoch */
-    paged.header_in = 1;
-    paged.epoch = UINT32_MAX - 1;
+        paged.page[page].read_in = page; /* 1: the first epoch */
     for (int turn = 0; turn < 4; turn++) {
         cuckoo_image_forget(&paged);
         assert_true(paged.epoch != 0 && paged.header_in != paged.epoch);
         for (uint32_t page = 0; page < PAGES; page++)
-            assert_true(paged.read_in[page] != paged.epoch);
+            assert_true(paged.page[page].read_in != paged.epoch);
+    }
+    cuckoo_image_free(&paged);
+}
+
+/* Dirty pages are listed in the order in which they were changed, each once. */
+static void test_dirty_pages(void **state)
+{
+    static const uint64_t marks[] = {3, 1, 3, 4, 1, 4}, want[] = {3, 1, 4};
+    cuckoo_paged paged = {.page_room = 5, .epoch = 1};
+    (void)state;
+    paged.page = calloc(5, sizeof *paged.page);
+    assert_non_null(paged.page);
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+            cuckoo_image_mark(&paged, marks[i]);
+        uint64_t at = paged.first_dirty;
+        for (size_t i = 0; i < 3; at = paged.page[at].next, i++)
+            assert_int_equal(at, want[i]);
+        assert_int_equal(at, 4);
+        assert_int_equal(paged.dirty, 3);
+        cuckoo_image_forget(&paged);
+        assert_int_equal(paged.dirty + paged.first_dirty, 0);
+        for (uint64_t page = 0; page < 5; page++)
+            assert_int_equal(paged.page[page].next, 0);
     }
     cuckoo_image_free(&paged);
 }
@@ -586,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_state_cells),
         cmocka_unit_test(test_state_tables),
         cmocka_unit_test(test_epochs_begin_anew),
+        cmocka_unit_test(test_dirty_pages),
         FRESH_TEST(test_fresh_others),
         FRESH_TEST(test_fresh_own),
         FRESH_TEST(test_fresh_late),

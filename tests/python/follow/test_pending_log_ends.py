@@ -174,6 +174,55 @@ def test_f16_an_interrupt_in_commit_loses_nothing_without_a_word(path):
         db.close()
 
 
+def test_f16_an_interrupt_in_the_first_commit_of_a_connection_loses_nothing_without_a_word(path):
+    """That COMMIT saves the names of table and column, too: an interrupt of this write rolls the transaction back."""
+    db = support.connect(path)
+    people(db)
+    db.close()
+    for after in itertools.count(1, 2):
+        db = support.connect(path)
+        script(db, f"BEGIN; INSERT INTO u(k) VALUES ('n{after}'); DELETE FROM u WHERE k = 'n{after - 2}'")
+        calls = itertools.count(1)
+        db.set_progress_handler(lambda: next(calls) == after, 1)
+        error = attempt(db, "COMMIT")
+        last = next(calls) <= after
+        db.set_progress_handler(None, 0)
+        db.close()
+        db = support.connect(path)
+        assert ask(db, f"SELECT count(*) FROM u WHERE k = 'n{after}'") == 1 or error, after
+        db.close()
+        if last:
+            break
+    assert after > 200
+
+
+@pytest.mark.parametrize("how", ["query_only", "rollback"])
+def test_f16_names_that_could_not_be_saved_are_saved_later(path, how):
+    """The names of table and column, for a rebuild when the triggers are gone."""
+    db = support.connect(path)
+    people(db)
+    db.close()
+    bare = sqlite3.connect(path)
+    bare.execute("ALTER TABLE u RENAME TO v")
+    db = support.connect(path)
+    script(db, "BEGIN; INSERT INTO v(k) VALUES ('n'); DELETE FROM v WHERE id = 1")
+    if how == "query_only":
+        assert script(db, "PRAGMA query_only = 1; COMMIT; PRAGMA query_only = 0") == []
+    else:
+        reader = bare.execute("SELECT * FROM v")
+        assert attempt(db, "PRAGMA busy_timeout = 0") is None
+        assert str(attempt(db, "COMMIT")) == "database is locked"
+        db.execute("ROLLBACK")
+        reader.close()
+    bare.close()
+    script(db, "DELETE FROM v WHERE id = 2; DROP TRIGGER f_inserted; DROP TRIGGER f_deleted")
+    script(db, "DROP TRIGGER f_updated; DROP TRIGGER f_moved")
+    db.close()
+    db = support.connect(path)
+    db.execute("SELECT cf_table_rebuild('f')").fetchall()
+    assert ask(db, "SELECT 'e5' IN f") == 1
+
+
 def test_f17_a_delete_makes_room_for_an_insert(db):
     db.execute("CREATE TABLE u(k)")
     f = Follower(db).create("capacity=50, growth=off")

@@ -105,7 +105,7 @@ class History(RuleBasedStateMachine):
         model = self.committed if self.writer is None else self.stack[-1]
         self.saved.append((pages(self.db(who)), Counter(model)))
 
-    # Not within a transaction in which the filter was changed: fresh.h.
+    # Not within a transaction in which the filter was changed: state.h.
     @precondition(lambda self: self.saved and self.writer is None)
     @rule(who=st.integers(0, 1), data=st.data())
     def restore_pages(self, who, data):
