@@ -121,7 +121,7 @@ static bool is_harmful(cuckoo_schema *all, const cuckoo_object *trigger)
 
 static int blame(cuckoo_follow *follow, const cuckoo_shadow *shadow, const cuckoo_object *trigger)
 {
-    follow->sample = -1; /* rows may have been kept without ours until it has gone */
+    follow->sample = CUCKOO_ALL_ROWS; /* rows may have been kept without ours until it has gone */
     return cuckoo_follow_fail(
         follow, shadow,
         trigger->temporary ? "the TEMP trigger %s on %s fires before its triggers, and may keep a "

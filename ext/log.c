@@ -4,7 +4,6 @@
 #include "key.h"
 #include "sql.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS "(\"row\", \"old\", \"new\")"
@@ -67,11 +66,14 @@ int cuckoo_log_look(const cuckoo_shadow *shadow, cuckoo_log_fault *fault)
 
 int64_t cuckoo_log_in(const char *trigger)
 {
-    static const char before[] = "INSERT INTO \"cuckoo_log_";
+    static const char before[] = "INSERT INTO \"cuckoo_log_", digits[] = "0123456789abcdef";
     const char *at = strstr(trigger, before);
+    uint64_t log = 0;
     at = at ? at + sizeof before - 1 : "";
-    bool named = strspn(at, "0123456789abcdef") == 16 && at[16] == '"';
-    return named ? (int64_t)strtoull(at, NULL, 16) : 0;
+    bool named = strspn(at, digits) == 16 && at[16] == '"';
+    for (int i = 0; named && i < 16; i++)
+        log = log << 4 | (uint64_t)(strchr(digits, at[i]) - digits);
+    return (int64_t)log;
 }
 
 /* ---- what is not drained ---- */

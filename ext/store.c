@@ -141,6 +141,7 @@ static int has_key(cuckoo_store *store, uint64_t hash, bool *has)
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
 {
     sqlite3_stmt *keys;
+    uint64_t rows = 0, items = UINT64_MAX;
     assert(store->follow.table != NULL && cuckoo_paged_is_loaded(&store->paged));
     *misses = false;
     int rc = cuckoo_follow_keys(&store->follow, &store->paged.shadow, most, &keys);
@@ -152,8 +153,13 @@ int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
             rc = has_key(store, key.hash, &has);
         rc = cuckoo_first_error(rc, store->paged.rc); /* a page that cannot be read says nothing */
         *misses = rc == SQLITE_OK && !has;
+        rows += key.is;
     }
-    return cuckoo_sql_end(keys, rc);
+    rc = cuckoo_sql_end(keys, rc);
+    if (rc == SQLITE_OK && most == CUCKOO_ALL_ROWS)
+        rc = cuckoo_store_items(store, &items);
+    *misses |= items < rows; /* the key of a row is found as that of another */
+    return rc;
 }
 
 /* A fault of which the message names the table. */

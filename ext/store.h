@@ -113,8 +113,8 @@ void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event);
 /* Is the key perhaps beside the pages: does it wait, or is it in the log? */
 int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has);
 
-/* Is the key of some row of the table that it follows certainly not there? `most`: of how many of
-** the first and of the last rows; -1: of all. */
+/* Is the key of some row of the table that it follows certainly not there? `most`: of how many of the
+** first and of the last rows. CUCKOO_ALL_ROWS: of all; and does the filter have fewer keys than they? */
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses);
 
 /* What the log adds up to (*net is to be freed); nothing, if the filter follows no table. How many keys

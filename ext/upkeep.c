@@ -78,7 +78,6 @@ static int say_unreadable(const cuckoo_store *store, int rc, char **message)
 int cuckoo_upkeep_check(cuckoo_store *store, char **message)
 {
     assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
-    enum { ALL = -1 };
     const char *why;
     bool misses = false;
     int rc = check_rows(store, message);
@@ -89,7 +88,7 @@ int cuckoo_upkeep_check(cuckoo_store *store, char **message)
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "damaged: %s", why);
-    rc = store->follow.given_table ? cuckoo_store_misses(store, ALL, &misses) : SQLITE_OK;
+    rc = store->follow.given_table ? cuckoo_store_misses(store, CUCKOO_ALL_ROWS, &misses) : SQLITE_OK;
     if (rc == SQLITE_ERROR)
         return say_unreadable(store, rc, message);
     if (rc == SQLITE_OK && misses)

@@ -224,6 +224,25 @@ def test_a_newer_trigger_that_cannot_fail_does_no_harm(case):
     db.close()
 
 
+@pytest.mark.parametrize("again", ["a lookup", "check"])
+def test_a_kept_row_whose_key_another_row_has_is_missed(again):
+    """Its key is found, and would be denied when the other row has gone."""
+    db = support.connect()
+    db.executescript("CREATE TABLE u(id INTEGER PRIMARY KEY, k); INSERT INTO u VALUES (1, 'a'), (2, 'b')")
+    follower = Follower(db).create(EXACT)
+    db.execute("CREATE TRIGGER newer AFTER INSERT ON u BEGIN SELECT RAISE(IGNORE); END")
+    assert not follower.answers()
+    db.execute("INSERT INTO u VALUES (3, 'a')")
+    db.execute("DROP TRIGGER newer")
+    if again == "check":
+        assert "rows of u are missing" in str(run(db, "INSERT INTO f(f) VALUES ('check')"))
+    assert not follower.answers()
+    follower.rebuild()
+    db.execute("DELETE FROM u WHERE id = 1")
+    follower.settled()
+    db.close()
+
+
 def test_rows_that_were_kept_are_missed_by_nobody_who_saw_the_trigger():
     """In the middle of the table, where a sample does not ask."""
     db = world()

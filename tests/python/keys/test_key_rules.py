@@ -379,8 +379,8 @@ def test_a_filter_that_was_bound_as_text(db, sql, instead):
 
 # ---- no locale ----
 
-SOURCES = [os.path.join(support.ROOT, folder, name) for folder in ("src", "ext")
-           for name in sorted(os.listdir(os.path.join(support.ROOT, folder))) if name.endswith((".c", ".h"))]
+SOURCES = sorted(os.path.join(folder, name) for half in ("src", "ext")
+                 for folder, _, names in os.walk(os.path.join(support.ROOT, half)) for name in names if name.endswith((".c", ".h")))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=os.path.basename)
