@@ -195,7 +195,11 @@ static void build_final(sqlite3_context *context)
     cuckoo_hashes_free(&state->keys);
 }
 
-const cuckoo_function cuckoo_builds[] = {
-    {"cf_build", 1, 3, NULL, build_step, build_final},
-    {.name = NULL},
-};
+int cuckoo_register_builds(sqlite3 *db, bool on)
+{
+    static const cuckoo_function builds[] = {
+        {"cf_build", 1, 3, NULL, build_step, build_final},
+        {.name = NULL},
+    };
+    return cuckoo_register(db, builds, on);
+}

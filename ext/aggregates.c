@@ -275,9 +275,13 @@ static void merge_final(sqlite3_context *context)
 
 /* ---- registration ---- */
 
-const cuckoo_function cuckoo_aggregates[] = {
-    {"cf_add_all", 2, 3, NULL, add_step, change_final},
-    {"cf_delete_all", 2, 3, NULL, delete_step, change_final},
-    {"cf_merge", 1, 1, NULL, merge_step, merge_final},
-    {.name = NULL},
-};
+int cuckoo_register_aggregates(sqlite3 *db, bool on)
+{
+    static const cuckoo_function aggregates[] = {
+        {"cf_add_all", 2, 3, NULL, add_step, change_final},
+        {"cf_delete_all", 2, 3, NULL, delete_step, change_final},
+        {"cf_merge", 1, 1, NULL, merge_step, merge_final},
+        {.name = NULL},
+    };
+    return cuckoo_register(db, aggregates, on);
+}

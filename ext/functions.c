@@ -181,16 +181,20 @@ static void key_function(sqlite3_context *context, int argc, sqlite3_value **arg
 
 /* ---- registration ---- */
 
-const cuckoo_function cuckoo_scalars[] = {
-    {"cf_new", 1, 3, new_function, NULL, NULL},
-    {"cf_add", 2, 3, add_function, NULL, NULL},
-    {"cf_delete", 2, 3, delete_function, NULL, NULL},
-    {"cf_contains", 2, 2, contains_function, NULL, NULL},
-    {"cf_count", 2, 2, count_function, NULL, NULL},
-    {"cf_get", 2, 2, get_function, NULL, NULL},
-    {"cf_merge", -1, -1, merge_function, NULL, NULL},
-    {"cf_clear", 1, 1, clear_function, NULL, NULL},
-    {"cf_open", 1, 1, cuckoo_open_function, NULL, NULL},
-    {"cf_key", -1, -1, key_function, NULL, NULL},
-    {.name = NULL},
-};
+int cuckoo_register_scalars(sqlite3 *db, bool on)
+{
+    static const cuckoo_function scalars[] = {
+        {"cf_new", 1, 3, new_function, NULL, NULL},
+        {"cf_add", 2, 3, add_function, NULL, NULL},
+        {"cf_delete", 2, 3, delete_function, NULL, NULL},
+        {"cf_contains", 2, 2, contains_function, NULL, NULL},
+        {"cf_count", 2, 2, count_function, NULL, NULL},
+        {"cf_get", 2, 2, get_function, NULL, NULL},
+        {"cf_merge", -1, -1, merge_function, NULL, NULL},
+        {"cf_clear", 1, 1, clear_function, NULL, NULL},
+        {"cf_open", 1, 1, cuckoo_open_function, NULL, NULL},
+        {"cf_key", -1, -1, key_function, NULL, NULL},
+        {.name = NULL},
+    };
+    return cuckoo_register(db, scalars, on);
+}

@@ -373,9 +373,13 @@ static void delete_keys_function(sqlite3_context *context, int argc, sqlite3_val
 
 /* ---- registration ---- */
 
-const cuckoo_function cuckoo_lists[] = {
-    {"cf_keys", 1, 3, NULL, keys_step, keys_final},
-    {"cf_add_keys", 2, 2, add_keys_function, NULL, NULL},
-    {"cf_delete_keys", 2, 2, delete_keys_function, NULL, NULL},
-    {.name = NULL},
-};
+int cuckoo_register_lists(sqlite3 *db, bool on)
+{
+    static const cuckoo_function lists[] = {
+        {"cf_keys", 1, 3, NULL, keys_step, keys_final},
+        {"cf_add_keys", 2, 2, add_keys_function, NULL, NULL},
+        {"cf_delete_keys", 2, 2, delete_keys_function, NULL, NULL},
+        {.name = NULL},
+    };
+    return cuckoo_register(db, lists, on);
+}

@@ -45,11 +45,12 @@ cf_reader *cuckoo_function_reader(sqlite3_context *context);
 ** also after a step has failed: so a state says whether it has. */
 void *cuckoo_aggregate_state(sqlite3_context *context, int bytes);
 
-/* The pure functions: functions.c, info.c, aggregates.c, aggregate_build.c, keys.c. */
-extern const cuckoo_function cuckoo_scalars[], cuckoo_infos[], cuckoo_aggregates[], cuckoo_builds[],
-    cuckoo_lists[];
-
-/* Registers tables and what needs them, or takes them back. Returns an SQLite code. */
-int cuckoo_register_tables(sqlite3 *db, bool on);
+/* Register pure functions or tables, or take them back. Each returns an SQLite code. */
+int cuckoo_register_scalars(sqlite3 *db, bool on);    /* functions.c */
+int cuckoo_register_infos(sqlite3 *db, bool on);      /* info.c */
+int cuckoo_register_aggregates(sqlite3 *db, bool on); /* aggregates.c */
+int cuckoo_register_builds(sqlite3 *db, bool on);     /* aggregate_build.c */
+int cuckoo_register_lists(sqlite3 *db, bool on);      /* keys.c */
+int cuckoo_register_tables(sqlite3 *db, bool on);     /* table_vtab.c */
 
 #endif

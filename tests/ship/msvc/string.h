@@ -10,4 +10,5 @@ char *strchr(const char *text, int character);
 int strcmp(const char *a, const char *b);
 size_t strlen(const char *text);
 int strncmp(const char *a, const char *b, size_t n);
+size_t strspn(const char *text, const char *characters);
 char *strstr(const char *text, const char *part);
