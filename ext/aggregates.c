@@ -12,7 +12,7 @@
 #include "register.h"
 #include "watch.h"
 
-#include "../src/bits.h"
+#include "../src/base/bits.h"
 #include "../src/format.h"
 
 #include <string.h>

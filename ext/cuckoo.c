@@ -10,7 +10,7 @@
 ** connections (below), for which there is a lock that needs no SQLite. Connections that share a
 ** cache: state.h.
 */
-#include "../src/compiler.h"
+#include "../src/base/compiler.h"
 
 #if !defined(SQLITE_CORE) && !defined(CUCKOO_ENTRY)
 #define CUCKOO_ENTRY CF_EXPORT

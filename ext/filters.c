@@ -6,7 +6,7 @@
 #include "register.h"
 #include "watch.h"
 
-#include "../src/bits.h"
+#include "../src/base/bits.h"
 #include "../src/format.h"
 
 #include <assert.h>

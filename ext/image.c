@@ -5,7 +5,7 @@
 #include "errors.h"
 #include "sql.h"
 
-#include "../src/bits.h"
+#include "../src/base/bits.h"
 #include "../src/format.h"
 
 #include <assert.h>

@@ -34,9 +34,9 @@
 #include "register.h"
 #include "watch.h"
 
-#include "../src/bits.h"
+#include "../src/base/bits.h"
+#include "../src/base/watch.h"
 #include "../src/format.h"
-#include "../src/watch.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "block.h"
 #include "sql.h"
 
-#include "../src/bits.h"
+#include "../src/base/bits.h"
 #include "../src/format.h"
 
 #include <assert.h>

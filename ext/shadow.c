@@ -4,8 +4,8 @@
 #include "errors.h"
 #include "sql.h"
 
-#include "../src/bits.h"
-#include "../src/hash.h"
+#include "../src/base/bits.h"
+#include "../src/base/hash.h"
 
 #include <assert.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "table.h"
 #include "upkeep.h"
 
-#include "../src/bits.h"
+#include "../src/base/bits.h"
 
 /* ---- what a row says ---- */
 

@@ -6,7 +6,7 @@
 #include "sql.h"
 #include "table.h"
 
-#include "../src/bits.h"
+#include "../src/base/bits.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "upkeep.h"
 
-#include "../src/bits.h"
+#include "../src/base/bits.h"
 #include "../src/format.h"
 
 #include "block.h"

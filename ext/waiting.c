@@ -3,8 +3,8 @@
 
 #include "sql.h"
 
-#include "../src/bits.h"
-#include "../src/hash.h"
+#include "../src/base/bits.h"
+#include "../src/base/hash.h"
 
 #include <assert.h>
 

@@ -39,7 +39,7 @@
 #ifndef CF_ADDRESS_H
 #define CF_ADDRESS_H
 
-#include "bits.h"
+#include "base/bits.h"
 #include "cuckoo_inspect.h"
 
 /* How a bucket is written down. No branch: which it is cannot be predicted. */

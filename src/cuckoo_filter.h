@@ -73,8 +73,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "cuckoo_plan.h"
-#include "hash.h"
 #include "version.h"
 #include "view.h"
 

@@ -2,13 +2,13 @@
 /*
 ** filter.c - one filter in use: contains, count, get, add, delete; looking at single entries.
 */
+#include "base/watch.h"
 #include "bucket.h"
 #include "copies.h"
 #include "format.h"
 #include "insert.h"
 #include "quick.h"
 #include "spill.h"
-#include "watch.h"
 
 /* ---- asking ---- */
 

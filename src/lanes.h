@@ -16,7 +16,7 @@
 #ifndef CF_LANES_H
 #define CF_LANES_H
 
-#include "bits.h"
+#include "base/bits.h"
 #include "geometry.h"
 
 /* ---- bits of the table ---- */

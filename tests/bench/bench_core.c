@@ -33,7 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "../../src/cuckoo_filter.h"
 
 enum {

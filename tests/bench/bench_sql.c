@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "database.h"
 
 enum { ROUNDS = 3, LENDS_BLOBS = 3043000 /* SQLite version */ };

@@ -8,7 +8,7 @@
 */
 #include <math.h>
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "kinds.h"
 #include "touch.h"
 

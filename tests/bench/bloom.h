@@ -5,7 +5,7 @@
 #ifndef CF_BENCH_BLOOM_H
 #define CF_BENCH_BLOOM_H
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 
 /* The number of places per key with the fewest errors: `bits` per key times the natural logarithm
 ** of 2. */

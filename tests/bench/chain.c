@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "bench.h"
 
 static void new_part(chain *of, unsigned log2_buckets, unsigned f)

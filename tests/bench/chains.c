@@ -37,7 +37,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "chain.h"
 #include "cuckoo.h"
 #include "kinds.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "bench.h"
 
 enum { KICKS = 500, NODES = 1024, SEEN = 16384, SLOTS_MAX = 8, AHEAD = 16 };

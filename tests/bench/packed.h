@@ -6,7 +6,7 @@
 #ifndef CF_BENCH_PACKED_H
 #define CF_BENCH_PACKED_H
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "touch.h"
 
 enum {

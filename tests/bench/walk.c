@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "bench.h"
 
 typedef walk_entry entry;

@@ -11,7 +11,7 @@
 #ifndef AIMED_H
 #define AIMED_H
 
-#include "../../src/hash.h"
+#include "../../src/base/hash.h"
 
 #include <stdint.h>
 

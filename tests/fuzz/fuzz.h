@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "../../src/format.h"
 
 int fuzz_blob(const uint8_t *data, size_t size);

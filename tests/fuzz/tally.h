@@ -6,7 +6,7 @@
 #ifndef TALLY_H
 #define TALLY_H
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "../../src/cuckoo_inspect.h"
 
 /* What the walk finds of a key. */

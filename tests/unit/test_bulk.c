@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "../../src/watch.h"
+#include "../../src/base/watch.h"
 #include "many_keys.h"
 
 /* Shapes that take nearly as many keys as their capacity says. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../src/bits.h"
+#include "../../src/base/bits.h"
 #include "../../src/entry.h"
 
 /* Small filters in hex, made once and never again: they fix the format, the hash, the addresses and

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The hash of a filter: XXH3 or the keyed one (src/hash.h). Which one a filter has, that both are what the headers say, that
+"""The hash of a filter: XXH3 or the keyed one (src/base/hash.h). Which one a filter has, that both are what the headers say, that
 they never mix, and what the keyed one is for.
 
 A list of cf_keys holds the hashes of its keys, so it shows them.
@@ -19,7 +19,7 @@ MASK = 2**64 - 1
 LIST_HEADER = 64
 
 
-# ---- the keyed hash: SipHash-1-3, independent of src/siphash.h ----
+# ---- the keyed hash: SipHash-1-3, independent of src/base/siphash.h ----
 
 def rotated(x, n):
     return (x << n | x >> (64 - n)) & MASK

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/bits.h"
-#include "../../src/siphash.h"
-#include "siphash_vectors.h"
+#include "../../../src/base/bits.h"
+#include "../../../src/base/siphash.h"
+#include "../siphash_vectors.h"
 
 static cf_geometry xxh3(int64_t seed)
 {

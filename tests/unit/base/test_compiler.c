@@ -2,9 +2,9 @@
 /*
 ** test_compiler.c - what compilers offer, against plain loops. Also built with CF_PLAIN_C.
 */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/compiler.h"
+#include "../../../src/base/compiler.h"
 
 static void loads_and_stores_are_little_endian(void **state)
 {

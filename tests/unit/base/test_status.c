@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
 /* Each status has a text of its own, and a number that is no status has one, too. */
 static void every_status_has_a_text(void **state)

@@ -22,7 +22,7 @@
 #ifndef CF_HASH_H
 #define CF_HASH_H
 
-#include "cuckoo_plan.h"
+#include "../cuckoo_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/sort.h"
-#include "../../src/watch.h"
+#include "../../../src/base/watch.h"
+#include "../../../src/sort.h"
 
 static void watch_with(asked *by, unsigned at, cf_filter *filter)
 {

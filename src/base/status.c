@@ -2,7 +2,7 @@
 /*
 ** status.c - a text for each status.
 */
-#include "cuckoo_filter.h"
+#include "../cuckoo_filter.h"
 
 const char *cf_status_text(cf_status status)
 {

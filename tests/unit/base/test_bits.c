@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/bits.h"
+#include "../../../src/base/bits.h"
 
 static void low_bits_covers_all_widths(void **state)
 {
