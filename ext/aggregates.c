@@ -13,7 +13,7 @@
 #include "watch.h"
 
 #include "../src/base/bits.h"
-#include "../src/format.h"
+#include "../src/shape/format.h"
 
 #include <string.h>
 

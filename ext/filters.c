@@ -7,7 +7,7 @@
 #include "watch.h"
 
 #include "../src/base/bits.h"
-#include "../src/format.h"
+#include "../src/shape/format.h"
 
 #include <assert.h>
 #include <string.h>

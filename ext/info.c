@@ -9,7 +9,7 @@
 #include "register.h"
 #include "watch.h"
 
-#include "../src/format.h"
+#include "../src/shape/format.h"
 
 static double ratio(uint64_t a, uint64_t b)
 {

@@ -36,7 +36,7 @@
 
 #include "../src/base/bits.h"
 #include "../src/base/watch.h"
-#include "../src/format.h"
+#include "../src/shape/format.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "sql.h"
 
 #include "../src/base/bits.h"
-#include "../src/format.h"
+#include "../src/shape/format.h"
 
 #include <assert.h>
 #include <stdlib.h>

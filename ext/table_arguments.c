@@ -8,7 +8,7 @@
 #include "sql_text.h"
 #include "table.h"
 
-#include "../src/format.h"
+#include "../src/shape/format.h"
 
 #include <assert.h>
 #include <stdlib.h>

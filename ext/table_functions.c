@@ -15,7 +15,7 @@
 #include "table.h"
 #include "upkeep.h"
 
-#include "../src/format.h"
+#include "../src/shape/format.h"
 
 static cuckoo_registry *registry_of(sqlite3_context *context)
 {

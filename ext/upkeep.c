@@ -2,7 +2,7 @@
 #include "upkeep.h"
 
 #include "../src/base/bits.h"
-#include "../src/format.h"
+#include "../src/shape/format.h"
 
 #include "block.h"
 #include "column.h"

@@ -28,8 +28,8 @@
 */
 #include "bucket.h"
 #include "entry.h"
-#include "format.h"
 #include "insert.h"
+#include "shape/format.h"
 #include "sort.h"
 #include "walk.h"
 

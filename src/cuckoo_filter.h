@@ -75,8 +75,8 @@
 
 #include "base/hash.h"
 #include "cuckoo_plan.h"
+#include "shape/view.h"
 #include "version.h"
-#include "view.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,9 +5,9 @@
 #include "base/watch.h"
 #include "bucket.h"
 #include "copies.h"
-#include "format.h"
 #include "insert.h"
 #include "quick.h"
+#include "shape/format.h"
 #include "spill.h"
 
 /* ---- asking ---- */

@@ -17,7 +17,7 @@
 #define CF_LANES_H
 
 #include "base/bits.h"
-#include "geometry.h"
+#include "shape/geometry.h"
 
 /* ---- bits of the table ---- */
 

@@ -12,10 +12,10 @@
 ** other had been split as well.
 */
 #include "entry.h"
-#include "format.h"
 #include "growth.h"
 #include "insert.h"
 #include "lanes.h"
+#include "shape/format.h"
 #include "walk.h"
 
 cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)

@@ -23,7 +23,7 @@
 #define CF_SPILL_H
 
 #include "cuckoo_inspect.h"
-#include "geometry.h"
+#include "shape/geometry.h"
 
 enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: there are never more */ };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** calibrate.c - measures how many distinct keys m buckets take, with at most one failure in a
-** million fillings. load_table.awk makes src/load_table.h of what it prints: bucket size,
+** million fillings. load_table.awk makes src/shape/load_table.h of what it prints: bucket size,
 ** fingerprint bits, pair bits, buckets, load.
 **
 **      calibrate [first row [last row [budget]]]      (all rows take about an hour and a half; with a

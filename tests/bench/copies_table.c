@@ -18,7 +18,7 @@
 #include <math.h>
 
 #include "../../src/cuckoo_inspect.h"
-#include "../../src/geometry.h"
+#include "../../src/shape/geometry.h"
 
 static unsigned probes = 1000000;
 

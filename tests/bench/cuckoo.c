@@ -11,7 +11,7 @@
 #include "touch.h"
 
 #include "../../src/cuckoo_inspect.h"
-#include "../../src/format.h"
+#include "../../src/shape/format.h"
 
 cf_geometry cuckoo_plan(uint64_t keys, double rate, const cf_options *options)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# load_table.awk - from what calibrate prints (b f s buckets load) to src/load_table.h.
+# load_table.awk - from what calibrate prints (b f s buckets load) to src/shape/load_table.h.
 #
-#     build/bench/calibrate | awk -f tests/bench/load_table.awk > src/load_table.h
+#     build/bench/calibrate | awk -f tests/bench/load_table.awk > src/shape/load_table.h
 #
 # - Up to 256 buckets loads are lowered by 3 %, by 8 % for fingerprints below 8 bits: which alternates there are
 #   depends on the pair bits and the number of buckets, and not all of them were measured. Not for shapes that grow:

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "../../src/base/bits.h"
-#include "../../src/format.h"
+#include "../../src/shape/format.h"
 
 int fuzz_blob(const uint8_t *data, size_t size);
 int fuzz_ops(const uint8_t *data, size_t size);

@@ -126,7 +126,7 @@ def undone_when_it_fails(db):
         db.execute("ROLLBACK TO statement")
 
 
-# ---- the bytes of a filter: the table in src/format.h ----
+# ---- the bytes of a filter: the table in src/shape/format.h ----
 
 HEADER = 64
 RESERVED = 8

@@ -21,8 +21,8 @@
 
 #include "../../src/address.h"
 #include "../../src/cuckoo_filter.h"
-#include "../../src/format.h"
 #include "../../src/growth.h"
+#include "../../src/shape/format.h"
 
 static uint64_t random_state;
 

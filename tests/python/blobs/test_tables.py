@@ -46,7 +46,7 @@ def test_an_empty_slot_is_null(db, f):
 @pytest.mark.parametrize("bits", [4, 7, 12, 17, 31, 32])
 @pytest.mark.parametrize("bucket_size", [1, 2, 4, 8])
 def test_the_rows_are_the_bits_of_the_blob(db, bits, bucket_size):
-    """The table read by hand, as src/format.h says: slot i is the bits from i * f on."""
+    """The table read by hand, as src/shape/format.h says: slot i is the bits from i * f on."""
     blob = ask(db, "SELECT cf_add_all(?, value) FROM json_each('[1,2,3,4,5,6,\"x\"]')",
                support.make_blob(62, bucket_size, bits))
     table = int.from_bytes(blob[support.HEADER:], "little")

@@ -9,7 +9,7 @@
 **
 ** All decisions are made on integers: the error rate counts in units of 2^-62.
 */
-#include "base/bits.h"
+#include "../base/bits.h"
 #include "geometry.h"
 #include "load.h"
 

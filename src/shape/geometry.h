@@ -8,7 +8,7 @@
 #ifndef CF_GEOMETRY_H
 #define CF_GEOMETRY_H
 
-#include "cuckoo_filter.h"
+#include "../cuckoo_filter.h"
 
 enum {
     CF_HEADER_BYTES = 64,

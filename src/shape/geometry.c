@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "base/bits.h"
+#include "../base/bits.h"
 
 const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsigned value_bits)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "load.h"
 
-#include "base/bits.h"
+#include "../base/bits.h"
 #include "load_table.h"
 
 /* ---- what was measured ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
 #include <math.h>
 
-#include "../../src/load.h"
+#include "../../../src/shape/load.h"
 
 /* Keys promised for m buckets: all of the fingerprint pair bits, or s of 24 for a table that
 ** grows. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/load.h"
+#include "../../../src/shape/load.h"
 
 static const cf_options growing = {.growth = true}, fixed = {.growth = false};
 

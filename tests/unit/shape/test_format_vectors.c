@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/base/bits.h"
-#include "../../src/entry.h"
+#include "../../../src/base/bits.h"
+#include "../../../src/entry.h"
 
 /* Small filters in hex, made once and never again: they fix the format, the hash, the addresses and
 ** the order of insertion on every machine. tests/unit/format_vectors.py writes what they would be now.
@@ -40,7 +40,7 @@ typedef struct vector {
     }
 
 static const vector vectors[] = {
-#include "format_vectors.h"
+#include "../format_vectors.h"
 };
 enum { VECTORS = sizeof vectors / sizeof vectors[0] };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "format.h"
 
-#include "base/bits.h"
+#include "../base/bits.h"
 
 static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 

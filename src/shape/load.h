@@ -24,7 +24,7 @@
 #ifndef CF_LOAD_H
 #define CF_LOAD_H
 
-#include "cuckoo_filter.h"
+#include "../cuckoo_filter.h"
 
 /* The number of distinct keys that a filter of this shape (one that cf_plan makes) takes, with at
 ** most one failure in a million fillings. From CF_LOAD_RISES buckets on it never falls when only

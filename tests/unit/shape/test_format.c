@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
 static void assert_same_shape(const cf_geometry *a, const cf_geometry *b)
 {
