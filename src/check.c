@@ -10,9 +10,9 @@
 #include <limits.h>
 #include <math.h>
 
-#include "bucket.h"
 #include "copies.h"
 #include "spill.h"
+#include "table/bucket.h"
 #include "walk.h"
 
 /* The entries that match everything this one does, itself included. */

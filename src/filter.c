@@ -3,12 +3,12 @@
 ** filter.c - one filter in use: contains, count, get, add, delete; looking at single entries.
 */
 #include "base/watch.h"
-#include "bucket.h"
 #include "copies.h"
 #include "insert.h"
-#include "quick.h"
 #include "shape/format.h"
 #include "spill.h"
+#include "table/bucket.h"
+#include "table/quick.h"
 
 /* ---- asking ---- */
 

@@ -14,8 +14,8 @@
 #include "entry.h"
 #include "growth.h"
 #include "insert.h"
-#include "lanes.h"
 #include "shape/format.h"
+#include "table/lanes.h"
 #include "walk.h"
 
 cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)

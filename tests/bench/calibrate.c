@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/address.h"
+#include "../../src/table/address.h"
 #include "../../src/cuckoo_filter.h"
 
 /* The rows of the table: all of the fingerprint pair bits, and the shapes that may grow, with

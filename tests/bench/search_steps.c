@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_steps.h"
 
-#include "../../src/bucket.h"
+#include "../../src/table/bucket.h"
 #include "../../src/eviction.h"
 #include "bench.h"
 

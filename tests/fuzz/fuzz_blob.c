@@ -18,7 +18,7 @@
 **
 ** To run: see fuzz.h.
 */
-#include "../../src/bucket.h"
+#include "../../src/table/bucket.h"
 #include "../../src/entry.h"
 #include "../../src/growth.h"
 #include "fuzz.h"

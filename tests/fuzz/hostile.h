@@ -6,7 +6,7 @@
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
-#include "../../src/bucket.h"
+#include "../../src/table/bucket.h"
 #include "../../src/growth.h"
 #include "../../src/spill.h"
 #include "fuzz.h"

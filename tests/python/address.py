@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where keys and entries lie: src/address.h a second time, written from its comment.
+"""Where keys and entries lie: src/table/address.h a second time, written from its comment.
 
 A side is (base bucket, bits, length): pair bits lowest, then the remainder bits known.
 """

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/address.h"
+#include "../../src/table/address.h"
 #include "../../src/cuckoo_filter.h"
 #include "../../src/growth.h"
 

@@ -11,10 +11,10 @@
 #ifndef CUCKOO_SPILL_MODEL_H
 #define CUCKOO_SPILL_MODEL_H
 
-#include "../../src/address.h"
-#include "../../src/bucket.h"
 #include "../../src/entry.h"
 #include "../../src/spill.h"
+#include "../../src/table/address.h"
+#include "../../src/table/bucket.h"
 #include "test.h"
 
 /* ---- the list ---- */

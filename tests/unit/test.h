@@ -19,10 +19,10 @@
 
 #include <cmocka.h>
 
-#include "../../src/address.h"
 #include "../../src/cuckoo_filter.h"
 #include "../../src/growth.h"
 #include "../../src/shape/format.h"
+#include "../../src/table/address.h"
 
 static uint64_t random_state;
 

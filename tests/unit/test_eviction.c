@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../src/address.h"
-#include "../../src/bucket.h"
 #include "../../src/eviction.h"
+#include "../../src/table/address.h"
+#include "../../src/table/bucket.h"
 
 /* Fills a filter until both buckets of some key are full; returns that key. */
 static uint64_t fill_until_blocked(cf_filter *filter)

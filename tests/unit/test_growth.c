@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../src/address.h"
-#include "../../src/bucket.h"
 #include "../../src/copies.h"
-#include "../../src/open.h"
+#include "../../src/table/address.h"
+#include "../../src/table/bucket.h"
+#include "../../src/table/open.h"
 
 /* ---- one step ---- */
 

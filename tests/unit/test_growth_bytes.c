@@ -2,8 +2,8 @@
 /* What growth does to the bytes: nothing, when it fails. */
 #include "test.h"
 
-#include "../../src/address.h"
-#include "../../src/bucket.h"
+#include "../../src/table/address.h"
+#include "../../src/table/bucket.h"
 
 /* ---- filters of any content ---- */
 

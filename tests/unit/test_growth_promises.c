@@ -4,8 +4,8 @@
 ** fails changes anything. */
 #include "test.h"
 
-#include "../../src/address.h"
 #include "../../src/copies.h"
+#include "../../src/table/address.h"
 
 enum { KEYS = 200 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../src/bucket.h"
 #include "../../src/insert.h"
+#include "../../src/table/bucket.h"
 #include "../../src/undo.h"
 #include "../../src/walk.h"
 

@@ -3,7 +3,7 @@
 ** as those in slots. */
 #include "spill_model.h"
 
-#include "../../src/open.h"
+#include "../../src/table/open.h"
 #include "paged.h"
 
 /* ---- what is there, seen slowly ---- */

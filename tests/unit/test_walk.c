@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../src/bucket.h"
 #include "../../src/spill.h"
+#include "../../src/table/bucket.h"
 #include "../../src/walk.h"
 
 /* ---- buckets ---- */

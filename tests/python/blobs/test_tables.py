@@ -110,7 +110,7 @@ def test_the_alternate_of_the_alternate_is_the_bucket(db, buckets, bits, pair_bi
 @pytest.mark.parametrize("bits, pair_bits", [(8, 4), (12, 6), (32, 8), (8, 8)])
 def test_the_two_sides_share_their_pair_bits(db, bits, pair_bits):
     """The pair bits name the alternate and so are the same on both sides; the remainder bits differ by
-    x(pair), and x(0) = 0 (src/address.h)."""
+    x(pair), and x(0) = 0 (src/table/address.h)."""
     blob = support.make_blob(1000, 4, bits, pair_bits)
     mask, differences = 2**pair_bits - 1, {}
     for key in range(500):

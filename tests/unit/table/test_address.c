@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/address.h"
-#include "../../src/open.h"
+#include "../../../src/table/address.h"
+#include "../../../src/table/open.h"
 
 static const uint64_t bucket_counts[] = {
     2, 4, 6, 8, 10, 14, 16, 94, 100, 1000, 1018, 65536, (uint64_t)1 << 32, ((uint64_t)1 << 40) - 2};

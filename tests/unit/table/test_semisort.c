@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/address.h"
-#include "../../src/bucket.h"
-#include "../../src/open.h"
+#include "../../../src/table/address.h"
+#include "../../../src/table/bucket.h"
+#include "../../../src/table/open.h"
 
 enum {
     SLOTS = CF_SEMISORT_SLOTS,

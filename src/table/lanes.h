@@ -16,8 +16,8 @@
 #ifndef CF_LANES_H
 #define CF_LANES_H
 
-#include "base/bits.h"
-#include "shape/geometry.h"
+#include "../base/bits.h"
+#include "../shape/geometry.h"
 
 /* ---- bits of the table ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/open.h"
+#include "../../../src/table/open.h"
 
 /* A reader answers as cf_open does, whatever it opened before. */
 static void reader_opens_as_open_does(void **state)

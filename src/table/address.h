@@ -39,8 +39,8 @@
 #ifndef CF_ADDRESS_H
 #define CF_ADDRESS_H
 
-#include "base/bits.h"
-#include "cuckoo_inspect.h"
+#include "../base/bits.h"
+#include "../cuckoo_inspect.h"
 
 /* How a bucket is written down. No branch: which it is cannot be predicted. */
 static inline const cf_form *cf_form_of(const cf_filter *filter, uint64_t bucket)

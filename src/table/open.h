@@ -5,7 +5,7 @@
 #ifndef CF_OPEN_H
 #define CF_OPEN_H
 
-#include "cuckoo_filter.h"
+#include "../cuckoo_filter.h"
 
 /* Sets level and split pointer, and all of the view that follows from them and from the
 ** geometry. */

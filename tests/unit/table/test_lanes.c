@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/lanes.h"
+#include "../../../src/table/lanes.h"
 
 static const unsigned bucket_sizes[] = {1, 2, 4, 8};
 

@@ -4,8 +4,8 @@
 */
 #include "open.h"
 
+#include "../shape/format.h"
 #include "semisort.h"
-#include "shape/format.h"
 
 /* ---- the view ---- */
 

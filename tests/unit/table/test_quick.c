@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The quick ways do what the general ones do, to the byte: every operation is made in two equal
 ** filters, of which one has been told that it has no quick ways. */
-#include "test.h"
+#include "../test.h"
 
-#include "paged.h"
+#include "../paged.h"
 
-#include "../../src/quick.h"
+#include "../../../src/table/quick.h"
 
 typedef struct twins {
     test_filter quick, general;

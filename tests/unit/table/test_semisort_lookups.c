@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking for keys in semi-sorted buckets: the short ways answer as the long ones do, and as plain
 ** buckets do. */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/address.h"
-#include "../../src/bucket.h"
+#include "../../../src/table/address.h"
+#include "../../../src/table/bucket.h"
 
 enum { SLOTS = CF_SEMISORT_SLOTS, BUCKETS = 16 };
 
