@@ -3,10 +3,10 @@
 ** filter.c - one filter in use: contains, count, get, add, delete; looking at single entries.
 */
 #include "base/watch.h"
-#include "copies.h"
+#include "entry/copies.h"
+#include "entry/spill.h"
 #include "insert.h"
 #include "shape/format.h"
-#include "spill.h"
 #include "table/bucket.h"
 #include "table/quick.h"
 

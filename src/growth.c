@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "growth.h"
 
-#include "spill.h"
+#include "entry/spill.h"
 #include "table/open.h"
 
 /* ---- rewriting buckets for another width of slots ---- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "insert.h"
 
-#include "copies.h"
-#include "eviction.h"
+#include "entry/copies.h"
+#include "entry/eviction.h"
+#include "entry/spill.h"
 #include "growth.h"
-#include "spill.h"
 
 /* ---- in a table of a given size ---- */
 

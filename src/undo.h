@@ -9,7 +9,7 @@
 #ifndef CF_UNDO_H
 #define CF_UNDO_H
 
-#include "spill_follow.h"
+#include "entry/spill_follow.h"
 #include "table/bucket.h"
 
 typedef struct cf_undo {

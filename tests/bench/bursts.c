@@ -19,7 +19,7 @@
 **   bits, side table     the same; what only bits stand for is inserted again when there is time: after
 **                        every 256th replacement (1 in 512 slots)
 **   bits and list        the library: t buckets examined besides those of the key; then both overflow
-**                        bits are set, and the entry goes to an exact list of m / 32 (src/spill.h)
+**                        bits are set, and the entry goes to an exact list of m / 32 (src/entry/spill.h)
 ** Those with bits have one bit more per bucket, and the list is memory, too. The side table is not
 ** counted: no lookup reads it. The first two are measured with m buckets, and once more with as
 ** many as fit the memory of the last: "equal memory".

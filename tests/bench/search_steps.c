@@ -2,7 +2,7 @@
 #include "search_steps.h"
 
 #include "../../src/table/bucket.h"
-#include "../../src/eviction.h"
+#include "../../src/entry/eviction.h"
 #include "bench.h"
 
 /* Looks for an empty slot as the library will, in the buckets of the key and then along paths.

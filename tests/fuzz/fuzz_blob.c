@@ -19,7 +19,7 @@
 ** To run: see fuzz.h.
 */
 #include "../../src/table/bucket.h"
-#include "../../src/entry.h"
+#include "../../src/entry/entry.h"
 #include "../../src/growth.h"
 #include "fuzz.h"
 #include "hostile.h"

@@ -8,7 +8,7 @@
 
 #include "../../src/table/bucket.h"
 #include "../../src/growth.h"
-#include "../../src/spill.h"
+#include "../../src/entry/spill.h"
 #include "fuzz.h"
 
 /* The right magic, version and checksum; the other fields are the input's. */

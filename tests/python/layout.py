@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How buckets and spilled entries are written down: src/table/semisort.h and src/spill.h a second time, from their comments."""
+"""How buckets and spilled entries are written down: src/table/semisort.h and src/entry/spill.h a second time, from their comments."""
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 

@@ -11,8 +11,8 @@
 #ifndef CUCKOO_SPILL_MODEL_H
 #define CUCKOO_SPILL_MODEL_H
 
-#include "../../src/entry.h"
-#include "../../src/spill.h"
+#include "../../src/entry/entry.h"
+#include "../../src/entry/spill.h"
 #include "../../src/table/address.h"
 #include "../../src/table/bucket.h"
 #include "test.h"

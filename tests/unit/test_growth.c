@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../src/copies.h"
+#include "../../src/entry/copies.h"
 #include "../../src/table/address.h"
 #include "../../src/table/bucket.h"
 #include "../../src/table/open.h"

@@ -4,7 +4,7 @@
 ** fails changes anything. */
 #include "test.h"
 
-#include "../../src/copies.h"
+#include "../../src/entry/copies.h"
 #include "../../src/table/address.h"
 
 enum { KEYS = 200 };

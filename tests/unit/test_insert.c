@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../src/entry.h"
+#include "../../src/entry/entry.h"
 #include "../../src/insert.h"
 #include "../../src/table/bucket.h"
 

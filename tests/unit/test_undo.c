@@ -3,7 +3,7 @@
 ** over any number of levels, and when memory ends at any moment. */
 #include "spill_model.h"
 
-#include "../../src/entry.h"
+#include "../../src/entry/entry.h"
 #include "../../src/insert.h"
 #include "../../src/undo.h"
 

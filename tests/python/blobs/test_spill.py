@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """overflow=on: an insertion looks at so many buckets, then the entry goes to the spill list. It is there all the same.
 
-src/spill.h says how; test_layout_model.py has histories. Keys and seeds are fixed unless a test takes `rng`. Adds are one
+src/entry/spill.h says how; test_layout_model.py has histories. Keys and seeds are fixed unless a test takes `rng`. Adds are one
 by one where entries are to stay in the list: many at once end with an ordinary search for each of them.
 """
 import json

@@ -2,7 +2,7 @@
 #include "../test.h"
 
 #include "../../../src/base/bits.h"
-#include "../../../src/entry.h"
+#include "../../../src/entry/entry.h"
 
 /* Small filters in hex, made once and never again: they fix the format, the hash, the addresses and
 ** the order of insertion on every machine. tests/unit/format_vectors.py writes what they would be now.

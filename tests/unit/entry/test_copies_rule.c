@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The rule of copies.h, beside a slow model of it: which entries stay, which go, which one is
 ** marked. */
-#include "spill_model.h"
+#include "../spill_model.h"
 
-#include "../../src/copies.h"
+#include "../../../src/entry/copies.h"
 
 /* ---- entries of one key ---- */
 

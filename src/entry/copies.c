@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "copies.h"
 
+#include "../table/bucket.h"
 #include "spill.h"
-#include "table/bucket.h"
 
 /* ---- weighing ---- */
 

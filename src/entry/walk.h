@@ -14,8 +14,8 @@
 #ifndef CF_WALK_H
 #define CF_WALK_H
 
-#include "base/watch.h"
-#include "cuckoo_inspect.h"
+#include "../base/watch.h"
+#include "../cuckoo_inspect.h"
 
 typedef struct cf_walk {
     const cf_filter *filter;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/spill.h"
-#include "../../src/table/bucket.h"
-#include "../../src/walk.h"
+#include "../../../src/entry/spill.h"
+#include "../../../src/entry/walk.h"
+#include "../../../src/table/bucket.h"
 
 /* ---- buckets ---- */
 

@@ -18,7 +18,7 @@
 #ifndef CF_SPILL_FOLLOW_H
 #define CF_SPILL_FOLLOW_H
 
-#include "base/watch.h"
+#include "../base/watch.h"
 
 /* A row of splits, as far as the list has not followed. */
 typedef struct cf_steps {

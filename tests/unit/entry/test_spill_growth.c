@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Spilled entries of filters that grow: they are split with their buckets, cut, counted and deleted
 ** as those in slots. */
-#include "spill_model.h"
+#include "../spill_model.h"
 
-#include "../../src/table/open.h"
-#include "paged.h"
+#include "../../../src/table/open.h"
+#include "../paged.h"
 
 /* ---- what is there, seen slowly ---- */
 

@@ -22,8 +22,8 @@
 #ifndef CF_SPILL_H
 #define CF_SPILL_H
 
-#include "cuckoo_inspect.h"
-#include "shape/geometry.h"
+#include "../cuckoo_inspect.h"
+#include "../shape/geometry.h"
 
 enum { CF_SPILL_COPIES = 8 /* entries of the list that match one key: there are never more */ };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/eviction.h"
-#include "../../src/table/address.h"
-#include "../../src/table/bucket.h"
+#include "../../../src/entry/eviction.h"
+#include "../../../src/table/address.h"
+#include "../../../src/table/bucket.h"
 
 /* Fills a filter until both buckets of some key are full; returns that key. */
 static uint64_t fill_until_blocked(cf_filter *filter)

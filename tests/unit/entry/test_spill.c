@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The spill list of filters that do not grow: answers, bits, bounds. */
-#include "spill_model.h"
+#include "../spill_model.h"
 
-#include "../../src/eviction.h"
+#include "../../../src/entry/eviction.h"
 
 static spill_model model;
 

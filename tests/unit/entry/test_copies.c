@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/copies.h"
-#include "../../src/table/address.h"
-#include "../../src/table/bucket.h"
+#include "../../../src/entry/copies.h"
+#include "../../../src/table/address.h"
+#include "../../../src/table/bucket.h"
 
 /* A filter at some stage: 0 is plain, the others are in the middle of a level or at its end. */
 enum { STAGES = 6 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "spill_model.h"
+#include "../spill_model.h"
 
-#include "../../src/entry.h"
+#include "../../../src/entry/entry.h"
 
 /* In the middle of level 1: base buckets below 25 are split. */
 static test_filter half_way(cf_geometry shape)

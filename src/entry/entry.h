@@ -10,7 +10,7 @@
 #ifndef CF_ENTRY_H
 #define CF_ENTRY_H
 
-#include "table/bucket.h"
+#include "../table/bucket.h"
 
 enum { CF_MATCHES_MAX = CF_VALUES_MAX /* 2 * CF_BUCKET_MAX in slots, CF_SPILL_COPIES in the list */ };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Spill lists that lie: opening cannot see it, cf_check tells it, and no call steps outside the
 ** bytes for it. */
-#include "spill_model.h"
+#include "../spill_model.h"
 
 /* ---- lists as one wants them ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Merging filters with spill lists: what is spilled in either is in the sum, in a slot or
 ** spilled. */
-#include "spill_model.h"
+#include "../spill_model.h"
 
 static spill_model one, other;
 

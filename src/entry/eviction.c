@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "eviction.h"
 
-#include "table/bucket.h"
+#include "../table/bucket.h"
 
 /* Which buckets the search goes on from: a bit each, few of them while it is short. Two buckets that
 ** share one cost the search one branch in many, but see was_seen. Numbers are scattered, for in a

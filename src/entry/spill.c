@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "spill.h"
 
-#include "table/bucket.h"
+#include "../table/bucket.h"
 
 /* ---- the list ---- */
 

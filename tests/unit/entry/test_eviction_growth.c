@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/entry.h"
-#include "../../src/eviction.h"
-#include "../../src/table/bucket.h"
+#include "../../../src/entry/entry.h"
+#include "../../../src/entry/eviction.h"
+#include "../../../src/table/bucket.h"
 
 /* The next remainder bit of a tag. */
 static unsigned next_bit(const cf_filter *filter, uint64_t tag)

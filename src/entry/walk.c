@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "walk.h"
 
-#include "table/bucket.h"
+#include "../table/bucket.h"
 
 /* ---- bytes ---- */
 
