@@ -28,7 +28,7 @@
 */
 #include "entry/entry.h"
 #include "entry/walk.h"
-#include "insert.h"
+#include "growth/insert.h"
 #include "shape/format.h"
 #include "sort.h"
 #include "table/bucket.h"

@@ -5,7 +5,7 @@
 #include "base/watch.h"
 #include "entry/copies.h"
 #include "entry/spill.h"
-#include "insert.h"
+#include "growth/insert.h"
 #include "shape/format.h"
 #include "table/bucket.h"
 #include "table/quick.h"

@@ -13,8 +13,8 @@
 */
 #include "entry/entry.h"
 #include "entry/walk.h"
-#include "growth.h"
-#include "insert.h"
+#include "growth/growth.h"
+#include "growth/insert.h"
 #include "shape/format.h"
 #include "table/lanes.h"
 

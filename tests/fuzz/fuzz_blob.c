@@ -20,7 +20,7 @@
 */
 #include "../../src/table/bucket.h"
 #include "../../src/entry/entry.h"
-#include "../../src/growth.h"
+#include "../../src/growth/growth.h"
 #include "fuzz.h"
 #include "hostile.h"
 #include "tally.h"

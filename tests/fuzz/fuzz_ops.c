@@ -18,7 +18,7 @@
 ** operations, after each that touches more than one key, and at the end. A failed add changes
 ** nothing; at the end both filters pass cf_check. To run: see fuzz.h.
 */
-#include "../../src/growth.h"
+#include "../../src/growth/growth.h"
 #include "fuzz.h"
 #include "tally.h"
 

@@ -7,7 +7,7 @@
 #define HOSTILE_H
 
 #include "../../src/table/bucket.h"
-#include "../../src/growth.h"
+#include "../../src/growth/growth.h"
 #include "../../src/entry/spill.h"
 #include "fuzz.h"
 

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../src/growth.h"
+#include "../../src/growth/growth.h"
 #include "fuzz.h"
 
 enum { LONGEST = 1500, ENOUGH_FAILURES = 10 };

@@ -16,7 +16,7 @@
 
 #include "../../src/table/address.h"
 #include "../../src/cuckoo_filter.h"
-#include "../../src/growth.h"
+#include "../../src/growth/growth.h"
 
 /* ---- random numbers ---- */
 

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "../../src/cuckoo_filter.h"
-#include "../../src/growth.h"
+#include "../../src/growth/growth.h"
 #include "../../src/shape/format.h"
 #include "../../src/table/address.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A filter that is full grows, and keeps all its promises. src/growth.h says how.
+"""A filter that is full grows, and keeps all its promises. src/growth/growth.h says how.
 
 Keys are numbers, so that all but the histories is the same in every run.
 """

@@ -228,7 +228,7 @@ def test_long_calls_are_interrupted(db):
 @pytest.mark.parametrize("layout", ["plain", "semisort"])
 @pytest.mark.parametrize("add", ["SELECT cf_add_all(?, value) FROM json_each(?)", f"SELECT cf_add_keys(?, {KEYS})"])
 def test_a_filter_that_was_filled_and_emptied_takes_as_many_keys_again(db, layout, add):
-    """Filled a little beyond its capacity, it is being prepared for growth (src/growth.h). Emptied, it is so still."""
+    """Filled a little beyond its capacity, it is being prepared for growth (src/growth/growth.h). Emptied, it is so still."""
     first, again = json.dumps(list(range(5060))), json.dumps(list(range(10000, 14500)))
     blob = support.new(db, 5000, None, f"bucket_size=4 fingerprint_bits=12 layout={layout}")
     blob = ask(db, "SELECT cf_add_all(?, value) FROM json_each(?)", blob, first)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Long spill lists: a list follows many splits as it follows one; a hostile one costs no more than it
 ** is long; and whoever works long on one can be interrupted, with nothing changed. */
-#include "../../../src/insert.h"
+#include "../../../src/growth/insert.h"
 #include "../spill_model.h"
 
 /* ---- hostile filters ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What growth does to the bytes: nothing, when it fails. */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/table/address.h"
-#include "../../src/table/bucket.h"
+#include "../../../src/table/address.h"
+#include "../../../src/table/bucket.h"
 
 /* ---- filters of any content ---- */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/entry/walk.h"
-#include "../../src/insert.h"
-#include "../../src/table/bucket.h"
-#include "../../src/undo.h"
+#include "../../../src/entry/walk.h"
+#include "../../../src/growth/insert.h"
+#include "../../../src/growth/undo.h"
+#include "../../../src/table/bucket.h"
 
 enum { KEYS = 30000 };
 static uint64_t key[KEYS];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "insert.h"
 
-#include "entry/copies.h"
-#include "entry/eviction.h"
-#include "entry/spill.h"
+#include "../entry/copies.h"
+#include "../entry/eviction.h"
+#include "../entry/spill.h"
 #include "growth.h"
 
 /* ---- in a table of a given size ---- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Growth is written down, and taken back to the byte: plain and semi-sorted, with spilled entries,
 ** over any number of levels, and when memory ends at any moment. */
-#include "spill_model.h"
+#include "../spill_model.h"
 
-#include "../../src/entry/entry.h"
-#include "../../src/insert.h"
-#include "../../src/undo.h"
+#include "../../../src/entry/entry.h"
+#include "../../../src/growth/insert.h"
+#include "../../../src/growth/undo.h"
 
 /* ---- memory that is counted ---- */
 

@@ -2,10 +2,10 @@
 /* What a filter that grows promises of its keys, over long random sequences of calls on keys that
 ** are hard to tell apart: one that is there is found; deleting it finds something; nothing that
 ** fails changes anything. */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/entry/copies.h"
-#include "../../src/table/address.h"
+#include "../../../src/entry/copies.h"
+#include "../../../src/table/address.h"
 
 enum { KEYS = 200 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/entry/entry.h"
-#include "../../src/insert.h"
-#include "../../src/table/bucket.h"
+#include "../../../src/entry/entry.h"
+#include "../../../src/growth/insert.h"
+#include "../../../src/table/bucket.h"
 
 /* Random keys never fill a filter that may grow, from as few buckets as the planner gives it. (From
 ** fewer, now and then void entries come to fill a pair of buckets, and no split helps.) */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "growth.h"
 
-#include "entry/spill.h"
-#include "table/open.h"
+#include "../entry/spill.h"
+#include "../table/open.h"
 
 /* ---- rewriting buckets for another width of slots ---- */
 

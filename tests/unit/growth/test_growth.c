@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/entry/copies.h"
-#include "../../src/table/address.h"
-#include "../../src/table/bucket.h"
-#include "../../src/table/open.h"
+#include "../../../src/entry/copies.h"
+#include "../../../src/table/address.h"
+#include "../../../src/table/bucket.h"
+#include "../../../src/table/open.h"
 
 /* ---- one step ---- */
 

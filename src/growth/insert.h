@@ -5,7 +5,7 @@
 #ifndef CF_INSERT_H
 #define CF_INSERT_H
 
-#include "cuckoo_inspect.h"
+#include "../cuckoo_inspect.h"
 
 /*
 ** Stores one copy of a key, or an entry of another filter (copies.h). Of the item, `side`,

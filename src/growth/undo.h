@@ -9,8 +9,8 @@
 #ifndef CF_UNDO_H
 #define CF_UNDO_H
 
-#include "entry/spill_follow.h"
-#include "table/bucket.h"
+#include "../entry/spill_follow.h"
+#include "../table/bucket.h"
 
 typedef struct cf_undo {
     cf_filter then; /* the filter before the first step */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "undo.h"
 
-#include "entry/spill.h"
+#include "../entry/spill.h"
 
 void cf_undo_begin(cf_undo *undo, const cf_filter *filter)
 {
