@@ -5,7 +5,7 @@
 #include "errors.h"
 #include "watch.h"
 
-#include "../src/sort.h"
+#include "../src/filter/sort.h"
 
 #include <string.h>
 

@@ -456,7 +456,7 @@ def full_of_short_entries(rng, buckets, bucket_size, bits, pair_bits):
 @pytest.mark.parametrize("buckets, bucket_size, bits, pair_bits", [(2, 8, 26, 24), (2, 4, 26, 24), (8, 4, 12, 6)])
 def test_a_number_of_items_that_is_a_lie_does_not_let_a_merge_grow_without_bound(db, buckets, bucket_size, bits, pair_bits):
     """Entries that double when buckets are split, and headers that say there are 2^48 - 1 of them: splitting would go on as
-    long as there is memory. src/merge.c has the bound."""
+    long as there is memory. src/filter/merge.c has the bound."""
     rng = random.Random(1)
     one, other = (full_of_short_entries(rng, buckets, bucket_size, bits, pair_bits) for _ in range(2))
     most = 16 * (len(one) + len(other)) + (1 << 18)

@@ -2,7 +2,7 @@
 #include "../test.h"
 
 #include "../../../src/base/watch.h"
-#include "../../../src/sort.h"
+#include "../../../src/filter/sort.h"
 
 static void watch_with(asked *by, unsigned at, cf_filter *filter)
 {

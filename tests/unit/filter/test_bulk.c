@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "../../src/base/watch.h"
-#include "many_keys.h"
+#include "../../../src/base/watch.h"
+#include "../many_keys.h"
 
 /* Shapes that take nearly as many keys as their capacity says. */
 static cf_geometry shape_for(size_t n, unsigned b, unsigned f)

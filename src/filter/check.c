@@ -10,10 +10,10 @@
 #include <limits.h>
 #include <math.h>
 
-#include "entry/copies.h"
-#include "entry/spill.h"
-#include "entry/walk.h"
-#include "table/bucket.h"
+#include "../entry/copies.h"
+#include "../entry/spill.h"
+#include "../entry/walk.h"
+#include "../table/bucket.h"
 
 /* The entries that match everything this one does, itself included. */
 static void find_prefixes(const cf_filter *filter, const cf_entry *entry, uint64_t value,

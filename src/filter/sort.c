@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "base/bits.h"
+#include "../base/bits.h"
 
 enum {
     DIGIT_BITS = 8,  /* of most digits: more parts at a time would need more of the cache */

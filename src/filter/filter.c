@@ -2,13 +2,13 @@
 /*
 ** filter.c - one filter in use: contains, count, get, add, delete; looking at single entries.
 */
-#include "base/watch.h"
-#include "entry/copies.h"
-#include "entry/spill.h"
-#include "growth/insert.h"
-#include "shape/format.h"
-#include "table/bucket.h"
-#include "table/quick.h"
+#include "../base/watch.h"
+#include "../entry/copies.h"
+#include "../entry/spill.h"
+#include "../growth/insert.h"
+#include "../shape/format.h"
+#include "../table/bucket.h"
+#include "../table/quick.h"
 
 /* ---- asking ---- */
 

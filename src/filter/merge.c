@@ -11,12 +11,12 @@
 ** other may know too little for its bucket there: it becomes two, each with one bit more, as if the
 ** other had been split as well.
 */
-#include "entry/entry.h"
-#include "entry/walk.h"
-#include "growth/growth.h"
-#include "growth/insert.h"
-#include "shape/format.h"
-#include "table/lanes.h"
+#include "../entry/entry.h"
+#include "../entry/walk.h"
+#include "../growth/growth.h"
+#include "../growth/insert.h"
+#include "../shape/format.h"
+#include "../table/lanes.h"
 
 cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)
 {

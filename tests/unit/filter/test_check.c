@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/table/address.h"
-#include "../../src/table/bucket.h"
+#include "../../../src/table/address.h"
+#include "../../../src/table/bucket.h"
 
 /* Changes the payload of a slot alone. */
 static void set_payload(cf_filter *filter, uint64_t bucket, unsigned slot, uint64_t payload)

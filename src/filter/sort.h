@@ -5,8 +5,8 @@
 #ifndef CF_SORT_H
 #define CF_SORT_H
 
-#include "base/watch.h"
-#include "cuckoo_filter.h"
+#include "../base/watch.h"
+#include "../cuckoo_filter.h"
 
 /* Sorts n hashes. It asks `memory` for room for a copy of them, which it gives back: twice as fast for
 ** many random hashes. When its resize is NULL, or gives none, the sort is in place. False: the ticker

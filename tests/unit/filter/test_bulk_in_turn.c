@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Many keys for filters that cannot be filled in one walk. */
-#include "many_keys.h"
-#include "paged.h"
+#include "../many_keys.h"
+#include "../paged.h"
 
 static void what_is_there_stays(void **state)
 {

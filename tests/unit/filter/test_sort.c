@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/sort.h"
+#include "../../../src/filter/sort.h"
 
 static int compare(const void *a, const void *b)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* However few keys come together, with however many copies and values: a merge that succeeds finds
 ** all of them and counts them right; one that fails says why, and changes nothing. */
-#include "../../src/entry/entry.h"
-#include "spill_model.h"
+#include "../../../src/entry/entry.h"
+#include "../spill_model.h"
 
 enum { KEYS = 6, VALUES = 32, SPLITS = 40 };
 

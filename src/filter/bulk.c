@@ -26,12 +26,12 @@
 ** it when there are fewer than cap. What is in flight is not counted then, so a key may have a few
 ** entries more than cap in the end. One look at all buckets takes them out.
 */
-#include "entry/entry.h"
-#include "entry/walk.h"
-#include "growth/insert.h"
-#include "shape/format.h"
+#include "../entry/entry.h"
+#include "../entry/walk.h"
+#include "../growth/insert.h"
+#include "../shape/format.h"
+#include "../table/bucket.h"
 #include "sort.h"
-#include "table/bucket.h"
 
 /* ---- tags in flight ---- */
 

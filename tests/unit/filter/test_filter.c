@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/table/address.h"
+#include "../../../src/table/address.h"
 
 /* ---- small steps ---- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "test.h"
+#include "../test.h"
 
-#include "../../src/entry/copies.h"
-#include "../../src/table/address.h"
+#include "../../../src/entry/copies.h"
+#include "../../../src/table/address.h"
 
 static void fill(cf_filter *filter, const uint64_t *hashes, unsigned n)
 {
