@@ -3,11 +3,11 @@
 ** aggregate_build.c - the aggregate cf_build: a filter of the keys of a query, sized for exactly them.
 */
 #include "collect.h"
-#include "errors.h"
 #include "filters.h"
 #include "key.h"
-#include "register.h"
-#include "watch.h"
+#include "sqlite/errors.h"
+#include "sqlite/register.h"
+#include "sqlite/watch.h"
 
 typedef struct build_state {
     bool failed;

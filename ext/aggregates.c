@@ -6,11 +6,11 @@
 ** whether it failed, and final then only frees. Over no rows final has no state at all.
 */
 #include "collect.h"
-#include "errors.h"
 #include "filters.h"
 #include "key.h"
-#include "register.h"
-#include "watch.h"
+#include "sqlite/errors.h"
+#include "sqlite/register.h"
+#include "sqlite/watch.h"
 
 #include "../src/base/bits.h"
 #include "../src/shape/format.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect.h"
 
-#include "block.h"
-#include "errors.h"
-#include "watch.h"
+#include "sqlite/block.h"
+#include "sqlite/errors.h"
+#include "sqlite/watch.h"
 
 #include "../src/filter/sort.h"
 

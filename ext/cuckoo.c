@@ -16,8 +16,8 @@
 #define CUCKOO_ENTRY CF_EXPORT
 #endif
 #include "cuckoo.h"
-#include "register.h"
-#include "sql.h"
+#include "sqlite/register.h"
+#include "sqlite/sql.h"
 #include "touch.h"
 
 #include <string.h>

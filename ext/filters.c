@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "filters.h"
 
-#include "errors.h"
 #include "key.h"
-#include "register.h"
-#include "watch.h"
+#include "sqlite/errors.h"
+#include "sqlite/register.h"
+#include "sqlite/watch.h"
 
 #include "../src/base/bits.h"
 #include "../src/shape/format.h"

@@ -5,8 +5,8 @@
 #include "follow.h"
 
 #include "schema.h"
-#include "sql.h"
 #include "sql_text.h"
+#include "sqlite/sql.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 */
 #include "follow.h"
 
-#include "errors.h"
 #include "schema.h"
-#include "sql.h"
 #include "sql_text.h"
+#include "sqlite/errors.h"
+#include "sqlite/sql.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "image.h"
 
-#include "block.h"
-#include "errors.h"
-#include "sql.h"
+#include "sqlite/block.h"
+#include "sqlite/errors.h"
+#include "sqlite/sql.h"
 
 #include "../src/base/bits.h"
 #include "../src/shape/format.h"

@@ -4,10 +4,10 @@
 */
 #include "info.h"
 
-#include "errors.h"
 #include "filters.h"
-#include "register.h"
-#include "watch.h"
+#include "sqlite/errors.h"
+#include "sqlite/register.h"
+#include "sqlite/watch.h"
 
 #include "../src/shape/format.h"
 

@@ -28,11 +28,11 @@
 ** order of its own.
 */
 #include "collect.h"
-#include "errors.h"
 #include "filters.h"
 #include "key.h"
-#include "register.h"
-#include "watch.h"
+#include "sqlite/errors.h"
+#include "sqlite/register.h"
+#include "sqlite/watch.h"
 
 #include "../src/base/bits.h"
 #include "../src/base/watch.h"

@@ -2,7 +2,7 @@
 #include "log.h"
 
 #include "key.h"
-#include "sql.h"
+#include "sqlite/sql.h"
 
 #include <string.h>
 

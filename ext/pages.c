@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "pages.h"
 
-#include "block.h"
-#include "sql.h"
+#include "sqlite/block.h"
+#include "sqlite/sql.h"
 
 #include "../src/base/bits.h"
 #include "../src/shape/format.h"

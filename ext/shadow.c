@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow.h"
 
-#include "errors.h"
-#include "sql.h"
+#include "sqlite/errors.h"
+#include "sqlite/sql.h"
 
 #include "../src/base/bits.h"
 #include "../src/base/hash.h"

@@ -2,9 +2,9 @@
 #include "store.h"
 
 #include "column.h"
-#include "errors.h"
-#include "sql.h"
-#include "watch.h"
+#include "sqlite/errors.h"
+#include "sqlite/sql.h"
+#include "sqlite/watch.h"
 
 #include <assert.h>
 #include <string.h>

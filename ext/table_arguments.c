@@ -3,9 +3,9 @@
 ** table_arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
 */
 #include "column.h"
-#include "errors.h"
 #include "number.h"
 #include "sql_text.h"
+#include "sqlite/errors.h"
 #include "table.h"
 
 #include "../src/shape/format.h"

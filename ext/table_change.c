@@ -4,8 +4,8 @@
 ** INSERT INTO seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
 ** by its log alone (transaction.c).
 */
-#include "errors.h"
 #include "key.h"
+#include "sqlite/errors.h"
 #include "table.h"
 #include "upkeep.h"
 

@@ -3,7 +3,7 @@
 ** table_cursor.c - asking the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
 */
 #include "key.h"
-#include "sql.h"
+#include "sqlite/sql.h"
 #include "table.h"
 
 #include "../src/base/bits.h"

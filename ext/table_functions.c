@@ -5,13 +5,13 @@
 ** They read the database by name, so they are not deterministic. Nor are they innocuous: a view or
 ** a trigger of a hostile schema could ask other databases with them.
 */
-#include "block.h"
-#include "errors.h"
 #include "filters.h"
 #include "info.h"
 #include "key.h"
-#include "register.h"
-#include "sql.h"
+#include "sqlite/block.h"
+#include "sqlite/errors.h"
+#include "sqlite/register.h"
+#include "sqlite/sql.h"
 #include "table.h"
 #include "upkeep.h"
 

@@ -3,10 +3,10 @@
 ** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */
 #include "column.h"
-#include "errors.h"
 #include "inspect_columns.h"
-#include "register.h"
-#include "sql.h"
+#include "sqlite/errors.h"
+#include "sqlite/register.h"
+#include "sqlite/sql.h"
 #include "table.h"
 #include "touch.h"
 #include "upkeep.h"

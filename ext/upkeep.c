@@ -4,11 +4,11 @@
 #include "../src/base/bits.h"
 #include "../src/shape/format.h"
 
-#include "block.h"
 #include "column.h"
-#include "errors.h"
-#include "sql.h"
-#include "watch.h"
+#include "sqlite/block.h"
+#include "sqlite/errors.h"
+#include "sqlite/sql.h"
+#include "sqlite/watch.h"
 
 #include <assert.h>
 #include <string.h>

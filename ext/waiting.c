@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "waiting.h"
 
-#include "sql.h"
+#include "sqlite/sql.h"
 
 #include "../src/base/bits.h"
 #include "../src/base/hash.h"

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "../../ext/image.h"
-#include "../../ext/errors.h"
+#include "../../ext/sqlite/errors.h"
 #include "../../ext/schema.h"
 #include "../../ext/sql_text.h"
 #include "../../ext/state.h"

@@ -77,7 +77,7 @@ def build(db, keys, fpr=None, options=None):
                json.dumps(list(keys)))
 
 
-# ---- errors: the table in ext/errors.h ----
+# ---- errors: the table in ext/sqlite/errors.h ----
 
 BAD_PARAMETER = sqlite3.OperationalError, "SQLITE_ERROR"
 BAD_BLOB = sqlite3.DatabaseError, "SQLITE_CORRUPT_VTAB"

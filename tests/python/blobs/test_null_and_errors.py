@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What every function does with NULL, with arguments of a wrong type, and with absurd numbers; and what
-its errors look like. support.fails compares class, code and style of each one (ext/errors.h).
+its errors look like. support.fails compares class, code and style of each one (ext/sqlite/errors.h).
 """
 import json
 import sqlite3

@@ -19,8 +19,8 @@
 extern const sqlite3_api_routines *sqlite3_api;
 #endif
 
-#include "../src/cuckoo_inspect.h"
-#include "../src/version.h"
+#include "../../src/cuckoo_inspect.h"
+#include "../../src/version.h"
 
 /* ---- functions that SQLite got after 3.31, called when the SQLite that runs has them ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "block.h"
 
-#include "../src/base/bits.h"
+#include "../../src/base/bits.h"
 
 #include <assert.h>
 #include <stdlib.h>
