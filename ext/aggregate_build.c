@@ -4,7 +4,7 @@
 */
 #include "collect.h"
 #include "filters.h"
-#include "key.h"
+#include "keys/key.h"
 #include "sqlite/errors.h"
 #include "sqlite/register.h"
 #include "sqlite/watch.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "filters.h"
 
-#include "key.h"
+#include "keys/key.h"
 #include "sqlite/errors.h"
 #include "sqlite/register.h"
 #include "sqlite/watch.h"

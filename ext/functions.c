@@ -7,7 +7,7 @@
 ** function has failed with its message, and just returns.
 */
 #include "filters.h"
-#include "key.h"
+#include "keys/key.h"
 #include "sqlite/errors.h"
 #include "sqlite/register.h"
 #include "sqlite/watch.h"

@@ -9,7 +9,7 @@
 */
 #include "inspect_columns.h"
 
-#include "key.h"
+#include "keys/key.h"
 #include "sqlite/errors.h"
 
 /* What a module carries along: the kind of its table, and the tables of the connection. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "log.h"
 
-#include "key.h"
+#include "keys/key.h"
 #include "sqlite/sql.h"
 
 #include <string.h>

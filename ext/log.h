@@ -32,9 +32,9 @@
 #ifndef CUCKOO_LOG_H
 #define CUCKOO_LOG_H
 
+#include "keys/sums.h"
 #include "pages.h"
 #include "schema.h"
-#include "sums.h"
 
 /* A key as a row of a table has it. */
 typedef struct cuckoo_row_key {

@@ -26,7 +26,7 @@
 #define CUCKOO_NET_H
 
 #include "follow.h"
-#include "sums.h"
+#include "keys/sums.h"
 
 typedef struct cuckoo_net {
     uint64_t *came; /* as long as nothing has gone: the keys that have come (sqlite3_malloc64) */

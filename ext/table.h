@@ -11,9 +11,9 @@
 #ifndef CUCKOO_TABLE_H
 #define CUCKOO_TABLE_H
 
-#include "options.h"
+#include "keys/options.h"
+#include "keys/sums.h"
 #include "registry.h"
-#include "sums.h"
 
 typedef struct cuckoo_table {
     sqlite3_vtab base;

@@ -2,8 +2,8 @@
 /*
 ** table_arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
 */
-#include "column.h"
-#include "number.h"
+#include "keys/column.h"
+#include "keys/number.h"
 #include "sql_text.h"
 #include "sqlite/errors.h"
 #include "table.h"

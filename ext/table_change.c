@@ -4,7 +4,7 @@
 ** INSERT INTO seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
 ** by its log alone (transaction.c).
 */
-#include "key.h"
+#include "keys/key.h"
 #include "sqlite/errors.h"
 #include "table.h"
 #include "upkeep.h"

@@ -2,7 +2,7 @@
 /*
 ** table_cursor.c - asking the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
 */
-#include "key.h"
+#include "keys/key.h"
 #include "sqlite/sql.h"
 #include "table.h"
 

@@ -7,7 +7,7 @@
 */
 #include "filters.h"
 #include "info.h"
-#include "key.h"
+#include "keys/key.h"
 #include "sqlite/block.h"
 #include "sqlite/errors.h"
 #include "sqlite/register.h"

@@ -2,8 +2,8 @@
 /*
 ** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */
-#include "column.h"
 #include "inspect_columns.h"
+#include "keys/column.h"
 #include "sqlite/errors.h"
 #include "sqlite/register.h"
 #include "sqlite/sql.h"

@@ -259,7 +259,7 @@ static inline __attribute__((always_inline)) double hash_loop(const cf_geometry 
     return bench_ns_since(start, CHUNK);
 }
 
-/* Of an SQL number (ext/key.h). */
+/* Of an SQL number (ext/keys/key.h). */
 static double words_loop(const cf_geometry *shape)
 {
     uint64_t sum = 0;

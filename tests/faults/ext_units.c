@@ -18,7 +18,7 @@
 #include "../../ext/schema.h"
 #include "../../ext/sql_text.h"
 #include "../../ext/state.h"
-#include "../../ext/sums.h"
+#include "../../ext/keys/sums.h"
 #include "fault_memory.h"
 
 #include <stdio.h>

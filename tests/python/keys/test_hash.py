@@ -55,7 +55,7 @@ def keyed(seed, message):
 
 
 def canonical(value):
-    """The bytes of ext/key.h."""
+    """The bytes of ext/keys/key.h."""
     if isinstance(value, str):
         return b"\3" + value.encode()
     if isinstance(value, bytes):

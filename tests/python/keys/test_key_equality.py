@@ -176,7 +176,7 @@ def test_composite_keys_of_different_lengths_differ(db, a, b):
     (("", "ab"), ("ab", ""), False),
     (("a\0", "b"), ("a", "\0b"), False),
     (("a",), ("a", ""), False),
-    # Parts that contain what might separate parts: the type bytes of ext/key.h.
+    # Parts that contain what might separate parts: the type bytes of ext/keys/key.h.
     (("a\3b",), ("a", "b"), False),
     (("a\3b", "c"), ("a", "b\3c"), False),
     ((b"a\4b",), (b"a", b"b"), False),

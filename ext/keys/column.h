@@ -5,7 +5,7 @@
 #ifndef CUCKOO_COLUMN_H
 #define CUCKOO_COLUMN_H
 
-#include "sqlite/api.h"
+#include "../sqlite/api.h"
 
 /*
 ** Sets affinity and collation of *into to those of a column of a table, or of its rowid. Returns

@@ -3,7 +3,7 @@
 
 #include "number.h"
 
-#include "../src/base/bits.h"
+#include "../../src/base/bits.h"
 
 #include <assert.h>
 #include <math.h>

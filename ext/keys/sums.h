@@ -5,7 +5,7 @@
 #ifndef CUCKOO_SUMS_H
 #define CUCKOO_SUMS_H
 
-#include "sqlite/api.h"
+#include "../sqlite/api.h"
 
 typedef struct cuckoo_sum {
     uint64_t hash;

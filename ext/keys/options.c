@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
+#include "../sqlite/errors.h"
 #include "number.h"
-#include "sqlite/errors.h"
 
 #include <assert.h>
 #include <string.h>

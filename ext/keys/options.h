@@ -17,7 +17,7 @@
 #ifndef CUCKOO_OPTIONS_H
 #define CUCKOO_OPTIONS_H
 
-#include "sqlite/api.h"
+#include "../sqlite/api.h"
 
 typedef struct cuckoo_options {
     cf_options filter;

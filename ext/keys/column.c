@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "column.h"
 
-#include "sqlite/errors.h"
-#include "sqlite/sql.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 
 #include <string.h>
 

@@ -38,7 +38,7 @@
 #ifndef CUCKOO_KEY_H
 #define CUCKOO_KEY_H
 
-#include "sqlite/api.h"
+#include "../sqlite/api.h"
 
 /* What became of a value that should be a key. */
 typedef enum cuckoo_key {
