@@ -14,7 +14,7 @@
 #ifndef CUCKOO_INSPECT_COLUMNS_H
 #define CUCKOO_INSPECT_COLUMNS_H
 
-#include "filters.h"
+#include "functions/filters.h"
 #include "registry.h"
 
 /* ---- the tables (inspect_columns.c) ---- */

@@ -5,8 +5,8 @@
 ** They read the database by name, so they are not deterministic. Nor are they innocuous: a view or
 ** a trigger of a hostile schema could ask other databases with them.
 */
-#include "filters.h"
-#include "info.h"
+#include "functions/filters.h"
+#include "functions/info.h"
 #include "keys/key.h"
 #include "sqlite/block.h"
 #include "sqlite/errors.h"

@@ -17,7 +17,7 @@
 #ifndef CUCKOO_FILTERS_H
 #define CUCKOO_FILTERS_H
 
-#include "keys/options.h"
+#include "../keys/options.h"
 
 /* ---- taken ---- */
 

@@ -2,12 +2,12 @@
 /*
 ** aggregate_build.c - the aggregate cf_build: a filter of the keys of a query, sized for exactly them.
 */
+#include "../keys/key.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/watch.h"
 #include "collect.h"
 #include "filters.h"
-#include "keys/key.h"
-#include "sqlite/errors.h"
-#include "sqlite/register.h"
-#include "sqlite/watch.h"
 
 typedef struct build_state {
     bool failed;

@@ -6,11 +6,11 @@
 ** All are pure, hence DETERMINISTIC and INNOCUOUS. When a helper returns false or NULL, the running
 ** function has failed with its message, and just returns.
 */
+#include "../keys/key.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/watch.h"
 #include "filters.h"
-#include "keys/key.h"
-#include "sqlite/errors.h"
-#include "sqlite/register.h"
-#include "sqlite/watch.h"
 
 /* ---- cf_new ---- */
 

@@ -4,12 +4,12 @@
 */
 #include "info.h"
 
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/watch.h"
 #include "filters.h"
-#include "sqlite/errors.h"
-#include "sqlite/register.h"
-#include "sqlite/watch.h"
 
-#include "../src/shape/format.h"
+#include "../../src/shape/format.h"
 
 static double ratio(uint64_t a, uint64_t b)
 {

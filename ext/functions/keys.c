@@ -27,16 +27,16 @@
 ** Keys stand in the order of the rows, and as often as they came: whoever adds many keys chooses an
 ** order of its own.
 */
+#include "../keys/key.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/watch.h"
 #include "collect.h"
 #include "filters.h"
-#include "keys/key.h"
-#include "sqlite/errors.h"
-#include "sqlite/register.h"
-#include "sqlite/watch.h"
 
-#include "../src/base/bits.h"
-#include "../src/base/watch.h"
-#include "../src/shape/format.h"
+#include "../../src/base/bits.h"
+#include "../../src/base/watch.h"
+#include "../../src/shape/format.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect.h"
 
-#include "sqlite/block.h"
-#include "sqlite/errors.h"
-#include "sqlite/watch.h"
+#include "../sqlite/block.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/watch.h"
 
-#include "../src/filter/sort.h"
+#include "../../src/filter/sort.h"
 
 #include <string.h>
 

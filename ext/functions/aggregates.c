@@ -5,15 +5,15 @@
 ** SQLite calls step for every row and final once, also after step has failed: so the state says
 ** whether it failed, and final then only frees. Over no rows final has no state at all.
 */
+#include "../keys/key.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/watch.h"
 #include "collect.h"
 #include "filters.h"
-#include "keys/key.h"
-#include "sqlite/errors.h"
-#include "sqlite/register.h"
-#include "sqlite/watch.h"
 
-#include "../src/base/bits.h"
-#include "../src/shape/format.h"
+#include "../../src/base/bits.h"
+#include "../../src/shape/format.h"
 
 #include <string.h>
 

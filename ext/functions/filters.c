@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "filters.h"
 
-#include "keys/key.h"
-#include "sqlite/errors.h"
-#include "sqlite/register.h"
-#include "sqlite/watch.h"
+#include "../keys/key.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/watch.h"
 
-#include "../src/base/bits.h"
-#include "../src/shape/format.h"
+#include "../../src/base/bits.h"
+#include "../../src/shape/format.h"
 
 #include <assert.h>
 #include <string.h>

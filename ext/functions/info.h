@@ -5,7 +5,7 @@
 #ifndef CUCKOO_INFO_H
 #define CUCKOO_INFO_H
 
-#include "sqlite/api.h"
+#include "../sqlite/api.h"
 
 /* What cf_info says of a filter becomes the result; or the running function fails. `more`: further
 ** members, each with a comma in front; NULL: none. */

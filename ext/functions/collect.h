@@ -5,7 +5,7 @@
 #ifndef CUCKOO_COLLECT_H
 #define CUCKOO_COLLECT_H
 
-#include "keys/options.h"
+#include "../keys/options.h"
 
 #include <assert.h>
 
