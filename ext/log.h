@@ -33,7 +33,7 @@
 #define CUCKOO_LOG_H
 
 #include "keys/sums.h"
-#include "pages.h"
+#include "pages/pages.h"
 #include "schema.h"
 
 /* A key as a row of a table has it. */

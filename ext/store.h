@@ -25,8 +25,8 @@
 #define CUCKOO_STORE_H
 
 #include "net.h"
+#include "pages/waiting.h"
 #include "state.h"
-#include "waiting.h"
 
 /* Whether the log is drained at the end of the transaction. */
 typedef enum cuckoo_drains {

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../../ext/image.h"
+#include "../../ext/pages/image.h"
 #include "../../ext/sqlite/errors.h"
 #include "../../ext/schema.h"
 #include "../../ext/sql_text.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of the shadow tables as ext/pages.h and ext/shadow.h describe them, a second time: what a hostile writer can make."""
+"""Rows of the shadow tables as ext/pages/pages.h and ext/pages/shadow.h describe them, a second time: what a hostile writer can make."""
 import struct
 
 MASK = 2**64 - 1

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow.h"
 
-#include "sqlite/errors.h"
-#include "sqlite/sql.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 
-#include "../src/base/bits.h"
-#include "../src/base/hash.h"
+#include "../../src/base/bits.h"
+#include "../../src/base/hash.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "waiting.h"
 
-#include "sqlite/sql.h"
+#include "../sqlite/sql.h"
 
-#include "../src/base/bits.h"
-#include "../src/base/hash.h"
+#include "../../src/base/bits.h"
+#include "../../src/base/hash.h"
 
 #include <assert.h>
 

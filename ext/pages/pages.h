@@ -32,8 +32,8 @@
 #ifndef CUCKOO_PAGES_H
 #define CUCKOO_PAGES_H
 
+#include "../sqlite/errors.h"
 #include "image.h"
-#include "sqlite/errors.h"
 
 /* Nothing is read yet. Texts are copied. SQLITE_OK or SQLITE_NOMEM; cuckoo_paged_free is called for
 ** after an error, too. */

@@ -19,7 +19,7 @@
 #ifndef CUCKOO_SHADOW_H
 #define CUCKOO_SHADOW_H
 
-#include "sqlite/api.h"
+#include "../sqlite/api.h"
 
 /* The statements on the shadow tables: (parameters): columns. */
 typedef enum cuckoo_query {

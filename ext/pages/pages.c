@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "pages.h"
 
-#include "sqlite/block.h"
-#include "sqlite/sql.h"
+#include "../sqlite/block.h"
+#include "../sqlite/sql.h"
 
-#include "../src/base/bits.h"
-#include "../src/shape/format.h"
+#include "../../src/base/bits.h"
+#include "../../src/shape/format.h"
 
 #include <assert.h>
 #include <stdlib.h>

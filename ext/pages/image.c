@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "image.h"
 
-#include "sqlite/block.h"
-#include "sqlite/errors.h"
-#include "sqlite/sql.h"
+#include "../sqlite/block.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 
-#include "../src/base/bits.h"
-#include "../src/shape/format.h"
+#include "../../src/base/bits.h"
+#include "../../src/shape/format.h"
 
 #include <assert.h>
 #include <stdlib.h>
