@@ -2,9 +2,9 @@
 /*
 ** table_arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
 */
+#include "follow/sql_text.h"
 #include "keys/column.h"
 #include "keys/number.h"
-#include "sql_text.h"
 #include "sqlite/errors.h"
 #include "table.h"
 

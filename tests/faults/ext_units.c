@@ -15,8 +15,8 @@
 
 #include "../../ext/pages/image.h"
 #include "../../ext/sqlite/errors.h"
-#include "../../ext/schema.h"
-#include "../../ext/sql_text.h"
+#include "../../ext/follow/schema.h"
+#include "../../ext/follow/sql_text.h"
 #include "../../ext/state.h"
 #include "../../ext/keys/sums.h"
 #include "fault_memory.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "log.h"
 
-#include "keys/key.h"
-#include "sqlite/sql.h"
+#include "../keys/key.h"
+#include "../sqlite/sql.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
 */
 #include "follow.h"
 
+#include "../sqlite/sql.h"
 #include "schema.h"
 #include "sql_text.h"
-#include "sqlite/sql.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 */
 #include "follow.h"
 
+#include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 #include "schema.h"
 #include "sql_text.h"
-#include "sqlite/errors.h"
-#include "sqlite/sql.h"
 
 #include <stdarg.h>
 #include <string.h>

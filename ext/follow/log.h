@@ -32,8 +32,8 @@
 #ifndef CUCKOO_LOG_H
 #define CUCKOO_LOG_H
 
-#include "keys/sums.h"
-#include "pages/pages.h"
+#include "../keys/sums.h"
+#include "../pages/pages.h"
 #include "schema.h"
 
 /* A key as a row of a table has it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "schema.h"
 
+#include "../sqlite/sql.h"
 #include "sql_text.h"
-#include "sqlite/sql.h"
 
 #include <string.h>
 

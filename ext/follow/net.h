@@ -25,8 +25,8 @@
 #ifndef CUCKOO_NET_H
 #define CUCKOO_NET_H
 
+#include "../keys/sums.h"
 #include "follow.h"
-#include "keys/sums.h"
 
 typedef struct cuckoo_net {
     uint64_t *came; /* as long as nothing has gone: the keys that have come (sqlite3_malloc64) */

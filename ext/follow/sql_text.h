@@ -5,7 +5,7 @@
 #ifndef CUCKOO_SQL_TEXT_H
 #define CUCKOO_SQL_TEXT_H
 
-#include "sqlite/api.h"
+#include "../sqlite/api.h"
 
 /* Can it stand in a name without quotes? */
 bool cuckoo_sql_is_name_char(char c);

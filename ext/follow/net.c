@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net.h"
 
-#include "sqlite/sql.h"
+#include "../sqlite/sql.h"
 
 int cuckoo_net_size(cuckoo_shadow *shadow, cuckoo_log_size *size)
 {

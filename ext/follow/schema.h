@@ -10,7 +10,7 @@
 #ifndef CUCKOO_SCHEMA_H
 #define CUCKOO_SCHEMA_H
 
-#include "sqlite/api.h"
+#include "../sqlite/api.h"
 
 /* The name of the TEMP trigger on a log, of connections that have the extension (touch.h). SQLite shows
 ** it in errors of ALTER TABLE when another connection has dropped the filter: so it says what to do. */
