@@ -18,7 +18,7 @@
 #include "cuckoo.h"
 #include "sqlite/register.h"
 #include "sqlite/sql.h"
-#include "touch.h"
+#include "store/touch.h"
 
 #include <string.h>
 

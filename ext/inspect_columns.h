@@ -15,7 +15,7 @@
 #define CUCKOO_INSPECT_COLUMNS_H
 
 #include "functions/filters.h"
-#include "registry.h"
+#include "store/registry.h"
 
 /* ---- the tables (inspect_columns.c) ---- */
 

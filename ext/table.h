@@ -13,7 +13,7 @@
 
 #include "keys/options.h"
 #include "keys/sums.h"
-#include "registry.h"
+#include "store/registry.h"
 
 typedef struct cuckoo_table {
     sqlite3_vtab base;

@@ -6,8 +6,8 @@
 */
 #include "keys/key.h"
 #include "sqlite/errors.h"
+#include "store/upkeep.h"
 #include "table.h"
-#include "upkeep.h"
 
 #include "../src/base/bits.h"
 

@@ -12,8 +12,8 @@
 #include "sqlite/errors.h"
 #include "sqlite/register.h"
 #include "sqlite/sql.h"
+#include "store/upkeep.h"
 #include "table.h"
-#include "upkeep.h"
 
 #include "../src/shape/format.h"
 

@@ -7,9 +7,9 @@
 #include "sqlite/errors.h"
 #include "sqlite/register.h"
 #include "sqlite/sql.h"
+#include "store/touch.h"
+#include "store/upkeep.h"
 #include "table.h"
-#include "touch.h"
-#include "upkeep.h"
 
 #include <limits.h>
 #include <string.h>

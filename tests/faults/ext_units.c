@@ -17,7 +17,7 @@
 #include "../../ext/sqlite/errors.h"
 #include "../../ext/follow/schema.h"
 #include "../../ext/follow/sql_text.h"
-#include "../../ext/state.h"
+#include "../../ext/store/state.h"
 #include "../../ext/keys/sums.h"
 #include "fault_memory.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry.h"
 
-#include "sqlite/errors.h"
-#include "sqlite/sql.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "store.h"
 
-#include "keys/column.h"
-#include "sqlite/errors.h"
-#include "sqlite/sql.h"
-#include "sqlite/watch.h"
+#include "../keys/column.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
+#include "../sqlite/watch.h"
 
 #include <assert.h>
 #include <string.h>

@@ -36,7 +36,7 @@
 #ifndef CUCKOO_STATE_H
 #define CUCKOO_STATE_H
 
-#include "pages/shadow.h"
+#include "../pages/shadow.h"
 
 typedef enum cuckoo_life {
     CUCKOO_NEW,    /* what is in memory, if anything, has to be compared with the database */

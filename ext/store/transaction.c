@@ -9,7 +9,7 @@
 ** fail when the database cannot be written just now (locks, PRAGMA query_only, an authorizer), nor
 ** when the filter is damaged.
 */
-#include "sqlite/sql.h"
+#include "../sqlite/sql.h"
 #include "store.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "touch.h"
 
-#include "sqlite/register.h"
-#include "sqlite/sql.h"
+#include "../sqlite/register.h"
+#include "../sqlite/sql.h"
 
 #include <string.h>
 

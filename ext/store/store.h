@@ -24,8 +24,8 @@
 #ifndef CUCKOO_STORE_H
 #define CUCKOO_STORE_H
 
-#include "follow/net.h"
-#include "pages/waiting.h"
+#include "../follow/net.h"
+#include "../pages/waiting.h"
 #include "state.h"
 
 /* Whether the log is drained at the end of the transaction. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "upkeep.h"
 
-#include "../src/base/bits.h"
-#include "../src/shape/format.h"
+#include "../../src/base/bits.h"
+#include "../../src/shape/format.h"
 
-#include "keys/column.h"
-#include "sqlite/block.h"
-#include "sqlite/errors.h"
-#include "sqlite/sql.h"
-#include "sqlite/watch.h"
+#include "../keys/column.h"
+#include "../sqlite/block.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
+#include "../sqlite/watch.h"
 
 #include <assert.h>
 #include <string.h>
