@@ -181,7 +181,7 @@ def test_or_over_cf_explain(db, f):
 
 
 def test_constraints_are_pushed_down(db, f):
-    """The plan says so: the bits of its number are those in ext/inspect.c."""
+    """The plan says so: the bits of its number are those in ext/table/inspect.c."""
     def plan(condition):
         return db.execute(f"EXPLAIN QUERY PLAN {SLOTS} WHERE {condition}", (f,)).fetchall()[0][3]
     assert plan("1").endswith("INDEX 1:")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
-#include "sqlite/errors.h"
+#include "../sqlite/errors.h"
 
 #include <assert.h>
 #include <stdarg.h>

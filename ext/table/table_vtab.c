@@ -2,13 +2,13 @@
 /*
 ** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */
+#include "../keys/column.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/sql.h"
+#include "../store/touch.h"
+#include "../store/upkeep.h"
 #include "inspect_columns.h"
-#include "keys/column.h"
-#include "sqlite/errors.h"
-#include "sqlite/register.h"
-#include "sqlite/sql.h"
-#include "store/touch.h"
-#include "store/upkeep.h"
 #include "table.h"
 
 #include <limits.h>

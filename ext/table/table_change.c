@@ -4,12 +4,12 @@
 ** INSERT INTO seen(seen [, key]) VALUES(command [, argument]). A filter that follows a table is changed
 ** by its log alone (transaction.c).
 */
-#include "keys/key.h"
-#include "sqlite/errors.h"
-#include "store/upkeep.h"
+#include "../keys/key.h"
+#include "../sqlite/errors.h"
+#include "../store/upkeep.h"
 #include "table.h"
 
-#include "../src/base/bits.h"
+#include "../../src/base/bits.h"
 
 /* ---- what a row says ---- */
 

@@ -11,9 +11,9 @@
 #ifndef CUCKOO_TABLE_H
 #define CUCKOO_TABLE_H
 
-#include "keys/options.h"
-#include "keys/sums.h"
-#include "store/registry.h"
+#include "../keys/options.h"
+#include "../keys/sums.h"
+#include "../store/registry.h"
 
 typedef struct cuckoo_table {
     sqlite3_vtab base;

@@ -9,8 +9,8 @@
 */
 #include "inspect_columns.h"
 
-#include "keys/key.h"
-#include "sqlite/errors.h"
+#include "../keys/key.h"
+#include "../sqlite/errors.h"
 
 /* What a module carries along: the kind of its table, and the tables of the connection. */
 typedef struct inspect_aux {

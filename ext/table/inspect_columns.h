@@ -14,8 +14,8 @@
 #ifndef CUCKOO_INSPECT_COLUMNS_H
 #define CUCKOO_INSPECT_COLUMNS_H
 
-#include "functions/filters.h"
-#include "store/registry.h"
+#include "../functions/filters.h"
+#include "../store/registry.h"
 
 /* ---- the tables (inspect_columns.c) ---- */
 

@@ -5,17 +5,17 @@
 ** They read the database by name, so they are not deterministic. Nor are they innocuous: a view or
 ** a trigger of a hostile schema could ask other databases with them.
 */
-#include "functions/filters.h"
-#include "functions/info.h"
-#include "keys/key.h"
-#include "sqlite/block.h"
-#include "sqlite/errors.h"
-#include "sqlite/register.h"
-#include "sqlite/sql.h"
-#include "store/upkeep.h"
+#include "../functions/filters.h"
+#include "../functions/info.h"
+#include "../keys/key.h"
+#include "../sqlite/block.h"
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+#include "../sqlite/sql.h"
+#include "../store/upkeep.h"
 #include "table.h"
 
-#include "../src/shape/format.h"
+#include "../../src/shape/format.h"
 
 static cuckoo_registry *registry_of(sqlite3_context *context)
 {

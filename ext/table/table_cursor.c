@@ -2,11 +2,11 @@
 /*
 ** table_cursor.c - asking the virtual table cuckoo_filter: its methods from xBestIndex to xRowid.
 */
-#include "keys/key.h"
-#include "sqlite/sql.h"
+#include "../keys/key.h"
+#include "../sqlite/sql.h"
 #include "table.h"
 
-#include "../src/base/bits.h"
+#include "../../src/base/bits.h"
 
 #include <string.h>
 

@@ -2,13 +2,13 @@
 /*
 ** table_arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
 */
-#include "follow/sql_text.h"
-#include "keys/column.h"
-#include "keys/number.h"
-#include "sqlite/errors.h"
+#include "../follow/sql_text.h"
+#include "../keys/column.h"
+#include "../keys/number.h"
+#include "../sqlite/errors.h"
 #include "table.h"
 
-#include "../src/shape/format.h"
+#include "../../src/shape/format.h"
 
 #include <assert.h>
 #include <stdlib.h>
