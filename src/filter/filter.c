@@ -8,7 +8,7 @@
 #include "../growth/insert.h"
 #include "../shape/format.h"
 #include "../table/bucket.h"
-#include "../table/quick.h"
+#include "../table/fast_path.h"
 
 /* ---- asking ---- */
 
@@ -61,14 +61,14 @@ static CF_NEVER_INLINE bool contains_plain(const cf_filter *filter, uint64_t has
 
 bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-    if (CF_LIKELY(filter->view.lookup == CF_QUICK_WHOLE)) {
+    if (CF_LIKELY(filter->view.lookup == CF_FAST_WHOLE)) {
         cf_spots spots = cf_spots_of(filter, hash, true);
         return cf_plain_has(filter, &spots);
     }
-    if (filter->view.lookup == CF_QUICK_SEMISORTED)
+    if (filter->view.lookup == CF_FAST_SEMISORTED)
         return contains_semisorted(filter, hash);
-    return filter->view.lookup == CF_QUICK_PLAIN ? contains_plain(filter, hash)
-                                                 : contains_any(filter, hash);
+    return filter->view.lookup == CF_FAST_PLAIN ? contains_plain(filter, hash)
+                                                : contains_any(filter, hash);
 }
 
 /* ---- asking for many ---- */
@@ -90,8 +90,8 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
     size_t found = 0;
     for (size_t from = 0; from < n; from += CF_BATCH) {
         size_t some = n - from < CF_BATCH ? n - from : CF_BATCH;
-        found += filter->view.lookup != CF_QUICK_NONE
-                     ? cf_quick_contains(filter, hashes + from, some, answers + from)
+        found += filter->view.lookup != CF_FAST_NONE
+                     ? cf_fast_contains(filter, hashes + from, some, answers + from)
                      : contains_in_turn(filter, hashes + from, some, answers + from);
     }
     return found;
@@ -147,13 +147,13 @@ static inline bool has_quick_adds(const cf_filter *filter)
 {
     /* RULE: beyond its capacity an add may prepare growth; equivalent never, <= to <, status: the
     ** general ways do the same */
-    return filter->view.change != CF_QUICK_NONE && filter->occupied <= filter->geometry.capacity;
+    return filter->view.change != CF_FAST_NONE && filter->occupied <= filter->geometry.capacity;
 }
 
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     assert(value <= cf_low_bits(filter->geometry.value_bits));
-    bool quick = has_quick_adds(filter) && cf_quick_add(filter, hash);
+    bool quick = has_quick_adds(filter) && cf_fast_add(filter, hash);
     cf_status status = quick ? CF_OK : insert_hash(filter, hash, value);
     filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
     return status;
@@ -176,7 +176,7 @@ static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uin
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_deleted deleted;
-    if (filter->view.change == CF_QUICK_NONE || !cf_quick_delete(filter, hash, &deleted))
+    if (filter->view.change == CF_FAST_NONE || !cf_fast_delete(filter, hash, &deleted))
         deleted = take_out(filter, hash, value);
     filter->items -= deleted == CF_REMOVED && filter->items > 0;
     return deleted;

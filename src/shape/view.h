@@ -33,13 +33,13 @@ typedef struct cf_spread {
     unsigned by_two, by;
 } cf_spread;
 
-/* The filters that are met most have quick ways of their own (quick.h). */
-typedef enum cf_quick {
-    CF_QUICK_NONE,
-    CF_QUICK_PLAIN,
-    CF_QUICK_WHOLE, /* plain, and buckets are whole bytes */
-    CF_QUICK_SEMISORTED
-} cf_quick;
+/* The filters that are met most have quick ways of their own (fast_path.h). */
+typedef enum cf_fast {
+    CF_FAST_NONE,
+    CF_FAST_PLAIN,
+    CF_FAST_WHOLE, /* plain, and buckets are whole bytes */
+    CF_FAST_SEMISORTED
+} cf_fast;
 
 /* How the record of a bucket is written down (bucket.h). */
 typedef struct cf_form {
@@ -63,8 +63,8 @@ typedef struct cf_view {
     uint8_t *writable;    /* == table when the filter may be changed, else NULL */
     bool grown;           /* entries know different numbers of bits (growth.h) */
     bool simple;          /* neither grown, nor with a spill list */
-    cf_quick lookup;      /* the quick way of lookups */
-    cf_quick change;      /* the quick way of adds and deletes */
+    cf_fast lookup;       /* the quick way of lookups */
+    cf_fast change;       /* the quick way of adds and deletes */
     unsigned new_length;  /* remainder bits that a new entry knows */
     uint64_t sticky_bit;  /* of a payload; 0: the payload has none (copies.h) */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */

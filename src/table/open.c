@@ -39,24 +39,24 @@ static void set_forms(cf_filter *filter)
         memset(&view->narrow, 0, sizeof view->narrow);
 }
 
-static cf_quick quick_kind(const cf_filter *filter)
+static cf_fast quick_kind(const cf_filter *filter)
 {
     if (!filter->view.simple || filter->view.form.grown)
-        return CF_QUICK_NONE;
+        return CF_FAST_NONE;
     if (filter->geometry.semisorted)
-        return filter->view.form.lane_of ? CF_QUICK_SEMISORTED : CF_QUICK_NONE;
+        return filter->view.form.lane_of ? CF_FAST_SEMISORTED : CF_FAST_NONE;
     if (filter->view.form.lanes.words > 1)
-        return CF_QUICK_NONE;
-    return filter->view.form.bucket_bits % 8 == 0 && !filter->pages ? CF_QUICK_WHOLE : CF_QUICK_PLAIN;
+        return CF_FAST_NONE;
+    return filter->view.form.bucket_bits % 8 == 0 && !filter->pages ? CF_FAST_WHOLE : CF_FAST_PLAIN;
 }
 
 static void set_quick(cf_filter *filter)
 {
     cf_view *view = &filter->view;
-    cf_quick kind = quick_kind(filter);
+    cf_fast kind = quick_kind(filter);
     bool sticky = filter->geometry.cap == 1; /* then the only entry of a key is */
-    view->lookup = filter->pages ? CF_QUICK_NONE : kind;
-    view->change = view->form.payload_bits || sticky ? CF_QUICK_NONE : kind;
+    view->lookup = filter->pages ? CF_FAST_NONE : kind;
+    view->change = view->form.payload_bits || sticky ? CF_FAST_NONE : kind;
 }
 
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "quick.h"
+#include "fast_path.h"
 
 /* ---- lookups ---- */
 
@@ -22,7 +22,7 @@ bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots)
 ** several at a time: short steps, each for all keys. The buckets are fetched before the first is
 ** looked at. `kind` is a constant. */
 static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *hashes, size_t n,
-                                       bool *answers, cf_quick kind)
+                                       bool *answers, cf_fast kind)
 {
     uint64_t key[CF_BATCH], mix[CF_BATCH];
     cf_spots spots[CF_BATCH];
@@ -33,26 +33,26 @@ static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *
     }
     for (size_t i = 0; i < n; i++) {
         cf_side base = {cf_scale(key[i], filter->geometry.buckets), key[i], CF_WHOLE};
-        spots[i] = cf_spots_by(filter, base, mix[i], kind == CF_QUICK_WHOLE);
+        spots[i] = cf_spots_by(filter, base, mix[i], kind == CF_FAST_WHOLE);
         cf_prefetch(filter->view.table + spots[i].byte);
         cf_prefetch(filter->view.table + spots[i].byte2);
     }
     for (size_t i = 0; i < n; i++) {
-        answers[i] = kind == CF_QUICK_SEMISORTED ? cf_semisorted_has(filter, &spots[i])
-                                                 : cf_plain_has(filter, &spots[i]);
+        answers[i] = kind == CF_FAST_SEMISORTED ? cf_semisorted_has(filter, &spots[i])
+                                                : cf_plain_has(filter, &spots[i]);
         found += answers[i];
     }
     return found;
 }
 
-size_t cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
+size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
-    assert(n <= CF_BATCH && filter->view.lookup != CF_QUICK_NONE);
-    if (filter->view.lookup == CF_QUICK_WHOLE)
-        return look_up(filter, hashes, n, answers, CF_QUICK_WHOLE);
-    if (filter->view.lookup == CF_QUICK_PLAIN)
-        return look_up(filter, hashes, n, answers, CF_QUICK_PLAIN);
-    return look_up(filter, hashes, n, answers, CF_QUICK_SEMISORTED);
+    assert(n <= CF_BATCH && filter->view.lookup != CF_FAST_NONE);
+    if (filter->view.lookup == CF_FAST_WHOLE)
+        return look_up(filter, hashes, n, answers, CF_FAST_WHOLE);
+    if (filter->view.lookup == CF_FAST_PLAIN)
+        return look_up(filter, hashes, n, answers, CF_FAST_PLAIN);
+    return look_up(filter, hashes, n, answers, CF_FAST_SEMISORTED);
 }
 
 /* ---- plain buckets ---- */
@@ -178,14 +178,14 @@ static inline cf_spots any_spots(const cf_filter *filter, uint64_t hash)
 static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = any_spots(filter, hash);
-    return filter->view.change == CF_QUICK_PLAIN ? add_plain(filter, false, &spots)
-                                                 : add_semisorted(filter, &spots);
+    return filter->view.change == CF_FAST_PLAIN ? add_plain(filter, false, &spots)
+                                                : add_semisorted(filter, &spots);
 }
 
-bool cf_quick_add(cf_filter *filter, uint64_t hash)
+bool cf_fast_add(cf_filter *filter, uint64_t hash)
 {
-    assert(filter->view.writable != NULL && filter->view.change != CF_QUICK_NONE);
-    if (filter->view.change != CF_QUICK_WHOLE)
+    assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
+    if (filter->view.change != CF_FAST_WHOLE)
         return add_otherwise(filter, hash);
     cf_spots spots = cf_spots_of(filter, hash, true);
     return add_plain(filter, true, &spots);
@@ -194,14 +194,14 @@ bool cf_quick_add(cf_filter *filter, uint64_t hash)
 static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
 {
     cf_spots spots = any_spots(filter, hash);
-    return filter->view.change == CF_QUICK_PLAIN ? delete_plain(filter, false, &spots, deleted)
-                                                 : delete_semisorted(filter, &spots, deleted);
+    return filter->view.change == CF_FAST_PLAIN ? delete_plain(filter, false, &spots, deleted)
+                                                : delete_semisorted(filter, &spots, deleted);
 }
 
-bool cf_quick_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
 {
-    assert(filter->view.writable != NULL && filter->view.change != CF_QUICK_NONE);
-    if (filter->view.change != CF_QUICK_WHOLE)
+    assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
+    if (filter->view.change != CF_FAST_WHOLE)
         return delete_otherwise(filter, hash, deleted);
     cf_spots spots = cf_spots_of(filter, hash, true);
     return delete_plain(filter, true, &spots, deleted);

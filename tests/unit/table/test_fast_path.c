@@ -5,7 +5,7 @@
 
 #include "../paged.h"
 
-#include "../../../src/table/quick.h"
+#include "../../../src/table/fast_path.h"
 
 typedef struct twins {
     test_filter quick, general;
@@ -16,8 +16,8 @@ static const cf_geometry seeded = {.seed = 7};
 
 static void use_general_ways(cf_filter *filter)
 {
-    filter->view.lookup = CF_QUICK_NONE;
-    filter->view.change = CF_QUICK_NONE;
+    filter->view.lookup = CF_FAST_NONE;
+    filter->view.change = CF_FAST_NONE;
 }
 
 static twins new_twins(cf_geometry shape)
@@ -60,13 +60,13 @@ static void work(twins *both, unsigned operations, uint64_t keys)
     assert_sound(quick);
 }
 
-static void assert_kind(const cf_filter *filter, cf_quick lookup, cf_quick change)
+static void assert_kind(const cf_filter *filter, cf_fast lookup, cf_fast change)
 {
     assert_int_equal(filter->view.lookup, lookup);
     assert_int_equal(filter->view.change, change);
 }
 
-static void work_in(cf_geometry shape, cf_quick kind)
+static void work_in(cf_geometry shape, cf_fast kind)
 {
     twins both = new_twins(shape);
     uint64_t slots = shape.buckets * shape.bucket_size;
@@ -79,45 +79,45 @@ static void work_in(cf_geometry shape, cf_quick kind)
 static void plain_buckets_of_whole_bytes(void **state)
 {
     (void)state;
-    work_in(shape_of(24, 4, 12), CF_QUICK_WHOLE);
-    work_in(shape_of(24, 4, 16), CF_QUICK_WHOLE);
-    work_in(shape_of(24, 4, 4), CF_QUICK_WHOLE);
-    work_in(shape_of(24, 2, 8), CF_QUICK_WHOLE);
-    work_in(shape_of(12, 8, 8), CF_QUICK_WHOLE);
+    work_in(shape_of(24, 4, 12), CF_FAST_WHOLE);
+    work_in(shape_of(24, 4, 16), CF_FAST_WHOLE);
+    work_in(shape_of(24, 4, 4), CF_FAST_WHOLE);
+    work_in(shape_of(24, 2, 8), CF_FAST_WHOLE);
+    work_in(shape_of(12, 8, 8), CF_FAST_WHOLE);
 }
 
 static void plain_buckets_that_start_anywhere(void **state)
 {
     (void)state;
-    work_in(shape_of(24, 4, 13), CF_QUICK_PLAIN);
-    work_in(shape_of(24, 4, 5), CF_QUICK_PLAIN);
-    work_in(shape_of(24, 2, 25), CF_QUICK_PLAIN);
-    work_in(shape_of(24, 4, 15), CF_QUICK_PLAIN); /* all 64 bits of a load */
-    work_in(shape_of(24, 4, 17), CF_QUICK_NONE);
+    work_in(shape_of(24, 4, 13), CF_FAST_PLAIN);
+    work_in(shape_of(24, 4, 5), CF_FAST_PLAIN);
+    work_in(shape_of(24, 2, 25), CF_FAST_PLAIN);
+    work_in(shape_of(24, 4, 15), CF_FAST_PLAIN); /* all 64 bits of a load */
+    work_in(shape_of(24, 4, 17), CF_FAST_NONE);
 }
 
 static void semisorted_buckets(void **state)
 {
     (void)state;
     for (unsigned f = 6; f <= 14; f++)
-        work_in(semisorted(shape_of(24, 4, f)), CF_QUICK_SEMISORTED);
+        work_in(semisorted(shape_of(24, 4, f)), CF_FAST_SEMISORTED);
 }
 
 /* Tags that two keys share, above all their nibbles: the answers "cannot tell". */
 static void few_fingerprints(void **state)
 {
     (void)state;
-    work_in(shape_of(2, 4, 4), CF_QUICK_WHOLE);
-    work_in(semisorted(shape_of(2, 4, 6)), CF_QUICK_SEMISORTED);
+    work_in(shape_of(2, 4, 4), CF_FAST_WHOLE);
+    work_in(semisorted(shape_of(2, 4, 6)), CF_FAST_SEMISORTED);
 }
 
 /* Part of the fingerprint is remainder bits, which differ on the other side. */
 static void filters_that_may_grow(void **state)
 {
     (void)state;
-    work_in(growing_shape(24, 4, 12), CF_QUICK_WHOLE);
-    work_in(growing_shape(24, 4, 13), CF_QUICK_PLAIN);
-    work_in(semisorted(growing_shape(24, 4, 13)), CF_QUICK_SEMISORTED);
+    work_in(growing_shape(24, 4, 12), CF_FAST_WHOLE);
+    work_in(growing_shape(24, 4, 13), CF_FAST_PLAIN);
+    work_in(semisorted(growing_shape(24, 4, 13)), CF_FAST_SEMISORTED);
 }
 
 /* ---- those without quick ways ---- */
@@ -152,10 +152,10 @@ static void other_filters_have_none(void **state)
     lists.spill_bound = 8;
     sticky.cap = 1;
     cf_geometry shapes[] = {counts, lists, sticky, shape_of(24, 8, 12)};
-    cf_quick lookup[] = {CF_QUICK_WHOLE, CF_QUICK_NONE, CF_QUICK_WHOLE, CF_QUICK_NONE};
+    cf_fast lookup[] = {CF_FAST_WHOLE, CF_FAST_NONE, CF_FAST_WHOLE, CF_FAST_NONE};
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         twins both = new_twins(shapes[i]);
-        assert_kind(&both.quick.filter, lookup[i], CF_QUICK_NONE);
+        assert_kind(&both.quick.filter, lookup[i], CF_FAST_NONE);
         work(&both, 500, 60);
         free_twins(&both);
     }
@@ -174,13 +174,13 @@ static void assert_pages(const paged *p, const cf_filter *general)
         assert_int_equal(p->here[at] ? p->image[at] : p->source[at], general->bytes[at]);
 }
 
-static void work_in_pages(cf_geometry shape, cf_quick change)
+static void work_in_pages(cf_geometry shape, cf_fast change)
 {
     paged p;
     test_filter source = new_filter(shape), general = new_filter(shape);
     use_general_ways(&general.filter);
     paged_open(&p, source.filter.bytes, source.filter.length, 1 + random_below(20));
-    assert_kind(&p.filter, CF_QUICK_NONE, change);
+    assert_kind(&p.filter, CF_FAST_NONE, change);
     for (unsigned i = 0; i < 500; i++) {
         uint64_t hash = cf_hash_words(&seeded, random_below(90), 1);
         if (random_below(3) > 0)
@@ -199,11 +199,11 @@ static void work_in_pages(cf_geometry shape, cf_quick change)
 static void filters_with_pages(void **state)
 {
     (void)state;
-    work_in_pages(shape_of(24, 4, 12), CF_QUICK_PLAIN);
-    work_in_pages(shape_of(24, 4, 13), CF_QUICK_PLAIN);
-    work_in_pages(semisorted(shape_of(24, 4, 12)), CF_QUICK_SEMISORTED);
-    work_in_pages(semisorted(shape_of(24, 4, 16)), CF_QUICK_SEMISORTED);
-    work_in_pages(shape_of(24, 8, 12), CF_QUICK_NONE);
+    work_in_pages(shape_of(24, 4, 12), CF_FAST_PLAIN);
+    work_in_pages(shape_of(24, 4, 13), CF_FAST_PLAIN);
+    work_in_pages(semisorted(shape_of(24, 4, 12)), CF_FAST_SEMISORTED);
+    work_in_pages(semisorted(shape_of(24, 4, 16)), CF_FAST_SEMISORTED);
+    work_in_pages(shape_of(24, 8, 12), CF_FAST_NONE);
 }
 
 /* They come and go with the pages. */
@@ -214,9 +214,9 @@ static void attaching_pages_changes_the_ways(void **state)
     (void)state;
     paged_open(&p, made.filter.bytes, made.filter.length, 8);
     cf_attach_pages(&p.filter, NULL);
-    assert_kind(&p.filter, CF_QUICK_WHOLE, CF_QUICK_WHOLE);
+    assert_kind(&p.filter, CF_FAST_WHOLE, CF_FAST_WHOLE);
     cf_attach_pages(&p.filter, &p.hooks);
-    assert_kind(&p.filter, CF_QUICK_NONE, CF_QUICK_PLAIN);
+    assert_kind(&p.filter, CF_FAST_NONE, CF_FAST_PLAIN);
     paged_close(&p);
     free_filter(&made);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** quick.h - lookups, adds and deletes in the filters that are met most: not grown, without a spill
+** fast_path.h - lookups, adds and deletes in the filters that are met most: not grown, without a spill
 ** list, a bucket in one word (set_quick in open.c). Lookups only where all is in memory.
 **
 ** Both buckets are read before anything is decided, so that their cache misses overlap. What these
 ** ways cannot do the general ones do, which take every filter: nothing has changed then. Bytes and
 ** answers are the same either way. Nothing here can fail.
 */
-#ifndef CF_QUICK_H
-#define CF_QUICK_H
+#ifndef CF_FAST_PATH_H
+#define CF_FAST_PATH_H
 
 #include "bucket.h"
 
@@ -84,12 +84,12 @@ static inline bool cf_semisorted_has(const cf_filter *filter, const cf_spots *sp
 
 /* For filters with view.lookup: which of up to CF_BATCH keys are there. Returns how many. */
 enum { CF_BATCH = 32 };
-size_t cf_quick_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
+size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
 /* For filters with view.change; these count `occupied`. Adds the first copy of a key that has an empty
 ** slot; false: it is not such a key. Deletes the only copy of a key, or says that it has none; false: it
 ** has several. */
-bool cf_quick_add(cf_filter *filter, uint64_t hash);
-bool cf_quick_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted);
+bool cf_fast_add(cf_filter *filter, uint64_t hash);
+bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted);
 
 #endif
