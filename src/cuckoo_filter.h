@@ -249,7 +249,7 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 
 /*
 ** Adds n hashes, which it sorts. An empty filter that was planned for as many is filled several
-** times as fast as by cf_add (bulk.c); others take them in turn. The bytes depend on the filter and
+** times as fast as by cf_add (bulk_add.c); others take them in turn. The bytes depend on the filter and
 ** the hashes, not on their order. Errors as cf_add, or CF_INTERRUPTED: of the sorted hashes those
 ** before *added (may be NULL) are in, the rest is not. After CF_INTERRUPTED they may be in any
 ** order, when *added is 0.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** bulk.c - adding many keys: sorted, then all at once or in turn.
+** bulk_add.c - adding many keys: sorted, then all at once or in turn.
 **
 ** An empty table that was planned for as many keys is filled in one walk, from front to back. A key
 ** whose base bucket has room is put there. Else it goes to its alternate bucket, which may be
