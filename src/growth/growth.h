@@ -61,7 +61,7 @@
 #ifndef CF_GROWTH_H
 #define CF_GROWTH_H
 
-#include "undo.h"
+#include "growth_undo.h"
 
 /* One step: splits the bucket at the split pointer. CF_OK; CF_FULL: this filter does not grow, or
 ** cannot be longer in bits; CF_TOO_BIG, CF_NO_MEMORY: nor in bytes; CF_INTERRUPTED: only the first

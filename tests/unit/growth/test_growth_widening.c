@@ -2,8 +2,8 @@
 #include "../test.h"
 
 #include "../../../src/entry/walk.h"
+#include "../../../src/growth/growth_undo.h"
 #include "../../../src/growth/insert.h"
-#include "../../../src/growth/undo.h"
 #include "../../../src/table/bucket.h"
 
 enum { KEYS = 30000 };

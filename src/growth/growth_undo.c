@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "undo.h"
+#include "growth_undo.h"
 
 #include "../entry/spill.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** undo.h - what growth overwrites, written down so that it can be taken back (growth.h).
+** growth_undo.h - what growth overwrites, written down so that it can be taken back (growth.h).
 **
 ** Splitting loses nothing of the entries but, in semi-sorted buckets, their slots; and void entries
 ** are in two buckets afterwards. So a step is not undone by putting entries together again: each
 ** bucket is kept as it was before it was split, the last one on top.
 */
-#ifndef CF_UNDO_H
-#define CF_UNDO_H
+#ifndef CF_GROWTH_UNDO_H
+#define CF_GROWTH_UNDO_H
 
 #include "../entry/spill_follow.h"
 #include "../table/bucket.h"

@@ -4,8 +4,8 @@
 #include "../spill_model.h"
 
 #include "../../../src/entry/entry.h"
+#include "../../../src/growth/growth_undo.h"
 #include "../../../src/growth/insert.h"
-#include "../../../src/growth/undo.h"
 
 /* ---- memory that is counted ---- */
 
