@@ -75,7 +75,7 @@
 
 #include "base/hash.h"
 #include "cuckoo_plan.h"
-#include "shape/view.h"
+#include "shape/filter_private.h"
 #include "version.h"
 
 #ifdef __cplusplus

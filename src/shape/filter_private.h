@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** view.h - the library's own half of an open filter.
+** filter_private.h - the library's own half of an open filter.
 **
 ** All of it follows from the header of the filter, and from where its bytes are (open.c). Callers
 ** leave it alone.
 */
-#ifndef CF_VIEW_H
-#define CF_VIEW_H
+#ifndef CF_FILTER_PRIVATE_H
+#define CF_FILTER_PRIVATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
