@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** follow_look.c - can the triggers of a filter table be relied on?
+** trigger_check.c - can the triggers of a filter table be relied on?
 */
 #include "follow.h"
 
