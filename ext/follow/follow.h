@@ -44,7 +44,7 @@ typedef enum cuckoo_trust {
     CUCKOO_FAULT     /* something is wrong: `fault` says what */
 } cuckoo_trust;
 
-/* Which rows of the log are believed: net.h says what that means, and follow.c when. A BEFORE trigger
+/* Which rows of the log are believed: log_net.h says what that means, and follow.c when. A BEFORE trigger
 ** may change a row after a statement has read it and before the statement writes it. AFTER triggers are
 ** then told the old values that were read: old values lie. */
 typedef enum cuckoo_belief {
@@ -64,11 +64,12 @@ typedef struct cuckoo_follow {
     char *fault; /* why the filter must not be used; NULL: it may be used */
     cuckoo_trust trust;
     cuckoo_belief belief; /* as of the last look */
-    sqlite3_stmt *steps;  /* reads the log in the order of rows (net.c); NULL: not since the last look */
-    int sample;           /* of so many of the first and of the last rows to ask for; -1: of all */
-    bool saved;           /* table and column are in the database, in row -1 of the pages */
-    unsigned version;     /* of the database, at the last look */
-    int prepared;         /* how often the kept statement was prepared anew */
+    sqlite3_stmt
+        *steps;       /* reads the log in the order of rows (log_net.c); NULL: not since the last look */
+    int sample;       /* of so many of the first and of the last rows to ask for; -1: of all */
+    bool saved;       /* table and column are in the database, in row -1 of the pages */
+    unsigned version; /* of the database, at the last look */
+    int prepared;     /* how often the kept statement was prepared anew */
 } cuckoo_follow;
 
 enum { CUCKOO_SAMPLE = 100 /* rows */, CUCKOO_ALL_ROWS = -1 };

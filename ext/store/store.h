@@ -24,7 +24,7 @@
 #ifndef CUCKOO_STORE_H
 #define CUCKOO_STORE_H
 
-#include "../follow/net.h"
+#include "../follow/log_net.h"
 #include "../pages/waiting.h"
 #include "state.h"
 

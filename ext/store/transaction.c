@@ -4,7 +4,7 @@
 ** rows of the log into the pages.
 **
 ** A drain is right at any time, but happens at the end of a transaction only: in the middle of one
-** more steps of a row may follow, whose first key would no longer be in the log (net.h). What fails
+** more steps of a row may follow, whose first key would no longer be in the log (log_net.h). What fails
 ** before the first write is forgotten: the log stays, and the next drain takes it. So COMMIT does not
 ** fail when the database cannot be written just now (locks, PRAGMA query_only, an authorizer), nor
 ** when the filter is damaged.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** net.h - what the rows of a log add up to: which keys have come to the table, and which have gone.
+** log_net.h - what the rows of a log add up to: which keys have come to the table, and which have gone.
 **
 ** Each row of the log is a step: it takes away the key `old` and brings the key `new`. A key that is
 ** brought and taken away cancels out. But when something changes a row while SQLite is changing it, as
@@ -22,8 +22,8 @@
 **               row holds now, has come, and nothing has gone: a doubt. Keys may be stale then
 **      NEW      every `new` has come, and nothing has gone
 */
-#ifndef CUCKOO_NET_H
-#define CUCKOO_NET_H
+#ifndef CUCKOO_LOG_NET_H
+#define CUCKOO_LOG_NET_H
 
 #include "../keys/sums.h"
 #include "follow.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "net.h"
+#include "log_net.h"
 
 #include "../sqlite/sql.h"
 
