@@ -6,7 +6,7 @@
 */
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
-#include "../store/upkeep.h"
+#include "../store/maintenance.h"
 #include "table.h"
 
 #include "../../src/base/bits.h"
@@ -131,7 +131,7 @@ static int rebuild(cuckoo_table *table, char **message)
                  ? SQLITE_OK
                  : cuckoo_follow_is_written_by_triggers(&table->store->paged.shadow, &is);
     if (rc != SQLITE_OK || !is)
-        return rc == SQLITE_OK ? cuckoo_upkeep_rebuild(table->store, message) : rc;
+        return rc == SQLITE_OK ? cuckoo_maintenance_rebuild(table->store, message) : rc;
     return cuckoo_say(
         message, SQLITE_ERROR,
         "a trigger writes to it, and may run this command when it must not run; use SELECT "
@@ -155,16 +155,16 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
     cuckoo_store *store = table->store;
     switch (which) {
     case CHECK:
-        return cuckoo_upkeep_check(store, message);
+        return cuckoo_maintenance_check(store, message);
     case CLEAR:
         return cuckoo_store_clear(store);
     case DRAIN:
         store->drains = CUCKOO_DRAIN_ASKED; /* in the last step of the transaction (transaction.c) */
         return SQLITE_OK;
     case IMPORT:
-        return cuckoo_upkeep_import(store, argument, message);
+        return cuckoo_maintenance_import(store, argument, message);
     case OPTIMIZE:
-        return cuckoo_upkeep_optimize(store);
+        return cuckoo_maintenance_optimize(store);
     default:
         return rebuild(table, message);
     }

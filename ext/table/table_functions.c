@@ -12,7 +12,7 @@
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
-#include "../store/upkeep.h"
+#include "../store/maintenance.h"
 #include "table.h"
 
 #include "../../src/shape/format.h"
@@ -125,7 +125,7 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
         return;
     }
     if (rc == SQLITE_OK) {
-        int checked = cuckoo_upkeep_check(store, &message);
+        int checked = cuckoo_maintenance_check(store, &message);
         rc = cuckoo_registry_end(registry, store);
         why = checked == SQLITE_OK || rc != SQLITE_OK ? cuckoo_store_damage(store)
               : message                               ? message
@@ -147,7 +147,7 @@ static void result_export(sqlite3_context *context, cuckoo_store *store, sqlite3
                          "the filter is longer than this connection allows (SQLITE_LIMIT_LENGTH)");
         return;
     }
-    int rc = cuckoo_upkeep_export(store, &copy, &message);
+    int rc = cuckoo_maintenance_export(store, &copy, &message);
     if (rc == SQLITE_OK) {
         sqlite3_result_blob64(context, copy.bytes, copy.length, SQLITE_TRANSIENT);
         cuckoo_block_resize(NULL, copy.view.writable - CF_HEADER_BYTES, 0);

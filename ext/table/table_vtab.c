@@ -6,8 +6,8 @@
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
+#include "../store/maintenance.h"
 #include "../store/touch.h"
-#include "../store/upkeep.h"
 #include "inspect_columns.h"
 #include "table.h"
 
@@ -70,7 +70,7 @@ static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
     int rc = cuckoo_paged_create(&store->paged, shape);
     cuckoo_store_created(store);
     if (rc == SQLITE_OK && table->content) {
-        rc = cuckoo_upkeep_follow(store, message);
+        rc = cuckoo_maintenance_follow(store, message);
         rc = rc ? rc : cuckoo_touch_watch(store, table->name, 1);
     }
     if (rc == SQLITE_OK)
@@ -293,7 +293,8 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     (void)schema;
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
     rc = rc ? rc
-            : cuckoo_table_end(table, flags & 1 ? SQLITE_OK : cuckoo_upkeep_check(table->store, &why));
+            : cuckoo_table_end(table,
+                               flags & 1 ? SQLITE_OK : cuckoo_maintenance_check(table->store, &why));
     if (rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_ERROR) {
         rc = why ? cuckoo_say(message, SQLITE_OK, "%s: %s", name, why)
                  : cuckoo_say(message, SQLITE_OK, "%s", base->zErrMsg);

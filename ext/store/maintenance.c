@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "upkeep.h"
+#include "maintenance.h"
 
 #include "../../src/base/bits.h"
 #include "../../src/shape/format.h"
@@ -75,7 +75,7 @@ static int say_unreadable(const cuckoo_store *store, int rc, char **message)
                       store->follow.column, sqlite3_errmsg(store->paged.shadow.db));
 }
 
-int cuckoo_upkeep_check(cuckoo_store *store, char **message)
+int cuckoo_maintenance_check(cuckoo_store *store, char **message)
 {
     assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
     const char *why;
@@ -118,7 +118,7 @@ static int shrink(cuckoo_store *store)
                                       : SQLITE_OK;
 }
 
-int cuckoo_upkeep_optimize(cuckoo_store *store)
+int cuckoo_maintenance_optimize(cuckoo_store *store)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
     cuckoo_watch watch;
@@ -245,13 +245,13 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
     return rc == SQLITE_OK ? read_anew(store, anew, message) : rc;
 }
 
-int cuckoo_upkeep_follow(cuckoo_store *store, char **message)
+int cuckoo_maintenance_follow(cuckoo_store *store, char **message)
 {
     assert(store->follow.given_table != NULL && *message == NULL);
     return begin_to_follow(store, false, message);
 }
 
-int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
+int cuckoo_maintenance_rebuild(cuckoo_store *store, char **message)
 {
     assert(store->state.life != CUCKOO_DEAD && *message == NULL);
     if (store->follow.given_table == NULL)
@@ -262,7 +262,7 @@ int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message)
 
 /* ---- import, export ---- */
 
-int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message)
+int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **message)
 {
     assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
     const char *why = "it is not a blob; give one that cf_new, cf_build or cf_export has made";
@@ -312,7 +312,7 @@ static int add_beside(cuckoo_store *store, cf_filter *copy)
     return rc;
 }
 
-int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message)
+int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **message)
 {
     assert(cuckoo_paged_is_loaded(&store->paged) && *message == NULL);
     const char *why;

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** upkeep.h - what is done to a filter table as a whole: check, clear, import, optimize,
+** maintenance.h - what is done to a filter table as a whole: check, clear, import, optimize,
 ** rebuild, export.
 **
 ** The use has begun (store.h), and is not ended here. Functions return SQLite codes. After an error
 ** *message (sqlite3_malloc; NULL before) says why, without the name of the table; NULL: the code
 ** says it.
 */
-#ifndef CUCKOO_UPKEEP_H
-#define CUCKOO_UPKEEP_H
+#ifndef CUCKOO_MAINTENANCE_H
+#define CUCKOO_MAINTENANCE_H
 
 #include "store.h"
 
 /* SQLITE_CORRUPT_VTAB: it is damaged, or the key of a row of the table that it follows is missing. */
-int cuckoo_upkeep_check(cuckoo_store *store, char **message);
+int cuckoo_maintenance_check(cuckoo_store *store, char **message);
 
 /* Moves spilled entries and waiting keys to slots, and then the filter to fewer pages, if it can. */
-int cuckoo_upkeep_optimize(cuckoo_store *store);
+int cuckoo_maintenance_optimize(cuckoo_store *store);
 
 /* Makes the log and the triggers anew, as the newest ones, empties the filter and adds all keys of
 ** the table. The second one does so for a filter that was just created. */
-int cuckoo_upkeep_rebuild(cuckoo_store *store, char **message);
-int cuckoo_upkeep_follow(cuckoo_store *store, char **message);
+int cuckoo_maintenance_rebuild(cuckoo_store *store, char **message);
+int cuckoo_maintenance_follow(cuckoo_store *store, char **message);
 
 /* Puts the filter in a blob in the place of this one. Both must keep values, or neither. */
-int cuckoo_upkeep_import(cuckoo_store *store, sqlite3_value *blob, char **message);
+int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **message);
 
 /* A copy of the filter with all its keys, in a block (block.h). */
-int cuckoo_upkeep_export(cuckoo_store *store, cf_filter *copy, char **message);
+int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **message);
 
 #endif
