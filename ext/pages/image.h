@@ -11,7 +11,7 @@
 
 #include "shadow.h"
 
-/* Copies that rows of the list stand for (waiting.h). */
+/* Copies that rows of the list stand for (unplaced.h). */
 typedef struct cuckoo_count {
     uint64_t copies;
     uint64_t digest; /* for each copy a hash of key and value, added up: says which copies these are */

@@ -5,7 +5,7 @@
 **      CREATE TABLE "seen_page"(no INTEGER PRIMARY KEY, data BLOB)
 **              numbered rows of bytes (pages.h; row -1: follow.h), each with a checksum at its end
 **      CREATE TABLE "seen_wait"(hash, value, adds, PRIMARY KEY(hash, value))
-**              keys without a place (waiting.h)
+**              keys without a place (unplaced.h)
 **
 ** A filter that follows a table also has its log (log.h), which is no shadow table.
 **

@@ -61,7 +61,7 @@ static int check_rows(cuckoo_store *store, char **message)
 {
     int rc = cuckoo_shadow_check(&store->paged.shadow);
     rc = rc ? rc : cuckoo_paged_check(&store->paged);
-    rc = rc ? rc : cuckoo_waiting_check(&store->paged);
+    rc = rc ? rc : cuckoo_unplaced_check(&store->paged);
     if (rc == SQLITE_OK && store->follow.given_table)
         rc = cuckoo_follow_check_names(&store->paged.shadow);
     return rc == SQLITE_CORRUPT_VTAB ? cuckoo_say(message, rc, "damaged: %s", cuckoo_store_damage(store))
@@ -131,7 +131,7 @@ int cuckoo_maintenance_optimize(cuckoo_store *store)
     store->paged.header_dirty = true;
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
-    rc = cuckoo_waiting_try(&store->paged, true);
+    rc = cuckoo_unplaced_try(&store->paged, true);
     return rc == SQLITE_OK && store->paged.adds.copies == 0 ? shrink(store) : rc;
 }
 
@@ -194,7 +194,7 @@ static int read_anew(cuckoo_store *store, bool anew, char **message)
                     read_table(store, &filter, anew || filter.geometry.growth ? &aside : NULL, message));
     for (size_t i = 0; rc == SQLITE_OK && i < aside.places; i++)
         if (aside.place[i].taken)
-            rc = cuckoo_waiting_count(&store->paged, aside.place[i].hash, 0, aside.place[i].sum);
+            rc = cuckoo_unplaced_count(&store->paged, aside.place[i].hash, 0, aside.place[i].sum);
     cuckoo_sums_free(&aside);
     return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc; /* the header counts them */
 }
@@ -305,7 +305,7 @@ static int change_copy(void *context, uint64_t hash, int64_t more)
 static int add_beside(cuckoo_store *store, cf_filter *copy)
 {
     cuckoo_net net = {.parts = 1};
-    int rc = store->paged.adds.copies > 0 ? cuckoo_waiting_add_to(&store->paged, copy) : SQLITE_OK;
+    int rc = store->paged.adds.copies > 0 ? cuckoo_unplaced_add_to(&store->paged, copy) : SQLITE_OK;
     rc = rc ? rc : cuckoo_store_net(store, &net);
     rc = rc ? rc : cuckoo_net_walk(&net, change_copy, copy);
     cuckoo_net_free(&net);

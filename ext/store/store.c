@@ -118,7 +118,7 @@ int cuckoo_store_end(cuckoo_store *store)
 int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has)
 {
     int64_t waits;
-    int rc = cuckoo_waiting_copies(&store->paged, hash, NULL, &waits);
+    int rc = cuckoo_unplaced_copies(&store->paged, hash, NULL, &waits);
     *has = waits > 0;
     if (rc != SQLITE_OK || *has || !cuckoo_store_follows(store))
         return rc;
@@ -310,16 +310,16 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_stat
     if (*status == CF_OK || !paged->filter.geometry.growth)
         return SQLITE_OK;
     *status = CF_OK;
-    return cuckoo_waiting_count(paged, hash, value, 1);
+    return cuckoo_unplaced_count(paged, hash, value, 1);
 }
 
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)
 {
     int64_t waits;
     assert(cuckoo_paged_is_loaded(&store->paged));
-    int rc = cuckoo_waiting_copies(&store->paged, hash, &value, &waits);
+    int rc = cuckoo_unplaced_copies(&store->paged, hash, &value, &waits);
     if (rc != SQLITE_OK || waits > 0)
-        return waits > 0 ? cuckoo_waiting_count(&store->paged, hash, value, -1) : rc;
+        return waits > 0 ? cuckoo_unplaced_count(&store->paged, hash, value, -1) : rc;
     cf_delete_value(&store->paged.filter, hash, value);
     store->paged.header_dirty |= store->paged.rc == SQLITE_OK;
     return store->paged.rc;

@@ -25,7 +25,7 @@
 #define CUCKOO_STORE_H
 
 #include "../follow/log_net.h"
-#include "../pages/waiting.h"
+#include "../pages/unplaced.h"
 #include "state.h"
 
 /* Whether the log is drained at the end of the transaction. */

@@ -123,7 +123,7 @@ typedef struct drain_into {
 static int take_away(drain_into *into, uint64_t hash, int64_t copies)
 {
     int64_t wait = 0;
-    int rc = cuckoo_waiting_copies(into->paged, hash, NULL, &wait);
+    int rc = cuckoo_unplaced_copies(into->paged, hash, NULL, &wait);
     if (wait > copies)
         wait = copies;
     delete_copies(into->paged, hash, copies - wait);
@@ -174,8 +174,8 @@ static int write_waits(const drain_into *into)
     const cuckoo_sums *waits = &into->waits;
     for (size_t i = 0; rc == SQLITE_OK && i < waits->places; i++)
         if (waits->place[i].sum != 0)
-            rc = cuckoo_waiting_count(into->paged, waits->place[i].hash, 0, waits->place[i].sum);
-    return rc == SQLITE_OK && into->room ? cuckoo_waiting_try(into->paged, false) : rc;
+            rc = cuckoo_unplaced_count(into->paged, waits->place[i].hash, 0, waits->place[i].sum);
+    return rc == SQLITE_OK && into->room ? cuckoo_unplaced_try(into->paged, false) : rc;
 }
 
 /* A log that cannot be emptied has to be noticed before the first write. */
@@ -252,7 +252,7 @@ static int write(cuckoo_store *store)
     if (!cuckoo_paged_pending(paged))
         return SQLITE_OK;
     int rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_WATCH_SCHEMA, NULL); /* notices an interrupt */
-    rc = rc ? rc : cuckoo_waiting_try(paged, false);
+    rc = rc ? rc : cuckoo_unplaced_try(paged, false);
     if (rc == SQLITE_OK)
         return cuckoo_store_flush(store);
     if (paged->has_written)

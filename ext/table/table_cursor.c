@@ -240,7 +240,7 @@ static int find_key(cuckoo_table *table, search *sought, sqlite3_value *key)
     int rc = has || values ? SQLITE_OK : cuckoo_store_has_beside(table->store, sought->hash, &has);
     if (rc == SQLITE_OK && has)
         rc = values ? find_values(filter, sought) : found_value(sought, 0);
-    return rc == SQLITE_OK && values ? cuckoo_waiting_values(paged, sought->hash, found_waiting, sought)
+    return rc == SQLITE_OK && values ? cuckoo_unplaced_values(paged, sought->hash, found_waiting, sought)
                                      : rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "waiting.h"
+#include "unplaced.h"
 
 #include "../sqlite/sql.h"
 
@@ -57,7 +57,7 @@ static int walk(cuckoo_paged *paged, cuckoo_query query, const int64_t *values, 
     return cuckoo_shadow_end(&paged->shadow, rows, rc);
 }
 
-int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash, cuckoo_waiter *found, void *context)
+int cuckoo_unplaced_values(cuckoo_paged *paged, uint64_t hash, cuckoo_waiter *found, void *context)
 {
     int64_t key = (int64_t)hash;
     return paged->adds.copies ? walk(paged, CUCKOO_WAITING, &key, found, context) : SQLITE_OK;
@@ -77,19 +77,19 @@ static int count_copies(void *context, uint64_t hash, uint64_t value, uint64_t c
     return SQLITE_OK;
 }
 
-int cuckoo_waiting_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *value, int64_t *copies)
+int cuckoo_unplaced_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *value, int64_t *copies)
 {
     copies_of of = {value, copies};
     *copies = 0;
-    return cuckoo_waiting_values(paged, hash, count_copies, &of);
+    return cuckoo_unplaced_values(paged, hash, count_copies, &of);
 }
 
 /* A row of which nothing is left is taken out. */
-int cuckoo_waiting_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds)
+int cuckoo_unplaced_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds)
 {
     int64_t had = 0;
     sqlite3_stmt *write;
-    int rc = adds < 0 ? cuckoo_waiting_copies(paged, hash, &value, &had) : SQLITE_OK;
+    int rc = adds < 0 ? cuckoo_unplaced_copies(paged, hash, &value, &had) : SQLITE_OK;
     cuckoo_query query = adds < 0 && had + adds <= 0 ? CUCKOO_WAIT_NO_MORE : CUCKOO_WAIT;
     const int64_t values[] = {(int64_t)hash, (int64_t)value, adds};
     rc = rc ? rc : cuckoo_shadow_query(&paged->shadow, query, values, &write);
@@ -119,7 +119,7 @@ static int take_row(void *context, uint64_t hash, uint64_t value, uint64_t copie
     return status == CF_OK ? SQLITE_OK : status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_FULL;
 }
 
-int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter)
+int cuckoo_unplaced_add_to(cuckoo_paged *paged, cf_filter *filter)
 {
     assert(cuckoo_paged_is_loaded(paged));
     all_rows all = {.filter = filter};
@@ -131,9 +131,9 @@ int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter)
                       "rows of %s_wait have been added, changed or taken out", paged->shadow.table);
 }
 
-int cuckoo_waiting_check(cuckoo_paged *paged)
+int cuckoo_unplaced_check(cuckoo_paged *paged)
 {
-    return cuckoo_waiting_add_to(paged, NULL);
+    return cuckoo_unplaced_add_to(paged, NULL);
 }
 
 /* ---- finding places ---- */
@@ -182,12 +182,12 @@ static int place_some(cuckoo_paged *paged, const waiting_rows *rows, cf_memory m
         cf_status status = cf_add_value(&paged->filter, row->hash, row->value);
         paged->filter.memory = had;
         if (status == CF_OK)
-            rc = cuckoo_waiting_count(paged, row->hash, row->value, -1);
+            rc = cuckoo_unplaced_count(paged, row->hash, row->value, -1);
     }
     return rc;
 }
 
-int cuckoo_waiting_try(cuckoo_paged *paged, bool all)
+int cuckoo_unplaced_try(cuckoo_paged *paged, bool all)
 {
     waiting_rows rows = {NULL, 0, 0};
     int rc = paged->adds.copies > 0 ? read_some(paged, all, &rows) : SQLITE_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** waiting.h - keys of a filter table that have no place: one list, in a shadow table.
+** unplaced.h - keys of a filter table that have no place: one list, in a shadow table.
 **
 **      seen_wait     hash    value   adds
 **                    4711    0       1      as good as stored
@@ -12,30 +12,30 @@
 ** notices that one was added, changed or taken out. A row is believed when all of its columns are
 ** integers that may stand there. Functions return SQLite codes; SQLITE_CORRUPT_VTAB: it is not.
 */
-#ifndef CUCKOO_WAITING_H
-#define CUCKOO_WAITING_H
+#ifndef CUCKOO_UNPLACED_H
+#define CUCKOO_UNPLACED_H
 
 #include "pages.h"
 
 /* So many copies of a key more wait for a place, or less: at most as many as wait. */
-int cuckoo_waiting_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds);
+int cuckoo_unplaced_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds);
 
 /* How many copies of a key with this value wait; `value` NULL: with any value. */
-int cuckoo_waiting_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *value, int64_t *copies);
+int cuckoo_unplaced_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *value, int64_t *copies);
 
 /* Calls `found` for each value of a key that waits. `found` returns an SQLite code, and an error ends
 ** the walk. */
 typedef int cuckoo_waiter(void *context, uint64_t hash, uint64_t value, uint64_t copies);
-int cuckoo_waiting_values(cuckoo_paged *paged, uint64_t hash, cuckoo_waiter *found, void *context);
+int cuckoo_unplaced_values(cuckoo_paged *paged, uint64_t hash, cuckoo_waiter *found, void *context);
 
 /* Reads all rows. SQLITE_CORRUPT_VTAB: one is damaged, or they are not those that the header counts. */
-int cuckoo_waiting_check(cuckoo_paged *paged);
+int cuckoo_unplaced_check(cuckoo_paged *paged);
 
 /* Tries to find places: for a few keys, whatever number waits, and the filter may grow; or for all
 ** keys (`all`), where they fit without that. After an error the image, or the list, may have changed. */
-int cuckoo_waiting_try(cuckoo_paged *paged, bool all);
+int cuckoo_unplaced_try(cuckoo_paged *paged, bool all);
 
 /* Adds all keys that wait to another filter, which may grow. SQLITE_FULL: there is no room. */
-int cuckoo_waiting_add_to(cuckoo_paged *paged, cf_filter *filter);
+int cuckoo_unplaced_add_to(cuckoo_paged *paged, cf_filter *filter);
 
 #endif
