@@ -4,7 +4,7 @@
 #include "../../src/base/bits.h"
 #include "../../src/shape/format.h"
 
-#include "../keys/column.h"
+#include "../keys/column_rule.h"
 #include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store.h"
 
-#include "../keys/column.h"
+#include "../keys/column_rule.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "../sqlite/watch.h"

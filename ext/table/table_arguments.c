@@ -3,7 +3,7 @@
 ** table_arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
 */
 #include "../follow/sql_text.h"
-#include "../keys/column.h"
+#include "../keys/column_rule.h"
 #include "../keys/number.h"
 #include "../sqlite/errors.h"
 #include "table.h"

@@ -2,7 +2,7 @@
 /*
 ** table_vtab.c - the module cuckoo_filter: creating, connecting, renaming, transactions.
 */
-#include "../keys/column.h"
+#include "../keys/column_rule.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "column.h"
+#include "column_rule.h"
 
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** column.h - the key rule of a column: how SQLite compares what is in it.
+** column_rule.h - the key rule of a column: how SQLite compares what is in it.
 */
-#ifndef CUCKOO_COLUMN_H
-#define CUCKOO_COLUMN_H
+#ifndef CUCKOO_COLUMN_RULE_H
+#define CUCKOO_COLUMN_RULE_H
 
 #include "../sqlite/api.h"
 
