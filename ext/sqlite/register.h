@@ -50,7 +50,7 @@ int cuckoo_register_scalars(sqlite3 *db, bool on);    /* functions.c */
 int cuckoo_register_infos(sqlite3 *db, bool on);      /* info.c */
 int cuckoo_register_aggregates(sqlite3 *db, bool on); /* aggregates.c */
 int cuckoo_register_builds(sqlite3 *db, bool on);     /* aggregate_build.c */
-int cuckoo_register_lists(sqlite3 *db, bool on);      /* keys.c */
+int cuckoo_register_lists(sqlite3 *db, bool on);      /* key_list_functions.c */
 int cuckoo_register_tables(sqlite3 *db, bool on);     /* table_vtab.c */
 
 #endif
