@@ -11,8 +11,9 @@ stand before it. It uses a room when it includes its header, or when its object 
 tells). A function is counted where it is defined, not where it is declared: so the public header may stand at the bottom
 and declare what the upper rooms define. Inline functions of headers come with the include.
 
-Also checked: every file stands in rooms.txt and every name there has a file; src never includes sqlite3.h; no variable is
-shared by all threads of a program but those that rooms.txt names; no file is longer than 400 lines; every source file,
+The folders of src and ext are in order, too: no two need one another. What lies in src or ext itself, the public headers and
+the entry point, counts for none. Also checked: every file stands in rooms.txt and every name there has a file; src never includes sqlite3.h; no variable is
+shared by all threads of a program but those that rooms.txt names; no file is longer than 400 lines, and no folder has more than 16 files; every source file,
 those of tests and sql included, names its licence. Exceptions stand in rooms.txt. One that is no longer needed is an
 error: the list gets shorter.
 """
@@ -24,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HALVES = ("src", "ext")
 LONGEST_FILE = 400
+LARGEST_FOLDER = 16
 
 
 class Order:
@@ -169,6 +171,19 @@ def round_about(order, found):
         yield f"circle: {', '.join(ring)} need one another"
 
 
+def folders_round_about(order, found):
+    pairs = {tuple(str(Path(room).parent) for room in arrow) for arrow in found}
+    for ring in circles({pair: 0 for pair in pairs if pair[0] != pair[1] and not set(pair) & set(HALVES)}):
+        yield f"circle: the folders {', '.join(ring)} need one another"
+
+
+def large_folders(order, found):
+    for folder in sorted({path.parent for path in sources()}):
+        names = [path for path in folder.iterdir() if path.is_file()]
+        if len(names) > LARGEST_FOLDER:
+            yield f"{folder.relative_to(ROOT)} has {len(names)} files, more than {LARGEST_FOLDER}: divide it"
+
+
 def sqlite_in_src(order, found):
     for path in sources():
         if half_of(path) == "src" and re.search(r"^#include.*\bsqlite3", path.read_text(), re.M):
@@ -202,6 +217,7 @@ def without_licence(order, found):
 
 
 CHECKS = {"every file has its place": places, "no arrow runs upwards": upward, "no circle": round_about,
+          "no circle of folders": folders_round_about, "no folder is too large": large_folders,
           "src does without SQLite": sqlite_in_src, "no file is too long": long_files,
           "no variable for all threads": shared_by_threads,
           "every exception is needed": exceptions, "every source names its licence": without_licence}

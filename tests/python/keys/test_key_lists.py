@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Key lists: cf_keys collects keys, cf_add_keys and cf_delete_keys take them in one call (ext/functions/keys.c)."""
+"""Key lists: cf_keys collects keys, cf_add_keys and cf_delete_keys take them in one call (ext/functions/key_list_functions.c)."""
 import json
 import sqlite3
 import struct
