@@ -54,7 +54,7 @@ SRC     = $(sort $(wildcard src/*.c src/*/*.c))
 EXT     = $(sort $(wildcard ext/*.c ext/*/*.c))
 HEADERS = $(wildcard src/*.h src/*/*.h ext/*.h ext/*/*.h tests/*/*.h tests/*/*/*.h)
 FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
-TESTS   = $(sort $(wildcard tests/unit/*.c tests/unit/*/*.c))
+TESTS   = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS   = $(basename $(notdir $(TESTS)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
@@ -205,8 +205,8 @@ build/$(1)/%.o: %.c $$(HEADERS) build/tools build/options
 $$(foreach test,$$(TESTS),$$(eval build/$(1)/$$(basename $$(notdir $$(test))): build/$(1)/$$(test:.c=.o)))
 build/$(1)/test_%: $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS)
-$(FAULTS:%=build/$(1)/%): build/$(1)/%: build/$(1)/tests/faults/%.o \
-    $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
+$$(foreach test,$$(filter $(FAULTS:%=\%/%.c),$$(wildcard tests/faults/*.c tests/unit/ext/*.c)),$$(eval build/$(1)/$$(basename $$(notdir $$(test))): build/$(1)/$$(test:.c=.o)))
+$(FAULTS:%=build/$(1)/%): $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
 build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc
 build/$(1)/shared_cache: WRAP = -Wl,--wrap=sqlite3_bind_int64,--wrap=sqlite3_prepare_v2

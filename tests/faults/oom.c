@@ -14,7 +14,7 @@
 **
 ** One test per statement. All of it takes twenty seconds with sanitizers. To run:
 **
-**      cc -std=c11 -DSQLITE_CORE tests/faults/oom.c src/[a-z]*.c ext/[a-z]*.c
+**      cc -std=c11 -DSQLITE_CORE tests/faults/oom.c $(find src ext -name '*.c')
 **          -lcmocka -lsqlite3 -lm -o oom && ./oom
 */
 #include <setjmp.h>

@@ -16,8 +16,8 @@
 ** linker. Of these requests each is refused. Of the others each 11th or so, with `all` each, with a
 ** number each n-th (slice.h says from which on). To run:
 **
-**      cc -std=c11 -DSQLITE_CORE -Wl,--wrap=realloc,--wrap=calloc tests/faults/oom_table.c src/[a-z]*.c
-**          ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o oom_table && ./oom_table all
+**      cc -std=c11 -DSQLITE_CORE -Wl,--wrap=realloc,--wrap=calloc tests/faults/oom_table.c
+**          $(find src ext -name '*.c') -lcmocka -lsqlite3 -lm -o oom_table && ./oom_table all
 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,7 +14,7 @@
 ** small cache, so that pages reach the disk before COMMIT. To run, by default for each 37th fault
 ** or so, with `all` for each:
 **
-**      cc -std=c11 -DSQLITE_CORE tests/faults/vfs_faults.c src/[a-z]*.c ext/[a-z]*.c
+**      cc -std=c11 -DSQLITE_CORE tests/faults/vfs_faults.c $(find src ext -name '*.c')
 **          -lcmocka -lsqlite3 -lm -o vfs_faults && ./vfs_faults all
 */
 #include <setjmp.h>

@@ -12,7 +12,7 @@
 ** failed"; a run of nothing fails.
 **
 **      cc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DSQLITE_CORE
-**          tests/fuzz/[a-z]*.c src/[a-z]*.c ext/[a-z]*.c -lsqlite3 -lm -o replay && ./replay 2000
+**          tests/fuzz/[a-z]*.c $(find src ext -name '*.c') -lsqlite3 -lm -o replay && ./replay 2000
 */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <sys/mman.h>

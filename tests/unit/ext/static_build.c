@@ -7,7 +7,7 @@
 ** -fvisibility=hidden, so that a name that clashes with one of SQLite or of the C library shows
 ** too.
 **
-**      cc -std=c11 -DSQLITE_CORE tests/faults/static_build.c src/[a-z]*.c ext/[a-z]*.c
+**      cc -std=c11 -DSQLITE_CORE tests/unit/ext/static_build.c $(find src ext -name '*.c')
 **          -lcmocka -lsqlite3 -lm -o static_build && ./static_build
 */
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "answer.h"
+#include "../../faults/answer.h"
 
 struct sqlite3_api_routines;
 int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);

@@ -4,7 +4,7 @@
 ** sums by key (sums.c), the state of a store, and whether what is in memory is fresh (state.c), names
 ** that are nearly right (errors.c), and epochs and changed pages of an image (image.c).
 **
-**      cc -std=c11 -DSQLITE_CORE tests/faults/ext_units.c src/[a-z]*.c ext/[a-z]*.c -lcmocka -lsqlite3 -lm -o ext_units
+**      cc -std=c11 -DSQLITE_CORE tests/unit/ext/ext_units.c $(find src ext -name "*.c") -lcmocka ..
 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,13 +13,13 @@
 
 #include <cmocka.h>
 
-#include "../../ext/pages/image.h"
-#include "../../ext/sqlite/errors.h"
-#include "../../ext/follow/schema.h"
-#include "../../ext/follow/sql_text.h"
-#include "../../ext/store/state.h"
-#include "../../ext/keys/sums.h"
-#include "fault_memory.h"
+#include "../../../ext/pages/image.h"
+#include "../../../ext/sqlite/errors.h"
+#include "../../../ext/follow/schema.h"
+#include "../../../ext/follow/sql_text.h"
+#include "../../../ext/store/state.h"
+#include "../../../ext/keys/sums.h"
+#include "../../faults/fault_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 **         until they part: nine of them made a filter of 800,000 bytes, others could make 1 GB.
 **      5  A merge that ends with CF_FULL leaves a part of the other filter; what it leaves is sound.
 **
-**      cc -std=c11 -DSQLITE_CORE tests/faults/regressions.c src/[a-z]*.c ext/[a-z]*.c
+**      cc -std=c11 -DSQLITE_CORE tests/unit/ext/regressions.c $(find src ext -name '*.c')
 **          -lcmocka -lsqlite3 -lm -o regressions && ./regressions
 */
 #include <setjmp.h>
@@ -22,8 +22,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/cuckoo_inspect.h"
-#include "answer.h"
+#include "../../../src/cuckoo_inspect.h"
+#include "../../faults/answer.h"
 
 struct sqlite3_api_routines;
 int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
