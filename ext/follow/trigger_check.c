@@ -153,6 +153,28 @@ static bool mentions(const char *text, const char *name)
     return is;
 }
 
+/* May SQL that names this one change rows of the other table? */
+static bool leads_to(cuckoo_schema *all, const char *name, const char *table)
+{
+    char *changes = sqlite3_mprintf("INTO \"%w\" UPDATE DELETE", name);
+    if (changes == NULL)
+        return true;
+    cuckoo_schema_reach(all, changes);
+    sqlite3_free(changes);
+    return cuckoo_schema_reaches(all, table);
+}
+
+/* May this body of a trigger change rows of the table, be it by SQL that a function runs? */
+static bool may_change(cuckoo_schema *all, const char *body, const char *table)
+{
+    cuckoo_schema_reach(all, body);
+    bool may = cuckoo_schema_reaches(all, table);
+    for (int i = 0; i < all->n && !may; i++)
+        may = all->object[i].body == NULL && mentions(body, all->object[i].name) &&
+              leads_to(all, all->object[i].name, table);
+    return may;
+}
+
 /* May such a trigger change rows of the table? No, if SQL that a function runs may make others lie. */
 static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const char *table)
 {
@@ -162,11 +184,9 @@ static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const cha
         const cuckoo_object *object = &all->object[i];
         if (!is_on(all, object, shadow, table))
             continue;
-        if (object->early && mentions(object->body, table))
+        if (object->early && may_change(all, object->body, table))
             return false;
-        cuckoo_schema_reach(all, object->body);
-        is |= fires_first(object, ours) &&
-              (cuckoo_schema_reaches(all, table) || mentions(object->body, table));
+        is |= fires_first(object, ours) && may_change(all, object->body, table);
     }
     return is;
 }
@@ -184,8 +204,7 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuck
             continue;
         before |= !object->after;
         if (fires_first(object, ours) &&
-            (is_harmful(all, object) || (lies && (cuckoo_sql_names(object->body, NULL, follow->table) ||
-                                                  mentions(object->body, follow->table)))))
+            (is_harmful(all, object) || (lies && may_change(all, object->body, follow->table))))
             return blame(follow, shadow, object);
     }
     if (!before || follow->rowid || !lies)

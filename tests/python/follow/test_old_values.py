@@ -363,6 +363,29 @@ def test_where_old_values_may_lie_nobody_tells_before_the_filter(db, how):
     assert follower.answers()
 
 
+@pytest.mark.parametrize("early", ["INSERT INTO u(id) SELECT new.id + 60 WHERE new.id < 10", "DELETE FROM u WHERE id = new.id + 60",
+                                   "SELECT run('UPDATE u SET x = x WHERE id < 10')", "SELECT run('DELETE FROM q WHERE id = 77')"])
+@pytest.mark.parametrize("how", ["SELECT run('REPLACE INTO p VALUES (0, 4)')", "SELECT run('UPDATE q SET id = id + 20 WHERE id = 0')",
+                                 "DELETE FROM p WHERE id = 0"])
+def test_nobody_tells_before_the_filter_by_way_of_another_table(how, early):
+    """The newer trigger changes rows by the action of a foreign key, or by a trigger of another table."""
+    db = support.connect()
+    db.create_function("run", 1, lambda sql: db.execute(sql) and None)
+    db.execute("PRAGMA foreign_keys = on")
+    db.execute("PRAGMA recursive_triggers = on")
+    db.executescript("CREATE TABLE p(id INTEGER PRIMARY KEY, n UNIQUE); INSERT INTO p VALUES (0, 0), (4, 4), (9, 9); CREATE TABLE q(id);"
+                     "INSERT INTO q VALUES (0); CREATE TABLE u(id INTEGER PRIMARY KEY, x REFERENCES p(id) ON DELETE SET NULL);"
+                     "CREATE TRIGGER qt AFTER UPDATE ON q BEGIN UPDATE u SET x = NULL WHERE x = old.id; END; INSERT INTO u VALUES (1, 4), (2, 0), (3, 9)")
+    follower = Follower(db, column="x").create(EXACT)
+    db.execute(f"CREATE TRIGGER newer AFTER INSERT ON u WHEN new.id = 63 BEGIN {how}; END")
+    db.execute(f"CREATE TRIGGER early BEFORE INSERT ON u BEGIN {early}; END")
+    db.execute("INSERT OR IGNORE INTO u SELECT 50 + id, x FROM u UNION ALL VALUES (63, 0)")
+    if not follower.answers():
+        assert "newer" in str(attempt(db, "SELECT cf_table_contains('f', 1)"))
+    follower.settled()
+    db.close()
+
+
 @pytest.mark.parametrize("columns", ["id INTEGER PRIMARY KEY, k, x", "k, x"])
 def test_a_trigger_that_lied_to_a_long_log_and_has_gone(columns):
     """Each key is there twice, and only one of the two rows changes: the other one is still found."""
