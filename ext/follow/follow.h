@@ -44,9 +44,9 @@ typedef enum cuckoo_trust {
     CUCKOO_FAULT     /* something is wrong: `fault` says what */
 } cuckoo_trust;
 
-/* Which rows of the log are believed: log_net.h says what that means, and follow.c when. A BEFORE trigger
-** may change a row after a statement has read it and before the statement writes it. AFTER triggers are
-** then told the old values that were read: old values lie. */
+/* Which rows of the log are believed: log_net.h says what that means, and follow.c when. A BEFORE
+** trigger may change a row after a statement has read it and before the statement writes it. AFTER
+** triggers are then told the old values that were read: old values lie. */
 typedef enum cuckoo_belief {
     CUCKOO_BELIEVE_ALL,
     CUCKOO_BELIEVE_MANY,

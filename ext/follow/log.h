@@ -63,10 +63,10 @@ int64_t cuckoo_log_in(const char *trigger);
 
 /* ---- what is not drained ---- */
 
-/* Without a set it is all zeros. */
+/* The set of the keys in the log. All zeros: it was not read. */
 typedef struct cuckoo_undrained {
     cuckoo_sums keys;    /* hashes of `new` */
-    uint64_t rows, olds; /* that were read; those with an old key */
+    uint64_t rows, olds; /* rows read so far; how many of them have an old key */
     int64_t mark;        /* the watermark: a rowid, if there are rows */
     uint64_t digest;     /* of the row there */
     uint64_t generation; /* of the pages to which the set belongs */

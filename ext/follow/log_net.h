@@ -11,7 +11,8 @@
 **      ENDS     of each rowid: the first `old` in the log has gone, and what the row holds now has come.
 **               What lies between does not matter
 **      NESTED   of each rowid: its steps, if in some order they lead from one key, or from none, to
-**               what the row holds now; otherwise as ENDS. Only SQL that functions run can lie here
+**               what the row holds now; otherwise as ENDS. Old values are untrue here only by
+**               SQL that functions run
 **      MANY     the same. But where the steps say something else than ENDS does, a key has gone only as
 **               often as both say so: a doubt. A trigger that lied may have been dropped since then
 **      FITS     of each rowid: its steps, unless one begins with a key that the row has had before and

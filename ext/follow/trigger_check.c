@@ -192,8 +192,8 @@ static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const cha
 }
 
 /* Looks at the triggers that fire after the change of a row but before ours: TEMP ones, and newer
-** ones. Where old values may lie, the first `old` of a row in the log counts (log_net.h): then none of them
-** may change rows of the table before ours has written its step. */
+** ones. Where old values may lie, the first `old` of a row in the log counts (log_net.h): then none of
+** them may change rows of the table before ours has written its step. */
 static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_schema *all)
 {
     int64_t ours = oldest_of_ours(all, shadow);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** key_list_functions.c - many keys, collected first and applied in one call: cf_keys, cf_add_keys, cf_delete_keys.
+** key_list_functions.c - many keys, collected first and applied in one call: cf_keys, cf_add_keys,
+** cf_delete_keys.
 **
 **      UPDATE filters SET f = cf_add_keys(f, (SELECT cf_keys(key) FROM new)) WHERE name = 'users';
 **

@@ -114,7 +114,7 @@ static bool find_word(const char *const *words, const char *text, int64_t *index
     return false;
 }
 
-/* CF_TOO_BIG: a number above the range. Only for capacity that is an error of its own. */
+/* CF_TOO_BIG: a number above the range. Only a capacity that is too big has an error code of its own. */
 static cf_status parse_value(const option_rule *rule, const char *text, int64_t *value)
 {
     cuckoo_number number;

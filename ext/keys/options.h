@@ -23,7 +23,7 @@ typedef struct cuckoo_options {
     cf_options filter;
     uint64_t capacity; /* 0 when not given */
     double fpr;        /* as cf_plan takes it */
-    /* Which of these the text gives. */
+    /* Is the option in the text? */
     bool has_capacity, has_affinity, has_collation, has_seed;
     const char *const *beside; /* names that stand beside the options; ends with NULL. NULL: none */
 } cuckoo_options;
@@ -56,7 +56,7 @@ bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64
 
 /* ---- for messages ---- */
 
-/* The second one takes CF_CAPACITY_MAX. */
+/* CUCKOO_CAPACITY_TOO_BIG is a format for CF_CAPACITY_MAX. */
 #define CUCKOO_VALID_OPTIONS                                                                            \
     "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
     "counter_bits=0..16, value_bits=0..32, seed=integer, hash=xxh3|keyed, growth=on|off, "              \

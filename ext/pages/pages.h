@@ -6,8 +6,8 @@
 **
 **      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
 **                   (4); keys without a place and their digest (8 each, unplaced.h); unmatched
-**                   deletes (4); doubts (4, log_net.h); the checksums of all rows of pages, added up (8);
-**                   a random number (8); the identity of the log (8, log.h); 0 (1)
+**                   deletes (4); doubts (4, log_net.h); the checksums of all rows of pages, added up
+**                   (8); a random number (8); the identity of the log (8, log.h); 0 (1)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database, with zeros behind the last ones; a row that is not there is all zeros
 **

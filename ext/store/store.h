@@ -30,12 +30,12 @@
 
 /* Whether the log is drained at the end of the transaction. */
 typedef enum cuckoo_drains {
-    CUCKOO_DRAIN_LATER, /* what it has may wait: fewer pages are written so */
+    CUCKOO_DRAIN_LATER, /* the rows of the log may wait, so that fewer pages are written */
     CUCKOO_DRAIN_DUE,   /* a key has gone, or the log is long */
     CUCKOO_DRAIN_ASKED  /* by the command */
 } cuckoo_drains;
 
-enum { CUCKOO_LONG_LOG = 1024 /* rows: a log that has more is drained, whatever they say */ };
+enum { CUCKOO_LONG_LOG = 1024 /* rows: a log of this many is drained, also if no key has gone */ };
 
 typedef struct cuckoo_store {
     cuckoo_paged paged;
@@ -93,9 +93,11 @@ int cuckoo_store_end(cuckoo_store *store);
 void cuckoo_store_joined(cuckoo_store *store);
 void cuckoo_store_created(cuckoo_store *store);
 
-/* Savepoint `number` is about to open: writes everything in memory. Or it is gone, with those in it; or
-** rolled back, which does nothing if it never opened, because some table could not write. */
+/* Savepoint `number` is about to open: writes everything in memory. */
 int cuckoo_store_savepoint(cuckoo_store *store, int number);
+
+/* Savepoint `number`, and each one within it, was released, or was rolled back. A rollback does nothing
+** if the savepoint never opened, because some table could not write. */
 void cuckoo_store_release(cuckoo_store *store, int number);
 void cuckoo_store_rolled_back_to(cuckoo_store *store, int number);
 

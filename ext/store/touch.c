@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-/* cf_touch(schema, table, log, rowid, old): a row was written to this log. */
+/* cf_touch(schema, table, log, rowid, old): a row was written to this log. Its rowid there is also the
+** number of rows, since a drain empties the log. `old` is 1 if the row takes a key away. The other half
+** of the rule is in is_due (transaction.c). */
 static void touch_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;

@@ -2,11 +2,11 @@
 /*
 ** touch.h - how the store of a filter that follows a table comes to take part in a transaction.
 **
-** The log is an ordinary table, so SQLite does not tell the filter that somebody writes to it. A store
-** joins the transaction, so that it can drain the log at its end, when something is looked up in a
-** transaction that writes; and each connection has a TEMP trigger on the log, which calls cf_touch for
-** each row. A virtual table joins when a statement writes to it: so a nested INSERT into its hidden
-** column cuckoo_touch runs, which changes nothing.
+** The log is an ordinary table, so SQLite does not tell the filter that somebody writes to it. So a
+** store joins in two ways, to drain the log when the transaction ends: when something is looked up in a
+** transaction that writes; and by a TEMP trigger on the log, which calls cf_touch for each row and tells
+** whether a drain is due. SQLite lets a virtual table join when a statement writes to it: so a nested
+** INSERT into its hidden column cuckoo_touch runs, which changes nothing.
 **
 ** A change of the schema makes SQLite expire the statements that are running. So the TEMP trigger is
 ** made when the extension is loaded, when the table is connected and no statement runs, and when it is
@@ -20,12 +20,14 @@
 #include "registry.h"
 
 /* Makes the TEMP trigger for a filter that has, or will have, this name, if no more than `running`
-** statements run; drops it. */
+** statements run. */
 int cuckoo_touch_watch(cuckoo_store *store, const char *table, int running);
+
+/* Drops the trigger. */
 int cuckoo_touch_unwatch(const cuckoo_store *store);
 
-/* Connects all filters of main that follow a table, so that their triggers are made. Of such a failure
-** the connection keeps no message. */
+/* Connects all filters of main that follow a table, so that their triggers are made. When this fails,
+** the connection keeps no error message. */
 void cuckoo_touch_all(sqlite3 *db);
 
 /* Registers cf_touch. */

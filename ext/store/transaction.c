@@ -3,8 +3,8 @@
 ** transaction.c - when a store writes what it has in memory, and when it forgets it; how it takes the
 ** rows of the log into the pages.
 **
-** A drain is right at any time, but happens at the end of a transaction only: in the middle of one
-** more steps of a row may follow, whose first key would no longer be in the log (log_net.h). What fails
+** A drain is right at any time, but happens at the end of a transaction only: before that, further steps
+** of a row may follow, and its first key would no longer be in the log (log_net.h). What fails
 ** before the first write is forgotten: the log stays, and the next drain takes it. So COMMIT does not
 ** fail when the database cannot be written just now (locks, PRAGMA query_only, an authorizer), nor
 ** when the filter is damaged.
@@ -22,7 +22,7 @@ int cuckoo_store_flush(cuckoo_store *store)
 }
 
 /* The pages of a filter that follows a table may stay: they are not dirty, and the generation tells if
-** they were written. Whether the names of table and column are saved nothing tells. */
+** they were written. Nothing tells whether the names of table and column are still saved. */
 static void forget(cuckoo_store *store)
 {
     store->follow.saved = false;
@@ -67,8 +67,8 @@ void cuckoo_store_created(cuckoo_store *store)
 int cuckoo_store_savepoint(cuckoo_store *store, int number)
 {
     assert(number >= 0);
-    /* One of its own statements needs a savepoint, because of a trigger on a shadow table. To write
-    ** now would run that statement within itself. */
+    /* A statement of the store on its shadow tables needs a savepoint, because of a trigger on a
+    ** shadow table. To write now would run that statement within itself. */
     if (store->paged.shadow.busy)
         return SQLITE_OK;
     if (store->opened > number)
@@ -187,7 +187,7 @@ static int write_all(const drain_into *into)
     return rc == SQLITE_OK ? cuckoo_shadow_run(&into->paged->shadow, CUCKOO_EMPTY_LOG, NULL) : rc;
 }
 
-/* Does what comes before: the header is in memory, and the names of table and column are saved. */
+/* Loads the header, and saves the names of table and column, before the log is read. */
 static int prepare_drain(cuckoo_store *store, bool *writes)
 {
     const char *why;
@@ -236,8 +236,8 @@ static int drain(cuckoo_store *store)
 
 /* ---- the end ---- */
 
-/* What others wrote to the log, and what was written where no TEMP trigger tells (touch.h), only lookups
-** know. */
+/* cf_touch (touch.h) marks the store for the rows that it sees. It does not see rows that other
+** connections wrote, and `undrained` has them if a lookup has read the log. */
 static bool is_due(const cuckoo_store *store)
 {
     const cuckoo_undrained *undrained = &store->undrained;

@@ -42,14 +42,14 @@
 ** flag, as it is when there are prepared buckets. It has m0 * 2^level + split pointer buckets:
 ** address.h.
 **
-** Bucket i is the b * (slot bits + payload bits) bits that start at bit i * that of the table; bit
-** k of the table is bit k % 8 of byte k / 8. In two cases the first n buckets, the *narrow* ones, are
-** not like that yet (growth.h); the bits between them and the others are zero:
+** Let r = b * (slot bits + payload bits). Bucket i is the r bits from bit i * r of the table on; bit k
+** of the table is bit k % 8 of byte k / 8. In two cases the first n buckets, the *narrow* ones, have
+** fewer bits (growth.h); the bits between them and the others are zero:
 **
 ** - A level that widens slots (levels 0, 2, 3, 5, 7, 11, 15, 22 and 31) has n = m0 * 2^level - split
 **   pointer. The slots of narrow buckets have one bit less than slot bits says.
-** - A filter that has not grown, but has prepared buckets, has n = m0 - those. Narrow buckets are as
-**   they always were; the others as the narrow ones of level 0. It has no spill list.
+** - A filter that has not grown, but has prepared buckets, has n = m0 - prepared buckets. Narrow ones
+**   are as they always were; the others as the narrow ones of level 0. It has no spill list.
 **
 ** When all buckets are narrow, the table ends behind them. The slots come first, slot 0 first; then,
 ** when there is a spill list, the overflow bit (one more bit per bucket); then the payloads in the same

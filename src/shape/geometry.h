@@ -48,8 +48,8 @@ uint64_t cf_record_bits(const cf_geometry *shape, unsigned level, bool grown);
 /* Buckets in use. */
 uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
-/* The first so many of them are narrow: their slots are for entries of this level, others for entries of
-** the next (growth.h). */
+/* How many of the buckets, counted from the first, are narrow: their slots are for entries of this
+** level, others for entries of the next (growth.h). */
 uint64_t cf_narrow_at(const cf_geometry *shape, unsigned level, uint64_t split);
 
 /* Bits of the table, up to the end of its last bucket. */

@@ -23,7 +23,7 @@ static unsigned least_fingerprint(unsigned b, bool growth)
     return b == 2 ? 12 : 8;
 }
 
-/* Shapes that have to be asked for by bucket_size, for they grow less densely: between two levels,
+/* Shapes that have to be asked for by bucket_size, because they grow less densely: between two levels,
 ** keys crowd the buckets that are not split yet. With b = 2 paths are found up to a load of about
 ** 0.75 only; with b = 4 and 4 pair bits pairs of buckets are overfull from a million keys on
 ** (measured: load 0.58). */
@@ -47,7 +47,7 @@ static unsigned least_pair_bits(unsigned b, unsigned f, bool growth)
 /* Turnovers that a filter lives for, unless the options of the user shorten its life. */
 enum { LIFE = 100000 };
 
-/* The fewest copies that let a filter live so long, for a larger cap costs no bytes. Three at
+/* The fewest copies that let a filter live so long, because a larger cap costs no bytes. Three at
 ** least, so that a key added twice can be deleted once. With one slot to a bucket, for study, two
 ** keys of one fingerprint would fill both. */
 static uint8_t cap_for(const cf_geometry *shape)
@@ -104,7 +104,7 @@ static bool meets(const cf_geometry *shape, const request *want)
 ** is most of it anyway. */
 enum { LEAST_TO_GROW = 8 };
 
-/* Small tables one by one, for a larger one may hold fewer keys (load.h). */
+/* Small tables one by one, because a larger one may hold fewer keys (load.h). */
 static bool fewest_of_few(cf_geometry *shape, const request *want)
 {
     shape->buckets = shape->growth ? LEAST_TO_GROW : 2;
@@ -231,7 +231,8 @@ static bool is_free(const cf_options *options)
     return !options->bucket_size && !options->fingerprint_bits && !options->counter_bits;
 }
 
-/* The same for one bucket size and fingerprint width, in the layouts allowed. */
+/* Compares the shapes of this bucket size and fingerprint width, in the layouts allowed, with the best
+** so far. */
 static void consider_table(unsigned b, unsigned f, const cf_options *options, const request *want,
                            choice *best)
 {

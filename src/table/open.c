@@ -26,7 +26,7 @@ static void set_form(cf_form *form, const cf_geometry *g, unsigned level, bool g
         cf_lanes_set(&form->lanes, width, g->bucket_size, form->bucket_bits, g->pair_bits);
 }
 
-/* Those of the stage. */
+/* Sets the forms of wide and narrow buckets at this stage. */
 static void set_forms(cf_filter *filter)
 {
     const cf_geometry *g = &filter->geometry;

@@ -143,7 +143,7 @@ static inline void exchange_if(bool swap, uint64_t *a, uint64_t *b)
     *b ^= x;
 }
 
-/* Puts a pair of slots in order; without branches, for no processor could predict them. */
+/* Puts a pair of slots in order; without branches, because no processor could predict them. */
 static CF_ALWAYS_INLINE void order(uint64_t *rank, uint64_t *payload, unsigned i, unsigned j)
 {
     /* RULE: slots of equal nibbles are sorted by the rest; equivalent < to <=: equal ones are the

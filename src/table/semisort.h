@@ -102,7 +102,7 @@ typedef struct cf_semisort_found {
 } cf_semisort_found;
 
 /* Does either of two buckets that have not grown hold its tag? `bits` and `bits2` are what is in
-** the table from their start on. The tags agree in their nibbles, for they are those of one key. For
+** the table from their start on. The tags agree in their nibbles, because both are of one key. For
 ** filters with filter->view.form.lane_of. When the key is there, as a rule one top of eight agrees, and
 ** its nibble decides. */
 static inline cf_semisort_found cf_semisort_find(const cf_filter *filter, uint64_t bits, uint64_t tag,
