@@ -123,7 +123,11 @@ static void drop_rows(table_cursor *cursor)
     if (cursor->found != &cursor->first)
         sqlite3_free(cursor->found);
     sqlite3_finalize(cursor->keys);
-    *cursor = (table_cursor){.base = cursor->base, .found = &cursor->first, .room = 1};
+    cursor->found = &cursor->first;
+    cursor->room = 1;
+    cursor->rows = cursor->at = 0;
+    cursor->keys = NULL;
+    cursor->counts = false;
 }
 
 int cuckoo_table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
@@ -332,7 +336,8 @@ int cuckoo_table_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
     table_cursor *cursor = table_cursor_of(base);
     (void)text, (void)argc;
     drop_rows(cursor);
-    cuckoo_sums_clear(&table->updated);
+    if (table->updated.used > 0)
+        cuckoo_sums_clear(&table->updated);
     int rc = cuckoo_table_begin(table, CUCKOO_ASK);
     if (rc != SQLITE_OK)
         return rc;
