@@ -174,7 +174,11 @@ class World:
             return self.at, self.rng.choice(["COMMIT", "ROLLBACK"])
         self.read_names(self.connections[self.at])  # a rollback may have taken a rename back
         table = self.grammar.names["u"]
-        if table and self.connections[self.at].execute(f"SELECT count(*) FROM {table}").fetchone()[0] > 10 * self.config.many:
+        try:
+            rows = self.connections[self.at].execute(f"SELECT count(*) FROM {table}").fetchone()[0] if table else 0
+        except sqlite3.OperationalError:
+            raise Over from None  # PRAGMA writable_schema=RESET in a transaction: SQLite keeps names that were rolled back
+        if rows > 10 * self.config.many:
             return self.at, f"DELETE FROM {table} WHERE id % 3"
         others = not self.in_transaction or self.rng.random() < 0.05
         number = self.rng.randrange(len(self.connections)) if others else self.at
@@ -290,7 +294,8 @@ class World:
                 if db is not self.connections[self.at] and "no such table" in str(error):
                     return  # another connection has renamed it, and not committed yet
                 if any(words in str(error) for words in ("full", "there is no table", "no such table", "has no column")):
-                    db.execute(f"DROP TABLE {name}")
+                    with contextlib.suppress(sqlite3.OperationalError):  # another connection has locked the database
+                        db.execute(f"DROP TABLE {name}")
                     self.read_names(db)
                     return
                 if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
