@@ -110,7 +110,7 @@ static uint8_t *resize_image(void *context, uint8_t *bytes, uint64_t size)
     cuckoo_paged *paged = context;
     if (bytes == NULL || bytes != paged->image)
         return cuckoo_block_resize(NULL, bytes, size);
-    assert(size >= paged->length);
+    assert(size >= paged->filter.length); /* paged->length may be longer: growth was taken back */
     return cuckoo_image_resize(paged, size) == SQLITE_OK ? paged->image : NULL;
 }
 

@@ -58,14 +58,17 @@ static int compare(cuckoo_store *store)
     cuckoo_stale stale;
     bool told = store->state.part != CUCKOO_APART && store->looked;
     bool anew = cuckoo_state_event(&store->state, CUCKOO_USE) == CUCKOO_ANEW;
-    if (store->state.part == CUCKOO_CREATED)
-        cuckoo_undrained_forget(&store->undrained); /* SQLite may not tell of rollbacks (state.h) */
+    /* SQLite may not tell of rollbacks (state.h). And the generation does not tell if the log is that of
+    ** before: the backup API may have put a copy in the place of the database, whose log has gone another
+    ** way since it was made. */
+    if (anew)
+        cuckoo_undrained_forget(&store->undrained);
     int rc = cuckoo_fresh_look(&store->fresh, &store->paged.shadow, told, &stale);
     if (stale == CUCKOO_IS_STALE)
         forget_all(store);
     else if (rc == SQLITE_OK && (anew || stale == CUCKOO_MAY_BE_STALE))
         rc = cuckoo_paged_compare(&store->paged);
-    store->undrained.current &= !anew && stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;
+    store->undrained.current &= stale == CUCKOO_IS_FRESH && store->state.part == CUCKOO_APART;
     store->looked = rc == SQLITE_OK;
     store->steps = store->paged.shadow.steps;
     if (rc != SQLITE_OK)

@@ -245,13 +245,14 @@ static bool is_due(const cuckoo_store *store)
            undrained->rows >= CUCKOO_LONG_LOG;
 }
 
-/* Writes pages, after some keys without a place were tried. */
-static int write(cuckoo_store *store)
+/* Writes pages, after some keys without a place were tried. *begun: it has come as far. */
+static int write(cuckoo_store *store, bool *begun)
 {
     cuckoo_paged *paged = &store->paged;
     if (!cuckoo_paged_pending(paged))
         return SQLITE_OK;
     int rc = cuckoo_shadow_run(&paged->shadow, CUCKOO_WATCH_SCHEMA, NULL); /* notices an interrupt */
+    *begun = rc == SQLITE_OK;
     rc = rc ? rc : cuckoo_unplaced_try(paged, false);
     if (rc == SQLITE_OK)
         return cuckoo_store_flush(store);
@@ -261,16 +262,17 @@ static int write(cuckoo_store *store)
 }
 
 /* COMMIT can be tried again after SQLITE_BUSY. Any other error rolls the transaction back; a write
-** that is interrupted has done so already. */
+** that is interrupted has done so already, be it the first one. */
 static int sync_pages(cuckoo_store *store)
 {
+    bool begun = false;
     store->paged.has_written = false;
-    int rc = write(store);
+    int rc = write(store, &begun);
     if (rc == SQLITE_OK || (rc & 0xff) == SQLITE_BUSY)
         return rc;
     if (store->paged.has_written || store->state.life == CUCKOO_BROKEN)
         return cuckoo_store_beyond_repair(rc);
-    return (rc & 0xff) == SQLITE_INTERRUPT ? SQLITE_BUSY : rc;
+    return (rc & 0xff) == SQLITE_INTERRUPT && !begun ? SQLITE_BUSY : rc;
 }
 
 int cuckoo_store_sync(cuckoo_store *store)

@@ -281,6 +281,26 @@ def test_a_copy_over_a_database_in_use(path, tmp_path):
     settle(f)
 
 
+@pytest.mark.parametrize("within", [True, False])
+def test_a_copy_that_went_another_way_over_a_database_in_use(path, tmp_path, within):
+    """Its filter is of the same generation, and its log ends with the same row: yet the rows before that are others. A
+    statement that is kept keeps what is in memory."""
+    f, writer = world(path)
+    f.db.execute("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) INSERT INTO u(id, k) SELECT 1000 * i, i FROM n")
+    f.db.execute("INSERT INTO f(f) VALUES ('drain')")
+    copy = bare(str(tmp_path / "copy.db"))
+    writer.backup(copy)
+    for db, name in (writer, "here"), (copy, "there"):
+        db.execute("INSERT INTO u(id, k) VALUES (150001, ? || 1), (150002, ? || 2)", (name, name))
+        db.execute("INSERT INTO u(id, k) VALUES (1000000, 'last')")
+    kept = f.db.execute("SELECT 1 FROM f WHERE key = 'here1'")
+    assert kept.fetchall() == [(1,)] and f.answers()
+    copy.backup(f.db if within else writer)
+    assert f.answers()
+    assert ask(f.db, "SELECT count(*) FROM u WHERE k LIKE 'there%' AND cf_table_contains('f', k)") == 2
+    settle(f)
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_a_reader_without_the_extension(path, before):
     """Nothing is needed to read the table, nor to look at the log."""

@@ -159,3 +159,18 @@ except (sqlite3.Error, MemoryError):
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, preexec_fn=limit,
                          env={**os.environ, "PYTHONPATH": os.path.dirname(support.__file__), "ASAN_OPTIONS": options})
     assert ran.stdout.strip() == "True ['mine']", ran.stdout + ran.stderr[:1000]
+
+
+def test_growth_that_is_taken_back_and_begins_anew():
+    """Values crowd two buckets: growth in vain leaves the image longer than the filter, and the next step needs less."""
+    db = support.connect()
+    create(db, "capacity=300, fingerprint_bits=13, bucket_size=2, value_bits=32, seed=0, overflow=on")
+    pick = random.Random(2)
+    rows = [(pick.randrange(30), i) for i in range(600)]
+    db.execute("BEGIN")
+    for row in rows:
+        db.execute("INSERT INTO seen(key, value) VALUES (?, ?)", row)
+    db.execute("COMMIT")
+    for row in rows:
+        assert ask(db, "SELECT count(*) FROM seen WHERE key = ? AND value = ?", *row) == 1
+    db.execute("INSERT INTO seen(seen) VALUES ('check')")

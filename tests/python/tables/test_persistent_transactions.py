@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The persistent table in transactions: savepoints, failing statements, other connections. What is kept in memory is never older
 than the database."""
+import itertools
 import os
 import sqlite3
 import subprocess
@@ -350,3 +351,42 @@ def test_a_direct_write_in_a_trigger_before_an_insert(seen):
                  "(SELECT data FROM saved WHERE saved.no = seen_page.no); END")
     seen.execute("INSERT INTO t VALUES (3)")
     assert lost(seen, [1, 3]) == [] and not has(seen, 2) and items(seen) == 2
+
+
+@pytest.mark.parametrize("options", ["capacity=5, fpr=0.1", "capacity=2000", "capacity=8, fingerprint_bits=8, overflow=on"])
+@pytest.mark.parametrize("again", ["COMMIT", "ROLLBACK"])
+def test_a_commit_that_is_interrupted(tmp_path, options, again):
+    """When the first write is interrupted, SQLite has rolled back. COMMIT must not say that it may be tried again: what is in
+    memory would then be written, without the rows that belong to it."""
+    for after in itertools.count(1):
+        path = str(tmp_path / f"interrupted{after}.db")
+        db = support.connect(path)
+        db.executescript(f"""
+            CREATE TABLE u(k);
+            CREATE VIRTUAL TABLE seen USING cuckoo_filter({options});
+            CREATE TRIGGER i AFTER INSERT ON u BEGIN INSERT INTO seen(key) VALUES (new.k); END;
+            CREATE TRIGGER d AFTER DELETE ON u BEGIN DELETE FROM seen WHERE key = old.k; END;
+            INSERT INTO u VALUES ('here');
+            BEGIN; INSERT INTO u VALUES ('new'); DELETE FROM u WHERE k = 'here'""")
+        calls = itertools.count(1)
+        db.set_progress_handler(lambda: next(calls) >= after, 1)
+        try:
+            db.execute("COMMIT")
+        except sqlite3.OperationalError:
+            pass
+        last = next(calls) <= after
+        db.set_progress_handler(None, 0)
+        for _ in range(2):
+            assert db.execute("SELECT k FROM u WHERE NOT cf_table_contains('seen', k)").fetchall() == [], after
+            if db.in_transaction:
+                assert ask(db, "SELECT k FROM u") == "new"
+                db.execute(again)
+        other = support.connect(path)
+        assert other.execute("SELECT k FROM u WHERE NOT cf_table_contains('seen', k)").fetchall() == [], after
+        assert ask(other, "SELECT count(*) FROM seen") == 1
+        check(other)
+        other.close()
+        db.close()
+        if last:
+            break
+    assert after > 20
