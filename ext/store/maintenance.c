@@ -86,6 +86,8 @@ int cuckoo_maintenance_check(cuckoo_store *store, char **message)
     cf_status status = check_filter(store, &store->paged.filter, &why);
     if (status == CF_INTERRUPTED)
         return SQLITE_INTERRUPT;
+    if (store->paged.rc != SQLITE_OK)
+        return store->paged.rc; /* a page that could not be read is no damage */
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_CORRUPT_VTAB, "damaged: %s", why);
     rc = store->follow.given_table ? cuckoo_store_misses(store, CUCKOO_ALL_ROWS, &misses) : SQLITE_OK;

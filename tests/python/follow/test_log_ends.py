@@ -171,6 +171,10 @@ def test_the_log_is_another_table(path, sql):
     for one in sql.split("; "):
         attempt(writer, one.format(log=log))
     attempt(writer, "INSERT INTO u(k) VALUES ('n')")
+    error = attempt(f.db, "SELECT 1 FROM u")
+    if error:  # early SQLite cannot read a schema in which a TEMP trigger is on a view: the trigger's name says what to do
+        assert "_connect_anew_if_its_table_is_gone" in str(error) and sqlite3.sqlite_version_info < (3, 35)
+        f = Follower(support.connect(path))
     if not f.answers():
         with contextlib.suppress(sqlite3.Error):
             f.rebuild()

@@ -154,7 +154,8 @@ def test_keys_that_come_may_stay_in_the_log(db, follower):
 @pytest.mark.parametrize("attached", [False, True])
 @pytest.mark.parametrize("asked", [False, True])
 def test_a_lookup_tells_that_the_log_is_to_be_drained(tmp_path, asked, attached):
-    """Others wrote without the extension, or this connection did where it has no TEMP trigger: a delete, which no commit waits for."""
+    """Others wrote without the extension, or this connection did where it has no TEMP trigger: a delete, which no commit waits for.
+    Before 3.34 SQLite does not tell if a transaction writes: then a lookup does not take part in it."""
     path = str(tmp_path / "log.db")
     first = support.connect(path)
     first.execute("CREATE TABLE u(k)")
@@ -171,7 +172,8 @@ def test_a_lookup_tells_that_the_log_is_to_be_drained(tmp_path, asked, attached)
         if asked:
             assert ask(db, "SELECT cf_table_contains('f', 3)") == 1
         db.execute("COMMIT")
-    assert info(db, "f")["undrained"] == (1 if asked else 5), "drained by the first commit; the second one had nothing to take away"
+    told = asked and (not attached or sqlite3.sqlite_version_info >= (3, 34))
+    assert info(db, "f")["undrained"] == (1 if told else 5), "drained by the first commit; the second one had nothing to take away"
 
 
 def test_a_commit_of_its_own_leaves_memory_as_it_is(db, follower):
