@@ -345,7 +345,7 @@ cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *add
         status = add_sorted(filter, hashes, n, &in, &ticker);
     if (added)
         *added = in;
-    if (status == CF_OK || (status != CF_INTERRUPTED && in > 0))
+    if (in > 0 && status != CF_INTERRUPTED)
         settled = cf_settle(filter);
     return status == CF_OK ? settled : status;
 }

@@ -158,6 +158,29 @@ static void a_look_that_is_interrupted_says_nothing(void **state)
     }
 }
 
+/* No keys: nothing changes, and nobody is asked. (Keys end with a look at the spill list.) */
+static void no_keys_change_nothing(void **state)
+{
+    enum { N = 3000 };
+    (void)state;
+    test_filter made = new_filter(spilling(shape_of(500, 4, 12), 100, 1200));
+    keys all = random_keys(N);
+    for (size_t i = 0; i < N; i++)
+        cf_add(&made.filter, all.hash[i]);
+    for (size_t i = 0; i < 20; i++)
+        cf_delete(&made.filter, all.hash[i]);
+    asked by = {{answer, &by}, 0, 1};
+    cf_filter before = made.filter;
+    assert_true(before.spilled > 0);
+    made.filter.watch = &by.watch;
+    assert_int_equal(cf_add_many(&made.filter, all.hash, 0, NULL), CF_OK);
+    assert_int_equal(by.questions, 0);
+    assert_int_equal(made.filter.spilled, before.spilled);
+    assert_int_equal(made.filter.occupied, before.occupied);
+    free_filter(&made);
+    free(all.hash);
+}
+
 /* Keys of a few buckets, many of them copies, more than there is room for: wherever the walk finds that
 ** out, those before *added are in. */
 static void crowded_tables_say_where(void **state)
@@ -222,6 +245,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(crowded_tables_say_where),
     cmocka_unit_test(what_is_refused_keeps_bytes_to_spare),
     cmocka_unit_test(few_keys_for_a_large_table_are_added),
+    cmocka_unit_test(no_keys_change_nothing),
     cmocka_unit_test(a_look_that_is_interrupted_says_nothing),
 };
 
