@@ -64,7 +64,7 @@ KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked
           walk held search_steps key_table chain)
 
 # Tests that are made anew without what compilers offer beyond C11.
-PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors quick semisort_lookups)
+PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors fast_path semisort_lookups)
 # What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
 PLAIN   = $(UNITS:%=build/plain/%) build/plain/plain_c $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 CORES   = $(shell getconf _NPROCESSORS_ONLN)
