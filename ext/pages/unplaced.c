@@ -181,7 +181,8 @@ static int place_some(cuckoo_paged *paged, const waiting_rows *rows, cf_memory m
         paged->filter.memory = memory;
         cf_status status = cf_add_value(&paged->filter, row->hash, row->value);
         paged->filter.memory = had;
-        if (status == CF_OK)
+        rc = paged->rc; /* after an error of a page the answer may be wrong */
+        if (rc == SQLITE_OK && status == CF_OK)
             rc = cuckoo_unplaced_count(paged, row->hash, row->value, -1);
     }
     return rc;
