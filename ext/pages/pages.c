@@ -251,7 +251,7 @@ static void mark_all(cuckoo_paged *paged)
         if (!all_zeros(at, bytes))
             cuckoo_image_mark(paged, page);
     }
-    /* RULE: what is known of pages behind the end was of the former filter */
+    /* What is known of pages behind the end was of the former filter. */
     for (uint64_t page = pages; page < paged->page_room; page++)
         paged->page[page] = (cuckoo_page){.read_in = 0};
 }
