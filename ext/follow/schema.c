@@ -232,9 +232,10 @@ unsigned cuckoo_schema_reach(cuckoo_schema *all, const char *sql)
     return breaks;
 }
 
-bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table)
+bool cuckoo_schema_may_change(cuckoo_schema *all, const char *sql, const char *table)
 {
     bool does = false;
+    cuckoo_schema_reach(all, sql);
     for (int i = 0; !does && i < all->n; i++)
         does = all->object[i].reached && sqlite3_stricmp(all->object[i].table, table) == 0;
     return does;
@@ -247,8 +248,7 @@ static bool is_in_the_way(cuckoo_schema *all, const cuckoo_object *trigger, cons
 {
     if (trigger->ours || sqlite3_stricmp(trigger->table, table) != 0 || !trigger->early)
         return false;
-    cuckoo_schema_reach(all, trigger->body);
-    return cuckoo_schema_reaches(all, table);
+    return cuckoo_schema_may_change(all, trigger->body, table);
 }
 
 /* A trigger, or the action of a foreign key, must run between reading and writing, and change rows of

@@ -53,8 +53,8 @@ void cuckoo_schema_free(cuckoo_schema *all);
 ** triggers and tables may break off (cuckoo_sql_breaks), the SQL itself included. */
 unsigned cuckoo_schema_reach(cuckoo_schema *all, const char *sql);
 
-/* Is a table of this name marked? */
-bool cuckoo_schema_reaches(const cuckoo_schema *all, const char *table);
+/* May this SQL, or what it sets off, change rows of the table? Marks as cuckoo_schema_reach. */
+bool cuckoo_schema_may_change(cuckoo_schema *all, const char *sql, const char *table);
 
 /* May a row of this table change between the time at which a statement reads it and the time of writing?
 ** SQLite then tells triggers old values that are no longer true. */

@@ -159,16 +159,15 @@ static bool leads_to(cuckoo_schema *all, const char *name, const char *table)
     char *changes = sqlite3_mprintf("INTO \"%w\" UPDATE DELETE", name);
     if (changes == NULL)
         return true;
-    cuckoo_schema_reach(all, changes);
+    bool leads = cuckoo_schema_may_change(all, changes, table);
     sqlite3_free(changes);
-    return cuckoo_schema_reaches(all, table);
+    return leads;
 }
 
 /* May this body of a trigger change rows of the table, be it by SQL that a function runs? */
 static bool may_change(cuckoo_schema *all, const char *body, const char *table)
 {
-    cuckoo_schema_reach(all, body);
-    bool may = cuckoo_schema_reaches(all, table);
+    bool may = cuckoo_schema_may_change(all, body, table);
     for (int i = 0; i < all->n && !may; i++)
         may = all->object[i].body == NULL && mentions(body, all->object[i].name) &&
               leads_to(all, all->object[i].name, table);
@@ -194,10 +193,11 @@ static bool is_nested(cuckoo_schema *all, const cuckoo_shadow *shadow, const cha
 /* Looks at the triggers that fire after the change of a row but before ours: TEMP ones, and newer
 ** ones. Where old values may lie, the first `old` of a row in the log counts (log_net.h): then none of
 ** them may change rows of the table before ours has written its step. */
-static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_schema *all)
+static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuckoo_schema *all,
+                        bool lies)
 {
     int64_t ours = oldest_of_ours(all, shadow);
-    bool before = false, lies = cuckoo_schema_may_lie(all, follow->table);
+    bool before = false;
     for (int i = 0; i < all->n; i++) {
         const cuckoo_object *object = &all->object[i];
         if (!is_on(all, object, shadow, follow->table))
@@ -240,15 +240,15 @@ static bool triggers_are_off(const cuckoo_shadow *shadow)
     return !on;
 }
 
-/* Finds the first fault, if there is one. */
-static int check_all(cuckoo_follow *follow, cuckoo_shadow *shadow, cuckoo_schema *all)
+/* Finds the first fault, if there is one. `lies`: old values may lie. */
+static int check_all(cuckoo_follow *follow, cuckoo_shadow *shadow, cuckoo_schema *all, bool lies)
 {
     int rc = SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && follow->fault == NULL && i < CUCKOO_FOLLOWERS; i++)
         rc = check_trigger(follow, shadow, i);
     if (rc == SQLITE_OK && follow->fault == NULL)
         rc = check_log(follow, shadow);
-    return rc == SQLITE_OK && follow->fault == NULL ? check_others(follow, shadow, all) : rc;
+    return rc == SQLITE_OK && follow->fault == NULL ? check_others(follow, shadow, all, lies) : rc;
 }
 
 static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
@@ -259,10 +259,10 @@ static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
     follow->trust = CUCKOO_UNKNOWN;
     int rc = cuckoo_schema_read(shadow->db, shadow->schema, &all);
     rc = rc ? rc : cuckoo_follow_find(follow, shadow);
+    bool lies = rc == SQLITE_OK && cuckoo_schema_may_lie(&all, follow->table);
     rc = rc ? rc
-            : cuckoo_follow_find_belief(follow, shadow, cuckoo_schema_may_lie(&all, follow->table),
-                                        is_nested(&all, shadow, follow->table));
-    rc = rc ? rc : check_all(follow, shadow, &all);
+            : cuckoo_follow_find_belief(follow, shadow, lies, is_nested(&all, shadow, follow->table));
+    rc = rc ? rc : check_all(follow, shadow, &all, lies);
     if (rc == SQLITE_OK)
         follow->trust = follow->fault ? CUCKOO_FAULT : CUCKOO_TRIGGERS;
     cuckoo_schema_free(&all);

@@ -58,9 +58,9 @@ static int compare(cuckoo_store *store)
     cuckoo_stale stale;
     bool told = store->state.part != CUCKOO_APART && store->looked;
     bool anew = cuckoo_state_event(&store->state, CUCKOO_USE) == CUCKOO_ANEW;
-    /* SQLite may not tell of rollbacks (state.h). And the generation does not tell if the log is that of
-    ** before: the backup API may have put a copy in the place of the database, whose log has gone another
-    ** way since it was made. */
+    /* SQLite may not tell of rollbacks (state.h). And the generation does not tell if the log is that
+    ** of before: the backup API may have put a copy in the place of the database, whose log has gone
+    ** another way since it was made. */
     if (anew)
         cuckoo_undrained_forget(&store->undrained);
     int rc = cuckoo_fresh_look(&store->fresh, &store->paged.shadow, told, &stale);
@@ -159,7 +159,7 @@ int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
         rows += key.is;
     }
     rc = cuckoo_sql_end(keys, rc);
-    if (rc == SQLITE_OK && most == CUCKOO_ALL_ROWS)
+    if (rc == SQLITE_OK && !*misses && most == CUCKOO_ALL_ROWS)
         rc = cuckoo_store_items(store, &items);
     *misses |= items < rows; /* the key of a row is found as that of another */
     return rc;
