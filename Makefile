@@ -57,6 +57,7 @@ FUZZ    = $(sort $(wildcard tests/fuzz/*.c))
 TESTS   = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS   = $(basename $(notdir $(TESTS)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
+FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
 BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
           capacity load_factor space bursts planned lifecycle real_queries operations \
           bloom_cuckoo left_over groups asked maps chains
@@ -202,10 +203,9 @@ define kind_rules
 build/$(1)/%.o: %.c $$(HEADERS) build/tools build/options
 	@mkdir -p $$(@D)
 	@$$(CC) $$(FLAGS) $$(KIND_$(1)) -c -o $$@ $$<
-$$(foreach test,$$(TESTS),$$(eval build/$(1)/$$(basename $$(notdir $$(test))): build/$(1)/$$(test:.c=.o)))
+$$(foreach test,$$(TESTS) $$(FAULT_FILES),$$(eval build/$(1)/$$(basename $$(notdir $$(test))): build/$(1)/$$(test:.c=.o)))
 build/$(1)/test_%: $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS)
-$$(foreach test,$$(filter $(FAULTS:%=\%/%.c),$$(wildcard tests/faults/*.c tests/unit/ext/*.c)),$$(eval build/$(1)/$$(basename $$(notdir $$(test))): build/$(1)/$$(test:.c=.o)))
 $(FAULTS:%=build/$(1)/%): $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
 build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc

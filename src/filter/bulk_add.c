@@ -97,26 +97,39 @@ static CF_NEVER_INLINE cf_status store(cf_bulk *bulk, uint64_t bucket, uint64_t 
     return cf_insert(bulk->filter, &entry);
 }
 
+/* Puts a tag into a bucket, when its like or an empty slot is there. False: the bucket is full. */
+static CF_ALWAYS_INLINE bool place_tag(cf_bulk *bulk, unsigned words, uint64_t bucket, uint64_t tag,
+                                       cf_status *status)
+{
+    cf_filter *filter = bulk->filter;
+    uint64_t at;
+    *status = CF_OK;
+    if (find_tag(filter, words, bucket, tag, &at)) {
+        *status = store(bulk, bucket, tag);
+        return true;
+    }
+    if (!find_tag(filter, words, bucket, 0, &at))
+        return false;
+    exchange(filter, at, tag);
+    filter->occupied++;
+    return true;
+}
+
 /* The tag that has been in flight longest lands. In a full bucket the slots take turns, so that what
 ** has just come stays. */
 static CF_ALWAYS_INLINE cf_status land(cf_bulk *bulk, unsigned words)
 {
     cf_filter *filter = bulk->filter;
     cf_flight flight = bulk->flight[bulk->first];
-    uint64_t at;
+    cf_status status;
     bulk->first = (bulk->first + 1) % FLIGHTS;
     bulk->flying--;
-    if (find_tag(filter, words, flight.bucket, flight.tag, &at))
-        return store(bulk, flight.bucket, flight.tag);
-    if (find_tag(filter, words, flight.bucket, 0, &at)) {
-        exchange(filter, at, flight.tag);
-        filter->occupied++;
-        return CF_OK;
-    }
+    if (place_tag(bulk, words, flight.bucket, flight.tag, &status))
+        return status;
     if (flight.steps >= MOST_STEPS)
         return store(bulk, flight.bucket, flight.tag);
     uint64_t slot = bulk->turn++ & (filter->geometry.bucket_size - 1u);
-    at = flight.bucket * filter->view.form.bucket_bits + slot * filter->view.form.lanes.width;
+    uint64_t at = flight.bucket * filter->view.form.bucket_bits + slot * filter->view.form.lanes.width;
     send(bulk, flight.bucket, exchange(filter, at, flight.tag), flight.steps + 1);
     return CF_OK;
 }
@@ -136,16 +149,10 @@ static CF_NEVER_INLINE cf_status land_until(cf_bulk *bulk, unsigned flying)
 /* Puts a key into its base bucket, or sends it on. */
 static CF_ALWAYS_INLINE cf_status put(cf_bulk *bulk, unsigned words, uint64_t bucket, uint64_t tag)
 {
-    cf_filter *filter = bulk->filter;
-    uint64_t at;
-    if (find_tag(filter, words, bucket, tag, &at))
-        return store(bulk, bucket, tag);
-    if (find_tag(filter, words, bucket, 0, &at)) {
-        exchange(filter, at, tag);
-        filter->occupied++;
-        return CF_OK;
-    }
-    cf_status status = bulk->flying == FLIGHTS ? land_until(bulk, ALOFT) : CF_OK;
+    cf_status status;
+    if (place_tag(bulk, words, bucket, tag, &status))
+        return status;
+    status = bulk->flying == FLIGHTS ? land_until(bulk, ALOFT) : CF_OK;
     if (status == CF_OK)
         send(bulk, bucket, tag, 0);
     return status;

@@ -53,7 +53,8 @@ cf_status cf_geometry_check(const cf_geometry *g, const char **why)
 
 /* ---- stages ---- */
 
-unsigned cf_growth_bits(unsigned level)
+/* W(level) less the f - s bits before growth (growth.h): the further remainder bits of a slot. */
+static unsigned growth_bits(unsigned level)
 {
     uint64_t n = level < 2 ? 2 : level;
     /* RULE: W is as large as the level says */
@@ -63,7 +64,7 @@ unsigned cf_growth_bits(unsigned level)
 unsigned cf_slot_bits(const cf_geometry *shape, unsigned level, bool grown)
 {
     unsigned f = shape->fingerprint_bits;
-    return grown ? f + cf_growth_bits(level) + 1 : f;
+    return grown ? f + growth_bits(level) + 1 : f;
 }
 
 unsigned cf_payload_bits(const cf_geometry *shape, bool grown)
@@ -92,7 +93,7 @@ uint64_t cf_buckets_at(const cf_geometry *shape, unsigned level, uint64_t split)
 uint64_t cf_narrow_at(const cf_geometry *shape, unsigned level, uint64_t split)
 {
     /* RULE: with each split of a level that widens slots one bucket is widened, the last one first */
-    bool widens = cf_growth_bits(level + 1) > cf_growth_bits(level);
+    bool widens = growth_bits(level + 1) > growth_bits(level);
     return widens ? (shape->buckets << level) - split : 0;
 }
 
@@ -119,7 +120,7 @@ static unsigned remainder_bits(const cf_geometry *shape)
 unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown)
 {
     unsigned length = shape->fingerprint_bits - shape->pair_bits, most = remainder_bits(shape);
-    length += grown ? level + cf_growth_bits(level) : 0;
+    length += grown ? level + growth_bits(level) : 0;
     return grown && length > most ? most : length;
 }
 

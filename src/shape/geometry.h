@@ -33,9 +33,6 @@ static inline bool cf_is_grown(unsigned level, uint64_t split)
     return level > 0 || split > 0;
 }
 
-/* W(level) less the f - s bits before growth (growth.h): the further remainder bits of a slot. */
-unsigned cf_growth_bits(unsigned level);
-
 /* Remainder bits that a new entry knows. */
 unsigned cf_new_length(const cf_geometry *shape, unsigned level, bool grown);
 

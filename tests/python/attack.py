@@ -172,7 +172,6 @@ class World:
         """(connection, statement) to run next. Transactions are closed before they become too long."""
         if self.in_transaction > LONGEST_TRANSACTION:
             return self.at, self.rng.choice(["COMMIT", "ROLLBACK"])
-        self.read_names(self.connections[self.at])  # a rollback may have taken a rename back
         table = self.grammar.names["u"]
         try:
             rows = self.connections[self.at].execute(f"SELECT count(*) FROM {table}").fetchone()[0] if table else 0
