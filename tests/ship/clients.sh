@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Runs the program of every client in tests/ship/clients that is installed; the last line is "N passed, N failed".
-# All programs do the same and print the same line; so do those that let a tool migrate the followed table. What README.md says of a client, its programs must do:
-# each piece of code in such a row of its table has to stand in one of them.
+# All programs do the same and print the same line; so do those that let a tool migrate the followed table.
+# What README.md of that folder says of a client, its programs must do: each piece of code in a row of its
+# table has to stand in one of them.
 # Where it can be made, the locale has a decimal comma.
 set -u
 . tests/ending.sh
@@ -74,9 +75,9 @@ try() {
     fi
 }
 
-# row LINE: one row of the table in README.md: its programs exist, and hold its code.
+# row LINE: one row of the table of clients: its programs exist, and hold its code.
 row() {
-    programs=$(printf '%s\n' "$1" | grep -oE 'tests/ship/clients/[A-Za-z0-9_.]+')
+    programs=$(printf '%s\n' "$1" | grep -oE '\]\([A-Za-z0-9_.]+' | sed 's#..#tests/ship/clients/#')
     wrong=0
     for program in $programs; do
         [ -f "$program" ] || wrong=1
@@ -89,25 +90,25 @@ row() {
     return $wrong
 }
 
-# rows: README.md names every program, and each of its rows is right.
+# rows: the table names every program, and each of its rows is right.
 rows() {
-    grep 'tests/ship/clients/' README.md | grep '^|' > "$folder/rows"
+    grep '^| *\[' tests/ship/clients/README.md > "$folder/rows"
     bad=0
     while read -r line; do
         row "$line" || bad=1
     done < "$folder/rows"
-    for program in tests/ship/clients/*; do
-        grep -qF "($program)" "$folder/rows" || { bad=1; echo "README.md does not name $program"; }
+    for program in tests/ship/clients/*[!d]; do
+        grep -qF "(${program##*/})" "$folder/rows" || { bad=1; echo "README.md does not name $program"; }
     done
     return $bad
 }
 
 if rows; then
     passed=$((passed + 1))
-    verdict ok README.md "every row is what the programs do"
+    verdict ok clients/README.md "every row is what the programs do"
 else
     failed=$((failed + 1))
-    verdict FAIL README.md "a row differs from the programs"
+    verdict FAIL clients/README.md "a row differs from the programs"
 fi
 clients > "$folder/list"
 while IFS='|' read -r name probe run packages <&3; do
