@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""ext/REFERENCE.md names each function with its numbers of arguments, each option, field and column, and no other."""
+import json
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import support
+
+ROOT = Path(__file__).resolve().parents[3]
+REFERENCE = (ROOT / "ext/REFERENCE.md").read_text()
+INTERNAL = {"cf_touch"}  # for the triggers of followed tables only
+
+
+def chapter(title):
+    return re.search(rf"^## {title}$(.*?)(?=^## |\Z)", REFERENCE, re.M | re.S)[1]
+
+
+def cells(text, column=0):
+    """What stands in code in this column of the tables of a chapter."""
+    rows = [line.strip("|").split("|") for line in re.sub(r"\\\|", "/", text).splitlines() if line.startswith("|")]
+    return [code for row in rows for code in re.findall(r"`([^`]+)`", row[column])]
+
+
+def arities(call):
+    """cf_new(a [, b [, c]]) takes 1, 2 or 3 arguments; "..." any number, which SQLite calls -1."""
+    inside = call[call.index("("):]
+    if "..." in inside:
+        return {-1}
+    least = len(re.findall(r"\w+", inside.split("[")[0]))
+    return set(range(least, least + inside.count("[") + 1))
+
+
+def named():
+    found, last = {}, None
+    for code in cells(chapter("Functions")):
+        if code.startswith("cf_"):
+            name = code.split("(")[0]
+            last = arities(code) if "(" in code else last
+            found.setdefault(name, set()).update(last)
+    found["cf_merge"].add(1)
+    return found
+
+
+def registered(db):
+    found = {}
+    for name, narg in db.execute("SELECT name, narg FROM pragma_function_list WHERE name LIKE 'cf\\_%' ESCAPE '\\'"):
+        found.setdefault(name, set()).add(narg)
+    return {name: found[name] for name in found if name not in INTERNAL}
+
+
+def test_functions(db):
+    if not db.execute("SELECT 1 FROM pragma_function_list").fetchone():
+        pytest.skip("this SQLite does not list its functions")
+    assert named() == registered(db)
+
+
+def test_options(db):
+    """The message about a wrong option names all those of a text; the others are arguments of filter tables."""
+    options = set(cells(chapter("Options")))
+    with pytest.raises(sqlite3.OperationalError) as error:
+        db.execute("SELECT cf_new(10, 0.01, 'no_such_option=1')")
+    assert options - {"fpr", "content"} == set(re.findall(r"(\w+)=", str(error.value)))
+
+
+@pytest.mark.parametrize("option", sorted(set(cells(chapter("Options"))) - {"fpr", "content", "capacity"}))
+def test_the_last_value_that_an_option_may_have(db, option):
+    with_it = "overflow=on " if option in ("overflow_budget", "spill_bound") else ""
+    db.execute(f"SELECT cf_new(10, 0.01, '{with_it}{option}={value_of(option)}')")
+
+
+def value_of(option):
+    row = re.search(rf"^\| `{option}` \| ([^|]+) \|", chapter("Options"), re.M)[1]
+    return 5 if row.strip() == "integer" else re.split(r",| \.\.|;", row)[-1].strip()
+
+
+def fields_of(text):
+    return set(cells(text))
+
+
+def test_fields_of_cf_info(db):
+    inside, more = chapter("Fields of cf_info").split("`cf_table_info` has these, too:")
+    assert fields_of(inside) == set(json.loads(support.ask(db, "SELECT cf_info(cf_new(10, 0.01, 'overflow=on'))")))
+    db.execute("CREATE TABLE t(k)")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10, overflow=on, content='t(k)')")
+    assert fields_of(inside) | fields_of(more) == set(json.loads(support.ask(db, "SELECT cf_table_info('f')")))
+
+
+@pytest.mark.parametrize("function", ["cf_buckets", "cf_table_buckets", "cf_explain"])
+def test_columns(db, function):
+    lines = [line for line in chapter("Table functions").splitlines() if line.startswith(f"| `{function}(")]
+    listed = cells(lines[0], 2) or cells(chapter("Table functions").splitlines()[4], 2)
+    columns = [row[1] for row in db.execute(f"PRAGMA table_info({function})")]
+    assert listed == columns
+    explained = set(cells(chapter("Table functions").split("| column |")[1]))
+    assert set(columns) <= explained
