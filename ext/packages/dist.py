@@ -52,11 +52,14 @@ def excerpt():
     return claim, example[1], example[2]
 
 
-def archive_readme(version):
+def archive_papers(kind, version, licence, platform="", extension=""):
+    """What lies in an archive beside its files: a README that is true of it, the reference, the changes, the licences."""
     claim, example, output = excerpt()
-    address = f"All of it: {REPOSITORY}\n" if REPOSITORY else ""
-    return (f"{claim}\n\nThis is version {version}. In the shell of SQLite, in the folder of the file:\n\n"
-            f"```sql\n{example.replace('.load build/cuckoo', '.load ./cuckoo')}```\n```text\n{output}```\n\n{address}")
+    readme = filled(f"archives/{kind}.md", VERSION=version, PLATFORM=platform, EXTENSION=extension, OUTPUT=output,
+                    CLAIM=claim[claim.index("\n"):].strip(), EXAMPLE=example.replace(".load build/cuckoo", ".load ./cuckoo"))
+    address = f"\nAll of it: {REPOSITORY}\n" if REPOSITORY else ""
+    return {"README.md": readme + address, "LICENSE": licence, "REFERENCE.md": (ROOT / "ext/REFERENCE.md").read_text(),
+            "CHANGES.md": (ROOT / "ext/CHANGES.md").read_text()}
 
 
 def filled(path, **values):
@@ -142,21 +145,24 @@ def npm(out, version, compiled, licence):
 
 def loadable(out, version, binary, licence):
     """Without a folder inside: sqlpkg unpacks such archives only."""
+    extension = "cuckoo" + binary.path.suffix
     return write_tar(out / f"cuckoo-{version}-loadable-{binary.name}.tar.gz", {
-        "cuckoo" + binary.path.suffix: binary.path.read_bytes(), "README.md": archive_readme(version), "LICENSE": licence})
+        extension: binary.path.read_bytes(), **archive_papers("loadable", version, licence, binary.name, extension)})
 
 
 def others(out, version, arguments, name, licence):
     """The static libraries with their header, and the amalgamation."""
-    header = arguments.amalgamation.with_suffix(".h")
     folder = f"cuckoo-{version}"
-    common = {f"{folder}/cuckoo.h": header.read_bytes(), f"{folder}/LICENSE": licence,
-              f"{folder}/README.md": archive_readme(version)}
+    header = arguments.amalgamation.with_suffix(".h")
+
+    def archive(end, kind, files):
+        papers = archive_papers(kind, version, licence, name)
+        files = {**{path.name: path.read_bytes() for path in files}, **papers}
+        return write_tar(out / f"cuckoo-{version}-{end}.tar.gz", {f"{folder}/{one}": files[one] for one in files})
+
     if arguments.static:
-        yield write_tar(out / f"cuckoo-{version}-static-{name}.tar.gz",
-                        {**common, **{f"{folder}/{path.name}": path.read_bytes() for path in arguments.static}})
-    yield write_tar(out / f"cuckoo-{version}-amalgamation.tar.gz",
-                    {**common, f"{folder}/cuckoo.c": arguments.amalgamation.read_bytes()})
+        yield archive(f"static-{name}", "static", [header, *arguments.static])
+    yield archive("amalgamation", "amalgamation", [header, arguments.amalgamation])
 
 
 def sqlpkg(out, version, archives):
@@ -177,9 +183,9 @@ def sqlpkg(out, version, archives):
 
 
 def symbols():
-    """The functions and modules that the README names."""
-    words = (ROOT / "README.md").read_text()
-    return set(re.findall(r"`?\b(cf_[a-z_]+)(?:\(|`)", words)) | {"cuckoo_filter"}
+    """The functions and modules that the reference names."""
+    words = (ROOT / "ext/REFERENCE.md").read_text()
+    return set(re.findall(r"`(cf_[a-z_]+)[(`]", words)) | {"cuckoo_filter"}
 
 
 def sums(out, paths):

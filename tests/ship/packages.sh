@@ -153,38 +153,32 @@ loadable_example() {
     cd "$work/loadable-$1" && [ -f LICENSE ] && example README.md '.load ./cuckoo'
 }
 
-static_program() {
-    cd "$work/static/cuckoo-$version" && cat > try.c << 'END' && $CC -I. try.c libcuckoo.a -lm -o try && ./try
-#include "cuckoo.h"
-#include <stdio.h>
-#include <stdlib.h>
-int main(void)
-{
-    cf_geometry shape;
-    cf_options options = {0};
-    cf_filter filter;
-    const char *why;
-    if (cf_plan(1000, 0.01, &options, &shape, &why) != CF_OK)
-        return 1;
-    cf_create(&filter, &shape, malloc(cf_geometry_bytes(&shape)));
-    cf_add(&filter, cf_hash(&shape, "key", 3));
-    puts(cf_contains(&filter, cf_hash(&shape, "key", 3)) ? "ok" : "missed");
-    return 0;
+# files FILE: writes each block of C in this README to the file that the line above it names.
+files() {
+    awk '/^`[a-z]+\.c`/ { split($0, part, "`"); name = part[2] } /^```c$/ { on = 1; next } /^```/ { on = 0 } on { print > name }' "$1"
 }
-END
+
+# commands FILE: runs its block of sh, with our compiler. What it prints is compared with the block of text below it.
+commands() {
+    awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$1" | sed "s#^cc #$CC #" > commands
+    awk '/^```sh$/ { after = 1 } after && /^```text$/ { on = 1; next } /^```/ { on = 0 } on' "$1" > expected
+    sh -e commands > got
+}
+
+static_programs() {
+    cd "$work/static/cuckoo-$version" && files README.md && commands README.md && diff expected got && echo ok
 }
 
 amalgamation_example() {
-    cd "$work/amalgamation/cuckoo-$version" && $CC -O1 -fPIC -shared cuckoo.c -o cuckoo.so -lm &&
-        example README.md '.load ./cuckoo'
+    cd "$work/amalgamation/cuckoo-$version" && commands README.md && example README.md '.load ./cuckoo'
 }
 
 here=$(cd "$dist" && ls cuckoo-"$version"-static-*.tar.gz | sed "s/.*-static-//; s/\.tar\.gz//")
 check "archive: loadable, $here" archive "loadable-$here"
 check 'archive: loadable: README example in the shell' loadable_example "$here"
 check 'archive: static libraries' archive static
-check 'archive: static libraries: a C program' static_program
+check 'archive: static libraries: the programs of their README' static_programs
 check 'archive: amalgamation' archive amalgamation
-check 'archive: amalgamation: compiled; README example' amalgamation_example
+check 'archive: amalgamation: compiled as its README says; the example' amalgamation_example
 
 ending "$passed" "$failed"
