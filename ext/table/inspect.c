@@ -194,7 +194,7 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
     cuckoo_image_compare(paged);
     cf_seal(&paged->filter);
     cursor->handle = cuckoo_handle_keep(name, &paged->filter);
-    rc = cuckoo_registry_end(registry, store);
+    rc = cuckoo_registry_end(store);
     if (rc != SQLITE_OK)
         return fail_table(base, rc, cuckoo_store_damage(store));
     return cursor->handle ? rc : SQLITE_NOMEM;
