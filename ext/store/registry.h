@@ -5,18 +5,32 @@
 #ifndef CUCKOO_REGISTRY_H
 #define CUCKOO_REGISTRY_H
 
+#include "../functions/filters.h"
 #include "store.h"
+
+/* A row that cf_open(table, column, rowid) has opened (stored.h). All zeros: none. */
+typedef struct cuckoo_stored {
+    char *name, *column; /* as they were given */
+    sqlite3_int64 rowid;
+    cuckoo_shadow shadow; /* the table, and the statement that holds its read transaction */
+    cuckoo_handle *handle;
+    unsigned version; /* SQLITE_FCNTL_DATA_VERSION, when it was read */
+} cuckoo_stored;
+enum { CUCKOO_STORED = 8 };
 
 typedef struct cuckoo_registry {
     sqlite3 *db;
     cuckoo_store *first;
     cuckoo_store *planned; /* of the table for which SQLite has planned a query last; may be gone */
     uintptr_t last_id;
-    char *why;           /* of the last cuckoo_registry_begin, when it is no static text */
-    bool rebuilds;       /* cf_table_rebuild is running, which no trigger can call */
-    bool refused;        /* a table could not join the transaction: the next try has to wait until */
-    int refused_at;      /* the connection has changed more rows than so many */
-    unsigned references; /* of the module, of each function, and of each table */
+    char *why;      /* of the last cuckoo_registry_begin, when it is no static text */
+    bool rebuilds;  /* cf_table_rebuild is running, which no trigger can call */
+    bool refused;   /* a table could not join the transaction: the next try has to wait until */
+    int refused_at; /* the connection has changed more rows than so many */
+    cuckoo_stored stored[CUCKOO_STORED];
+    unsigned next_stored; /* takes the place of this one, modulo CUCKOO_STORED */
+    int owners;           /* tables to which `stored` belongs */
+    unsigned references;  /* of the module, of each function, and of each table */
 } cuckoo_registry;
 
 /* A new registry with one reference. NULL: out of memory. */
