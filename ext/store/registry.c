@@ -174,8 +174,10 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
     int changes = sqlite3_total_changes(registry->db);
     if (registry->refused && registry->refused_at == changes)
         return SQLITE_OK;
+    sqlite3_int64 rowid = sqlite3_last_insert_rowid(registry->db);
     int rc =
         cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(cuckoo_touch) VALUES(1)", schema, name);
+    sqlite3_set_last_insert_rowid(registry->db, rowid);
     registry->refused = rc != SQLITE_OK;
     registry->refused_at = changes;
     return rc;
