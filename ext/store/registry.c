@@ -94,18 +94,6 @@ void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)
 
 /* ---- finding a table ---- */
 
-/* Is there a table of this name in the schema? */
-static int exists(const cuckoo_registry *registry, const char *schema, const char *name, bool *there)
-{
-    sqlite3_int64 found = 0;
-    int rc = cuckoo_sql_integer(registry->db, &found,
-                                "SELECT 1 FROM \"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND "
-                                "type IN ('table', 'view')",
-                                schema, name);
-    *there = found != 0;
-    return rc;
-}
-
 /* Compiling a statement on a virtual table connects the table, and asks it for a plan. So it tells
 ** which table of this name SQLite uses now. There may be others: statements that were compiled
 ** before the schema changed keep theirs. */
@@ -123,24 +111,19 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
     return *rc == SQLITE_OK && store && is_named(store, schema, name) ? store : NULL;
 }
 
-/* The name behind "schema."; NULL: it does not begin so. */
-static const char *name_in(const char *schema, const char *name)
-{
-    int n = (int)strlen(schema);
-    return sqlite3_strnicmp(name, schema, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
-}
-
 /* Looks in one schema for a name that may begin with it. *stop: there is something of this name. */
 static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
                              int *rc)
 {
-    const char *const names[] = {name, name_in(schema, name)};
-    cuckoo_store *store = NULL;
-    for (int i = 0; i < 2 && names[i] && !*stop && *rc == SQLITE_OK; i++) {
-        *rc = exists(registry, schema, names[i], stop);
-        if (*rc == SQLITE_OK && *stop)
-            store = connect_table(registry, schema, names[i], rc);
-    }
+    char *found;
+    *rc = cuckoo_sql_text(registry->db, &found,
+                          "SELECT name FROM \"%w\".sqlite_master WHERE type IN ('table', 'view') AND "
+                          "(name = %Q COLLATE NOCASE OR '%q.' || name = %Q COLLATE NOCASE) "
+                          "ORDER BY length(name) DESC",
+                          schema, name, schema, name);
+    *stop = found != NULL;
+    cuckoo_store *store = found ? connect_table(registry, schema, found, rc) : NULL;
+    sqlite3_free(found);
     return store;
 }
 

@@ -83,18 +83,18 @@ static cuckoo_stored *kept_row(cuckoo_registry *registry, const char *name, cons
 ** when temp has changed. */
 static int locate(cuckoo_stored *row, sqlite3 *db)
 {
-    const char *name = row->name, *point = name ? strchr(name, '.') : NULL;
-    char *given = point ? sqlite3_mprintf("%.*s", (int)(point - name), name) : NULL;
-    if (name == NULL || row->column == NULL || (point && given == NULL))
+    const char *name = row->name, *point = strchr(name, '.'), *schema = "main";
+    char *given = sqlite3_mprintf("%.*s", point ? (int)(point - name) : 0, name);
+    if (given == NULL)
         return SQLITE_NOMEM;
-    bool is_given = given && sqlite3_db_readonly(db, given) >= 0;
-    bool is_temp =
-        sqlite3_table_column_metadata(db, "temp", name, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
-    int rc = cuckoo_shadow_init(&row->shadow, db,
-                                is_given  ? given
-                                : is_temp ? "temp"
-                                          : "main",
-                                is_given ? point + 1 : name);
+    if (point && sqlite3_db_readonly(db, given) >= 0) {
+        schema = given;
+        name = point + 1;
+    } else if (sqlite3_table_column_metadata(db, "temp", name, NULL, NULL, NULL, NULL, NULL, NULL) ==
+               SQLITE_OK) {
+        schema = "temp";
+    }
+    int rc = cuckoo_shadow_init(&row->shadow, db, schema, name);
     sqlite3_free(given);
     return rc;
 }
@@ -112,39 +112,42 @@ static int refuse_others(const cuckoo_stored *row)
     return rc;
 }
 
+/* SQLITE_OK: row->handle is that of the value, or the running function has failed. */
+static int take(sqlite3_context *context, cuckoo_stored *row, sqlite3_value *value)
+{
+    const cf_filter *filter = cuckoo_filter_argument(context, value);
+    int rc = filter ? refuse_others(row) : SQLITE_OK;
+    if (rc == SQLITE_OK && filter)
+        row->handle = cuckoo_handle_keep(value, filter);
+    return rc == SQLITE_OK && filter && row->handle == NULL ? SQLITE_NOMEM : rc;
+}
+
 /* Fails, unless row->handle is that of the row. */
 static void read_row(sqlite3_context *context, cuckoo_stored *row)
 {
     sqlite3_stmt *read;
-    const cf_filter *filter = NULL;
     const cuckoo_shadow *shadow = &row->shadow;
     int rc = cuckoo_sql_prepare(
         shadow->db, &read,
         "SELECT t.\"%w\" FROM \"%w\".\"%w\" AS t WHERE t._rowid_ = %lld AND t.rowid = t._rowid_",
         row->column, shadow->schema, shadow->table, row->rowid);
     rc = rc ? rc : sqlite3_step(read);
-    if (rc == SQLITE_ROW)
-        filter = cuckoo_filter_argument(context, sqlite3_column_value(read, 0));
-    bool failed = rc == SQLITE_ROW && filter == NULL;
-    if (!failed && (rc == SQLITE_DONE || filter))
-        rc = cuckoo_first_error(refuse_others(row), rc);
-    if (rc == SQLITE_ROW && filter)
-        row->handle = cuckoo_handle_keep(sqlite3_column_value(read, 0), filter);
+    rc = rc == SQLITE_ROW    ? take(context, row, sqlite3_column_value(read, 0))
+         : rc == SQLITE_DONE ? cuckoo_first_error(refuse_others(row), SQLITE_DONE)
+                             : rc;
     if (rc == SQLITE_ERROR || rc == SQLITE_DONE)
         cuckoo_fail(context, CF_BAD_ARGUMENT,
                     "%s; what is no table with rowids takes (SELECT cf_open(f) FROM ...)",
-                    rc == SQLITE_DONE ? "rowid is another column" : sqlite3_errmsg(shadow->db));
-    else if (rc != SQLITE_ROW)
+                    rc == SQLITE_DONE ? "a column is named rowid" : sqlite3_errmsg(shadow->db));
+    else if (rc != SQLITE_OK)
         cuckoo_fail_code(context, rc, rc == SQLITE_NOMEM ? NULL : sqlite3_errmsg(shadow->db));
-    else if (filter && row->handle == NULL)
-        cuckoo_fail_no_memory(context);
     sqlite3_finalize(read);
 }
 
 static void open_anew(sqlite3_context *context, cuckoo_registry *registry, cuckoo_stored *row)
 {
     bool keeps = false;
-    int prepared, rc = locate(row, registry->db);
+    int prepared, rc = row->name && row->column ? locate(row, registry->db) : SQLITE_NOMEM;
     rc = rc ? rc : cuckoo_shadow_hold(&row->shadow, &prepared);
     if (rc != SQLITE_OK) {
         cuckoo_fail_code(context, rc, NULL);
