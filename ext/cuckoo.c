@@ -245,20 +245,12 @@ static bool must_stay(sqlite3 *db)
     return false;
 }
 #else
-static bool statement_runs(sqlite3 *db)
-{
-    sqlite3_stmt *at = sqlite3_next_stmt(db, NULL);
-    while (at && !sqlite3_stmt_busy(at))
-        at = sqlite3_next_stmt(db, at);
-    return at != NULL;
-}
-
 /* While a statement runs, SQLite does not remove functions. They stay registered, and so the
 ** library must stay mapped. Asking for that once is enough. */
 static bool must_stay(sqlite3 *db)
 {
     static cf_flag stays = CF_FLAG_CLEAR;
-    return statement_runs(db) && !cf_flag_set(&stays);
+    return cuckoo_sql_running(db, false) > 0 && !cf_flag_set(&stays);
 }
 #endif
 

@@ -102,6 +102,12 @@ void cuckoo_handle_release(void *handle)
         sqlite3_free(held);
 }
 
+void cuckoo_result_handle(sqlite3_context *context, cuckoo_handle *handle)
+{
+    handle->references++;
+    sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
+}
+
 void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;

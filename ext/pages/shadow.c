@@ -43,7 +43,7 @@ static const char *const texts[CUCKOO_QUERIES] = {
     [CUCKOO_WRITE_PAGE] = "INSERT INTO \"%w\".\"%w_page\"(no, data) VALUES (?1, ?2) "
                           "ON CONFLICT(no) DO UPDATE SET data = ?2",
     [CUCKOO_NEXT_PAGE] = "SELECT no FROM \"%w\".\"%w_page\" WHERE no >= ?1 ORDER BY no LIMIT 1",
-    [CUCKOO_WATCH_SCHEMA] = "SELECT 1 FROM \"%w\".sqlite_master WHERE 0",
+    [CUCKOO_WATCH_SCHEMA] = "SELECT (SELECT 1 FROM \"%w\".sqlite_master WHERE 0)",
     [CUCKOO_WAIT] = "INSERT INTO \"%w\".\"%w_wait\"(hash, value, adds) VALUES (?1, ?2, ?3) "
                     "ON CONFLICT(hash, value) DO UPDATE SET adds = adds + ?3",
     [CUCKOO_WAITING] = "SELECT hash, value, adds FROM \"%w\".\"%w_wait\" WHERE hash = ?1",
@@ -124,6 +124,26 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
     if (rc == SQLITE_OK && cuckoo_shadow_step(shadow, statement) == SQLITE_ROW)
         *found = sqlite3_column_int64(statement, 0);
     return cuckoo_shadow_end(shadow, statement, rc);
+}
+
+int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
+{
+    sqlite3_stmt *watch;
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_WATCH_SCHEMA, NULL, &watch);
+    if (rc == SQLITE_OK && !sqlite3_stmt_busy(watch) && sqlite3_step(watch) != SQLITE_ROW)
+        rc = cuckoo_shadow_end(shadow, watch, rc);
+    if (rc == SQLITE_OK) {
+        *prepared = shadow->prepares + sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
+        shadow->holds++;
+    }
+    return rc;
+}
+
+void cuckoo_shadow_release(cuckoo_shadow *shadow)
+{
+    assert(shadow->holds > 0);
+    if (--shadow->holds == 0)
+        sqlite3_reset(shadow->statement[CUCKOO_WATCH_SCHEMA]);
 }
 
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow)

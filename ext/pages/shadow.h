@@ -26,7 +26,7 @@ typedef enum cuckoo_query {
     CUCKOO_READ_PAGE,    /* (no): data */
     CUCKOO_WRITE_PAGE,   /* (no, data) */
     CUCKOO_NEXT_PAGE,    /* (no): the first number of a row from there on */
-    CUCKOO_WATCH_SCHEMA, /* (): nothing; SQLite prepares it anew when the schema has changed */
+    CUCKOO_WATCH_SCHEMA, /* (): NULL; SQLite prepares it anew when the schema has changed */
     CUCKOO_WAIT,         /* (hash, value, adds): counts them */
     CUCKOO_WAITING,      /* (hash): hash, value, adds of each value */
     CUCKOO_ALL_WAITING,  /* (): hash, value, adds of all */
@@ -50,6 +50,7 @@ typedef struct cuckoo_shadow {
     uint64_t room;  /* for so many bytes of it */
     char *damage;   /* what was wrong with the tables (sqlite3_malloc); NULL: nothing */
     unsigned steps; /* of these statements, so far */
+    unsigned holds; /* uses that go on, for which CUCKOO_WATCH_SCHEMA may stay on its row */
     int prepares;   /* how often CUCKOO_WATCH_SCHEMA was prepared in statements that are finalized */
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
 } cuckoo_shadow;
@@ -113,6 +114,13 @@ int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement);
 int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values);
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                           int64_t *found);
+
+/* Opens a read transaction, which stays open until it is released as often.
+** *prepared: how often SQLite has prepared CUCKOO_WATCH_SCHEMA. As long as this number stays, neither the
+** schema of this database nor that of temp has changed, no schema was detached, and the authorizer is
+** the same. After an error nothing is held. */
+int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared);
+void cuckoo_shadow_release(cuckoo_shadow *shadow);
 
 /* Has this connection a transaction open on the database of the table (`writing`: that writes)? */
 bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing);

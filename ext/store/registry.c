@@ -94,18 +94,6 @@ void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)
 
 /* ---- finding a table ---- */
 
-/* Is there a table of this name in the schema? */
-static int exists(const cuckoo_registry *registry, const char *schema, const char *name, bool *there)
-{
-    sqlite3_int64 found = 0;
-    int rc = cuckoo_sql_integer(registry->db, &found,
-                                "SELECT 1 FROM \"%w\".sqlite_master WHERE name = %Q COLLATE NOCASE AND "
-                                "type IN ('table', 'view')",
-                                schema, name);
-    *there = found != 0;
-    return rc;
-}
-
 /* Compiling a statement on a virtual table connects the table, and asks it for a plan. So it tells
 ** which table of this name SQLite uses now. There may be others: statements that were compiled
 ** before the schema changed keep theirs. */
@@ -123,24 +111,19 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
     return *rc == SQLITE_OK && store && is_named(store, schema, name) ? store : NULL;
 }
 
-/* The name behind "schema."; NULL: it does not begin so. */
-static const char *name_in(const char *schema, const char *name)
-{
-    int n = (int)strlen(schema);
-    return sqlite3_strnicmp(name, schema, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
-}
-
 /* Looks in one schema for a name that may begin with it. *stop: there is something of this name. */
 static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, const char *name, bool *stop,
                              int *rc)
 {
-    const char *const names[] = {name, name_in(schema, name)};
-    cuckoo_store *store = NULL;
-    for (int i = 0; i < 2 && names[i] && !*stop && *rc == SQLITE_OK; i++) {
-        *rc = exists(registry, schema, names[i], stop);
-        if (*rc == SQLITE_OK && *stop)
-            store = connect_table(registry, schema, names[i], rc);
-    }
+    char *found;
+    *rc = cuckoo_sql_text(registry->db, &found,
+                          "SELECT name FROM \"%w\".sqlite_master WHERE type IN ('table', 'view') AND "
+                          "(name = %Q COLLATE NOCASE OR '%q.' || name = %Q COLLATE NOCASE) "
+                          "ORDER BY length(name) DESC",
+                          schema, name, schema, name);
+    *stop = found != NULL;
+    cuckoo_store *store = found ? connect_table(registry, schema, found, rc) : NULL;
+    sqlite3_free(found);
     return store;
 }
 
@@ -174,8 +157,10 @@ int cuckoo_registry_join(cuckoo_registry *registry, const char *schema, const ch
     int changes = sqlite3_total_changes(registry->db);
     if (registry->refused && registry->refused_at == changes)
         return SQLITE_OK;
+    sqlite3_int64 rowid = sqlite3_last_insert_rowid(registry->db);
     int rc =
         cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(cuckoo_touch) VALUES(1)", schema, name);
+    sqlite3_set_last_insert_rowid(registry->db, rowid);
     registry->refused = rc != SQLITE_OK;
     registry->refused_at = changes;
     return rc;
@@ -204,54 +189,86 @@ static cuckoo_store *store_of_id(const cuckoo_registry *registry, uintptr_t id)
     return at;
 }
 
-/* The table that a value names. NULL: there is none, or *rc says why. */
-static cuckoo_store *find_named(cuckoo_registry *registry, sqlite3_value *value, int *rc)
+/* Holds a read transaction on the database of the table (shadow.h): outside of one SQLite does not know
+** of commits by other connections. This may bring a new schema, after which any table may be gone.
+** NULL: this one is, or *rc is an error. */
+static cuckoo_store *hold(cuckoo_registry *registry, cuckoo_store *store, int *prepared, int *rc)
 {
+    uintptr_t id = store->id;
+    store->references++;
+    *rc = cuckoo_shadow_hold(&store->paged.shadow, prepared);
+    cuckoo_registry_give(registry, store);
+    return *rc == SQLITE_OK ? store_of_id(registry, id) : NULL;
+}
+
+/* Remembers a name; NULL: forgets it. In attached schemas names are looked for each time: there they
+** change their meaning with main, too. */
+static void remember(cuckoo_store *store, const char *name, int prepared)
+{
+    const char *schema = store->paged.shadow.schema;
+    bool may = sqlite3_stricmp(schema, "main") == 0 || sqlite3_stricmp(schema, "temp") == 0;
+    sqlite3_free(store->called);
+    store->called = name && may ? sqlite3_mprintf("%s", name) : NULL;
+    store->called_at = prepared;
+}
+
+/* Finds the table and holds it. Within the transaction nobody can change what is found. */
+static cuckoo_store *find_anew(cuckoo_registry *registry, const char *name, int *rc)
+{
+    int prepared;
+    cuckoo_store *store = cuckoo_registry_find(registry, name, rc), *again = NULL;
+    while (store && again != store) {
+        store = hold(registry, store, &prepared, rc);
+        again = *rc == SQLITE_OK ? cuckoo_registry_find(registry, name, rc) : NULL;
+        if (store && again != store)
+            cuckoo_shadow_release(&store->paged.shadow);
+        store = again;
+    }
+    if (store)
+        remember(store, name, prepared);
+    return store;
+}
+
+static cuckoo_store *store_called(const cuckoo_registry *registry, const char *name)
+{
+    cuckoo_store *at = registry->first;
+    while (at && (at->state.life == CUCKOO_DEAD || !at->called || strcmp(at->called, name) != 0))
+        at = at->next;
+    return at;
+}
+
+/* Holds the table that had this name before, if it still has: no schema has changed. */
+static cuckoo_store *find_again(cuckoo_registry *registry, const char *name, int *rc)
+{
+    int prepared, at;
+    cuckoo_store *store;
+    while (*rc == SQLITE_OK && (store = store_called(registry, name)) != NULL) {
+        at = store->called_at;
+        store = hold(registry, store, &prepared, rc);
+        if (store == NULL || prepared == at)
+            return store;
+        cuckoo_shadow_release(&store->paged.shadow);
+        remember(store, NULL, 0);
+    }
+    return NULL;
+}
+
+/* The table that a value names, in a read transaction; that of id `known` may be it already. NULL: there
+** is none, or *rc says why. */
+static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value, uintptr_t known, int *rc)
+{
+    cuckoo_store *store = store_of_id(registry, known);
+    *rc = SQLITE_OK;
+    if (store && cuckoo_shadow_in_transaction(&store->paged.shadow, false)) {
+        store->paged.shadow.holds++;
+        return store;
+    }
     const char *text =
         sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
     if (text == NULL || strlen(text) != (size_t)sqlite3_value_bytes(value))
         return NULL;
-    return cuckoo_registry_find(registry, text, rc);
-}
-
-/* Opens a read transaction on the database of the table, if none is open: outside of one SQLite
-** does not know of commits by other connections. Any table may be gone afterwards, because this may
-** bring a new schema: look it up again. */
-static int hold(cuckoo_registry *registry, const cuckoo_store *store)
-{
-    if (cuckoo_shadow_in_transaction(&store->paged.shadow, false))
-        return SQLITE_OK;
-    int rc = cuckoo_sql_prepare(registry->db, &registry->hold, "SELECT 1 FROM \"%w\".sqlite_master",
-                                store->paged.shadow.schema);
-    if (rc != SQLITE_OK || sqlite3_step(registry->hold) == SQLITE_ROW)
-        return rc;
-    rc = cuckoo_sql_end(registry->hold, SQLITE_OK);
-    registry->hold = NULL;
-    return rc;
-}
-
-static void release_hold(cuckoo_registry *registry)
-{
-    sqlite3_finalize(registry->hold);
-    registry->hold = NULL;
-}
-
-/* The table of this name, in a read transaction; that of id
-** `known` may be it already. NULL: there is none, or *rc says why. */
-static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value, uintptr_t known, int *rc)
-{
-    *rc = SQLITE_OK;
-    cuckoo_store *store = store_of_id(registry, known);
-    if (store == NULL)
-        store = find_named(registry, value, rc);
-    if (store == NULL)
-        return NULL;
-    uintptr_t id = store->id;
-    *rc = hold(registry, store);
-    if (*rc != SQLITE_OK)
-        return NULL;
-    store = store_of_id(registry, id);
-    return store ? store : find_named(registry, value, rc);
+    store = find_again(registry, text, rc);
+    return store || *rc != SQLITE_OK ? store : find_anew(registry, text, rc);
 }
 
 /* Offers the filter tables of all schemas. An error only means that a hint is missing. */
@@ -312,14 +329,14 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
         *why = rc == SQLITE_SCHEMA ? CUCKOO_UNREAD_TABLE : sqlite3_errstr(rc);
         rc = rc == SQLITE_SCHEMA ? SQLITE_ERROR : rc;
     }
-    if (rc != SQLITE_OK)
-        release_hold(registry);
+    if (rc != SQLITE_OK && *store)
+        cuckoo_shadow_release(&(*store)->paged.shadow);
     return rc;
 }
 
-int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store)
+int cuckoo_registry_end(cuckoo_store *store)
 {
     int rc = cuckoo_store_end(store);
-    release_hold(registry);
+    cuckoo_shadow_release(&store->paged.shadow);
     return rc;
 }

@@ -5,19 +5,32 @@
 #ifndef CUCKOO_REGISTRY_H
 #define CUCKOO_REGISTRY_H
 
+#include "../functions/filters.h"
 #include "store.h"
+
+/* A row that cf_open(table, column, rowid) has opened (stored.h). All zeros: none. */
+typedef struct cuckoo_stored {
+    char *name, *column; /* as they were given */
+    sqlite3_int64 rowid;
+    cuckoo_shadow shadow; /* the table, and the statement that holds its read transaction */
+    cuckoo_handle *handle;
+    unsigned version; /* SQLITE_FCNTL_DATA_VERSION, when it was read */
+} cuckoo_stored;
+enum { CUCKOO_STORED = 8 };
 
 typedef struct cuckoo_registry {
     sqlite3 *db;
     cuckoo_store *first;
     cuckoo_store *planned; /* of the table for which SQLite has planned a query last; may be gone */
     uintptr_t last_id;
-    char *why;           /* of the last cuckoo_registry_begin, when it is no static text */
-    bool rebuilds;       /* cf_table_rebuild is running, which no trigger can call */
-    bool refused;        /* a table could not join the transaction: the next try has to wait until */
-    int refused_at;      /* the connection has changed more rows than so many */
-    sqlite3_stmt *hold;  /* keeps a read transaction open while a function runs */
-    unsigned references; /* of the module, of each function, and of each table */
+    char *why;      /* of the last cuckoo_registry_begin, when it is no static text */
+    bool rebuilds;  /* cf_table_rebuild is running, which no trigger can call */
+    bool refused;   /* a table could not join the transaction: the next try has to wait until */
+    int refused_at; /* the connection has changed more rows than so many */
+    cuckoo_stored stored[CUCKOO_STORED];
+    unsigned next_stored; /* takes the place of this one, modulo CUCKOO_STORED */
+    int owners;           /* tables to which `stored` belongs */
+    unsigned references;  /* of the module, of each function, and of each table */
 } cuckoo_registry;
 
 /* A new registry with one reference. NULL: out of memory. */
@@ -39,7 +52,7 @@ cuckoo_store *cuckoo_registry_of_log(const cuckoo_registry *registry, int64_t lo
 /* One reference less; the last one frees the store. */
 void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store);
 
-/* The store of the table of this name ('seen' or 'main.seen'), which is connected if need be. NULL:
+/* Looks for the table of this name ('seen' or 'main.seen'), which is connected if need be. NULL:
 ** there is none, or it is another kind of table; *rc is SQLITE_OK then, or an error. */
 cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc);
 
@@ -61,7 +74,7 @@ void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store)
 ** ends a use; an error as in cuckoo_store_end. */
 int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintptr_t known,
                           cuckoo_use use, cuckoo_store **store, const char **why);
-int cuckoo_registry_end(cuckoo_registry *registry, cuckoo_store *store);
+int cuckoo_registry_end(cuckoo_store *store);
 
 #define CUCKOO_UNREAD_TABLE                                                                             \
     "the table was written into the schema as a row, as reading a dump does, and SQLite has not read "  \

@@ -26,6 +26,7 @@ void cuckoo_store_free(cuckoo_store *store)
     cuckoo_follow_free(&store->follow);
     cuckoo_sums_free(&store->undrained.keys);
     sqlite3_free(store->later);
+    sqlite3_free(store->called);
     sqlite3_free(store);
 }
 

@@ -52,7 +52,9 @@ typedef struct cuckoo_store {
     int opened;     /* when savepoints 0 .. opened-1 opened, everything in memory was written */
 
     unsigned references;
-    uintptr_t id; /* never used again in the connection */
+    char *called;  /* the name by which it was found last; NULL: it has to be looked for */
+    int called_at; /* what cuckoo_shadow_hold said then */
+    uintptr_t id;  /* never used again in the connection */
     struct cuckoo_store *next;
 } cuckoo_store;
 

@@ -11,6 +11,7 @@
 
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
+#include "../store/stored.h"
 
 /* What a module carries along: the kind of its table, and the tables of the connection. */
 typedef struct inspect_aux {
@@ -121,11 +122,13 @@ static int inspect_connect(sqlite3 *db, void *aux, int argc, const char *const *
         return SQLITE_NOMEM;
     *table = (inspect_table){.kind = known->kind, .registry = known->registry};
     *result = &table->base;
+    cuckoo_stored_connected(table->registry, 1);
     return SQLITE_OK;
 }
 
 static int inspect_disconnect(sqlite3_vtab *table)
 {
+    cuckoo_stored_connected(((inspect_table *)table)->registry, -1);
     sqlite3_free(table);
     return SQLITE_OK;
 }
@@ -194,7 +197,7 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
     cuckoo_image_compare(paged);
     cf_seal(&paged->filter);
     cursor->handle = cuckoo_handle_keep(name, &paged->filter);
-    rc = cuckoo_registry_end(registry, store);
+    rc = cuckoo_registry_end(store);
     if (rc != SQLITE_OK)
         return fail_table(base, rc, cuckoo_store_damage(store));
     return cursor->handle ? rc : SQLITE_NOMEM;

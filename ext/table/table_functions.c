@@ -48,7 +48,7 @@ static inline void with_table(sqlite3_context *context, sqlite3_value **argv, ta
     if (store == NULL)
         return;
     use(context, store, argv);
-    int rc = cuckoo_registry_end(registry_of(context), store);
+    int rc = cuckoo_registry_end(store);
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
 }
@@ -126,7 +126,7 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     }
     if (rc == SQLITE_OK) {
         int checked = cuckoo_maintenance_check(store, &message);
-        rc = cuckoo_registry_end(registry, store);
+        rc = cuckoo_registry_end(store);
         why = checked == SQLITE_OK || rc != SQLITE_OK ? cuckoo_store_damage(store)
               : message                               ? message
                                                       : sqlite3_errstr(checked);

@@ -7,6 +7,7 @@
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
 #include "../store/maintenance.h"
+#include "../store/stored.h"
 #include "../store/touch.h"
 #include "inspect_columns.h"
 #include "table.h"
@@ -339,9 +340,10 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
                                       on ? cuckoo_registry_release : NULL);
     if (rc != SQLITE_OK && on)
         return rc; /* the registry has been freed */
-    int (*const parts[])(sqlite3 *, cuckoo_registry *) = {
-        cuckoo_register_table_functions, cuckoo_register_touch, cuckoo_register_inspect};
-    for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++)
+    int (*const parts[])(sqlite3 *, cuckoo_registry *) = {cuckoo_register_table_functions,
+                                                          cuckoo_register_touch, cuckoo_register_stored,
+                                                          cuckoo_register_inspect};
+    for (int i = 0; i < 4 && (rc == SQLITE_OK || !on); i++)
         rc = cuckoo_first_error(rc, parts[i](db, registry));
     return rc;
 }
