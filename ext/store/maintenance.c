@@ -202,13 +202,18 @@ static int read_anew(cuckoo_store *store, bool anew, char **message)
 }
 
 /* Makes an empty log. SQLite does not drop tables while a statement runs: a table that has been put in
-** the place of the log stays, and the log gets another name. */
+** the place of the log stays, and so does the log of another filter, which the header may name. Then the
+** log gets another name. */
 static int make_log(cuckoo_shadow *shadow)
 {
-    cuckoo_log_fault fault;
-    int rc = cuckoo_log_look(shadow, &fault);
-    if (rc == SQLITE_OK && fault == CUCKOO_LOG_CHANGED)
+    bool shares;
+    cuckoo_log_fault fault = CUCKOO_LOG_MISSING;
+    int rc = cuckoo_follow_shares_log(shadow, shadow->log, &shares);
+    rc = rc ? rc : cuckoo_log_look(shadow, &fault);
+    if (rc == SQLITE_OK && (shares || fault == CUCKOO_LOG_CHANGED)) {
         cuckoo_shadow_new_log(shadow);
+        fault = CUCKOO_LOG_MISSING;
+    }
     if (rc == SQLITE_OK && (fault == CUCKOO_LOG_SOUND || fault == CUCKOO_LOG_WATCHED))
         return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG, NULL);
     return rc == SQLITE_OK ? cuckoo_log_create(shadow) : rc;
