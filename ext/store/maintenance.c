@@ -180,25 +180,32 @@ static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside
                                   : say_unreadable(store, rc, message);
 }
 
-/* `anew`: the filter is not new, and has to take every key. */
-static int read_anew(cuckoo_store *store, bool anew, char **message)
+/* The key rule of the column, if the table can be followed. */
+static int find_rule(const cuckoo_store *store, cf_options *rule, char **message)
 {
-    cf_filter filter;
-    cuckoo_sums aside = {.place = NULL};
+    sqlite3 *db = store->paged.shadow.db;
+    const char *schema = store->paged.shadow.schema, *table = store->follow.table;
+    int rc = cuckoo_column_table(db, schema, table, message);
+    return rc ? rc : cuckoo_column_rule(db, schema, table, store->follow.column, rule, message);
+}
+
+/* Makes a filter of the rows of the table. `anew`: the one before is not new, and has to take every key. */
+static int read_anew(cuckoo_store *store, bool anew, cf_filter *filter, cuckoo_sums *aside,
+                     char **message)
+{
     cf_options rule;
-    int rc = cuckoo_column_rule(store->paged.shadow.db, store->paged.shadow.schema, store->follow.table,
-                                store->follow.column, &rule, message);
+    int rc = find_rule(store, &rule, message);
     if (rc != SQLITE_OK)
-        return rc;
-    if (!make_blank(store, &rule, &filter))
+        return anew && *message
+                   ? cuckoo_say(message, rc, "%s; if the table has gone for good, drop the filter",
+                                *message)
+                   : rc;
+    if (!make_blank(store, &rule, filter))
         return SQLITE_NOMEM;
-    rc = put_filter(store, &filter,
-                    read_table(store, &filter, anew || filter.geometry.growth ? &aside : NULL, message));
-    for (size_t i = 0; rc == SQLITE_OK && i < aside.places; i++)
-        if (aside.place[i].taken)
-            rc = cuckoo_unplaced_count(&store->paged, aside.place[i].hash, 0, aside.place[i].sum);
-    cuckoo_sums_free(&aside);
-    return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc; /* the header counts them */
+    rc = read_table(store, filter, anew || filter->geometry.growth ? aside : NULL, message);
+    if (rc != SQLITE_OK)
+        free_filter(filter);
+    return rc;
 }
 
 /* Makes an empty log. SQLite does not drop tables while a statement runs: a table that has been put in
@@ -232,24 +239,42 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         return shadow->damage
                    ? rc
-                   : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s%s",
-                                store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db),
-                                anew ? "; if the table has gone for good, drop the filter" : "");
+                   : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s",
+                                store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db));
     return rc;
 }
 
+/* Puts the new filter in its place; the header counts the keys without a place. */
+static int put_anew(cuckoo_store *store, cf_filter *filter, const cuckoo_sums *aside, int rc)
+{
+    rc = put_filter(store, filter, rc);
+    for (size_t i = 0; rc == SQLITE_OK && i < aside->places; i++)
+        if (aside->place[i].taken)
+            rc = cuckoo_unplaced_count(&store->paged, aside->place[i].hash, 0, aside->place[i].sum);
+    return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc;
+}
+
+/* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is read
+** before anything changes. Triggers that are half made are a fault. */
 static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
 {
     const char *why;
+    cf_filter filter;
+    cuckoo_sums aside = {.place = NULL};
     if (cuckoo_sql_running(store->paged.shadow.db, true) > 1)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
     int rc = cuckoo_paged_load(&store->paged, &why);
     rc = rc ? rc : cuckoo_follow_find(&store->follow, &store->paged.shadow);
-    rc = rc ? rc : make_triggers(store, anew, message);
-    cuckoo_undrained_forget(&store->undrained);
-    return rc == SQLITE_OK ? read_anew(store, anew, message) : rc;
+    rc = rc ? rc : read_anew(store, anew, &filter, &aside, message);
+    if (rc == SQLITE_OK) {
+        rc = make_triggers(store, anew, message);
+        cuckoo_undrained_forget(&store->undrained);
+        rc = put_anew(store, &filter, &aside, rc);
+    }
+    cuckoo_sums_free(&aside);
+    return rc;
 }
 
 int cuckoo_maintenance_follow(cuckoo_store *store, char **message)
