@@ -236,6 +236,28 @@ def test_a_header_that_counts_too_much(db):
     assert says(db, "its header has been changed", "SELECT count(*) FROM f")
 
 
+def test_an_optimize_that_fails_leaves_nothing_in_memory_only(tmp_path):
+    """After COMMIT the next drain of the connection believed its memory, whatever others had written since."""
+    path = str(tmp_path / "x.db")
+    db = table("capacity=10, bucket_size=2, fingerprint_bits=12, counter_bits=0, seed=0", ["same"] * 5 + list(range(60)), content=True, path=path)
+    waits = [row[0] for row in db.execute("SELECT hash FROM f_wait")]
+    if not waits:
+        header = data_of(db, 0)
+        db.execute("INSERT INTO f_wait VALUES (4711, 0, 1)")
+        put(db, 0, rows.patched_header(header, adds=1, adds_digest=rows.hash_words(4711, 0, 0)))
+    db.execute("UPDATE f_wait SET adds = 'damaged'")
+    db.execute("BEGIN")
+    says(db, "a row of f_wait has been changed", "INSERT INTO f(f) VALUES ('optimize')")
+    db.execute("COMMIT")
+    other = support.connect(path)
+    other.execute("UPDATE f_wait SET adds = 1")
+    other.executemany("INSERT INTO u(k) VALUES (?)", ((k,) for k in range(1000, 1500)))
+    other.execute("INSERT INTO f(f) VALUES ('drain')")
+    db.execute("DELETE FROM u WHERE k = 7")
+    assert ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0
+    check(db)
+
+
 # ---- a header that names another log, with a right checksum ----
 
 def logs_of(db):
