@@ -15,18 +15,13 @@
 
 /* ---- filters in memory ---- */
 
-/* An empty filter of the same base geometry, which may grow. `rule` NULL: it keeps the key rule. */
-static bool make_blank(const cuckoo_store *store, const cf_options *rule, cf_filter *blank)
+/* An empty filter of this shape, which may grow. */
+static bool make_blank(const cf_geometry *shape, cf_filter *blank)
 {
-    cf_geometry shape = store->paged.filter.geometry;
-    if (rule) {
-        shape.affinity = (uint8_t)rule->affinity;
-        shape.collation = (uint8_t)rule->collation;
-    }
-    uint8_t *bytes = cuckoo_block_zeros(cf_geometry_bytes(&shape));
+    uint8_t *bytes = cuckoo_block_zeros(cf_geometry_bytes(shape));
     if (bytes == NULL)
         return false;
-    cf_create_in_zeros(blank, &shape, bytes);
+    cf_create_in_zeros(blank, shape, bytes);
     blank->memory = cuckoo_block_memory;
     return true;
 }
@@ -107,7 +102,7 @@ static int shrink(cuckoo_store *store)
     cf_filter smaller;
     cf_filter *filter = &store->paged.filter;
     cuckoo_watch watch;
-    if (!make_blank(store, NULL, &smaller))
+    if (!make_blank(&filter->geometry, &smaller))
         return SQLITE_NOMEM;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &smaller);
     cf_status status = cf_shrink(&smaller, filter);
@@ -180,29 +175,59 @@ static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside
                                   : say_unreadable(store, rc, message);
 }
 
-/* The key rule of the column, if the table can be followed. */
-static int find_rule(const cuckoo_store *store, cf_options *rule, char **message)
+/* The shape that it has, with the key rule of the column, if the table can be followed. */
+static int find_shape(const cuckoo_store *store, cf_geometry *shape, char **message)
 {
+    cf_options rule;
     sqlite3 *db = store->paged.shadow.db;
     const char *schema = store->paged.shadow.schema, *table = store->follow.table;
     int rc = cuckoo_column_table(db, schema, table, message);
-    return rc ? rc : cuckoo_column_rule(db, schema, table, store->follow.column, rule, message);
+    rc = rc ? rc : cuckoo_column_rule(db, schema, table, store->follow.column, &rule, message);
+    if (rc != SQLITE_OK)
+        return *message ? cuckoo_say(message, rc, "%s; if the table has gone for good, drop the filter",
+                                     *message)
+                        : rc;
+    *shape = store->paged.filter.geometry;
+    shape->affinity = (uint8_t)rule.affinity;
+    shape->collation = (uint8_t)rule.collation;
+    return rc;
 }
 
-/* Makes a filter of the rows of the table. `anew`: the one before is not new, and has to take every key. */
-static int read_anew(cuckoo_store *store, bool anew, cf_filter *filter, cuckoo_sums *aside,
+/* Plans the shape for other keys, if they are given, or there are more: with the options of CREATE. */
+static int plan_anew(const cuckoo_store *store, const uint64_t *given, cf_geometry *shape,
                      char **message)
 {
-    cf_options rule;
-    int rc = find_rule(store, &rule, message);
-    if (rc != SQLITE_OK)
-        return anew && *message
-                   ? cuckoo_say(message, rc, "%s; if the table has gone for good, drop the filter",
-                                *message)
-                   : rc;
-    if (!make_blank(store, &rule, filter))
+    const char *why;
+    cf_options options = store->options.filter;
+    const cuckoo_shadow *shadow = &store->paged.shadow;
+    uint64_t capacity = given ? *given : shape->capacity;
+    int rc = given ? SQLITE_OK
+                   : cuckoo_column_capacity(shadow->db, shadow->schema, store->follow.table,
+                                            store->follow.column, shape->counter_bits != 0, &capacity,
+                                            message);
+    if (rc != SQLITE_OK || capacity == shape->capacity)
+        return rc;
+    options.affinity = (cf_affinity)shape->affinity;
+    options.collation = (cf_collation)shape->collation;
+    options.counter_bits = shape->counter_bits;
+    options.seed = shape->seed;
+    options.hash = shape->keyed ? CF_HASH_KEYED : CF_HASH_XXH3;
+    cf_status status = cf_plan(capacity, store->options.fpr, &options, shape, &why);
+    if (status == CF_OK)
+        status = cuckoo_memory_for(shape, message);
+    else
+        cuckoo_say(message, SQLITE_OK, "%s", why);
+    return status == CF_OK ? SQLITE_OK : *message ? cuckoo_error_code(status) : SQLITE_NOMEM;
+}
+
+/* Makes a filter of this shape of the rows of the table. `anew`: the one before is not new, and has to take
+** every key. */
+static int read_anew(cuckoo_store *store, const cf_geometry *shape, bool anew, cf_filter *filter,
+                     cuckoo_sums *aside, char **message)
+{
+    if (!make_blank(shape, filter))
         return SQLITE_NOMEM;
-    rc = read_table(store, filter, anew || filter->geometry.growth ? aside : NULL, message);
+    int rc = read_table(store, filter, anew || shape->growth ? aside : NULL, message);
     if (rc != SQLITE_OK)
         free_filter(filter);
     return rc;
@@ -256,9 +281,10 @@ static int put_anew(cuckoo_store *store, cf_filter *filter, const cuckoo_sums *a
 
 /* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is read
 ** before anything changes. Triggers that are half made are a fault. */
-static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
+static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capacity, char **message)
 {
     const char *why;
+    cf_geometry shape;
     cf_filter filter;
     cuckoo_sums aside = {.place = NULL};
     if (cuckoo_sql_running(store->paged.shadow.db, true) > 1)
@@ -267,7 +293,9 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
                           "when it has ended");
     int rc = cuckoo_paged_load(&store->paged, &why);
     rc = rc ? rc : cuckoo_follow_find(&store->follow, &store->paged.shadow);
-    rc = rc ? rc : read_anew(store, anew, &filter, &aside, message);
+    rc = rc ? rc : find_shape(store, &shape, message);
+    rc = rc || !anew ? rc : plan_anew(store, capacity, &shape, message);
+    rc = rc ? rc : read_anew(store, &shape, anew, &filter, &aside, message);
     if (rc == SQLITE_OK) {
         rc = make_triggers(store, anew, message);
         cuckoo_undrained_forget(&store->undrained);
@@ -280,16 +308,18 @@ static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
 int cuckoo_maintenance_follow(cuckoo_store *store, char **message)
 {
     assert(store->follow.given_table != NULL && *message == NULL);
-    return begin_to_follow(store, false, message);
+    return begin_to_follow(store, false, NULL, message);
 }
 
-int cuckoo_maintenance_rebuild(cuckoo_store *store, char **message)
+int cuckoo_maintenance_rebuild(cuckoo_store *store, const uint64_t *capacity, char **message)
 {
     assert(store->state.life != CUCKOO_DEAD && *message == NULL);
     if (store->follow.given_table == NULL)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "nothing to rebuild from: it was created without content='table(column)'");
-    return begin_to_follow(store, true, message);
+        return cuckoo_say(
+            message, SQLITE_ERROR,
+            "nothing to rebuild from: it was created without content='table(column)', and a "
+            "filter does not know its keys; create another one, and insert them there");
+    return begin_to_follow(store, true, capacity, message);
 }
 
 /* ---- import, export ---- */
