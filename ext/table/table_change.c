@@ -129,7 +129,9 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
     bool is = false, given = sqlite3_value_type(argument) != SQLITE_NULL;
     double keys = sqlite3_value_double(argument);
-    if (given && (sqlite3_value_numeric_type(argument) == SQLITE_TEXT || !(keys >= 0 && keys < 1e18)))
+    int type = sqlite3_value_numeric_type(argument);
+    if (given && ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0 && keys < 1e18) ||
+                  keys != (double)(int64_t)keys))
         return cuckoo_say(message, SQLITE_ERROR, "key must be the capacity, a whole number of keys");
     uint64_t capacity = (uint64_t)keys;
     int rc = table->registry->rebuilds

@@ -138,8 +138,9 @@ static void table_info_function(sqlite3_context *context, int argc, sqlite3_valu
     int rc = tell(context, argv[0], word ? CUCKOO_ASK : CUCKOO_TELL, NULL, &store, &why);
     if (store &&
         (rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_IOERR || rc == CUCKOO_NEWER)) {
-        char *bad = sqlite3_mprintf("%s", why);
-        rc = bad ? tell(context, argv[0], CUCKOO_REPAIR, bad, &store, &why) : SQLITE_NOMEM;
+        char *bad = NULL;
+        rc = cuckoo_explain(&bad, rc, why);
+        rc = bad ? tell(context, argv[0], CUCKOO_REPAIR, bad, &store, &why) : rc;
         sqlite3_free(bad);
     }
     if (rc != SQLITE_OK)
