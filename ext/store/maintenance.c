@@ -162,75 +162,56 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
     return rc == SQLITE_DONE ? SQLITE_OK : cuckoo_sql_code(sqlite3_db_handle(keys), rc);
 }
 
-static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside, char **message)
+/* Makes a filter of this shape of the rows of the table. Keys without a place go to `aside`. */
+static int read_table(cuckoo_store *store, const cf_geometry *shape, cf_filter *filter,
+                      cuckoo_sums *aside, char **message)
 {
     sqlite3_stmt *keys;
     const cuckoo_shadow *shadow = &store->paged.shadow;
+    if (!make_blank(shape, filter))
+        return SQLITE_NOMEM;
     int rc = cuckoo_follow_keys(&store->follow, shadow, -1, &keys);
     rc = rc ? rc : add_keys(keys, filter, aside, message);
     sqlite3_finalize(keys);
+    if (rc != SQLITE_OK)
+        free_filter(filter);
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM || *message)
         return rc;
     return rc == SQLITE_INTERRUPT ? cuckoo_say(message, rc, "interrupted")
                                   : say_unreadable(store, rc, message);
 }
 
-/* The shape that it has, with the key rule of the column, if the table can be followed. */
-static int find_shape(const cuckoo_store *store, cf_geometry *shape, char **message)
+/* The shape for the column, with its key rule. It stays as it is, unless another capacity is given, or
+** `anew` and there are more keys: then it is planned with the options of CREATE. */
+static int plan_shape(const cuckoo_store *store, bool anew, const uint64_t *given, cf_geometry *shape,
+                      char **message)
 {
-    cf_options rule;
-    sqlite3 *db = store->paged.shadow.db;
-    const char *schema = store->paged.shadow.schema, *table = store->follow.table;
-    int rc = cuckoo_column_table(db, schema, table, message);
-    rc = rc ? rc : cuckoo_column_rule(db, schema, table, store->follow.column, &rule, message);
-    if (rc != SQLITE_OK)
-        return *message ? cuckoo_say(message, rc, "%s; if the table has gone for good, drop the filter",
-                                     *message)
-                        : rc;
-    *shape = store->paged.filter.geometry;
-    shape->affinity = (uint8_t)rule.affinity;
-    shape->collation = (uint8_t)rule.collation;
-    return rc;
-}
-
-/* Plans the shape for other keys, if they are given, or there are more: with the options of CREATE. */
-static int plan_anew(const cuckoo_store *store, const uint64_t *given, cf_geometry *shape,
-                     char **message)
-{
-    const char *why;
+    const char *why, *schema = store->paged.shadow.schema, *table = store->follow.table,
+                     *column = store->follow.column;
     cf_options options = store->options.filter;
-    const cuckoo_shadow *shadow = &store->paged.shadow;
+    sqlite3 *db = store->paged.shadow.db;
+    *shape = store->paged.filter.geometry;
     uint64_t capacity = given ? *given : shape->capacity;
-    int rc = given ? SQLITE_OK
-                   : cuckoo_column_capacity(shadow->db, shadow->schema, store->follow.table,
-                                            store->follow.column, shape->counter_bits != 0, &capacity,
-                                            message);
+    int rc = cuckoo_column_table(db, schema, table, message);
+    rc = rc ? rc : cuckoo_column_rule(db, schema, table, column, &options, message);
+    if (rc != SQLITE_OK && *message)
+        rc = cuckoo_say(message, rc, "%s; if the table has gone for good, drop the filter", *message);
+    else if (rc == SQLITE_OK && anew && !given)
+        rc = cuckoo_column_capacity(db, schema, table, column, shape->counter_bits != 0, &capacity,
+                                    message);
+    shape->affinity = (uint8_t)options.affinity;
+    shape->collation = (uint8_t)options.collation;
     if (rc != SQLITE_OK || capacity == shape->capacity)
         return rc;
-    options.affinity = (cf_affinity)shape->affinity;
-    options.collation = (cf_collation)shape->collation;
     options.counter_bits = shape->counter_bits;
     options.seed = shape->seed;
     options.hash = shape->keyed ? CF_HASH_KEYED : CF_HASH_XXH3;
     cf_status status = cf_plan(capacity, store->options.fpr, &options, shape, &why);
-    if (status == CF_OK)
-        status = cuckoo_memory_for(shape, message);
-    else
-        cuckoo_say(message, SQLITE_OK, "%s", why);
-    return status == CF_OK ? SQLITE_OK : *message ? cuckoo_error_code(status) : SQLITE_NOMEM;
-}
-
-/* Makes a filter of this shape of the rows of the table. `anew`: the one before is not new, and has to take
-** every key. */
-static int read_anew(cuckoo_store *store, const cf_geometry *shape, bool anew, cf_filter *filter,
-                     cuckoo_sums *aside, char **message)
-{
-    if (!make_blank(shape, filter))
-        return SQLITE_NOMEM;
-    int rc = read_table(store, filter, anew || shape->growth ? aside : NULL, message);
-    if (rc != SQLITE_OK)
-        free_filter(filter);
-    return rc;
+    if (status != CF_OK)
+        return cuckoo_say(message, cuckoo_error_code(status), "%s", why);
+    return cuckoo_memory_for(shape, message) == CF_OK ? SQLITE_OK
+           : *message                                 ? SQLITE_TOOBIG
+                                                      : SQLITE_NOMEM;
 }
 
 /* Makes an empty log. SQLite does not drop tables while a statement runs: a table that has been put in
@@ -293,9 +274,8 @@ static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capac
                           "when it has ended");
     int rc = cuckoo_paged_load(&store->paged, &why);
     rc = rc ? rc : cuckoo_follow_find(&store->follow, &store->paged.shadow);
-    rc = rc ? rc : find_shape(store, &shape, message);
-    rc = rc || !anew ? rc : plan_anew(store, capacity, &shape, message);
-    rc = rc ? rc : read_anew(store, &shape, anew, &filter, &aside, message);
+    rc = rc ? rc : plan_shape(store, anew, capacity, &shape, message);
+    rc = rc ? rc : read_table(store, &shape, &filter, anew || shape.growth ? &aside : NULL, message);
     if (rc == SQLITE_OK) {
         rc = make_triggers(store, anew, message);
         cuckoo_undrained_forget(&store->undrained);

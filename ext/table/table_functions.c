@@ -99,6 +99,12 @@ static int append_log(sqlite3_str *json, cuckoo_store *store)
     return rc;
 }
 
+/* Is this the code of a filter that cannot be trusted? */
+static bool is_told(int rc)
+{
+    return rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_IOERR || rc == CUCKOO_NEWER;
+}
+
 /* Tells what is known within this use. `bad`: why it cannot be trusted; NULL: it can. After an error
 ** *why says what is wrong. */
 static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, const char *bad,
@@ -107,7 +113,7 @@ static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, c
     cuckoo_registry *registry = registry_of(context);
     int rc = cuckoo_registry_begin(registry, name, *store ? (*store)->id : 0, use, store, why);
     bool loaded = rc == SQLITE_OK;
-    if (*store == NULL || (!loaded && bad == NULL))
+    if (*store == NULL || (!loaded && (bad == NULL || !is_told(rc))))
         return rc;
     const cuckoo_follow *follow = &(*store)->follow;
     sqlite3_str *json = sqlite3_str_new(registry->db);
@@ -136,8 +142,7 @@ static void table_info_function(sqlite3_context *context, int argc, sqlite3_valu
         return;
     }
     int rc = tell(context, argv[0], word ? CUCKOO_ASK : CUCKOO_TELL, NULL, &store, &why);
-    if (store &&
-        (rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_IOERR || rc == CUCKOO_NEWER)) {
+    if (store && is_told(rc)) {
         char *bad = NULL;
         rc = cuckoo_explain(&bad, rc, why);
         rc = bad ? tell(context, argv[0], CUCKOO_REPAIR, bad, &store, &why) : rc;

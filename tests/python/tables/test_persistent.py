@@ -46,8 +46,8 @@ def items(db, table="seen"):
     return ask(db, f"SELECT count(*) FROM {table}")
 
 
-def info(db, name="seen"):
-    return json.loads(ask(db, "SELECT cf_table_info(?)", name))
+def info(db, name="seen", what=None):
+    return json.loads(ask(db, "SELECT cf_table_info(?, ?)", name, what))
 
 
 def check(db, table="seen"):
