@@ -52,3 +52,27 @@ WHERE name = 'grown' AND length IS NOT NULL GROUP BY length;
 -- cf_check says what is wrong with a damaged filter. All other functions refuse it with an error.
 SELECT cf_check(substr(f, 1, 1000)) AS cut_off, cf_check(x'0102') AS something_else FROM filters
 WHERE name = 'american';
+
+-- A picture: its buckets in order, region by region. Growth has split the first ones of each level.
+.mode list
+SELECT cf_picture(f) FROM filters WHERE name = 'grown';
+.mode column
+
+-- Why does a filter say "perhaps" for a word that is not there? Some stored word looks alike: it has the
+-- same fingerprint, in the same slot. Here the first of absent1, absent2, .. that it says so of, and the word
+-- that is in its way. A filter does not know its words, but the table that it follows does: one join.
+CREATE VIRTUAL TABLE known USING cuckoo_filter(content='american(word)', seed=1);
+CREATE TABLE asked(word TEXT);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+INSERT INTO asked SELECT 'absent' || i FROM n WHERE cf_table_contains('known', 'absent' || i) LIMIT 1;
+SELECT asked.word AS asked, american.word AS lookalike, found.fingerprint = slots.fingerprint AS same_fingerprint
+FROM asked, cf_explain((SELECT cf_open(cf_export('known'))), asked.word) AS slots,
+     american, cf_explain((SELECT cf_open(cf_export('known'))), american.word) AS found
+WHERE slots.match AND found.match AND found.bucket = slots.bucket AND found.slot = slots.slot;
+-- A filter made anew under another seed has other lookalikes.
+
+-- Did cf_delete find a key? A filter without it comes back unchanged, to the byte.
+SELECT word, cf_delete(f, word) <> f AS went FROM filters, (SELECT 'cuckoo' AS word UNION ALL SELECT 'kukuk')
+WHERE name = 'american';
+UPDATE filters SET f = cf_delete(f, 'kukuk') WHERE name = 'american' AND cf_delete(f, 'kukuk') <> f;
+SELECT changes() AS went;

@@ -160,52 +160,58 @@ int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const cha
     return rc;
 }
 
-/* Does another filter, by triggers of other names, write to the same log? */
-static int is_of_another(const cuckoo_shadow *shadow, const char *sql, bool *is)
+int cuckoo_follow_shares_log(const cuckoo_shadow *shadow, int64_t log, bool *is)
 {
-    char log[CUCKOO_LOG_NAME];
+    char name[CUCKOO_LOG_NAME];
     sqlite3_int64 found = 0;
     const char *f = shadow->table;
-    cuckoo_log_name(cuckoo_log_in(sql), log);
+    cuckoo_log_name(log, name);
     int rc =
         cuckoo_sql_integer(shadow->db, &found,
                            "SELECT 1 FROM \"%w\".sqlite_master WHERE type = 'trigger' AND instr(sql, "
                            "%Q) AND name NOT IN ('%q_inserted', '%q_deleted', '%q_updated', "
                            "'%q_moved')",
-                           shadow->schema, log, f, f, f, f);
+                           shadow->schema, name, f, f, f, f);
     *is = found != 0;
     return rc;
 }
 
-/* A trigger that names the filter in its text could not fire without the filter. */
-static int is_to_go(const cuckoo_shadow *shadow, const char *sql, cuckoo_which which, bool *is)
+/* A trigger that names the filter in its text could not fire without the filter. *log: it is a trigger of
+** this filter alone, and writes to this one; else 0. */
+static int is_to_go(const cuckoo_shadow *shadow, const char *sql, cuckoo_which which, bool *is,
+                    int64_t *log)
 {
     bool another = false, ours = cuckoo_schema_is_ours(sql),
          names = cuckoo_sql_names(sql, NULL, shadow->table);
-    int rc = ours && cuckoo_log_in(sql) ? is_of_another(shadow, sql, &another) : SQLITE_OK;
-    bool own = ours && (cuckoo_log_in(sql) ? !another : names);
+    *log = ours ? cuckoo_log_in(sql) : 0;
+    int rc = *log ? cuckoo_follow_shares_log(shadow, *log, &another) : SQLITE_OK;
+    bool own = ours && (*log ? !another : names);
+    *log = own ? *log : 0;
     *is = which == CUCKOO_ANY || own || (which == CUCKOO_OWN && (ours || names));
     return rc;
 }
 
-static int drop_one(const cuckoo_shadow *shadow, int trigger, cuckoo_which which, bool logs)
+static int drop_one(cuckoo_shadow *shadow, int trigger, cuckoo_which which, bool logs)
 {
     char *sql;
+    int64_t log = 0;
     bool goes = false;
     int rc = cuckoo_follow_read(shadow, "sql", trigger, &sql);
     if (rc == SQLITE_OK && sql)
-        rc = is_to_go(shadow, sql, which, &goes);
+        rc = is_to_go(shadow, sql, which, &goes, &log);
     if (rc == SQLITE_OK && goes) {
         rc = cuckoo_sql_run(shadow->db, "DROP TRIGGER IF EXISTS \"%w\".\"%w_%s\"", shadow->schema,
                             shadow->table, cuckoo_follow_suffixes[trigger]);
         if (rc == SQLITE_OK && logs && cuckoo_log_in(sql))
             rc = cuckoo_log_drop(shadow, cuckoo_log_in(sql));
+        else if (rc == SQLITE_OK && log && !logs)
+            cuckoo_shadow_set_log(shadow, log);
     }
     sqlite3_free(sql);
     return rc;
 }
 
-int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which, bool logs)
+int cuckoo_follow_drop(cuckoo_shadow *shadow, cuckoo_which which, bool logs)
 {
     int rc = SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && i < CUCKOO_FOLLOWERS; i++)

@@ -86,13 +86,17 @@ extern const char *const cuckoo_follow_suffixes[CUCKOO_FOLLOWERS];
 ** filter that has, or will have, this name. */
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
 
-/* Drops triggers that have the names of ours; `logs`: and the logs to which they write. */
+/* Drops triggers that have the names of ours; `logs`: and the logs to which they write. Otherwise the log
+** to which those of this filter wrote becomes shadow->log: the header may have named another. */
 typedef enum cuckoo_which {
     CUCKOO_ORPHANS, /* of an earlier filter of this name: they are as we make them */
     CUCKOO_OWN,     /* the same, and all that name the filter, which could not fire without it */
     CUCKOO_ANY      /* whatever they say */
 } cuckoo_which;
-int cuckoo_follow_drop(const cuckoo_shadow *shadow, cuckoo_which which, bool logs);
+int cuckoo_follow_drop(cuckoo_shadow *shadow, cuckoo_which which, bool logs);
+
+/* Does another filter, by triggers of other names, write to this log? */
+int cuckoo_follow_shares_log(const cuckoo_shadow *shadow, int64_t log, bool *is);
 
 /* The text of a trigger, as SQLite keeps it behind "CREATE TRIGGER " (sqlite3_malloc). *text NULL:
 ** the table does not need it. */

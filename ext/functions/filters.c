@@ -320,3 +320,12 @@ char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *le
         cuckoo_fail_no_memory(context);
     return NULL;
 }
+
+void cuckoo_result_text(sqlite3_context *context, sqlite3_str *builder, const char *end)
+{
+    int length;
+    sqlite3_str_appendall(builder, end);
+    char *text = cuckoo_finish_text(context, builder, &length);
+    if (text)
+        sqlite3_result_text(context, text, length, sqlite3_free);
+}

@@ -98,6 +98,9 @@ void cuckoo_filter_free(cf_filter *filter);
 /* The text in `builder`, and its length; frees the builder. */
 char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *length);
 
+/* Makes the text in `builder`, and this end, the result; frees the builder. */
+void cuckoo_result_text(sqlite3_context *context, sqlite3_str *builder, const char *end);
+
 /* The longest blob or text that the connection allows, in bytes. */
 uint64_t cuckoo_length_limit(sqlite3 *db);
 

@@ -21,6 +21,7 @@ static void append_counts(sqlite3_str *json, const cf_filter *filter)
     const cf_geometry *g = &filter->geometry;
     uint64_t slots = filter->buckets * g->bucket_size,
              keys = filter->items ? filter->items : g->capacity;
+    sqlite3_str_appendall(json, sqlite3_str_length(json) == 0 ? "{" : ",");
     sqlite3_str_appendf(json, "\"items\":%llu,\"occupied\":%llu,\"capacity\":%llu", filter->items,
                         filter->occupied, g->capacity);
     sqlite3_str_appendf(json, ",\"buckets\":%llu,\"bucket_size\":%d", filter->buckets, g->bucket_size);
@@ -47,53 +48,49 @@ static void append_options(sqlite3_str *json, const cf_geometry *g)
                             g->spill_bound);
 }
 
-static void append_census(sqlite3_str *json, const cf_filter *filter, const cf_census *census)
+/* `census`: what a walk has counted; NULL: nothing has. */
+static void append_all(sqlite3_str *json, const cf_filter *filter, const cf_census *census)
 {
     const cf_geometry *g = &filter->geometry;
-    sqlite3_str_appendf(json, ",\"fpr_now\":%.6g,\"fpr_at_capacity\":%.6g", census->fpr,
-                        cf_expected_fpr(g, g->capacity));
+    append_counts(json, filter);
+    if (census)
+        sqlite3_str_appendf(json, ",\"fpr_now\":%.6g", census->fpr);
+    sqlite3_str_appendf(json, ",\"fpr_at_capacity\":%.6g", cf_expected_fpr(g, g->capacity));
     sqlite3_str_appendf(json, ",\"turnovers\":%llu", cf_turnovers(g));
     append_options(json, g);
-    sqlite3_str_appendf(json, ",\"spilled\":%d,\"sticky\":%llu,\"void\":%llu", filter->spilled,
-                        census->sticky, census->voids);
+    sqlite3_str_appendf(json, ",\"spilled\":%d", filter->spilled);
+    if (census)
+        sqlite3_str_appendf(json, ",\"sticky\":%llu,\"void\":%llu", census->sticky, census->voids);
     sqlite3_str_appendf(json, ",\"pair_bits\":%d,\"cap\":%d,\"base_buckets\":%llu", g->pair_bits, g->cap,
                         g->buckets);
     sqlite3_str_appendf(json, ",\"format\":%d", CF_FORMAT_VERSION);
 }
 
-static void result_json(sqlite3_context *context, const cf_filter *filter, const cf_census *census,
-                        const char *more)
-{
-    sqlite3_str *json = sqlite3_str_new(sqlite3_context_db_handle(context));
-    sqlite3_str_appendchar(json, 1, '{');
-    append_counts(json, filter);
-    append_census(json, filter, census);
-    sqlite3_str_appendf(json, "%s}", more);
-    int length;
-    char *text = cuckoo_finish_text(context, json, &length);
-    if (text)
-        sqlite3_result_text(context, text, length, sqlite3_free);
-}
-
-void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter, const char *more)
+bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter, bool all)
 {
     cuckoo_watch watch;
     cf_filter watched = *filter;
-    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), &watched);
-    cf_census census = cf_take_census(&watched);
+    cf_census census = {.status = CF_OK};
+    cuckoo_watch_filter(&watch, db, &watched);
+    if (all)
+        census = cf_take_census(&watched);
     cuckoo_watch_end(&watch);
-    if (census.status == CF_OK)
-        result_json(context, filter, &census, more ? more : "");
-    else
-        cuckoo_fail_interrupted(context);
+    append_all(json, filter, all ? &census : NULL);
+    return census.status == CF_OK;
 }
 
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
+    sqlite3 *db = sqlite3_context_db_handle(context);
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
-    if (filter)
-        cuckoo_result_info(context, filter, NULL);
+    if (filter == NULL)
+        return;
+    sqlite3_str *json = sqlite3_str_new(db);
+    bool told = cuckoo_append_info(db, json, filter, true);
+    cuckoo_result_text(context, json, "}");
+    if (!told)
+        cuckoo_fail_interrupted(context);
 }
 
 /* What cf_new would make, with nothing in it: a view without bytes. */
@@ -106,7 +103,9 @@ static void plan_function(sqlite3_context *context, int argc, sqlite3_value **ar
     planned.buckets = planned.geometry.buckets;
     planned.length = cf_geometry_bytes(&planned.geometry);
     planned.view.form.lanes.width = planned.geometry.fingerprint_bits;
-    result_json(context, &planned, &nothing, "");
+    sqlite3_str *json = sqlite3_str_new(sqlite3_context_db_handle(context));
+    append_all(json, &planned, &nothing);
+    cuckoo_result_text(context, json, "}");
 }
 
 static void result_check(sqlite3_context *context, const cf_filter *filter)

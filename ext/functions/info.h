@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** info.h - what a filter says of itself.
+** info.h - what a filter says of itself, for SQL functions.
 */
 #ifndef CUCKOO_INFO_H
 #define CUCKOO_INFO_H
 
 #include "../sqlite/api.h"
 
-/* What cf_info says of a filter becomes the result; or the running function fails. `more`: further
-** members, each with a comma in front; NULL: none. */
-void cuckoo_result_info(sqlite3_context *context, const cf_filter *filter, const char *more);
+/* Appends the members of cf_info to an object, or begins one. `all`: those, too, that need a walk over the
+** filter. False: the walk was interrupted. */
+bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter, bool all);
+
+/* The result is a picture: 24 lines of at most 80 characters (picture.c). */
+void cuckoo_result_picture(sqlite3_context *context, const cf_filter *filter);
 
 #endif

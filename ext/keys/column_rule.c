@@ -179,6 +179,41 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     return SQLITE_OK;
 }
 
+/* ---- how many keys ---- */
+
+/* SQLite compiles ON CONFLICT only where it is so. Texts that differ in NOCASE or RTRIM differ in BINARY,
+** too. A generated column takes no values, and a table may lack the rowid. */
+int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, const char *column,
+                            const char *collation, bool *is)
+{
+    const char *const into[] = {"rowid", column};
+    const char *collate = sqlite3_stricmp(collation, "binary") == 0 ? "" : " COLLATE ";
+    int rc = SQLITE_ERROR;
+    for (int i = 0; rc == SQLITE_ERROR && i < 2; i++) {
+        sqlite3_stmt *insert;
+        rc = cuckoo_sql_prepare(
+            db, &insert,
+            "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES(NULL) ON CONFLICT(\"%w\"%s%s) DO NOTHING", schema,
+            table, into[i], column, collate, *collate ? collation : "");
+        sqlite3_finalize(insert);
+    }
+    *is = rc == SQLITE_OK;
+    return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT ? rc : SQLITE_OK;
+}
+
+int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
+                           bool repeats, uint64_t *capacity, char **message)
+{
+    sqlite3_int64 keys = 0;
+    int rc = cuckoo_sql_integer(db, &keys, "SELECT count(%s c.\"%w\") FROM \"%w\".\"%w\" AS c",
+                                repeats ? "DISTINCT" : "", column, schema, table);
+    if (rc == SQLITE_OK && (uint64_t)keys > *capacity)
+        *capacity = (uint64_t)(keys + keys / 4);
+    return rc == SQLITE_ERROR
+               ? cuckoo_say(message, rc, "%s(%s) cannot be read: %s", table, column, sqlite3_errmsg(db))
+               : rc;
+}
+
 /* ---- the table ---- */
 
 /* What the table of this name is. A shadow table is named after its virtual table, with one of these

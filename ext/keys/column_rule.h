@@ -22,6 +22,16 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
 ** table. A table that is not there is not an error here. */
 int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message);
 
+/* Can no two rows have one key, as the column compares, by a UNIQUE index or the primary key? False, if
+** SQLite would not let a row be inserted. */
+int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, const char *column,
+                            const char *collation, bool *is);
+
+/* Makes *capacity a quarter more than the column has keys, if they are more than *capacity. `repeats`:
+** counts those that are in many rows once. SQLITE_ERROR: a row cannot be read, and there is a message. */
+int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
+                           bool repeats, uint64_t *capacity, char **message);
+
 /* The affinity of a declared type, as the type to declare for it; "": none. `type` NULL: none was
 ** declared. (ANY in a STRICT table has no affinity, which this does not tell.) */
 const char *cuckoo_column_affinity(const char *type);

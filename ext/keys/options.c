@@ -5,6 +5,7 @@
 #include "number.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_NAME = 20, MAX_VALUE = 40 };
@@ -168,6 +169,7 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
 {
     cf_options *filter = &options->filter;
     unsigned *number = number_option(filter, which);
+    options->has_counters |= which == COUNTER_BITS;
     if (number) {
         *number = (unsigned)value;
         return;
@@ -311,6 +313,22 @@ void cuckoo_options_default(cuckoo_options *options)
     options->filter.growth = true;
     options->filter.overflow_budget = CUCKOO_DEFAULT_BUDGET;
     options->fpr = CUCKOO_DEFAULT_FPR;
+}
+
+cf_status cuckoo_memory_for(const cf_geometry *shape, char **message)
+{
+    enum { LARGE = 1 << 20 }; /* bytes; less is refused only where all memory is used up */
+    uint64_t bytes = cf_geometry_bytes(shape);
+    void *probe = NULL;
+    if (bytes < LARGE || (bytes <= SIZE_MAX / 2 && (probe = malloc((size_t)bytes)) != NULL)) {
+        free(probe);
+        return CF_OK;
+    }
+    cuckoo_say(message, SQLITE_OK,
+               "a filter for the capacity of %lld keys takes %lld bytes, more than there is memory for; "
+               "use a smaller capacity or a larger fpr, or split the keys",
+               (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes);
+    return CF_TOO_BIG;
 }
 
 /* ---- as arguments of an SQL function ---- */

@@ -24,7 +24,7 @@ typedef struct cuckoo_options {
     uint64_t capacity; /* 0 when not given */
     double fpr;        /* as cf_plan takes it */
     /* Is the option in the text? */
-    bool has_capacity, has_affinity, has_collation, has_seed;
+    bool has_capacity, has_affinity, has_collation, has_seed, has_counters;
     const char *const *beside; /* names that stand beside the options; ends with NULL. NULL: none */
 } cuckoo_options;
 
@@ -50,6 +50,10 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
 ** without fpr, values[0] is no value at all. */
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
                          cuckoo_options *options);
+
+/* Is there memory for so large a filter? Running out of it later would cost the transaction. CF_OK; or
+** CF_TOO_BIG, and a message, unless memory is used up even for that. */
+cf_status cuckoo_memory_for(const cf_geometry *shape, char **message);
 
 /* capacity: a whole number of keys. */
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);

@@ -15,18 +15,13 @@
 
 /* ---- filters in memory ---- */
 
-/* An empty filter of the same base geometry, which may grow. `rule` NULL: it keeps the key rule. */
-static bool make_blank(const cuckoo_store *store, const cf_options *rule, cf_filter *blank)
+/* An empty filter of this shape, which may grow. */
+static bool make_blank(const cf_geometry *shape, cf_filter *blank)
 {
-    cf_geometry shape = store->paged.filter.geometry;
-    if (rule) {
-        shape.affinity = (uint8_t)rule->affinity;
-        shape.collation = (uint8_t)rule->collation;
-    }
-    uint8_t *bytes = cuckoo_block_zeros(cf_geometry_bytes(&shape));
+    uint8_t *bytes = cuckoo_block_zeros(cf_geometry_bytes(shape));
     if (bytes == NULL)
         return false;
-    cf_create_in_zeros(blank, &shape, bytes);
+    cf_create_in_zeros(blank, shape, bytes);
     blank->memory = cuckoo_block_memory;
     return true;
 }
@@ -107,7 +102,7 @@ static int shrink(cuckoo_store *store)
     cf_filter smaller;
     cf_filter *filter = &store->paged.filter;
     cuckoo_watch watch;
-    if (!make_blank(store, NULL, &smaller))
+    if (!make_blank(&filter->geometry, &smaller))
         return SQLITE_NOMEM;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &smaller);
     cf_status status = cf_shrink(&smaller, filter);
@@ -167,48 +162,71 @@ static int add_keys(sqlite3_stmt *keys, cf_filter *filter, cuckoo_sums *aside, c
     return rc == SQLITE_DONE ? SQLITE_OK : cuckoo_sql_code(sqlite3_db_handle(keys), rc);
 }
 
-static int read_table(cuckoo_store *store, cf_filter *filter, cuckoo_sums *aside, char **message)
+/* Makes a filter of this shape of the rows of the table. Keys without a place go to `aside`. */
+static int read_table(cuckoo_store *store, const cf_geometry *shape, cf_filter *filter,
+                      cuckoo_sums *aside, char **message)
 {
     sqlite3_stmt *keys;
     const cuckoo_shadow *shadow = &store->paged.shadow;
+    if (!make_blank(shape, filter))
+        return SQLITE_NOMEM;
     int rc = cuckoo_follow_keys(&store->follow, shadow, -1, &keys);
     rc = rc ? rc : add_keys(keys, filter, aside, message);
     sqlite3_finalize(keys);
+    if (rc != SQLITE_OK)
+        free_filter(filter);
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM || *message)
         return rc;
     return rc == SQLITE_INTERRUPT ? cuckoo_say(message, rc, "interrupted")
                                   : say_unreadable(store, rc, message);
 }
 
-/* `anew`: the filter is not new, and has to take every key. */
-static int read_anew(cuckoo_store *store, bool anew, char **message)
+/* The shape for the column, with its key rule. It stays as it is, unless another capacity is given, or
+** `anew` and there are more keys: then it is planned with the options of CREATE. */
+static int plan_shape(const cuckoo_store *store, bool anew, const uint64_t *given, cf_geometry *shape,
+                      char **message)
 {
-    cf_filter filter;
-    cuckoo_sums aside = {.place = NULL};
-    cf_options rule;
-    int rc = cuckoo_column_rule(store->paged.shadow.db, store->paged.shadow.schema, store->follow.table,
-                                store->follow.column, &rule, message);
-    if (rc != SQLITE_OK)
+    const char *why, *schema = store->paged.shadow.schema, *table = store->follow.table,
+                     *column = store->follow.column;
+    cf_options options = store->options.filter;
+    sqlite3 *db = store->paged.shadow.db;
+    *shape = store->paged.filter.geometry;
+    uint64_t capacity = given ? *given : shape->capacity;
+    int rc = cuckoo_column_table(db, schema, table, message);
+    rc = rc ? rc : cuckoo_column_rule(db, schema, table, column, &options, message);
+    if (rc != SQLITE_OK && *message)
+        rc = cuckoo_say(message, rc, "%s; if the table has gone for good, drop the filter", *message);
+    else if (rc == SQLITE_OK && anew && !given)
+        rc = cuckoo_column_capacity(db, schema, table, column, shape->counter_bits != 0, &capacity,
+                                    message);
+    shape->affinity = (uint8_t)options.affinity;
+    shape->collation = (uint8_t)options.collation;
+    if (rc != SQLITE_OK || capacity == shape->capacity)
         return rc;
-    if (!make_blank(store, &rule, &filter))
-        return SQLITE_NOMEM;
-    rc = put_filter(store, &filter,
-                    read_table(store, &filter, anew || filter.geometry.growth ? &aside : NULL, message));
-    for (size_t i = 0; rc == SQLITE_OK && i < aside.places; i++)
-        if (aside.place[i].taken)
-            rc = cuckoo_unplaced_count(&store->paged, aside.place[i].hash, 0, aside.place[i].sum);
-    cuckoo_sums_free(&aside);
-    return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc; /* the header counts them */
+    options.counter_bits = shape->counter_bits;
+    options.seed = shape->seed;
+    options.hash = shape->keyed ? CF_HASH_KEYED : CF_HASH_XXH3;
+    cf_status status = cf_plan(capacity, store->options.fpr, &options, shape, &why);
+    if (status != CF_OK)
+        return cuckoo_say(message, cuckoo_error_code(status), "%s", why);
+    return cuckoo_memory_for(shape, message) == CF_OK ? SQLITE_OK
+           : *message                                 ? SQLITE_TOOBIG
+                                                      : SQLITE_NOMEM;
 }
 
 /* Makes an empty log. SQLite does not drop tables while a statement runs: a table that has been put in
-** the place of the log stays, and the log gets another name. */
+** the place of the log stays, and so does the log of another filter, which the header may name. Then the
+** log gets another name. */
 static int make_log(cuckoo_shadow *shadow)
 {
-    cuckoo_log_fault fault;
-    int rc = cuckoo_log_look(shadow, &fault);
-    if (rc == SQLITE_OK && fault == CUCKOO_LOG_CHANGED)
+    bool shares;
+    cuckoo_log_fault fault = CUCKOO_LOG_MISSING;
+    int rc = cuckoo_follow_shares_log(shadow, shadow->log, &shares);
+    rc = rc ? rc : cuckoo_log_look(shadow, &fault);
+    if (rc == SQLITE_OK && (shares || fault == CUCKOO_LOG_CHANGED)) {
         cuckoo_shadow_new_log(shadow);
+        fault = CUCKOO_LOG_MISSING;
+    }
     if (rc == SQLITE_OK && (fault == CUCKOO_LOG_SOUND || fault == CUCKOO_LOG_WATCHED))
         return cuckoo_shadow_run(shadow, CUCKOO_EMPTY_LOG, NULL);
     return rc == SQLITE_OK ? cuckoo_log_create(shadow) : rc;
@@ -227,39 +245,61 @@ static int make_triggers(cuckoo_store *store, bool anew, char **message)
     if (rc != SQLITE_OK && rc != SQLITE_NOMEM)
         return shadow->damage
                    ? rc
-                   : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s%s",
-                                store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db),
-                                anew ? "; if the table has gone for good, drop the filter" : "");
+                   : cuckoo_say(message, rc, "its triggers on %s(%s) cannot be made: %s",
+                                store->follow.table, store->follow.column, sqlite3_errmsg(shadow->db));
     return rc;
 }
 
-static int begin_to_follow(cuckoo_store *store, bool anew, char **message)
+/* Puts the new filter in its place; the header counts the keys without a place. */
+static int put_anew(cuckoo_store *store, cf_filter *filter, const cuckoo_sums *aside, int rc)
+{
+    rc = put_filter(store, filter, rc);
+    for (size_t i = 0; rc == SQLITE_OK && i < aside->places; i++)
+        if (aside->place[i].taken)
+            rc = cuckoo_unplaced_count(&store->paged, aside->place[i].hash, 0, aside->place[i].sum);
+    return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc;
+}
+
+/* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is read
+** before anything changes. Triggers that are half made are a fault. */
+static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capacity, char **message)
 {
     const char *why;
+    cf_geometry shape;
+    cf_filter filter;
+    cuckoo_sums aside = {.place = NULL};
     if (cuckoo_sql_running(store->paged.shadow.db, true) > 1)
         return cuckoo_say(message, SQLITE_ERROR,
                           "a statement that writes is running, and would not fire its triggers: do this "
                           "when it has ended");
     int rc = cuckoo_paged_load(&store->paged, &why);
     rc = rc ? rc : cuckoo_follow_find(&store->follow, &store->paged.shadow);
-    rc = rc ? rc : make_triggers(store, anew, message);
-    cuckoo_undrained_forget(&store->undrained);
-    return rc == SQLITE_OK ? read_anew(store, anew, message) : rc;
+    rc = rc ? rc : plan_shape(store, anew, capacity, &shape, message);
+    rc = rc ? rc : read_table(store, &shape, &filter, anew || shape.growth ? &aside : NULL, message);
+    if (rc == SQLITE_OK) {
+        rc = make_triggers(store, anew, message);
+        cuckoo_undrained_forget(&store->undrained);
+        rc = put_anew(store, &filter, &aside, rc);
+    }
+    cuckoo_sums_free(&aside);
+    return rc;
 }
 
 int cuckoo_maintenance_follow(cuckoo_store *store, char **message)
 {
     assert(store->follow.given_table != NULL && *message == NULL);
-    return begin_to_follow(store, false, message);
+    return begin_to_follow(store, false, NULL, message);
 }
 
-int cuckoo_maintenance_rebuild(cuckoo_store *store, char **message)
+int cuckoo_maintenance_rebuild(cuckoo_store *store, const uint64_t *capacity, char **message)
 {
     assert(store->state.life != CUCKOO_DEAD && *message == NULL);
     if (store->follow.given_table == NULL)
-        return cuckoo_say(message, SQLITE_ERROR,
-                          "nothing to rebuild from: it was created without content='table(column)'");
-    return begin_to_follow(store, true, message);
+        return cuckoo_say(
+            message, SQLITE_ERROR,
+            "nothing to rebuild from: it was created without content='table(column)', and a "
+            "filter does not know its keys; create another one, and insert them there");
+    return begin_to_follow(store, true, capacity, message);
 }
 
 /* ---- import, export ---- */

@@ -18,9 +18,10 @@ int cuckoo_maintenance_check(cuckoo_store *store, char **message);
 /* Moves spilled entries and waiting keys to slots, and then the filter to fewer pages, if it can. */
 int cuckoo_maintenance_optimize(cuckoo_store *store);
 
-/* Makes the log and the triggers anew, as the newest ones, empties the filter and adds all keys of
-** the table. The second one does so for a filter that was just created. */
-int cuckoo_maintenance_rebuild(cuckoo_store *store, char **message);
+/* Makes a filter of all keys of the table, and the log and the triggers anew, as the newest ones. It is
+** planned for `capacity` keys, as CREATE would; NULL: for those of today, if they are more than it was
+** planned for. The second one does so for a filter that was just created, which keeps its plan. */
+int cuckoo_maintenance_rebuild(cuckoo_store *store, const uint64_t *capacity, char **message);
 int cuckoo_maintenance_follow(cuckoo_store *store, char **message);
 
 /* Puts the filter in a blob in the place of this one. Both must keep values, or neither. */

@@ -240,12 +240,12 @@ static int trust(cuckoo_store *store, cuckoo_use use, const char **why)
     cuckoo_follow *follow = &store->follow;
     *why = "the table that it follows cannot be read";
     bool writes =
-        store->state.part != CUCKOO_APART || use != CUCKOO_ASK || !sqlite3_get_autocommit(shadow->db);
+        store->state.part != CUCKOO_APART || use > CUCKOO_TELL || !sqlite3_get_autocommit(shadow->db);
     int rc = writes ? cuckoo_follow_look(follow, shadow)
                     : cuckoo_follow_look_quickly(follow, shadow, store->fresh.file_version);
     if (rc == SQLITE_OK && follow->trust == CUCKOO_TRIGGERS)
         rc = check_rule(store);
-    if (rc == SQLITE_OK && use == CUCKOO_ASK && store->paged.unmatched > 0 && !follow->fault) {
+    if (rc == SQLITE_OK && use <= CUCKOO_TELL && store->paged.unmatched > 0 && !follow->fault) {
         rc = fail(follow, shadow,
                   "a row of %s has gone whose key it did not hold: rows have changed without its "
                   "triggers");

@@ -25,6 +25,7 @@
 #define CUCKOO_STORE_H
 
 #include "../follow/log_net.h"
+#include "../keys/options.h"
 #include "../pages/unplaced.h"
 #include "state.h"
 
@@ -44,6 +45,7 @@ typedef struct cuckoo_store {
     cuckoo_undrained undrained;
     cuckoo_state state;
     cuckoo_drains drains;
+    cuckoo_options options; /* as CREATE gave them: for the plan of a filter that is made anew */
 
     bool looked;    /* what is in memory was compared with the database since the store has joined */
     unsigned steps; /* of the shadow tables, when it was compared */
@@ -61,6 +63,7 @@ typedef struct cuckoo_store {
 /* What a use does. */
 typedef enum cuckoo_use {
     CUCKOO_ASK,    /* looks keys up */
+    CUCKOO_TELL,   /* asks for no row and no page: what is cheap to know */
     CUCKOO_CHANGE, /* changes rows */
     CUCKOO_REPAIR  /* works also on a filter that cannot follow its table */
 } cuckoo_use;

@@ -39,11 +39,15 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
     rc = cuckoo_first_error(rc, rc2);
     if (rc != SQLITE_OK && store->state.part == CUCKOO_APART)
         forget(store); /* the error has ended the transaction */
-    if (rc != SQLITE_OK)
+    if (rc != SQLITE_OK && !cuckoo_store_follows(store))
         return rc;
-    /* Commands change filters that follow a table at any time: lookups expect nothing dirty. */
+    /* Commands change filters that follow a table at any time, also when they fail in the end: lookups and
+    ** drains expect nothing dirty. */
     bool write = cuckoo_state_event(&store->state, CUCKOO_CHANGED) == CUCKOO_WRITE;
-    return write || cuckoo_store_follows(store) ? cuckoo_store_flush(store) : rc;
+    rc2 = write || cuckoo_store_follows(store) ? cuckoo_store_flush(store) : rc;
+    if (rc != SQLITE_OK && rc2 != SQLITE_OK)
+        cuckoo_store_lose(store);
+    return cuckoo_first_error(rc, rc2);
 }
 
 /* ---- joining ---- */

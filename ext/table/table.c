@@ -61,6 +61,8 @@ int cuckoo_table_take(cuckoo_table *table, bool create)
         rc = cuckoo_registry_take(table->registry, table->schema, table->name, true, &table->store,
                                   &made);
     }
+    if (rc == SQLITE_OK)
+        table->store->options = table->options;
     return rc == SQLITE_OK && made ? begin_store(table) : rc;
 }
 

@@ -23,6 +23,7 @@ typedef struct cuckoo_table {
     char *content, *column; /* of content='table(column)'; NULL: none */
     char *later;            /* why it is a table of a later version; NULL: it is not */
     bool values;            /* the filter keeps values */
+    cuckoo_options options; /* as CREATE gave them */
     cuckoo_sums updated;    /* rows that were updated since a row was last looked for */
 } cuckoo_table;
 

@@ -11,7 +11,6 @@
 #include "../../src/shape/format.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- reading them ---- */
@@ -217,21 +216,25 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
         plan->column, cuckoo_affinity_word(found.affinity), cuckoo_collation_word(found.collation));
 }
 
-/* Is there memory for so large a filter? Running out of it later would cost the transaction. */
-static cf_status check_memory(const cf_geometry *shape, char **message)
+/* What the arguments leave open: keys that may repeat are counted, and the rows of today give the
+** capacity. */
+static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, char **message)
 {
-    enum { LARGE = 1 << 20 }; /* bytes; less is refused only where all memory is used up */
-    uint64_t bytes = cf_geometry_bytes(shape);
-    void *probe = NULL;
-    if (bytes < LARGE || (bytes <= SIZE_MAX / 2 && (probe = malloc((size_t)bytes)) != NULL)) {
-        free(probe);
-        return CF_OK;
-    }
-    cuckoo_say(message, SQLITE_OK,
-               "a filter for the capacity of %lld keys takes %lld bytes, more than there is memory for; "
-               "use a smaller capacity or a larger fpr, or split the keys",
-               (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes);
-    return CF_TOO_BIG;
+    enum { COUNTER_BITS = 8, LEAST_CAPACITY = 10000 };
+    cuckoo_options *options = &plan->options;
+    bool unique = true;
+    const char *collation = cuckoo_collation_word(options->filter.collation);
+    int rc = options->has_counters
+                 ? SQLITE_OK
+                 : cuckoo_column_is_unique(db, schema, plan->content, plan->column, collation, &unique);
+    if (!unique)
+        options->filter.counter_bits = COUNTER_BITS;
+    if (rc != SQLITE_OK || options->has_capacity)
+        return rc;
+    options->capacity = LEAST_CAPACITY;
+    options->has_capacity = true;
+    return cuckoo_column_capacity(db, schema, plan->content, plan->column,
+                                  options->filter.counter_bits != 0, &options->capacity, message);
 }
 
 int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
@@ -241,6 +244,7 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
     const char *why = NULL;
     const cuckoo_options *options = &plan->options;
     int rc = plan->content ? follow_column(db, schema, plan, message) : SQLITE_OK;
+    rc = rc == SQLITE_OK && plan->content ? take_from_table(db, schema, plan, message) : rc;
     if (rc != SQLITE_OK)
         return rc;
     if (!options->has_capacity)
@@ -252,7 +256,7 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
     cf_status status =
         why ? CF_BAD_ARGUMENT : cf_plan(options->capacity, options->fpr, &options->filter, shape, &why);
     if (status == CF_OK)
-        status = check_memory(shape, message);
+        status = cuckoo_memory_for(shape, message);
     else
         cuckoo_say(message, SQLITE_OK, "%s", why);
     return sqlite_code(status, *message);

@@ -123,15 +123,24 @@ static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **co
 
 /* ---- commands ---- */
 
-/* In a trigger the table may be ahead of its triggers: what they tell later would count twice. */
-static int rebuild(cuckoo_table *table, char **message)
+/* In a trigger the table may be ahead of its triggers: what they tell later would count twice. The capacity
+** may be NULL. */
+static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
-    bool is = false;
+    bool is = false, given = sqlite3_value_type(argument) != SQLITE_NULL;
+    double keys = sqlite3_value_double(argument);
+    int type = sqlite3_value_numeric_type(argument);
+    if (given && ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0 && keys < 1e18) ||
+                  keys != (double)(int64_t)keys))
+        return cuckoo_say(message, SQLITE_ERROR, "key must be the capacity, a whole number of keys");
+    uint64_t capacity = (uint64_t)keys;
     int rc = table->registry->rebuilds
                  ? SQLITE_OK
                  : cuckoo_follow_is_written_by_triggers(&table->store->paged.shadow, &is);
     if (rc != SQLITE_OK || !is)
-        return rc == SQLITE_OK ? cuckoo_maintenance_rebuild(table->store, message) : rc;
+        return rc == SQLITE_OK
+                   ? cuckoo_maintenance_rebuild(table->store, given ? &capacity : NULL, message)
+                   : rc;
     return cuckoo_say(
         message, SQLITE_ERROR,
         "a trigger writes to it, and may run this command when it must not run; use SELECT "
@@ -166,7 +175,7 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
     case OPTIMIZE:
         return cuckoo_maintenance_optimize(store);
     default:
-        return rebuild(table, message);
+        return rebuild(table, argument, message);
     }
 }
 

@@ -73,33 +73,106 @@ static void table_contains_function(sqlite3_context *context, int argc, sqlite3_
     with_table(context, argv, result_contains);
 }
 
-/* What is known of a filter that follows a table. */
-static char *members_of_log(cuckoo_store *store)
+/* ---- cf_table_info ---- */
+
+/* A member of a JSON object, behind others. */
+static void append_member(sqlite3_str *json, const char *name, const char *text)
 {
-    return sqlite3_mprintf(",\"undrained\":%llu,\"unmatched\":%llu,\"doubts\":%llu",
-                           store->undrained.rows, store->paged.unmatched, store->paged.doubts);
+    sqlite3_str_appendf(json, text ? ",\"%s\":\"" : ",\"%s\":null", name);
+    for (const char *at = text; at && *at; at++)
+        if (*at == '"' || *at == '\\' || (unsigned char)*at < ' ')
+            sqlite3_str_appendf(json, "\\u%04x", *at);
+        else
+            sqlite3_str_appendchar(json, 1, *at);
+    sqlite3_str_appendall(json, text ? "\"" : "");
 }
 
-static void result_info(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
+/* The last row of the log tells its length, unless somebody has written a number by hand. */
+static int append_log(sqlite3_str *json, cuckoo_store *store)
 {
-    (void)argv;
-    bool follows = cuckoo_store_follows(store);
-    int rc = follows ? cuckoo_undrained_read(&store->undrained, &store->paged) : SQLITE_OK;
-    char *more = follows && rc == SQLITE_OK ? members_of_log(store) : NULL;
-    if (rc == SQLITE_OK && follows && more == NULL)
-        rc = SQLITE_NOMEM;
-    if (rc != SQLITE_OK)
-        cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
-    else
-        cuckoo_result_info(context, &store->paged.filter, more);
-    sqlite3_free(more);
+    cuckoo_log_size size = {0, true};
+    int rc = cuckoo_store_follows(store) ? cuckoo_net_size(&store->paged.shadow, &size) : SQLITE_OK;
+    sqlite3_str_appendf(json, ",\"waiting\":%llu,\"doubts\":%llu", store->paged.adds.copies,
+                        store->paged.doubts);
+    bool known = rc == SQLITE_OK && (size.ordered || size.rows == 0);
+    sqlite3_str_appendf(json, known ? ",\"undrained\":%lld" : ",\"undrained\":null", size.rows);
+    return rc;
 }
 
+/* Is this the code of a filter that cannot be trusted? */
+static bool is_told(int rc)
+{
+    return rc == SQLITE_ERROR || rc == SQLITE_CORRUPT_VTAB || rc == SQLITE_IOERR || rc == CUCKOO_NEWER;
+}
+
+/* Tells what is known within this use. `bad`: why it cannot be trusted; NULL: it can. After an error
+** *why says what is wrong. */
+static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, const char *bad,
+                cuckoo_store **store, const char **why)
+{
+    cuckoo_registry *registry = registry_of(context);
+    int rc = cuckoo_registry_begin(registry, name, *store ? (*store)->id : 0, use, store, why);
+    bool loaded = rc == SQLITE_OK;
+    if (*store == NULL || (!loaded && (bad == NULL || !is_told(rc))))
+        return rc;
+    const cuckoo_follow *follow = &(*store)->follow;
+    sqlite3_str *json = sqlite3_str_new(registry->db);
+    sqlite3_str_appendf(json, "{\"trusted\":%d", bad == NULL);
+    append_member(json, "why", bad);
+    append_member(json, "table", follow->table ? follow->table : follow->given_table);
+    append_member(json, "column", follow->column ? follow->column : follow->given_column);
+    if (loaded) {
+        rc = append_log(json, *store);
+        if (!cuckoo_append_info(registry->db, json, &(*store)->paged.filter, use == CUCKOO_ASK))
+            rc = SQLITE_INTERRUPT;
+        rc = cuckoo_first_error(bad ? SQLITE_OK : rc, cuckoo_registry_end(registry, *store));
+        *why = cuckoo_store_damage(*store);
+    }
+    cuckoo_result_text(context, json, "}");
+    return bad ? SQLITE_OK : rc;
+}
+
+/* When the filter cannot be trusted, that is told, and what can be told without reading pages. */
 static void table_info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    with_table(context, argv, result_info);
+    const char *why, *word = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
+    cuckoo_store *store = NULL;
+    if (word && sqlite3_stricmp(word, "all") != 0) {
+        cuckoo_fail_code(context, SQLITE_ERROR, "the second argument must be 'all', or be left out");
+        return;
+    }
+    int rc = tell(context, argv[0], word ? CUCKOO_ASK : CUCKOO_TELL, NULL, &store, &why);
+    if (store && is_told(rc)) {
+        char *bad = NULL;
+        rc = cuckoo_explain(&bad, rc, why);
+        rc = bad ? tell(context, argv[0], CUCKOO_REPAIR, bad, &store, &why) : rc;
+        sqlite3_free(bad);
+    }
+    if (rc != SQLITE_OK)
+        cuckoo_fail_table(context, rc, why);
 }
+
+/* ---- cf_picture ---- */
+
+static void result_table_picture(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
+{
+    (void)argv;
+    cuckoo_result_picture(context, &store->paged.filter);
+}
+
+/* Of a filter, or of a filter table by its name. */
+static void picture_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    bool by_name = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
+    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, argv[0]);
+    if (by_name)
+        with_table(context, argv, result_table_picture);
+    else if (filter)
+        cuckoo_result_picture(context, filter);
+}
+
+/* ---- cf_table_check, cf_export, cf_table_rebuild ---- */
 
 static void result_checked(sqlite3_context *context, int rc, const char *why)
 {
@@ -163,13 +236,25 @@ static void export_function(sqlite3_context *context, int argc, sqlite3_value **
     with_table(context, argv, result_export);
 }
 
+static sqlite3_int64 milliseconds(void)
+{
+    enum { WITH_INT64 = 2 };
+    sqlite3_int64 now = 0;
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    if (vfs && vfs->iVersion >= WITH_INT64 && vfs->xCurrentTimeInt64)
+        vfs->xCurrentTimeInt64(vfs, &now);
+    return now;
+}
+
 /* Like the command 'rebuild', but no trigger can call it. It
 ** runs that command, so that the table joins the transaction. */
 static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
     cuckoo_registry *registry = registry_of(context);
     int rc = SQLITE_OK;
+    uint64_t capacity;
+    char given[24] = "NULL";
+    sqlite3_int64 since = milliseconds();
     bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(argv[0]) : NULL;
     cuckoo_store *store = text ? cuckoo_registry_find(registry, text, &rc) : NULL;
@@ -178,13 +263,27 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
                          rc == SQLITE_OK ? cuckoo_registry_no_table(registry, argv[0]) : NULL);
         return;
     }
+    if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL) {
+        if (!cuckoo_capacity_read(context, argv[1], &capacity))
+            return;
+        sqlite3_snprintf(sizeof given, given, "%llu", capacity);
+    }
     const cuckoo_shadow *shadow = &store->paged.shadow;
+    store->references++; /* it has to outlive the statement */
     registry->rebuilds = true;
-    rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",
-                        shadow->schema, shadow->table, shadow->table);
+    rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\", key) VALUES('rebuild', %s)",
+                        shadow->schema, shadow->table, shadow->table, given);
     registry->rebuilds = false;
-    if (rc != SQLITE_OK)
+    if (rc != SQLITE_OK) {
         cuckoo_fail_code(context, sqlite3_extended_errcode(registry->db), sqlite3_errmsg(registry->db));
+    } else {
+        sqlite3_str *json = sqlite3_str_new(registry->db);
+        sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
+                            store->paged.filter.items + store->paged.adds.copies,
+                            (double)(milliseconds() - since) / 1000, store->paged.filter.length);
+        cuckoo_result_text(context, json, "}");
+    }
+    cuckoo_registry_give(registry, store);
 }
 
 int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
@@ -192,9 +291,12 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
     static const cuckoo_function functions[] = {
         {"cf_table_contains", 2, 2, table_contains_function, NULL, NULL},
         {"cf_table_info", 1, 1, table_info_function, NULL, NULL},
+        {"cf_table_info", 2, 2, table_info_function, NULL, NULL},
         {"cf_table_check", 1, 1, check_function, NULL, NULL},
         {"cf_table_rebuild", 1, 1, rebuild_function, NULL, NULL},
+        {"cf_table_rebuild", 2, 2, rebuild_function, NULL, NULL},
         {"cf_export", 1, 1, export_function, NULL, NULL},
+        {"cf_picture", 1, 1, picture_function, NULL, NULL},
         {.name = NULL},
     };
     int first = SQLITE_OK;

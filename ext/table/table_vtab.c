@@ -54,6 +54,7 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     *made = table;
     table->registry = registry;
     registry->references++;
+    table->options = plan->options;
     table->values = plan->options.filter.value_bits != 0;
     table->content = plan->content;
     table->column = plan->column;

@@ -236,6 +236,90 @@ def test_a_header_that_counts_too_much(db):
     assert says(db, "its header has been changed", "SELECT count(*) FROM f")
 
 
+def test_an_optimize_that_fails_leaves_nothing_in_memory_only(tmp_path):
+    """After COMMIT the next drain of the connection believed its memory, whatever others had written since."""
+    path = str(tmp_path / "x.db")
+    db = table("capacity=10, bucket_size=2, fingerprint_bits=12, counter_bits=0, seed=0", ["same"] * 5 + list(range(60)), content=True, path=path)
+    waits = [row[0] for row in db.execute("SELECT hash FROM f_wait")]
+    if not waits:
+        header = data_of(db, 0)
+        db.execute("INSERT INTO f_wait VALUES (4711, 0, 1)")
+        put(db, 0, rows.patched_header(header, adds=1, adds_digest=rows.hash_words(4711, 0, 0)))
+    db.execute("UPDATE f_wait SET adds = 'damaged'")
+    db.execute("BEGIN")
+    says(db, "a row of f_wait has been changed", "INSERT INTO f(f) VALUES ('optimize')")
+    db.execute("COMMIT")
+    other = support.connect(path)
+    other.execute("UPDATE f_wait SET adds = 1")
+    other.executemany("INSERT INTO u(k) VALUES (?)", ((k,) for k in range(1000, 1500)))
+    other.execute("INSERT INTO f(f) VALUES ('drain')")
+    db.execute("DELETE FROM u WHERE k = 7")
+    assert ask(db, "SELECT count(*) FROM u WHERE NOT cf_table_contains('f', k)") == 0
+    check(db)
+
+
+# ---- a header that names another log, with a right checksum ----
+
+def logs_of(db):
+    return {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'cuckoo_log_%'")}
+
+
+def two_followed(path=":memory:"):
+    """u with f, v with g; the header of f names the log of g."""
+    db = table(content=True, path=path)
+    db.execute("CREATE TABLE v(k)")
+    db.execute("CREATE VIRTUAL TABLE g USING cuckoo_filter(capacity=200, content='v(k)')")
+    other = rows.numbers(ask(db, "SELECT data FROM g_page WHERE no = 0"))["log"]
+    put(db, 0, rows.patched_header(data_of(db, 0), log=other))
+    db.execute("INSERT INTO v VALUES ('undrained')")
+    return db
+
+
+@pytest.mark.parametrize("rebuild", ["SELECT cf_table_rebuild('f')", "INSERT INTO f(f) VALUES ('rebuild')"])
+@pytest.mark.parametrize("log", [12345, None])
+def test_rebuild_keeps_the_log_of_its_triggers(rebuild, log):
+    """It made another one, or took that of another filter, and DROP left the first one behind."""
+    db = two_followed()
+    if log:
+        put(db, 0, rows.patched_header(data_of(db, 0), log=log))
+    before = logs_of(db)
+    says(db, "rebuild", ASKED)
+    db.execute(rebuild)
+    assert logs_of(db) == before and ask(db, "SELECT cf_table_contains('g', 'undrained')")
+    db.execute(WRITTEN)
+    assert ask(db, ASKED) == 151
+    check(db)
+    db.execute("DROP TABLE f")
+    assert len(logs_of(db)) == 1 and ask(db, "SELECT cf_table_contains('g', 'undrained')")
+    db.execute("DROP TABLE g")
+    assert not logs_of(db)
+
+
+def test_rebuild_leaves_the_log_of_another_filter_alone():
+    """Its own triggers, which name the right one, have gone: it emptied that of the other filter."""
+    db = two_followed()
+    for name in ("inserted", "deleted", "updated", "moved"):
+        db.execute(f"DROP TRIGGER f_{name}")
+    db.execute("SELECT cf_table_rebuild('f')")
+    db.execute(WRITTEN)
+    assert ask(db, ASKED) == 151 and ask(db, "SELECT cf_table_contains('g', 'undrained')")
+    db.execute("INSERT INTO g(g) VALUES ('check')")
+
+
+def test_rename_keeps_the_log_of_its_triggers():
+    """The new triggers wrote to a table that was not there: nobody could write to the table any more."""
+    db = two_followed()
+    put(db, 0, rows.patched_header(data_of(db, 0), log=12345))
+    before = logs_of(db)
+    db.execute("ALTER TABLE f RENAME TO h")
+    db.execute(WRITTEN)
+    assert logs_of(db) == before
+    db.execute("SELECT cf_table_rebuild('h')")
+    assert ask(db, "SELECT count(*) FROM u WHERE cf_table_contains('h', k)") == 151
+    db.execute("DROP TABLE h")
+    assert len(logs_of(db)) == 1
+
+
 # ---- what goes on around it ----
 
 def test_commit_with_a_filter_that_does_not_open(tmp_path):

@@ -182,7 +182,7 @@ def test_an_export_answers_as_the_table_does(db, arguments, keys):
     insert(db, *range(keys), *range(keys // 10))
     blob = ask(db, "SELECT cf_export('seen')")
     assert ask(db, "SELECT cf_check(?)", blob) == "ok"
-    assert support.info(db, blob) == info(db)
+    assert support.info(db, blob).items() <= info(db, "seen", "all").items()
     for key in range(keys + 500):
         assert support.contains(db, blob, key) == contains(db, "seen", key) == has(db, key)
     shown = db.execute("SELECT * FROM cf_table_buckets('seen')").fetchall()
@@ -264,4 +264,4 @@ def test_an_export_above_the_length_limit_is_too_big(db):
 
 def test_info_has_the_fields_of_cf_info(seen):
     blob = json.loads(ask(seen, "SELECT cf_info(cf_export('seen'))"))
-    assert info(seen) == blob and blob["items"] == 3
+    assert info(seen, "seen", "all").items() >= blob.items() and blob["items"] == 3
