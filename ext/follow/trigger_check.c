@@ -221,13 +221,10 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuck
 /* Has the kept statement been prepared anew? */
 static int schema_changed(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *changed)
 {
-    sqlite3_stmt *watch;
-    int rc = cuckoo_shadow_query(shadow, CUCKOO_WATCH_SCHEMA, NULL, &watch);
+    int prepared;
+    int rc = cuckoo_shadow_schema(shadow, &prepared);
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_step(watch);
-    rc = cuckoo_shadow_end(shadow, watch, rc);
-    int prepared = shadow->prepares + sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
     *changed = follow->trust == CUCKOO_UNKNOWN || prepared != follow->prepared;
     follow->prepared = prepared;
     return rc;

@@ -22,6 +22,9 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
 ** table. A table that is not there is not an error here. */
 int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char **message);
 
+/* Is this the type ANY of a STRICT table, which has no affinity? Returns an SQLite code. */
+int cuckoo_column_is_any(sqlite3 *db, const char *schema, const char *table, const char *type, bool *is);
+
 /* The affinity of a declared type, as the type to declare for it; "": none. `type` NULL: none was
 ** declared. (ANY in a STRICT table has no affinity, which this does not tell.) */
 const char *cuckoo_column_affinity(const char *type);

@@ -96,6 +96,18 @@ int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement, int rc)
     return cuckoo_first_error(rc, corrupt_if_missing(shadow, rc2));
 }
 
+int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)
+{
+    sqlite3_stmt *watch;
+    int rc = cuckoo_shadow_query(shadow, CUCKOO_WATCH_SCHEMA, NULL, &watch);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_step(watch);
+    rc = cuckoo_shadow_end(shadow, watch, rc);
+    *prepared = shadow->prepares + sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
+    return rc;
+}
+
 int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement)
 {
     int before = sqlite3_total_changes(shadow->db);

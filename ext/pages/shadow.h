@@ -114,6 +114,9 @@ int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                           int64_t *found);
 
+/* How often CUCKOO_WATCH_SCHEMA was prepared anew: whether the schema has changed. */
+int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared);
+
 /* Has this connection a transaction open on the database of the table (`writing`: that writes)? */
 bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing);
 

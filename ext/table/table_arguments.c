@@ -6,6 +6,7 @@
 #include "../keys/column_rule.h"
 #include "../keys/number.h"
 #include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 #include "table.h"
 
 #include "../../src/shape/format.h"
@@ -58,6 +59,18 @@ static bool take_fpr(const char *text, cuckoo_table_plan *plan, char **message)
     plan->options.fpr = fpr;
     plan->has_fpr = true;
     return true;
+}
+
+static bool take_rows(const char *value, cuckoo_table_plan *plan, char **message)
+{
+    char *word = cuckoo_sql_unquoted(value, strlen(value));
+    bool on = word && sqlite3_stricmp(word, "on") == 0, off = word && sqlite3_stricmp(word, "off") == 0;
+    sqlite3_free(word);
+    if (plan->has_rows || (word && !on && !off))
+        return complain(message, plan->has_rows ? "rows is given twice" : "rows must be on or off");
+    plan->rows = on;
+    plan->has_rows = true;
+    return word != NULL;
 }
 
 /* The parenthesis that the last character closes. NULL: there is none. */
@@ -121,6 +134,8 @@ static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
         return take_fpr(value, plan, message);
     if ((value = value_of(argument, "content")) != NULL)
         return read_content(value, plan, message);
+    if ((value = value_of(argument, "rows")) != NULL)
+        return take_rows(value, plan, message);
     return append_option(rest, argument);
 }
 
@@ -175,7 +190,7 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cucko
 {
     enum { FIRST = 3 };
     sqlite3_str *rest = sqlite3_str_new(NULL);
-    static const char *const beside[] = {"fpr", "content", NULL};
+    static const char *const beside[] = {"fpr", "content", "rows", NULL};
     *plan = (cuckoo_table_plan){.content = NULL};
     *message = NULL;
     cuckoo_options_default(&plan->options);
@@ -217,6 +232,21 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
         plan->column, cuckoo_affinity_word(found.affinity), cuckoo_collation_word(found.collation));
 }
 
+/* When a table shows the rows of its content, the content says how many keys there are. The capacity
+** leaves room for a quarter more. */
+static int capacity_of_content(sqlite3 *db, const char *schema, cuckoo_table_plan *plan)
+{
+    enum { LEAST = 1000 };
+    sqlite3_int64 rows = 0;
+    if (!plan->rows || plan->options.has_capacity)
+        return SQLITE_OK;
+    int rc = cuckoo_sql_integer(db, &rows, "SELECT count(*) FROM \"%w\".\"%w\"", schema, plan->content);
+    rows += rows / 4;
+    plan->options.capacity = rows > LEAST ? (uint64_t)rows : LEAST;
+    plan->options.has_capacity = true;
+    return rc;
+}
+
 /* Is there memory for so large a filter? Running out of it later would cost the transaction. */
 static cf_status check_memory(const cf_geometry *shape, char **message)
 {
@@ -240,7 +270,11 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
     assert(plan->later == NULL && *message == NULL);
     const char *why = NULL;
     const cuckoo_options *options = &plan->options;
+    if (plan->rows && plan->content == NULL)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "rows=on shows the rows of a table; add content='table(column)'");
     int rc = plan->content ? follow_column(db, schema, plan, message) : SQLITE_OK;
+    rc = rc ? rc : capacity_of_content(db, schema, plan);
     if (rc != SQLITE_OK)
         return rc;
     if (!options->has_capacity)
