@@ -44,7 +44,7 @@ typedef struct cuckoo_shown {
 /* A condition for the content. */
 typedef struct cuckoo_condition {
     int column;
-    uint8_t op; /* SQLITE_INDEX_CONSTRAINT_... */
+    int op; /* SQLITE_INDEX_CONSTRAINT_... */
 } cuckoo_condition;
 
 enum { CUCKOO_CONDITIONS = 30 /* at most */ };

@@ -126,6 +126,16 @@ static int take_statement(front_cursor *cursor, cuckoo_way *plan, uint32_t unusu
     return SQLITE_OK;
 }
 
+/* An empty text or blob may have no bytes to point at, and would be bound as NULL. */
+static int bind(sqlite3_stmt *rows, int argument, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value), n = argument + 1;
+    bool empty = (type == SQLITE_TEXT || type == SQLITE_BLOB) && sqlite3_value_bytes(value) == 0;
+    return !empty                ? sqlite3_bind_value(rows, n, value)
+           : type == SQLITE_TEXT ? sqlite3_bind_text(rows, n, "", 0, SQLITE_STATIC)
+                                 : sqlite3_bind_zeroblob(rows, n, 0);
+}
+
 /* ---- a whole IN ---- */
 
 static void drop_list(front_cursor *cursor)
@@ -194,7 +204,7 @@ static int step(front_cursor *cursor)
         stop(cursor);
         if (cursor->next >= cursor->listed)
             return SQLITE_OK;
-        sqlite3_bind_value(cursor->rows, cursor->plan->list + 1, cursor->list[cursor->next++]);
+        bind(cursor->rows, cursor->plan->list, cursor->list[cursor->next++]);
         cursor->active = true;
     }
     cursor->is_row = rc == SQLITE_ROW;
@@ -249,9 +259,9 @@ static int start(front_cursor *cursor, cuckoo_way *plan, uint32_t unusual, sqlit
     int rc = take_statement(cursor, plan, unusual);
     for (int i = 0; rc == SQLITE_OK && i < plan->conditions; i++)
         if (i != plan->list)
-            rc = sqlite3_bind_value(cursor->rows, i + 1, argv[i]);
+            rc = bind(cursor->rows, i, argv[i]);
     if (rc == SQLITE_OK && cursor->listed > 0)
-        rc = sqlite3_bind_value(cursor->rows, plan->list + 1, cursor->list[cursor->next++]);
+        rc = bind(cursor->rows, plan->list, cursor->list[cursor->next++]);
     cursor->at = 0;
     return rc == SQLITE_OK || rc == SQLITE_RANGE ? step(cursor) : rc;
 }

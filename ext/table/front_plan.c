@@ -8,22 +8,22 @@
 
 /* ---- conditions ---- */
 
-static bool is_equal(uint8_t op)
+static bool is_equal(int op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
 }
 
-static bool is_less(uint8_t op)
+static bool is_less(int op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
 }
 
-static bool is_greater(uint8_t op)
+static bool is_greater(int op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
 }
 
-static const char *operator_of(uint8_t op)
+static const char *operator_of(int op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_EQ   ? "="
            : op == SQLITE_INDEX_CONSTRAINT_IS ? "IS"
@@ -55,7 +55,7 @@ static void append_condition(const cuckoo_front *front, const cuckoo_way *plan, 
                              sqlite3_str *sql)
 {
     int column = plan->condition[i].column, n = i + 1;
-    uint8_t op = plan->condition[i].op;
+    int op = plan->condition[i].op;
     bool numeric = cuckoo_front_numeric(front, column);
     if (unusual && (is_greater(op) || plan->list == i)) {
         sqlite3_str_appendall(sql, "1");
@@ -159,6 +159,13 @@ static int add_plan(cuckoo_front *front, const cuckoo_way *found, char *text)
     return front->plans++;
 }
 
+/* The text does not tell < from <=, nor which of two arguments is the list. */
+static bool is_same(const cuckoo_way *a, const cuckoo_way *b, const char *text)
+{
+    return strcmp(a->text, text) == 0 && a->list == b->list && a->asks == b->asks &&
+           memcmp(a->condition, b->condition, (size_t)b->conditions * sizeof *b->condition) == 0;
+}
+
 /* The number of this plan, which may be there already; -1: out of memory. */
 static int number_of(cuckoo_front *front, const cuckoo_way *found)
 {
@@ -166,7 +173,7 @@ static int number_of(cuckoo_front *front, const cuckoo_way *found)
     int i = 0;
     if (text == NULL)
         return -1;
-    while (i < front->plans && strcmp(front->plan[i]->text, text) != 0)
+    while (i < front->plans && !is_same(front->plan[i], found, text))
         i++;
     int number = i < front->plans ? i : add_plan(front, found, text);
     if (number < 0 || front->plan[number]->text != text)
@@ -247,7 +254,7 @@ static void take(cuckoo_front *front, sqlite3_index_info *info, int i, cuckoo_wa
         plan->list = n;
     }
     /* The value of IS NULL is NULL. */
-    uint8_t op = c->op == SQLITE_INDEX_CONSTRAINT_ISNULL ? SQLITE_INDEX_CONSTRAINT_IS : c->op;
+    int op = c->op == SQLITE_INDEX_CONSTRAINT_ISNULL ? SQLITE_INDEX_CONSTRAINT_IS : c->op;
     plan->condition[plan->conditions++] = (cuckoo_condition){column, op};
     info->aConstraintUsage[i].argvIndex = plan->conditions;
     if (is_equal(op) && column == front->followed && plan->asks < 0 &&
