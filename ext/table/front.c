@@ -105,6 +105,9 @@ static int read_rowid(sqlite3 *db, cuckoo_front *front)
         return SQLITE_OK;
     int rc = cuckoo_sql_prepare(db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", front->rowid,
                                 front->schema, front->content);
+    int primary = rc == SQLITE_OK ? find_column(front, sqlite3_column_name(one, 0)) : CUCKOO_NO_ROWS;
+    if (primary >= 0) /* an INTEGER PRIMARY KEY, which is the rowid */
+        front->column[primary].indexed = front->column[primary].unique = true;
     sqlite3_finalize(one);
     front->keyed = rc == SQLITE_ERROR;
     if (front->keyed)

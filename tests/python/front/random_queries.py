@@ -128,6 +128,7 @@ class Maker:
         if kind < 0.68:
             return f"{left} BETWEEN {self.operand(others)} AND {self.operand(others)}"
         if kind < 0.78:
+            left = left.split(" COLLATE")[0]  # with it, nobody tells that the bounds are those of a pattern: blobs are lost
             pattern = rng.choice(["'a%'", "'A%'", "'5%'", "'%'", "'a_'", "''", "'ab%'"])
             return f"{left} LIKE {pattern}" if rng.random() < 0.6 else f"{left} GLOB {pattern.replace('%', '*').replace('_', '?')}"
         if kind < 0.86:
@@ -225,7 +226,8 @@ class Case:
         self.run("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
         for name in "tf":
             self.run(f"CREATE VIEW v{name} AS SELECT * FROM {name}")
-        if rng.random() < 0.3:
+        # SQLite 3.40 makes Bloom filters that do not know RTRIM, after ANALYZE.
+        if rng.random() < 0.3 and not any("RTRIM" in sql for sql in self.log):
             self.run("ANALYZE")
         self.state = rng.choice(STATES)
         self.prepare()
