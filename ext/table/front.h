@@ -17,10 +17,11 @@
 **      number    itself, or a text between char(9)      none            c <= max(CAST(? AS TEXT), ':')
 **                and ':': there all numbers in texts lie
 **      text      itself                                 itself          the same
-**      blob      itself                                 itself          itself
+**      blob      itself                                 itself          none
 **
-** A value of the usual types takes the statement that xBestIndex has shown; a number for = or >, or a
-** blob for <, takes one that is made for it. IN on such a column is taken as a whole: SQLite would
+** LIKE and GLOB come with bounds, as >= 'ab' and < 'ac', that blobs do not keep: then < is none, too.
+** Where the table does not say "itself", and for such bounds, the value is unusual. The usual ones take
+** the statement that xBestIndex has shown; others take one that is made for them. IN on such a column is taken as a whole: SQLite would
 ** check its values one by one, by another affinity than that of the IN.
 **
 ** While a statement writes the content and its triggers are not to be relied on, SQLite does not know

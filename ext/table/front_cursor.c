@@ -126,14 +126,17 @@ static int take_statement(front_cursor *cursor, cuckoo_way *plan, uint32_t unusu
     return SQLITE_OK;
 }
 
-/* An empty text or blob may have no bytes to point at, and would be bound as NULL. */
+/* sqlite3_bind_value makes NULL of an empty text or blob that has no bytes to point at; and in 3.31 it
+** takes a whole real for what it is not. A parameter may have no place in the statement. */
 static int bind(sqlite3_stmt *rows, int argument, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value), n = argument + 1;
     bool empty = (type == SQLITE_TEXT || type == SQLITE_BLOB) && sqlite3_value_bytes(value) == 0;
-    return !empty                ? sqlite3_bind_value(rows, n, value)
-           : type == SQLITE_TEXT ? sqlite3_bind_text(rows, n, "", 0, SQLITE_STATIC)
-                                 : sqlite3_bind_zeroblob(rows, n, 0);
+    return n > sqlite3_bind_parameter_count(rows) ? SQLITE_OK
+           : type == SQLITE_FLOAT ? sqlite3_bind_double(rows, n, sqlite3_value_double(value))
+           : !empty               ? sqlite3_bind_value(rows, n, value)
+           : type == SQLITE_TEXT  ? sqlite3_bind_text(rows, n, "", 0, SQLITE_STATIC)
+                                  : sqlite3_bind_zeroblob(rows, n, 0);
 }
 
 /* ---- a whole IN ---- */
@@ -231,6 +234,34 @@ int cuckoo_front_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
+/* Are the bounds those of a pattern of LIKE or GLOB, as 'ab' and 'ac'? They are true of all texts that
+** fit, but blobs may fit, too. */
+static bool is_pattern(sqlite3_value *from, sqlite3_value *to)
+{
+    bool texts = sqlite3_value_type(from) == SQLITE_TEXT && sqlite3_value_type(to) == SQLITE_TEXT;
+    const uint8_t *a = texts ? sqlite3_value_text(from) : NULL,
+                  *b = texts ? sqlite3_value_text(to) : NULL;
+    int n = a ? sqlite3_value_bytes(from) : 0;
+    if (b == NULL || n == 0 || n != sqlite3_value_bytes(to) ||
+        sqlite3_strnicmp((const char *)a, (const char *)b, n - 1) != 0)
+        return false;
+    enum { CASE = 'a' - 'A' };
+    return a[n - 1] + 1 == b[n - 1] || (a[n - 1] | CASE) + 1 == (b[n - 1] | CASE);
+}
+
+static bool is_end_of_pattern(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_value **argv,
+                              int end)
+{
+    const cuckoo_condition *at = plan->condition;
+    bool is = false;
+    if (at[end].op != SQLITE_INDEX_CONSTRAINT_LT || cuckoo_front_numeric(front, at[end].column))
+        return false;
+    for (int i = 0; i < plan->conditions && !is; i++)
+        is = at[i].op == SQLITE_INDEX_CONSTRAINT_GE && at[i].column == at[end].column &&
+             i != plan->list && is_pattern(argv[i], argv[end]);
+    return is;
+}
+
 /* What the values say before anything is asked. False: no row fits. */
 static bool look_at_values(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_value **argv,
                            uint32_t *unusual)
@@ -242,7 +273,8 @@ static bool look_at_values(const cuckoo_front *front, const cuckoo_way *plan, sq
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL &&
             plan->condition[i].op != SQLITE_INDEX_CONSTRAINT_IS)
             return false;
-        if (cuckoo_condition_unusual(front, plan->condition[i], argv[i]))
+        if (cuckoo_condition_unusual(front, plan->condition[i], argv[i]) ||
+            is_end_of_pattern(front, plan, argv, i))
             *unusual |= 1u << i;
     }
     return true;
@@ -263,7 +295,7 @@ static int start(front_cursor *cursor, cuckoo_way *plan, uint32_t unusual, sqlit
     if (rc == SQLITE_OK && cursor->listed > 0)
         rc = bind(cursor->rows, plan->list, cursor->list[cursor->next++]);
     cursor->at = 0;
-    return rc == SQLITE_OK || rc == SQLITE_RANGE ? step(cursor) : rc;
+    return rc == SQLITE_OK ? step(cursor) : rc;
 }
 
 /* SQLite may be writing the content, and reading it here. When the triggers are there, it is ready for

@@ -57,17 +57,17 @@ static void append_condition(const cuckoo_front *front, const cuckoo_way *plan, 
     int column = plan->condition[i].column, n = i + 1;
     int op = plan->condition[i].op;
     bool numeric = cuckoo_front_numeric(front, column);
-    if (unusual && (is_greater(op) || plan->list == i)) {
+    if (unusual && (!is_equal(op) || plan->list == i)) {
         sqlite3_str_appendall(sql, "1");
         return;
     }
-    sqlite3_str_appendall(sql, unusual && is_equal(op) ? "(" : "");
+    sqlite3_str_appendall(sql, unusual ? "(" : "");
     append_column(front, sql, column);
-    if (!numeric && is_less(op) && !unusual)
+    if (!numeric && is_less(op))
         sqlite3_str_appendf(sql, " <= max(CAST(?%d AS TEXT), ':')", n);
     else
         sqlite3_str_appendf(sql, " %s ?%d", operator_of(op), n);
-    if (unusual && is_equal(op)) {
+    if (unusual) {
         const char *name = front->column[column].name;
         sqlite3_str_appendf(sql, " OR (c.\"%w\" >= char(9) AND c.\"%w\" < ':'))", name, name);
     }
@@ -195,24 +195,11 @@ static bool may_compare(const cuckoo_front *front, int column, const char *colla
     return sqlite3_stricmp(own, collation) == 0 && (known || front->column[column].numeric);
 }
 
-/* LIKE and GLOB come with conditions of their own, of which the upper bound would lose blobs. */
-static bool has_pattern(const sqlite3_index_info *info, int column)
-{
-    for (int i = 0; i < info->nConstraint; i++)
-        if (info->aConstraint[i].iColumn == column &&
-            (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIKE ||
-             info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_GLOB))
-            return true;
-    return false;
-}
-
 static bool may_take(const cuckoo_front *front, sqlite3_index_info *info, int i)
 {
     const struct sqlite3_index_constraint *c = &info->aConstraint[i];
     bool is_column = c->iColumn < 0 ? front->rowid != NULL : c->iColumn < front->columns;
     if (!c->usable || !is_column || (front->rowid == NULL && !front->keyed))
-        return false;
-    if (is_less(c->op) && has_pattern(info, c->iColumn))
         return false;
     if (c->op == SQLITE_INDEX_CONSTRAINT_ISNULL)
         return true;
