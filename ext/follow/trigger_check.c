@@ -221,10 +221,9 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuck
 /* Has the kept statement been prepared anew? */
 static int schema_changed(cuckoo_follow *follow, cuckoo_shadow *shadow, bool *changed)
 {
-    int prepared, rc = cuckoo_shadow_hold(shadow, &prepared);
+    int prepared, rc = cuckoo_shadow_schema(shadow, &prepared);
     if (rc != SQLITE_OK)
         return rc;
-    cuckoo_shadow_release(shadow);
     *changed = follow->trust == CUCKOO_UNKNOWN || prepared != follow->prepared;
     follow->prepared = prepared;
     return rc;

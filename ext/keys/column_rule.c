@@ -45,16 +45,19 @@ const char *cuckoo_column_affinity(const char *type)
 }
 
 /* In a STRICT table the type ANY has no affinity. In others it is unknown, and so NUMERIC. */
-static int is_strict(sqlite3 *db, const char *schema, const char *table, sqlite3_int64 *strict)
+int cuckoo_column_is_any(sqlite3 *db, const char *schema, const char *table, const char *type, bool *is)
 {
     enum { FIRST_WITH_STRICT = 3037000 };
-    *strict = 0;
-    if (sqlite3_libversion_number() < FIRST_WITH_STRICT)
-        return SQLITE_OK;
-    return cuckoo_sql_integer(db, strict,
-                              "SELECT strict FROM pragma_table_list WHERE schema = %Q COLLATE NOCASE "
-                              "AND name = %Q COLLATE NOCASE",
-                              schema, table);
+    sqlite3_int64 strict = 0;
+    int rc = SQLITE_OK;
+    /* Only then: it reads all schemas, and so locks them. */
+    if (type && sqlite3_stricmp(type, "ANY") == 0 && sqlite3_libversion_number() >= FIRST_WITH_STRICT)
+        rc = cuckoo_sql_integer(db, &strict,
+                                "SELECT strict FROM pragma_table_list WHERE schema = %Q COLLATE NOCASE "
+                                "AND name = %Q COLLATE NOCASE",
+                                schema, table);
+    *is = strict != 0;
+    return rc;
 }
 
 /* ---- collation ---- */
@@ -159,7 +162,7 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
 {
     const char *type, *name;
     cf_collation collation = CF_COLLATION_BINARY;
-    sqlite3_int64 strict = 0;
+    bool typeless = false;
     int rc = sqlite3_table_column_metadata(db, schema, table, column, &type, &name, NULL, NULL, NULL);
     if (rc == SQLITE_ERROR)
         return no_column(db, schema, table, column, message);
@@ -170,11 +173,11 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
     char *copy = sqlite3_mprintf("%s", name); /* the next statement may read the schema anew */
     rc = copy ? read_collation(db, column, copy, &collation, message) : SQLITE_NOMEM;
     sqlite3_free(copy);
-    if (rc == SQLITE_OK && any) /* only then: it reads all schemas, and so locks them */
-        rc = is_strict(db, schema, table, &strict);
+    if (rc == SQLITE_OK && any)
+        rc = cuckoo_column_is_any(db, schema, table, "ANY", &typeless);
     if (rc != SQLITE_OK)
         return rc;
-    into->affinity = any && strict ? CF_AFFINITY_TEXT : affinity;
+    into->affinity = typeless ? CF_AFFINITY_TEXT : affinity;
     into->collation = collation;
     return SQLITE_OK;
 }

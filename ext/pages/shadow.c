@@ -146,6 +146,14 @@ void cuckoo_shadow_release(cuckoo_shadow *shadow)
         sqlite3_reset(shadow->statement[CUCKOO_WATCH_SCHEMA]);
 }
 
+int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)
+{
+    int rc = cuckoo_shadow_hold(shadow, prepared);
+    if (rc == SQLITE_OK)
+        cuckoo_shadow_release(shadow);
+    return rc;
+}
+
 void cuckoo_shadow_finalize(cuckoo_shadow *shadow)
 {
     sqlite3_stmt *watch = shadow->statement[CUCKOO_WATCH_SCHEMA];

@@ -122,6 +122,9 @@ int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64
 int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared);
 void cuckoo_shadow_release(cuckoo_shadow *shadow);
 
+/* The same number, with nothing held. */
+int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared);
+
 /* Has this connection a transaction open on the database of the table (`writing`: that writes)? */
 bool cuckoo_shadow_in_transaction(const cuckoo_shadow *shadow, bool writing);
 

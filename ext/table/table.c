@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
+#include "../keys/key.h"
 #include "../sqlite/errors.h"
 
 #include <assert.h>
@@ -150,4 +151,17 @@ int cuckoo_table_count(cuckoo_table *table, uint64_t *rows)
     return cuckoo_table_fail(table, SQLITE_ERROR,
                              "it counts %lld keys, too many for rows; see items in cf_table_info('%q')",
                              n, table->name);
+}
+
+int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, bool *has)
+{
+    uint64_t hash;
+    cuckoo_paged *paged = &store->paged;
+    cuckoo_key kind = cuckoo_key_hash(key, &paged->filter.geometry, &hash);
+    *has = kind == CUCKOO_KEY_OK && cuckoo_key_found(cuckoo_paged_reader(paged), key, hash);
+    if (kind != CUCKOO_KEY_OK)
+        return kind == CUCKOO_KEY_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+    if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
+        return paged->rc;
+    return *has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, has);
 }

@@ -15,6 +15,8 @@
 #include "../keys/sums.h"
 #include "../store/registry.h"
 
+typedef struct cuckoo_front cuckoo_front;
+
 typedef struct cuckoo_table {
     sqlite3_vtab base;
     cuckoo_registry *registry;
@@ -24,6 +26,8 @@ typedef struct cuckoo_table {
     char *later;            /* why it is a table of a later version; NULL: it is not */
     bool values;            /* the filter keeps values */
     cuckoo_options options; /* as CREATE gave them */
+    cuckoo_front *front;    /* it shows the rows of the content (front.h); NULL: it does not */
+    int shift;              /* so many columns more stand before its hidden ones (enum cuckoo_column) */
     cuckoo_sums updated;    /* rows that were updated since a row was last looked for */
 } cuckoo_table;
 
@@ -73,6 +77,9 @@ int cuckoo_table_changed(cuckoo_table *table, int rc);
 ** say any number: more than 2^32 are an error. */
 int cuckoo_table_count(cuckoo_table *table, uint64_t *rows);
 
+/* Is the key perhaps there? Within a use. A NULL is not. */
+int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, bool *has);
+
 /* ---- errors ---- */
 
 /* Makes "name of the table: message" the error of the table. Returns `code`, or SQLITE_NOMEM. */
@@ -109,6 +116,7 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
 typedef struct cuckoo_table_plan {
     cuckoo_options options;
     bool has_fpr;
+    bool rows, has_rows; /* rows=on; it is given */
     char *content, *column;
     char *later; /* it has arguments that this version does not know, and this names the first one */
 } cuckoo_table_plan;

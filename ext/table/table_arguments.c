@@ -6,6 +6,7 @@
 #include "../keys/column_rule.h"
 #include "../keys/number.h"
 #include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 #include "table.h"
 
 #include "../../src/shape/format.h"
@@ -57,6 +58,18 @@ static bool take_fpr(const char *text, cuckoo_table_plan *plan, char **message)
     plan->options.fpr = fpr;
     plan->has_fpr = true;
     return true;
+}
+
+static bool take_rows(const char *value, cuckoo_table_plan *plan, char **message)
+{
+    char *word = cuckoo_sql_unquoted(value, strlen(value));
+    bool on = word && sqlite3_stricmp(word, "on") == 0, off = word && sqlite3_stricmp(word, "off") == 0;
+    sqlite3_free(word);
+    if (plan->has_rows || (word && !on && !off))
+        return complain(message, plan->has_rows ? "rows is given twice" : "rows must be on or off");
+    plan->rows = on;
+    plan->has_rows = true;
+    return word != NULL;
 }
 
 /* The parenthesis that the last character closes. NULL: there is none. */
@@ -120,6 +133,8 @@ static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
         return take_fpr(value, plan, message);
     if ((value = value_of(argument, "content")) != NULL)
         return read_content(value, plan, message);
+    if ((value = value_of(argument, "rows")) != NULL)
+        return take_rows(value, plan, message);
     return append_option(rest, argument);
 }
 
@@ -174,7 +189,7 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cucko
 {
     enum { FIRST = 3 };
     sqlite3_str *rest = sqlite3_str_new(NULL);
-    static const char *const beside[] = {"fpr", "content", NULL};
+    static const char *const beside[] = {"fpr", "content", "rows", NULL};
     *plan = (cuckoo_table_plan){.content = NULL};
     *message = NULL;
     cuckoo_options_default(&plan->options);
@@ -243,6 +258,9 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
     assert(plan->later == NULL && *message == NULL);
     const char *why = NULL;
     const cuckoo_options *options = &plan->options;
+    if (plan->rows && plan->content == NULL)
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "rows=on shows the rows of a table; add content='table(column)'");
     int rc = plan->content ? follow_column(db, schema, plan, message) : SQLITE_OK;
     rc = rc == SQLITE_OK && plan->content ? take_from_table(db, schema, plan, message) : rc;
     if (rc != SQLITE_OK)

@@ -234,7 +234,7 @@ int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqli
 {
     cuckoo_table *table = cuckoo_table_of(base);
     const char *name = table->name;
-    sqlite3_value **columns = argv + 2;
+    sqlite3_value **columns = argv + 2 + table->shift;
     bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
     (void)rowid;
     if (argc > 1 && is_given(columns, COLUMN_COMMAND)) {

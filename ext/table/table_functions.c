@@ -55,13 +55,10 @@ static inline void with_table(sqlite3_context *context, sqlite3_value **argv, ta
 
 static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
 {
-    sqlite3_value *key = argv[1];
-    uint64_t hash;
     bool has;
-    if (cuckoo_key_argument(context, key, &store->paged.filter.geometry, &hash) != CUCKOO_KEY_OK)
+    if (sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return;
-    has = cuckoo_key_found(cuckoo_paged_reader(&store->paged), key, hash);
-    int rc = has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, &has);
+    int rc = cuckoo_table_has(store, argv[1], &has);
     sqlite3_result_int(context, has);
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, cuckoo_store_damage(store));

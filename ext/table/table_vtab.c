@@ -9,8 +9,8 @@
 #include "../store/maintenance.h"
 #include "../store/stored.h"
 #include "../store/touch.h"
+#include "front.h"
 #include "inspect_columns.h"
-#include "table.h"
 
 #include <limits.h>
 #include <string.h>
@@ -25,23 +25,38 @@ static int declare(sqlite3 *db, const char *table, const char *type, bool values
                                 type, table, values ? ", value" : "");
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
-    return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
+    return rc;
 }
 
 /* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
 ** like x IN that column. "": it has none, or it is not known. */
-static const char *type_of_key(cuckoo_table *table, bool creates)
+static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
 {
-    const char *type = NULL, *t = table->content, *k = table->column;
+    const char *type = NULL;
+    int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->schema, t, k, &type, NULL,
+                                               NULL, NULL, NULL)
+               : SQLITE_ERROR;
+    return rc == SQLITE_OK ? cuckoo_column_affinity(type) : "";
+}
+
+static int declare_columns(cuckoo_table *table, bool rows, bool creates)
+{
+    sqlite3 *db = table->registry->db;
+    const char *t = table->content, *k = table->column;
     cuckoo_store *store = table->store;
     if (t && !creates && cuckoo_follow_find(&store->follow, &store->paged.shadow) == SQLITE_OK) {
         t = store->follow.table; /* these may have been renamed */
         k = store->follow.column;
     }
-    int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->schema, t, k, &type, NULL,
-                                               NULL, NULL, NULL)
-               : SQLITE_ERROR;
-    return rc == SQLITE_OK ? cuckoo_column_affinity(type) : "";
+    int rc = t && rows ? cuckoo_front_declare(table, t, k)
+                       : declare(db, table->name, type_of_key(table, t, k), table->values);
+    return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
+}
+
+static void free_table(cuckoo_table *table)
+{
+    cuckoo_front_free(table->front);
+    cuckoo_table_free(table);
 }
 
 static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo_table_plan *plan,
@@ -103,14 +118,14 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     if (rc == SQLITE_OK && creates)
         rc = plan_shape(db, argv, &plan, &shape, message);
     rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
-    rc = rc ? rc : declare(db, argv[2], type_of_key(table, creates), table->values);
+    rc = rc ? rc : declare_columns(table, plan.rows, creates);
     if (rc == SQLITE_OK && creates)
         rc = create(table, &shape, message);
     else if (rc == SQLITE_OK && table->content && !table->later)
         rc = cuckoo_touch_watch(table->store, table->name, 0);
     cuckoo_table_plan_free(&plan);
     if (rc != SQLITE_OK && table)
-        cuckoo_table_free(table);
+        free_table(table);
     *result = rc == SQLITE_OK ? &table->base : NULL;
     return *message ? cuckoo_say(message, rc, "cuckoo_filter: %s", *message) : rc;
 }
@@ -131,7 +146,7 @@ static int table_connect(sqlite3 *db, void *registry, int argc, const char *cons
 
 static int table_disconnect(sqlite3_vtab *base)
 {
-    cuckoo_table_free(cuckoo_table_of(base));
+    free_table(cuckoo_table_of(base));
     return SQLITE_OK;
 }
 
@@ -164,7 +179,7 @@ static int table_destroy(sqlite3_vtab *base)
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_state_event(&store->state, CUCKOO_GONE);
-    cuckoo_table_free(table);
+    free_table(table);
     return rc;
 }
 
@@ -305,21 +320,41 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     return rc;
 }
 
+/* ---- methods that differ for tables with rows=on ---- */
+
+#define EITHER(name, parameters, base, arguments)                                                       \
+    static int either_##name parameters                                                                 \
+    {                                                                                                   \
+        return cuckoo_table_of(base)->front ? cuckoo_front_##name arguments                             \
+                                            : cuckoo_table_##name arguments;                            \
+    }
+
+EITHER(best_index, (sqlite3_vtab * base, sqlite3_index_info *info), base, (base, info))
+EITHER(open, (sqlite3_vtab * base, sqlite3_vtab_cursor **result), base, (base, result))
+EITHER(close, (sqlite3_vtab_cursor * at), at->pVtab, (at))
+EITHER(next, (sqlite3_vtab_cursor * at), at->pVtab, (at))
+EITHER(eof, (sqlite3_vtab_cursor * at), at->pVtab, (at))
+EITHER(rowid, (sqlite3_vtab_cursor * at, sqlite3_int64 *rowid), at->pVtab, (at, rowid))
+EITHER(column, (sqlite3_vtab_cursor * at, sqlite3_context *context, int column), at->pVtab,
+       (at, context, column))
+EITHER(filter, (sqlite3_vtab_cursor * at, int plan, const char *text, int argc, sqlite3_value **argv),
+       at->pVtab, (at, plan, text, argc, argv))
+
 static const cuckoo_module table_module = {
     .base.iVersion = 4,
     .CUCKOO_XINTEGRITY = table_integrity,
     .base.xCreate = table_create,
     .base.xConnect = table_connect,
-    .base.xBestIndex = cuckoo_table_best_index,
+    .base.xBestIndex = either_best_index,
     .base.xDisconnect = table_disconnect,
     .base.xDestroy = table_destroy,
-    .base.xOpen = cuckoo_table_open,
-    .base.xClose = cuckoo_table_close,
-    .base.xFilter = cuckoo_table_filter,
-    .base.xNext = cuckoo_table_next,
-    .base.xEof = cuckoo_table_eof,
-    .base.xColumn = cuckoo_table_column,
-    .base.xRowid = cuckoo_table_rowid,
+    .base.xOpen = either_open,
+    .base.xClose = either_close,
+    .base.xFilter = either_filter,
+    .base.xNext = either_next,
+    .base.xEof = either_eof,
+    .base.xColumn = either_column,
+    .base.xRowid = either_rowid,
     .base.xUpdate = cuckoo_table_update,
     .base.xBegin = table_begin,
     .base.xSync = table_sync,

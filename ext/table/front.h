@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** front.h - a filter table that shows the rows of the table that it follows: its content.
+**
+**      CREATE VIRTUAL TABLE blocked_fast USING cuckoo_filter(content='blocked(user)', rows=on)
+**
+** Such a table has the columns of the content, and then the hidden ones of every filter table
+** (table.h). Conditions go to a statement on the content. The filter is asked first when the followed
+** column is compared by = or IS. If it says no, the statement does not run. If the filter cannot be
+** used, the statement runs all the same: so the rows are always those of the content.
+**
+** SQLite checks every condition once more, because it does not tell by which affinity it compares.
+** What goes to the content must find at least the rows that any comparison may find. In a column of
+** numeric affinity, and for the rowid, the condition itself does. In other columns:
+**
+**      value     = IS                                   > >=            < <=
+**      number    itself, or a text between char(9)      none            c <= max(CAST(? AS TEXT), ':')
+**                and ':': there all numbers in texts lie
+**      text      itself                                 itself          the same
+**      blob      itself                                 itself          none
+**
+** LIKE and GLOB come with bounds, as >= 'ab' and < 'ac', that blobs do not keep: then < is none, too.
+** Where the table does not say "itself", and for such bounds, the value is unusual. The usual ones take
+** the statement that xBestIndex has shown; others take one that is made for them. IN on such a column is taken as a whole: SQLite would
+** check its values one by one, by another affinity than that of the IN.
+**
+** While a statement writes the content and its triggers are not to be relied on, SQLite does not know
+** that the content is read: then all rows are read, and sorted, before the first one is shown.
+*/
+#ifndef CUCKOO_FRONT_H
+#define CUCKOO_FRONT_H
+
+#include "table.h"
+
+enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
+
+typedef struct cuckoo_shown {
+    char *name, *collation;
+    bool numeric; /* its affinity; else it is TEXT, or there is none */
+    bool key;     /* it is in the primary key of a table without rowid */
+    bool indexed; /* an index begins with it */
+    bool unique;  /* and has no other column */
+} cuckoo_shown;
+
+/* A condition for the content. */
+typedef struct cuckoo_condition {
+    int column;
+    int op; /* SQLITE_INDEX_CONSTRAINT_... */
+} cuckoo_condition;
+
+enum { CUCKOO_CONDITIONS = 30 /* at most */ };
+
+/* One way to ask the content, as xBestIndex has chosen it. */
+typedef struct cuckoo_way {
+    char *text;    /* for EXPLAIN QUERY PLAN */
+    uint64_t used; /* columns to read, as in colUsed */
+    int conditions;
+    cuckoo_condition condition[CUCKOO_CONDITIONS];
+    int asks;  /* the filter is asked for this argument; -1: it is not asked */
+    int list;  /* this argument is all of an IN; -1: none is */
+    int order; /* rows are ordered by this column; CUCKOO_NO_ROWS: by none */
+    bool descends;
+    int *place;         /* of each column among those of the statement; -1: it is not read */
+    sqlite3_stmt *idle; /* for the usual types; NULL: not made, or some cursor has it */
+} cuckoo_way;
+
+struct cuckoo_front {
+    char *schema, *content; /* as it is named now */
+    const char *rowid;      /* a name of the rowid; NULL: it has none, or none that can be named */
+    bool keyed;             /* it is a table WITHOUT ROWID */
+    char *declared;         /* as CREATE TABLE */
+    cuckoo_shown *column;
+    int columns;
+    int followed; /* that column, or CUCKOO_ROWID; CUCKOO_NO_ROWS: it is not there */
+    int prepared; /* when the schema was last looked at (cuckoo_shadow_schema) */
+    double rows;  /* about so many */
+    cuckoo_way **plan;
+    int plans, kept;      /* kept: idle statements */
+    unsigned skip, skips; /* the filter could not be used: how often it is still, and was, not asked */
+};
+
+/* ---- front.c ---- */
+
+/* Reads what the content is like, and declares the columns of the table. `content` and `column` are the
+** names of now. A content that is not there is no error yet: the table can be dropped. */
+int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column);
+void cuckoo_front_free(cuckoo_front *front);
+
+/* Is the content still as it was declared? If not, this is an error of the table. */
+int cuckoo_front_look(cuckoo_table *table);
+
+/* The columns before the hidden ones. */
+static inline int cuckoo_front_columns(const cuckoo_front *front)
+{
+    return front->columns > 0 ? front->columns : 1;
+}
+
+/* ---- front_plan.c ---- */
+
+/* The SQL for a plan. `unusual`: a bit for each argument of another type than the usual ones; and
+** CUCKOO_SORTS, if all rows are to be read before the first one is shown. NULL: out of memory. */
+char *cuckoo_way_sql(const cuckoo_front *front, const cuckoo_way *plan, uint32_t unusual);
+#define CUCKOO_SORTS (UINT32_C(1) << 31)
+
+/* Is this value of an unusual type for the condition? */
+bool cuckoo_condition_unusual(const cuckoo_front *front, cuckoo_condition condition,
+                              sqlite3_value *value);
+
+/* Are the values of the column those of numeric affinity? */
+static inline bool cuckoo_front_numeric(const cuckoo_front *front, int column)
+{
+    return column < 0 || front->column[column].numeric;
+}
+
+/* ---- methods: front_plan.c has the first one, front_cursor.c the others ---- */
+
+int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+int cuckoo_front_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result);
+int cuckoo_front_close(sqlite3_vtab_cursor *base);
+int cuckoo_front_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                        sqlite3_value **argv);
+int cuckoo_front_next(sqlite3_vtab_cursor *base);
+int cuckoo_front_eof(sqlite3_vtab_cursor *base);
+int cuckoo_front_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column);
+int cuckoo_front_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** front_plan.c - which statement on the content gives the rows that are asked for (front.h).
+*/
+#include "front.h"
+
+#include <string.h>
+
+/* ---- conditions ---- */
+
+static bool is_equal(int op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
+}
+
+static bool is_less(int op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
+}
+
+static bool is_greater(int op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
+}
+
+static const char *operator_of(int op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_EQ   ? "="
+           : op == SQLITE_INDEX_CONSTRAINT_IS ? "IS"
+           : op == SQLITE_INDEX_CONSTRAINT_GT ? ">"
+           : op == SQLITE_INDEX_CONSTRAINT_GE ? ">="
+           : op == SQLITE_INDEX_CONSTRAINT_LT ? "<"
+                                              : "<=";
+}
+
+bool cuckoo_condition_unusual(const cuckoo_front *front, cuckoo_condition condition,
+                              sqlite3_value *value)
+{
+    if (cuckoo_front_numeric(front, condition.column))
+        return false;
+    int type = sqlite3_value_type(value);
+    return is_less(condition.op) ? type == SQLITE_BLOB : type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+static void append_column(const cuckoo_front *front, sqlite3_str *sql, int column)
+{
+    if (column == CUCKOO_ROWID)
+        sqlite3_str_appendf(sql, "c.%s", front->rowid);
+    else
+        sqlite3_str_appendf(sql, "c.\"%w\"", front->column[column].name);
+}
+
+/* Appends condition i, of which the value is parameter i + 1. */
+static void append_condition(const cuckoo_front *front, const cuckoo_way *plan, int i, bool unusual,
+                             sqlite3_str *sql)
+{
+    int column = plan->condition[i].column, n = i + 1;
+    int op = plan->condition[i].op;
+    bool numeric = cuckoo_front_numeric(front, column);
+    if (unusual && (!is_equal(op) || plan->list == i)) {
+        sqlite3_str_appendall(sql, "1");
+        return;
+    }
+    sqlite3_str_appendall(sql, unusual ? "(" : "");
+    append_column(front, sql, column);
+    if (!numeric && is_less(op))
+        sqlite3_str_appendf(sql, " <= max(CAST(?%d AS TEXT), ':')", n);
+    else
+        sqlite3_str_appendf(sql, " %s ?%d", operator_of(op), n);
+    if (unusual) {
+        const char *name = front->column[column].name;
+        sqlite3_str_appendf(sql, " OR (c.\"%w\" >= char(9) AND c.\"%w\" < ':'))", name, name);
+    }
+}
+
+/* ---- the statement ---- */
+
+/* Is the column read? A key WITHOUT ROWID always is, because it says which row it is. */
+static bool reads(const cuckoo_front *front, const cuckoo_way *plan, int i)
+{
+    enum { LAST_BIT = 63 /* of all columns from there on */ };
+    return (front->keyed && front->column[i].key) || plan->used >> (i < LAST_BIT ? i : LAST_BIT) & 1;
+}
+
+/* The rowid comes first. */
+static void append_columns(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_str *sql)
+{
+    const char *comma = front->keyed ? "" : ", ";
+    sqlite3_str_appendf(sql, front->keyed ? "" : front->rowid ? "c.%s" : "0", front->rowid);
+    for (int i = 0; i < front->columns; i++)
+        if (reads(front, plan, i)) {
+            sqlite3_str_appendall(sql, comma);
+            append_column(front, sql, i);
+            comma = ", ";
+        }
+}
+
+static void find_places(const cuckoo_front *front, cuckoo_way *plan)
+{
+    int next = !front->keyed;
+    for (int i = 0; i < front->columns; i++)
+        plan->place[i] = reads(front, plan, i) ? next++ : -1;
+}
+
+/* "+" keeps SQLite from reading rows in the order of an index, one by one. */
+static void append_order(const cuckoo_front *front, const cuckoo_way *plan, bool sorts, sqlite3_str *sql)
+{
+    if (plan->order == CUCKOO_NO_ROWS && !sorts)
+        return;
+    sqlite3_str_appendall(sql, sorts ? " ORDER BY +" : " ORDER BY ");
+    append_column(front, sql, plan->order == CUCKOO_NO_ROWS ? 0 : plan->order);
+    sqlite3_str_appendall(sql, plan->descends ? " DESC" : "");
+}
+
+char *cuckoo_way_sql(const cuckoo_front *front, const cuckoo_way *plan, uint32_t unusual)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(sql, "SELECT ");
+    append_columns(front, plan, sql);
+    sqlite3_str_appendf(sql, " FROM \"%w\".\"%w\" AS c", front->schema, front->content);
+    for (int i = 0; i < plan->conditions; i++) {
+        sqlite3_str_appendall(sql, i ? " AND " : " WHERE ");
+        append_condition(front, plan, i, unusual >> i & 1, sql);
+    }
+    append_order(front, plan, unusual & CUCKOO_SORTS, sql);
+    return sqlite3_str_finish(sql);
+}
+
+static char *describe(const cuckoo_front *front, const cuckoo_way *plan)
+{
+    char *text = NULL, *sql = cuckoo_way_sql(front, plan, 0);
+    if (sql)
+        text = sqlite3_mprintf("%s%s%s", plan->list >= 0 ? "for each of a list: " : "",
+                               plan->asks >= 0 ? "if the filter has it: " : "", sql);
+    sqlite3_free(sql);
+    return text;
+}
+
+/* ---- keeping plans ---- */
+
+/* Adds a plan. -1: out of memory. */
+static int add_plan(cuckoo_front *front, const cuckoo_way *found, char *text)
+{
+    uint64_t n = (uint64_t)front->plans, places = (uint64_t)front->columns * sizeof(int);
+    if ((n & (n - 1)) == 0) {
+        cuckoo_way **more = sqlite3_realloc64(front->plan, (n ? 2 * n : 1) * sizeof *more);
+        if (more == NULL)
+            return -1;
+        front->plan = more;
+    }
+    cuckoo_way *plan = sqlite3_malloc64(sizeof *plan + places);
+    if (plan == NULL)
+        return -1;
+    *plan = *found;
+    plan->text = text;
+    plan->place = (int *)(plan + 1);
+    find_places(front, plan);
+    front->plan[n] = plan;
+    return front->plans++;
+}
+
+/* The text does not tell < from <=, nor which of two arguments is the list. */
+static bool is_same(const cuckoo_way *a, const cuckoo_way *b, const char *text)
+{
+    return strcmp(a->text, text) == 0 && a->list == b->list && a->asks == b->asks &&
+           memcmp(a->condition, b->condition, (size_t)b->conditions * sizeof *b->condition) == 0;
+}
+
+/* The number of this plan, which may be there already; -1: out of memory. */
+static int number_of(cuckoo_front *front, const cuckoo_way *found)
+{
+    char *text = describe(front, found);
+    int i = 0;
+    if (text == NULL)
+        return -1;
+    while (i < front->plans && !is_same(front->plan[i], found, text))
+        i++;
+    int number = i < front->plans ? i : add_plan(front, found, text);
+    if (number < 0 || front->plan[number]->text != text)
+        sqlite3_free(text);
+    return number;
+}
+
+/* ---- choosing ---- */
+
+/* Does a comparison with this column by this collation find what the content finds? In columns of
+** other affinities also numbers in texts must lie where condition looks for them. */
+static bool may_compare(const cuckoo_front *front, int column, const char *collation)
+{
+    if (column == CUCKOO_ROWID)
+        return true;
+    const char *own = front->column[column].collation;
+    bool known = sqlite3_stricmp(own, "BINARY") == 0 || sqlite3_stricmp(own, "NOCASE") == 0 ||
+                 sqlite3_stricmp(own, "RTRIM") == 0;
+    return sqlite3_stricmp(own, collation) == 0 && (known || front->column[column].numeric);
+}
+
+static bool may_take(const cuckoo_front *front, sqlite3_index_info *info, int i)
+{
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+    bool is_column = c->iColumn < 0 ? front->rowid != NULL : c->iColumn < front->columns;
+    if (!c->usable || !is_column || (front->rowid == NULL && !front->keyed))
+        return false;
+    if (c->op == SQLITE_INDEX_CONSTRAINT_ISNULL)
+        return true;
+    return (is_equal(c->op) || is_less(c->op) || is_greater(c->op)) &&
+           may_compare(front, c->iColumn, sqlite3_vtab_collation(info, i));
+}
+
+/* What a plan finds: in so many rows of the content, so many that fit. */
+typedef struct finding {
+    double looks_at, finds;
+    bool once; /* at most one row */
+} finding;
+
+static void narrow(const cuckoo_front *front, cuckoo_condition condition, finding *found)
+{
+    const cuckoo_shown *column = condition.column < 0 ? NULL : &front->column[condition.column];
+    bool indexed = column == NULL || column->indexed, unique = column == NULL || column->unique;
+    double few = unique ? 1 : 10;
+    if (is_equal(condition.op) && indexed && found->looks_at > few)
+        found->looks_at = few;
+    else if (indexed && !is_equal(condition.op) && found->looks_at > few)
+        found->looks_at /= 4;
+    found->finds =
+        is_equal(condition.op) && unique ? 1 : found->finds / (is_equal(condition.op) ? 10 : 4);
+    /* A text that is unique may be equal to a number in several ways. */
+    found->once |= condition.op == SQLITE_INDEX_CONSTRAINT_EQ && unique &&
+                   cuckoo_front_numeric(front, condition.column);
+}
+
+/* Takes constraint i. A whole IN may be taken once, and only by SQLite that can tell. */
+static void take(cuckoo_front *front, sqlite3_index_info *info, int i, cuckoo_way *plan, finding *found)
+{
+    const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+    int column = c->iColumn < 0 ? CUCKOO_ROWID : c->iColumn, n = plan->conditions;
+    if (!cuckoo_front_numeric(front, column) && cuckoo_late_vtab_in(info, i, -1)) {
+        if (plan->list >= 0)
+            return;
+        cuckoo_late_vtab_in(info, i, 1);
+        plan->list = n;
+    }
+    /* The value of IS NULL is NULL. */
+    int op = c->op == SQLITE_INDEX_CONSTRAINT_ISNULL ? SQLITE_INDEX_CONSTRAINT_IS : c->op;
+    plan->condition[plan->conditions++] = (cuckoo_condition){column, op};
+    info->aConstraintUsage[i].argvIndex = plan->conditions;
+    if (is_equal(op) && column == front->followed && plan->asks < 0 &&
+        (plan->list < 0 || plan->list == n))
+        plan->asks = n;
+    narrow(front, plan->condition[n], found);
+}
+
+/* Rows come in the order of an index, if that is asked for. */
+static void order(const cuckoo_front *front, sqlite3_index_info *info, cuckoo_way *plan)
+{
+    int column = info->nOrderBy == 1 ? info->aOrderBy[0].iColumn : CUCKOO_NO_ROWS;
+    bool has = column == CUCKOO_ROWID
+                   ? front->rowid != NULL
+                   : column >= 0 && column < front->columns && front->column[column].indexed;
+    if (!has || plan->list >= 0)
+        return;
+    plan->order = column;
+    plan->descends = info->aOrderBy[0].desc;
+    info->orderByConsumed = 1;
+}
+
+int cuckoo_front_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    cuckoo_table *table = cuckoo_table_of(base);
+    cuckoo_front *front = table->front;
+    cuckoo_store *store = cuckoo_table_store(table);
+    table->registry->planned = store;
+    int rc = store ? cuckoo_front_look(table) : SQLITE_NOMEM;
+    if (rc != SQLITE_OK)
+        return rc;
+    if (cuckoo_paged_is_loaded(&store->paged))
+        front->rows = (double)store->paged.filter.items + 1;
+    finding found = {front->rows, front->rows, false};
+    cuckoo_way plan = {.used = info->colUsed, .asks = -1, .list = -1, .order = CUCKOO_NO_ROWS};
+    for (int i = 0; i < info->nConstraint && plan.conditions < CUCKOO_CONDITIONS; i++)
+        if (may_take(front, info, i))
+            take(front, info, i, &plan, &found);
+    order(front, info, &plan);
+    info->idxNum = number_of(front, &plan);
+    if (info->idxNum < 0)
+        return SQLITE_NOMEM;
+    info->idxStr = front->plan[info->idxNum]->text;
+    info->estimatedCost = 2 + found.looks_at * (plan.asks >= 0 ? 1 : 3);
+    info->estimatedRows = found.finds < 1 ? 1 : (sqlite3_int64)found.finds;
+    if (found.once)
+        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+    return SQLITE_OK;
+}
