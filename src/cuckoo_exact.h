@@ -27,6 +27,7 @@ extern "C" {
 #endif
 
 enum {
+    CF_EXACT_VERSION = 1, /* of the format */
     CF_EXACT_LEVELS = 32, /* the most there are */
     CF_EXACT_LIST = 32    /* hashes in the list, at most */
 };
@@ -57,6 +58,9 @@ bool cf_exact_contains(const cf_exact *exact, uint64_t hash);
 /* How many levels, the list counted as one, say "perhaps" before the first "no": odd for members. */
 unsigned cf_exact_depth(const cf_exact *exact, uint64_t hash);
 
+/* A hash of the list: 0 .. listed-1, in ascending order. */
+uint64_t cf_exact_listed(const cf_exact *exact, unsigned index);
+
 /* What a level knows a hash as. */
 uint64_t cf_exact_hash(uint64_t hash, unsigned level);
 
@@ -86,8 +90,8 @@ typedef struct cf_exact_build {
 ** When most of the keys are members, a filter of the others is smaller: exchange the two, and the
 ** answers. Then unknown keys count as members.
 **
-** CF_OK; CF_MISMATCH: a hash is on both sides; CF_BAD_ARGUMENT: fpr is too small, as *why says; CF_FULL:
-** the keys were chosen to crowd one place; CF_TOO_BIG; CF_NO_MEMORY; CF_INTERRUPTED.
+** CF_OK; CF_BAD_ARGUMENT: a hash is on both sides, or fpr is too small; CF_FULL: the keys were chosen to
+** crowd one place; CF_TOO_BIG; CF_NO_MEMORY; CF_INTERRUPTED. *why is NULL after the last two.
 */
 cf_status cf_exact_make(cf_exact_build *build, const char **why);
 

@@ -35,6 +35,8 @@ static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_fil
     cf_status status = cf_reader_open(reader, bytes, (size_t)length, why);
     if (status == CF_OK)
         *filter = &reader->filter;
+    else if (cf_is_exact(bytes, (size_t)length))
+        status = cf_refuse(CF_BAD_ARGUMENT, why, cuckoo_is_exact);
     return status;
 }
 
@@ -44,6 +46,8 @@ static cf_status read_handle(sqlite3_value *value, const cf_filter **filter, con
     if (handle == NULL)
         return cf_refuse(CF_BAD_ARGUMENT, why, CUCKOO_NO_FILTER);
     assert(handle->references > 0);
+    if (handle->exact)
+        return cf_refuse(CF_BAD_ARGUMENT, why, cuckoo_is_exact);
     *filter = &handle->filter;
     return CF_OK;
 }
@@ -60,16 +64,21 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
     return cf_refuse(CF_BAD_ARGUMENT, why, type == SQLITE_TEXT ? cuckoo_is_text : CUCKOO_NOT_A_BLOB);
 }
 
+static const cf_filter *fail_argument(sqlite3_context *context, cf_status status, const char *why)
+{
+    if (status != CF_OK)
+        cuckoo_fail_filter(context, status, why);
+    else
+        cuckoo_fail_no_memory(context);
+    return NULL;
+}
+
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
 {
     const char *why;
     const cf_filter *filter;
     cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
-    if (status != CF_OK)
-        cuckoo_fail_filter(context, status, why);
-    else if (filter == NULL)
-        cuckoo_fail_no_memory(context);
-    return filter;
+    return filter ? filter : fail_argument(context, status, why);
 }
 
 /* A handle with its own copy; NULL when out of memory. */
@@ -79,6 +88,7 @@ static cuckoo_handle *new_handle(const cf_filter *filter)
     if (handle) {
         memcpy(handle->bytes, filter->bytes, cf_in_memory(filter->length));
         handle->references = 1;
+        handle->exact = NULL;
         handle->filter = *filter;
         cf_rebase(&handle->filter, handle->bytes, NULL);
     }
@@ -98,17 +108,86 @@ void cuckoo_handle_release(void *handle)
 {
     cuckoo_handle *held = handle;
     assert(held == NULL || held->references > 0);
-    if (held && --held->references == 0)
+    if (held && --held->references == 0) {
+        sqlite3_free(held->exact);
         sqlite3_free(held);
+    }
+}
+
+/* ---- exact filters ---- */
+
+/* A handle on exact bytes, with its own copy. */
+static cf_status open_exact(const uint8_t *bytes, uint64_t length, cuckoo_handle **opened,
+                            const char **why)
+{
+    cuckoo_handle *handle = new_handle(&(cf_filter){.bytes = bytes, .length = length});
+    if (handle == NULL)
+        return CF_OK;
+    handle->exact = sqlite3_malloc64(sizeof *handle->exact);
+    cf_status status = CF_OK;
+    if (handle->exact)
+        status = cf_exact_open(handle->exact, handle->bytes, cf_in_memory(length), why);
+    if (handle->exact && status == CF_OK) {
+        handle->filter.spilled = handle->exact->listed;
+        *opened = handle;
+    } else {
+        cuckoo_handle_release(handle);
+    }
+    return status;
+}
+
+cf_status cuckoo_exact_read(sqlite3_value *value, cuckoo_handle **exact, const char **why)
+{
+    *exact = pointer_in(value);
+    if (*exact == NULL)
+        return open_exact(sqlite3_value_blob(value), (uint64_t)sqlite3_value_bytes(value), exact, why);
+    (*exact)->references++;
+    return CF_OK;
+}
+
+/* SQLite may drop what it is given to keep at once. */
+static cuckoo_handle *keep_exact(sqlite3_context *context, sqlite3_value *value)
+{
+    const char *why;
+    cuckoo_handle *exact = sqlite3_get_auxdata(context, 0);
+    if (exact == NULL) {
+        cf_status status = cuckoo_exact_read(value, &exact, &why);
+        if (exact == NULL)
+            fail_argument(context, status, why);
+        if (exact == NULL || sqlite3_value_type(value) != SQLITE_BLOB)
+            return exact;
+        exact->references++;
+        sqlite3_set_auxdata(context, 0, exact, cuckoo_handle_release);
+    } else {
+        exact->references++;
+    }
+    return exact;
+}
+
+const cf_filter *cuckoo_filter_or_exact(sqlite3_context *context, sqlite3_value *value,
+                                        cuckoo_handle **exact)
+{
+    const char *why;
+    const cf_filter *filter;
+    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
+    *exact = NULL;
+    if (filter)
+        return filter;
+    if (status != CF_BAD_ARGUMENT || why != cuckoo_is_exact)
+        return fail_argument(context, status, why);
+    *exact = keep_exact(context, value);
+    return NULL;
 }
 
 void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
-    if (filter == NULL)
+    cuckoo_handle *handle;
+    const cf_filter *filter = cuckoo_filter_or_exact(context, argv[0], &handle);
+    if (filter == NULL && handle == NULL)
         return;
-    cuckoo_handle *handle = new_handle(filter);
+    if (filter)
+        handle = new_handle(filter);
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
     else
@@ -153,10 +232,10 @@ static uint8_t *resize_result(void *context, uint8_t *bytes, uint64_t size)
     return sqlite3_realloc64(bytes, size);
 }
 
-static void let_grow(sqlite3_context *context, cf_filter *filter)
+cf_memory cuckoo_result_memory(sqlite3_context *context)
 {
-    filter->memory =
-        (cf_memory){resize_result, cuckoo_length_limit(sqlite3_context_db_handle(context)), NULL};
+    uint64_t most = cuckoo_length_limit(sqlite3_context_db_handle(context));
+    return (cf_memory){resize_result, most, NULL};
 }
 
 static bool fits_in_sqlite(sqlite3_context *context, const cf_geometry *shape)
@@ -179,7 +258,7 @@ bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_fi
     if (bytes == NULL)
         return cuckoo_fail_no_memory(context);
     cf_create(filter, shape, bytes);
-    let_grow(context, filter);
+    filter->memory = cuckoo_result_memory(context);
     return true;
 }
 
@@ -192,7 +271,7 @@ bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_fi
     memcpy(bytes, filter->bytes, cf_in_memory(filter->length));
     *copy = *filter;
     cf_rebase(copy, bytes, bytes);
-    let_grow(context, copy);
+    copy->memory = cuckoo_result_memory(context);
     return true;
 }
 

@@ -40,12 +40,28 @@ static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value *
                      : CUCKOO_KEY_NOMEM;
 }
 
+/* Gives the reference back. */
+static void contains_exact(sqlite3_context *context, sqlite3_value *key, cuckoo_handle *handle)
+{
+    const cf_exact *exact = handle->exact;
+    uint64_t hash;
+    if (cuckoo_key_argument(context, key, &exact->rule, &hash) == CUCKOO_KEY_OK)
+        sqlite3_result_int(context,
+                           cf_exact_contains(exact, hash) ||
+                               (exact->rule.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(key)));
+    cuckoo_handle_release(handle);
+}
+
 static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    question q;
+    uint64_t hash;
+    cuckoo_handle *exact;
     (void)argc;
-    if (read_question(context, argv, &q) == CUCKOO_KEY_OK)
-        sqlite3_result_int(context, cuckoo_key_found(q.filter, argv[1], q.hash));
+    const cf_filter *filter = cuckoo_filter_or_exact(context, argv[0], &exact);
+    if (exact)
+        contains_exact(context, argv[1], exact);
+    else if (filter && cuckoo_key_argument(context, argv[1], &filter->geometry, &hash) == CUCKOO_KEY_OK)
+        sqlite3_result_int(context, cuckoo_key_found(filter, argv[1], hash));
 }
 
 /* 0 says "certainly not there": a key that is perhaps there counts 1 at least. */

@@ -38,7 +38,7 @@
 #include "../shape/format.h"
 #include "sort.h"
 
-static const uint8_t exact_magic[4] = {0xcf, 0x65, 0x78, 1};
+static const uint8_t exact_magic[4] = {0xcf, 0x65, 0x78, CF_EXACT_VERSION};
 
 enum { AT_RULE = 4, AT_KEYS = 16, AT_MEMBERS = 24, AT_LEVELS = 32, AT_CONTENT = 48, AT_END = 56 };
 
@@ -81,6 +81,12 @@ static const uint8_t *list_of(const cf_exact *exact)
     return exact->bytes + cf_in_memory(exact->length) - 8 * exact->listed;
 }
 
+uint64_t cf_exact_listed(const cf_exact *exact, unsigned index)
+{
+    assert(index < exact->listed);
+    return cf_load64(list_of(exact) + 8 * index);
+}
+
 static bool is_level(const cf_exact *exact, const cf_geometry *shape)
 {
     return cf_same_rule(&exact->rule, shape) && !shape->growth && shape->spill_bound == 0 &&
@@ -109,9 +115,8 @@ static cf_status open_levels(cf_exact *exact, const char **why)
 /* Is the list sorted, and are there as many members as the header says? */
 static bool is_consistent(const cf_exact *exact)
 {
-    const uint8_t *list = list_of(exact);
     for (unsigned i = 1; i < exact->listed; i++)
-        if (cf_load64(list + 8 * i) <= cf_load64(list + 8 * i - 8))
+        if (cf_exact_listed(exact, i) <= cf_exact_listed(exact, i - 1))
             return false;
     return exact->members <= exact->keys &&
            exact->members == (exact->levels ? exact->level[0].items : exact->listed);
@@ -156,10 +161,10 @@ uint64_t cf_exact_hash(uint64_t hash, unsigned level)
 
 static bool is_listed(const cf_exact *exact, uint64_t hash)
 {
-    const uint8_t *at = list_of(exact), *end = exact->bytes + exact->length;
-    while (at < end && cf_load64(at) < hash)
-        at += 8;
-    return at < end && cf_load64(at) == hash;
+    unsigned i = 0;
+    while (i < exact->listed && cf_exact_listed(exact, i) < hash)
+        i++;
+    return i < exact->listed && cf_exact_listed(exact, i) == hash;
 }
 
 unsigned cf_exact_depth(const cf_exact *exact, uint64_t hash)
@@ -208,12 +213,14 @@ typedef struct cf_exact_work {
 enum { LEVELS_AT = CF_HEADER_BYTES + 8 * CF_EXACT_LEVELS };
 
 /* Makes the result longer, by bytes that begin at *at. */
-static cf_status lengthen(cf_exact_build *build, uint64_t bytes, uint64_t *at)
+static cf_status lengthen(cf_exact_work *work, uint64_t bytes, uint64_t *at)
 {
+    cf_exact_build *build = work->build;
     const cf_memory *memory = &build->memory;
     *at = build->length;
     if (bytes > memory->most || *at > memory->most - bytes)
-        return CF_TOO_BIG;
+        return cf_refuse(CF_TOO_BIG, &work->why,
+                         "the filter is longer than allowed; split the keys over several");
     uint8_t *longer = memory->resize(memory->context, build->bytes, *at + bytes);
     if (longer == NULL)
         return CF_NO_MEMORY;
@@ -248,7 +255,7 @@ static cf_status fill_level(cf_exact_work *work, const cf_geometry *shape, uint6
 {
     cf_exact_build *build = work->build;
     uint64_t at;
-    cf_status status = lengthen(build, cf_geometry_bytes(shape), &at);
+    cf_status status = lengthen(work, cf_geometry_bytes(shape), &at);
     if (status != CF_OK)
         return status;
     cf_create(level, shape, build->bytes + at);
@@ -319,7 +326,7 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     cf_exact_build *build = work->build;
     const cf_options *rule = &build->options;
     uint64_t at, gap = 8 * (CF_EXACT_LEVELS - work->levels), listed = build->count[work->held];
-    cf_status status = lengthen(build, 8 * listed, &at);
+    cf_status status = lengthen(work, 8 * listed, &at);
     if (status != CF_OK)
         return status;
     uint8_t *header = build->bytes;
@@ -364,9 +371,10 @@ static cf_status make_all(cf_exact_work *work)
         build->count[side] = cf_drop_repeated(build->hashes[side], build->count[side]);
     }
     if (have_common(build->hashes, build->count))
-        return CF_MISMATCH;
+        return cf_refuse(CF_BAD_ARGUMENT, &work->why,
+                         "a key is both member and not; if none is, try another seed in the options");
     uint64_t at, members = build->count[1], keys = members + build->count[0];
-    cf_status status = lengthen(build, LEVELS_AT, &at);
+    cf_status status = lengthen(work, LEVELS_AT, &at);
     while (status == CF_OK && build->count[work->held] > CF_EXACT_LIST)
         status = work->levels < CF_EXACT_LEVELS ? add_level(work) : CF_FULL;
     return status == CF_OK ? finish(work, keys, members) : status;
@@ -378,7 +386,8 @@ cf_status cf_exact_make(cf_exact_build *build, const char **why)
     build->bytes = NULL;
     build->length = 0;
     cf_status status = make_all(&work);
-    *why = work.why;
+    *why = status == CF_FULL ? "keys crowd one place, as if chosen to; try another seed in the options"
+                             : work.why;
     if (status != CF_OK && build->bytes)
         build->bytes = build->memory.resize(build->memory.context, build->bytes, 0);
     return status;
