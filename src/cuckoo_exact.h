@@ -58,9 +58,6 @@ bool cf_exact_contains(const cf_exact *exact, uint64_t hash);
 /* How many levels, the list counted as one, say "perhaps" before the first "no": odd for members. */
 unsigned cf_exact_depth(const cf_exact *exact, uint64_t hash);
 
-/* A hash of the list: 0 .. listed-1, in ascending order. */
-uint64_t cf_exact_listed(const cf_exact *exact, unsigned index);
-
 /* What a level knows a hash as. */
 uint64_t cf_exact_hash(uint64_t hash, unsigned level);
 

@@ -64,23 +64,6 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
     return cf_refuse(CF_BAD_ARGUMENT, why, type == SQLITE_TEXT ? cuckoo_is_text : CUCKOO_NOT_A_BLOB);
 }
 
-static const cf_filter *fail_argument(sqlite3_context *context, cf_status status, const char *why)
-{
-    if (status != CF_OK)
-        cuckoo_fail_filter(context, status, why);
-    else
-        cuckoo_fail_no_memory(context);
-    return NULL;
-}
-
-const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
-{
-    const char *why;
-    const cf_filter *filter;
-    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
-    return filter ? filter : fail_argument(context, status, why);
-}
-
 /* A handle with its own copy; NULL when out of memory. */
 static cuckoo_handle *new_handle(const cf_filter *filter)
 {
@@ -114,69 +97,63 @@ void cuckoo_handle_release(void *handle)
     }
 }
 
-/* ---- exact filters ---- */
-
-/* A handle on exact bytes, with its own copy. */
-static cf_status open_exact(const uint8_t *bytes, uint64_t length, cuckoo_handle **opened,
-                            const char **why)
+/* Makes a handle of a copy of the bytes. */
+static cf_status open_exact(sqlite3_value *value, cuckoo_handle **opened, const char **why)
 {
-    cuckoo_handle *handle = new_handle(&(cf_filter){.bytes = bytes, .length = length});
-    if (handle == NULL)
-        return CF_OK;
-    handle->exact = sqlite3_malloc64(sizeof *handle->exact);
     cf_status status = CF_OK;
-    if (handle->exact)
-        status = cf_exact_open(handle->exact, handle->bytes, cf_in_memory(length), why);
-    if (handle->exact && status == CF_OK) {
-        handle->filter.spilled = handle->exact->listed;
-        *opened = handle;
-    } else {
+    const cf_filter bytes = {.bytes = sqlite3_value_blob(value),
+                             .length = (uint64_t)sqlite3_value_bytes(value)};
+    cuckoo_handle *handle = new_handle(&bytes);
+    if (handle)
+        handle->exact = sqlite3_malloc64(sizeof *handle->exact);
+    if (handle && handle->exact)
+        status = cf_exact_open(handle->exact, handle->bytes, cf_in_memory(bytes.length), why);
+    *opened = handle && handle->exact && status == CF_OK ? handle : NULL;
+    if (*opened == NULL)
         cuckoo_handle_release(handle);
-    }
     return status;
 }
 
-cf_status cuckoo_exact_read(sqlite3_value *value, cuckoo_handle **exact, const char **why)
+/* SQLite keeps the handle while the argument stays the same, or drops it at once. */
+cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
+                            const char **why)
 {
     *exact = pointer_in(value);
-    if (*exact == NULL)
-        return open_exact(sqlite3_value_blob(value), (uint64_t)sqlite3_value_bytes(value), exact, why);
-    (*exact)->references++;
-    return CF_OK;
-}
-
-/* SQLite may drop what it is given to keep at once. */
-static cuckoo_handle *keep_exact(sqlite3_context *context, sqlite3_value *value)
-{
-    const char *why;
-    cuckoo_handle *exact = sqlite3_get_auxdata(context, 0);
-    if (exact == NULL) {
-        cf_status status = cuckoo_exact_read(value, &exact, &why);
-        if (exact == NULL)
-            fail_argument(context, status, why);
-        if (exact == NULL || sqlite3_value_type(value) != SQLITE_BLOB)
-            return exact;
-        exact->references++;
-        sqlite3_set_auxdata(context, 0, exact, cuckoo_handle_release);
-    } else {
-        exact->references++;
+    if (*exact == NULL && context)
+        *exact = sqlite3_get_auxdata(context, 0);
+    if (*exact) {
+        (*exact)->references++;
+        return CF_OK;
     }
-    return exact;
+    cf_status status = open_exact(value, exact, why);
+    if (*exact && context) {
+        (*exact)->references++;
+        sqlite3_set_auxdata(context, 0, *exact, cuckoo_handle_release);
+    }
+    return status;
 }
 
 const cf_filter *cuckoo_filter_or_exact(sqlite3_context *context, sqlite3_value *value,
                                         cuckoo_handle **exact)
 {
-    const char *why;
+    const char *why = NULL;
     const cf_filter *filter;
+    cuckoo_handle *opened = NULL;
     cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
-    *exact = NULL;
-    if (filter)
-        return filter;
-    if (status != CF_BAD_ARGUMENT || why != cuckoo_is_exact)
-        return fail_argument(context, status, why);
-    *exact = keep_exact(context, value);
-    return NULL;
+    if (exact && why == cuckoo_is_exact)
+        status = cuckoo_exact_read(context, value, &opened, &why);
+    if (status != CF_OK)
+        cuckoo_fail_filter(context, status, why);
+    else if (filter == NULL && opened == NULL)
+        cuckoo_fail_no_memory(context);
+    if (exact)
+        *exact = opened;
+    return filter;
+}
+
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
+{
+    return cuckoo_filter_or_exact(context, value, NULL);
 }
 
 void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)

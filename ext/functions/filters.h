@@ -26,8 +26,7 @@
 ** SQL value. Only one connection uses it, so the count needs no lock. */
 typedef struct cuckoo_handle {
     cf_filter filter;
-    cf_exact *exact; /* NULL: an ordinary filter. Else `filter` has bytes and length, and the list counts
-                     ** as spilled */
+    cf_exact *exact; /* NULL: an ordinary filter. Else `filter` has bytes and length only */
     unsigned references;
     uint8_t bytes[];
 } cuckoo_handle;
@@ -41,16 +40,17 @@ typedef struct cuckoo_handle {
 cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                              const char **why);
 
-/* The exact filter in an SQL value of which cuckoo_filter_read has said cuckoo_is_exact, as a handle with
-** a reference for the caller. Errors as there. */
-cf_status cuckoo_exact_read(sqlite3_value *value, cuckoo_handle **exact, const char **why);
+/* The exact filter in an SQL value of which cuckoo_filter_read has said cuckoo_is_exact, with a reference
+** for the caller. Errors as there. In a function, whose first argument it is, it is opened once if that is
+** a literal or a parameter; else `context` is NULL. */
+cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
+                            const char **why);
 
 /* The same in the reader of the running function. The filter stays open until the function reads
 ** another one. */
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value);
 
-/* The same for functions that know exact filters: *exact, to be released, or NULL. It is opened once when
-** the argument, the first one, is the same in all rows, as a literal or parameter is. */
+/* The same for functions that know exact filters: *exact, to be released, or NULL. */
 const cf_filter *cuckoo_filter_or_exact(sqlite3_context *context, sqlite3_value *value,
                                         cuckoo_handle **exact);
 

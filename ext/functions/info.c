@@ -152,13 +152,13 @@ static void result_check(sqlite3_context *context, const cf_filter *filter, cons
 /* A blob that is no filter is an answer here; NULL and text are errors, as everywhere. */
 static void check_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *why;
+    const char *why = NULL;
     const cf_filter *filter;
     cuckoo_handle *exact = NULL;
     (void)argc;
     cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
-    if (status == CF_BAD_ARGUMENT && why == cuckoo_is_exact)
-        status = cuckoo_exact_read(argv[0], &exact, &why);
+    if (why == cuckoo_is_exact)
+        status = cuckoo_exact_read(context, argv[0], &exact, &why);
     if (status == CF_BAD_ARGUMENT)
         cuckoo_fail_filter(context, status, why);
     else if (status != CF_OK)

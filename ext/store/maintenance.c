@@ -2,6 +2,7 @@
 #include "maintenance.h"
 
 #include "../../src/base/bits.h"
+#include "../../src/cuckoo_exact.h"
 #include "../../src/shape/format.h"
 
 #include "../keys/column_rule.h"

@@ -210,7 +210,7 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
         return take_table(base, value);
     cf_status status = cuckoo_filter_read(value, &reader, &filter, &why);
     if (why == cuckoo_is_exact && kind_of(base)->key_column >= 0)
-        status = cuckoo_exact_read(value, handle, &why);
+        status = cuckoo_exact_read(NULL, value, handle, &why);
     else if (filter)
         *handle = cuckoo_handle_keep(value, filter);
     if (status == CF_OK)
@@ -221,34 +221,32 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
     return rc;
 }
 
-/* Finds the buckets of the key in the level at the cursor. */
+/* Looks for the key in the level at the cursor, if it is looked for in another one. */
 static void enter_level(inspect_cursor *cursor)
 {
-    const cf_filter *level = cuckoo_inspect_filter(cursor);
-    if (level)
-        cursor->pair = cf_candidates(level, cf_exact_hash(cursor->hash, (unsigned)(cursor->at / 2)));
+    unsigned level = (unsigned)cursor->at / 2;
+    if (cursor->at == cursor->end)
+        return;
+    cursor->filter = &cursor->handle->exact->level[level];
+    cursor->pair = cf_candidates(cursor->filter, cf_exact_hash(cursor->hash, level));
 }
 
-static uint64_t sides_of_exact(const cf_exact *exact, uint64_t hash)
-{
-    unsigned yes = cf_exact_depth(exact, hash);
-    return yes < exact->levels ? 2 * (uint64_t)yes + 2
-                               : 2 * (uint64_t)exact->levels + (exact->listed != 0);
-}
-
-/* For a NULL key, which is in no bucket, there are no rows. */
+/* For a NULL key, which is in no bucket, there are no rows. The list of an exact filter has none. */
 static int take_key(inspect_cursor *cursor, sqlite3_value *value)
 {
-    const cf_filter *filter = &cursor->handle->filter;
+    const cf_filter *filter = cursor->filter;
     const cf_exact *exact = cursor->handle->exact;
     cuckoo_key kind = cuckoo_key_hash(value, exact ? &exact->rule : &filter->geometry, &cursor->hash);
     cursor->key = sqlite3_value_dup(value);
     if (kind == CUCKOO_KEY_NOMEM || cursor->key == NULL)
         return SQLITE_NOMEM;
-    if (kind == CUCKOO_KEY_OK) {
+    if (kind == CUCKOO_KEY_OK && exact) {
+        unsigned yes = cf_exact_depth(exact, cursor->hash);
+        cursor->end = 2 * (uint64_t)(yes < exact->levels ? yes + 1 : exact->levels);
         enter_level(cursor);
-        cursor->end =
-            exact ? sides_of_exact(exact, cursor->hash) : cursor->pair.sides + (filter->spilled != 0);
+    } else if (kind == CUCKOO_KEY_OK) {
+        cursor->pair = cf_candidates(filter, cursor->hash);
+        cursor->end = cursor->pair.sides + (filter->spilled != 0);
     }
     return SQLITE_OK;
 }
@@ -284,6 +282,7 @@ static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text,
     if (misses_arguments(kind_of(base), plan))
         return arguments_missing(base);
     int rc = take_filter(base, *argv++);
+    cursor->filter = rc == SQLITE_OK ? &cursor->handle->filter : NULL;
     if (rc != SQLITE_OK || plan & 1 << THE_KEY)
         return rc != SQLITE_OK ? rc : take_key(cursor, *argv);
     cursor->end = cursor->handle->filter.buckets;
@@ -309,7 +308,7 @@ static int inspect_next(sqlite3_vtab_cursor *base)
     inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     cursor->slot++;
     if (!cuckoo_inspect_in_list(cursor)) {
-        if (cursor->slot < cuckoo_inspect_filter(cursor)->geometry.bucket_size)
+        if (cursor->slot < cursor->filter->geometry.bucket_size)
             return SQLITE_OK;
         cursor->slot = 0;
         cursor->at++;

@@ -65,17 +65,11 @@ const inspect_kind cuckoo_inspect_kinds[CUCKOO_INSPECT_KINDS] = {
 
 bool cuckoo_inspect_in_list(const inspect_cursor *cursor)
 {
-    return cursor->key != NULL && (cursor->handle->exact ? cuckoo_inspect_filter(cursor) == NULL
-                                                         : cursor->at == cursor->pair.sides);
+    return cursor->key != NULL && cursor->at == cursor->pair.sides && !cursor->handle->exact;
 }
 
 bool cuckoo_inspect_spilled(const inspect_cursor *cursor, cf_entry *entry, unsigned *side)
 {
-    if (cursor->handle->exact) {
-        *side = 0;
-        *entry = (cf_entry){.side.bits = cf_exact_listed(cursor->handle->exact, cursor->slot)};
-        return true;
-    }
     if (!cf_spilled_at(&cursor->handle->filter, cursor->slot, entry))
         return false;
     for (*side = 0; *side < cursor->pair.sides; ++*side)
@@ -98,7 +92,7 @@ typedef struct found_entry {
 
 static void find_entry(const inspect_cursor *cursor, found_entry *found)
 {
-    const cf_filter *filter = cuckoo_inspect_filter(cursor);
+    const cf_filter *filter = cursor->filter;
     *found = (found_entry){.bucket = cursor->at, .spilled = cuckoo_inspect_in_list(cursor)};
     if (cursor->key) {
         found->side = (unsigned)cursor->at % 2;
@@ -116,25 +110,13 @@ static bool has_payload(const cf_filter *filter)
     return filter->geometry.counter_bits != 0 || filter->geometry.value_bits != 0;
 }
 
-/* The same in the list of an exact filter: there are hashes, and nothing else. */
-static bool number_of_listed(const inspect_cursor *cursor, const cf_entry *entry, enum fact fact,
-                             uint64_t *number)
-{
-    *number = fact == FACT_FINGERPRINT ? entry->side.bits
-              : fact == FACT_WANTED    ? cursor->hash
-                                       : entry->side.bits == cursor->hash;
-    return fact == FACT_FINGERPRINT || fact == FACT_WANTED || fact == FACT_MATCH;
-}
-
 /* What a column says that is a number. False: it says NULL. */
 static bool number_of(const inspect_cursor *cursor, const found_entry *found, enum fact fact,
                       uint64_t *number)
 {
-    const cf_filter *filter = cuckoo_inspect_filter(cursor);
+    const cf_filter *filter = cursor->filter;
     const cf_entry *entry = &found->entry;
     bool there = found->there;
-    if (filter == NULL)
-        return number_of_listed(cursor, entry, fact, number);
     switch (fact) {
     case FACT_BUCKET:
         *number = found->bucket;
@@ -170,12 +152,11 @@ static bool number_of(const inspect_cursor *cursor, const found_entry *found, en
     }
 }
 
-static void result_source(sqlite3_context *context, const inspect_cursor *cursor, bool listed)
+static void result_level(sqlite3_context *context, int level)
 {
-    char level[] = "level ..";
-    const char *exact = listed ? "list" : level, *other = listed ? "spill list" : "bucket";
-    sqlite3_snprintf(sizeof level, level, "level %d", (int)(cursor->at / 2));
-    sqlite3_result_text(context, cursor->handle->exact ? exact : other, -1, SQLITE_TRANSIENT);
+    char text[20];
+    sqlite3_snprintf(sizeof text, text, "level %d", level);
+    sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
 }
 
 int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
@@ -187,10 +168,12 @@ int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
     uint64_t number;
     assert(column >= 0 && cursor->at < cursor->end);
     find_entry(cursor, &found);
-    if (fact == FACT_SIDE && cuckoo_inspect_filter(cursor))
+    if (fact == FACT_SIDE)
         sqlite3_result_text(context, found.side == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
+    else if (fact == FACT_SOURCE && cursor->handle->exact)
+        result_level(context, (int)cursor->at / 2);
     else if (fact == FACT_SOURCE)
-        result_source(context, cursor, found.spilled);
+        sqlite3_result_text(context, found.spilled ? "spill list" : "bucket", -1, SQLITE_STATIC);
     else if (fact == FACT_FILTER)
         sqlite3_result_blob64(context, filter->bytes, filter->length, SQLITE_TRANSIENT);
     else if (fact == FACT_KEY)

@@ -5,9 +5,8 @@
 **      cf_buckets(filter)         one row per slot, in order of bucket and slot
 **      cf_table_buckets('seen')   the same of a filter table
 **      cf_explain(filter, key)    one row per slot of the two buckets of the key, then one
-**                                 per spilled entry of these buckets. Of an exact filter: for
-**                                 each level up to the first that says no; then one per listed
-**                                 hash
+**                                 per spilled entry of these buckets. Of an exact filter the
+**                                 same for each level that the key is looked for in
 **
 ** They are eponymous virtual tables. They share their methods, a plan from xBestIndex, and a cursor
 ** that walks over slots. They differ in their columns, and in what the cursor walks over: a range
@@ -44,13 +43,14 @@ typedef struct inspect_table {
 } inspect_table;
 
 /* A walk over the slots of buckets `at` .. `end`-1, or of the sides of a pair, after which the
-** spill list counts as one side more. Levels of an exact filter have two sides each. */
+** spill list counts as one side more. Each level of an exact filter has two sides. */
 typedef struct inspect_cursor {
     sqlite3_vtab_cursor base;
-    cuckoo_handle *handle; /* keeps the bytes while the cursor is open */
-    sqlite3_value *key;    /* of cf_explain */
-    cf_pair pair;          /* of that key, in the level at the cursor */
-    uint64_t hash;         /* of that key */
+    cuckoo_handle *handle;   /* keeps the bytes while the cursor is open */
+    sqlite3_value *key;      /* of cf_explain */
+    uint64_t hash;           /* of that key */
+    const cf_filter *filter; /* or the level of an exact one */
+    cf_pair pair;            /* of that key, there */
     uint64_t at, end;
     unsigned slot; /* or place in the spill list */
 } inspect_cursor;
@@ -60,16 +60,7 @@ static inline inspect_cursor *cuckoo_inspect_cursor_of(sqlite3_vtab_cursor *base
     return (inspect_cursor *)base;
 }
 
-/* The filter, or the level of an exact one, that the cursor is in. NULL: in the list of an exact one. */
-static inline const cf_filter *cuckoo_inspect_filter(const inspect_cursor *cursor)
-{
-    const cf_exact *exact = cursor->handle->exact;
-    return exact == NULL                    ? &cursor->handle->filter
-           : cursor->at / 2 < exact->levels ? &exact->level[cursor->at / 2]
-                                            : NULL;
-}
-
-/* Has cf_explain come to the spill list, or to that of an exact filter? */
+/* Has cf_explain come to the spill list? */
 bool cuckoo_inspect_in_list(const inspect_cursor *cursor);
 
 /* The spilled entry at the cursor, and the side of the pair in

@@ -81,9 +81,8 @@ static const uint8_t *list_of(const cf_exact *exact)
     return exact->bytes + cf_in_memory(exact->length) - 8 * exact->listed;
 }
 
-uint64_t cf_exact_listed(const cf_exact *exact, unsigned index)
+static uint64_t listed_hash(const cf_exact *exact, unsigned index)
 {
-    assert(index < exact->listed);
     return cf_load64(list_of(exact) + 8 * index);
 }
 
@@ -116,7 +115,7 @@ static cf_status open_levels(cf_exact *exact, const char **why)
 static bool is_consistent(const cf_exact *exact)
 {
     for (unsigned i = 1; i < exact->listed; i++)
-        if (cf_exact_listed(exact, i) <= cf_exact_listed(exact, i - 1))
+        if (listed_hash(exact, i) <= listed_hash(exact, i - 1))
             return false;
     return exact->members <= exact->keys &&
            exact->members == (exact->levels ? exact->level[0].items : exact->listed);
@@ -162,9 +161,9 @@ uint64_t cf_exact_hash(uint64_t hash, unsigned level)
 static bool is_listed(const cf_exact *exact, uint64_t hash)
 {
     unsigned i = 0;
-    while (i < exact->listed && cf_exact_listed(exact, i) < hash)
+    while (i < exact->listed && listed_hash(exact, i) < hash)
         i++;
-    return i < exact->listed && cf_exact_listed(exact, i) == hash;
+    return i < exact->listed && listed_hash(exact, i) == hash;
 }
 
 unsigned cf_exact_depth(const cf_exact *exact, uint64_t hash)
@@ -268,33 +267,25 @@ static cf_status fill_level(cf_exact_work *work, const cf_geometry *shape, uint6
     return status;
 }
 
-/* A planned level is full once in a million times. Then wider ones are tried. */
-static cf_status fill_wider(cf_exact_work *work, uint64_t *hashes, cf_filter *level)
-{
-    enum { TRIES = 8 };
-    cf_geometry shape;
-    cf_status status = plan_level(work, &shape);
-    for (unsigned i = 0; i < TRIES && status == CF_OK; i++) {
-        status = fill_level(work, &shape, hashes, level);
-        if (status != CF_FULL)
-            return status;
-        status = cf_plan_wider(&shape);
-    }
-    return status == CF_OK ? CF_FULL : status;
-}
-
-/* Makes the next level, of a copy of the hashes that it holds. */
+/* Makes the next level, of a copy of the hashes that it holds. As planned it is full once in a million
+** times: then wider ones are tried. */
 static cf_status make_level(cf_exact_work *work, cf_filter *level)
 {
+    enum { TRIES = 8 };
     const cf_memory *memory = &work->build->memory;
-    const uint64_t *held = work->build->hashes[work->held];
     size_t n = work->build->count[work->held];
+    cf_geometry shape;
+    cf_status status = plan_level(work, &shape);
+    if (status != CF_OK)
+        return status;
     uint64_t *copy = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *copy);
     if (copy == NULL)
         return CF_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
-        copy[i] = cf_exact_hash(held[i], work->levels);
-    cf_status status = fill_wider(work, copy, level);
+        copy[i] = cf_exact_hash(work->build->hashes[work->held][i], work->levels);
+    status = fill_level(work, &shape, copy, level);
+    for (unsigned i = 1; i < TRIES && status == CF_FULL && cf_plan_wider(&shape) == CF_OK; i++)
+        status = fill_level(work, &shape, copy, level);
     memory->resize(memory->context, (uint8_t *)copy, 0);
     return status;
 }
