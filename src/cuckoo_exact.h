@@ -27,9 +27,10 @@ extern "C" {
 #endif
 
 enum {
-    CF_EXACT_VERSION = 1, /* of the format */
-    CF_EXACT_LEVELS = 32, /* the most there are */
-    CF_EXACT_LIST = 32    /* hashes in the list, at most */
+    CF_EXACT_VERSION = 1,  /* of the format */
+    CF_EXACT_CONTENT = 48, /* offset in the header of 64 bits that differ when the bytes behind it do */
+    CF_EXACT_LEVELS = 32,  /* the most there are */
+    CF_EXACT_LIST = 32     /* hashes in the list, at most */
 };
 
 /* An open exact filter: a view of bytes that the caller owns and keeps in place. */

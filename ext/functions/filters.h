@@ -41,8 +41,7 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
                              const char **why);
 
 /* The exact filter in an SQL value of which cuckoo_filter_read has said cuckoo_is_exact, with a reference
-** for the caller. Errors as there. In a function, whose first argument it is, it is opened once if that is
-** a literal or a parameter; else `context` is NULL. */
+** for the caller. Errors as there. `context` NULL: not in a function. */
 cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why);
 

@@ -40,7 +40,7 @@
 
 static const uint8_t exact_magic[4] = {0xcf, 0x65, 0x78, CF_EXACT_VERSION};
 
-enum { AT_RULE = 4, AT_KEYS = 16, AT_MEMBERS = 24, AT_LEVELS = 32, AT_CONTENT = 48, AT_END = 56 };
+enum { AT_RULE = 4, AT_KEYS = 16, AT_MEMBERS = 24, AT_LEVELS = 32, AT_END = 56 };
 
 static uint64_t end_of_header(const uint8_t *header)
 {
@@ -71,7 +71,7 @@ static cf_status check_exact_header(const uint8_t *bytes, size_t length, const c
     if (!cf_knows_hash(bytes[AT_RULE]) || bytes[AT_RULE + 1] > CF_AFFINITY_REAL ||
         bytes[AT_RULE + 2] > CF_COLLATION_RTRIM || bytes[AT_RULE + 3] != 0)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash, key rule or flag"));
-    if (cf_load64(bytes + AT_CONTENT) != sum_of_content(bytes, length))
+    if (cf_load64(bytes + CF_EXACT_CONTENT) != sum_of_content(bytes, length))
         return cf_refuse(CF_DAMAGED, why, "the levels do not match their checksum");
     return CF_OK;
 }
@@ -334,7 +334,7 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     cf_store64(header + AT_KEYS, keys);
     cf_store64(header + AT_MEMBERS, members);
     cf_store64(header + AT_LEVELS, work->levels | listed << 8);
-    cf_store64(header + AT_CONTENT, sum_of_content(header, build->length));
+    cf_store64(header + CF_EXACT_CONTENT, sum_of_content(header, build->length));
     cf_store64(header + AT_END, end_of_header(header));
     return CF_OK;
 }
