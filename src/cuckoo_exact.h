@@ -42,6 +42,7 @@ typedef struct cf_exact {
     unsigned levels;      /* 0 .. CF_EXACT_LEVELS */
     unsigned listed;      /* hashes in the list: 0 .. CF_EXACT_LIST */
     const uint8_t *bytes; /* the blob */
+    const uint8_t *list;  /* the list in it, 8 bytes each, in ascending order */
     cf_filter level[CF_EXACT_LEVELS];
 } cf_exact;
 

@@ -106,9 +106,12 @@ static cf_status open_exact(const cf_filter *bytes, cuckoo_handle **opened, cons
         handle->exact = sqlite3_malloc64(sizeof *handle->exact);
     if (handle && handle->exact)
         status = cf_exact_open(handle->exact, handle->bytes, cf_in_memory(bytes->length), why);
-    *opened = handle && handle->exact && status == CF_OK ? handle : NULL;
-    if (*opened == NULL)
+    bool good = handle && handle->exact && status == CF_OK;
+    if (good)
+        handle->filter.geometry = handle->exact->rule;
+    else
         cuckoo_handle_release(handle);
+    *opened = good ? handle : NULL;
     return status;
 }
 
@@ -153,9 +156,11 @@ const cf_filter *cuckoo_filter_or_exact(sqlite3_context *context, sqlite3_value 
     cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
     if (exact && why == cuckoo_is_exact)
         status = cuckoo_exact_read(context, value, &opened, &why);
-    if (status != CF_OK)
+    if (opened)
+        filter = &opened->filter;
+    else if (status != CF_OK)
         cuckoo_fail_filter(context, status, why);
-    else if (filter == NULL && opened == NULL)
+    else if (filter == NULL)
         cuckoo_fail_no_memory(context);
     if (exact)
         *exact = opened;
@@ -172,9 +177,9 @@ void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **ar
     (void)argc;
     cuckoo_handle *handle;
     const cf_filter *filter = cuckoo_filter_or_exact(context, argv[0], &handle);
-    if (filter == NULL && handle == NULL)
+    if (filter == NULL)
         return;
-    if (filter)
+    if (handle == NULL)
         handle = new_handle(filter);
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);

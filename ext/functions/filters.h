@@ -26,7 +26,8 @@
 ** SQL value. Only one connection uses it, so the count needs no lock. */
 typedef struct cuckoo_handle {
     cf_filter filter;
-    cf_exact *exact; /* NULL: an ordinary filter. Else `filter` has bytes and length only */
+    cf_exact
+        *exact; /* NULL: an ordinary filter. Else of `filter` only bytes, length and key rule are set */
     unsigned references;
     uint8_t bytes[];
 } cuckoo_handle;
@@ -49,7 +50,8 @@ cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuck
 ** another one. */
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value);
 
-/* The same for functions that know exact filters: *exact, to be released, or NULL. */
+/* The same for functions that know exact filters: then the filter is that of *exact, which is to be
+** released; or *exact is NULL. */
 const cf_filter *cuckoo_filter_or_exact(sqlite3_context *context, sqlite3_value *value,
                                         cuckoo_handle **exact);
 

@@ -40,28 +40,25 @@ static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value *
                      : CUCKOO_KEY_NOMEM;
 }
 
-/* Gives the reference back. */
-static void contains_exact(sqlite3_context *context, sqlite3_value *key, cuckoo_handle *handle)
+static bool found_in_exact(const cf_exact *exact, sqlite3_value *key, uint64_t hash)
 {
-    const cf_exact *exact = handle->exact;
-    uint64_t hash;
-    if (cuckoo_key_argument(context, key, &exact->rule, &hash) == CUCKOO_KEY_OK)
-        sqlite3_result_int(context,
-                           cf_exact_contains(exact, hash) ||
-                               (exact->rule.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(key)));
-    cuckoo_handle_release(handle);
+    return cf_exact_contains(exact, hash) ||
+           (exact->rule.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(key));
 }
 
 static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    uint64_t hash;
+    question q;
     cuckoo_handle *exact;
     (void)argc;
-    const cf_filter *filter = cuckoo_filter_or_exact(context, argv[0], &exact);
+    q.filter = cuckoo_filter_or_exact(context, argv[0], &exact);
+    if (q.filter == NULL)
+        return;
+    if (cuckoo_key_argument(context, argv[1], &q.filter->geometry, &q.hash) == CUCKOO_KEY_OK)
+        sqlite3_result_int(context, exact ? found_in_exact(exact->exact, argv[1], q.hash)
+                                          : cuckoo_key_found(q.filter, argv[1], q.hash));
     if (exact)
-        contains_exact(context, argv[1], exact);
-    else if (filter && cuckoo_key_argument(context, argv[1], &filter->geometry, &hash) == CUCKOO_KEY_OK)
-        sqlite3_result_int(context, cuckoo_key_found(filter, argv[1], hash));
+        cuckoo_handle_release(exact);
 }
 
 /* 0 says "certainly not there": a key that is perhaps there counts 1 at least. */

@@ -236,7 +236,7 @@ static int take_key(inspect_cursor *cursor, sqlite3_value *value)
 {
     const cf_filter *filter = cursor->filter;
     const cf_exact *exact = cursor->handle->exact;
-    cuckoo_key kind = cuckoo_key_hash(value, exact ? &exact->rule : &filter->geometry, &cursor->hash);
+    cuckoo_key kind = cuckoo_key_hash(value, &filter->geometry, &cursor->hash);
     cursor->key = sqlite3_value_dup(value);
     if (kind == CUCKOO_KEY_NOMEM || cursor->key == NULL)
         return SQLITE_NOMEM;

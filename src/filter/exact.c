@@ -42,11 +42,6 @@ static const uint8_t exact_magic[4] = {0xcf, 0x65, 0x78, CF_EXACT_VERSION};
 
 enum { AT_RULE = 4, AT_KEYS = 16, AT_MEMBERS = 24, AT_LEVELS = 32, AT_END = 56 };
 
-static uint64_t end_of_header(const uint8_t *header)
-{
-    return (uint64_t)cf_checksum(header) << 32;
-}
-
 static uint64_t sum_of_content(const uint8_t *bytes, uint64_t length)
 {
     static const cf_geometry unseeded = {0};
@@ -66,56 +61,42 @@ static cf_status check_exact_header(const uint8_t *bytes, size_t length, const c
         return cf_refuse(CF_DAMAGED, why, "not an exact filter");
     if (bytes[3] != exact_magic[3])
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
-    if (cf_load64(bytes + AT_END) != end_of_header(bytes))
+    if (cf_load64(bytes + AT_END) != (uint64_t)cf_checksum(bytes) << 32)
         return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
     if (!cf_knows_hash(bytes[AT_RULE]) || bytes[AT_RULE + 1] > CF_AFFINITY_REAL ||
         bytes[AT_RULE + 2] > CF_COLLATION_RTRIM || bytes[AT_RULE + 3] != 0)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash, key rule or flag"));
-    if (cf_load64(bytes + CF_EXACT_CONTENT) != sum_of_content(bytes, length))
-        return cf_refuse(CF_DAMAGED, why, "the levels do not match their checksum");
-    return CF_OK;
-}
-
-static const uint8_t *list_of(const cf_exact *exact)
-{
-    return exact->bytes + cf_in_memory(exact->length) - 8 * exact->listed;
-}
-
-static uint64_t listed_hash(const cf_exact *exact, unsigned index)
-{
-    return cf_load64(list_of(exact) + 8 * index);
-}
-
-static bool is_level(const cf_exact *exact, const cf_geometry *shape)
-{
-    return cf_same_rule(&exact->rule, shape) && !shape->growth && shape->spill_bound == 0 &&
-           shape->counter_bits == 0 && shape->value_bits == 0;
+    return cf_load64(bytes + CF_EXACT_CONTENT) == sum_of_content(bytes, length)
+               ? CF_OK
+               : cf_refuse(CF_DAMAGED, why, "the levels do not match their checksum");
 }
 
 /* Opens the levels, which end where the list begins. */
 static cf_status open_levels(cf_exact *exact, const char **why)
 {
-    const uint8_t *at = exact->bytes + CF_HEADER_BYTES, *list = list_of(exact);
-    const uint8_t *next = at + 8 * exact->levels;
+    const uint8_t *at = exact->bytes + CF_HEADER_BYTES, *next = at + 8 * exact->levels;
     for (unsigned i = 0; i < exact->levels; i++, at += 8) {
+        const cf_geometry *shape = &exact->level[i].geometry;
         uint64_t length = cf_load64(at);
-        if (length > (uint64_t)(list - next))
+        if (length > (uint64_t)(exact->list - next))
             return cf_refuse(CF_DAMAGED, why, "a level is longer than the filter");
         cf_status status = cf_open(&exact->level[i], next, (size_t)length, why);
         if (status != CF_OK)
             return status;
-        if (!is_level(exact, &exact->level[i].geometry))
+        if (!cf_same_rule(&exact->rule, shape) || shape->growth || shape->spill_bound != 0 ||
+            shape->counter_bits + shape->value_bits != 0)
             return cf_refuse(CF_DAMAGED, why, "a level disagrees with the header");
         next += length;
     }
-    return next == list ? CF_OK : cf_refuse(CF_DAMAGED, why, "bytes between the levels and the list");
+    return next == exact->list ? CF_OK
+                               : cf_refuse(CF_DAMAGED, why, "bytes between the levels and the list");
 }
 
 /* Is the list sorted, and are there as many members as the header says? */
 static bool is_consistent(const cf_exact *exact)
 {
-    for (unsigned i = 1; i < exact->listed; i++)
-        if (listed_hash(exact, i) <= listed_hash(exact, i - 1))
+    for (unsigned i = 8; i < 8 * exact->listed; i += 8)
+        if (cf_load64(exact->list + i) <= cf_load64(exact->list + i - 8))
             return false;
     return exact->members <= exact->keys &&
            exact->members == (exact->levels ? exact->level[0].items : exact->listed);
@@ -140,6 +121,7 @@ cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, co
         exact->levels > CF_EXACT_LEVELS || exact->listed > CF_EXACT_LIST ||
         length < CF_HEADER_BYTES + 8 * (exact->levels + exact->listed))
         return cf_refuse(CF_DAMAGED, why, "the header is damaged");
+    exact->list = bytes + length - 8 * exact->listed;
     status = open_levels(exact, why);
     return status != CF_OK || is_consistent(exact)
                ? status
@@ -158,20 +140,14 @@ uint64_t cf_exact_hash(uint64_t hash, unsigned level)
     return z ^ z >> 31;
 }
 
-static bool is_listed(const cf_exact *exact, uint64_t hash)
-{
-    unsigned i = 0;
-    while (i < exact->listed && listed_hash(exact, i) < hash)
-        i++;
-    return i < exact->listed && listed_hash(exact, i) == hash;
-}
-
 unsigned cf_exact_depth(const cf_exact *exact, uint64_t hash)
 {
-    unsigned i = 0;
+    unsigned i = 0, j = 0;
     while (i < exact->levels && cf_contains(&exact->level[i], cf_exact_hash(hash, i)))
         i++;
-    return i + (i == exact->levels && is_listed(exact, hash));
+    while (i == exact->levels && j < exact->listed && cf_load64(exact->list + 8 * j) != hash)
+        j++;
+    return i + (i == exact->levels && j < exact->listed);
 }
 
 bool cf_exact_contains(const cf_exact *exact, uint64_t hash)
@@ -335,7 +311,7 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     cf_store64(header + AT_MEMBERS, members);
     cf_store64(header + AT_LEVELS, work->levels | listed << 8);
     cf_store64(header + CF_EXACT_CONTENT, sum_of_content(header, build->length));
-    cf_store64(header + AT_END, end_of_header(header));
+    cf_store64(header + AT_END, (uint64_t)cf_checksum(header) << 32);
     return CF_OK;
 }
 
