@@ -60,7 +60,7 @@ FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cac
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
 BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
           capacity load_factor space bursts planned lifecycle real_queries operations \
-          bloom_cuckoo left_over groups asked maps chains
+          bloom_cuckoo left_over groups asked maps chains exact
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
           walk held search_steps key_table chain)
 

@@ -35,6 +35,8 @@ static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_fil
     cf_status status = cf_reader_open(reader, bytes, (size_t)length, why);
     if (status == CF_OK)
         *filter = &reader->filter;
+    else if (cf_is_exact(bytes, (size_t)length))
+        status = cf_refuse(CF_BAD_ARGUMENT, why, cuckoo_is_exact);
     return status;
 }
 
@@ -44,6 +46,8 @@ static cf_status read_handle(sqlite3_value *value, const cf_filter **filter, con
     if (handle == NULL)
         return cf_refuse(CF_BAD_ARGUMENT, why, CUCKOO_NO_FILTER);
     assert(handle->references > 0);
+    if (handle->exact)
+        return cf_refuse(CF_BAD_ARGUMENT, why, cuckoo_is_exact);
     *filter = &handle->filter;
     return CF_OK;
 }
@@ -60,18 +64,6 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
     return cf_refuse(CF_BAD_ARGUMENT, why, type == SQLITE_TEXT ? cuckoo_is_text : CUCKOO_NOT_A_BLOB);
 }
 
-const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
-{
-    const char *why;
-    const cf_filter *filter;
-    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
-    if (status != CF_OK)
-        cuckoo_fail_filter(context, status, why);
-    else if (filter == NULL)
-        cuckoo_fail_no_memory(context);
-    return filter;
-}
-
 /* A handle with its own copy; NULL when out of memory. */
 static cuckoo_handle *new_handle(const cf_filter *filter)
 {
@@ -79,6 +71,7 @@ static cuckoo_handle *new_handle(const cf_filter *filter)
     if (handle) {
         memcpy(handle->bytes, filter->bytes, cf_in_memory(filter->length));
         handle->references = 1;
+        handle->exact = NULL;
         handle->filter = *filter;
         cf_rebase(&handle->filter, handle->bytes, NULL);
     }
@@ -98,8 +91,85 @@ void cuckoo_handle_release(void *handle)
 {
     cuckoo_handle *held = handle;
     assert(held == NULL || held->references > 0);
-    if (held && --held->references == 0)
+    if (held && --held->references == 0) {
+        sqlite3_free(held->exact);
         sqlite3_free(held);
+    }
+}
+
+/* Makes a handle of a copy of the bytes. */
+static cf_status open_exact(const cf_filter *bytes, cuckoo_handle **opened, const char **why)
+{
+    cf_status status = CF_OK;
+    cuckoo_handle *handle = new_handle(bytes);
+    if (handle)
+        handle->exact = sqlite3_malloc64(sizeof *handle->exact);
+    if (handle && handle->exact)
+        status = cf_exact_open(handle->exact, handle->bytes, cf_in_memory(bytes->length), why);
+    bool good = handle && handle->exact && status == CF_OK;
+    if (good)
+        handle->filter.geometry = handle->exact->rule;
+    else
+        cuckoo_handle_release(handle);
+    *opened = good ? handle : NULL;
+    return status;
+}
+
+/* Reading all bytes in each row would take too long. Equal headers have equal checksums of what is behind
+** them: a filter that is kept answers for all that begin like it. It is kept for the statement, as SQLite
+** keeps what belongs to negative numbers (its JSON functions need that), or dropped at once. */
+cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
+                            const char **why)
+{
+    enum { KEPT = -25976, PLACES = 4 };
+    cf_status status = CF_OK;
+    cuckoo_handle *handle = pointer_in(value);
+    cf_filter blob = {.bytes = sqlite3_value_blob(value),
+                      .length = (uint64_t)sqlite3_value_bytes(value)};
+    bool keeps = handle == NULL && context && blob.length >= CF_HEADER_BYTES;
+    int place = keeps ? KEPT - blob.bytes[CF_EXACT_CONTENT] % PLACES : 0;
+    if (keeps)
+        handle = sqlite3_get_auxdata(context, place);
+    if (keeps && handle &&
+        (handle->filter.length != blob.length ||
+         memcmp(handle->bytes, blob.bytes, CF_HEADER_BYTES) != 0))
+        handle = NULL;
+    if (handle) {
+        handle->references++;
+    } else {
+        status = open_exact(&blob, &handle, why);
+        if (handle && keeps) {
+            handle->references++;
+            sqlite3_set_auxdata(context, place, handle, cuckoo_handle_release);
+        }
+    }
+    *exact = handle;
+    return status;
+}
+
+const cf_filter *cuckoo_filter_or_exact(sqlite3_context *context, sqlite3_value *value,
+                                        cuckoo_handle **exact)
+{
+    const char *why = NULL;
+    const cf_filter *filter;
+    cuckoo_handle *opened = NULL;
+    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
+    if (exact && why == cuckoo_is_exact)
+        status = cuckoo_exact_read(context, value, &opened, &why);
+    if (opened)
+        filter = &opened->filter;
+    else if (status != CF_OK)
+        cuckoo_fail_filter(context, status, why);
+    else if (filter == NULL)
+        cuckoo_fail_no_memory(context);
+    if (exact)
+        *exact = opened;
+    return filter;
+}
+
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
+{
+    return cuckoo_filter_or_exact(context, value, NULL);
 }
 
 void cuckoo_result_handle(sqlite3_context *context, cuckoo_handle *handle)
@@ -111,10 +181,12 @@ void cuckoo_result_handle(sqlite3_context *context, cuckoo_handle *handle)
 void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
+    cuckoo_handle *handle;
+    const cf_filter *filter = cuckoo_filter_or_exact(context, argv[0], &handle);
     if (filter == NULL)
         return;
-    cuckoo_handle *handle = new_handle(filter);
+    if (handle == NULL)
+        handle = new_handle(filter);
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
     else
@@ -159,10 +231,10 @@ static uint8_t *resize_result(void *context, uint8_t *bytes, uint64_t size)
     return sqlite3_realloc64(bytes, size);
 }
 
-static void let_grow(sqlite3_context *context, cf_filter *filter)
+cf_memory cuckoo_result_memory(sqlite3_context *context)
 {
-    filter->memory =
-        (cf_memory){resize_result, cuckoo_length_limit(sqlite3_context_db_handle(context)), NULL};
+    uint64_t most = cuckoo_length_limit(sqlite3_context_db_handle(context));
+    return (cf_memory){resize_result, most, NULL};
 }
 
 static bool fits_in_sqlite(sqlite3_context *context, const cf_geometry *shape)
@@ -185,7 +257,7 @@ bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_fi
     if (bytes == NULL)
         return cuckoo_fail_no_memory(context);
     cf_create(filter, shape, bytes);
-    let_grow(context, filter);
+    filter->memory = cuckoo_result_memory(context);
     return true;
 }
 
@@ -198,7 +270,7 @@ bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_fi
     memcpy(bytes, filter->bytes, cf_in_memory(filter->length));
     *copy = *filter;
     cf_rebase(copy, bytes, bytes);
-    let_grow(context, copy);
+    copy->memory = cuckoo_result_memory(context);
     return true;
 }
 

@@ -17,6 +17,7 @@
 #ifndef CUCKOO_FILTERS_H
 #define CUCKOO_FILTERS_H
 
+#include "../../src/cuckoo_exact.h"
 #include "../keys/options.h"
 
 /* ---- taken ---- */
@@ -25,6 +26,8 @@
 ** SQL value. Only one connection uses it, so the count needs no lock. */
 typedef struct cuckoo_handle {
     cf_filter filter;
+    cf_exact
+        *exact; /* NULL: an ordinary filter. Else of `filter` only bytes, length and key rule are set */
     unsigned references;
     uint8_t bytes[];
 } cuckoo_handle;
@@ -38,9 +41,19 @@ typedef struct cuckoo_handle {
 cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                              const char **why);
 
+/* The exact filter in an SQL value of which cuckoo_filter_read has said cuckoo_is_exact, with a reference
+** for the caller. Errors as there. `context` NULL: not in a function. */
+cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
+                            const char **why);
+
 /* The same in the reader of the running function. The filter stays open until the function reads
 ** another one. */
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value);
+
+/* The same for functions that know exact filters: then the filter is that of *exact, which is to be
+** released; or *exact is NULL. */
+const cf_filter *cuckoo_filter_or_exact(sqlite3_context *context, sqlite3_value *value,
+                                        cuckoo_handle **exact);
 
 /* A handle to keep, with one reference for the caller: the one in `value`, or else a new one with a
 ** copy of `filter`. NULL: out of memory. */
@@ -66,6 +79,9 @@ bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* An empty filter. */
 bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_filter *filter);
+
+/* For filters that may grow, up to what the connection allows. */
+cf_memory cuckoo_result_memory(sqlite3_context *context);
 
 /* A copy of a filter, to be changed. */
 bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy);

@@ -40,12 +40,25 @@ static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value *
                      : CUCKOO_KEY_NOMEM;
 }
 
+static bool found_in_exact(const cf_exact *exact, sqlite3_value *key, uint64_t hash)
+{
+    return cf_exact_contains(exact, hash) ||
+           (exact->rule.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(key));
+}
+
 static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     question q;
+    cuckoo_handle *exact;
     (void)argc;
-    if (read_question(context, argv, &q) == CUCKOO_KEY_OK)
-        sqlite3_result_int(context, cuckoo_key_found(q.filter, argv[1], q.hash));
+    q.filter = cuckoo_filter_or_exact(context, argv[0], &exact);
+    if (q.filter == NULL)
+        return;
+    if (cuckoo_key_argument(context, argv[1], &q.filter->geometry, &q.hash) == CUCKOO_KEY_OK)
+        sqlite3_result_int(context, exact ? found_in_exact(exact->exact, argv[1], q.hash)
+                                          : cuckoo_key_found(q.filter, argv[1], q.hash));
+    if (exact)
+        cuckoo_handle_release(exact);
 }
 
 /* 0 says "certainly not there": a key that is perhaps there counts 1 at least. */

@@ -66,6 +66,22 @@ static void append_all(sqlite3_str *json, const cf_filter *filter, const cf_cens
     sqlite3_str_appendf(json, ",\"format\":%d", CF_FORMAT_VERSION);
 }
 
+static void result_exact_info(sqlite3_context *context, const cf_exact *exact)
+{
+    const cf_geometry *rule = &exact->rule;
+    sqlite3_str *json = sqlite3_str_new(sqlite3_context_db_handle(context));
+    sqlite3_str_appendf(json, "{\"kind\":\"exact\",\"keys\":%llu,\"members\":%llu", exact->keys,
+                        exact->members);
+    sqlite3_str_appendf(json, ",\"levels\":%d,\"listed\":%d", exact->levels, exact->listed);
+    sqlite3_str_appendf(json, ",\"bytes\":%llu,\"bits_per_key\":%.6g,\"fpr_unknown\":%.6g",
+                        exact->length, ratio(8 * exact->length, exact->keys), cf_exact_fpr(exact));
+    sqlite3_str_appendf(json, ",\"hash\":\"%s\",\"seed\":%lld", cuckoo_hash_word(rule), rule->seed);
+    sqlite3_str_appendf(json, ",\"affinity\":\"%s\",\"collation\":\"%s\",\"format\":%d",
+                        cuckoo_affinity_word(rule->affinity), cuckoo_collation_word(rule->collation),
+                        CF_EXACT_VERSION);
+    cuckoo_result_text(context, json, "}");
+}
+
 bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter, bool all)
 {
     cuckoo_watch watch;
@@ -79,18 +95,26 @@ bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter,
     return census.status == CF_OK;
 }
 
-static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+static void result_info(sqlite3_context *context, const cf_filter *filter)
 {
-    (void)argc;
     sqlite3 *db = sqlite3_context_db_handle(context);
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
-    if (filter == NULL)
-        return;
     sqlite3_str *json = sqlite3_str_new(db);
     bool told = cuckoo_append_info(db, json, filter, true);
     cuckoo_result_text(context, json, "}");
     if (!told)
         cuckoo_fail_interrupted(context);
+}
+
+static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    cuckoo_handle *exact;
+    const cf_filter *filter = cuckoo_filter_or_exact(context, argv[0], &exact);
+    if (exact)
+        result_exact_info(context, exact->exact);
+    else if (filter)
+        result_info(context, filter);
+    cuckoo_handle_release(exact);
 }
 
 /* What cf_new would make, with nothing in it: a view without bytes. */
@@ -108,13 +132,14 @@ static void plan_function(sqlite3_context *context, int argc, sqlite3_value **ar
     cuckoo_result_text(context, json, "}");
 }
 
-static void result_check(sqlite3_context *context, const cf_filter *filter)
+/* Of the exact filter, unless that is NULL. */
+static void result_check(sqlite3_context *context, const cf_filter *filter, const cf_exact *exact)
 {
     cuckoo_watch watch;
     const char *why = "ok";
     cf_filter watched = *filter;
     cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), &watched);
-    cf_status status = cf_check(&watched, &why);
+    cf_status status = exact ? cf_exact_check(exact, &watch.hook, &why) : cf_check(&watched, &why);
     cuckoo_watch_end(&watch);
     if (status == CF_INTERRUPTED)
         cuckoo_fail_interrupted(context);
@@ -125,18 +150,24 @@ static void result_check(sqlite3_context *context, const cf_filter *filter)
 /* A blob that is no filter is an answer here; NULL and text are errors, as everywhere. */
 static void check_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    const char *why;
+    const char *why = NULL;
     const cf_filter *filter;
+    cuckoo_handle *exact = NULL;
     (void)argc;
     cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    if (why == cuckoo_is_exact)
+        status = cuckoo_exact_read(context, argv[0], &exact, &why);
     if (status == CF_BAD_ARGUMENT)
         cuckoo_fail_filter(context, status, why);
     else if (status != CF_OK)
         sqlite3_result_text(context, why, -1, SQLITE_STATIC);
-    else if (filter == NULL)
-        sqlite3_result_error_nomem(context);
+    else if (exact)
+        result_check(context, &exact->filter, exact->exact);
+    else if (filter)
+        result_check(context, filter, NULL);
     else
-        result_check(context, filter);
+        sqlite3_result_error_nomem(context);
+    cuckoo_handle_release(exact);
 }
 
 int cuckoo_register_infos(sqlite3 *db, bool on)

@@ -263,12 +263,6 @@ static bool read_list(sqlite3_context *context, sqlite3_value *value, key_list *
     }
 }
 
-static bool same_rule(const cf_geometry *one, const cf_geometry *other)
-{
-    return one->seed == other->seed && one->keyed == other->keyed && one->affinity == other->affinity &&
-           one->collation == other->collation;
-}
-
 static bool values_fit(const key_list *list, unsigned bits)
 {
     uint64_t all = 0;
@@ -288,7 +282,7 @@ static bool goes_with(sqlite3_context *context, const key_list *list, const cf_f
                            g->value_bits ? "filter keeps a value with every key; make the list with "
                                            "cf_keys(key, value)"
                                          : "filter keeps no values; make the list with cf_keys(key)");
-    if (!same_rule(&list->rule, g))
+    if (!cf_same_rule(&list->rule, g))
         return cuckoo_fail(
             context, CF_BAD_ARGUMENT,
             "the list was made for filters of another hash, seed, affinity or collation; make "

@@ -190,6 +190,7 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
         break;
     case GROWTH:
         filter->growth = value != 0;
+        options->has_growth = true;
         break;
     case AFFINITY:
         filter->affinity = affinity_of_word(value);

@@ -24,7 +24,7 @@ typedef struct cuckoo_options {
     uint64_t capacity; /* 0 when not given */
     double fpr;        /* as cf_plan takes it */
     /* Is the option in the text? */
-    bool has_capacity, has_affinity, has_collation, has_seed, has_counters;
+    bool has_capacity, has_affinity, has_collation, has_seed, has_counters, has_growth;
     const char *const *beside; /* names that stand beside the options; ends with NULL. NULL: none */
 } cuckoo_options;
 

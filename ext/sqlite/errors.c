@@ -57,6 +57,10 @@ int cuckoo_explain(char **message, int rc, const char *why)
 
 const char *const cuckoo_is_text = CUCKOO_NOT_A_BLOB "; it was bound as text: bind it as a blob";
 
+const char *const cuckoo_is_exact =
+    "filter is an exact one, which cannot be changed, merged or counted: build it anew with "
+    "cf_build_exact; it answers cf_contains, cf_info, cf_check and cf_explain";
+
 /* What does with the name of a filter table what the function does with a blob. */
 static const char *for_tables(const char *function)
 {

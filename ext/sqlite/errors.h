@@ -79,6 +79,7 @@ char *cuckoo_full_message(cf_status status, const cf_filter *filter);
     "subquery in FROM; use (SELECT cf_open(f) FROM ...) as the argument itself"
 #define CUCKOO_NOT_A_BLOB "filter must be a blob made by cf_new or cf_build, or a handle of cf_open"
 extern const char *const cuckoo_is_text; /* cuckoo_filter_message adds what takes the name of a table */
+extern const char *const cuckoo_is_exact;
 
 /* ---- "did you mean": the name that is nearest to a misspelt one ---- */
 

@@ -2,6 +2,7 @@
 #include "maintenance.h"
 
 #include "../../src/base/bits.h"
+#include "../../src/cuckoo_exact.h"
 #include "../../src/shape/format.h"
 
 #include "../keys/column_rule.h"
@@ -313,6 +314,8 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
     size_t length = (size_t)sqlite3_value_bytes(blob);
     bool is_blob = sqlite3_value_type(blob) == SQLITE_BLOB;
     cf_status status = is_blob ? cf_open(&filter, bytes, length, &why) : CF_BAD_ARGUMENT;
+    if (is_blob && cf_is_exact(bytes, length))
+        why = cuckoo_is_exact;
     if (status == CF_OK)
         status = check_filter(store, &filter, &why);
     if (status == CF_INTERRUPTED)

@@ -205,33 +205,50 @@ static int take_table(sqlite3_vtab_cursor *base, sqlite3_value *name)
 
 static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
 {
-    const char *why;
+    const char *why = NULL;
     const cf_filter *filter;
     cf_reader reader = {0};
+    cuckoo_handle **handle = &cuckoo_inspect_cursor_of(base)->handle;
     if (kind_of(base)->by_name)
         return take_table(base, value);
     cf_status status = cuckoo_filter_read(value, &reader, &filter, &why);
-    if (status == CF_OK) {
-        cuckoo_inspect_cursor_of(base)->handle = filter ? cuckoo_handle_keep(value, filter) : NULL;
-        return cuckoo_inspect_cursor_of(base)->handle ? SQLITE_OK : SQLITE_NOMEM;
-    }
+    if (why == cuckoo_is_exact && kind_of(base)->key_column >= 0)
+        status = cuckoo_exact_read(NULL, value, handle, &why);
+    else if (filter)
+        *handle = cuckoo_handle_keep(value, filter);
+    if (status == CF_OK)
+        return *handle ? SQLITE_OK : SQLITE_NOMEM;
     char *message = cuckoo_filter_message(status, why, kind_of(base)->name);
     int rc = message ? fail(base, cuckoo_error_code(status), message) : SQLITE_NOMEM;
     sqlite3_free(message);
     return rc;
 }
 
-/* For a NULL key, which is in no bucket, there are no rows. */
+/* Looks for the key in the level at the cursor, if it is looked for in another one. */
+static void enter_level(inspect_cursor *cursor)
+{
+    unsigned level = (unsigned)cursor->at / 2;
+    if (cursor->at == cursor->end)
+        return;
+    cursor->filter = &cursor->handle->exact->level[level];
+    cursor->pair = cf_candidates(cursor->filter, cf_exact_hash(cursor->hash, level));
+}
+
+/* For a NULL key, which is in no bucket, there are no rows. The list of an exact filter has none. */
 static int take_key(inspect_cursor *cursor, sqlite3_value *value)
 {
-    uint64_t hash;
-    const cf_filter *filter = &cursor->handle->filter;
-    cuckoo_key kind = cuckoo_key_hash(value, &filter->geometry, &hash);
+    const cf_filter *filter = cursor->filter;
+    const cf_exact *exact = cursor->handle->exact;
+    cuckoo_key kind = cuckoo_key_hash(value, &filter->geometry, &cursor->hash);
     cursor->key = sqlite3_value_dup(value);
     if (kind == CUCKOO_KEY_NOMEM || cursor->key == NULL)
         return SQLITE_NOMEM;
-    if (kind == CUCKOO_KEY_OK) {
-        cursor->pair = cf_candidates(filter, hash);
+    if (kind == CUCKOO_KEY_OK && exact) {
+        unsigned yes = cf_exact_depth(exact, cursor->hash);
+        cursor->end = 2 * (uint64_t)(yes < exact->levels ? yes + 1 : exact->levels);
+        enter_level(cursor);
+    } else if (kind == CUCKOO_KEY_OK) {
+        cursor->pair = cf_candidates(filter, cursor->hash);
         cursor->end = cursor->pair.sides + (filter->spilled != 0);
     }
     return SQLITE_OK;
@@ -268,6 +285,7 @@ static int inspect_filter(sqlite3_vtab_cursor *base, int plan, const char *text,
     if (misses_arguments(kind_of(base), plan))
         return arguments_missing(base);
     int rc = take_filter(base, *argv++);
+    cursor->filter = rc == SQLITE_OK ? &cursor->handle->filter : NULL;
     if (rc != SQLITE_OK || plan & 1 << THE_KEY)
         return rc != SQLITE_OK ? rc : take_key(cursor, *argv);
     cursor->end = cursor->handle->filter.buckets;
@@ -293,10 +311,12 @@ static int inspect_next(sqlite3_vtab_cursor *base)
     inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
     cursor->slot++;
     if (!cuckoo_inspect_in_list(cursor)) {
-        if (cursor->slot < cursor->handle->filter.geometry.bucket_size)
+        if (cursor->slot < cursor->filter->geometry.bucket_size)
             return SQLITE_OK;
         cursor->slot = 0;
         cursor->at++;
+        if (cursor->handle->exact)
+            enter_level(cursor);
     }
     if (cuckoo_inspect_in_list(cursor) && cursor->at < cursor->end)
         seek_spilled(cursor);

@@ -65,7 +65,7 @@ const inspect_kind cuckoo_inspect_kinds[CUCKOO_INSPECT_KINDS] = {
 
 bool cuckoo_inspect_in_list(const inspect_cursor *cursor)
 {
-    return cursor->key != NULL && cursor->at == cursor->pair.sides;
+    return cursor->key != NULL && cursor->at == cursor->pair.sides && !cursor->handle->exact;
 }
 
 bool cuckoo_inspect_spilled(const inspect_cursor *cursor, cf_entry *entry, unsigned *side)
@@ -92,10 +92,10 @@ typedef struct found_entry {
 
 static void find_entry(const inspect_cursor *cursor, found_entry *found)
 {
-    const cf_filter *filter = &cursor->handle->filter;
+    const cf_filter *filter = cursor->filter;
     *found = (found_entry){.bucket = cursor->at, .spilled = cuckoo_inspect_in_list(cursor)};
     if (cursor->key) {
-        found->side = (unsigned)cursor->at;
+        found->side = (unsigned)cursor->at % 2;
         if (found->spilled)
             found->there = cuckoo_inspect_spilled(cursor, &found->entry, &found->side);
         found->key = &cursor->pair.side[found->side];
@@ -114,7 +114,7 @@ static bool has_payload(const cf_filter *filter)
 static bool number_of(const inspect_cursor *cursor, const found_entry *found, enum fact fact,
                       uint64_t *number)
 {
-    const cf_filter *filter = &cursor->handle->filter;
+    const cf_filter *filter = cursor->filter;
     const cf_entry *entry = &found->entry;
     bool there = found->there;
     switch (fact) {
@@ -152,6 +152,13 @@ static bool number_of(const inspect_cursor *cursor, const found_entry *found, en
     }
 }
 
+static void result_level(sqlite3_context *context, int level)
+{
+    char text[20];
+    sqlite3_snprintf(sizeof text, text, "level %d", level);
+    sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+}
+
 int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     const inspect_cursor *cursor = cuckoo_inspect_cursor_of(base);
@@ -163,6 +170,8 @@ int cuckoo_inspect_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
     find_entry(cursor, &found);
     if (fact == FACT_SIDE)
         sqlite3_result_text(context, found.side == 0 ? "base" : "alternate", -1, SQLITE_STATIC);
+    else if (fact == FACT_SOURCE && cursor->handle->exact)
+        result_level(context, (int)cursor->at / 2);
     else if (fact == FACT_SOURCE)
         sqlite3_result_text(context, found.spilled ? "spill list" : "bucket", -1, SQLITE_STATIC);
     else if (fact == FACT_FILTER)

@@ -5,7 +5,8 @@
 **      cf_buckets(filter)         one row per slot, in order of bucket and slot
 **      cf_table_buckets('seen')   the same of a filter table
 **      cf_explain(filter, key)    one row per slot of the two buckets of the key, then one
-**                                 per spilled entry of these buckets
+**                                 per spilled entry of these buckets. Of an exact filter the
+**                                 same for each level that the key is looked for in
 **
 ** They are eponymous virtual tables. They share their methods, a plan from xBestIndex, and a cursor
 ** that walks over slots. They differ in their columns, and in what the cursor walks over: a range
@@ -42,12 +43,14 @@ typedef struct inspect_table {
 } inspect_table;
 
 /* A walk over the slots of buckets `at` .. `end`-1, or of the sides of a pair, after which the
-** spill list counts as one side more. */
+** spill list counts as one side more. Each level of an exact filter has two sides. */
 typedef struct inspect_cursor {
     sqlite3_vtab_cursor base;
-    cuckoo_handle *handle; /* keeps the bytes while the cursor is open */
-    sqlite3_value *key;    /* of cf_explain */
-    cf_pair pair;          /* of that key */
+    cuckoo_handle *handle;   /* keeps the bytes while the cursor is open */
+    sqlite3_value *key;      /* of cf_explain */
+    uint64_t hash;           /* of that key */
+    const cf_filter *filter; /* or the level of an exact one */
+    cf_pair pair;            /* of that key, there */
     uint64_t at, end;
     unsigned slot; /* or place in the spill list */
 } inspect_cursor;

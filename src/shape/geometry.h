@@ -24,6 +24,13 @@ static inline cf_status cf_refuse(cf_status status, const char **why, const char
     return status;
 }
 
+/* Do keys have the same hashes in filters of both shapes? */
+static inline bool cf_same_rule(const cf_geometry *one, const cf_geometry *other)
+{
+    return one->seed == other->seed && one->keyed == other->keyed && one->affinity == other->affinity &&
+           one->collation == other->collation;
+}
+
 /* What is wrong with the sizes that a user or a header names; NULL: nothing. */
 const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsigned value_bits);
 

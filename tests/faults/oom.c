@@ -59,15 +59,18 @@ typedef struct oom_case {
     bool utf16; /* the encoding of the database */
 } oom_case;
 
-#define A       "(SELECT f FROM filters WHERE name = 'a')"
-#define B       "(SELECT f FROM filters WHERE name = 'b')"
-#define OTHER   "(SELECT f FROM filters WHERE name = 'other')"
-#define TINY    "(SELECT f FROM filters WHERE name = 'tiny')"
-#define BRIM    "(SELECT f FROM filters WHERE name = 'packed')"
-#define GROWN   "(SELECT f FROM filters WHERE name = 'grown')"
-#define COUNTED "(SELECT f FROM filters WHERE name = 'counted')"
-#define VALUED  "(SELECT f FROM filters WHERE name = 'valued')"
-#define HANDLE  "(SELECT cf_open(f) FROM filters WHERE name = 'a')"
+#define A          "(SELECT f FROM filters WHERE name = 'a')"
+#define B          "(SELECT f FROM filters WHERE name = 'b')"
+#define OTHER      "(SELECT f FROM filters WHERE name = 'other')"
+#define TINY       "(SELECT f FROM filters WHERE name = 'tiny')"
+#define BRIM       "(SELECT f FROM filters WHERE name = 'packed')"
+#define GROWN      "(SELECT f FROM filters WHERE name = 'grown')"
+#define COUNTED    "(SELECT f FROM filters WHERE name = 'counted')"
+#define VALUED     "(SELECT f FROM filters WHERE name = 'valued')"
+#define HANDLE     "(SELECT cf_open(f) FROM filters WHERE name = 'a')"
+#define TINY_EXACT /* of the member 1 */                                                                \
+    "CF6578010100000000000000000000000100000000000000010000000000000000010000"                          \
+    "00000000000000000000000047C701077AF419B900000000CD10CF28A62858E178F9A76C"
 #define FORTY   "(SELECT x.d * 4 + y.d AS i FROM digits x, digits y WHERE y.d < 4)"          /* 44 */
 #define NUMBERS "(SELECT x.d * 121 + y.d * 11 + z.d AS i FROM digits x, digits y, digits z)" /* 1331 */
 
@@ -101,6 +104,19 @@ static const oom_case cases[] = {
     {"cf_build, options", "SELECT cf_build(w, 0.001, 'capacity=90 seed=-1') FROM words", false},
     {"cf_build, groups", "SELECT cf_build(d) FROM digits GROUP BY d % 3", false},
     {"cf_build, no rows", "SELECT cf_build(w) FROM words WHERE 0", false},
+    {"cf_build_exact", "SELECT cf_build_exact(i, i % 3 = 0, 0.1, 'seed=2') FROM " NUMBERS, false},
+    {"cf_build_exact, no rows", "SELECT cf_build_exact(w, 1) FROM words WHERE 0", false},
+    {"error: cf_build_exact", "SELECT cf_build_exact(i % 300, i < 400) FROM " NUMBERS, false},
+    {"exact: all that reads it",
+     "SELECT cf_contains(e, d), cf_info(e), cf_check(e), cf_contains((SELECT cf_open(e)), d) FROM "
+     "digits, "
+     "(SELECT cf_build_exact(i, i % 3 = 0) AS e FROM " NUMBERS ")",
+     false},
+    {"exact: a literal", "SELECT cf_contains(x'" TINY_EXACT "', d) FROM digits", false},
+    {"exact: cf_explain",
+     "SELECT x.* FROM (SELECT cf_build_exact(i, i % 3 = 0) AS e FROM " NUMBERS
+     ") f, cf_explain(f.e, 6) x",
+     false},
     {"cf_add_all", "SELECT cf_add_all(" A ", w) FROM words", false},
     {"cf_keys", "SELECT cf_keys(i) FROM " NUMBERS, false},
     {"cf_keys, no rows", "SELECT cf_keys(w) FROM words WHERE 0", false},

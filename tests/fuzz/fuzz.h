@@ -27,6 +27,7 @@
 int fuzz_blob(const uint8_t *data, size_t size);
 int fuzz_ops(const uint8_t *data, size_t size);
 int fuzz_sql(const uint8_t *data, size_t size);
+int fuzz_exact(const uint8_t *data, size_t size);
 
 #ifdef LIBFUZZER
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -66,9 +66,10 @@ static const function scalars[] = {
 };
 
 static const function aggregates[] = {
-    {"cf_build", 1, 0},      {"cf_build", 2, 0}, {"cf_build", 3, 0},   {"cf_add_all", 2, 1},
-    {"cf_delete_all", 2, 1}, {"cf_merge", 1, 1}, {"cf_add_all", 3, 1}, {"cf_delete_all", 3, 1},
-    {"cf_keys", 1, 0},       {"cf_keys", 2, 0},  {"cf_keys", 3, 0},
+    {"cf_build", 1, 0},       {"cf_build", 2, 0}, {"cf_build", 3, 0},   {"cf_add_all", 2, 1},
+    {"cf_delete_all", 2, 1},  {"cf_merge", 1, 1}, {"cf_add_all", 3, 1}, {"cf_delete_all", 3, 1},
+    {"cf_keys", 1, 0},        {"cf_keys", 2, 0},  {"cf_keys", 3, 0},    {"cf_build_exact", 2, 0},
+    {"cf_build_exact", 4, 0},
 };
 
 static const char *const filters[] = {

@@ -29,7 +29,8 @@ typedef struct target {
     int (*run)(const uint8_t *data, size_t size);
 } target;
 
-static const target targets[] = {{"blob", fuzz_blob}, {"ops", fuzz_ops}, {"sql", fuzz_sql}};
+static const target targets[] = {
+    {"blob", fuzz_blob}, {"ops", fuzz_ops}, {"sql", fuzz_sql}, {"exact", fuzz_exact}};
 
 enum { TARGETS = sizeof targets / sizeof targets[0] };
 

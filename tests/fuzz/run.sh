@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # libFuzzer on each target, FUZZ_SECONDS seconds (180) each, from the seeds that replay writes. The last line is
 # "N passed, N failed", of targets. Inputs that break something are kept in build/fuzz/, and what libFuzzer said.
-#   run.sh [TARGET...]    blob, ops, sql unless some are named
+#   run.sh [TARGET...]    blob, ops, sql, exact unless some are named
 #
 # Comparisons are not traced: keys are hashes, and what else an input chooses is a remainder of one of its bytes. They would
 # take most of the time. Long inputs of ops find no more than short ones.
@@ -49,11 +49,12 @@ try() {
 echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' > $out/probe.c
 $CLANG -fsanitize=fuzzer,address,undefined -o $out/probe $out/probe.c > $out/probe.log 2>&1 ||
     missing "clang with libFuzzer; on Debian: make deps-fuzz, or apt-get install clang"
-for target in ${*:-blob ops sql}; do
+for target in ${*:-blob ops sql exact}; do
     case $target in
     blob) try blob 400 ;;
     ops)  try ops 200 ;;
     sql)  try sql 500 ;;
+    exact) try exact 400 ;;
     *)    echo "failed: there is no target $target"; failed=$((failed + 1)) ;;
     esac
 done

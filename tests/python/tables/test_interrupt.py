@@ -37,6 +37,7 @@ def large():
     db.execute("CREATE TABLE filters(name PRIMARY KEY, f)")
     room = f"cf_new({2 * KEYS}, 0.01, 'growth=off')"
     for name, sql in {"f": "SELECT cf_build(x, 0.01, 'growth=off') FROM keys",
+                      "e": "SELECT cf_build_exact(x, x % 2) FROM keys",
                       "h": "SELECT cf_add_keys(cf_new(10), (SELECT cf_keys(x) FROM keys))",
                       "g": f"SELECT cf_add_keys({room}, (SELECT cf_keys(x) FROM keys))",
                       "g2": f"SELECT cf_add_keys({room}, (SELECT cf_keys(-x) FROM keys))"}.items():
@@ -51,6 +52,7 @@ def of(name):
 
 WORK = {"cf_check": f"SELECT cf_check({of('f')})",
         "cf_check, grown": f"SELECT cf_check({of('h')})",
+        "cf_check, exact": f"SELECT cf_check({of('e')})",
         "cf_info": f"SELECT cf_info({of('f')})",
         "cf_info, grown": f"SELECT cf_info({of('h')})",
         "cf_merge": f"SELECT length(cf_merge({of('g')}, {of('g2')}))",
@@ -98,10 +100,11 @@ def test_an_interrupt_of_another_thread_ends_it(large, name):
     assert ask(large, "SELECT 1") == 1
 
 
-@pytest.mark.parametrize("options", ["", "counter_bits=2", "growth=off"])
-def test_the_end_of_a_build_is_interrupted(large, options):
+@pytest.mark.parametrize("call", ["cf_build(x, 0.01, '')", "cf_build(x, 0.01, 'counter_bits=2')", "cf_build(x, 0.01, 'growth=off')",
+                                  "cf_build_exact(x, x % 2)", "cf_build_exact(x, x % 50 = 0)"])
+def test_the_end_of_a_build_is_interrupted(large, call):
     """What comes after the last row: sorting, and adding."""
-    sql = f"SELECT length(cf_build(x, 0.01, '{options}')) FROM keys"
+    sql = f"SELECT length({call}) FROM keys"
     rows, everything = Handler(), Handler()
     run(large, "SELECT max(x + 0.01) FROM keys", rows)
     answer = run(large, sql, everything)

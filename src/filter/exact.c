@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** exact.c - exact filters: their bytes, and lookups.
+**
+**      +------------------+----------------------+---------------------+----------------------+
+**      | header, 64 bytes | lengths of levels    | levels: filters     | list                 |
+**      |                  | 8 bytes each         | (format.h)          | 8 bytes a hash       |
+**      +------------------+----------------------+---------------------+----------------------+
+**
+** All integers are unsigned and little-endian, unless marked.
+**
+**   offset  bytes  field
+**        0      3  magic: cf 65 78
+**        3      1  format version: 1
+**        4      1  hash identity of the keys, as in format.h
+**        5      1  affinity of keys: 0 none, 1 text, 2 numeric, 3 real
+**        6      1  collation of keys: 0 binary, 1 nocase, 2 rtrim
+**        7      1  flags: 0
+**        8      8  seed of the hash (signed)
+**       16      8  keys of the universe
+**       24      8  members: 0 .. keys
+**       32      1  levels: 0 .. 32
+**       33      1  hashes in the list: 0 .. 32
+**       34     14  reserved: zero
+**       48      8  XXH3 (unseeded, 64 bits) of all bytes from 64 on
+**       56      4  reserved: zero
+**       60      4  checksum: the low 32 bits of XXH3 (unseeded) of bytes 0 .. 59
+**
+** Levels do not grow, have no payload and no spill list, and agree with the header in hash, seed and key
+** rule. Level 0 holds the hashes of the members. Level i holds mix(hash + i * 0x9e3779b97f4a7c15),
+** where mix is that of splitmix64. It must not be linear: with hash XOR constant, keys that look
+** equal in one level look equal in all. The list holds hashes themselves, each larger than the one
+** before.
+*/
+#include "../cuckoo_exact.h"
+
+#include "../base/bits.h"
+#include "../shape/format.h"
+#include "sort.h"
+
+static const uint8_t exact_magic[4] = {0xcf, 0x65, 0x78, CF_EXACT_VERSION};
+
+enum { AT_RULE = 4, AT_KEYS = 16, AT_MEMBERS = 24, AT_LEVELS = 32, AT_END = 56 };
+
+static uint64_t sum_of_content(const uint8_t *bytes, uint64_t length)
+{
+    static const cf_geometry unseeded = {0};
+    return cf_hash(&unseeded, bytes + CF_HEADER_BYTES, cf_in_memory(length - CF_HEADER_BYTES));
+}
+
+/* ---- opening ---- */
+
+bool cf_is_exact(const uint8_t *bytes, size_t length)
+{
+    return length >= 3 && memcmp(bytes, exact_magic, 3) == 0;
+}
+
+static cf_status check_exact_header(const uint8_t *bytes, size_t length, const char **why)
+{
+    if (length < CF_HEADER_BYTES || !cf_is_exact(bytes, length))
+        return cf_refuse(CF_DAMAGED, why, "not an exact filter");
+    if (bytes[3] != exact_magic[3])
+        return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
+    if (cf_load64(bytes + AT_END) != (uint64_t)cf_checksum(bytes) << 32)
+        return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
+    if (!cf_knows_hash(bytes[AT_RULE]) || bytes[AT_RULE + 1] > CF_AFFINITY_REAL ||
+        bytes[AT_RULE + 2] > CF_COLLATION_RTRIM || bytes[AT_RULE + 3] != 0)
+        return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash, key rule or flag"));
+    return cf_load64(bytes + CF_EXACT_CONTENT) == sum_of_content(bytes, length)
+               ? CF_OK
+               : cf_refuse(CF_DAMAGED, why, "the levels do not match their checksum");
+}
+
+/* Opens the levels, which end where the list begins. */
+static cf_status open_levels(cf_exact *exact, const char **why)
+{
+    const uint8_t *at = exact->bytes + CF_HEADER_BYTES, *next = at + 8 * exact->levels;
+    for (unsigned i = 0; i < exact->levels; i++, at += 8) {
+        const cf_geometry *shape = &exact->level[i].geometry;
+        uint64_t length = cf_load64(at);
+        if (length > (uint64_t)(exact->list - next))
+            return cf_refuse(CF_DAMAGED, why, "a level is longer than the filter");
+        cf_status status = cf_open(&exact->level[i], next, (size_t)length, why);
+        if (status != CF_OK)
+            return status;
+        if (!cf_same_rule(&exact->rule, shape) || shape->growth || shape->spill_bound != 0 ||
+            shape->counter_bits + shape->value_bits != 0)
+            return cf_refuse(CF_DAMAGED, why, "a level disagrees with the header");
+        next += length;
+    }
+    return next == exact->list ? CF_OK
+                               : cf_refuse(CF_DAMAGED, why, "bytes between the levels and the list");
+}
+
+/* Is the list sorted, and are there as many members as the header says? */
+static bool is_consistent(const cf_exact *exact)
+{
+    for (unsigned i = 8; i < 8 * exact->listed; i += 8)
+        if (cf_load64(exact->list + i) <= cf_load64(exact->list + i - 8))
+            return false;
+    return exact->members <= exact->keys &&
+           exact->members == (exact->levels ? exact->level[0].items : exact->listed);
+}
+
+cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, const char **why)
+{
+    cf_status status = check_exact_header(bytes, length, why);
+    if (status != CF_OK)
+        return status;
+    exact->rule = (cf_geometry){.seed = (int64_t)cf_load64(bytes + 8),
+                                .keyed = bytes[AT_RULE] == CF_IDENTITY_KEYED,
+                                .affinity = bytes[AT_RULE + 1],
+                                .collation = bytes[AT_RULE + 2]};
+    exact->keys = cf_load64(bytes + AT_KEYS);
+    exact->members = cf_load64(bytes + AT_MEMBERS);
+    exact->levels = bytes[AT_LEVELS];
+    exact->listed = bytes[AT_LEVELS + 1];
+    exact->length = length;
+    exact->bytes = bytes;
+    if (cf_load64(bytes + AT_LEVELS) >> 16 != 0 || cf_load64(bytes + AT_LEVELS + 8) != 0 ||
+        exact->levels > CF_EXACT_LEVELS || exact->listed > CF_EXACT_LIST ||
+        length < CF_HEADER_BYTES + 8 * (exact->levels + exact->listed))
+        return cf_refuse(CF_DAMAGED, why, "the header is damaged");
+    exact->list = bytes + length - 8 * exact->listed;
+    status = open_levels(exact, why);
+    return status != CF_OK || is_consistent(exact)
+               ? status
+               : cf_refuse(CF_DAMAGED, why, "the numbers of keys do not fit, or the list is not sorted");
+}
+
+/* ---- asking ---- */
+
+uint64_t cf_exact_hash(uint64_t hash, unsigned level)
+{
+    uint64_t z = hash + level * UINT64_C(0x9e3779b97f4a7c15);
+    if (level == 0)
+        return hash;
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+unsigned cf_exact_depth(const cf_exact *exact, uint64_t hash)
+{
+    unsigned i = 0, j = 0;
+    while (i < exact->levels && cf_contains(&exact->level[i], cf_exact_hash(hash, i)))
+        i++;
+    while (i == exact->levels && j < exact->listed && cf_load64(exact->list + 8 * j) != hash)
+        j++;
+    return i + (i == exact->levels && j < exact->listed);
+}
+
+bool cf_exact_contains(const cf_exact *exact, uint64_t hash)
+{
+    return cf_exact_depth(exact, hash) % 2 != 0;
+}
+
+double cf_exact_fpr(const cf_exact *exact)
+{
+    double odd = 0; /* the share for which the levels from i on give an odd number */
+    for (unsigned i = exact->levels; i > 0; i--)
+        odd = (1 - odd) * cf_expected_fpr(&exact->level[i - 1].geometry, exact->level[i - 1].occupied);
+    return odd;
+}
+
+cf_status cf_exact_check(const cf_exact *exact, const cf_watch *watch, const char **why)
+{
+    cf_status status = CF_OK;
+    for (unsigned i = 0; i < exact->levels && status == CF_OK; i++) {
+        cf_filter level = exact->level[i];
+        level.watch = watch;
+        status = cf_check(&level, why);
+    }
+    return status;
+}
+
+/* ---- building ---- */
+
+/* In the result the lengths of levels have room for the most there can be, until all are there. */
+typedef struct cf_exact_work {
+    cf_exact_build *build;
+    cf_ticker ticker;
+    unsigned levels;
+    unsigned held; /* the side that the next level is to hold, and to tell from the other one */
+    const char *why;
+} cf_exact_work;
+
+enum { LEVELS_AT = CF_HEADER_BYTES + 8 * CF_EXACT_LEVELS };
+
+/* Makes the result longer, by bytes that begin at *at. */
+static cf_status lengthen(cf_exact_work *work, uint64_t bytes, uint64_t *at)
+{
+    cf_exact_build *build = work->build;
+    const cf_memory *memory = &build->memory;
+    *at = build->length;
+    if (bytes > memory->most || *at > memory->most - bytes)
+        return cf_refuse(CF_TOO_BIG, &work->why,
+                         "the filter is longer than allowed; split the keys over several");
+    uint8_t *longer = memory->resize(memory->context, build->bytes, *at + bytes);
+    if (longer == NULL)
+        return CF_NO_MEMORY;
+    build->bytes = longer;
+    build->length += bytes;
+    return CF_OK;
+}
+
+/* The levels have the fewest bytes when each is wrong for a third of what it holds, or less where the
+** overhead of one more level counts (found by trying: within 1 % of the best, in the mean). Buckets of
+** four make the fewest bytes; at most 8.5 slots out of 2^bits match. */
+static cf_status plan_level(cf_exact_work *work, cf_geometry *shape)
+{
+    enum { SHARE = 3, OVERHEAD = 2000, MOST_SHARE = 20, LEAST_BITS = 5, COMPARED = 8 };
+    cf_exact_build *build = work->build;
+    uint64_t held = build->count[work->held], share = SHARE + OVERHEAD / held;
+    uint64_t wrong = COMPARED * (share < MOST_SHARE ? share : MOST_SHARE) * build->count[!work->held];
+    cf_options options = build->options;
+    unsigned bits = LEAST_BITS;
+    while (bits < CF_FINGERPRINT_MAX && wrong >> bits > held)
+        bits++;
+    double rate = 8.5 / (double)((uint64_t)1 << bits);
+    if (work->levels == 0 && build->fpr != 0 && !(build->fpr >= rate))
+        rate = build->fpr;
+    options.bucket_size = 4;
+    return cf_plan(held, rate, &options, shape, &work->why);
+}
+
+/* Makes a level of this shape at the end of the result, which is as long as before when it is full. */
+static cf_status fill_level(cf_exact_work *work, const cf_geometry *shape, uint64_t *hashes,
+                            cf_filter *level)
+{
+    cf_exact_build *build = work->build;
+    uint64_t at;
+    cf_status status = lengthen(work, cf_geometry_bytes(shape), &at);
+    if (status != CF_OK)
+        return status;
+    cf_create(level, shape, build->bytes + at);
+    level->memory = build->memory;
+    level->watch = build->watch;
+    status = cf_add_many(level, hashes, build->count[work->held], NULL);
+    if (status == CF_FULL)
+        build->length = at;
+    cf_seal(level);
+    return status;
+}
+
+/* Makes the next level, of a copy of the hashes that it holds. As planned it is full once in a million
+** times: then wider ones are tried. */
+static cf_status make_level(cf_exact_work *work, cf_filter *level)
+{
+    enum { TRIES = 8 };
+    const cf_memory *memory = &work->build->memory;
+    size_t n = work->build->count[work->held];
+    cf_geometry shape;
+    cf_status status = plan_level(work, &shape);
+    if (status != CF_OK)
+        return status;
+    uint64_t *copy = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *copy);
+    if (copy == NULL)
+        return CF_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        copy[i] = cf_exact_hash(work->build->hashes[work->held][i], work->levels);
+    status = fill_level(work, &shape, copy, level);
+    for (unsigned i = 1; i < TRIES && status == CF_FULL && cf_plan_wider(&shape) == CF_OK; i++)
+        status = fill_level(work, &shape, copy, level);
+    memory->resize(memory->context, (uint8_t *)copy, 0);
+    return status;
+}
+
+/* Of the other side, those for which the level is wrong are what the next one holds. */
+static cf_status add_level(cf_exact_work *work)
+{
+    enum { COST = 20 };
+    cf_filter level;
+    cf_status status = make_level(work, &level);
+    if (status != CF_OK)
+        return status;
+    cf_store64(work->build->bytes + CF_HEADER_BYTES + 8 * work->levels, level.length);
+    work->held = !work->held;
+    uint64_t *hashes = work->build->hashes[work->held];
+    size_t wrong = 0, n = work->build->count[work->held];
+    for (size_t i = 0; i < n && !cf_tick(&work->ticker, COST); i++) {
+        hashes[wrong] = hashes[i];
+        wrong += cf_contains(&level, cf_exact_hash(hashes[i], work->levels));
+    }
+    work->build->count[work->held] = wrong;
+    work->levels++;
+    return work->ticker.stopped ? CF_INTERRUPTED : CF_OK;
+}
+
+/* Appends the list, closes the gap behind the lengths, and writes the header. */
+static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
+{
+    cf_exact_build *build = work->build;
+    const cf_options *rule = &build->options;
+    uint64_t at, gap = 8 * (CF_EXACT_LEVELS - work->levels), listed = build->count[work->held];
+    cf_status status = lengthen(work, 8 * listed, &at);
+    if (status != CF_OK)
+        return status;
+    uint8_t *header = build->bytes;
+    for (size_t i = 0; i < listed; i++, at += 8)
+        cf_store64(header + at, build->hashes[work->held][i]);
+    memmove(header + LEVELS_AT - gap, header + LEVELS_AT, cf_in_memory(at - LEVELS_AT));
+    build->length = at - gap;
+    memset(header, 0, CF_HEADER_BYTES);
+    memcpy(header, exact_magic, sizeof exact_magic);
+    header[AT_RULE] = cf_is_keyed(rule) ? CF_IDENTITY_KEYED : CF_IDENTITY_XXH3;
+    header[AT_RULE + 1] = (uint8_t)rule->affinity;
+    header[AT_RULE + 2] = (uint8_t)rule->collation;
+    cf_store64(header + 8, (uint64_t)rule->seed);
+    cf_store64(header + AT_KEYS, keys);
+    cf_store64(header + AT_MEMBERS, members);
+    cf_store64(header + AT_LEVELS, work->levels | listed << 8);
+    cf_store64(header + CF_EXACT_CONTENT, sum_of_content(header, build->length));
+    cf_store64(header + AT_END, (uint64_t)cf_checksum(header) << 32);
+    return CF_OK;
+}
+
+/* Do sorted hashes have one in common? Levels would never end. */
+static bool have_common(uint64_t *const *hashes, const size_t *count)
+{
+    size_t i = 0, j = 0;
+    while (i < count[0] && j < count[1]) {
+        uint64_t one = hashes[0][i], other = hashes[1][j];
+        if (one == other)
+            return true;
+        i += one < other;
+        j += other < one;
+    }
+    return false;
+}
+
+static cf_status make_all(cf_exact_work *work)
+{
+    cf_exact_build *build = work->build;
+    for (unsigned side = 0; side < 2; side++) {
+        if (!cf_sort_with(build->hashes[side], build->count[side], &build->memory, &work->ticker))
+            return CF_INTERRUPTED;
+        build->count[side] = cf_drop_repeated(build->hashes[side], build->count[side]);
+    }
+    if (have_common(build->hashes, build->count))
+        return cf_refuse(CF_BAD_ARGUMENT, &work->why,
+                         "a key is both member and not; if none is, try another seed in the options");
+    uint64_t at, members = build->count[1], keys = members + build->count[0];
+    cf_status status = lengthen(work, LEVELS_AT, &at);
+    while (status == CF_OK && build->count[work->held] > CF_EXACT_LIST)
+        status = work->levels < CF_EXACT_LEVELS ? add_level(work) : CF_FULL;
+    return status == CF_OK ? finish(work, keys, members) : status;
+}
+
+cf_status cf_exact_make(cf_exact_build *build, const char **why)
+{
+    cf_exact_work work = {.build = build, .ticker = cf_ticker_of(build->watch), .held = 1};
+    build->bytes = NULL;
+    build->length = 0;
+    cf_status status = make_all(&work);
+    *why = status == CF_FULL ? "keys crowd one place, as if chosen to; try another seed in the options"
+                             : work.why;
+    if (status != CF_OK && build->bytes)
+        build->bytes = build->memory.resize(build->memory.context, build->bytes, 0);
+    return status;
+}

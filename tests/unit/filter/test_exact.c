@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+#include "../test.h"
+
+#include <math.h>
+
+#include "../../../src/base/bits.h"
+#include "../../../src/cuckoo_exact.h"
+
+/* A universe: hashes, the first ones of which are members. */
+typedef struct universe {
+    uint64_t *hash;
+    size_t n, members;
+    cf_options options;
+    double fpr;
+} universe;
+
+static universe random_universe(size_t n, size_t members)
+{
+    universe u = {.hash = malloc((n + 1) * sizeof *u.hash), .n = n, .members = members};
+    for (size_t i = 0; i < n; i++)
+        u.hash[i] = random64();
+    return u;
+}
+
+static cf_status make(const universe *u, const cf_watch *watch, uint64_t most, cf_exact_build *build,
+                      const char **why)
+{
+    size_t others = u->n - u->members;
+    *build = (cf_exact_build){.options = u->options,
+                              .fpr = u->fpr,
+                              .count = {others, u->members},
+                              .memory = {test_resize, most, NULL},
+                              .watch = watch};
+    for (unsigned side = 0; side < 2; side++)
+        build->hashes[side] = malloc((build->count[side] + 1) * sizeof(uint64_t));
+    memcpy(build->hashes[1], u->hash, u->members * sizeof *u->hash);
+    memcpy(build->hashes[0], u->hash + u->members, others * sizeof *u->hash);
+    *why = "unset";
+    cf_status status = cf_exact_make(build, why);
+    free(build->hashes[0]);
+    free(build->hashes[1]);
+    assert_int_equal(build->bytes != NULL, status == CF_OK);
+    return status;
+}
+
+static cf_exact *open_bytes(const uint8_t *bytes, size_t length)
+{
+    const char *why = "";
+    cf_exact *exact = malloc(sizeof *exact);
+    if (cf_exact_open(exact, bytes, length, &why) != CF_OK)
+        fail_msg("cf_exact_open: %s", why);
+    return exact;
+}
+
+static void assert_right(const universe *u, const cf_exact *exact)
+{
+    const char *why = "";
+    for (size_t i = 0; i < u->n; i++)
+        assert_int_equal(cf_exact_contains(exact, u->hash[i]), i < u->members);
+    if (cf_exact_check(exact, NULL, &why) != CF_OK)
+        fail_msg("cf_exact_check: %s", why);
+}
+
+/* Builds, opens, and asks for every key. The bytes are the caller's. */
+static cf_exact_build built(const universe *u)
+{
+    const char *why;
+    cf_exact_build build;
+    cf_status status = make(u, NULL, UINT64_MAX, &build, &why);
+    if (status != CF_OK)
+        fail_msg("cf_exact_make of %zu of %zu: %s", u->members, u->n, why ? why : "no reason");
+    cf_exact *exact = open_bytes(build.bytes, build.length);
+    assert_true(exact->keys == u->n && exact->members == u->members && exact->length == build.length);
+    assert_true(cf_is_exact(build.bytes, build.length));
+    assert_right(u, exact);
+    free(exact);
+    return build;
+}
+
+static void no_key_of_the_universe_is_wrong(void **state)
+{
+    static const double rates[] = {0, 0, 0.2, 0.01, 1e-6};
+    (void)state;
+    for (unsigned round = 0; round < 300; round++) {
+        size_t n = random_below(1ull << random_below(15));
+        universe u = random_universe(n, n ? random_below(n + 1) : 0);
+        u.fpr = rates[round % 5];
+        u.options = (cf_options){.seed = (int64_t)random_below(3),
+                                 .affinity = (cf_affinity)random_below(4),
+                                 .collation = (cf_collation)random_below(3)};
+        free(built(&u).bytes);
+        free(u.hash);
+    }
+}
+
+static void edges(void **state)
+{
+    static const size_t sizes[][2] = {{0, 0},    {1, 0},       {1, 1},      {32, 32},   {33, 33},
+                                      {64, 32},  {66, 33},     {5000, 0},   {5000, 32}, {5000, 33},
+                                      {5000, 1}, {5000, 4999}, {5000, 5000}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        universe u = random_universe(sizes[i][0], sizes[i][1]);
+        cf_exact_build build = built(&u);
+        cf_exact *exact = open_bytes(build.bytes, build.length);
+        assert_int_equal(exact->levels > 0, u.members > CF_EXACT_LIST);
+        if (exact->levels == 0)
+            assert_int_equal(build.length, 64 + 8 * u.members);
+        if (u.members == 0)
+            assert_false(cf_exact_contains(exact, random64()));
+        free(exact);
+        free(build.bytes);
+        free(u.hash);
+    }
+}
+
+static void swap(uint64_t *a, uint64_t *b)
+{
+    uint64_t was = *a;
+    *a = *b;
+    *b = was;
+}
+
+static void bytes_follow_from_the_sets_alone(void **state)
+{
+    (void)state;
+    universe u = random_universe(6000, 2500);
+    cf_exact_build first = built(&u), again;
+    const char *why;
+    for (unsigned round = 0; round < 3; round++) {
+        for (size_t i = 0; i < u.members; i++)
+            swap(&u.hash[i], &u.hash[random_below(u.members)]);
+        /* in place, if there is no room for a copy while they are sorted; some twice */
+        universe twice = {malloc(2 * u.n * sizeof *u.hash), 2 * u.n, 2 * u.members, u.options, 0};
+        for (size_t i = 0; i < 2 * u.n; i++)
+            twice.hash[i] =
+                i < twice.members ? u.hash[i / 2] : u.hash[u.n - 1 - (i - twice.members) / 2];
+        assert_int_equal(make(&twice, NULL, UINT64_MAX, &again, &why), CF_OK);
+        assert_int_equal(again.length, first.length);
+        assert_memory_equal(again.bytes, first.bytes, first.length);
+        free(again.bytes);
+        free(twice.hash);
+    }
+    free(first.bytes);
+    free(u.hash);
+}
+
+static void a_hash_on_both_sides_is_an_error(void **state)
+{
+    static const size_t members[] = {1, 20, 32, 33, 1000, 4000};
+    (void)state;
+    for (unsigned i = 0; i < 6; i++) {
+        const char *why;
+        cf_exact_build build;
+        universe u = random_universe(5000, members[i]);
+        u.hash[u.n - 1] = u.hash[random_below(u.members)];
+        assert_int_equal(make(&u, NULL, UINT64_MAX, &build, &why), CF_BAD_ARGUMENT);
+        assert_string_equal(why,
+                            "a key is both member and not; if none is, try another seed in the options");
+        free(u.hash);
+    }
+}
+
+/* All in few buckets; or all with one fingerprint, spread over the buckets. */
+static void chosen_hashes_are_right_or_refused(void **state)
+{
+    const char *why;
+    cf_exact_build build;
+    (void)state;
+    universe u = random_universe(4000, 1500);
+    for (size_t i = 0; i < u.n; i++)
+        u.hash[i] = i;
+    assert_int_equal(make(&u, NULL, UINT64_MAX, &build, &why), CF_FULL);
+    assert_non_null(strstr(why, "keys crowd one place"));
+    for (size_t i = 0; i < u.n; i++)
+        u.hash[i] = (uint64_t)i << 52;
+    free(built(&u).bytes);
+    free(u.hash);
+}
+
+static double bound_of(double n, double share)
+{
+    return n * -(share * log2(share) + (1 - share) * log2(1 - share)) / 8;
+}
+
+static void bytes_are_near_the_bound(void **state)
+{
+    static const double most[][2] = {{0.01, 1.85}, {0.1, 2.1}, {0.5, 3.1}};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        size_t n = 300000;
+        universe u = random_universe(n, (size_t)(most[i][0] * (double)n));
+        cf_exact_build build = built(&u);
+        assert_true((double)build.length <= most[i][1] * bound_of((double)n, most[i][0]));
+        free(build.bytes);
+        free(u.hash);
+    }
+}
+
+static void unknown_keys_err_as_asked_for(void **state)
+{
+    static const double rates[] = {0.05, 0.01, 0.001};
+    enum { ASKED = 300000 };
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        universe u = random_universe(20000, 5000);
+        u.fpr = rates[i];
+        cf_exact_build build = built(&u);
+        cf_exact *exact = open_bytes(build.bytes, build.length);
+        double yes = 0, expected = cf_exact_fpr(exact);
+        for (unsigned k = 0; k < ASKED; k++)
+            yes += cf_exact_contains(exact, random64());
+        assert_true(expected <= u.fpr && expected > u.fpr / 3);
+        assert_true(fabs(yes - expected * ASKED) < 6 * sqrt(expected * ASKED));
+        free(exact);
+        free(build.bytes);
+        free(u.hash);
+    }
+}
+
+static void a_rate_out_of_reach_is_an_error(void **state)
+{
+    static const double rates[] = {1e-12, -1, NAN};
+    const char *why;
+    cf_exact_build build;
+    (void)state;
+    universe u = random_universe(1000, 500);
+    for (unsigned i = 0; i < 3; i++) {
+        u.fpr = rates[i];
+        assert_int_equal(make(&u, NULL, UINT64_MAX, &build, &why), CF_BAD_ARGUMENT);
+        assert_non_null(strstr(why, "fpr"));
+    }
+    free(u.hash);
+}
+
+/* ---- what fails ---- */
+
+static void each_request_for_memory_may_fail(void **state)
+{
+    const char *why;
+    cf_exact_build build;
+    cf_status status = CF_NO_MEMORY;
+    unsigned failed = 0;
+    (void)state;
+    universe u = random_universe(9000, 3000);
+    for (uint64_t allowed = 0; status != CF_OK; allowed++) {
+        resizes_left = allowed;
+        status = make(&u, NULL, UINT64_MAX, &build, &why);
+        failed += status == CF_NO_MEMORY;
+        assert_true(status == CF_OK || (status == CF_NO_MEMORY && why == NULL));
+    }
+    resizes_left = UINT64_MAX;
+    assert_true(failed > 10);
+    uint64_t length = build.length;
+    free(build.bytes);
+    for (uint64_t most = 0; most < length; most += length / 20) {
+        assert_int_equal(make(&u, NULL, most, &build, &why), CF_TOO_BIG);
+        assert_non_null(strstr(why, "longer than allowed"));
+    }
+    free(u.hash);
+}
+
+static void a_build_and_a_check_can_be_interrupted(void **state)
+{
+    const char *why;
+    cf_exact_build build;
+    asked by = {{answer, &by}, 0, 0};
+    (void)state;
+    universe u = random_universe(100000, 40000);
+    assert_int_equal(make(&u, &by.watch, UINT64_MAX, &build, &why), CF_OK);
+    unsigned questions = by.questions;
+    assert_true(questions > 200);
+    cf_exact *exact = open_bytes(build.bytes, build.length);
+    by = (asked){{answer, &by}, 0, 3};
+    assert_int_equal(cf_exact_check(exact, &by.watch, &why), CF_INTERRUPTED);
+    free(exact);
+    free(build.bytes);
+    for (unsigned at = 1; at <= questions; at += questions / 40) {
+        by = (asked){{answer, &by}, 0, at};
+        assert_int_equal(make(&u, &by.watch, UINT64_MAX, &build, &why), CF_INTERRUPTED);
+    }
+    free(u.hash);
+}
+
+/* ---- hostile bytes ---- */
+
+static void store32(uint8_t *at, uint64_t value)
+{
+    for (unsigned i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+/* Makes the checksums right again: of a level at an offset (0: none), and of the whole. */
+static void reseal(uint8_t *bytes, size_t length, size_t level)
+{
+    static const cf_geometry unseeded = {0};
+    if (level)
+        store32(bytes + level + 60, cf_checksum(bytes + level));
+    cf_store64(bytes + 48, cf_hash(&unseeded, bytes + 64, length - 64));
+    store32(bytes + 60, cf_checksum(bytes));
+}
+
+/* In memory of exactly its length. Whatever it is: no step outside, an end, and the same answer. */
+static cf_status try_bytes(const uint8_t *bytes, size_t length, const char **why)
+{
+    uint8_t *copy = malloc(length ? length : 1);
+    cf_exact *exact = malloc(sizeof *exact);
+    memcpy(copy, bytes, length);
+    *why = NULL;
+    cf_status status = cf_exact_open(exact, copy, length, why);
+    assert_int_equal(status == CF_OK, *why == NULL);
+    if (status == CF_OK) {
+        for (unsigned i = 0; i < 50; i++) {
+            uint64_t hash = random64();
+            assert_int_equal(cf_exact_contains(exact, hash), cf_exact_depth(exact, hash) % 2);
+            assert_true(cf_exact_depth(exact, hash) <= exact->levels + 1);
+        }
+        const char *found;
+        cf_exact_check(exact, NULL, &found);
+        assert_true(cf_exact_fpr(exact) <= 1);
+    }
+    free(exact);
+    free(copy);
+    return status;
+}
+
+static universe small_universe(void)
+{
+    return random_universe(900, 300);
+}
+
+static void a_changed_byte_is_noticed(void **state)
+{
+    const char *why;
+    (void)state;
+    universe u = small_universe();
+    cf_exact_build build = built(&u);
+    for (size_t i = 0; i < build.length; i++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            build.bytes[i] ^= (uint8_t)(1u << bit);
+            cf_status status = try_bytes(build.bytes, build.length, &why);
+            assert_int_equal(status, i == 3 ? CF_NEWER : CF_DAMAGED);
+            build.bytes[i] ^= (uint8_t)(1u << bit);
+        }
+    uint8_t *longer = calloc(1, build.length + 64);
+    memcpy(longer, build.bytes, build.length);
+    for (size_t length = 0; length < build.length + 64; length++)
+        assert_int_equal(try_bytes(longer, length, &why), length == build.length ? CF_OK : CF_DAMAGED);
+    free(longer);
+    free(build.bytes);
+    free(u.hash);
+}
+
+static void later_versions_are_told_apart(void **state)
+{
+    static const struct {
+        unsigned at;
+        uint8_t value;
+    } later[] = {{3, 2}, {4, 3}, {5, 4}, {6, 3}, {7, 1}};
+    const char *why;
+    (void)state;
+    universe u = small_universe();
+    cf_exact_build build = built(&u);
+    for (unsigned i = 0; i < 5; i++) {
+        uint8_t was = build.bytes[later[i].at];
+        build.bytes[later[i].at] = later[i].value;
+        reseal(build.bytes, build.length, 0);
+        assert_int_equal(try_bytes(build.bytes, build.length, &why), CF_NEWER);
+        assert_non_null(strstr(why, "later version"));
+        build.bytes[later[i].at] = was;
+    }
+    free(build.bytes);
+    free(u.hash);
+}
+
+/* Where a level begins. */
+static size_t level_at(const uint8_t *bytes, unsigned level)
+{
+    size_t at = 64 + 8 * (size_t)bytes[32];
+    for (unsigned i = 0; i < level; i++)
+        at += (size_t)cf_load64(bytes + 64 + 8 * i);
+    return at;
+}
+
+static void levels_that_disagree_are_refused(void **state)
+{
+    static const unsigned fields[] = {4, 11, 12, 14, 24, 38}; /* of format.h */
+    const char *why;
+    (void)state;
+    universe u = small_universe();
+    cf_exact_build build = built(&u);
+    assert_true(build.bytes[32] >= 1);
+    for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        uint8_t *bytes = malloc(build.length);
+        memcpy(bytes, build.bytes, build.length);
+        size_t at = level_at(bytes, 0);
+        bytes[at + fields[i]] ^= fields[i] == 4 ? 3 : 1;
+        reseal(bytes, build.length, at);
+        assert_int_equal(try_bytes(bytes, build.length, &why), CF_DAMAGED);
+        free(bytes);
+    }
+    free(build.bytes);
+    free(u.hash);
+}
+
+/* Any bytes but checksums, which are made right: of the header, lengths, headers of levels, the list. */
+static void hostile_bytes_do_no_harm(void **state)
+{
+    unsigned opened = 0;
+    const char *why;
+    (void)state;
+    universe u = small_universe();
+    cf_exact_build build = built(&u);
+    uint8_t *bytes = malloc(build.length);
+    for (unsigned round = 0; round < 40000; round++) {
+        memcpy(bytes, build.bytes, build.length);
+        unsigned level = (unsigned)random_below(bytes[32]);
+        size_t at = round % 2 ? level_at(bytes, level) : 0;
+        for (uint64_t changes = 1 + random_below(3); changes > 0; changes--) {
+            size_t most = round % 8 < 6 ? 64 : build.length - at;
+            bytes[at + random_below(most)] = round % 3 ? (uint8_t)random64() : (uint8_t)random_below(34);
+        }
+        reseal(bytes, build.length, at);
+        opened += try_bytes(bytes, build.length, &why) == CF_OK;
+    }
+    assert_true(opened > 100);
+    free(bytes);
+    free(build.bytes);
+    free(u.hash);
+}
+
+/* ---- the bytes ---- */
+
+/* Of the keys "key0", "key1" and so on, as in SQL (type byte 3), each `every`th is a member. */
+typedef struct vector {
+    unsigned keys, every;
+    const char *hex;
+    cf_options options;
+} vector;
+
+static const vector vectors[] = {
+#include "../exact_vectors.h"
+};
+
+static universe universe_of(const vector *v)
+{
+    cf_geometry rule = {.seed = v->options.seed, .keyed = cf_is_keyed(&v->options)};
+    universe u = random_universe(v->keys, (v->keys + v->every - 1) / v->every);
+    size_t member = 0, other = u.members;
+    u.options = v->options;
+    for (unsigned i = 0; i < v->keys; i++) {
+        char text[20];
+        int n = snprintf(text, sizeof text, "key%u", i);
+        u.hash[i % v->every == 0 ? member++ : other++] = cf_hash_prefixed(&rule, 3, text, (size_t)n);
+    }
+    return u;
+}
+
+static void bytes_are_those_of_the_vectors(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        universe u = universe_of(&vectors[i]);
+        cf_exact_build build = built(&u);
+        char *hex = malloc(2 * build.length + 1);
+        for (uint64_t at = 0; at < build.length; at++)
+            sprintf(hex + 2 * at, "%02x", build.bytes[at]);
+        if (getenv("CUCKOO_PRINT_VECTORS"))
+            printf("vector %s\n", hex);
+        else
+            assert_string_equal(hex, vectors[i].hex);
+        free(hex);
+        free(build.bytes);
+        free(u.hash);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(no_key_of_the_universe_is_wrong),
+    cmocka_unit_test(edges),
+    cmocka_unit_test(bytes_follow_from_the_sets_alone),
+    cmocka_unit_test(a_hash_on_both_sides_is_an_error),
+    cmocka_unit_test(chosen_hashes_are_right_or_refused),
+    cmocka_unit_test(bytes_are_near_the_bound),
+    cmocka_unit_test(unknown_keys_err_as_asked_for),
+    cmocka_unit_test(a_rate_out_of_reach_is_an_error),
+    cmocka_unit_test(each_request_for_memory_may_fail),
+    cmocka_unit_test(a_build_and_a_check_can_be_interrupted),
+    cmocka_unit_test(a_changed_byte_is_noticed),
+    cmocka_unit_test(later_versions_are_told_apart),
+    cmocka_unit_test(levels_that_disagree_are_refused),
+    cmocka_unit_test(hostile_bytes_do_no_harm),
+    cmocka_unit_test(bytes_are_those_of_the_vectors),
+};
+
+RUN_TESTS(tests)
