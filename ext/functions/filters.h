@@ -64,6 +64,10 @@ bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **a
 /* An empty filter. */
 bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_filter *filter);
 
+/* A filter of n hashes, sized for exactly them, as cf_build says. Their order is lost. */
+bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
+                         const cuckoo_options *options, cf_filter *filter);
+
 /* A copy of a filter, to be changed. */
 bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy);
 
