@@ -69,6 +69,8 @@ PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors fast_path semi
 # What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
 PLAIN   = $(UNITS:%=build/plain/%) build/plain/plain_c $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 CORES   = $(shell getconf _NPROCESSORS_ONLN)
+# The C library as WebAssembly, where clang can make it: what the npm package has for programs without SQLite.
+WASM    = $(if $(and $(shell command -v clang),$(shell command -v wasm-ld)),build/filter.wasm)
 VERSION := $(shell sed -n 's/^.define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
 export CC CPPFLAGS CFLAGS LDFLAGS LDLIBS SQLITE3 PYTHON
 
@@ -91,10 +93,10 @@ amalgamation: build/dist/cuckoo.c
 ##       also for platforms that make test-platforms has built; OTHERS="file ..." for files of your own
 OTHERS ?= $(wildcard $(patsubst %,build/platforms/%/cuckoo.*,i386 arm64 armhf s390x musl windows))
 dist: deps-dist
-	@$(MAKE) -s all static
+	@$(MAKE) -s all static $(WASM)
 	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
 	    --extension $(EXTENSION) $(OTHERS) \
-	    --static build/libcuckoo.a build/libcuckoo_sqlite.a
+	    --static build/libcuckoo.a build/libcuckoo_sqlite.a $(WASM:%=--wasm %)
 
 ## install: all of these below PREFIX, with pkg-config files; uninstall: takes them away
 install: all static
@@ -181,6 +183,17 @@ build/static/%.o: build/dist/cuckoo.c build/tools
 build/%.a: build/static/%.o build/linker
 	@rm -f $@
 	$(AR) rcs $@ $<
+
+# There is no C library for it: libc.h stands for its headers. Small, because it travels: nothing is inlined by force.
+build/filter.wasm: $(SRC) $(filter src/%,$(HEADERS)) $(wildcard ext/packages/filter/*.[ch]) build/options
+	@mkdir -p build/wasm
+	@for name in assert math stdlib string; do cp ext/packages/filter/libc.h build/wasm/$$name.h; done
+	@echo '#include <xxhash.h>' | $(CC) $(CPPFLAGS) @build/options -E -x c - | \
+	    sed -n 's/^# *[0-9]* *"\(.*xxhash[.]h\)".*/\1/p' | head -1 | xargs -I{} cp {} build/wasm/xxhash.h
+	@cd build/wasm && clang --target=wasm32 -ffreestanding -std=c11 -Oz -flto -mbulk-memory -mnontrapping-fptoint -msign-ext \
+	    -Wall -Wextra -DNDEBUG -DXXH_NO_INLINE_HINTS=1 -Dalways_inline=unused -isystem . -fvisibility=hidden \
+	    -c $(abspath $(wildcard ext/packages/filter/*.c) $(SRC))
+	@wasm-ld --no-entry --export=__heap_base --stack-first -z stack-size=131072 --strip-all -o $@ build/wasm/*.o
 
 build/%.pc: ext/%.pc.in build/places build/libraries
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(subst $(PREFIX)/,$${prefix}/,$(LIBDIR))|' \
