@@ -125,7 +125,7 @@ check: deps-test
 ## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice,
 ##       another one in each run
 test: deps-test
-	@$(MAKE) -s -j$(CORES) $(EXTENSION) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
+	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(WASM) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
 	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
 	    build/plain/loading $(PORTABLE) static
 	@sh tests/run.sh
@@ -133,7 +133,7 @@ test: deps-test
 ## deps: looks for what building and testing need; on Debian and Ubuntu it installs what is missing
 deps: deps-test
 
-deps-demo deps-dist deps-test deps-fuzz deps-bench deps-cluster deps-platforms:
+deps-demo deps-dist deps-test deps-fuzz deps-bench deps-cluster deps-platforms deps-browser:
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
@@ -306,6 +306,12 @@ test-packages: deps-test
 	@$(MAKE) -s dist
 	@CC="$(CC)" sh tests/ship/packages.sh
 
+## test-browser: the filters without SQLite in headless Chromium: a page that builds, downloads and reopens a million
+##       domains; deps-browser installs it
+test-browser: deps-browser
+	@$(MAKE) -s $(EXTENSION) $(WASM)
+	@$(PYTHON) -B tests/ship/browser.py
+
 ## test-platforms: unit tests, SQL, bytes and databases on i386, arm64, armhf, s390x, musl, Windows, WebAssembly, where
 ##       their tools are; deps-platforms: installs these; PLATFORMS="name ..." for some; SQLITE_SOURCE=folder
 test-platforms: deps-demo build/dist/cuckoo.c
@@ -369,6 +375,6 @@ help:
 
 .PHONY: always all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
-        deps-fuzz deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz fuzz-rows stress attack faults \
+        deps-fuzz deps-bench deps-cluster deps-platforms deps-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress attack faults \
         coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:
