@@ -147,6 +147,7 @@ def npm(out, version, compiled, licence, wasm):
         files.update(filter_package(version, wasm))
     else:
         del package["exports"]["./filter"]
+        package["files"] = [name for name in package["files"] if not name.startswith("filter")]
     files.update({"package.json": json.dumps(package, indent=2) + "\n", "LICENSE": licence})
     files.update({f"compiled/{name}/cuckoo{one.path.suffix}": one.path.read_bytes() for one in compiled for name in one.node})
     return write_tar(out / f"sqlite-cuckoo-{version}.tgz", {f"package/{name}": files[name] for name in files})
