@@ -37,13 +37,6 @@ extern "C" {
 **      blob                                  cf_hash_prefixed(shape, CF_KEY_BLOB, bytes, n) */
 enum { CF_KEY_INTEGER = 1, CF_KEY_REAL = 2, CF_KEY_TEXT = 3, CF_KEY_BLOB = 4 };
 
-/* Does a real equal an integer of 64 bits? No such integer equals 2^63: all are below it. */
-static inline bool cf_is_integer(double real)
-{
-    return real >= -9223372036854775808.0 && real < 9223372036854775808.0 &&
-           real == (double)(int64_t)real;
-}
-
 /* The hash of n key bytes for a filter of this shape: cf_hash(&filter.geometry, key, n). Only `seed`
 ** and `keyed` of the shape count. */
 uint64_t cf_hash(const cf_geometry *shape, const void *bytes, size_t n);

@@ -115,38 +115,15 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
     cf_census census = {0};
     if (counted)
         census = cf_take_census(filter);
-    const double all[] = {
-        (double)filter->items,
-        (double)filter->occupied,
-        (double)g->capacity,
-        (double)filter->buckets,
-        g->bucket_size,
-        g->fingerprint_bits,
-        filter->view.form.lanes.width,
-        g->semisorted,
-        filter->level,
-        (double)filter->split,
-        (double)filter->length,
-        census.fpr,
-        cf_expected_fpr(g, g->capacity),
-        (double)cf_turnovers(g),
-        g->keyed,
-        g->counter_bits,
-        g->value_bits,
-        g->affinity,
-        g->collation,
-        g->growth,
-        g->spill_bound != 0,
-        g->budget,
-        g->spill_bound,
-        filter->spilled,
-        (double)census.sticky,
-        (double)census.voids,
-        g->pair_bits,
-        g->cap,
-        (double)g->buckets,
-        CF_FORMAT_VERSION,
-    };
+    const double all[] = {(double)filter->items, (double)filter->occupied, (double)g->capacity,
+                          (double)filter->buckets, g->bucket_size, g->fingerprint_bits,
+                          filter->view.form.lanes.width, g->semisorted, filter->level,
+                          (double)filter->split, (double)filter->length, census.fpr,
+                          cf_expected_fpr(g, g->capacity), (double)cf_turnovers(g), g->keyed,
+                          g->counter_bits, g->value_bits, g->affinity, g->collation, g->growth,
+                          g->spill_bound != 0, g->budget, g->spill_bound, filter->spilled,
+                          (double)census.sticky, (double)census.voids, g->pair_bits, g->cap,
+                          (double)g->buckets, CF_FORMAT_VERSION};
     memcpy(numbers, all, sizeof all);
     *seed = g->seed;
 }
