@@ -69,6 +69,8 @@ PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors fast_path semi
 # What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
 PLAIN   = $(UNITS:%=build/plain/%) build/plain/plain_c $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 CORES   = $(shell getconf _NPROCESSORS_ONLN)
+# The C library as WebAssembly, where clang can make it: what the npm package has for programs without SQLite.
+WASM    = $(if $(and $(shell command -v clang),$(shell command -v wasm-ld)),build/filter.wasm)
 VERSION := $(shell sed -n 's/^.define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
 export CC CPPFLAGS CFLAGS LDFLAGS LDLIBS SQLITE3 PYTHON
 
@@ -91,10 +93,10 @@ amalgamation: build/dist/cuckoo.c
 ##       also for platforms that make test-platforms has built; OTHERS="file ..." for files of your own
 OTHERS ?= $(wildcard $(patsubst %,build/platforms/%/cuckoo.*,i386 arm64 armhf s390x musl windows))
 dist: deps-dist
-	@$(MAKE) -s all static
+	@$(MAKE) -s all static $(WASM)
 	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
 	    --extension $(EXTENSION) $(OTHERS) \
-	    --static build/libcuckoo.a build/libcuckoo_sqlite.a
+	    --static build/libcuckoo.a build/libcuckoo_sqlite.a $(WASM:%=--wasm %)
 
 ## install: all of these below PREFIX, with pkg-config files; uninstall: takes them away
 install: all static
@@ -123,7 +125,7 @@ check: deps-test
 ## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice,
 ##       another one in each run
 test: deps-test
-	@$(MAKE) -s -j$(CORES) $(EXTENSION) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
+	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(WASM) build/asan/cuckoo.so $(PLAIN) $(UNITS:%=build/asan/%) \
 	    $(FAULTS:%=build/asan/%) build/asan/replay build/asan/stress build/plain/replay build/plain/stress \
 	    build/plain/loading $(PORTABLE) static
 	@sh tests/run.sh
@@ -131,7 +133,7 @@ test: deps-test
 ## deps: looks for what building and testing need; on Debian and Ubuntu it installs what is missing
 deps: deps-test
 
-deps-demo deps-dist deps-test deps-fuzz deps-bench deps-cluster deps-platforms:
+deps-demo deps-dist deps-test deps-fuzz deps-bench deps-cluster deps-platforms deps-browser:
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
@@ -181,6 +183,17 @@ build/static/%.o: build/dist/cuckoo.c build/tools
 build/%.a: build/static/%.o build/linker
 	@rm -f $@
 	$(AR) rcs $@ $<
+
+# There is no C library for it: libc.h stands for its headers. Small, because it travels: nothing is inlined by force.
+build/filter.wasm: $(SRC) $(filter src/%,$(HEADERS)) $(wildcard ext/packages/filter/*.[ch]) build/options
+	@mkdir -p build/wasm
+	@for name in assert math stdlib string; do cp ext/packages/filter/libc.h build/wasm/$$name.h; done
+	@echo '#include <xxhash.h>' | $(CC) $(CPPFLAGS) @build/options -E -x c - | \
+	    sed -n 's/^# *[0-9]* *"\(.*xxhash[.]h\)".*/\1/p' | head -1 | xargs -I{} cp {} build/wasm/xxhash.h
+	@cd build/wasm && clang --target=wasm32 -ffreestanding -std=c11 -Oz -flto -mbulk-memory -mnontrapping-fptoint -msign-ext \
+	    -Wall -Wextra -DNDEBUG -DXXH_NO_INLINE_HINTS=1 -Dalways_inline=unused -isystem . -fvisibility=hidden \
+	    -c $(abspath $(wildcard ext/packages/filter/*.c) $(SRC))
+	@wasm-ld --no-entry --export=__heap_base --stack-first -z stack-size=131072 --strip-all -o $@ build/wasm/*.o
 
 build/%.pc: ext/%.pc.in build/places build/libraries
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(subst $(PREFIX)/,$${prefix}/,$(LIBDIR))|' \
@@ -293,6 +306,12 @@ test-packages: deps-test
 	@$(MAKE) -s dist
 	@CC="$(CC)" sh tests/ship/packages.sh
 
+## test-browser: the filters without SQLite in headless Chromium: a page that builds, downloads and reopens a million
+##       domains; deps-browser installs it
+test-browser: deps-browser
+	@$(MAKE) -s $(EXTENSION) $(WASM)
+	@$(PYTHON) -B tests/ship/browser.py
+
 ## test-platforms: unit tests, SQL, bytes and databases on i386, arm64, armhf, s390x, musl, Windows, WebAssembly, where
 ##       their tools are; deps-platforms: installs these; PLATFORMS="name ..." for some; SQLITE_SOURCE=folder
 test-platforms: deps-demo build/dist/cuckoo.c
@@ -356,6 +375,6 @@ help:
 
 .PHONY: always all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
-        deps-fuzz deps-bench deps-cluster deps-platforms rooms mutants valgrind fuzz fuzz-rows stress attack faults \
+        deps-fuzz deps-bench deps-cluster deps-platforms deps-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress attack faults \
         coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

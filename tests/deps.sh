@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Looks for what the project needs by trying it: headers with the compiler, programs by running them.
 #   deps.sh build              what a build needs. build/options and build/libraries get the options for it
-#   deps.sh demo|dist|test|fuzz|bench|cluster|platforms    that, and what these need
+#   deps.sh demo|dist|test|fuzz|bench|cluster|platforms|browser    that, and what these need
 # Names what is missing, and the packages that have it. With INSTALL=1, where there is apt-get and the right to use it,
 # installs them instead. CC, CPPFLAGS, CFLAGS, LDFLAGS, PYTHON, SQLITE3: as in the Makefile.
 set -u
@@ -91,6 +91,13 @@ need() {
     debian="$debian $d" fedora="$fedora $f" alpine="$alpine $a" brew="$brew $h"
 }
 
+# wish: need, for what a part is made or tested with. Without it the rest goes on.
+wish() {
+    before=$missing
+    need "$@"
+    wished="$wished${missing#"$before"}" missing=$before
+}
+
 need_build() {
     : > "$options"
     need "a C compiler and the headers of C: $CC" 'gcc libc6-dev' gcc 'gcc musl-dev' gcc has_compiler
@@ -107,6 +114,8 @@ need_demo() {
 
 need_dist() {
     need "Python 3: $PYTHON" python3 python3 python3 python runs "$PYTHON" --version
+    wish 'clang, for WebAssembly' clang clang clang llvm runs clang --version
+    wish 'wasm-ld' lld lld lld lld runs wasm-ld --version
 }
 
 need_test() {
@@ -151,9 +160,14 @@ need_platforms() {
     done
 }
 
+need_browser() {
+    need_dist
+    wish Chromium chromium chromium chromium '' runs sh -c 'command -v chromium || command -v chromium-browser || command -v google-chrome'
+}
+
 # look GROUP: is it all there?
 look() {
-    debian='' fedora='' alpine='' brew='' missing=''
+    debian='' fedora='' alpine='' brew='' missing='' wished=''
     need_build
     [ "$1" = build ] || [ "$1" = dist ] || need_demo
     [ "$1" != dist ] || need_dist
@@ -162,7 +176,8 @@ look() {
     [ "$1" != bench ] || need_bench
     [ "$1" != cluster ] || need_cluster
     [ "$1" != platforms ] || need_platforms
-    [ -z "$missing" ]
+    [ "$1" != browser ] || need_browser
+    [ -z "$missing$wished" ]
 }
 
 # ---- what follows from it ----
@@ -213,5 +228,5 @@ install() {
     apt_get install -y $packages
 }
 
-look "$1" || { install && look "$1"; } || { say "$1" >&2; exit 1; }
+look "$1" || { install && look "$1"; } || [ -z "$missing" ] || { say "$1" >&2; exit 1; }
 keep_options

@@ -14,7 +14,8 @@ and declare what the upper rooms define. Inline functions of headers come with t
 The folders of src and ext are in order, too: no two need one another. What lies in src or ext itself, the public headers and
 the entry point, counts for none. Also checked: every file stands in rooms.txt and every name there has a file; src never includes sqlite3.h; no variable is
 shared by all threads of a program but those that rooms.txt names; no file is longer than 400 lines, and no folder has more than 16 files; every source file,
-those of tests and sql included, names its licence. Exceptions stand in rooms.txt. One that is no longer needed is an
+those of tests and sql included, names its licence. ext/packages has a program of its own, on top of src: it is no room,
+and uses nothing else. Exceptions stand in rooms.txt. One that is no longer needed is an
 error: the list gets shorter.
 """
 import re
@@ -24,6 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HALVES = ("src", "ext")
+PACKAGES = ROOT / "ext/packages"
 LONGEST_FILE = 400
 LARGEST_FOLDER = 16
 
@@ -58,7 +60,7 @@ def room_of(path):
 
 
 def sources():
-    return [path for half in HALVES for path in sorted((ROOT / half).rglob("*.[ch]"))]
+    return [path for half in HALVES for path in sorted((ROOT / half).rglob("*.[ch]")) if PACKAGES not in path.parents]
 
 
 def half_of(path):
@@ -190,6 +192,15 @@ def sqlite_in_src(order, found):
             yield f"{path.relative_to(ROOT)} includes sqlite3.h: src must do without SQLite"
 
 
+def packages_use_src(order, found):
+    for path in sorted(PACKAGES.rglob("*.[ch]")):
+        for to, why in includes(path):
+            if not to.startswith("src/"):
+                yield f"{why}: packages use src alone"
+        if lines(path) > LONGEST_FILE:
+            yield f"{path.relative_to(ROOT)} has {lines(path)} lines, more than {LONGEST_FILE}: divide it"
+
+
 def shared_by_threads(order, found):
     there = set(variables(order.objects))
     for room, name in sorted(there - order.variables):
@@ -218,7 +229,7 @@ def without_licence(order, found):
 
 CHECKS = {"every file has its place": places, "no arrow runs upwards": upward, "no circle": round_about,
           "no circle of folders": folders_round_about, "no folder is too large": large_folders,
-          "src does without SQLite": sqlite_in_src, "no file is too long": long_files,
+          "src does without SQLite": sqlite_in_src, "packages use src alone": packages_use_src, "no file is too long": long_files,
           "no variable for all threads": shared_by_threads,
           "every exception is needed": exceptions, "every source names its licence": without_licence}
 

@@ -10,6 +10,8 @@
 #include "collect.h"
 #include "filters.h"
 
+#include "../../src/filter/sort.h"
+
 typedef struct build_state {
     bool failed;
     cuckoo_given given;
@@ -44,14 +46,6 @@ static bool sort_and_drop(sqlite3_context *context, const build_state *state, cu
     return true;
 }
 
-static size_t count_distinct(const uint64_t *sorted, size_t n)
-{
-    size_t distinct = 0;
-    for (size_t i = 0; i < n; i++)
-        distinct += i == 0 || sorted[i] != sorted[i - 1];
-    return distinct;
-}
-
 enum {
     UNSORTED_ROOM = 1 << 16, /* hashes; up to here memory is cheaper than sorting */
     SAMPLE = 16,             /* one in so many is looked at */
@@ -70,7 +64,7 @@ static bool look_for_repeated(sqlite3_context *context, const build_state *state
     uint64_t *sample = keys->at + keys->used - n;
     if (!cuckoo_hashes_sort(context, sample, n))
         return false;
-    *repeated = count_distinct(sample, n) <= n - n / REPEATED;
+    *repeated = cf_count_distinct(sample, n) <= n - n / REPEATED;
     return true;
 }
 
@@ -119,72 +113,11 @@ static void build_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 /* ---- the filter ---- */
 
-/* More than this many tables in a row are full only when the keys were chosen to crowd one
-** place. */
-enum { BUILD_TRIES = 8 };
-
-/* Adds the hashes to a fresh filter of this shape, which becomes the result unless there is no
-** room. It may grow for them only when `grow` says so. */
-static cf_status try_build(sqlite3_context *context, const cf_geometry *shape, bool grow,
-                           uint64_t *hashes, size_t n)
-{
-    cf_filter filter;
-    cuckoo_watch watch;
-    if (!cuckoo_new_filter(context, shape, &filter))
-        return CF_OK; /* that is an answer, too: the function has failed */
-    if (!grow)
-        filter.memory.most = filter.length;
-    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), &filter);
-    cf_status status = cf_add_many(&filter, hashes, n, NULL);
-    cuckoo_watch_end(&watch);
-    if (status == CF_TOO_BIG && !grow)
-        status = CF_FULL;
-    if (status == CF_OK)
-        cuckoo_result_filter(context, &filter);
-    else if (status != CF_FULL)
-        cuckoo_fail_add(context, status, &filter);
-    cuckoo_filter_free(&filter);
-    return status;
-}
-
-/* The planned table is full once in a million builds. Then slightly wider ones are tried: a table
-** that grows would be larger by a third or more. */
-static cf_status try_wider(sqlite3_context *context, cf_geometry shape, const build_state *state)
-{
-    cf_status status = CF_FULL;
-    for (int i = 0; i < BUILD_TRIES && status == CF_FULL; i++) {
-        status = try_build(context, &shape, false, state->keys.at, state->keys.used);
-        if (status == CF_FULL && cf_plan_wider(&shape) != CF_OK)
-            break;
-    }
-    return status;
-}
-
-/* A filter of the hashes; its shape depends on them alone. With a capacity in the options that they
-** do not exceed it keeps the number of base buckets, so that it can be merged with others of that
-** capacity: then it grows at once. */
 static void result_build(sqlite3_context *context, build_state *state)
 {
-    cf_geometry shape;
-    if (!sort_and_drop(context, state, &state->keys))
-        return;
-    size_t distinct = state->keys.used;
-    if (counts_copies(state))
-        distinct = count_distinct(state->keys.at, distinct);
-    bool mergeable = distinct <= state->given.options.capacity;
-    if (!cuckoo_plan(context, mergeable ? state->given.options.capacity : distinct,
-                     &state->given.options, &shape))
-        return;
-    cf_status status = CF_FULL;
-    if (!mergeable || !shape.growth)
-        status = try_wider(context, shape, state);
-    if (status == CF_FULL && shape.growth)
-        status = try_build(context, &shape, true, state->keys.at, state->keys.used);
-    if (status == CF_FULL)
-        cuckoo_fail(
-            context, CF_FULL,
-            "too many keys crowd one place of the filter, as if chosen to; try another seed in the "
-            "options, such as 'seed=12345'");
+    cf_filter filter;
+    if (cuckoo_build_filter(context, state->keys.at, state->keys.used, &state->given.options, &filter))
+        cuckoo_result_filter(context, &filter);
 }
 
 static void finish_build(sqlite3_context *context, void (*result)(sqlite3_context *, build_state *))

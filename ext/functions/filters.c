@@ -261,6 +261,27 @@ bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_fi
     return true;
 }
 
+bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
+                         const cuckoo_options *options, cf_filter *filter)
+{
+    cuckoo_watch watch;
+    const char *why;
+    filter->memory = cuckoo_result_memory(context);
+    cuckoo_watch_filter(&watch, sqlite3_context_db_handle(context), filter);
+    cf_status status =
+        cf_build(filter, hashes, n, options->capacity, options->fpr, &options->filter, &why);
+    cuckoo_watch_end(&watch);
+    if (why)
+        return cuckoo_fail(context, status, "%s", why);
+    if (status == CF_TOO_BIG && !fits_in_sqlite(context, &filter->geometry))
+        return false;
+    if (status == CF_FULL)
+        return cuckoo_fail(context, status,
+                           "too many keys crowd one place of the filter, as if chosen to; try another "
+                           "seed in the options, such as 'seed=12345'");
+    return status == CF_OK || cuckoo_fail_add(context, status, filter);
+}
+
 bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy)
 {
     assert(copy != filter);

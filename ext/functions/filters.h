@@ -83,6 +83,10 @@ bool cuckoo_new_filter(sqlite3_context *context, const cf_geometry *shape, cf_fi
 /* For filters that may grow, up to what the connection allows. */
 cf_memory cuckoo_result_memory(sqlite3_context *context);
 
+/* A filter of n hashes, sized for exactly them, as cf_build says. Their order is lost. */
+bool cuckoo_build_filter(sqlite3_context *context, uint64_t *hashes, size_t n,
+                         const cuckoo_options *options, cf_filter *filter);
+
 /* A copy of a filter, to be changed. */
 bool cuckoo_filter_copy(sqlite3_context *context, const cf_filter *filter, cf_filter *copy);
 

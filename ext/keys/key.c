@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { TYPE_INTEGER = 1, TYPE_REAL = 2, TYPE_TEXT = 3, TYPE_BLOB = 4 };
-
 /* A type, and either a number, or the bytes of a text or blob, which live as long as the value. */
 typedef struct canonical {
     uint8_t type;
@@ -21,7 +19,7 @@ typedef struct canonical {
 
 static bool is_number(const canonical *form)
 {
-    return form->type < TYPE_TEXT;
+    return form->type < CF_KEY_TEXT;
 }
 
 static void set_number(canonical *form, uint8_t type, uint64_t number)
@@ -32,7 +30,7 @@ static void set_number(canonical *form, uint8_t type, uint64_t number)
 
 static void set_integer(canonical *form, int64_t integer)
 {
-    set_number(form, TYPE_INTEGER, (uint64_t)integer);
+    set_number(form, CF_KEY_INTEGER, (uint64_t)integer);
 }
 
 static double real_of(sqlite3_value *value)
@@ -40,28 +38,21 @@ static double real_of(sqlite3_value *value)
     return cf_rounded(sqlite3_value_double(value));
 }
 
-/* No integer equals the real 2^63: all are below it. */
-static bool is_integer(double real)
-{
-    return real >= -9223372036854775808.0 && real < 9223372036854775808.0 &&
-           real == (double)(int64_t)real;
-}
-
 static void set_real(canonical *form, double real)
 {
     uint64_t bits;
-    if (is_integer(real)) {
+    if (cf_is_integer(real)) {
         set_integer(form, (int64_t)real);
         return;
     }
     memcpy(&bits, &real, sizeof bits);
-    set_number(form, TYPE_REAL, bits);
+    set_number(form, CF_KEY_REAL, bits);
 }
 
 /* The text must be asked for before its bytes are counted: it may be converted to UTF-8. */
 static cuckoo_key set_text(canonical *form, sqlite3_value *value)
 {
-    form->type = TYPE_TEXT;
+    form->type = CF_KEY_TEXT;
     form->content = sqlite3_value_text(value);
     form->length = (size_t)sqlite3_value_bytes(value);
     return form->content ? CUCKOO_KEY_OK : CUCKOO_KEY_NOMEM;
@@ -69,7 +60,7 @@ static cuckoo_key set_text(canonical *form, sqlite3_value *value)
 
 static cuckoo_key set_blob(canonical *form, sqlite3_value *value)
 {
-    form->type = TYPE_BLOB;
+    form->type = CF_KEY_BLOB;
     form->content = sqlite3_value_blob(value);
     form->length = (size_t)sqlite3_value_bytes(value);
     return form->content || form->length == 0 ? CUCKOO_KEY_OK : CUCKOO_KEY_NOMEM;
@@ -103,7 +94,7 @@ bool cuckoo_key_vague(sqlite3_value *value)
     if (sqlite3_value_type(value) != SQLITE_FLOAT)
         return false;
     double real = real_of(value);
-    return !(fabs(real) < COARSE && is_integer(real));
+    return !(fabs(real) < COARSE && cf_is_integer(real));
 }
 
 /* Is the text one that a comparison under TEXT may take for a whole number? Below COARSE that does not
@@ -114,9 +105,9 @@ static bool whole_of_text(sqlite3_value *value, const cuckoo_number *number, int
     if (fabs(real) < COARSE)
         return cuckoo_number_rounded(number, whole);
     real = real_of(value);
-    if (is_integer(real))
+    if (cf_is_integer(real))
         *whole = (int64_t)real;
-    return is_integer(real);
+    return cf_is_integer(real);
 }
 
 static void apply_affinity(cf_affinity affinity, sqlite3_value *value, canonical *form)
@@ -124,7 +115,7 @@ static void apply_affinity(cf_affinity affinity, sqlite3_value *value, canonical
     cuckoo_number number;
     int64_t whole;
     assert(affinity != CF_AFFINITY_NONE);
-    if (form->type == TYPE_TEXT &&
+    if (form->type == CF_KEY_TEXT &&
         cuckoo_number_read((const char *)form->content, form->length, &number)) {
         if (cuckoo_number_integer(&number, &whole))
             set_integer(form, whole);
@@ -133,7 +124,7 @@ static void apply_affinity(cf_affinity affinity, sqlite3_value *value, canonical
         else if (whole_of_text(value, &number, &whole))
             set_integer(form, whole);
     }
-    if (affinity == CF_AFFINITY_REAL && form->type == TYPE_INTEGER)
+    if (affinity == CF_AFFINITY_REAL && form->type == CF_KEY_INTEGER)
         set_real(form, cf_rounded((double)(int64_t)form->number));
 }
 
@@ -188,9 +179,9 @@ static CF_NEVER_INLINE cuckoo_key hash_any(sqlite3_value *value, const cf_geomet
         *hash = cf_hash_words(geometry, form.type, form.number);
         return CUCKOO_KEY_OK;
     }
-    if (form.type == TYPE_TEXT && geometry->collation == CF_COLLATION_NOCASE)
+    if (form.type == CF_KEY_TEXT && geometry->collation == CF_COLLATION_NOCASE)
         return hash_folded(&form, geometry, hash);
-    if (form.type == TYPE_TEXT && geometry->collation == CF_COLLATION_RTRIM)
+    if (form.type == CF_KEY_TEXT && geometry->collation == CF_COLLATION_RTRIM)
         form.length = length_trimmed(&form);
     *hash = cf_hash_prefixed(geometry, form.type, form.content, form.length);
     return CUCKOO_KEY_OK;
@@ -201,7 +192,7 @@ cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry, ui
 {
     if (sqlite3_value_type(value) != SQLITE_INTEGER || geometry->affinity == CF_AFFINITY_REAL)
         return hash_any(value, geometry, hash);
-    *hash = cf_hash_words(geometry, TYPE_INTEGER, (uint64_t)sqlite3_value_int64(value));
+    *hash = cf_hash_words(geometry, CF_KEY_INTEGER, (uint64_t)sqlite3_value_int64(value));
     return CUCKOO_KEY_OK;
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Makes the packages: a Python wheel for each platform, an npm package, archives, a file for sqlpkg, checksums.
 
-    dist.py --version V --extension FILE ... [--static FILE ...] --out build/dist     (make dist)
+    dist.py --version V --extension FILE ... [--static FILE ...] [--wasm FILE] --out build/dist     (make dist)
 
 Needs nothing but Python, and no network. The same files give the same packages, to the byte: names are sorted, and dates are
 SOURCE_DATE_EPOCH, or the first of January 1980. Where the packages will be found is not known here; these variables say it:
@@ -132,12 +132,25 @@ def wheel(out, version, binary, licence):
     return write_zip(out / f"sqlite_cuckoo-{version}-{tag}.whl", files)
 
 
-def npm(out, version, compiled, licence):
+def filter_package(version, wasm):
+    """The filters without SQLite: one file with the compiled C library in it, and the same for require()."""
+    module = filled("filter/filter.mjs", VERSION=version, WASM=base64.b64encode(wasm.read_bytes()).decode())
+    code, names = module.rsplit("\nexport ", 1)
+    return {"filter.mjs": module, "filter.js": f"{code}\nmodule.exports = {names}",
+            "filter.d.ts": filled("filter/filter.d.ts"), "filter.d.mts": filled("filter/filter.d.ts")}
+
+
+def npm(out, version, compiled, licence, wasm):
     package = json.loads(filled("npm/package.json", VERSION=version))
     package.update({"description": SUMMARY, "license": f"({LICENCE})"})
     if REPOSITORY:
         package["repository"] = REPOSITORY
     files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "README.md")}
+    if wasm:
+        files.update(filter_package(version, wasm))
+    else:
+        del package["exports"]["./filter"]
+        package["files"] = [name for name in package["files"] if not name.startswith("filter")]
     files.update({"package.json": json.dumps(package, indent=2) + "\n", "LICENSE": licence})
     files.update({f"compiled/{name}/cuckoo{one.path.suffix}": one.path.read_bytes() for one in compiled for name in one.node})
     return write_tar(out / f"sqlite-cuckoo-{version}.tgz", {f"package/{name}": files[name] for name in files})
@@ -203,6 +216,7 @@ def main():
     parser.add_argument("--version", required=True)
     parser.add_argument("--extension", type=Path, nargs="+", required=True, help="compiled files, one for each platform")
     parser.add_argument("--static", type=Path, nargs="*", default=[], help="libraries for the platform of the first")
+    parser.add_argument("--wasm", type=Path, help="the C library as WebAssembly: sqlite-cuckoo/filter")
     parser.add_argument("--amalgamation", type=Path, default=ROOT / "build/dist/cuckoo.c")
     parser.add_argument("--out", type=Path, default=ROOT / "build/dist")
     arguments = parser.parse_args()
@@ -227,7 +241,10 @@ def main():
         for name in one.sqlpkg:
             if one.libc != "musl" or name not in archives:
                 archives[name] = made[-1]
-    made += [npm(out, version, list(compiled.values()), licence), *others(out, version, arguments, first.name, licence)]
+    if not arguments.wasm:
+        print("left out: sqlite-cuckoo/filter of the npm package, which clang and wasm-ld make; on Debian: clang lld")
+    made += [npm(out, version, list(compiled.values()), licence, arguments.wasm),
+             *others(out, version, arguments, first.name, licence)]
     made.append(sqlpkg(out, version, archives))
     sums(out, made)
     for path in sorted(made) + [out / "SHA256SUMS"]:

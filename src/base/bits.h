@@ -56,4 +56,11 @@ static inline int cf_product_at_most(uint64_t a, uint64_t b, uint64_t c, uint64_
     return high1 != high2 ? high1 < high2 : low1 <= low2;
 }
 
+/* Does a real equal an integer of 64 bits? No such integer equals 2^63: all are below it. */
+static inline int cf_is_integer(double real)
+{
+    return real >= -9223372036854775808.0 && real < 9223372036854775808.0 &&
+           real == (double)(int64_t)real;
+}
+
 #endif

@@ -161,7 +161,7 @@ static inline unsigned cf_lowest_bit(uint64_t n)
 /* The 128-bit product of a and b: the low half is returned, the high half stored in *high. */
 static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
 {
-#if CF_IS_GNU && defined(__SIZEOF_INT128__)
+#if CF_IS_GNU && defined(__SIZEOF_INT128__) && !defined(__wasm__)
     __extension__ typedef unsigned __int128 wide;
     wide product = (wide)a * b;
     *high = (uint64_t)(product >> 64);

@@ -55,11 +55,12 @@ sums() {
 again() {
     extension=$(ls build/cuckoo.so build/cuckoo.dylib build/cuckoo.dll 2> /dev/null)
     "$PYTHON" ext/packages/dist.py --version "$version" --extension "$extension" --static build/libcuckoo.a \
-        build/libcuckoo_sqlite.a --out "$work/again" && cd "$work/again" && for file in *; do
+        build/libcuckoo_sqlite.a ${wasm:+--wasm "$wasm"} --out "$work/again" && cd "$work/again" && for file in *; do
         cmp "$file" "$dist/$file" || return 1
     done && echo ok
 }
 
+wasm=$(tar tzf "$dist/sqlite-cuckoo-$version.tgz" 2> /dev/null | grep -q '/filter\.mjs$' && echo build/filter.wasm)
 [ -f "$dist/SHA256SUMS" ] || missing "there are no packages in build/dist: make dist"
 check 'SHA256SUMS' sums
 if [ "$(ls "$dist"/*.whl | wc -l)" -eq 1 ]; then
@@ -118,8 +119,12 @@ npm_install() {
     echo '{"name": "empty", "version": "1.0.0", "private": true}' > package.json
     npm install --offline --no-audit --no-fund --cache "$work/npm.cache" "$dist/sqlite-cuckoo-$version.tgz" > log 2>&1 ||
         { cat log; return 1; }
-    cp "$root/tests/ship/packages/readme.mjs" .
+    cp "$root/tests/ship/packages/readme.mjs" "$root/tests/ship/packages/filter.mjs" .
     [ -f node_modules/sqlite-cuckoo/index.d.ts ] && echo ok
+}
+
+npm_filter() {
+    cd "$work/npm" && "$NODE" filter.mjs
 }
 
 npm_example() {
@@ -130,6 +135,11 @@ if ! command -v npm > /dev/null || ! command -v "$NODE" > /dev/null; then
     skip 'npm: npm or node is missing; on Debian: npm'
 else
     check 'npm: installed in an empty folder' npm_install
+    if [ "$wasm" ]; then
+        check 'npm: sqlite-cuckoo/filter, without SQLite' npm_filter
+    else
+        skip 'npm: sqlite-cuckoo/filter: made without clang and wasm-ld; on Debian: clang lld'
+    fi
     bound=
     for binding in node:sqlite better-sqlite3; do
         if "$NODE" -e "require('$binding')" 2> /dev/null; then

@@ -314,6 +314,33 @@ def test_checksums_and_equal_bytes(dist, tmp_path):
     assert tarfile.open(other / f"sqlite-cuckoo-{VERSION}.tgz").getmembers()[0].mtime == 1700000000
 
 
+# ---- sqlite-cuckoo/filter; what it does, test_filter_package.py says ----
+
+def npm_members(dist):
+    with tarfile.open(dist / f"sqlite-cuckoo-{VERSION}.tgz") as archive:
+        return {name: archive.extractfile(name).read().decode() for name in archive.getnames() if "/compiled/" not in name}
+
+
+def test_filters_without_sqlite_are_left_out_without_their_compiler(dist):
+    members = npm_members(dist)
+    package = json.loads(members["package/package.json"])
+    assert not any("filter" in name for name in (*members, *package["exports"], *package["files"]))
+
+
+def test_filters_without_sqlite_are_in_the_package(tmp_path):
+    wasm = tmp_path / "filter.wasm"
+    wasm.write_bytes(b"\0asm something")
+    members = npm_members(make_packages(tmp_path / "out", support.extension_path(), "--wasm", wasm))
+    package = json.loads(members["package/package.json"])
+    for way in package["exports"]["./filter"].values():
+        for file in way.values():
+            assert f"package/{file[2:]}" in members and file[2:] in package["files"]
+    content = base64.b64encode(wasm.read_bytes()).decode()
+    for name, exports in (("filter.mjs", "\nexport { open"), ("filter.js", "\nmodule.exports = { open")):
+        text = members[f"package/{name}"]
+        assert content in text and exports in text and f"'{VERSION}'" in text and "@" not in text.split("WASM")[0]
+
+
 # ---- npm: without a binding of SQLite, a database that writes down what it is asked ----
 
 NODE = os.environ.get("NODE", "node")

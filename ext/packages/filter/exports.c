@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** exports.c - the C library as filter.mjs calls it, compiled to WebAssembly without a C library.
+**
+** All memory is JavaScript's: it gives blocks (resize), and keeps what lies in them apart. A filter and
+** a list of keys are blocks of OBJECT bytes, which begin as zeros. A key is a type, and the bytes at
+** an address: text and blobs as they are, numbers as 8 bytes, an integer or a double. Statuses are those
+** of cf_status. JavaScript has checked all arguments.
+*/
+#include "../../../src/base/bits.h"
+#include "../../../src/cuckoo_inspect.h"
+#include "../../../src/shape/format.h"
+
+#define FOR_JS(name) __attribute__((export_name(name)))
+
+enum { OBJECT = 1024, MOST = 0x7fffffff /* bytes of a block, as a blob of SQLite */ };
+
+/* What *why of the last call said; NULL: nothing. */
+static const char *said;
+
+FOR_JS("why") const char *why(void)
+{
+    return said;
+}
+
+FROM_JS("resize") uint8_t *js_resize(uint8_t *bytes, size_t size);
+
+static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
+{
+    (void)context;
+    return size <= MOST ? js_resize(bytes, (size_t)size) : NULL;
+}
+
+static const cf_memory memory = {resize, MOST, NULL};
+
+/* A real that equals an integer is that integer. */
+static uint64_t hash_of(const cf_geometry *shape, unsigned type, const uint8_t *at, size_t n)
+{
+    double real;
+    if (type >= CF_KEY_TEXT)
+        return cf_hash_prefixed(shape, (uint8_t)type, at, n);
+    memcpy(&real, at, sizeof real);
+    return type == CF_KEY_REAL && cf_is_integer(real)
+               ? cf_hash_words(shape, CF_KEY_INTEGER, (uint64_t)(int64_t)real)
+               : cf_hash_words(shape, type, cf_load64(at));
+}
+
+/* ---- one filter ---- */
+
+FOR_JS("open") cf_status open(cf_filter *filter, uint8_t *bytes, size_t length)
+{
+    cf_status status = cf_open_writable(filter, bytes, length, &said);
+    filter->memory = memory;
+    return status;
+}
+
+FOR_JS("release") void release(cf_filter *filter)
+{
+    js_resize(filter->view.writable - CF_HEADER_BYTES, 0);
+}
+
+FOR_JS("seal") const uint8_t *seal(cf_filter *filter)
+{
+    cf_seal(filter);
+    return filter->bytes;
+}
+
+FOR_JS("contains") bool contains(cf_filter *filter, unsigned type, const uint8_t *at, size_t n)
+{
+    return cf_contains(filter, hash_of(&filter->geometry, type, at, n));
+}
+
+FOR_JS("count") double count(cf_filter *filter, unsigned type, const uint8_t *at, size_t n)
+{
+    return (double)cf_count(filter, hash_of(&filter->geometry, type, at, n));
+}
+
+FOR_JS("get") double get(cf_filter *filter, unsigned type, const uint8_t *at, size_t n)
+{
+    uint64_t value;
+    return cf_get(filter, hash_of(&filter->geometry, type, at, n), &value) ? (double)value : -1;
+}
+
+FOR_JS("add") cf_status add(cf_filter *filter, unsigned type, const uint8_t *at, size_t n, double value)
+{
+    return cf_add_value(filter, hash_of(&filter->geometry, type, at, n), (uint64_t)value);
+}
+
+FOR_JS("delete")
+cf_deleted take(cf_filter *filter, unsigned type, const uint8_t *at, size_t n, double value)
+{
+    return cf_delete_value(filter, hash_of(&filter->geometry, type, at, n), (uint64_t)value);
+}
+
+FOR_JS("clear") void clear(cf_filter *filter)
+{
+    cf_clear(filter);
+}
+
+FOR_JS("merge") cf_status merge(cf_filter *into, const cf_filter *from)
+{
+    return cf_merge(into, from, &said);
+}
+
+FOR_JS("check") cf_status check(cf_filter *filter)
+{
+    cf_seal(filter);
+    return cf_check(filter, &said);
+}
+
+/* As INFO in filter.mjs; the seed, an integer, behind them. */
+FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed, bool counted)
+{
+    const cf_geometry *g = &filter->geometry;
+    cf_census census = {0};
+    if (counted)
+        census = cf_take_census(filter);
+    const double all[] = {(double)filter->items, (double)filter->occupied, (double)g->capacity,
+                          (double)filter->buckets, g->bucket_size, g->fingerprint_bits,
+                          filter->view.form.lanes.width, g->semisorted, filter->level,
+                          (double)filter->split, (double)filter->length, census.fpr,
+                          cf_expected_fpr(g, g->capacity), (double)cf_turnovers(g), g->keyed,
+                          g->counter_bits, g->value_bits, g->affinity, g->collation, g->growth,
+                          g->spill_bound != 0, g->budget, g->spill_bound, filter->spilled,
+                          (double)census.sticky, (double)census.voids, g->pair_bits, g->cap,
+                          (double)g->buckets, CF_FORMAT_VERSION};
+    memcpy(numbers, all, sizeof all);
+    *seed = g->seed;
+}
+
+/* ---- many keys ---- */
+
+typedef struct list {
+    cf_geometry rule; /* hash and seed; the rest is not looked at */
+    uint64_t *hashes;
+    size_t used, room;
+} list;
+
+_Static_assert(sizeof(cf_filter) <= OBJECT && sizeof(list) <= OBJECT, "OBJECT is too small");
+
+/* `options`: as OPTIONS in filter.mjs, and the seed, an integer, behind them. */
+static cf_options options_of(const double *options, const int64_t *seed)
+{
+    return (cf_options){.bucket_size = (unsigned)options[2],
+                        .fingerprint_bits = (unsigned)options[3],
+                        .counter_bits = (unsigned)options[4],
+                        .value_bits = (unsigned)options[5],
+                        .growth = options[6] != 0,
+                        .hash = (cf_hash_choice)options[7],
+                        .layout = (cf_layout)options[8],
+                        .overflow = options[9] != 0,
+                        .overflow_budget = (unsigned)options[10],
+                        .spill_bound = (unsigned)options[11],
+                        .seed = *seed};
+}
+
+FOR_JS("begin") void begin(list *keys, const double *options, const int64_t *seed)
+{
+    cf_options given = options_of(options, seed);
+    keys->rule.seed = given.seed;
+    keys->rule.keyed = cf_is_keyed(&given);
+}
+
+FOR_JS("begin_like") void begin_like(list *keys, const cf_filter *filter)
+{
+    keys->rule = filter->geometry;
+}
+
+FOR_JS("push") bool push(list *keys, unsigned type, const uint8_t *at, size_t n)
+{
+    if (keys->used == keys->room) {
+        size_t room = keys->room ? 2 * keys->room : OBJECT;
+        uint64_t *longer = (void *)resize(NULL, (uint8_t *)keys->hashes, room * sizeof(uint64_t));
+        if (longer == NULL)
+            return false;
+        keys->hashes = longer;
+        keys->room = room;
+    }
+    keys->hashes[keys->used++] = hash_of(&keys->rule, type, at, n);
+    return true;
+}
+
+FOR_JS("end") void end(list *keys)
+{
+    js_resize((uint8_t *)keys->hashes, 0);
+}
+
+FOR_JS("build")
+cf_status build(list *keys, cf_filter *filter, const double *options, const int64_t *seed)
+{
+    cf_options given = options_of(options, seed);
+    filter->memory = memory;
+    return cf_build(filter, keys->hashes, keys->used, (uint64_t)options[0], options[1], &given, &said);
+}
+
+/* The answers overwrite the hashes: each is a byte. */
+FOR_JS("contains_many") const bool *contains_many(list *keys, const cf_filter *filter)
+{
+    enum { SOME = 256 };
+    bool answers[SOME], *all = (bool *)keys->hashes;
+    for (size_t i = 0; i < keys->used; i += SOME) {
+        size_t n = keys->used - i < SOME ? keys->used - i : SOME;
+        cf_contains_many(filter, keys->hashes + i, n, answers);
+        memcpy(all + i, answers, n);
+    }
+    return all;
+}

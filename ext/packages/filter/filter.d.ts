@@ -1,0 +1,69 @@
+/** A key: strings are TEXT, numbers and bigints INTEGER or REAL, bytes BLOB. A number that equals an integer is that integer. */
+export type Key = string | number | bigint | ArrayBufferView | ArrayBuffer;
+
+export interface Options {
+  /** The share of other keys that are answered "perhaps"; 0.01. */
+  fpr?: number;
+  /** At least for so many keys; filters of equal capacity, fpr, seed and options can be merged. */
+  capacity?: number;
+  /** Of the hash; 64 bits, 0 unless given. */
+  seed?: number | bigint;
+  hash?: 'auto' | 'xxh3' | 'keyed';
+  growth?: 'on' | 'off' | boolean;
+  layout?: 'auto' | 'plain' | 'semisort';
+  bucket_size?: 1 | 2 | 4 | 8;
+  fingerprint_bits?: number;
+  counter_bits?: number;
+  value_bits?: number;
+  overflow?: 'on' | 'off' | boolean;
+  overflow_budget?: number;
+  spill_bound?: number;
+}
+
+/** As cf_info says it in SQL. */
+export interface Info {
+  items: number; occupied: number; capacity: number; buckets: number; bucket_size: number; fingerprint_bits: number;
+  slot_bits: number; layout: 'plain' | 'semisort'; level: number; split: number; load: number; load_items: number;
+  bytes: number; bits_per_key: number; fpr_now: number; fpr_at_capacity: number; turnovers: number; hash: 'xxh3' | 'keyed';
+  seed: number | bigint; counter_bits: number; value_bits: number; affinity: 'none'; collation: 'binary';
+  growth: 'on' | 'off'; overflow: 'on' | 'off'; overflow_budget?: number; spill_bound?: number; spilled: number;
+  sticky: number; void: number; pair_bits: number; cap: number; base_buckets: number; format: number;
+}
+
+export declare class CuckooFilter {
+  private constructor();
+  /** true: perhaps; false: certainly not; null for null. */
+  contains(key: Key): boolean;
+  contains(key: Key | null): boolean | null;
+  /** The same for many keys: 1 or 0 for each, 0 for null. */
+  containsMany(keys: Iterable<Key | null>): Uint8Array;
+  /** Copies of the key, with those of keys that look alike; null for null. */
+  count(key: Key | null): number | null;
+  /** The value that was added with the key; null: the key is certainly not there. */
+  get(key: Key | null): number | null;
+  /** Adds one copy of the key; null adds nothing. `value`: in filters with value_bits. */
+  add(key: Key | null, value?: number): this;
+  /** Deletes one copy of a key that was added. false: nothing has changed. */
+  delete(key: Key | null, value?: number): boolean;
+  /** Takes in all that another filter holds. */
+  merge(other: CuckooFilter): this;
+  /** Makes the filter as it was when it was new. */
+  clear(): this;
+  /** 'ok', or the first thing that is wrong inside. */
+  check(): string;
+  info(): Info;
+  /** A copy of the bytes: the blob of SQL. */
+  bytes(): Uint8Array;
+  /** Gives the memory back at once. */
+  close(): void;
+}
+
+/** Opens a copy of the bytes of a filter. */
+export declare function open(bytes: ArrayBufferView | ArrayBuffer): CuckooFilter;
+/** A filter of these keys, each once, of the size that they need. null is no key. */
+export declare function build(keys: Iterable<Key | null>, options?: Options): CuckooFilter;
+/** An empty filter for so many keys. */
+export declare function create(capacity: number, options?: Options): CuckooFilter;
+/** Compiles the library in the background. Only for browsers that refuse to do it at once: Chromium before 115. */
+export declare function ready(): Promise<void>;
+export declare const version: string;

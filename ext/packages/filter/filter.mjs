@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Cuckoo filters where there is no SQLite: the filters of the extension, byte for byte, in browsers, workers, Node and Deno.
+ * The C library does the work (exports.c, as WebAssembly). Here are the keys, the options, the memory and the errors.
+ * make dist puts the compiled library in, and makes filter.js of this file, for require().
+ */
+const version = '@VERSION@';
+const WASM = '@WASM@';
+
+const INTEGER = 1, REAL = 2, TEXT = 3, BLOB = 4; // types of keys: src/base/hash.h
+const OBJECT = 1024, MOST = 0x7fffffff; // exports.c
+const ROOM = 1 << 16; // bytes for a key; a longer one gets a block of its own
+const PAGE = 1 << 16, MOST_PAGES = 1 << 16; // of WebAssembly
+
+const [FULL, DAMAGED, NEWER, TOO_BIG, MISMATCH, NO_MEMORY] = [1, 2, 3, 5, 6, 7]; // cf_status
+
+/* What an option may be: a word, or a whole number in a range. exports.c reads them in this order. */
+const OPTIONS = {
+  capacity: [0, 2 ** 40], fpr: null, bucket_size: [1, 8], fingerprint_bits: [4, 32], counter_bits: [0, 16],
+  value_bits: [0, 32], growth: ['off', 'on'], hash: ['auto', 'xxh3', 'keyed'], layout: ['auto', 'plain', 'semisort'],
+  overflow: ['off', 'on'], overflow_budget: [0, 255], spill_bound: [1, 4096]
+};
+const AFFINITIES = ['none', 'text', 'numeric', 'real'], COLLATIONS = ['binary', 'nocase', 'rtrim'];
+
+/* What exports.c says of a filter, in this order; an array: words for numbers. */
+const INFO = {
+  items: 0, occupied: 0, capacity: 0, buckets: 0, bucket_size: 0, fingerprint_bits: 0, slot_bits: 0,
+  layout: ['plain', 'semisort'], level: 0, split: 0, bytes: 0, fpr_now: 0, fpr_at_capacity: 0, turnovers: 0,
+  hash: ['xxh3', 'keyed'], counter_bits: 0, value_bits: 0, affinity: AFFINITIES, collation: COLLATIONS,
+  growth: ['off', 'on'], overflow: ['off', 'on'], overflow_budget: 0, spill_bound: 0, spilled: 0, sticky: 0, void: 0,
+  pair_bits: 0, cap: 0, base_buckets: 0, format: 0
+};
+const SEED_AT = 8 * Object.keys(INFO).length; // more than there are options
+
+function fail(call, what, kind = Error) {
+  throw new kind(`sqlite-cuckoo/filter: ${call}: ${what}`);
+}
+
+/* ---- the memory that all filters share: it grows, and never shrinks ---- */
+
+let c, memory, u8, view; // the C library, its memory, and two views of that
+let scratch; // where keys and numbers are handed over
+const used = new Map(); // address of a block -> its length
+const free = []; // [address, length] of what lies between, by address, with no two side by side
+
+/* The place in `free` of the first one that begins at `at` or behind it. */
+function placeOf(at) {
+  let low = 0, high = free.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (free[middle][0] < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function giveBack(at, length) {
+  const i = placeOf(at), before = free[i - 1], after = free[i];
+  if (length === 0) return;
+  if (after && at + length === after[0]) {
+    after[0] = at;
+    after[1] += length;
+  } else {
+    free.splice(i, 0, [at, length]);
+  }
+  if (before && before[0] + before[1] === at) {
+    before[1] += free[i][1];
+    free.splice(i, 1);
+  }
+}
+
+/* Asks for more pages: an eighth at least, if there are as many. */
+function growMemory(length) {
+  const pages = memory.buffer.byteLength / PAGE, needed = Math.ceil(length / PAGE);
+  for (const more of [Math.min(Math.max(needed, pages >> 3), MOST_PAGES - pages), needed]) {
+    try {
+      memory.grow(more);
+    } catch {
+      continue;
+    }
+    u8 = new Uint8Array(memory.buffer);
+    view = new DataView(memory.buffer);
+    giveBack(pages * PAGE, more * PAGE);
+    return true;
+  }
+  return false;
+}
+
+/* The first place that is large enough; 0: there is no memory. */
+function take(length) {
+  let i = free.findIndex((block) => block[1] >= length);
+  if (i < 0 && !growMemory(length)) return 0;
+  if (i < 0) i = free.findIndex((block) => block[1] >= length);
+  if (i < 0) return 0;
+  const [at, had] = free[i];
+  free[i] = [at + length, had - length];
+  if (had === length) free.splice(i, 1);
+  used.set(at, length);
+  return at;
+}
+
+/* Like realloc; 0 bytes: gives the block back. Returns its address, or 0: no memory, and nothing has changed. */
+function resize(block, bytes) {
+  const at = block >>> 0, length = Math.ceil((bytes >>> 0) / 16) * 16, had = used.get(at) || 0;
+  if (at === 0) return length && take(length);
+  if (length <= had) {
+    giveBack(at + length, had - length);
+    if (length) used.set(at, length);
+    else used.delete(at);
+    return length && at;
+  }
+  const behind = free[placeOf(at)];
+  if (behind && behind[0] === at + had && had + behind[1] >= length) {
+    const rest = had + behind[1] - length;
+    if (rest) [behind[0], behind[1]] = [at + length, rest];
+    else free.splice(placeOf(at), 1);
+    used.set(at, length);
+    return at;
+  }
+  const longer = take(length);
+  if (longer) {
+    u8.copyWithin(longer, at, at + had);
+    resize(at, 0);
+  }
+  return longer;
+}
+
+function block(call, bytes) {
+  const at = bytes <= MOST ? resize(0, bytes) : 0;
+  if (!at) fail(call, `out of memory for ${bytes} bytes; close() filters that are no longer needed`, RangeError);
+  return at;
+}
+
+function newObject(call) {
+  const at = block(call, OBJECT);
+  u8.fill(0, at, at + OBJECT);
+  return at;
+}
+
+/* ---- the C library ---- */
+
+const decoded = () =>
+  typeof atob === 'function' ? Uint8Array.from(atob(WASM), (char) => char.charCodeAt(0)) : Buffer.from(WASM, 'base64');
+const imports = { js: { resize, expm1: Math.expm1, log1p: Math.log1p } };
+
+function start({ exports }) {
+  if (c) return;
+  c = exports;
+  memory = c.memory;
+  u8 = new Uint8Array(memory.buffer);
+  view = new DataView(memory.buffer);
+  const base = Math.ceil(c.__heap_base.value / 16) * 16;
+  giveBack(base, u8.length - base);
+  scratch = at = block('ready()', ROOM);
+}
+
+/** Compiles the library without holding up the page. Not needed: the first call of open, build or create does it, too. */
+async function ready() {
+  if (!c) start((await WebAssembly.instantiate(decoded(), imports)).instance);
+}
+
+function load() {
+  if (!c) start(new WebAssembly.Instance(new WebAssembly.Module(decoded()), imports));
+}
+
+function why() {
+  let text = '';
+  for (let p = c.why() >>> 0; p && u8[p]; p++) text += String.fromCharCode(u8[p]);
+  return text;
+}
+
+/* ---- keys: the last one that was put lies `length` bytes long at `at`, until it is taken away ---- */
+
+const encoder = new TextEncoder();
+let at, length;
+
+const isBuffer = (value) => Object.prototype.toString.call(value) === '[object ArrayBuffer]';
+const bytesOf = (value) =>
+  ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+    : isBuffer(value) ? new Uint8Array(value) : null;
+
+function putBytes(call, bytes, type) {
+  if (bytes.length > ROOM) at = block(call, bytes.length);
+  u8.set(bytes, at);
+  length = bytes.length;
+  return type;
+}
+
+/* Short texts of ASCII are copied faster by hand. Lone surrogates become U+FFFD, as when drivers of SQLite bind them. */
+function putText(call, text) {
+  const n = text.length;
+  let i = 0;
+  for (let code; n <= 64 && i < n && (code = text.charCodeAt(i)) < 128; i++) u8[at + i] = code;
+  if (i < n && n > ROOM / 3) return putBytes(call, encoder.encode(text), TEXT);
+  length = i < n ? encoder.encodeInto(text, u8.subarray(at, at + ROOM)).written : n;
+  return TEXT;
+}
+
+/* Returns the type of the key, or fails. Numbers that equal an integer are integers, as in SQL. */
+function put(call, key) {
+  length = 8;
+  if (typeof key === 'string') return putText(call, key);
+  if (typeof key === 'number' && key === key) {
+    view.setFloat64(at, key, true);
+    return REAL;
+  }
+  if (typeof key === 'bigint') {
+    if (BigInt.asIntN(64, key) !== key) fail(call, `key ${key} is no integer of 64 bits; give it as a string or as bytes`, RangeError);
+    view.setBigInt64(at, key, true);
+    return INTEGER;
+  }
+  const bytes = bytesOf(key);
+  if (bytes) return putBytes(call, bytes, BLOB);
+  const unlike = Array.isArray(key) ? 'an array' : typeof key === 'object' ? 'an object' : String(key);
+  return fail(call, `key must be a string, a number, a bigint, bytes (Uint8Array) or null, unlike ${unlike}`, TypeError);
+}
+
+function takeAway() {
+  if (at !== scratch) resize(at, 0);
+  at = scratch;
+}
+
+/* Hands all keys to `use` as a list of the C library. `start(list)` says how they are hashed. `skipped` gets the places of
+ * nulls, which are no keys; without it they are left out. */
+function withList(call, keys, begin, use, skipped) {
+  if (keys === null || typeof keys !== 'object' || typeof keys[Symbol.iterator] !== 'function') {
+    fail(call, 'keys must be an iterable, such as an array or a Set of keys', TypeError);
+  }
+  const list = newObject(call);
+  let i = 0;
+  try {
+    begin(list);
+    for (const key of keys) {
+      if (key === null && skipped) skipped.push(i);
+      if (key !== null || skipped) {
+        const type = key === null ? putBytes(call, new Uint8Array(), BLOB) : put(call, key), pushed = c.push(list, type, at, length);
+        takeAway();
+        if (!pushed) fail(call, `out of memory for so many keys, ${i}; build several filters`, RangeError);
+      }
+      i++;
+    }
+    return use(list, i);
+  } finally {
+    c.end(list);
+    resize(list, 0);
+  }
+}
+
+/* ---- options ---- */
+
+function readOption(call, name, given) {
+  const rule = OPTIONS[name], value = typeof given === 'boolean' && rule && rule[1] === 'on' ? (given ? 'on' : 'off') : given;
+  const words = rule && typeof rule[0] === 'string';
+  if (words && rule.includes(value)) return rule.indexOf(value);
+  if (name === 'fpr' && typeof value === 'number' && value > 0 && value < 1) return value;
+  if (rule && !words && Number.isInteger(value) && value >= rule[0] && value <= rule[1]) return value;
+  const range = name === 'fpr' ? 'a number above 0 and below 1, such as 0.01' : words ? rule.join(' or ') : `a whole number from ${rule[0]} to ${rule[1]}`;
+  return fail(call, `${name} must be ${range}, unlike ${String(value)}`, typeof value === 'number' ? RangeError : TypeError);
+}
+
+function readSeed(call, seed) {
+  if (typeof seed === 'bigint' ? BigInt.asIntN(64, seed) === seed : Number.isSafeInteger(seed)) return BigInt(seed);
+  return fail(call, `seed must be an integer of 64 bits, a bigint beyond 2^53, unlike ${String(seed)}`, RangeError);
+}
+
+/* All options as exports.c takes them: numbers in order, and the seed. */
+function readOptions(call, options) {
+  if (options === null || typeof options !== 'object') fail(call, 'options must be an object, such as {fpr: 0.01}', TypeError);
+  const given = { growth: 'on', hash: 'auto', layout: 'auto', overflow: 'off' };
+  for (const [name, value] of Object.entries(options)) if (value !== undefined && value !== null) given[name] = value;
+  for (const [name, none] of [['affinity', 'none'], ['collation', 'binary']]) {
+    if ((given[name] ?? none) !== none) fail(call, `${name} is for SQL values only; build the filter in SQL, or leave it out`);
+    delete given[name];
+  }
+  if ((given.overflow_budget !== undefined || given.spill_bound !== undefined) && !readOption(call, 'overflow', given.overflow)) {
+    fail(call, "overflow_budget and spill_bound need overflow: 'on': add it, or leave them out");
+  }
+  const seed = readSeed(call, given.seed ?? 0);
+  delete given.seed;
+  const unknown = Object.keys(given).find((name) => !Object.prototype.hasOwnProperty.call(OPTIONS, name));
+  if (unknown !== undefined) fail(call, `unknown option ${unknown}; valid options: ${Object.keys(OPTIONS).join(', ')}, seed`);
+  if (given.fpr === undefined && given.fingerprint_bits === undefined) given.fpr = 0.01;
+  if (given.overflow_budget === undefined) given.overflow_budget = 10;
+  const numbers = Object.keys(OPTIONS).map((name) => (given[name] === undefined ? 0 : readOption(call, name, given[name])));
+  return { numbers, seed };
+}
+
+function putOptions({ numbers, seed }) {
+  numbers.forEach((number, i) => view.setFloat64(scratch + 8 * i, number, true));
+  view.setBigInt64(scratch + SEED_AT, seed, true);
+}
+
+/* ---- filters ---- */
+
+const closing = typeof FinalizationRegistry === 'function' ? new FinalizationRegistry((handle) => release(handle)) : null;
+const token = {};
+
+function release(handle) {
+  c.release(handle);
+  resize(handle, 0);
+}
+
+/* What a filter says of itself; what takes a look at all buckets only when it is to be counted. */
+function numbersOf(handle, counted) {
+  c.info(handle, scratch, scratch + SEED_AT, counted);
+  const info = {}, seed = view.getBigInt64(scratch + SEED_AT, true);
+  Object.entries(INFO).forEach(([name, words], i) => {
+    const number = view.getFloat64(scratch + 8 * i, true);
+    info[name] = words ? words[number] : number;
+  });
+  info.seed = Number.isSafeInteger(Number(seed)) ? Number(seed) : seed;
+  return info;
+}
+
+/** A filter that was opened, built or created. */
+class CuckooFilter {
+  #handle = 0;
+  #valueBits = 0;
+
+  constructor(key, handle) {
+    if (key !== token) fail('CuckooFilter', 'has no constructor; call open(bytes), build(keys) or create(capacity)', TypeError);
+    this.#handle = handle;
+    this.#valueBits = numbersOf(this.#handle, 0).value_bits;
+    if (closing) closing.register(this, handle, this);
+  }
+
+  #open(call) {
+    if (!this.#handle) fail(call, 'this filter was closed; open it anew', TypeError);
+    return this.#handle;
+  }
+
+  #value(call, value) {
+    const bits = this.#valueBits;
+    if (bits === 0 && value !== undefined) fail(call, 'the filter keeps no values: leave the value out, or create it with value_bits');
+    if (bits !== 0 && !(Number.isInteger(value) && value >= 0 && value < 2 ** bits)) {
+      fail(call, `value must be an integer from 0 to ${2 ** bits - 1} (value_bits ${bits}), unlike ${String(value)}`, RangeError);
+    }
+    return value || 0;
+  }
+
+  /* Fails for a status of cf_add or cf_merge. */
+  #failFull(call, status) {
+    if (status === NO_MEMORY) fail(call, 'out of memory; nothing has changed; close() filters that are no longer needed', RangeError);
+    const { capacity, occupied, buckets, bucket_size, growth } = numbersOf(this.#handle, 0);
+    const remedy = status === TOO_BIG ? 'growing would make it longer than 2 GB; split the keys over several filters'
+      : this.#valueBits ? 'a key has at most as many values as two buckets have slots; if none has more, create it anew, larger'
+        : growth === 'on' ? 'keys crowd one place, as if chosen to; build it anew from the keys, with another seed'
+          : "make a larger one, or one with growth: 'on'";
+    fail(call, `filter is full: planned for ${capacity} keys, ${occupied} of ${buckets * bucket_size} slots in use; nothing has changed; ${remedy}`);
+  }
+
+  /** Perhaps (true) or certainly not (false); null for null. */
+  contains(key) {
+    const handle = this.#open('contains(key)');
+    if (key === null) return null;
+    const type = put('contains(key)', key), found = c.contains(handle, type, at, length) !== 0;
+    takeAway();
+    return found;
+  }
+
+  /** The same for many keys: 1 or 0 for each, 0 for null. */
+  containsMany(keys) {
+    const call = 'containsMany(keys)', handle = this.#open(call), nulls = [];
+    return withList(call, keys, (list) => c.begin_like(list, handle), (list, n) => {
+      const from = c.contains_many(list, this.#open(call)) >>> 0, answers = u8.slice(from, from + n);
+      for (const i of nulls) answers[i] = 0;
+      return answers;
+    }, nulls);
+  }
+
+  /** Copies of the key, with those of keys that look alike; exact below cap. */
+  count(key) {
+    const handle = this.#open('count(key)');
+    if (key === null) return null;
+    const type = put('count(key)', key), n = c.count(handle, type, at, length);
+    takeAway();
+    return n;
+  }
+
+  /** The value that was added with the key; null: the key is certainly not there. */
+  get(key) {
+    const handle = this.#open('get(key)');
+    if (!this.#valueBits) fail('get(key)', 'the filter keeps no values; create it with value_bits');
+    if (key === null) return null;
+    const type = put('get(key)', key), value = c.get(handle, type, at, length);
+    takeAway();
+    return value < 0 ? null : value;
+  }
+
+  /** Adds one copy of the key. The filter grows when it has to and may. */
+  add(key, value) {
+    const call = 'add(key)', handle = this.#open(call);
+    if (key === null) return this;
+    const number = this.#value(call, value), type = put(call, key), status = c.add(handle, type, at, length, number);
+    takeAway();
+    if (status) this.#failFull(call, status);
+    return this;
+  }
+
+  /** Deletes one copy of a key that was added. False: nothing has changed. */
+  delete(key, value) {
+    const call = 'delete(key)', handle = this.#open(call);
+    if (key === null) return false;
+    const number = this.#value(call, value), type = put(call, key), deleted = c.delete(handle, type, at, length, number);
+    takeAway();
+    return deleted === 1;
+  }
+
+  /** Takes in all that another filter of the same capacity, fpr, seed and options holds. */
+  merge(other) {
+    const call = 'merge(filter)', handle = this.#open(call);
+    if (!(other instanceof CuckooFilter)) fail(call, 'filter must be a CuckooFilter of this module; open(bytes) makes one', TypeError);
+    if (other === this) {
+      const copy = open(this.bytes());
+      try {
+        return this.merge(copy);
+      } finally {
+        copy.close();
+      }
+    }
+    const status = c.merge(handle, other.#open(call));
+    if (status === MISMATCH) fail(call, `the filters differ in ${why()}; build both with the same capacity, fpr, seed and options`);
+    if (status === FULL && why()) fail(call, `${why()}; nothing has changed; ask the filters one by one`);
+    if (status) this.#failFull(call, status);
+    return this;
+  }
+
+  /** Makes the filter as it was when it was new. */
+  clear() {
+    c.clear(this.#open('clear()'));
+    return this;
+  }
+
+  /** 'ok', or the first thing that is wrong inside. */
+  check() {
+    return c.check(this.#open('check()')) ? why() : 'ok';
+  }
+
+  /** What cf_info says. It looks at all buckets. */
+  info() {
+    this.#open('info()');
+    const info = numbersOf(this.#handle, 1), slots = info.buckets * info.bucket_size;
+    if (info.overflow === 'off') {
+      delete info.overflow_budget;
+      delete info.spill_bound;
+    }
+    return { ...info, load: info.occupied / slots, load_items: info.items / slots,
+      bits_per_key: (8 * info.bytes) / (info.items || info.capacity) };
+  }
+
+  /** A copy of the bytes: what SQL has as a blob. */
+  bytes() {
+    const handle = this.#open('bytes()'), from = c.seal(handle) >>> 0;
+    return u8.slice(from, from + numbersOf(this.#handle, 0).bytes);
+  }
+
+  /** Gives the memory back at once; otherwise that happens some time after the last use. */
+  close() {
+    if (this.#handle) release(this.#handle);
+    if (closing) closing.unregister(this);
+    this.#handle = 0;
+  }
+}
+
+/** Opens the bytes of a filter. They are copied and checked. */
+function open(bytes) {
+  const call = 'open(bytes)', given = bytesOf(bytes);
+  if (!given) fail(call, 'bytes must be a Uint8Array or an ArrayBuffer, such as await (await fetch(url)).arrayBuffer()', TypeError);
+  load();
+  if (given.length > MOST) fail(call, `${given.length} bytes are more than the 2 GB there can be`, RangeError);
+  const copy = block(call, given.length || 1);
+  let handle = 0;
+  try {
+    handle = newObject(call);
+    u8.set(given, copy);
+    const status = c.open(handle, copy, given.length);
+    if (status === NEWER) fail(call, `filter cannot be used: ${why()}; install a later version of this package`);
+    if (status) fail(call, `filter cannot be used: ${why()}; restore it from a copy, or build it anew`);
+    const { affinity, collation } = numbersOf(handle, 0);
+    if (affinity !== 'none' || collation !== 'binary') {
+      fail(call, `the filter compares keys as a column of SQLite (affinity=${affinity}, collation=${collation}), ` +
+        'which JavaScript cannot; build one without these options in SQL, by cf_build(key), and ask it for keys of the same type');
+    }
+    return new CuckooFilter(token, handle);
+  } catch (error) {
+    resize(copy, 0);
+    if (handle) resize(handle, 0);
+    throw error;
+  }
+}
+
+/** A filter of these keys, each once, of the size that they need; the bytes are those of cf_build in SQL. */
+function build(keys, options = {}) {
+  const call = 'build(keys)', given = readOptions(call, options);
+  if (options.value_bits) fail(call, 'keys come without values here; use create(capacity, options) and add(key, value)');
+  return fill(call, keys, given);
+}
+
+/** An empty filter for so many keys; the bytes are those of cf_new in SQL. */
+function create(capacity, options = {}) {
+  const call = 'create(capacity)', given = readOptions(call, options);
+  if (given.numbers[0] && given.numbers[0] !== capacity) fail(call, 'capacity is given twice: leave it out of the options');
+  given.numbers[0] = readOption(call, 'capacity', capacity);
+  return fill(call, [], given);
+}
+
+function fill(call, keys, given) {
+  load();
+  return withList(call, keys, (list) => (putOptions(given), c.begin(list, scratch, scratch + SEED_AT)), (list) => {
+    const handle = newObject(call);
+    putOptions(given);
+    const status = c.build(list, handle, scratch, scratch + SEED_AT);
+    if (status === 0) return new CuckooFilter(token, handle);
+    resize(handle, 0);
+    if (why()) fail(call, why(), RangeError);
+    if (status === TOO_BIG) fail(call, 'the filter would be longer than 2 GB; use a smaller capacity or a larger fpr, or split the keys', RangeError);
+    if (status === FULL) fail(call, 'too many keys crowd one place of the filter, as if chosen to; try another seed, such as {seed: 12345}');
+    return fail(call, 'out of memory; close() filters that are no longer needed', RangeError);
+  });
+}
+
+export { open, build, create, ready, CuckooFilter, version };

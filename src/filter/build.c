@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "../shape/format.h"
+#include "sort.h"
+
+/* So many slightly wider tables are tried. All of them are full only when the keys were chosen to crowd
+** one place. */
+enum { TRIES = 8 };
+
+/* Without bytes: the rest is left for messages. */
+static cf_status give_back(cf_filter *filter, cf_status status)
+{
+    filter->memory.resize(filter->memory.context, filter->view.writable - CF_HEADER_BYTES, 0);
+    filter->bytes = filter->view.writable = NULL;
+    return status;
+}
+
+/* An empty filter of this shape takes the hashes. It may grow for them only when `grow` says so. */
+static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, uint64_t *hashes, size_t n)
+{
+    const cf_filter was = *filter;
+    const cf_memory *memory = &was.memory;
+    uint64_t length = cf_geometry_bytes(shape);
+    filter->geometry = *shape;
+    if (length > memory->most)
+        return CF_TOO_BIG;
+    uint8_t *bytes = memory->resize(memory->context, NULL, length);
+    if (bytes == NULL)
+        return CF_NO_MEMORY;
+    cf_create(filter, shape, bytes);
+    filter->watch = was.watch;
+    filter->memory = *memory;
+    if (!grow)
+        filter->memory.most = length;
+    cf_status status = cf_add_many(filter, hashes, n, NULL);
+    filter->memory.most = memory->most;
+    if (status == CF_TOO_BIG && !grow)
+        status = CF_FULL;
+    return status == CF_OK ? status : give_back(filter, status);
+}
+
+/* The planned table is full once in a million builds. Then slightly wider ones are tried: a table
+** that grows would be larger by a third or more. */
+static cf_status fill_wider(cf_filter *filter, cf_geometry shape, uint64_t *hashes, size_t n)
+{
+    cf_status status = CF_FULL;
+    for (int i = 0; i < TRIES && status == CF_FULL; i++) {
+        status = fill(filter, &shape, false, hashes, n);
+        if (status == CF_FULL && cf_plan_wider(&shape) != CF_OK)
+            break;
+    }
+    return status;
+}
+
+cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capacity, double fpr,
+                   const cf_options *options, const char **why)
+{
+    cf_geometry shape;
+    cf_ticker ticker = cf_ticker_of(filter->watch);
+    *why = NULL;
+    filter->bytes = filter->view.writable = NULL;
+    if (!cf_sort_with(hashes, n, &filter->memory, &ticker))
+        return CF_INTERRUPTED;
+    if (options->counter_bits == 0)
+        n = cf_drop_repeated(hashes, n);
+    size_t distinct = cf_count_distinct(hashes, n);
+    bool mergeable = distinct <= capacity;
+    cf_status status = cf_plan(mergeable ? capacity : distinct, fpr, options, &shape, why);
+    if (status != CF_OK)
+        return status;
+    status = CF_FULL;
+    if (!mergeable || !shape.growth)
+        status = fill_wider(filter, shape, hashes, n);
+    if (status == CF_FULL && shape.growth)
+        status = fill(filter, &shape, true, hashes, n);
+    return status;
+}

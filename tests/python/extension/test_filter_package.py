@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: MIT
+"""sqlite-cuckoo/filter, in Node, against the extension: the same bytes from the same calls, and the same answers."""
+import importlib
+import json
+import math
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+import filter_process
+import hostile
+import support
+from filter_process import Failed
+from support import ask
+
+pytestmark = filter_process.needed
+SEED = random.Random().randrange(2**32)
+
+
+@pytest.fixture(scope="module")
+def js(tmp_path_factory):
+    filters = filter_process.Filters(tmp_path_factory.mktemp("filter"))
+    yield filters
+    filters.close()
+
+
+@pytest.fixture(scope="module")
+def db():
+    return support.connect()
+
+
+def words(options):
+    """The options of JavaScript in the words of SQL."""
+    return " ".join(f"{name}={value}" for name, value in options.items() if name != "fpr") or None
+
+
+def build_sql(db, keys, options):
+    db.execute("CREATE TEMP TABLE k(x)")
+    db.executemany("INSERT INTO k VALUES (?)", [(None,), *((key,) for key in keys)])  # options come with a row
+    blob = ask(db, "SELECT cf_build(x, ?, ?) FROM k", options.get("fpr"), words(options))
+    db.execute("DROP TABLE k")
+    return blob
+
+
+KEYS = {
+    "none": [], "null": [None, None], "one": ["ada"], "twice": ["a", "b", "a", None, 1, 1.0, 1],
+    "texts": [f"user{i}@example.com" for i in range(5000)],
+    "integers": list(range(-3000, 3000)) + [2**53, 2**53 + 1, -2**63, 2**63 - 1, 2**62 + 1],
+    "reals": [i / 7 for i in range(-2000, 2000)] + [1e300, -1e-300, 5e-324, 2.0**63, -2.0**63, 2.0**64, math.inf, -math.inf],
+    "blobs": [b"", b"\0", b"\0\0", bytes(range(256)), b"x" * 1022, b"x" * 1023, b"x" * 1024, b"y" * 1_000_000],
+    "unicode": ["", "\0", "a\0b", "é", "日本語", "😀" * 10, "ÿ" * 63, "x" * 63 + "é", "x" * 64, "x" * 65, "x" * 21846, "é" * 21845,
+                "é" * 21846, "x" * 65536, "x" * 65537, "é" * 400_000],
+}
+OPTIONS = [{}, {"fpr": 0.0001}, {"fpr": 0.3}, {"seed": 7}, {"seed": -2**63}, {"seed": 2**63 - 1, "hash": "xxh3"}, {"hash": "keyed"},
+           {"growth": "off"}, {"capacity": 20000}, {"capacity": 10}, {"counter_bits": 4}, {"layout": "plain", "bucket_size": 4},
+           {"layout": "semisort", "fingerprint_bits": 13}, {"bucket_size": 2}, {"bucket_size": 8, "fpr": 0.001},
+           {"overflow": "on"}, {"overflow": "on", "overflow_budget": 3, "spill_bound": 100}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: words(options) or f"fpr={options.get('fpr', '')}")
+@pytest.mark.parametrize("kind", KEYS)
+def test_build_gives_the_bytes_of_sql(db, js, kind, options):
+    assert js.make("f", "build", KEYS[kind], options) == build_sql(db, KEYS[kind], options)
+
+
+@pytest.mark.parametrize("options", OPTIONS + [{"value_bits": 8}], ids=str)
+@pytest.mark.parametrize("n", [0, 1, 1000])
+def test_create_and_add_give_the_bytes_of_sql(db, js, n, options):
+    options = {name: value for name, value in options.items() if name != "capacity"}
+    blob = support.new(db, n, options.get("fpr"), words(options))
+    assert js.make("f", "create", n, options) == blob
+    values = [(7,)] if "value_bits" in options else [()]
+    keys = [i if i % 2 else f"key {i}" for i in range(n)]
+    for key in keys:
+        blob = ask(db, f"SELECT cf_add(?, ?{', ?' * len(values[0])})", blob, key, *values[0])
+    js.steps([("f", "add", key, *values[0]) for key in keys])
+    assert js("f", "bytes") == blob
+
+
+def test_answers_agree(db, js):
+    for kind, keys in KEYS.items():
+        blob = build_sql(db, keys[::2], {"fpr": 0.2})
+        js("", "open", blob, "f")
+        found = [ask(db, "SELECT cf_contains(?, ?)", blob, key) for key in keys]
+        assert js.steps([("f", "contains", key) for key in keys]) == [one if one is None else bool(one) for one in found]
+        assert js.steps([("f", "count", key) for key in keys]) == [support.count(db, blob, key) for key in keys]
+        if len(keys) > 1:
+            assert list(js("f", "containsMany", keys)) == [one or 0 for one in found]
+
+
+def test_numbers_are_the_keys_of_sql(db, js):
+    """1 is 1n, 1.0 and true of SQL; 2^53 + 1 is not 2^53; '1' is neither."""
+    js("", "create", 100, {"fingerprint_bits": 32}, "f")
+    js.steps([("f", "add", 1), ("f", "add", 2.0**53), ("f", "add", -0.0), ("f", "add", 0.5)])
+    asked = [1, 1.0, "1", b"1", 2**53, 2**53 + 1, 0, "0", 0.5, "0.5"]
+    assert js.steps([("f", "contains", key) for key in asked]) == [
+        True, True, False, False, True, False, True, False, True, False]
+    assert js.steps([["f", "contains", key] for key in asked]) == [
+        bool(support.contains(db, js("f", "bytes"), key)) for key in asked]
+
+
+def same_info(mine, theirs):
+    assert mine.keys() == theirs.keys()
+    for name, value in theirs.items():
+        assert mine[name] == value or mine[name] == pytest.approx(value, rel=1e-5), name
+
+
+@pytest.mark.parametrize("steps", [4000])
+@pytest.mark.parametrize("options", [{}, {"fpr": 0.2, "seed": 5}, {"bucket_size": 2}, {"counter_bits": 2}, {"value_bits": 3},
+                                     {"overflow": "on", "overflow_budget": 0, "spill_bound": 9}, {"growth": "off", "fpr": 0.1},
+                                     {"layout": "semisort", "fingerprint_bits": 9}], ids=str)
+def test_random_histories(db, js, options, steps):
+    """Two filters of each side are changed in the same way; from time to time the bytes change sides."""
+    rng = random.Random(f"{SEED} {options}")
+    print("seed", SEED)
+    blobs = {name: support.new(db, 30, options.get("fpr"), words(options)) for name in "ab"}
+    for name, blob in blobs.items():
+        js("", "open", blob, name)
+    for i in range(steps):
+        name, key = rng.choice("ab"), rng.choice([rng.randrange(100), f"k{rng.randrange(200)}", rng.randrange(50) / 4, b"%d" % rng.randrange(9)])
+        value = (rng.randrange(8),) if "value_bits" in options else ()
+        other, = set("ab") - {name}
+        call = rng.choices(["add", "delete", "merge", "clear", "self"], [60, 36, 0.5, 0.3, 0.2])[0]
+        sql = {"add": f"cf_add(?, ?{', ?' if value else ''})", "delete": f"cf_delete(?, ?{', ?' if value else ''})",
+               "merge": "cf_merge(?, ?)", "clear": "cf_clear(?)", "self": "cf_merge(?1, ?1)"}[call]
+        given = {"merge": (blobs[other],), "clear": (), "self": ()}.get(call, (key, *value))
+        try:
+            blobs[name], failed = ask(db, f"SELECT {sql}", blobs[name], *given), None
+        except sqlite3.Error as error:
+            failed = str(error)
+        mine = {"merge": ("merge", {"filter": other}), "clear": ("clear",), "self": ("merge", {"filter": name})}.get(call, (call, key, *value))
+        try:
+            js(name, *mine)
+            assert failed is None, (i, call, failed)
+        except Failed as error:
+            assert failed and re.search(r"full|would have more entries", str(error)), (i, call, failed, error)
+        if i % 50 == 0:
+            assert js(name, "bytes") == blobs[name], (i, call)
+            assert js(name, "check") == "ok"
+        if i % 500 == 0:
+            same_info(js(name, "info"), support.info(db, blobs[name]))
+            js("", "open", blobs[name], name)
+    assert [js(name, "bytes") for name in "ab"] == list(blobs.values())
+
+
+def test_many_keys_and_growth(db, js):
+    keys = [f"user{i}@example.com" for i in range(100_000)]
+    assert js.make("f", "build", keys) == build_sql(db, keys, {})
+    blob = support.new(db, 100)
+    js("", "open", blob, "g")
+    for start in range(0, len(keys), 20_000):
+        js.steps([("g", "add", key) for key in keys[start:start + 20_000]])
+    assert sum(js("g", "containsMany", keys)) == len(keys)
+    blob = js("g", "bytes")
+    assert ask(db, "SELECT cf_check(?)", blob) == "ok"
+    assert ask(db, "SELECT count(*) FROM json_each(?2) WHERE cf_contains(?1, value)", blob, json.dumps(keys)) == len(keys)
+    same_info(js("g", "info"), support.info(db, blob))
+
+
+# ---- bytes that lie ----
+
+def verdicts(js, db, blob):
+    """What both sides say of a blob: that of opening, or of check."""
+    theirs = ask(db, "SELECT cf_check(?)", blob)
+    try:
+        js("", "open", blob, "h")
+        return js("h", "check"), theirs
+    except Failed as error:
+        if "compares keys as a column" in str(error):
+            rule = support.info(db, blob)  # which opens it
+            assert (rule["affinity"], rule["collation"]) != ("none", "binary")
+            return theirs, theirs
+        return re.search(r"filter cannot be used: (.*?)(; restore it|; install a later|$)", str(error))[1], theirs
+
+
+def changed_alike(js, db, blob, other):
+    """Each change of an opened blob that lies has the same result on both sides; none crashes."""
+    for call, sql, given in [(("add", "x"), "cf_add(?1, 'x')", ()), (("delete", 3), "cf_delete(?1, 3)", ()), (("clear",), "cf_clear(?1)", ()),
+                             (("merge", {"filter": "other"}), "cf_merge(?1, ?2)", (other,))]:
+        js("", "open", blob, "h")
+        for method in ("contains", "count"):
+            assert js("h", method, 3) == ask(db, f"SELECT cf_{method}(?, 3)", blob)
+        try:
+            theirs = ask(db, f"SELECT {sql}", blob, *given)
+        except sqlite3.Error:
+            theirs = None
+        try:
+            js("h", *call)
+            assert js("h", "bytes") == theirs, call
+        except Failed as error:
+            assert theirs is None, (call, error)
+
+
+def test_blobs_that_lie(db, js):
+    rng = random.Random(SEED)
+    print("seed", SEED)
+    opened = 0
+    for blob in hostile.every_kind(db):
+        assert verdicts(js, db, blob) == ("ok", "ok")
+        js("", "open", blob, "other")
+        for i in range(60):
+            lie = bytearray(blob)
+            for _ in range(rng.choice([1, 1, 2, 8])):
+                at = rng.randrange(rng.choice([64, len(lie)]))
+                lie[at] = rng.choice([0, 1, 255, lie[at] ^ 1 << rng.randrange(8), rng.randrange(256)])
+            lie = bytes(lie)[:rng.choice([len(lie)] * 9 + [rng.randrange(len(lie))])]
+            if i % 5:
+                lie = support.sealed(lie) if len(lie) >= 64 else lie
+            mine, theirs = verdicts(js, db, lie)
+            assert mine == theirs, lie.hex()
+            try:
+                js("", "open", lie, "h")
+            except Failed:
+                continue
+            if not support.info(db, lie)["value_bits"]:
+                opened += 1
+                changed_alike(js, db, lie, blob)
+    assert opened > 100
+
+
+def test_every_length_of_a_blob(db, js):
+    blob = hostile.grown(db)
+    for n in list(range(0, 130)) + [len(blob) - 1, len(blob) + 1, len(blob) + 8]:
+        mine, theirs = verdicts(js, db, (blob + bytes(8))[:n])
+        assert mine == theirs
+
+
+@pytest.mark.parametrize("rule", ["affinity=text", "affinity=numeric", "affinity=real", "collation=nocase", "collation=rtrim"])
+def test_key_rules_are_refused(db, js, rule):
+    with pytest.raises(Failed, match=rf"open\(bytes\): .*{rule}.*in SQL, by cf_build"):
+        js("", "open", support.build(db, [1, 2], None, rule), "f")
+
+
+# ---- errors name the function, the argument and the remedy ----
+
+@pytest.mark.parametrize("call, says", [
+    (("", "open", "text"), r"open\(bytes\): bytes must be a Uint8Array"), (("", "open", None), "bytes must be"),
+    (("", "open", b""), "filter cannot be used: .*; restore it"), (("", "build", "abc"), "keys must be an iterable"),
+    (("", "build", None), "keys must be an iterable"), (("", "build", 5), "keys must be an iterable"),
+    (("", "build", [[1]]), "key must be a string.*unlike an array"), (("", "build", [True]), "unlike true"),
+    (("", "build", [2**63]), "64 bits.*as a string"), (("", "build", [-2**63 - 1]), "64 bits"), (("", "build", [math.nan]), "unlike NaN"),
+    (("", "build", [{"a": 1}]), "unlike an object"), (("", "build", [], {"fpr": 0}), "fpr must be a number above 0 and below 1"),
+    (("", "build", [], {"fpr": "0.1"}), "fpr must be.*unlike 0.1"), (("", "build", [], {"fpr": 1}), "fpr must"),
+    (("", "build", [], {"bucket_size": 3}), "bucket"), (("", "build", [], {"bucket_size": 9}), "from 1 to 8"),
+    (("", "build", [], {"growth": "yes"}), "growth must be off or on"), (("", "build", [], {"nonsense": 1}), "unknown option nonsense; valid"),
+    (("", "build", [], {"toString": 1}), "unknown option toString"), (("", "build", [], {"capacity": 1.5}), "whole number"),
+    (("", "build", [], {"capacity": -1}), "from 0 to"), (("", "build", [], {"seed": 2**63}), "seed must"), (("", "build", [], {"seed": 0.5}), "seed must"),
+    (("", "build", [], {"affinity": "text"}), "affinity is for SQL"), (("", "build", [], {"collation": "nocase"}), "collation is for SQL"),
+    (("", "build", [], {"value_bits": 3}), r"create\(capacity"), (("", "build", [], {"spill_bound": 3}), "need overflow: 'on'"),
+    (("", "build", [1], {"fingerprint_bits": 4, "growth": "on"}), "growth"), (("", "build", [], 5), "options must be an object"),
+    (("", "create", "5"), "capacity must be a whole number"), (("", "create", 2**41), "capacity must"),
+    (("", "create", 2**40), "2 GB|too|larger fpr"), (("", "create", 3 * 10**9), "2 GB.*smaller capacity"),
+    (("", "create", 5, {"capacity": 6}), "given twice"),
+    (("f", "add", {"a": 1}), r"add\(key\): key must be"), (("f", "add", 1, 2), "keeps no values"), (("f", "get", 1), r"get\(key\).*keeps no values"),
+    (("f", "merge", b""), r"merge\(filter\): filter must be a CuckooFilter.*open"), (("f", "merge", {"filter": "g"}), "differ in .*same capacity"),
+    (("v", "add", 1), "value must be an integer from 0 to 7"), (("v", "add", 1, 8), "from 0 to 7"), (("closed", "contains", 1), "was closed"),
+    (("f", "merge", {"filter": "closed"}), "was closed"), (("closed", "bytes"), "was closed"), (("full", "merge", {"filter": "full"}), "full|entries"),
+])
+def test_errors(js, call, says):
+    js("", "create", 10, {}, "f")
+    js("", "create", 10, {"seed": 3}, "g")
+    js("", "create", 10, {"value_bits": 3}, "v")
+    js("", "create", 10, {}, "closed")
+    js("closed", "close")
+    js("", "build", list(range(4000)), {"growth": "off", "bucket_size": 4, "fingerprint_bits": 12}, "full")
+    steps = js.steps([("full", "add", f"x{i}") for i in range(300)])
+    assert "filter is full: planned for 4000 keys" in steps[-1]["error"] and "nothing has changed" in steps[-1]["error"]
+    before = js("full", "bytes")
+    with pytest.raises(Failed, match=f"^sqlite-cuckoo/filter: .*{says}") as failed:
+        js(*call, *([] if call[0] else ["new"]))
+    assert failed.value.kind in ("Error", "TypeError", "RangeError")
+    assert js("full", "bytes") == before
+
+
+def test_what_a_page_does(db, tmp_path):
+    """The page that make test-browser opens in Chromium, in Node and with fewer keys."""
+    sys.path.insert(0, str(filter_process.ROOT / "tests/ship"))
+    keys = importlib.import_module("browser").domains(60_000)
+    (tmp_path / "domains.txt").write_text("\n".join(keys))
+    (tmp_path / "sql.filter").write_bytes(build_sql(db, keys, {"fpr": 0.001}))
+    shutil.copy(filter_process.ROOT / "tests/ship/browser/page.mjs", tmp_path)
+    out = run(tmp_path, """import fs from 'node:fs'; import {visit} from './page.mjs'; 
+        const {checks} = await visit(fs.readFileSync('domains.txt', 'utf8').split('\\n'), fs.readFileSync('sql.filter'),
+          (bytes) => { fs.writeFileSync('kept', bytes); return fs.readFileSync('kept'); });
+        console.log(JSON.stringify(checks))""")
+    checks = json.loads(out)
+    assert len(checks) == 6 and all(checks.values()), checks
+
+
+# ---- scripts of their own: what a wire cannot carry ----
+
+def run(folder, script, name="try.mjs", *arguments):
+    filter_process.write_package(folder)
+    (folder / name).write_text(script)
+    said = subprocess.run([filter_process.NODE, *arguments, folder / name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300,
+                          cwd=folder)
+    assert said.returncode == 0, said.stderr
+    return said.stdout
+
+
+def test_lone_surrogates_are_replaced_as_drivers_do(db, tmp_path):
+    out = run(tmp_path, r"""import {build} from './filter.mjs';
+        const f = build(['a\ud800', '\udc00b', 'x'.repeat(100) + '\ud800']);
+        console.log(Buffer.from(f.bytes()).toString('hex'), f.contains('a\ufffd'))""").split()
+    assert out[0] == build_sql(db, ["a\ufffd", "\ufffdb", "x" * 100 + "\ufffd"], {}).hex() and out[1] == "true"
+
+
+def test_kinds_of_bytes_and_iterables(tmp_path):
+    run(tmp_path, r"""import {build, open} from './filter.mjs';
+        import assert from 'node:assert';
+        const bytes = Uint8Array.of(9, 1, 2, 3, 9), part = bytes.subarray(1, 4), f = build(new Set([part, 'a']).values());
+        for (const key of [Buffer.from([1, 2, 3]), part.slice().buffer, new DataView(bytes.buffer, 1, 3), Uint8ClampedArray.of(1, 2, 3)])
+          assert.equal(f.contains(key), true);
+        assert.deepEqual(open(f.bytes().buffer).bytes(), f.bytes());
+        assert.deepEqual(build(function* () { yield 'a'; yield null; yield part; }()).bytes(), f.bytes());
+        assert.deepEqual(build(Float64Array.of(1, 2.5)).bytes(), build([1, 2.5]).bytes());
+        assert.deepEqual([...build([1]).containsMany([1, null, 1n])], [1, 0, 1]);
+        assert.throws(() => f.contains(undefined), /unlike undefined/);
+        assert.throws(() => f.contains(Symbol('x')), /key must be/);
+        assert.throws(() => f.contains(new Date()), /key must be/);
+        assert.throws(() => new f.constructor(), /no constructor/);
+        // A generator that fails, and one that asks other filters meanwhile.
+        assert.throws(() => build(function* () { yield 1; throw new Error('mine'); }()), /mine/);
+        const nested = build(function* () { yield 'a'; build(['zzz'.repeat(50000)]); f.contains('b'); yield part; }());
+        assert.deepEqual(nested.bytes(), f.bytes());
+        const kept = f.bytes(); f.add('more'); assert.notDeepEqual(kept, f.bytes());""")
+
+
+def test_memory_is_given_back(tmp_path):
+    """Many filters at once, opened, grown, closed or forgotten: the memory of the process stays where it was."""
+    out = run(tmp_path, r"""import {build, open, create} from './filter.mjs';
+        const blob = build(Array.from({length: 1000}, (_, i) => i)).bytes(), seen = [];
+        const rest = () => { globalThis.gc(); return new Promise((done) => setTimeout(done, 5)); };
+        const measured = () => { seen.push(process.memoryUsage().external); };
+        for (let round = 0; round < 6; round++) {
+          const all = [];
+          for (let i = 0; i < 3000; i++) all.push(open(blob));
+          for (let i = 0; i < 100; i++) { const f = all[(i * 7919) % all.length]; for (let k = 0; k < 300; k++) f.add('x' + k); }
+          if (!all.every((f) => f.contains(5) && !f.contains('no such key at all'))) throw new Error('wrong answer');
+          all.sort(() => Math.random() - 0.5);
+          for (const f of all) f.close();
+          measured();
+        }
+        // Forgotten ones are given back by the garbage collector: 10,000 of them would be 250 MB.
+        for (let i = 0; i < 50; i++) { for (let j = 0; j < 200; j++) create(20000); await rest(); }
+        measured();
+        console.log(JSON.stringify(seen))""", "try.mjs", "--expose-gc")
+    seen = json.loads(out)
+    assert seen[0] > 3000 * 1200 and seen[5] <= 1.2 * seen[1], seen
+    assert seen[6] <= seen[5] + 60_000_000, seen
+
+
+def test_out_of_memory_is_an_error_and_nothing_is_lost(tmp_path):
+    """Four GB are all there is."""
+    run(tmp_path, r"""import {create, build} from './filter.mjs';
+        import assert from 'node:assert';
+        const first = build(['ada', 'bob']), kept = [];
+        assert.throws(() => { for (;;) kept.push(create(900_000_000, {fpr: 0.01})); }, /out of memory.*close/);
+        assert.ok(kept.length >= 2 && first.contains('ada') && !first.contains('x'));
+        const grown = create(10);
+        for (let i = 0; i < 1000; i++) grown.add(i);
+        assert.equal(grown.check(), 'ok');
+        for (const f of kept) f.close();
+        create(900_000_000, {fpr: 0.01}).close();""")
+
+
+@pytest.mark.parametrize("name, script", [
+    ("try.cjs", "const c = require('./filter.js'); "), ("try.mjs", "import * as c from './filter.mjs'; "),
+    ("ready.mjs", "import * as c from './filter.mjs'; await Promise.all([c.ready(), c.ready()]); await c.ready(); "),
+    ("worker.mjs", """import {Worker, isMainThread, parentPort} from 'node:worker_threads'; import * as c from './filter.mjs';
+        if (isMainThread) { const w = new Worker(new URL(import.meta.url)); w.on('message', (b) => { if (!c.open(b).contains('ada')) process.exit(1); });
+          w.on('error', (e) => { throw e; }); } else parentPort.postMessage(c.build(['ada']).bytes()); """)])
+def test_ways_to_load_it(tmp_path, name, script):
+    run(tmp_path, script + "if (!c.build(['ada']).contains('ada') || c.version !== '1.2.3') throw new Error('wrong');", name)
+
+
+def test_the_compiled_library_is_small_and_needs_nothing(tmp_path):
+    content = filter_process.WASM.read_bytes()
+    assert len(content) <= 100_000
+    imports = json.loads(run(tmp_path, f"""import fs from 'node:fs';
+        const m = new WebAssembly.Module(fs.readFileSync({str(filter_process.WASM)!r}));
+        console.log(JSON.stringify(WebAssembly.Module.imports(m).map((i) => i.module + '.' + i.name)))"""))
+    assert sorted(imports) == ["js.expm1", "js.log1p", "js.resize"]

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Does with sqlite-cuckoo/filter what lines of standard input say, one JSON array each: steps [name, method, ...arguments] for
+ * the filter of that name, or ["", function, ...arguments, name] for one that makes a filter. Prints an array of what they
+ * answer; an error is {error, kind}. Keys and bytes: as `wire` in filter_process.py.
+ */
+import { createInterface } from 'node:readline';
+const cuckoo = await import(process.argv[2]);
+const filters = new Map();
+
+function read(word) {
+  if (word === null || typeof word !== 'object') return word;
+  if (Array.isArray(word)) return word.map(read);
+  if ('bytes' in word) return Uint8Array.from(Buffer.from(word.bytes, 'base64'));
+  if ('big' in word) return BigInt(word.big);
+  if ('number' in word) return Number(word.number);
+  if ('filter' in word) return filters.get(word.filter);
+  return Object.fromEntries(Object.entries(word.options).map(([name, value]) => [name, read(value)]));
+}
+
+function written(answer) {
+  if (answer instanceof Uint8Array) return { bytes: Buffer.from(answer).toString('base64') };
+  if (answer instanceof cuckoo.CuckooFilter) return null;
+  return answer;
+}
+
+function step([name, method, ...words]) {
+  try {
+    if (name) return written(filters.get(name)[method](...words.map(read)));
+    const made = words.pop(), filter = cuckoo[method](...words.map(read));
+    filters.get(made)?.close();
+    filters.set(made, filter);
+    return null;
+  } catch (error) {
+    return { error: String(error.message), kind: error.constructor.name };
+  }
+}
+
+const text = (key, value) => (typeof value === 'bigint' ? { big: String(value) } : value === Infinity ? { number: 'Infinity' } : value);
+for await (const line of createInterface({ input: process.stdin })) {
+  process.stdout.write(JSON.stringify(JSON.parse(line).map(step), text) + '\n');
+}
