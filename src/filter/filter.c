@@ -49,26 +49,50 @@ static CF_NEVER_INLINE bool contains_any(const cf_filter *filter, uint64_t hash)
 static CF_NEVER_INLINE bool contains_semisorted(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
-    return cf_semisorted_has(filter, &spots);
+    return cf_spots_have(filter, CF_FAST_SEMISORTED, &spots);
 }
 
 /* Plain buckets that are not whole bytes. */
 static CF_NEVER_INLINE bool contains_plain(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
-    return cf_plain_has(filter, &spots);
+    return cf_spots_have(filter, CF_FAST_PLAIN, &spots);
+}
+
+static CF_NEVER_INLINE bool contains_wide(const cf_filter *filter, uint64_t hash)
+{
+    cf_spots spots = cf_spots_of(filter, hash, false);
+    return cf_spots_have(filter, CF_FAST_WIDE, &spots);
+}
+
+static CF_NEVER_INLINE bool contains_wide_semisorted(const cf_filter *filter, uint64_t hash)
+{
+    cf_spots spots = cf_spots_of(filter, hash, false);
+    return cf_spots_have(filter, CF_FAST_WIDE_SEMISORTED, &spots);
+}
+
+static CF_NEVER_INLINE bool contains_otherwise(const cf_filter *filter, uint64_t hash)
+{
+    switch (filter->view.lookup) {
+    case CF_FAST_PLAIN:
+        return contains_plain(filter, hash);
+    case CF_FAST_WIDE:
+        return contains_wide(filter, hash);
+    case CF_FAST_WIDE_SEMISORTED:
+        return contains_wide_semisorted(filter, hash);
+    default:
+        return contains_any(filter, hash);
+    }
 }
 
 bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
     if (CF_LIKELY(filter->view.lookup == CF_FAST_WHOLE)) {
         cf_spots spots = cf_spots_of(filter, hash, true);
-        return cf_plain_has(filter, &spots);
+        return cf_spots_have(filter, CF_FAST_WHOLE, &spots);
     }
-    if (filter->view.lookup == CF_FAST_SEMISORTED)
-        return contains_semisorted(filter, hash);
-    return filter->view.lookup == CF_FAST_PLAIN ? contains_plain(filter, hash)
-                                                : contains_any(filter, hash);
+    return filter->view.lookup == CF_FAST_SEMISORTED ? contains_semisorted(filter, hash)
+                                                     : contains_otherwise(filter, hash);
 }
 
 /* ---- asking for many ---- */

@@ -8,14 +8,20 @@ static inline uint64_t bits_of(uint64_t byte, unsigned shift)
     return byte * 8 + shift;
 }
 
+static bool has_for_sure(const cf_filter *filter, uint64_t at, uint64_t tag)
+{
+    const cf_form *form = &filter->view.form;
+    uint64_t found = 0;
+    for (unsigned i = 0; i < form->lanes.words; i++)
+        found |= cf_any_zero_lane(&form->lanes,
+                                  cf_semisort_word(filter, form, at, i) ^ tag * form->lanes.ones);
+    return found != 0;
+}
+
 bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots)
 {
-    const cf_lanes *lanes = &filter->view.form.lanes;
-    uint64_t word = cf_semisort_word(filter, &filter->view.form, bits_of(spots->byte, spots->shift), 0);
-    uint64_t word2 =
-        cf_semisort_word(filter, &filter->view.form, bits_of(spots->byte2, spots->shift2), 0);
-    return (cf_zero_lanes(lanes, word ^ spots->tag * lanes->ones) |
-            cf_zero_lanes(lanes, word2 ^ spots->tag2 * lanes->ones)) != 0;
+    return has_for_sure(filter, bits_of(spots->byte, spots->shift), spots->tag) ||
+           has_for_sure(filter, bits_of(spots->byte2, spots->shift2), spots->tag2);
 }
 
 /* One long chain of dependent instructions for each key would keep the processor from working on
@@ -38,8 +44,7 @@ static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *
         cf_prefetch(filter->view.table + spots[i].byte2);
     }
     for (size_t i = 0; i < n; i++) {
-        answers[i] = kind == CF_FAST_SEMISORTED ? cf_semisorted_has(filter, &spots[i])
-                                                : cf_plain_has(filter, &spots[i]);
+        answers[i] = cf_spots_have(filter, kind, &spots[i]);
         found += answers[i];
     }
     return found;
@@ -48,70 +53,78 @@ static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *
 size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
     assert(n <= CF_BATCH && filter->view.lookup != CF_FAST_NONE);
-    if (filter->view.lookup == CF_FAST_WHOLE)
+    switch (filter->view.lookup) {
+    case CF_FAST_WHOLE:
         return look_up(filter, hashes, n, answers, CF_FAST_WHOLE);
-    if (filter->view.lookup == CF_FAST_PLAIN)
+    case CF_FAST_PLAIN:
         return look_up(filter, hashes, n, answers, CF_FAST_PLAIN);
-    return look_up(filter, hashes, n, answers, CF_FAST_SEMISORTED);
+    case CF_FAST_SEMISORTED:
+        return look_up(filter, hashes, n, answers, CF_FAST_SEMISORTED);
+    case CF_FAST_WIDE:
+        return look_up(filter, hashes, n, answers, CF_FAST_WIDE);
+    default:
+        return look_up(filter, hashes, n, answers, CF_FAST_WIDE_SEMISORTED);
+    }
 }
 
 /* ---- plain buckets ---- */
 
-/* Changes one lane of a bucket by XOR: the one whose top bit is the lowest of `lanes`. `told`: there is
-** no pager to be told; a constant. */
-static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, bool told, uint64_t byte, unsigned shift,
-                                         uint64_t lanes, uint64_t difference)
+/* Changes one lane of a bucket by XOR: the one whose top bit is the lowest of `lanes`. A filter of whole
+** bytes has no pager to be told. */
+static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, cf_fast kind, uint64_t byte, unsigned shift,
+                                         cf_wide lanes, uint64_t difference)
 {
     uint8_t *p = filter->view.writable + byte;
-    unsigned top = cf_lowest_bit(lanes);
-    if (!told && CF_UNLIKELY(filter->pages != NULL))
+    unsigned at = cf_wide_lowest(lanes, cf_is_wide(kind)) + 1 - filter->view.form.lanes.width + shift;
+    if (kind != CF_FAST_WHOLE && CF_UNLIKELY(filter->pages != NULL))
         cf_change_bits(filter, bits_of(byte, shift), filter->view.form.bucket_bits);
-    cf_store64(p, cf_load64(p) ^ difference << (top + 1 - filter->view.form.lanes.width + shift));
+    if (cf_is_wide(kind)) {
+        p += at >> 3;
+        at &= 7;
+    }
+    cf_store64(p, cf_load64(p) ^ difference << at);
 }
 
 /* The choice between two buckets cannot be predicted: no branch. */
-static CF_ALWAYS_INLINE void change_first(cf_filter *filter, bool told, const cf_spots *spots,
+static CF_ALWAYS_INLINE void change_first(cf_filter *filter, cf_fast kind, const cf_spots *spots,
                                           cf_words lanes)
 {
-    bool first = lanes.word != 0; /* RULE: the base bucket comes first */
-    change_lane(filter, told, first ? spots->byte : spots->byte2, first ? spots->shift : spots->shift2,
-                first ? lanes.word : lanes.word2, first ? spots->tag : spots->tag2);
+    bool first = cf_wide_any(lanes.word); /* RULE: the base bucket comes first */
+    cf_wide chosen = {first ? lanes.word.low : lanes.word2.low,
+                      first ? lanes.word.high : lanes.word2.high};
+    change_lane(filter, kind, first ? spots->byte : spots->byte2, first ? spots->shift : spots->shift2,
+                chosen, first ? spots->tag : spots->tag2);
 }
 
-static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, bool told, const cf_spots *spots)
+static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
-    const cf_lanes *lanes = &filter->view.form.lanes;
-    cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
-    if ((same.word | same.word2) != 0)
+    const cf_form *form = &filter->view.form;
+    bool wide = cf_is_wide(kind);
+    cf_words words = cf_words_at(filter, wide, spots);
+    if (cf_words_any(cf_plain_same(filter, wide, spots, words)))
         return false;
-    uint64_t empty = cf_any_zero_lane(lanes, words.word);
-    uint64_t empty2 = cf_any_zero_lane(lanes, words.word2);
-    if (empty != 0)
-        change_lane(filter, told, spots->byte, spots->shift, empty, spots->tag);
-    else if (empty2 != 0)
-        change_lane(filter, told, spots->byte2, spots->shift2, empty2, spots->tag2);
+    cf_wide empty = cf_same_lanes(form, &form->lanes, wide, words.word, 0);
+    cf_wide empty2 = cf_same_lanes(form, &form->lanes, wide, words.word2, 0);
+    if (cf_wide_any(empty))
+        change_lane(filter, kind, spots->byte, spots->shift, empty, spots->tag);
+    else if (cf_wide_any(empty2))
+        change_lane(filter, kind, spots->byte2, spots->shift2, empty2, spots->tag2);
     else
         return false;
     cf_count_occupied(filter);
     return true;
 }
 
-/* Is exactly one bit set in two words? */
-static inline bool is_single(uint64_t one, uint64_t other)
-{
-    uint64_t any = one | other;
-    return ((any & (any - 1)) | (one & other)) == 0;
-}
-
-static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, bool told, const cf_spots *spots,
+static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots,
                                           cf_deleted *deleted)
 {
-    cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
-    bool has = (same.word | same.word2) != 0;
+    bool wide = cf_is_wide(kind);
+    cf_words same = cf_plain_same(filter, wide, spots, cf_words_at(filter, wide, spots));
+    bool has = cf_words_any(same);
     *deleted = has ? CF_REMOVED : CF_ABSENT;
-    if (!has || !is_single(same.word, same.word2))
+    if (!has || !cf_is_single(same.word, same.word2))
         return !has;
-    change_first(filter, told, spots, same);
+    change_first(filter, kind, spots, same);
     cf_count_emptied(filter);
     return true;
 }
@@ -136,23 +149,25 @@ static inline void change_slot(cf_filter *filter, const cf_spots *spots, bool se
     cf_semisort_set(filter, form, at, slot, tag, 0);
 }
 
-static bool add_semisorted(cf_filter *filter, const cf_spots *spots)
+static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    cf_words words = cf_words_at(filter, spots);
-    bool first = has_empty_slot(filter, words.word);
-    if (!first && !has_empty_slot(filter, words.word2))
+    cf_words words = cf_words_at(filter, wide, spots);
+    bool first = has_empty_slot(filter, words.word.low);
+    if (!first && !has_empty_slot(filter, words.word2.low))
         return false;
-    if (cf_semisort_find(filter, words.word, spots->tag, words.word2, spots->tag2).has != 0)
+    if (cf_semisort_find(filter, wide, words.word, spots->tag, words.word2, spots->tag2).has != 0)
         return false;
     change_slot(filter, spots, !first, 0, first ? spots->tag : spots->tag2);
     cf_count_occupied(filter);
     return true;
 }
 
-static bool delete_semisorted(cf_filter *filter, const cf_spots *spots, cf_deleted *deleted)
+static CF_ALWAYS_INLINE bool delete_semisorted(cf_filter *filter, bool wide, const cf_spots *spots,
+                                               cf_deleted *deleted)
 {
-    cf_words words = cf_words_at(filter, spots);
-    cf_semisort_found found = cf_semisort_find(filter, words.word, spots->tag, words.word2, spots->tag2);
+    cf_words words = cf_words_at(filter, wide, spots);
+    cf_semisort_found found =
+        cf_semisort_find(filter, wide, words.word, spots->tag, words.word2, spots->tag2);
     *deleted = found.has ? CF_REMOVED : CF_ABSENT;
     if (found.has != 1)
         return found.has == 0;
@@ -178,8 +193,16 @@ static inline cf_spots any_spots(const cf_filter *filter, uint64_t hash)
 static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = any_spots(filter, hash);
-    return filter->view.change == CF_FAST_PLAIN ? add_plain(filter, false, &spots)
-                                                : add_semisorted(filter, &spots);
+    switch (filter->view.change) {
+    case CF_FAST_PLAIN:
+        return add_plain(filter, CF_FAST_PLAIN, &spots);
+    case CF_FAST_SEMISORTED:
+        return add_semisorted(filter, false, &spots);
+    case CF_FAST_WIDE:
+        return add_plain(filter, CF_FAST_WIDE, &spots);
+    default:
+        return add_semisorted(filter, true, &spots);
+    }
 }
 
 bool cf_fast_add(cf_filter *filter, uint64_t hash)
@@ -188,14 +211,22 @@ bool cf_fast_add(cf_filter *filter, uint64_t hash)
     if (filter->view.change != CF_FAST_WHOLE)
         return add_otherwise(filter, hash);
     cf_spots spots = cf_spots_of(filter, hash, true);
-    return add_plain(filter, true, &spots);
+    return add_plain(filter, CF_FAST_WHOLE, &spots);
 }
 
 static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
 {
     cf_spots spots = any_spots(filter, hash);
-    return filter->view.change == CF_FAST_PLAIN ? delete_plain(filter, false, &spots, deleted)
-                                                : delete_semisorted(filter, &spots, deleted);
+    switch (filter->view.change) {
+    case CF_FAST_PLAIN:
+        return delete_plain(filter, CF_FAST_PLAIN, &spots, deleted);
+    case CF_FAST_SEMISORTED:
+        return delete_semisorted(filter, false, &spots, deleted);
+    case CF_FAST_WIDE:
+        return delete_plain(filter, CF_FAST_WIDE, &spots, deleted);
+    default:
+        return delete_semisorted(filter, true, &spots, deleted);
+    }
 }
 
 bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
@@ -204,5 +235,5 @@ bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
     if (filter->view.change != CF_FAST_WHOLE)
         return delete_otherwise(filter, hash, deleted);
     cf_spots spots = cf_spots_of(filter, hash, true);
-    return delete_plain(filter, true, &spots, deleted);
+    return delete_plain(filter, CF_FAST_WHOLE, &spots, deleted);
 }

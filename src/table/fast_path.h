@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** fast_path.h - lookups, adds and deletes in the filters that are met most: not grown, without a spill
-** list, a bucket in one word (set_quick in open.c). Lookups only where all is in memory.
+** list, the tags of a bucket in one word, or wide, in two (set_quick in open.c). Lookups only where all
+** is in memory. `kind` is a constant, so that each has code of its own.
 **
 ** Both buckets are read before anything is decided, so that their cache misses overlap. What these
 ** ways cannot do the general ones do, which take every filter: nothing has changed then. Bytes and
@@ -11,6 +12,16 @@
 #define CF_FAST_PATH_H
 
 #include "bucket.h"
+
+static CF_ALWAYS_INLINE bool cf_is_wide(cf_fast kind)
+{
+    return kind == CF_FAST_WIDE || kind == CF_FAST_WIDE_SEMISORTED;
+}
+
+static CF_ALWAYS_INLINE bool cf_is_semisorted(cf_fast kind)
+{
+    return kind == CF_FAST_SEMISORTED || kind == CF_FAST_WIDE_SEMISORTED;
+}
 
 /* The places of a key: where in the table its two buckets start, and the tags there. */
 typedef struct cf_spots {
@@ -46,40 +57,53 @@ static CF_ALWAYS_INLINE cf_spots cf_spots_of(const cf_filter *filter, uint64_t h
     return cf_spots_by(filter, base, cf_pair_mix(base.bits & filter->view.pair_mask), whole);
 }
 
-/* Both buckets. */
+/* What is in the table from the start of both buckets on; or bits of their lanes. */
 typedef struct cf_words {
-    uint64_t word, word2;
+    cf_wide word, word2;
 } cf_words;
 
-static inline cf_words cf_words_at(const cf_filter *filter, const cf_spots *spots)
+static CF_ALWAYS_INLINE cf_words cf_words_at(const cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    return (cf_words){cf_load64(filter->view.table + spots->byte) >> spots->shift,
-                      cf_load64(filter->view.table + spots->byte2) >> spots->shift2};
+    return (cf_words){cf_load_wide(filter->view.table + spots->byte, spots->shift, wide),
+                      cf_load_wide(filter->view.table + spots->byte2, spots->shift2, wide)};
 }
 
 /* Not 0: a plain bucket holds its tag. The lowest bit set in each half is that of a lane that
 ** does. */
-static inline cf_words cf_plain_same(const cf_filter *filter, const cf_spots *spots, cf_words words)
+static CF_ALWAYS_INLINE cf_words cf_plain_same(const cf_filter *filter, bool wide, const cf_spots *spots,
+                                               cf_words words)
 {
-    const cf_lanes *lanes = &filter->view.form.lanes;
-    return (cf_words){cf_any_zero_lane(lanes, words.word ^ spots->tag * lanes->ones),
-                      cf_any_zero_lane(lanes, words.word2 ^ spots->tag2 * lanes->ones)};
+    const cf_form *form = &filter->view.form;
+    return (cf_words){cf_same_lanes(form, &form->lanes, wide, words.word, spots->tag),
+                      cf_same_lanes(form, &form->lanes, wide, words.word2, spots->tag2)};
 }
 
-static inline bool cf_plain_has(const cf_filter *filter, const cf_spots *spots)
+static inline bool cf_words_any(cf_words words)
 {
-    cf_words same = cf_plain_same(filter, spots, cf_words_at(filter, spots));
-    return (same.word | same.word2) != 0;
+    return (words.word.low | words.word.high | words.word2.low | words.word2.high) != 0;
+}
+
+static CF_ALWAYS_INLINE bool cf_plain_has(const cf_filter *filter, bool wide, const cf_spots *spots)
+{
+    return cf_words_any(cf_plain_same(filter, wide, spots, cf_words_at(filter, wide, spots)));
 }
 
 /* The same for semi-sorted buckets, after decoding both. */
 bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots);
 
-static inline bool cf_semisorted_has(const cf_filter *filter, const cf_spots *spots)
+static CF_ALWAYS_INLINE bool cf_semisorted_has(const cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    cf_words words = cf_words_at(filter, spots);
-    unsigned has = cf_semisort_find(filter, words.word, spots->tag, words.word2, spots->tag2).has;
+    cf_words words = cf_words_at(filter, wide, spots);
+    unsigned has = cf_semisort_find(filter, wide, words.word, spots->tag, words.word2, spots->tag2).has;
     return has < 2 ? has : cf_semisorted_has_for_sure(filter, spots);
+}
+
+/* Is a key there? */
+static CF_ALWAYS_INLINE bool cf_spots_have(const cf_filter *filter, cf_fast kind, const cf_spots *spots)
+{
+    bool wide = cf_is_wide(kind);
+    return cf_is_semisorted(kind) ? cf_semisorted_has(filter, wide, spots)
+                                  : cf_plain_has(filter, wide, spots);
 }
 
 /* For filters with view.lookup: which of up to CF_BATCH keys are there. Returns how many. */

@@ -14,6 +14,18 @@ bool cf_fits_word(uint64_t bucket_bits, unsigned bits)
     return bits + most_shift(bucket_bits, 8) <= 64;
 }
 
+void cf_wide_set(cf_form *form, unsigned width, unsigned count)
+{
+    form->is_wide = !cf_fits_word(form->bucket_bits, form->tag_bits) &&
+                    form->tag_bits + most_shift(form->bucket_bits, 8) <= 128;
+    form->ones = form->highs = (cf_wide){0, 0};
+    for (unsigned i = 0; form->is_wide && i < count; i++) {
+        cf_wide one = cf_wide_of(1, i * width), high = cf_wide_of(1, (i + 1) * width - 1);
+        form->ones = (cf_wide){form->ones.low | one.low, form->ones.high | one.high};
+        form->highs = (cf_wide){form->highs.low | high.low, form->highs.high | high.high};
+    }
+}
+
 void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits)
 {
     lanes->width = width;

@@ -69,6 +69,33 @@ static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uin
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
 }
 
+/* The 128 bits at bit offset `shift` of a byte, as far as they lie in the 16 bytes from there on.
+** `wide`, a constant: or else those in 8 bytes. */
+static CF_ALWAYS_INLINE cf_wide cf_load_wide(const uint8_t *p, unsigned shift, bool wide)
+{
+    uint64_t low = cf_load64(p), high = wide ? cf_load64(p + 8) : 0;
+    return wide ? (cf_wide){cf_funnel(low, high, shift), high >> shift} : (cf_wide){low >> shift, 0};
+}
+
+/* x << n, for n below 128. */
+static inline cf_wide cf_wide_of(uint64_t x, unsigned n)
+{
+    assert(n < 128);
+    return n < 64 ? (cf_wide){x << n, x >> 1 >> (63 - n)} : (cf_wide){0, x << (n - 64)};
+}
+
+/* Overwrites so many bits at bit offset `at`, which lie within the 16 bytes they start in, with bits
+** that are so many at most. The pager has been told. */
+static inline void cf_store_wide(uint8_t *table, uint64_t at, unsigned bits, cf_wide value)
+{
+    uint8_t *p = table + (at >> 3);
+    unsigned shift = at & 7, end = bits + shift;
+    uint64_t low = cf_low_bits(end) >> shift << shift, high = end > 64 ? cf_low_bits(end - 64) : 0;
+    assert(end <= 128);
+    cf_store64(p, (cf_load64(p) & ~low) | value.low << shift);
+    cf_store64(p + 8, (cf_load64(p + 8) & ~high) | value.high << shift | value.low >> 1 >> (63 - shift));
+}
+
 /* ---- lanes ---- */
 
 /* Constants for slots of `width` bits in buckets of b, which are `bucket_bits` apart; `pair_bits`
@@ -79,6 +106,11 @@ void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_b
 ** bucket? */
 bool cf_fits_word(uint64_t bucket_bits, unsigned bits);
 
+/* Says whether a form is wide, and sets its constants for `count` lanes of `width` bits. Its other
+** fields are set already. (Then a bucket has 58 bits at least, so that none of the 16 bytes is more than
+** 8 beyond the table.) */
+void cf_wide_set(cf_form *form, unsigned width, unsigned count);
+
 /* Constants for `count` lanes of `width` bits to a word. */
 void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits);
 
@@ -88,6 +120,40 @@ void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned wor
 static inline uint64_t cf_any_zero_lane(const cf_lanes *lanes, uint64_t x)
 {
     return (x - lanes->ones) & ~x & lanes->highs;
+}
+
+/* The same for x = bits ^ tag in all lanes: those of `lanes`; or, `wide`, a constant, of a wide form. */
+static CF_ALWAYS_INLINE cf_wide cf_same_lanes(const cf_form *form, const cf_lanes *lanes, bool wide,
+                                              cf_wide bits, uint64_t tag)
+{
+    if (!wide)
+        return (cf_wide){cf_any_zero_lane(lanes, bits.low ^ tag * lanes->ones), 0};
+    uint64_t high, low = bits.low ^ cf_multiply(tag, form->ones.low, &high);
+    high = bits.high ^ (high + tag * form->ones.high);
+    uint64_t borrow = low < form->ones.low;
+    return (cf_wide){(low - form->ones.low) & ~low & form->highs.low,
+                     (high - form->ones.high - borrow) & ~high & form->highs.high};
+}
+
+/* Is any bit set? */
+static inline bool cf_wide_any(cf_wide x)
+{
+    return (x.low | x.high) != 0;
+}
+
+/* Is exactly one bit set in both? */
+static inline bool cf_is_single(cf_wide one, cf_wide other)
+{
+    uint64_t low = one.low | other.low, high = one.high | other.high;
+    uint64_t both =
+        (one.low & other.low) | (one.high & other.high) | (low & (low - 1)) | (high & (high - 1));
+    return both == 0 && (low == 0) != (high == 0);
+}
+
+/* The lowest bit set. `wide`, a constant: bits of the high half may be. */
+static CF_ALWAYS_INLINE unsigned cf_wide_lowest(cf_wide x, bool wide)
+{
+    return !wide || x.low != 0 ? cf_lowest_bit(x.low) : 64 + cf_lowest_bit(x.high);
 }
 
 /* The top bit of every lane of x that is zero. */

@@ -122,11 +122,11 @@ void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits)
     cf_lanes_fill(&form->tops, top, tops, CF_SEMISORT_SLOTS / tops, s - CF_NIBBLE_BITS);
     form->spread_tops = spread_of(count, top, CF_NIBBLE_BITS);
     form->spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
-    form->is_short = tops == CF_SEMISORT_SLOTS &&
-                     CF_SEMISORT_SLOTS * form->payload_bits <= CF_STORE_BITS &&
+    form->is_short = CF_SEMISORT_SLOTS * form->payload_bits <= CF_STORE_BITS &&
                      top + form->payload_bits <= RANK_SHIFT;
+    cf_wide_set(form, top, CF_SEMISORT_SLOTS);
     form->lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
-    if (top > 1 && count == CF_SEMISORT_SLOTS && cf_fits_word(form->bucket_bits, form->tag_bits))
+    if (top > 1 && (form->is_wide || cf_fits_word(form->bucket_bits, form->tag_bits)))
         form->lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
 }
 
@@ -177,33 +177,44 @@ static unsigned code_of(const uint64_t *rank)
 
 /* ---- writing ---- */
 
-/* Writes code and tops; with one store where they are a word. */
-static CF_ALWAYS_INLINE void write_tags(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
-                                        uint64_t code, uint64_t tops)
-{
-    if (word) {
-        cf_store_bits(filter->view.writable, at, cf_ones(form->tag_bits), code | tops << CF_CODE_BITS);
-        return;
-    }
-    cf_store_bits(filter->view.writable, at, CF_CODE_MASK, code);
-    cf_store_bits(filter->view.writable, at + CF_CODE_BITS,
-                  cf_ones(CF_SEMISORT_SLOTS * form->tops.width), tops);
-}
-
-static inline void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
+/* Writes four ranks at bit `at`, without the `more` bits of their payloads. With one store where the tags
+** are a word, which is a constant, or with two. */
+static CF_ALWAYS_INLINE void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
+                                         const uint64_t *rank, unsigned more)
 {
     unsigned top = form->tops.width;
-    uint64_t mask = cf_ones(top);
-    if (form->tops.words == 1) {
-        write_tags(filter, form, at, form->lane_of != 0, code_of(rank),
-                   (rank[0] & mask) | (rank[1] & mask) << top | (rank[2] & mask) << 2 * top |
-                       (rank[3] & mask) << 3 * top);
-        return;
+    uint64_t mask = cf_ones(top), code = code_of(rank);
+    uint64_t tops[] = {rank[0] >> more & mask, rank[1] >> more & mask, rank[2] >> more & mask,
+                       rank[3] >> more & mask};
+    if (word) {
+        uint64_t bits = tops[0] | tops[1] << top | tops[2] << 2 * top | tops[3] << 3 * top;
+        cf_store_bits(filter->view.writable, at, cf_low_bits(form->tag_bits),
+                      code | bits << CF_CODE_BITS);
+    } else if (form->is_wide) {
+        cf_wide low = cf_wide_of(tops[0] | tops[1] << top, CF_CODE_BITS);
+        cf_wide high = cf_wide_of(tops[2] | tops[3] << top, CF_CODE_BITS + 2 * top);
+        cf_store_wide(filter->view.writable, at, form->tag_bits,
+                      (cf_wide){code | low.low | high.low, low.high | high.high});
+    } else {
+        cf_store_bits(filter->view.writable, at, CF_CODE_MASK, code);
+        at += CF_CODE_BITS;
+        for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++, at += top)
+            cf_store_bits(filter->view.writable, at, mask, tops[i]);
     }
-    cf_store_bits(filter->view.writable, at, CF_CODE_MASK, code_of(rank));
-    at += CF_CODE_BITS;
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++, at += top)
-        cf_store_bits(filter->view.writable, at, mask, rank[i] & mask);
+}
+
+/* Are the tags of this form a word? */
+static inline bool is_word(const cf_form *form)
+{
+    return form->lane_of != 0 && !form->is_wide;
+}
+
+static void write_any_ranks(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
+{
+    if (is_word(form))
+        write_ranks(filter, form, at, true, rank, 0);
+    else
+        write_ranks(filter, form, at, false, rank, 0);
 }
 
 void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
@@ -213,7 +224,7 @@ void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, cons
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
         rank[i] = rank_of(tag[i]);
     sort(rank, payload);
-    write_ranks(filter, form, at, rank);
+    write_any_ranks(filter, form, at, rank);
 }
 
 static inline uint64_t rank_in(const cf_form *form, uint64_t word, unsigned slot)
@@ -228,74 +239,72 @@ void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at,
                                         rank_in(form, word, 2), rank_in(form, word, 3)};
     assert(form->lanes.words == 1 && form->payload_bits == 0);
     sort(rank, NULL);
-    write_ranks(filter, form, at, rank);
+    write_any_ranks(filter, form, at, rank);
 }
 
-/* ---- changing one slot of a short bucket ---- */
+/* ---- changing one slot of a bucket ---- */
 
-/* Lanes of `width` bits without lane i: those below it move up. */
-static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
+/* Reads the ranks of four slots, with their payloads, of `more` bits, below their tops. */
+static CF_ALWAYS_INLINE void read_ranks(const cf_filter *filter, const cf_form *form, uint64_t at,
+                                        bool word, unsigned more, uint64_t *rank)
 {
-    uint64_t from = ~(uint64_t)0 << i * width; /* this lane and all above */
-    return (lanes & ~from) << width | (lanes & from << width);
+    uint64_t bits = cf_load_bits(filter->view.table, at), mask = cf_ones(form->tops.width);
+    uint64_t nibbles = cf_semisort_nibbles[bits & CF_CODE_MASK], payloads = 0;
+    if (more != 0)
+        payloads = cf_load_bits(filter->view.table, at + form->payloads_at);
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
+        uint64_t top =
+            word ? bits >> CF_CODE_BITS >> i * form->tops.width : cf_tops_at(filter, form, at, i);
+        rank[i] = nibbles >> i * CF_NIBBLE_BITS << RANK_SHIFT | (top & mask) << more |
+                  (payloads >> i * more & cf_ones(more));
+    }
 }
 
-/* With another lane i: lane 0 goes, and those up to i move down. */
-static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
+/* Puts the lesser one of *a and *next to *a, and the other one to *next. */
+static inline void keep_lesser(uint64_t *a, uint64_t *next)
 {
-    uint64_t from = ~(uint64_t)0 << i * width;
-    return (lanes >> width & ~from) | lane << i * width | (lanes & from << width);
+    uint64_t lesser = *a < *next ? *a : *next, other = *a < *next ? *next : *a;
+    *a = lesser;
+    *next = other;
 }
 
-/* The four slots of a short bucket, not unpacked. */
-typedef struct four {
-    uint64_t tops, nibbles, payloads;
-} four;
-
-/* Is this rank behind the slot in a lane? A payload stands in the rank, below the top. */
-static inline unsigned is_behind(uint64_t rank, const four *slots, unsigned width, unsigned more,
-                                 unsigned lane)
+/* Puts another rank in the place of a slot. The other ones are sorted already. No branch: slots cannot be
+** predicted. */
+static CF_ALWAYS_INLINE void replace_rank(uint64_t *rank, unsigned slot, uint64_t by)
 {
-    uint64_t top = slots->tops >> lane * width & cf_ones(width);
-    uint64_t payload = slots->payloads >> lane * more & cf_ones(more);
-    return (top << more | payload | slots->nibbles >> lane * CF_NIBBLE_BITS << RANK_SHIFT) < rank;
-}
-
-/* Puts another tag and payload, of `more` bits, in the place of a slot. The other slots are sorted
-** already. */
-static CF_ALWAYS_INLINE void replace_slot(four *slots, unsigned width, unsigned more, unsigned slot,
-                                          uint64_t tag, uint64_t payload)
-{
-    slots->tops = take_lane(slots->tops, width, slot);
-    slots->nibbles = take_lane(slots->nibbles, CF_NIBBLE_BITS, slot); /* lane 0 is empty now */
-    slots->payloads = take_lane(slots->payloads, more, slot);
-    if (tag == 0)
+    rank[3] = slot >= 3 ? rank[2] : rank[3];
+    rank[2] = slot >= 2 ? rank[1] : rank[2];
+    rank[1] = slot >= 1 ? rank[0] : rank[1];
+    rank[0] = by;
+    if (by == 0)
         return;
-    /* RULE: ties are broken by payloads, and payloads go with their slots */
-    uint64_t rank = tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT;
-    unsigned lane = is_behind(rank, slots, width, more, 1) + is_behind(rank, slots, width, more, 2) +
-                    is_behind(rank, slots, width, more, 3);
-    slots->tops = put_lane(slots->tops, width, lane, tag >> CF_NIBBLE_BITS);
-    slots->nibbles = put_lane(slots->nibbles, CF_NIBBLE_BITS, lane, rank >> RANK_SHIFT);
-    slots->payloads = put_lane(slots->payloads, more, lane, payload);
+    keep_lesser(&rank[0], &rank[1]);
+    keep_lesser(&rank[1], &rank[2]);
+    keep_lesser(&rank[2], &rank[3]);
 }
 
-/* `word`: there are no payloads, and the tags are one word; a constant. */
+static inline void write_payloads(cf_filter *filter, const cf_form *form, uint64_t at,
+                                  const uint64_t *rank)
+{
+    unsigned more = form->payload_bits;
+    uint64_t mask = cf_ones(more), all = cf_ones(CF_SEMISORT_SLOTS * more);
+    cf_store_bits(filter->view.writable, at + form->payloads_at, all,
+                  (rank[0] & mask) | (rank[1] & mask) << more | (rank[2] & mask) << 2 * more |
+                      (rank[3] & mask) << 3 * more);
+}
+
+/* `word`: there are no payloads, and the tags are a word; a constant. */
 static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
                                       unsigned slot, uint64_t tag, uint64_t payload)
 {
-    unsigned width = form->tops.width, more = word ? 0 : form->payload_bits;
-    uint64_t behind = at + form->payloads_at, all = cf_ones(CF_SEMISORT_SLOTS * more);
-    uint64_t bits = cf_load_bits(filter->view.table, at) & cf_ones(word ? form->tag_bits : CF_CODE_BITS);
-    uint64_t tops = word ? bits >> CF_CODE_BITS
-                         : cf_tops_at(filter, form, at, 0) & cf_ones(CF_SEMISORT_SLOTS * width);
-    four slots = {.tops = tops, .nibbles = cf_semisort_nibbles[bits & CF_CODE_MASK]};
+    unsigned more = word ? 0 : form->payload_bits;
+    uint64_t rank[CF_SEMISORT_SLOTS];
+    read_ranks(filter, form, at, word, more, rank);
+    /* RULE: ties are broken by payloads, and payloads go with their slots */
+    replace_rank(rank, slot, tag == 0 ? 0 : tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT);
+    write_ranks(filter, form, at, word, rank, more);
     if (more != 0)
-        slots.payloads = cf_load_bits(filter->view.table, behind) & all;
-    replace_slot(&slots, width, more, slot, tag, payload);
-    write_tags(filter, form, at, word, cf_semisort_code((unsigned)slots.nibbles), slots.tops);
-    if (more != 0)
-        cf_store_bits(filter->view.writable, behind, all, slots.payloads);
+        write_payloads(filter, form, at, rank);
 }
 
 static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form, uint64_t at,
@@ -308,7 +317,7 @@ void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsign
                      uint64_t payload)
 {
     assert(form->is_short && slot < CF_SEMISORT_SLOTS);
-    if (form->payload_bits == 0 && form->lane_of)
+    if (form->payload_bits == 0 && is_word(form))
         set_slot(filter, form, at, true, slot, tag, 0);
     else
         set_otherwise(filter, form, at, slot, tag, payload);

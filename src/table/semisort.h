@@ -94,6 +94,15 @@ static inline bool cf_tops_allow(const cf_filter *filter, const cf_form *form, u
                        : cf_any_zero_lane(&form->tops, tops ^ wanted * form->tops.ones) != 0;
 }
 
+/* Not 0: a top of a bucket agrees with a tag; as cf_same_lanes. */
+static CF_ALWAYS_INLINE cf_wide cf_same_tops(const cf_form *form, bool wide, cf_wide bits, uint64_t tag)
+{
+    cf_wide tops = {bits.low >> CF_CODE_BITS, 0};
+    if (wide)
+        tops = (cf_wide){cf_funnel(bits.low, bits.high, CF_CODE_BITS), bits.high >> CF_CODE_BITS};
+    return cf_same_lanes(form, &form->tops, wide, tops, tag >> CF_NIBBLE_BITS);
+}
+
 /* Where one of two buckets holds its tag. */
 typedef struct cf_semisort_found {
     unsigned has;  /* 0: neither does; 1: one of them, once; 2: this cannot tell */
@@ -103,25 +112,25 @@ typedef struct cf_semisort_found {
 
 /* Does either of two buckets that have not grown hold its tag? `bits` and `bits2` are what is in
 ** the table from their start on. The tags agree in their nibbles, because both are of one key. For
-** filters with filter->view.form.lane_of. When the key is there, as a rule one top of eight agrees, and
+** filters with filter->view.form.lane_of; `wide`: is_wide, a constant. When the key is there, as a rule one top of eight agrees, and
 ** its nibble decides. */
-static inline cf_semisort_found cf_semisort_find(const cf_filter *filter, uint64_t bits, uint64_t tag,
-                                                 uint64_t bits2, uint64_t tag2)
+static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filter, bool wide,
+                                                           cf_wide bits, uint64_t tag, cf_wide bits2,
+                                                           uint64_t tag2)
 {
-    const cf_lanes *tops = &filter->view.form.tops;
-    uint64_t x = bits >> CF_CODE_BITS ^ (tag >> CF_NIBBLE_BITS) * tops->ones;
-    uint64_t x2 = bits2 >> CF_CODE_BITS ^ (tag2 >> CF_NIBBLE_BITS) * tops->ones;
-    uint64_t agree = cf_any_zero_lane(tops, x), agree2 = cf_any_zero_lane(tops, x2),
-             any = agree | agree2;
-    if (any == 0)
+    const cf_form *form = &filter->view.form;
+    cf_wide agree = cf_same_tops(form, wide, bits, tag), agree2 = cf_same_tops(form, wide, bits2, tag2);
+    cf_wide any = {agree.low | agree2.low, agree.high | agree2.high};
+    if (!cf_wide_any(any))
         return (cf_semisort_found){0, false, 0};
-    if (((any & (any - 1)) | (agree & agree2)) != 0)
+    if (!cf_is_single(agree, agree2))
         return (cf_semisort_found){2, false, 0};
-    uint64_t code = (agree ? bits : bits2) & cf_low_bits(CF_CODE_BITS);
-    unsigned lane = cf_lowest_bit(any) * filter->view.form.lane_of >> CF_LANE_OF_SHIFT;
+    bool second = !cf_wide_any(agree);
+    uint64_t code = (second ? bits2.low : bits.low) & CF_CODE_MASK;
+    unsigned lane = cf_wide_lowest(any, wide) * form->lane_of >> CF_LANE_OF_SHIFT;
     uint64_t nibbles = cf_semisort_nibbles[code] >> lane * CF_NIBBLE_BITS;
-    bool has = ((nibbles ^ tag) & cf_low_bits(CF_NIBBLE_BITS)) == 0;
-    return (cf_semisort_found){has, agree == 0, lane};
+    bool has = ((nibbles ^ tag) & CF_NIBBLE_MASK) == 0;
+    return (cf_semisort_found){has, second, lane};
 }
 
 /* Is this bucket one that cf_semisort_write writes? Ties broken by payloads are not looked at. */
