@@ -177,18 +177,6 @@ static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
 #endif
 }
 
-/* The low half of (high, low) >> shift, for shifts below 64. */
-static inline uint64_t cf_funnel(uint64_t low, uint64_t high, unsigned shift)
-{
-    assert(shift < 64);
-#if CF_IS_GNU && defined(__SIZEOF_INT128__)
-    __extension__ typedef unsigned __int128 wide;
-    return (uint64_t)(((wide)high << 64 | low) >> (shift & 63));
-#else
-    return low >> shift | high << 1 << (63 - shift);
-#endif
-}
-
 /* ---- a flag that threads share ---- */
 
 /* Clear at first: static cf_flag flag = CF_FLAG_CLEAR. cf_flag_set: was it set before? What a thread

@@ -48,51 +48,35 @@ static CF_NEVER_INLINE bool contains_any(const cf_filter *filter, uint64_t hash)
 
 static CF_NEVER_INLINE bool contains_semisorted(const cf_filter *filter, uint64_t hash)
 {
-    cf_spots spots = cf_spots_of(filter, hash, false);
-    return cf_spots_have(filter, CF_FAST_SEMISORTED, &spots);
+    return cf_has(filter, CF_FAST_SEMISORTED, hash);
 }
 
 /* Plain buckets that are not whole bytes. */
 static CF_NEVER_INLINE bool contains_plain(const cf_filter *filter, uint64_t hash)
 {
-    cf_spots spots = cf_spots_of(filter, hash, false);
-    return cf_spots_have(filter, CF_FAST_PLAIN, &spots);
+    return cf_has(filter, CF_FAST_PLAIN, hash);
 }
 
 static CF_NEVER_INLINE bool contains_wide(const cf_filter *filter, uint64_t hash)
 {
-    cf_spots spots = cf_spots_of(filter, hash, false);
-    return cf_spots_have(filter, CF_FAST_WIDE, &spots);
+    return cf_has(filter, CF_FAST_WIDE, hash);
 }
 
 static CF_NEVER_INLINE bool contains_wide_semisorted(const cf_filter *filter, uint64_t hash)
 {
-    cf_spots spots = cf_spots_of(filter, hash, false);
-    return cf_spots_have(filter, CF_FAST_WIDE_SEMISORTED, &spots);
-}
-
-static CF_NEVER_INLINE bool contains_otherwise(const cf_filter *filter, uint64_t hash)
-{
-    switch (filter->view.lookup) {
-    case CF_FAST_PLAIN:
-        return contains_plain(filter, hash);
-    case CF_FAST_WIDE:
-        return contains_wide(filter, hash);
-    case CF_FAST_WIDE_SEMISORTED:
-        return contains_wide_semisorted(filter, hash);
-    default:
-        return contains_any(filter, hash);
-    }
+    return cf_has(filter, CF_FAST_WIDE_SEMISORTED, hash);
 }
 
 bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-    if (CF_LIKELY(filter->view.lookup == CF_FAST_WHOLE)) {
-        cf_spots spots = cf_spots_of(filter, hash, true);
-        return cf_spots_have(filter, CF_FAST_WHOLE, &spots);
-    }
-    return filter->view.lookup == CF_FAST_SEMISORTED ? contains_semisorted(filter, hash)
-                                                     : contains_otherwise(filter, hash);
+    cf_fast kind = filter->view.lookup;
+    if (CF_LIKELY(kind == CF_FAST_WHOLE))
+        return cf_has(filter, CF_FAST_WHOLE, hash);
+    return kind == CF_FAST_SEMISORTED        ? contains_semisorted(filter, hash)
+           : kind == CF_FAST_PLAIN           ? contains_plain(filter, hash)
+           : kind == CF_FAST_WIDE            ? contains_wide(filter, hash)
+           : kind == CF_FAST_WIDE_SEMISORTED ? contains_wide_semisorted(filter, hash)
+                                             : contains_any(filter, hash);
 }
 
 /* ---- asking for many ---- */

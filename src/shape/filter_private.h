@@ -26,7 +26,7 @@ typedef struct cf_lanes {
     unsigned words;       /* words in a bucket */
 } cf_lanes;
 
-/* Up to 128 bits. */
+/* The two words of a wide bucket, with half of the lanes each (lanes.h). */
 typedef struct cf_wide {
     uint64_t low, high;
 } cf_wide;
@@ -63,8 +63,9 @@ typedef struct cf_form {
     cf_spread spread_tops, spread_nibbles; /* semi-sorted */
     bool is_short;                         /* semi-sorted: slots have short ranks (semisort.h) */
     unsigned lane_of;                      /* semi-sorted: see semisort.h; 0: not for this form */
-    bool is_wide;        /* tags lie within the 16 bytes in which they start, not within 8 */
-    cf_wide ones, highs; /* wide ones: of all lanes, of a semi-sorted bucket of all tops */
+    bool is_wide;        /* not in one word, but in two */
+    unsigned second;     /* wide ones: the byte of a bucket in which its second word starts */
+    cf_wide ones, highs; /* wide ones: of all lanes, or, semi-sorted, of all tops */
 } cf_form;
 
 typedef struct cf_view {

@@ -18,10 +18,11 @@ static bool has_for_sure(const cf_filter *filter, uint64_t at, uint64_t tag)
     return found != 0;
 }
 
-bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots)
+bool cf_semisorted_has_for_sure(const cf_filter *filter, uint64_t hash)
 {
-    return has_for_sure(filter, bits_of(spots->byte, spots->shift), spots->tag) ||
-           has_for_sure(filter, bits_of(spots->byte2, spots->shift2), spots->tag2);
+    cf_spots spots = cf_spots_of(filter, hash, false);
+    return has_for_sure(filter, bits_of(spots.byte, spots.shift), spots.tag) ||
+           has_for_sure(filter, bits_of(spots.byte2, spots.shift2), spots.tag2);
 }
 
 /* One long chain of dependent instructions for each key would keep the processor from working on
@@ -44,7 +45,7 @@ static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *
         cf_prefetch(filter->view.table + spots[i].byte2);
     }
     for (size_t i = 0; i < n; i++) {
-        answers[i] = cf_spots_have(filter, kind, &spots[i]);
+        answers[i] = cf_spots_have(filter, kind, &spots[i], hashes[i]);
         found += answers[i];
     }
     return found;
@@ -69,46 +70,40 @@ size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t 
 
 /* ---- plain buckets ---- */
 
-/* Changes one lane of a bucket by XOR: the one whose top bit is the lowest of `lanes`. A filter of whole
-** bytes has no pager to be told. */
+/* Changes one lane of a bucket by XOR, the first one of `same`. A filter of whole bytes has no pager to
+** be told. */
 static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, cf_fast kind, uint64_t byte, unsigned shift,
-                                         cf_wide lanes, uint64_t difference)
+                                         uint64_t same, uint64_t difference)
 {
-    uint8_t *p = filter->view.writable + byte;
-    unsigned at = cf_wide_lowest(lanes, cf_is_wide(kind)) + 1 - filter->view.form.lanes.width + shift;
+    const cf_form *form = &filter->view.form;
+    unsigned at = cf_first_top(form, cf_is_wide(kind), 0, same) + 1 - form->lanes.width + shift;
+    uint8_t *p = filter->view.writable + byte + (cf_is_wide(kind) ? at / 8 : 0);
     if (kind != CF_FAST_WHOLE && CF_UNLIKELY(filter->pages != NULL))
-        cf_change_bits(filter, bits_of(byte, shift), filter->view.form.bucket_bits);
-    if (cf_is_wide(kind)) {
-        p += at >> 3;
-        at &= 7;
-    }
-    cf_store64(p, cf_load64(p) ^ difference << at);
+        cf_change_bits(filter, bits_of(byte, shift), form->bucket_bits);
+    cf_store64(p, cf_load64(p) ^ difference << (cf_is_wide(kind) ? at % 8 : at));
 }
 
 /* The choice between two buckets cannot be predicted: no branch. */
 static CF_ALWAYS_INLINE void change_first(cf_filter *filter, cf_fast kind, const cf_spots *spots,
-                                          cf_words lanes)
+                                          cf_same same)
 {
-    bool first = cf_wide_any(lanes.word); /* RULE: the base bucket comes first */
-    cf_wide chosen = {first ? lanes.word.low : lanes.word2.low,
-                      first ? lanes.word.high : lanes.word2.high};
+    bool first = same.lanes != 0; /* RULE: the base bucket comes first */
     change_lane(filter, kind, first ? spots->byte : spots->byte2, first ? spots->shift : spots->shift2,
-                chosen, first ? spots->tag : spots->tag2);
+                first ? same.lanes : same.lanes2, first ? spots->tag : spots->tag2);
 }
 
 static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
-    const cf_form *form = &filter->view.form;
     bool wide = cf_is_wide(kind);
     cf_words words = cf_words_at(filter, wide, spots);
-    if (cf_words_any(cf_plain_same(filter, wide, spots, words)))
+    cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
+    cf_same empty = cf_plain_same(filter, wide, words, 0, 0);
+    if ((same.lanes | same.lanes2) != 0)
         return false;
-    cf_wide empty = cf_same_lanes(form, &form->lanes, wide, words.word, 0);
-    cf_wide empty2 = cf_same_lanes(form, &form->lanes, wide, words.word2, 0);
-    if (cf_wide_any(empty))
-        change_lane(filter, kind, spots->byte, spots->shift, empty, spots->tag);
-    else if (cf_wide_any(empty2))
-        change_lane(filter, kind, spots->byte2, spots->shift2, empty2, spots->tag2);
+    if (empty.lanes != 0)
+        change_lane(filter, kind, spots->byte, spots->shift, empty.lanes, spots->tag);
+    else if (empty.lanes2 != 0)
+        change_lane(filter, kind, spots->byte2, spots->shift2, empty.lanes2, spots->tag2);
     else
         return false;
     cf_count_occupied(filter);
@@ -119,10 +114,11 @@ static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, cf_fast kind, const
                                           cf_deleted *deleted)
 {
     bool wide = cf_is_wide(kind);
-    cf_words same = cf_plain_same(filter, wide, spots, cf_words_at(filter, wide, spots));
-    bool has = cf_words_any(same);
+    cf_words words = cf_words_at(filter, wide, spots);
+    cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
+    bool has = (same.lanes | same.lanes2) != 0;
     *deleted = has ? CF_REMOVED : CF_ABSENT;
-    if (!has || !cf_is_single(same.word, same.word2))
+    if (!has || !cf_is_single(same.lanes, same.lanes2))
         return !has;
     change_first(filter, kind, spots, same);
     cf_count_emptied(filter);
@@ -132,11 +128,11 @@ static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, cf_fast kind, const
 /* ---- semi-sorted buckets ---- */
 
 /* Empty slots come first, with tag 0. */
-static inline bool has_empty_slot(const cf_filter *filter, uint64_t bits)
+static inline bool has_empty_slot(const cf_filter *filter, uint64_t byte, unsigned shift)
 {
-    uint64_t tops = bits >> CF_CODE_BITS & cf_low_bits(filter->view.form.tops.width);
-    uint64_t nibbles = cf_semisort_nibbles[bits & CF_CODE_MASK];
-    return (tops | (nibbles & CF_NIBBLE_MASK)) == 0;
+    uint64_t bits = cf_load64(filter->view.table + byte) >> shift;
+    uint64_t top = bits >> CF_CODE_BITS & cf_ones(filter->view.form.tops.width);
+    return (top | (cf_semisort_nibbles[bits & CF_CODE_MASK] & CF_NIBBLE_MASK)) == 0;
 }
 
 static inline void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,
@@ -151,11 +147,10 @@ static inline void change_slot(cf_filter *filter, const cf_spots *spots, bool se
 
 static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    cf_words words = cf_words_at(filter, wide, spots);
-    bool first = has_empty_slot(filter, words.word.low);
-    if (!first && !has_empty_slot(filter, words.word2.low))
+    bool first = has_empty_slot(filter, spots->byte, spots->shift);
+    if (!first && !has_empty_slot(filter, spots->byte2, spots->shift2))
         return false;
-    if (cf_semisort_find(filter, wide, words.word, spots->tag, words.word2, spots->tag2).has != 0)
+    if (cf_semisorted_find(filter, wide, spots).has != 0)
         return false;
     change_slot(filter, spots, !first, 0, first ? spots->tag : spots->tag2);
     cf_count_occupied(filter);
@@ -165,9 +160,7 @@ static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const 
 static CF_ALWAYS_INLINE bool delete_semisorted(cf_filter *filter, bool wide, const cf_spots *spots,
                                                cf_deleted *deleted)
 {
-    cf_words words = cf_words_at(filter, wide, spots);
-    cf_semisort_found found =
-        cf_semisort_find(filter, wide, words.word, spots->tag, words.word2, spots->tag2);
+    cf_semisort_found found = cf_semisorted_find(filter, wide, spots);
     *deleted = found.has ? CF_REMOVED : CF_ABSENT;
     if (found.has != 1)
         return found.has == 0;

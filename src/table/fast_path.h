@@ -57,53 +57,66 @@ static CF_ALWAYS_INLINE cf_spots cf_spots_of(const cf_filter *filter, uint64_t h
     return cf_spots_by(filter, base, cf_pair_mix(base.bits & filter->view.pair_mask), whole);
 }
 
-/* What is in the table from the start of both buckets on; or bits of their lanes. */
+/* The lanes of both buckets. */
 typedef struct cf_words {
     cf_wide word, word2;
 } cf_words;
 
 static CF_ALWAYS_INLINE cf_words cf_words_at(const cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    return (cf_words){cf_load_wide(filter->view.table + spots->byte, spots->shift, wide),
-                      cf_load_wide(filter->view.table + spots->byte2, spots->shift2, wide)};
+    const cf_view *view = &filter->view;
+    return (cf_words){
+        cf_load_lanes(&view->form, wide, view->table + spots->byte, 0, spots->shift),
+        cf_load_lanes(&view->form, wide, view->table + spots->byte2, 0, spots->shift2)};
 }
 
-/* Not 0: a plain bucket holds its tag. The lowest bit set in each half is that of a lane that
-** does. */
-static CF_ALWAYS_INLINE cf_words cf_plain_same(const cf_filter *filter, bool wide, const cf_spots *spots,
-                                               cf_words words)
+/* Which lanes of plain buckets hold the tag: as cf_same_lanes. */
+typedef struct cf_same {
+    uint64_t lanes, lanes2;
+} cf_same;
+
+static CF_ALWAYS_INLINE cf_same cf_plain_same(const cf_filter *filter, bool wide, cf_words words,
+                                              uint64_t tag, uint64_t tag2)
 {
     const cf_form *form = &filter->view.form;
-    return (cf_words){cf_same_lanes(form, &form->lanes, wide, words.word, spots->tag),
-                      cf_same_lanes(form, &form->lanes, wide, words.word2, spots->tag2)};
-}
-
-static inline bool cf_words_any(cf_words words)
-{
-    return (words.word.low | words.word.high | words.word2.low | words.word2.high) != 0;
+    return (cf_same){cf_same_lanes(form, &form->lanes, wide, words.word, tag),
+                     cf_same_lanes(form, &form->lanes, wide, words.word2, tag2)};
 }
 
 static CF_ALWAYS_INLINE bool cf_plain_has(const cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    return cf_words_any(cf_plain_same(filter, wide, spots, cf_words_at(filter, wide, spots)));
-}
-
-/* The same for semi-sorted buckets, after decoding both. */
-bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots);
-
-static CF_ALWAYS_INLINE bool cf_semisorted_has(const cf_filter *filter, bool wide, const cf_spots *spots)
-{
     cf_words words = cf_words_at(filter, wide, spots);
-    unsigned has = cf_semisort_find(filter, wide, words.word, spots->tag, words.word2, spots->tag2).has;
-    return has < 2 ? has : cf_semisorted_has_for_sure(filter, spots);
+    cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
+    return (same.lanes | same.lanes2) != 0;
 }
 
-/* Is a key there? */
-static CF_ALWAYS_INLINE bool cf_spots_have(const cf_filter *filter, cf_fast kind, const cf_spots *spots)
+/* Where a semi-sorted bucket holds the key. */
+static CF_ALWAYS_INLINE cf_semisort_found cf_semisorted_find(const cf_filter *filter, bool wide,
+                                                             const cf_spots *spots)
+{
+    cf_semisort_spot one = {spots->byte, spots->tag, spots->shift};
+    cf_semisort_spot other = {spots->byte2, spots->tag2, spots->shift2};
+    return cf_semisort_find(filter, wide, one, other);
+}
+
+/* Is a key there, after decoding both of its semi-sorted buckets? */
+bool cf_semisorted_has_for_sure(const cf_filter *filter, uint64_t hash);
+
+/* Is a key there? The spots are those of its hash. */
+static CF_ALWAYS_INLINE bool cf_spots_have(const cf_filter *filter, cf_fast kind, const cf_spots *spots,
+                                           uint64_t hash)
 {
     bool wide = cf_is_wide(kind);
-    return cf_is_semisorted(kind) ? cf_semisorted_has(filter, wide, spots)
-                                  : cf_plain_has(filter, wide, spots);
+    if (!cf_is_semisorted(kind))
+        return cf_plain_has(filter, wide, spots);
+    unsigned has = cf_semisorted_find(filter, wide, spots).has;
+    return has < 2 ? has : cf_semisorted_has_for_sure(filter, hash);
+}
+
+static CF_ALWAYS_INLINE bool cf_has(const cf_filter *filter, cf_fast kind, uint64_t hash)
+{
+    cf_spots spots = cf_spots_of(filter, hash, kind == CF_FAST_WHOLE);
+    return cf_spots_have(filter, kind, &spots, hash);
 }
 
 /* For filters with view.lookup: which of up to CF_BATCH keys are there. Returns how many. */

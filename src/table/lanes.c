@@ -14,15 +14,18 @@ bool cf_fits_word(uint64_t bucket_bits, unsigned bits)
     return bits + most_shift(bucket_bits, 8) <= 64;
 }
 
-void cf_wide_set(cf_form *form, unsigned width, unsigned count)
+void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
 {
-    form->is_wide = !cf_fits_word(form->bucket_bits, form->tag_bits) &&
-                    form->tag_bits + most_shift(form->bucket_bits, 8) <= 128;
+    unsigned half = count / 2 * width, second = first + half, shift = most_shift(form->bucket_bits, 8);
+    form->is_wide = !cf_fits_word(form->bucket_bits, form->tag_bits) && first % 8 + half + shift <= 64 &&
+                    second % 8 + half + shift <= 64;
+    form->second = second / 8;
     form->ones = form->highs = (cf_wide){0, 0};
-    for (unsigned i = 0; form->is_wide && i < count; i++) {
-        cf_wide one = cf_wide_of(1, i * width), high = cf_wide_of(1, (i + 1) * width - 1);
-        form->ones = (cf_wide){form->ones.low | one.low, form->ones.high | one.high};
-        form->highs = (cf_wide){form->highs.low | high.low, form->highs.high | high.high};
+    for (unsigned at = 0; form->is_wide && at < half; at += width) {
+        form->ones.low |= (uint64_t)1 << at << first % 8;
+        form->ones.high |= (uint64_t)1 << at << second % 8;
+        form->highs.low = form->ones.low << (width - 1);
+        form->highs.high = form->ones.high << (width - 1);
     }
 }
 

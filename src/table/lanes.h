@@ -69,15 +69,7 @@ static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uin
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
 }
 
-/* The 128 bits at bit offset `shift` of a byte, as far as they lie in the 16 bytes from there on.
-** `wide`, a constant: or else those in 8 bytes. */
-static CF_ALWAYS_INLINE cf_wide cf_load_wide(const uint8_t *p, unsigned shift, bool wide)
-{
-    uint64_t low = cf_load64(p), high = wide ? cf_load64(p + 8) : 0;
-    return wide ? (cf_wide){cf_funnel(low, high, shift), high >> shift} : (cf_wide){low >> shift, 0};
-}
-
-/* x << n, for n below 128. */
+/* x << n, for n below 128: the low and the high 64 bits. */
 static inline cf_wide cf_wide_of(uint64_t x, unsigned n)
 {
     assert(n < 128);
@@ -106,10 +98,9 @@ void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_b
 ** bucket? */
 bool cf_fits_word(uint64_t bucket_bits, unsigned bits);
 
-/* Says whether a form is wide, and sets its constants for `count` lanes of `width` bits. Its other
-** fields are set already. (Then a bucket has 58 bits at least, so that none of the 16 bytes is more than
-** 8 beyond the table.) */
-void cf_wide_set(cf_form *form, unsigned width, unsigned count);
+/* Says whether a form is wide, and sets its constants for `count` lanes of `width` bits, which begin
+** at bit `first` of a bucket. Its other fields are set already. */
+void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count);
 
 /* Constants for `count` lanes of `width` bits to a word. */
 void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits);
@@ -122,38 +113,48 @@ static inline uint64_t cf_any_zero_lane(const cf_lanes *lanes, uint64_t x)
     return (x - lanes->ones) & ~x & lanes->highs;
 }
 
-/* The same for x = bits ^ tag in all lanes: those of `lanes`; or, `wide`, a constant, of a wide form. */
-static CF_ALWAYS_INLINE cf_wide cf_same_lanes(const cf_form *form, const cf_lanes *lanes, bool wide,
-                                              cf_wide bits, uint64_t tag)
+/* The lanes of a bucket at bit `shift` of a byte. `wide`, a constant: those in two words, of which the
+** first begins at byte `first`; else those in one. */
+static CF_ALWAYS_INLINE cf_wide cf_load_lanes(const cf_form *form, bool wide, const uint8_t *p,
+                                              unsigned first, unsigned shift)
+{
+    return wide ? (cf_wide){cf_load64(p + first) >> shift, cf_load64(p + form->second) >> shift}
+                : (cf_wide){cf_load64(p) >> shift, 0};
+}
+
+/* So far the top bits of the second word are moved down to stand beside those of the first one, where
+** none are. (Lanes have 9 bits at least, and the second word starts up to 7 bits after a byte.) */
+enum { CF_BESIDE = 7 };
+
+/* Not 0: a lane holds a tag; as cf_any_zero_lane. `lanes` are those of one word. */
+static CF_ALWAYS_INLINE uint64_t cf_same_lanes(const cf_form *form, const cf_lanes *lanes, bool wide,
+                                               cf_wide bits, uint64_t tag)
 {
     if (!wide)
-        return (cf_wide){cf_any_zero_lane(lanes, bits.low ^ tag * lanes->ones), 0};
-    uint64_t high, low = bits.low ^ cf_multiply(tag, form->ones.low, &high);
-    high = bits.high ^ (high + tag * form->ones.high);
-    uint64_t borrow = low < form->ones.low;
-    return (cf_wide){(low - form->ones.low) & ~low & form->highs.low,
-                     (high - form->ones.high - borrow) & ~high & form->highs.high};
+        return cf_any_zero_lane(lanes, bits.low ^ tag * lanes->ones);
+    uint64_t low = bits.low ^ tag * form->ones.low, high = bits.high ^ tag * form->ones.high;
+    low = (low - form->ones.low) & ~low & form->highs.low;
+    high = (high - form->ones.high) & ~high & form->highs.high;
+    return low | high >> CF_BESIDE;
 }
 
-/* Is any bit set? */
-static inline bool cf_wide_any(cf_wide x)
+/* The number in its bucket of the top bit of the first lane that holds the tag. `first` as above. No
+** branch: which word it is cannot be predicted. */
+static CF_ALWAYS_INLINE unsigned cf_first_top(const cf_form *form, bool wide, unsigned first,
+                                              uint64_t same)
 {
-    return (x.low | x.high) != 0;
+    if (!wide)
+        return cf_lowest_bit(same);
+    uint64_t low = same & form->highs.low;
+    unsigned top = cf_lowest_bit(cf_choose(low == 0, same, low));
+    return top + (unsigned)cf_choose(low == 0, 8 * form->second + CF_BESIDE, 8 * first);
 }
 
-/* Is exactly one bit set in both? */
-static inline bool cf_is_single(cf_wide one, cf_wide other)
+/* Is exactly one bit set in two words that are not both 0? */
+static inline bool cf_is_single(uint64_t one, uint64_t other)
 {
-    uint64_t low = one.low | other.low, high = one.high | other.high;
-    uint64_t both =
-        (one.low & other.low) | (one.high & other.high) | (low & (low - 1)) | (high & (high - 1));
-    return both == 0 && (low == 0) != (high == 0);
-}
-
-/* The lowest bit set. `wide`, a constant: bits of the high half may be. */
-static CF_ALWAYS_INLINE unsigned cf_wide_lowest(cf_wide x, bool wide)
-{
-    return !wide || x.low != 0 ? cf_lowest_bit(x.low) : 64 + cf_lowest_bit(x.high);
+    uint64_t any = one | other;
+    return ((any & (any - 1)) | (one & other)) == 0;
 }
 
 /* The top bit of every lane of x that is zero. */

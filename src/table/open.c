@@ -25,7 +25,7 @@ static void set_form(cf_form *form, const cf_geometry *g, unsigned level, bool g
         return;
     }
     cf_lanes_set(&form->lanes, width, g->bucket_size, form->bucket_bits, g->pair_bits);
-    cf_wide_set(form, width, g->bucket_size);
+    cf_wide_set(form, 0, width, g->bucket_size);
 }
 
 /* Sets the forms of wide and narrow buckets at this stage. */

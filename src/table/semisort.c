@@ -82,14 +82,19 @@ enum { RANK_SHIFT = 64 - CF_NIBBLE_BITS };
 /* The rank of four sorted nibbles among all such, in colexicographic order: for each nibble, from
 ** the least on, how many there are of which it is the largest one that differs. That is C(n, 1),
 ** C(n + 1, 2), C(n + 2, 3), C(n + 3, 4). */
-unsigned cf_semisort_code(unsigned nibbles)
+static inline unsigned code_of(unsigned a, unsigned b, unsigned c, unsigned d)
 {
     static const uint16_t third[16] = {0,   1,   4,   10,  20,  35,  56,  84,
                                        120, 165, 220, 286, 364, 455, 560, 680};
     static const uint16_t fourth[16] = {0,   1,   5,   15,   35,   70,   126,  210,
                                         330, 495, 715, 1001, 1365, 1820, 2380, 3060};
-    unsigned b = nibbles >> 4 & 15;
-    return (nibbles & 15) + b * (b + 1) / 2 + third[nibbles >> 8 & 15] + fourth[nibbles >> 12 & 15];
+    return a + b * (b + 1) / 2 + third[c] + fourth[d];
+}
+
+unsigned cf_semisort_code(unsigned nibbles)
+{
+    return code_of(nibbles & CF_NIBBLE_MASK, nibbles >> 4 & CF_NIBBLE_MASK,
+                   nibbles >> 8 & CF_NIBBLE_MASK, nibbles >> 12 & CF_NIBBLE_MASK);
 }
 
 /* For `count` lanes of `width` bits, which get `more` zero bits above each. */
@@ -124,7 +129,7 @@ void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits)
     form->spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
     form->is_short = CF_SEMISORT_SLOTS * form->payload_bits <= CF_STORE_BITS &&
                      top + form->payload_bits <= RANK_SHIFT;
-    cf_wide_set(form, top, CF_SEMISORT_SLOTS);
+    cf_wide_set(form, CF_CODE_BITS, top, CF_SEMISORT_SLOTS);
     form->lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
     if (top > 1 && (form->is_wide || cf_fits_word(form->bucket_bits, form->tag_bits)))
         form->lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
@@ -167,14 +172,6 @@ static CF_ALWAYS_INLINE void sort(uint64_t *rank, uint64_t *payload)
     order(rank, payload, 1, 2);
 }
 
-static unsigned code_of(const uint64_t *rank)
-{
-    unsigned nibbles = (unsigned)(rank[0] >> RANK_SHIFT | rank[1] >> RANK_SHIFT << CF_NIBBLE_BITS |
-                                  rank[2] >> RANK_SHIFT << 2 * CF_NIBBLE_BITS |
-                                  rank[3] >> RANK_SHIFT << 3 * CF_NIBBLE_BITS);
-    return cf_semisort_code(nibbles);
-}
-
 /* ---- writing ---- */
 
 /* Writes four ranks at bit `at`, without the `more` bits of their payloads. With one store where the tags
@@ -183,7 +180,9 @@ static CF_ALWAYS_INLINE void write_ranks(cf_filter *filter, const cf_form *form,
                                          const uint64_t *rank, unsigned more)
 {
     unsigned top = form->tops.width;
-    uint64_t mask = cf_ones(top), code = code_of(rank);
+    uint64_t mask = cf_ones(top);
+    uint64_t code = code_of((unsigned)(rank[0] >> RANK_SHIFT), (unsigned)(rank[1] >> RANK_SHIFT),
+                            (unsigned)(rank[2] >> RANK_SHIFT), (unsigned)(rank[3] >> RANK_SHIFT));
     uint64_t tops[] = {rank[0] >> more & mask, rank[1] >> more & mask, rank[2] >> more & mask,
                        rank[3] >> more & mask};
     if (word) {
@@ -244,20 +243,49 @@ void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at,
 
 /* ---- changing one slot of a bucket ---- */
 
-/* Reads the ranks of four slots, with their payloads, of `more` bits, below their tops. */
-static CF_ALWAYS_INLINE void read_ranks(const cf_filter *filter, const cf_form *form, uint64_t at,
-                                        bool word, unsigned more, uint64_t *rank)
+/* How the tags of a bucket are read and written. */
+typedef enum width {
+    WORD,  /* in one word, and there are no payloads */
+    WIDE,  /* in two, and there are no payloads */
+    OTHER_WIDTH
+} width;
+
+/* Reads the tops of four slots, and above them whatever follows. `how` is a constant. */
+static CF_ALWAYS_INLINE void read_tops(const cf_filter *filter, const cf_form *form, uint64_t at,
+                                       width how, uint64_t *top)
 {
-    uint64_t bits = cf_load_bits(filter->view.table, at), mask = cf_ones(form->tops.width);
-    uint64_t nibbles = cf_semisort_nibbles[bits & CF_CODE_MASK], payloads = 0;
-    if (more != 0)
-        payloads = cf_load_bits(filter->view.table, at + form->payloads_at);
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++) {
-        uint64_t top =
-            word ? bits >> CF_CODE_BITS >> i * form->tops.width : cf_tops_at(filter, form, at, i);
-        rank[i] = nibbles >> i * CF_NIBBLE_BITS << RANK_SHIFT | (top & mask) << more |
-                  (payloads >> i * more & cf_ones(more));
+    const uint8_t *table = filter->view.table;
+    unsigned size = form->tops.width, first = CF_CODE_BITS % 8,
+             second = (CF_CODE_BITS + 2 * size) % 8;
+    if (how == OTHER_WIDTH) {
+        for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
+            top[i] = cf_tops_at(filter, form, at, i);
+        return;
     }
+    cf_wide bits = cf_load_lanes(form, how == WIDE, table + at / 8, CF_CODE_BITS / 8, at % 8);
+    top[0] = bits.low >> (how == WIDE ? first : CF_CODE_BITS);
+    top[1] = top[0] >> size;
+    top[2] = how == WIDE ? bits.high >> second : top[1] >> size;
+    top[3] = top[2] >> size;
+}
+
+/* Reads the ranks of four slots, with their payloads, of `more` bits, below their tops. Without a
+** loop, as above. */
+static CF_ALWAYS_INLINE void read_ranks(const cf_filter *filter, const cf_form *form, uint64_t at,
+                                        width how, unsigned more, uint64_t *rank)
+{
+    uint64_t nibbles = cf_nibbles_at(filter, at), mask = cf_ones(form->tops.width);
+    uint64_t top[CF_SEMISORT_SLOTS];
+    read_tops(filter, form, at, how, top);
+    rank[0] = nibbles << RANK_SHIFT | (top[0] & mask) << more;
+    rank[1] = nibbles >> CF_NIBBLE_BITS << RANK_SHIFT | (top[1] & mask) << more;
+    rank[2] = nibbles >> 2 * CF_NIBBLE_BITS << RANK_SHIFT | (top[2] & mask) << more;
+    rank[3] = nibbles >> 3 * CF_NIBBLE_BITS << RANK_SHIFT | (top[3] & mask) << more;
+    if (more == 0)
+        return;
+    uint64_t payloads = cf_load_bits(filter->view.table, at + form->payloads_at);
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
+        rank[i] |= payloads >> i * more & cf_ones(more);
 }
 
 /* Puts the lesser one of *a and *next to *a, and the other one to *next. */
@@ -272,15 +300,32 @@ static inline void keep_lesser(uint64_t *a, uint64_t *next)
 ** predicted. */
 static CF_ALWAYS_INLINE void replace_rank(uint64_t *rank, unsigned slot, uint64_t by)
 {
-    rank[3] = slot >= 3 ? rank[2] : rank[3];
-    rank[2] = slot >= 2 ? rank[1] : rank[2];
-    rank[1] = slot >= 1 ? rank[0] : rank[1];
+    rank[3] = cf_choose(slot >= 3, rank[2], rank[3]);
+    rank[2] = cf_choose(slot >= 2, rank[1], rank[2]);
+    rank[1] = cf_choose(slot >= 1, rank[0], rank[1]);
     rank[0] = by;
     if (by == 0)
         return;
     keep_lesser(&rank[0], &rank[1]);
     keep_lesser(&rank[1], &rank[2]);
     keep_lesser(&rank[2], &rank[3]);
+}
+
+/* Lanes of `width` bits without lane i: those below it move up, and lane 0 is empty. */
+static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
+{
+    uint64_t from = ~(uint64_t)0 << i * width; /* this lane and all above */
+    return (lanes & ~from) << width | (lanes & from << width);
+}
+
+/* Empties a slot where the tags are a word and there are no payloads. */
+static inline void empty_slot(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot)
+{
+    uint64_t bits = cf_load_bits(filter->view.table, at), mask = cf_low_bits(form->tag_bits);
+    uint64_t nibbles = take_lane(cf_semisort_nibbles[bits & CF_CODE_MASK], CF_NIBBLE_BITS, slot);
+    uint64_t tops = take_lane((bits & mask) >> CF_CODE_BITS, form->tops.width, slot);
+    cf_store_bits(filter->view.writable, at, mask,
+                  cf_semisort_code((unsigned)nibbles) | tops << CF_CODE_BITS);
 }
 
 static inline void write_payloads(cf_filter *filter, const cf_form *form, uint64_t at,
@@ -293,34 +338,43 @@ static inline void write_payloads(cf_filter *filter, const cf_form *form, uint64
                       (rank[3] & mask) << 3 * more);
 }
 
-/* `word`: there are no payloads, and the tags are a word; a constant. */
-static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
+static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, uint64_t at, width how,
                                       unsigned slot, uint64_t tag, uint64_t payload)
 {
-    unsigned more = word ? 0 : form->payload_bits;
+    unsigned more = how == OTHER_WIDTH ? form->payload_bits : 0;
     uint64_t rank[CF_SEMISORT_SLOTS];
-    read_ranks(filter, form, at, word, more, rank);
+    read_ranks(filter, form, at, how, more, rank);
     /* RULE: ties are broken by payloads, and payloads go with their slots */
     replace_rank(rank, slot, tag == 0 ? 0 : tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT);
-    write_ranks(filter, form, at, word, rank, more);
+    write_ranks(filter, form, at, how == WORD, rank, more);
     if (more != 0)
         write_payloads(filter, form, at, rank);
+}
+
+static CF_NEVER_INLINE void set_wide(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot,
+                                     uint64_t tag)
+{
+    set_slot(filter, form, at, WIDE, slot, tag, 0);
 }
 
 static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form, uint64_t at,
                                           unsigned slot, uint64_t tag, uint64_t payload)
 {
-    set_slot(filter, form, at, false, slot, tag, payload);
+    set_slot(filter, form, at, OTHER_WIDTH, slot, tag, payload);
 }
 
 void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
                      uint64_t payload)
 {
     assert(form->is_short && slot < CF_SEMISORT_SLOTS);
-    if (form->payload_bits == 0 && is_word(form))
-        set_slot(filter, form, at, true, slot, tag, 0);
-    else
+    if (form->payload_bits != 0 || form->lane_of == 0)
         set_otherwise(filter, form, at, slot, tag, payload);
+    else if (form->is_wide)
+        set_wide(filter, form, at, slot, tag);
+    else if (tag == 0)
+        empty_slot(filter, form, at, slot);
+    else
+        set_slot(filter, form, at, WORD, slot, tag, 0);
 }
 
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag)

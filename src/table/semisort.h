@@ -94,15 +94,6 @@ static inline bool cf_tops_allow(const cf_filter *filter, const cf_form *form, u
                        : cf_any_zero_lane(&form->tops, tops ^ wanted * form->tops.ones) != 0;
 }
 
-/* Not 0: a top of a bucket agrees with a tag; as cf_same_lanes. */
-static CF_ALWAYS_INLINE cf_wide cf_same_tops(const cf_form *form, bool wide, cf_wide bits, uint64_t tag)
-{
-    cf_wide tops = {bits.low >> CF_CODE_BITS, 0};
-    if (wide)
-        tops = (cf_wide){cf_funnel(bits.low, bits.high, CF_CODE_BITS), bits.high >> CF_CODE_BITS};
-    return cf_same_lanes(form, &form->tops, wide, tops, tag >> CF_NIBBLE_BITS);
-}
-
 /* Where one of two buckets holds its tag. */
 typedef struct cf_semisort_found {
     unsigned has;  /* 0: neither does; 1: one of them, once; 2: this cannot tell */
@@ -110,26 +101,42 @@ typedef struct cf_semisort_found {
     unsigned slot; /* has == 1: there */
 } cf_semisort_found;
 
-/* Does either of two buckets that have not grown hold its tag? `bits` and `bits2` are what is in
-** the table from their start on. The tags agree in their nibbles, because both are of one key. For
-** filters with filter->view.form.lane_of; `wide`: is_wide, a constant. When the key is there, as a rule one top of eight agrees, and
-** its nibble decides. */
+/* A bucket that starts at bit `shift` of a byte of the table, and a tag that may be in it. */
+typedef struct cf_semisort_spot {
+    uint64_t byte, tag;
+    unsigned shift;
+} cf_semisort_spot;
+
+/* Does either of two buckets that have not grown hold its tag? The tags agree in their nibbles,
+** because both are of one key. For forms with lane_of; `wide`: is_wide, a constant. When the key is
+** there, as a rule one top of eight agrees, and its nibble decides. */
 static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filter, bool wide,
-                                                           cf_wide bits, uint64_t tag, cf_wide bits2,
-                                                           uint64_t tag2)
+                                                           cf_semisort_spot one, cf_semisort_spot other)
 {
     const cf_form *form = &filter->view.form;
-    cf_wide agree = cf_same_tops(form, wide, bits, tag), agree2 = cf_same_tops(form, wide, bits2, tag2);
-    cf_wide any = {agree.low | agree2.low, agree.high | agree2.high};
-    if (!cf_wide_any(any))
+    const uint8_t *table = filter->view.table;
+    cf_wide tops = cf_load_lanes(form, wide, table + one.byte, CF_CODE_BITS / 8, one.shift);
+    cf_wide tops2 = cf_load_lanes(form, wide, table + other.byte, CF_CODE_BITS / 8, other.shift);
+    uint64_t bits = tops.low, bits2 = tops2.low;
+    if (!wide) {
+        tops.low >>= CF_CODE_BITS;
+        tops2.low >>= CF_CODE_BITS;
+    }
+    uint64_t agree = cf_same_lanes(form, &form->tops, wide, tops, one.tag >> CF_NIBBLE_BITS);
+    uint64_t agree2 = cf_same_lanes(form, &form->tops, wide, tops2, other.tag >> CF_NIBBLE_BITS);
+    if ((agree | agree2) == 0)
         return (cf_semisort_found){0, false, 0};
     if (!cf_is_single(agree, agree2))
         return (cf_semisort_found){2, false, 0};
-    bool second = !cf_wide_any(agree);
-    uint64_t code = (second ? bits2.low : bits.low) & CF_CODE_MASK;
-    unsigned lane = cf_wide_lowest(any, wide) * form->lane_of >> CF_LANE_OF_SHIFT;
-    uint64_t nibbles = cf_semisort_nibbles[code] >> lane * CF_NIBBLE_BITS;
-    bool has = ((nibbles ^ tag) & CF_NIBBLE_MASK) == 0;
+    bool second = agree == 0;
+    uint64_t code = second ? bits2 : bits;
+    if (wide)
+        code = cf_load64(table + cf_choose(second, other.byte, one.byte)) >>
+               cf_choose(second, other.shift, one.shift);
+    unsigned at = cf_first_top(form, wide, CF_CODE_BITS / 8, agree | agree2) - (wide ? CF_CODE_BITS : 0);
+    unsigned lane = at * form->lane_of >> CF_LANE_OF_SHIFT;
+    uint64_t nibbles = cf_semisort_nibbles[code & CF_CODE_MASK] >> lane * CF_NIBBLE_BITS;
+    bool has = ((nibbles ^ one.tag) & CF_NIBBLE_MASK) == 0;
     return (cf_semisort_found){has, second, lane};
 }
 

@@ -21,10 +21,10 @@ static bool bucket_has(const cf_filter *filter, uint64_t bucket, uint64_t tag)
     return found;
 }
 
-static cf_wide bits_of(const cf_filter *filter, uint64_t bucket)
+static cf_semisort_spot spot_of(const cf_filter *filter, uint64_t bucket, uint64_t tag)
 {
     uint64_t at = cf_record_at(filter, &filter->view.form, bucket);
-    return cf_load_wide(filter->view.table + at / 8, at % 8, filter->view.form.is_wide);
+    return (cf_semisort_spot){at / 8, tag, at % 8};
 }
 
 /* How often it was 0, 1, and 2: cannot tell. */
@@ -35,10 +35,10 @@ static void assert_pair(const cf_filter *filter, uint64_t bucket, uint64_t tag, 
                         uint64_t tag2)
 {
     bool expected = bucket_has(filter, bucket, tag) || bucket_has(filter, bucket2, tag2);
-    cf_wide bits = bits_of(filter, bucket), bits2 = bits_of(filter, bucket2);
-    cf_semisort_found found = filter->view.form.is_wide
-                                  ? cf_semisort_find(filter, true, bits, tag, bits2, tag2)
-                                  : cf_semisort_find(filter, false, bits, tag, bits2, tag2);
+    const cf_form *form = &filter->view.form;
+    cf_semisort_spot one = spot_of(filter, bucket, tag), other = spot_of(filter, bucket2, tag2);
+    cf_semisort_found found = form->is_wide ? cf_semisort_find(filter, true, one, other)
+                                            : cf_semisort_find(filter, false, one, other);
     answers[found.has]++;
     if (found.has < 2)
         assert_int_equal(found.has, expected);
