@@ -66,6 +66,7 @@ typedef struct cf_form {
     bool is_wide;        /* not in one word, but in two */
     unsigned second;     /* wide ones: the byte of a bucket in which its second word starts */
     cf_wide ones, highs; /* wide ones: of all lanes, or, semi-sorted, of all tops */
+    uint64_t evens;      /* the first lane of both words, where cf_same_lanes would say it */
 } cf_form;
 
 typedef struct cf_view {

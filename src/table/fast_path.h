@@ -70,7 +70,22 @@ static CF_ALWAYS_INLINE cf_words cf_words_at(const cf_filter *filter, bool wide,
         cf_load_lanes(&view->form, wide, view->table + spots->byte2, 0, spots->shift2)};
 }
 
-/* Which lanes of plain buckets hold the tag: as cf_same_lanes. */
+/* Both plain buckets without their tags: cf_without. */
+static CF_ALWAYS_INLINE cf_words cf_words_without(const cf_form *form, bool wide, cf_words words,
+                                                  uint64_t tag, uint64_t tag2)
+{
+    return (cf_words){cf_without(form, &form->lanes, wide, words.word, tag),
+                      cf_without(form, &form->lanes, wide, words.word2, tag2)};
+}
+
+static CF_ALWAYS_INLINE bool cf_plain_has(const cf_filter *filter, bool wide, const cf_spots *spots)
+{
+    const cf_form *form = &filter->view.form;
+    cf_words left = cf_words_without(form, wide, cf_words_at(filter, wide, spots), spots->tag, spots->tag2);
+    return cf_either_has(form, &form->lanes, wide, left.word, left.word2);
+}
+
+/* Which lanes of plain buckets hold the tag. */
 typedef struct cf_same {
     uint64_t lanes, lanes2;
 } cf_same;
@@ -79,15 +94,9 @@ static CF_ALWAYS_INLINE cf_same cf_plain_same(const cf_filter *filter, bool wide
                                               uint64_t tag, uint64_t tag2)
 {
     const cf_form *form = &filter->view.form;
-    return (cf_same){cf_same_lanes(form, &form->lanes, wide, words.word, tag),
-                     cf_same_lanes(form, &form->lanes, wide, words.word2, tag2)};
-}
-
-static CF_ALWAYS_INLINE bool cf_plain_has(const cf_filter *filter, bool wide, const cf_spots *spots)
-{
-    cf_words words = cf_words_at(filter, wide, spots);
-    cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
-    return (same.lanes | same.lanes2) != 0;
+    cf_words left = cf_words_without(form, wide, words, tag, tag2);
+    return (cf_same){cf_same_lanes(form, &form->lanes, wide, left.word),
+                     cf_same_lanes(form, &form->lanes, wide, left.word2)};
 }
 
 /* Where a semi-sorted bucket holds the key. */

@@ -122,20 +122,36 @@ static CF_ALWAYS_INLINE cf_wide cf_load_lanes(const cf_form *form, bool wide, co
                 : (cf_wide){cf_load64(p) >> shift, 0};
 }
 
+/* The lanes of a bucket without a tag: bits of `highs` are left where a lane may hold it. `lanes` are
+** those of one word. */
+static CF_ALWAYS_INLINE cf_wide cf_without(const cf_form *form, const cf_lanes *lanes, bool wide,
+                                           cf_wide bits, uint64_t tag)
+{
+    cf_wide ones = wide ? form->ones : (cf_wide){lanes->ones, 0};
+    uint64_t low = bits.low ^ tag * ones.low, high = bits.high ^ tag * ones.high;
+    return (cf_wide){(low - ones.low) & ~low, wide ? (high - ones.high) & ~high : 0};
+}
+
+/* Does either of two buckets hold its tag, by what is left of them? */
+static CF_ALWAYS_INLINE bool cf_either_has(const cf_form *form, const cf_lanes *lanes, bool wide,
+                                           cf_wide left, cf_wide left2)
+{
+    if (!wide)
+        return ((left.low | left2.low) & lanes->highs) != 0;
+    return (((left.low | left2.low) & form->highs.low) |
+            ((left.high | left2.high) & form->highs.high)) != 0;
+}
+
 /* So far the top bits of the second word are moved down to stand beside those of the first one, where
 ** none are. (Lanes have 9 bits at least, and the second word starts up to 7 bits after a byte.) */
 enum { CF_BESIDE = 7 };
 
-/* Not 0: a lane holds a tag; as cf_any_zero_lane. `lanes` are those of one word. */
+/* Which lanes hold the tag, by what is left: as cf_any_zero_lane. */
 static CF_ALWAYS_INLINE uint64_t cf_same_lanes(const cf_form *form, const cf_lanes *lanes, bool wide,
-                                               cf_wide bits, uint64_t tag)
+                                               cf_wide left)
 {
-    if (!wide)
-        return cf_any_zero_lane(lanes, bits.low ^ tag * lanes->ones);
-    uint64_t low = bits.low ^ tag * form->ones.low, high = bits.high ^ tag * form->ones.high;
-    low = (low - form->ones.low) & ~low & form->highs.low;
-    high = (high - form->ones.high) & ~high & form->highs.high;
-    return low | high >> CF_BESIDE;
+    return wide ? (left.low & form->highs.low) | (left.high & form->highs.high) >> CF_BESIDE
+                : left.low & lanes->highs;
 }
 
 /* The number in its bucket of the top bit of the first lane that holds the tag. `first` as above. No

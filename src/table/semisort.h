@@ -94,6 +94,13 @@ static inline bool cf_tops_allow(const cf_filter *filter, const cf_form *form, u
                        : cf_any_zero_lane(&form->tops, tops ^ wanted * form->tops.ones) != 0;
 }
 
+/* The lane of which the top bit is set, as cf_same_lanes sets it; no other one is. */
+static CF_ALWAYS_INLINE unsigned cf_single_lane(const cf_form *form, bool wide, uint64_t same)
+{
+    return wide ? 2u * ((same & form->highs.low) == 0) + ((same & form->evens) == 0)
+                : cf_lowest_bit(same) * form->lane_of >> CF_LANE_OF_SHIFT;
+}
+
 /* Where one of two buckets holds its tag. */
 typedef struct cf_semisort_found {
     unsigned has;  /* 0: neither does; 1: one of them, once; 2: this cannot tell */
@@ -122,19 +129,19 @@ static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filt
         tops.low >>= CF_CODE_BITS;
         tops2.low >>= CF_CODE_BITS;
     }
-    uint64_t agree = cf_same_lanes(form, &form->tops, wide, tops, one.tag >> CF_NIBBLE_BITS);
-    uint64_t agree2 = cf_same_lanes(form, &form->tops, wide, tops2, other.tag >> CF_NIBBLE_BITS);
-    if ((agree | agree2) == 0)
+    tops = cf_without(form, &form->tops, wide, tops, one.tag >> CF_NIBBLE_BITS);
+    tops2 = cf_without(form, &form->tops, wide, tops2, other.tag >> CF_NIBBLE_BITS);
+    if (!cf_either_has(form, &form->tops, wide, tops, tops2))
         return (cf_semisort_found){0, false, 0};
+    uint64_t agree = cf_same_lanes(form, &form->tops, wide, tops);
+    uint64_t agree2 = cf_same_lanes(form, &form->tops, wide, tops2);
     if (!cf_is_single(agree, agree2))
         return (cf_semisort_found){2, false, 0};
     bool second = agree == 0;
     uint64_t code = second ? bits2 : bits;
     if (wide)
-        code = cf_load64(table + cf_choose(second, other.byte, one.byte)) >>
-               cf_choose(second, other.shift, one.shift);
-    unsigned at = cf_first_top(form, wide, CF_CODE_BITS / 8, agree | agree2) - (wide ? CF_CODE_BITS : 0);
-    unsigned lane = at * form->lane_of >> CF_LANE_OF_SHIFT;
+        code = cf_load_bits(table, cf_choose(second, other.byte * 8 + other.shift, one.byte * 8 + one.shift));
+    unsigned lane = cf_single_lane(form, wide, agree | agree2);
     uint64_t nibbles = cf_semisort_nibbles[code & CF_CODE_MASK] >> lane * CF_NIBBLE_BITS;
     bool has = ((nibbles ^ one.tag) & CF_NIBBLE_MASK) == 0;
     return (cf_semisort_found){has, second, lane};
