@@ -63,7 +63,7 @@ typedef struct cf_form {
     cf_spread spread_tops, spread_nibbles; /* semi-sorted */
     bool is_short;                         /* semi-sorted: slots have short ranks (semisort.h) */
     unsigned lane_of;                      /* semi-sorted: see semisort.h; 0: not for this form */
-    bool is_wide;        /* not in one word, but in two */
+    bool is_wide;                          /* not in one word, but in two */
     unsigned second;     /* wide ones: the byte of a bucket in which its second word starts */
     cf_wide ones, highs; /* wide ones: of all lanes, or, semi-sorted, of all tops */
     uint64_t evens;      /* the first lane of both words, where cf_same_lanes would say it */

@@ -76,11 +76,11 @@ static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, cf_fast kind, uint64
                                          uint64_t same, uint64_t difference)
 {
     const cf_form *form = &filter->view.form;
-    unsigned at = cf_first_top(form, cf_is_wide(kind), 0, same) + 1 - form->lanes.width + shift;
-    uint8_t *p = filter->view.writable + byte + (cf_is_wide(kind) ? at / 8 : 0);
+    cf_top top = cf_first_top(form, cf_is_wide(kind), same);
+    uint8_t *p = filter->view.writable + byte + top.byte;
     if (kind != CF_FAST_WHOLE && CF_UNLIKELY(filter->pages != NULL))
         cf_change_bits(filter, bits_of(byte, shift), form->bucket_bits);
-    cf_store64(p, cf_load64(p) ^ difference << (cf_is_wide(kind) ? at % 8 : at));
+    cf_store64(p, cf_load64(p) ^ difference << (top.bit + 1 - form->lanes.width + shift));
 }
 
 /* The choice between two buckets cannot be predicted: no branch. */
@@ -171,62 +171,102 @@ static CF_ALWAYS_INLINE bool delete_semisorted(cf_filter *filter, bool wide, con
 
 /* ---- all of them ---- */
 
+static CF_NEVER_INLINE void need_spots(const cf_filter *filter, cf_spots spots)
+{
+    cf_need_bits(filter, bits_of(spots.byte, spots.shift), filter->view.form.bucket_bits);
+    cf_need_bits(filter, bits_of(spots.byte2, spots.shift2), filter->view.form.bucket_bits);
+}
+
 /* The places of a key in a table whose buckets are no whole bytes, or that has pages. */
-static inline cf_spots any_spots(const cf_filter *filter, uint64_t hash)
+static CF_ALWAYS_INLINE cf_spots any_spots(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
-    if (CF_UNLIKELY(filter->pages != NULL)) {
-        cf_need_bits(filter, bits_of(spots.byte, spots.shift), filter->view.form.bucket_bits);
-        cf_need_bits(filter, bits_of(spots.byte2, spots.shift2), filter->view.form.bucket_bits);
-    }
+    if (CF_UNLIKELY(filter->pages != NULL))
+        need_spots(filter, spots);
     return spots;
 }
 
-/* For kinds that are not met most. noinline keeps registers free in the short way. */
-static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
+static CF_ALWAYS_INLINE bool add_by(cf_filter *filter, cf_fast kind, uint64_t hash)
 {
     cf_spots spots = any_spots(filter, hash);
-    switch (filter->view.change) {
-    case CF_FAST_PLAIN:
-        return add_plain(filter, CF_FAST_PLAIN, &spots);
-    case CF_FAST_SEMISORTED:
-        return add_semisorted(filter, false, &spots);
-    case CF_FAST_WIDE:
-        return add_plain(filter, CF_FAST_WIDE, &spots);
-    default:
-        return add_semisorted(filter, true, &spots);
-    }
+    return cf_is_semisorted(kind) ? add_semisorted(filter, cf_is_wide(kind), &spots)
+                                  : add_plain(filter, kind, &spots);
+}
+
+/* For kinds that are not met most. noinline keeps registers free in the short way. */
+static CF_NEVER_INLINE bool add_to_plain(cf_filter *filter, uint64_t hash)
+{
+    return add_by(filter, CF_FAST_PLAIN, hash);
+}
+
+static CF_NEVER_INLINE bool add_to_semisorted(cf_filter *filter, uint64_t hash)
+{
+    return add_by(filter, CF_FAST_SEMISORTED, hash);
+}
+
+static CF_NEVER_INLINE bool add_to_wide(cf_filter *filter, uint64_t hash)
+{
+    return add_by(filter, CF_FAST_WIDE, hash);
+}
+
+static CF_NEVER_INLINE bool add_to_wide_semisorted(cf_filter *filter, uint64_t hash)
+{
+    return add_by(filter, CF_FAST_WIDE_SEMISORTED, hash);
 }
 
 bool cf_fast_add(cf_filter *filter, uint64_t hash)
 {
-    assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
-    if (filter->view.change != CF_FAST_WHOLE)
-        return add_otherwise(filter, hash);
-    cf_spots spots = cf_spots_of(filter, hash, true);
-    return add_plain(filter, CF_FAST_WHOLE, &spots);
+    cf_fast kind = filter->view.change;
+    assert(filter->view.writable != NULL && kind != CF_FAST_NONE);
+    if (kind == CF_FAST_WHOLE) {
+        cf_spots spots = cf_spots_of(filter, hash, true);
+        return add_plain(filter, CF_FAST_WHOLE, &spots);
+    }
+    return kind == CF_FAST_SEMISORTED ? add_to_semisorted(filter, hash)
+           : kind == CF_FAST_PLAIN    ? add_to_plain(filter, hash)
+           : kind == CF_FAST_WIDE     ? add_to_wide(filter, hash)
+                                      : add_to_wide_semisorted(filter, hash);
 }
 
-static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+static CF_ALWAYS_INLINE bool delete_by(cf_filter *filter, cf_fast kind, uint64_t hash,
+                                       cf_deleted *deleted)
 {
     cf_spots spots = any_spots(filter, hash);
-    switch (filter->view.change) {
-    case CF_FAST_PLAIN:
-        return delete_plain(filter, CF_FAST_PLAIN, &spots, deleted);
-    case CF_FAST_SEMISORTED:
-        return delete_semisorted(filter, false, &spots, deleted);
-    case CF_FAST_WIDE:
-        return delete_plain(filter, CF_FAST_WIDE, &spots, deleted);
-    default:
-        return delete_semisorted(filter, true, &spots, deleted);
-    }
+    return cf_is_semisorted(kind) ? delete_semisorted(filter, cf_is_wide(kind), &spots, deleted)
+                                  : delete_plain(filter, kind, &spots, deleted);
+}
+
+static CF_NEVER_INLINE bool delete_in_plain(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+{
+    return delete_by(filter, CF_FAST_PLAIN, hash, deleted);
+}
+
+static CF_NEVER_INLINE bool delete_in_semisorted(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+{
+    return delete_by(filter, CF_FAST_SEMISORTED, hash, deleted);
+}
+
+static CF_NEVER_INLINE bool delete_in_wide(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+{
+    return delete_by(filter, CF_FAST_WIDE, hash, deleted);
+}
+
+static CF_NEVER_INLINE bool delete_in_wide_semisorted(cf_filter *filter, uint64_t hash,
+                                                      cf_deleted *deleted)
+{
+    return delete_by(filter, CF_FAST_WIDE_SEMISORTED, hash, deleted);
 }
 
 bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
 {
-    assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
-    if (filter->view.change != CF_FAST_WHOLE)
-        return delete_otherwise(filter, hash, deleted);
-    cf_spots spots = cf_spots_of(filter, hash, true);
-    return delete_plain(filter, CF_FAST_WHOLE, &spots, deleted);
+    cf_fast kind = filter->view.change;
+    assert(filter->view.writable != NULL && kind != CF_FAST_NONE);
+    if (kind == CF_FAST_WHOLE) {
+        cf_spots spots = cf_spots_of(filter, hash, true);
+        return delete_plain(filter, CF_FAST_WHOLE, &spots, deleted);
+    }
+    return kind == CF_FAST_SEMISORTED ? delete_in_semisorted(filter, hash, deleted)
+           : kind == CF_FAST_PLAIN    ? delete_in_plain(filter, hash, deleted)
+           : kind == CF_FAST_WIDE     ? delete_in_wide(filter, hash, deleted)
+                                      : delete_in_wide_semisorted(filter, hash, deleted);
 }

@@ -65,9 +65,8 @@ typedef struct cf_words {
 static CF_ALWAYS_INLINE cf_words cf_words_at(const cf_filter *filter, bool wide, const cf_spots *spots)
 {
     const cf_view *view = &filter->view;
-    return (cf_words){
-        cf_load_lanes(&view->form, wide, view->table + spots->byte, 0, spots->shift),
-        cf_load_lanes(&view->form, wide, view->table + spots->byte2, 0, spots->shift2)};
+    return (cf_words){cf_load_lanes(&view->form, wide, view->table + spots->byte, 0, spots->shift),
+                      cf_load_lanes(&view->form, wide, view->table + spots->byte2, 0, spots->shift2)};
 }
 
 /* Both plain buckets without their tags: cf_without. */
@@ -81,7 +80,8 @@ static CF_ALWAYS_INLINE cf_words cf_words_without(const cf_form *form, bool wide
 static CF_ALWAYS_INLINE bool cf_plain_has(const cf_filter *filter, bool wide, const cf_spots *spots)
 {
     const cf_form *form = &filter->view.form;
-    cf_words left = cf_words_without(form, wide, cf_words_at(filter, wide, spots), spots->tag, spots->tag2);
+    cf_words left =
+        cf_words_without(form, wide, cf_words_at(filter, wide, spots), spots->tag, spots->tag2);
     return cf_either_has(form, &form->lanes, wide, left.word, left.word2);
 }
 

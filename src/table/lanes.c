@@ -27,7 +27,8 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
         form->highs.low = form->ones.low << (width - 1);
         form->highs.high = form->ones.high << (width - 1);
     }
-    form->evens = (uint64_t)1 << (first % 8 + width - 1) | (uint64_t)1 << (second % 8 + width - 1) >> CF_BESIDE;
+    form->evens =
+        (uint64_t)1 << (first % 8 + width - 1) | (uint64_t)1 << (second % 8 + width - 1) >> CF_BESIDE;
 }
 
 void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits)

@@ -154,16 +154,19 @@ static CF_ALWAYS_INLINE uint64_t cf_same_lanes(const cf_form *form, const cf_lan
                 : left.low & lanes->highs;
 }
 
-/* The number in its bucket of the top bit of the first lane that holds the tag. `first` as above. No
-** branch: which word it is cannot be predicted. */
-static CF_ALWAYS_INLINE unsigned cf_first_top(const cf_form *form, bool wide, unsigned first,
-                                              uint64_t same)
+/* Where a lane is: the byte of its bucket in which its word starts, and its top bit there. */
+typedef struct cf_top {
+    unsigned byte, bit;
+} cf_top;
+
+/* The first lane that holds a tag. No branch: which word it is in cannot be predicted. */
+static CF_ALWAYS_INLINE cf_top cf_first_top(const cf_form *form, bool wide, uint64_t same)
 {
     if (!wide)
-        return cf_lowest_bit(same);
-    uint64_t low = same & form->highs.low;
-    unsigned top = cf_lowest_bit(cf_choose(low == 0, same, low));
-    return top + (unsigned)cf_choose(low == 0, 8 * form->second + CF_BESIDE, 8 * first);
+        return (cf_top){0, cf_lowest_bit(same)};
+    uint64_t low = same & form->highs.low, none = 0 - (uint64_t)(low == 0);
+    return (cf_top){(unsigned)none & form->second,
+                    cf_lowest_bit(low | (same & none)) + ((unsigned)none & CF_BESIDE)};
 }
 
 /* Is exactly one bit set in two words that are not both 0? */

@@ -245,8 +245,8 @@ void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at,
 
 /* How the tags of a bucket are read and written. */
 typedef enum width {
-    WORD,  /* in one word, and there are no payloads */
-    WIDE,  /* in two, and there are no payloads */
+    WORD, /* in one word, and there are no payloads */
+    WIDE, /* in two, and there are no payloads */
     OTHER_WIDTH
 } width;
 
@@ -255,8 +255,7 @@ static CF_ALWAYS_INLINE void read_tops(const cf_filter *filter, const cf_form *f
                                        width how, uint64_t *top)
 {
     const uint8_t *table = filter->view.table;
-    unsigned size = form->tops.width, first = CF_CODE_BITS % 8,
-             second = (CF_CODE_BITS + 2 * size) % 8;
+    unsigned size = form->tops.width, first = CF_CODE_BITS % 8, second = (CF_CODE_BITS + 2 * size) % 8;
     if (how == OTHER_WIDTH) {
         for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
             top[i] = cf_tops_at(filter, form, at, i);

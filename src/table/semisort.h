@@ -140,7 +140,8 @@ static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filt
     bool second = agree == 0;
     uint64_t code = second ? bits2 : bits;
     if (wide)
-        code = cf_load_bits(table, cf_choose(second, other.byte * 8 + other.shift, one.byte * 8 + one.shift));
+        code = cf_load_bits(table,
+                            cf_choose(second, other.byte * 8 + other.shift, one.byte * 8 + one.shift));
     unsigned lane = cf_single_lane(form, wide, agree | agree2);
     uint64_t nibbles = cf_semisort_nibbles[code & CF_CODE_MASK] >> lane * CF_NIBBLE_BITS;
     bool has = ((nibbles ^ one.tag) & CF_NIBBLE_MASK) == 0;
