@@ -244,34 +244,34 @@ void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at,
 /* ---- changing one slot of a bucket ---- */
 
 /* How the tags of a bucket are read and written. */
-typedef enum width {
-    WORD, /* in one word, and there are no payloads */
-    WIDE, /* in two, and there are no payloads */
-    OTHER_WIDTH
-} width;
+typedef enum tags_in {
+    IN_ONE_WORD,  /* in one word, and there are no payloads */
+    IN_TWO_WORDS, /* in two, and there are no payloads */
+    IN_ANY_BITS
+} tags_in;
 
 /* Reads the tops of four slots, and above them whatever follows. `how` is a constant. */
 static CF_ALWAYS_INLINE void read_tops(const cf_filter *filter, const cf_form *form, uint64_t at,
-                                       width how, uint64_t *top)
+                                       tags_in how, uint64_t *top)
 {
     const uint8_t *table = filter->view.table;
     unsigned size = form->tops.width, first = CF_CODE_BITS % 8, second = (CF_CODE_BITS + 2 * size) % 8;
-    if (how == OTHER_WIDTH) {
+    if (how == IN_ANY_BITS) {
         for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
             top[i] = cf_tops_at(filter, form, at, i);
         return;
     }
-    cf_wide bits = cf_load_lanes(form, how == WIDE, table + at / 8, CF_CODE_BITS / 8, at % 8);
-    top[0] = bits.low >> (how == WIDE ? first : CF_CODE_BITS);
+    cf_wide bits = cf_load_lanes(form, how == IN_TWO_WORDS, table + at / 8, CF_CODE_BITS / 8, at % 8);
+    top[0] = bits.low >> (how == IN_TWO_WORDS ? first : CF_CODE_BITS);
     top[1] = top[0] >> size;
-    top[2] = how == WIDE ? bits.high >> second : top[1] >> size;
+    top[2] = how == IN_TWO_WORDS ? bits.high >> second : top[1] >> size;
     top[3] = top[2] >> size;
 }
 
 /* Reads the ranks of four slots, with their payloads, of `more` bits, below their tops. Without a
 ** loop, as above. */
 static CF_ALWAYS_INLINE void read_ranks(const cf_filter *filter, const cf_form *form, uint64_t at,
-                                        width how, unsigned more, uint64_t *rank)
+                                        tags_in how, unsigned more, uint64_t *rank)
 {
     uint64_t nibbles = cf_nibbles_at(filter, at), mask = cf_ones(form->tops.width);
     uint64_t top[CF_SEMISORT_SLOTS];
@@ -337,15 +337,15 @@ static inline void write_payloads(cf_filter *filter, const cf_form *form, uint64
                       (rank[3] & mask) << 3 * more);
 }
 
-static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, uint64_t at, width how,
+static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, uint64_t at, tags_in how,
                                       unsigned slot, uint64_t tag, uint64_t payload)
 {
-    unsigned more = how == OTHER_WIDTH ? form->payload_bits : 0;
+    unsigned more = how == IN_ANY_BITS ? form->payload_bits : 0;
     uint64_t rank[CF_SEMISORT_SLOTS];
     read_ranks(filter, form, at, how, more, rank);
     /* RULE: ties are broken by payloads, and payloads go with their slots */
     replace_rank(rank, slot, tag == 0 ? 0 : tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT);
-    write_ranks(filter, form, at, how == WORD, rank, more);
+    write_ranks(filter, form, at, how == IN_ONE_WORD, rank, more);
     if (more != 0)
         write_payloads(filter, form, at, rank);
 }
@@ -353,13 +353,13 @@ static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, ui
 static CF_NEVER_INLINE void set_wide(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot,
                                      uint64_t tag)
 {
-    set_slot(filter, form, at, WIDE, slot, tag, 0);
+    set_slot(filter, form, at, IN_TWO_WORDS, slot, tag, 0);
 }
 
 static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form, uint64_t at,
                                           unsigned slot, uint64_t tag, uint64_t payload)
 {
-    set_slot(filter, form, at, OTHER_WIDTH, slot, tag, payload);
+    set_slot(filter, form, at, IN_ANY_BITS, slot, tag, payload);
 }
 
 void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
@@ -373,7 +373,7 @@ void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsign
     else if (tag == 0)
         empty_slot(filter, form, at, slot);
     else
-        set_slot(filter, form, at, WORD, slot, tag, 0);
+        set_slot(filter, form, at, IN_ONE_WORD, slot, tag, 0);
 }
 
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag)
