@@ -144,7 +144,7 @@ static CF_ALWAYS_INLINE bool cf_either_has(const cf_form *form, const cf_lanes *
 
 /* So far the top bits of the second word are moved down to stand beside those of the first one, where
 ** none are. (Lanes have 9 bits at least, and the second word starts up to 7 bits after a byte.) */
-enum { CF_BESIDE = 7 };
+enum { CF_BESIDE = 8 };
 
 /* Which lanes hold the tag, by what is left: as cf_any_zero_lane. */
 static CF_ALWAYS_INLINE uint64_t cf_same_lanes(const cf_form *form, const cf_lanes *lanes, bool wide,
