@@ -245,8 +245,8 @@ void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at,
 
 /* How the tags of a bucket are read and written. */
 typedef enum tags_in {
-    IN_ONE_WORD,  /* in one word, and there are no payloads */
-    IN_TWO_WORDS, /* in two, and there are no payloads */
+    IN_ONE_WORD,
+    IN_TWO_WORDS, /* of a wide form */
     IN_ANY_BITS
 } tags_in;
 
@@ -283,8 +283,10 @@ static CF_ALWAYS_INLINE void read_ranks(const cf_filter *filter, const cf_form *
     if (more == 0)
         return;
     uint64_t payloads = cf_load_bits(filter->view.table, at + form->payloads_at);
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
-        rank[i] |= payloads >> i * more & cf_ones(more);
+    rank[0] |= payloads & cf_ones(more);
+    rank[1] |= payloads >> more & cf_ones(more);
+    rank[2] |= payloads >> 2 * more & cf_ones(more);
+    rank[3] |= payloads >> 3 * more & cf_ones(more);
 }
 
 /* Puts the lesser one of *a and *next to *a, and the other one to *next. */
@@ -337,10 +339,10 @@ static inline void write_payloads(cf_filter *filter, const cf_form *form, uint64
                       (rank[3] & mask) << 3 * more);
 }
 
+/* `more`: form->payload_bits, or the constant 0. */
 static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, uint64_t at, tags_in how,
-                                      unsigned slot, uint64_t tag, uint64_t payload)
+                                      unsigned more, unsigned slot, uint64_t tag, uint64_t payload)
 {
-    unsigned more = how == IN_ANY_BITS ? form->payload_bits : 0;
     uint64_t rank[CF_SEMISORT_SLOTS];
     read_ranks(filter, form, at, how, more, rank);
     /* RULE: ties are broken by payloads, and payloads go with their slots */
@@ -353,13 +355,19 @@ static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, ui
 static CF_NEVER_INLINE void set_wide(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot,
                                      uint64_t tag)
 {
-    set_slot(filter, form, at, IN_TWO_WORDS, slot, tag, 0);
+    set_slot(filter, form, at, IN_TWO_WORDS, 0, slot, tag, 0);
 }
 
 static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form, uint64_t at,
                                           unsigned slot, uint64_t tag, uint64_t payload)
 {
-    set_slot(filter, form, at, IN_ANY_BITS, slot, tag, payload);
+    unsigned more = form->payload_bits;
+    if (is_word(form))
+        set_slot(filter, form, at, IN_ONE_WORD, more, slot, tag, payload);
+    else if (form->is_wide)
+        set_slot(filter, form, at, IN_TWO_WORDS, more, slot, tag, payload);
+    else
+        set_slot(filter, form, at, IN_ANY_BITS, more, slot, tag, payload);
 }
 
 void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
@@ -373,7 +381,7 @@ void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsign
     else if (tag == 0)
         empty_slot(filter, form, at, slot);
     else
-        set_slot(filter, form, at, IN_ONE_WORD, slot, tag, 0);
+        set_slot(filter, form, at, IN_ONE_WORD, 0, slot, tag, 0);
 }
 
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag)
