@@ -10,6 +10,7 @@
 
 #include "compiler.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A length of bytes that are in memory, where none is longer than size_t can say. Lengths of filters
@@ -31,6 +32,12 @@ static inline uint64_t cf_ones(unsigned n)
 {
     assert(n < 64);
     return ((uint64_t)1 << n) - 1;
+}
+
+/* x if the condition holds, or else y. No branch: for conditions that cannot be predicted. */
+static inline uint64_t cf_choose(bool condition, uint64_t x, uint64_t y)
+{
+    return y ^ ((x ^ y) & (0 - (uint64_t)condition));
 }
 
 /* Bits needed to number n things, n at least 1. */

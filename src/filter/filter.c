@@ -48,27 +48,35 @@ static CF_NEVER_INLINE bool contains_any(const cf_filter *filter, uint64_t hash)
 
 static CF_NEVER_INLINE bool contains_semisorted(const cf_filter *filter, uint64_t hash)
 {
-    cf_spots spots = cf_spots_of(filter, hash, false);
-    return cf_semisorted_has(filter, &spots);
+    return cf_has(filter, CF_FAST_SEMISORTED, hash);
 }
 
 /* Plain buckets that are not whole bytes. */
 static CF_NEVER_INLINE bool contains_plain(const cf_filter *filter, uint64_t hash)
 {
-    cf_spots spots = cf_spots_of(filter, hash, false);
-    return cf_plain_has(filter, &spots);
+    return cf_has(filter, CF_FAST_PLAIN, hash);
+}
+
+static CF_NEVER_INLINE bool contains_wide(const cf_filter *filter, uint64_t hash)
+{
+    return cf_has(filter, CF_FAST_WIDE, hash);
+}
+
+static CF_NEVER_INLINE bool contains_wide_semisorted(const cf_filter *filter, uint64_t hash)
+{
+    return cf_has(filter, CF_FAST_WIDE_SEMISORTED, hash);
 }
 
 bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-    if (CF_LIKELY(filter->view.lookup == CF_FAST_WHOLE)) {
-        cf_spots spots = cf_spots_of(filter, hash, true);
-        return cf_plain_has(filter, &spots);
-    }
-    if (filter->view.lookup == CF_FAST_SEMISORTED)
-        return contains_semisorted(filter, hash);
-    return filter->view.lookup == CF_FAST_PLAIN ? contains_plain(filter, hash)
-                                                : contains_any(filter, hash);
+    cf_fast kind = filter->view.lookup;
+    if (CF_LIKELY(kind == CF_FAST_WHOLE))
+        return cf_has(filter, CF_FAST_WHOLE, hash);
+    return kind == CF_FAST_SEMISORTED        ? contains_semisorted(filter, hash)
+           : kind == CF_FAST_PLAIN           ? contains_plain(filter, hash)
+           : kind == CF_FAST_WIDE            ? contains_wide(filter, hash)
+           : kind == CF_FAST_WIDE_SEMISORTED ? contains_wide_semisorted(filter, hash)
+                                             : contains_any(filter, hash);
 }
 
 /* ---- asking for many ---- */

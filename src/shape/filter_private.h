@@ -26,6 +26,11 @@ typedef struct cf_lanes {
     unsigned words;       /* words in a bucket */
 } cf_lanes;
 
+/* The two words of a wide bucket, with half of the lanes each (lanes.h). */
+typedef struct cf_wide {
+    uint64_t low, high;
+} cf_wide;
+
 /* Constants for moving up to four lanes of a word apart, in two steps (semisort.h): by how many
 ** bits, and which bits stay or move in each step. */
 typedef struct cf_spread {
@@ -38,7 +43,9 @@ typedef enum cf_fast {
     CF_FAST_NONE,
     CF_FAST_PLAIN,
     CF_FAST_WHOLE, /* plain, and buckets are whole bytes */
-    CF_FAST_SEMISORTED
+    CF_FAST_SEMISORTED,
+    CF_FAST_WIDE, /* plain, and buckets are wide */
+    CF_FAST_WIDE_SEMISORTED
 } cf_fast;
 
 /* How the record of a bucket is written down (bucket.h). */
@@ -54,8 +61,12 @@ typedef struct cf_form {
     cf_lanes lanes;                        /* of the tags */
     cf_lanes tops;                         /* semi-sorted: of the bits that are not sorted */
     cf_spread spread_tops, spread_nibbles; /* semi-sorted */
-    bool is_short;    /* semi-sorted: tops are loaded together, and so are payloads (semisort.h) */
-    unsigned lane_of; /* semi-sorted: see semisort.h; 0: not for this form */
+    bool is_short;                         /* semi-sorted: slots have short ranks (semisort.h) */
+    unsigned lane_of;                      /* semi-sorted: see semisort.h; 0: not for this form */
+    bool is_wide;                          /* not in one word, but in two */
+    unsigned second;     /* wide ones: the byte of a bucket in which its second word starts */
+    cf_wide ones, highs; /* wide ones: of all lanes, or, semi-sorted, of all tops */
+    uint64_t evens;      /* the first lane of both words, where cf_same_lanes would say it */
 } cf_form;
 
 typedef struct cf_view {

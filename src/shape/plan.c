@@ -317,6 +317,20 @@ static cf_geometry chosen_shape(const choice *best)
     return best->good.buckets != 0 && good - good / 13 <= any ? best->good : best->any;
 }
 
+/* The same table with plain buckets, where semi-sorted ones save less than three in a hundred bytes. In
+** fingerprints of more than 16 bits all that is done takes less time in plain ones. */
+static cf_geometry faster_layout(cf_geometry shape, const cf_options *options)
+{
+    enum { LONG = 17, PLAIN = 100, SEMISORTED = 103 };
+    cf_geometry plain = shape;
+    plain.semisorted = false;
+    bool is_open =
+        options->layout != CF_LAYOUT_SEMISORT && shape.semisorted && shape.fingerprint_bits >= LONG;
+    return is_open && cf_geometry_bytes(&plain) * PLAIN <= cf_geometry_bytes(&shape) * SEMISORTED
+               ? plain
+               : shape;
+}
+
 /* Compares the shapes with buckets of b that the options allow with the best ones so far. */
 static void consider_bucket_size(unsigned b, const cf_options *options, const request *want,
                                  choice *best)
@@ -337,7 +351,7 @@ static cf_geometry smallest(const cf_options *options, const request *want)
     choice best = {{0}, {0}};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         consider_bucket_size(sizes[i], options, want, &best);
-    return chosen_shape(&best);
+    return faster_layout(chosen_shape(&best), options);
 }
 
 static cf_status refuse_plan(const cf_options *options, request want, const char **why)

@@ -8,14 +8,21 @@ static inline uint64_t bits_of(uint64_t byte, unsigned shift)
     return byte * 8 + shift;
 }
 
-bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots)
+static bool has_for_sure(const cf_filter *filter, uint64_t at, uint64_t tag)
 {
-    const cf_lanes *lanes = &filter->view.form.lanes;
-    uint64_t word = cf_semisort_word(filter, &filter->view.form, bits_of(spots->byte, spots->shift), 0);
-    uint64_t word2 =
-        cf_semisort_word(filter, &filter->view.form, bits_of(spots->byte2, spots->shift2), 0);
-    return (cf_zero_lanes(lanes, word ^ spots->tag * lanes->ones) |
-            cf_zero_lanes(lanes, word2 ^ spots->tag2 * lanes->ones)) != 0;
+    const cf_form *form = &filter->view.form;
+    uint64_t found = 0;
+    for (unsigned i = 0; i < form->lanes.words; i++)
+        found |= cf_any_zero_lane(&form->lanes,
+                                  cf_semisort_word(filter, form, at, i) ^ tag * form->lanes.ones);
+    return found != 0;
+}
+
+bool cf_semisorted_has_for_sure(const cf_filter *filter, uint64_t hash)
+{
+    cf_spots spots = cf_spots_of(filter, hash, false);
+    return has_for_sure(filter, bits_of(spots.byte, spots.shift), spots.tag) ||
+           has_for_sure(filter, bits_of(spots.byte2, spots.shift2), spots.tag2);
 }
 
 /* One long chain of dependent instructions for each key would keep the processor from working on
@@ -38,8 +45,7 @@ static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *
         cf_prefetch(filter->view.table + spots[i].byte2);
     }
     for (size_t i = 0; i < n; i++) {
-        answers[i] = kind == CF_FAST_SEMISORTED ? cf_semisorted_has(filter, &spots[i])
-                                                : cf_plain_has(filter, &spots[i]);
+        answers[i] = cf_spots_have(filter, kind, &spots[i], hashes[i]);
         found += answers[i];
     }
     return found;
@@ -48,70 +54,73 @@ static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *
 size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
     assert(n <= CF_BATCH && filter->view.lookup != CF_FAST_NONE);
-    if (filter->view.lookup == CF_FAST_WHOLE)
+    switch (filter->view.lookup) {
+    case CF_FAST_WHOLE:
         return look_up(filter, hashes, n, answers, CF_FAST_WHOLE);
-    if (filter->view.lookup == CF_FAST_PLAIN)
+    case CF_FAST_PLAIN:
         return look_up(filter, hashes, n, answers, CF_FAST_PLAIN);
-    return look_up(filter, hashes, n, answers, CF_FAST_SEMISORTED);
+    case CF_FAST_SEMISORTED:
+        return look_up(filter, hashes, n, answers, CF_FAST_SEMISORTED);
+    case CF_FAST_WIDE:
+        return look_up(filter, hashes, n, answers, CF_FAST_WIDE);
+    default:
+        return look_up(filter, hashes, n, answers, CF_FAST_WIDE_SEMISORTED);
+    }
 }
 
 /* ---- plain buckets ---- */
 
-/* Changes one lane of a bucket by XOR: the one whose top bit is the lowest of `lanes`. `told`: there is
-** no pager to be told; a constant. */
-static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, bool told, uint64_t byte, unsigned shift,
-                                         uint64_t lanes, uint64_t difference)
+/* Changes one lane of a bucket by XOR, the first one of `same`. A filter of whole bytes has no pager to
+** be told. */
+static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, cf_fast kind, uint64_t byte, unsigned shift,
+                                         uint64_t same, uint64_t difference)
 {
-    uint8_t *p = filter->view.writable + byte;
-    unsigned top = cf_lowest_bit(lanes);
-    if (!told && CF_UNLIKELY(filter->pages != NULL))
-        cf_change_bits(filter, bits_of(byte, shift), filter->view.form.bucket_bits);
-    cf_store64(p, cf_load64(p) ^ difference << (top + 1 - filter->view.form.lanes.width + shift));
+    const cf_form *form = &filter->view.form;
+    cf_top top = cf_first_top(form, cf_is_wide(kind), same);
+    uint8_t *p = filter->view.writable + byte + top.byte;
+    if (kind != CF_FAST_WHOLE && CF_UNLIKELY(filter->pages != NULL))
+        cf_change_bits(filter, bits_of(byte, shift), form->bucket_bits);
+    cf_store64(p, cf_load64(p) ^ difference << (top.bit + 1 - form->lanes.width + shift));
 }
 
 /* The choice between two buckets cannot be predicted: no branch. */
-static CF_ALWAYS_INLINE void change_first(cf_filter *filter, bool told, const cf_spots *spots,
-                                          cf_words lanes)
+static CF_ALWAYS_INLINE void change_first(cf_filter *filter, cf_fast kind, const cf_spots *spots,
+                                          cf_same same)
 {
-    bool first = lanes.word != 0; /* RULE: the base bucket comes first */
-    change_lane(filter, told, first ? spots->byte : spots->byte2, first ? spots->shift : spots->shift2,
-                first ? lanes.word : lanes.word2, first ? spots->tag : spots->tag2);
+    bool first = same.lanes != 0; /* RULE: the base bucket comes first */
+    change_lane(filter, kind, first ? spots->byte : spots->byte2, first ? spots->shift : spots->shift2,
+                first ? same.lanes : same.lanes2, first ? spots->tag : spots->tag2);
 }
 
-static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, bool told, const cf_spots *spots)
+static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
-    const cf_lanes *lanes = &filter->view.form.lanes;
-    cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
-    if ((same.word | same.word2) != 0)
+    bool wide = cf_is_wide(kind);
+    cf_words words = cf_words_at(filter, wide, spots);
+    cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
+    cf_same empty = cf_plain_same(filter, wide, words, 0, 0);
+    if ((same.lanes | same.lanes2) != 0)
         return false;
-    uint64_t empty = cf_any_zero_lane(lanes, words.word);
-    uint64_t empty2 = cf_any_zero_lane(lanes, words.word2);
-    if (empty != 0)
-        change_lane(filter, told, spots->byte, spots->shift, empty, spots->tag);
-    else if (empty2 != 0)
-        change_lane(filter, told, spots->byte2, spots->shift2, empty2, spots->tag2);
+    if (empty.lanes != 0)
+        change_lane(filter, kind, spots->byte, spots->shift, empty.lanes, spots->tag);
+    else if (empty.lanes2 != 0)
+        change_lane(filter, kind, spots->byte2, spots->shift2, empty.lanes2, spots->tag2);
     else
         return false;
     cf_count_occupied(filter);
     return true;
 }
 
-/* Is exactly one bit set in two words? */
-static inline bool is_single(uint64_t one, uint64_t other)
-{
-    uint64_t any = one | other;
-    return ((any & (any - 1)) | (one & other)) == 0;
-}
-
-static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, bool told, const cf_spots *spots,
+static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots,
                                           cf_deleted *deleted)
 {
-    cf_words words = cf_words_at(filter, spots), same = cf_plain_same(filter, spots, words);
-    bool has = (same.word | same.word2) != 0;
+    bool wide = cf_is_wide(kind);
+    cf_words words = cf_words_at(filter, wide, spots);
+    cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
+    bool has = (same.lanes | same.lanes2) != 0;
     *deleted = has ? CF_REMOVED : CF_ABSENT;
-    if (!has || !is_single(same.word, same.word2))
+    if (!has || !cf_is_single(same.lanes, same.lanes2))
         return !has;
-    change_first(filter, told, spots, same);
+    change_first(filter, kind, spots, same);
     cf_count_emptied(filter);
     return true;
 }
@@ -119,11 +128,11 @@ static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, bool told, const cf
 /* ---- semi-sorted buckets ---- */
 
 /* Empty slots come first, with tag 0. */
-static inline bool has_empty_slot(const cf_filter *filter, uint64_t bits)
+static inline bool has_empty_slot(const cf_filter *filter, uint64_t byte, unsigned shift)
 {
-    uint64_t tops = bits >> CF_CODE_BITS & cf_low_bits(filter->view.form.tops.width);
-    uint64_t nibbles = cf_semisort_nibbles[bits & CF_CODE_MASK];
-    return (tops | (nibbles & CF_NIBBLE_MASK)) == 0;
+    uint64_t bits = cf_load64(filter->view.table + byte) >> shift;
+    uint64_t top = bits >> CF_CODE_BITS & cf_ones(filter->view.form.tops.width);
+    return (top | (cf_semisort_nibbles[bits & CF_CODE_MASK] & CF_NIBBLE_MASK)) == 0;
 }
 
 static inline void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,
@@ -136,23 +145,22 @@ static inline void change_slot(cf_filter *filter, const cf_spots *spots, bool se
     cf_semisort_set(filter, form, at, slot, tag, 0);
 }
 
-static bool add_semisorted(cf_filter *filter, const cf_spots *spots)
+static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    cf_words words = cf_words_at(filter, spots);
-    bool first = has_empty_slot(filter, words.word);
-    if (!first && !has_empty_slot(filter, words.word2))
+    bool first = has_empty_slot(filter, spots->byte, spots->shift);
+    if (!first && !has_empty_slot(filter, spots->byte2, spots->shift2))
         return false;
-    if (cf_semisort_find(filter, words.word, spots->tag, words.word2, spots->tag2).has != 0)
+    if (cf_semisorted_find(filter, wide, spots).has != 0)
         return false;
     change_slot(filter, spots, !first, 0, first ? spots->tag : spots->tag2);
     cf_count_occupied(filter);
     return true;
 }
 
-static bool delete_semisorted(cf_filter *filter, const cf_spots *spots, cf_deleted *deleted)
+static CF_ALWAYS_INLINE bool delete_semisorted(cf_filter *filter, bool wide, const cf_spots *spots,
+                                               cf_deleted *deleted)
 {
-    cf_words words = cf_words_at(filter, spots);
-    cf_semisort_found found = cf_semisort_find(filter, words.word, spots->tag, words.word2, spots->tag2);
+    cf_semisort_found found = cf_semisorted_find(filter, wide, spots);
     *deleted = found.has ? CF_REMOVED : CF_ABSENT;
     if (found.has != 1)
         return found.has == 0;
@@ -163,46 +171,102 @@ static bool delete_semisorted(cf_filter *filter, const cf_spots *spots, cf_delet
 
 /* ---- all of them ---- */
 
+static CF_NEVER_INLINE void need_spots(const cf_filter *filter, cf_spots spots)
+{
+    cf_need_bits(filter, bits_of(spots.byte, spots.shift), filter->view.form.bucket_bits);
+    cf_need_bits(filter, bits_of(spots.byte2, spots.shift2), filter->view.form.bucket_bits);
+}
+
 /* The places of a key in a table whose buckets are no whole bytes, or that has pages. */
-static inline cf_spots any_spots(const cf_filter *filter, uint64_t hash)
+static CF_ALWAYS_INLINE cf_spots any_spots(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
-    if (CF_UNLIKELY(filter->pages != NULL)) {
-        cf_need_bits(filter, bits_of(spots.byte, spots.shift), filter->view.form.bucket_bits);
-        cf_need_bits(filter, bits_of(spots.byte2, spots.shift2), filter->view.form.bucket_bits);
-    }
+    if (CF_UNLIKELY(filter->pages != NULL))
+        need_spots(filter, spots);
     return spots;
 }
 
-/* For kinds that are not met most. noinline keeps registers free in the short way. */
-static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
+static CF_ALWAYS_INLINE bool add_by(cf_filter *filter, cf_fast kind, uint64_t hash)
 {
     cf_spots spots = any_spots(filter, hash);
-    return filter->view.change == CF_FAST_PLAIN ? add_plain(filter, false, &spots)
-                                                : add_semisorted(filter, &spots);
+    return cf_is_semisorted(kind) ? add_semisorted(filter, cf_is_wide(kind), &spots)
+                                  : add_plain(filter, kind, &spots);
+}
+
+/* For kinds that are not met most. noinline keeps registers free in the short way. */
+static CF_NEVER_INLINE bool add_to_plain(cf_filter *filter, uint64_t hash)
+{
+    return add_by(filter, CF_FAST_PLAIN, hash);
+}
+
+static CF_NEVER_INLINE bool add_to_semisorted(cf_filter *filter, uint64_t hash)
+{
+    return add_by(filter, CF_FAST_SEMISORTED, hash);
+}
+
+static CF_NEVER_INLINE bool add_to_wide(cf_filter *filter, uint64_t hash)
+{
+    return add_by(filter, CF_FAST_WIDE, hash);
+}
+
+static CF_NEVER_INLINE bool add_to_wide_semisorted(cf_filter *filter, uint64_t hash)
+{
+    return add_by(filter, CF_FAST_WIDE_SEMISORTED, hash);
 }
 
 bool cf_fast_add(cf_filter *filter, uint64_t hash)
 {
-    assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
-    if (filter->view.change != CF_FAST_WHOLE)
-        return add_otherwise(filter, hash);
-    cf_spots spots = cf_spots_of(filter, hash, true);
-    return add_plain(filter, true, &spots);
+    cf_fast kind = filter->view.change;
+    assert(filter->view.writable != NULL && kind != CF_FAST_NONE);
+    if (kind == CF_FAST_WHOLE) {
+        cf_spots spots = cf_spots_of(filter, hash, true);
+        return add_plain(filter, CF_FAST_WHOLE, &spots);
+    }
+    return kind == CF_FAST_SEMISORTED ? add_to_semisorted(filter, hash)
+           : kind == CF_FAST_PLAIN    ? add_to_plain(filter, hash)
+           : kind == CF_FAST_WIDE     ? add_to_wide(filter, hash)
+                                      : add_to_wide_semisorted(filter, hash);
 }
 
-static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+static CF_ALWAYS_INLINE bool delete_by(cf_filter *filter, cf_fast kind, uint64_t hash,
+                                       cf_deleted *deleted)
 {
     cf_spots spots = any_spots(filter, hash);
-    return filter->view.change == CF_FAST_PLAIN ? delete_plain(filter, false, &spots, deleted)
-                                                : delete_semisorted(filter, &spots, deleted);
+    return cf_is_semisorted(kind) ? delete_semisorted(filter, cf_is_wide(kind), &spots, deleted)
+                                  : delete_plain(filter, kind, &spots, deleted);
+}
+
+static CF_NEVER_INLINE bool delete_in_plain(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+{
+    return delete_by(filter, CF_FAST_PLAIN, hash, deleted);
+}
+
+static CF_NEVER_INLINE bool delete_in_semisorted(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+{
+    return delete_by(filter, CF_FAST_SEMISORTED, hash, deleted);
+}
+
+static CF_NEVER_INLINE bool delete_in_wide(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+{
+    return delete_by(filter, CF_FAST_WIDE, hash, deleted);
+}
+
+static CF_NEVER_INLINE bool delete_in_wide_semisorted(cf_filter *filter, uint64_t hash,
+                                                      cf_deleted *deleted)
+{
+    return delete_by(filter, CF_FAST_WIDE_SEMISORTED, hash, deleted);
 }
 
 bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
 {
-    assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
-    if (filter->view.change != CF_FAST_WHOLE)
-        return delete_otherwise(filter, hash, deleted);
-    cf_spots spots = cf_spots_of(filter, hash, true);
-    return delete_plain(filter, true, &spots, deleted);
+    cf_fast kind = filter->view.change;
+    assert(filter->view.writable != NULL && kind != CF_FAST_NONE);
+    if (kind == CF_FAST_WHOLE) {
+        cf_spots spots = cf_spots_of(filter, hash, true);
+        return delete_plain(filter, CF_FAST_WHOLE, &spots, deleted);
+    }
+    return kind == CF_FAST_SEMISORTED ? delete_in_semisorted(filter, hash, deleted)
+           : kind == CF_FAST_PLAIN    ? delete_in_plain(filter, hash, deleted)
+           : kind == CF_FAST_WIDE     ? delete_in_wide(filter, hash, deleted)
+                                      : delete_in_wide_semisorted(filter, hash, deleted);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** fast_path.h - lookups, adds and deletes in the filters that are met most: not grown, without a spill
-** list, a bucket in one word (set_quick in open.c). Lookups only where all is in memory.
+** list, the tags of a bucket in one word, or wide, in two (set_quick in open.c). Lookups only where all
+** is in memory. `kind` is a constant, so that each has code of its own.
 **
 ** Both buckets are read before anything is decided, so that their cache misses overlap. What these
 ** ways cannot do the general ones do, which take every filter: nothing has changed then. Bytes and
@@ -11,6 +12,16 @@
 #define CF_FAST_PATH_H
 
 #include "bucket.h"
+
+static CF_ALWAYS_INLINE bool cf_is_wide(cf_fast kind)
+{
+    return kind == CF_FAST_WIDE || kind == CF_FAST_WIDE_SEMISORTED;
+}
+
+static CF_ALWAYS_INLINE bool cf_is_semisorted(cf_fast kind)
+{
+    return kind == CF_FAST_SEMISORTED || kind == CF_FAST_WIDE_SEMISORTED;
+}
 
 /* The places of a key: where in the table its two buckets start, and the tags there. */
 typedef struct cf_spots {
@@ -46,40 +57,75 @@ static CF_ALWAYS_INLINE cf_spots cf_spots_of(const cf_filter *filter, uint64_t h
     return cf_spots_by(filter, base, cf_pair_mix(base.bits & filter->view.pair_mask), whole);
 }
 
-/* Both buckets. */
+/* The lanes of both buckets. */
 typedef struct cf_words {
-    uint64_t word, word2;
+    cf_wide word, word2;
 } cf_words;
 
-static inline cf_words cf_words_at(const cf_filter *filter, const cf_spots *spots)
+static CF_ALWAYS_INLINE cf_words cf_words_at(const cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    return (cf_words){cf_load64(filter->view.table + spots->byte) >> spots->shift,
-                      cf_load64(filter->view.table + spots->byte2) >> spots->shift2};
+    const cf_view *view = &filter->view;
+    return (cf_words){cf_load_lanes(&view->form, wide, view->table + spots->byte, 0, spots->shift),
+                      cf_load_lanes(&view->form, wide, view->table + spots->byte2, 0, spots->shift2)};
 }
 
-/* Not 0: a plain bucket holds its tag. The lowest bit set in each half is that of a lane that
-** does. */
-static inline cf_words cf_plain_same(const cf_filter *filter, const cf_spots *spots, cf_words words)
+/* Both plain buckets without their tags: cf_without. */
+static CF_ALWAYS_INLINE cf_words cf_words_without(const cf_form *form, bool wide, cf_words words,
+                                                  uint64_t tag, uint64_t tag2)
 {
-    const cf_lanes *lanes = &filter->view.form.lanes;
-    return (cf_words){cf_any_zero_lane(lanes, words.word ^ spots->tag * lanes->ones),
-                      cf_any_zero_lane(lanes, words.word2 ^ spots->tag2 * lanes->ones)};
+    return (cf_words){cf_without(form, &form->lanes, wide, words.word, tag),
+                      cf_without(form, &form->lanes, wide, words.word2, tag2)};
 }
 
-static inline bool cf_plain_has(const cf_filter *filter, const cf_spots *spots)
+static CF_ALWAYS_INLINE bool cf_plain_has(const cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    cf_words same = cf_plain_same(filter, spots, cf_words_at(filter, spots));
-    return (same.word | same.word2) != 0;
+    const cf_form *form = &filter->view.form;
+    cf_words left =
+        cf_words_without(form, wide, cf_words_at(filter, wide, spots), spots->tag, spots->tag2);
+    return cf_either_has(form, &form->lanes, wide, left.word, left.word2);
 }
 
-/* The same for semi-sorted buckets, after decoding both. */
-bool cf_semisorted_has_for_sure(const cf_filter *filter, const cf_spots *spots);
+/* Which lanes of plain buckets hold the tag. */
+typedef struct cf_same {
+    uint64_t lanes, lanes2;
+} cf_same;
 
-static inline bool cf_semisorted_has(const cf_filter *filter, const cf_spots *spots)
+static CF_ALWAYS_INLINE cf_same cf_plain_same(const cf_filter *filter, bool wide, cf_words words,
+                                              uint64_t tag, uint64_t tag2)
 {
-    cf_words words = cf_words_at(filter, spots);
-    unsigned has = cf_semisort_find(filter, words.word, spots->tag, words.word2, spots->tag2).has;
-    return has < 2 ? has : cf_semisorted_has_for_sure(filter, spots);
+    const cf_form *form = &filter->view.form;
+    cf_words left = cf_words_without(form, wide, words, tag, tag2);
+    return (cf_same){cf_same_lanes(form, &form->lanes, wide, left.word),
+                     cf_same_lanes(form, &form->lanes, wide, left.word2)};
+}
+
+/* Where a semi-sorted bucket holds the key. */
+static CF_ALWAYS_INLINE cf_semisort_found cf_semisorted_find(const cf_filter *filter, bool wide,
+                                                             const cf_spots *spots)
+{
+    cf_semisort_spot one = {spots->byte, spots->tag, spots->shift};
+    cf_semisort_spot other = {spots->byte2, spots->tag2, spots->shift2};
+    return cf_semisort_find(filter, wide, one, other);
+}
+
+/* Is a key there, after decoding both of its semi-sorted buckets? */
+bool cf_semisorted_has_for_sure(const cf_filter *filter, uint64_t hash);
+
+/* Is a key there? The spots are those of its hash. */
+static CF_ALWAYS_INLINE bool cf_spots_have(const cf_filter *filter, cf_fast kind, const cf_spots *spots,
+                                           uint64_t hash)
+{
+    bool wide = cf_is_wide(kind);
+    if (!cf_is_semisorted(kind))
+        return cf_plain_has(filter, wide, spots);
+    unsigned has = cf_semisorted_find(filter, wide, spots).has;
+    return has < 2 ? has : cf_semisorted_has_for_sure(filter, hash);
+}
+
+static CF_ALWAYS_INLINE bool cf_has(const cf_filter *filter, cf_fast kind, uint64_t hash)
+{
+    cf_spots spots = cf_spots_of(filter, hash, kind == CF_FAST_WHOLE);
+    return cf_spots_have(filter, kind, &spots, hash);
 }
 
 /* For filters with view.lookup: which of up to CF_BATCH keys are there. Returns how many. */

@@ -14,6 +14,23 @@ bool cf_fits_word(uint64_t bucket_bits, unsigned bits)
     return bits + most_shift(bucket_bits, 8) <= 64;
 }
 
+void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
+{
+    unsigned half = count / 2 * width, second = first + half, shift = most_shift(form->bucket_bits, 8);
+    unsigned first_end = first % 8 + half + shift, second_end = second % 8 + half + shift;
+    form->is_wide = !cf_fits_word(form->bucket_bits, form->tag_bits) && first_end <= 64 &&
+                    second_end <= 64 && form->tag_bits + shift <= 128;
+    form->second = second / 8;
+    form->ones = (cf_wide){0, 0};
+    for (unsigned at = 0; form->is_wide && at < half; at += width) {
+        form->ones.low |= (uint64_t)1 << at << first % 8;
+        form->ones.high |= (uint64_t)1 << at << second % 8;
+    }
+    form->highs = (cf_wide){form->ones.low << (width - 1), form->ones.high << (width - 1)};
+    uint64_t even = (uint64_t)1 << (width - 1);
+    form->evens = even << first % 8 | even << second % 8 >> CF_BESIDE;
+}
+
 void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits)
 {
     lanes->width = width;

@@ -69,6 +69,25 @@ static inline void cf_store_bits(uint8_t *table, uint64_t at, uint64_t mask, uin
     cf_store64(p, (cf_load64(p) & ~(mask << shift)) | (bits << shift));
 }
 
+/* x << n, for n below 128: the low and the high 64 bits. */
+static inline cf_wide cf_wide_of(uint64_t x, unsigned n)
+{
+    assert(n < 128);
+    return n < 64 ? (cf_wide){x << n, x >> 1 >> (63 - n)} : (cf_wide){0, x << (n - 64)};
+}
+
+/* Overwrites so many bits at bit offset `at`, which lie within the 16 bytes they start in, with bits
+** that are so many at most. The pager has been told. */
+static inline void cf_store_wide(uint8_t *table, uint64_t at, unsigned bits, cf_wide value)
+{
+    uint8_t *p = table + (at >> 3);
+    unsigned shift = at & 7, end = bits + shift;
+    uint64_t low = cf_low_bits(end) >> shift << shift, high = end > 64 ? cf_low_bits(end - 64) : 0;
+    assert(end <= 128);
+    cf_store64(p, (cf_load64(p) & ~low) | value.low << shift);
+    cf_store64(p + 8, (cf_load64(p + 8) & ~high) | value.high << shift | value.low >> 1 >> (63 - shift));
+}
+
 /* ---- lanes ---- */
 
 /* Constants for slots of `width` bits in buckets of b, which are `bucket_bits` apart; `pair_bits`
@@ -79,6 +98,10 @@ void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_b
 ** bucket? */
 bool cf_fits_word(uint64_t bucket_bits, unsigned bits);
 
+/* Says whether a form is wide, and sets its constants for `count` lanes of `width` bits, which begin
+** at bit `first` of a bucket. Its other fields are set already. */
+void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count);
+
 /* Constants for `count` lanes of `width` bits to a word. */
 void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits);
 
@@ -88,6 +111,69 @@ void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned wor
 static inline uint64_t cf_any_zero_lane(const cf_lanes *lanes, uint64_t x)
 {
     return (x - lanes->ones) & ~x & lanes->highs;
+}
+
+/* The lanes of a bucket at bit `shift` of a byte. `wide`, a constant: those in two words, of which the
+** first begins at byte `first`; else those in one. */
+static CF_ALWAYS_INLINE cf_wide cf_load_lanes(const cf_form *form, bool wide, const uint8_t *p,
+                                              unsigned first, unsigned shift)
+{
+    return wide ? (cf_wide){cf_load64(p + first) >> shift, cf_load64(p + form->second) >> shift}
+                : (cf_wide){cf_load64(p) >> shift, 0};
+}
+
+/* The lanes of a bucket without a tag: bits of `highs` are left where a lane may hold it. `lanes` are
+** those of one word. */
+static CF_ALWAYS_INLINE cf_wide cf_without(const cf_form *form, const cf_lanes *lanes, bool wide,
+                                           cf_wide bits, uint64_t tag)
+{
+    cf_wide ones = wide ? form->ones : (cf_wide){lanes->ones, 0};
+    uint64_t low = bits.low ^ tag * ones.low, high = bits.high ^ tag * ones.high;
+    return (cf_wide){(low - ones.low) & ~low, wide ? (high - ones.high) & ~high : 0};
+}
+
+/* Does either of two buckets hold its tag, by what is left of them? */
+static CF_ALWAYS_INLINE bool cf_either_has(const cf_form *form, const cf_lanes *lanes, bool wide,
+                                           cf_wide left, cf_wide left2)
+{
+    if (!wide)
+        return ((left.low | left2.low) & lanes->highs) != 0;
+    return (((left.low | left2.low) & form->highs.low) |
+            ((left.high | left2.high) & form->highs.high)) != 0;
+}
+
+/* So far the top bits of the second word are moved down to stand beside those of the first one, where
+** none are. (Lanes have 9 bits at least, and the second word starts up to 7 bits after a byte.) */
+enum { CF_BESIDE = 8 };
+
+/* Which lanes hold the tag, by what is left: as cf_any_zero_lane. */
+static CF_ALWAYS_INLINE uint64_t cf_same_lanes(const cf_form *form, const cf_lanes *lanes, bool wide,
+                                               cf_wide left)
+{
+    return wide ? (left.low & form->highs.low) | (left.high & form->highs.high) >> CF_BESIDE
+                : left.low & lanes->highs;
+}
+
+/* Where a lane is: the byte of its bucket in which its word starts, and its top bit there. */
+typedef struct cf_top {
+    unsigned byte, bit;
+} cf_top;
+
+/* The first lane that holds a tag. No branch: which word it is in cannot be predicted. */
+static CF_ALWAYS_INLINE cf_top cf_first_top(const cf_form *form, bool wide, uint64_t same)
+{
+    if (!wide)
+        return (cf_top){0, cf_lowest_bit(same)};
+    uint64_t low = same & form->highs.low, none = 0 - (uint64_t)(low == 0);
+    return (cf_top){(unsigned)none & form->second,
+                    cf_lowest_bit(low | (same & none)) + ((unsigned)none & CF_BESIDE)};
+}
+
+/* Is exactly one bit set in two words that are not both 0? */
+static inline bool cf_is_single(uint64_t one, uint64_t other)
+{
+    uint64_t any = one | other;
+    return ((any & (any - 1)) | (one & other)) == 0;
 }
 
 /* The top bit of every lane of x that is zero. */

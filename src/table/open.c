@@ -20,10 +20,12 @@ static void set_form(cf_form *form, const cf_geometry *g, unsigned level, bool g
     form->bucket_bytes = form->bucket_bits / 8;
     form->tag_bits = cf_tag_bits(g, level, grown);
     form->payloads_at = form->tag_bits + (g->spill_bound != 0);
-    if (g->semisorted)
+    if (g->semisorted) {
         cf_semisort_lanes_set(form, width, g->pair_bits);
-    else
-        cf_lanes_set(&form->lanes, width, g->bucket_size, form->bucket_bits, g->pair_bits);
+        return;
+    }
+    cf_lanes_set(&form->lanes, width, g->bucket_size, form->bucket_bits, g->pair_bits);
+    cf_wide_set(form, 0, width, g->bucket_size);
 }
 
 /* Sets the forms of wide and narrow buckets at this stage. */
@@ -43,11 +45,14 @@ static cf_fast quick_kind(const cf_filter *filter)
 {
     if (!filter->view.simple || filter->view.form.grown)
         return CF_FAST_NONE;
+    const cf_form *form = &filter->view.form;
     if (filter->geometry.semisorted)
-        return filter->view.form.lane_of ? CF_FAST_SEMISORTED : CF_FAST_NONE;
-    if (filter->view.form.lanes.words > 1)
-        return CF_FAST_NONE;
-    return filter->view.form.bucket_bits % 8 == 0 && !filter->pages ? CF_FAST_WHOLE : CF_FAST_PLAIN;
+        return !form->lane_of  ? CF_FAST_NONE
+               : form->is_wide ? CF_FAST_WIDE_SEMISORTED
+                               : CF_FAST_SEMISORTED;
+    if (form->lanes.words > 1)
+        return form->is_wide ? CF_FAST_WIDE : CF_FAST_NONE;
+    return form->bucket_bits % 8 == 0 && !filter->pages ? CF_FAST_WHOLE : CF_FAST_PLAIN;
 }
 
 static void set_quick(cf_filter *filter)

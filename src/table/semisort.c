@@ -82,14 +82,19 @@ enum { RANK_SHIFT = 64 - CF_NIBBLE_BITS };
 /* The rank of four sorted nibbles among all such, in colexicographic order: for each nibble, from
 ** the least on, how many there are of which it is the largest one that differs. That is C(n, 1),
 ** C(n + 1, 2), C(n + 2, 3), C(n + 3, 4). */
-unsigned cf_semisort_code(unsigned nibbles)
+static inline unsigned code_of(unsigned a, unsigned b, unsigned c, unsigned d)
 {
     static const uint16_t third[16] = {0,   1,   4,   10,  20,  35,  56,  84,
                                        120, 165, 220, 286, 364, 455, 560, 680};
     static const uint16_t fourth[16] = {0,   1,   5,   15,   35,   70,   126,  210,
                                         330, 495, 715, 1001, 1365, 1820, 2380, 3060};
-    unsigned b = nibbles >> 4 & 15;
-    return (nibbles & 15) + b * (b + 1) / 2 + third[nibbles >> 8 & 15] + fourth[nibbles >> 12 & 15];
+    return a + b * (b + 1) / 2 + third[c] + fourth[d];
+}
+
+unsigned cf_semisort_code(unsigned nibbles)
+{
+    return code_of(nibbles & CF_NIBBLE_MASK, nibbles >> 4 & CF_NIBBLE_MASK,
+                   nibbles >> 8 & CF_NIBBLE_MASK, nibbles >> 12 & CF_NIBBLE_MASK);
 }
 
 /* For `count` lanes of `width` bits, which get `more` zero bits above each. */
@@ -122,11 +127,11 @@ void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits)
     cf_lanes_fill(&form->tops, top, tops, CF_SEMISORT_SLOTS / tops, s - CF_NIBBLE_BITS);
     form->spread_tops = spread_of(count, top, CF_NIBBLE_BITS);
     form->spread_nibbles = spread_of(count, CF_NIBBLE_BITS, top);
-    form->is_short = tops == CF_SEMISORT_SLOTS &&
-                     CF_SEMISORT_SLOTS * form->payload_bits <= CF_STORE_BITS &&
+    form->is_short = CF_SEMISORT_SLOTS * form->payload_bits <= CF_STORE_BITS &&
                      top + form->payload_bits <= RANK_SHIFT;
+    cf_wide_set(form, CF_CODE_BITS, top, CF_SEMISORT_SLOTS);
     form->lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
-    if (top > 1 && count == CF_SEMISORT_SLOTS && cf_fits_word(form->bucket_bits, form->tag_bits))
+    if (top > 1 && (form->is_wide || cf_fits_word(form->bucket_bits, form->tag_bits)))
         form->lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
 }
 
@@ -167,43 +172,48 @@ static CF_ALWAYS_INLINE void sort(uint64_t *rank, uint64_t *payload)
     order(rank, payload, 1, 2);
 }
 
-static unsigned code_of(const uint64_t *rank)
-{
-    unsigned nibbles = (unsigned)(rank[0] >> RANK_SHIFT | rank[1] >> RANK_SHIFT << CF_NIBBLE_BITS |
-                                  rank[2] >> RANK_SHIFT << 2 * CF_NIBBLE_BITS |
-                                  rank[3] >> RANK_SHIFT << 3 * CF_NIBBLE_BITS);
-    return cf_semisort_code(nibbles);
-}
-
 /* ---- writing ---- */
 
-/* Writes code and tops; with one store where they are a word. */
-static CF_ALWAYS_INLINE void write_tags(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
-                                        uint64_t code, uint64_t tops)
-{
-    if (word) {
-        cf_store_bits(filter->view.writable, at, cf_ones(form->tag_bits), code | tops << CF_CODE_BITS);
-        return;
-    }
-    cf_store_bits(filter->view.writable, at, CF_CODE_MASK, code);
-    cf_store_bits(filter->view.writable, at + CF_CODE_BITS,
-                  cf_ones(CF_SEMISORT_SLOTS * form->tops.width), tops);
-}
-
-static inline void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
+/* Writes four ranks at bit `at`, without the `more` bits of their payloads. With one store where the tags
+** are a word, which is a constant, or with two. */
+static CF_ALWAYS_INLINE void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
+                                         const uint64_t *rank, unsigned more)
 {
     unsigned top = form->tops.width;
     uint64_t mask = cf_ones(top);
-    if (form->tops.words == 1) {
-        write_tags(filter, form, at, form->lane_of != 0, code_of(rank),
-                   (rank[0] & mask) | (rank[1] & mask) << top | (rank[2] & mask) << 2 * top |
-                       (rank[3] & mask) << 3 * top);
-        return;
+    uint64_t code = code_of((unsigned)(rank[0] >> RANK_SHIFT), (unsigned)(rank[1] >> RANK_SHIFT),
+                            (unsigned)(rank[2] >> RANK_SHIFT), (unsigned)(rank[3] >> RANK_SHIFT));
+    uint64_t tops[] = {rank[0] >> more & mask, rank[1] >> more & mask, rank[2] >> more & mask,
+                       rank[3] >> more & mask};
+    if (word) {
+        uint64_t bits = tops[0] | tops[1] << top | tops[2] << 2 * top | tops[3] << 3 * top;
+        cf_store_bits(filter->view.writable, at, cf_low_bits(form->tag_bits),
+                      code | bits << CF_CODE_BITS);
+    } else if (form->is_wide) {
+        cf_wide low = cf_wide_of(tops[0] | tops[1] << top, CF_CODE_BITS);
+        cf_wide high = cf_wide_of(tops[2] | tops[3] << top, CF_CODE_BITS + 2 * top);
+        cf_store_wide(filter->view.writable, at, form->tag_bits,
+                      (cf_wide){code | low.low | high.low, low.high | high.high});
+    } else {
+        cf_store_bits(filter->view.writable, at, CF_CODE_MASK, code);
+        at += CF_CODE_BITS;
+        for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++, at += top)
+            cf_store_bits(filter->view.writable, at, mask, tops[i]);
     }
-    cf_store_bits(filter->view.writable, at, CF_CODE_MASK, code_of(rank));
-    at += CF_CODE_BITS;
-    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++, at += top)
-        cf_store_bits(filter->view.writable, at, mask, rank[i] & mask);
+}
+
+/* Are the tags of this form a word? */
+static inline bool is_word(const cf_form *form)
+{
+    return form->lane_of != 0 && !form->is_wide;
+}
+
+static void write_any_ranks(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
+{
+    if (is_word(form))
+        write_ranks(filter, form, at, true, rank, 0);
+    else
+        write_ranks(filter, form, at, false, rank, 0);
 }
 
 void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
@@ -213,7 +223,7 @@ void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, cons
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
         rank[i] = rank_of(tag[i]);
     sort(rank, payload);
-    write_ranks(filter, form, at, rank);
+    write_any_ranks(filter, form, at, rank);
 }
 
 static inline uint64_t rank_in(const cf_form *form, uint64_t word, unsigned slot)
@@ -228,90 +238,150 @@ void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at,
                                         rank_in(form, word, 2), rank_in(form, word, 3)};
     assert(form->lanes.words == 1 && form->payload_bits == 0);
     sort(rank, NULL);
-    write_ranks(filter, form, at, rank);
+    write_any_ranks(filter, form, at, rank);
 }
 
-/* ---- changing one slot of a short bucket ---- */
+/* ---- changing one slot of a bucket ---- */
 
-/* Lanes of `width` bits without lane i: those below it move up. */
+/* How the tags of a bucket are read and written. */
+typedef enum tags_in {
+    IN_ONE_WORD,
+    IN_TWO_WORDS, /* of a wide form */
+    IN_ANY_BITS
+} tags_in;
+
+/* Reads the tops of four slots, and above them whatever follows. `how` is a constant. */
+static CF_ALWAYS_INLINE void read_tops(const cf_filter *filter, const cf_form *form, uint64_t at,
+                                       tags_in how, uint64_t *top)
+{
+    const uint8_t *table = filter->view.table;
+    unsigned size = form->tops.width, first = CF_CODE_BITS % 8, second = (CF_CODE_BITS + 2 * size) % 8;
+    if (how == IN_ANY_BITS) {
+        for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
+            top[i] = cf_tops_at(filter, form, at, i);
+        return;
+    }
+    cf_wide bits = cf_load_lanes(form, how == IN_TWO_WORDS, table + at / 8, CF_CODE_BITS / 8, at % 8);
+    top[0] = bits.low >> (how == IN_TWO_WORDS ? first : CF_CODE_BITS);
+    top[1] = top[0] >> size;
+    top[2] = how == IN_TWO_WORDS ? bits.high >> second : top[1] >> size;
+    top[3] = top[2] >> size;
+}
+
+/* Reads the ranks of four slots, with their payloads, of `more` bits, below their tops. Without a
+** loop, as above. */
+static CF_ALWAYS_INLINE void read_ranks(const cf_filter *filter, const cf_form *form, uint64_t at,
+                                        tags_in how, unsigned more, uint64_t *rank)
+{
+    uint64_t nibbles = cf_nibbles_at(filter, at), mask = cf_ones(form->tops.width);
+    uint64_t top[CF_SEMISORT_SLOTS];
+    read_tops(filter, form, at, how, top);
+    rank[0] = nibbles << RANK_SHIFT | (top[0] & mask) << more;
+    rank[1] = nibbles >> CF_NIBBLE_BITS << RANK_SHIFT | (top[1] & mask) << more;
+    rank[2] = nibbles >> 2 * CF_NIBBLE_BITS << RANK_SHIFT | (top[2] & mask) << more;
+    rank[3] = nibbles >> 3 * CF_NIBBLE_BITS << RANK_SHIFT | (top[3] & mask) << more;
+    if (more == 0)
+        return;
+    uint64_t payloads = cf_load_bits(filter->view.table, at + form->payloads_at);
+    rank[0] |= payloads & cf_ones(more);
+    rank[1] |= payloads >> more & cf_ones(more);
+    rank[2] |= payloads >> 2 * more & cf_ones(more);
+    rank[3] |= payloads >> 3 * more & cf_ones(more);
+}
+
+/* Puts the lesser one of *a and *next to *a, and the other one to *next. */
+static inline void keep_lesser(uint64_t *a, uint64_t *next)
+{
+    uint64_t lesser = *a < *next ? *a : *next, other = *a < *next ? *next : *a;
+    *a = lesser;
+    *next = other;
+}
+
+/* Puts another rank in the place of a slot. The other ones are sorted already. No branch: slots cannot be
+** predicted. */
+static CF_ALWAYS_INLINE void replace_rank(uint64_t *rank, unsigned slot, uint64_t by)
+{
+    rank[3] = cf_choose(slot >= 3, rank[2], rank[3]);
+    rank[2] = cf_choose(slot >= 2, rank[1], rank[2]);
+    rank[1] = cf_choose(slot >= 1, rank[0], rank[1]);
+    rank[0] = by;
+    if (by == 0)
+        return;
+    keep_lesser(&rank[0], &rank[1]);
+    keep_lesser(&rank[1], &rank[2]);
+    keep_lesser(&rank[2], &rank[3]);
+}
+
+/* Lanes of `width` bits without lane i: those below it move up, and lane 0 is empty. */
 static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
 {
     uint64_t from = ~(uint64_t)0 << i * width; /* this lane and all above */
     return (lanes & ~from) << width | (lanes & from << width);
 }
 
-/* With another lane i: lane 0 goes, and those up to i move down. */
-static inline uint64_t put_lane(uint64_t lanes, unsigned width, unsigned i, uint64_t lane)
+/* Empties a slot where the tags are a word and there are no payloads. */
+static inline void empty_slot(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot)
 {
-    uint64_t from = ~(uint64_t)0 << i * width;
-    return (lanes >> width & ~from) | lane << i * width | (lanes & from << width);
+    uint64_t bits = cf_load_bits(filter->view.table, at), mask = cf_low_bits(form->tag_bits);
+    uint64_t nibbles = take_lane(cf_semisort_nibbles[bits & CF_CODE_MASK], CF_NIBBLE_BITS, slot);
+    uint64_t tops = take_lane((bits & mask) >> CF_CODE_BITS, form->tops.width, slot);
+    cf_store_bits(filter->view.writable, at, mask,
+                  cf_semisort_code((unsigned)nibbles) | tops << CF_CODE_BITS);
 }
 
-/* The four slots of a short bucket, not unpacked. */
-typedef struct four {
-    uint64_t tops, nibbles, payloads;
-} four;
-
-/* Is this rank behind the slot in a lane? A payload stands in the rank, below the top. */
-static inline unsigned is_behind(uint64_t rank, const four *slots, unsigned width, unsigned more,
-                                 unsigned lane)
+static inline void write_payloads(cf_filter *filter, const cf_form *form, uint64_t at,
+                                  const uint64_t *rank)
 {
-    uint64_t top = slots->tops >> lane * width & cf_ones(width);
-    uint64_t payload = slots->payloads >> lane * more & cf_ones(more);
-    return (top << more | payload | slots->nibbles >> lane * CF_NIBBLE_BITS << RANK_SHIFT) < rank;
+    unsigned more = form->payload_bits;
+    uint64_t mask = cf_ones(more), all = cf_ones(CF_SEMISORT_SLOTS * more);
+    cf_store_bits(filter->view.writable, at + form->payloads_at, all,
+                  (rank[0] & mask) | (rank[1] & mask) << more | (rank[2] & mask) << 2 * more |
+                      (rank[3] & mask) << 3 * more);
 }
 
-/* Puts another tag and payload, of `more` bits, in the place of a slot. The other slots are sorted
-** already. */
-static CF_ALWAYS_INLINE void replace_slot(four *slots, unsigned width, unsigned more, unsigned slot,
-                                          uint64_t tag, uint64_t payload)
+/* `more`: form->payload_bits, or the constant 0. */
+static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, uint64_t at, tags_in how,
+                                      unsigned more, unsigned slot, uint64_t tag, uint64_t payload)
 {
-    slots->tops = take_lane(slots->tops, width, slot);
-    slots->nibbles = take_lane(slots->nibbles, CF_NIBBLE_BITS, slot); /* lane 0 is empty now */
-    slots->payloads = take_lane(slots->payloads, more, slot);
-    if (tag == 0)
-        return;
+    uint64_t rank[CF_SEMISORT_SLOTS];
+    read_ranks(filter, form, at, how, more, rank);
     /* RULE: ties are broken by payloads, and payloads go with their slots */
-    uint64_t rank = tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT;
-    unsigned lane = is_behind(rank, slots, width, more, 1) + is_behind(rank, slots, width, more, 2) +
-                    is_behind(rank, slots, width, more, 3);
-    slots->tops = put_lane(slots->tops, width, lane, tag >> CF_NIBBLE_BITS);
-    slots->nibbles = put_lane(slots->nibbles, CF_NIBBLE_BITS, lane, rank >> RANK_SHIFT);
-    slots->payloads = put_lane(slots->payloads, more, lane, payload);
+    replace_rank(rank, slot, tag == 0 ? 0 : tag >> CF_NIBBLE_BITS << more | payload | tag << RANK_SHIFT);
+    write_ranks(filter, form, at, how == IN_ONE_WORD, rank, more);
+    if (more != 0)
+        write_payloads(filter, form, at, rank);
 }
 
-/* `word`: there are no payloads, and the tags are one word; a constant. */
-static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
-                                      unsigned slot, uint64_t tag, uint64_t payload)
+static CF_NEVER_INLINE void set_wide(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot,
+                                     uint64_t tag)
 {
-    unsigned width = form->tops.width, more = word ? 0 : form->payload_bits;
-    uint64_t behind = at + form->payloads_at, all = cf_ones(CF_SEMISORT_SLOTS * more);
-    uint64_t bits = cf_load_bits(filter->view.table, at) & cf_ones(word ? form->tag_bits : CF_CODE_BITS);
-    uint64_t tops = word ? bits >> CF_CODE_BITS
-                         : cf_tops_at(filter, form, at, 0) & cf_ones(CF_SEMISORT_SLOTS * width);
-    four slots = {.tops = tops, .nibbles = cf_semisort_nibbles[bits & CF_CODE_MASK]};
-    if (more != 0)
-        slots.payloads = cf_load_bits(filter->view.table, behind) & all;
-    replace_slot(&slots, width, more, slot, tag, payload);
-    write_tags(filter, form, at, word, cf_semisort_code((unsigned)slots.nibbles), slots.tops);
-    if (more != 0)
-        cf_store_bits(filter->view.writable, behind, all, slots.payloads);
+    set_slot(filter, form, at, IN_TWO_WORDS, 0, slot, tag, 0);
 }
 
 static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form, uint64_t at,
                                           unsigned slot, uint64_t tag, uint64_t payload)
 {
-    set_slot(filter, form, at, false, slot, tag, payload);
+    unsigned more = form->payload_bits;
+    if (is_word(form))
+        set_slot(filter, form, at, IN_ONE_WORD, more, slot, tag, payload);
+    else if (form->is_wide)
+        set_slot(filter, form, at, IN_TWO_WORDS, more, slot, tag, payload);
+    else
+        set_slot(filter, form, at, IN_ANY_BITS, more, slot, tag, payload);
 }
 
 void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
                      uint64_t payload)
 {
     assert(form->is_short && slot < CF_SEMISORT_SLOTS);
-    if (form->payload_bits == 0 && form->lane_of)
-        set_slot(filter, form, at, true, slot, tag, 0);
-    else
+    if (form->payload_bits != 0 || form->lane_of == 0)
         set_otherwise(filter, form, at, slot, tag, payload);
+    else if (form->is_wide)
+        set_wide(filter, form, at, slot, tag);
+    else if (tag == 0)
+        empty_slot(filter, form, at, slot);
+    else
+        set_slot(filter, form, at, IN_ONE_WORD, 0, slot, tag, 0);
 }
 
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag)

@@ -94,6 +94,13 @@ static inline bool cf_tops_allow(const cf_filter *filter, const cf_form *form, u
                        : cf_any_zero_lane(&form->tops, tops ^ wanted * form->tops.ones) != 0;
 }
 
+/* The lane of which the top bit is set, as cf_same_lanes sets it; no other one is. */
+static CF_ALWAYS_INLINE unsigned cf_single_lane(const cf_form *form, bool wide, uint64_t same)
+{
+    return wide ? 2u * ((same & form->highs.low) == 0) + ((same & form->evens) == 0)
+                : cf_lowest_bit(same) * form->lane_of >> CF_LANE_OF_SHIFT;
+}
+
 /* Where one of two buckets holds its tag. */
 typedef struct cf_semisort_found {
     unsigned has;  /* 0: neither does; 1: one of them, once; 2: this cannot tell */
@@ -101,27 +108,44 @@ typedef struct cf_semisort_found {
     unsigned slot; /* has == 1: there */
 } cf_semisort_found;
 
-/* Does either of two buckets that have not grown hold its tag? `bits` and `bits2` are what is in
-** the table from their start on. The tags agree in their nibbles, because both are of one key. For
-** filters with filter->view.form.lane_of. When the key is there, as a rule one top of eight agrees, and
-** its nibble decides. */
-static inline cf_semisort_found cf_semisort_find(const cf_filter *filter, uint64_t bits, uint64_t tag,
-                                                 uint64_t bits2, uint64_t tag2)
+/* A bucket that starts at bit `shift` of a byte of the table, and a tag that may be in it. */
+typedef struct cf_semisort_spot {
+    uint64_t byte, tag;
+    unsigned shift;
+} cf_semisort_spot;
+
+/* Does either of two buckets that have not grown hold its tag? The tags agree in their nibbles,
+** because both are of one key. For forms with lane_of; `wide`: is_wide, a constant. When the key is
+** there, as a rule one top of eight agrees, and its nibble decides. */
+static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filter, bool wide,
+                                                           cf_semisort_spot one, cf_semisort_spot other)
 {
-    const cf_lanes *tops = &filter->view.form.tops;
-    uint64_t x = bits >> CF_CODE_BITS ^ (tag >> CF_NIBBLE_BITS) * tops->ones;
-    uint64_t x2 = bits2 >> CF_CODE_BITS ^ (tag2 >> CF_NIBBLE_BITS) * tops->ones;
-    uint64_t agree = cf_any_zero_lane(tops, x), agree2 = cf_any_zero_lane(tops, x2),
-             any = agree | agree2;
-    if (any == 0)
+    const cf_form *form = &filter->view.form;
+    const uint8_t *table = filter->view.table;
+    cf_wide tops = cf_load_lanes(form, wide, table + one.byte, CF_CODE_BITS / 8, one.shift);
+    cf_wide tops2 = cf_load_lanes(form, wide, table + other.byte, CF_CODE_BITS / 8, other.shift);
+    uint64_t bits = tops.low, bits2 = tops2.low;
+    if (!wide) {
+        tops.low >>= CF_CODE_BITS;
+        tops2.low >>= CF_CODE_BITS;
+    }
+    tops = cf_without(form, &form->tops, wide, tops, one.tag >> CF_NIBBLE_BITS);
+    tops2 = cf_without(form, &form->tops, wide, tops2, other.tag >> CF_NIBBLE_BITS);
+    if (!cf_either_has(form, &form->tops, wide, tops, tops2))
         return (cf_semisort_found){0, false, 0};
-    if (((any & (any - 1)) | (agree & agree2)) != 0)
+    uint64_t agree = cf_same_lanes(form, &form->tops, wide, tops);
+    uint64_t agree2 = cf_same_lanes(form, &form->tops, wide, tops2);
+    if (!cf_is_single(agree, agree2))
         return (cf_semisort_found){2, false, 0};
-    uint64_t code = (agree ? bits : bits2) & cf_low_bits(CF_CODE_BITS);
-    unsigned lane = cf_lowest_bit(any) * filter->view.form.lane_of >> CF_LANE_OF_SHIFT;
-    uint64_t nibbles = cf_semisort_nibbles[code] >> lane * CF_NIBBLE_BITS;
-    bool has = ((nibbles ^ tag) & cf_low_bits(CF_NIBBLE_BITS)) == 0;
-    return (cf_semisort_found){has, agree == 0, lane};
+    bool second = agree == 0;
+    uint64_t code = second ? bits2 : bits;
+    if (wide)
+        code = cf_load_bits(table,
+                            cf_choose(second, other.byte * 8 + other.shift, one.byte * 8 + one.shift));
+    unsigned lane = cf_single_lane(form, wide, agree | agree2);
+    uint64_t nibbles = cf_semisort_nibbles[code & CF_CODE_MASK] >> lane * CF_NIBBLE_BITS;
+    bool has = ((nibbles ^ one.tag) & CF_NIBBLE_MASK) == 0;
+    return (cf_semisort_found){has, second, lane};
 }
 
 /* Is this bucket one that cf_semisort_write writes? Ties broken by payloads are not looked at. */

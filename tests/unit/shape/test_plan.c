@@ -314,6 +314,34 @@ static void payloads_are_planned(void **state)
             }
 }
 
+static uint64_t bytes_in(cf_geometry shape, bool semisorted)
+{
+    shape.semisorted = semisorted;
+    return cf_geometry_bytes(&shape);
+}
+
+/* Long fingerprints are semi-sorted only where that saves more than three in a hundred bytes. */
+static void long_fingerprints_are_plain_where_that_costs_little(void **state)
+{
+    unsigned seen[2] = {0, 0};
+    (void)state;
+    for (unsigned i = 0; i < CAPACITIES * RATES * 3; i++) {
+        uint64_t n = capacities[i % CAPACITIES];
+        double fpr = rates[i / CAPACITIES % RATES];
+        cf_options options = {.value_bits = i / (CAPACITIES * RATES) * 16, .growth = i % 2};
+        cf_geometry any = plan(n, fpr, options);
+        options.layout = CF_LAYOUT_SEMISORT;
+        cf_geometry sorted = plan(n, fpr, options);
+        assert_true(sorted.semisorted);
+        assert_true(100 * cf_geometry_bytes(&any) <= 103 * cf_geometry_bytes(&sorted));
+        if (any.fingerprint_bits < 17 || any.bucket_size != 4)
+            continue;
+        seen[any.semisorted]++;
+        assert_int_equal(any.semisorted, 100 * bytes_in(any, false) > 103 * bytes_in(any, true));
+    }
+    assert_true(seen[0] > 20 && seen[1] > 20);
+}
+
 /* The chance that a planned filter is full too early is at most one in a million: none may fail
 ** here. */
 static void planned_filters_take_their_keys(void **state)
@@ -364,6 +392,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(large_capacities_need_long_fingerprints),
     cmocka_unit_test(a_seed_asks_for_the_keyed_hash),
     cmocka_unit_test(payloads_are_planned),
+    cmocka_unit_test(long_fingerprints_are_plain_where_that_costs_little),
     cmocka_unit_test(planned_filters_take_their_keys),
     cmocka_unit_test(wider_is_a_little_more),
 };

@@ -93,14 +93,27 @@ static void plain_buckets_that_start_anywhere(void **state)
     work_in(shape_of(24, 4, 5), CF_FAST_PLAIN);
     work_in(shape_of(24, 2, 25), CF_FAST_PLAIN);
     work_in(shape_of(24, 4, 15), CF_FAST_PLAIN); /* all 64 bits of a load */
-    work_in(shape_of(24, 4, 17), CF_FAST_NONE);
+}
+
+/* 65 to 128 bits, which start anywhere; and 62 that start anywhere. */
+static void plain_buckets_of_two_words(void **state)
+{
+    (void)state;
+    for (unsigned f = 17; f <= CF_FINGERPRINT_MAX; f++)
+        work_in(shape_of(24, 4, f), f == 31 ? CF_FAST_NONE : CF_FAST_WIDE); /* 62 bits from bit 4 on */
+    for (unsigned f = 9; f <= 16; f++)
+        work_in(shape_of(12, 8, f), CF_FAST_WIDE);
+    work_in(shape_of(24, 2, 31), CF_FAST_WIDE);
+    work_in(shape_of(24, 8, 17), CF_FAST_NONE);
 }
 
 static void semisorted_buckets(void **state)
 {
     (void)state;
-    for (unsigned f = 6; f <= 14; f++)
+    for (unsigned f = 6; f <= 17; f++)
         work_in(semisorted(shape_of(24, 4, f)), CF_FAST_SEMISORTED);
+    for (unsigned f = 18; f <= CF_FINGERPRINT_MAX; f++)
+        work_in(semisorted(shape_of(24, 4, f)), CF_FAST_WIDE_SEMISORTED);
 }
 
 /* Tags that two keys share, above all their nibbles: the answers "cannot tell". */
@@ -118,6 +131,8 @@ static void filters_that_may_grow(void **state)
     work_in(growing_shape(24, 4, 12), CF_FAST_WHOLE);
     work_in(growing_shape(24, 4, 13), CF_FAST_PLAIN);
     work_in(semisorted(growing_shape(24, 4, 13)), CF_FAST_SEMISORTED);
+    work_in(growing_shape(24, 4, 19), CF_FAST_WIDE);
+    work_in(semisorted(growing_shape(24, 4, 20)), CF_FAST_WIDE_SEMISORTED);
 }
 
 /* ---- those without quick ways ---- */
@@ -151,7 +166,7 @@ static void other_filters_have_none(void **state)
     counts.counter_bits = 4;
     lists.spill_bound = 8;
     sticky.cap = 1;
-    cf_geometry shapes[] = {counts, lists, sticky, shape_of(24, 8, 12)};
+    cf_geometry shapes[] = {counts, lists, sticky, shape_of(24, 8, 17)};
     cf_fast lookup[] = {CF_FAST_WHOLE, CF_FAST_NONE, CF_FAST_WHOLE, CF_FAST_NONE};
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         twins both = new_twins(shapes[i]);
@@ -203,7 +218,11 @@ static void filters_with_pages(void **state)
     work_in_pages(shape_of(24, 4, 13), CF_FAST_PLAIN);
     work_in_pages(semisorted(shape_of(24, 4, 12)), CF_FAST_SEMISORTED);
     work_in_pages(semisorted(shape_of(24, 4, 16)), CF_FAST_SEMISORTED);
-    work_in_pages(shape_of(24, 8, 12), CF_FAST_NONE);
+    work_in_pages(shape_of(24, 8, 12), CF_FAST_WIDE);
+    work_in_pages(shape_of(24, 4, 29), CF_FAST_WIDE);
+    work_in_pages(semisorted(shape_of(24, 4, 17)), CF_FAST_SEMISORTED);
+    work_in_pages(semisorted(shape_of(24, 4, 23)), CF_FAST_WIDE_SEMISORTED);
+    work_in_pages(shape_of(24, 8, 17), CF_FAST_NONE);
 }
 
 /* They come and go with the pages. */
@@ -271,6 +290,9 @@ static void many_lookups_are_many_lookups(void **state)
                             shape_of(32, 4, 13),
                             semisorted(shape_of(32, 4, 6)),
                             shape_of(32, 8, 12),
+                            shape_of(32, 4, 19),
+                            semisorted(shape_of(32, 4, 21)),
+                            shape_of(32, 8, 20),
                             growing_shape(8, 4, 10),
                             semisorted(growing_shape(8, 4, 10)),
                             lists};
@@ -289,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_buckets_of_whole_bytes),
         cmocka_unit_test(plain_buckets_that_start_anywhere),
+        cmocka_unit_test(plain_buckets_of_two_words),
         cmocka_unit_test(semisorted_buckets),
         cmocka_unit_test(few_fingerprints),
         cmocka_unit_test(filters_that_may_grow),
