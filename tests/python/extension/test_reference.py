@@ -57,15 +57,23 @@ def test_functions(db):
     assert named() == registered(db)
 
 
-def test_options(db):
-    """The message about a wrong option names all those of a text; the others are arguments of filter tables."""
-    options = set(cells(chapter("Options")))
+OPTIONS, OF_TABLES = chapter("Options").split("Arguments of filter tables only:")
+
+
+def listed(db, sql):
+    """The options that the message about an unknown one lists."""
     with pytest.raises(sqlite3.OperationalError) as error:
-        db.execute("SELECT cf_new(10, 0.01, 'no_such_option=1')")
-    assert options - {"fpr", "content"} == set(re.findall(r"(\w+)=", str(error.value)))
+        db.execute(sql)
+    return set(re.findall(r"(\w+)=", str(error.value)))
 
 
-@pytest.mark.parametrize("option", sorted(set(cells(chapter("Options"))) - {"fpr", "content", "capacity"}))
+def test_options(db):
+    options = set(cells(OPTIONS))
+    assert options == listed(db, "SELECT cf_new(10, 0.01, 'no_such_option=1')")
+    assert options | set(cells(OF_TABLES)) == listed(db, "CREATE VIRTUAL TABLE f USING cuckoo_filter(no_such_option=1)")
+
+
+@pytest.mark.parametrize("option", sorted(set(cells(OPTIONS)) - {"capacity"}))
 def test_the_last_value_that_an_option_may_have(db, option):
     with_it = "overflow=on " if option in ("overflow_budget", "spill_bound") else ""
     db.execute(f"SELECT cf_new(10, 0.01, '{with_it}{option}={value_of(option)}')")
@@ -76,16 +84,27 @@ def value_of(option):
     return 5 if row.strip() == "integer" else re.split(r",| \.\.|;", row)[-1].strip()
 
 
-def fields_of(text):
-    return set(cells(text))
-
-
-def test_fields_of_cf_info(db):
-    inside, more = chapter("Fields of cf_info").split("`cf_table_info` has these, too:")
-    assert fields_of(inside) == set(json.loads(support.ask(db, "SELECT cf_info(cf_new(10, 0.01, 'overflow=on'))")))
+def test_fields(db):
+    """Of cf_info, of cf_info for an exact filter, of cf_table_info."""
+    text = chapter("Fields of cf_info")
+    plain, rest = text.split("Of an exact filter")
+    exact, table = rest.split("`cf_table_info` leaves out")
+    slow, more = table.split("| field |")
+    plain, exact, slow, more = set(cells(plain)), codes(exact), codes(slow), set(cells(more))
     db.execute("CREATE TABLE t(k)")
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10, overflow=on, content='t(k)')")
-    assert fields_of(inside) | fields_of(more) == set(json.loads(support.ask(db, "SELECT cf_table_info('f')")))
+    assert plain == fields(db, "SELECT cf_info(cf_new(10, 0.01, 'overflow=on'))")
+    assert exact - {"cf_info"} == fields(db, "SELECT cf_info(cf_build_exact(1, 1))")
+    assert plain | more == fields(db, "SELECT cf_table_info('f', 'all')")
+    assert (plain | more) - slow == fields(db, "SELECT cf_table_info('f')")
+
+
+def codes(text):
+    return set(re.findall(r"`([^`]+)`", text))
+
+
+def fields(db, sql):
+    return set(json.loads(support.ask(db, sql)))
 
 
 @pytest.mark.parametrize("function", ["cf_buckets", "cf_table_buckets", "cf_explain"])
