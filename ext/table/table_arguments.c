@@ -148,7 +148,7 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
         status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
     if (why)
         cuckoo_say(message, SQLITE_OK,
-                   strstr(why, CUCKOO_VALID_OPTIONS) ? "%s; and fpr=number, content='table(column)'"
+                   strstr(why, CUCKOO_VALID_OPTIONS) ? "%s; and fpr=number, content='table(column)', rows=on|off"
                                                      : "%s",
                    why);
     sqlite3_free(why);
