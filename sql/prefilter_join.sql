@@ -12,7 +12,7 @@ PRAGMA cache_size = -400000;
 CREATE TABLE blocked(user TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
 INSERT INTO blocked
   WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
-  SELECT printf('user-%08d@example.com', i * 7919 % 20000000), 'reason ' || i % 7 FROM n;
+  SELECT printf('user-%08d@example.com', i * 7919 % 20000000), 'reason ' || (i % 5) FROM n;
 CREATE TABLE events(id INTEGER PRIMARY KEY, user TEXT, amount INTEGER);
 INSERT INTO events
   WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
