@@ -272,7 +272,8 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
                         shadow->schema, shadow->table, shadow->table, given);
     registry->rebuilds = false;
     if (rc != SQLITE_OK) {
-        cuckoo_fail_code(context, sqlite3_extended_errcode(registry->db), sqlite3_errmsg(registry->db));
+        cuckoo_fail_code(context, rc == SQLITE_NOMEM ? rc : sqlite3_extended_errcode(registry->db),
+                         sqlite3_errmsg(registry->db));
     } else {
         sqlite3_str *json = sqlite3_str_new(registry->db);
         sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
