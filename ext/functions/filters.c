@@ -147,29 +147,29 @@ cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuck
     return status;
 }
 
-const cf_filter *cuckoo_filter_or_exact(sqlite3_context *context, sqlite3_value *value,
-                                        cuckoo_handle **exact)
+cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, sqlite3_value *value, cf_status status,
+                                     const char *why)
 {
-    const char *why = NULL;
-    const cf_filter *filter;
-    cuckoo_handle *opened = NULL;
-    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
-    if (exact && why == cuckoo_is_exact)
-        status = cuckoo_exact_read(context, value, &opened, &why);
-    if (opened)
-        filter = &opened->filter;
-    else if (status != CF_OK)
+    cuckoo_handle *exact = NULL;
+    if (status != CF_OK && why == cuckoo_is_exact)
+        status = cuckoo_exact_read(context, value, &exact, &why);
+    if (status != CF_OK)
         cuckoo_fail_filter(context, status, why);
-    else if (filter == NULL)
+    else if (exact == NULL)
         cuckoo_fail_no_memory(context);
-    if (exact)
-        *exact = opened;
-    return filter;
+    return exact;
 }
 
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
 {
-    return cuckoo_filter_or_exact(context, value, NULL);
+    const char *why;
+    const cf_filter *filter;
+    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
+    if (status != CF_OK)
+        cuckoo_fail_filter(context, status, why);
+    else if (filter == NULL)
+        cuckoo_fail_no_memory(context);
+    return filter;
 }
 
 void cuckoo_result_handle(sqlite3_context *context, cuckoo_handle *handle)
@@ -181,15 +181,14 @@ void cuckoo_result_handle(sqlite3_context *context, cuckoo_handle *handle)
 void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    cuckoo_handle *handle;
-    const cf_filter *filter = cuckoo_filter_or_exact(context, argv[0], &handle);
-    if (filter == NULL)
-        return;
-    if (handle == NULL)
-        handle = new_handle(filter);
+    const char *why = NULL;
+    const cf_filter *filter;
+    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    cuckoo_handle *handle =
+        filter ? new_handle(filter) : cuckoo_exact_argument(context, argv[0], status, why);
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
-    else
+    else if (filter)
         cuckoo_fail_no_memory(context);
 }
 

@@ -50,10 +50,10 @@ cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuck
 ** another one. */
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value);
 
-/* The same for functions that know exact filters: then the filter is that of *exact, which is to be
-** released; or *exact is NULL. */
-const cf_filter *cuckoo_filter_or_exact(sqlite3_context *context, sqlite3_value *value,
-                                        cuckoo_handle **exact);
+/* For functions that know exact filters, when cuckoo_filter_read has said so much and given no filter: an
+** exact one, with a reference for the caller; or NULL. */
+cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, sqlite3_value *value, cf_status status,
+                                     const char *why);
 
 /* A handle to keep, with one reference for the caller: the one in `value`, or else a new one with a
 ** copy of `filter`. NULL: out of memory. */

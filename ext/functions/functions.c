@@ -40,25 +40,31 @@ static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value *
                      : CUCKOO_KEY_NOMEM;
 }
 
-static bool found_in_exact(const cf_exact *exact, sqlite3_value *key, uint64_t hash)
+/* When the argument is an exact filter, or none: cuckoo_filter_read has said so much. */
+static void contains_exact(sqlite3_context *context, sqlite3_value **argv, cf_status status,
+                           const char *why)
 {
-    return cf_exact_contains(exact, hash) ||
-           (exact->rule.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(key));
+    uint64_t hash;
+    cuckoo_handle *handle = cuckoo_exact_argument(context, argv[0], status, why);
+    const cf_exact *exact = handle ? handle->exact : NULL;
+    if (exact && cuckoo_key_argument(context, argv[1], &exact->rule, &hash) == CUCKOO_KEY_OK)
+        sqlite3_result_int(context,
+                           cf_exact_contains(exact, hash) ||
+                               (exact->rule.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(argv[1])));
+    cuckoo_handle_release(handle);
 }
 
 static void contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    question q;
-    cuckoo_handle *exact;
+    uint64_t hash;
+    const char *why = NULL;
+    const cf_filter *filter;
     (void)argc;
-    q.filter = cuckoo_filter_or_exact(context, argv[0], &exact);
-    if (q.filter == NULL)
-        return;
-    if (cuckoo_key_argument(context, argv[1], &q.filter->geometry, &q.hash) == CUCKOO_KEY_OK)
-        sqlite3_result_int(context, exact ? found_in_exact(exact->exact, argv[1], q.hash)
-                                          : cuckoo_key_found(q.filter, argv[1], q.hash));
-    if (exact)
-        cuckoo_handle_release(exact);
+    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    if (filter == NULL)
+        contains_exact(context, argv, status, why);
+    else if (cuckoo_key_argument(context, argv[1], &filter->geometry, &hash) == CUCKOO_KEY_OK)
+        sqlite3_result_int(context, cuckoo_key_found(filter, argv[1], hash));
 }
 
 /* 0 says "certainly not there": a key that is perhaps there counts 1 at least. */

@@ -108,12 +108,14 @@ static void result_info(sqlite3_context *context, const cf_filter *filter)
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    cuckoo_handle *exact;
-    const cf_filter *filter = cuckoo_filter_or_exact(context, argv[0], &exact);
-    if (exact)
-        result_exact_info(context, exact->exact);
-    else if (filter)
+    const char *why = NULL;
+    const cf_filter *filter;
+    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, argv[0], status, why);
+    if (filter)
         result_info(context, filter);
+    else if (exact)
+        result_exact_info(context, exact->exact);
     cuckoo_handle_release(exact);
 }
 

@@ -19,6 +19,44 @@ static int fail(const char *what)
     return 1;
 }
 
+static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
+{
+    (void)context;
+    if (size > 0)
+        return (uint8_t *)realloc(bytes, (size_t)size);
+    free(bytes);
+    return NULL;
+}
+
+/* Of the first keys every third one is a member. */
+static int exact_filter(void)
+{
+    enum { KEYS = 3000 };
+    static uint64_t others[KEYS], members[KEYS];
+    static cf_exact exact;
+    cf_exact_build build;
+    const char *why = "";
+    cf_geometry rule;
+    memset(&rule, 0, sizeof rule);
+    memset(&build, 0, sizeof build);
+    build.hashes[0] = others;
+    build.hashes[1] = members;
+    build.memory.resize = resize;
+    build.memory.most = UINT64_MAX;
+    for (unsigned key = 0; key < KEYS; key++) {
+        unsigned side = key % 3 == 0;
+        build.hashes[side][build.count[side]++] = cf_hash(&rule, &key, sizeof key);
+    }
+    if (cf_exact_make(&build, &why) != CF_OK ||
+        cf_exact_open(&exact, build.bytes, (size_t)build.length, &why) != CF_OK)
+        return fail(why);
+    for (unsigned key = 0; key < KEYS; key++)
+        if (cf_exact_contains(&exact, cf_hash(&exact.rule, &key, sizeof key)) != (key % 3 == 0))
+            return fail("an exact filter is wrong");
+    free(build.bytes);
+    return 0;
+}
+
 int main(void)
 {
     enum { KEYS = 1000 };
@@ -43,6 +81,8 @@ int main(void)
         if (!cf_contains(&other, hash_of(&other, key)))
             return fail("a key is missing");
     free(bytes);
+    if (exact_filter() != 0)
+        return 1;
     printf("ok: version %s, %s\n", CUCKOO_VERSION, cf_status_text(CF_OK));
     return 0;
 }
