@@ -186,6 +186,7 @@ build/%.a: build/static/%.o build/linker
 
 # There is no C library for it: libc.h stands for its headers. Small, because it travels: nothing is inlined by force.
 build/filter.wasm: $(SRC) $(filter src/%,$(HEADERS)) $(wildcard ext/packages/filter/*.[ch]) build/options
+	@rm -rf build/wasm
 	@mkdir -p build/wasm
 	@for name in assert math stdlib string; do cp ext/packages/filter/libc.h build/wasm/$$name.h; done
 	@echo '#include <xxhash.h>' | $(CC) $(CPPFLAGS) @build/options -E -x c - | \
