@@ -114,6 +114,12 @@ static cf_spread spread_of(unsigned count, unsigned width, unsigned more)
     return spread;
 }
 
+/* Are the tags of this form a word, wherever a bucket starts? */
+static inline bool is_word(const cf_form *form)
+{
+    return form->tag_bits <= 64 && !form->is_wide;
+}
+
 /* Four, two or one lane to a word, as whole slots fit. Tops start anywhere in a byte, but are so
 ** much shorter that they lie within 8 bytes where slots fit in a word; often all four do where slots
 ** do not. */
@@ -131,7 +137,7 @@ void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits)
                      top + form->payload_bits <= RANK_SHIFT;
     cf_wide_set(form, CF_CODE_BITS, top, CF_SEMISORT_SLOTS);
     form->lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
-    if (top > 1 && (form->is_wide || cf_fits_word(form->bucket_bits, form->tag_bits)))
+    if (top > 1 && (form->is_wide || is_word(form)))
         form->lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
 }
 
@@ -200,12 +206,6 @@ static CF_ALWAYS_INLINE void write_ranks(cf_filter *filter, const cf_form *form,
         for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++, at += top)
             cf_store_bits(filter->view.writable, at, mask, tops[i]);
     }
-}
-
-/* Are the tags of this form a word? */
-static inline bool is_word(const cf_form *form)
-{
-    return form->lane_of != 0 && !form->is_wide;
 }
 
 static void write_any_ranks(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
@@ -289,14 +289,6 @@ static CF_ALWAYS_INLINE void read_ranks(const cf_filter *filter, const cf_form *
     rank[3] |= payloads >> 3 * more & cf_ones(more);
 }
 
-/* Puts the lesser one of *a and *next to *a, and the other one to *next. */
-static inline void keep_lesser(uint64_t *a, uint64_t *next)
-{
-    uint64_t lesser = *a < *next ? *a : *next, other = *a < *next ? *next : *a;
-    *a = lesser;
-    *next = other;
-}
-
 /* Puts another rank in the place of a slot. The other ones are sorted already. No branch: slots cannot be
 ** predicted. */
 static CF_ALWAYS_INLINE void replace_rank(uint64_t *rank, unsigned slot, uint64_t by)
@@ -307,9 +299,9 @@ static CF_ALWAYS_INLINE void replace_rank(uint64_t *rank, unsigned slot, uint64_
     rank[0] = by;
     if (by == 0)
         return;
-    keep_lesser(&rank[0], &rank[1]);
-    keep_lesser(&rank[1], &rank[2]);
-    keep_lesser(&rank[2], &rank[3]);
+    order(rank, NULL, 0, 1);
+    order(rank, NULL, 1, 2);
+    order(rank, NULL, 2, 3);
 }
 
 /* Lanes of `width` bits without lane i: those below it move up, and lane 0 is empty. */
@@ -352,12 +344,6 @@ static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, ui
         write_payloads(filter, form, at, rank);
 }
 
-static CF_NEVER_INLINE void set_wide(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot,
-                                     uint64_t tag)
-{
-    set_slot(filter, form, at, IN_TWO_WORDS, 0, slot, tag, 0);
-}
-
 static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form, uint64_t at,
                                           unsigned slot, uint64_t tag, uint64_t payload)
 {
@@ -374,10 +360,8 @@ void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsign
                      uint64_t payload)
 {
     assert(form->is_short && slot < CF_SEMISORT_SLOTS);
-    if (form->payload_bits != 0 || form->lane_of == 0)
+    if (form->payload_bits != 0 || !is_word(form))
         set_otherwise(filter, form, at, slot, tag, payload);
-    else if (form->is_wide)
-        set_wide(filter, form, at, slot, tag);
     else if (tag == 0)
         empty_slot(filter, form, at, slot);
     else
@@ -386,16 +370,14 @@ void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsign
 
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag)
 {
-    const cf_lanes *tops = &form->tops;
-    uint64_t nibbles = cf_nibbles_at(filter, at), mask = cf_low_bits(tops->width);
-    for (unsigned word = 0; word < tops->words; word++) {
-        uint64_t bits = cf_tops_at(filter, form, at, word * tops->count);
-        for (unsigned i = 0; i < tops->count; i++) {
-            *tag++ = (bits & mask) << CF_NIBBLE_BITS | (nibbles & CF_NIBBLE_MASK);
-            bits >>= tops->width;
-            nibbles >>= CF_NIBBLE_BITS;
-        }
-    }
+    if (is_word(form))
+        read_ranks(filter, form, at, IN_ONE_WORD, 0, tag);
+    else if (form->is_wide)
+        read_ranks(filter, form, at, IN_TWO_WORDS, 0, tag);
+    else
+        read_ranks(filter, form, at, IN_ANY_BITS, 0, tag);
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
+        tag[i] = tag[i] << CF_NIBBLE_BITS | tag[i] >> RANK_SHIFT;
 }
 
 bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t at)
