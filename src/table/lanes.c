@@ -19,7 +19,7 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
     unsigned half = count / 2 * width, second = first + half, shift = most_shift(form->bucket_bits, 8);
     unsigned first_end = first % 8 + half + shift, second_end = second % 8 + half + shift;
     form->is_wide = !cf_fits_word(form->bucket_bits, form->tag_bits) && first_end <= 64 &&
-                    second_end <= 64 && form->tag_bits + shift <= 128;
+                    second_end <= 64 && form->tag_bits + shift <= 128 && width > CF_BESIDE;
     form->second = second / 8;
     form->ones = (cf_wide){0, 0};
     for (unsigned at = 0; form->is_wide && at < half; at += width) {
