@@ -181,7 +181,7 @@ static CF_ALWAYS_INLINE void sort(uint64_t *rank, uint64_t *payload)
 /* ---- writing ---- */
 
 /* Writes four ranks at bit `at`, without the `more` bits of their payloads. With one store where the tags
-** are a word, which is a constant, or with two. */
+** are a word, or with two. */
 static CF_ALWAYS_INLINE void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
                                          const uint64_t *rank, unsigned more)
 {
@@ -208,14 +208,6 @@ static CF_ALWAYS_INLINE void write_ranks(cf_filter *filter, const cf_form *form,
     }
 }
 
-static void write_any_ranks(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
-{
-    if (is_word(form))
-        write_ranks(filter, form, at, true, rank, 0);
-    else
-        write_ranks(filter, form, at, false, rank, 0);
-}
-
 void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
                        uint64_t *payload)
 {
@@ -223,7 +215,7 @@ void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, cons
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
         rank[i] = rank_of(tag[i]);
     sort(rank, payload);
-    write_any_ranks(filter, form, at, rank);
+    write_ranks(filter, form, at, is_word(form), rank, 0);
 }
 
 static inline uint64_t rank_in(const cf_form *form, uint64_t word, unsigned slot)
@@ -238,7 +230,7 @@ void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at,
                                         rank_in(form, word, 2), rank_in(form, word, 3)};
     assert(form->lanes.words == 1 && form->payload_bits == 0);
     sort(rank, NULL);
-    write_any_ranks(filter, form, at, rank);
+    write_ranks(filter, form, at, is_word(form), rank, 0);
 }
 
 /* ---- changing one slot of a bucket ---- */
@@ -311,14 +303,20 @@ static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
     return (lanes & ~from) << width | (lanes & from << width);
 }
 
-/* Empties a slot where the tags are a word and there are no payloads. */
-static inline void empty_slot(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot)
+/* Empties a slot where the tags are a word. `more`: form->payload_bits, or the constant 0. */
+static CF_ALWAYS_INLINE void empty_slot(cf_filter *filter, const cf_form *form, uint64_t at,
+                                        unsigned more, unsigned slot)
 {
     uint64_t bits = cf_load_bits(filter->view.table, at), mask = cf_low_bits(form->tag_bits);
     uint64_t nibbles = take_lane(cf_semisort_nibbles[bits & CF_CODE_MASK], CF_NIBBLE_BITS, slot);
     uint64_t tops = take_lane((bits & mask) >> CF_CODE_BITS, form->tops.width, slot);
     cf_store_bits(filter->view.writable, at, mask,
                   cf_semisort_code((unsigned)nibbles) | tops << CF_CODE_BITS);
+    if (more == 0)
+        return;
+    uint64_t all = cf_ones(CF_SEMISORT_SLOTS * more);
+    uint64_t payloads = take_lane(cf_load_bits(filter->view.table, at + form->payloads_at), more, slot);
+    cf_store_bits(filter->view.writable, at + form->payloads_at, all, payloads & all);
 }
 
 static inline void write_payloads(cf_filter *filter, const cf_form *form, uint64_t at,
@@ -348,7 +346,9 @@ static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form
                                           unsigned slot, uint64_t tag, uint64_t payload)
 {
     unsigned more = form->payload_bits;
-    if (is_word(form))
+    if (tag == 0 && is_word(form))
+        empty_slot(filter, form, at, more, slot);
+    else if (is_word(form))
         set_slot(filter, form, at, IN_ONE_WORD, more, slot, tag, payload);
     else if (form->is_wide)
         set_slot(filter, form, at, IN_TWO_WORDS, more, slot, tag, payload);
@@ -363,7 +363,7 @@ void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsign
     if (form->payload_bits != 0 || !is_word(form))
         set_otherwise(filter, form, at, slot, tag, payload);
     else if (tag == 0)
-        empty_slot(filter, form, at, slot);
+        empty_slot(filter, form, at, 0, slot);
     else
         set_slot(filter, form, at, IN_ONE_WORD, 0, slot, tag, 0);
 }
