@@ -150,7 +150,7 @@ static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const 
     bool first = has_empty_slot(filter, spots->byte, spots->shift);
     if (!first && !has_empty_slot(filter, spots->byte2, spots->shift2))
         return false;
-    if (cf_semisorted_find(filter, wide, spots).has != 0)
+    if (cf_semisort_find(filter, wide, spots).has != 0)
         return false;
     change_slot(filter, spots, !first, 0, first ? spots->tag : spots->tag2);
     cf_count_occupied(filter);
@@ -160,7 +160,7 @@ static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const 
 static CF_ALWAYS_INLINE bool delete_semisorted(cf_filter *filter, bool wide, const cf_spots *spots,
                                                cf_deleted *deleted)
 {
-    cf_semisort_found found = cf_semisorted_find(filter, wide, spots);
+    cf_semisort_found found = cf_semisort_find(filter, wide, spots);
     *deleted = found.has ? CF_REMOVED : CF_ABSENT;
     if (found.has != 1)
         return found.has == 0;
@@ -171,102 +171,52 @@ static CF_ALWAYS_INLINE bool delete_semisorted(cf_filter *filter, bool wide, con
 
 /* ---- all of them ---- */
 
-static CF_NEVER_INLINE void need_spots(const cf_filter *filter, cf_spots spots)
-{
-    cf_need_bits(filter, bits_of(spots.byte, spots.shift), filter->view.form.bucket_bits);
-    cf_need_bits(filter, bits_of(spots.byte2, spots.shift2), filter->view.form.bucket_bits);
-}
-
 /* The places of a key in a table whose buckets are no whole bytes, or that has pages. */
 static CF_ALWAYS_INLINE cf_spots any_spots(const cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
-    if (CF_UNLIKELY(filter->pages != NULL))
-        need_spots(filter, spots);
+    if (CF_UNLIKELY(filter->pages != NULL)) {
+        cf_need_bits(filter, bits_of(spots.byte, spots.shift), filter->view.form.bucket_bits);
+        cf_need_bits(filter, bits_of(spots.byte2, spots.shift2), filter->view.form.bucket_bits);
+    }
     return spots;
 }
 
-static CF_ALWAYS_INLINE bool add_by(cf_filter *filter, cf_fast kind, uint64_t hash)
-{
-    cf_spots spots = any_spots(filter, hash);
-    return cf_is_semisorted(kind) ? add_semisorted(filter, cf_is_wide(kind), &spots)
-                                  : add_plain(filter, kind, &spots);
-}
-
 /* For kinds that are not met most. noinline keeps registers free in the short way. */
-static CF_NEVER_INLINE bool add_to_plain(cf_filter *filter, uint64_t hash)
+static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
-    return add_by(filter, CF_FAST_PLAIN, hash);
-}
-
-static CF_NEVER_INLINE bool add_to_semisorted(cf_filter *filter, uint64_t hash)
-{
-    return add_by(filter, CF_FAST_SEMISORTED, hash);
-}
-
-static CF_NEVER_INLINE bool add_to_wide(cf_filter *filter, uint64_t hash)
-{
-    return add_by(filter, CF_FAST_WIDE, hash);
-}
-
-static CF_NEVER_INLINE bool add_to_wide_semisorted(cf_filter *filter, uint64_t hash)
-{
-    return add_by(filter, CF_FAST_WIDE_SEMISORTED, hash);
+    cf_fast kind = filter->view.change;
+    cf_spots spots = any_spots(filter, hash);
+    return kind == CF_FAST_SEMISORTED ? add_semisorted(filter, false, &spots)
+           : kind == CF_FAST_PLAIN    ? add_plain(filter, CF_FAST_PLAIN, &spots)
+           : kind == CF_FAST_WIDE     ? add_plain(filter, CF_FAST_WIDE, &spots)
+                                      : add_semisorted(filter, true, &spots);
 }
 
 bool cf_fast_add(cf_filter *filter, uint64_t hash)
 {
+    assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
+    if (filter->view.change != CF_FAST_WHOLE)
+        return add_otherwise(filter, hash);
+    cf_spots spots = cf_spots_of(filter, hash, true);
+    return add_plain(filter, CF_FAST_WHOLE, &spots);
+}
+
+static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+{
     cf_fast kind = filter->view.change;
-    assert(filter->view.writable != NULL && kind != CF_FAST_NONE);
-    if (kind == CF_FAST_WHOLE) {
-        cf_spots spots = cf_spots_of(filter, hash, true);
-        return add_plain(filter, CF_FAST_WHOLE, &spots);
-    }
-    return kind == CF_FAST_SEMISORTED ? add_to_semisorted(filter, hash)
-           : kind == CF_FAST_PLAIN    ? add_to_plain(filter, hash)
-           : kind == CF_FAST_WIDE     ? add_to_wide(filter, hash)
-                                      : add_to_wide_semisorted(filter, hash);
-}
-
-static CF_ALWAYS_INLINE bool delete_by(cf_filter *filter, cf_fast kind, uint64_t hash,
-                                       cf_deleted *deleted)
-{
     cf_spots spots = any_spots(filter, hash);
-    return cf_is_semisorted(kind) ? delete_semisorted(filter, cf_is_wide(kind), &spots, deleted)
-                                  : delete_plain(filter, kind, &spots, deleted);
-}
-
-static CF_NEVER_INLINE bool delete_in_plain(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
-{
-    return delete_by(filter, CF_FAST_PLAIN, hash, deleted);
-}
-
-static CF_NEVER_INLINE bool delete_in_semisorted(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
-{
-    return delete_by(filter, CF_FAST_SEMISORTED, hash, deleted);
-}
-
-static CF_NEVER_INLINE bool delete_in_wide(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
-{
-    return delete_by(filter, CF_FAST_WIDE, hash, deleted);
-}
-
-static CF_NEVER_INLINE bool delete_in_wide_semisorted(cf_filter *filter, uint64_t hash,
-                                                      cf_deleted *deleted)
-{
-    return delete_by(filter, CF_FAST_WIDE_SEMISORTED, hash, deleted);
+    return kind == CF_FAST_SEMISORTED ? delete_semisorted(filter, false, &spots, deleted)
+           : kind == CF_FAST_PLAIN    ? delete_plain(filter, CF_FAST_PLAIN, &spots, deleted)
+           : kind == CF_FAST_WIDE     ? delete_plain(filter, CF_FAST_WIDE, &spots, deleted)
+                                      : delete_semisorted(filter, true, &spots, deleted);
 }
 
 bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
 {
-    cf_fast kind = filter->view.change;
-    assert(filter->view.writable != NULL && kind != CF_FAST_NONE);
-    if (kind == CF_FAST_WHOLE) {
-        cf_spots spots = cf_spots_of(filter, hash, true);
-        return delete_plain(filter, CF_FAST_WHOLE, &spots, deleted);
-    }
-    return kind == CF_FAST_SEMISORTED ? delete_in_semisorted(filter, hash, deleted)
-           : kind == CF_FAST_PLAIN    ? delete_in_plain(filter, hash, deleted)
-           : kind == CF_FAST_WIDE     ? delete_in_wide(filter, hash, deleted)
-                                      : delete_in_wide_semisorted(filter, hash, deleted);
+    assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
+    if (filter->view.change != CF_FAST_WHOLE)
+        return delete_otherwise(filter, hash, deleted);
+    cf_spots spots = cf_spots_of(filter, hash, true);
+    return delete_plain(filter, CF_FAST_WHOLE, &spots, deleted);
 }

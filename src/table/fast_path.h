@@ -23,14 +23,7 @@ static CF_ALWAYS_INLINE bool cf_is_semisorted(cf_fast kind)
     return kind == CF_FAST_SEMISORTED || kind == CF_FAST_WIDE_SEMISORTED;
 }
 
-/* The places of a key: where in the table its two buckets start, and the tags there. */
-typedef struct cf_spots {
-    uint64_t byte, byte2;
-    uint64_t tag, tag2;
-    unsigned shift, shift2; /* bits of the first byte before the bucket */
-} cf_spots;
-
-/* Those of a key on its base side. `whole`: buckets are whole bytes, and shifts 0; a constant, so that
+/* The places of a key on its base side. `whole`: buckets are whole bytes, and shifts 0; a constant, so that
 ** nothing is left of it. */
 static CF_ALWAYS_INLINE cf_spots cf_spots_by(const cf_filter *filter, cf_side base, uint64_t mix,
                                              bool whole)
@@ -99,15 +92,6 @@ static CF_ALWAYS_INLINE cf_same cf_plain_same(const cf_filter *filter, bool wide
                      cf_same_lanes(form, &form->lanes, wide, left.word2)};
 }
 
-/* Where a semi-sorted bucket holds the key. */
-static CF_ALWAYS_INLINE cf_semisort_found cf_semisorted_find(const cf_filter *filter, bool wide,
-                                                             const cf_spots *spots)
-{
-    cf_semisort_spot one = {spots->byte, spots->tag, spots->shift};
-    cf_semisort_spot other = {spots->byte2, spots->tag2, spots->shift2};
-    return cf_semisort_find(filter, wide, one, other);
-}
-
 /* Is a key there, after decoding both of its semi-sorted buckets? */
 bool cf_semisorted_has_for_sure(const cf_filter *filter, uint64_t hash);
 
@@ -118,7 +102,7 @@ static CF_ALWAYS_INLINE bool cf_spots_have(const cf_filter *filter, cf_fast kind
     bool wide = cf_is_wide(kind);
     if (!cf_is_semisorted(kind))
         return cf_plain_has(filter, wide, spots);
-    unsigned has = cf_semisorted_find(filter, wide, spots).has;
+    unsigned has = cf_semisort_find(filter, wide, spots).has;
     return has < 2 ? has : cf_semisorted_has_for_sure(filter, hash);
 }
 

@@ -17,17 +17,17 @@ bool cf_fits_word(uint64_t bucket_bits, unsigned bits)
 void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
 {
     unsigned half = count / 2 * width, second = first + half, shift = most_shift(form->bucket_bits, 8);
-    unsigned first_end = first % 8 + half + shift, second_end = second % 8 + half + shift;
-    form->is_wide = !cf_fits_word(form->bucket_bits, form->tag_bits) && first_end <= 64 &&
-                    second_end <= 64 && form->tag_bits + shift <= 128;
+    bool in_words = first % 8 + half + shift <= 64 && second % 8 + half + shift <= 64;
+    unsigned bits = form->tag_bits + shift;
+    form->is_wide = bits > 64 && bits <= 128 && in_words && width > CF_BESIDE;
+    if (!form->is_wide)
+        return;
+    uint64_t ones = 0, even = (uint64_t)1 << (width - 1);
+    for (unsigned at = 0; at < half; at += width)
+        ones |= (uint64_t)1 << at;
     form->second = second / 8;
-    form->ones = (cf_wide){0, 0};
-    for (unsigned at = 0; form->is_wide && at < half; at += width) {
-        form->ones.low |= (uint64_t)1 << at << first % 8;
-        form->ones.high |= (uint64_t)1 << at << second % 8;
-    }
+    form->ones = (cf_wide){ones << first % 8, ones << second % 8};
     form->highs = (cf_wide){form->ones.low << (width - 1), form->ones.high << (width - 1)};
-    uint64_t even = (uint64_t)1 << (width - 1);
     form->evens = even << first % 8 | even << second % 8 >> CF_BESIDE;
 }
 

@@ -90,6 +90,13 @@ static inline void cf_store_wide(uint8_t *table, uint64_t at, unsigned bits, cf_
 
 /* ---- lanes ---- */
 
+/* The places of a key: where in the table its two buckets start, and the tags there. */
+typedef struct cf_spots {
+    uint64_t byte, byte2;
+    uint64_t tag, tag2;
+    unsigned shift, shift2; /* bits of the first byte before the bucket */
+} cf_spots;
+
 /* Constants for slots of `width` bits in buckets of b, which are `bucket_bits` apart; `pair_bits`
 ** of a slot are below the lowest terminator. */
 void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_bits, unsigned pair_bits);

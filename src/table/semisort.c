@@ -114,6 +114,12 @@ static cf_spread spread_of(unsigned count, unsigned width, unsigned more)
     return spread;
 }
 
+/* Are the tags of this form a word, wherever a bucket starts? */
+static inline bool is_word(const cf_form *form)
+{
+    return form->tag_bits <= 64 && !form->is_wide;
+}
+
 /* Four, two or one lane to a word, as whole slots fit. Tops start anywhere in a byte, but are so
 ** much shorter that they lie within 8 bytes where slots fit in a word; often all four do where slots
 ** do not. */
@@ -131,7 +137,7 @@ void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits)
                      top + form->payload_bits <= RANK_SHIFT;
     cf_wide_set(form, CF_CODE_BITS, top, CF_SEMISORT_SLOTS);
     form->lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
-    if (top > 1 && (form->is_wide || cf_fits_word(form->bucket_bits, form->tag_bits)))
+    if (top > 1 && (form->is_wide || is_word(form)))
         form->lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
 }
 
@@ -175,7 +181,7 @@ static CF_ALWAYS_INLINE void sort(uint64_t *rank, uint64_t *payload)
 /* ---- writing ---- */
 
 /* Writes four ranks at bit `at`, without the `more` bits of their payloads. With one store where the tags
-** are a word, which is a constant, or with two. */
+** are a word, or with two. */
 static CF_ALWAYS_INLINE void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
                                          const uint64_t *rank, unsigned more)
 {
@@ -202,20 +208,6 @@ static CF_ALWAYS_INLINE void write_ranks(cf_filter *filter, const cf_form *form,
     }
 }
 
-/* Are the tags of this form a word? */
-static inline bool is_word(const cf_form *form)
-{
-    return form->lane_of != 0 && !form->is_wide;
-}
-
-static void write_any_ranks(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *rank)
-{
-    if (is_word(form))
-        write_ranks(filter, form, at, true, rank, 0);
-    else
-        write_ranks(filter, form, at, false, rank, 0);
-}
-
 void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, const uint64_t *tag,
                        uint64_t *payload)
 {
@@ -223,7 +215,7 @@ void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, cons
     for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
         rank[i] = rank_of(tag[i]);
     sort(rank, payload);
-    write_any_ranks(filter, form, at, rank);
+    write_ranks(filter, form, at, is_word(form), rank, 0);
 }
 
 static inline uint64_t rank_in(const cf_form *form, uint64_t word, unsigned slot)
@@ -238,7 +230,7 @@ void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at,
                                         rank_in(form, word, 2), rank_in(form, word, 3)};
     assert(form->lanes.words == 1 && form->payload_bits == 0);
     sort(rank, NULL);
-    write_any_ranks(filter, form, at, rank);
+    write_ranks(filter, form, at, is_word(form), rank, 0);
 }
 
 /* ---- changing one slot of a bucket ---- */
@@ -289,14 +281,6 @@ static CF_ALWAYS_INLINE void read_ranks(const cf_filter *filter, const cf_form *
     rank[3] |= payloads >> 3 * more & cf_ones(more);
 }
 
-/* Puts the lesser one of *a and *next to *a, and the other one to *next. */
-static inline void keep_lesser(uint64_t *a, uint64_t *next)
-{
-    uint64_t lesser = *a < *next ? *a : *next, other = *a < *next ? *next : *a;
-    *a = lesser;
-    *next = other;
-}
-
 /* Puts another rank in the place of a slot. The other ones are sorted already. No branch: slots cannot be
 ** predicted. */
 static CF_ALWAYS_INLINE void replace_rank(uint64_t *rank, unsigned slot, uint64_t by)
@@ -307,9 +291,9 @@ static CF_ALWAYS_INLINE void replace_rank(uint64_t *rank, unsigned slot, uint64_
     rank[0] = by;
     if (by == 0)
         return;
-    keep_lesser(&rank[0], &rank[1]);
-    keep_lesser(&rank[1], &rank[2]);
-    keep_lesser(&rank[2], &rank[3]);
+    order(rank, NULL, 0, 1);
+    order(rank, NULL, 1, 2);
+    order(rank, NULL, 2, 3);
 }
 
 /* Lanes of `width` bits without lane i: those below it move up, and lane 0 is empty. */
@@ -319,14 +303,20 @@ static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
     return (lanes & ~from) << width | (lanes & from << width);
 }
 
-/* Empties a slot where the tags are a word and there are no payloads. */
-static inline void empty_slot(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot)
+/* Empties a slot where the tags are a word. `more`: form->payload_bits, or the constant 0. */
+static CF_ALWAYS_INLINE void empty_slot(cf_filter *filter, const cf_form *form, uint64_t at,
+                                        unsigned more, unsigned slot)
 {
     uint64_t bits = cf_load_bits(filter->view.table, at), mask = cf_low_bits(form->tag_bits);
     uint64_t nibbles = take_lane(cf_semisort_nibbles[bits & CF_CODE_MASK], CF_NIBBLE_BITS, slot);
     uint64_t tops = take_lane((bits & mask) >> CF_CODE_BITS, form->tops.width, slot);
     cf_store_bits(filter->view.writable, at, mask,
                   cf_semisort_code((unsigned)nibbles) | tops << CF_CODE_BITS);
+    if (more == 0)
+        return;
+    uint64_t all = cf_ones(CF_SEMISORT_SLOTS * more);
+    uint64_t payloads = take_lane(cf_load_bits(filter->view.table, at + form->payloads_at), more, slot);
+    cf_store_bits(filter->view.writable, at + form->payloads_at, all, payloads & all);
 }
 
 static inline void write_payloads(cf_filter *filter, const cf_form *form, uint64_t at,
@@ -352,17 +342,13 @@ static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, ui
         write_payloads(filter, form, at, rank);
 }
 
-static CF_NEVER_INLINE void set_wide(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot,
-                                     uint64_t tag)
-{
-    set_slot(filter, form, at, IN_TWO_WORDS, 0, slot, tag, 0);
-}
-
 static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form, uint64_t at,
                                           unsigned slot, uint64_t tag, uint64_t payload)
 {
     unsigned more = form->payload_bits;
-    if (is_word(form))
+    if (tag == 0 && is_word(form))
+        empty_slot(filter, form, at, more, slot);
+    else if (is_word(form))
         set_slot(filter, form, at, IN_ONE_WORD, more, slot, tag, payload);
     else if (form->is_wide)
         set_slot(filter, form, at, IN_TWO_WORDS, more, slot, tag, payload);
@@ -374,28 +360,24 @@ void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsign
                      uint64_t payload)
 {
     assert(form->is_short && slot < CF_SEMISORT_SLOTS);
-    if (form->payload_bits != 0 || form->lane_of == 0)
+    if (form->payload_bits != 0 || !is_word(form))
         set_otherwise(filter, form, at, slot, tag, payload);
-    else if (form->is_wide)
-        set_wide(filter, form, at, slot, tag);
     else if (tag == 0)
-        empty_slot(filter, form, at, slot);
+        empty_slot(filter, form, at, 0, slot);
     else
         set_slot(filter, form, at, IN_ONE_WORD, 0, slot, tag, 0);
 }
 
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag)
 {
-    const cf_lanes *tops = &form->tops;
-    uint64_t nibbles = cf_nibbles_at(filter, at), mask = cf_low_bits(tops->width);
-    for (unsigned word = 0; word < tops->words; word++) {
-        uint64_t bits = cf_tops_at(filter, form, at, word * tops->count);
-        for (unsigned i = 0; i < tops->count; i++) {
-            *tag++ = (bits & mask) << CF_NIBBLE_BITS | (nibbles & CF_NIBBLE_MASK);
-            bits >>= tops->width;
-            nibbles >>= CF_NIBBLE_BITS;
-        }
-    }
+    if (is_word(form))
+        read_ranks(filter, form, at, IN_ONE_WORD, 0, tag);
+    else if (form->is_wide)
+        read_ranks(filter, form, at, IN_TWO_WORDS, 0, tag);
+    else
+        read_ranks(filter, form, at, IN_ANY_BITS, 0, tag);
+    for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
+        tag[i] = tag[i] << CF_NIBBLE_BITS | tag[i] >> RANK_SHIFT;
 }
 
 bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t at)

@@ -108,29 +108,23 @@ typedef struct cf_semisort_found {
     unsigned slot; /* has == 1: there */
 } cf_semisort_found;
 
-/* A bucket that starts at bit `shift` of a byte of the table, and a tag that may be in it. */
-typedef struct cf_semisort_spot {
-    uint64_t byte, tag;
-    unsigned shift;
-} cf_semisort_spot;
-
 /* Does either of two buckets that have not grown hold its tag? The tags agree in their nibbles,
 ** because both are of one key. For forms with lane_of; `wide`: is_wide, a constant. When the key is
 ** there, as a rule one top of eight agrees, and its nibble decides. */
 static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filter, bool wide,
-                                                           cf_semisort_spot one, cf_semisort_spot other)
+                                                           const cf_spots *spots)
 {
     const cf_form *form = &filter->view.form;
     const uint8_t *table = filter->view.table;
-    cf_wide tops = cf_load_lanes(form, wide, table + one.byte, CF_CODE_BITS / 8, one.shift);
-    cf_wide tops2 = cf_load_lanes(form, wide, table + other.byte, CF_CODE_BITS / 8, other.shift);
+    cf_wide tops = cf_load_lanes(form, wide, table + spots->byte, CF_CODE_BITS / 8, spots->shift);
+    cf_wide tops2 = cf_load_lanes(form, wide, table + spots->byte2, CF_CODE_BITS / 8, spots->shift2);
     uint64_t bits = tops.low, bits2 = tops2.low;
     if (!wide) {
         tops.low >>= CF_CODE_BITS;
         tops2.low >>= CF_CODE_BITS;
     }
-    tops = cf_without(form, &form->tops, wide, tops, one.tag >> CF_NIBBLE_BITS);
-    tops2 = cf_without(form, &form->tops, wide, tops2, other.tag >> CF_NIBBLE_BITS);
+    tops = cf_without(form, &form->tops, wide, tops, spots->tag >> CF_NIBBLE_BITS);
+    tops2 = cf_without(form, &form->tops, wide, tops2, spots->tag2 >> CF_NIBBLE_BITS);
     if (!cf_either_has(form, &form->tops, wide, tops, tops2))
         return (cf_semisort_found){0, false, 0};
     uint64_t agree = cf_same_lanes(form, &form->tops, wide, tops);
@@ -140,11 +134,11 @@ static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filt
     bool second = agree == 0;
     uint64_t code = second ? bits2 : bits;
     if (wide)
-        code = cf_load_bits(table,
-                            cf_choose(second, other.byte * 8 + other.shift, one.byte * 8 + one.shift));
+        code = cf_load_bits(
+            table, cf_choose(second, spots->byte2 * 8 + spots->shift2, spots->byte * 8 + spots->shift));
     unsigned lane = cf_single_lane(form, wide, agree | agree2);
     uint64_t nibbles = cf_semisort_nibbles[code & CF_CODE_MASK] >> lane * CF_NIBBLE_BITS;
-    bool has = ((nibbles ^ one.tag) & CF_NIBBLE_MASK) == 0;
+    bool has = ((nibbles ^ spots->tag) & CF_NIBBLE_MASK) == 0;
     return (cf_semisort_found){has, second, lane};
 }
 

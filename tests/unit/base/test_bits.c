@@ -32,6 +32,13 @@ static void scale_stays_below_n(void **state)
     assert_true(cf_scale((uint64_t)1 << 63, 10) == 5);
 }
 
+static void choose_takes_one_of_two(void **state)
+{
+    (void)state;
+    assert_true(cf_choose(true, 5, UINT64_MAX) == 5);
+    assert_true(cf_choose(false, 5, UINT64_MAX) == UINT64_MAX);
+}
+
 static void products_compare_exactly(void **state)
 {
     (void)state;
@@ -46,6 +53,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(low_bits_covers_all_widths),
     cmocka_unit_test(bits_for_is_exact),
     cmocka_unit_test(scale_stays_below_n),
+    cmocka_unit_test(choose_takes_one_of_two),
     cmocka_unit_test(products_compare_exactly),
 };
 

@@ -43,6 +43,41 @@ static void store_bits_leaves_the_others(void **state)
         }
 }
 
+/* Up to 121 bits, or as many as end with the 16th byte. */
+static void store_wide_leaves_the_others(void **state)
+{
+    uint8_t table[32], before[32];
+    (void)state;
+    for (unsigned bits = 58; bits <= 128; bits++)
+        for (unsigned at = 0; at % 8 + bits <= 128 && at < 64; at++) {
+            uint64_t low = random64(), high = random64();
+            cf_wide value = {low, bits > 64 ? high & cf_low_bits(bits - 64) : 0};
+            value.low &= cf_low_bits(bits);
+            for (unsigned i = 0; i < sizeof table; i++)
+                before[i] = table[i] = (uint8_t)random64();
+            cf_store_wide(table, at, bits, value);
+            for (unsigned k = 0; k < 8 * sizeof table; k++) {
+                unsigned i = k - at, was = before[k / 8] >> k % 8 & 1, now = table[k / 8] >> k % 8 & 1;
+                bool inside = k >= at && i < bits;
+                uint64_t expected = !inside ? was : i < 64 ? value.low >> i : value.high >> (i - 64);
+                assert_int_equal(now, expected & 1);
+            }
+        }
+}
+
+static void wide_of_is_a_shift(void **state)
+{
+    (void)state;
+    for (unsigned n = 0; n < 128; n++) {
+        uint64_t x = random64();
+        cf_wide wide = cf_wide_of(x, n);
+        for (unsigned k = 0; k < 128; k++) {
+            uint64_t expected = k >= n && k - n < 64 ? x >> (k - n) & 1 : 0;
+            assert_int_equal((k < 64 ? wide.low >> k : wide.high >> (k - 64)) & 1, expected);
+        }
+    }
+}
+
 /* ---- words ---- */
 
 /* No word of any bucket needs a ninth byte, whatever payload lies between the buckets. */
@@ -103,6 +138,68 @@ static void fits_word_is_about_every_bucket(void **state)
                 fits &= bucket * bucket_bits % 8 + bits <= 64;
             assert_int_equal(cf_fits_word(bucket_bits, bits), fits);
         }
+}
+
+/* ---- wide buckets ---- */
+
+/* A form for slots in buckets that are so many bits longer than their tags. */
+static cf_form wide_form(unsigned width, unsigned b, unsigned more)
+{
+    cf_form form = {.tag_bits = width * b, .bucket_bits = width * b + more};
+    cf_lanes_set(&form.lanes, width, b, form.bucket_bits, 4);
+    cf_wide_set(&form, 0, width, b);
+    return form;
+}
+
+static uint64_t slot_at(const uint8_t *table, unsigned at, unsigned width)
+{
+    return cf_load_bits(table, at) & cf_low_bits(width);
+}
+
+/* The first lane that holds a tag is the first slot that does, wherever a bucket starts. */
+static void assert_first_lane(const cf_form *form, unsigned b, unsigned start, const uint8_t *table,
+                              uint64_t tag)
+{
+    unsigned width = form->lanes.width, first = 0;
+    while (first < b && slot_at(table, start + first * width, width) != tag)
+        first++;
+    cf_wide bits = cf_load_lanes(form, true, table + start / 8, 0, start % 8);
+    cf_wide left = cf_without(form, &form->lanes, true, bits, tag), none = {0, 0};
+    uint64_t same = cf_same_lanes(form, &form->lanes, true, left);
+    assert_int_equal(same != 0, first < b);
+    assert_int_equal(cf_either_has(form, &form->lanes, true, left, none), first < b);
+    assert_int_equal(cf_either_has(form, &form->lanes, true, none, left), first < b);
+    if (first == b)
+        return;
+    cf_top top = cf_first_top(form, true, same);
+    assert_int_equal(8 * top.byte + top.bit + 1, (first + 1) * width);
+}
+
+static void first_lane_of_wide_buckets(void **state)
+{
+    unsigned forms = 0;
+    (void)state;
+    for (unsigned i = 0; i < 33 * 3 * 4; i++) {
+        unsigned width = i % 33, b = 2u << i / 33 % 3, more = i / 99 * 4;
+        if (width < CF_FINGERPRINT_MIN)
+            continue;
+        cf_form form = wide_form(width, b, more);
+        forms += form.is_wide;
+        for (unsigned k = 0; form.is_wide && k < 4000; k++) {
+            uint8_t table[64 + 17 * 8] = {0};
+            unsigned start = (unsigned)((k % 8) * form.bucket_bits);
+            uint64_t tag = random64() & cf_low_bits(width);
+            for (unsigned at = 0; at + 8 <= sizeof table; at += 8)
+                cf_store64(table + at, k % 3 ? random64() : 0);
+            for (unsigned slot = 0; slot < b; slot++)
+                if (random_below(3) > 0)
+                    cf_store_bits(table, start + slot * width, cf_low_bits(width),
+                                  tag ^ (random_below(2) ? (uint64_t)1 << random_below(width) : 0));
+            assert_first_lane(&form, b, start, table, tag);
+            assert_first_lane(&form, b, start, table, 0);
+        }
+    }
+    assert_true(forms > 40);
 }
 
 /* ---- comparing ---- */
@@ -215,10 +312,13 @@ static void first_slot_is_that_of_the_lowest_lane(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(load_bits_reads_any_offset),
     cmocka_unit_test(store_bits_leaves_the_others),
+    cmocka_unit_test(store_wide_leaves_the_others),
+    cmocka_unit_test(wide_of_is_a_shift),
     cmocka_unit_test(words_lie_within_eight_bytes),
     cmocka_unit_test(plain_words_are_as_wide_as_they_can_be),
     cmocka_unit_test(lanes_cover_the_bucket),
     cmocka_unit_test(fits_word_is_about_every_bucket),
+    cmocka_unit_test(first_lane_of_wide_buckets),
     cmocka_unit_test(zero_lanes_are_those_of_a_loop),
     cmocka_unit_test(agreeing_lanes_are_those_of_a_loop),
     cmocka_unit_test(first_slot_is_that_of_the_lowest_lane),

@@ -21,10 +21,12 @@ static bool bucket_has(const cf_filter *filter, uint64_t bucket, uint64_t tag)
     return found;
 }
 
-static cf_semisort_spot spot_of(const cf_filter *filter, uint64_t bucket, uint64_t tag)
+static cf_spots spots_of(const cf_filter *filter, uint64_t bucket, uint64_t tag, uint64_t bucket2,
+                         uint64_t tag2)
 {
     uint64_t at = cf_record_at(filter, &filter->view.form, bucket);
-    return (cf_semisort_spot){at / 8, tag, at % 8};
+    uint64_t at2 = cf_record_at(filter, &filter->view.form, bucket2);
+    return (cf_spots){at / 8, at2 / 8, tag, tag2, at % 8, at2 % 8};
 }
 
 /* How often it was 0, 1, and 2: cannot tell. */
@@ -36,9 +38,9 @@ static void assert_pair(const cf_filter *filter, uint64_t bucket, uint64_t tag, 
 {
     bool expected = bucket_has(filter, bucket, tag) || bucket_has(filter, bucket2, tag2);
     const cf_form *form = &filter->view.form;
-    cf_semisort_spot one = spot_of(filter, bucket, tag), other = spot_of(filter, bucket2, tag2);
-    cf_semisort_found found = form->is_wide ? cf_semisort_find(filter, true, one, other)
-                                            : cf_semisort_find(filter, false, one, other);
+    cf_spots spots = spots_of(filter, bucket, tag, bucket2, tag2);
+    cf_semisort_found found =
+        form->is_wide ? cf_semisort_find(filter, true, &spots) : cf_semisort_find(filter, false, &spots);
     answers[found.has]++;
     if (found.has < 2)
         assert_int_equal(found.has, expected);
