@@ -53,6 +53,8 @@ static int ask(cuckoo_table *table, sqlite3_value *key, bool *has, bool *can)
     int rc = cuckoo_store_begin(store, CUCKOO_ASK, &why);
     if (rc == SQLITE_OK) {
         rc = key ? cuckoo_table_has(store, key, has) : SQLITE_OK;
+        /* A trigger may ask for the row for which it runs. */
+        *has |= store->follow.preceded && cuckoo_sql_running(table->registry->db, true) > 0;
         rc = cuckoo_first_error(rc, cuckoo_store_end(store));
     }
     *can = rc == SQLITE_OK;
