@@ -67,6 +67,7 @@ typedef struct cuckoo_follow {
     sqlite3_stmt
         *steps;       /* reads the log in the order of rows (log_net.c); NULL: not since the last look */
     int sample;       /* of so many of the first and of the last rows to ask for; -1: of all */
+    bool preceded;    /* triggers of others may run after the change of a row and before ours */
     bool saved;       /* table and column are in the database, in row -1 of the pages */
     unsigned version; /* of the database, at the last look */
     int prepared;     /* how often the kept statement was prepared anew */

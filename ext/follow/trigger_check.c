@@ -203,6 +203,7 @@ static int check_others(cuckoo_follow *follow, const cuckoo_shadow *shadow, cuck
         if (!is_on(all, object, shadow, follow->table))
             continue;
         before |= !object->after;
+        follow->preceded |= fires_first(object, ours);
         if (fires_first(object, ours) &&
             (is_harmful(all, object) || (lies && may_change(all, object->body, follow->table))))
             return blame(follow, shadow, object);
@@ -253,6 +254,7 @@ static int look_again(cuckoo_follow *follow, cuckoo_shadow *shadow)
     sqlite3_free(follow->fault);
     follow->fault = NULL;
     follow->trust = CUCKOO_UNKNOWN;
+    follow->preceded = false;
     int rc = cuckoo_schema_read(shadow->db, shadow->schema, &all);
     rc = rc ? rc : cuckoo_follow_find(follow, shadow);
     bool lies = rc == SQLITE_OK && cuckoo_schema_may_lie(&all, follow->table);

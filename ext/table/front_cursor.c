@@ -53,6 +53,8 @@ static int ask(cuckoo_table *table, sqlite3_value *key, bool *has, bool *can)
     int rc = cuckoo_store_begin(store, CUCKOO_ASK, &why);
     if (rc == SQLITE_OK) {
         rc = key ? cuckoo_table_has(store, key, has) : SQLITE_OK;
+        /* A trigger may ask for the row for which it runs. */
+        *has |= store->follow.preceded && cuckoo_sql_running(table->registry->db, true) > 0;
         rc = cuckoo_first_error(rc, cuckoo_store_end(store));
     }
     *can = rc == SQLITE_OK;
@@ -249,14 +251,11 @@ static bool is_pattern(sqlite3_value *from, sqlite3_value *to)
     return a[n - 1] + 1 == b[n - 1] || (a[n - 1] | CASE) + 1 == (b[n - 1] | CASE);
 }
 
-static bool is_end_of_pattern(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_value **argv,
-                              int end)
+static bool is_end_of_pattern(const cuckoo_way *plan, sqlite3_value **argv, int end)
 {
     const cuckoo_condition *at = plan->condition;
     bool is = false;
-    if (at[end].op != SQLITE_INDEX_CONSTRAINT_LT || cuckoo_front_numeric(front, at[end].column))
-        return false;
-    for (int i = 0; i < plan->conditions && !is; i++)
+    for (int i = 0; at[end].op == SQLITE_INDEX_CONSTRAINT_LT && i < plan->conditions && !is; i++)
         is = at[i].op == SQLITE_INDEX_CONSTRAINT_GE && at[i].column == at[end].column &&
              i != plan->list && is_pattern(argv[i], argv[end]);
     return is;
@@ -274,7 +273,7 @@ static bool look_at_values(const cuckoo_front *front, const cuckoo_way *plan, sq
             plan->condition[i].op != SQLITE_INDEX_CONSTRAINT_IS)
             return false;
         if (cuckoo_condition_unusual(front, plan->condition[i], argv[i]) ||
-            is_end_of_pattern(front, plan, argv, i))
+            is_end_of_pattern(plan, argv, i))
             *unusual |= 1u << i;
     }
     return true;

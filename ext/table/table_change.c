@@ -7,7 +7,7 @@
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../store/maintenance.h"
-#include "table.h"
+#include "front.h"
 
 #include "../../src/base/bits.h"
 
@@ -230,6 +230,13 @@ static bool is_given(sqlite3_value **columns, enum cuckoo_column column)
     return sqlite3_value_type(columns[column]) != SQLITE_NULL;
 }
 
+static int refuse_row(cuckoo_table *table, const char *content, const char *column)
+{
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "it follows %s(%s): change that table, and the filter changes with it",
+                             content, column);
+}
+
 int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     cuckoo_table *table = cuckoo_table_of(base);
@@ -245,13 +252,13 @@ int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqli
     }
     if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
         return SQLITE_OK;
+    if (table->front)
+        return refuse_row(table, table->front->content, table->column);
     int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
     if (rc != SQLITE_OK)
         return rc;
     if (table->content)
-        rc = cuckoo_table_fail(table, SQLITE_ERROR,
-                               "it follows %s(%s): change that table, and the filter changes with it",
-                               table->store->follow.table, table->store->follow.column);
+        rc = refuse_row(table, table->store->follow.table, table->store->follow.column);
     else
         rc = argc == 1 ? delete_row(table, argv[0])
              : inserts ? insert_row(table, columns)

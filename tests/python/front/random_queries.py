@@ -292,7 +292,7 @@ class Case:
         scanned = re.sub(r"\{T\} AS (\w)", r"t AS \1 NOT INDEXED", sql).format(T="t NOT INDEXED",
                                                                                    V="(SELECT * FROM t NOT INDEXED)")
         # LIKE and GLOB on a column of numeric affinity lose rows of outer joins.
-        calls = re.sub(r"(\S+ (LIKE|GLOB) ')", r"+\1", sql.replace("(t.", "( t.")).format(T="t", V="vt")
+        calls = re.sub(r"\b(\w\.\w+(?: COLLATE \w+)? (?:LIKE|GLOB) ')", r"+\1", sql).format(T="t", V="vt")
         yield self.ask(scanned, ordered)
         yield self.ask(calls, ordered)
         self.db.execute("PRAGMA automatic_index = OFF")
