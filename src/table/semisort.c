@@ -303,20 +303,26 @@ static inline uint64_t take_lane(uint64_t lanes, unsigned width, unsigned i)
     return (lanes & ~from) << width | (lanes & from << width);
 }
 
-/* Empties a slot where the tags are a word. `more`: form->payload_bits, or the constant 0. */
-static CF_ALWAYS_INLINE void empty_slot(cf_filter *filter, const cf_form *form, uint64_t at,
+/* Empties a slot where all tops are loaded together. `word`: so are all tags; `more`: payload bits. */
+static CF_ALWAYS_INLINE void empty_slot(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
                                         unsigned more, unsigned slot)
 {
-    uint64_t bits = cf_load_bits(filter->view.table, at), mask = cf_low_bits(form->tag_bits);
+    uint8_t *table = filter->view.writable;
+    uint64_t all = cf_ones(CF_SEMISORT_SLOTS * more),
+             mask = cf_ones(CF_SEMISORT_SLOTS * form->tops.width);
+    uint64_t bits = cf_load_bits(table, at), tops = bits >> CF_CODE_BITS;
     uint64_t nibbles = take_lane(cf_semisort_nibbles[bits & CF_CODE_MASK], CF_NIBBLE_BITS, slot);
-    uint64_t tops = take_lane((bits & mask) >> CF_CODE_BITS, form->tops.width, slot);
-    cf_store_bits(filter->view.writable, at, mask,
-                  cf_semisort_code((unsigned)nibbles) | tops << CF_CODE_BITS);
-    if (more == 0)
-        return;
-    uint64_t all = cf_ones(CF_SEMISORT_SLOTS * more);
-    uint64_t payloads = take_lane(cf_load_bits(filter->view.table, at + form->payloads_at), more, slot);
-    cf_store_bits(filter->view.writable, at + form->payloads_at, all, payloads & all);
+    tops = take_lane((word ? tops : cf_tops_at(filter, form, at, 0)) & mask, form->tops.width, slot);
+    uint64_t code = cf_semisort_code((unsigned)nibbles);
+    if (word) {
+        cf_store_bits(table, at, cf_low_bits(form->tag_bits), code | tops << CF_CODE_BITS);
+    } else {
+        cf_store_bits(table, at, CF_CODE_MASK, code);
+        cf_store_bits(table, at + CF_CODE_BITS, mask, tops);
+    }
+    if (more != 0)
+        cf_store_bits(table, at + form->payloads_at, all,
+                      take_lane(cf_load_bits(table, at + form->payloads_at), more, slot) & all);
 }
 
 static inline void write_payloads(cf_filter *filter, const cf_form *form, uint64_t at,
@@ -346,8 +352,8 @@ static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form
                                           unsigned slot, uint64_t tag, uint64_t payload)
 {
     unsigned more = form->payload_bits;
-    if (tag == 0 && is_word(form))
-        empty_slot(filter, form, at, more, slot);
+    if (tag == 0 && form->tops.words == 1)
+        empty_slot(filter, form, at, is_word(form), more, slot);
     else if (is_word(form))
         set_slot(filter, form, at, IN_ONE_WORD, more, slot, tag, payload);
     else if (form->is_wide)
@@ -363,7 +369,7 @@ void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsign
     if (form->payload_bits != 0 || !is_word(form))
         set_otherwise(filter, form, at, slot, tag, payload);
     else if (tag == 0)
-        empty_slot(filter, form, at, 0, slot);
+        empty_slot(filter, form, at, true, 0, slot);
     else
         set_slot(filter, form, at, IN_ONE_WORD, 0, slot, tag, 0);
 }

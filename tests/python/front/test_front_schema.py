@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""rows=on: what happens to the content, and to the front, in the schema."""
+import sqlite3
+
+import pytest
+import support
+
+
+def made(db, schema="main", content="t"):
+    db.execute(f"CREATE TABLE {schema}.{content}(k TEXT, n INTEGER)")
+    db.executemany(f"INSERT INTO {schema}.{content} VALUES (?, ?)", [(f"k{i}", i) for i in range(10)])
+    db.execute(f"CREATE VIRTUAL TABLE {schema}.f USING cuckoo_filter(content='{content}(k)', rows=on)")
+
+
+def test_columns_that_come_go_and_change_their_names(db):
+    made(db)
+    db.execute("ALTER TABLE t ADD COLUMN more TEXT DEFAULT 'x'")
+    assert db.execute("SELECT * FROM f WHERE k = 'k3'").fetchall() == [("k3", 3, "x")]
+    db.execute("ALTER TABLE t RENAME COLUMN k TO name")
+    assert db.execute("SELECT name, more FROM f WHERE name = 'k3'").fetchall() == [("k3", "x")]
+    db.execute("ALTER TABLE t RENAME TO people")
+    assert db.execute("SELECT * FROM f WHERE name = 'k3'").fetchall() == [("k3", 3, "x")]
+    if sqlite3.sqlite_version_info >= (3, 35):
+        db.execute("ALTER TABLE people DROP COLUMN n")
+        assert db.execute("SELECT * FROM f WHERE name = 'k3'").fetchall() == [("k3", "x")]
+    with pytest.raises(sqlite3.OperationalError, match=r"it follows people\(name\)|it follows people\(k\)"):
+        db.execute("DELETE FROM f")
+    db.execute("ALTER TABLE f RENAME TO fast")
+    assert db.execute("SELECT more FROM fast WHERE name = 'k3'").fetchall() == [("x",)]
+    db.execute("INSERT INTO fast(fast) VALUES ('check')")
+    with pytest.raises(sqlite3.OperationalError, match="no such column: f"):
+        db.execute("SELECT f FROM fast")
+
+
+def test_the_content_goes_and_comes(db):
+    made(db)
+    db.execute("CREATE INDEX i ON t(n)")
+    assert db.execute("SELECT k FROM f WHERE n = 3").fetchall() == [("k3",)]
+    db.execute("DROP TABLE t")
+    for sql in ("SELECT * FROM f", "SELECT count(*) FROM f", "SELECT n FROM f WHERE k = 'k3'"):
+        with pytest.raises(sqlite3.OperationalError, match="no such table: main.t"):
+            db.execute(sql)
+    db.execute("CREATE TABLE t(k TEXT, n INTEGER)")
+    db.execute("INSERT INTO t VALUES ('a', 1)")
+    assert db.execute("SELECT * FROM f WHERE k = 'a'").fetchall() == [("a", 1)]
+    db.execute("SELECT cf_table_rebuild('f')")
+    assert support.ask(db, "SELECT cf_table_contains('f', 'k3')") == 0
+    db.execute("DROP TABLE t")
+    db.execute("CREATE TABLE t(n INTEGER, k TEXT COLLATE NOCASE, another)")
+    db.execute("INSERT INTO t VALUES (1, 'a', 2)")
+    with pytest.raises(sqlite3.OperationalError, match="connect anew"):
+        db.execute("SELECT * FROM f")
+    db.execute("ALTER TABLE t ADD COLUMN last")  # reads the schema anew
+    assert db.execute("SELECT * FROM f WHERE k = 'A'").fetchall() == [(1, "a", 2, None)]
+    db.execute("DROP TABLE t")
+    db.execute("DROP TABLE f")
+    assert db.execute("SELECT name FROM sqlite_master").fetchall() == []
+
+
+def test_a_front_without_content_can_be_dropped_by_a_new_connection(tmp_path):
+    path = str(tmp_path / "a.db")
+    with support.connect(path) as db:
+        made(db)
+        db.execute("DROP TABLE t")
+    db.close()
+    db = support.connect(path)
+    with pytest.raises(sqlite3.OperationalError, match="no such table: main.t"):
+        db.execute("SELECT * FROM f")
+    db.execute("DROP TABLE f")
+    db.close()
+
+
+def test_a_collation_that_a_connection_does_not_have(tmp_path):
+    path = str(tmp_path / "a.db")
+    db = support.connect(path)
+    db.create_collation("german", lambda a, b: (a > b) - (a < b))
+    db.execute("CREATE TABLE t(k TEXT, name TEXT COLLATE german)")
+    db.execute("INSERT INTO t VALUES ('a', 'b')")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+    assert db.execute("SELECT * FROM f WHERE name = 'b' AND k = 'a' AND name > 'a'").fetchall() == [("a", "b")]
+    db.close()
+    db = support.connect(path)
+    with pytest.raises(sqlite3.OperationalError):
+        db.execute("SELECT * FROM f WHERE name = 'b'")
+    db.execute("DROP TABLE f")
+    db.close()
+
+
+@pytest.mark.parametrize("schema", ["temp", "other"])
+def test_other_schemas(db, schema, tmp_path):
+    if schema == "other":
+        db.execute(f"ATTACH '{tmp_path / 'b.db'}' AS other")
+    made(db, schema)
+    db.execute("CREATE TABLE main.t(wrong)")
+    assert db.execute(f"SELECT n FROM {schema}.f WHERE k = 'k3'").fetchall() == [(3,)]
+    db.execute(f"INSERT INTO {schema}.t VALUES ('new', 100)")
+    assert db.execute(f"SELECT n FROM {schema}.f WHERE k = 'new'").fetchall() == [(100,)]
+    if schema == "other":
+        db.execute("DETACH other")
+        db.execute(f"ATTACH '{tmp_path / 'b.db'}' AS another")
+        assert db.execute("SELECT n FROM another.f WHERE k = 'new'").fetchall() == [(100,)]
+
+
+def test_dump_and_restore(tmp_path):
+    db = support.connect(str(tmp_path / "a.db"))
+    made(db)
+    db.execute("VACUUM INTO ?", (str(tmp_path / "b.db"),))
+    db.execute("VACUUM")
+    assert db.execute("SELECT n FROM f WHERE k = 'k3'").fetchall() == [(3,)]
+    db.close()
+    copy = support.connect(str(tmp_path / "b.db"))
+    copy.execute("INSERT INTO t VALUES ('new', 1)")
+    assert copy.execute("SELECT n FROM f WHERE k IN ('new', 'k3') ORDER BY 1").fetchall() == [(1,), (3,)]
+    assert support.ask(copy, "SELECT cf_table_check('f')") == "ok"
+    copy.close()
+
+
+def test_columns_with_the_names_of_the_hidden_ones(db):
+    db.execute("CREATE TABLE t(f TEXT, cuckoo_touch, cuckoo_id PRIMARY KEY) WITHOUT ROWID")
+    db.execute("INSERT INTO t VALUES ('a', 'b', 'c')")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(f)', rows=on)")
+    assert db.execute("SELECT * FROM f WHERE f = 'a' OR cuckoo_id = 'x' OR cuckoo_touch = 'z'").fetchall() == [("a", "b", "c")]
+    assert db.execute("SELECT cuckoo_touch FROM f WHERE cuckoo_id = 'c'").fetchall() == [("b",)]
+    with pytest.raises(sqlite3.OperationalError, match="it follows"):
+        db.execute("INSERT INTO f(f) VALUES ('rebuild')")
+
+
+def test_views_triggers_and_untrusted_schemas(db):
+    made(db)
+    db.execute("CREATE TABLE e(x)")
+    db.execute("CREATE TABLE log(n)")
+    db.execute("CREATE VIEW v AS SELECT e.x, f.n FROM e LEFT JOIN f ON f.k = e.x")
+    db.execute("CREATE TRIGGER found AFTER INSERT ON e BEGIN INSERT INTO log SELECT n FROM f WHERE k = new.x; END")
+    db.execute("PRAGMA trusted_schema = OFF")
+    db.execute("INSERT INTO e VALUES ('k3'), ('no')")
+    assert db.execute("SELECT * FROM v ORDER BY 1").fetchall() == [("k3", 3), ("no", None)]
+    assert db.execute("SELECT * FROM log").fetchall() == [(3,)]
+
+
+def test_many_different_queries_keep_few_statements(db):
+    made(db)
+    db.execute("CREATE TABLE w(k TEXT, " + ", ".join(f"c{i}" for i in range(60)) + ")")
+    db.execute("INSERT INTO w(k, c7) VALUES ('a', 7)")
+    db.execute("CREATE VIRTUAL TABLE g USING cuckoo_filter(content='w(k)', rows=on)")
+    for i in range(60):
+        for j in range(0, 60, 7):
+            assert db.execute(f"SELECT c{i}, c{j} FROM g WHERE k = 'a'").fetchall() == \
+                [(7 if i == 7 else None, 7 if j == 7 else None)]
