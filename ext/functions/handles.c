@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "handles.h"
+
+#include "../sqlite/errors.h"
+#include "../sqlite/register.h"
+
+#include "../../src/base/bits.h"
+#include "../../src/shape/format.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* It contains the version, because two versions in one process
+** must not take each other's handles. */
+static const char pointer_type[] = "cuckoo_filter " CUCKOO_VERSION;
+
+static cuckoo_handle *pointer_in(sqlite3_value *value)
+{
+    return (cuckoo_handle *)sqlite3_value_pointer(value, pointer_type);
+}
+
+/* SQLite gives NULL for the bytes of an empty blob, and for
+** those of a zeroblob when it has no memory for them. */
+static cf_status read_blob(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
+                           const char **why)
+{
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    int length = sqlite3_value_bytes(value);
+    if (bytes == NULL && length > 0)
+        return CF_OK;
+    cf_status status = cf_reader_open(reader, bytes, (size_t)length, why);
+    if (status == CF_OK)
+        *filter = &reader->filter;
+    else if (cf_is_exact(bytes, (size_t)length))
+        status = cf_refuse(CF_BAD_ARGUMENT, why, cuckoo_is_exact);
+    return status;
+}
+
+static cf_status read_handle(sqlite3_value *value, const cf_filter **filter, const char **why)
+{
+    const cuckoo_handle *handle = pointer_in(value);
+    if (handle == NULL)
+        return cf_refuse(CF_BAD_ARGUMENT, why, CUCKOO_NO_FILTER);
+    assert(handle->references > 0);
+    if (handle->exact)
+        return cf_refuse(CF_BAD_ARGUMENT, why, cuckoo_is_exact);
+    *filter = &handle->filter;
+    return CF_OK;
+}
+
+cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
+                             const char **why)
+{
+    int type = sqlite3_value_type(value);
+    *filter = NULL;
+    if (type == SQLITE_BLOB)
+        return read_blob(value, reader, filter, why);
+    if (type == SQLITE_NULL)
+        return read_handle(value, filter, why);
+    return cf_refuse(CF_BAD_ARGUMENT, why, type == SQLITE_TEXT ? cuckoo_is_text : CUCKOO_NOT_A_BLOB);
+}
+
+/* A handle with its own copy; NULL when out of memory. */
+static cuckoo_handle *new_handle(const cf_filter *filter)
+{
+    cuckoo_handle *handle = sqlite3_malloc64(sizeof *handle + filter->length);
+    if (handle) {
+        memcpy(handle->bytes, filter->bytes, cf_in_memory(filter->length));
+        handle->references = 1;
+        handle->exact = NULL;
+        handle->filter = *filter;
+        cf_rebase(&handle->filter, handle->bytes, NULL);
+    }
+    return handle;
+}
+
+cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter)
+{
+    cuckoo_handle *handle = pointer_in(value);
+    if (handle == NULL)
+        return new_handle(filter);
+    handle->references++;
+    return handle;
+}
+
+void cuckoo_handle_release(void *handle)
+{
+    cuckoo_handle *held = handle;
+    assert(held == NULL || held->references > 0);
+    if (held && --held->references == 0) {
+        sqlite3_free(held->exact);
+        sqlite3_free(held);
+    }
+}
+
+/* Makes a handle of a copy of the bytes. */
+static cf_status open_exact(const cf_filter *bytes, cuckoo_handle **opened, const char **why)
+{
+    cf_status status = CF_OK;
+    cuckoo_handle *handle = new_handle(bytes);
+    if (handle)
+        handle->exact = sqlite3_malloc64(sizeof *handle->exact);
+    if (handle && handle->exact)
+        status = cf_exact_open(handle->exact, handle->bytes, cf_in_memory(bytes->length), why);
+    bool good = handle && handle->exact && status == CF_OK;
+    if (good)
+        handle->filter.geometry = handle->exact->rule;
+    else
+        cuckoo_handle_release(handle);
+    *opened = good ? handle : NULL;
+    return status;
+}
+
+/* Reading all bytes in each row would take too long. Equal headers have equal checksums of what is behind
+** them: a filter that is kept answers for all that begin like it. It is kept for the statement, as SQLite
+** keeps what belongs to negative numbers (its JSON functions need that), or dropped at once. */
+cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
+                            const char **why)
+{
+    enum { KEPT = -25976, PLACES = 4 };
+    cf_status status = CF_OK;
+    cuckoo_handle *handle = pointer_in(value);
+    cf_filter blob = {.bytes = sqlite3_value_blob(value),
+                      .length = (uint64_t)sqlite3_value_bytes(value)};
+    bool keeps = handle == NULL && context && blob.length >= CF_HEADER_BYTES;
+    int place = keeps ? KEPT - blob.bytes[CF_EXACT_CONTENT] % PLACES : 0;
+    if (keeps)
+        handle = sqlite3_get_auxdata(context, place);
+    if (keeps && handle &&
+        (handle->filter.length != blob.length ||
+         memcmp(handle->bytes, blob.bytes, CF_HEADER_BYTES) != 0))
+        handle = NULL;
+    if (handle) {
+        handle->references++;
+    } else {
+        status = open_exact(&blob, &handle, why);
+        if (handle && keeps) {
+            handle->references++;
+            sqlite3_set_auxdata(context, place, handle, cuckoo_handle_release);
+        }
+    }
+    *exact = handle;
+    return status;
+}
+
+cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, sqlite3_value *value, cf_status status,
+                                     const char *why)
+{
+    cuckoo_handle *exact = NULL;
+    if (status != CF_OK && why == cuckoo_is_exact)
+        status = cuckoo_exact_read(context, value, &exact, &why);
+    if (status != CF_OK)
+        cuckoo_fail_filter(context, status, why);
+    else if (exact == NULL)
+        cuckoo_fail_no_memory(context);
+    return exact;
+}
+
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
+{
+    const char *why;
+    const cf_filter *filter;
+    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
+    if (status != CF_OK)
+        cuckoo_fail_filter(context, status, why);
+    else if (filter == NULL)
+        cuckoo_fail_no_memory(context);
+    return filter;
+}
+
+void cuckoo_result_handle(sqlite3_context *context, cuckoo_handle *handle)
+{
+    handle->references++;
+    sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
+}
+
+void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *why = NULL;
+    const cf_filter *filter;
+    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    cuckoo_handle *handle =
+        filter ? new_handle(filter) : cuckoo_exact_argument(context, argv[0], status, why);
+    if (handle)
+        sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
+    else if (filter)
+        cuckoo_fail_no_memory(context);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** handles.h - filters that functions take.
+**
+** The filter argument of a function is a blob, or a handle made by cf_open. Before 3.43 SQLite copies a
+** large blob for every row when it comes from a column or a subquery. A handle is a pointer value:
+** (SELECT cf_open(f) FROM filters WHERE ...) is evaluated once, and passing it on costs nothing. A
+** pointer cannot pass through a record (a CTE, a view, a subquery in FROM), where it becomes NULL. A
+** NULL filter is always an error, so that no row is dropped in silence.
+**
+** When a function of this file takes an sqlite3_context and returns false or NULL, the running
+** function has failed, with its message.
+*/
+#ifndef CUCKOO_HANDLES_H
+#define CUCKOO_HANDLES_H
+
+#include "../../src/cuckoo_exact.h"
+#include "../sqlite/api.h"
+
+/* A filter with its own copy of the bytes. References are counted, because a cursor may outlive the
+** SQL value. Only one connection uses it, so the count needs no lock. */
+typedef struct cuckoo_handle {
+    cf_filter filter;
+    cf_exact
+        *exact; /* NULL: an ordinary filter. Else of `filter` only bytes, length and key rule are set */
+    unsigned references;
+    uint8_t bytes[];
+} cuckoo_handle;
+
+/*
+** The filter in an SQL value, opened for reading. When the value is a blob, *filter points into *reader,
+** and lives as long as the value; when the value is a handle, it points into the handle. Returns
+** CF_OK; or an error and *why (static text), of which cuckoo_filter_message makes a sentence. CF_OK
+** with *filter NULL means out of memory.
+*/
+cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
+                             const char **why);
+
+/* The exact filter in an SQL value of which cuckoo_filter_read has said cuckoo_is_exact, with a reference
+** for the caller. Errors as there. `context` NULL: not in a function. */
+cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
+                            const char **why);
+
+/* The same in the reader of the running function. The filter stays open until the function reads
+** another one. */
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value);
+
+/* For functions that know exact filters, when cuckoo_filter_read has said so much and given no filter: an
+** exact one, with a reference for the caller; or NULL. */
+cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, sqlite3_value *value, cf_status status,
+                                     const char *why);
+
+/* A handle to keep, with one reference for the caller: the one in `value`, or else a new one with a
+** copy of `filter`. NULL: out of memory. */
+cuckoo_handle *cuckoo_handle_keep(sqlite3_value *value, const cf_filter *filter);
+
+/* Gives a reference back; the last one frees the handle, which may be NULL. */
+void cuckoo_handle_release(void *handle);
+
+/* Makes a handle the result of the running function, which takes a reference of its own. */
+void cuckoo_result_handle(sqlite3_context *context, cuckoo_handle *handle);
+
+/* cf_open(filter). */
+void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv);
+
+#endif
