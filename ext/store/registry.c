@@ -17,12 +17,27 @@ cuckoo_registry *cuckoo_registry_new(sqlite3 *db)
     return registry;
 }
 
+/* Frees the stores whose tables went while they were in use. */
+static void free_orphans(cuckoo_registry *registry)
+{
+    for (cuckoo_store **at = &registry->orphans; *at;) {
+        cuckoo_store *store = *at;
+        if (store->uses > 0) {
+            at = &store->next;
+            continue;
+        }
+        *at = store->next;
+        cuckoo_store_free(store);
+    }
+}
+
 void cuckoo_registry_release(void *pointer)
 {
     cuckoo_registry *registry = pointer;
     assert(registry == NULL || registry->references > 0);
     if (registry == NULL || --registry->references > 0)
         return;
+    free_orphans(registry);
     sqlite3_free(registry->why);
     sqlite3_free(registry);
 }
@@ -89,7 +104,12 @@ void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)
         at = &(*at)->next;
     }
     *at = store->next;
-    cuckoo_store_free(store);
+    if (store->uses == 0) {
+        cuckoo_store_free(store);
+        return;
+    }
+    store->next = registry->orphans; /* nobody finds it any more */
+    registry->orphans = store;
 }
 
 /* ---- finding a table ---- */
@@ -180,6 +200,15 @@ void cuckoo_registry_join_writer(cuckoo_registry *registry, cuckoo_store *store)
 
 /* ---- using a table by its name ---- */
 
+/* Ends what hold has begun. Statements that stay would keep the connection from being closed. */
+static void let_go(cuckoo_store *store)
+{
+    assert(store->uses > 0);
+    cuckoo_shadow_release(&store->paged.shadow);
+    if (--store->uses == 0 && store->references == 0)
+        cuckoo_shadow_finalize(&store->paged.shadow);
+}
+
 /* The store of this id, if its table is still connected; else NULL. */
 static cuckoo_store *store_of_id(const cuckoo_registry *registry, uintptr_t id)
 {
@@ -191,14 +220,21 @@ static cuckoo_store *store_of_id(const cuckoo_registry *registry, uintptr_t id)
 
 /* Holds a read transaction on the database of the table (shadow.h): outside of one SQLite does not know
 ** of commits by other connections. This may bring a new schema, after which any table may be gone.
-** NULL: this one is, or *rc is an error. */
+** NULL: this one is, or *rc is an error. Without memory SQLite may disconnect the table at any time: the
+** store stays until it is let go, and is read. */
 static cuckoo_store *hold(cuckoo_registry *registry, cuckoo_store *store, int *prepared, int *rc)
 {
     uintptr_t id = store->id;
     store->references++;
     *rc = cuckoo_shadow_hold(&store->paged.shadow, prepared);
+    store->uses += *rc == SQLITE_OK;
     cuckoo_registry_give(registry, store);
-    return *rc == SQLITE_OK ? store_of_id(registry, id) : NULL;
+    if (*rc != SQLITE_OK)
+        return NULL;
+    bool gone = store_of_id(registry, id) == NULL;
+    if (gone)
+        let_go(store);
+    return gone ? NULL : store;
 }
 
 /* Remembers a name; NULL: forgets it. In attached schemas names are looked for each time: there they
@@ -221,7 +257,7 @@ static cuckoo_store *find_anew(cuckoo_registry *registry, const char *name, int 
         store = hold(registry, store, &prepared, rc);
         again = *rc == SQLITE_OK ? cuckoo_registry_find(registry, name, rc) : NULL;
         if (store && again != store)
-            cuckoo_shadow_release(&store->paged.shadow);
+            let_go(store);
         store = again;
     }
     if (store)
@@ -247,8 +283,8 @@ static cuckoo_store *find_again(cuckoo_registry *registry, const char *name, int
         store = hold(registry, store, &prepared, rc);
         if (store == NULL || prepared == at)
             return store;
-        cuckoo_shadow_release(&store->paged.shadow);
         remember(store, NULL, 0);
+        let_go(store);
     }
     return NULL;
 }
@@ -261,6 +297,7 @@ static cuckoo_store *find_held(cuckoo_registry *registry, sqlite3_value *value, 
     *rc = SQLITE_OK;
     if (store && cuckoo_shadow_in_transaction(&store->paged.shadow, false)) {
         store->paged.shadow.holds++;
+        store->uses++;
         return store;
     }
     const char *text =
@@ -314,6 +351,7 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
                           cuckoo_use use, cuckoo_store **store, const char **why)
 {
     int rc;
+    free_orphans(registry);
     *store = find_held(registry, name, known, &rc);
     if (*store) {
         if (use == CUCKOO_ASK)
@@ -330,13 +368,13 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
         rc = rc == SQLITE_SCHEMA ? SQLITE_ERROR : rc;
     }
     if (rc != SQLITE_OK && *store)
-        cuckoo_shadow_release(&(*store)->paged.shadow);
+        let_go(*store);
     return rc;
 }
 
 int cuckoo_registry_end(cuckoo_store *store)
 {
     int rc = cuckoo_store_end(store);
-    cuckoo_shadow_release(&store->paged.shadow);
+    let_go(store);
     return rc;
 }

@@ -21,6 +21,7 @@ enum { CUCKOO_STORED = 8 };
 typedef struct cuckoo_registry {
     sqlite3 *db;
     cuckoo_store *first;
+    cuckoo_store *orphans; /* stores whose tables went while they were in use */
     cuckoo_store *planned; /* of the table for which SQLite has planned a query last; may be gone */
     uintptr_t last_id;
     char *why;      /* of the last cuckoo_registry_begin, when it is no static text */

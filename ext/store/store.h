@@ -54,6 +54,7 @@ typedef struct cuckoo_store {
     int opened;     /* when savepoints 0 .. opened-1 opened, everything in memory was written */
 
     unsigned references;
+    unsigned uses; /* of it by its name that go on (registry.c) */
     char *called;  /* the name by which it was found last; NULL: it has to be looked for */
     int called_at; /* what cuckoo_shadow_hold said then */
     uintptr_t id;  /* never used again in the connection */

@@ -90,6 +90,7 @@ static const oom_case cases[] = {
     {"error: cf_table_contains", "SELECT cf_table_contains('keys', 1)", NULL},
     {"cf_table_info", "SELECT cf_table_info('seen'), cf_table_info('main.brim')", NULL},
     {"cf_table_info, all", "SELECT cf_table_info('fed', 'all'), cf_table_info('brim', 'all')", NULL},
+    {"cf_table_info, untrusted", "SELECT cf_table_info('fed', 'all')", "BEGIN; DROP TRIGGER fed_deleted"},
     {"error: cf_table_info", "SELECT cf_table_info('fed', 'some')", NULL},
     {"cf_picture", "SELECT cf_picture('seen'), cf_picture(cf_new(10))", NULL},
     {"cf_table_check", "SELECT cf_table_check('seen'), cf_table_check('fed')", NULL},
