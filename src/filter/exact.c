@@ -315,12 +315,13 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     return CF_OK;
 }
 
-/* Do sorted hashes have one in common? Levels would never end. */
-static bool have_common(uint64_t *const *hashes, const size_t *count)
+/* Do the sorted sides have a hash in common? Levels would never end. False, too, when the ticker stops. */
+static bool have_common(cf_exact_work *work)
 {
+    const size_t *count = work->build->count;
     size_t i = 0, j = 0;
-    while (i < count[0] && j < count[1]) {
-        uint64_t one = hashes[0][i], other = hashes[1][j];
+    while (i < count[0] && j < count[1] && !cf_tick(&work->ticker, 2)) {
+        uint64_t one = work->build->hashes[0][i], other = work->build->hashes[1][j];
         if (one == other)
             return true;
         i += one < other;
@@ -337,9 +338,11 @@ static cf_status make_all(cf_exact_work *work)
             return CF_INTERRUPTED;
         build->count[side] = cf_drop_repeated(build->hashes[side], build->count[side]);
     }
-    if (have_common(build->hashes, build->count))
+    if (have_common(work))
         return cf_refuse(CF_BAD_ARGUMENT, &work->why,
                          "a key is both member and not; if none is, try another seed in the options");
+    if (work->ticker.stopped)
+        return CF_INTERRUPTED;
     uint64_t at, members = build->count[1], keys = members + build->count[0];
     cf_status status = lengthen(work, LEVELS_AT, &at);
     while (status == CF_OK && build->count[work->held] > CF_EXACT_LIST)
