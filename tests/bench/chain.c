@@ -135,15 +135,3 @@ bool chain_contains(chain *of, uint64_t hash)
     }
     return false;
 }
-
-bool chain_remove(chain *of, uint64_t hash)
-{
-    for (unsigned i = of->parts; i-- > 0;) {
-        uint32_t *slot = find_in_pair(of, &of->part[i], hash, false);
-        if (slot) {
-            *slot = 0;
-            return true;
-        }
-    }
-    return false;
-}

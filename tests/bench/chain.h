@@ -6,12 +6,9 @@
 ** Each part is a cuckoo filter as published, with a power of two of buckets, and has twice as many as
 ** the one before. A key goes to a free slot of any part, the newest first; when there is none, it
 ** makes room in the newest by a random walk; when that fails, which changes nothing, a new part is
-** made. Lookups ask all parts. Deletes take the newest match.
+** made. Lookups ask all parts.
 **
-** Fingerprints are the low bits of the hash. When all parts have equally many, an entry of a key lies
-** in the corresponding buckets of every part, so that a delete that takes the entry of another key
-** leaves one for it. When newer parts have more ("tightened", as scalable Bloom filters do it, so that
-** the error rates add up to a bound), that is not so: deletes lose keys.
+** Fingerprints are the low bits of the hash.
 */
 #ifndef CF_BENCH_CHAIN_H
 #define CF_BENCH_CHAIN_H
@@ -46,8 +43,5 @@ uint64_t chain_bits(const chain *of);
 void chain_add(chain *of, uint64_t hash);
 
 bool chain_contains(chain *of, uint64_t hash);
-
-/* False: not found. */
-bool chain_remove(chain *of, uint64_t hash);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** chains.c - growing far beyond what was planned: ours beside chains of filters, and beside filters that
-** expand, by their formulas.
+** chains.c - growing far beyond what was planned: ours beside chains of filters.
 **
 **      chains full FOLDER [SEED]          from 4,096 to 4 million keys; half a minute
 **      chains quick FOLDER [SEED]         to 131,072; half a second
@@ -16,23 +15,10 @@
 **   chain, tightened         11 bits in the first part, then one more each: the rates add up to 1 %
 **   scalable Bloom           Almeida, Baquero, Preguica, Hutchison 2007: Bloom filters, each for twice
 **                            as many keys and half the error rate as the one before, from 0.5 %
-** Not measured but computed, expanding at a load of 0.8, from the published rules for the length of
-** fingerprints:
-**   InfiniFilter, fixed      Dayan, Bercea, Reviriego, Pagh, SIGMOD 2023: fingerprints of new keys stay
-**                            as long
-**   InfiniFilter, widening   they are 2 log2(i + 1) bits longer after i expansions. The Aleph filter
-**                            (Dayan, Bercea, Pagh, PVLDB 17, 2024) has the same rates and sizes, and
-**                            constant time for all operations
-**   growing, leading terms   log2(1/e) + log2 log2 n: the order of the bound of Pagh, Segev, Wieder,
-**                            FOCS 2013, which Taffy filters (Apple, 2021) are built after. The constant
-**                            of its second term is not named
-**
 ** Writes, to FOLDER:
 **   chains.tsv           at so many times the planned keys: error rate, bits per key, buckets that a
 **                        lookup reads, nanoseconds of a lookup (the tags of chains lie in words of 32
 **                        bits: not packed)
-**   chains_deletes.tsv   then every other key is deleted: deletes that found nothing, keys that are
-**                        lost since, bits per key that is left
 */
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +45,6 @@ typedef struct system {
     void (*make)(subject *of, uint64_t last);
     void (*add)(subject *of, uint64_t hash);
     bool (*contains)(subject *of, uint64_t hash);
-    bool (*remove)(subject *of, uint64_t hash); /* NULL: it cannot delete */
     uint64_t (*bits)(const subject *of);
     void (*drop)(subject *of);
 } system_of;
@@ -88,11 +73,6 @@ static void add_ours(subject *of, uint64_t hash)
 static bool in_ours(subject *of, uint64_t hash)
 {
     return cf_contains(&of->filter, hash);
-}
-
-static bool remove_ours(subject *of, uint64_t hash)
-{
-    return cf_delete(&of->filter, hash) != CF_ABSENT;
 }
 
 static uint64_t bits_of_ours(const subject *of)
@@ -133,11 +113,6 @@ static void add_chain(subject *of, uint64_t hash)
 static bool in_chain(subject *of, uint64_t hash)
 {
     return chain_contains(of->chain, hash);
-}
-
-static bool remove_chain(subject *of, uint64_t hash)
-{
-    return chain_remove(of->chain, hash);
 }
 
 static uint64_t bits_of_chain(const subject *of)
@@ -198,19 +173,19 @@ static void drop_bloom(subject *of)
 }
 
 static const system_of systems[] = {
-    {"ours", make_ours, add_ours, in_ours, remove_ours, bits_of_ours, drop_ours},
-    {"ours, planned", make_planned, add_ours, in_ours, remove_ours, bits_of_ours, drop_ours},
-    {"chain, as RedisBloom", make_redis, add_chain, in_chain, remove_chain, bits_of_chain, drop_chain},
-    {"chain, equal rates", make_equal, add_chain, in_chain, remove_chain, bits_of_chain, drop_chain},
-    {"chain, tightened", make_tightened, add_chain, in_chain, remove_chain, bits_of_chain, drop_chain},
-    {"scalable Bloom", make_bloom, add_bloom, in_bloom, NULL, bits_of_bloom, drop_bloom},
+    {"ours", make_ours, add_ours, in_ours, bits_of_ours, drop_ours},
+    {"ours, planned", make_planned, add_ours, in_ours, bits_of_ours, drop_ours},
+    {"chain, as RedisBloom", make_redis, add_chain, in_chain, bits_of_chain, drop_chain},
+    {"chain, equal rates", make_equal, add_chain, in_chain, bits_of_chain, drop_chain},
+    {"chain, tightened", make_tightened, add_chain, in_chain, bits_of_chain, drop_chain},
+    {"scalable Bloom", make_bloom, add_bloom, in_bloom, bits_of_bloom, drop_bloom},
 };
 
 /* ---- measuring ---- */
 
 typedef struct lab {
     uint64_t last, probes;
-    FILE *growth, *deletes;
+    FILE *growth;
 } lab;
 
 typedef struct asking {
@@ -249,20 +224,6 @@ static void look(const lab *in, const system_of *how, subject *of, uint64_t keys
     fprintf(in->growth, "\t%.1f\t%.1f\n", hits.ns, misses.ns);
 }
 
-static void delete_half(const lab *in, const system_of *how, subject *of)
-{
-    uint64_t absent = 0, lost = 0;
-    for (uint64_t key = 0; key < in->last; key += 2)
-        absent += !how->remove(of, bench_random(key));
-    for (uint64_t key = 1; key < in->last; key += 2)
-        lost += !how->contains(of, bench_random(key));
-    fprintf(in->deletes, "%s\t%llu\t%.4f\t%.4f\t%.2f\n", how->name, (unsigned long long)in->last / 2,
-            200 * (double)absent / (double)in->last, 200 * (double)lost / (double)in->last,
-            2 * (double)how->bits(of) / (double)in->last);
-    if (lost > 0 && how->make == make_ours)
-        bench_fail("a key is lost");
-}
-
 /* Parts of 1, 2, 4, ... times the planned keys are full at 2^k - 1 times as many. So 6, 29, 120 and 960
 ** times are just before a chain gets another part; the others are after that. */
 static const unsigned times_planned[STEPS] = {1, 6, 8, 29, 32, 120, 128, 960, 1000};
@@ -280,46 +241,7 @@ static void measure(const lab *in, const system_of *how)
         if (how->make != make_planned || times_planned[step] * (uint64_t)PLANNED == in->last)
             look(in, how, &of, keys);
     }
-    if (how->remove)
-        delete_half(in, how, &of);
     how->drop(&of);
-}
-
-/* ---- by formula ---- */
-
-/* After X expansions 2^-(X-i) / 2 of the keys came after i of them (and 2^-X before the first), with
-** fingerprints that have lost a bit in each expansion since. */
-static double expanded_rate(unsigned expansions, double first_bits, bool widening, double load)
-{
-    double sum = 0;
-    for (unsigned i = 0; i <= expansions; i++) {
-        double share = ldexp(i == 0 ? 1 : 0.5, (int)i - (int)expansions);
-        double bits = first_bits + (widening ? 2 * log2(i + 1.0) : 0) - (expansions - i);
-        sum += share * pow(2, -bits);
-    }
-    return load * sum;
-}
-
-static void write_expanding(const lab *in, const char *name, bool widening, unsigned times)
-{
-    static const double metadata = 4; /* three bits, and the end mark of the fingerprint's length */
-    unsigned expansions = times == 1 ? 0 : cf_floor_log2(times - 1) + 1;
-    double first = ceil(-log2(asked)), load = 0.8 * times / ldexp(1, (int)expansions);
-    double bits = ceil(first + (widening ? 2 * log2(expansions + 1.0) : 0)) + metadata;
-    fprintf(in->growth, "%s\t%u\t%.4f\t%.2f\t1\t-\t-\t-\t-\n", name, times,
-            100 * expanded_rate(expansions, first, widening, load), bits / load);
-}
-
-static void write_formulas(const lab *in)
-{
-    for (unsigned step = 0; step < STEPS && times_planned[step] * (uint64_t)PLANNED <= in->last;
-         step++) {
-        unsigned times = times_planned[step];
-        write_expanding(in, "InfiniFilter, fixed (formula)", false, times);
-        write_expanding(in, "InfiniFilter, widening (formula)", true, times);
-        fprintf(in->growth, "growing, leading terms (formula)\t%u\t%.4f\t%.2f\t1\t-\t-\t-\t-\n", times,
-                100 * asked, -log2(asked) + log2(log2((double)times * PLANNED)));
-    }
 }
 
 int main(int argc, char **argv)
@@ -329,13 +251,9 @@ int main(int argc, char **argv)
               .probes = call.quick ? 20000 : 1000000,
               .growth = bench_table(call.folder, "chains",
                                     "system\ttimes planned\terror %\tbits per key\tparts\thit: "
-                                    "buckets\tmiss: buckets\thit ns\tmiss ns"),
-              .deletes = bench_table(call.folder, "chains_deletes",
-                                     "system\tdeleted\tfound nothing %\tlost %\tbits per key left")};
+                                    "buckets\tmiss: buckets\thit ns\tmiss ns")};
     for (unsigned i = 0; i < sizeof systems / sizeof systems[0]; i++)
         measure(&in, &systems[i]);
-    write_formulas(&in);
     fclose(in.growth);
-    fclose(in.deletes);
     return 0;
 }

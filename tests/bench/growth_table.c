@@ -7,10 +7,8 @@
 **
 ** A journey starts with an empty filter planned for few keys. At every 1.5-fold number of keys, and
 ** when the filter grows for the first time, all keys are asked for, and the error rate is measured
-** and compared with what is computed from the entries (cf_take_census): growth.tsv. Then half the
-** keys are deleted in random order, and the others asked for; then those are deleted as well:
-** growth_back.tsv. A key that is not found, or a delete that finds nothing, ends the program with an
-** error.
+** and compared with what is computed from the entries (cf_take_census): growth.tsv. A key that
+** is not found ends the program with an error.
 **
 **   at           the number of keys that was waited for, or "first growth"
 **   times        as many times the planned number as are in the filter
@@ -42,18 +40,15 @@ typedef struct journey {
     unsigned bucket_size; /* 0: the planner's */
     cf_filter filter;
     double first_rate; /* measured when it grew first */
-    double worst, least_load;
 } journey;
 
-/* The tables. */
-static FILE *forth, *back;
+static FILE *forth;
 
 static void start(journey *trip)
 {
     cf_options options = {.growth = true, .bucket_size = trip->bucket_size};
     cf_geometry shape = cuckoo_plan(trip->planned, trip->rate, &options);
     trip->filter = cuckoo_start(&shape);
-    trip->least_load = 1;
     trip->bucket_size = shape.bucket_size;
 }
 
@@ -90,9 +85,7 @@ static double note_ratio(journey *trip, double measured)
         return NAN;
     if (trip->first_rate == 0)
         trip->first_rate = measured;
-    double ratio = measured / trip->first_rate;
-    trip->worst = ratio > trip->worst ? ratio : trip->worst;
-    return ratio;
+    return measured / trip->first_rate;
 }
 
 /* `awaited`: 0 for the first growth. */
@@ -127,8 +120,6 @@ static void grow_to_the_end(journey *trip)
         bool was_grown = f->view.grown;
         if (cf_add(f, bench_random(i)) != CF_OK)
             bench_fail("a filter that may grow is full");
-        if (f->view.grown && load_of(f) < trip->least_load)
-            trip->least_load = load_of(f);
         if (f->view.grown != was_grown)
             checkpoint(trip, i + 1, 0);
         if (i + 1 == next || i + 1 == trip->last)
@@ -138,61 +129,12 @@ static void grow_to_the_end(journey *trip)
     }
 }
 
-/* The keys in random order. */
-static uint64_t *shuffled(uint64_t n)
-{
-    uint64_t *order = bench_allocate(n * sizeof *order);
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t j = bench_random(absent_from * 2 + i) % (i + 1);
-        order[i] = order[j];
-        order[j] = i;
-    }
-    return order;
-}
-
-typedef struct deletes {
-    uint64_t absent, sticky;
-} deletes;
-
-static deletes delete_range(cf_filter *filter, const uint64_t *order, uint64_t from, uint64_t to)
-{
-    deletes seen = {0, 0};
-    for (uint64_t i = from; i < to; i++) {
-        cf_deleted how = cf_delete(filter, bench_random(order[i]));
-        seen.absent += how == CF_ABSENT;
-        seen.sticky += how == CF_STICKY;
-    }
-    if (seen.absent)
-        bench_fail("a delete of a key that is there found nothing");
-    return seen;
-}
-
-static void way_back(journey *trip)
-{
-    cf_filter *f = &trip->filter;
-    uint64_t n = trip->last, *order = shuffled(n);
-    deletes half = delete_range(f, order, 0, n / 2);
-    for (uint64_t i = n / 2; i < n; i++)
-        if (!cf_contains(f, bench_random(order[i])))
-            bench_fail("a key is not found after half were deleted");
-    uint64_t left_half = f->occupied;
-    deletes rest = delete_range(f, order, n / 2, n);
-    double slots = (double)f->buckets * f->geometry.bucket_size;
-    write_name(back, trip);
-    fprintf(back, "\t%llu\t%.4f\t%llu\t%.5f\t%llu\t%.4f\t%.3f\n", (unsigned long long)n,
-            100 * (double)left_half / slots, (unsigned long long)half.sticky,
-            100 * (double)f->occupied / slots, (unsigned long long)rest.sticky, trip->least_load,
-            trip->worst);
-    free(order);
-}
-
 static void travel(uint64_t planned, uint64_t last, double rate, unsigned bucket_size)
 {
     journey trip = {.planned = planned, .last = last, .rate = rate, .bucket_size = bucket_size};
     bench_progress("planned for %llu at %g", (unsigned long long)trip.planned, trip.rate);
     start(&trip);
     grow_to_the_end(&trip);
-    way_back(&trip);
     cuckoo_drop(&trip.filter);
 }
 
@@ -201,9 +143,6 @@ static void measure_journeys(const bench_call *call, uint64_t last)
     forth = bench_table(call->folder, "growth",
                         "planned\trate asked\tb\tat\tkeys\ttimes\tlevel\tslot\tby one\tload\tbits per "
                         "key\tvoid\tcomputed\tmeasured\tratio");
-    back = bench_table(call->folder, "growth_back",
-                       "planned\trate asked\tb\tkeys\toccupied %, half deleted\tsticky, half "
-                       "deleted\toccupied %, all deleted\tsticky, all deleted\tleast load\tworst ratio");
     travel(4000, last, 0.01, 0);
     if (!call->quick) {
         travel(4000, last, 0.05, 0);
@@ -213,7 +152,6 @@ static void measure_journeys(const bench_call *call, uint64_t last)
         travel(1, 300000, 0.01, 0);
     }
     fclose(forth);
-    fclose(back);
 }
 
 /* ---- cost ---- */
