@@ -18,7 +18,7 @@ import tables
 DATA = os.path.join(tables.HERE, "data")
 
 # Of like brightness, so that they stand out from white and from black.
-OURS = ["#d9483b", "#ee8f86", "#b3261a", "#f5b5ae"]
+OURS = ["#d9483b", "#ee8f86", "#b3261a", "#f5b5ae", "#c2685f", "#8f3a32"]
 YARDSTICKS = {"Bloom": "#3b7ddd", "Bloom filter": "#3b7ddd", "blocked Bloom": "#1c93ad", "counting Bloom": "#a05cc8",
               "quotient": "#2f9e4f", "d-left counting": "#b8860b", "scalable Bloom": "#3b7ddd"}
 MORE_COLOURS = ["#3b7ddd", "#2f9e4f", "#a05cc8", "#1c93ad", "#b8860b", "#6b8e23", "#808790", "#5d6fb3"]
@@ -46,7 +46,8 @@ class Curve:
         self.once = False   # one run, so no bars
 
     def title(self):
-        return self.series + ("" if self.plain else LOOK[self.origin][3]) + (", ran once" if self.once else "")
+        origin = ", this library" if self.is_ours() else LOOK[self.origin][3]
+        return self.series + ("" if self.plain else origin) + (", ran once" if self.once else "")
 
     def is_level(self):
         return self.points and self.points[0][0] is None
@@ -210,6 +211,11 @@ set rmargin 16
 """
 
 
+def height_of(rows):
+    """Of a figure with so many rows of legend."""
+    return 485 + 24 * rows
+
+
 def script_of_lines(figure, curves):
     colours, blocks, plots = colours_of(curves), [], []
     for n, curve in enumerate(curves):
@@ -219,13 +225,14 @@ def script_of_lines(figure, curves):
     for title, formula in figure.formulas:
         plots.append(f"{formula} with lines lc rgb 'black' lw 1.5 dt {2 + len(plots) % 3} title {quoted(title)}")
     plot = "plot " + ", \\\n    ".join(plots) + "\n"
-    return "".join(blocks) + (plot if not figure.inset else with_inset(figure, plot))
+    return "".join(blocks) + (with_inset(figure, plot, legend_rows(figure, curves)) if figure.inset else plot)
 
 
-def with_inset(figure, plot):
-    """The same curves once more in the empty part of the figure, where they touch the ceiling."""
+def with_inset(figure, plot, rows):
+    """The same curves once more in the empty part of the figure, where they touch the ceiling, above a legend of so many rows."""
     x, y = figure.inset.split()
-    return (f"set multiplot\n{plot}unset key\nunset xlabel\nunset ylabel\nset size 0.42, 0.36\nset origin 0.53, 0.36\n"
+    return (f"set multiplot\n{plot}unset key\nunset xlabel\nunset ylabel\n"
+            f"set size 0.45, {240 / height_of(rows):.3f}\nset origin 0.5, {(24 * rows + 95) / height_of(rows):.3f}\n"
             f"set xrange [{x}]\nset yrange [{y}]\nset border 15\nset tics font ',12'\n"
             f"set object 1 rectangle from graph 0, 0 to graph 1, 1 fs empty\n{plot}unset multiplot\n")
 
@@ -264,6 +271,7 @@ def together(curves):
     found = {}
     for curve in curves:
         found.setdefault(curve.series, Curve("data", curve.series)).points += curve.points
+        found[curve.series].plain = True
     return list(found.values())
 
 
@@ -293,10 +301,8 @@ def all_curves(figure, folder, size):
     if figure.kind == "bars":
         return together(curve for line in figure.curves for curve in bars_of(line, folder, size))
     curves = [curve for line in figure.curves for curve in curves_of(line, folder, size)]
-    names, origins = [curve.series for curve in curves], {curve.origin for curve in curves}
     for curve in curves:
-        own = curve.origin == "here" or (curve.origin == "again" and "here" not in origins)
-        curve.plain = own and names.count(curve.series) == 1
+        curve.plain = len({other.origin for other in curves}) == 1
     return curves if any(curve.origin in ("here", "again", "data") for curve in curves) else []
 
 
@@ -308,7 +314,7 @@ def draw(figure, folder, size):
     path = os.path.join(folder, figure.name + ".svg")
     rows = legend_rows(figure, curves)
     script = HEAD.format(name=figure.name, path=path, x=quoted(figure.x), y=quoted(figure.y), rows=rows,
-                         height=485 + 24 * rows + (80 if figure.kind == "bars" else 0))
+                         height=height_of(rows) + (80 if figure.kind == "bars" else 0))
     script += (SPEEDS if figure.kind == "speeds" else "") + figure.setup + "\n"
     script += (script_of_bars if figure.kind == "bars" else script_of_lines)(figure, curves)
     subprocess.run(["gnuplot", "-"], input=script, text=True, check=True)

@@ -160,10 +160,10 @@ def figure_part(folder, figure, described):
             f"<figure class=wide>{svg.strip()}</figure>{parts}")
 
 
-def contents(figure_list, described, rest):
-    lines = [f'<li><a href="#fig-{f.name}">{escape(f.title)}</a></li>' for f in figure_list]
-    lines += [f'<li><a href="#{name}">{escape(described[name].title)}</a></li>' for name in rest]
-    return f"<nav><ul>{''.join(lines)}<li><a href='#claims'>The claims of the articles</a></li></ul></nav>"
+def contents(drawn):
+    lines = [("fig-" + figure.name, figure.title) for figure in drawn]
+    lines += [("tables", "More tables"), ("claims", "The claims of the articles"), ("about", "What was measured with what")]
+    return f"<nav><ul>{''.join(f'<li><a href=#{name}>{escape(title)}</a></li>' for name, title in lines)}</ul></nav>"
 
 
 def summary(folder):
@@ -201,10 +201,10 @@ def page(folder, size):
     drawn = [f for f in figures.figures() if os.path.exists(os.path.join(folder, f.name + ".svg"))]
     shown = {name for figure in drawn for name in figure.tables}
     rest = [n for n in described if n not in shown and os.path.exists(os.path.join(folder, n + ".tsv"))]
-    parts = [introduction(known), summary(folder), "<h2>Contents</h2>", contents(drawn, described, rest),
+    parts = [introduction(known), summary(folder), "<h2>Contents</h2>", contents(drawn),
              *(figure_part(folder, figure, described) for figure in drawn),
-             "<h2>More tables</h2>", *(table_part(folder, described[name]) for name in rest), claim_table(),
-             "<h2>What was measured with what</h2>", fact_table(known), loads(folder)]
+             "<h2 id=tables>More tables</h2>", *(table_part(folder, described[name]) for name in rest), claim_table(),
+             "<h2 id=about>What was measured with what</h2>", fact_table(known), loads(folder)]
     return (f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
             f"<title>Cuckoo filters, measured ({size})</title><style>{STYLE}</style>\n" + "\n".join(parts) + "\n</html>\n")
 
