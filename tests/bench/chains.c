@@ -31,7 +31,7 @@
 enum { PLANNED = 4096, STEPS = 9, BLOOMS = 24 };
 static const double asked = 0.01;
 
-/* A system under test; its state is one of these. */
+/* A system under test: one of these. */
 typedef struct subject {
     cf_filter filter;
     chain *chain;
@@ -40,92 +40,9 @@ typedef struct subject {
     uint64_t in_bloom; /* keys in the last one */
 } subject;
 
-typedef struct system {
-    const char *name;
-    void (*make)(subject *of, uint64_t last);
-    void (*add)(subject *of, uint64_t hash);
-    bool (*contains)(subject *of, uint64_t hash);
-    uint64_t (*bits)(const subject *of);
-    void (*drop)(subject *of);
-} system_of;
-
-/* ---- ours ---- */
-
-static void make_planned(subject *of, uint64_t keys)
-{
-    cf_options options = {.growth = true};
-    cf_geometry shape = cuckoo_plan(keys, asked, &options);
-    of->filter = cuckoo_start(&shape);
-}
-
-static void make_ours(subject *of, uint64_t last)
-{
-    (void)last;
-    make_planned(of, PLANNED);
-}
-
-static void add_ours(subject *of, uint64_t hash)
-{
-    if (cf_add(&of->filter, hash) != CF_OK)
-        bench_fail("a filter that may grow is full");
-}
-
-static bool in_ours(subject *of, uint64_t hash)
-{
-    return cf_contains(&of->filter, hash);
-}
-
-static uint64_t bits_of_ours(const subject *of)
-{
-    return 8 * of->filter.length;
-}
-
-static void drop_ours(subject *of)
-{
-    cuckoo_drop(&of->filter);
-}
-
-/* ---- chains ---- */
-
-static void make_redis(subject *of, uint64_t last)
-{
-    (void)last;
-    of->chain = chain_make(11, 2, 8, 20, 0);
-}
-
-static void make_equal(subject *of, uint64_t last)
-{
-    (void)last;
-    of->chain = chain_make(10, 4, 10, 500, 0);
-}
-
-static void make_tightened(subject *of, uint64_t last)
-{
-    (void)last;
-    of->chain = chain_make(10, 4, 11, 500, 1);
-}
-
-static void add_chain(subject *of, uint64_t hash)
-{
-    chain_add(of->chain, hash);
-}
-
-static bool in_chain(subject *of, uint64_t hash)
-{
-    return chain_contains(of->chain, hash);
-}
-
-static uint64_t bits_of_chain(const subject *of)
-{
-    return chain_bits(of->chain);
-}
-
-static void drop_chain(subject *of)
-{
-    chain_drop(of->chain);
-}
-
-/* ---- scalable Bloom filters ---- */
+enum { OURS, PLANNED_WELL, REDIS, EQUAL, TIGHTENED, SCALABLE, SYSTEMS };
+static const char *const names[SYSTEMS] = {
+    "ours", "ours, planned", "chain, as RedisBloom", "chain, equal rates", "chain, tightened", "scalable Bloom"};
 
 static void new_bloom(subject *of)
 {
@@ -136,50 +53,67 @@ static void new_bloom(subject *of)
     of->in_bloom = 0;
 }
 
-static void make_bloom(subject *of, uint64_t last)
+static subject make(unsigned system, uint64_t last)
 {
-    (void)last;
-    new_bloom(of);
+    subject of = {.chain = NULL};
+    if (system <= PLANNED_WELL) {
+        cf_options options = {.growth = true};
+        cf_geometry shape = cuckoo_plan(system == OURS ? PLANNED : last, asked, &options);
+        of.filter = cuckoo_start(&shape);
+    } else if (system == REDIS) {
+        of.chain = chain_make(11, 2, 8, 20, 0);
+    } else if (system == EQUAL) {
+        of.chain = chain_make(10, 4, 10, 500, 0);
+    } else if (system == TIGHTENED) {
+        of.chain = chain_make(10, 4, 11, 500, 1);
+    } else {
+        new_bloom(&of);
+    }
+    return of;
 }
 
-static void add_bloom(subject *of, uint64_t hash)
+static void add(subject *of, uint64_t hash)
 {
-    if (of->in_bloom == (uint64_t)PLANNED << (of->blooms - 1))
-        new_bloom(of);
-    bench_bloom.add(of->bloom[of->blooms - 1], hash);
-    of->in_bloom++;
+    if (of->chain) {
+        chain_add(of->chain, hash);
+    } else if (of->blooms) {
+        if (of->in_bloom++ == (uint64_t)PLANNED << (of->blooms - 1)) {
+            new_bloom(of);
+            of->in_bloom = 1;
+        }
+        bench_bloom.add(of->bloom[of->blooms - 1], hash);
+    } else if (cf_add(&of->filter, hash) != CF_OK) {
+        bench_fail("a filter that may grow is full");
+    }
 }
 
-static bool in_bloom(subject *of, uint64_t hash)
+static bool contains(subject *of, uint64_t hash)
 {
+    if (of->chain)
+        return chain_contains(of->chain, hash);
     for (unsigned i = of->blooms; i-- > 0;)
         if (bench_bloom.contains(of->bloom[i], hash))
             return true;
-    return false;
+    return of->blooms == 0 && cf_contains(&of->filter, hash);
 }
 
-static uint64_t bits_of_bloom(const subject *of)
+static uint64_t bits_of(const subject *of)
 {
-    uint64_t bytes = 0;
+    uint64_t bits = 0;
     for (unsigned i = 0; i < of->blooms; i++)
-        bytes += bench_bloom.bytes(of->bloom[i]);
-    return 8 * bytes;
+        bits += 8 * bench_bloom.bytes(of->bloom[i]);
+    return of->chain ? chain_bits(of->chain) : of->blooms ? bits : 8 * of->filter.length;
 }
 
-static void drop_bloom(subject *of)
+static void drop(subject *of)
 {
     for (unsigned i = 0; i < of->blooms; i++)
         free(of->bloom[i]);
+    if (of->chain)
+        chain_drop(of->chain);
+    else if (of->blooms == 0)
+        cuckoo_drop(&of->filter);
 }
-
-static const system_of systems[] = {
-    {"ours", make_ours, add_ours, in_ours, bits_of_ours, drop_ours},
-    {"ours, planned", make_planned, add_ours, in_ours, bits_of_ours, drop_ours},
-    {"chain, as RedisBloom", make_redis, add_chain, in_chain, bits_of_chain, drop_chain},
-    {"chain, equal rates", make_equal, add_chain, in_chain, bits_of_chain, drop_chain},
-    {"chain, tightened", make_tightened, add_chain, in_chain, bits_of_chain, drop_chain},
-    {"scalable Bloom", make_bloom, add_bloom, in_bloom, bits_of_bloom, drop_bloom},
-};
 
 /* ---- measuring ---- */
 
@@ -194,12 +128,12 @@ typedef struct asking {
 } asking;
 
 /* Asks for n keys, every step-th from `from`, in an order without pattern. */
-static asking ask(const system_of *how, subject *of, uint64_t from, uint64_t keys, uint64_t n)
+static asking ask(subject *of, uint64_t from, uint64_t keys, uint64_t n)
 {
     uint64_t found = 0, before = of->chain ? of->chain->looked : 0;
     double start = bench_seconds();
     for (uint64_t i = 0; i < n; i++)
-        found += how->contains(
+        found += contains(
             of, bench_random(from + cf_scale(bench_random((UINT64_C(1) << 55) + i), keys)));
     double ns = bench_ns_since(start, n);
     double looked = of->chain ? (double)(of->chain->looked - before) / (double)n : of->blooms ? NAN : 2;
@@ -211,14 +145,14 @@ static unsigned parts_of(const subject *of)
     return of->chain ? of->chain->parts : of->blooms ? of->blooms : 1;
 }
 
-static void look(const lab *in, const system_of *how, subject *of, uint64_t keys)
+static void look(const lab *in, const char *name, subject *of, uint64_t keys)
 {
-    asking hits = ask(how, of, 0, keys, in->probes);
-    asking misses = ask(how, of, BENCH_ABSENT, UINT64_C(1) << 40, in->probes);
+    asking hits = ask(of, 0, keys, in->probes);
+    asking misses = ask(of, BENCH_ABSENT, UINT64_C(1) << 40, in->probes);
     if (hits.share < 1)
         bench_fail("a key is not found");
-    fprintf(in->growth, "%s\t%llu\t%.4f\t%.2f\t%u", how->name, (unsigned long long)(keys / PLANNED),
-            100 * misses.share, (double)how->bits(of) / (double)keys, parts_of(of));
+    fprintf(in->growth, "%s\t%llu\t%.4f\t%.2f\t%u", name, (unsigned long long)(keys / PLANNED),
+            100 * misses.share, (double)bits_of(of) / (double)keys, parts_of(of));
     bench_field(in->growth, hits.buckets, 2);
     bench_field(in->growth, misses.buckets, 2);
     fprintf(in->growth, "\t%.1f\t%.1f\n", hits.ns, misses.ns);
@@ -228,20 +162,19 @@ static void look(const lab *in, const system_of *how, subject *of, uint64_t keys
 ** times are just before a chain gets another part; the others are after that. */
 static const unsigned times_planned[STEPS] = {1, 6, 8, 29, 32, 120, 128, 960, 1000};
 
-static void measure(const lab *in, const system_of *how)
+static void measure(const lab *in, unsigned system)
 {
-    subject of = {.chain = NULL};
+    subject of = make(system, in->last);
     uint64_t keys = 0;
-    bench_progress("  %s", how->name);
-    how->make(&of, in->last);
+    bench_progress("  %s", names[system]);
     for (unsigned step = 0; step < STEPS && times_planned[step] * (uint64_t)PLANNED <= in->last;
          step++) {
         while (keys < times_planned[step] * (uint64_t)PLANNED)
-            how->add(&of, bench_random(keys++));
-        if (how->make != make_planned || times_planned[step] * (uint64_t)PLANNED == in->last)
-            look(in, how, &of, keys);
+            add(&of, bench_random(keys++));
+        if (system != PLANNED_WELL || keys == in->last)
+            look(in, names[system], &of, keys);
     }
-    how->drop(&of);
+    drop(&of);
 }
 
 int main(int argc, char **argv)
@@ -252,8 +185,8 @@ int main(int argc, char **argv)
               .growth = bench_table(call.folder, "chains",
                                     "system\ttimes planned\terror %\tbits per key\tparts\thit: "
                                     "buckets\tmiss: buckets\thit ns\tmiss ns")};
-    for (unsigned i = 0; i < sizeof systems / sizeof systems[0]; i++)
-        measure(&in, &systems[i]);
+    for (unsigned system = 0; system < SYSTEMS; system++)
+        measure(&in, system);
     fclose(in.growth);
     return 0;
 }

@@ -110,7 +110,7 @@ static bool refuses(const point *at, uint64_t first, uint64_t n)
 
 static void try_once(const point *at, uint64_t first, uint64_t *classes, tally *sum)
 {
-    key_table *table = key_table_make(KEY_HASHED, KEY_WALK, at->log2_buckets, at->b, at->f);
+    key_table *table = key_table_make(KEY_HASHED, at->log2_buckets, at->b, at->f);
     uint64_t n = keys_of(at);
     double groups = count_groups(table, first, n, classes);
     table->first = first;

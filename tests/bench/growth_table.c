@@ -18,7 +18,7 @@
 **   computed, measured      error rates; ratio: measured / measured when the table grew first
 **
 ** growth_cost.tsv: growing from 4,000 keys against building at the final size, key by key in the
-** same order, and the longest single add (which makes the blob longer).
+** same order.
 */
 #include "bench.h"
 #include "cuckoo.h"
@@ -176,29 +176,13 @@ static double fill(uint64_t capacity, uint64_t keys)
     return ns;
 }
 
-/* Milliseconds of the longest add. */
-static double longest_add(uint64_t capacity, uint64_t keys)
-{
-    double longest = 0, before = bench_seconds();
-    cf_filter filter = planned_for(capacity);
-    for (uint64_t i = 0; i < keys; i++) {
-        cf_add(&filter, bench_random(i));
-        double now = bench_seconds();
-        longest = now - before > longest ? now - before : longest;
-        before = now;
-    }
-    cuckoo_drop(&filter);
-    return longest * 1e3;
-}
-
 static void measure_cost(const bench_call *call, uint64_t keys)
 {
     FILE *out =
         bench_table(call->folder, "growth_cost",
-                    "keys\tgrown, ns per key\tbuilt, ns per key\tgrown / built\tlongest add, ms");
+                    "keys\tgrown, ns per key\tbuilt, ns per key\tgrown / built");
     double grown = fill(4000, keys), built = fill(keys, keys);
-    fprintf(out, "%llu\t%.2f\t%.2f\t%.3f\t%.3f\n", (unsigned long long)keys, grown, built, grown / built,
-            longest_add(4000, keys));
+    fprintf(out, "%llu\t%.2f\t%.2f\t%.3f\n", (unsigned long long)keys, grown, built, grown / built);
     fclose(out);
 }
 

@@ -7,36 +7,18 @@
 #include "../../src/base/bits.h"
 #include "bench.h"
 
-enum { KICKS = 500, NODES = 1024, SEEN = 16384, SLOTS_MAX = 8, AHEAD = 16 };
+enum { KICKS = 500, AHEAD = 16 };
 
-/* A bucket that a breadth-first search reached from slot `slot` of node `parent`. */
-typedef struct node {
-    uint64_t bucket;
-    int parent;
-    unsigned slot;
-} node;
-
-struct key_queue {
-    node node[NODES * SLOTS_MAX + 2];
-    int nodes;
-    uint64_t seen[SEEN]; /* a hash table of buckets, each with the number of the search */
-    uint64_t searches;
-};
-
-key_table *key_table_make(key_address address, key_search search, unsigned log2_buckets, unsigned b,
-                          unsigned f)
+key_table *key_table_make(key_address address, unsigned log2_buckets, unsigned b, unsigned f)
 {
     key_table *table = bench_allocate_zeroed(sizeof *table);
-    *table =
-        (key_table){.address = address, .search = search, .log2_buckets = log2_buckets, .b = b, .f = f};
+    *table = (key_table){.address = address, .log2_buckets = log2_buckets, .b = b, .f = f};
     table->slot = bench_allocate_zeroed(sizeof *table->slot * b << log2_buckets);
-    table->queue = bench_allocate_zeroed(sizeof *table->queue);
     return table;
 }
 
 void key_table_drop(key_table *table)
 {
-    free(table->queue);
     free(table->slot);
     free(table);
 }
@@ -103,59 +85,6 @@ static bool walk(key_table *table, const key_place *from, uint32_t content)
     return false;
 }
 
-/* ---- breadth first ---- */
-
-/* Was this bucket reached in this search already? From now on it was. */
-static bool was_seen(struct key_queue *queue, uint64_t bucket)
-{
-    uint64_t mark = queue->searches << 32 | bucket, at = bench_random(bucket) % SEEN;
-    while (queue->seen[at] >> 32 == queue->searches && queue->seen[at] != mark)
-        at = (at + 1) % SEEN;
-    bool seen = queue->seen[at] == mark;
-    queue->seen[at] = mark;
-    return seen;
-}
-
-static void reach(struct key_queue *queue, uint64_t bucket, int parent, unsigned slot)
-{
-    if (!was_seen(queue, bucket))
-        queue->node[queue->nodes++] = (node){bucket, parent, slot};
-}
-
-/* Moves the entries of a path towards its end, last first. */
-static void shift(key_table *table, int at, uint32_t content)
-{
-    const node *all = table->queue->node;
-    for (; all[at].parent >= 0; at = all[at].parent) {
-        uint32_t *slot = slots_of(table, all[all[at].parent].bucket) + all[at].slot;
-        place(table, all[at].bucket, *slot);
-        *slot = 0;
-    }
-    place(table, all[at].bucket, content);
-}
-
-static bool search(key_table *table, const key_place *from, uint32_t content)
-{
-    struct key_queue *queue = table->queue;
-    queue->nodes = 0;
-    queue->searches++;
-    reach(queue, from->bucket[0], -1, 0);
-    reach(queue, from->bucket[1], -1, 0);
-    for (int at = 0; at < queue->nodes && at < NODES; at++) {
-        uint64_t bucket = queue->node[at].bucket;
-        for (unsigned i = 0; i < table->b; i++) {
-            uint64_t there = other_bucket(table, slots_of(table, bucket)[i], bucket);
-            int nodes = queue->nodes;
-            reach(queue, there, at, i);
-            if (queue->nodes > nodes && find(table, there, 0)) {
-                shift(table, nodes, content);
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* ---- filling ---- */
 
 static bool add(key_table *table, uint64_t key)
@@ -163,7 +92,7 @@ static bool add(key_table *table, uint64_t key)
     key_place places = key_place_of(table, table->first + key);
     uint32_t content = (uint32_t)key + 1;
     return place(table, places.bucket[0], content) || place(table, places.bucket[1], content) ||
-           (table->search == KEY_WALK ? walk : search)(table, &places, content);
+           walk(table, &places, content);
 }
 
 /* Nothing is lost but what a walk that failed has kicked out. */
@@ -175,7 +104,7 @@ static void look_for_all(const key_table *table)
         uint32_t content = (uint32_t)key + 1;
         missed += !find(table, at.bucket[0], content) && !find(table, at.bucket[1], content);
     }
-    if (missed > (table->search == KEY_WALK))
+    if (missed > 1)
         bench_fail("a key is not found");
 }
 

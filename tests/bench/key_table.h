@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** key_table.h - a cuckoo hash table of whole keys, to compare ways to find the alternate bucket and
-** ways to make room (sections 3.1 and 4 of the paper).
+** key_table.h - a cuckoo hash table of whole keys, to compare ways to find the alternate bucket
+** (sections 3.1 and 4 of the paper).
 **
 ** Slots hold the numbers of keys, so that every address can be computed anew: those of two
 ** independent hash functions, which a filter cannot have, and those of fingerprints of f bits.
@@ -21,24 +21,16 @@ typedef enum key_address {
     KEY_UNHASHED     /* XOR with the fingerprint itself */
 } key_address;
 
-typedef enum key_search {
-    KEY_WALK,   /* at random, up to 500 kicks: the paper */
-    KEY_BREADTH /* breadth first from up to 1,024 buckets: the library */
-} key_search;
-
 typedef struct key_table {
     key_address address;
-    key_search search;
     unsigned log2_buckets, b, f; /* f: 1 .. 32 */
     uint64_t draws;
     uint64_t first; /* number of the first key; 0 unless it is set */
     uint64_t keys;  /* so many from there are in it; all in their buckets unless a walk has failed */
     uint32_t *slot; /* key - first + 1; 0: empty */
-    struct key_queue *queue;
 } key_table;
 
-key_table *key_table_make(key_address address, key_search search, unsigned log2_buckets, unsigned b,
-                          unsigned f);
+key_table *key_table_make(key_address address, unsigned log2_buckets, unsigned b, unsigned f);
 
 void key_table_drop(key_table *table);
 

@@ -12,14 +12,12 @@
 **   as published            fingerprints of f bits, alternate by XOR with their hash, random walk of
 **                           500 kicks
 **   as published, 2^f       the same, and fingerprint 0 is one like the others, not made 1
-**   breadth-first           as published, with the search of the library
 **   unhashed                as published, but XOR with the fingerprint itself (section 3.1)
 **   independent             two independent hash functions, and a walk: the best that the paper
 **                           compares with
-**   independent, breadth-first
 **   ours                    the library, growth off: f from 4; keys that share a fingerprint are
 **                           absorbed from cap copies on
-** The first six are tables of whole keys (key_table.h). At 2^25 buckets a run fills the one point that
+** The first four are tables of whole keys (key_table.h). At 2^25 buckets a run fills the one point that
 ** its seed names, so that ten runs fill ten of the eleven.
 **
 ** Writes figure2.tsv to FOLDER: load, slots in use / slots; absorbed: keys without a slot, in % of
@@ -41,18 +39,15 @@ typedef struct system {
     const char *name;
     bool ours;
     key_address address;
-    key_search search;
 } system_of;
 
-enum { PUBLISHED, PUBLISHED_ALL, BREADTH, UNHASHED, INDEPENDENT, INDEPENDENT_BREADTH, OURS, SYSTEMS };
+enum { PUBLISHED, PUBLISHED_ALL, UNHASHED, INDEPENDENT, OURS, SYSTEMS };
 static const system_of systems[SYSTEMS] = {
-    {"as published", false, KEY_HASHED, KEY_WALK},
-    {"as published, 2^f", false, KEY_HASHED_ALL, KEY_WALK},
-    {"breadth-first", false, KEY_HASHED, KEY_BREADTH},
-    {"unhashed", false, KEY_UNHASHED, KEY_WALK},
-    {"independent", false, KEY_INDEPENDENT, KEY_WALK},
-    {"independent, breadth-first", false, KEY_INDEPENDENT, KEY_BREADTH},
-    {"ours", true, KEY_HASHED, KEY_BREADTH},
+    {"as published", false, KEY_HASHED},
+    {"as published, 2^f", false, KEY_HASHED_ALL},
+    {"unhashed", false, KEY_UNHASHED},
+    {"independent", false, KEY_INDEPENDENT},
+    {"ours", true, KEY_HASHED},
 };
 
 typedef struct point {
@@ -94,7 +89,7 @@ static void fill(FILE *out, point at)
     if (of->ours) {
         fill_ours(out, &at);
     } else {
-        key_table *table = key_table_make(of->address, of->search, at.log2_buckets, at.b, at.f);
+        key_table *table = key_table_make(of->address, at.log2_buckets, at.b, at.f);
         fprintf(out, "%.4f\t0\n", key_table_fill(table));
         key_table_drop(table);
     }

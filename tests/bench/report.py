@@ -138,16 +138,6 @@ def fact_table(known):
     return f"<div class=wide><table>{rows}</table></div>"
 
 
-def loads(folder):
-    """When each run began, and how much else the machine did."""
-    noted = ("start", "seconds", "load before", "load after")
-    rows = [[run, program, *(done[name] for name in noted)] for run, program, done in tables.marks(folder)]
-    head = ["run", "program", "start", "seconds", "load average at the start", "at the end"]
-    lines = "".join("<tr>" + "".join(f"<td class=text>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return (f"<details><summary>Load average at the start and the end of each run</summary><div class=wide><table>"
-            f"<tr>{''.join(f'<th class=text>{title}</th>' for title in head)}</tr>{lines}</table></div></details>")
-
-
 def figure_part(folder, figure, described):
     path = os.path.join(folder, figure.name + ".svg")
     if not os.path.exists(path):
@@ -204,7 +194,7 @@ def page(folder, size):
     parts = [introduction(known), summary(folder), "<h2>Contents</h2>", contents(drawn),
              *(figure_part(folder, figure, described) for figure in drawn),
              "<h2 id=tables>More tables</h2>", *(table_part(folder, described[name]) for name in rest), claim_table(),
-             "<h2 id=about>What was measured with what</h2>", fact_table(known), loads(folder)]
+             "<h2 id=about>What was measured with what</h2>", fact_table(known)]
     return (f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
             f"<title>Cuckoo filters, measured ({size})</title><style>{STYLE}</style>\n" + "\n".join(parts) + "\n</html>\n")
 

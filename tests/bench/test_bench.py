@@ -213,7 +213,7 @@ def test_what_ran_once_says_so():
     columns = ["filter", "load", "speed", "runs"]
     once, often = (figures.curves_of_table("here", columns, [["a", "0.5", "2", runs]], "load", "speed", "filter", [])[0]
                    for runs in ("1", "10"))
-    assert once.title() == "a, here, ran once" and often.title() == "a, here"
+    assert once.title() == "a, this library, ran once" and often.title() == "a, this library"
 
 
 def test_all_figures_name_tables_that_are_described():
