@@ -59,9 +59,8 @@ UNITS   = $(basename $(notdir $(TESTS)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
 BENCHES = test_kinds bench_core bench_sql bench_table size_table growth_table capacity load_factor space \
-          lifecycle bloom_cuckoo left_over groups asked maps chains
-KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
-          walk key_table chain)
+          lifecycle bloom_cuckoo left_over asked maps chains
+KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft walk)
 
 # Tests that are made anew without what compilers offer beyond C11.
 PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors fast_path semisort_lookups)

@@ -8,7 +8,7 @@
 ** Asked for is an error rate of 1 %. Systems:
 **   ours                     growth on (growth.h)
 **   ours, planned            made for the last number of keys: what knowing it is worth
-**   chain, as RedisBloom     chain.h: fingerprints of 8 bits, buckets of 2, 20 kicks, as its defaults
+**   chain, as RedisBloom     fingerprints of 8 bits, buckets of 2, 20 kicks, as its defaults
 **                            are; expansion 2
 **   chain, equal rates       fingerprints of 10 bits, buckets of 4, 500 kicks: every part errs as often
 **                            as was asked for
@@ -24,12 +24,166 @@
 #include <stdlib.h>
 
 #include "../../src/base/bits.h"
-#include "chain.h"
 #include "cuckoo.h"
 #include "kinds.h"
 
 enum { PLANNED = 4096, STEPS = 9, BLOOMS = 24 };
 static const double asked = 0.01;
+
+/* ---- chains ----
+**
+** Each part is a cuckoo filter as published, with a power of two of buckets, and has twice as many as the
+** one before. A key goes to a free slot of any part, the newest first; when there is none, it makes
+** room in the newest by a random walk; when that fails, which changes nothing, a new part is made.
+** Lookups ask all parts. */
+
+enum { CHAIN_PARTS = 40 };
+
+typedef struct chain_part {
+    unsigned log2_buckets, f;
+    uint32_t *tag; /* 0: empty */
+} chain_part;
+
+typedef struct chain {
+    unsigned b, kicks;
+    unsigned
+        tighten; /* bits by which the fingerprints of a part are longer than those of the one before */
+    unsigned parts;
+    uint64_t draws;
+    uint64_t looked; /* at so many buckets, in lookups */
+    chain_part part[CHAIN_PARTS];
+} chain;
+
+static void new_part(chain *of, unsigned log2_buckets, unsigned f)
+{
+    if (of->parts == CHAIN_PARTS || f > 32)
+        bench_fail("a chain has become too long");
+    uint32_t *tag = bench_allocate_zeroed(sizeof *tag * of->b << log2_buckets);
+    of->part[of->parts++] = (chain_part){log2_buckets, f, tag};
+}
+
+/* The first part has so many buckets, and fingerprints of f bits. */
+static chain *chain_make(unsigned log2_buckets, unsigned b, unsigned f, unsigned kicks, unsigned tighten)
+{
+    chain *of = bench_allocate_zeroed(sizeof *of);
+    of->b = b;
+    of->kicks = kicks;
+    of->tighten = tighten;
+    new_part(of, log2_buckets, f);
+    return of;
+}
+
+static void chain_drop(chain *of)
+{
+    for (unsigned i = 0; i < of->parts; i++)
+        free(of->part[i].tag);
+    free(of);
+}
+
+static uint64_t chain_bits(const chain *of)
+{
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < of->parts; i++)
+        bits += (uint64_t)of->b * of->part[i].f << of->part[i].log2_buckets;
+    return bits;
+}
+
+/* ---- one part ---- */
+
+static uint32_t tag_of(const chain_part *in, uint64_t hash)
+{
+    uint32_t tag = (uint32_t)(hash & cf_low_bits(in->f));
+    return tag ? tag : 1;
+}
+
+/* Low bits of one number, so that buckets of a small part and of a large one correspond. */
+static uint64_t bucket_of(const chain_part *in, uint64_t hash)
+{
+    return hash >> 32 & cf_low_bits(in->log2_buckets);
+}
+
+static uint64_t other_bucket(const chain_part *in, uint64_t bucket, uint32_t tag)
+{
+    return bucket ^ (bench_random(tag) & cf_low_bits(in->log2_buckets));
+}
+
+static uint32_t *find(const chain *of, const chain_part *in, uint64_t bucket, uint32_t tag)
+{
+    uint32_t *slot = in->tag + bucket * of->b;
+    for (unsigned i = 0; i < of->b; i++)
+        if (slot[i] == tag)
+            return slot + i;
+    return NULL;
+}
+
+/* A slot with the key's tag (or an empty one) in either of its buckets. */
+static uint32_t *find_in_pair(const chain *of, const chain_part *in, uint64_t hash, bool empty)
+{
+    uint32_t tag = tag_of(in, hash), want = empty ? 0 : tag;
+    uint64_t bucket = bucket_of(in, hash);
+    uint32_t *slot = find(of, in, bucket, want);
+    return slot ? slot : find(of, in, other_bucket(in, bucket, tag), want);
+}
+
+typedef struct kick {
+    uint32_t *slot, tag;
+} kick;
+
+static void take_back(const kick *done, unsigned kicks)
+{
+    while (kicks-- > 0)
+        *done[kicks].slot = done[kicks].tag;
+}
+
+static bool walk(chain *of, const chain_part *in, uint64_t hash)
+{
+    enum { KICKS_MAX = 500 };
+    kick done[KICKS_MAX];
+    uint32_t tag = tag_of(in, hash);
+    uint64_t bucket = bucket_of(in, hash);
+    for (unsigned i = 0; i < of->kicks && i < KICKS_MAX; i++) {
+        uint32_t *slot = in->tag + bucket * of->b + bench_random(of->draws++) % of->b;
+        done[i] = (kick){slot, *slot};
+        *slot = tag;
+        tag = done[i].tag;
+        bucket = other_bucket(in, bucket, tag);
+        uint32_t *empty = find(of, in, bucket, 0);
+        if (empty) {
+            *empty = tag;
+            return true;
+        }
+    }
+    take_back(done, of->kicks < KICKS_MAX ? of->kicks : KICKS_MAX);
+    return false;
+}
+
+static void chain_add(chain *of, uint64_t hash)
+{
+    for (unsigned i = of->parts; i-- > 0;) {
+        uint32_t *empty = find_in_pair(of, &of->part[i], hash, true);
+        if (empty) {
+            *empty = tag_of(&of->part[i], hash);
+            return;
+        }
+    }
+    const chain_part *newest = &of->part[of->parts - 1];
+    if (walk(of, newest, hash))
+        return;
+    new_part(of, newest->log2_buckets + 1, newest->f + of->tighten);
+    chain_add(of, hash);
+}
+
+static bool chain_contains(chain *of, uint64_t hash)
+{
+    for (unsigned i = of->parts; i-- > 0;) {
+        of->looked += 2;
+        if (find_in_pair(of, &of->part[i], hash, false))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the systems ---- */
 
 /* A system under test: one of these. */
 typedef struct subject {
@@ -42,7 +196,8 @@ typedef struct subject {
 
 enum { OURS, PLANNED_WELL, REDIS, EQUAL, TIGHTENED, SCALABLE, SYSTEMS };
 static const char *const names[SYSTEMS] = {
-    "ours", "ours, planned", "chain, as RedisBloom", "chain, equal rates", "chain, tightened", "scalable Bloom"};
+    "ours",          "ours, planned", "chain, as RedisBloom", "chain, equal rates", "chain, tightened",
+    "scalable Bloom"};
 
 static void new_bloom(subject *of)
 {
@@ -133,8 +288,8 @@ static asking ask(subject *of, uint64_t from, uint64_t keys, uint64_t n)
     uint64_t found = 0, before = of->chain ? of->chain->looked : 0;
     double start = bench_seconds();
     for (uint64_t i = 0; i < n; i++)
-        found += contains(
-            of, bench_random(from + cf_scale(bench_random((UINT64_C(1) << 55) + i), keys)));
+        found +=
+            contains(of, bench_random(from + cf_scale(bench_random((UINT64_C(1) << 55) + i), keys)));
     double ns = bench_ns_since(start, n);
     double looked = of->chain ? (double)(of->chain->looked - before) / (double)n : of->blooms ? NAN : 2;
     return (asking){(double)found / (double)n, ns, looked};

@@ -178,9 +178,8 @@ static double fill(uint64_t capacity, uint64_t keys)
 
 static void measure_cost(const bench_call *call, uint64_t keys)
 {
-    FILE *out =
-        bench_table(call->folder, "growth_cost",
-                    "keys\tgrown, ns per key\tbuilt, ns per key\tgrown / built");
+    FILE *out = bench_table(call->folder, "growth_cost",
+                            "keys\tgrown, ns per key\tbuilt, ns per key\tgrown / built");
     double grown = fill(4000, keys), built = fill(keys, keys);
     fprintf(out, "%llu\t%.2f\t%.2f\t%.3f\n", (unsigned long long)keys, grown, built, grown / built);
     fclose(out);

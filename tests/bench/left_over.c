@@ -13,8 +13,7 @@
 **
 ** Tables of 131,072 slots (quick: 4,096) take the keys that the planner promises for their shape:
 ** with the cap that it chooses, with 3, and with 2b. Then all are deleted, in another order. That
-** is repeated nine times with other keys. Beside it the paper's algorithms (walk.h), filled until a
-** key is refused, or as far as ours.
+** is repeated nine times with other keys.
 **
 ** Writes left_over.tsv to FOLDER:
 **   load           of the slots, when it is full; error %: of all absent keys then
@@ -28,9 +27,8 @@
 #include "../../src/cuckoo_inspect.h"
 #include "bench.h"
 #include "cuckoo.h"
-#include "walk.h"
 
-enum { ROUNDS = 10, PROBES = 100000 };
+enum { ROUNDS = 10 };
 
 typedef struct lab {
     uint64_t slots;
@@ -38,10 +36,8 @@ typedef struct lab {
     FILE *out;
 } lab;
 
-/* A table of either make. */
 typedef struct subject {
-    cuckoo *ours; /* or */
-    walk_table *walk;
+    cuckoo *ours;
     uint64_t added, refused;
 } subject;
 
@@ -54,69 +50,33 @@ static uint64_t key(const lab *in, uint64_t i)
     return bench_random(in->round << 32 | i);
 }
 
-static bool add(subject *of, uint64_t hash)
-{
-    return of->ours ? cf_add(&of->ours->filter, hash) == CF_OK : !walk_add(of->walk, hash).refused;
-}
-
-static bool remove_one(subject *of, uint64_t hash)
-{
-    return of->ours ? cf_delete(&of->ours->filter, hash) != CF_ABSENT : walk_remove(of->walk, hash);
-}
-
-static bool contains(const subject *of, uint64_t hash)
-{
-    return of->ours ? cf_contains(&of->ours->filter, hash) : walk_contains(of->walk, hash);
-}
-
-static uint64_t used(const lab *in, const subject *of)
-{
-    uint64_t n = 0;
-    for (uint64_t i = 0; of->walk && i < in->slots; i++)
-        n += of->walk->tag[i] != 0;
-    return of->ours ? of->ours->filter.occupied : n;
-}
-
 static state look(const lab *in, const subject *of)
 {
-    double errors = 0;
-    if (of->ours)
-        errors = cf_take_census(&of->ours->filter).fpr;
-    for (uint64_t i = 0; of->walk && i < PROBES; i++)
-        errors += (double)contains(of, bench_random((UINT64_C(1) << 50) + i)) / PROBES;
-    return (state){(double)used(in, of) / (double)in->slots, errors};
+    const cf_filter *filter = &of->ours->filter;
+    return (state){(double)filter->occupied / (double)in->slots, cf_take_census(filter).fpr};
 }
 
-/* Fills it with new keys. What a walk kicks out when it fails is lost: then a key is missed, which is
-** why the paper stops there. */
-static uint64_t fill(const lab *in, subject *of, uint64_t keys)
+/* Fills it with new keys. */
+static void fill(const lab *in, subject *of, uint64_t keys)
 {
-    uint64_t n = 0, refused = 0;
-    for (uint64_t i = 0; i < keys; i++) {
-        bool taken = add(of, key(in, i));
-        refused += !taken;
-        if (!taken && of->walk)
-            break;
-        n += taken;
-    }
-    of->added += n + refused;
-    of->refused += refused;
-    return n;
+    for (uint64_t i = 0; i < keys; i++)
+        of->refused += cf_add(&of->ours->filter, key(in, i)) != CF_OK;
+    of->added += keys;
 }
 
-/* Deletes all keys of this round; false for one of them would be an error of ours. Keys that were
-** refused are asked for as well. */
+/* Deletes all keys of this round; false for one of them would be an error. Keys that were refused are
+** asked for as well. */
 static void empty(const lab *in, subject *of, uint64_t keys)
 {
     for (uint64_t i = keys; i-- > 0;)
-        if (!remove_one(of, key(in, i)) && of->ours && of->refused == 0)
+        if (cf_delete(&of->ours->filter, key(in, i)) == CF_ABSENT && of->refused == 0)
             bench_fail("a key that is there cannot be deleted");
 }
 
 static void look_for_all(const lab *in, const subject *of, uint64_t keys)
 {
     for (uint64_t i = 0; i < keys && of->refused == 0; i++)
-        if (!contains(of, key(in, i)))
+        if (!cf_contains(&of->ours->filter, key(in, i)))
             bench_fail("a key is not found");
 }
 
@@ -146,16 +106,6 @@ static void measure_ours(lab *in, const char *name, cf_geometry shape, uint64_t 
     free(of.ours);
 }
 
-static void measure_walk(lab *in, const cf_geometry *shape, uint64_t keys)
-{
-    subject of = {.walk = walk_make(shape->buckets, shape->fingerprint_bits, false, in->round)};
-    of.walk->most_kicks = 500;
-    in->slots = cf_geometry_slots(shape);
-    fprintf(in->out, "as published\t%u\t%u\t-", shape->bucket_size, shape->fingerprint_bits);
-    measure(in, &of, keys);
-    walk_drop(of.walk);
-}
-
 static void measure_shape(lab *in, uint64_t slots, unsigned b, unsigned f)
 {
     cf_options options = {.bucket_size = b, .fingerprint_bits = f, .layout = CF_LAYOUT_PLAIN};
@@ -165,8 +115,6 @@ static void measure_shape(lab *in, uint64_t slots, unsigned b, unsigned f)
     measure_ours(in, "ours", shape, keys, shape.cap);
     measure_ours(in, "ours, cap 3", shape, keys, 3);
     measure_ours(in, "ours, cap 2b", shape, keys, 2 * b);
-    if (b == WALK_SLOTS)
-        measure_walk(in, &shape, keys);
 }
 
 int main(int argc, char **argv)
