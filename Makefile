@@ -59,7 +59,7 @@ UNITS   = $(basename $(notdir $(TESTS)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
 BENCHES = test_kinds bench_core bench_sql bench_table size_table growth_table capacity load_factor space \
-          lifecycle bloom_cuckoo left_over asked maps chains
+          lifecycle bloom_cuckoo left_over maps chains
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft walk)
 
 # Tests that are made anew without what compilers offer beyond C11.

@@ -2,9 +2,6 @@
 /*
 ** bench_core.c - what one operation of the filter library costs, beside what the memory costs.
 **
-**      bench_core full FOLDER [SEED]       tables of 1.5, 16 and 192 MB; two minutes, 1.2 GB of memory
-**      bench_core quick FOLDER [SEED]      1.5 MB only; a second
-**
 ** core.tsv: for each size and each fingerprint width nanoseconds per operation.
 **
 **   add        a whole fill, from empty to load 0.95, hashes in random order, cf_add each
@@ -22,7 +19,7 @@
 ** made on the fly; in the waiting loops the result is folded into the finished hash, so that the mix
 ** is not part of the chain, neither of the lookups nor of the limit.
 **
-** Ratios to the limit are medians of ratios within a round (bench.h). Figures include the call of
+** Figures include the call of
 ** cf_contains; the limit is inlined.
 */
 #include "bench.h"
@@ -200,7 +197,6 @@ static void write_lookups(FILE *out, const lookups *figures)
     bench_field(out, bench_median(&figures->limit), 2);
     bench_field(out, bench_median(&figures->hit), 2);
     bench_field(out, bench_median(&figures->miss), 2);
-    bench_field(out, bench_median_ratio(&figures->hit, &figures->limit), 3);
 }
 
 static void measure_lookups(FILE *out, table *t)
@@ -248,8 +244,8 @@ int main(int argc, char **argv)
     static const double megabytes[] = {1.5, 16, 192};
     bench_call call = bench_read_call(argc, argv);
     FILE *core = bench_table(call.folder, "core",
-                             "MB\tf\tadd\tall at once\tdelete\tlimit\thit\tmiss\thit / limit\tmany\t"
-                             "limit, waiting\thit, waiting\tmiss, waiting\thit / limit, waiting");
+                             "MB\tf\tadd\tall at once\tdelete\tlimit\thit\tmiss\tmany\t"
+                             "limit, waiting\thit, waiting\tmiss, waiting");
     for (unsigned i = 0; i < (call.quick ? 1 : 3); i++) {
         measure_table(core, megabytes[i], 12);
         measure_table(core, megabytes[i], 16);

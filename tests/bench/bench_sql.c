@@ -3,9 +3,6 @@
 ** bench_sql.c - what a row costs in SQL: cf_contains in every formulation, beside a scan and beside
 ** a function that does nothing.
 **
-**      bench_sql full FOLDER [SEED]       a million rows, half a minute
-**      bench_sql quick FOLDER [SEED]      a twentieth of the rows, one round, no filters of 16 MB
-**
 ** Run it in the folder of the project; it loads build/cuckoo.so. An in-memory database holds a table
 ** of integers, small enough to leave room in the cache; filters of 12-bit fingerprints, about 1.5
 ** and 16 MB, hold the same keys, or others. Each line of sql.tsv is a statement that goes through all

@@ -3,9 +3,6 @@
 ** bloom_cuckoo.c - the evaluation of the Bloom-Cuckoo filter (walk.h), repeated: its figures 3 to 8
 ** and the formula of its section 3.
 **
-**      bloom_cuckoo full FOLDER [SEED]          under a minute
-**      bloom_cuckoo quick FOLDER [SEED]         half a second
-**
 ** Section 4 there: m = 32,768 buckets of 4 slots, f = 12, up to 1,000 iterations. A table is filled
 ** to an occupancy; then as many random keys are replaced by new ones as it holds. Then a burst of
 ** up to 1,024 keys is added, with budget t. Plain tables have the occupancies 0.92, 0.94, 0.95;

@@ -2,9 +2,6 @@
 /*
 ** chains.c - growing far beyond what was planned: ours beside chains of filters.
 **
-**      chains full FOLDER [SEED]          from 4,096 to 4 million keys; half a minute
-**      chains quick FOLDER [SEED]         to 131,072; half a second
-**
 ** Asked for is an error rate of 1 %. Systems:
 **   ours                     growth on (growth.h)
 **   ours, planned            made for the last number of keys: what knowing it is worth

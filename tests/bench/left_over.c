@@ -3,9 +3,6 @@
 ** left_over.c - what is left after all keys have been deleted: fingerprints that distinct keys share
 ** (section 3.3 of the paper: deleting leaves the error rate as it was).
 **
-**      left_over full FOLDER [SEED]          half a minute
-**      left_over quick FOLDER [SEED]         half a second
-**
 ** The paper's filter keeps one copy of a fingerprint for each key, up to 2b in a pair of buckets, and
 ** refuses the next one. Ours counts copies to a cap; at the cap the fingerprint is sticky, and stays
 ** (copies.h). Distinct keys that share a fingerprint and a pair are copies of one key to the filter:
@@ -33,13 +30,9 @@ enum { ROUNDS = 10 };
 typedef struct lab {
     uint64_t slots;
     uint64_t round; /* of keys: each has others */
+    uint64_t added, refused;
     FILE *out;
 } lab;
-
-typedef struct subject {
-    cuckoo *ours;
-    uint64_t added, refused;
-} subject;
 
 typedef struct state {
     double load, errors;
@@ -50,60 +43,60 @@ static uint64_t key(const lab *in, uint64_t i)
     return bench_random(in->round << 32 | i);
 }
 
-static state look(const lab *in, const subject *of)
+static state look(const lab *in, const cf_filter *filter)
 {
-    const cf_filter *filter = &of->ours->filter;
     return (state){(double)filter->occupied / (double)in->slots, cf_take_census(filter).fpr};
 }
 
 /* Fills it with new keys. */
-static void fill(const lab *in, subject *of, uint64_t keys)
+static void fill(lab *in, cf_filter *filter, uint64_t keys)
 {
     for (uint64_t i = 0; i < keys; i++)
-        of->refused += cf_add(&of->ours->filter, key(in, i)) != CF_OK;
-    of->added += keys;
+        in->refused += cf_add(filter, key(in, i)) != CF_OK;
+    in->added += keys;
 }
 
 /* Deletes all keys of this round; false for one of them would be an error. Keys that were refused are
 ** asked for as well. */
-static void empty(const lab *in, subject *of, uint64_t keys)
+static void empty(const lab *in, cf_filter *filter, uint64_t keys)
 {
     for (uint64_t i = keys; i-- > 0;)
-        if (cf_delete(&of->ours->filter, key(in, i)) == CF_ABSENT && of->refused == 0)
+        if (cf_delete(filter, key(in, i)) == CF_ABSENT && in->refused == 0)
             bench_fail("a key that is there cannot be deleted");
 }
 
-static void look_for_all(const lab *in, const subject *of, uint64_t keys)
+static void look_for_all(const lab *in, const cf_filter *filter, uint64_t keys)
 {
-    for (uint64_t i = 0; i < keys && of->refused == 0; i++)
-        if (!cf_contains(&of->ours->filter, key(in, i)))
+    for (uint64_t i = 0; i < keys && in->refused == 0; i++)
+        if (!cf_contains(filter, key(in, i)))
             bench_fail("a key is not found");
 }
 
-static void measure(lab *in, subject *of, uint64_t keys)
+static void measure(lab *in, cf_filter *filter, uint64_t keys)
 {
     state full = {0}, first = {0}, last = {0};
     for (unsigned round = 0; round < ROUNDS; round++, in->round++) {
-        fill(in, of, keys);
-        look_for_all(in, of, keys);
-        full = round == 0 ? look(in, of) : full;
-        empty(in, of, keys);
-        first = round == 0 ? look(in, of) : first;
+        fill(in, filter, keys);
+        look_for_all(in, filter, keys);
+        full = round == 0 ? look(in, filter) : full;
+        empty(in, filter, keys);
+        first = round == 0 ? look(in, filter) : first;
     }
-    last = look(in, of);
+    last = look(in, filter);
     fprintf(in->out, "\t%.4f\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\n", full.load, 100 * full.errors,
             100 * first.load, 100 * first.errors, 100 * last.load, 100 * last.errors,
-            100 * (double)of->refused / (double)of->added);
+            100 * (double)in->refused / (double)in->added);
 }
 
 static void measure_ours(lab *in, const char *name, cf_geometry shape, uint64_t keys, unsigned cap)
 {
     shape.cap = (uint8_t)cap;
-    subject of = {.ours = cuckoo_make(&shape)};
+    cuckoo *made = cuckoo_make(&shape);
+    in->added = in->refused = 0;
     in->slots = cf_geometry_slots(&shape);
     fprintf(in->out, "%s\t%u\t%u\t%u", name, shape.bucket_size, shape.fingerprint_bits, cap);
-    measure(in, &of, keys);
-    free(of.ours);
+    measure(in, &made->filter, keys);
+    free(made);
 }
 
 static void measure_shape(lab *in, uint64_t slots, unsigned b, unsigned f)

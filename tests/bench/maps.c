@@ -2,9 +2,6 @@
 /*
 ** maps.c - more than membership: values, copies, counters (sections 3.1 and 6 of the paper).
 **
-**      maps full FOLDER [SEED]          ten seconds
-**      maps quick FOLDER [SEED]         half a second
-**
 ** Writes, to FOLDER:
 **   values.tsv        a filter with a value of 8 bits for each key, full as planned. The paper: 1 + e
 **                     values for a key that is there, e for one that is not. right: cf_get answers the
