@@ -58,7 +58,7 @@ TESTS   = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS   = $(basename $(notdir $(TESTS)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
-BENCHES = test_kinds bench_core bench_sql bench_table size_table growth_table capacity load_factor space \
+BENCHES = test_kinds bench_core bench_sql bench_table size_table capacity load_factor space \
           lifecycle bloom_cuckoo left_over maps chains
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft walk)
 

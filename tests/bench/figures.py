@@ -62,7 +62,7 @@ class Figure:
 
     def __init__(self, name, section):
         self.name, self.title, self.text = name, section["title"].replace("\n", " "), section.get("text", "")
-        self.x, self.y = section.get("x", ""), section["y"]
+        self.x, self.y = (part.strip() for part in section["axes"].split("|"))
         self.kind = section.get("kind", "lines")
         self.curves = [[part.strip() for part in line.split("|")] for line in tables.lines_of(section.get("curves", ""))]
         self.formulas = [[part.strip() for part in line.split("|")] for line in tables.lines_of(section.get("formulas", ""))]

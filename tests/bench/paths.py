@@ -4,8 +4,8 @@
     python3 tests/bench/paths.py PROGRAM LIBRARY                           prints the instructions: make bench-check
     python3 tests/bench/paths.py PROGRAM LIBRARY full|quick FOLDER [SEED]  writes FOLDER/paths.tsv, with the misses
 
-PROGRAM is build/bench/instructions. The caches are simulated: 32 KB of 8 ways for data, and a last one of 64 KB and 16 ways; lines of
-64 bytes. The tables of instructions.c are of 65,536 slots: 98 KB with 12 bits.
+PROGRAM is build/bench/instructions. The caches are simulated: 32 KB of 8 ways for data, and a last one of 64 KB and 16 ways;
+lines of 64 bytes. The tables of instructions.c are of 65,536 slots: 98 KB with 12 bits.
 """
 import glob
 import os

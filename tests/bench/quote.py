@@ -11,7 +11,8 @@ authors/full/figure5 (data). Where places stand:
 - quotes.tsv: passages of a page, with a place for each figure. The page has the passage with numbers in them.
 - claims.tsv: what the articles say, and what was found here.
 - RESULTS.md: <!-- table TABLE | condition; ... | column; ... | across --> is followed by the lines of that table. The
-  values of the column `across` (or of several, a + b) stand side by side, medians only. Each part but TABLE may be left out. <!-- claims --> is followed by the claims that a table or a figure makes.
+  values of the column `across` (or of several, a + b) stand side by side, medians only. Each part but TABLE may be left out.
+  <!-- claims --> is followed by the claims that a table or a figure makes.
 results/sources.tsv says of each table with what it was measured.
 """
 import os

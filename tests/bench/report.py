@@ -164,7 +164,8 @@ def summary(folder):
             ours, other, name = (part.strip() for part in quote.with_figures(line.replace("\n", " "), folder).split(" | "))
         except (OSError, ValueError):
             continue  # not in this run
-        lines += f"<tr><td class=text>{escape(what)}</td><td class=ours>{ours}</td><td>{other}</td><td class=text>{escape(name)}</td></tr>"
+        lines += (f"<tr><td class=text>{escape(what)}</td><td class=ours>{ours}</td><td>{other}</td>"
+                  f"<td class=text>{escape(name)}</td></tr>")
     head = "<tr><th class=text>what</th><th>this library</th><th>beside</th><th class=text></th></tr>"
     return f"<h2>Summary</h2><div class=wide><table>{head}{lines}</table></div>"
 
@@ -178,12 +179,12 @@ def claim_table():
 
 
 def introduction(known):
-    quick = ("<p><b>This is the quick form:</b> small tables that lie in the cache, few points. The full form is <code>make bench</code>."
-             "</p>") if known.get("size") == "quick" else ""
+    quick = ("<p><b>This is the quick form:</b> small tables that lie in the cache, few points. The full form is "
+             "<code>make bench</code>.</p>") if known.get("size") == "quick" else ""
     return f"""<h1>Cuckoo filters, measured</h1>{quick}
-<p class=soft>Medians of {escape(known.get('runs', '?'))} runs, each with other keys; bars and small print: first and third quartile; what
-ran once says so. Red is this library, and nothing else is red. Dashed: the program of the paper's authors, on one machine. Dots and dashes:
-the published algorithms, written anew. Dotted: what was published. Speeds depend on the machine and on what else it does.</p>"""
+<p class=soft>Medians of {escape(known.get('runs', '?'))} runs, each with other keys; bars and small print: first and third
+quartile; what ran once says so. Red is this library, and nothing else is red. Dashed: the program of the paper's authors, on one
+machine. Dots and dashes: the published algorithms, written anew. Dotted: what was published. Speeds depend on the machine and on what else it does.</p>"""
 
 
 def page(folder, size):

@@ -59,7 +59,7 @@ def test_every_curve_finds_rows_in_the_committed_tables(figure):
 
 
 def figure_of(*lines, kind="lines"):
-    return figures.Figure("f", {"title": "t", "x": "x", "y": "y", "kind": kind, "curves": "\n".join(lines)})
+    return figures.Figure("f", {"title": "t", "axes": "x | y", "kind": kind, "curves": "\n".join(lines)})
 
 
 CHAINS = "again | chains | times planned | bits per key | system"
