@@ -14,7 +14,7 @@ import figures
 import quote
 import tables
 
-LONG = 24  # rows; longer tables are folded
+LONG = 12  # rows; longer tables are folded
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2126; --soft: #5d666f; --paper: #fff; --line: #d5dade;
