@@ -58,11 +58,9 @@ TESTS   = $(sort $(wildcard tests/unit/*/test_*.c))
 UNITS   = $(basename $(notdir $(TESTS)))
 FAULTS  = static_build regressions ext_units oom oom_table vfs_faults shared_cache
 FAULT_FILES = $(foreach name,$(FAULTS),$(wildcard tests/faults/$(name).c tests/unit/ext/$(name).c))
-BENCHES = test_kinds bench_core bench_sql bench_table size_table load_at_failure growth_table copies_table \
-          capacity load_factor space bursts planned lifecycle real_queries operations \
-          bloom_cuckoo left_over groups asked maps chains exact
-KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft \
-          walk held search_steps key_table chain)
+BENCHES = test_kinds bench_core bench_sql bench_table size_table capacity load_factor space \
+          lifecycle bloom_cuckoo left_over maps chains exact
+KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft walk)
 
 # Tests that are made anew without what compilers offer beyond C11.
 PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors fast_path semisort_lookups)
@@ -340,8 +338,6 @@ build/bench/%.o: %.c $(HEADERS) build/tools build/options
 ##       bench-one-file: the same paths in build/dist/cuckoo.c beside those of the ordinary build
 bench-check bench-accept bench-one-file: deps-test
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" MAKE="$(MAKE)" sh tests/bench/check.sh $(patsubst bench-%,%,$@)
-
-build/bench/real_queries: build/bench/tests/bench/real_data.o
 
 # Its filters tell what they read.
 build/bench/references: tests/bench/references.c $(KINDS) $(SRC:%.c=build/bench/%.o) $(HEADERS) build/options

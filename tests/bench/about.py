@@ -38,19 +38,13 @@ def processor():
     return f"{name}, {os.cpu_count()} cores{virtual}"
 
 
-def in_units(size):
-    """"307200K" as people say it."""
-    kilobytes = int(size.rstrip("K") or 0)
-    return f"{kilobytes / 1024:g} MB" if kilobytes >= 1024 else f"{kilobytes} KB"
-
-
 def caches():
     """Of the first core."""
     found = []
     for folder in sorted(glob.glob("/sys/devices/system/cpu/cpu0/cache/index*")):
         level, kind, size = (text_of(os.path.join(folder, name)) for name in ("level", "type", "size"))
         if kind != "Instruction":
-            found.append(f"L{level} {in_units(size)}")
+            found.append(f"L{level} {size}")
     return ", ".join(found) or "unknown"
 
 

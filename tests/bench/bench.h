@@ -7,7 +7,7 @@
 **
 **      program full|quick FOLDER [SEED]
 **
-** and leaves tables in FOLDER, one row a point. tables_*.txt say what they hold. run.py calls each
+** and leaves tables in FOLDER, one row a point. measured.txt says what they hold. run.py calls each
 ** program ten times with another seed, and joins the tables into medians and quartiles. So a program
 ** measures once; only where a figure takes microseconds the loops to be compared take turns in short
 ** rounds, and the median over the rounds is what is written.

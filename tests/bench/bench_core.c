@@ -2,9 +2,6 @@
 /*
 ** bench_core.c - what one operation of the filter library costs, beside what the memory costs.
 **
-**      bench_core full FOLDER [SEED]       tables of 1.5, 16 and 192 MB; two minutes, 1.2 GB of memory
-**      bench_core quick FOLDER [SEED]      1.5 MB only; a second
-**
 ** core.tsv: for each size and each fingerprint width nanoseconds per operation.
 **
 **   add        a whole fill, from empty to load 0.95, hashes in random order, cf_add each
@@ -22,10 +19,8 @@
 ** made on the fly; in the waiting loops the result is folded into the finished hash, so that the mix
 ** is not part of the chain, neither of the lookups nor of the limit.
 **
-** Ratios to the limit are medians of ratios within a round (bench.h). Figures include the call of
+** Figures include the call of
 ** cf_contains; the limit is inlined.
-**
-** core_hash.tsv: what a hash costs, with seed 0 and with another seed.
 */
 #include "bench.h"
 #include "cuckoo.h"
@@ -202,7 +197,6 @@ static void write_lookups(FILE *out, const lookups *figures)
     bench_field(out, bench_median(&figures->limit), 2);
     bench_field(out, bench_median(&figures->hit), 2);
     bench_field(out, bench_median(&figures->miss), 2);
-    bench_field(out, bench_median_ratio(&figures->hit, &figures->limit), 3);
 }
 
 static void measure_lookups(FILE *out, table *t)
@@ -245,65 +239,18 @@ static void measure_table(FILE *out, double megabytes, unsigned fingerprint_bits
     free(t.bytes);
 }
 
-/* ---- the hash ---- */
-
-static inline __attribute__((always_inline)) double hash_loop(const cf_geometry *shape, uint64_t chain)
-{
-    uint64_t hash = 0, sum = 0;
-    double start = bench_seconds();
-    for (uint64_t i = 0; i < CHUNK; i++) {
-        uint64_t key = i ^ (hash & chain);
-        sum += hash = cf_hash(shape, &key, sizeof key);
-    }
-    bench_use(sum);
-    return bench_ns_since(start, CHUNK);
-}
-
-/* Of an SQL number (ext/keys/key.h). */
-static double words_loop(const cf_geometry *shape)
-{
-    uint64_t sum = 0;
-    double start = bench_seconds();
-    for (uint64_t i = 0; i < CHUNK; i++)
-        sum += cf_hash_words(shape, 1, i);
-    bench_use(sum);
-    return bench_ns_since(start, CHUNK);
-}
-
-static void measure_hash(FILE *out)
-{
-    static const cf_geometry shapes[] = {{.seed = 0}, {.seed = 12345}, {.seed = 12345, .keyed = true}};
-    static const char *const names[] = {"0", "another", "another, keyed"};
-    for (int i = 0; i < 3; i++) {
-        bench_series each = {.rounds = 0}, chained = {.rounds = 0}, words = {.rounds = 0};
-        for (unsigned round = 0; round < ROUNDS; round++) {
-            bench_note(&each, hash_loop(&shapes[i], 0));
-            bench_note(&chained, hash_loop(&shapes[i], bench_zero()));
-            bench_note(&words, words_loop(&shapes[i]));
-        }
-        fprintf(out, "%s", names[i]);
-        bench_field(out, bench_median(&each), 3);
-        bench_field(out, bench_median(&chained), 3);
-        bench_field(out, bench_median(&words), 3);
-        fprintf(out, "\n");
-    }
-}
-
 int main(int argc, char **argv)
 {
     static const double megabytes[] = {1.5, 16, 192};
     bench_call call = bench_read_call(argc, argv);
     FILE *core = bench_table(call.folder, "core",
-                             "MB\tf\tadd\tall at once\tdelete\tlimit\thit\tmiss\thit / limit\tmany\t"
-                             "limit, waiting\thit, waiting\tmiss, waiting\thit / limit, waiting");
+                             "MB\tf\tadd\tall at once\tdelete\tlimit\thit\tmiss\tmany\t"
+                             "limit, waiting\thit, waiting\tmiss, waiting");
     for (unsigned i = 0; i < (call.quick ? 1 : 3); i++) {
         measure_table(core, megabytes[i], 12);
         measure_table(core, megabytes[i], 16);
+        measure_table(core, megabytes[i], 20);
     }
     fclose(core);
-    FILE *hash = bench_table(call.folder, "core_hash",
-                             "seed\tcf_hash, 8 bytes\tthe same, waiting\tcf_hash_words");
-    measure_hash(hash);
-    fclose(hash);
     return 0;
 }

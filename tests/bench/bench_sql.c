@@ -3,9 +3,6 @@
 ** bench_sql.c - what a row costs in SQL: cf_contains in every formulation, beside a scan and beside
 ** a function that does nothing.
 **
-**      bench_sql full FOLDER [SEED]       a million rows, half a minute
-**      bench_sql quick FOLDER [SEED]      a twentieth of the rows, one round, no filters of 16 MB
-**
 ** Run it in the folder of the project; it loads build/cuckoo.so. An in-memory database holds a table
 ** of integers, small enough to leave room in the cache; filters of 12-bit fingerprints, about 1.5
 ** and 16 MB, hold the same keys, or others. Each line of sql.tsv is a statement that goes through all
@@ -41,7 +38,7 @@ enum filter_name { SMALL, SMALL_OTHER, LARGE, LARGE_OTHER, EMPTY, NO_FILTER };
 
 typedef struct line {
     const char *title;
-    const char *sql;        /* ?1 is the filter; #, if any, is replaced by its literal */
+    const char *sql;        /* ?1 is the filter */
     enum filter_name bound; /* what to bind to ?1 */
     bool large;             /* not in the quick form */
     int rows_before_3_43;   /* of the many that a later SQLite gets; 0: all */
@@ -55,7 +52,6 @@ typedef struct line {
 
 static line lines[] = {
     {.title = "scan", .sql = COUNT_WHERE "id <> 5", .bound = NO_FILTER},
-    {.title = "no-op(x, y)", .sql = COUNT_WHERE "noop(id, 1)", .bound = NO_FILTER},
     {.title = "no-op, 1.5 MB bound", .sql = COUNT_WHERE "noop(?1, id)", .bound = SMALL},
     {.title = "two reads, 1.5 MB bound", .sql = COUNT_WHERE "two_reads(?1, id)", .bound = SMALL},
     {.title = "1.5 MB bound, present", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = SMALL},
@@ -63,7 +59,6 @@ static line lines[] = {
     {.title = "1.5 MB bound, text, absent",
      .sql = "SELECT count(*) FROM words WHERE cf_contains(?1, word)",
      .bound = SMALL},
-    {.title = "1.5 MB literal", .sql = COUNT_WHERE "cf_contains(#, id)", .bound = NO_FILTER},
     {.title = "1.5 MB handle",
      .sql = COUNT_WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'small'), id)",
      .bound = NO_FILTER},
@@ -103,11 +98,6 @@ static line lines[] = {
      .sql = COUNT_WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'large'), id)",
      .bound = NO_FILTER,
      .large = true},
-    {.title = "16 MB subquery",
-     .sql = COUNT_WHERE SOME_ROWS "cf_contains((SELECT f FROM filters WHERE name = 'large'), id)",
-     .bound = NO_FILTER,
-     .rows_before_3_43 = 20,
-     .large = true},
     {.title = "cf_build, integers", .sql = "SELECT cf_build(id) FROM keys", .bound = NO_FILTER},
     {.title = "cf_build, text", .sql = "SELECT cf_build(word) FROM words", .bound = NO_FILTER},
     {.title = "cf_add_all, empty filter bound",
@@ -115,7 +105,7 @@ static line lines[] = {
      .bound = EMPTY},
 };
 
-enum { LINES = sizeof lines / sizeof lines[0], NOOP_LINE = 2 };
+enum { LINES = sizeof lines / sizeof lines[0], NOOP_LINE = 1 };
 
 static bench_blob filters[NO_FILTER];
 
@@ -175,24 +165,9 @@ static void fill_database(sqlite3 *db, const bench_call *call)
 
 /* ---- the statements ---- */
 
-/* The statement with # replaced by the small filter as a blob literal. */
-static char *with_literal(const char *sql)
-{
-    const bench_blob *small = &filters[SMALL];
-    const char *mark = strchr(sql, '#');
-    char *text = bench_allocate(strlen(sql) + 2 * (size_t)small->length + 4);
-    char *end = text + sprintf(text, "%.*sx'", (int)(mark - sql), sql);
-    for (int i = 0; i < small->length; i++)
-        end += sprintf(end, "%02x", ((const unsigned char *)small->bytes)[i]);
-    sprintf(end, "'%s", mark + 1);
-    return text;
-}
-
 static void prepare_line(sqlite3 *db, line *one)
 {
-    char *literal = strchr(one->sql, '#') ? with_literal(one->sql) : NULL;
-    one->statement = bench_prepare(db, literal ? literal : one->sql);
-    free(literal);
+    one->statement = bench_prepare(db, one->sql);
     one->rows = rows;
     if (one->rows_before_3_43 > 0 && sqlite3_libversion_number() < LENDS_BLOBS)
         one->rows = one->rows_before_3_43;

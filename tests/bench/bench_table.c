@@ -3,9 +3,6 @@
 ** bench_table.c - what the persistent table writes and costs, beside a filter kept as a blob in a
 ** row.
 **
-**      bench_table full FOLDER [SEED]       ten million keys, a minute and a half
-**      bench_table quick FOLDER [SEED]      a hundredth of them; half a second
-**
 ** Run it in the folder of the project; it loads build/cuckoo.so, and keeps its database in FOLDER
 ** while it runs. A database file in WAL mode holds a table `seen USING
 ** cuckoo_filter(capacity=10000000)`, and beside it the same filter as a blob, at 50 % and at 95 % of

@@ -3,9 +3,6 @@
 ** bloom_cuckoo.c - the evaluation of the Bloom-Cuckoo filter (walk.h), repeated: its figures 3 to 8
 ** and the formula of its section 3.
 **
-**      bloom_cuckoo full FOLDER [SEED]          under a minute
-**      bloom_cuckoo quick FOLDER [SEED]         half a second
-**
 ** Section 4 there: m = 32,768 buckets of 4 slots, f = 12, up to 1,000 iterations. A table is filled
 ** to an occupancy; then as many random keys are replaced by new ones as it holds. Then a burst of
 ** up to 1,024 keys is added, with budget t. Plain tables have the occupancies 0.92, 0.94, 0.95;
@@ -22,12 +19,16 @@
 **   failed         insertions refused
 ** "ours" is the library; its list (m / 32 entries) takes 1.08 bits per key more, which are counted.
 */
-#include <math.h>
+#include <stdlib.h>
 
+#include "../../src/cuckoo_inspect.h"
+#include "../../src/entry/eviction.h"
+#include "../../src/table/bucket.h"
 #include "bench.h"
-#include "held.h"
+#include "cuckoo.h"
+#include "walk.h"
 
-enum { BURSTS = 8, ITERATIONS = 1000 };
+enum { BURSTS = 8, ITERATIONS = 1000, HELD_FINGERPRINT_BITS = 12 };
 
 typedef struct scheme {
     const char *name;
@@ -60,6 +61,151 @@ typedef struct lab {
     FILE *out;
 } lab;
 
+/* ---- a table that is kept at some load, and the keys it holds ---- */
+
+typedef struct held_shape {
+    uint64_t buckets; /* of four slots */
+    bool library;     /* or a random walk */
+    bool overflow;    /* bits; in the library with a list */
+    unsigned list;    /* entries that the list of the library takes */
+} held_shape;
+
+typedef struct held_table {
+    cuckoo *filter; /* or */
+    walk_table *walk;
+    uint64_t *held;   /* the keys it holds, by number */
+    uint64_t n, next; /* how many; the number of the next one */
+    uint64_t draws, absent;
+} held_table;
+
+/* Looks for an empty slot as the library will, in the buckets of the key and then along paths.
+** steps->examined counts on. */
+static void look(const cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
+                 bench_steps *steps)
+{
+    cf_search search;
+    for (unsigned i = 0; i < pair->sides; i++) {
+        steps->examined++;
+        if (cf_bucket_free_slot(filter, pair->place[i].bucket) >= 0)
+            return;
+    }
+    if (budget.examined == 0)
+        return;
+    cf_eviction_search(filter, pair, budget, &search);
+    unsigned left = search.left.examined;
+    steps->examined += left <= budget.examined ? budget.examined - left : budget.examined;
+}
+
+/* Counts what an insertion of the library examines, by searching the path once more beforehand: its
+** search is deterministic. */
+static bench_steps search_add(cf_filter *filter, uint64_t hash)
+{
+    static const cf_search_budget ordinary = {CF_SEARCH_BUCKETS, CF_ANY_NUMBER};
+    bench_steps steps = {.examined = 0};
+    cf_pair pair = cf_pair_of(filter, hash);
+    cf_search_budget few = {CF_SEARCH_BUCKETS, filter->geometry.budget};
+    bool may_spill = filter->spilled < filter->geometry.spill_bound;
+    look(filter, &pair, may_spill ? few : ordinary, &steps);
+    steps.refused = cf_add(filter, hash) != CF_OK;
+    return steps;
+}
+
+/* The streams of bench_random, apart for every run. */
+enum stream { KEYS_FROM, ABSENT_FROM, DRAWS_FROM };
+
+static cf_geometry shape_of(const held_shape *of)
+{
+    cf_geometry shape = cuckoo_shape(of->buckets, WALK_SLOTS, HELD_FINGERPRINT_BITS);
+    shape.spill_bound = (uint16_t)(of->overflow ? of->list : 0);
+    return shape;
+}
+
+static void held_open(held_table *t, const held_shape *of, uint64_t most, uint64_t run)
+{
+    uint64_t first = run << 44, apart = UINT64_C(1) << 40;
+    cf_geometry shape = shape_of(of);
+    t->filter = of->library ? cuckoo_make(&shape) : NULL;
+    t->walk = of->library ? NULL : walk_make(of->buckets, HELD_FINGERPRINT_BITS, of->overflow, run);
+    if (t->walk)
+        t->walk->most_kicks = t->walk->budget = ITERATIONS;
+    t->held = bench_allocate(most * sizeof *t->held);
+    t->n = 0;
+    t->next = first + KEYS_FROM * apart;
+    t->absent = first + ABSENT_FROM * apart;
+    t->draws = first + DRAWS_FROM * apart;
+}
+
+static void held_close(held_table *t)
+{
+    free(t->held);
+    free(t->filter);
+    if (t->walk)
+        walk_drop(t->walk);
+}
+
+static void held_set_budget(held_table *t, unsigned budget)
+{
+    if (t->walk)
+        t->walk->budget = budget;
+    else if (t->filter->filter.geometry.spill_bound)
+        t->filter->filter.geometry.budget = (uint8_t)budget;
+}
+
+static void held_set_ample_budget(held_table *t)
+{
+    held_set_budget(t, t->walk ? t->walk->most_kicks : CF_BUDGET_MAX);
+}
+
+static uint64_t held_bits(const held_table *t)
+{
+    return t->walk ? walk_bits(t->walk) : 8 * t->filter->filter.length;
+}
+
+static uint64_t held_spilled(const held_table *t)
+{
+    return t->walk ? t->walk->in_bits : t->filter->filter.spilled;
+}
+
+static bool held_contains(const held_table *t, uint64_t hash)
+{
+    return t->walk ? walk_contains(t->walk, hash) : cf_contains(&t->filter->filter, hash);
+}
+
+static bench_steps held_add(held_table *t)
+{
+    uint64_t hash = bench_random(t->next);
+    bench_steps steps = t->walk ? walk_add(t->walk, hash) : search_add(&t->filter->filter, hash);
+    t->held[t->n] = t->next++;
+    t->n += !steps.refused;
+    return steps;
+}
+
+static void held_remove_random(held_table *t)
+{
+    uint64_t at = bench_random(t->draws++) % t->n, hash = bench_random(t->held[at]);
+    bool found = t->walk ? walk_remove(t->walk, hash) : cf_delete(&t->filter->filter, hash) != CF_ABSENT;
+    if (!found)
+        bench_fail("a key that is there cannot be deleted");
+    t->held[at] = t->held[--t->n];
+}
+
+static void held_look_for_all(const held_table *t)
+{
+    for (uint64_t i = 0; i < t->n; i++)
+        if (!held_contains(t, bench_random(t->held[i])))
+            bench_fail("a key is not found");
+}
+
+static uint64_t held_errors(held_table *t, uint64_t probes)
+{
+    uint64_t errors = 0;
+    for (uint64_t i = 0; i < probes; i++)
+        errors += held_contains(t, bench_random(t->absent++));
+    return errors;
+}
+
+/* ---- bursts ---- */
+
 static unsigned burst_end(const lab *in, unsigned i)
 {
     return (unsigned)(in->buckets >> 8) * (i + 1);
@@ -88,8 +234,7 @@ static void note_state(const lab *in, const scheme *of, held_table *t, tally *su
 static void run(const lab *in, const scheme *of, double occupancy, unsigned budget, unsigned trial,
                 tally *sums)
 {
-    held_shape shape = {in->buckets, of->library, of->overflow, (unsigned)in->buckets / 32,
-                        ITERATIONS,  of->overflow};
+    held_shape shape = {in->buckets, of->library, of->overflow, (unsigned)in->buckets / 32};
     uint64_t keys = (uint64_t)(occupancy * 4 * (double)in->buckets);
     held_table table;
     held_open(&table, &shape, 4 * in->buckets, trial);

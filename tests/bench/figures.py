@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Draws the figures of figures_*.txt with gnuplot: SVG that can be read on a white and on a dark page.
+"""Draws the figures of measured.txt with gnuplot: SVG that can be read on a white and on a dark page.
 
     python3 tests/bench/figures.py FOLDER full|quick       FOLDER/<figure>.svg, from the joined tables of FOLDER
 
-A curve is drawn three times where that is possible: as published (tests/bench/data/published.tsv), by the authors'
-program on the machine that data/authors/about.tsv names, and by this library, measured in this run. Points are medians,
-bars go from the first to the third quartile, small rings are the runs far from these. Where a figure draws the least or the
-most of all runs, bars go from there to the median.
+A curve is drawn up to three times: as published (data/published.tsv), by the authors' program on the machine that
+data/authors/about.tsv names, and by this library, measured in this run: red, and nothing else is red. Points are medians, bars go
+from the first to the third quartile; the legend says "ran once" where there is but one run. Where a figure draws the least or
+the most of all runs, bars go from there to the median.
 """
 import os
 import re
@@ -17,12 +17,17 @@ import tables
 
 DATA = os.path.join(tables.HERE, "data")
 
-# Of like brightness, so that they stand out from white and from black; names of filters keep theirs in all figures.
-COLOURS = {
-    "cuckoo": "#d9483b", "semi-sorted cuckoo": "#d9730d", "Bloom": "#3b7ddd", "blocked Bloom": "#1c93ad",
-    "counting Bloom": "#a05cc8", "quotient": "#2f9e4f", "d-left counting": "#808790",
-}
-MORE_COLOURS = ["#d9483b", "#3b7ddd", "#2f9e4f", "#a05cc8", "#d9730d", "#1c93ad", "#808790", "#b8860b", "#c2458f", "#6b8e23"]
+# Of like brightness, so that they stand out from white and from black.
+OURS = ["#d9483b", "#ee8f86", "#b3261a", "#f5b5ae", "#c2685f", "#8f3a32"]
+YARDSTICKS = {"Bloom": "#3b7ddd", "Bloom filter": "#3b7ddd", "blocked Bloom": "#1c93ad", "counting Bloom": "#a05cc8",
+              "quotient": "#2f9e4f", "d-left counting": "#b8860b", "scalable Bloom": "#3b7ddd"}
+MORE_COLOURS = ["#3b7ddd", "#2f9e4f", "#a05cc8", "#1c93ad", "#b8860b", "#6b8e23", "#808790", "#5d6fb3"]
+AUTHORS, PUBLISHED = ["black", "#808790", "#a9aeb4"], ["#6a7480", "#9aa3ad", "#b9c0c7", "#4c5560"]
+SPEEDS = """set logscale y
+set yrange [*:*] noextend
+set offsets 0, 0, graph 0.04, graph 0.04
+set ytics (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""
 LOOK = {  # width, dashes, point type, and what the legend says, of each origin
     "here": (2, 1, 7, ", here"),
     "again": (1.5, 4, 6, ", the published algorithm"),
@@ -33,35 +38,42 @@ LOOK = {  # width, dashes, point type, and what the legend says, of each origin
 
 
 class Curve:
-    """One line of a figure: points are (x, y, low, high), outliers (x, y). A level has no x."""
+    """One line of a figure: points are (x, y, low, high). A level has no x."""
 
     def __init__(self, origin, series):
-        self.origin, self.series, self.points, self.outliers = origin, series, [], []
+        self.origin, self.series, self.points = origin, series, []
         self.plain = False  # the legend need not say where it comes from
+        self.once = False   # one run, so no bars
 
     def title(self):
-        return self.series + ("" if self.plain else LOOK[self.origin][3])
+        origin = ", this library" if self.is_ours() else LOOK[self.origin][3]
+        return self.series + ("" if self.plain else origin) + (", ran once" if self.once else "")
 
     def is_level(self):
         return self.points and self.points[0][0] is None
 
+    def is_ours(self):
+        """Is it this library? Of what was measured here, all that is no yardstick."""
+        return self.origin in ("here", "data") and (self.series in ("theirs, ns", "others", *YARDSTICKS)) is False
+
 
 class Figure:
-    """A section of figures_*.txt."""
+    """A section of measured.txt."""
 
     def __init__(self, name, section):
-        self.name, self.title, self.text = name, section["title"], section.get("text", "")
-        self.x, self.y = section["x"], section["y"]
+        self.name, self.title, self.text = name, section["title"].replace("\n", " "), section.get("text", "")
+        self.x, self.y = (part.strip() for part in section["axes"].split("|"))
         self.kind = section.get("kind", "lines")
         self.curves = [[part.strip() for part in line.split("|")] for line in tables.lines_of(section.get("curves", ""))]
         self.formulas = [[part.strip() for part in line.split("|")] for line in tables.lines_of(section.get("formulas", ""))]
-        self.setup = section.get("gnuplot", "").strip()
-        self.tables = tables.lines_of(section.get("tables", ""))
+        self.setup = section.get("gnuplot", "").replace(";", "\n").strip()
+        self.inset = section.get("inset", "")  # ranges of x and of y that are drawn larger
+        self.tables = section.get("tables", "").split()
 
 
 def figures():
-    parser = tables.sections("figures")
-    return [Figure(name, parser[name]) for name in parser.sections()]
+    names = [name.split()[1] for name in tables.sections().sections() if name.startswith("figure ")]
+    return [Figure(name, tables.sections()["figure " + name]) for name in names]
 
 
 # ---- data ----
@@ -109,31 +121,15 @@ def curves_of_table(origin, columns, rows, x, y, series, conditions):
             point = spread_point(row, x, column)
             if point:
                 found.setdefault(name, Curve(origin, name)).points.append(point)
+    once = "runs" in columns and all(row[-1] == "1" for row in rows)
+    for curve in found.values():
+        curve.once = once and origin in ("here", "again", "authors")
     return list(found.values())
 
 
 def label(pattern, row):
     """"b = {b}" with the values of the row."""
     return re.sub(r"{(.*?)}", lambda match: row[match.group(1)], pattern)
-
-
-def outliers_of(folder, table, x, y, series, conditions):
-    """{series: [(x, y)]}: the runs far from the others, from the tables of the single runs."""
-    described = tables.descriptions().get(table)
-    runs = tables.runs_of(folder, table)
-    if not described or len(runs) < 4 or x == "-":
-        return {}
-    found, (_, points) = {}, tables.points(described, runs)
-    for (keys, _), cells in points.items():
-        row = {**{name: texts[0] for name, texts in cells.items()}, **dict(zip(described.keys, keys))}
-        if not wanted(conditions, row):
-            continue
-        at = tables.summary(cells[x])[0] if x in cells else row[x]
-        for column in list(cells) if y == "*" else [y]:
-            name = column if y == "*" else row[series] if series in row else label(series, row)
-            values = tables.outliers(tables.numbers(cells.get(column, [])))
-            found.setdefault(name, []).extend((number(at), value) for value in values)
-    return found
 
 
 def path_of(origin, table, folder, size):
@@ -145,17 +141,12 @@ def path_of(origin, table, folder, size):
 
 
 def curves_of(line, folder, size):
-    """From a line of figures_*.txt: origin | table | x | y | series | condition ..."""
+    """From a line of measured.txt: origin | table | x | y | series | condition ..."""
     origin, table, x, y, series, *conditions = line
     path = path_of(origin, table, folder, size)
     if not path:
         return []
-    curves = curves_of_table(origin, *tables.read(path), x, y, series, conditions)
-    if origin in ("here", "again"):
-        far = outliers_of(folder, table, x, y, series, conditions)
-        for curve in curves:
-            curve.outliers = far.get(curve.series, [])
-    return curves
+    return curves_of_table(origin, *tables.read(path), x, y, series, conditions)
 
 
 # ---- gnuplot ----
@@ -169,19 +160,17 @@ def block(name, rows):
     return f"${name} << EOD\n{lines}\nEOD\n"
 
 
-def colour_of(series, known):
-    """Of a filter its own, of other curves the next that the figure has not used."""
-    if series in COLOURS:
-        return COLOURS[series]
-    if series not in known:
-        free = [colour for colour in MORE_COLOURS if colour not in known.values()] or MORE_COLOURS
-        known[series] = free[0]
-    return known[series]
-
-
-def reserved(curves):
-    """The colours that filters of the figure have of their own."""
-    return {name: COLOURS[name] for name in (curve.series for curve in curves) if name in COLOURS}
+def colours_of(curves):
+    """A colour for each curve: of yardsticks their own; shades of red for this library, and for nothing else."""
+    given, more = {}, {"ours": OURS, "authors": AUTHORS, "published": PUBLISHED, "again": MORE_COLOURS, "here": MORE_COLOURS}
+    for curve in curves:
+        kind = "ours" if curve.is_ours() else "here" if curve.origin == "data" else curve.origin
+        if curve.series in YARDSTICKS:
+            given[curve.title()] = YARDSTICKS[curve.series]
+        else:
+            taken = sum(colour in more[kind] for colour in given.values())
+            given[curve.title()] = more[kind][taken % len(more[kind])]
+    return given
 
 
 def plots_of(curve, n, colour):
@@ -197,12 +186,10 @@ def plots_of(curve, n, colour):
         plots.append(f"$c{n} using 1:2 with points {style} pt {shape} ps 0.9 title {quoted(curve.title())}")
     if any(low != high for _, _, low, high in curve.points):
         plots.append(f"$c{n} using 1:2:3:4 with yerrorbars {style} dt 1 pt 0 notitle")
-    if curve.outliers:
-        plots.append(f"$o{n} using 1:2 with points lc rgb '{colour}' lw 1.5 pt 6 ps 0.5 notitle")
     return plots
 
 
-HEAD = """set terminal svg size 960,{height} dynamic font 'sans-serif,15' name '{name}'
+HEAD = """set terminal svg size 960,{height} dynamic noenhanced font 'sans-serif,15' name '{name}'
 set output '{path}'
 set grid lc rgb '#808080' lw 0.6 dt 3
 set border 3
@@ -224,28 +211,41 @@ set rmargin 16
 """
 
 
+def height_of(rows):
+    """Of a figure with so many rows of legend."""
+    return 485 + 24 * rows
+
+
 def script_of_lines(figure, curves):
-    colours, blocks, plots = reserved(curves), [], []
+    colours, blocks, plots = colours_of(curves), [], []
     for n, curve in enumerate(curves):
         if not curve.is_level():
             blocks.append(block(f"c{n}", sorted(curve.points)))
-        if curve.outliers:
-            blocks.append(block(f"o{n}", curve.outliers))
-        plots += plots_of(curve, n, colour_of(curve.series, colours))
+        plots += plots_of(curve, n, colours[curve.title()])
     for title, formula in figure.formulas:
         plots.append(f"{formula} with lines lc rgb 'black' lw 1.5 dt {2 + len(plots) % 3} title {quoted(title)}")
-    return "".join(blocks) + "plot " + ", \\\n    ".join(plots) + "\n"
+    plot = "plot " + ", \\\n    ".join(plots) + "\n"
+    return "".join(blocks) + (with_inset(figure, plot, legend_rows(figure, curves)) if figure.inset else plot)
+
+
+def with_inset(figure, plot, rows):
+    """The same curves once more in the empty part of the figure, where they touch the ceiling, above a legend of so many rows."""
+    x, y = figure.inset.split()
+    return (f"set multiplot\n{plot}unset key\nunset xlabel\nunset ylabel\n"
+            f"set size 0.45, {240 / height_of(rows):.3f}\nset origin 0.5, {(24 * rows + 95) / height_of(rows):.3f}\n"
+            f"set xrange [{x}]\nset yrange [{y}]\nset border 15\nset tics font ',12'\n"
+            f"set object 1 rectangle from graph 0, 0 to graph 1, 1 fs empty\n{plot}unset multiplot\n")
 
 
 def script_of_bars(figure, curves):
     """Groups of bars: x is the label of the group."""
     groups = list(dict.fromkeys(x for curve in curves for x, *_ in curve.points))
-    colours, blocks, plots = reserved(curves), [], []
+    colours, blocks, plots = colours_of(curves), [], []
     for n, curve in enumerate(curves):
         values = {x: rest for x, *rest in curve.points}
         lines = (['"' + group + '"', *(f"{v:.9g}" for v in values.get(group, [0, 0, 0]))] for group in groups)
         blocks.append(f"$c{n} << EOD\n" + "\n".join(map("\t".join, lines)) + "\nEOD\n")
-        colour = colour_of(curve.series, colours)
+        colour = colours[curve.title()]
         plots.append(f"$c{n} using 2:3:4:xtic(1) lc rgb '{colour}' title {quoted(curve.title())}")
     return "".join(blocks) + BARS + "plot " + ", \\\n    ".join(plots) + "\n"
 
@@ -260,7 +260,7 @@ def bars_of(line, folder, size):
         if not wanted(conditions, row):
             continue
         for column in (part.strip() for part in columns.split(";")):
-            name = column if series == "-" else row[series]
+            name = column if series == "-" else row.get(series, series)
             point = spread_point(row, "-", column) or (None, 0, 0, 0)
             found.setdefault(name, Curve(origin, name)).points.append((label(pattern, row), *point[1:]))
     return list(found.values())
@@ -271,6 +271,7 @@ def together(curves):
     found = {}
     for curve in curves:
         found.setdefault(curve.series, Curve("data", curve.series)).points += curve.points
+        found[curve.series].plain = True
     return list(found.values())
 
 
@@ -300,10 +301,8 @@ def all_curves(figure, folder, size):
     if figure.kind == "bars":
         return together(curve for line in figure.curves for curve in bars_of(line, folder, size))
     curves = [curve for line in figure.curves for curve in curves_of(line, folder, size)]
-    names, origins = [curve.series for curve in curves], {curve.origin for curve in curves}
     for curve in curves:
-        own = curve.origin == "here" or (curve.origin == "again" and "here" not in origins)
-        curve.plain = own and names.count(curve.series) == 1
+        curve.plain = len({other.origin for other in curves}) == 1
     return curves if any(curve.origin in ("here", "again", "data") for curve in curves) else []
 
 
@@ -315,7 +314,8 @@ def draw(figure, folder, size):
     path = os.path.join(folder, figure.name + ".svg")
     rows = legend_rows(figure, curves)
     script = HEAD.format(name=figure.name, path=path, x=quoted(figure.x), y=quoted(figure.y), rows=rows,
-                         height=485 + 24 * rows + (80 if figure.kind == "bars" else 0)) + figure.setup + "\n"
+                         height=height_of(rows) + (80 if figure.kind == "bars" else 0))
+    script += (SPEEDS if figure.kind == "speeds" else "") + figure.setup + "\n"
     script += (script_of_bars if figure.kind == "bars" else script_of_lines)(figure, curves)
     subprocess.run(["gnuplot", "-"], input=script, text=True, check=True)
     with open(path, encoding="utf-8") as file:

@@ -1,29 +1,37 @@
 # SPDX-License-Identifier: MIT
-"""joins.py - a join by a key that few rows match, in each form that there is for it.
+"""A join by a key that few rows match, in each form that there is for it.
 
-    joins.py [ROWS [KEYS [REPEATS]]]      (1,000,000 rows, 300,000 keys, medians of 5)
+    joins.py full|quick FOLDER [SEED]     writes joins.tsv: with the SQLite of python3, and with the oldest and the newest one
+                                          in build/versions, where these are there
+    joins.py ROWS KEYS REPEATS            prints the rows of the table; LD_LIBRARY_PATH chooses the SQLite
 
-CUCKOO_SO is the extension; the SQLite is that of python3 (LD_LIBRARY_PATH chooses another one). For each kind of
-keys, share of rows that match, and size of the page cache, a line of CSV: milliseconds of CPU, of wall, and the
-ratio to the plain join. All forms must give the same rows, or the program ends.
+CUCKOO_SO is the extension (build/cuckoo). For each kind of keys, share of rows that match, and size of the page cache:
+milliseconds of processor time, of wall clock, and how many times as fast as the plain join, medians of REPEATS. All forms must
+give the same rows, or the program ends.
 
 - plain: JOIN, as SQLite plans it
 - own: the same after ANALYZE and with a condition on the keys that is always true, for which SQLite from 3.38 on
   may make a Bloom filter of its own; `used` says whether it does
-- front: JOIN with a table made by rows=on
+- front: JOIN with a table made by rows=on; left out when the extension has no such option
 - stored: WHERE cf_contains(handle on a stored blob)
 - within: WHERE cf_contains(handle on a filter that is built within the query), the building included
 """
+import glob
 import os
 import random
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 import uuid
 
-ROWS, KEYS, REPEATS = (int(a) for a in (sys.argv[1:] + ["1000000", "300000", "5"][len(sys.argv) - 1:])[:3])
+import tables
+
+COLUMNS = ["SQLite", "keys", "share", "cache", "form", "cpu ms", "wall ms", "times as fast", "own"]
+SIZES = {"full": ("1000000", "300000", "5"), "quick": ("5000", "2000", "1")}
+ROWS, KEYS, REPEATS = map(int, sys.argv[1:4] if sys.argv[1:2] and sys.argv[1].isdigit() else SIZES["quick"])
 SHARES = (0.001, 0.01, 0.1, 0.5)
 JOIN = "SELECT count(*), sum(r.amount) FROM r JOIN {k} AS k ON k.key = r.key"
 STORED = "cf_contains((SELECT cf_open(f) FROM filters), r.key)"
@@ -68,8 +76,20 @@ def fill(db, kind, share):
     db.executemany("INSERT INTO r(key, amount) VALUES (?, ?)",
                    ((key(rng.choice(present if rng.random() < share else absent)), i % 1000) for i in range(ROWS)))
     db.execute("CREATE TABLE filters AS SELECT cf_build(key) AS f FROM k")
-    db.execute("CREATE VIRTUAL TABLE k_fast USING cuckoo_filter(content='k(key)', rows=on)")
+    has_front = front(db)
     db.execute("COMMIT")
+    return has_front
+
+
+def front(db):
+    """False: this extension has no rows=on."""
+    try:
+        db.execute("CREATE VIRTUAL TABLE k_fast USING cuckoo_filter(content='k(key)', rows=on)")
+    except sqlite3.OperationalError as error:
+        if "unknown option" not in str(error):
+            raise
+        return False
+    return True
 
 
 def plan(db, sql):
@@ -100,36 +120,57 @@ def lines(db, about, forms, base, own_used=""):
     medians = measure(db, forms)
     for form, (cpu, wall) in medians.items():
         used = own_used if form == "own" else ""
-        print(f"{about},{form},{cpu:.0f},{wall:.0f},{medians[base][0] / cpu:.2f},{used}", flush=True)
+        print(*about, form, f"{cpu:.1f}", f"{wall:.1f}", f"{medians[base][0] / cpu:.2f}", used or "-", sep="\t", flush=True)
 
 
 def run(kind, share, folder):
     path = f"{folder}/{kind}-{share}.db"
     db = connect(path)
-    fill(db, kind, share)
+    fronts = ["front"] if fill(db, kind, share) else []
     pages = db.execute("PRAGMA page_count").fetchone()[0]
-    for cache, size in (("in cache", 2 * pages), ("10 times the cache", pages // 10)):
+    caches = (("in cache", 2 * pages), ("10 times the cache", pages // 10))
+    for cache, size in caches:
         db.execute(f"PRAGMA cache_size = {size}")
-        about = f"{sqlite3.sqlite_version},{kind},{share},{cache}"
-        lines(db, about, ["plain", "front", "stored", "within"], "plain")
-        lines(db, about, ["anti plain", "anti front", "anti within"], "anti plain")
+        about = (sqlite3.sqlite_version, kind, share, cache)
+        lines(db, about, ["plain", *fronts, "stored", "within"], "plain")
+        lines(db, about, ["anti plain", *(f"anti {form}" for form in fronts), "anti within"], "anti plain")
     db.execute("ANALYZE")
     db.close()
     db = connect(path)  # a connection reads the statistics when it opens the database
-    for cache, size in (("in cache", 2 * pages), ("10 times the cache", pages // 10)):
+    for cache, size in caches:
         db.execute(f"PRAGMA cache_size = {size}")
         used = "its own filter" if "BLOOM" in plan(db, FORMS["own"]) else "no filter"
-        lines(db, f"{sqlite3.sqlite_version},{kind},{share},{cache}, analyzed", ["plain", "own", "front"], "plain", used)
+        lines(db, (sqlite3.sqlite_version, kind, share, cache + ", analyzed"), ["plain", "own", *fronts], "plain", used)
     db.close()
     os.remove(path)
 
 
+def libraries():
+    """Folders for LD_LIBRARY_PATH: none, the oldest version, the newest."""
+    found = sorted(glob.glob("build/versions/*/libsqlite3.so.0"), key=lambda path: [int(n) for n in path.split("/")[2].split(".")])
+    return ["", *(os.path.dirname(path) for path in found[:1] + found[1:][-1:])]
+
+
+def table(size, folder):
+    rows = []
+    for library in libraries():
+        done = subprocess.run([sys.executable, __file__, *SIZES[size]], env={**os.environ, "LD_LIBRARY_PATH": library},
+                              stdout=subprocess.PIPE, text=True, check=True)
+        rows += [line.split("\t") for line in done.stdout.splitlines()]
+    tables.write(os.path.join(folder, "joins.tsv"), COLUMNS, rows)
+
+
 def main():
-    print("sqlite,keys,share,cache,form,cpu_ms,wall_ms,times_as_fast,own")
     with tempfile.TemporaryDirectory() as folder:
         for kind in KINDS:
             for share in SHARES:
                 run(kind, share, folder)
 
 
-main()
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: joins.py full|quick FOLDER [SEED], or joins.py ROWS KEYS REPEATS")
+    if sys.argv[1] in SIZES:
+        table(sys.argv[1], sys.argv[2])
+    else:
+        main()

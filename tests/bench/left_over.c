@@ -3,9 +3,6 @@
 ** left_over.c - what is left after all keys have been deleted: fingerprints that distinct keys share
 ** (section 3.3 of the paper: deleting leaves the error rate as it was).
 **
-**      left_over full FOLDER [SEED]          half a minute
-**      left_over quick FOLDER [SEED]         half a second
-**
 ** The paper's filter keeps one copy of a fingerprint for each key, up to 2b in a pair of buckets, and
 ** refuses the next one. Ours counts copies to a cap; at the cap the fingerprint is sticky, and stays
 ** (copies.h). Distinct keys that share a fingerprint and a pair are copies of one key to the filter:
@@ -13,8 +10,7 @@
 **
 ** Tables of 131,072 slots (quick: 4,096) take the keys that the planner promises for their shape:
 ** with the cap that it chooses, with 3, and with 2b. Then all are deleted, in another order. That
-** is repeated nine times with other keys. Beside it the paper's algorithms (walk.h), filled until a
-** key is refused, or as far as ours.
+** is repeated nine times with other keys.
 **
 ** Writes left_over.tsv to FOLDER:
 **   load           of the slots, when it is full; error %: of all absent keys then
@@ -28,22 +24,15 @@
 #include "../../src/cuckoo_inspect.h"
 #include "bench.h"
 #include "cuckoo.h"
-#include "walk.h"
 
-enum { ROUNDS = 10, PROBES = 100000 };
+enum { ROUNDS = 10 };
 
 typedef struct lab {
     uint64_t slots;
     uint64_t round; /* of keys: each has others */
+    uint64_t added, refused;
     FILE *out;
 } lab;
-
-/* A table of either make. */
-typedef struct subject {
-    cuckoo *ours; /* or */
-    walk_table *walk;
-    uint64_t added, refused;
-} subject;
 
 typedef struct state {
     double load, errors;
@@ -54,106 +43,60 @@ static uint64_t key(const lab *in, uint64_t i)
     return bench_random(in->round << 32 | i);
 }
 
-static bool add(subject *of, uint64_t hash)
+static state look(const lab *in, const cf_filter *filter)
 {
-    return of->ours ? cf_add(&of->ours->filter, hash) == CF_OK : !walk_add(of->walk, hash).refused;
+    return (state){(double)filter->occupied / (double)in->slots, cf_take_census(filter).fpr};
 }
 
-static bool remove_one(subject *of, uint64_t hash)
+/* Fills it with new keys. */
+static void fill(lab *in, cf_filter *filter, uint64_t keys)
 {
-    return of->ours ? cf_delete(&of->ours->filter, hash) != CF_ABSENT : walk_remove(of->walk, hash);
+    for (uint64_t i = 0; i < keys; i++)
+        in->refused += cf_add(filter, key(in, i)) != CF_OK;
+    in->added += keys;
 }
 
-static bool contains(const subject *of, uint64_t hash)
-{
-    return of->ours ? cf_contains(&of->ours->filter, hash) : walk_contains(of->walk, hash);
-}
-
-static uint64_t used(const lab *in, const subject *of)
-{
-    uint64_t n = 0;
-    for (uint64_t i = 0; of->walk && i < in->slots; i++)
-        n += of->walk->tag[i] != 0;
-    return of->ours ? of->ours->filter.occupied : n;
-}
-
-static state look(const lab *in, const subject *of)
-{
-    double errors = 0;
-    if (of->ours)
-        errors = cf_take_census(&of->ours->filter).fpr;
-    for (uint64_t i = 0; of->walk && i < PROBES; i++)
-        errors += (double)contains(of, bench_random((UINT64_C(1) << 50) + i)) / PROBES;
-    return (state){(double)used(in, of) / (double)in->slots, errors};
-}
-
-/* Fills it with new keys. What a walk kicks out when it fails is lost: then a key is missed, which is
-** why the paper stops there. */
-static uint64_t fill(const lab *in, subject *of, uint64_t keys)
-{
-    uint64_t n = 0, refused = 0;
-    for (uint64_t i = 0; i < keys; i++) {
-        bool taken = add(of, key(in, i));
-        refused += !taken;
-        if (!taken && of->walk)
-            break;
-        n += taken;
-    }
-    of->added += n + refused;
-    of->refused += refused;
-    return n;
-}
-
-/* Deletes all keys of this round; false for one of them would be an error of ours. Keys that were
-** refused are asked for as well. */
-static void empty(const lab *in, subject *of, uint64_t keys)
+/* Deletes all keys of this round; false for one of them would be an error. Keys that were refused are
+** asked for as well. */
+static void empty(const lab *in, cf_filter *filter, uint64_t keys)
 {
     for (uint64_t i = keys; i-- > 0;)
-        if (!remove_one(of, key(in, i)) && of->ours && of->refused == 0)
+        if (cf_delete(filter, key(in, i)) == CF_ABSENT && in->refused == 0)
             bench_fail("a key that is there cannot be deleted");
 }
 
-static void look_for_all(const lab *in, const subject *of, uint64_t keys)
+static void look_for_all(const lab *in, const cf_filter *filter, uint64_t keys)
 {
-    for (uint64_t i = 0; i < keys && of->refused == 0; i++)
-        if (!contains(of, key(in, i)))
+    for (uint64_t i = 0; i < keys && in->refused == 0; i++)
+        if (!cf_contains(filter, key(in, i)))
             bench_fail("a key is not found");
 }
 
-static void measure(lab *in, subject *of, uint64_t keys)
+static void measure(lab *in, cf_filter *filter, uint64_t keys)
 {
     state full = {0}, first = {0}, last = {0};
     for (unsigned round = 0; round < ROUNDS; round++, in->round++) {
-        fill(in, of, keys);
-        look_for_all(in, of, keys);
-        full = round == 0 ? look(in, of) : full;
-        empty(in, of, keys);
-        first = round == 0 ? look(in, of) : first;
+        fill(in, filter, keys);
+        look_for_all(in, filter, keys);
+        full = round == 0 ? look(in, filter) : full;
+        empty(in, filter, keys);
+        first = round == 0 ? look(in, filter) : first;
     }
-    last = look(in, of);
+    last = look(in, filter);
     fprintf(in->out, "\t%.4f\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\n", full.load, 100 * full.errors,
             100 * first.load, 100 * first.errors, 100 * last.load, 100 * last.errors,
-            100 * (double)of->refused / (double)of->added);
+            100 * (double)in->refused / (double)in->added);
 }
 
 static void measure_ours(lab *in, const char *name, cf_geometry shape, uint64_t keys, unsigned cap)
 {
     shape.cap = (uint8_t)cap;
-    subject of = {.ours = cuckoo_make(&shape)};
+    cuckoo *made = cuckoo_make(&shape);
+    in->added = in->refused = 0;
     in->slots = cf_geometry_slots(&shape);
     fprintf(in->out, "%s\t%u\t%u\t%u", name, shape.bucket_size, shape.fingerprint_bits, cap);
-    measure(in, &of, keys);
-    free(of.ours);
-}
-
-static void measure_walk(lab *in, const cf_geometry *shape, uint64_t keys)
-{
-    subject of = {.walk = walk_make(shape->buckets, shape->fingerprint_bits, false, in->round)};
-    of.walk->most_kicks = 500;
-    in->slots = cf_geometry_slots(shape);
-    fprintf(in->out, "as published\t%u\t%u\t-", shape->bucket_size, shape->fingerprint_bits);
-    measure(in, &of, keys);
-    walk_drop(of.walk);
+    measure(in, &made->filter, keys);
+    free(made);
 }
 
 static void measure_shape(lab *in, uint64_t slots, unsigned b, unsigned f)
@@ -165,8 +108,6 @@ static void measure_shape(lab *in, uint64_t slots, unsigned b, unsigned f)
     measure_ours(in, "ours", shape, keys, shape.cap);
     measure_ours(in, "ours, cap 3", shape, keys, 3);
     measure_ours(in, "ours, cap 2b", shape, keys, 2 * b);
-    if (b == WALK_SLOTS)
-        measure_walk(in, &shape, keys);
 }
 
 int main(int argc, char **argv)

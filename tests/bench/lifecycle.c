@@ -3,9 +3,6 @@
 ** lifecycle.c - the life of each filter at one size: filled, asked, emptied. Table 3 and figures 5
 ** to 8 of the paper.
 **
-**      lifecycle full FOLDER [SEED]          192 MB each, three minutes
-**      lifecycle quick FOLDER [SEED]         512 KB each, half a second
-**
 ** Writes, to FOLDER:
 **   table3.tsv     keys, bits per key, expected and measured error rate, construction speed. Keys are added one by
 **                  one in random order: to the cuckoo filters until one is refused, to the others up to the

@@ -12,14 +12,12 @@
 **   as published            fingerprints of f bits, alternate by XOR with their hash, random walk of
 **                           500 kicks
 **   as published, 2^f       the same, and fingerprint 0 is one like the others, not made 1
-**   breadth-first           as published, with the search of the library
 **   unhashed                as published, but XOR with the fingerprint itself (section 3.1)
 **   independent             two independent hash functions, and a walk: the best that the paper
 **                           compares with
-**   independent, breadth-first
 **   ours                    the library, growth off: f from 4; keys that share a fingerprint are
 **                           absorbed from cap copies on
-** The first six are tables of whole keys (key_table.h). At 2^25 buckets a run fills the one point that
+** The first four are tables of whole keys. At 2^25 buckets a run fills the one point that
 ** its seed names, so that ten runs fill ten of the eleven.
 **
 ** Writes figure2.tsv to FOLDER: load, slots in use / slots; absorbed: keys without a slot, in % of
@@ -30,29 +28,161 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cuckoo.h"
-#include "key_table.h"
-
+#include "../../src/base/bits.h"
 #include "../../src/cuckoo_inspect.h"
+#include "cuckoo.h"
 
-enum { LAST_BITS = 20, AHEAD = 16 /* keys */ };
+enum { LAST_BITS = 20, KICKS = 500, AHEAD = 16 /* keys */ };
+
+/* ---- a cuckoo hash table of whole keys: slots hold their numbers, so that every address can be computed anew ---- */
+
+/* How the second bucket follows from the first one. Fingerprint 0 becomes 1, as in the authors'
+** program, whose empty slots are 0; but for KEY_HASHED_ALL. */
+typedef enum key_address {
+    KEY_INDEPENDENT, /* it does not: another hash of the key */
+    KEY_HASHED,      /* XOR with a hash of the fingerprint (equation 1) */
+    KEY_HASHED_ALL,  /* the same, and fingerprint 0 stays one of 2^f */
+    KEY_UNHASHED     /* XOR with the fingerprint itself */
+} key_address;
+
+typedef struct key_table {
+    key_address address;
+    unsigned log2_buckets, b, f; /* f: 1 .. 32 */
+    uint64_t draws;
+    uint64_t keys;  /* so many are in it; all in their buckets unless a walk has failed */
+    uint32_t *slot; /* key + 1; 0: empty */
+} key_table;
+
+/* Its two buckets. */
+typedef struct key_place {
+    uint64_t bucket[2];
+} key_place;
+
+static key_table *key_table_make(key_address address, unsigned log2_buckets, unsigned b, unsigned f)
+{
+    key_table *table = bench_allocate_zeroed(sizeof *table);
+    *table = (key_table){.address = address, .log2_buckets = log2_buckets, .b = b, .f = f};
+    table->slot = bench_allocate_zeroed(sizeof *table->slot * b << log2_buckets);
+    return table;
+}
+
+static void key_table_drop(key_table *table)
+{
+    free(table->slot);
+    free(table);
+}
+
+/* ---- addresses ---- */
+
+static const uint64_t second_hash = UINT64_C(1) << 50, draws_from = UINT64_C(1) << 51,
+                      fingerprints_from = UINT64_C(1) << 52;
+
+static key_place key_place_of(const key_table *table, uint64_t key)
+{
+    uint64_t mask = cf_low_bits(table->log2_buckets), hash = bench_random(key);
+    uint64_t first = hash >> 32 & mask, fingerprint = hash & cf_low_bits(table->f);
+    fingerprint |= fingerprint == 0 && table->address != KEY_HASHED_ALL;
+    if (table->address == KEY_INDEPENDENT)
+        return (key_place){{first, bench_random(second_hash + key) & mask}};
+    uint64_t step =
+        table->address == KEY_UNHASHED ? fingerprint : bench_random(fingerprints_from + fingerprint);
+    return (key_place){{first, first ^ (step & mask)}};
+}
+
+static uint32_t *slots_of(const key_table *table, uint64_t bucket)
+{
+    return table->slot + bucket * table->b;
+}
+
+static uint64_t other_bucket(const key_table *table, uint32_t content, uint64_t bucket)
+{
+    key_place place = key_place_of(table, content - 1);
+    return place.bucket[place.bucket[0] == bucket];
+}
+
+static uint32_t *find(const key_table *table, uint64_t bucket, uint32_t content)
+{
+    uint32_t *slot = slots_of(table, bucket);
+    for (unsigned i = 0; i < table->b; i++)
+        if (slot[i] == content)
+            return slot + i;
+    return NULL;
+}
+
+static bool place(const key_table *table, uint64_t bucket, uint32_t content)
+{
+    uint32_t *empty = find(table, bucket, 0);
+    if (empty)
+        *empty = content;
+    return empty != NULL;
+}
+
+/* ---- at random ---- */
+
+static bool walk(key_table *table, const key_place *from, uint32_t content)
+{
+    uint64_t bucket = from->bucket[bench_random(draws_from + table->draws++) % 2];
+    for (unsigned kick = 0; kick < KICKS; kick++) {
+        uint32_t *slot = slots_of(table, bucket) + bench_random(draws_from + table->draws++) % table->b;
+        uint32_t out = *slot;
+        *slot = content;
+        content = out;
+        bucket = other_bucket(table, content, bucket);
+        if (place(table, bucket, content))
+            return true;
+    }
+    return false;
+}
+
+/* ---- filling ---- */
+
+static bool add(key_table *table, uint64_t key)
+{
+    key_place places = key_place_of(table, key);
+    uint32_t content = (uint32_t)key + 1;
+    return place(table, places.bucket[0], content) || place(table, places.bucket[1], content) ||
+           walk(table, &places, content);
+}
+
+/* Nothing is lost but what a walk that failed has kicked out. */
+static void look_for_all(const key_table *table)
+{
+    uint64_t missed = 0;
+    for (uint64_t key = 0; key < table->keys; key++) {
+        key_place at = key_place_of(table, key);
+        uint32_t content = (uint32_t)key + 1;
+        missed += !find(table, at.bucket[0], content) && !find(table, at.bucket[1], content);
+    }
+    if (missed > 1)
+        bench_fail("a key is not found");
+}
+
+/* Adds keys until one finds no room; ends the program when one that was taken is not in its buckets.
+** The load. */
+static double key_table_fill(key_table *table)
+{
+    while (table->keys < UINT32_MAX - 1 && add(table, table->keys)) {
+        key_place later = key_place_of(table, ++table->keys + AHEAD);
+        __builtin_prefetch(slots_of(table, later.bucket[0]));
+        __builtin_prefetch(slots_of(table, later.bucket[1]));
+    }
+    look_for_all(table);
+    return (double)table->keys / (double)((uint64_t)table->b << table->log2_buckets);
+}
+
+/* ---- the systems ---- */
 
 typedef struct system {
     const char *name;
     bool ours;
     key_address address;
-    key_search search;
 } system_of;
 
-enum { PUBLISHED, PUBLISHED_ALL, BREADTH, UNHASHED, INDEPENDENT, INDEPENDENT_BREADTH, OURS, SYSTEMS };
+enum { PUBLISHED, PUBLISHED_ALL, UNHASHED, INDEPENDENT, OURS, SYSTEMS };
 static const system_of systems[SYSTEMS] = {
-    {"as published", false, KEY_HASHED, KEY_WALK},
-    {"as published, 2^f", false, KEY_HASHED_ALL, KEY_WALK},
-    {"breadth-first", false, KEY_HASHED, KEY_BREADTH},
-    {"unhashed", false, KEY_UNHASHED, KEY_WALK},
-    {"independent", false, KEY_INDEPENDENT, KEY_WALK},
-    {"independent, breadth-first", false, KEY_INDEPENDENT, KEY_BREADTH},
-    {"ours", true, KEY_HASHED, KEY_BREADTH},
+    {"as published", false, KEY_HASHED}, {"as published, 2^f", false, KEY_HASHED_ALL},
+    {"unhashed", false, KEY_UNHASHED},   {"independent", false, KEY_INDEPENDENT},
+    {"ours", true, KEY_HASHED},
 };
 
 typedef struct point {
@@ -94,7 +224,7 @@ static void fill(FILE *out, point at)
     if (of->ours) {
         fill_ours(out, &at);
     } else {
-        key_table *table = key_table_make(of->address, of->search, at.log2_buckets, at.b, at.f);
+        key_table *table = key_table_make(of->address, at.log2_buckets, at.b, at.f);
         fprintf(out, "%.4f\t0\n", key_table_fill(table));
         key_table_drop(table);
     }

@@ -2,9 +2,6 @@
 /*
 ** maps.c - more than membership: values, copies, counters (sections 3.1 and 6 of the paper).
 **
-**      maps full FOLDER [SEED]          ten seconds
-**      maps quick FOLDER [SEED]         half a second
-**
 ** Writes, to FOLDER:
 **   values.tsv        a filter with a value of 8 bits for each key, full as planned. The paper: 1 + e
 **                     values for a key that is there, e for one that is not. right: cf_get answers the
@@ -12,15 +9,11 @@
 **   counters.tsv      keys that were added `copies` times each, in rounds, to filters that grow from so
 **                     many keys; exact: cf_count answers `copies`; left: after as many deletes, still
 **                     "perhaps" there
-**   duplicates.tsv    one key added twelve times to a half full table: how many copies it takes until
-**                     one is refused or absorbed, and whether it is gone after twelve deletes. The
-**                     paper: 2b copies, then failure
 */
 #include <math.h>
 
 #include "bench.h"
 #include "cuckoo.h"
-#include "walk.h"
 
 static const uint64_t absent_from = UINT64_C(1) << 40;
 
@@ -107,68 +100,6 @@ static void measure_counters(FILE *out, uint64_t keys, unsigned counter_bits, un
     cuckoo_drop(&filter);
 }
 
-/* ---- duplicates ---- */
-
-enum { BUCKETS = 1024, TIMES = 12, FINGERPRINT_BITS = 12 };
-
-typedef struct repeats {
-    unsigned taken;
-    bool refused, gone;
-} repeats;
-
-static repeats repeat_ours(uint64_t first, unsigned counter_bits)
-{
-    cf_options options = {
-        .bucket_size = 4, .fingerprint_bits = FINGERPRINT_BITS, .counter_bits = counter_bits};
-    cf_filter filter = plan(BUCKETS * 4, 0, &options);
-    repeats seen = {.taken = 0};
-    for (uint64_t i = 1; i <= BUCKETS * 2; i++)
-        cf_add(&filter, bench_random(first + i));
-    for (unsigned i = 0; i < TIMES; i++)
-        seen.refused |= cf_add(&filter, bench_random(first)) != CF_OK;
-    seen.taken = (unsigned)cf_count(&filter, bench_random(first));
-    for (unsigned i = 0; i < TIMES; i++)
-        cf_delete(&filter, bench_random(first));
-    seen.gone = !cf_contains(&filter, bench_random(first));
-    cuckoo_drop(&filter);
-    return seen;
-}
-
-static repeats repeat_published(uint64_t first)
-{
-    walk_table *table = walk_make(BUCKETS, FINGERPRINT_BITS, false, first >> 20);
-    repeats seen = {.taken = 0};
-    table->most_kicks = 500;
-    for (uint64_t i = 1; i <= BUCKETS * 2; i++)
-        walk_add(table, bench_random(first + i));
-    while (seen.taken < TIMES && !seen.refused) {
-        seen.refused = walk_add(table, bench_random(first)).refused;
-        seen.taken += !seen.refused;
-    }
-    for (unsigned i = 0; i < TIMES; i++)
-        walk_remove(table, bench_random(first));
-    seen.gone = !walk_contains(table, bench_random(first));
-    walk_drop(table);
-    return seen;
-}
-
-/* counter_bits < 0: as published. */
-static void measure_duplicates(FILE *out, const char *name, int counter_bits, unsigned trials)
-{
-    unsigned least = TIMES, taken = 0, refused = 0, gone = 0;
-    for (uint64_t trial = 0; trial < trials; trial++) {
-        uint64_t first = trial << 20;
-        repeats seen =
-            counter_bits < 0 ? repeat_published(first) : repeat_ours(first, (unsigned)counter_bits);
-        least = seen.taken < least ? seen.taken : least;
-        taken += seen.taken;
-        refused += seen.refused;
-        gone += seen.gone;
-    }
-    fprintf(out, "%s\t%.2f\t%u\t%.1f\t%.1f\n", name, (double)taken / trials, least,
-            100.0 * refused / trials, 100.0 * gone / trials);
-}
-
 int main(int argc, char **argv)
 {
     static const unsigned copies[] = {1, 2, 3, 4, 5, 6, 8, 15, 16, 17, 40, 255, 256};
@@ -185,12 +116,6 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < sizeof bits / sizeof bits[0]; i++)
         for (unsigned j = 0; j < sizeof copies / sizeof copies[0]; j++)
             measure_counters(out, call.quick ? 200 : 10000, bits[i], copies[j]);
-    fclose(out);
-    out = bench_table(call.folder, "duplicates", "filter\ttaken\tleast\trefused %\tgone %");
-    unsigned trials = call.quick ? 20 : 200;
-    measure_duplicates(out, "as published", -1, trials);
-    measure_duplicates(out, "ours", 0, trials);
-    measure_duplicates(out, "ours, counters of 4 bits", 4, trials);
     fclose(out);
     return 0;
 }

@@ -6,9 +6,13 @@
     python3 tests/bench/quote.py fill                          fills both pages from tests/bench/results
     python3 tests/bench/quote.py check                         are they filled? Prints what is not; a test calls it
 
-In RESULTS.md a line <!-- table NAME | condition; ... | column; ... --> is followed by that table, up to <!-- end -->.
-Both parts may be left out. NAME may have a folder, as quick/figure5 (results of the quick form) or authors/full/figure5 (data).
-A line <!-- claims --> is followed by what claims.txt says. Figures in the text of a page are listed in quotes.txt.
+A place is {table | condition; ... | column | format}: one figure of one table. TABLE may have a folder, as quick/figure5 or
+authors/full/figure5 (data). Where places stand:
+- quotes.tsv: passages of a page, with a place for each figure. The page has the passage with numbers in them.
+- claims.tsv: what the articles say, and what was found here.
+- RESULTS.md: <!-- table TABLE | condition; ... | column; ... | across --> is followed by the lines of that table. The
+  values of the column `across` (or of several, a + b) stand side by side, medians only. Each part but TABLE may be left out.
+  <!-- claims --> is followed by the claims that a table or a figure makes.
 results/sources.tsv says of each table with what it was measured.
 """
 import os
@@ -18,7 +22,6 @@ import statistics
 import sys
 
 import figures
-import orders
 import tables
 
 RESULTS = os.path.join(tables.HERE, "results")
@@ -30,36 +33,47 @@ PAGES = {"RESULTS.md": os.path.join(tables.HERE, "RESULTS.md"),
 PLACE = re.compile(r"{([^{}]*\|[^{}]*\|[^{}]*\|[^{}]*)}")
 
 
-def text_of(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
 def put(path, text):
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(text)
     os.replace(path + ".new", path)
 
 
-# ---- tables ----
+def as_rows(path):
+    """Rows of a table as dictionaries."""
+    columns, rows = tables.read(path)
+    return [dict(zip(columns, row)) for row in rows]
 
-def place_of(name):
-    """The file of a committed table: measured, or entered as data."""
-    folders = (RESULTS, os.path.join(figures.DATA, "authors", "full"), os.path.join(figures.DATA, "authors"), figures.DATA)
-    paths = [os.path.join(folder, name + ".tsv") for folder in folders]
+
+# ---- places ----
+
+def place_of(name, folder=None):
+    """The file of a table: measured, or entered as data."""
+    data = figures.DATA
+    folders = (folder or RESULTS, os.path.join(data, "authors", "full"), os.path.join(data, "authors"), data)
+    paths = [os.path.join(place, name + ".tsv") for place in folders]
     return next((path for path in paths if os.path.exists(path)), paths[0])
 
 
-def chosen(name, conditions):
-    """Columns, and rows as dictionaries, of a committed table."""
-    columns, rows = tables.read(place_of(name))
-    rows = [dict(zip(columns, row)) for row in rows]
-    return columns, [row for row in rows if figures.wanted(conditions, row)]
+def chosen(name, conditions, folder=None):
+    """The rows that meet the conditions."""
+    return [row for row in as_rows(place_of(name, folder)) if figures.wanted(tables.parts_of(conditions), row)]
 
 
-def parts_of(text):
-    return [part.strip() for part in text.split(";") if part.strip()]
+def figure(place, folder=None):
+    """The text that stands for `table | conditions | column | format`."""
+    name, conditions, column, form = (part.strip() for part in place.split("|"))
+    rows = chosen(name, conditions, folder)
+    if len(rows) != 1:
+        raise ValueError(f"{place}: {len(rows)} rows")
+    return format(float(rows[0][column]), form)
 
+
+def with_figures(text, folder=None):
+    return PLACE.sub(lambda place: figure(place.group(1), folder), text)
+
+
+# ---- tables ----
 
 def grouped(text):
     return f"{int(text):,}" if re.fullmatch(r"\d{5,}", text) else text
@@ -71,75 +85,61 @@ def shown(row, column):
     return grouped(row[column]) + ("" if low == high else f" ({grouped(low)}–{grouped(high)})")
 
 
-def sources():
-    columns, rows = tables.read(SOURCES)
-    return {row[0]: dict(zip(columns, row)) for row in rows}
+def across(described, rows, columns, key):
+    """Titles and cells with the values of `key` side by side ("a + b": of both); columns that are keys name the rows."""
+    names, measured = [c for c in columns if c in described.keys], [c for c in columns if c not in described.keys]
+    cells, values = {}, {}
+    for row in rows:
+        value = ", ".join(row[part] for part in key.split(" + "))
+        values[value] = (f"{key} {value}" if " + " not in key else value)
+        cells.setdefault(tuple(row[name] for name in names), {}).update({(value, c): grouped(row[c]) for c in measured})
+    several = len(measured) > 1
+    titles = [*names, *(f"{c}, {title}" if several else title for title in values.values() for c in measured)]
+    return titles, [[*map(grouped, name), *(of.get((v, c), "-") for v in values for c in measured)] for name, of in cells.items()]
 
 
-def source_line(name):
-    of = sources().get(name)
-    if not of:
-        return ""
-    form = "" if of["size"] == "full" else "quick form, "
-    load = "" if of["load"] == tables.MISSING else f"load average {of['load']}, "
-    return f"\n*{of['runs']}, {form}commit {of['commit']}, {of['date']}, {load}{of['processor']}, {of['compiler']}*\n"
+def framed(titles, cells):
+    lines = [titles, ["---", *["---:"] * (len(titles) - 1)], *cells]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def markdown_table(marker):
-    """Of the text of a marker: NAME | conditions | columns."""
-    name, conditions, columns = ([part.strip() for part in marker.split("|")] + ["", ""])[:3]
-    all_columns, rows = chosen(name, parts_of(conditions))
-    columns = parts_of(columns) or tables.plain_columns(all_columns)
-    lines = [" | ".join(columns), "|".join("---" if c == columns[0] else "---:" for c in columns)]
-    lines += [" | ".join(shown(row, column) for column in columns) for row in rows]
+    """Of the text of a marker: NAME | conditions | columns | across."""
+    name, conditions, columns, key = ([part.strip() for part in marker.split("|")] + ["", "", ""])[:4]
+    rows = chosen(name, conditions)
     if not rows:
         raise ValueError(f"no rows: {marker}")
-    framed = ["|" + line + "|" if "---" in line else "| " + line + " |" for line in lines]
-    return "\n".join(framed) + "\n" + source_line(name)
+    columns = tables.parts_of(columns) or tables.plain_columns(list(rows[0]))
+    titles, cells = columns, [[shown(row, column) for column in columns] for row in rows]
+    if key:
+        titles, cells = across(tables.descriptions()[os.path.basename(name)], rows, columns, key)
+    return framed([f"{titles[0]} (`{name}.tsv`)", *titles[1:]], cells)
 
 
-def claims(path=os.path.join(tables.HERE, "claims.txt")):
-    """claims.txt as text of the page: a table for each group. The first column may be missing."""
-    lines = []
-    for line in text_of(path).splitlines():
-        if line.startswith("## "):
-            lines += ["", f"### {line[3:]}", "", "| where | claimed | here | |", "|---|---|---|---|"]
-        elif line and not line.startswith("#"):
-            cells = [cell.strip() for cell in PLACE.sub(lambda place: figure(place.group(1)), line).split("|")]
-            lines.append("| " + " | ".join([""] * (4 - len(cells)) + cells) + " |")
-    return "\n".join(lines[1:]) + "\n"
+def claims(path=os.path.join(tables.HERE, "claims.tsv")):
+    """All claims, with their figures."""
+    return [{name: with_figures(cell) for name, cell in row.items()} for row in as_rows(path)]
+
+
+def short_claims():
+    """Those of tables and figures, for the page."""
+    rows = [row for row in claims() if re.search(r"table \d|figure", row["where"])]
+    return framed(["where", "says", "here", ""], [[row[c] for c in ("where", "says", "here", "verdict")] for row in rows])
 
 
 def fill_tables(text):
     """The page with its tables as they are in results."""
     def filled(found):
         marker = found.group(1)
-        content = claims() if marker == "claims" else markdown_table(marker[len("table "):])
-        return f"<!-- {marker} -->\n{content}<!-- end -->"
-    return re.sub(r"<!-- (table .*?|claims) -->\n.*?<!-- end -->", filled, text, flags=re.S)
+        return f"<!-- {marker} -->\n" + (short_claims() if marker == "claims" else markdown_table(marker.removeprefix("table ")))
+    return re.sub(r"<!-- (table .*?|claims) -->\n(?:\|.*\n)*", filled, text)
 
 
 # ---- figures in the text ----
 
-def figure(place):
-    """The text that stands for `table | conditions | column | format`."""
-    name, conditions, column, form = (part.strip() for part in place.split("|"))
-    _, rows = chosen(name, parts_of(conditions))
-    if len(rows) != 1:
-        raise ValueError(f"{place}: {len(rows)} rows")
-    return format(float(rows[0][column]), form)
-
-
-def quotes(path=os.path.join(tables.HERE, "quotes.txt")):
-    """(page, passage): passages are separated by empty lines; a line "page NAME" names the page of those below it."""
-    found, page = [], None
-    lines = [line for line in text_of(path).splitlines() if not line.startswith("#")]
-    for passage in re.split(r"\n\s*\n", "\n".join(lines).strip()):
-        if passage.startswith("page "):
-            page = passage.split()[1]
-        else:
-            found.append((page, passage))
-    return found
+def quotes():
+    """(page, passage) of each."""
+    return [(row["page"], row["passage"]) for row in as_rows(os.path.join(tables.HERE, "quotes.tsv"))]
 
 
 def pattern_of(passage):
@@ -151,10 +151,8 @@ def pattern_of(passage):
 
 
 def fill_quotes(name, text):
-    """The page with the figures that quotes.txt lists for it."""
-    for page, passage in quotes():
-        if page != name:
-            continue
+    """The page with the figures that quotes.tsv lists for it."""
+    for _, passage in (quote for quote in quotes() if quote[0] == name):
         pattern, places = pattern_of(passage)
         found = list(re.finditer(pattern, text))
         if len(found) != 1:
@@ -168,7 +166,7 @@ def fill_quotes(name, text):
 # ---- the three commands ----
 
 def filled(name):
-    text = text_of(PAGES[name])
+    text = tables.text_of(PAGES[name])
     return fill_quotes(name, fill_tables(text) if name == "RESULTS.md" else text)
 
 
@@ -179,14 +177,14 @@ def fill():
 
 def check():
     """Names of the pages whose figures are not those of the tables."""
-    return [name for name, path in PAGES.items() if filled(name) != text_of(path)]
+    claims()
+    return [name for name, path in PAGES.items() if filled(name) != tables.text_of(path)]
 
 
 def runs_of(described, rows):
     """What the rows of a joined table are, in words."""
     runs = tables.number_of_runs(rows)
-    sums = ", sums" if any(described.is_sum(column) for column in described.measured) else ""
-    return "one run" if runs == "1" else f"medians (and quartiles){sums} of {runs} runs"
+    return "one run" if runs == "1" else f"medians (and quartiles){', sums' if described.sums else ''} of {runs} runs"
 
 
 def load_of(folder, program):
@@ -196,19 +194,18 @@ def load_of(folder, program):
 
 
 def accept(folder="build/bench", *names):
-    known = sources() if os.path.exists(SOURCES) else {}
+    known = {row["table"]: row for row in as_rows(SOURCES)} if os.path.exists(SOURCES) else {}
     about = dict(tables.read(os.path.join(folder, "about.tsv"))[1])
     form = "" if about["size"] == "full" else about["size"]
     os.makedirs(os.path.join(RESULTS, form), exist_ok=True)
     for name, described in tables.descriptions().items():
         path = os.path.join(folder, name + ".tsv")
-        if described.is_of_runs() and os.path.exists(path) and (not names or name in names):
+        if described.program != "data" and os.path.exists(path) and (not names or name in names):
             shutil.copy(path, os.path.join(RESULTS, form))
             key = os.path.join(form, name)
             known[key] = {"table": key, "runs": runs_of(described, tables.read(path)[1]),
                           "load": load_of(folder, described.program), **{fact: about[fact] for fact in FACTS}}
     tables.write(SOURCES, SOURCE_COLUMNS, [[known[n][c] for c in SOURCE_COLUMNS] for n in sorted(known)])
-    orders.main(RESULTS, RESULTS)
     fill()
 
 

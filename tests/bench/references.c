@@ -3,9 +3,6 @@
 ** references.c - what one lookup reads: memory references and cache lines. Tables 1 and 2 of the
 ** paper.
 **
-**      references full FOLDER [SEED]          6 MB each; ten seconds
-**      references quick FOLDER [SEED]         0.4 MB each; a second
-**
 ** The kinds say themselves what they read (touch.h; they are compiled for this program once more):
 ** each bit, counter, slot or bucket is a reference, and what lies in one line of 64 bytes is one line.
 ** So this does not depend on the machine. Each filter is filled as far as it goes, and asked for

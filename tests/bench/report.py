@@ -3,8 +3,7 @@
 
     python3 tests/bench/report.py FOLDER full|quick [PAGE]
 
-FOLDER holds the joined tables and about.tsv (run.py). Text comes from figures_*.txt, tables_*.txt, and from the sections of
-RESULTS.md that SECTIONS names.
+FOLDER holds the joined tables and about.tsv (run.py). Text comes from measured.txt and claims.tsv.
 """
 import html
 import os
@@ -12,10 +11,10 @@ import re
 import sys
 
 import figures
+import quote
 import tables
 
-SECTIONS = ["What did not reproduce, and why", "The claims, one by one"]
-LONG = 24  # rows; longer tables are folded
+LONG = 12  # rows; longer tables are folded
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2126; --soft: #5d666f; --paper: #fff; --line: #d5dade;
@@ -41,6 +40,7 @@ th { background: var(--card); vertical-align: bottom }
 th small, td small { display: block; font-weight: normal; white-space: nowrap }
 td.text, th.text { text-align: left }
 td.text { max-width: 20rem }
+td.ours { color: #d9483b; font-weight: bold }
 tr.group > td { border-top: 2px solid var(--soft) }
 td.bar { background: linear-gradient(to left, var(--bar) var(--part), transparent var(--part)) }
 .prose table { font-size: .9rem }
@@ -54,8 +54,6 @@ def escape(text):
     return html.escape(text, quote=True)
 
 
-# ---- text ----
-
 def inline(text):
     """`code`, **bold** and *words*."""
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
@@ -63,47 +61,7 @@ def inline(text):
     return re.sub(r"(?<![\w*])\*([^*]+)\*(?![\w*])", r"<i>\1</i>", text)
 
 
-def cells_of(line):
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
-
-
-def table_of_text(lines):
-    rows = [cells_of(line) for line in lines]
-    head = "".join(f"<th>{inline(cell)}</th>" for cell in rows[0])
-    body = "".join("<tr>" + "".join(f"<td>{inline(cell)}</td>" for cell in row) + "</tr>" for row in rows[2:])
-    return f"<div class=wide><table><tr>{head}</tr>{body}</table></div>"
-
-
-def paragraph(lines):
-    if lines[0].startswith("|"):
-        return table_of_text(lines)
-    if lines[0].startswith("#"):
-        return f"<h3>{inline(lines[0].lstrip('# '))}</h3>"
-    if lines[0].startswith("- "):
-        items = re.split(r"^- ", "\n".join(lines), flags=re.M)[1:]
-        return "<ul>" + "".join(f"<li>{inline(' '.join(item.split()))}</li>" for item in items) + "</ul>"
-    return f"<p>{inline(' '.join(lines))}</p>"
-
-
-def prose(text):
-    """The little of Markdown that RESULTS.md uses: paragraphs, lists, tables, headings."""
-    text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
-    blocks = [block.splitlines() for block in re.split(r"\n\s*\n", text.strip()) if block.strip()]
-    return "<div class=prose>" + "\n".join(paragraph(block) for block in blocks) + "</div>"
-
-
-def section(markdown, title):
-    """What stands below the heading of that title."""
-    found = re.search(rf"^(#+) {re.escape(title)}\n(.*?)(?=^#{{1,2}} |\Z)", markdown, flags=re.M | re.S)
-    return found.group(2) if found else ""
-
-
 # ---- tables ----
-
-def grouped(text):
-    """Long whole numbers in groups of three."""
-    return f"{int(text):,}" if re.fullmatch(r"\d{5,}", text) else text
-
 
 def is_number(text):
     return bool(tables.numbers([text]))
@@ -111,12 +69,12 @@ def is_number(text):
 
 def cell(row, column, most):
     text, low, high = row[column], row.get(f"{column} q1", "-"), row.get(f"{column} q3", "-")
-    spread = "" if low == high else f"<small>{grouped(low)} – {grouped(high)}</small>"
+    spread = "" if low == high else f"<small>{quote.grouped(low)} – {quote.grouped(high)}</small>"
     value = (tables.numbers([text]) or [0])[0]
     look = "" if is_number(text) or text == "-" else " class=text"
     if most:
         look = f' class=bar style="--part:{100 * value / most:.0f}%"'
-    return f"<td{look}>{escape(grouped(text))}{spread}</td>"
+    return f"<td{look}>{escape(quote.grouped(text))}{spread}</td>"
 
 
 def largest(rows, column):
@@ -127,27 +85,12 @@ def largest(rows, column):
     return values[-1] if values[-1] <= 40 * values[len(values) // 2] else 0
 
 
-def ordered(described, rows):
-    for line in reversed(described.order):
-        name, _, how = line.partition(":")
-        rows = sorted(rows, key=lambda row, n=name: order_key(row[n]), reverse="descending" in how)
-    return rows
-
-
-def order_key(text):
-    values = tables.numbers([text])
-    return (0, values[0], "") if values else (1, 0, text)
-
-
 def heading(described, column):
-    if column in described.keys:
-        return f"<th class=text>{escape(column)}</th>"
-    unit = described.unit(column)
-    return f"<th>{escape(column)}<small>{escape(unit if unit != 'see the name' else '')}</small></th>"
+    return f"<th{' class=text' if column in described.keys else ''}>{escape(column)}</th>"
 
 
 def html_table(described, columns, rows):
-    rows = ordered(described, [dict(zip(columns, row)) for row in rows])
+    rows = [dict(zip(columns, row)) for row in rows]
     measured = [c for c in tables.plain_columns(columns) if c not in described.keys]
     most = {column: largest(rows, column) for column in measured}
     lines, before = [], None
@@ -155,7 +98,7 @@ def html_table(described, columns, rows):
     for row in rows:
         mark = " class=group" if are_groups and before not in (None, row[described.keys[0]]) else ""
         before = row[described.keys[0]]
-        keys = "".join(f"<td class=text>{escape(grouped(row[key]))}</td>" for key in described.keys)
+        keys = "".join(f"<td class=text>{escape(quote.grouped(row[key]))}</td>" for key in described.keys)
         lines.append(f"<tr{mark}>{keys}{''.join(cell(row, column, most[column]) for column in measured)}</tr>")
     head = "".join(heading(described, column) for column in [*described.keys, *measured])
     return f"<div class=wide><table><tr>{head}</tr>\n" + "\n".join(lines) + "</table></div>"
@@ -169,13 +112,16 @@ def table_part(folder, described):
     table = html_table(described, columns, rows)
     if len(rows) > LONG:
         table = f"<details><summary>{len(rows)} rows</summary>{table}</details>"
-    return (f'<h3 id="{described.name}">{escape(described.title)}</h3><p>{inline(described.caption)} '
-            f"<span class=soft>{runs_of(columns, rows)}</span></p>{table}")
+    return (f'<h3 id="{described.name}">{escape(described.title)}</h3><p class=soft>'
+            f"{described.name}.tsv. {runs_of(columns, rows)}</p>{table}")
 
 
 def runs_of(columns, rows):
     """How many runs the rows come from, in words."""
-    return f"Runs: {tables.number_of_runs(rows)}." if columns[-1] == "runs" else ""
+    if columns[-1] != "runs":
+        return "Entered as data."
+    runs = tables.number_of_runs(rows)
+    return "Ran once: no bars." if runs == "1" else f"Medians of {runs} runs; small print: quartiles."
 
 
 # ---- the page ----
@@ -192,16 +138,6 @@ def fact_table(known):
     return f"<div class=wide><table>{rows}</table></div>"
 
 
-def loads(folder):
-    """When each run began, and how much else the machine did."""
-    noted = ("start", "seconds", "load before", "load after")
-    rows = [[run, program, *(done[name] for name in noted)] for run, program, done in tables.marks(folder)]
-    head = ["run", "program", "start", "seconds", "load average at the start", "at the end"]
-    lines = "".join("<tr>" + "".join(f"<td class=text>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return (f"<details><summary>Load average at the start and the end of each run</summary><div class=wide><table>"
-            f"<tr>{''.join(f'<th class=text>{title}</th>' for title in head)}</tr>{lines}</table></div></details>")
-
-
 def figure_part(folder, figure, described):
     path = os.path.join(folder, figure.name + ".svg")
     if not os.path.exists(path):
@@ -214,30 +150,41 @@ def figure_part(folder, figure, described):
             f"<figure class=wide>{svg.strip()}</figure>{parts}")
 
 
-def contents(figure_list, described, rest):
-    lines = [f'<li><a href="#fig-{f.name}">{escape(f.title)}</a></li>' for f in figure_list]
-    lines += [f'<li><a href="#text-{n}">{title}</a></li>' for n, title in enumerate(SECTIONS)]
-    lines += [f'<li><a href="#{name}">{escape(described[name].title)}</a></li>' for name in rest]
-    return f"<nav><ul>{''.join(lines)}</ul></nav>"
+def contents(drawn):
+    lines = [("fig-" + figure.name, figure.title) for figure in drawn]
+    lines += [("tables", "More tables"), ("claims", "The claims of the articles"), ("about", "What was measured with what")]
+    return f"<nav><ul>{''.join(f'<li><a href=#{name}>{escape(title)}</a></li>' for name, title in lines)}</ul></nav>"
+
+
+def summary(folder):
+    """What a reader wants to know first: of [summary], what this run has; ours, and what it is compared with."""
+    lines = ""
+    for what, line in tables.sections()["summary"].items():
+        try:
+            ours, other, name = (part.strip() for part in quote.with_figures(line.replace("\n", " "), folder).split(" | "))
+        except (OSError, ValueError):
+            continue  # not in this run
+        lines += (f"<tr><td class=text>{escape(what)}</td><td class=ours>{ours}</td><td>{other}</td>"
+                  f"<td class=text>{escape(name)}</td></tr>")
+    head = "<tr><th class=text>what</th><th>this library</th><th>beside</th><th class=text></th></tr>"
+    return f"<h2>Summary</h2><div class=wide><table>{head}{lines}</table></div>"
+
+
+def claim_table():
+    """The claims of the articles, with the figures that are committed."""
+    lines = "".join("<tr>" + "".join(f"<td>{inline(cell)}</td>" for cell in row.values()) + "</tr>" for row in quote.claims())
+    head = "<tr><th>article</th><th>where</th><th>says</th><th>here</th><th></th></tr>"
+    return (f"<h2 id=claims>The claims of the articles</h2><p class=soft>With the figures of tests/bench/results.</p>"
+            f"<div class='wide prose'><table>{head}{lines}</table></div>")
 
 
 def introduction(known):
-    return f"""<h1>Cuckoo filters, measured</h1>
-<p>Each figure is the median of {escape(known.get('runs', '?'))} runs, each with other keys, unless its text says
-otherwise; bars and small print give the first and the third quartile. Small rings are runs far outside them: they are
-shown, not dropped. Programs took turns, so that a noisy minute does not spoil one of them. Speeds depend on the machine
-and on what else it does. Loads, bits and error rates do not.</p>
-<p>Lines without dashes are this library and the yardsticks, measured in this run. Dashed lines are the program of the
-paper's authors on one machine. Lines of dots and dashes are the published algorithms, written anew. Dotted lines and
-single signs are what was published: the numbers of the texts, and the curves of the paper, read off the vectors of its
-pictures.</p>{quick_note(known)}"""
-
-
-def quick_note(known):
-    if known.get("size") != "quick":
-        return ""
-    return ("<p><b>This is the quick form:</b> small tables that lie in the cache, few points. The full form is "
-            "<code>make bench</code>.</p>")
+    quick = ("<p><b>This is the quick form:</b> small tables that lie in the cache, few points. The full form is "
+             "<code>make bench</code>.</p>") if known.get("size") == "quick" else ""
+    return f"""<h1>Cuckoo filters, measured</h1>{quick}
+<p class=soft>Medians of {escape(known.get('runs', '?'))} runs, each with other keys; bars and small print: first and third
+quartile; what ran once says so. Red is this library, and nothing else is red. Dashed: the program of the paper's authors, on one
+machine. Dots and dashes: the published algorithms, written anew. Dotted: what was published. Speeds depend on the machine and on what else it does.</p>"""
 
 
 def page(folder, size):
@@ -245,13 +192,10 @@ def page(folder, size):
     drawn = [f for f in figures.figures() if os.path.exists(os.path.join(folder, f.name + ".svg"))]
     shown = {name for figure in drawn for name in figure.tables}
     rest = [n for n in described if n not in shown and os.path.exists(os.path.join(folder, n + ".tsv"))]
-    with open(os.path.join(tables.HERE, "RESULTS.md"), encoding="utf-8") as file:
-        results = file.read()
-    texts = "".join(f'<h2 id="text-{n}">{title}</h2>{prose(section(results, title))}' for n, title in enumerate(SECTIONS))
-    parts = [introduction(known), "<h2>What was measured with what</h2>", fact_table(known), loads(folder),
-             "<h2>Contents</h2>", contents(drawn, described, rest),
+    parts = [introduction(known), summary(folder), "<h2>Contents</h2>", contents(drawn),
              *(figure_part(folder, figure, described) for figure in drawn),
-             texts, "<h2>More tables</h2>", *(table_part(folder, described[name]) for name in rest)]
+             "<h2 id=tables>More tables</h2>", *(table_part(folder, described[name]) for name in rest), claim_table(),
+             "<h2 id=about>What was measured with what</h2>", fact_table(known)]
     return (f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
             f"<title>Cuckoo filters, measured ({size})</title><style>{STYLE}</style>\n" + "\n".join(parts) + "\n</html>\n")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Runs the benchmarks: every program of programs.txt, ten times, each time with another seed; then the page.
+"""Runs the benchmarks: every program of measured.txt, ten times, each time with another seed; then the page.
 
-    python3 tests/bench/run.py full [RUNS]      build/bench/run-<i>/, hours; see programs.txt
+    python3 tests/bench/run.py full [RUNS]      build/bench/run-<i>/, hours; see measured.txt
     python3 tests/bench/run.py quick [RUNS]     build/bench/quick/run-<i>/, under two minutes: fewer points, not fewer runs
 
 Runs of different programs take turns, so that a noisy minute does not spoil one program. What is complete is kept: stop it
@@ -16,7 +16,6 @@ import sys
 import time
 
 import about
-import orders
 import report
 import tables
 
@@ -25,11 +24,12 @@ DONE_COLUMNS = ["size", "built as", "start", "seconds", "load before", "load aft
 
 
 class Program:
-    """A line of programs.txt."""
+    """A line of [programs]: once or every run, seconds of a run (full and quick), command."""
 
-    def __init__(self, line):
-        self.name, runs, full, quick, command = line.split(None, 4)
-        self.once = runs == "one"
+    def __init__(self, name, line):
+        self.name = name
+        runs, full, quick, command = line.split(None, 3)
+        self.once = runs == "once"
         self.typical = {size: float(text) for size, text in (("full", full), ("quick", quick)) if text != "-"}
         self.command = [sys.executable if word == "python3" else word for word in shlex.split(command)]
 
@@ -46,9 +46,8 @@ class Program:
         return digest.hexdigest()[:16]
 
 
-def programs(path=os.path.join(tables.HERE, "programs.txt")):
-    with open(path, encoding="utf-8") as file:
-        return [Program(line) for line in file if line.strip() and not line.startswith("#")]
+def programs():
+    return [Program(name, line) for name, line in tables.sections()["programs"].items()]
 
 
 class Bench:
@@ -100,7 +99,7 @@ class Bench:
                             os.remove(os.path.join(folder, name))
 
     def seconds_of(self, program):
-        """What one run is expected to take: as before, or as programs.txt says, on a machine as slow as it has been."""
+        """What one run is expected to take: as before, or as measured.txt says, on a machine as slow as it has been."""
         took = self.took.get(program.name)
         if took:
             return sorted(took)[len(took) // 2]
@@ -150,7 +149,6 @@ class Bench:
         facts = about.about(self.size, self.runs)
         tables.write(os.path.join(self.folder, "about.tsv"), ["name", "value"], [list(fact) for fact in facts.items()])
         tables.join_all(self.folder)
-        orders.main(self.folder, self.folder)
         report.main(self.folder, self.size, os.path.join(OUT, "report.html"))
 
 

@@ -2,9 +2,6 @@
 /*
 ** space.c - bits per key against error rate: figures 3 and 4 and table 2 of the paper, section 5.1.
 **
-**      space full FOLDER [SEED]           a minute
-**      space quick FOLDER [SEED]          half a second
-**
 ** Fills a table of a million slots (quick: 16,384) of each kind and each number of bits, the cuckoo
 ** filters until an add is refused, the others up to the load they are made for. Writes, to FOLDER:
 **   figure3.tsv    bits per key, measured, against the error rate, measured: cuckoo filters with b = 2, 4, 8, and

@@ -3,12 +3,12 @@
 
     python3 tests/bench/tables.py FOLDER       from FOLDER/run-*/<table>.tsv to FOLDER/<table>.tsv
 
-tables_*.txt says of each table which columns name a point (keys) and which are measured. Rows of different runs with the same
+measured.txt says of each table which columns name a point (keys) and which are measured. Rows of different runs with the same
 keys are one point; rows of one run with the same keys are told apart by their order. A joined table has the keys, then for
-each measured column its median under its own name and four columns more, see SPREAD, then the number of runs. Nothing is
-dropped: outliers() gives the values far from the quartiles, which the figures show as points.
+each measured column its median under its own name and four columns more, see SPREAD, then the number of runs.
 """
 import configparser
+import functools
 import glob
 import math
 import os
@@ -22,55 +22,49 @@ MISSING = "-"
 
 
 class Description:
-    """What tables_*.txt says of one table."""
+    """What measured.txt says of one table: program | keys | measured | title."""
 
-    def __init__(self, name, section):
-        self.name, self.title, self.caption = name, section["title"], section.get("caption", "")
-        self.program = section["program"]
-        self.keys = lines_of(section["keys"])
-        self.measured = dict(split_unit(line) for line in lines_of(section["measured"]))
-        self.order = lines_of(section.get("order", ""))
-
-    def is_of_runs(self):
-        """Was it joined from the tables of runs? Others are entered by hand (data), or follow from joined tables (orders)."""
-        return self.program not in ("data", "orders")
-
-    def unit(self, column):
-        return self.measured[column if column in self.measured else "*"][0]
-
-    def is_sum(self, column):
-        return self.measured.get(column, self.measured.get("*"))[1]
+    def __init__(self, name, line):
+        self.name = name
+        self.program, keys, measured, self.title = (part.strip() for part in line.replace("\n", " ").split(" | "))
+        self.keys, measured = parts_of(keys), parts_of(measured)
+        self.sums = [column[1:] for column in measured if column.startswith("+")]
+        self.measured = [column.removeprefix("+") for column in measured]
 
     def check(self, columns):
         """Are all columns described, and all that are described there?"""
         unknown = [c for c in columns if c not in self.keys and c not in self.measured and "*" not in self.measured]
         gone = [c for c in [*self.keys, *self.measured] if c not in columns and c != "*"]
         if unknown or gone:
-            raise ValueError(f"{self.name}: tables_*.txt does not describe {unknown}, and describes {gone}, which are not there")
+            raise ValueError(f"{self.name}: measured.txt does not describe {unknown}, and describes {gone}, which are not there")
 
 
 def lines_of(text):
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def split_unit(line):
-    """`name: unit` or `name: sum, unit`."""
-    name, _, unit = line.rpartition(":")
-    is_sum = unit.strip().startswith("sum")
-    return name.strip(), (re.sub(r"^sum,? *", "", unit.strip()), is_sum)
+def parts_of(text):
+    """What semicolons separate."""
+    return [part.strip() for part in text.split(";") if part.strip()]
 
 
-def sections(kind):
-    """All sections of tables_*.txt or figures_*.txt."""
+@functools.cache
+def sections():
+    """All sections of measured.txt."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=True)
     parser.optionxform = str
-    parser.read(sorted(glob.glob(os.path.join(HERE, kind + "_*.txt"))), encoding="utf-8")
+    with open(os.path.join(HERE, "measured.txt"), encoding="utf-8") as file:
+        parser.read_file(file)
     return parser
 
 
 def descriptions():
-    parser = sections("tables")
-    return {name: Description(name, parser[name]) for name in parser.sections()}
+    return {name: Description(name, line) for name, line in sections()["tables"].items()}
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def read(path):
@@ -149,20 +143,6 @@ def summary(texts, is_sum=False):
     return [like(value, precise) for value in (middle, low, high, min(values), max(values))]
 
 
-def meet(one, other):
-    """Have two ranges, (least, most), a value in common?"""
-    return one[0] <= other[1] and other[0] <= one[1]
-
-
-def outliers(values):
-    """Values further from the quartiles than one and a half times what lies between these."""
-    if len(values) < 4:
-        return []
-    low, _, high = quartiles(values)
-    reach = 1.5 * (high - low)
-    return [value for value in values if value < low - reach or value > high + reach]
-
-
 def joined(described, runs):
     """Columns and rows of the joined table."""
     columns, found = points(described, runs)
@@ -170,7 +150,7 @@ def joined(described, runs):
     titles = [*described.keys, *(f"{m}{end}" for m in measured for end in ("", *(f" {s}" for s in SPREAD))), "runs"]
     rows = []
     for (keys, _), cells in found.items():
-        figures = [text for m in measured for text in summary(cells.get(m, []), described.is_sum(m))]
+        figures = [text for m in measured for text in summary(cells.get(m, []), m in described.sums)]
         rows.append([*keys, *figures, str(max(len(texts) for texts in cells.values()) if cells else len(runs))])
     return titles, rows
 

@@ -9,17 +9,15 @@ import pytest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import figures  # noqa: E402
-import operations  # noqa: E402
 import paths  # noqa: E402
 import quote  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
 import tables  # noqa: E402
-import twice  # noqa: E402
 
 
-def described(keys="filter", measured="load: share\nspeed: per second"):
-    return tables.Description("t", {"title": "T", "program": "p", "keys": keys, "measured": measured})
+def described(keys="filter", measured="load; speed"):
+    return tables.Description("t", f"p | {keys} | {measured} | T")
 
 
 def test_median_quartiles_and_extremes_of_ten_runs():
@@ -54,7 +52,7 @@ def test_a_run_without_a_point_does_not_drop_it():
 
 def test_sums_are_added_up():
     runs = [(["filter", "failed"], [["a", n]]) for n in ("0", "1", "2")]
-    _, rows = tables.joined(described(measured="failed: sum, builds"), runs)
+    _, rows = tables.joined(described(measured="+failed"), runs)
     assert rows[0][1] == "3" and rows[0][4:6] == ["0", "2"]
 
 
@@ -71,11 +69,6 @@ def test_columns_that_nobody_describes_are_an_error():
         tables.joined(described(), [(["filter", "load"], [["a", "1"]])])
 
 
-def test_outliers_are_far_from_the_quartiles():
-    assert tables.outliers([10, 11, 10, 11, 10, 11, 3]) == [3]
-    assert tables.outliers([1, 2, 3]) == []
-
-
 def test_small_numbers_keep_their_form():
     assert tables.summary(["5.5e-05", "6.5e-05"])[0] == "6e-05"
     assert tables.summary(["1.25", "2.5"])[0] == "1.88"
@@ -84,16 +77,27 @@ def test_small_numbers_keep_their_form():
 def test_all_tables_are_described_well():
     programs = {program.name for program in run.programs()}
     for name, one in tables.descriptions().items():
-        assert one.program in programs or not one.is_of_runs(), name
-        assert one.keys and one.measured and one.caption, name
-        assert all(unit for unit, _ in one.measured.values()), name
+        assert one.program in {*programs, "data"} and one.keys and one.title, name
+
+
+def test_committed_tables_have_the_columns_that_are_described():
+    for name, one in tables.descriptions().items():
+        columns, rows = tables.read(quote.place_of(name))
+        one.check(tables.plain_columns(columns))
+        assert rows, name
+
+
+def test_every_committed_table_is_described_and_has_a_source():
+    known = {row["table"] for row in quote.as_rows(quote.SOURCES)}
+    names = [path[:-len(".tsv")] for path in os.listdir(quote.RESULTS) if path.endswith(".tsv") and path != "sources.tsv"]
+    assert set(names) <= set(tables.descriptions()) and set(names) <= known
 
 
 def listed(tmp_path, *lines):
     for line in lines:
         (tmp_path / line.split()[0]).write_text("#!/bin/sh\ncount=$(cat $0.count 2> /dev/null || echo 0)\n"
                                                 "echo $((count + 1)) > $0.count\nprintf 'filter\\tspeed\\na\\t%s\\n' $3 > $2/t.tsv\n")
-    return [run.Program(line.format(tmp_path)) for line in lines]
+    return [run.Program(*line.format(tmp_path).split(None, 1)) for line in lines]
 
 
 def bench(tmp_path, programs, runs=3):
@@ -105,7 +109,7 @@ def bench(tmp_path, programs, runs=3):
 
 
 def test_runs_take_turns_and_what_is_complete_is_kept(tmp_path):
-    programs = listed(tmp_path, "one all 9 1 sh {}/one", "two all 9 1 sh {}/two", "once one 9 1 sh {}/once", "long all 9 - sh {}/long")
+    programs = listed(tmp_path, "one every 9 1 sh {}/one", "two every 9 1 sh {}/two", "once once 9 1 sh {}/once", "long every 9 - sh {}/long")
     said = []
     first = bench(tmp_path, programs)
     assert [(n, p.name) for n, p in first.steps()] == [
@@ -122,8 +126,8 @@ def test_runs_take_turns_and_what_is_complete_is_kept(tmp_path):
 
 
 def test_tables_of_programs_that_were_built_anew_are_not_joined_with_new_ones(tmp_path, monkeypatch):
-    programs = listed(tmp_path, "one all 9 1 sh {}/one")
-    described = tables.Description("t", {"title": "", "program": "one", "keys": "filter", "measured": "speed: x"})
+    programs = listed(tmp_path, "one every 9 1 sh {}/one")
+    described = tables.Description("t", "one | filter | speed | T")
     monkeypatch.setattr(tables, "descriptions", lambda: {"t": described})
     bench(tmp_path, programs, runs=4).go(lambda text: None)
     (tmp_path / "one").write_text((tmp_path / "one").read_text() + "# built anew\n")
@@ -133,7 +137,7 @@ def test_tables_of_programs_that_were_built_anew_are_not_joined_with_new_ones(tm
 
 
 def test_a_program_that_fails_stops_the_run_and_is_not_kept(tmp_path):
-    programs = listed(tmp_path, "one all 9 1 sh {}/one")
+    programs = listed(tmp_path, "one every 9 1 sh {}/one")
     (tmp_path / "one").write_text("echo no >&2; exit 3\n")
     with pytest.raises(SystemExit, match="one failed in run 1"):
         bench(tmp_path, programs).go(lambda text: None)
@@ -141,24 +145,17 @@ def test_a_program_that_fails_stops_the_run_and_is_not_kept(tmp_path):
 
 
 def test_what_is_left_is_estimated_from_what_was_measured(tmp_path):
-    programs = listed(tmp_path, "one all 9 1 sh {}/one", "two all 9 3 sh {}/two")
+    programs = listed(tmp_path, "one every 9 1 sh {}/one", "two every 9 3 sh {}/two")
     of = bench(tmp_path, programs, runs=2)
     assert of.left(of.steps()) == 8
     of.took["one"] = [2.0]
-    assert 4 + 2 * 3 < of.left(of.steps()) < 16  # the machine seems to be slower than programs.txt says
+    assert 4 + 2 * 3 < of.left(of.steps()) < 16  # the machine seems to be slower than measured.txt says
     of.took["two"] = [3.0, 9.0, 3.5]
     assert of.left(of.steps()) == 2 * (2 + 3.5)
 
 
 def test_spans():
     assert [run.span(s) for s in (5, 600, 7200)] == ["5 s", "10 min", "2.0 h"]
-
-
-def test_instructions_are_read_and_the_loop_is_taken_off():
-    part = "desc: Trigger: Client Request: Bloom|{}|100\nevents: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw\ntotals: {} 1 1 0 {} 5 0 7 3\n"
-    parts = [operations.counts(part.format("loop", 1000, 15)), operations.counts(part.format("hit", 5000, 215))]
-    assert operations.rows(parts) == [["Bloom", "hit", "40.0", "2.000", "0.000"]]
-    assert operations.counts("desc: I1 cache: none\n") is None
 
 
 def test_a_path_is_counted_for_each_operation_and_less_what_it_stands_on():
@@ -169,7 +166,8 @@ def test_a_path_is_counted_for_each_operation_and_less_what_it_stands_on():
 
 def test_paths_are_read_from_what_callgrind_wrote_without_caches():
     part = "desc: Trigger: Client Request: {}\nevents: Ir\ntotals: {}\n"
-    parts = [operations.counts(part.format("scan|10|", 100)), operations.counts(part.format("a, b|10|scan", 350))]
+    parts = [paths.counts(part.format("scan|10|", 100)), paths.counts(part.format("a, b|10|scan", 350))]
+    assert paths.counts("desc: I1 cache: none\n") is None
     assert paths.rows(parts)[1][:2] == ["a, b", "25.0"]
 
 
@@ -193,14 +191,6 @@ def test_curves_by_series_and_by_column():
     assert named[0].series == "load 0.5"
 
 
-def test_outliers_of_runs_are_points(tmp_path):
-    for i, misses in enumerate([10, 11, 10, 11, 10, 11, 3], 1):
-        (tmp_path / f"run-{i}").mkdir()
-        (tmp_path / f"run-{i}" / "figure6.tsv").write_text(f"filter\tload\tmillion hits/s\tmillion misses/s\na\t0.5\t9\t{misses}\n")
-    far = figures.outliers_of(str(tmp_path), "figure6", "load", "million misses/s", "filter", [])
-    assert far == {"a": [(0.5, 3.0)]}
-
-
 def test_pictures_take_the_colour_of_the_page_and_ids_of_their_own():
     svg = '<g id="gnuplot_canvas"><g color="black" stroke="black"><text fill="black">a</text><path stroke="rgb(  0,   0,   0)"/></g><g fill="none">\n</g></g><use href="#gpPt1"/>'
     themed = figures.themed(svg, "figure9")
@@ -208,11 +198,22 @@ def test_pictures_take_the_colour_of_the_page_and_ids_of_their_own():
     assert "figure9_canvas" in themed and "#figure9_Pt1" in themed and 'fill="none"' not in themed
 
 
-def test_colours_of_filters_are_the_same_in_all_figures_and_no_two_curves_share_one():
-    known = {}
-    names = ["cuckoo", "b = 2", "b = 4", "Bloom", "b = 8"]
-    assert len({figures.colour_of(name, known) for name in names if name not in figures.COLOURS}) == 3
-    assert figures.colour_of("Bloom", known) == figures.COLOURS["Bloom"]
+def test_this_library_is_red_and_nothing_else_is():
+    for figure in figures.figures():
+        curves = figures.all_curves(figure, quote.RESULTS, "full")
+        colours = figures.colours_of(curves)
+        for curve in curves:
+            assert (colours[curve.title()] in figures.OURS) == curve.is_ours(), (figure.name, curve.title())
+    assert figures.Curve("here", "cuckoo").is_ours() and figures.Curve("here", "ours, planned").is_ours()
+    for origin, series in (("authors", "cuckoo"), ("published", "cuckoo"), ("again", "cuckoo"), ("here", "Bloom"), ("data", "others")):
+        assert not figures.Curve(origin, series).is_ours()
+
+
+def test_what_ran_once_says_so():
+    columns = ["filter", "load", "speed", "runs"]
+    once, often = (figures.curves_of_table("here", columns, [["a", "0.5", "2", runs]], "load", "speed", "filter", [])[0]
+                   for runs in ("1", "10"))
+    assert once.title() == "a, this library, ran once" and often.title() == "a, this library"
 
 
 def test_all_figures_name_tables_that_are_described():
@@ -240,12 +241,10 @@ def test_page_holds_figures_tables_and_text(tmp_path):
     assert ">5.5<small>5.2 – 5.8</small>" in page
 
 
-def test_prose_of_results_becomes_html():
-    text = "A *word* and `code`.\n\n- one\n  more\n- **two**\n\n| a | b |\n|---|---:|\n| 1 | <2 |\n"
-    shown = report.prose(text)
-    assert "<i>word</i>" in shown and "<code>code</code>" in shown and "<li>one more</li>" in shown
-    assert "<b>two</b>" in shown and "<td>&lt;2</td>" in shown
-    assert report.section("# A\nx\n## B\ny\n# C\nz\n", "B").strip() == "y"
+def test_the_summary_has_what_the_run_has(tmp_path):
+    (tmp_path / "figure5.tsv").write_text("filter\tshare of hits\tmillion lookups/s\ncuckoo\t1.00\t17.04\nBloom\t1.00\t9.3\n")
+    shown = report.summary(str(tmp_path))
+    assert "<td class=ours>17.0</td><td>9.3</td>" in shown and "deletes" not in shown
 
 
 # ---- one source of truth ----
@@ -253,13 +252,13 @@ def test_prose_of_results_becomes_html():
 def test_tables_and_figures_are_filled_in(tmp_path, monkeypatch):
     (tmp_path / "sizes.tsv").write_text("growth\tkeys\terror rate\tbits per key\tbits per key q1\tbits per key q3\truns\n"
                                         "off\t1000000\t0.01\t9.28\t9.2\t9.3\t10\non\t1000000\t0.01\t9.5\t9.5\t9.5\t10\n")
-    (tmp_path / "sources.tsv").write_text("table\truns\tload\tcommit\tdate\tsize\tprocessor\tcompiler\n"
-                                          "sizes\tone run\t0.5\tabc\t2026-11-22\tfull\tXeon\tcc 12\n")
     monkeypatch.setattr(quote, "RESULTS", str(tmp_path))
-    monkeypatch.setattr(quote, "SOURCES", str(tmp_path / "sources.tsv"))
-    text = quote.fill_tables("a\n<!-- table sizes | growth = off | keys; bits per key -->\nold\n<!-- end -->\nb\n")
-    assert "| 1,000,000 | 9.28 (9.2–9.3) |" in text and "old" not in text and "commit abc" in text and "load average 0.5" in text and "9.5" not in text
+    marker = "<!-- table sizes | growth = off | keys; bits per key -->\n"
+    text = quote.fill_tables(f"a\n{marker}| old |\n\nb\n")
+    assert text == (f"a\n{marker}| keys (`sizes.tsv`) | bits per key |\n| --- | ---: |\n| 1,000,000 | 9.28 (9.2–9.3) |\n\nb\n")
     assert quote.fill_tables(text) == text
+    marker = "<!-- table sizes | | keys; bits per key | growth -->\n"
+    assert "growth off | growth on |" in quote.fill_tables(marker) and "| 1,000,000 | 9.28 | 9.5 |" in quote.fill_tables(marker)
     passage = "- **{sizes | growth = off | bits per key | .1f} bits per key**, for a million"
     monkeypatch.setattr(quote, "quotes", lambda: [("README.md", passage)])
     assert quote.fill_quotes("README.md", "x\n- **7.7 bits\nper key**, for a million keys") == "x\n- **9.3 bits\nper key**, for a million keys"
@@ -272,7 +271,7 @@ def test_accepted_tables_say_with_what_they_were_measured(tmp_path, monkeypatch)
     monkeypatch.setattr(quote, "RESULTS", str(results))
     monkeypatch.setattr(quote, "SOURCES", str(results / "sources.tsv"))
     monkeypatch.setattr(quote, "fill", lambda: None)
-    monkeypatch.setattr(tables, "descriptions", lambda: {"t": described(measured="speed: per second")})
+    monkeypatch.setattr(tables, "descriptions", lambda: {"t": described(measured="speed")})
     for run, load in enumerate(["1.00", "3.00"], 1):
         (folder / f"run-{run}").mkdir(parents=True)
         (folder / f"run-{run}" / "p.done").write_text(f"size\tload before\nquick\t{load}\n")
@@ -280,66 +279,22 @@ def test_accepted_tables_say_with_what_they_were_measured(tmp_path, monkeypatch)
     (folder / "about.tsv").write_text("name\tvalue\ncommit\tabc\ndate\t2026-11-22\nsize\tquick\nprocessor\tXeon\ncompiler\tcc 12\n")
     quote.accept(str(folder))
     assert (results / "quick" / "t.tsv").read_text() == (folder / "t.tsv").read_text()
-    assert quote.source_line("quick/t") == ("\n*medians (and quartiles) of 1 to 2 runs, quick form, commit abc, 2026-11-22, "
-                                            "load average 2.0, Xeon, cc 12*\n")
-    assert quote.source_line("t") == ""
+    assert quote.as_rows(quote.SOURCES) == [{
+        "table": "quick/t", "runs": "medians (and quartiles) of 1 to 2 runs", "load": "2.0", "commit": "abc", "date": "2026-11-22",
+        "size": "quick", "processor": "Xeon", "compiler": "cc 12"}]
 
 
 def test_pages_quote_the_tables_that_are_committed():
     assert quote.check() == []
 
 
-def two_days(tmp_path, monkeypatch, *days):
-    """Folders with joined tables; a day is {filter: speeds of the runs}."""
-    monkeypatch.setattr(tables, "descriptions", lambda: {"t": described(measured="speed: per second")})
-    for number, day in enumerate(days):
-        os.makedirs(tmp_path / str(number))
-        runs = [(["filter", "speed"], [[name, str(speeds[i])] for name, speeds in day.items()])
-                for i in range(len(next(iter(day.values()))))]
-        tables.write(str(tmp_path / str(number) / "t.tsv"), *tables.joined(described(measured="speed: per second"), runs))
-    return twice.compare(str(tmp_path / "0"), str(tmp_path / "1"))
+def test_the_page_is_short():
+    assert len(tables.text_of(quote.PAGES["RESULTS.md"]).splitlines()) <= 500
 
 
-def test_two_equal_days(tmp_path, monkeypatch):
-    day = {"a": [10, 11, 12], "b": [20, 21, 22]}
-    rows, named = two_days(tmp_path, monkeypatch, day, day)
-    assert rows == [["per second", "2", "100", "100", "1", "1", "1", "1", "0", "0", "1", "0"]] and named == []
-
-
-def test_an_order_that_changed_beyond_the_bars_is_named(tmp_path, monkeypatch):
-    rows, named = two_days(tmp_path, monkeypatch, {"a": [10, 11, 12], "b": [20, 21, 22]}, {"a": [10, 11, 12], "b": [5, 6, 7]})
-    assert rows == [["per second", "2", "50", "50", "0.643", "0.286", "1", "1", "1", "1", "1", "1"]]
-    assert named == [["t", "-", "speed", "b", "a", "21 and 11", "6 and 11"]]
-
-
-def test_an_order_that_changed_within_the_bars_is_counted_only(tmp_path, monkeypatch):
-    rows, named = two_days(tmp_path, monkeypatch, {"a": [10, 20, 30], "b": [11, 21, 31]}, {"a": [10, 20, 30], "b": [9, 19, 29]})
-    assert rows[0][-5:] == ["1", "1", "0", "0", "0"] and named == []
-
-
-def test_an_order_that_is_clear_in_the_second_run_only_is_counted_there(tmp_path, monkeypatch):
-    rows, named = two_days(tmp_path, monkeypatch, {"a": [10, 20, 30], "b": [11, 21, 31]}, {"a": [10, 11, 12], "b": [5, 6, 7]})
-    assert rows[0][-5:] == ["1", "1", "0", "1", "1"] and named == []
-
-
-def test_the_two_machines_are_compared_by_the_committed_tables(tmp_path):
-    folder = os.path.join(figures.DATA, "machines")
-    twice.main(os.path.join(folder, "first"), os.path.join(folder, "second"), str(tmp_path))
-    for name in ("twice.tsv", "twice_orders.tsv"):
-        assert tables.read(str(tmp_path / name)) == tables.read(os.path.join(folder, name))
-
-
-def test_a_changed_order_is_named_with_the_load_of_its_row(tmp_path, monkeypatch):
-    one = described()
-    monkeypatch.setattr(tables, "descriptions", lambda: {"t": one})
-    for day, speeds in (("0", {"a": (1, 5), "b": (2, 6)}), ("1", {"a": (1, 8), "b": (2, 7)})):
-        os.makedirs(tmp_path / day)
-        rows = [[name, load, str(speed)] for name, both in speeds.items() for load, speed in zip(("0.5", "0.9"), both)]
-        tables.write(str(tmp_path / day / "t.tsv"), *tables.joined(one, [(["filter", "load", "speed"], rows)]))
-    _, named = twice.compare(str(tmp_path / "0"), str(tmp_path / "1"))
-    assert named == [["t", "0.9", "speed", "b", "a", "6 and 5", "7 and 8"]]
-
-
-def test_what_only_one_day_has_is_left_out(tmp_path, monkeypatch):
-    rows, _ = two_days(tmp_path, monkeypatch, {"a": [1, 2, 3], "b": [1, 2, 3]}, {"b": [1, 2, 3], "c": [1, 2, 3]})
-    assert rows[0][:2] == ["per second", "1"] and rows[0][-5:] == ["0"] * 5
+def test_a_changed_figure_is_seen(monkeypatch):
+    fresh = tables.text_of
+    for old, new in (("take 9.35 bits each", "take 9.36 bits each"), ("| 1 | 6.64 |", "| 1 | 6.65 |")):
+        assert old in fresh(quote.PAGES["RESULTS.md"])
+        monkeypatch.setattr(tables, "text_of", lambda path, a=old, b=new: fresh(path).replace(a, b))
+        assert quote.check() == ["RESULTS.md"]

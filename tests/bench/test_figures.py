@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests that no curve of a figure is left out silently: python3 -m pytest tests/bench.
 
-A line of figures_*.txt that finds no row draws nothing, and a bar that was not measured has no height. So each line is tried
+A line of measured.txt that finds no row draws nothing, and a bar that was not measured has no height. So each line is tried
 on the tables that are committed: results/ holds those of the full form, data/ what others measured or published. Each value
 that a condition names has to be there, and each column of bars. The rules where not all forms are committed:
 
@@ -59,7 +59,7 @@ def test_every_curve_finds_rows_in_the_committed_tables(figure):
 
 
 def figure_of(*lines, kind="lines"):
-    return figures.Figure("f", {"title": "t", "x": "x", "y": "y", "kind": kind, "curves": "\n".join(lines)})
+    return figures.Figure("f", {"title": "t", "axes": "x | y", "kind": kind, "curves": "\n".join(lines)})
 
 
 CHAINS = "again | chains | times planned | bits per key | system"

@@ -73,19 +73,17 @@ static bool place(walk_table *table, entry what, bench_steps *steps)
     if (slot == NULL)
         return false;
     *slot = what.tag;
-    steps->written++;
     return true;
 }
 
 /* Puts an entry into a random slot of its bucket; what was there wants to go to its other
 ** bucket. */
-static entry kick(walk_table *table, entry what, bench_steps *steps)
+static entry kick(walk_table *table, entry what)
 {
     uint64_t random = bench_random(table->draws++);
     uint16_t *slot = slots_of(table, what.bucket) + random % WALK_SLOTS;
     entry out = {what.bucket, *slot};
     *slot = what.tag;
-    steps->written++;
     return alternate(table, out);
 }
 
@@ -95,14 +93,13 @@ static entry either(walk_table *table, entry one, entry other)
 }
 
 /* Sets both bits of an entry that are zero. False: one of them is not. */
-static bool set_bits(walk_table *table, entry one, bench_steps *steps)
+static bool set_bits(walk_table *table, entry one)
 {
     entry other = alternate(table, one);
     if (table->overflow[one.bucket] || table->overflow[other.bucket])
         return false;
     table->overflow[one.bucket] = table->overflow[other.bucket] = true;
     table->noted[table->in_bits++] = one;
-    steps->written += one.bucket == other.bucket ? 1 : 2;
     return true;
 }
 
@@ -110,31 +107,27 @@ static bool set_bits(walk_table *table, entry one, bench_steps *steps)
 static void wander(walk_table *table, entry homeless, bench_steps *steps)
 {
     for (unsigned kicks = 0;; kicks++) {
-        if (table->overflow_bits && kicks >= table->budget && set_bits(table, homeless, steps))
+        if (table->overflow_bits && kicks >= table->budget && set_bits(table, homeless))
             return;
         if (kicks == table->most_kicks)
             break;
-        if (table->may_stay)
+        if (table->overflow_bits)
             homeless = either(table, homeless, alternate(table, homeless));
-        homeless = kick(table, homeless, steps);
+        homeless = kick(table, homeless);
         if (place(table, homeless, steps))
             return;
     }
     steps->refused = true;
 }
 
-static bench_steps insert(walk_table *table, entry one)
+bench_steps walk_add(walk_table *table, uint64_t hash)
 {
-    bench_steps steps = {.written = 0};
+    entry one = entry_of(table, hash);
+    bench_steps steps = {.examined = 0};
     entry other = alternate(table, one);
     if (!place(table, one, &steps) && !place(table, other, &steps))
         wander(table, either(table, one, other), &steps);
     return steps;
-}
-
-bench_steps walk_add(walk_table *table, uint64_t hash)
-{
-    return insert(table, entry_of(table, hash));
 }
 
 /* ---- the rest ---- */
@@ -172,18 +165,4 @@ bool walk_remove(walk_table *table, uint64_t hash)
         return clear_bits(table, one, other);
     *slot = 0;
     return true;
-}
-
-void walk_drain(walk_table *table)
-{
-    uint64_t left = table->in_bits;
-    unsigned budget = table->budget;
-    table->budget = table->most_kicks;
-    while (left-- > 0) {
-        entry first = table->noted[0];
-        clear_bits(table, first, alternate(table, first));
-        if (insert(table, first).refused)
-            bench_fail("an entry of the side table is lost");
-    }
-    table->budget = budget;
 }

@@ -14,10 +14,7 @@
 **                         of them is set, the walk goes on. A lookup that finds both bits of its key
 **                         set answers "perhaps". A delete that finds no fingerprint clears both. As
 **                         printed there (lines 21 and 37), each kick takes place in either bucket of
-**                         the entry: may_stay
-**   and a side table      what was left over is also noted in a table that no lookup reads. It is
-**                         drained when there is time: bits cleared, entries inserted again (section 3
-**                         there)
+**                         the entry
 */
 #ifndef CF_BENCH_WALK_H
 #define CF_BENCH_WALK_H
@@ -39,18 +36,15 @@ typedef struct walk_table {
     unsigned most_kicks;
     unsigned budget; /* t: so many kicks before the overflow bits are thought of */
     bool overflow_bits;
-    bool
-        may_stay; /* an entry that was kicked out may kick out another one of the bucket it comes from */
     uint64_t in_bits;  /* entries that only overflow bits stand for */
     uint64_t draws;    /* random numbers drawn */
     uint16_t *tag;     /* 0: empty */
     bool *overflow;    /* by bucket */
-    walk_entry *noted; /* the side table: those in_bits entries, in any order */
+    walk_entry *noted; /* those in_bits entries, in any order; no lookup reads them */
 } walk_table;
 
 /* What one insertion did. */
 typedef struct bench_steps {
-    unsigned written;  /* buckets that it wrote to; one that was written twice counts twice */
     unsigned examined; /* buckets that it looked at for an empty slot, those of the key included */
     bool refused;      /* it failed */
 } bench_steps;
@@ -59,7 +53,7 @@ walk_table *walk_make(uint64_t buckets, unsigned fingerprint_bits, bool overflow
 
 void walk_drop(walk_table *table);
 
-/* The memory that lookups read. The side table is not in it. */
+/* The memory that lookups read. */
 uint64_t walk_bits(const walk_table *table);
 
 bench_steps walk_add(walk_table *table, uint64_t hash);
@@ -68,8 +62,5 @@ bool walk_contains(const walk_table *table, uint64_t hash);
 
 /* False: it is certainly not there. */
 bool walk_remove(walk_table *table, uint64_t hash);
-
-/* Drains the side table. Only here is it read; what has been cleared by deletes is not in it. */
-void walk_drain(walk_table *table);
 
 #endif
