@@ -60,6 +60,7 @@ typedef struct cuckoo_way {
     int list;  /* this argument is all of an IN; -1: none is */
     int order; /* rows are ordered by this column; CUCKOO_NO_ROWS: by none */
     bool descends;
+    bool once;          /* with usual values there is at most one row */
     int *place;         /* of each column among those of the statement; -1: it is not read */
     sqlite3_stmt *idle; /* for the usual types; NULL: not made, or some cursor has it */
 } cuckoo_way;
