@@ -163,6 +163,7 @@ static int add_plan(cuckoo_front *front, const cuckoo_way *found, char *text)
 static bool is_same(const cuckoo_way *a, const cuckoo_way *b, const char *text)
 {
     return strcmp(a->text, text) == 0 && a->list == b->list && a->asks == b->asks &&
+           a->once == b->once &&
            memcmp(a->condition, b->condition, (size_t)b->conditions * sizeof *b->condition) == 0;
 }
 
