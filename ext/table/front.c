@@ -255,7 +255,7 @@ int cuckoo_front_look(cuckoo_table *table)
     sqlite3 *db = table->registry->db;
     /* If this fails, SQLite is about to read the schema anew. */
     if (cuckoo_shadow_schema(&table->store->paged.shadow, &prepared) != SQLITE_OK ||
-        prepared == front->prepared)
+        (prepared == front->prepared && front->columns > 0))
         return SQLITE_OK;
     cuckoo_front now = {.schema = front->schema, .content = front->content};
     int rc = read_content(db, &now, table->name, table->column, &declared);

@@ -21,11 +21,11 @@
 **
 ** LIKE and GLOB come with bounds, as >= 'ab' and < 'ac', that blobs do not keep: then < is none, too.
 ** Where the table does not say "itself", and for such bounds, the value is unusual. The usual ones take
-** the statement that xBestIndex has shown; others take one that is made for them. IN on such a column is taken as a whole: SQLite would
-** check its values one by one, by another affinity than that of the IN.
+** the statement that xBestIndex has shown; others take one that is made for them. IN on such a column
+** is taken as a whole: SQLite would check its values one by one, by another affinity than that of IN.
 **
-** While a statement writes the content and its triggers are not to be relied on, SQLite does not know
-** that the content is read: then all rows are read, and sorted, before the first one is shown.
+** While a statement writes the content, and the triggers cannot be relied on, SQLite does not know that
+** the content is read: then all rows are read, and sorted, before the first one is shown.
 */
 #ifndef CUCKOO_FRONT_H
 #define CUCKOO_FRONT_H
@@ -60,6 +60,7 @@ typedef struct cuckoo_way {
     int list;  /* this argument is all of an IN; -1: none is */
     int order; /* rows are ordered by this column; CUCKOO_NO_ROWS: by none */
     bool descends;
+    bool once;          /* with usual values there is at most one row */
     int *place;         /* of each column among those of the statement; -1: it is not read */
     sqlite3_stmt *idle; /* for the usual types; NULL: not made, or some cursor has it */
 } cuckoo_way;

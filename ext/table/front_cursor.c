@@ -338,7 +338,11 @@ int cuckoo_front_filter(sqlite3_vtab_cursor *base, int number, const char *text,
 
 int cuckoo_front_next(sqlite3_vtab_cursor *base)
 {
-    return step(front_cursor_of(base));
+    front_cursor *cursor = front_cursor_of(base);
+    if (!cursor->plan->once || cursor->unusual)
+        return step(cursor);
+    stop(cursor);
+    return SQLITE_OK;
 }
 
 int cuckoo_front_eof(sqlite3_vtab_cursor *base)

@@ -163,6 +163,7 @@ static int add_plan(cuckoo_front *front, const cuckoo_way *found, char *text)
 static bool is_same(const cuckoo_way *a, const cuckoo_way *b, const char *text)
 {
     return strcmp(a->text, text) == 0 && a->list == b->list && a->asks == b->asks &&
+           a->once == b->once &&
            memcmp(a->condition, b->condition, (size_t)b->conditions * sizeof *b->condition) == 0;
 }
 
@@ -213,10 +214,15 @@ typedef struct finding {
     bool once; /* at most one row */
 } finding;
 
+static bool is_unique(const cuckoo_front *front, int column)
+{
+    return column == CUCKOO_ROWID || front->column[column].unique;
+}
+
 static void narrow(const cuckoo_front *front, cuckoo_condition condition, finding *found)
 {
-    const cuckoo_shown *column = condition.column < 0 ? NULL : &front->column[condition.column];
-    bool indexed = column == NULL || column->indexed, unique = column == NULL || column->unique;
+    int column = condition.column;
+    bool unique = is_unique(front, column), indexed = unique || front->column[column].indexed;
     double few = unique ? 1 : 10;
     if (is_equal(condition.op) && indexed && found->looks_at > few)
         found->looks_at = few;
@@ -225,8 +231,8 @@ static void narrow(const cuckoo_front *front, cuckoo_condition condition, findin
     found->finds =
         is_equal(condition.op) && unique ? 1 : found->finds / (is_equal(condition.op) ? 10 : 4);
     /* A text that is unique may be equal to a number in several ways. */
-    found->once |= condition.op == SQLITE_INDEX_CONSTRAINT_EQ && unique &&
-                   cuckoo_front_numeric(front, condition.column);
+    found->once |=
+        condition.op == SQLITE_INDEX_CONSTRAINT_EQ && unique && cuckoo_front_numeric(front, column);
 }
 
 /* Takes constraint i. A whole IN may be taken once, and only by SQLite that can tell. */
@@ -247,6 +253,7 @@ static void take(cuckoo_front *front, sqlite3_index_info *info, int i, cuckoo_wa
     if (is_equal(op) && column == front->followed && plan->asks < 0 &&
         (plan->list < 0 || plan->list == n))
         plan->asks = n;
+    plan->once |= op == SQLITE_INDEX_CONSTRAINT_EQ && plan->list != n && is_unique(front, column);
     narrow(front, plan->condition[n], found);
 }
 

@@ -80,8 +80,9 @@ def test_a_collation_that_a_connection_does_not_have(tmp_path):
     assert db.execute("SELECT * FROM f WHERE name = 'b' AND k = 'a' AND name > 'a'").fetchall() == [("a", "b")]
     db.close()
     db = support.connect(path)
-    with pytest.raises(sqlite3.OperationalError):
-        db.execute("SELECT * FROM f WHERE name = 'b'")
+    for sql in ("SELECT * FROM f WHERE name = 'b'", "SELECT * FROM f", "SELECT count(*) FROM f", "SELECT k FROM f"):
+        with pytest.raises(sqlite3.OperationalError):
+            db.execute(sql)
     db.execute("DROP TABLE f")
     db.close()
 
@@ -135,6 +136,15 @@ def test_views_triggers_and_untrusted_schemas(db):
     db.execute("INSERT INTO e VALUES ('k3'), ('no')")
     assert db.execute("SELECT * FROM v ORDER BY 1").fetchall() == [("k3", 3), ("no", None)]
     assert db.execute("SELECT * FROM log").fetchall() == [(3,)]
+
+
+def test_an_index_that_goes(db):
+    made(db)
+    db.execute("CREATE UNIQUE INDEX i ON t(k)")
+    assert db.execute("SELECT n FROM f WHERE k = 'k3'").fetchall() == [(3,)]
+    db.execute("DROP INDEX i")
+    db.execute("INSERT INTO t VALUES ('k3', 33)")
+    assert db.execute("SELECT n FROM f WHERE k = 'k3'").fetchall() == [(3,), (33,)]
 
 
 def test_many_different_queries_keep_few_statements(db):
