@@ -19,9 +19,16 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
     unsigned half = count / 2 * width, second = first + half, shift = most_shift(form->bucket_bits, 8);
     bool in_words = first % 8 + half + shift <= 64 && second % 8 + half + shift <= 64;
     unsigned bits = form->tag_bits + shift;
+    bool was_wide = form->is_wide;
     form->is_wide = bits > 64 && bits <= 128 && in_words && width > CF_BESIDE;
-    if (!form->is_wide)
+    if (!form->is_wide) {
+        if (was_wide) { /* equal forms are equal bytes */
+            form->second = 0;
+            form->evens = 0;
+            form->ones = form->highs = (cf_wide){0, 0};
+        }
         return;
+    }
     uint64_t ones = 0, even = (uint64_t)1 << (width - 1);
     for (unsigned at = 0; at < half; at += width)
         ones |= (uint64_t)1 << at;
