@@ -122,11 +122,11 @@ static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, c
         rc = append_log(json, *store);
         if (!cuckoo_append_info(registry->db, json, &(*store)->paged.filter, use == CUCKOO_ASK))
             rc = SQLITE_INTERRUPT;
-        rc = cuckoo_first_error(bad ? SQLITE_OK : rc, cuckoo_registry_end(*store));
+        rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_registry_end(*store));
         *why = cuckoo_store_damage(*store);
     }
     cuckoo_result_text(context, json, "}");
-    return bad ? SQLITE_OK : rc;
+    return bad && is_told(rc) ? SQLITE_OK : rc;
 }
 
 /* When the filter cannot be trusted, that is told, and what can be told without reading pages. */

@@ -236,9 +236,12 @@ static bool run_with_fault(const oom_run *r, long n, fault_kind kind)
     fault_memory_arm(n, kind);
     answer faulty = answer_to(db, r->c->sql);
     long refused = fault_memory_disarm();
-    if (!acceptable(&faulty, &r->right))
+    if (!acceptable(&faulty, &r->right)) {
+        show("is", &faulty);
+        show("should be", &r->right);
         fail_msg("request %ld refused (%s): wrong answer %d: %s", n, kind_name[kind], faulty.code,
                  faulty.code ? faulty.bytes : "");
+    }
     if (is_out_of_memory(faulty.code))
         expect_undone(r, db, n);
     bool lost = is_error(r->c) && r->in_transaction &&
