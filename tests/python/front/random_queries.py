@@ -271,7 +271,7 @@ class Case:
         elif self.state == "damaged header":
             self.run("UPDATE f_page SET data = substr(data, 1, 20) WHERE no = 0")
 
-    def ask(self, sql, ordered):
+    def ask(self, sql, ordered, within=""):
         self.db.execute("SAVEPOINT query")
         try:
             rows = self.db.execute(sql).fetchall()
@@ -280,7 +280,7 @@ class Case:
         except sqlite3.Error as error:
             rows = [("error", type(error).__name__)]
         self.db.execute("ROLLBACK TO query")
-        if self.state.startswith("own"):
+        if within or self.state.startswith("own"):
             self.db.execute("RELEASE query")
         else:
             self.db.execute("ROLLBACK")
@@ -295,10 +295,32 @@ class Case:
         calls = re.sub(r"\b(\w\.\w+(?: COLLATE \w+)? (?:LIKE|GLOB) ')", r"+\1", sql).format(T="t", V="vt")
         yield self.ask(scanned, ordered)
         yield self.ask(calls, ordered)
+        yield self.ask_copy(sql, ordered)
         self.db.execute("PRAGMA automatic_index = OFF")
         yield self.ask(sql.format(T="t", V="vt"), ordered)
         yield self.ask(scanned, ordered)
         self.db.execute("PRAGMA automatic_index = ON")
+
+    def ask_copy(self, sql, ordered):
+        """The answer of a table without indexes. (SQLite 3.31 has some by which other rows are found than without.)"""
+        self.db.execute("SAVEPOINT copy")
+        columns = [row[1:3] for row in self.db.execute("PRAGMA table_xinfo(f)") if row[6] == 0]
+        collations = dict(re.findall(r"\b(\w)[^,()]*(?:\(9\))?[^,()]* COLLATE (\w+)", self.log[0].split("(", 1)[1]))
+        self.db.execute("CREATE TABLE copy_of_t(" + ", ".join(
+            f"{name} {type_} COLLATE {collations.get(name, 'BINARY')}" for name, type_ in columns) + ")")
+        rowid = "rowid, " if self.maker.rowid else ""
+        names = rowid + ", ".join(name for name, _ in columns)
+        self.db.execute(f"INSERT INTO copy_of_t({names}) SELECT {names} FROM t")
+        rows = self.ask(sql.format(T="copy_of_t", V="(SELECT * FROM copy_of_t)"), ordered, "SAVEPOINT")
+        self.db.execute("ROLLBACK TO copy")
+        self.db.execute("RELEASE copy")
+        return rows
+
+    def ask_without_automatic_index(self, sql, ordered):
+        self.db.execute("PRAGMA automatic_index = OFF")
+        rows = self.ask(sql, ordered)
+        self.db.execute("PRAGMA automatic_index = ON")
+        return rows
 
     def compare(self):
         """None, or what is wrong with one query."""
@@ -306,6 +328,11 @@ class Case:
         plain = self.ask(sql.format(T="t", V="vt"), ordered)
         front = self.ask(sql.format(T="f", V="vf"), ordered)
         if plain == front or front in self.other_plans(sql, ordered):
+            return None
+        # Indexes that SQLite makes by itself do not always know RTRIM, and then call themselves malformed.
+        if any("RTRIM" in line for line in self.log) and (
+                "DatabaseError" in front[0:1].__repr__() or
+                plain == self.ask_without_automatic_index(sql.format(T="f", V="vf"), ordered)):
             return None
         return f"seed {self.seed}, {self.state}\n{';'.join(self.log)};\n{sql}\nplain {plain}\nfront {front}"
 
