@@ -130,16 +130,15 @@ int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has)
     return rc;
 }
 
-/* ---- may a filter that follows a table be believed? This asks what its triggers cannot tell ---- */
-
-/* Is the key perhaps there, waiting, or in the log? */
-static int has_key(cuckoo_store *store, uint64_t hash, bool *has)
+int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
     *has = cf_contains(cuckoo_paged_reader(&store->paged), hash);
     return *has || store->paged.rc != SQLITE_OK ? store->paged.rc
                                                 : cuckoo_store_has_beside(store, hash, has);
 }
+
+/* ---- may a filter that follows a table be believed? This asks what its triggers cannot tell ---- */
 
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
 {
@@ -153,7 +152,7 @@ int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
         bool has = true;
         rc = cuckoo_row_key_read(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &key);
         if (rc == SQLITE_OK && key.is)
-            rc = has_key(store, key.hash, &has);
+            rc = cuckoo_store_has(store, key.hash, &has);
         rc = cuckoo_first_error(rc, store->paged.rc); /* a page that cannot be read says nothing */
         *misses = rc == SQLITE_OK && !has;
         rows += key.is;

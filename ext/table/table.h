@@ -23,6 +23,7 @@ typedef struct cuckoo_table {
     char *content, *column; /* of content='table(column)'; NULL: none */
     char *later;            /* why it is a table of a later version; NULL: it is not */
     bool values;            /* the filter keeps values */
+    bool once;              /* no DELETE and no UPDATE: INSERT OR IGNORE adds a key if it is new */
     cuckoo_sums updated;    /* rows that were updated since a row was last looked for */
 } cuckoo_table;
 
@@ -108,6 +109,7 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
 typedef struct cuckoo_table_plan {
     cuckoo_options options;
     bool has_fpr;
+    bool once; /* adds=once */
     char *content, *column;
     char *later; /* it has arguments that this version does not know, and this names the first one */
 } cuckoo_table_plan;

@@ -94,6 +94,17 @@ static bool read_content(const char *value, cuckoo_table_plan *plan, char **mess
     return ok;
 }
 
+static bool take_adds(const char *value, cuckoo_table_plan *plan, char **message)
+{
+    if (plan->once)
+        return complain(message, "adds is given twice");
+    char *word = cuckoo_sql_unquoted(value, strlen(value));
+    bool read = word != NULL;
+    plan->once = read && sqlite3_stricmp(word, "once") == 0;
+    sqlite3_free(word);
+    return plan->once || (read && complain(message, "adds must be once: adds=once; or left out"));
+}
+
 /* Appends "name=value" without blanks and quotes to the
 ** options, which are read together. False: out of memory. */
 static bool append_option(sqlite3_str *rest, const char *argument)
@@ -121,6 +132,8 @@ static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
         return take_fpr(value, plan, message);
     if ((value = value_of(argument, "content")) != NULL)
         return read_content(value, plan, message);
+    if ((value = value_of(argument, "adds")) != NULL)
+        return take_adds(value, plan, message);
     return append_option(rest, argument);
 }
 
@@ -134,7 +147,7 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
         status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
     if (why)
         cuckoo_say(message, SQLITE_OK,
-                   strstr(why, CUCKOO_VALID_OPTIONS) ? "%s; and fpr=number, content='table(column)'"
+                   strstr(why, CUCKOO_VALID_OPTIONS) ? "%s; and fpr=number, content='table(column)', adds=once"
                                                      : "%s",
                    why);
     sqlite3_free(why);
@@ -175,7 +188,7 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cucko
 {
     enum { FIRST = 3 };
     sqlite3_str *rest = sqlite3_str_new(NULL);
-    static const char *const beside[] = {"fpr", "content", NULL};
+    static const char *const beside[] = {"fpr", "content", "adds", NULL};
     *plan = (cuckoo_table_plan){.content = NULL};
     *message = NULL;
     cuckoo_options_default(&plan->options);
@@ -243,7 +256,10 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
     int rc = plan->content ? follow_column(db, schema, plan, message) : SQLITE_OK;
     if (rc != SQLITE_OK)
         return rc;
-    if (!options->has_capacity)
+    if (plan->once && (plan->content || options->filter.value_bits))
+        why = "adds=once is for keys that are inserted, without values; leave it out, or content= and "
+              "value_bits";
+    else if (!options->has_capacity)
         why = "capacity is missing; give the number of keys that it should hold, such as "
               "capacity=1000000";
     else if (plan->content && options->filter.value_bits)

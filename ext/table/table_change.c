@@ -69,11 +69,20 @@ static int add_key(cuckoo_table *table, const key_and_value *key)
     return key->key.is ? add(table, key->key.hash, key->value) : SQLITE_OK;
 }
 
-static int insert_row(cuckoo_table *table, sqlite3_value **columns)
+/* INSERT OR IGNORE skips a key that is perhaps there, before anything is changed. */
+static int look_for(cuckoo_table *table, const cuckoo_row_key *key, bool *skips)
+{
+    *skips = false;
+    bool asks = table->once && key->is && sqlite3_vtab_on_conflict(table->registry->db) == SQLITE_IGNORE;
+    return asks ? cuckoo_store_has(table->store, key->hash, skips) : SQLITE_OK;
+}
+
+static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)
 {
     key_and_value new;
     int rc = read_row(table, columns, &new);
-    return rc == SQLITE_OK ? add_key(table, &new) : rc;
+    rc = rc ? rc : look_for(table, &new.key, skips);
+    return rc != SQLITE_OK || *skips ? rc : add_key(table, &new);
 }
 
 static int delete_row(cuckoo_table *table, sqlite3_value *id)
@@ -221,13 +230,34 @@ static bool is_given(sqlite3_value **columns, enum cuckoo_column column)
     return sqlite3_value_type(columns[column]) != SQLITE_NULL;
 }
 
-int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+/* Why this statement may not change rows of the table. */
+static int refuse_change(cuckoo_table *table)
 {
-    cuckoo_table *table = cuckoo_table_of(base);
+    const cuckoo_follow *follow = &table->store->follow;
+    if (table->content)
+        return cuckoo_table_fail(table, SQLITE_ERROR,
+                                 "it follows %s(%s): change that table, and the filter changes with it",
+                                 follow->table, follow->column);
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             "a key that INSERT OR IGNORE has skipped may rely on this one, so that DELETE "
+                             "and UPDATE are refused; use INSERT INTO %s(%s) VALUES('clear')",
+                             table->name, table->name);
+}
+
+static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool inserts, bool *skips)
+{
+    if (table->content || (table->once && !inserts))
+        return refuse_change(table);
+    return argc == 1 ? delete_row(table, argv[0])
+           : inserts ? insert_row(table, argv + 2, skips)
+                     : update_row(table, argv[0], argv + 2);
+}
+
+static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *skips)
+{
     const char *name = table->name;
     sqlite3_value **columns = argv + 2;
     bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
-    (void)rowid;
     if (argc > 1 && is_given(columns, COLUMN_COMMAND)) {
         if (inserts)
             return run_command_named(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
@@ -237,15 +267,20 @@ int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqli
     if (inserts && is_given(columns, COLUMN_TOUCH) && !is_given(columns, COLUMN_KEY))
         return SQLITE_OK;
     int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (table->content)
-        rc = cuckoo_table_fail(table, SQLITE_ERROR,
-                               "it follows %s(%s): change that table, and the filter changes with it",
-                               table->store->follow.table, table->store->follow.column);
-    else
-        rc = argc == 1 ? delete_row(table, argv[0])
-             : inserts ? insert_row(table, columns)
-                       : update_row(table, argv[0], columns);
-    return cuckoo_table_changed(table, rc);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_table_changed(table, change_row(table, argc, argv, inserts, skips));
+    return rc;
+}
+
+/* Where SQLite obeys OR IGNORE (table_vtab.c), SQLITE_CONSTRAINT means a row that was skipped, and is not
+** counted. As the code of a statement on a shadow table it would make an error disappear. */
+int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    cuckoo_table *table = cuckoo_table_of(base);
+    bool skips = false;
+    *rowid = sqlite3_last_insert_rowid(table->registry->db);
+    int rc = update(table, argc, argv, &skips);
+    if (table->once && (rc & 0xff) == SQLITE_CONSTRAINT)
+        rc = cuckoo_table_fail(table, SQLITE_ERROR, "a constraint on its shadow tables is in the way");
+    return rc == SQLITE_OK && skips ? SQLITE_CONSTRAINT : rc;
 }

@@ -16,14 +16,15 @@
 
 /* ---- creating, connecting ---- */
 
-/* Declares the columns of table.h. */
-static int declare(sqlite3 *db, const char *table, const char *type, bool values)
+/* Declares the columns of table.h. SQLite obeys OR IGNORE only where it is told so. */
+static int declare(sqlite3 *db, const cuckoo_table *table, const char *type)
 {
     char *sql = sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, cuckoo_id "
                                 "HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
-                                type, table, values ? ", value" : "");
+                                type, table->name, table->values ? ", value" : "");
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
+    rc = rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, (int)table->once);
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
 }
 
@@ -54,6 +55,7 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     table->registry = registry;
     registry->references++;
     table->values = plan->options.filter.value_bits != 0;
+    table->once = plan->once;
     table->content = plan->content;
     table->column = plan->column;
     table->later = plan->later;
@@ -101,7 +103,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     if (rc == SQLITE_OK && creates)
         rc = plan_shape(db, argv, &plan, &shape, message);
     rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
-    rc = rc ? rc : declare(db, argv[2], type_of_key(table, creates), table->values);
+    rc = rc ? rc : declare(db, table, type_of_key(table, creates));
     if (rc == SQLITE_OK && creates)
         rc = create(table, &shape, message);
     else if (rc == SQLITE_OK && table->content && !table->later)
