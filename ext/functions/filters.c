@@ -314,3 +314,11 @@ char *cuckoo_finish_text(sqlite3_context *context, sqlite3_str *builder, int *le
         cuckoo_fail_no_memory(context);
     return NULL;
 }
+
+bool cuckoo_may_delete(sqlite3_context *context, const cf_filter *filter)
+{
+    return !filter->geometry.epochs ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "filter ages (epochs=%d), and forgets no single key: use cf_advance",
+                       filter->geometry.epochs);
+}

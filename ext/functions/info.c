@@ -45,15 +45,19 @@ static void append_options(sqlite3_str *json, const cf_geometry *g)
     if (g->spill_bound)
         sqlite3_str_appendf(json, ",\"overflow_budget\":%d,\"spill_bound\":%d", g->budget,
                             g->spill_bound);
+    if (g->epochs)
+        sqlite3_str_appendf(json, ",\"epochs\":%d", g->epochs);
 }
 
 static void append_census(sqlite3_str *json, const cf_filter *filter, const cf_census *census)
 {
     const cf_geometry *g = &filter->geometry;
     sqlite3_str_appendf(json, ",\"fpr_now\":%.6g,\"fpr_at_capacity\":%.6g", census->fpr,
-                        cf_expected_fpr(g, g->capacity));
+                        cf_expected_fpr(g, cf_planned_entries(g->capacity, g->epochs)));
     sqlite3_str_appendf(json, ",\"turnovers\":%llu", cf_turnovers(g));
     append_options(json, g);
+    if (g->epochs)
+        sqlite3_str_appendf(json, ",\"epoch\":%llu", filter->epoch);
     sqlite3_str_appendf(json, ",\"spilled\":%d,\"sticky\":%llu,\"void\":%llu", filter->spilled,
                         census->sticky, census->voids);
     sqlite3_str_appendf(json, ",\"pair_bits\":%d,\"cap\":%d,\"base_buckets\":%llu", g->pair_bits, g->cap,
