@@ -245,9 +245,11 @@ static void delete (subject *s, uint64_t hash)
     REQUIRE(cf_count(&s->filter, hash) == copies - (result == CF_REMOVED));
 }
 
-/* A single step of growth; one that fails changes nothing. No key finds more or less than before. */
+/* A single step of growth; one that fails changes nothing. No key finds more or less than before; but what
+** is no entry in a bucket that is prepared for growth is one when it has grown. */
 static void grow(subject *s)
 {
+    bool same = s->sound || s->filter.view.grown || !s->filter.view.form.grown;
     bool found[KEYS];
     uint64_t keys[KEYS];
     for (unsigned i = 0; i < KEYS; i++) {
@@ -257,7 +259,7 @@ static void grow(subject *s)
     remember(s);
     if (cf_grow(&s->filter) != CF_OK)
         REQUIRE(unchanged(s));
-    for (unsigned i = 0; i < KEYS && s->exact; i++)
+    for (unsigned i = 0; i < KEYS && s->exact && same; i++)
         REQUIRE(found[i] == cf_contains(&s->filter, keys[i]));
     REQUIRE(!s->sound || sound(&s->filter));
 }
@@ -329,11 +331,14 @@ static void advance(subject *s)
 {
     for (unsigned n = 0; s->filter.geometry.epochs && n < CF_EPOCHS_MAX; n++) {
         bool found[KEYS];
-        for (unsigned i = 0; i < KEYS; i++)
-            found[i] = cf_contains(&s->filter, key_number(s, i));
+        uint64_t keys[KEYS];
+        for (unsigned i = 0; i < KEYS; i++) {
+            keys[i] = key_number(s, i);
+            found[i] = cf_contains(&s->filter, keys[i]);
+        }
         cf_advance(&s->filter);
         for (unsigned i = 0; i < KEYS; i++)
-            REQUIRE(found[i] || !s->sound || !cf_contains(&s->filter, key_number(s, i)));
+            REQUIRE(found[i] || !s->sound || !cf_contains(&s->filter, keys[i]));
         REQUIRE(!s->sound || sound(&s->filter));
     }
     REQUIRE(!s->sound || !s->filter.geometry.epochs || s->filter.occupied == 0);
