@@ -199,6 +199,8 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
 void cf_seal(cf_filter *filter)
 {
     const cf_view *view = &filter->view;
+    if (filter->geometry.epochs) /* growth may have doubled some */
+        filter->items = filter->occupied;
     uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split, view->form.grown);
     bool preparing = view->form.grown && !view->grown;
     cf_header header = {.geometry = filter->geometry,
