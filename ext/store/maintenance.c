@@ -2,6 +2,7 @@
 #include "maintenance.h"
 
 #include "../../src/base/bits.h"
+#include "../../src/filter/ageing.h"
 #include "../../src/shape/format.h"
 
 #include "../keys/column_rule.h"
@@ -9,6 +10,7 @@
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "../sqlite/watch.h"
+#include "ageing.h"
 
 #include <assert.h>
 #include <string.h>
@@ -27,6 +29,8 @@ static bool make_blank(const cuckoo_store *store, const cf_options *rule, cf_fil
     if (bytes == NULL)
         return false;
     cf_create_in_zeros(blank, &shape, bytes);
+    if (shape.epochs)
+        cf_age_to(blank, store->paged.filter.epoch);
     blank->memory = cuckoo_block_memory;
     return true;
 }
@@ -125,6 +129,8 @@ int cuckoo_maintenance_optimize(cuckoo_store *store)
     assert(cuckoo_paged_is_loaded(&store->paged));
     cuckoo_watch watch;
     int rc = cuckoo_paged_check(&store->paged); /* nobody would know of missing rows any more */
+    if (rc == SQLITE_OK && store->paged.filter.geometry.epochs)
+        rc = cuckoo_ageing_sweep(store);
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
@@ -279,6 +285,12 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_ERROR, "key is not a sound filter to import: %s", why);
+    if (filter.geometry.epochs != store->paged.filter.geometry.epochs)
+        return cuckoo_say(
+            message, SQLITE_ERROR,
+            "a filter with epochs=%d goes only into a table that has as many (keep= has 15), "
+            "unlike this one with %d",
+            filter.geometry.epochs, store->paged.filter.geometry.epochs);
     if ((filter.geometry.value_bits != 0) != (store->paged.filter.geometry.value_bits != 0))
         return cuckoo_say(
             message, SQLITE_ERROR,
@@ -288,6 +300,8 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
     if (copy == NULL)
         return SQLITE_NOMEM;
     memcpy(copy, bytes, length);
+    if (filter.geometry.epochs)
+        cuckoo_ageing_adopt(store, &filter);
     return cuckoo_store_replace(store, copy, length);
 }
 
@@ -329,6 +343,8 @@ int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **messa
         return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
     }
     copy->memory = cuckoo_block_memory;
+    if (copy->geometry.epochs)
+        cf_sweep(copy, ~paged->filter.view.live, 0, copy->buckets);
     int rc = add_beside(store, copy);
     if (rc == SQLITE_OK)
         cf_seal(copy);

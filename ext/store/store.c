@@ -5,6 +5,7 @@
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "../sqlite/watch.h"
+#include "ageing.h"
 
 #include <assert.h>
 #include <string.h>
@@ -269,6 +270,8 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
     }
     if (rc != SQLITE_OK)
         cuckoo_store_end(store);
+    else if (store->paged.filter.geometry.epochs)
+        cuckoo_ageing_look(store);
     return rc;
 }
 
@@ -303,6 +306,9 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_stat
 {
     cuckoo_paged *paged = &store->paged;
     assert(cuckoo_paged_is_loaded(paged));
+    int rc = paged->filter.geometry.epochs ? cuckoo_ageing_write(store) : SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
     *status = cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, value);
     if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
         return paged->rc;
@@ -312,7 +318,8 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_stat
     if (*status == CF_OK || !paged->filter.geometry.growth)
         return SQLITE_OK;
     *status = CF_OK;
-    return cuckoo_unplaced_count(paged, hash, value, 1);
+    bool ages = paged->filter.geometry.epochs != 0;
+    return cuckoo_unplaced_count(paged, hash, ages ? paged->filter.epoch : value, 1);
 }
 
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)

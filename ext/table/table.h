@@ -109,7 +109,8 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry);
 typedef struct cuckoo_table_plan {
     cuckoo_options options;
     bool has_fpr;
-    bool once; /* adds=once */
+    bool once;     /* adds=once */
+    uint64_t keep; /* keep='24 hours', milliseconds; 0: not given */
     char *content, *column;
     char *later; /* it has arguments that this version does not know, and this names the first one */
 } cuckoo_table_plan;

@@ -4,8 +4,10 @@
 */
 #include "../follow/sql_text.h"
 #include "../keys/column_rule.h"
+#include "../keys/duration.h"
 #include "../keys/number.h"
 #include "../sqlite/errors.h"
+#include "../store/ageing.h"
 #include "table.h"
 
 #include "../../src/shape/format.h"
@@ -105,6 +107,17 @@ static bool take_adds(const char *value, cuckoo_table_plan *plan, char **message
     return plan->once || (read && complain(message, "adds must be once: adds=once; or left out"));
 }
 
+static bool take_keep(const char *value, cuckoo_table_plan *plan, char **message)
+{
+    if (plan->keep)
+        return complain(message, "keep is given twice");
+    char *text = cuckoo_sql_unquoted(value, strlen(value));
+    bool ok = text != NULL && (cuckoo_duration_read(text, strlen(text), &plan->keep) ||
+                               complain(message, "keep " CUCKOO_BAD_DURATION));
+    sqlite3_free(text);
+    return ok;
+}
+
 /* Appends "name=value" without blanks and quotes to the
 ** options, which are read together. False: out of memory. */
 static bool append_option(sqlite3_str *rest, const char *argument)
@@ -134,6 +147,8 @@ static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
         return read_content(value, plan, message);
     if ((value = value_of(argument, "adds")) != NULL)
         return take_adds(value, plan, message);
+    if ((value = value_of(argument, "keep")) != NULL)
+        return take_keep(value, plan, message);
     return append_option(rest, argument);
 }
 
@@ -147,8 +162,10 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
         status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
     if (why)
         cuckoo_say(message, SQLITE_OK,
-                   strstr(why, CUCKOO_VALID_OPTIONS) ? "%s; and fpr=number, content='table(column)', adds=once"
-                                                     : "%s",
+                   strstr(why, CUCKOO_VALID_OPTIONS)
+                       ? "%s; and fpr=number, content='table(column)', adds=once, "
+                         "keep='24 hours'"
+                       : "%s",
                    why);
     sqlite3_free(why);
     sqlite3_free(text);
@@ -188,7 +205,7 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cucko
 {
     enum { FIRST = 3 };
     sqlite3_str *rest = sqlite3_str_new(NULL);
-    static const char *const beside[] = {"fpr", "content", "adds", NULL};
+    static const char *const beside[] = {"fpr", "content", "adds", "keep", NULL};
     *plan = (cuckoo_table_plan){.content = NULL};
     *message = NULL;
     cuckoo_options_default(&plan->options);
@@ -205,6 +222,7 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cucko
         status = refuse(stored, status, plan, message);
     if (!plan->has_fpr && plan->options.filter.fingerprint_bits)
         plan->options.fpr = 0; /* fingerprint_bits decides */
+    plan->once |= plan->keep || plan->options.filter.epochs;
     if (status != CF_OK)
         cuckoo_table_plan_free(plan);
     return sqlite_code(status, *message);
@@ -247,6 +265,21 @@ static cf_status check_memory(const cf_geometry *shape, char **message)
     return CF_TOO_BIG;
 }
 
+/* By the clock a key is kept for the window, an eighth of it more, and the rest of its epoch. */
+static cf_status plan_filter(const cuckoo_table_plan *plan, cf_geometry *shape, const char **why)
+{
+    cf_options filter = plan->options.filter;
+    uint64_t capacity = plan->options.capacity, keys = capacity ? capacity : 1;
+    if (plan->keep) { /* 29 epochs in 24; cf_plan adds a 15th part */
+        filter.epochs = CF_EPOCHS_MAX;
+        keys += keys * 17 / 128;
+    }
+    cf_status status = cf_plan(keys, plan->options.fpr, &filter, shape, why);
+    if (status == CF_OK && plan->keep)
+        shape->capacity = capacity;
+    return status;
+}
+
 int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
                             char **message)
 {
@@ -257,16 +290,20 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
     if (rc != SQLITE_OK)
         return rc;
     if (plan->once && (plan->content || options->filter.value_bits))
-        why = "adds=once is for keys that are inserted, without values; leave it out, or content= and "
-              "value_bits";
+        why = "adds=once, keep= and epochs are for keys that are inserted, without values; leave them "
+              "out, "
+              "or content= and value_bits";
+    else if (plan->keep &&
+             (options->filter.epochs || options->filter.counter_bits || options->filter.overflow))
+        why =
+            "keep= goes by the clock, and excludes epochs, counter_bits and overflow=on; leave them out";
     else if (!options->has_capacity)
         why = "capacity is missing; give the number of keys that it should hold, such as "
               "capacity=1000000";
     else if (plan->content && options->filter.value_bits)
         why = "content= keeps keys without values; leave value_bits out, or leave content= out and "
               "insert keys and values yourself";
-    cf_status status =
-        why ? CF_BAD_ARGUMENT : cf_plan(options->capacity, options->fpr, &options->filter, shape, &why);
+    cf_status status = why ? CF_BAD_ARGUMENT : plan_filter(plan, shape, &why);
     if (status == CF_OK)
         status = check_memory(shape, message);
     else

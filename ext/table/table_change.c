@@ -6,6 +6,7 @@
 */
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
+#include "../store/ageing.h"
 #include "../store/maintenance.h"
 #include "table.h"
 
@@ -148,13 +149,14 @@ static int rebuild(cuckoo_table *table, char **message)
         table->name);
 }
 
-enum { CHECK, CLEAR, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
+enum { ADVANCE, CHECK, CLEAR, CLOCK, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
 
 static const struct command {
     const char *name;
     cuckoo_use use;
     bool follows; /* it is also for a filter that follows a table */
 } commands[COMMANDS] = {
+    [ADVANCE] = {"advance", CUCKOO_CHANGE, false},  [CLOCK] = {"clock", CUCKOO_CHANGE, false},
     [CHECK] = {"check", CUCKOO_ASK, true},          [CLEAR] = {"clear", CUCKOO_CHANGE, false},
     [DRAIN] = {"drain", CUCKOO_CHANGE, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
     [OPTIMIZE] = {"optimize", CUCKOO_CHANGE, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
@@ -163,6 +165,10 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
 {
     cuckoo_store *store = table->store;
     switch (which) {
+    case ADVANCE:
+        return cuckoo_ageing_advance(store, message);
+    case CLOCK:
+        return cuckoo_ageing_set_clock(store, message);
     case CHECK:
         return cuckoo_maintenance_check(store, message);
     case CLEAR:
@@ -208,8 +214,8 @@ static int unknown_command(cuckoo_table *table, const char *name)
         cuckoo_nearest_offer(&nearest, commands[i].name);
     return cuckoo_table_fail(
         table, SQLITE_ERROR,
-        "unknown command %s%s; there are check, clear, drain, import, optimize, rebuild", name,
-        cuckoo_nearest_hint(&nearest));
+        "unknown command %s%s; there are advance, check, clear, clock, drain, import, optimize, rebuild",
+        name, cuckoo_nearest_hint(&nearest));
 }
 
 static int run_command_named(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
@@ -238,10 +244,11 @@ static int refuse_change(cuckoo_table *table)
         return cuckoo_table_fail(table, SQLITE_ERROR,
                                  "it follows %s(%s): change that table, and the filter changes with it",
                                  follow->table, follow->column);
-    return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "a key that INSERT OR IGNORE has skipped may rely on this one, so that DELETE "
-                             "and UPDATE are refused; use INSERT INTO %s(%s) VALUES('clear')",
-                             table->name, table->name);
+    return cuckoo_table_fail(
+        table, SQLITE_ERROR,
+        "a key that INSERT OR IGNORE has skipped may rely on this one, so that DELETE "
+        "and UPDATE are refused; use INSERT INTO %s(%s) VALUES('clear')",
+        table->name, table->name);
 }
 
 static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool inserts, bool *skips)

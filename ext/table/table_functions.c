@@ -7,11 +7,13 @@
 */
 #include "../functions/filters.h"
 #include "../functions/info.h"
+#include "../keys/duration.h"
 #include "../keys/key.h"
 #include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
+#include "../store/ageing.h"
 #include "../store/maintenance.h"
 #include "table.h"
 
@@ -73,6 +75,40 @@ static void table_contains_function(sqlite3_context *context, int argc, sqlite3_
     with_table(context, argv, result_contains);
 }
 
+/* The window that a table is asked for. False: the function has failed. */
+static bool read_window(sqlite3_context *context, const cuckoo_store *store, sqlite3_value *value,
+                        uint64_t *window)
+{
+    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+    const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
+    if (store->paged.age.keep == 0)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "the table was created without keep=, and knows no times");
+    if (text == NULL || !cuckoo_duration_read(text, (size_t)sqlite3_value_bytes(value), window))
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, "the third argument " CUCKOO_BAD_DURATION);
+    return *window <= store->paged.age.keep ||
+           cuckoo_fail(
+               context, CF_BAD_ARGUMENT,
+               "the third argument must not be longer than the time for which the table keeps keys");
+}
+
+static void result_contains_within(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
+{
+    uint64_t window;
+    if (!read_window(context, store, argv[2], &window))
+        return;
+    cuckoo_ageing_narrow(store, window);
+    result_contains(context, store, argv);
+    cuckoo_ageing_look(store);
+}
+
+/* cf_table_contains('seen', key, '1 hour'): was the key added so lately? */
+static void table_contains_within_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    with_table(context, argv, result_contains_within);
+}
+
 /* What is known of a filter that follows a table. */
 static char *members_of_log(cuckoo_store *store)
 {
@@ -85,8 +121,9 @@ static void result_info(sqlite3_context *context, cuckoo_store *store, sqlite3_v
     (void)argv;
     bool follows = cuckoo_store_follows(store);
     int rc = follows ? cuckoo_undrained_read(&store->undrained, &store->paged) : SQLITE_OK;
-    char *more = follows && rc == SQLITE_OK ? members_of_log(store) : NULL;
-    if (rc == SQLITE_OK && follows && more == NULL)
+    bool ages = store->paged.filter.geometry.epochs != 0, tells = rc == SQLITE_OK && (follows || ages);
+    char *more = !tells ? NULL : follows ? members_of_log(store) : cuckoo_ageing_members(store);
+    if (tells && more == NULL)
         rc = SQLITE_NOMEM;
     if (rc != SQLITE_OK)
         cuckoo_fail_table(context, rc, cuckoo_store_damage(store));
@@ -191,6 +228,7 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
 {
     static const cuckoo_function functions[] = {
         {"cf_table_contains", 2, 2, table_contains_function, NULL, NULL},
+        {"cf_table_contains", 3, 3, table_contains_within_function, NULL, NULL},
         {"cf_table_info", 1, 1, table_info_function, NULL, NULL},
         {"cf_table_check", 1, 1, check_function, NULL, NULL},
         {"cf_table_rebuild", 1, 1, rebuild_function, NULL, NULL},

@@ -66,10 +66,10 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
 }
 
 /* Creates the shadow tables, and the triggers of a filter that follows a table. */
-static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
+static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, char **message)
 {
     cuckoo_store *store = table->store;
-    int rc = cuckoo_paged_create(&store->paged, shape);
+    int rc = cuckoo_paged_create(&store->paged, shape, keep);
     cuckoo_store_created(store);
     if (rc == SQLITE_OK && table->content) {
         rc = cuckoo_maintenance_follow(store, message);
@@ -105,7 +105,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
     rc = rc ? rc : declare(db, table, type_of_key(table, creates));
     if (rc == SQLITE_OK && creates)
-        rc = create(table, &shape, message);
+        rc = create(table, &shape, plan.keep, message);
     else if (rc == SQLITE_OK && table->content && !table->later)
         rc = cuckoo_touch_watch(table->store, table->name, 0);
     cuckoo_table_plan_free(&plan);

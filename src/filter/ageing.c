@@ -11,6 +11,11 @@ void cf_set_live(cf_filter *filter, uint32_t numbers)
     filter->view.live = numbers;
 }
 
+bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch)
+{
+    return filter->epoch - epoch < CF_EPOCH_NUMBERS && cf_is_live(filter, cf_epoch_number(epoch));
+}
+
 /* ---- taking out ---- */
 
 uint64_t cf_sweep(cf_filter *filter, uint32_t numbers, uint64_t from, uint64_t buckets)

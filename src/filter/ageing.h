@@ -24,6 +24,9 @@ uint64_t cf_sweep(cf_filter *filter, uint32_t numbers, uint64_t from, uint64_t b
 /* cf_contains, when only these numbers are live. */
 bool cf_contains_live(const cf_filter *filter, uint64_t hash, uint32_t numbers);
 
+/* Is what was added in this epoch found? It may be any number. */
+bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch);
+
 /* cf_add for an earlier epoch, one of the last 16. */
 cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch);
 
