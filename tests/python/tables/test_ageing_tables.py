@@ -438,7 +438,7 @@ def test_it_is_renamed_and_dropped_and_dumped(tmp_path, now):
 
 def test_hostile_header_rows(tmp_path, now, rng):
     """Any bytes where the times stand, under a right checksum: no crash, and the table goes on."""
-    db = support.connect(tmp_path / "h.db")
+    db = connect(tmp_path / "h.db")
     table(db, capacity=50)
     for n in range(60):
         add(db, n)
@@ -464,7 +464,7 @@ def test_hostile_header_rows(tmp_path, now, rng):
             sound(db)
             used += 1
         except sqlite3.DatabaseError as error:
-            assert "cannot be used" in str(error) or "later version" in str(error), error
+            assert any(words in str(error) for words in ("cannot be used", "later version", "created with keep=")), error
         db.execute("DELETE FROM seen_page")
         db.executemany("INSERT INTO seen_page VALUES (?, ?)", pages)
     assert used > 100
