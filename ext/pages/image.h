@@ -54,6 +54,7 @@ typedef struct cuckoo_paged {
     uint64_t unmatched;  /* deletes of keys that were not there */
     uint64_t doubts;     /* rows whose steps in the log did not fit together */
     cuckoo_age age;
+    uint64_t now;        /* of a table that ages by the clock: the time of this use (ageing.h) */
     uint64_t generation; /* the checksum of the header row, to which what is in memory belongs */
 
     uint64_t checksums;                      /* of all pages that have rows, added up */

@@ -26,8 +26,8 @@ enum {
     AT_BEGAN = AT_KEEP + 8,
     AT_LAST = AT_BEGAN + 8,
     AT_SWEPT = AT_LAST + 8 * CUCKOO_NUMBERS,
-    AT_CLEAN = AT_SWEPT + 8, /* and the dead behind */
-    AGEING_ROW = AT_CLEAN + 4,
+    AT_NUMBERS = AT_SWEPT + 8, /* the clean ones, and the dead behind */
+    AGEING_ROW = AT_NUMBERS + 8,
     LEAST_PAGE = 64 /* bytes */
 };
 
@@ -64,8 +64,8 @@ static void take_age(cuckoo_age *age, const uint8_t *row)
     for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
         age->last[i] = cf_load64(row + AT_LAST + 8 * i);
     age->swept = cf_load64(row + AT_SWEPT);
-    age->clean = (uint16_t)(row[AT_CLEAN] | row[AT_CLEAN + 1] << 8);
-    age->dead = (uint16_t)(row[AT_CLEAN + 2] | row[AT_CLEAN + 3] << 8);
+    age->clean = (uint16_t)cf_load64(row + AT_NUMBERS);
+    age->dead = (uint16_t)(cf_load64(row + AT_NUMBERS) >> 16);
 }
 
 static void put_age(const cuckoo_age *age, uint8_t *row)
@@ -76,13 +76,7 @@ static void put_age(const cuckoo_age *age, uint8_t *row)
     for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
         cf_store64(row + AT_LAST + 8 * i, age->last[i]);
     cf_store64(row + AT_SWEPT, age->swept);
-    for (unsigned i = 0; i < 4; i++)
-        row[AT_CLEAN + i] = (uint8_t)((i < 2 ? age->clean : age->dead) >> i % 2 * 8);
-}
-
-static uint64_t row_bytes(bool ages)
-{
-    return ages ? AGEING_ROW : HEADER_ROW;
+    cf_store64(row + AT_NUMBERS, age->clean | (uint64_t)age->dead << 16);
 }
 
 static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
@@ -114,8 +108,9 @@ static bool is_newer(const uint8_t *row, uint64_t bytes, bool sound, const char 
 {
     cf_header header;
     const char *what = CF_LATER("unknown parts of the header row");
-    bool is = (sound && (bytes > row_bytes(row[AT_FLAGS]) || row[AT_FLAGS] > FLAG_AGES)) ||
-              cf_header_decode(row, CF_HEADER_BYTES, &header, &what) == CF_NEWER;
+    bool is =
+        (sound && (bytes > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW) || row[AT_FLAGS] > FLAG_AGES)) ||
+        cf_header_decode(row, CF_HEADER_BYTES, &header, &what) == CF_NEWER;
     *why = is ? what : *why;
     return is;
 }
@@ -127,7 +122,7 @@ static int read_header(cuckoo_paged *paged, const char **why)
     int rc = cuckoo_shadow_read(&paged->shadow, 0, bytes, sizeof bytes, &row);
     if (rc == SQLITE_OK && row.length == 0)
         rc = cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "its header is missing");
-    else if (rc == SQLITE_OK && row.length < row_bytes(bytes[AT_FLAGS] == FLAG_AGES))
+    else if (rc == SQLITE_OK && row.length < (bytes[AT_FLAGS] == FLAG_AGES ? AGEING_ROW : HEADER_ROW))
         rc = cuckoo_shadow_bad_row(&paged->shadow, 0);
     if (rc == SQLITE_CORRUPT_VTAB)
         *why = cuckoo_shadow_why(&paged->shadow);
@@ -154,7 +149,7 @@ static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t
     cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
     if (ages)
         put_age(&paged->age, row);
-    length = row_bytes(ages);
+    length = ages ? AGEING_ROW : HEADER_ROW;
     return cuckoo_shadow_write(&paged->shadow, 0, row, length, length, &paged->generation);
 }
 

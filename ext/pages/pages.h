@@ -9,7 +9,7 @@
 **                   deletes (4); doubts (4, log_net.h); the checksums of all rows of pages, added up
 **                   (8); a random number (8); the identity of the log (8, log.h); flags (1): 1 if it
 **                   ages, else 0. When it ages: keep (8), began (8), last of each number (16 times
-**                   8), swept (8), clean (2), dead (2), as in cuckoo_age (image.h)
+**                   8), swept (8), clean (2), dead (2), 0 (4), as in cuckoo_age (image.h)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database, with zeros behind the last ones; a row that is not there is all zeros
 **

@@ -6,11 +6,11 @@
 #include "../../src/shape/format.h"
 
 #include "../keys/column_rule.h"
+#include "../pages/ageing.h"
 #include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "../sqlite/watch.h"
-#include "ageing.h"
 
 #include <assert.h>
 #include <string.h>
@@ -130,7 +130,7 @@ int cuckoo_maintenance_optimize(cuckoo_store *store)
     cuckoo_watch watch;
     int rc = cuckoo_paged_check(&store->paged); /* nobody would know of missing rows any more */
     if (rc == SQLITE_OK && store->paged.filter.geometry.epochs)
-        rc = cuckoo_ageing_sweep(store);
+        rc = cuckoo_ageing_sweep(&store->paged);
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
@@ -301,7 +301,7 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
         return SQLITE_NOMEM;
     memcpy(copy, bytes, length);
     if (filter.geometry.epochs)
-        cuckoo_ageing_adopt(store, &filter);
+        cuckoo_ageing_adopt(&store->paged, &filter);
     return cuckoo_store_replace(store, copy, length);
 }
 

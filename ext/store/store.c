@@ -2,10 +2,10 @@
 #include "store.h"
 
 #include "../keys/column_rule.h"
+#include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "../sqlite/watch.h"
-#include "ageing.h"
 
 #include <assert.h>
 #include <string.h>
@@ -271,7 +271,7 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
     if (rc != SQLITE_OK)
         cuckoo_store_end(store);
     else if (store->paged.filter.geometry.epochs)
-        cuckoo_ageing_look(store);
+        cuckoo_ageing_look(&store->paged);
     return rc;
 }
 
@@ -306,7 +306,7 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_stat
 {
     cuckoo_paged *paged = &store->paged;
     assert(cuckoo_paged_is_loaded(paged));
-    int rc = paged->filter.geometry.epochs ? cuckoo_ageing_write(store) : SQLITE_OK;
+    int rc = paged->filter.geometry.epochs ? cuckoo_ageing_write(paged) : SQLITE_OK;
     if (rc != SQLITE_OK)
         return rc;
     *status = cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, value);

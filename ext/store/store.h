@@ -45,7 +45,6 @@ typedef struct cuckoo_store {
     cuckoo_state state;
     cuckoo_drains drains;
 
-    uint64_t now;   /* of a table that ages by the clock: the time of this use (ageing.h) */
     bool looked;    /* what is in memory was compared with the database since the store has joined */
     unsigned steps; /* of the shadow tables, when it was compared */
     int why;        /* the code of the last write that failed; SQLITE_ABORT: the store was broken */

@@ -6,8 +6,8 @@
 #include "../keys/column_rule.h"
 #include "../keys/duration.h"
 #include "../keys/number.h"
+#include "../pages/ageing.h"
 #include "../sqlite/errors.h"
-#include "../store/ageing.h"
 #include "table.h"
 
 #include "../../src/shape/format.h"
@@ -270,9 +270,9 @@ static cf_status plan_filter(const cuckoo_table_plan *plan, cf_geometry *shape, 
 {
     cf_options filter = plan->options.filter;
     uint64_t capacity = plan->options.capacity, keys = capacity ? capacity : 1;
-    if (plan->keep) { /* 29 epochs in 24; cf_plan adds a 15th part */
+    if (plan->keep) { /* 14.7 epochs, of 12; cf_plan adds a 15th part */
         filter.epochs = CF_EPOCHS_MAX;
-        keys += keys * 17 / 128;
+        keys += keys * 19 / 128;
     }
     cf_status status = cf_plan(keys, plan->options.fpr, &filter, shape, why);
     if (status == CF_OK && plan->keep)

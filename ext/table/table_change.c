@@ -5,8 +5,8 @@
 ** by its log alone (transaction.c).
 */
 #include "../keys/key.h"
+#include "../pages/ageing.h"
 #include "../sqlite/errors.h"
-#include "../store/ageing.h"
 #include "../store/maintenance.h"
 #include "table.h"
 
@@ -166,9 +166,9 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
     cuckoo_store *store = table->store;
     switch (which) {
     case ADVANCE:
-        return cuckoo_ageing_advance(store, message);
+        return cuckoo_ageing_advance(&store->paged, message);
     case CLOCK:
-        return cuckoo_ageing_set_clock(store, message);
+        return cuckoo_ageing_set_clock(&store->paged, message);
     case CHECK:
         return cuckoo_maintenance_check(store, message);
     case CLEAR:

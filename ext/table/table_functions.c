@@ -9,11 +9,11 @@
 #include "../functions/info.h"
 #include "../keys/duration.h"
 #include "../keys/key.h"
+#include "../pages/ageing.h"
 #include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
-#include "../store/ageing.h"
 #include "../store/maintenance.h"
 #include "table.h"
 
@@ -97,9 +97,9 @@ static void result_contains_within(sqlite3_context *context, cuckoo_store *store
     uint64_t window;
     if (!read_window(context, store, argv[2], &window))
         return;
-    cuckoo_ageing_narrow(store, window);
+    cuckoo_ageing_narrow(&store->paged, window);
     result_contains(context, store, argv);
-    cuckoo_ageing_look(store);
+    cuckoo_ageing_look(&store->paged);
 }
 
 /* cf_table_contains('seen', key, '1 hour'): was the key added so lately? */
@@ -122,7 +122,7 @@ static void result_info(sqlite3_context *context, cuckoo_store *store, sqlite3_v
     bool follows = cuckoo_store_follows(store);
     int rc = follows ? cuckoo_undrained_read(&store->undrained, &store->paged) : SQLITE_OK;
     bool ages = store->paged.filter.geometry.epochs != 0, tells = rc == SQLITE_OK && (follows || ages);
-    char *more = !tells ? NULL : follows ? members_of_log(store) : cuckoo_ageing_members(store);
+    char *more = !tells ? NULL : follows ? members_of_log(store) : cuckoo_ageing_members(&store->paged);
     if (tells && more == NULL)
         rc = SQLITE_NOMEM;
     if (rc != SQLITE_OK)

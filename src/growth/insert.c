@@ -4,6 +4,7 @@
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
 #include "../entry/spill.h"
+#include "../shape/load.h"
 #include "../table/epochs.h"
 #include "growth.h"
 
@@ -355,14 +356,15 @@ static cf_status insert_preparing(cf_filter *filter, const cf_entry *item)
     return status;
 }
 
-/* How far it had to search tells whether a filter that ages is nearly full. If it cannot be prepared, the
-** first growth takes longer. */
+/* A filter that ages is nearly full when it is fuller than it was planned to be, and it had to search far:
+** some of its slots are dead. If it cannot be prepared, the first growth takes longer. */
 static cf_status insert_ageing(cf_filter *filter, const cf_entry *item)
 {
     enum { FAR = 64 }; /* buckets */
     filter->view.searched = 0;
     cf_status status = insert_item(filter, item);
-    if (status == CF_OK && filter->view.searched >= FAR && can_prepare(filter))
+    if (status == CF_OK && filter->view.searched >= FAR && can_prepare(filter) &&
+        !cf_load_takes(&filter->geometry, filter->occupied))
         cf_prepare_growth(filter, WIDENED);
     return status;
 }

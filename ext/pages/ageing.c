@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ageing.h"
 
-#include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 
 #include "../../src/filter/ageing.h"
 #include "../../src/table/epochs.h"
@@ -10,7 +10,7 @@ enum { ALL_NUMBERS = (1 << CUCKOO_NUMBERS) - 1 };
 
 /* ---- the clock ---- */
 
-/* Milliseconds, by the VFS of the database. */
+/* Milliseconds, by the VFS of the database. At least 1: 0 stands for never. */
 static uint64_t clock_of(const cuckoo_shadow *shadow)
 {
     sqlite3_vfs *vfs = NULL;
@@ -23,48 +23,47 @@ static uint64_t clock_of(const cuckoo_shadow *shadow)
         vfs->xCurrentTimeInt64(vfs, &now);
     else if (vfs->xCurrentTime(vfs, &days) == SQLITE_OK)
         now = (sqlite3_int64)(days * 86400000);
-    return now > 0 ? (uint64_t)now : 0;
+    return now > 0 ? (uint64_t)now : 1;
 }
 
-static uint64_t *last_add(cuckoo_store *store)
+static uint64_t *last_add(cuckoo_paged *paged)
 {
-    return &store->paged.age.last[cf_epoch_number(store->paged.filter.epoch)];
+    return &paged->age.last[cf_epoch_number(paged->filter.epoch)];
 }
 
 /* The numbers that were written within so many milliseconds, and an eighth more. */
-static uint32_t written_within(const cuckoo_store *store, uint64_t window)
+static uint32_t written_within(const cuckoo_paged *paged, uint64_t window)
 {
     uint32_t numbers = 0;
-    const uint64_t *last = store->paged.age.last;
+    const uint64_t *last = paged->age.last;
     uint64_t allowed = window + window / 8;
     for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
-        if (last[i] != 0 && (last[i] >= store->now || store->now - last[i] <= allowed))
+        if (last[i] != 0 && (last[i] >= paged->now || paged->now - last[i] <= allowed))
             numbers |= (uint32_t)1 << i;
     return numbers;
 }
 
-void cuckoo_ageing_narrow(cuckoo_store *store, uint64_t window)
+void cuckoo_ageing_narrow(cuckoo_paged *paged, uint64_t window)
 {
-    cuckoo_paged *paged = &store->paged;
-    cf_set_live(&paged->filter, written_within(store, window));
+    cf_set_live(&paged->filter, written_within(paged, window));
     paged->reader.view.live = paged->filter.view.live;
 }
 
 /* By command, the present epoch says what is live. */
-static void set_live(cuckoo_store *store)
+static void set_live(cuckoo_paged *paged)
 {
-    if (store->paged.age.keep)
-        cuckoo_ageing_narrow(store, store->paged.age.keep);
-    store->paged.reader.view.live = store->paged.filter.view.live;
+    if (paged->age.keep)
+        cuckoo_ageing_narrow(paged, paged->age.keep);
+    paged->reader.view.live = paged->filter.view.live;
 }
 
-void cuckoo_ageing_look(cuckoo_store *store)
+void cuckoo_ageing_look(cuckoo_paged *paged)
 {
-    if (store->paged.age.keep) {
-        uint64_t clock = clock_of(&store->paged.shadow), last = *last_add(store);
-        store->now = clock > last ? clock : last;
+    if (paged->age.keep) {
+        uint64_t clock = clock_of(&paged->shadow), last = *last_add(paged);
+        paged->now = clock > last ? clock : last;
     }
-    set_live(store);
+    set_live(paged);
 }
 
 /* ---- sweeping ---- */
@@ -94,9 +93,8 @@ static int sweep(cuckoo_paged *paged, uint64_t buckets)
     return paged->rc;
 }
 
-int cuckoo_ageing_sweep(cuckoo_store *store)
+int cuckoo_ageing_sweep(cuckoo_paged *paged)
 {
-    cuckoo_paged *paged = &store->paged;
     paged->age.dead = dead_numbers(paged);
     paged->age.swept = 0;
     paged->header_dirty = true;
@@ -123,93 +121,92 @@ static uint16_t next_number(const cf_filter *filter)
     return (uint16_t)(1 << cf_epoch_number(filter->epoch + 1));
 }
 
-static void begin_epoch(cuckoo_store *store)
+static void begin_epoch(cuckoo_paged *paged)
 {
-    cuckoo_paged *paged = &store->paged;
     paged->age.clean &= (uint16_t)~next_number(&paged->filter);
     cf_begin_epoch(&paged->filter);
-    paged->age.began = *last_add(store) = store->now;
+    paged->age.began = *last_add(paged) = paged->now;
     paged->header_dirty = true;
-    set_live(store);
+    set_live(paged);
 }
 
 /* All is dead, and the next number is not clean: begins anew. */
-static int clear(cuckoo_store *store)
+static int clear(cuckoo_paged *paged)
 {
     const char *why;
-    int rc = cuckoo_store_clear(store);
-    return rc == SQLITE_OK ? cuckoo_paged_load(&store->paged, &why) : rc;
+    int rc = cuckoo_paged_clear(paged);
+    if (rc != SQLITE_OK) /* what is half cleared must not stay */
+        return cuckoo_sql_rolls_back(rc) ? rc : SQLITE_IOERR;
+    return cuckoo_paged_load(paged, &why);
 }
 
-static int write_by_clock(cuckoo_store *store)
+static int write_by_clock(cuckoo_paged *paged)
 {
-    cuckoo_paged *paged = &store->paged;
     bool lives = cf_is_live(&paged->filter, cf_epoch_number(paged->filter.epoch));
-    bool over = !lives || store->now - paged->age.began >= paged->age.keep / CUCKOO_EPOCHS;
+    bool over = !lives || paged->now - paged->age.began >= paged->age.keep / CUCKOO_EPOCHS;
     bool clean = paged->age.clean & next_number(&paged->filter);
-    int rc = lives || clean ? SQLITE_OK : clear(store);
+    int rc = lives || clean ? SQLITE_OK : clear(paged);
     if (rc == SQLITE_OK && over && (clean || !lives))
-        begin_epoch(store);
+        begin_epoch(paged);
     return rc;
 }
 
-int cuckoo_ageing_write(cuckoo_store *store)
+int cuckoo_ageing_write(cuckoo_paged *paged)
 {
-    uint64_t passed = store->now - *last_add(store);
-    int rc = store->paged.age.keep ? write_by_clock(store) : SQLITE_OK;
+    uint64_t passed = paged->now - *last_add(paged);
+    int rc = paged->age.keep ? write_by_clock(paged) : SQLITE_OK;
     if (rc != SQLITE_OK)
         return rc;
-    *last_add(store) = store->now;
-    store->paged.header_dirty = true;
-    return sweep(&store->paged, buckets_due(&store->paged, passed));
+    *last_add(paged) = paged->now;
+    paged->header_dirty = true;
+    return sweep(paged, buckets_due(paged, passed));
 }
 
 /* ---- commands ---- */
 
-int cuckoo_ageing_advance(cuckoo_store *store, char **message)
+int cuckoo_ageing_advance(cuckoo_paged *paged, char **message)
 {
-    cuckoo_paged *paged = &store->paged;
     if (paged->filter.geometry.epochs == 0 || paged->age.keep)
         return cuckoo_say(message, SQLITE_ERROR,
                           "advance is for tables that were created with epochs=n");
     bool clean = paged->age.clean & next_number(&paged->filter);
-    int rc = clean ? SQLITE_OK : cuckoo_ageing_sweep(store);
+    int rc = clean ? SQLITE_OK : cuckoo_ageing_sweep(paged);
     if (rc == SQLITE_OK)
-        begin_epoch(store);
+        begin_epoch(paged);
     return rc;
 }
 
-int cuckoo_ageing_set_clock(cuckoo_store *store, char **message)
+int cuckoo_ageing_set_clock(cuckoo_paged *paged, char **message)
 {
-    cuckoo_age *age = &store->paged.age;
+    cuckoo_age *age = &paged->age;
     if (age->keep == 0)
         return cuckoo_say(message, SQLITE_ERROR, "clock is for tables that were created with keep=");
-    uint64_t clock = clock_of(&store->paged.shadow), ahead = store->now - clock;
-    if (clock >= store->now)
+    uint64_t clock = clock_of(&paged->shadow), ahead = paged->now - clock;
+    if (clock >= paged->now)
         return SQLITE_OK;
     age->began -= ahead < age->began ? ahead : age->began;
     for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
-        age->last[i] -= ahead < age->last[i] ? ahead : age->last[i];
-    store->paged.header_dirty = true;
-    cuckoo_ageing_look(store);
+        age->last[i] -= ahead < age->last[i] ? ahead : age->last[i] - (age->last[i] > 0);
+    paged->header_dirty = true;
+    cuckoo_ageing_look(paged);
     return SQLITE_OK;
 }
 
 /* Nothing is known of what carries the next number, so that it is swept first. */
-void cuckoo_ageing_adopt(cuckoo_store *store, const cf_filter *image)
+void cuckoo_ageing_adopt(cuckoo_paged *paged, const cf_filter *image)
 {
-    cuckoo_age *age = &store->paged.age;
-    *age = (cuckoo_age){.keep = age->keep, .began = store->now};
+    cuckoo_age *age = &paged->age;
+    *age = (cuckoo_age){.keep = age->keep, .began = paged->now};
     for (unsigned i = 0; i < image->geometry.epochs; i++)
-        age->last[cf_epoch_number(image->epoch - i)] = store->now;
+        age->last[cf_epoch_number(image->epoch - i)] = paged->now;
 }
 
-char *cuckoo_ageing_members(const cuckoo_store *store)
+char *cuckoo_ageing_members(const cuckoo_paged *paged)
 {
-    const cuckoo_age *age = &store->paged.age;
+    const cuckoo_age *age = &paged->age;
     if (age->keep == 0)
         return sqlite3_mprintf("%s", "");
-    uint64_t clock = clock_of(&store->paged.shadow);
+    uint64_t clock = clock_of(&paged->shadow);
     return sqlite3_mprintf(",\"keep\":%.15g,\"clock_ahead\":%.15g", (double)age->keep / 1000,
-                           clock < store->now ? (double)(store->now - clock) / 1000 : 0.0);
+                           clock < paged->now ? (double)(paged->now - clock) / 1000 : 0.0);
 }

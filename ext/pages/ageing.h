@@ -20,31 +20,31 @@
 #ifndef CUCKOO_AGEING_H
 #define CUCKOO_AGEING_H
 
-#include "store.h"
+#include "pages.h"
 
 enum { CUCKOO_EPOCHS = 12 /* in a window; 15 numbers at most are live, and one is needed next */ };
 
 /* For tables that age. At the beginning of a use: looks at the clock, and says what is live. */
-void cuckoo_ageing_look(cuckoo_store *store);
+void cuckoo_ageing_look(cuckoo_paged *paged);
 
 /* Until the next look only what was added within so many milliseconds, and an eighth more, is live. */
-void cuckoo_ageing_narrow(cuckoo_store *store, uint64_t window);
+void cuckoo_ageing_narrow(cuckoo_paged *paged, uint64_t window);
 
 /* Before a key is added: begins an epoch, if it is due, and goes on sweeping. */
-int cuckoo_ageing_write(cuckoo_store *store);
+int cuckoo_ageing_write(cuckoo_paged *paged);
 
 /* Takes out all that is dead. */
-int cuckoo_ageing_sweep(cuckoo_store *store);
+int cuckoo_ageing_sweep(cuckoo_paged *paged);
 
 /* The commands: begins the next epoch; sets the clock of the table back to that of the VFS, with all ages as
 ** they are. Only one of them is for a table. */
-int cuckoo_ageing_advance(cuckoo_store *store, char **message);
-int cuckoo_ageing_set_clock(cuckoo_store *store, char **message);
+int cuckoo_ageing_advance(cuckoo_paged *paged, char **message);
+int cuckoo_ageing_set_clock(cuckoo_paged *paged, char **message);
 
 /* The filter in `image` is about to be put in the place of this one: all of it is as young as can be. */
-void cuckoo_ageing_adopt(cuckoo_store *store, const cf_filter *image);
+void cuckoo_ageing_adopt(cuckoo_paged *paged, const cf_filter *image);
 
 /* Members of cf_table_info (sqlite3_malloc; NULL: out of memory). */
-char *cuckoo_ageing_members(const cuckoo_store *store);
+char *cuckoo_ageing_members(const cuckoo_paged *paged);
 
 #endif
