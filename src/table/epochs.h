@@ -39,7 +39,7 @@ static inline int cf_bucket_usable_slot(const cf_filter *filter, uint64_t bucket
     int slot = cf_bucket_free_slot(filter, bucket);
     for (unsigned i = 0; filter->geometry.epochs && slot < 0 && i < filter->geometry.bucket_size; i++)
         if (!cf_is_live(filter, cf_payload_get(filter, bucket, i)))
-            slot = (int)i; /* RULE: a dead entry is in nobody's way */
+            slot = (int)i; /* RULE: a dead entry takes no slot */
     return slot;
 }
 
