@@ -63,6 +63,11 @@
 ** Bounded insertion. A filter with a spill list looks at a few buckets for a new key; then the key
 ** goes to an exact list, which lookups ask when a bit in their buckets says so (spill.h).
 **
+** Ageing. A filter with epochs forgets what was added long ago. An entry carries the epoch in which its
+** key was added last; cf_advance begins the next one, and drops those that are too old. There are no
+** copies: adding a key again makes its entry young. Nothing is deleted by key: cf_delete answers
+** CF_STICKY.
+**
 ** Values. A filter may keep a value of up to 32 bits with every copy of a key: an approximate map
 ** (paper, section 6).
 */
@@ -133,13 +138,15 @@ typedef struct cf_watch {
 */
 typedef struct cf_filter {
     cf_geometry geometry;
-    uint64_t items;       /* adds minus the deletes that took effect; stops counting at 2^48 - 1 */
+    uint64_t items;       /* adds minus the deletes that took effect; stops counting at 2^48 - 1. In a
+                             filter that ages: entries */
     uint64_t occupied;    /* slots in use; absorbed adds use none */
     uint64_t split;       /* split pointer: so many buckets of this level are split; 0 .. m0 * 2^level */
     unsigned level;       /* of growth: remainder bits that all bucket numbers stand for */
     uint64_t buckets;     /* in use: m0 * 2^level + split */
     uint64_t length;      /* of the blob, bytes */
     unsigned spilled;     /* entries in the spill list */
+    uint64_t epoch;       /* the present one, 0 .. 2^48 - 1; adds belong to it. Without epochs 0 */
     const uint8_t *bytes; /* the blob */
 
     cf_memory memory;      /* {NULL, 0, NULL}: it cannot grow */
@@ -227,12 +234,16 @@ cf_deleted cf_delete(cf_filter *filter, uint64_t hash);
 /* The same for one copy with this value. */
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value);
 
+/* Begins the next epoch of a filter that ages: what was added `epochs` epochs ago is gone. Time
+** proportional to the table. */
+void cf_advance(cf_filter *filter);
+
 /* Moves spilled entries to slots where an ordinary search finds some, so that the list is empty when it
 ** is needed. cf_add_many and cf_merge end with it, and each delete does it for one entry. CF_OK;
 ** CF_INTERRUPTED: some entries have not been looked at; the filter is sound. */
 cf_status cf_settle(cf_filter *filter);
 
-/* Makes the filter as it was when it was new: empty, not grown, sealed. */
+/* Makes the filter as it was when it was new: empty, not grown, in epoch 0, sealed. */
 void cf_clear(cf_filter *filter);
 
 /* ---------------------------------------------------------------------------------------------
@@ -280,8 +291,9 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
 
 /*
 ** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must
-** agree in hash, seed, key rule, m0, b, f, s, cap and payload, and have bytes of their own: else
-** CF_MISMATCH, and *why names the field. When `from` has grown more, `into` grows as much first.
+** agree in hash, seed, key rule, m0, b, f, s, cap, payload and epochs, and have bytes of their own: else
+** CF_MISMATCH, and *why names the field. Filters that age come to the later one of their two epochs;
+** what was added keeps its own, and a key the later one of its two. When `from` has grown more, `into` grows as much first.
 ** Other errors as cf_add, by the memory and the watch of `into`. After CF_FULL *why is NULL, or says
 ** that a key would have more entries than can be found: two buckets full, and eight in the spill list.
 ** With memory.resize nothing has changed then: `into` is copied first. Without it, `into` holds all

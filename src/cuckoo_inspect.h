@@ -41,7 +41,7 @@ cf_pair cf_candidates(const cf_filter *filter, uint64_t hash);
 ** they are stored in it or implied by its bucket. */
 typedef struct cf_entry {
     cf_side side;       /* what it knows, seen from its bucket */
-    uint64_t payload;   /* its value; or the copies beyond the first */
+    uint64_t payload;   /* its value; the copies beyond the first; or its epoch modulo 16 */
     bool sticky;        /* it stands for cap copies, or with counters for 2^counter_bits, or more */
     uint64_t bucket;    /* where it lies */
     unsigned slot;      /* there; or CF_IN_LIST and its number in the spill list */
@@ -66,7 +66,7 @@ uint64_t cf_entry_copies(const cf_filter *filter, const cf_entry *entry);
 /* The overflow bit of a bucket: is it in the pair of a spilled entry? */
 bool cf_overflows(const cf_filter *filter, uint64_t bucket);
 
-/* Does an entry that lies in the bucket of a key's side match the key? */
+/* Does an entry that lies in the bucket of a key's side match the key? One that is too old matches none. */
 bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key);
 
 /* The fingerprint that the key would get if it were added now: pair bits and so many remainder

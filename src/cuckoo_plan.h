@@ -37,6 +37,7 @@ enum {
     CF_PAIR_BITS_MIN = 4,
     CF_COUNTER_MAX = 16, /* bits */
     CF_VALUE_MAX = 32,   /* bits */
+    CF_EPOCHS_MAX = 15,
     CF_BUDGET_MAX = 255, /* buckets */
     CF_SPILL_MAX = 4096, /* entries */
     CF_VALUES_MAX = 24   /* values that a key can have */
@@ -84,8 +85,10 @@ typedef struct cf_options {
     unsigned fingerprint_bits; /* CF_FINGERPRINT_MIN .. MAX; 0: the fewest that meet the error rate */
     unsigned counter_bits;     /* count copies beyond cap: 0 .. CF_COUNTER_MAX */
     unsigned value_bits;       /* a value with every copy: 0 .. CF_VALUE_MAX; not with counters */
-    bool growth;               /* may grow when full (f >= 8, b >= 2) */
-    int64_t seed;              /* of the hash */
+    unsigned epochs; /* adds are found for so many epochs, up to CF_EPOCHS_MAX; 0: for ever. Not with
+                        counters, values or overflow */
+    bool growth;     /* may grow when full (f >= 8, b >= 2) */
+    int64_t seed;    /* of the hash */
     cf_hash_choice hash;
     cf_layout layout;
     bool overflow;            /* bounded insertion (spill.h) */
@@ -106,6 +109,7 @@ typedef struct cf_geometry {
     uint8_t cap;              /* copies from which on a key is sticky: 1 .. 2b */
     uint8_t counter_bits;     /* an entry counts up to 2^counter_bits copies */
     uint8_t value_bits;       /* of the value that each entry carries */
+    uint8_t epochs;           /* an add is found in so many epochs; 0: it does not age */
     bool growth;              /* may grow when full */
     bool semisorted;          /* the layout of its buckets */
     uint8_t budget;       /* buckets an insertion looks at before it spills; 0 without a spill list */
@@ -119,7 +123,8 @@ typedef struct cf_geometry {
 ** The smallest filter that takes `capacity` distinct keys and, holding them, answers "perhaps" for
 ** at most the share `fpr` of the keys it does not hold.
 **
-** capacity: 0 .. CF_CAPACITY_MAX keys; 0 plans for one key. fpr: above 0 and below 1; or 0 when
+** capacity: 0 .. CF_CAPACITY_MAX keys; 0 plans for one key. With epochs: distinct keys added within so
+** many; those of one more find room as well. fpr: above 0 and below 1; or 0 when
 ** options->fingerprint_bits decides. The chance that a filter so planned is full before it
 ** holds `capacity` keys is at most one in a million, at every capacity (load.h). Integer arithmetic
 ** only: every machine plans the same bytes.
@@ -129,6 +134,10 @@ typedef struct cf_geometry {
 */
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
                   const char **why);
+
+/* How many entries a filter of this capacity is planned for: with epochs those of one more, which are on
+** their way out. */
+uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs);
 
 /* The next larger shape after `shape`, about 3 % more buckets: what to try when a build with the
 ** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. */

@@ -14,6 +14,7 @@ show exact          'Exact answers for all keys that are known             (sql/
 show reconcile      'Which rows does the other side certainly lack?        (sql/reconcile.sql)'
 show key_to_shard   'From a key to the shard that has it                   (sql/key_to_shard.sql)'
 show shards         'The filters of many shards, merged and shipped        (sql/shards.sql)'
+show streams        'Have I seen it lately? And forgetting                 (sql/streams.sql)'
 show plan_and_grow  'Capacity, growth and bounded insertion                (sql/plan_and_grow.sql)'
 show look_inside    'What a filter looks like inside                       (sql/look_inside.sql)'
 

@@ -170,7 +170,8 @@ static bool add_copy(sqlite3_context *context, change_state *state, uint64_t has
 
 static bool delete_copy(sqlite3_context *context, change_state *state, uint64_t hash, uint64_t value)
 {
-    (void)context;
+    if (!cuckoo_may_delete(context, &state->filter))
+        return false;
     state->changed = true;
     cf_delete_value(&state->filter, hash, value);
     return true;

@@ -241,3 +241,11 @@ void cuckoo_result_text(sqlite3_context *context, sqlite3_str *builder, const ch
     if (text)
         sqlite3_result_text(context, text, length, sqlite3_free);
 }
+
+bool cuckoo_may_delete(sqlite3_context *context, const cf_filter *filter)
+{
+    return !filter->geometry.epochs ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "filter ages (epochs=%d), and forgets no single key: use cf_advance",
+                       filter->geometry.epochs);
+}

@@ -68,4 +68,7 @@ void cuckoo_result_text(sqlite3_context *context, sqlite3_str *builder, const ch
 /* The longest blob or text that the connection allows, in bytes. */
 uint64_t cuckoo_length_limit(sqlite3 *db);
 
+/* May single keys be deleted? A filter that ages has taken keys for others, and forgets by epochs. */
+bool cuckoo_may_delete(sqlite3_context *context, const cf_filter *filter);
+
 #endif

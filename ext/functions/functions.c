@@ -94,7 +94,7 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
         sqlite3_result_int64(context, (sqlite3_int64)q.value);
 }
 
-/* ---- cf_add, cf_delete, cf_clear ---- */
+/* ---- cf_add, cf_delete, cf_clear, cf_advance ---- */
 
 static cuckoo_key read_question_value(sqlite3_context *context, int argc, sqlite3_value **argv,
                                       question *q)
@@ -129,6 +129,8 @@ static void delete_function(sqlite3_context *context, int argc, sqlite3_value **
     question q;
     cf_filter copy;
     cuckoo_key read = read_question_value(context, argc, argv, &q);
+    if (read != CUCKOO_KEY_NOMEM && !cuckoo_may_delete(context, q.filter))
+        return;
     if (read == CUCKOO_KEY_NULL || (read == CUCKOO_KEY_OK && !cf_contains(q.filter, q.hash))) {
         cuckoo_result_same(context, argv[0], q.filter);
     } else if (read == CUCKOO_KEY_OK && cuckoo_filter_copy(context, q.filter, &copy)) {
@@ -144,6 +146,19 @@ static void clear_function(sqlite3_context *context, int argc, sqlite3_value **a
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter && cuckoo_new_filter(context, &filter->geometry, &fresh))
         cuckoo_result_filter(context, &fresh);
+}
+
+static void advance_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    cf_filter copy;
+    (void)argc;
+    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
+    if (filter && !filter->geometry.epochs)
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "filter does not age; make it with epochs in the options");
+    else if (filter && cuckoo_filter_copy(context, filter, &copy)) {
+        cf_advance(&copy);
+        cuckoo_result_filter(context, &copy);
+    }
 }
 
 /* ---- cf_merge(filter, filter, ...) ---- */
@@ -211,6 +226,7 @@ int cuckoo_register_scalars(sqlite3 *db, bool on)
         {"cf_get", 2, 2, get_function, NULL, NULL},
         {"cf_merge", -1, -1, merge_function, NULL, NULL},
         {"cf_clear", 1, 1, clear_function, NULL, NULL},
+        {"cf_advance", 1, 1, advance_function, NULL, NULL},
         {"cf_open", 1, 1, cuckoo_open_function, NULL, NULL},
         {"cf_key", -1, -1, key_function, NULL, NULL},
         {.name = NULL},

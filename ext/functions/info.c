@@ -46,6 +46,8 @@ static void append_options(sqlite3_str *json, const cf_geometry *g)
     if (g->spill_bound)
         sqlite3_str_appendf(json, ",\"overflow_budget\":%d,\"spill_bound\":%d", g->budget,
                             g->spill_bound);
+    if (g->epochs)
+        sqlite3_str_appendf(json, ",\"epochs\":%d", g->epochs);
 }
 
 /* `census`: what a walk has counted; NULL: nothing has. */
@@ -55,9 +57,12 @@ static void append_all(sqlite3_str *json, const cf_filter *filter, const cf_cens
     append_counts(json, filter);
     if (census)
         sqlite3_str_appendf(json, ",\"fpr_now\":%.6g", census->fpr);
-    sqlite3_str_appendf(json, ",\"fpr_at_capacity\":%.6g", cf_expected_fpr(g, g->capacity));
+    sqlite3_str_appendf(json, ",\"fpr_at_capacity\":%.6g", 
+                        cf_expected_fpr(g, cf_planned_entries(g->capacity, g->epochs)));
     sqlite3_str_appendf(json, ",\"turnovers\":%llu", cf_turnovers(g));
     append_options(json, g);
+    if (g->epochs)
+        sqlite3_str_appendf(json, ",\"epoch\":%llu", filter->epoch);
     sqlite3_str_appendf(json, ",\"spilled\":%d", filter->spilled);
     if (census)
         sqlite3_str_appendf(json, ",\"sticky\":%llu,\"void\":%llu", census->sticky, census->voids);

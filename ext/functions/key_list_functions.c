@@ -342,6 +342,8 @@ static void change_function(sqlite3_context *context, sqlite3_value **argv, bool
     const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
     if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter))
         return;
+    if (!adds && !cuckoo_may_delete(context, filter))
+        return;
     if (list.n == 0) {
         cuckoo_result_same(context, argv[0], filter);
         return;

@@ -38,6 +38,7 @@ enum {
     SPILL_BOUND,
     AFFINITY,
     COLLATION,
+    EPOCHS,
     CAPACITY,
     OPTION_COUNT
 };
@@ -64,6 +65,7 @@ static const option_rule rules[OPTION_COUNT] = {
     [SPILL_BOUND] = {"spill_bound", NULL, 1, CF_SPILL_MAX},
     [AFFINITY] = {"affinity", affinities, 0, 0},
     [COLLATION] = {"collation", collations, 0, 0},
+    [EPOCHS] = {"epochs", NULL, 0, CF_EPOCHS_MAX},
     [CAPACITY] = {"capacity", NULL, 0, (int64_t)CF_CAPACITY_MAX},
 };
 
@@ -158,9 +160,13 @@ const char *cuckoo_collation_word(unsigned collation)
 static unsigned *number_option(cf_options *filter, int which)
 {
     unsigned *const numbers[OPTION_COUNT] = {
-        [BUCKET_SIZE] = &filter->bucket_size,         [FINGERPRINT_BITS] = &filter->fingerprint_bits,
-        [COUNTER_BITS] = &filter->counter_bits,       [VALUE_BITS] = &filter->value_bits,
-        [OVERFLOW_BUDGET] = &filter->overflow_budget, [SPILL_BOUND] = &filter->spill_bound,
+        [BUCKET_SIZE] = &filter->bucket_size,
+        [FINGERPRINT_BITS] = &filter->fingerprint_bits,
+        [COUNTER_BITS] = &filter->counter_bits,
+        [VALUE_BITS] = &filter->value_bits,
+        [OVERFLOW_BUDGET] = &filter->overflow_budget,
+        [SPILL_BOUND] = &filter->spill_bound,
+        [EPOCHS] = &filter->epochs,
     };
     return numbers[which];
 }

@@ -9,6 +9,7 @@
 **      counter_bits=0..16       value_bits=0..32            seed=any 64-bit integer
 **      hash=xxh3|keyed
 **      growth=on|off            overflow=on|off             capacity=keys
+**      epochs=0..15
 **      overflow_budget=0..255   spill_bound=1..4096         (with overflow=on)
 **      affinity=none|text|blob|integer|real|numeric         collation=binary|nocase|rtrim
 **
@@ -64,7 +65,7 @@ bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64
 #define CUCKOO_VALID_OPTIONS                                                                            \
     "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
     "counter_bits=0..16, value_bits=0..32, seed=integer, hash=xxh3|keyed, growth=on|off, "              \
-    "overflow=on|off, "                                                                                 \
+    "overflow=on|off, epochs=0..15, "                                                                   \
     "overflow_budget=0..255, spill_bound=1..4096, affinity=none|text|blob|integer|real|numeric, "       \
     "collation=binary|nocase|rtrim, capacity=keys"
 

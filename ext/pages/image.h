@@ -24,6 +24,18 @@ typedef struct cuckoo_page {
     uint32_t read_in;  /* the epoch in which it was read */
 } cuckoo_page;
 
+/* What a table that ages knows of the 16 numbers of epochs (ageing.h). Times are those of SQLite's VFS,
+** in milliseconds. */
+enum { CUCKOO_NUMBERS = 16 };
+typedef struct cuckoo_age {
+    uint64_t keep;                 /* milliseconds; 0: epochs begin by command */
+    uint64_t began;                /* when the present epoch began */
+    uint64_t last[CUCKOO_NUMBERS]; /* when a key was added last in the epoch of each number */
+    uint64_t swept;                /* buckets that the sweep has gone through */
+    uint16_t clean;                /* a bit for each number that no entry carries */
+    uint16_t dead;                 /* for each number that the sweep takes out; 0: there is no sweep */
+} cuckoo_age;
+
 typedef struct cuckoo_paged {
     cuckoo_shadow shadow;
 
@@ -41,6 +53,8 @@ typedef struct cuckoo_paged {
     cuckoo_count adds;   /* copies that wait for a place, in the shadow table */
     uint64_t unmatched;  /* deletes of keys that were not there */
     uint64_t doubts;     /* rows whose steps in the log did not fit together */
+    cuckoo_age age;
+    uint64_t now;        /* of a table that ages by the clock: the time of this use (ageing.h) */
     uint64_t generation; /* the checksum of the header row, to which what is in memory belongs */
 
     uint64_t checksums;                      /* of all pages that have rows, added up */

@@ -21,6 +21,13 @@ enum {
     AT_LOG = AT_RANDOM + 8,
     AT_FLAGS = AT_LOG + 8,
     HEADER_ROW = AT_FLAGS + 1,
+    FLAG_AGES = 1,
+    AT_KEEP = HEADER_ROW,
+    AT_BEGAN = AT_KEEP + 8,
+    AT_LAST = AT_BEGAN + 8,
+    AT_SWEPT = AT_LAST + 8 * CUCKOO_NUMBERS,
+    AT_NUMBERS = AT_SWEPT + 8, /* the clean ones, and the dead behind */
+    AGEING_ROW = AT_NUMBERS + 8,
     LEAST_PAGE = 64 /* bytes */
 };
 
@@ -50,6 +57,28 @@ static void take_numbers(cuckoo_paged *paged, const uint8_t *row)
     cuckoo_shadow_set_log(&paged->shadow, (int64_t)cf_load64(row + AT_LOG));
 }
 
+static void take_age(cuckoo_age *age, const uint8_t *row)
+{
+    age->keep = cf_load64(row + AT_KEEP);
+    age->began = cf_load64(row + AT_BEGAN);
+    for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
+        age->last[i] = cf_load64(row + AT_LAST + 8 * i);
+    age->swept = cf_load64(row + AT_SWEPT);
+    age->clean = (uint16_t)cf_load64(row + AT_NUMBERS);
+    age->dead = (uint16_t)(cf_load64(row + AT_NUMBERS) >> 16);
+}
+
+static void put_age(const cuckoo_age *age, uint8_t *row)
+{
+    row[AT_FLAGS] = FLAG_AGES;
+    cf_store64(row + AT_KEEP, age->keep);
+    cf_store64(row + AT_BEGAN, age->began);
+    for (unsigned i = 0; i < CUCKOO_NUMBERS; i++)
+        cf_store64(row + AT_LAST + 8 * i, age->last[i]);
+    cf_store64(row + AT_SWEPT, age->swept);
+    cf_store64(row + AT_NUMBERS, age->clean | (uint64_t)age->dead << 16);
+}
+
 static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
 {
     cf_header header;
@@ -57,7 +86,8 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     uint32_t page_bytes = (uint32_t)cf_load64(row + AT_PAGE_BYTES);
     *why = "its header has been changed";
     if (page_bytes < LEAST_PAGE || cf_load64(row + AT_ADDS) > CF_ITEMS_MAX ||
-        cf_header_decode(row, length, &header, why) != CF_OK)
+        cf_header_decode(row, length, &header, why) != CF_OK ||
+        (header.geometry.epochs != 0) != row[AT_FLAGS])
         return SQLITE_CORRUPT_VTAB;
     paged->page_bytes = page_bytes;
     int rc = cuckoo_image_resize(paged, length);
@@ -67,6 +97,7 @@ static int open_image(cuckoo_paged *paged, const uint8_t *row, const char **why)
     if (cuckoo_image_open(paged, why) != CF_OK)
         return SQLITE_CORRUPT_VTAB;
     take_numbers(paged, row);
+    take_age(&paged->age, row);
     paged->stored = cuckoo_image_pages(paged, length);
     paged->header_in = paged->epoch;
     return SQLITE_OK;
@@ -77,20 +108,21 @@ static bool is_newer(const uint8_t *row, uint64_t bytes, bool sound, const char 
 {
     cf_header header;
     const char *what = CF_LATER("unknown parts of the header row");
-    bool is = (sound && (bytes > HEADER_ROW || row[AT_FLAGS] != 0)) ||
-              cf_header_decode(row, CF_HEADER_BYTES, &header, &what) == CF_NEWER;
+    bool is =
+        (sound && (bytes > (row[AT_FLAGS] ? AGEING_ROW : HEADER_ROW) || row[AT_FLAGS] > FLAG_AGES)) ||
+        cf_header_decode(row, CF_HEADER_BYTES, &header, &what) == CF_NEWER;
     *why = is ? what : *why;
     return is;
 }
 
 static int read_header(cuckoo_paged *paged, const char **why)
 {
-    uint8_t bytes[HEADER_ROW] = {0};
+    uint8_t bytes[AGEING_ROW] = {0};
     cuckoo_row row;
     int rc = cuckoo_shadow_read(&paged->shadow, 0, bytes, sizeof bytes, &row);
     if (rc == SQLITE_OK && row.length == 0)
         rc = cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "its header is missing");
-    else if (rc == SQLITE_OK && row.length < HEADER_ROW)
+    else if (rc == SQLITE_OK && row.length < (bytes[AT_FLAGS] == FLAG_AGES ? AGEING_ROW : HEADER_ROW))
         rc = cuckoo_shadow_bad_row(&paged->shadow, 0);
     if (rc == SQLITE_CORRUPT_VTAB)
         *why = cuckoo_shadow_why(&paged->shadow);
@@ -101,9 +133,9 @@ static int read_header(cuckoo_paged *paged, const char **why)
     return rc == SQLITE_OK ? open_image(paged, bytes, why) : rc;
 }
 
-static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length)
+static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t length, bool ages)
 {
-    uint8_t row[HEADER_ROW] = {0};
+    uint8_t row[AGEING_ROW] = {0};
     uint64_t random;
     sqlite3_randomness(sizeof random, &random);
     memcpy(row, header, CF_HEADER_BYTES);
@@ -115,7 +147,10 @@ static int write_header_row(cuckoo_paged *paged, const uint8_t *header, uint64_t
     cf_store64(row + AT_CHECKSUMS, paged->checksums);
     cf_store64(row + AT_RANDOM, random);
     cf_store64(row + AT_LOG, (uint64_t)paged->shadow.log);
-    return cuckoo_shadow_write(&paged->shadow, 0, row, HEADER_ROW, HEADER_ROW, &paged->generation);
+    if (ages)
+        put_age(&paged->age, row);
+    length = ages ? AGEING_ROW : HEADER_ROW;
+    return cuckoo_shadow_write(&paged->shadow, 0, row, length, length, &paged->generation);
 }
 
 /* Writes an empty filter. Its pages are all zeros and need no rows. */
@@ -124,7 +159,8 @@ static int write_empty(cuckoo_paged *paged, const cf_geometry *shape)
     uint8_t encoded[CF_HEADER_BYTES];
     cf_header header = {.geometry = *shape, .reserved = CF_RESERVED_MIN};
     cf_header_encode(&header, encoded);
-    return write_header_row(paged, encoded, cf_geometry_bytes(shape));
+    paged->age = (cuckoo_age){.keep = paged->age.keep, .clean = 0xfffe};
+    return write_header_row(paged, encoded, cf_geometry_bytes(shape), shape->epochs != 0);
 }
 
 /* ---- using it ---- */
@@ -216,7 +252,7 @@ int cuckoo_paged_write(cuckoo_paged *paged)
     if (rc != SQLITE_OK)
         return rc;
     cf_seal(&paged->filter);
-    rc = write_header_row(paged, paged->image, paged->length);
+    rc = write_header_row(paged, paged->image, paged->length, paged->filter.geometry.epochs != 0);
     if (rc != SQLITE_OK)
         return rc;
     paged->has_written = true;
@@ -353,8 +389,9 @@ void cuckoo_paged_free(cuckoo_paged *paged)
     cuckoo_image_free(paged);
 }
 
-int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape)
+int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t keep)
 {
+    paged->age.keep = keep;
     cuckoo_shadow_new_log(&paged->shadow);
     int rc = cuckoo_shadow_create(&paged->shadow, &paged->page_bytes);
     return rc == SQLITE_OK ? write_empty(paged, shape) : rc;

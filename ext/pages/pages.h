@@ -7,7 +7,9 @@
 **      no = 0       the header of the filter (format.h); its length (8 bytes); the bytes of a page
 **                   (4); keys without a place and their digest (8 each, unplaced.h); unmatched
 **                   deletes (4); doubts (4, log_net.h); the checksums of all rows of pages, added up
-**                   (8); a random number (8); the identity of the log (8, log.h); 0 (1)
+**                   (8); a random number (8); the identity of the log (8, log.h); flags (1): 1 if it
+**                   ages, else 0. When it ages: keep (8), began (8), last of each number (16 times
+**                   8), swept (8), clean (2), dead (2), 0 (4), as in cuckoo_age (image.h)
 **      no = 1, ..   the bytes behind the header, so many to a row that it fits on one page of the
 **                   database, with zeros behind the last ones; a row that is not there is all zeros
 **
@@ -21,7 +23,7 @@
 ** bucket that it leaves, so that a write that is cut off leaves the entry twice rather than not at all.
 **
 ** A later version that adds to these rows makes the row of the header longer, or sets another bit of
-** its last byte. This version then reads no more of the filter, and writes nothing.
+** the flags. This version then reads no more of the filter, and writes nothing.
 **
 ** The random number is new with each write, so that the checksum of the row is new. This is the
 ** *generation*: as long as it stays, what is in memory is as the database has it.
@@ -40,9 +42,10 @@
 int cuckoo_paged_init(cuckoo_paged *paged, sqlite3 *db, const char *schema, const char *table);
 void cuckoo_paged_free(cuckoo_paged *paged);
 
-/* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log.
+/* Creates the shadow tables with an empty filter of this shape, and chooses the identity of a log. `keep`:
+** in milliseconds, for a table that ages by the clock; else 0.
 ** Whoever chose the shape has asked whether there is memory for it (table_arguments.c). */
-int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape);
+int cuckoo_paged_create(cuckoo_paged *paged, const cf_geometry *shape, uint64_t keep);
 
 /* Reads the header, if it is not in memory. Afterwards paged->filter is as the database has it.
 ** Returns an SQLite code, or CUCKOO_NEWER (errors.h); after SQLITE_CORRUPT_VTAB and CUCKOO_NEWER *why

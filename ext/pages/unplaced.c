@@ -5,6 +5,7 @@
 
 #include "../../src/base/bits.h"
 #include "../../src/base/hash.h"
+#include "../../src/filter/ageing.h"
 
 #include <assert.h>
 
@@ -36,8 +37,9 @@ static int read_row(cuckoo_paged *paged, sqlite3_stmt *at, waiting_row *row)
 {
     *row = (waiting_row){(uint64_t)sqlite3_column_int64(at, 0), (uint64_t)sqlite3_column_int64(at, 1),
                          (uint64_t)sqlite3_column_int64(at, 2)};
-    if (are_integers(at) && row->value <= cf_low_bits(paged->filter.geometry.value_bits) &&
-        row->adds <= paged->adds.copies && row->adds > 0)
+    const cf_filter *filter = &paged->filter;
+    uint64_t most = filter->geometry.epochs ? filter->epoch : cf_low_bits(filter->geometry.value_bits);
+    if (are_integers(at) && row->value <= most && row->adds <= paged->adds.copies && row->adds > 0)
         return SQLITE_OK;
     return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "a row of %s_wait has been changed",
                       paged->shadow.table);
@@ -63,7 +65,14 @@ int cuckoo_unplaced_values(cuckoo_paged *paged, uint64_t hash, cuckoo_waiter *fo
     return paged->adds.copies ? walk(paged, CUCKOO_WAITING, &key, found, context) : SQLITE_OK;
 }
 
+/* Is a row that was too old when the filter last looked at its clock? */
+static bool is_dead(const cf_filter *filter, uint64_t value)
+{
+    return filter->geometry.epochs && !cf_epoch_is_live(filter, value);
+}
+
 typedef struct copies_of {
+    const cf_filter *filter;
     const uint64_t *value;
     int64_t *copies;
 } copies_of;
@@ -72,14 +81,14 @@ static int count_copies(void *context, uint64_t hash, uint64_t value, uint64_t c
 {
     const copies_of *of = context;
     (void)hash;
-    if (of->value == NULL || *of->value == value)
+    if (of->value ? *of->value == value : !is_dead(of->filter, value))
         *of->copies += (int64_t)copies;
     return SQLITE_OK;
 }
 
 int cuckoo_unplaced_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *value, int64_t *copies)
 {
-    copies_of of = {value, copies};
+    copies_of of = {&paged->filter, value, copies};
     *copies = 0;
     return cuckoo_unplaced_values(paged, hash, count_copies, &of);
 }
@@ -103,6 +112,12 @@ int cuckoo_unplaced_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, in
 
 /* ---- all rows ---- */
 
+static cf_status add_row(cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    return filter->geometry.epochs ? cf_add_epoch(filter, hash, value)
+                                   : cf_add_value(filter, hash, value);
+}
+
 typedef struct all_rows {
     cuckoo_count adds; /* of the rows so far */
     cf_filter *filter; /* to which they are added; NULL: to none */
@@ -114,8 +129,10 @@ static int take_row(void *context, uint64_t hash, uint64_t value, uint64_t copie
     all_rows *all = context;
     cf_status status = CF_OK;
     add_copies(&all->adds, hash, value, copies);
+    if (all->filter && all->filter->geometry.epochs)
+        copies = !is_dead(all->filter, value); /* one entry stands for all */
     for (uint64_t i = 0; all->filter && status == CF_OK && i < copies && i < MOST_COPIES; i++)
-        status = cf_add_value(all->filter, hash, value);
+        status = add_row(all->filter, hash, value);
     return status == CF_OK ? SQLITE_OK : status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_FULL;
 }
 
@@ -171,7 +188,8 @@ static int read_some(cuckoo_paged *paged, bool all, waiting_rows *rows)
     return walk(paged, CUCKOO_SOME_WAITING, (int64_t[]){from, all ? -1 : FEW}, push_row, rows);
 }
 
-/* Tries to place one copy of each of them. A filter without memory does not grow. */
+/* Tries to place one copy of each of them, or the only entry of one that ages. A filter without memory
+** does not grow. */
 static int place_some(cuckoo_paged *paged, const waiting_rows *rows, cf_memory memory)
 {
     int rc = SQLITE_OK;
@@ -179,11 +197,12 @@ static int place_some(cuckoo_paged *paged, const waiting_rows *rows, cf_memory m
         cf_memory had = paged->filter.memory;
         const waiting_row *row = &rows->row[i];
         paged->filter.memory = memory;
-        cf_status status = cf_add_value(&paged->filter, row->hash, row->value);
+        bool ages = paged->filter.geometry.epochs != 0, dead = is_dead(&paged->filter, row->value);
+        cf_status status = dead ? CF_OK : add_row(&paged->filter, row->hash, row->value);
         paged->filter.memory = had;
         rc = paged->rc; /* after an error of a page the answer may be wrong */
         if (rc == SQLITE_OK && status == CF_OK)
-            rc = cuckoo_unplaced_count(paged, row->hash, row->value, -1);
+            rc = cuckoo_unplaced_count(paged, row->hash, row->value, ages ? -(int64_t)row->adds : -1);
     }
     return rc;
 }

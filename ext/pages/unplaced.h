@@ -5,6 +5,7 @@
 **      seen_wait     hash    value   adds
 **                    4711    0       1      as good as stored
 **
+** `value` is that of the key in a filter with values, the epoch of its last add in one that ages, else 0.
 ** A key that finds no place in a filter that may grow waits here, and is tried again later. So no
 ** key is ever refused. Lookups ask this list, too.
 **
@@ -20,7 +21,7 @@
 /* So many copies of a key more wait for a place, or less: at most as many as wait. */
 int cuckoo_unplaced_count(cuckoo_paged *paged, uint64_t hash, uint64_t value, int64_t adds);
 
-/* How many copies of a key with this value wait; `value` NULL: with any value. */
+/* How many copies of a key with this value wait; `value` NULL: with any value that is not too old. */
 int cuckoo_unplaced_copies(cuckoo_paged *paged, uint64_t hash, const uint64_t *value, int64_t *copies);
 
 /* Calls `found` for each value of a key that waits. `found` returns an SQLite code, and an error ends

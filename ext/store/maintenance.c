@@ -3,9 +3,11 @@
 
 #include "../../src/base/bits.h"
 #include "../../src/cuckoo_exact.h"
+#include "../../src/filter/ageing.h"
 #include "../../src/shape/format.h"
 
 #include "../keys/column_rule.h"
+#include "../pages/ageing.h"
 #include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
@@ -105,6 +107,8 @@ static int shrink(cuckoo_store *store)
     cuckoo_watch watch;
     if (!make_blank(&filter->geometry, &smaller))
         return SQLITE_NOMEM;
+    if (smaller.geometry.epochs)
+        cf_age_to(&smaller, filter->epoch);
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &smaller);
     cf_status status = cf_shrink(&smaller, filter);
     cuckoo_watch_end(&watch);
@@ -121,6 +125,8 @@ int cuckoo_maintenance_optimize(cuckoo_store *store)
     assert(cuckoo_paged_is_loaded(&store->paged));
     cuckoo_watch watch;
     int rc = cuckoo_paged_check(&store->paged); /* nobody would know of missing rows any more */
+    if (rc == SQLITE_OK && store->paged.filter.geometry.epochs)
+        rc = cuckoo_ageing_sweep(&store->paged);
     if (rc != SQLITE_OK)
         return rc;
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &store->paged.filter);
@@ -322,6 +328,12 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
         return SQLITE_INTERRUPT;
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_ERROR, "key is not a sound filter to import: %s", why);
+    if (filter.geometry.epochs != store->paged.filter.geometry.epochs)
+        return cuckoo_say(
+            message, SQLITE_ERROR,
+            "a filter with epochs=%d goes only into a table that has as many (keep= has 15), "
+            "unlike this one with %d",
+            filter.geometry.epochs, store->paged.filter.geometry.epochs);
     if ((filter.geometry.value_bits != 0) != (store->paged.filter.geometry.value_bits != 0))
         return cuckoo_say(
             message, SQLITE_ERROR,
@@ -331,6 +343,8 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
     if (copy == NULL)
         return SQLITE_NOMEM;
     memcpy(copy, bytes, length);
+    if (filter.geometry.epochs)
+        cuckoo_ageing_adopt(&store->paged, &filter);
     return cuckoo_store_replace(store, copy, length);
 }
 
@@ -372,6 +386,8 @@ int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **messa
         return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
     }
     copy->memory = cuckoo_block_memory;
+    if (copy->geometry.epochs)
+        cf_sweep(copy, ~paged->filter.view.live, 0, copy->buckets);
     int rc = add_beside(store, copy);
     if (rc == SQLITE_OK)
         cf_seal(copy);

@@ -2,6 +2,7 @@
 #include "store.h"
 
 #include "../keys/column_rule.h"
+#include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "../sqlite/watch.h"
@@ -131,16 +132,15 @@ int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has)
     return rc;
 }
 
-/* ---- may a filter that follows a table be believed? This asks what its triggers cannot tell ---- */
-
-/* Is the key perhaps there, waiting, or in the log? */
-static int has_key(cuckoo_store *store, uint64_t hash, bool *has)
+int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has)
 {
     assert(cuckoo_paged_is_loaded(&store->paged));
     *has = cf_contains(cuckoo_paged_reader(&store->paged), hash);
     return *has || store->paged.rc != SQLITE_OK ? store->paged.rc
                                                 : cuckoo_store_has_beside(store, hash, has);
 }
+
+/* ---- may a filter that follows a table be believed? This asks what its triggers cannot tell ---- */
 
 int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
 {
@@ -154,7 +154,7 @@ int cuckoo_store_misses(cuckoo_store *store, int most, bool *misses)
         bool has = true;
         rc = cuckoo_row_key_read(sqlite3_column_value(keys, 0), &store->paged.filter.geometry, &key);
         if (rc == SQLITE_OK && key.is)
-            rc = has_key(store, key.hash, &has);
+            rc = cuckoo_store_has(store, key.hash, &has);
         rc = cuckoo_first_error(rc, store->paged.rc); /* a page that cannot be read says nothing */
         *misses = rc == SQLITE_OK && !has;
         rows += key.is;
@@ -271,6 +271,8 @@ int cuckoo_store_begin(cuckoo_store *store, cuckoo_use use, const char **why)
     }
     if (rc != SQLITE_OK)
         cuckoo_store_end(store);
+    else if (store->paged.filter.geometry.epochs)
+        cuckoo_ageing_look(&store->paged);
     return rc;
 }
 
@@ -305,6 +307,9 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_stat
 {
     cuckoo_paged *paged = &store->paged;
     assert(cuckoo_paged_is_loaded(paged));
+    int rc = paged->filter.geometry.epochs ? cuckoo_ageing_write(paged) : SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
     *status = cuckoo_watched_add(paged->shadow.db, &paged->filter, hash, value);
     if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
         return paged->rc;
@@ -314,7 +319,8 @@ int cuckoo_store_add(cuckoo_store *store, uint64_t hash, uint64_t value, cf_stat
     if (*status == CF_OK || !paged->filter.geometry.growth)
         return SQLITE_OK;
     *status = CF_OK;
-    return cuckoo_unplaced_count(paged, hash, value, 1);
+    bool ages = paged->filter.geometry.epochs != 0;
+    return cuckoo_unplaced_count(paged, hash, ages ? paged->filter.epoch : value, 1);
 }
 
 int cuckoo_store_delete(cuckoo_store *store, uint64_t hash, uint64_t value)

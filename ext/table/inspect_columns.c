@@ -4,6 +4,8 @@
 */
 #include "inspect_columns.h"
 
+#include "../../src/shape/geometry.h"
+
 #include <assert.h>
 
 /* What a column can say. */
@@ -107,7 +109,7 @@ static void find_entry(const inspect_cursor *cursor, found_entry *found)
 
 static bool has_payload(const cf_filter *filter)
 {
-    return filter->geometry.counter_bits != 0 || filter->geometry.value_bits != 0;
+    return cf_payload_bits(&filter->geometry, false) != 0;
 }
 
 /* What a column says that is a number. False: it says NULL. */

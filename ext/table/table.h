@@ -28,6 +28,7 @@ typedef struct cuckoo_table {
     cuckoo_options options; /* as CREATE gave them */
     cuckoo_front *front;    /* it shows the rows of the content (front.h); NULL: it does not */
     int shift;              /* so many columns more stand before its hidden ones (enum cuckoo_column) */
+    bool once;              /* no DELETE and no UPDATE: INSERT OR IGNORE adds a key if it is new */
     cuckoo_sums updated;    /* rows that were updated since a row was last looked for */
 } cuckoo_table;
 
@@ -117,6 +118,8 @@ typedef struct cuckoo_table_plan {
     cuckoo_options options;
     bool has_fpr;
     bool rows, has_rows; /* rows=on; it is given */
+    bool once;     /* adds=once */
+    uint64_t keep; /* keep='24 hours', milliseconds; 0: not given */
     char *content, *column;
     char *later; /* it has arguments that this version does not know, and this names the first one */
 } cuckoo_table_plan;

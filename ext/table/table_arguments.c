@@ -4,7 +4,9 @@
 */
 #include "../follow/sql_text.h"
 #include "../keys/column_rule.h"
+#include "../keys/duration.h"
 #include "../keys/number.h"
+#include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 #include "table.h"
@@ -106,6 +108,28 @@ static bool read_content(const char *value, cuckoo_table_plan *plan, char **mess
     return ok;
 }
 
+static bool take_adds(const char *value, cuckoo_table_plan *plan, char **message)
+{
+    if (plan->once)
+        return complain(message, "adds is given twice");
+    char *word = cuckoo_sql_unquoted(value, strlen(value));
+    bool read = word != NULL;
+    plan->once = read && sqlite3_stricmp(word, "once") == 0;
+    sqlite3_free(word);
+    return plan->once || (read && complain(message, "adds must be once: adds=once; or left out"));
+}
+
+static bool take_keep(const char *value, cuckoo_table_plan *plan, char **message)
+{
+    if (plan->keep)
+        return complain(message, "keep is given twice");
+    char *text = cuckoo_sql_unquoted(value, strlen(value));
+    bool ok = text != NULL && (cuckoo_duration_read(text, strlen(text), &plan->keep) ||
+                               complain(message, "keep " CUCKOO_BAD_DURATION));
+    sqlite3_free(text);
+    return ok;
+}
+
 /* Appends "name=value" without blanks and quotes to the
 ** options, which are read together. False: out of memory. */
 static bool append_option(sqlite3_str *rest, const char *argument)
@@ -135,6 +159,10 @@ static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
         return read_content(value, plan, message);
     if ((value = value_of(argument, "rows")) != NULL)
         return take_rows(value, plan, message);
+    if ((value = value_of(argument, "adds")) != NULL)
+        return take_adds(value, plan, message);
+    if ((value = value_of(argument, "keep")) != NULL)
+        return take_keep(value, plan, message);
     return append_option(rest, argument);
 }
 
@@ -148,8 +176,10 @@ static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **me
         status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
     if (why)
         cuckoo_say(message, SQLITE_OK,
-                   strstr(why, CUCKOO_VALID_OPTIONS) ? "%s; and fpr=number, content='table(column)', rows=on|off"
-                                                     : "%s",
+                   strstr(why, CUCKOO_VALID_OPTIONS)
+                       ? "%s; and fpr=number, content='table(column)', rows=on|off, adds=once, "
+                         "keep='24 hours'"
+                       : "%s",
                    why);
     sqlite3_free(why);
     sqlite3_free(text);
@@ -189,7 +219,7 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cucko
 {
     enum { FIRST = 3 };
     sqlite3_str *rest = sqlite3_str_new(NULL);
-    static const char *const beside[] = {"fpr", "content", "rows", NULL};
+    static const char *const beside[] = {"fpr", "content", "rows", "adds", "keep", NULL};
     *plan = (cuckoo_table_plan){.content = NULL};
     *message = NULL;
     cuckoo_options_default(&plan->options);
@@ -206,6 +236,7 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cucko
         status = refuse(stored, status, plan, message);
     if (!plan->has_fpr && plan->options.filter.fingerprint_bits)
         plan->options.fpr = 0; /* fingerprint_bits decides */
+    plan->once |= plan->keep || plan->options.filter.epochs;
     if (status != CF_OK)
         cuckoo_table_plan_free(plan);
     return sqlite_code(status, *message);
@@ -252,6 +283,21 @@ static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *p
                                   options->filter.counter_bits != 0, &options->capacity, message);
 }
 
+/* By the clock a key is kept for the window, an eighth of it more, and the rest of its epoch. */
+static cf_status plan_filter(const cuckoo_table_plan *plan, cf_geometry *shape, const char **why)
+{
+    cf_options filter = plan->options.filter;
+    uint64_t capacity = plan->options.capacity, keys = capacity ? capacity : 1;
+    if (plan->keep) { /* 14.7 epochs, of 12; cf_plan adds a 15th part */
+        filter.epochs = CF_EPOCHS_MAX;
+        keys += keys * 19 / 128;
+    }
+    cf_status status = cf_plan(keys, plan->options.fpr, &filter, shape, why);
+    if (status == CF_OK && plan->keep)
+        shape->capacity = capacity;
+    return status;
+}
+
 int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
                             char **message)
 {
@@ -265,14 +311,21 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
     rc = rc == SQLITE_OK && plan->content ? take_from_table(db, schema, plan, message) : rc;
     if (rc != SQLITE_OK)
         return rc;
-    if (!options->has_capacity)
+    if (plan->once && (plan->content || options->filter.value_bits))
+        why = "adds=once, keep= and epochs are for keys that are inserted, without values; leave them "
+              "out, "
+              "or content= and value_bits";
+    else if (plan->keep &&
+             (options->filter.epochs || options->filter.counter_bits || options->filter.overflow))
+        why =
+            "keep= goes by the clock, and excludes epochs, counter_bits and overflow=on; leave them out";
+    else if (!options->has_capacity)
         why = "capacity is missing; give the number of keys that it should hold, such as "
               "capacity=1000000";
     else if (plan->content && options->filter.value_bits)
         why = "content= keeps keys without values; leave value_bits out, or leave content= out and "
               "insert keys and values yourself";
-    cf_status status =
-        why ? CF_BAD_ARGUMENT : cf_plan(options->capacity, options->fpr, &options->filter, shape, &why);
+    cf_status status = why ? CF_BAD_ARGUMENT : plan_filter(plan, shape, &why);
     if (status == CF_OK)
         status = cuckoo_memory_for(shape, message);
     else

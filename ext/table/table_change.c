@@ -5,6 +5,7 @@
 ** by its log alone (transaction.c).
 */
 #include "../keys/key.h"
+#include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../store/maintenance.h"
 #include "front.h"
@@ -69,11 +70,20 @@ static int add_key(cuckoo_table *table, const key_and_value *key)
     return key->key.is ? add(table, key->key.hash, key->value) : SQLITE_OK;
 }
 
-static int insert_row(cuckoo_table *table, sqlite3_value **columns)
+/* INSERT OR IGNORE skips a key that is perhaps there, before anything is changed. */
+static int look_for(cuckoo_table *table, const cuckoo_row_key *key, bool *skips)
+{
+    *skips = false;
+    bool asks = table->once && key->is && sqlite3_vtab_on_conflict(table->registry->db) == SQLITE_IGNORE;
+    return asks ? cuckoo_store_has(table->store, key->hash, skips) : SQLITE_OK;
+}
+
+static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)
 {
     key_and_value new;
     int rc = read_row(table, columns, &new);
-    return rc == SQLITE_OK ? add_key(table, &new) : rc;
+    rc = rc ? rc : look_for(table, &new.key, skips);
+    return rc != SQLITE_OK || *skips ? rc : add_key(table, &new);
 }
 
 static int delete_row(cuckoo_table *table, sqlite3_value *id)
@@ -148,13 +158,14 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
         table->name);
 }
 
-enum { CHECK, CLEAR, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
+enum { ADVANCE, CHECK, CLEAR, CLOCK, DRAIN, IMPORT, OPTIMIZE, REBUILD, COMMANDS };
 
 static const struct command {
     const char *name;
     cuckoo_use use;
     bool follows; /* it is also for a filter that follows a table */
 } commands[COMMANDS] = {
+    [ADVANCE] = {"advance", CUCKOO_CHANGE, false},  [CLOCK] = {"clock", CUCKOO_CHANGE, false},
     [CHECK] = {"check", CUCKOO_ASK, true},          [CLEAR] = {"clear", CUCKOO_CHANGE, false},
     [DRAIN] = {"drain", CUCKOO_CHANGE, true},       [IMPORT] = {"import", CUCKOO_CHANGE, false},
     [OPTIMIZE] = {"optimize", CUCKOO_CHANGE, true}, [REBUILD] = {"rebuild", CUCKOO_REPAIR, true}};
@@ -163,6 +174,10 @@ static int run_one(cuckoo_table *table, int which, sqlite3_value *argument, char
 {
     cuckoo_store *store = table->store;
     switch (which) {
+    case ADVANCE:
+        return cuckoo_ageing_advance(&store->paged, message);
+    case CLOCK:
+        return cuckoo_ageing_set_clock(&store->paged, message);
     case CHECK:
         return cuckoo_maintenance_check(store, message);
     case CLEAR:
@@ -208,8 +223,8 @@ static int unknown_command(cuckoo_table *table, const char *name)
         cuckoo_nearest_offer(&nearest, commands[i].name);
     return cuckoo_table_fail(
         table, SQLITE_ERROR,
-        "unknown command %s%s; there are check, clear, drain, import, optimize, rebuild", name,
-        cuckoo_nearest_hint(&nearest));
+        "unknown command %s%s; there are advance, check, clear, clock, drain, import, optimize, rebuild",
+        name, cuckoo_nearest_hint(&nearest));
 }
 
 static int run_command_named(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
@@ -237,13 +252,32 @@ static int refuse_row(cuckoo_table *table, const char *content, const char *colu
                              content, column);
 }
 
-int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+/* Why this statement may not change rows of the table. */
+static int refuse_change(cuckoo_table *table)
 {
-    cuckoo_table *table = cuckoo_table_of(base);
+    if (table->content)
+        return refuse_row(table, table->store->follow.table, table->store->follow.column);
+    return cuckoo_table_fail(
+        table, SQLITE_ERROR,
+        "a key that INSERT OR IGNORE has skipped may rely on this one, so that DELETE "
+        "and UPDATE are refused; use INSERT INTO %s(%s) VALUES('clear')",
+        table->name, table->name);
+}
+
+static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool inserts, bool *skips)
+{
+    if (table->content || (table->once && !inserts))
+        return refuse_change(table);
+    return argc == 1 ? delete_row(table, argv[0])
+           : inserts ? insert_row(table, argv + 2, skips)
+                     : update_row(table, argv[0], argv + 2);
+}
+
+static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *skips)
+{
     const char *name = table->name;
     sqlite3_value **columns = argv + 2 + table->shift;
     bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
-    (void)rowid;
     if (argc > 1 && is_given(columns, COLUMN_COMMAND)) {
         if (inserts)
             return run_command_named(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
@@ -255,13 +289,20 @@ int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqli
     if (table->front)
         return refuse_row(table, table->front->content, table->column);
     int rc = cuckoo_table_begin(table, CUCKOO_CHANGE);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (table->content)
-        rc = refuse_row(table, table->store->follow.table, table->store->follow.column);
-    else
-        rc = argc == 1 ? delete_row(table, argv[0])
-             : inserts ? insert_row(table, columns)
-                       : update_row(table, argv[0], columns);
-    return cuckoo_table_changed(table, rc);
+    if (rc == SQLITE_OK)
+        rc = cuckoo_table_changed(table, change_row(table, argc, argv, inserts, skips));
+    return rc;
+}
+
+/* Where SQLite obeys OR IGNORE (table_vtab.c), SQLITE_CONSTRAINT means a row that was skipped, and is not
+** counted. As the code of a statement on a shadow table it would make an error disappear. */
+int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    cuckoo_table *table = cuckoo_table_of(base);
+    bool skips = false;
+    *rowid = sqlite3_last_insert_rowid(table->registry->db);
+    int rc = update(table, argc, argv, &skips);
+    if (table->once && (rc & 0xff) == SQLITE_CONSTRAINT)
+        rc = cuckoo_table_fail(table, SQLITE_ERROR, "a constraint on its shadow tables is in the way");
+    return rc == SQLITE_OK && skips ? SQLITE_CONSTRAINT : rc;
 }

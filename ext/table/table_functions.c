@@ -7,7 +7,9 @@
 */
 #include "../functions/filters.h"
 #include "../functions/info.h"
+#include "../keys/duration.h"
 #include "../keys/key.h"
+#include "../pages/ageing.h"
 #include "../sqlite/block.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/register.h"
@@ -70,6 +72,40 @@ static void table_contains_function(sqlite3_context *context, int argc, sqlite3_
     with_table(context, argv, result_contains);
 }
 
+/* The window that a table is asked for. False: the function has failed. */
+static bool read_window(sqlite3_context *context, const cuckoo_store *store, sqlite3_value *value,
+                        uint64_t *window)
+{
+    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+    const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
+    if (store->paged.age.keep == 0)
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "the table was created without keep=, and knows no times");
+    if (text == NULL || !cuckoo_duration_read(text, (size_t)sqlite3_value_bytes(value), window))
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, "the third argument " CUCKOO_BAD_DURATION);
+    return *window <= store->paged.age.keep ||
+           cuckoo_fail(
+               context, CF_BAD_ARGUMENT,
+               "the third argument must not be longer than the time for which the table keeps keys");
+}
+
+static void result_contains_within(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)
+{
+    uint64_t window;
+    if (!read_window(context, store, argv[2], &window))
+        return;
+    cuckoo_ageing_narrow(&store->paged, window);
+    result_contains(context, store, argv);
+    cuckoo_ageing_look(&store->paged);
+}
+
+/* cf_table_contains('seen', key, '1 hour'): was the key added so lately? */
+static void table_contains_within_function(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    with_table(context, argv, result_contains_within);
+}
+
 /* ---- cf_table_info ---- */
 
 /* A member of a JSON object, behind others. */
@@ -93,6 +129,8 @@ static int append_log(sqlite3_str *json, cuckoo_store *store)
                         store->paged.doubts);
     bool known = rc == SQLITE_OK && (size.ordered || size.rows == 0);
     sqlite3_str_appendf(json, known ? ",\"undrained\":%lld" : ",\"undrained\":null", size.rows);
+    if (rc == SQLITE_OK && store->paged.filter.geometry.epochs)
+        cuckoo_ageing_tell(&store->paged, json);
     return rc;
 }
 
@@ -288,6 +326,7 @@ int cuckoo_register_table_functions(sqlite3 *db, cuckoo_registry *registry)
 {
     static const cuckoo_function functions[] = {
         {"cf_table_contains", 2, 2, table_contains_function, NULL, NULL},
+        {"cf_table_contains", 3, 3, table_contains_within_function, NULL, NULL},
         {"cf_table_info", 1, 1, table_info_function, NULL, NULL},
         {"cf_table_info", 2, 2, table_info_function, NULL, NULL},
         {"cf_table_check", 1, 1, check_function, NULL, NULL},

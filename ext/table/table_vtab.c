@@ -17,15 +17,15 @@
 
 /* ---- creating, connecting ---- */
 
-/* Declares the columns of table.h. */
-static int declare(sqlite3 *db, const char *table, const char *type, bool values)
+/* Declares the columns of table.h. SQLite obeys OR IGNORE only where it is told so. */
+static int declare(sqlite3 *db, const cuckoo_table *table, const char *type)
 {
     char *sql = sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, cuckoo_touch HIDDEN, cuckoo_id "
                                 "HIDDEN PRIMARY KEY%s) WITHOUT ROWID",
-                                type, table, values ? ", value" : "");
+                                type, table->name, table->values ? ", value" : "");
     int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
     sqlite3_free(sql);
-    return rc;
+    return rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, (int)table->once);
 }
 
 /* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
@@ -49,7 +49,7 @@ static int declare_columns(cuckoo_table *table, bool rows, bool creates)
         k = store->follow.column;
     }
     int rc = t && rows ? cuckoo_front_declare(table, t, k)
-                       : declare(db, table->name, type_of_key(table, t, k), table->values);
+                       : declare(db, table, type_of_key(table, t, k));
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
 }
 
@@ -71,6 +71,7 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
     registry->references++;
     table->options = plan->options;
     table->values = plan->options.filter.value_bits != 0;
+    table->once = plan->once;
     table->content = plan->content;
     table->column = plan->column;
     table->later = plan->later;
@@ -81,10 +82,10 @@ static int make_table(cuckoo_registry *registry, const char *const *argv, cuckoo
 }
 
 /* Creates the shadow tables, and the triggers of a filter that follows a table. */
-static int create(cuckoo_table *table, const cf_geometry *shape, char **message)
+static int create(cuckoo_table *table, const cf_geometry *shape, uint64_t keep, char **message)
 {
     cuckoo_store *store = table->store;
-    int rc = cuckoo_paged_create(&store->paged, shape);
+    int rc = cuckoo_paged_create(&store->paged, shape, keep);
     cuckoo_store_created(store);
     if (rc == SQLITE_OK && table->content) {
         rc = cuckoo_maintenance_follow(store, message);
@@ -120,7 +121,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
     rc = rc ? rc : declare_columns(table, plan.rows, creates);
     if (rc == SQLITE_OK && creates)
-        rc = create(table, &shape, message);
+        rc = create(table, &shape, plan.keep, message);
     else if (rc == SQLITE_OK && table->content && !table->later)
         rc = cuckoo_touch_watch(table->store, table->name, 0);
     cuckoo_table_plan_free(&plan);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "copies.h"
 
-#include "../table/bucket.h"
+#include "../table/epochs.h"
 #include "spill.h"
 
 /* ---- weighing ---- */
@@ -195,13 +195,26 @@ static uint64_t further_copies(const cf_filter *filter, const cf_fold *fold, con
     return copies < most ? copies : most;
 }
 
+/* The number of the latest epoch in which one of the keys was added for which a fold stands. */
+static uint64_t youngest(const cf_filter *filter, const cf_fold *fold, const cf_entry *item)
+{
+    uint64_t number = fold->absorbs ? item->payload : fold->stays.payload;
+    for (unsigned i = 0; i < fold->n; i++)
+        if (cf_epoch_age(filter, fold->found.entry[i].payload) < cf_epoch_age(filter, number))
+            number = fold->found.entry[i].payload;
+    return number;
+}
+
 void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item, const cf_fold *fold)
 {
     cf_entry stays = fold->stays;
-    assert(filter->view.grown || counts(filter));
+    bool ages = filter->geometry.epochs != 0;
+    assert(filter->view.grown || counts(filter) || ages);
     if (counts(filter))
         stays.payload = further_copies(filter, fold, item);
-    stays.sticky = !counts(filter); /* RULE: a fold without counters is sticky */
+    else if (ages)
+        stays.payload = youngest(filter, fold, item); /* RULE: a fold is as young as its youngest */
+    stays.sticky = !counts(filter) && !ages;          /* RULE: a fold without counters is sticky */
     cf_entries_replace(filter, fold->found.entry, fold->n, &stays);
     if (!fold->absorbs)
         cf_entry_place(filter, pair, item);

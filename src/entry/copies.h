@@ -57,7 +57,7 @@ typedef struct cf_fold {
 bool cf_find_fold(const cf_filter *filter, const cf_pair *pair, const cf_entry *item, unsigned copies,
                   cf_fold *best);
 
-/* Does it, and stores the item. The filter has grown, or has counters. */
+/* Does it, and stores the item. The filter has grown, has counters, or ages. */
 void cf_copies_fold(cf_filter *filter, const cf_pair *pair, const cf_entry *item, const cf_fold *fold);
 
 /* Takes one copy off the pair. */

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "../table/epochs.h"
 #include "spill.h"
 
 /* ---- what a slot holds ---- */
@@ -45,8 +46,9 @@ bool cf_spilled_at(const cf_filter *filter, unsigned index, cf_entry *entry)
 bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entry)
 {
     for (unsigned i = 0; i < pair->sides; i++) {
-        int slot = cf_bucket_free_slot(filter, pair->place[i].bucket);
+        int slot = cf_bucket_usable_slot(filter, pair->place[i].bucket);
         if (slot >= 0) {
+            cf_slot_claim(filter, pair->place[i].bucket, (unsigned)slot);
             cf_entry_put(filter, pair->place[i], (unsigned)slot, entry);
             return true;
         }
@@ -370,5 +372,6 @@ uint64_t cf_entry_copies(const cf_filter *filter, const cf_entry *entry)
 
 bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key)
 {
-    return agrees(filter, key, entry);
+    return agrees(filter, key, entry) &&
+           (!filter->geometry.epochs || cf_is_live(filter, entry->payload));
 }

@@ -10,6 +10,7 @@
 #ifndef CF_ENTRY_H
 #define CF_ENTRY_H
 
+#include "../shape/geometry.h"
 #include "../table/bucket.h"
 
 enum { CF_MATCHES_MAX = CF_VALUES_MAX /* 2 * CF_BUCKET_MAX in slots, CF_SPILL_COPIES in the list */ };
@@ -21,10 +22,10 @@ typedef struct cf_matches {
     unsigned n;
 } cf_matches;
 
-/* The largest payload of an entry: 0 without counters or values. */
+/* The largest payload of an entry, sticky bit apart: 0 without counters, values or epochs. */
 static inline uint64_t cf_payload_max(const cf_geometry *shape)
 {
-    return cf_low_bits(shape->counter_bits + shape->value_bits);
+    return cf_low_bits(cf_payload_bits(shape, false));
 }
 
 /* ---- what a slot holds ---- */
@@ -58,7 +59,7 @@ static inline void cf_entry_put(cf_filter *filter, cf_place place, unsigned slot
     cf_count_occupied(filter);
 }
 
-/* Puts an entry into the first empty slot of its pair. False: there is none. */
+/* Puts an entry into the first usable slot of its pair. False: there is none. */
 bool cf_entry_place(cf_filter *filter, const cf_pair *pair, const cf_entry *entry);
 
 /* Takes out entries that one call has found. `by` is one of them, which stays and says something

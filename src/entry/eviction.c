@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "eviction.h"
 
-#include "../table/bucket.h"
+#include "../table/epochs.h"
 
 /* Which buckets the search goes on from: a bit each, few of them while it is short. Two buckets that
 ** share one cost the search one branch in many, but see was_seen. Numbers are scattered, for in a
@@ -103,7 +103,7 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
             return false;
         }
         search->left.examined--;
-        int free_slot = cf_bucket_free_slot(filter, node.bucket);
+        int free_slot = cf_bucket_usable_slot(filter, node.bucket);
         if (free_slot >= 0) {
             search->leaf = node;
             search->free_slot = (unsigned)free_slot;
@@ -157,8 +157,8 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
                            const cf_entry *entry)
 {
     cf_node to = search->leaf;
-    CF_ASSERT_CONTENT(filter, cf_slot_get(filter, to.bucket, search->free_slot) == 0);
     unsigned slot = search->free_slot, moves = 0;
+    cf_slot_claim(filter, to.bucket, slot);
     while (to.parent != CF_NO_PARENT) {
         cf_node from = search->node[to.parent];
         move_entry(filter, from, to.slot, to.bucket, slot);

@@ -13,7 +13,7 @@
 #include "../entry/copies.h"
 #include "../entry/spill.h"
 #include "../entry/walk.h"
-#include "../table/bucket.h"
+#include "../table/epochs.h"
 
 /* The entries that match everything this one does, itself included. */
 static void find_prefixes(const cf_filter *filter, const cf_entry *entry, uint64_t value,
@@ -57,6 +57,8 @@ static bool first_of_equals(const cf_matches *found, const cf_entry *entry)
 static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_census *census)
 {
     cf_matches same, any;
+    if (filter->geometry.epochs && !cf_is_live(filter, entry->payload))
+        return; /* it is as good as gone */
     find_prefixes(filter, entry, entry->payload, &same);
     find_prefixes(filter, entry, CF_ANY_VALUE, &any);
     unsigned length = entry->side.length, shortest = any.n ? any.entry[any.n - 1].side.length : length;
@@ -64,7 +66,8 @@ static void count_entry(const cf_filter *filter, const cf_entry *entry, cf_censu
     census->copies += cf_entry_copies(filter, entry);
     census->shortest = length < census->shortest ? length : census->shortest;
     census->voids += filter->view.grown && length == entry->extension;
-    census->sticky += cf_is_sticky(filter, &same) && first_of_equals(&same, entry);
+    census->sticky +=
+        !filter->geometry.epochs && cf_is_sticky(filter, &same) && first_of_equals(&same, entry);
     if (shortest == length && first_of_equals(&any, entry))
         census->fpr += share_matched(filter, entry);
 }

@@ -7,18 +7,25 @@
 #include "../entry/spill.h"
 #include "../growth/insert.h"
 #include "../shape/format.h"
-#include "../table/bucket.h"
+#include "../table/epochs.h"
 #include "../table/fast_path.h"
+#include "ageing.h"
 
 /* ---- asking ---- */
 
-/* Does a bucket hold its tag? The tops of a semi-sorted one, as a rule, say that it does not. */
+/* May a bucket hold its tag? The tops of a semi-sorted one, as a rule, say that it does not. */
+static CF_ALWAYS_INLINE bool tops_allow(const cf_filter *filter, const cf_form *form, cf_place want)
+{
+    return !filter->geometry.semisorted || form->tops.words != 1 ||
+           cf_tops_allow(filter, form, cf_record_at(filter, form, want.bucket), want.tag);
+}
+
+/* Does it hold it? */
 static CF_ALWAYS_INLINE bool holds(const cf_filter *filter, cf_place want)
 {
     const cf_form *form = cf_form_of(filter, want.bucket);
     uint64_t found = 0;
-    if (filter->geometry.semisorted && form->tops.words == 1 &&
-        !cf_tops_allow(filter, form, cf_record_at(filter, form, want.bucket), want.tag))
+    if (!tops_allow(filter, form, want))
         return false;
     for (unsigned i = 0; i < form->lanes.words; i++)
         found |= cf_matching_lanes(form, cf_word(filter, form, want.bucket, i), want.tag);
@@ -37,9 +44,35 @@ static inline bool both_overflow(const cf_filter *filter, uint64_t here, uint64_
     return filter->spilled != 0 && cf_overflow_get(filter, here) && cf_overflow_get(filter, there);
 }
 
+/* The same for a filter that ages, and an entry with one of these numbers. */
+static bool holds_live(const cf_filter *filter, cf_place want, uint32_t numbers)
+{
+    const cf_form *form = cf_form_of(filter, want.bucket);
+    if (!tops_allow(filter, form, want))
+        return false;
+    for (unsigned i = 0; i < form->lanes.words; i++) {
+        uint64_t lanes = cf_matching_lanes(form, cf_word(filter, form, want.bucket, i), want.tag);
+        for (; lanes != 0; lanes &= lanes - 1) {
+            unsigned slot = cf_first_slot(&form->lanes, lanes, i);
+            if (numbers >> cf_payload_get(filter, want.bucket, slot) & 1)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool cf_contains_live(const cf_filter *filter, uint64_t hash, uint32_t numbers)
+{
+    cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
+    cf_place here = cf_locate(filter, &base), there = cf_locate(filter, &other);
+    return holds_live(filter, here, numbers) || holds_live(filter, there, numbers);
+}
+
 /* All kinds of filters. */
 static CF_NEVER_INLINE bool contains_any(const cf_filter *filter, uint64_t hash)
 {
+    if (filter->geometry.epochs)
+        return cf_contains_live(filter, hash, filter->view.live);
     cf_side base = cf_base(filter, hash), other = cf_alternate(filter, base);
     cf_place here = cf_locate(filter, &base), there = cf_locate(filter, &other);
     return holds(filter, here) || holds(filter, there) ||
@@ -110,6 +143,8 @@ uint64_t cf_count(const cf_filter *filter, uint64_t hash)
     cf_pair pair = cf_pair_of(filter, hash);
     cf_matches found;
     uint64_t copies = 0;
+    if (filter->geometry.epochs)
+        return cf_contains(filter, hash);
     cf_find_matches(filter, &pair, CF_ANY_VALUE, &found);
     for (unsigned i = 0; i < found.n; i++)
         copies += cf_entry_copies(filter, &found.entry[i]);
@@ -158,9 +193,19 @@ static inline bool has_quick_adds(const cf_filter *filter)
     return filter->view.change != CF_FAST_NONE && filter->occupied <= filter->geometry.capacity;
 }
 
+cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
+{
+    assert(filter->geometry.epochs > 0 && filter->epoch - epoch < CF_EPOCH_NUMBERS);
+    cf_status status = insert_hash(filter, hash, cf_epoch_number(epoch));
+    filter->items = filter->occupied;
+    return status;
+}
+
 cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     assert(value <= cf_low_bits(filter->geometry.value_bits));
+    if (filter->geometry.epochs)
+        return cf_add_epoch(filter, hash, filter->epoch);
     bool quick = has_quick_adds(filter) && cf_fast_add(filter, hash);
     cf_status status = quick ? CF_OK : insert_hash(filter, hash, value);
     filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;

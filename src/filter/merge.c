@@ -16,7 +16,9 @@
 #include "../growth/growth.h"
 #include "../growth/insert.h"
 #include "../shape/format.h"
+#include "../table/epochs.h"
 #include "../table/lanes.h"
+#include "ageing.h"
 
 cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)
 {
@@ -34,7 +36,8 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
                 {"pair_bits", a->pair_bits, b->pair_bits},
                 {"cap", a->cap, b->cap},
                 {"counter_bits", a->counter_bits, b->counter_bits},
-                {"value_bits", a->value_bits, b->value_bits}};
+                {"value_bits", a->value_bits, b->value_bits},
+                {"epochs", a->epochs, b->epochs}};
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
         if (same[i].one != same[i].other)
             return cf_refuse(CF_MISMATCH, why, same[i].name);
@@ -94,6 +97,17 @@ static cf_status merge_entry(cf_filter *into, const cf_entry *entry, const char 
     return status;
 }
 
+/* Is an entry of `from` live in the sum, too, which is in no earlier epoch? Its number is the same there. */
+static bool is_live_in(const cf_filter *into, const cf_filter *from, const cf_entry *entry)
+{
+    if (!from->geometry.epochs)
+        return true;
+    uint64_t age = cf_epoch_age(from, entry->payload) + (into->epoch - from->epoch);
+    /* RULE: epochs are compared, not numbers */
+    return age < CF_EPOCH_NUMBERS && cf_is_live(from, entry->payload) &&
+           cf_is_live(into, entry->payload);
+}
+
 /* Entries of one bucket have their other ones anywhere. These are fetched for some entries at once. */
 static unsigned next_entries(cf_walk *walk, const cf_filter *into, cf_entry *some, unsigned most)
 {
@@ -118,7 +132,8 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     walk.ticker.watch = into->watch;
     while (status == CF_OK && (n = next_entries(&walk, into, some, SOME)) > 0)
         for (unsigned i = 0; i < n && status == CF_OK; i++)
-            status = merge_entry(into, &some[i], why);
+            if (is_live_in(into, from, &some[i]))
+                status = merge_entry(into, &some[i], why);
     return walk.status == CF_OK ? status : walk.status;
 }
 
@@ -137,6 +152,8 @@ static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t
         return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
     into->items = items;
     cf_count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+    if (into->geometry.epochs)
+        into->items = into->occupied;
     return cf_settle(into);
 }
 
@@ -191,6 +208,8 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
         status = remember(into, &then);
     if (status != CF_OK)
         return status;
+    if (into->epoch < from->epoch)
+        cf_age_to(into, from->epoch);
     status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);
     if (status != CF_OK && then.bytes != NULL)
         restore(into, &then);

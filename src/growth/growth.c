@@ -2,6 +2,7 @@
 #include "growth.h"
 
 #include "../entry/spill.h"
+#include "../table/epochs.h"
 #include "../table/open.h"
 
 /* ---- rewriting buckets for another width of slots ---- */
@@ -112,6 +113,8 @@ static void split_bucket(cf_filter *filter, uint64_t low)
     cf_record stays, goes;
     uint64_t high = filter->buckets++;
     cf_record_read(filter, low, &stays);
+    if (filter->geometry.epochs) /* RULE: a split drops the dead */
+        cf_record_drop(filter, &stays, ~filter->view.live);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
         split_slot(filter, slot, &stays, &goes);
     cf_record_write(filter, low, &stays);

@@ -4,6 +4,8 @@
 #include "../entry/copies.h"
 #include "../entry/eviction.h"
 #include "../entry/spill.h"
+#include "../shape/load.h"
+#include "../table/epochs.h"
 #include "growth.h"
 
 /* ---- in a table of a given size ---- */
@@ -15,6 +17,7 @@ static bool place_by_moving(cf_filter *filter, const cf_pair *pair, cf_search_bu
     if (budget.examined == 0 || !cf_eviction_search(filter, pair, budget, &search))
         return false;
     cf_eviction_apply(filter, pair, &search, entry);
+    filter->view.searched = search.nodes;
     return true;
 }
 
@@ -52,6 +55,32 @@ static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_entr
     return true;
 }
 
+/* In a filter that ages: gives an item's epoch, when it is later, to the longest entry that matches it.
+** `any`: also to one that knows less than an entry of its own would, and so is often that of another key;
+** with all of these strangers matched for twice as long. False: there is none. */
+static bool refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *item, bool any)
+{
+    cf_matches found;
+    unsigned length = item->side.length, new = filter->view.new_length;
+    cf_find_matches(filter, pair, CF_ANY_VALUE, &found);
+    if (found.n == 0 || (!any && found.entry[0].side.length < (length < new ? length : new)))
+        return false;
+    cf_entry young = found.entry[0];
+    young.payload = item->payload;
+    /* RULE: an entry never becomes older */
+    if (cf_epoch_age(filter, young.payload) < cf_epoch_age(filter, found.entry[0].payload))
+        cf_entries_replace(filter, found.entry, 1, &young);
+    return true;
+}
+
+static cf_status store_ageing(cf_filter *filter, const cf_pair *pair, const cf_entry *item,
+                              cf_search_budget budget)
+{
+    bool stored = refresh(filter, pair, item, false) || place(filter, pair, budget, item) ||
+                  refresh(filter, pair, item, true);
+    return stored ? CF_OK : CF_FULL;
+}
+
 /* Stores an item in the table as it is, looking for a path among `nodes` buckets. */
 static cf_status store_item(cf_filter *filter, const cf_entry *item, unsigned nodes)
 {
@@ -61,6 +90,8 @@ static cf_status store_item(cf_filter *filter, const cf_entry *item, unsigned no
     cf_pair_set(filter, &item->side, &pair);
     if (pair.sides == 0)
         return CF_BAD_ARGUMENT;
+    if (filter->geometry.epochs)
+        return store_ageing(filter, &pair, item, ordinary);
     if ((!key || cf_entries_matching(filter, &pair) > 0) && cf_copies_add(filter, &pair, item))
         return CF_OK;
     if (filter->geometry.spill_bound > 0 && place_or_spill(filter, &pair, item))
@@ -93,29 +124,38 @@ static bool nearly_full(const cf_filter *filter)
     return filter->occupied * 100 > cf_slots(filter) * percent;
 }
 
+/* The dead take up no room, so that the slots of a filter that ages say nothing. */
 static bool crowded(const cf_filter *filter)
 {
-    return filter->view.grown && nearly_full(filter);
+    return filter->view.grown && !filter->geometry.epochs && nearly_full(filter);
 }
 
-/* Is this a large table that is about to grow for the first time, and can be prepared for it? Then
-** each insertion widens a few buckets, so that none has to widen all of them. */
-static bool about_to_grow(const cf_filter *filter)
+/* Is this a large table that can be prepared for its first growth? Then each insertion widens a few
+** buckets, so that none has to widen all of them. */
+static bool can_prepare(const cf_filter *filter)
 {
     enum { LARGE = 1024 };
     bool prepared = filter->view.form.grown && filter->view.narrow_buckets == 0;
     return !filter->view.grown && !prepared && filter->buckets > LARGE &&
-           filter->geometry.spill_bound == 0 && filter->occupied > filter->geometry.capacity &&
-           nearly_full(filter);
+           filter->geometry.spill_bound == 0;
+}
+
+/* One that ages begins with it after a long search, and goes on. */
+static bool about_to_grow(const cf_filter *filter)
+{
+    bool due = filter->geometry.epochs
+                   ? filter->view.form.grown
+                   : filter->occupied > filter->geometry.capacity && nearly_full(filter);
+    return due && can_prepare(filter);
 }
 
 /* Buckets that the search for a path may go on from. In a table that grows every other insertion
 ** needs a search, and longer ones cost more than the bucket that splitting adds. Few take so
-** many. */
+** many. In a filter that ages they say when to split. */
 static unsigned search_nodes(const cf_filter *filter)
 {
-    enum { GROWN = 256 };
-    return filter->view.grown ? GROWN : CF_SEARCH_BUCKETS;
+    enum { GROWN = 256, AGEING = 16 };
+    return !filter->view.grown ? CF_SEARCH_BUCKETS : filter->geometry.epochs ? AGEING : GROWN;
 }
 
 /* Up to so many buckets a table grows as it must: in a small one a few keys are easily together in
@@ -208,7 +248,7 @@ static bool fold_entries(cf_filter *filter, const cf_entry *item, unsigned copie
 {
     cf_pair pair;
     cf_fold best;
-    bool marks = filter->view.grown || filter->geometry.counter_bits != 0;
+    bool marks = filter->view.grown || filter->geometry.counter_bits || filter->geometry.epochs;
     if (copies == 0 || !marks || !finds_fold(filter, item, copies, &pair, &best))
         return false;
     cf_copies_fold(filter, &pair, item, &best);
@@ -262,7 +302,7 @@ static cf_status insert_folding(cf_filter *filter, const cf_entry *item, cf_undo
     cf_fold best;
     if (fold_entries(filter, item, ANY))
         return CF_OK;
-    if (filter->view.grown || !finds_fold(filter, item, ANY, &pair, &best))
+    if (filter->view.grown || filter->geometry.epochs || !finds_fold(filter, item, ANY, &pair, &best))
         return CF_FULL;
     cf_status status = cf_grow_noted(filter, undo);
     cf_spill_follow(filter, &undo->steps);
@@ -300,10 +340,11 @@ static cf_status insert_item(cf_filter *filter, const cf_entry *item)
     return status == CF_FULL ? insert_growing(filter, item) : status;
 }
 
+enum { WIDENED = 128 }; /* buckets: 20 microseconds */
+
 /* The last percent of its slots takes as many insertions as are needed to widen all buckets. */
 static cf_status insert_preparing(cf_filter *filter, const cf_entry *item)
 {
-    enum { WIDENED = 128 }; /* buckets: 20 microseconds */
     cf_undo undo;
     cf_undo_begin(&undo, filter);
     cf_status status = cf_prepare_growth(filter, WIDENED);
@@ -315,11 +356,26 @@ static cf_status insert_preparing(cf_filter *filter, const cf_entry *item)
     return status;
 }
 
+/* A filter that ages is nearly full when it is fuller than it was planned to be, and it had to search far:
+** some of its slots are dead. If it cannot be prepared, the first growth takes longer. */
+static cf_status insert_ageing(cf_filter *filter, const cf_entry *item)
+{
+    enum { FAR = 64 }; /* buckets */
+    filter->view.searched = 0;
+    cf_status status = insert_item(filter, item);
+    if (status == CF_OK && filter->view.searched >= FAR && can_prepare(filter) &&
+        !cf_load_takes(&filter->geometry, filter->occupied))
+        cf_prepare_growth(filter, WIDENED);
+    return status;
+}
+
 cf_status cf_insert(cf_filter *filter, const cf_entry *item)
 {
     bool grows = filter->geometry.growth && filter->memory.resize != NULL;
     assert(filter->view.writable != NULL);
     if (!grows)
         return store_item(filter, item, CF_SEARCH_BUCKETS);
-    return about_to_grow(filter) ? insert_preparing(filter, item) : insert_item(filter, item);
+    if (about_to_grow(filter))
+        return insert_preparing(filter, item);
+    return (filter->geometry.epochs ? insert_ageing : insert_item)(filter, item);
 }

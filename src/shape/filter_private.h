@@ -78,6 +78,8 @@ typedef struct cf_view {
     cf_fast change;       /* the quick way of adds and deletes */
     unsigned new_length;  /* remainder bits that a new entry knows */
     uint64_t sticky_bit;  /* of a payload; 0: the payload has none (copies.h) */
+    uint32_t live;        /* of a filter that ages: a bit for each number of a live epoch (ageing.h) */
+    uint32_t searched;    /* buckets from which the last search of an ageing filter went on */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
     cf_form form;                                     /* of all buckets but the first */
     uint64_t narrow_buckets; /* so many; they have not been widened yet (growth.h) */

@@ -5,7 +5,7 @@
 
 static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 
-enum { FLAG_GROWTH = 1, FLAG_VALUES = 2, FLAG_SEMISORTED = 4, FLAG_UNKNOWN = 0x80 };
+enum { FLAG_GROWTH = 1, FLAG_VALUES = 2, FLAG_SEMISORTED = 4, FLAG_AGEING = 0x80 };
 enum { AFFINITY_SHIFT = 3, COLLATION_SHIFT = 5, RULE_MASK = 3 };
 
 /* Where each field stands: see the table in format.h. */
@@ -47,7 +47,7 @@ static uint32_t load32(const uint8_t *header, unsigned offset)
 static uint8_t encode_flags(const cf_geometry *g)
 {
     unsigned flags = (g->growth ? FLAG_GROWTH : 0) | (g->value_bits ? FLAG_VALUES : 0) |
-                     (g->semisorted ? FLAG_SEMISORTED : 0);
+                     (g->semisorted ? FLAG_SEMISORTED : 0) | (g->epochs ? FLAG_AGEING : 0);
     unsigned rule = (unsigned)g->affinity << AFFINITY_SHIFT | (unsigned)g->collation << COLLATION_SHIFT;
     return (uint8_t)(flags | rule);
 }
@@ -66,16 +66,16 @@ void cf_header_encode(const cf_header *header, uint8_t *bytes)
     bytes[AT_SLOT_BITS] =
         (uint8_t)cf_slot_bits(g, header->level + 1, cf_is_grown(header->level, header->split));
     bytes[AT_LEVEL] = (uint8_t)header->level;
-    bytes[AT_PAYLOAD_BITS] = g->counter_bits | g->value_bits;
+    bytes[AT_PAYLOAD_BITS] = g->epochs ? CF_EPOCH_BITS : g->counter_bits | g->value_bits;
     bytes[AT_FLAGS] = encode_flags(g);
-    bytes[AT_OVERFLOW_BUDGET] = g->budget;
+    bytes[AT_OVERFLOW_BUDGET] = g->budget | g->epochs;
     /* From front to back: each is stored as a whole word, and the next one replaces the zeros. */
     cf_store64(bytes + AT_SPILL_BOUND, g->spill_bound);
     cf_store64(bytes + AT_SPILLED, header->spilled);
     cf_store64(bytes + AT_BUCKETS, g->buckets);
     cf_store64(bytes + AT_SEED, (uint64_t)g->seed);
     cf_store64(bytes + AT_SPLIT_POINTER, header->split + header->prepared);
-    cf_store64(bytes + AT_ITEMS, header->items);
+    cf_store64(bytes + AT_ITEMS, g->epochs ? header->epoch : header->items);
     cf_store64(bytes + AT_OCCUPIED, header->occupied);
     cf_store64(bytes + AT_CAPACITY, g->capacity);
     cf_store64(bytes + AT_RESERVED, header->reserved);
@@ -111,8 +111,8 @@ static cf_status check_features(const uint8_t *bytes, const char **why)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash"));
     /* RULE: an unknown flag is refused; equivalent without 6: the bit above is refused as
     ** unknown */
-    if (bytes[AT_FLAGS] & FLAG_UNKNOWN ||
-        (bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM)
+    if ((bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK) > CF_COLLATION_RTRIM ||
+        (bytes[AT_FLAGS] & (FLAG_AGEING | FLAG_VALUES)) == (FLAG_AGEING | FLAG_VALUES))
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown flag"));
     return CF_OK;
 }
@@ -122,6 +122,11 @@ static void decode_counts(const uint8_t *bytes, cf_header *header)
     header->spilled = (unsigned)load_bytes(bytes + AT_SPILLED, 2);
     header->items = load_bytes(bytes + AT_ITEMS, 6);
     header->occupied = load_bytes(bytes + AT_OCCUPIED, 6);
+    header->epoch = 0;
+    if (bytes[AT_FLAGS] & FLAG_AGEING) {
+        header->epoch = header->items;
+        header->items = header->occupied;
+    }
 }
 
 static void decode_fields(const uint8_t *bytes, cf_header *header)
@@ -137,11 +142,13 @@ static void decode_fields(const uint8_t *bytes, cf_header *header)
     g->cap = bytes[AT_CAP];
     g->growth = (bytes[AT_FLAGS] & FLAG_GROWTH) != 0;
     g->value_bits = bytes[AT_FLAGS] & FLAG_VALUES ? bytes[AT_PAYLOAD_BITS] : 0;
-    g->counter_bits = bytes[AT_FLAGS] & FLAG_VALUES ? 0 : bytes[AT_PAYLOAD_BITS];
+    bool ages = (bytes[AT_FLAGS] & FLAG_AGEING) != 0;
+    g->counter_bits = bytes[AT_FLAGS] & FLAG_VALUES || ages ? 0 : bytes[AT_PAYLOAD_BITS];
+    g->epochs = ages ? bytes[AT_OVERFLOW_BUDGET] : 0;
     g->semisorted = (bytes[AT_FLAGS] & FLAG_SEMISORTED) != 0;
     g->affinity = bytes[AT_FLAGS] >> AFFINITY_SHIFT & RULE_MASK;
     g->collation = bytes[AT_FLAGS] >> COLLATION_SHIFT & RULE_MASK;
-    g->budget = bytes[AT_OVERFLOW_BUDGET];
+    g->budget = ages ? 0 : bytes[AT_OVERFLOW_BUDGET];
     g->spill_bound = (uint16_t)load_bytes(bytes + AT_SPILL_BOUND, 2);
     header->level = bytes[AT_LEVEL];
     header->split = load_bytes(bytes + AT_SPLIT_POINTER, 6);
@@ -159,6 +166,9 @@ static cf_status check_stage(const uint8_t *bytes, const cf_header *header, cons
 {
     const cf_geometry *g = &header->geometry;
     bool grown = cf_is_grown(header->level, header->split);
+    /* RULE: what ages has epochs, and their numbers as its payload */
+    if (bytes[AT_FLAGS] & FLAG_AGEING && (g->epochs == 0 || bytes[AT_PAYLOAD_BITS] != CF_EPOCH_BITS))
+        return cf_refuse(CF_DAMAGED, why, "it ages, but not by epochs of 4 bits");
     /* RULE: values have bits */
     if ((bytes[AT_FLAGS] & FLAG_VALUES) && g->value_bits == 0)
         return cf_refuse(CF_DAMAGED, why, "values of no bits");

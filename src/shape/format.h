@@ -20,18 +20,21 @@
 **        9      1  slot bits: the width of a slot; f, or, once grown, f + 4 at level 0, else
 **                  f + 2 + floor(2 log2(level + 1))
 **       10      1  level of growth: 0 .. 39
-**       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32
+**       11      1  payload bits of a slot: 0; a counter 1 .. 16; a value 1 .. 32; 4 when it ages
 **       12      1  flags: bit 0 growth, bit 1 the payload is a value, bit 2 semi-sorted;
 **                  bits 3-4 affinity of keys: 0 none, 1 text, 2 numeric, 3 real;
-**                  bits 5-6 collation of keys: 0 binary, 1 nocase, 2 rtrim; 3 is unknown; bit 7 is 0
-**       13      1  budget: buckets that an insertion looks at before it spills; 0 without a spill list
+**                  bits 5-6 collation of keys: 0 binary, 1 nocase, 2 rtrim; 3 is unknown;
+**                  bit 7 ageing: the payload is the number of an epoch, cap is 1, no spill list
+**       13      1  budget: buckets that an insertion looks at before it spills; 0 without a spill list;
+**                  when it ages: in how many epochs an add is found, 1 .. 15
 **       14      2  bound of the spill list, entries: 0 .. 4,096; 0: no list, no overflow bits
 **       16      2  entries in the spill list: 0 .. its bound
 **       18      6  m0, the number of base buckets: even, at least 2
 **       24      8  seed of the hash (signed)
 **       32      6  split pointer of growth: 0 .. m0 * 2^level; when slot bits is f: prepared buckets,
 **                  0 .. m0
-**       38      6  items: adds minus deletes that took effect; at most 2^48 - 1
+**       38      6  items: adds minus deletes that took effect; at most 2^48 - 1. When it ages: the
+**                  present epoch; an entry of epoch e has the payload e mod 16 (ageing.h)
 **       44      6  occupied: slots in use
 **       50      6  capacity: distinct keys it was planned for
 **       56      4  reserved: number of zero bytes between buckets and spill list, at least 8
@@ -109,6 +112,7 @@ typedef struct cf_header {
     uint64_t prepared; /* buckets, when it has not grown */
     uint64_t items;
     uint64_t occupied;
+    uint64_t epoch;
     unsigned spilled;
     uint32_t reserved; /* bytes */
 } cf_header;

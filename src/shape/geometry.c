@@ -27,6 +27,9 @@ static const char *fault_of(const cf_geometry *g)
            : g->cap < 1 || g->cap > 2 * g->bucket_size ? "cap must be from 1 to twice bucket_size"
            : g->semisorted && (g->bucket_size != 4 || g->fingerprint_bits < 5)
                ? "semi-sorted buckets have 4 slots of 5 bits or more"
+           : g->epochs > CF_EPOCHS_MAX ||
+                   (g->epochs && (g->counter_bits | g->value_bits | g->spill_bound || g->cap != 1))
+               ? "epochs are from 1 to 15, without counters, values and spill list"
            : g->spill_bound > CF_SPILL_MAX || (g->budget && !g->spill_bound)
                ? "a spill list has from 1 to 4096 entries"
            : g->affinity > CF_AFFINITY_REAL || g->collation > CF_COLLATION_RTRIM
@@ -69,7 +72,9 @@ unsigned cf_slot_bits(const cf_geometry *shape, unsigned level, bool grown)
 
 unsigned cf_payload_bits(const cf_geometry *shape, bool grown)
 {
-    return shape->counter_bits ? shape->counter_bits : shape->value_bits + grown;
+    return shape->counter_bits ? shape->counter_bits
+           : shape->epochs     ? CF_EPOCH_BITS
+                               : shape->value_bits + grown;
 }
 
 unsigned cf_tag_bits(const cf_geometry *shape, unsigned level, bool grown)
@@ -167,6 +172,8 @@ uint64_t cf_turnovers(const cf_geometry *shape)
     uint32_t copies = shape->counter_bits ? (uint32_t)1 << shape->counter_bits : shape->cap;
     uint64_t lost = SLOTS_PER_LOSS * (uint64_t)(shape->counter_bits ? 1 : shape->cap);
     uint64_t most = CF_TURNOVERS_MAX * lost, keys = 1; /* that come for each class */
+    if (shape->epochs)
+        return CF_TURNOVERS_MAX; /* nothing is sticky */
     for (uint64_t i = 1; i < copies; i++) {
         if (!cf_product_at_most(keys, i << rate_bits, most, 1))
             return CF_TURNOVERS_MAX;

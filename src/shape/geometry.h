@@ -34,6 +34,9 @@ static inline bool cf_same_rule(const cf_geometry *one, const cf_geometry *other
 /* What is wrong with the sizes that a user or a header names; NULL: nothing. */
 const char *cf_sizes_fault(unsigned b, unsigned f, unsigned counter_bits, unsigned value_bits);
 
+/* Bits of the number of an epoch, which is the payload of an entry that ages (ageing.h). */
+enum { CF_EPOCH_BITS = 4, CF_EPOCH_NUMBERS = 1 << CF_EPOCH_BITS };
+
 /* Is a filter of this stage rewritten with terminators? */
 static inline bool cf_is_grown(unsigned level, uint64_t split)
 {

@@ -75,8 +75,9 @@ static uint64_t match_rate(unsigned f)
 }
 
 typedef struct request {
-    uint64_t keys; /* at least 1 */
-    uint64_t rate; /* in units of 2^-RATE_BITS; 0 = any */
+    uint64_t keys;     /* at least 1 */
+    uint64_t rate;     /* in units of 2^-RATE_BITS; 0 = any */
+    uint64_t capacity; /* the keys of which the user spoke */
 } request;
 
 /* A filter that grows errs up to 1.85 times as often in the end as when all its slots were first
@@ -164,7 +165,7 @@ static bool size_table(cf_geometry *shape, const request *want)
 static bool far_too_empty(const cf_geometry *shape, const request *want)
 {
     cf_geometry full = *shape;
-    request keys_only = {want->keys, 0};
+    request keys_only = {want->keys, 0, want->capacity};
     return want->rate != 0 && fewest_buckets(&full, &keys_only) && shape->buckets / 4 > full.buckets;
 }
 
@@ -225,10 +226,11 @@ static void consider_layout(const cf_geometry *sized, bool semisorted, const cf_
         keep_smaller(&best->good, &shape);
 }
 
-/* Has the planner the choice of what decides how long a filter lives? */
+/* Has the planner the choice of what decides how long a filter lives? One that ages has no copies. */
 static bool is_free(const cf_options *options)
 {
-    return !options->bucket_size && !options->fingerprint_bits && !options->counter_bits;
+    return !options->bucket_size && !options->fingerprint_bits && !options->counter_bits &&
+           !options->epochs;
 }
 
 /* Compares the shapes of this bucket size and fingerprint width, in the layouts allowed, with the best
@@ -236,7 +238,7 @@ static bool is_free(const cf_options *options)
 static void consider_table(unsigned b, unsigned f, const cf_options *options, const request *want,
                            choice *best)
 {
-    cf_geometry shape = {.capacity = want->keys,
+    cf_geometry shape = {.capacity = want->capacity,
                          .seed = options->seed,
                          .keyed = cf_is_keyed(options),
                          .bucket_size = (uint8_t)b,
@@ -244,12 +246,13 @@ static void consider_table(unsigned b, unsigned f, const cf_options *options, co
                          .pair_bits = (uint8_t)least_pair_bits(b, f, options->growth),
                          .counter_bits = (uint8_t)options->counter_bits,
                          .value_bits = (uint8_t)options->value_bits,
+                         .epochs = (uint8_t)options->epochs,
                          .growth = options->growth,
                          .affinity = (uint8_t)options->affinity,
                          .collation = (uint8_t)options->collation};
     if (!size_table(&shape, want) || far_too_empty(&shape, want))
         return;
-    shape.cap = cap_for(&shape);
+    shape.cap = shape.epochs ? 1 : cap_for(&shape);
     if (is_free(options) && cf_turnovers(&shape) < LIFE)
         return;
     if (options->layout != CF_LAYOUT_PLAIN && can_be_semisorted(b, f))
@@ -278,6 +281,9 @@ static const char *options_fault(const cf_options *options)
            : options->layout == CF_LAYOUT_SEMISORT && !can_be_semisorted(b ? b : 4, f ? f : 5)
                ? "layout=semisort needs bucket_size=4 and fingerprint_bits of 5 or more: give these, or "
                  "leave one of them out"
+           : options->epochs > CF_EPOCHS_MAX ? "epochs must be from 0 to 15"
+           : options->epochs && (options->counter_bits || options->value_bits || options->overflow)
+               ? "epochs excludes counter_bits, value_bits and overflow=on: leave these out"
            : options->overflow_budget > CF_BUDGET_MAX || options->spill_bound > CF_SPILL_MAX
                ? "overflow_budget must be from 0 to 255, spill_bound from 1 to 4096"
            : (unsigned)options->hash > CF_HASH_KEYED || (unsigned)options->affinity > CF_AFFINITY_REAL ||
@@ -354,6 +360,11 @@ static cf_geometry smallest(const cf_options *options, const request *want)
     return faster_layout(chosen_shape(&best), options);
 }
 
+uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs)
+{
+    return epochs ? capacity + (capacity + epochs - 1) / epochs : capacity;
+}
+
 static cf_status refuse_plan(const cf_options *options, request want, const char **why)
 {
     want.rate = 0;
@@ -371,7 +382,8 @@ cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_g
     cf_status status = check_request(capacity, fpr, options, why);
     if (status != CF_OK)
         return status;
-    request want = {capacity ? capacity : 1, rate_of(fpr)};
+    request want = {capacity ? capacity : 1, rate_of(fpr), capacity ? capacity : 1};
+    want.keys = cf_planned_entries(want.keys, options->epochs);
     if (fpr > 0 && want.rate == 0)
         want.rate = 1;
     cf_geometry best = smallest(options, &want);

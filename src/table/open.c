@@ -60,7 +60,8 @@ static void set_quick(cf_filter *filter)
     cf_view *view = &filter->view;
     cf_fast kind = quick_kind(filter);
     bool sticky = filter->geometry.cap == 1; /* then the only entry of a key is */
-    view->lookup = filter->pages ? CF_FAST_NONE : kind;
+    /* RULE: what ages is found only when it is live */
+    view->lookup = filter->pages || filter->geometry.epochs ? CF_FAST_NONE : kind;
     view->change = view->form.payload_bits || sticky ? CF_FAST_NONE : kind;
 }
 
@@ -74,7 +75,8 @@ void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
     view->grown = grown;
     view->simple = !grown && g->spill_bound == 0;
     view->new_length = cf_new_length(g, level, grown);
-    view->sticky_bit = grown && g->counter_bits == 0 ? (uint64_t)1 << g->value_bits : 0;
+    bool marks = grown && g->counter_bits == 0 && g->epochs == 0;
+    view->sticky_bit = marks ? (uint64_t)1 << g->value_bits : 0;
     view->level_mask = cf_low_bits(level);
     set_forms(filter);
     set_quick(filter);
@@ -88,6 +90,14 @@ void cf_set_preparing(cf_filter *filter, uint64_t narrow_buckets)
     set_form(&filter->view.form, &filter->geometry, 0, true);
     filter->view.form.prepared = filter->view.fingerprint_mask + 1;
     set_quick(filter);
+}
+
+void cf_set_epoch(cf_filter *filter, uint64_t epoch)
+{
+    filter->epoch = epoch;
+    filter->view.live = 0;
+    for (unsigned age = 0; age < filter->geometry.epochs; age++)
+        filter->view.live |= (uint32_t)1 << (epoch - age) % CF_EPOCH_NUMBERS;
 }
 
 void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
@@ -110,6 +120,7 @@ static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *
     filter->view.fingerprint_mask = cf_low_bits(g->fingerprint_bits);
     filter->view.pair_mask = cf_low_bits(g->pair_bits);
     cf_rebase(filter, bytes, writable);
+    cf_set_epoch(filter, header->epoch);
     if (header->prepared > 0)
         cf_set_preparing(filter, g->buckets - header->prepared);
     else
@@ -156,6 +167,7 @@ static cf_status read_counts(cf_filter *filter, const uint8_t *bytes, const char
         filter->items = header.items;
         filter->occupied = header.occupied;
         filter->spilled = header.spilled;
+        cf_set_epoch(filter, header.epoch);
         cf_rebase(filter, bytes, NULL);
     }
     return status;
@@ -192,6 +204,8 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
 void cf_seal(cf_filter *filter)
 {
     const cf_view *view = &filter->view;
+    if (filter->geometry.epochs) /* growth may have doubled some */
+        filter->items = filter->occupied;
     uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split, view->form.grown);
     bool preparing = view->form.grown && !view->grown;
     cf_header header = {.geometry = filter->geometry,
@@ -200,6 +214,7 @@ void cf_seal(cf_filter *filter)
                         .prepared = preparing ? filter->buckets - view->narrow_buckets : 0,
                         .items = filter->items,
                         .occupied = filter->occupied,
+                        .epoch = filter->epoch,
                         .spilled = filter->spilled,
                         .reserved = (uint32_t)(filter->length - plain + CF_RESERVED_MIN)};
     assert(view->writable != NULL);

@@ -98,6 +98,7 @@ static const oom_case cases[] = {
     {"cf_merge", "SELECT cf_merge(" A ", " B ", " A ")", false},
     {"cf_merge over rows", "SELECT cf_merge(f) FROM filters WHERE name < 'c'", false},
     {"cf_clear", "SELECT cf_clear(f) FROM filters", false},
+    {"cf_advance", "SELECT cf_advance(cf_add(cf_new(9, 0.01, 'epochs=3'), w)) FROM words", false},
     {"cf_info", "SELECT cf_info(f) FROM filters", false},
     {"cf_plan", "SELECT cf_plan(10), cf_plan(10, 0.5), cf_plan(10, NULL, 'seed=1')", false},
     {"cf_check", "SELECT cf_check(f), cf_check(x'00'), cf_check(zeroblob(80)) FROM filters", false},

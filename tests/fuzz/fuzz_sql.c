@@ -62,7 +62,7 @@ static const function scalars[] = {
     {"cf_key", 1, 0},      {"cf_key", 3, 0},         {"cf_version", 0, 0},      {"zeroblob", 1, 0},
     {"quote", 1, 1},       {"length", 1, 1},         {"(SELECT cf_open", 1, 1}, {"cf_get", 2, 1},
     {"cf_get", 2, 1},      {"cf_add", 3, 1},         {"cf_add", 3, 1},          {"cf_delete", 3, 1},
-    {"cf_add_keys", 2, 1}, {"cf_delete_keys", 2, 1},
+    {"cf_add_keys", 2, 1}, {"cf_delete_keys", 2, 1}, {"cf_advance", 1, 1},
 };
 
 static const function aggregates[] = {
@@ -102,6 +102,7 @@ static const char *const values[] = {
     "'capacity=100'",
     "'counter_bits=3'",
     "'value_bits=4, bucket_size=4'",
+    "'epochs=3 growth=off'",
     "'bucket_size=4 fingerprint_bits=8'",
     "'counter_bits=16 growth=off'",
     "'layout=semisort, fingerprint_bits=9'",

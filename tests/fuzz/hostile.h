@@ -6,9 +6,9 @@
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
-#include "../../src/table/bucket.h"
-#include "../../src/growth/growth.h"
 #include "../../src/entry/spill.h"
+#include "../../src/growth/growth.h"
+#include "../../src/table/bucket.h"
 #include "fuzz.h"
 
 /* The right magic, version and checksum; the other fields are the input's. */
@@ -24,7 +24,7 @@ static inline void make_identity(uint8_t *bytes)
 static inline void make_stage(cf_header *header, uint64_t table_bytes, unsigned level, bool grown)
 {
     cf_geometry *g = &header->geometry;
-    unsigned payload = g->counter_bits + g->value_bits;
+    unsigned payload = cf_payload_bits(g, false);
     uint64_t bits = g->bucket_size * (uint64_t)(cf_slot_bits(g, level + 1, grown) + payload);
     bits += g->spill_bound != 0;
     bits -= g->semisorted ? CF_SEMISORT_SAVES : 0;
@@ -64,6 +64,13 @@ static inline void make_shape(uint8_t *bytes, size_t length)
     g->growth = bytes[12] % 4 > 0;
     g->semisorted = g->bucket_size == 4 && g->fingerprint_bits > 4 && bytes[12] / 4 % 2;
     make_list(bytes, length, &header);
+    if (bytes[11] % 4 == 3) { /* it ages */
+        g->epochs = (uint8_t)(1 + bytes[13] % CF_EPOCHS_MAX);
+        g->cap = 1;
+        g->spill_bound = g->budget = 0;
+        header.spilled = 0;
+        header.epoch = cf_load64(bytes + 40) >> 16 >> bytes[12] / 8;
+    }
     g->seed = (int64_t)cf_load64(bytes + 24);
     g->keyed = bytes[4] == CF_IDENTITY_KEYED;
     g->capacity = cf_load64(bytes + 32) >> 16;

@@ -7,7 +7,8 @@ import support
 from support import BAD_BLOB, BAD_PARAMETER, FULL, MISMATCH, SEMISORTED, TOO_BIG, add, ask
 
 READERS = ["cf_contains(?1, {k})", "cf_count(?1, {k})", "cf_add(?1, {k})", "cf_delete(?1, {k})",
-           "cf_get(?1, {k})", "cf_add(?1, {k}, 1)", "cf_delete(?1, {k}, 1)", "cf_clear(?1)", "cf_info(?1)", "cf_check(?1)",
+           "cf_get(?1, {k})", "cf_add(?1, {k}, 1)", "cf_delete(?1, {k}, 1)", "cf_clear(?1)", "cf_advance(?1)",
+           "cf_info(?1)", "cf_check(?1)",
            "cf_merge(?1)", "cf_merge(?1, ?1)", "cf_merge(?1, ?2)", "cf_merge(?2, ?1)", "cf_contains(cf_open(?1), {k})",
            "(SELECT cf_add_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
            "(SELECT cf_delete_all(?1, value) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]'))",
@@ -52,6 +53,17 @@ def with_payloads(db):
             grown(db, 90, "bucket_size=8 fingerprint_bits=11 value_bits=3")]
 
 
+def ageing(db):
+    """Filters with keys of several epochs, new and grown."""
+    blobs = [support.new(db, 8, None, f"epochs={epochs} {options}") for epochs, options in (
+        (1, ""), (3, "layout=semisort fingerprint_bits=12"), (12, "growth=off"), (15, "bucket_size=8 fingerprint_bits=11"))]
+    for i, blob in enumerate(blobs):
+        for key in range(0, (8 if i == 2 else 60), 4):
+            blob = ask(db, "SELECT cf_advance(?)", add(db, blob, *range(key, key + 4)))
+        blobs[i] = add(db, blob, 1, 2, 3)
+    return blobs
+
+
 def spilling(db):
     """Filters with entries in their spill lists, from adds one by one: of either layout, with counters, with values, and
     grown."""
@@ -79,7 +91,7 @@ def semisorted(db):
 
 def every_kind(db):
     return (ordinary(db) + [grown(db), grown(db, 90, "bucket_size=2 fingerprint_bits=12")] + with_payloads(db)
-            + semisorted(db) + spilling(db))
+            + semisorted(db) + ageing(db) + spilling(db))
 
 
 def provoke(db, blob, companion, key="3"):

@@ -12,7 +12,7 @@ from support import FULL, ask, fails
 
 DETERMINISTIC, INNOCUOUS, DIRECTONLY = 0x800, 0x200000, 0x80000
 SCALARS = {"cf_new", "cf_add", "cf_delete", "cf_contains", "cf_count", "cf_get", "cf_merge", "cf_clear",
-           "cf_info", "cf_plan", "cf_check", "cf_open", "cf_key", "cf_version", "cf_add_keys", "cf_delete_keys"}
+           "cf_info", "cf_plan", "cf_check", "cf_open", "cf_key", "cf_version", "cf_add_keys", "cf_delete_keys", "cf_advance"}
 BY_NAME = {"cf_touch", "cf_table_rebuild", "cf_table_contains", "cf_table_info", "cf_table_check", "cf_export", "cf_picture"}
 AGGREGATES = {"cf_build", "cf_build_exact", "cf_add_all", "cf_delete_all", "cf_merge", "cf_keys"}
 

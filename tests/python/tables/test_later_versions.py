@@ -17,7 +17,7 @@ BAD_ADVICE = ("drop", "anew", "rebuild", "restore", "import")
 
 # What a later version may put in the header of a blob. No version will give these bytes another meaning soon.
 LATER_BLOBS = {"format 2": {"version": 2}, "format 255": {"version": 255}, "hash": {"hash": 200},
-               "flag": {"flags": 0x80}, "collation": {"flags": 0x60}}
+               "flag": {"flags": 0x82}, "collation": {"flags": 0x60}}
 
 
 def says_later(message):

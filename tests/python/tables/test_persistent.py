@@ -435,7 +435,7 @@ def test_optimize_loses_nothing(db):
 
 @pytest.mark.parametrize("command", ["bogus", "", 5])
 def test_an_unknown_command_lists_the_known_ones(seen, command):
-    refused(seen, ERROR, "INSERT INTO seen(seen) VALUES (?)", command, says="check, clear, drain, import, optimize, rebuild")
+    refused(seen, ERROR, "INSERT INTO seen(seen) VALUES (?)", command, says="advance, check, clear, clock, drain, import, optimize, rebuild")
     assert items(seen) == 3
 
 

@@ -7,7 +7,7 @@
 /* Small filters in hex, made once and never again: they fix the format, the hash, the addresses and
 ** the order of insertion on every machine. tests/unit/format_vectors.py writes what they would be now.
 ** The keys are the texts key0, key1, ... as in SQL (type byte 3). With counters, key i is added 1 +
-** i % 5 times; with values, its value is 37 i. A grown one is split `steps` times when half of the
+** i % 5 times; with values, its value is 37 i. With epochs the next one begins before each 8th key. A grown one is split `steps` times when half of the
 ** keys are in. In the end key 1 is added `again` times. */
 typedef struct vector {
     cf_geometry shape;
@@ -37,6 +37,12 @@ typedef struct vector {
     {                                                                                                   \
         FIELDS(m, n, k, b, f, s, c, g, counter, value), .semisorted = sorted, .budget = t,              \
                                                         .spill_bound = bound                            \
+    }
+
+/* The same with epochs; one begins before each 8th key. */
+#define AGEING(m, n, k, b, f, s, c, g, counter, value, sorted, e)                                       \
+    {                                                                                                   \
+        FIELDS(m, n, k, b, f, s, c, g, counter, value), .semisorted = sorted, .epochs = e               \
     }
 
 static const vector vectors[] = {
@@ -84,6 +90,8 @@ static test_filter filter_of(const vector *v)
     for (unsigned i = 0; i < v->keys; i++) {
         if (i == v->keys / 2)
             split(&made.filter, v->steps);
+        if (v->shape.epochs && i > 0 && i % 8 == 0)
+            cf_advance(&made.filter);
         for (unsigned n = copies_of(v, i); n > 0; n--)
             assert_int_equal(cf_add_value(&made.filter, key_hash(i, &v->shape), value_of(v, i)), CF_OK);
     }
@@ -165,6 +173,8 @@ static void vectors_open_and_know_their_keys(void **state)
         assert_memory_equal(&filter.geometry.seed, &v->shape.seed, 8);
         assert_int_equal(filter.geometry.keyed, v->shape.keyed);
         assert_int_equal(filter.geometry.counter_bits, v->shape.counter_bits);
+        assert_int_equal(filter.geometry.epochs, v->shape.epochs);
+        assert_int_equal(filter.epoch, v->shape.epochs ? (v->keys - 1) / 8 : 0);
         assert_int_equal(filter.geometry.value_bits, v->shape.value_bits);
         for (unsigned k = 0; k < v->keys; items += copies_of(v, k++)) {
             assert_true(cf_get(&filter, key_hash(k, &v->shape), &value));

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** ageing.h - filters that age, for owners that keep time themselves (epochs.h).
+*/
+#ifndef CF_AGEING_H
+#define CF_AGEING_H
+
+#include "../cuckoo_filter.h"
+
+/* From now on entries with these numbers, a bit for each, are live. The next view of the bytes, cf_clear
+** and cf_advance go by the present epoch again. */
+void cf_set_live(cf_filter *filter, uint32_t numbers);
+
+/* Comes to a later epoch; what is too old then is gone. */
+void cf_age_to(cf_filter *filter, uint64_t epoch);
+
+/* Begins the next epoch, and takes nothing out: no entry carries its number. */
+void cf_begin_epoch(cf_filter *filter);
+
+/* Takes the entries with these numbers out of so many buckets, `from` and those behind it. Returns the
+** bucket to go on from: the number of buckets, when it has come to the end. */
+uint64_t cf_sweep(cf_filter *filter, uint32_t numbers, uint64_t from, uint64_t buckets);
+
+/* cf_contains, when only these numbers are live. */
+bool cf_contains_live(const cf_filter *filter, uint64_t hash, uint32_t numbers);
+
+/* Is what was added in this epoch found? It may be any number. */
+bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch);
+
+/* cf_add for an earlier epoch, one of the last 16. */
+cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** epochs.h - the number that an entry carries in a filter that ages, and which numbers are live.
+**
+** Epochs are counted from 0. An entry carries in its payload the number, epoch modulo 16, of the epoch in
+** which its key was added last. It is *live* when its number is, else dead: dead entries are not found,
+** their slots are as good as empty, and no entry that is dead is ever moved. Which numbers are live
+** follows from the present epoch, unless the owner of the filter knows better (cf_set_live): a filter
+** table knows at what time each number was written last.
+**
+** **Numbers are used again only when no entry carries them any more.** cf_advance takes out what dies
+** before the number of the next epoch comes back. A filter table takes the dead out step by step
+** (cf_sweep), and begins no epoch whose number some bucket may still hold.
+*/
+#ifndef CF_EPOCHS_H
+#define CF_EPOCHS_H
+
+#include "bucket.h"
+
+static inline unsigned cf_epoch_number(uint64_t epoch)
+{
+    return epoch % CF_EPOCH_NUMBERS;
+}
+
+/* How many epochs ago was this the number of the present one? */
+static inline unsigned cf_epoch_age(const cf_filter *filter, uint64_t number)
+{
+    return cf_epoch_number(filter->epoch - number);
+}
+
+static inline bool cf_is_live(const cf_filter *filter, uint64_t number)
+{
+    return filter->view.live >> number & 1;
+}
+
+/* The first slot of a bucket that an entry can have: an empty one, or that of a dead entry; or -1. */
+static inline int cf_bucket_usable_slot(const cf_filter *filter, uint64_t bucket)
+{
+    int slot = cf_bucket_free_slot(filter, bucket);
+    for (unsigned i = 0; filter->geometry.epochs && slot < 0 && i < filter->geometry.bucket_size; i++)
+        if (!cf_is_live(filter, cf_payload_get(filter, bucket, i)))
+            slot = (int)i; /* RULE: a dead entry takes no slot */
+    return slot;
+}
+
+/* A usable slot is about to be given to another entry, which is going to be counted. */
+static inline void cf_slot_claim(cf_filter *filter, uint64_t bucket, unsigned slot)
+{
+    if (filter->geometry.epochs && cf_slot_get(filter, bucket, slot) != 0)
+        cf_count_emptied(filter); /* RULE: the dead are not counted twice */
+}
+
+/* Empties the slots of a bucket, as it was read, that carry one of these numbers. Are there any? */
+static inline bool cf_record_drop(cf_filter *filter, cf_record *record, uint32_t numbers)
+{
+    bool any = false;
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        if (record->tag[slot] != 0 && numbers >> record->payload[slot] & 1) {
+            record->tag[slot] = record->payload[slot] = 0;
+            cf_count_emptied(filter);
+            any = true;
+        }
+    return any;
+}
+
+#endif

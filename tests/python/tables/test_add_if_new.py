@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""INSERT OR IGNORE as add-if-new: tables with adds=once. All other tables ignore the conflict mode."""
+import json
+import sqlite3
+
+import pytest
+
+import support
+from support import ask
+from test_persistent import create, has
+
+EXACT = "fingerprint_bits=32"
+OTHER_MODES = ["", "OR REPLACE", "OR ABORT", "OR FAIL", "OR ROLLBACK"]
+
+
+@pytest.fixture
+def once(db):
+    create(db, f"capacity=2000, adds=once, {EXACT}")
+    return db
+
+
+def add(db, *keys, mode="OR IGNORE"):
+    """How many of the keys were new, which all of SQLite's counts say alike. (Pages that are written are rows,
+    which total_changes counts as well.)"""
+    before = db.total_changes
+    marks = ", ".join("(?)" for _ in keys)
+    cursor = db.execute(f"INSERT {mode} INTO seen(key) VALUES {marks}", keys)
+    new = ask(db, "SELECT changes()")
+    assert cursor.rowcount == new
+    assert db.total_changes - before >= new
+    return new
+
+
+def copies(db):
+    return json.loads(ask(db, "SELECT cf_table_info('seen')"))["items"]
+
+
+def test_a_key_is_new_once(once):
+    assert [add(once, key) for key in (1, 1, 2, "1", 1.0, b"1", 2)] == [1, 0, 1, 1, 0, 1, 0]
+    assert add(once, 5, 5, 6, 1, 6) == 2, "a key twice in one statement"
+    assert copies(once) == 6
+
+
+def test_insert_select_and_executemany_count_the_new_ones(once):
+    once.execute("CREATE TABLE events(id INTEGER PRIMARY KEY, k)")
+    once.executemany("INSERT INTO events(k) VALUES (?)", [(n % 300,) for n in range(1000)])
+    assert once.execute("INSERT OR IGNORE INTO seen(key) SELECT k FROM events").rowcount == 300
+    assert once.execute("INSERT OR IGNORE INTO seen(key) SELECT k FROM events").rowcount == 0
+    assert once.executemany("INSERT OR IGNORE INTO seen(key) VALUES (?)", [(n,) for n in range(290, 310)]).rowcount == 10
+
+
+def test_total_changes_counts_the_new_ones(once):
+    once.execute("BEGIN")
+    before = once.total_changes
+    for key in (1, 2, 1, 3, 3):
+        once.execute("INSERT OR IGNORE INTO seen(key) VALUES (?)", (key,))
+    assert once.total_changes - before == 3
+
+
+def test_null_is_no_key_and_never_a_repetition(once):
+    assert [add(once, None), add(once, None)] == [1, 1]
+    assert copies(once) == 0
+
+
+@pytest.mark.parametrize("mode", OTHER_MODES)
+def test_other_modes_add(once, mode):
+    assert [add(once, 7, mode=mode), add(once, 7, mode=mode)] == [1, 1]
+    assert copies(once) == 2
+    assert add(once, 7) == 0
+
+
+@pytest.mark.parametrize("mode", ["OR IGNORE", *OTHER_MODES])
+@pytest.mark.parametrize("options", ["", "adds=once"])
+def test_last_insert_rowid_stays(db, mode, options):
+    create(db, options)
+    db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY)")
+    db.execute("INSERT INTO t VALUES (4711)")
+    for _ in range(2):
+        db.execute(f"INSERT {mode} INTO seen(key) VALUES (1)")
+        assert ask(db, "SELECT last_insert_rowid()") == 4711
+
+
+def test_a_skip_changes_nothing(once, tmp_path):
+    path = tmp_path / "once.db"
+    db = support.connect(path)
+    create(db, f"adds=once, {EXACT}")
+    add(db, 1)
+    version = ask(db, "PRAGMA data_version"), ask(db, "SELECT sum(hex(data) = '') FROM seen_page")
+    reader = support.connect(path)
+    seen = ask(reader, "PRAGMA data_version")
+    assert add(db, 1) == 0
+    assert ask(reader, "PRAGMA data_version") == seen
+    assert version == (ask(db, "PRAGMA data_version"), ask(db, "SELECT sum(hex(data) = '') FROM seen_page"))
+    reader.close(), db.close()
+
+
+def test_uncommitted_keys_are_seen_and_rolled_back(once):
+    add(once, 1)
+    once.execute("BEGIN")
+    assert [add(once, 2), add(once, 2), add(once, 1)] == [1, 0, 0]
+    once.execute("SAVEPOINT a")
+    assert [add(once, 3), add(once, 3)] == [1, 0]
+    once.execute("ROLLBACK TO a")
+    assert add(once, 3) == 1
+    once.execute("ROLLBACK")
+    assert [add(once, 1), add(once, 2), add(once, 3)] == [0, 1, 1]
+
+
+def test_another_connection_sees_them(tmp_path):
+    one, other = (support.connect(tmp_path / "two.db") for _ in range(2))
+    create(one, f"adds=once, {EXACT}")
+    assert [add(one, 1), add(other, 1), add(other, 2), add(one, 2)] == [1, 0, 1, 0]
+    one.close(), other.close()
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM seen WHERE key = 1", "UPDATE seen SET key = 2 WHERE key = 1",
+                                    "UPDATE OR IGNORE seen SET key = 2 WHERE key = 1"])
+def test_single_keys_stay(once, change):
+    add(once, 1)
+    with pytest.raises(sqlite3.OperationalError, match=r"seen: .*DELETE and UPDATE are refused.*'clear'"):
+        once.execute(change)
+    assert has(once, 1) and not has(once, 2)
+    once.execute("INSERT INTO seen(seen) VALUES ('clear')")
+    assert add(once, 1) == 1
+
+
+@pytest.mark.parametrize("options", ["", "counter_bits=4", "growth=off"])
+def test_other_tables_ignore_the_mode(db, options):
+    """A key that was skipped because of another one would be missed once that one is deleted."""
+    create(db, options)
+    for _ in range(2):
+        db.execute("INSERT OR IGNORE INTO seen(key) VALUES (1)")
+        assert ask(db, "SELECT changes()") == 1
+    assert copies(db) == 2
+    db.execute("DELETE FROM seen WHERE key = 1")
+    assert has(db, 1)
+
+
+def test_the_clause_of_an_outer_statement_holds_in_a_trigger(once):
+    once.execute("CREATE TABLE t(k UNIQUE)")
+    once.execute("CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO seen(key) VALUES (new.k % 10); END")
+    once.execute("INSERT INTO t VALUES (1), (11)")
+    assert copies(once) == 2
+    once.execute("INSERT OR IGNORE INTO t VALUES (21), (32), (42)")
+    assert copies(once) == 3, "only 2 was new"
+
+
+def test_returning_returns_rows_that_are_skipped_too(once):
+    if sqlite3.sqlite_version_info < (3, 35):
+        pytest.skip("RETURNING came with 3.35")
+    rows = once.execute("INSERT OR IGNORE INTO seen(key) VALUES (1), (1), (2) RETURNING key").fetchall()
+    assert [key for key, in rows] == [1, 1, 2] and copies(once) == 2
+
+
+@pytest.mark.parametrize("guard", ["CREATE TRIGGER g BEFORE INSERT ON seen_page BEGIN SELECT RAISE(ABORT, 'no'); END",
+                                   "CREATE TRIGGER g BEFORE UPDATE ON seen_page BEGIN SELECT RAISE(IGNORE); END"])
+def test_a_constraint_of_a_shadow_table_is_an_error(once, guard):
+    """In the transaction that creates the table each change is written at once."""
+    once.execute("DROP TABLE seen")
+    once.execute("BEGIN")
+    create(once, f"capacity=100, adds=once, {EXACT}")
+    once.execute(guard)
+    with pytest.raises(sqlite3.Error):
+        once.execute("INSERT OR IGNORE INTO seen(key) VALUES (1)")
+    if once.in_transaction:
+        once.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ("capacity=5, adds=twice", "adds must be once"), ("capacity=5, adds='once', adds=once", "adds is given twice"),
+    ("capacity=5, adds=once, value_bits=3", "adds=once, keep= and epochs are for keys"),
+    ("capacity=5, adds=once, content='t(k)'", "adds=once, keep= and epochs are for keys"), ("capacity=5, add=once", "did you mean adds"),
+    ("capacity=5, adds=", "adds must be once")])
+def test_bad_arguments(db, arguments, message):
+    db.execute("CREATE TABLE t(k)")
+    with pytest.raises(sqlite3.OperationalError, match=message):
+        db.execute(f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({arguments})")
+
+
+def test_random_streams(once, rng):
+    """A set as the model, with transactions, several modes and a filter that grows."""
+    model, saved = set(), None
+    for _ in range(600):
+        keys = [rng.randrange(4000) for _ in range(rng.randrange(1, 8))]
+        chance = rng.random()
+        if chance < 0.1 and saved is None:
+            once.execute("BEGIN")
+            saved = set(model)
+        elif chance < 0.2 and saved is not None:
+            kept = rng.random() < 0.5
+            once.execute("COMMIT" if kept else "ROLLBACK")
+            model, saved = (model if kept else saved), None
+        elif chance < 0.3:
+            add(once, *keys, mode=rng.choice(OTHER_MODES[:-1]))
+            model |= set(keys)
+        else:
+            assert add(once, *keys) == len(set(keys) - model)
+            model |= set(keys)
+    assert all(has(once, key) for key in model)
+    once.rollback()
+    assert ask(once, "SELECT cf_table_check('seen')") == "ok"

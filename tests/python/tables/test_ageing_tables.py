@@ -1,0 +1,471 @@
+# SPDX-License-Identifier: MIT
+"""Filter tables that forget: keep='24 hours' by the clock of the VFS, and epochs=n with the command advance."""
+import json
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+import clock
+import rows
+import support
+from clock import DAY, HOUR, MINUTE, SECOND
+from support import ask
+from test_persistent import create, has
+
+EXACT = "fingerprint_bits=32"
+
+
+@pytest.fixture
+def now():
+    with clock.set_by_hand() as by_hand:
+        yield by_hand
+
+
+def table(db, options="", capacity=500, keep="24 hours"):
+    create(db, f"capacity={capacity}, keep='{keep}', {EXACT}{', ' if options else ''}{options}")
+
+
+def command(db, name):
+    db.execute("INSERT INTO seen(seen) VALUES (?)", (name,))
+
+
+def add(db, key, mode=""):
+    return db.execute(f"INSERT {mode} INTO seen(key) VALUES (?)", (key,)).rowcount
+
+
+def info(db):
+    return json.loads(ask(db, "SELECT cf_table_info('seen')"))
+
+
+def found_of(db, keys, name="seen"):
+    """Those of the numbers below `keys` that are found."""
+    marks = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?) SELECT i FROM n"
+    return {key for key, in db.execute(f"{marks} WHERE cf_table_contains(?, i)", (keys, name))}
+
+
+def connect(path):
+    db = support.connect(path)
+    db.execute("PRAGMA synchronous = OFF")
+    return db
+
+
+def sound(db):
+    assert ask(db, "SELECT cf_table_check('seen')") == "ok"
+
+
+# ---- random streams: nothing that was added within the window is missing ----
+
+class Stream:
+    """The times of the table at which keys were added last, as the model. A table's clock does not go back."""
+
+    def __init__(self, connect, now, keep, rng, options="", capacity=60):
+        self.connect, self.now, self.keep, self.rng = connect, now, keep, rng
+        self.db = connect()
+        table(self.db, options, capacity, f"{keep // SECOND} seconds")
+        self.added, self.time, self.saved = {}, 0, None
+
+    def look(self):
+        return max(self.now.now, self.time)
+
+    def add(self, key, mode):
+        new = add(self.db, key, mode)
+        if new:
+            self.time = self.look()
+            self.added[key] = self.time
+        else:
+            assert mode == "OR IGNORE"
+        return new
+
+    def check(self, keys, within=None):
+        sought = within or self.keep
+        call = "cf_table_contains('seen', value)" if within is None else \
+            f"cf_table_contains('seen', value, '{within // SECOND} seconds')"
+        found = {key for key, there in self.db.execute(f"SELECT value, {call} FROM json_each(?)", (json.dumps(keys),)) if there}
+        must = {key for key in keys if key in self.added and self.look() - self.added[key] <= sought}
+        assert must <= found, (must - found, self.look(), self.added)
+        assert all(key in self.added for key in found)
+        return found - must
+
+    def step(self, keys):
+        chance = self.rng.random()
+        if chance < 0.02 and self.saved is None and not self.db.in_transaction:
+            self.db.execute("BEGIN")
+            self.saved = dict(self.added), self.time
+        elif chance < 0.04 and self.saved is not None:
+            if self.rng.random() < 0.5:
+                self.db.execute("ROLLBACK")
+                self.added, self.time = self.saved
+            else:
+                self.db.execute("COMMIT")
+            self.saved = None
+        elif chance < 0.05 and self.saved is None:
+            command(self.db, "optimize")
+        elif chance < 0.06 and self.saved is None:
+            self.db.close()
+            self.db = self.connect()
+        elif chance < 0.5:
+            for _ in range(self.rng.randrange(1, 12)):
+                self.add(self.rng.randrange(keys), self.rng.choice(["", "OR IGNORE", "OR REPLACE"]))
+        else:
+            self.check([self.rng.randrange(keys) for _ in range(30)], self.rng.choice([None, None, self.keep // 3]))
+
+
+CLOCKS = {
+    "goes on": lambda rng, keep: rng.randrange(keep // 100),
+    "stands still": lambda rng, keep: 0 if rng.random() < 0.99 else keep // 2,
+    "rests": lambda rng, keep: rng.randrange(keep // 1000) if rng.random() < 0.99 else rng.randrange(3 * keep),
+    "jumps": lambda rng, keep: rng.choice([0, keep // 12, keep // 13, keep // 11, keep // 40]),
+    "goes back": lambda rng, keep: rng.randrange(-keep // 40, keep // 30),
+    "goes far back": lambda rng, keep: rng.randrange(keep // 200) if rng.random() < 0.99 else -rng.randrange(keep),
+}
+
+
+@pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=8", "layout=semisort, bucket_size=4"])
+@pytest.mark.parametrize("name", CLOCKS)
+def test_nothing_is_missed(tmp_path, now, rng, name, options):
+    capacity, keys = (900, 700) if "off" in options else (40, 700)
+    stream = Stream(lambda: connect(tmp_path / "s.db"), now, DAY, rng, options, capacity)
+    for n in range(400):
+        now.now += CLOCKS[name](rng, DAY)
+        stream.step(keys)
+        if n % 100 == 0:
+            sound(stream.db)
+    if stream.db.in_transaction:
+        stream.db.execute("COMMIT")
+    stream.check(list(range(keys)))
+    exported = ask(stream.db, "SELECT cf_export('seen')")
+    assert ask(stream.db, "SELECT cf_check(?)", exported) == "ok"
+    must = [key for key, time in stream.added.items() if stream.look() - time <= DAY]
+    assert ask(stream.db, "SELECT count(*) FROM json_each(?) WHERE NOT cf_contains(?, value)", json.dumps(must), exported) == 0
+    stream.db.close()
+
+
+def test_clocks_may_differ_by_an_eighth(tmp_path, now, rng):
+    """Two connections with clocks of their own: what was added within the window, by the true time, is found."""
+    true, added = clock.START, {}
+    ahead = [rng.randrange(DAY // 8) for _ in range(2)]
+    dbs = [connect(tmp_path / "two.db") for _ in ahead]
+    table(dbs[0], capacity=60)
+    for _ in range(4000):
+        true += rng.randrange(DAY // 200)
+        which = rng.randrange(2)
+        now.now = true + ahead[which]
+        key = rng.randrange(500)
+        if rng.random() < 0.5:
+            if add(dbs[which], key, rng.choice(["", "OR IGNORE"])):
+                added[key] = true
+        elif key in added and true - added[key] <= DAY:
+            assert has(dbs[which], key)
+    for db in dbs:
+        sound(db)
+        db.close()
+
+
+WRITER = """
+import random, sys
+sys.path.insert(0, {path!r})
+import support
+db, rng = support.connect({file!r}, timeout=60), random.Random({seed})
+for n in range(400):
+    if rng.random() < 0.1:
+        db.execute("BEGIN IMMEDIATE")
+        for m in range(20):
+            db.execute("INSERT INTO seen(key) VALUES (?)", ({seed} * 10**6 + 10**5 + n * 20 + m,))
+        db.execute("ROLLBACK" if rng.random() < 0.5 else "COMMIT")
+    db.execute("INSERT OR IGNORE INTO seen(key) VALUES (?)", ({seed} * 10**6 + n,))
+    mine = {seed} * 10**6 + rng.randrange(n + 1)
+    assert db.execute("SELECT cf_table_contains('seen', ?)", (mine,)).fetchone()[0], mine
+"""
+
+
+def test_two_processes(tmp_path):
+    """By the true clock, with a window that is longer than the test: all that was added is found in each."""
+    file = str(tmp_path / "processes.db")
+    db = support.connect(file, timeout=60)
+    table(db, capacity=100, keep="10 minutes")
+    made = [subprocess.Popen([sys.executable, "-c", WRITER.format(path=str(support.ROOT) + "/tests/python", file=file, seed=seed)])
+            for seed in (1, 2)]
+    assert [process.wait() for process in made] == [0, 0]
+    assert all(has(db, seed * 10**6 + n) for seed in (1, 2) for n in range(400))
+    sound(db)
+    db.close()
+
+
+# ---- and it forgets ----
+
+def test_a_key_is_gone_after_the_window(db, now):
+    """In a stream without pauses: after the window, an eighth, and an epoch."""
+    table(db)
+    latest = 0
+    for minute in range(5 * 24 * 6):
+        now.now += 10 * MINUTE
+        add(db, minute)
+        old = minute - int(24 * 6 * (1 + 1 / 8 + 1 / 12)) - 2
+        assert old < 0 or not has(db, old)
+        assert minute < 144 or has(db, minute - 143)
+        latest = max(latest, info(db)["occupied"])
+    assert latest <= 144 * (1 + 1 / 8 + 3 / 12) and info(db)["buckets"] == info(db)["base_buckets"]
+    assert info(db)["epoch"] >= 57, "hardly any epoch is stretched"
+
+
+def test_after_a_rest_it_begins_anew(db, now):
+    table(db)
+    for n in range(300):
+        add(db, n)
+        now.now += MINUTE
+    for rest in (DAY * 2, DAY * 400, HOUR * 28):
+        now.now += rest
+        assert not has(db, 299) and ask(db, "SELECT count(*) FROM json_each('[1, 2, 299]') WHERE cf_table_contains('seen', value)") == 0
+        assert [add(db, n, "OR IGNORE") for n in (1, 1, 299)] == [1, 0, 1]
+        for n in range(300):
+            add(db, n)
+            now.now += MINUTE
+        sound(db)
+
+
+def test_a_refreshed_key_stays(db, now):
+    table(db)
+    for _ in range(200):
+        now.now += 20 * HOUR
+        assert add(db, "ada") == 1
+        now.now += 3 * HOUR
+        assert add(db, "ada", "OR IGNORE") == 0 and has(db, "ada")
+    assert info(db)["occupied"] <= 2
+
+
+def test_a_burst_grows_it_and_optimize_takes_that_back(db, now):
+    table(db, capacity=300)
+    before = info(db)["bytes"]
+    for n in range(3000):
+        add(db, n)
+    grown = info(db)["bytes"]
+    assert all(has(db, n) for n in range(3000)) and grown > 4 * before
+    for hour in range(40):
+        now.now += HOUR
+        for n in range(5):
+            add(db, hour * 5 + n)
+    command(db, "optimize")
+    assert info(db)["bytes"] < grown / 4
+    assert all(has(db, hour * 5) for hour in range(17, 40)) and not has(db, 2000)
+    sound(db)
+
+
+def test_lookups_within_less(db, now):
+    table(db)
+    for hour in range(24):
+        add(db, hour)
+        now.now += HOUR
+    for text, hours in (("1 hour", 1), ("90 minutes", 1), ("0.5 days", 12), ("12 HOURS", 12), ("1 day", 24), ("24 hours", 24)):
+        found = [ask(db, "SELECT cf_table_contains('seen', ?, ?)", 24 - ago, text) for ago in range(1, 25)]
+        assert all(found[:hours]) and not any(found[hours + hours // 8 + 3:]), (text, found)
+    assert ask(db, "SELECT cf_table_contains('seen', NULL, '1 hour')") is None
+    assert has(db, 3), "a narrow question does not stay"
+
+
+@pytest.mark.parametrize("text, message", [
+    ("2 days", "must not be longer"), ("soon", "must be a number and seconds"), ("", "must be a number and"), (None, "must be a number and"),
+    (5, "must be a number and"), ("-1 hour", "must be a number and"), ("1 fortnight", "must be a number and"), ("1", "must be a number and")])
+def test_bad_windows(db, text, message):
+    table(db)
+    with pytest.raises(sqlite3.OperationalError, match="cf_table_contains: the third argument " + message):
+        ask(db, "SELECT cf_table_contains('seen', 1, ?)", text)
+
+
+def test_other_tables_know_no_times(db):
+    create(db, "capacity=5, epochs=3")
+    with pytest.raises(sqlite3.OperationalError, match="without keep="):
+        ask(db, "SELECT cf_table_contains('seen', 1, '1 hour')")
+
+
+# ---- the clock ----
+
+def test_a_clock_of_the_far_future_is_shown_and_set_right(db, now):
+    table(db)
+    add(db, "before")
+    now.now += 50 * DAY
+    add(db, "wrong")
+    now.now -= 50 * DAY
+    assert add(db, "after") == 1 and info(db)["clock_ahead"] == 50 * 86400
+    command(db, "clock")
+    assert info(db)["clock_ahead"] == 0 and has(db, "wrong") and has(db, "after")
+    for _ in range(30):
+        now.now += HOUR
+        add(db, "now")
+    assert not has(db, "after") and not has(db, "wrong")
+    command(db, "clock")
+    sound(db)
+
+
+def test_readers_go_by_their_own_clock(tmp_path, now):
+    db, reader = (support.connect(tmp_path / "r.db") for _ in range(2))
+    table(db)
+    add(db, 1)
+    reader.execute("PRAGMA query_only = ON")
+    assert has(reader, 1)
+    now.now += 26 * HOUR
+    assert has(reader, 1)
+    now.now += 2 * HOUR
+    assert not has(reader, 1)
+    now.now -= 10 * HOUR
+    assert has(reader, 1), "nothing was written meanwhile"
+    reader.close(), db.close()
+
+
+# ---- epochs by command ----
+
+@pytest.mark.parametrize("epochs", [1, 3, 12, 14, 15])
+def test_epochs_by_command(tmp_path, rng, epochs):
+    db, added, epoch, saved = connect(tmp_path / "e.db"), {}, 0, None
+    create(db, f"capacity=60, epochs={epochs}, {EXACT}")
+    for n in range(600):
+        chance = rng.random()
+        if chance < 0.2:
+            command(db, "advance")
+            epoch += 1
+        elif chance < 0.23 and saved is None:
+            db.execute("BEGIN")
+            saved = dict(added), epoch
+        elif chance < 0.26 and saved:
+            keeps = rng.random() < 0.5
+            db.execute("COMMIT" if keeps else "ROLLBACK")
+            (added, epoch), saved = ((added, epoch) if keeps else saved), None
+        elif chance < 0.28 and not saved:
+            command(db, "optimize")
+            db.close()
+            db = connect(tmp_path / "e.db")
+        else:
+            keys = [rng.randrange(400) for _ in range(8)]
+            for key in keys:
+                if add(db, key, rng.choice(["", "OR IGNORE"])):
+                    added[key] = epoch
+        if n % 5 == 0:
+            assert found_of(db, 400) == {key for key, at in added.items() if epoch - at < epochs}
+            assert info(db)["epoch"] == epoch
+    if saved:
+        db.execute("COMMIT")
+    sound(db)
+    blob = ask(db, "SELECT cf_export('seen')")
+    other = support.connect()
+    create(other, f"capacity=60, epochs={epochs}, {EXACT}")
+    other.execute("INSERT INTO seen(seen, key) VALUES ('import', ?)", (blob,))
+    for _ in range(epochs + 1):
+        assert found_of(other, 400) == {key for key, at in added.items() if epoch - at < epochs}
+        command(other, "advance")
+        epoch += 1
+    sound(other)
+    other.close(), db.close()
+
+
+def test_an_imported_filter_is_as_young_as_can_be(db, now):
+    table(db)
+    for n in range(100):
+        add(db, n)
+        now.now += 10 * MINUTE
+    blob = ask(db, "SELECT cf_export('seen')")
+    db.execute("CREATE VIRTUAL TABLE other USING cuckoo_filter(capacity=500, keep='24 hours')")
+    db.execute("INSERT INTO other(other, key) VALUES ('import', ?)", (blob,))
+    now.now += 23 * HOUR
+    assert all(has(db, n, "other") for n in range(100))
+    for n in range(2000):
+        now.now += 10 * MINUTE
+        db.execute("INSERT INTO other(key) VALUES (?)", (f"x{n}",))
+    assert not any(has(db, n, "other") for n in range(100)) and json.loads(ask(db, "SELECT cf_table_info('other')"))["occupied"] < 250
+    for filter_, message in (("cf_new(10)", "epochs=0"), ("cf_new(10, 0.01, 'epochs=3')", "epochs=3")):
+        with pytest.raises(sqlite3.OperationalError, match=f"a filter with {message} goes only into"):
+            db.execute(f"INSERT INTO other(other, key) VALUES ('import', {filter_})")
+
+
+# ---- errors ----
+
+@pytest.mark.parametrize("arguments, message", [
+    ("keep=''", "keep must be a number and seconds"), ("keep='24'", "keep must be"), ("keep=24", "keep must be"), ("keep='hours'", "keep must be"),
+    ("keep='0 hours'", "keep must be"), ("keep='-3 days'", "keep must be"), ("keep='0.1 seconds'", "keep must be"), ("keep='1 month'", "keep must be"),
+    ("keep='5000 weeks', keep='1 day'", "keep is given twice"), ("keep='6000 weeks'", "keep must be"), ("keep='1e99 days'", "keep must be"),
+    ("keep='1 day', epochs=3", "keep= goes by the clock"), ("keep='1 day', counter_bits=2", "keep= goes by the clock"),
+    ("keep='1 day', overflow=on", "keep= goes by the clock"), ("keep='1 day', value_bits=2", "for keys that are inserted"),
+    ("epochs=4, content='t(k)'", "for keys that are inserted"), ("keep='1 day', content='t(k)'", "for keys that are inserted"),
+    ("epochs=16", "bad value in epochs=16"), ("keeps='1 day'", "did you mean keep")])
+def test_bad_arguments(db, arguments, message):
+    db.execute("CREATE TABLE t(k)")
+    with pytest.raises(sqlite3.OperationalError, match=message):
+        db.execute(f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10, {arguments})")
+
+
+@pytest.mark.parametrize("text, seconds", [("24 hours", 86400), ("1 day", 86400), ("2 WEEKS", 1209600), (" 90  minutes ", 5400),
+                                           ("1.5 hour", 5400), ("1seconds", 1), ("+7 Days", 604800)])
+def test_durations(db, text, seconds):
+    table(db, keep=text)
+    assert info(db)["keep"] == seconds
+
+
+def test_commands_are_for_tables_of_their_kind(db):
+    for options, wrong in (("keep='1 day'", "advance"), ("epochs=3", "clock"), ("adds=once", "advance"), ("adds=once", "clock")):
+        create(db, f"capacity=5, {options}")
+        with pytest.raises(sqlite3.OperationalError, match=f"seen: {wrong} is for tables that were created with"):
+            command(db, wrong)
+        db.execute("DROP TABLE seen")
+
+
+@pytest.mark.parametrize("options", ["keep='1 day'", "epochs=3"])
+@pytest.mark.parametrize("change", ["DELETE FROM seen WHERE key = 1", "UPDATE seen SET key = 2 WHERE key = 1"])
+def test_single_keys_stay(db, options, change):
+    create(db, options)
+    add(db, 1)
+    with pytest.raises(sqlite3.OperationalError, match="DELETE and UPDATE are refused"):
+        db.execute(change)
+    command(db, "clear")
+    assert not has(db, 1) and add(db, 1, "OR IGNORE") == 1
+    sound(db)
+
+
+def test_it_is_renamed_and_dropped_and_dumped(tmp_path, now):
+    db = support.connect(tmp_path / "n.db")
+    table(db)
+    add(db, 1)
+    db.execute("ALTER TABLE seen RENAME TO known")
+    db.execute("VACUUM")
+    now.now += 20 * HOUR
+    assert has(db, 1, "known")
+    now.now += 10 * HOUR
+    assert not has(db, 1, "known")
+    db.execute("DROP TABLE known")
+    db.close()
+
+
+# ---- rows that lie ----
+
+def test_hostile_header_rows(tmp_path, now, rng):
+    """Any bytes where the times stand, under a right checksum: no crash, and the table goes on."""
+    db = connect(tmp_path / "h.db")
+    table(db, capacity=50)
+    for n in range(60):
+        add(db, n)
+        now.now += HOUR
+    pages = db.execute("SELECT no, data FROM seen_page ORDER BY no").fetchall()
+    page, used = pages[0][1], 0
+    for _ in range(300):
+        lie = bytearray(page)
+        for _ in range(rng.randrange(1, 8)):
+            at = rng.randrange(rows.HEADER_ROW, len(lie) - 24)
+            size = rng.choice([1, 1, 8, 16])
+            lie[at:at + size] = rng.choice([bytes(size), b"\xff" * size, rng.randbytes(size)])
+        db.execute("UPDATE seen_page SET data = ? WHERE no = 0", (rows.sealed_row(0, bytes(lie)),))
+        try:
+            for n in range(3):
+                add(db, rng.randrange(100), rng.choice(["", "OR IGNORE"]))
+                has(db, rng.randrange(100))
+                info(db)
+                now.now += rng.choice([0, HOUR, DAY])
+            for name in ("optimize", "clock", "clear"):
+                command(db, name)
+            assert add(db, 5) == 1 and has(db, 5)
+            sound(db)
+            used += 1
+        except sqlite3.DatabaseError as error:
+            assert any(words in str(error) for words in ("cannot be used", "later version", "created with keep=")), error
+        db.execute("DELETE FROM seen_page")
+        db.executemany("INSERT INTO seen_page VALUES (?, ?)", pages)
+    assert used > 100
+    db.close()
