@@ -16,8 +16,7 @@ typedef struct assignment {
     char value[MAX_VALUE + 1];
 } assignment;
 
-/* What a value may be: a word of a list (then its index is the
-** result), or an integer in a range. */
+/* What a value may be: a word of a list (then its index is the result), or an integer in a range. */
 typedef struct option_rule {
     const char *name;
     const char *const *words; /* NULL: an integer */
@@ -74,8 +73,7 @@ static bool is_separator(char c)
     return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Copies the bytes up to a separator or `stop` into `word`. False: there are none, or more than
-** `most`. */
+/* Copies the bytes up to a separator or `stop` into `word`. False: there are none, or above `most`. */
 static bool take_word(const char **text, const char *end, char stop, char *word, size_t most)
 {
     size_t n = 0;

@@ -329,11 +329,9 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
     if (status != CF_OK)
         return cuckoo_say(message, SQLITE_ERROR, "key is not a sound filter to import: %s", why);
     if (filter.geometry.epochs != store->paged.filter.geometry.epochs)
-        return cuckoo_say(
-            message, SQLITE_ERROR,
-            "a filter with epochs=%d goes only into a table that has as many (keep= has 15), "
-            "unlike this one with %d",
-            filter.geometry.epochs, store->paged.filter.geometry.epochs);
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "a filter with epochs=%d goes only into a table with as many (keep= has 15)",
+                          filter.geometry.epochs);
     if ((filter.geometry.value_bits != 0) != (store->paged.filter.geometry.value_bits != 0))
         return cuckoo_say(
             message, SQLITE_ERROR,

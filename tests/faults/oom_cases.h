@@ -168,7 +168,7 @@ static const oom_case cases[] = {
     {"crowd: delete", "DELETE FROM crowd WHERE rowid % 2", NULL},
     {"crowd: check", "INSERT INTO tight(tight) VALUES ('check')", NULL},
     {"crowd: optimize", "INSERT INTO tight(tight) VALUES ('optimize')", NULL},
-    {"crowd: cf_table_rebuild", "SELECT cf_table_rebuild('tight')", NULL},
+    {"crowd: cf_table_rebuild", "SELECT length(cf_table_rebuild('tight')) > 0", NULL},
     {"crowd: keys",
      "SELECT count(*) FROM aims WHERE k IN (SELECT key FROM tight WHERE key IN (SELECT k FROM crowd))",
      NULL},
@@ -216,7 +216,7 @@ static const char *const script[] = {
     "DELETE FROM crowd WHERE rowid % 4 = 0",
     "SAVEPOINT c",
     "INSERT INTO people(k) VALUES ('p11') ON CONFLICT(k) DO UPDATE SET k = 'p111'",
-    "SELECT cf_table_rebuild('tight')",
+    "SELECT length(cf_table_rebuild('tight')) > 0",
     "UPDATE crowd SET k = k + 1 WHERE rowid % 5 = 0",
     "RELEASE c",
 };
