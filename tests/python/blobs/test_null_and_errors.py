@@ -582,7 +582,7 @@ def test_names_of_tables_that_are_nearly_right(db, call):
 
 
 @pytest.mark.parametrize("command, says", [("chekc", "did you mean check; there are"), ("optimise", "did you mean optimize"),
-                                           ("vacuum", "unknown command vacuum; there are check, clear")])
+                                           ("vacuum", "unknown command vacuum; there are advance, check, clear")])
 def test_commands_that_are_nearly_right(db, command, says):
     db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5)")
     with pytest.raises(sqlite3.OperationalError, match=says):

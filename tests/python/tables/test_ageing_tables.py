@@ -10,6 +10,7 @@ import pytest
 import clock
 import rows
 import support
+from address import AIMED
 from clock import DAY, HOUR, MINUTE, SECOND
 from support import ask
 from test_persistent import create, has
@@ -468,4 +469,36 @@ def test_hostile_header_rows(tmp_path, now, rng):
         db.execute("DELETE FROM seen_page")
         db.executemany("INSERT INTO seen_page VALUES (?, ?)", pages)
     assert used > 100
+    db.close()
+
+
+# ---- keys without a place ----
+
+def waiting(db):
+    return db.execute("SELECT count(*), sum(adds) FROM seen_wait").fetchone()
+
+
+def test_keys_without_a_place_age_too(tmp_path, now):
+    """Aimed at one pair of buckets: they wait with the epoch of their add, and are gone when it is too old."""
+    db = connect(tmp_path / "w.db")
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=6, seed=0, fingerprint_bits=24, keep='24 hours')")
+    for key in AIMED[:30]:
+        assert add(db, key, "OR IGNORE") == 1 and add(db, key, "OR IGNORE") == 0
+    first, _ = waiting(db)
+    assert first > 3, "they wait"
+    for hour in range(60):
+        now.now += HOUR
+        add(db, AIMED[30 + hour % 10])
+        found = {key for key in AIMED if has(db, key)}
+        assert set(AIMED[:30]) <= found or hour >= 24
+        assert {AIMED[30 + back % 10] for back in range(max(0, hour - 23), hour + 1)} <= found
+        if hour % 10 == 0:
+            sound(db)
+    assert not set(AIMED[:30]) & {key for key in AIMED if has(db, key)}
+    for _ in range(40):
+        now.now += HOUR
+        db.execute("INSERT INTO seen(key) VALUES (1)")
+    assert waiting(db)[0] <= 1
+    command(db, "optimize")
+    sound(db)
     db.close()
