@@ -7,6 +7,8 @@
 ** an address: text and blobs as they are, numbers as 8 bytes, an integer or a double. Statuses are those
 ** of cf_status. JavaScript has checked all arguments.
 */
+typedef int cuckoo_wasm_only; /* elsewhere it is empty, for those who compile all files of ext */
+#ifdef __wasm__
 #include "../../../src/base/bits.h"
 #include "../../../src/cuckoo_inspect.h"
 #include "../../../src/shape/format.h"
@@ -205,3 +207,5 @@ FOR_JS("contains_many") const bool *contains_many(list *keys, const cf_filter *f
     }
     return all;
 }
+
+#endif
