@@ -97,7 +97,7 @@ static cf_status merge_entry(cf_filter *into, const cf_entry *entry, const char 
     return status;
 }
 
-/* Is an entry of `from` live in the sum, too, which is in no earlier epoch? Its number is the same there. */
+/* Is an entry of `from` live in the sum, which is in no earlier epoch? Its number is the same there. */
 static bool is_live_in(const cf_filter *into, const cf_filter *from, const cf_entry *entry)
 {
     if (!from->geometry.epochs)

@@ -56,8 +56,8 @@ static bool place_or_spill(cf_filter *filter, const cf_pair *pair, const cf_entr
 }
 
 /* In a filter that ages: gives an item's epoch, when it is later, to the longest entry that matches it.
-** `any`: also to one that knows less than an entry of its own would, and so is often that of another key;
-** with all of these strangers matched for twice as long. False: there is none. */
+** `any`: also to one that knows less than an entry of its own would. That one is often of another key,
+** and strangers would match it for longer. False: there is none. */
 static bool refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *item, bool any)
 {
     cf_matches found;
@@ -356,8 +356,8 @@ static cf_status insert_preparing(cf_filter *filter, const cf_entry *item)
     return status;
 }
 
-/* A filter that ages is nearly full when it is fuller than it was planned to be, and it had to search far:
-** some of its slots are dead. If it cannot be prepared, the first growth takes longer. */
+/* A filter that ages is nearly full when it is fuller than it was planned to be, and it had to search
+** far: some of its slots are dead. If it cannot be prepared, the first growth takes longer. */
 static cf_status insert_ageing(cf_filter *filter, const cf_entry *item)
 {
     enum { FAR = 64 }; /* buckets */

@@ -312,8 +312,10 @@ static void shrinking_leaves_the_dead_behind(void **state)
         stream *now = new_stream(shape);
         test_filter smaller = growing_filter(shape, UINT64_MAX);
         add_some(now, 8000, KEYS);
-        for (unsigned i = 0; i < 5; i++)
+        for (unsigned i = 0; i < 5; i++) {
             cf_advance(&now->made.filter);
+            add_some(now, i == 2 ? 50 : 0, KEYS);
+        }
         add_some(now, 100, KEYS);
         cf_begin_epoch(&now->made.filter);
         cf_set_live(&now->made.filter, numbers_of(&now->made.filter, 2));
