@@ -104,10 +104,12 @@ static void result_info(sqlite3_context *context, const cf_filter *filter)
 {
     sqlite3 *db = sqlite3_context_db_handle(context);
     sqlite3_str *json = sqlite3_str_new(db);
-    bool told = cuckoo_append_info(db, json, filter, true);
-    cuckoo_result_text(context, json, "}");
-    if (!told)
-        cuckoo_fail_interrupted(context);
+    if (cuckoo_append_info(db, json, filter, true)) {
+        cuckoo_result_text(context, json, "}");
+        return;
+    }
+    sqlite3_free(sqlite3_str_finish(json));
+    cuckoo_fail_interrupted(context);
 }
 
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)

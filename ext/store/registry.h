@@ -26,6 +26,7 @@ typedef struct cuckoo_registry {
     uintptr_t last_id;
     char *why;      /* of the last cuckoo_registry_begin, when it is no static text */
     bool rebuilds;  /* cf_table_rebuild is running, which no trigger can call */
+    sqlite3_value *capacity; /* its second argument; NULL: none */
     bool refused;   /* a table could not join the transaction: the next try has to wait until */
     int refused_at; /* the connection has changed more rows than so many */
     cuckoo_stored stored[CUCKOO_STORED];

@@ -137,9 +137,12 @@ static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **co
 ** may be NULL. */
 static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
-    bool is = false, given = sqlite3_value_type(argument) != SQLITE_NULL;
-    double keys = sqlite3_value_double(argument);
-    int type = sqlite3_value_numeric_type(argument);
+    bool is = false;
+    if (table->registry->rebuilds)
+        argument = table->registry->capacity;
+    bool given = argument && sqlite3_value_type(argument) != SQLITE_NULL;
+    double keys = given ? sqlite3_value_double(argument) : 0;
+    int type = given ? sqlite3_value_numeric_type(argument) : SQLITE_NULL;
     if (given && ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0 && keys < 1e18) ||
                   keys != (double)(int64_t)keys))
         return cuckoo_say(message, SQLITE_ERROR, "key must be the capacity, a whole number of keys");

@@ -163,8 +163,12 @@ static int tell(sqlite3_context *context, sqlite3_value *name, cuckoo_use use, c
         rc = cuckoo_first_error(bad && is_told(rc) ? SQLITE_OK : rc, cuckoo_registry_end(*store));
         *why = cuckoo_store_damage(*store);
     }
-    cuckoo_result_text(context, json, "}");
-    return bad && is_told(rc) ? SQLITE_OK : rc;
+    rc = bad && is_told(rc) ? SQLITE_OK : rc;
+    if (rc == SQLITE_OK)
+        cuckoo_result_text(context, json, "}");
+    else
+        sqlite3_free(sqlite3_str_finish(json));
+    return rc;
 }
 
 /* When the filter cannot be trusted, that is told, and what can be told without reading pages. */
@@ -288,7 +292,6 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     cuckoo_registry *registry = registry_of(context);
     int rc = SQLITE_OK;
     uint64_t capacity;
-    char given[24] = "NULL";
     sqlite3_int64 since = milliseconds();
     bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(argv[0]) : NULL;
@@ -298,16 +301,15 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
                          rc == SQLITE_OK ? cuckoo_registry_no_table(registry, argv[0]) : NULL);
         return;
     }
-    if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL) {
-        if (!cuckoo_capacity_read(context, argv[1], &capacity))
-            return;
-        sqlite3_snprintf(sizeof given, given, "%llu", capacity);
-    }
+    bool given = argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL;
+    if (given && !cuckoo_capacity_read(context, argv[1], &capacity))
+        return;
     const cuckoo_shadow *shadow = &store->paged.shadow;
     store->references++; /* it has to outlive the statement */
     registry->rebuilds = true;
-    rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\", key) VALUES('rebuild', %s)",
-                        shadow->schema, shadow->table, shadow->table, given);
+    registry->capacity = given ? argv[1] : NULL;
+    rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",
+                        shadow->schema, shadow->table, shadow->table);
     registry->rebuilds = false;
     if (rc != SQLITE_OK) {
         cuckoo_fail_code(context, rc == SQLITE_NOMEM ? rc : sqlite3_extended_errcode(registry->db),

@@ -176,7 +176,8 @@ def test_one_by_one_holds_what_all_at_once_holds(db, options):
 @pytest.mark.parametrize("options", ["", "growth=off", "bucket_size=4", "bucket_size=4 growth=off", "counter_bits=4",
                                      "value_bits=9 growth=off", "overflow=on", "overflow=on spill_bound=4096 growth=off"])
 def test_auto_is_one_of_both_and_the_smaller_one(db, options):
-    """Or up to a twelfth larger, and then with little more than half the error rate."""
+    """Or up to a twelfth larger, and then with little more than half the error rate; or with long fingerprints
+    plain, and at most 3 % larger: then it is faster."""
     for n in [*range(1, 40), 100, 1000, 12345, 10**6, 10**9]:
         for fpr in (0.5, 0.1, 0.03, 0.01, 1e-3, 1e-6):
             auto, *plans = (support.plan(db, n, fpr, f"{options} layout={name}") for name in ("auto", *LAYOUTS))
@@ -184,7 +185,8 @@ def test_auto_is_one_of_both_and_the_smaller_one(db, options):
             assert auto in plans
             for plan in plans:
                 bytes_, rate = (auto[name] / plan[name] for name in ("bytes", "fpr_at_capacity"))
-                assert bytes_ <= 1 or (bytes_ <= 13 / 12 and rate <= 0.6), (n, fpr)
+                longer = auto["layout"] == "plain" and auto["fingerprint_bits"] >= 17 and bytes_ <= 1.03
+                assert bytes_ <= 1 or (bytes_ <= 13 / 12 and rate <= 0.6) or longer, (n, fpr)
 
 
 def test_a_large_filter_is_semi_sorted_by_itself_and_a_bit_per_key_shorter(db):

@@ -145,13 +145,11 @@ def test_arguments(db):
                             ("content='t(k)', rows=on, rows=on", "rows is given twice"), ("content='t(x)', rows=on", "no column x")):
         with pytest.raises(sqlite3.OperationalError, match=says):
             db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({arguments})")
-    with pytest.raises(sqlite3.OperationalError, match="capacity is missing"):
-        db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=off)")
-    db.executemany("INSERT INTO t VALUES (?)", [(i,) for i in range(4000)])
+    db.executemany("INSERT INTO t VALUES (?)", [(i,) for i in range(20000)])
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', ROWS = 'On')")
-    assert '"capacity":5000,' in support.ask(db, "SELECT cf_table_info('f')")
+    assert '"capacity":25000,' in support.ask(db, "SELECT cf_table_info('f')")
     db.execute("CREATE VIRTUAL TABLE g USING cuckoo_filter(content='t(k)', rows=on, capacity=7, fpr=0.2)")
     assert '"capacity":7,' in support.ask(db, "SELECT cf_table_info('g')")
     db.execute("DELETE FROM t")
     db.execute("CREATE VIRTUAL TABLE h USING cuckoo_filter(content='t(k)', rows=on)")
-    assert '"capacity":1000,' in support.ask(db, "SELECT cf_table_info('h')")
+    assert '"capacity":10000,' in support.ask(db, "SELECT cf_table_info('h')")

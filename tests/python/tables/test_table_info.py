@@ -175,7 +175,7 @@ LOST = {
     "header": (lambda db: db.execute("UPDATE f_page SET data = x'00' WHERE no = 0"), "row 0 of f_page has been changed; restore"),
     "no header": (lambda db: db.execute("DELETE FROM f_page WHERE no = 0"), "its header is missing; restore"),
     "no pages": (lambda db: db.execute("DROP TABLE f_page"), "shadow table"),
-    "later version": (lambda db: db.execute("UPDATE f_page SET data = ? WHERE no = 0", (rows.patched_header(header(db), flags=1),)), "later version"),
+    "later version": (lambda db: db.execute("UPDATE f_page SET data = ? WHERE no = 0", (rows.patched_header(header(db), flags=2),)), "later version"),
 }
 
 
