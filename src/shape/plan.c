@@ -323,20 +323,6 @@ static cf_geometry chosen_shape(const choice *best)
     return best->good.buckets != 0 && good - good / 13 <= any ? best->good : best->any;
 }
 
-/* The same table with plain buckets, where semi-sorted ones save less than three in a hundred bytes. In
-** fingerprints of more than 16 bits all that is done takes less time in plain ones. */
-static cf_geometry faster_layout(cf_geometry shape, const cf_options *options)
-{
-    enum { LONG = 17, PLAIN = 100, SEMISORTED = 103 };
-    cf_geometry plain = shape;
-    plain.semisorted = false;
-    bool is_open =
-        options->layout != CF_LAYOUT_SEMISORT && shape.semisorted && shape.fingerprint_bits >= LONG;
-    return is_open && cf_geometry_bytes(&plain) * PLAIN <= cf_geometry_bytes(&shape) * SEMISORTED
-               ? plain
-               : shape;
-}
-
 /* Compares the shapes with buckets of b that the options allow with the best ones so far. */
 static void consider_bucket_size(unsigned b, const cf_options *options, const request *want,
                                  choice *best)
@@ -350,14 +336,30 @@ static void consider_bucket_size(unsigned b, const cf_options *options, const re
             consider_table(b, f, options, want, best);
 }
 
-/* What the options and the request ask for; buckets is 0 when there is no such shape. */
-static cf_geometry smallest(const cf_options *options, const request *want)
+static cf_geometry smallest_of(const cf_options *options, const request *want)
 {
     static const unsigned sizes[] = {4, 2, 8, 1}; /* of equal bytes the first wins */
     choice best = {{0}, {0}};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         consider_bucket_size(sizes[i], options, want, &best);
-    return faster_layout(chosen_shape(&best), options);
+    return chosen_shape(&best);
+}
+
+/* What the options and the request ask for; buckets is 0 when there is no such shape. With fingerprints of
+** more than 16 bits all that is done takes less time in plain buckets: they are taken where they cost at
+** most three in a hundred bytes. */
+static cf_geometry smallest(const cf_options *options, const request *want)
+{
+    enum { LONG = 17, PLAIN = 100, SEMISORTED = 103 };
+    cf_geometry shape = smallest_of(options, want);
+    if (options->layout != CF_LAYOUT_AUTO || !shape.semisorted || shape.fingerprint_bits < LONG)
+        return shape;
+    cf_options plainly = *options;
+    plainly.layout = CF_LAYOUT_PLAIN;
+    cf_geometry plain = smallest_of(&plainly, want);
+    bool fits = plain.buckets > 0 &&
+                cf_geometry_bytes(&plain) * PLAIN <= cf_geometry_bytes(&shape) * SEMISORTED;
+    return fits ? plain : shape;
 }
 
 uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs)

@@ -125,7 +125,7 @@ FOR_JS("info") void info(const cf_filter *filter, double *numbers, int64_t *seed
                           g->counter_bits, g->value_bits, g->affinity, g->collation, g->growth,
                           g->spill_bound != 0, g->budget, g->spill_bound, filter->spilled,
                           (double)census.sticky, (double)census.voids, g->pair_bits, g->cap,
-                          (double)g->buckets, CF_FORMAT_VERSION};
+                          (double)g->buckets, CF_FORMAT_VERSION, g->epochs};
     memcpy(numbers, all, sizeof all);
     *seed = g->seed;
 }

@@ -28,7 +28,7 @@ const INFO = {
   layout: ['plain', 'semisort'], level: 0, split: 0, bytes: 0, fpr_now: 0, fpr_at_capacity: 0, turnovers: 0,
   hash: ['xxh3', 'keyed'], counter_bits: 0, value_bits: 0, affinity: AFFINITIES, collation: COLLATIONS,
   growth: ['off', 'on'], overflow: ['off', 'on'], overflow_budget: 0, spill_bound: 0, spilled: 0, sticky: 0, void: 0,
-  pair_bits: 0, cap: 0, base_buckets: 0, format: 0
+  pair_bits: 0, cap: 0, base_buckets: 0, format: 0, epochs: 0
 };
 const SEED_AT = 8 * Object.keys(INFO).length; // more than there are options
 
@@ -439,7 +439,7 @@ class CuckooFilter {
   /** What cf_info says. It looks at all buckets. */
   info() {
     this.#open('info()');
-    const info = numbersOf(this.#handle, 1), slots = info.buckets * info.bucket_size;
+    const { epochs: _, ...info } = numbersOf(this.#handle, 1), slots = info.buckets * info.bucket_size;
     if (info.overflow === 'off') {
       delete info.overflow_budget;
       delete info.spill_bound;
@@ -476,7 +476,8 @@ function open(bytes) {
     const status = c.open(handle, copy, given.length);
     if (status === NEWER) fail(call, `filter cannot be used: ${why()}; install a later version of this package`);
     if (status) fail(call, `filter cannot be used: ${why()}; restore it from a copy, or build it anew`);
-    const { affinity, collation } = numbersOf(handle, 0);
+    const { affinity, collation, epochs } = numbersOf(handle, 0);
+    if (epochs) fail(call, `the filter ages (epochs=${epochs}), which only SQL can; build one without epochs`);
     if (affinity !== 'none' || collation !== 'binary') {
       fail(call, `the filter compares keys as a column of SQLite (affinity=${affinity}, collation=${collation}), ` +
         'which JavaScript cannot; build one without these options in SQL, by cf_build(key), and ask it for keys of the same type');
