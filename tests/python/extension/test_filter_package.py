@@ -206,6 +206,8 @@ def test_blobs_that_lie(db, js):
     opened = 0
     for blob in hostile.every_kind(db):
         assert verdicts(js, db, blob) == ("ok", "ok")
+        if "epochs" in support.info(db, blob):
+            continue
         js("", "open", blob, "other")
         for i in range(60):
             lie = bytearray(blob)
