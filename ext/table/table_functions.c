@@ -250,7 +250,6 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     cuckoo_registry *registry = registry_of(context);
     int rc = SQLITE_OK;
     uint64_t capacity;
-    char given[24] = "NULL";
     sqlite3_int64 since = milliseconds();
     bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(argv[0]) : NULL;
@@ -260,16 +259,15 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
                          rc == SQLITE_OK ? cuckoo_registry_no_table(registry, argv[0]) : NULL);
         return;
     }
-    if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL) {
-        if (!cuckoo_capacity_read(context, argv[1], &capacity))
-            return;
-        sqlite3_snprintf(sizeof given, given, "%llu", capacity);
-    }
+    bool given = argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL;
+    if (given && !cuckoo_capacity_read(context, argv[1], &capacity))
+        return;
     const cuckoo_shadow *shadow = &store->paged.shadow;
     store->references++; /* it has to outlive the statement */
     registry->rebuilds = true;
-    rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\", key) VALUES('rebuild', %s)",
-                        shadow->schema, shadow->table, shadow->table, given);
+    registry->capacity = given ? &capacity : NULL;
+    rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",
+                        shadow->schema, shadow->table, shadow->table);
     registry->rebuilds = false;
     if (rc != SQLITE_OK) {
         cuckoo_fail_code(context, rc == SQLITE_NOMEM ? rc : sqlite3_extended_errcode(registry->db),
