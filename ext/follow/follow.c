@@ -48,12 +48,28 @@ static bool has_column(sqlite3_stmt *all, const char *name)
     return false;
 }
 
-/* Takes the name by which SQLite calls the rowid: that of the INTEGER PRIMARY KEY, if there is one. It
-** is in quotes then, as SQLite has it in a trigger after the column was renamed. */
-static int take_rowid(cuckoo_follow *follow, sqlite3_stmt *all, const char *name, sqlite3_stmt *one)
+/* Is this column an INTEGER PRIMARY KEY? `all`: the columns of the table. */
+static bool is_key(const cuckoo_follow *follow, const cuckoo_shadow *shadow, sqlite3_stmt *all,
+                   const char *column)
+{
+    bool is = column != NULL;
+    for (int i = 0; is && i < sqlite3_column_count(all); i++) {
+        const char *type, *name = sqlite3_column_name(all, i);
+        int keyed, rc = sqlite3_table_column_metadata(shadow->db, shadow->schema, follow->table, name,
+                                                      &type, NULL, NULL, &keyed, NULL);
+        bool same = sqlite3_stricmp(name, column) == 0;
+        is = rc == SQLITE_OK && !keyed == !same && !(same && sqlite3_stricmp(type, "INTEGER") != 0);
+    }
+    return is;
+}
+
+/* Takes the name by which SQLite calls the rowid: "rowid", as another column may be called, or that of the
+** INTEGER PRIMARY KEY, in quotes, as SQLite has it in a trigger after the column was renamed. */
+static int take_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow, sqlite3_stmt *all,
+                      const char *name, sqlite3_stmt *one)
 {
     const char *column = sqlite3_column_name(one, 0);
-    bool lasts = column && has_column(all, column);
+    bool lasts = is_key(follow, shadow, all, column);
     follow->rowid = lasts ? sqlite3_mprintf("\"%w\"", column) : sqlite3_mprintf("%s", name);
     return follow->rowid ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -74,7 +90,7 @@ static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     if (rc == SQLITE_OK && names[which])
         rc = prepare_on(follow, shadow, names[which], &one);
     if (rc == SQLITE_OK && one)
-        rc = take_rowid(follow, all, names[which], one);
+        rc = take_rowid(follow, shadow, all, names[which], one);
     sqlite3_finalize(all);
     sqlite3_finalize(one);
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;

@@ -24,9 +24,9 @@ typedef struct cuckoo_registry {
     cuckoo_store *orphans; /* stores whose tables went while they were in use */
     cuckoo_store *planned; /* of the table for which SQLite has planned a query last; may be gone */
     uintptr_t last_id;
-    char *why;      /* of the last cuckoo_registry_begin, when it is no static text */
-    bool rebuilds;  /* cf_table_rebuild is running, which no trigger can call */
-    sqlite3_value *capacity; /* its second argument; NULL: none */
+    char *why;                /* of the last cuckoo_registry_begin, when it is no static text */
+    bool rebuilds;            /* cf_table_rebuild is running, which no trigger can call, */
+    const uint64_t *capacity; /* with this one; NULL: none was given */
     bool refused;   /* a table could not join the transaction: the next try has to wait until */
     int refused_at; /* the connection has changed more rows than so many */
     cuckoo_stored stored[CUCKOO_STORED];

@@ -105,9 +105,6 @@ static int read_rowid(sqlite3 *db, cuckoo_front *front)
         return SQLITE_OK;
     int rc = cuckoo_sql_prepare(db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", front->rowid,
                                 front->schema, front->content);
-    int primary = rc == SQLITE_OK ? find_column(front, sqlite3_column_name(one, 0)) : CUCKOO_NO_ROWS;
-    if (primary >= 0) /* an INTEGER PRIMARY KEY, which is the rowid */
-        front->column[primary].indexed = front->column[primary].unique = true;
     sqlite3_finalize(one);
     front->keyed = rc == SQLITE_ERROR;
     if (front->keyed)
@@ -137,18 +134,26 @@ static int read_index(sqlite3 *db, cuckoo_front *front, const char *name, bool u
     return cuckoo_sql_end(parts, rc);
 }
 
+/* A primary key that no index keeps is an INTEGER PRIMARY KEY, which is the rowid. */
 static int read_indexes(sqlite3 *db, cuckoo_front *front)
 {
-    enum { NAME = 1, UNIQUE = 2, PARTIAL = 4 /* columns of the list */ };
+    enum { NAME = 1, UNIQUE = 2, ORIGIN = 3, PARTIAL = 4 /* columns of the list */ };
     sqlite3_stmt *all;
+    bool is_rowid = true;
     int rc =
         cuckoo_sql_prepare(db, &all, "PRAGMA \"%w\".index_list(\"%w\")", front->schema, front->content);
     while (rc == SQLITE_OK && sqlite3_step(all) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(all, NAME);
+        const char *name = (const char *)sqlite3_column_text(all, NAME),
+                   *origin = (const char *)sqlite3_column_text(all, ORIGIN);
+        is_rowid &= origin && strcmp(origin, "pk") != 0;
         if (name && !sqlite3_column_int(all, PARTIAL))
             rc = read_index(db, front, name, sqlite3_column_int(all, UNIQUE));
     }
-    return cuckoo_sql_end(all, rc);
+    rc = cuckoo_sql_end(all, rc);
+    for (int i = 0; rc == SQLITE_OK && is_rowid && i < front->columns; i++)
+        if (front->column[i].key)
+            front->column[i].indexed = front->column[i].unique = true;
+    return rc;
 }
 
 /* ---- declaring ---- */

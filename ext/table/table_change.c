@@ -137,19 +137,17 @@ static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **co
 ** may be NULL. */
 static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
-    bool is = false;
-    if (table->registry->rebuilds)
-        argument = table->registry->capacity;
-    bool given = argument && sqlite3_value_type(argument) != SQLITE_NULL;
-    double keys = given ? sqlite3_value_double(argument) : 0;
-    int type = given ? sqlite3_value_numeric_type(argument) : SQLITE_NULL;
+    const cuckoo_registry *registry = table->registry;
+    if (registry->rebuilds)
+        return cuckoo_maintenance_rebuild(table->store, registry->capacity, message);
+    bool is = false, given = sqlite3_value_type(argument) != SQLITE_NULL;
+    double keys = sqlite3_value_double(argument);
+    int type = sqlite3_value_numeric_type(argument);
     if (given && ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0 && keys < 1e18) ||
                   keys != (double)(int64_t)keys))
         return cuckoo_say(message, SQLITE_ERROR, "key must be the capacity, a whole number of keys");
     uint64_t capacity = (uint64_t)keys;
-    int rc = table->registry->rebuilds
-                 ? SQLITE_OK
-                 : cuckoo_follow_is_written_by_triggers(&table->store->paged.shadow, &is);
+    int rc = cuckoo_follow_is_written_by_triggers(&table->store->paged.shadow, &is);
     if (rc != SQLITE_OK || !is)
         return rc == SQLITE_OK
                    ? cuckoo_maintenance_rebuild(table->store, given ? &capacity : NULL, message)

@@ -307,7 +307,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     const cuckoo_shadow *shadow = &store->paged.shadow;
     store->references++; /* it has to outlive the statement */
     registry->rebuilds = true;
-    registry->capacity = given ? argv[1] : NULL;
+    registry->capacity = given ? &capacity : NULL;
     rc = cuckoo_sql_run(registry->db, "INSERT INTO \"%w\".\"%w\"(\"%w\") VALUES('rebuild')",
                         shadow->schema, shadow->table, shadow->table);
     registry->rebuilds = false;

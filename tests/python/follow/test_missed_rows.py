@@ -231,6 +231,24 @@ def test_upkeep_keeps_every_row(db, inside, sql):
     follower.exact()
 
 
+@pytest.mark.parametrize("rest", ["rowid", "rowid INTEGER", "rowid INTEGER, PRIMARY KEY (rowid, k)", "rowid, _rowid_",
+                                  "rowid INTEGER PRIMARY KEY"])
+def test_a_column_named_rowid(db, rest):
+    """It is not the rowid, unless it is an INTEGER PRIMARY KEY; the rows of the log are told apart by the rowid."""
+    db.execute(f"CREATE TABLE u(k, {rest})")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, content='u(k)')")
+    number = iter(range(1000)) if "KEY" in rest else itertools.repeat(1)
+    db.execute("BEGIN")
+    for i in range(50):
+        db.execute("INSERT INTO u(k, rowid) VALUES (?, ?)", (f"old{i}", next(number)))
+        db.execute("INSERT INTO u(k, rowid) VALUES (?, ?)", (f"gone{i}", next(number)))
+        db.execute("UPDATE u SET k = ? WHERE k = ?", (f"new{i}", f"old{i}"))
+        db.execute("DELETE FROM u WHERE k = ?", (f"gone{i - 1}",))
+    db.execute("COMMIT")
+    assert db.execute("SELECT k FROM u WHERE NOT cf_table_contains('f', k)").fetchall() == []
+    assert ask(db, "SELECT cf_table_check('f')") == "ok"
+
+
 def test_rowid_is_no_column(db):
     people(db)
     with pytest.raises(sqlite3.OperationalError, match="no such column"):

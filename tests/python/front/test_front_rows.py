@@ -134,6 +134,8 @@ def test_commands_and_functions_work_as_on_every_filter_table(db):
     assert support.ask(db, "SELECT cf_table_check('fast')") == "ok"
     assert support.ask(db, "SELECT cf_table_contains('fast', 'u3')") == 1
     db.execute("SELECT cf_table_rebuild('fast')")
+    db.execute("SELECT cf_table_rebuild('fast', 5000)")
+    assert support.ask(db, "SELECT json_extract(cf_table_info('fast'), '$.capacity')") == 5000
     assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     with pytest.raises(sqlite3.OperationalError, match="rebuild"):
         db.execute("INSERT INTO fast(fast) VALUES ('clear')")

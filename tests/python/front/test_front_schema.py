@@ -126,6 +126,23 @@ def test_columns_with_the_names_of_the_hidden_ones(db):
         db.execute("INSERT INTO f(f) VALUES ('rebuild')")
 
 
+@pytest.mark.parametrize("rest", ["rowid", "rowid INTEGER", "rowid INTEGER, PRIMARY KEY (rowid, k)"])
+def test_a_column_named_rowid_may_repeat(db, rest):
+    db.execute(f"CREATE TABLE t(k, {rest})")
+    db.execute("INSERT INTO t(k, rowid) VALUES ('a', 1), ('b', 1), ('c', 2)")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+    assert db.execute("SELECT k FROM f WHERE rowid = 1 ORDER BY k").fetchall() == [("a",), ("b",)]
+
+
+def test_an_integer_primary_key_is_unique(db):
+    db.execute("CREATE TABLE t(k, rowid INTEGER PRIMARY KEY)")
+    db.execute("INSERT INTO t VALUES ('a', 1), ('b', 2)")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+    assert db.execute("SELECT k FROM f WHERE rowid = 2").fetchall() == [("b",)]
+    (plan,) = db.execute("EXPLAIN QUERY PLAN SELECT rowid FROM f ORDER BY rowid").fetchall()  # no sorter
+    assert "ORDER BY" in plan[3]
+
+
 def test_views_triggers_and_untrusted_schemas(db):
     made(db)
     db.execute("CREATE TABLE e(x)")
