@@ -57,10 +57,12 @@ def test_the_content_goes_and_comes(db):
     assert db.execute("SELECT name FROM sqlite_master").fetchall() == []
 
 
-def test_a_front_without_content_can_be_dropped_by_a_new_connection(tmp_path):
+@pytest.mark.parametrize("column", ["k", "f", "F", "cuckoo_touch"])
+def test_a_front_without_content_can_be_dropped_by_a_new_connection(tmp_path, column):
     path = str(tmp_path / "a.db")
     with support.connect(path) as db:
-        made(db)
+        db.execute(f"CREATE TABLE t({column} TEXT, n INTEGER)")
+        db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t({column})', rows=on)")
         db.execute("DROP TABLE t")
     db.close()
     db = support.connect(path)
