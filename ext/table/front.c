@@ -83,7 +83,7 @@ static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
             break;
         const char *affinity = cuckoo_column_affinity(type);
         sqlite3_str_appendf(sql, "\"%w\" ", name);
-        append_type(sql, type);
+        append_type(sql, sqlite3_stricmp(type, "hidden") == 0 ? "NUMERIC" : type);
         sqlite3_str_appendf(sql, " COLLATE \"%w\", ", collation);
         rc = add_column(front, name, collation, *affinity && strcmp(affinity, "TEXT") != 0,
                         sqlite3_column_int(all, KEY) > 0);

@@ -145,6 +145,16 @@ def test_an_integer_primary_key_is_unique(db):
     assert "ORDER BY" in plan[3]
 
 
+@pytest.mark.parametrize("kind", ["HIDDEN", "hidden", "INT HIDDEN", "HIDDEN INT", "TEXT HIDDEN"])
+def test_a_type_with_the_word_hidden(db, kind):
+    db.execute(f"CREATE TABLE t(k {kind})")
+    db.execute("INSERT INTO t VALUES (5), ('x')")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+    for value in ("5", 5, "x", 6):
+        assert db.execute("SELECT k FROM f WHERE k = ?", (value,)).fetchall() == \
+            db.execute("SELECT k FROM t WHERE k = ?", (value,)).fetchall()
+
+
 def test_views_triggers_and_untrusted_schemas(db):
     made(db)
     db.execute("CREATE TABLE e(x)")
