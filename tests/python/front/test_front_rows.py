@@ -147,8 +147,6 @@ def test_arguments(db):
                             ("content='t(k)', rows=on, rows=on", "rows is given twice"), ("content='t(x)', rows=on", "no column x")):
         with pytest.raises(sqlite3.OperationalError, match=says):
             db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter({arguments})")
-    with pytest.raises(sqlite3.OperationalError, match="capacity is missing"):
-        db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=off)")
     db.executemany("INSERT INTO t VALUES (?)", [(i,) for i in range(4000)])
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', ROWS = 'On')")
     assert '"capacity":5000,' in support.ask(db, "SELECT cf_table_info('f')")
