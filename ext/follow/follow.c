@@ -48,11 +48,11 @@ static bool has_column(sqlite3_stmt *all, const char *name)
     return false;
 }
 
-/* Is this column an INTEGER PRIMARY KEY? `all`: the columns of the table. */
+/* Is this column, one of `all`, an INTEGER PRIMARY KEY? */
 static bool is_key(const cuckoo_follow *follow, const cuckoo_shadow *shadow, sqlite3_stmt *all,
                    const char *column)
 {
-    bool is = column != NULL;
+    bool is = true;
     for (int i = 0; is && i < sqlite3_column_count(all); i++) {
         const char *type, *name = sqlite3_column_name(all, i);
         int keyed, rc = sqlite3_table_column_metadata(shadow->db, shadow->schema, follow->table, name,
@@ -69,7 +69,7 @@ static int take_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow, sqlite
                       const char *name, sqlite3_stmt *one)
 {
     const char *column = sqlite3_column_name(one, 0);
-    bool lasts = is_key(follow, shadow, all, column);
+    bool lasts = column && has_column(all, column) && is_key(follow, shadow, all, column);
     follow->rowid = lasts ? sqlite3_mprintf("\"%w\"", column) : sqlite3_mprintf("%s", name);
     return follow->rowid ? SQLITE_OK : SQLITE_NOMEM;
 }

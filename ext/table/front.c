@@ -83,7 +83,7 @@ static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
             break;
         const char *affinity = cuckoo_column_affinity(type);
         sqlite3_str_appendf(sql, "\"%w\" ", name);
-        append_type(sql, type);
+        append_type(sql, sqlite3_stricmp(type, "hidden") == 0 ? "NUMERIC" : type);
         sqlite3_str_appendf(sql, " COLLATE \"%w\", ", collation);
         rc = add_column(front, name, collation, *affinity && strcmp(affinity, "TEXT") != 0,
                         sqlite3_column_int(all, KEY) > 0);
@@ -199,8 +199,9 @@ static int declare_only(sqlite3 *db, cuckoo_front *front, const char *table, con
     front->keyed = false;
     front->followed = CUCKOO_NO_ROWS;
     sqlite3_free(front->declared);
-    front->declared =
-        sqlite3_mprintf("CREATE TABLE x(\"%w\", \"%w\" HIDDEN, \"cuckoo_touch\" HIDDEN)", column, table);
+    bool taken = sqlite3_stricmp(column, table) == 0 || sqlite3_stricmp(column, "cuckoo_touch") == 0;
+    front->declared = sqlite3_mprintf("CREATE TABLE x(\"%w%s\", \"%w\" HIDDEN, \"cuckoo_touch\" HIDDEN)",
+                                      column, taken ? " (shown)" : "", table);
     return front->declared ? sqlite3_declare_vtab(db, front->declared) : SQLITE_NOMEM;
 }
 

@@ -57,10 +57,12 @@ def test_the_content_goes_and_comes(db):
     assert db.execute("SELECT name FROM sqlite_master").fetchall() == []
 
 
-def test_a_front_without_content_can_be_dropped_by_a_new_connection(tmp_path):
+@pytest.mark.parametrize("column", ["k", "f", "F", "cuckoo_touch"])
+def test_a_front_without_content_can_be_dropped_by_a_new_connection(tmp_path, column):
     path = str(tmp_path / "a.db")
     with support.connect(path) as db:
-        made(db)
+        db.execute(f"CREATE TABLE t({column} TEXT, n INTEGER)")
+        db.execute(f"CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t({column})', rows=on)")
         db.execute("DROP TABLE t")
     db.close()
     db = support.connect(path)
@@ -141,6 +143,16 @@ def test_an_integer_primary_key_is_unique(db):
     assert db.execute("SELECT k FROM f WHERE rowid = 2").fetchall() == [("b",)]
     (plan,) = db.execute("EXPLAIN QUERY PLAN SELECT rowid FROM f ORDER BY rowid").fetchall()  # no sorter
     assert "ORDER BY" in plan[3]
+
+
+@pytest.mark.parametrize("kind", ["HIDDEN", "hidden", "INT HIDDEN", "HIDDEN INT", "TEXT HIDDEN"])
+def test_a_type_with_the_word_hidden(db, kind):
+    db.execute(f"CREATE TABLE t(k {kind})")
+    db.execute("INSERT INTO t VALUES (5), ('x')")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+    for value in ("5", 5, "x", 6):
+        assert db.execute("SELECT k FROM f WHERE k = ?", (value,)).fetchall() == \
+            db.execute("SELECT k FROM t WHERE k = ?", (value,)).fetchall()
 
 
 def test_views_triggers_and_untrusted_schemas(db):
