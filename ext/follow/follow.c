@@ -42,10 +42,10 @@ static int prepare_on(const cuckoo_follow *follow, const cuckoo_shadow *shadow, 
 
 static bool has_column(sqlite3_stmt *all, const char *name)
 {
-    for (int i = 0; i < sqlite3_column_count(all); i++)
-        if (sqlite3_stricmp(sqlite3_column_name(all, i), name) == 0)
-            return true;
-    return false;
+    int i = 0, n = sqlite3_column_count(all);
+    while (i < n && sqlite3_stricmp(sqlite3_column_name(all, i), name) != 0)
+        i++;
+    return i < n;
 }
 
 /* Is this column, one of `all`, an INTEGER PRIMARY KEY? */
@@ -63,13 +63,14 @@ static bool is_key(const cuckoo_follow *follow, const cuckoo_shadow *shadow, sql
     return is;
 }
 
-/* Takes the name by which SQLite calls the rowid: "rowid", as another column may be called, or that of the
-** INTEGER PRIMARY KEY, in quotes, as SQLite has it in a trigger after the column was renamed. */
+/* Takes the name by which SQLite calls the rowid: "rowid", as another column may be called, or that of
+** the INTEGER PRIMARY KEY, in quotes, as SQLite has it in a trigger after the column was renamed. */
 static int take_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow, sqlite3_stmt *all,
                       const char *name, sqlite3_stmt *one)
 {
     const char *column = sqlite3_column_name(one, 0);
-    bool lasts = column && has_column(all, column) && is_key(follow, shadow, all, column);
+    bool lasts = column && sqlite3_stricmp(column, "rowid") != 0 && has_column(all, column) &&
+                 is_key(follow, shadow, all, column);
     follow->rowid = lasts ? sqlite3_mprintf("\"%w\"", column) : sqlite3_mprintf("%s", name);
     return follow->rowid ? SQLITE_OK : SQLITE_NOMEM;
 }

@@ -232,12 +232,12 @@ def test_upkeep_keeps_every_row(db, inside, sql):
 
 
 @pytest.mark.parametrize("rest", ["rowid", "rowid INTEGER", "rowid INTEGER, PRIMARY KEY (rowid, k)", "rowid, _rowid_",
-                                  "rowid INTEGER PRIMARY KEY"])
+                                  "rowid INTEGER PRIMARY KEY", "rowid INTEGER PRIMARY KEY DESC"])
 def test_a_column_named_rowid(db, rest):
     """It is not the rowid, unless it is an INTEGER PRIMARY KEY; the rows of the log are told apart by the rowid."""
     db.execute(f"CREATE TABLE u(k, {rest})")
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=100, content='u(k)')")
-    number = iter(range(1000)) if "KEY" in rest else itertools.repeat(1)
+    number = itertools.repeat(None) if "DESC" in rest else iter(range(1000)) if "KEY" in rest else itertools.repeat(1)
     db.execute("BEGIN")
     for i in range(50):
         db.execute("INSERT INTO u(k, rowid) VALUES (?, ?)", (f"old{i}", next(number)))
