@@ -75,9 +75,8 @@ static int take_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow, sqlite
     return follow->rowid ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-/* Finds a name of the rowid of the table, for follow->rowid. NULL: it has no rowid, or its columns
-** take all of the names; or there is no such table. No statement is stepped, so that no database is
-** locked. */
+/* Finds a name of the rowid, for follow->rowid. NULL: there is no rowid, no free name, or no table. No
+** statement is stepped, so that no database is locked. */
 static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
     static const char *const names[] = {"rowid", "_rowid_", "oid", NULL};
