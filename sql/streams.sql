@@ -4,7 +4,8 @@
 -- that it has ever seen.
 .bail on
 .load build/cuckoo
-.mode box
+.headers on
+.mode column
 .echo on
 
 -- 1. INSERT OR IGNORE adds a key if it is new, and changes() says whether it was: 1, certainly new; 0,
