@@ -133,6 +133,7 @@ int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
     if (rc == SQLITE_OK && !sqlite3_stmt_busy(watch) && sqlite3_step(watch) != SQLITE_ROW)
         rc = cuckoo_shadow_end(shadow, watch, rc);
     if (rc == SQLITE_OK) {
+        shadow->watching = true;
         *prepared = shadow->prepares + sqlite3_stmt_status(watch, SQLITE_STMTSTATUS_REPREPARE, 0);
         shadow->holds++;
     }
@@ -142,8 +143,10 @@ int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared)
 void cuckoo_shadow_release(cuckoo_shadow *shadow)
 {
     assert(shadow->holds > 0);
-    if (--shadow->holds == 0)
-        sqlite3_reset(shadow->statement[CUCKOO_WATCH_SCHEMA]);
+    if (--shadow->holds > 0 || !shadow->watching)
+        return;
+    shadow->watching = false;
+    sqlite3_reset(shadow->statement[CUCKOO_WATCH_SCHEMA]);
 }
 
 int cuckoo_shadow_schema(cuckoo_shadow *shadow, int *prepared)

@@ -50,6 +50,7 @@ typedef struct cuckoo_shadow {
     uint64_t room;  /* for so many bytes of it */
     char *damage;   /* what was wrong with the tables (sqlite3_malloc); NULL: nothing */
     unsigned steps; /* of these statements, so far */
+    bool watching;  /* CUCKOO_WATCH_SCHEMA was stepped, and has to be reset */
     unsigned holds; /* uses that go on, for which CUCKOO_WATCH_SCHEMA may stay on its row */
     int prepares;   /* how often CUCKOO_WATCH_SCHEMA was prepared in statements that are finalized */
     bool busy;      /* a statement runs: a trigger or a view on these tables must not use the filter */
