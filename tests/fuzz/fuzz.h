@@ -93,6 +93,16 @@ static inline uint8_t *fuzz_copy(const uint8_t *bytes, size_t n)
     return copy;
 }
 
+/* For cf_memory. */
+static inline uint8_t *fuzz_resize(void *context, uint8_t *bytes, uint64_t size)
+{
+    (void)context;
+    if (size > 0)
+        return realloc(bytes, size);
+    free(bytes);
+    return NULL;
+}
+
 enum { FUZZ_AT_BUCKETS = 18, FUZZ_AT_RESERVED = 56, FUZZ_AT_CHECKSUM = 60 }; /* see format.h */
 
 /* Makes the checksum of a header right again. */

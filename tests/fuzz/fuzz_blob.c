@@ -47,15 +47,6 @@ static bool sound(const cf_filter *filter)
     return cf_check(filter, &why) == CF_OK;
 }
 
-static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
-{
-    (void)context;
-    if (size > 0)
-        return realloc(bytes, size);
-    free(bytes);
-    return NULL;
-}
-
 static bool subject_open(subject *s, const uint8_t *bytes, size_t length, bool may_grow)
 {
     const char *why = NULL;
@@ -63,7 +54,7 @@ static bool subject_open(subject *s, const uint8_t *bytes, size_t length, bool m
     s->before = fuzz_copy(bytes, length);
     if (cf_open_writable(&s->filter, copy, length, &why) == CF_OK) {
         if (may_grow)
-            s->filter.memory = (cf_memory){resize, 4 * (uint64_t)length + 4096, NULL};
+            s->filter.memory = (cf_memory){fuzz_resize, 4 * (uint64_t)length + 4096, NULL};
         s->was = s->filter;
         s->sound = sound(&s->filter);
         s->exact = s->sound || s->filter.spilled == 0;

@@ -15,15 +15,6 @@
 
 enum { AT_LEVELS = 32, AT_CONTENT = 48, MOST_KEYS = 700 };
 
-static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
-{
-    (void)context;
-    if (size > 0)
-        return realloc(bytes, size);
-    free(bytes);
-    return NULL;
-}
-
 /* Makes the checksum right again. */
 static void reseal_exact(uint8_t *bytes, size_t length)
 {
@@ -86,7 +77,7 @@ static void build_exact(fuzz_input *in, cf_exact_build *build)
     size_t n = fuzz_number(in, 2) % MOST_KEYS;
     *build = (cf_exact_build){.options = {.seed = (int64_t)fuzz_byte(in)},
                               .fpr = rates[fuzz_byte(in) % 4],
-                              .memory = {resize, UINT64_MAX, NULL}};
+                              .memory = {fuzz_resize, UINT64_MAX, NULL}};
     uint64_t first = fuzz_number(in, 4), state = first;
     for (unsigned side = 0; side < 2; side++)
         build->hashes[side] = fuzz_malloc(MOST_KEYS * sizeof(uint64_t));
@@ -122,7 +113,7 @@ int fuzz_exact(const uint8_t *data, size_t size)
         reseal_exact(build.bytes, build.length);
         try_exact(build.bytes, build.length);
     }
-    resize(NULL, build.bytes, 0);
+    fuzz_resize(NULL, build.bytes, 0);
     return 0;
 }
 

@@ -129,21 +129,12 @@ static void find_classes(world *w)
     }
 }
 
-static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
-{
-    (void)context;
-    if (size > 0)
-        return realloc(bytes, size);
-    free(bytes);
-    return NULL;
-}
-
 static void start_filters(world *w)
 {
     for (unsigned i = 0; i < FILTERS; i++) {
         cf_create(&w->model[i].filter, &w->shape, fuzz_malloc((size_t)cf_geometry_bytes(&w->shape)));
         if (!w->exact)
-            w->model[i].filter.memory = (cf_memory){resize, LONGEST, NULL};
+            w->model[i].filter.memory = (cf_memory){fuzz_resize, LONGEST, NULL};
     }
 }
 
