@@ -10,20 +10,9 @@ enum { ALL_NUMBERS = (1 << CUCKOO_NUMBERS) - 1 };
 
 /* ---- the clock ---- */
 
-/* Milliseconds, by the VFS of the database. At least 1: 0 stands for never. */
-static uint64_t clock_of(const cuckoo_shadow *shadow)
+static uint64_t clock_of(const cuckoo_paged *paged)
 {
-    sqlite3_vfs *vfs = NULL;
-    sqlite3_int64 now = 0;
-    double days = 0;
-    sqlite3_file_control(shadow->db, shadow->schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
-    if (vfs == NULL)
-        vfs = sqlite3_vfs_find(NULL);
-    if (vfs->iVersion >= 2 && vfs->xCurrentTimeInt64)
-        vfs->xCurrentTimeInt64(vfs, &now);
-    else if (vfs->xCurrentTime(vfs, &days) == SQLITE_OK)
-        now = (sqlite3_int64)(days * 86400000);
-    return now > 0 ? (uint64_t)now : 1;
+    return cuckoo_sql_clock(paged->shadow.db, paged->shadow.schema);
 }
 
 static uint64_t *last_add(cuckoo_paged *paged)
@@ -60,7 +49,7 @@ static void set_live(cuckoo_paged *paged)
 void cuckoo_ageing_look(cuckoo_paged *paged)
 {
     if (paged->age.keep) {
-        uint64_t clock = clock_of(&paged->shadow), last = *last_add(paged);
+        uint64_t clock = clock_of(paged), last = *last_add(paged);
         paged->now = clock > last ? clock : last;
     }
     set_live(paged);
@@ -181,7 +170,7 @@ int cuckoo_ageing_set_clock(cuckoo_paged *paged, char **message)
     cuckoo_age *age = &paged->age;
     if (age->keep == 0)
         return cuckoo_say(message, SQLITE_ERROR, "clock is for tables that were created with keep=");
-    uint64_t clock = clock_of(&paged->shadow), ahead = paged->now - clock;
+    uint64_t clock = clock_of(paged), ahead = paged->now - clock;
     if (clock >= paged->now)
         return SQLITE_OK;
     age->began -= ahead < age->began ? ahead : age->began;
@@ -204,7 +193,7 @@ void cuckoo_ageing_adopt(cuckoo_paged *paged, const cf_filter *image)
 void cuckoo_ageing_tell(const cuckoo_paged *paged, sqlite3_str *json)
 {
     const cuckoo_age *age = &paged->age;
-    uint64_t clock = age->keep ? clock_of(&paged->shadow) : 0;
+    uint64_t clock = age->keep ? clock_of(paged) : 0;
     double ahead = clock < paged->now ? (double)(paged->now - clock) / 1000 : 0;
     if (age->keep)
         sqlite3_str_appendf(json, ",\"keep\":%.15g,\"clock_ahead\":%.15g", (double)age->keep / 1000,

@@ -85,3 +85,18 @@ int cuckoo_sql_running(sqlite3 *db, bool writing)
         n += sqlite3_stmt_busy(at) && !(writing && sqlite3_stmt_readonly(at));
     return n;
 }
+
+uint64_t cuckoo_sql_clock(sqlite3 *db, const char *schema)
+{
+    sqlite3_vfs *vfs = NULL;
+    sqlite3_int64 now = 0;
+    double days = 0;
+    sqlite3_file_control(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
+    if (vfs == NULL)
+        vfs = sqlite3_vfs_find(NULL);
+    if (vfs->iVersion >= 2 && vfs->xCurrentTimeInt64)
+        vfs->xCurrentTimeInt64(vfs, &now);
+    else if (vfs->xCurrentTime(vfs, &days) == SQLITE_OK)
+        now = (sqlite3_int64)(days * 86400000);
+    return now > 0 ? (uint64_t)now : 1;
+}

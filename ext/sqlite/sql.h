@@ -43,4 +43,7 @@ int cuckoo_sql_text(sqlite3 *db, char **found, const char *format, ...);
 /* How many statements run in the connection; `writing`: of those that write. */
 int cuckoo_sql_running(sqlite3 *db, bool writing);
 
+/* The time in milliseconds, by the VFS of this database. At least 1: 0 may stand for never. */
+uint64_t cuckoo_sql_clock(sqlite3 *db, const char *schema);
+
 #endif

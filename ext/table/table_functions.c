@@ -275,24 +275,13 @@ static void export_function(sqlite3_context *context, int argc, sqlite3_value **
     with_table(context, argv, result_export);
 }
 
-static sqlite3_int64 milliseconds(void)
-{
-    enum { WITH_INT64 = 2 };
-    sqlite3_int64 now = 0;
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-    if (vfs && vfs->iVersion >= WITH_INT64 && vfs->xCurrentTimeInt64)
-        vfs->xCurrentTimeInt64(vfs, &now);
-    return now;
-}
-
-/* Like the command 'rebuild', but no trigger can call it. It
-** runs that command, so that the table joins the transaction. */
+/* Like the command 'rebuild', but no trigger can call it. It runs that command, so that the table joins
+** the transaction. */
 static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     cuckoo_registry *registry = registry_of(context);
     int rc = SQLITE_OK;
     uint64_t capacity;
-    sqlite3_int64 since = milliseconds();
     bool is_text = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(argv[0]) : NULL;
     cuckoo_store *store = text ? cuckoo_registry_find(registry, text, &rc) : NULL;
@@ -305,6 +294,7 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
     if (given && !cuckoo_capacity_read(context, argv[1], &capacity))
         return;
     const cuckoo_shadow *shadow = &store->paged.shadow;
+    uint64_t since = cuckoo_sql_clock(registry->db, shadow->schema);
     store->references++; /* it has to outlive the statement */
     registry->rebuilds = true;
     registry->capacity = given ? &capacity : NULL;
@@ -316,9 +306,10 @@ static void rebuild_function(sqlite3_context *context, int argc, sqlite3_value *
                          sqlite3_errmsg(registry->db));
     } else {
         sqlite3_str *json = sqlite3_str_new(registry->db);
+        uint64_t now = cuckoo_sql_clock(registry->db, shadow->schema);
         sqlite3_str_appendf(json, "{\"keys\":%llu,\"seconds\":%.3f,\"bytes\":%llu",
                             store->paged.filter.items + store->paged.adds.copies,
-                            (double)(milliseconds() - since) / 1000, store->paged.filter.length);
+                            ((double)now - (double)since) / 1000, store->paged.filter.length);
         cuckoo_result_text(context, json, "}");
     }
     cuckoo_registry_give(registry, store);
