@@ -11,8 +11,8 @@
 **      level 2   holds those of the members for which level 1 says "perhaps"; and so on
 **      list      the last few hashes themselves
 **
-** A key is a member when the number of levels that say "perhaps", up to the first "no", is odd. Each level
-** is an ordinary filter of far fewer keys. A key from outside the universe may get either answer.
+** A key is a member when the number of levels that say "perhaps", up to the first "no", is odd. Each
+** level is an ordinary filter of far fewer keys. A key from outside the universe may get either answer.
 ** Nothing can be added or deleted: it would make other answers wrong.
 **
 ** Threads and errors: as in cuckoo_filter.h.
@@ -50,8 +50,8 @@ typedef struct cf_exact {
 bool cf_is_exact(const uint8_t *bytes, size_t length);
 
 /* Opens `length` bytes, and validates them, in time proportional to the length: all bytes are under a
-** checksum. After CF_OK no call reads outside of them, whoever made the checksum. CF_DAMAGED or CF_NEWER:
-** *why says what is wrong, and *exact is unspecified. */
+** checksum. After CF_OK no call reads outside of them, whoever made the checksum. CF_DAMAGED or
+** CF_NEWER: *why says what is wrong, and *exact is unspecified. */
 cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, const char **why);
 
 /* Is the key a member? `hash` is cf_hash(&exact->rule, ...). Never wrong for a key of the universe. */

@@ -275,14 +275,14 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 cf_status cf_add_many(cf_filter *filter, uint64_t *hashes, size_t n, size_t *added);
 
 /*
-** Makes a filter of n hashes, which it sorts, sized for exactly the distinct ones; or for `capacity` keys
-** when there are no more of them than that, so that filters of equal capacity can be merged. fpr and
-** options: as cf_plan takes them. The bytes depend on these and on the set of hashes. With counters a
-** repeated hash is a copy, otherwise it counts once. Values are 0.
+** Makes a filter of n hashes, which it sorts, sized for exactly the distinct ones; or for `capacity`
+** keys when there are no more of them than that, so that filters of equal capacity can be merged. fpr
+** and options: as cf_plan takes them. The bytes depend on these and on the set of hashes. With counters
+** a repeated hash is a copy, otherwise it counts once. Values are 0.
 **
 ** filter->memory and filter->watch are the caller's; memory.resize is set. After CF_OK the bytes are a
-** block of that memory, to be given back by it, and not yet sealed. CF_FULL: the keys crowd one place, as
-** if chosen to; try another seed. CF_TOO_BIG, CF_BAD_ARGUMENT: of cf_plan when *why is not NULL.
+** block of that memory, to be given back by it, and not yet sealed. CF_FULL: the keys crowd one place,
+** as if chosen to; try another seed. CF_TOO_BIG, CF_BAD_ARGUMENT: of cf_plan when *why is not NULL.
 ** CF_TOO_BIG: else longer than memory.most; filter->geometry is what was planned. CF_NO_MEMORY.
 ** CF_INTERRUPTED. Then filter->bytes is NULL.
 */
@@ -290,14 +290,14 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
                    const cf_options *options, const char **why);
 
 /*
-** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must
-** agree in hash, seed, key rule, m0, b, f, s, cap, payload and epochs, and have bytes of their own: else
+** Adds every copy in `from` to `into`: afterwards `into` answers for the keys of both. Both must agree
+** in hash, seed, key rule, m0, b, f, s, cap, payload and epochs, and have bytes of their own: else
 ** CF_MISMATCH, and *why names the field. Filters that age come to the later one of their two epochs;
-** what was added keeps its own, and a key the later one of its two. When `from` has grown more, `into` grows as much first.
-** Other errors as cf_add, by the memory and the watch of `into`. After CF_FULL *why is NULL, or says
-** that a key would have more entries than can be found: two buckets full, and eight in the spill list.
-** With memory.resize nothing has changed then: `into` is copied first. Without it, `into` holds all
-** it held, and perhaps a part of `from`.
+** what was added keeps its own, and a key the later one of its two. When `from` has grown more, `into`
+** grows as much first. Other errors as cf_add, by the memory and the watch of `into`. After CF_FULL *why
+** is NULL, or says that a key would have more entries than can be found: two buckets full, and eight in
+** the spill list. With memory.resize nothing has changed then: `into` is copied first. Without it,
+** `into` holds all it held, and perhaps a part of `from`.
 */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 

@@ -66,7 +66,8 @@ uint64_t cf_entry_copies(const cf_filter *filter, const cf_entry *entry);
 /* The overflow bit of a bucket: is it in the pair of a spilled entry? */
 bool cf_overflows(const cf_filter *filter, uint64_t bucket);
 
-/* Does an entry that lies in the bucket of a key's side match the key? One that is too old matches none. */
+/* Does an entry that lies in the bucket of a key's side match the key? One that is too old matches
+** none. */
 bool cf_entry_matches(const cf_filter *filter, const cf_entry *entry, const cf_side *key);
 
 /* The fingerprint that the key would get if it were added now: pair bits and so many remainder

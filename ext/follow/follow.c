@@ -192,8 +192,8 @@ int cuckoo_follow_shares_log(const cuckoo_shadow *shadow, int64_t log, bool *is)
     return rc;
 }
 
-/* A trigger that names the filter in its text could not fire without the filter. *log: it is a trigger of
-** this filter alone, and writes to this one; else 0. */
+/* A trigger that names the filter in its text could not fire without the filter. *log: it is a trigger
+** of this filter alone, and writes to this one; else 0. */
 static int is_to_go(const cuckoo_shadow *shadow, const char *sql, cuckoo_which which, bool *is,
                     int64_t *log)
 {

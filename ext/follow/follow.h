@@ -87,8 +87,8 @@ extern const char *const cuckoo_follow_suffixes[CUCKOO_FOLLOWERS];
 ** filter that has, or will have, this name. */
 int cuckoo_follow_create(cuckoo_follow *follow, cuckoo_shadow *shadow, const char *filter);
 
-/* Drops triggers that have the names of ours; `logs`: and the logs to which they write. Otherwise the log
-** to which those of this filter wrote becomes shadow->log: the header may have named another. */
+/* Drops triggers that have the names of ours; `logs`: and the logs to which they write. Otherwise the
+** log to which those of this filter wrote becomes shadow->log: the header may have named another. */
 typedef enum cuckoo_which {
     CUCKOO_ORPHANS, /* of an earlier filter of this name: they are as we make them */
     CUCKOO_OWN,     /* the same, and all that name the filter, which could not fire without it */

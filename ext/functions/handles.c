@@ -111,9 +111,10 @@ static cf_status open_exact(const cf_filter *bytes, cuckoo_handle **opened, cons
     return status;
 }
 
-/* Reading all bytes in each row would take too long. Equal headers have equal checksums of what is behind
-** them: a filter that is kept answers for all that begin like it. It is kept for the statement, as SQLite
-** keeps what belongs to negative numbers (its JSON functions need that), or dropped at once. */
+/* Reading all bytes in each row would take too long. Equal headers have equal checksums of what is
+** behind them: a filter that is kept answers for all that begin like it. It is kept for the statement,
+** as SQLite keeps what belongs to negative numbers (its JSON functions need that), or dropped at
+** once. */
 cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why)
 {

@@ -36,8 +36,8 @@ typedef struct cuckoo_handle {
 cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_filter **filter,
                              const char **why);
 
-/* The exact filter in an SQL value of which cuckoo_filter_read has said cuckoo_is_exact, with a reference
-** for the caller. Errors as there. `context` NULL: not in a function. */
+/* The exact filter in an SQL value of which cuckoo_filter_read has said cuckoo_is_exact, with a
+** reference for the caller. Errors as there. `context` NULL: not in a function. */
 cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why);
 
@@ -45,8 +45,8 @@ cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuck
 ** another one. */
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value);
 
-/* For functions that know exact filters, when cuckoo_filter_read has said so much and given no filter: an
-** exact one, with a reference for the caller; or NULL. */
+/* For functions that know exact filters, when cuckoo_filter_read has said so much and given no filter:
+** an exact one, with a reference for the caller; or NULL. */
 cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, sqlite3_value *value, cf_status status,
                                      const char *why);
 

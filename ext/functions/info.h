@@ -7,8 +7,8 @@
 
 #include "../sqlite/api.h"
 
-/* Appends the members of cf_info to an object, or begins one. `all`: those, too, that need a walk over the
-** filter. False: the walk was interrupted. */
+/* Appends the members of cf_info to an object, or begins one. `all`: those, too, that need a walk over
+** the filter. False: the walk was interrupted. */
 bool cuckoo_append_info(sqlite3 *db, sqlite3_str *json, const cf_filter *filter, bool all);
 
 /* The result is a picture: 24 lines of at most 80 characters (picture.c). */

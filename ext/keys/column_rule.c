@@ -184,8 +184,8 @@ int cuckoo_column_rule(sqlite3 *db, const char *schema, const char *table, const
 
 /* ---- how many keys ---- */
 
-/* SQLite compiles ON CONFLICT only where it is so. Texts that differ in NOCASE or RTRIM differ in BINARY,
-** too. A generated column takes no values, and a table may lack the rowid. */
+/* SQLite compiles ON CONFLICT only where it is so. Texts that differ in NOCASE or RTRIM differ in
+** BINARY, too. A generated column takes no values, and a table may lack the rowid. */
 int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, const char *column,
                             const char *collation, bool *is)
 {

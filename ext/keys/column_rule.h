@@ -28,7 +28,8 @@ int cuckoo_column_is_unique(sqlite3 *db, const char *schema, const char *table, 
                             const char *collation, bool *is);
 
 /* Makes *capacity a quarter more than the column has keys, if they are more than *capacity. `repeats`:
-** counts those that are in many rows once. SQLITE_ERROR: a row cannot be read, and there is a message. */
+** counts those that are in many rows once. SQLITE_ERROR: a row cannot be read, and there is a
+** message. */
 int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, const char *column,
                            bool repeats, uint64_t *capacity, char **message);
 

@@ -7,8 +7,8 @@
 
 #include "../sqlite/api.h"
 
-/* Reads a number, blanks, and seconds, minutes, hours, days or weeks, in any case, with or without the last
-** letter. False: it is no such text, or it says less than a second or more than a century. */
+/* Reads a number, blanks, and seconds, minutes, hours, days or weeks, in any case, with or without the
+** last letter. False: it is no such text, or it says less than a second or more than a century. */
 bool cuckoo_duration_read(const char *text, size_t length, uint64_t *milliseconds);
 
 #define CUCKOO_BAD_DURATION                                                                             \

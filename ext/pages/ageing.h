@@ -2,10 +2,10 @@
 /*
 ** ageing.h - a filter table that forgets: keep='24 hours', or epochs=n.
 **
-** An entry carries the number of the epoch in which its key was added last (src/table/epochs.h). For each
-** of the 16 numbers the table knows when it was last written. A number is live while that is at most the
-** window ago, and an eighth of it more, because the clocks of processes may differ so much. A time is that
-** of SQLite's VFS, but never before the last add: the clock of a table does not go back.
+** An entry carries the number of the epoch in which its key was added last (src/table/epochs.h). For
+** each of the 16 numbers the table knows when it was last written. A number is live while that is at
+** most the window ago, and an eighth of it more, because the clocks of processes may differ so much. A
+** time is that of SQLite's VFS, but never before the last add: the clock of a table does not go back.
 **
 ** **Times are compared, not numbers.** By the clock a new epoch begins at an add, when a twelfth of the
 ** window has passed *and* no entry carries the next number any more. Else the present one is stretched:
@@ -13,9 +13,9 @@
 ** table is cleared rather than stretched.
 **
 ** Dead entries are taken out by a *sweep*, a few buckets with each add. Which numbers it takes out is
-** fixed when it begins; when it has come to the last bucket, they are clean. Buckets that a split appends
-** come last, and hold nothing dead; nor does any entry that is dead move (epochs.h). Keys without a place
-** carry their epoch, not its number (unplaced.h), and need no sweep.
+** fixed when it begins; when it has come to the last bucket, they are clean. Buckets that a split
+** appends come last, and hold nothing dead; nor does any entry that is dead move (epochs.h). Keys
+** without a place carry their epoch, not its number (unplaced.h), and need no sweep.
 */
 #ifndef CUCKOO_AGEING_H
 #define CUCKOO_AGEING_H
@@ -36,8 +36,8 @@ int cuckoo_ageing_write(cuckoo_paged *paged);
 /* Takes out all that is dead. */
 int cuckoo_ageing_sweep(cuckoo_paged *paged);
 
-/* The commands: begins the next epoch; sets the clock of the table back to that of the VFS, with all ages as
-** they are. Only one of them is for a table. */
+/* The commands: begins the next epoch; sets the clock of the table back to that of the VFS, with all
+** ages as they are. Only one of them is for a table. */
 int cuckoo_ageing_advance(cuckoo_paged *paged, char **message);
 int cuckoo_ageing_set_clock(cuckoo_paged *paged, char **message);
 

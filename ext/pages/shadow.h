@@ -116,10 +116,10 @@ int cuckoo_shadow_run(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *
 int cuckoo_shadow_integer(cuckoo_shadow *shadow, cuckoo_query query, const int64_t *values,
                           int64_t *found);
 
-/* Opens a read transaction, which stays open until it is released as often.
-** *prepared: how often SQLite has prepared CUCKOO_WATCH_SCHEMA. As long as this number stays, neither the
-** schema of this database nor that of temp has changed, no schema was detached, and the authorizer is
-** the same. After an error nothing is held. */
+/* Opens a read transaction, which stays open until it is released as often. *prepared: how often SQLite
+** has prepared CUCKOO_WATCH_SCHEMA. As long as this number stays, neither the schema of this database
+** nor that of temp has changed, no schema was detached, and the authorizer is the same. After an error
+** nothing is held. */
 int cuckoo_shadow_hold(cuckoo_shadow *shadow, int *prepared);
 void cuckoo_shadow_release(cuckoo_shadow *shadow);
 

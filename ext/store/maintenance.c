@@ -267,8 +267,8 @@ static int put_anew(cuckoo_store *store, cf_filter *filter, const cuckoo_sums *a
     return rc == SQLITE_OK ? cuckoo_store_flush(store) : rc;
 }
 
-/* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is read
-** before anything changes. Triggers that are half made are a fault. */
+/* SQLite does not take back what a single row of an INSERT did, within a transaction: so the table is
+** read before anything changes. Triggers that are half made are a fault. */
 static int begin_to_follow(cuckoo_store *store, bool anew, const uint64_t *capacity, char **message)
 {
     const char *why;

@@ -118,8 +118,8 @@ void cuckoo_store_ended(cuckoo_store *store, cuckoo_event event);
 
 /* ---- between begin and end ---- */
 
-/* Is the key perhaps beside the pages: does it wait, or is it in the log? And is it perhaps there at all,
-** in the pages or beside them? */
+/* Is the key perhaps beside the pages: does it wait, or is it in the log? And is it perhaps there at
+** all, in the pages or beside them? */
 int cuckoo_store_has_beside(cuckoo_store *store, uint64_t hash, bool *has);
 int cuckoo_store_has(cuckoo_store *store, uint64_t hash, bool *has);
 

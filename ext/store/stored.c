@@ -99,8 +99,8 @@ static int locate(cuckoo_stored *row, sqlite3 *db)
     return rc;
 }
 
-/* Rows of views and virtual tables may change unnoticed. The incremental blob API refuses these, and says
-** so. But it does not ask the authorizer: so it reads nothing here. */
+/* Rows of views and virtual tables may change unnoticed. The incremental blob API refuses these, and
+** says so. But it does not ask the authorizer: so it reads nothing here. */
 static int refuse_others(const cuckoo_stored *row)
 {
     sqlite3_blob *blob;

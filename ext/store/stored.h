@@ -4,9 +4,9 @@
 **
 ** A single question need not read the whole blob: the handles of the rows that were opened last are
 ** kept. One is given again only if the row cannot have changed: no transaction of this connection writes
-** to the database, its data version is that of when the blob was read, and neither schemas nor authorizer
-** have changed (cuckoo_shadow_hold). Otherwise the blob is read, and checked as cf_open(filter) checks
-** it: the header with its checksum, and all sizes.
+** to the database, its data version is that of when the blob was read, and neither schemas nor
+** authorizer have changed (cuckoo_shadow_hold). Otherwise the blob is read, and checked as
+** cf_open(filter) checks it: the header with its checksum, and all sizes.
 **
 ** What is kept belongs to the tables of inspect.c, which SQLite connects once and disconnects in
 ** sqlite3_close: that fails while statements are left.

@@ -41,8 +41,8 @@ int cuckoo_store_changed(cuckoo_store *store, int rc)
         forget(store); /* the error has ended the transaction */
     if (rc != SQLITE_OK && !cuckoo_store_follows(store))
         return rc;
-    /* Commands change filters that follow a table at any time, also when they fail in the end: lookups and
-    ** drains expect nothing dirty. */
+    /* Commands change filters that follow a table at any time, also when they fail in the end: lookups
+    ** and drains expect nothing dirty. */
     bool write = cuckoo_state_event(&store->state, CUCKOO_CHANGED) == CUCKOO_WRITE;
     rc2 = write || cuckoo_store_follows(store) ? cuckoo_store_flush(store) : rc;
     if (rc != SQLITE_OK && rc2 != SQLITE_OK)

@@ -133,8 +133,8 @@ static int update_row(cuckoo_table *table, sqlite3_value *id, sqlite3_value **co
 
 /* ---- commands ---- */
 
-/* In a trigger the table may be ahead of its triggers: what they tell later would count twice. The capacity
-** may be NULL. */
+/* In a trigger the table may be ahead of its triggers: what they tell later would count twice. The
+** capacity may be NULL. */
 static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
 {
     const cuckoo_registry *registry = table->registry;
@@ -295,8 +295,8 @@ static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *ski
     return rc;
 }
 
-/* Where SQLite obeys OR IGNORE (table_vtab.c), SQLITE_CONSTRAINT means a row that was skipped, and is not
-** counted. As the code of a statement on a shadow table it would make an error disappear. */
+/* Where SQLite obeys OR IGNORE (table_vtab.c), SQLITE_CONSTRAINT means a row that was skipped, and is
+** not counted. As the code of a statement on a shadow table it would make an error disappear. */
 int cuckoo_table_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     cuckoo_table *table = cuckoo_table_of(base);

@@ -315,7 +315,8 @@ static cf_status finish(cf_exact_work *work, uint64_t keys, uint64_t members)
     return CF_OK;
 }
 
-/* Do the sorted sides have a hash in common? Levels would never end. False, too, when the ticker stops. */
+/* Do the sorted sides have a hash in common? Levels would never end. False, too, when the ticker
+** stops. */
 static bool have_common(cf_exact_work *work)
 {
     const size_t *count = work->build->count;

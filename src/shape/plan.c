@@ -345,9 +345,9 @@ static cf_geometry smallest_of(const cf_options *options, const request *want)
     return chosen_shape(&best);
 }
 
-/* What the options and the request ask for; buckets is 0 when there is no such shape. With fingerprints of
-** more than 16 bits all that is done takes less time in plain buckets: they are taken where they cost at
-** most three in a hundred bytes. */
+/* What the options and the request ask for; buckets is 0 when there is no such shape. With fingerprints
+** of more than 16 bits all that is done takes less time in plain buckets: they are taken where they cost
+** at most three in a hundred bytes. */
 static cf_geometry smallest(const cf_options *options, const request *want)
 {
     enum { LONG = 17, PLAIN = 100, SEMISORTED = 103 };

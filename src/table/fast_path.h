@@ -23,8 +23,8 @@ static CF_ALWAYS_INLINE bool cf_is_semisorted(cf_fast kind)
     return kind == CF_FAST_SEMISORTED || kind == CF_FAST_WIDE_SEMISORTED;
 }
 
-/* The places of a key on its base side. `whole`: buckets are whole bytes, and shifts 0; a constant, so that
-** nothing is left of it. */
+/* The places of a key on its base side. `whole`: buckets are whole bytes, and shifts 0; a constant, so
+** that nothing is left of it. */
 static CF_ALWAYS_INLINE cf_spots cf_spots_by(const cf_filter *filter, cf_side base, uint64_t mix,
                                              bool whole)
 {

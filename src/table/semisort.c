@@ -180,8 +180,8 @@ static CF_ALWAYS_INLINE void sort(uint64_t *rank, uint64_t *payload)
 
 /* ---- writing ---- */
 
-/* Writes four ranks at bit `at`, without the `more` bits of their payloads. With one store where the tags
-** are a word, or with two. */
+/* Writes four ranks at bit `at`, without the `more` bits of their payloads. With one store where the
+** tags are a word, or with two. */
 static CF_ALWAYS_INLINE void write_ranks(cf_filter *filter, const cf_form *form, uint64_t at, bool word,
                                          const uint64_t *rank, unsigned more)
 {
@@ -281,8 +281,8 @@ static CF_ALWAYS_INLINE void read_ranks(const cf_filter *filter, const cf_form *
     rank[3] |= payloads >> 3 * more & cf_ones(more);
 }
 
-/* Puts another rank in the place of a slot. The other ones are sorted already. No branch: slots cannot be
-** predicted. */
+/* Puts another rank in the place of a slot. The other ones are sorted already. No branch: slots cannot
+** be predicted. */
 static CF_ALWAYS_INLINE void replace_rank(uint64_t *rank, unsigned slot, uint64_t by)
 {
     rank[3] = cf_choose(slot >= 3, rank[2], rank[3]);
