@@ -81,10 +81,10 @@ demo: deps-demo
 	@$(MAKE) -s $(EXTENSION)
 	@sh tests/demo.sh
 
-## static: build/libcuckoo.a, the C library; build/libcuckoo_sqlite.a, the extension for programs that link it
-static: build/libcuckoo.a build/libcuckoo_sqlite.a build/cuckoo.pc build/cuckoo_sqlite.pc
+## static: build/libcuckoofilter.a, the C library; build/libcuckoo_sqlite.a, the extension for programs that link it
+static: build/libcuckoofilter.a build/libcuckoo_sqlite.a build/cuckoofilter.pc build/cuckoo_sqlite.pc
 
-## amalgamation: build/dist/cuckoo.c and cuckoo.h: all of it in one file, for any build system
+## amalgamation: build/dist/cuckoo.c and cuckoo_filter.h: all of it in one file, for any build system
 amalgamation: build/dist/cuckoo.c
 
 ## dist: build/dist/: a Python wheel, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
@@ -94,21 +94,21 @@ dist: deps-dist
 	@$(MAKE) -s all static $(WASM)
 	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
 	    --extension $(EXTENSION) $(OTHERS) \
-	    --static build/libcuckoo.a build/libcuckoo_sqlite.a $(WASM:%=--wasm %)
+	    --static build/libcuckoofilter.a build/libcuckoo_sqlite.a $(WASM:%=--wasm %)
 
 ## install: all of these below PREFIX, with pkg-config files; uninstall: takes them away
 install: all static
 	$(INSTALL) -d "$(DESTDIR)$(EXTENSIONDIR)" "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(INCLUDEDIR)" "$(DESTDIR)$(PKGCONFIGDIR)"
 	$(INSTALL) -m 755 $(EXTENSION) "$(DESTDIR)$(EXTENSIONDIR)"
-	$(INSTALL) -m 644 build/libcuckoo.a build/libcuckoo_sqlite.a "$(DESTDIR)$(LIBDIR)"
-	$(INSTALL) -m 644 build/dist/cuckoo.h "$(DESTDIR)$(INCLUDEDIR)"
-	$(INSTALL) -m 644 build/cuckoo.pc build/cuckoo_sqlite.pc "$(DESTDIR)$(PKGCONFIGDIR)"
+	$(INSTALL) -m 644 build/libcuckoofilter.a build/libcuckoo_sqlite.a "$(DESTDIR)$(LIBDIR)"
+	$(INSTALL) -m 644 build/dist/cuckoo_filter.h "$(DESTDIR)$(INCLUDEDIR)"
+	$(INSTALL) -m 644 build/cuckoofilter.pc build/cuckoo_sqlite.pc "$(DESTDIR)$(PKGCONFIGDIR)"
 	@echo 'Load the extension with: .load $(EXTENSIONDIR)/cuckoo'
 
 uninstall:
-	rm -f "$(DESTDIR)$(EXTENSIONDIR)/cuckoo.$(SUFFIX)" "$(DESTDIR)$(INCLUDEDIR)/cuckoo.h"
-	rm -f "$(DESTDIR)$(LIBDIR)/libcuckoo.a" "$(DESTDIR)$(LIBDIR)/libcuckoo_sqlite.a"
-	rm -f "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo.pc" "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo_sqlite.pc"
+	rm -f "$(DESTDIR)$(EXTENSIONDIR)/cuckoo.$(SUFFIX)" "$(DESTDIR)$(INCLUDEDIR)/cuckoo_filter.h"
+	rm -f "$(DESTDIR)$(LIBDIR)/libcuckoofilter.a" "$(DESTDIR)$(LIBDIR)/libcuckoo_sqlite.a"
+	rm -f "$(DESTDIR)$(PKGCONFIGDIR)/cuckoofilter.pc" "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo_sqlite.pc"
 
 ## version: the version, which stands in src/version.h
 version:
@@ -173,7 +173,7 @@ build/dist/cuckoo.c: $(SRC) $(EXT) $(filter src/% ext/%,$(HEADERS)) $(wildcard e
 
 # An archive is for any linker: no optimization that is left to it.
 ARCHIVED = $(CPPFLAGS) $(CFLAGS) $(if $(findstring -flto,$(CFLAGS)),-fno-lto) $(PIC) -std=c11 -Wall -Wextra @build/options
-build/static/libcuckoo.o: ARCHIVED += -DCUCKOO_LIBRARY_ONLY
+build/static/libcuckoofilter.o: ARCHIVED += -DCUCKOO_LIBRARY_ONLY
 build/static/libcuckoo_sqlite.o: ARCHIVED += -DSQLITE_CORE
 build/static/%.o: build/dist/cuckoo.c build/tools
 	@mkdir -p $(@D)
@@ -350,7 +350,7 @@ build/bench/instructions: tests/bench/instructions.c tests/bench/instructions_sq
 	@$(CC) $(FLAGS) $(CFLAGS) -DNDEBUG -o $@ $^ -lsqlite3 -lm
 
 build/bench/instructions_one_file: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \
-    tests/bench/database.c build/libcuckoo.a
+    tests/bench/database.c build/libcuckoofilter.a
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) -O2 -DNDEBUG -o $@ $^ -lsqlite3 $(LIBS)
 build/bench/one_file/cuckoo.so: build/dist/cuckoo.c

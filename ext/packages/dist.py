@@ -166,7 +166,7 @@ def loadable(out, version, binary, licence):
 def others(out, version, arguments, name, licence):
     """The static libraries with their header, and the amalgamation."""
     folder = f"cuckoo-{version}"
-    header = arguments.amalgamation.with_suffix(".h")
+    header = arguments.amalgamation.with_name("cuckoo_filter.h")
 
     def archive(end, kind, files):
         papers = archive_papers(kind, version, licence, name)

@@ -26,11 +26,11 @@ files() {
 
 expected_files() {
     cat << END
-.$prefix/include/cuckoo.h
-.$prefix/lib/libcuckoo.a
+.$prefix/include/cuckoo_filter.h
 .$prefix/lib/libcuckoo_sqlite.a
-.$prefix/lib/pkgconfig/cuckoo.pc
+.$prefix/lib/libcuckoofilter.a
 .$prefix/lib/pkgconfig/cuckoo_sqlite.pc
+.$prefix/lib/pkgconfig/cuckoofilter.pc
 .$prefix/lib/sqlite3/cuckoo.$suffix
 END
 }
@@ -69,7 +69,7 @@ exports() {
 }
 
 no_sqlite() {
-    ! nm "$dest$prefix/lib/libcuckoo.a" | grep -i sqlite
+    ! nm "$dest$prefix/lib/libcuckoofilter.a" | grep -i sqlite
 }
 
 only_mine_is_left() {
@@ -81,17 +81,17 @@ ok 'make install' installing install
 ok 'these files' has_all_files
 ok 'installed again: the same' installing install
 has pkg-config || skipped 'the files for pkg-config' pkg-config
-ok 'the library, C11' program "$CC" c11 "-x c tests/ship/library.c -x none" cuckoo
+ok 'the library, C11' program "$CC" c11 "-x c tests/ship/library.c -x none" cuckoofilter
 ok 'the extension linked in, C11' program "$CC" c11 "-x c tests/ship/linked.c -x none" cuckoo_sqlite
 if has g++; then
-    ok 'the library, C++17' program g++ c++17 "-x c++ tests/ship/library.c -x none" cuckoo
+    ok 'the library, C++17' program g++ c++17 "-x c++ tests/ship/library.c -x none" cuckoofilter
     ok 'the extension linked in, C++17' program g++ c++17 "-x c++ tests/ship/linked.c -x none" cuckoo_sqlite
-    ok 'both libraries in one program' program g++ c++17 "-x c++ tests/ship/linked.c -x none" cuckoo cuckoo_sqlite
+    ok 'both libraries in one program' program g++ c++17 "-x c++ tests/ship/linked.c -x none" cuckoofilter cuckoo_sqlite
 else
     skipped 'programs in C++' g++
 fi
 ok 'the shell loads it from there' loads
-ok 'the library shows cf_... only' exports '' libcuckoo.a '^cf_'
+ok 'the library shows cf_... only' exports '' libcuckoofilter.a '^cf_'
 ok 'the library knows no SQLite' no_sqlite
 ok 'the extension for programs shows its entry point only' exports '' libcuckoo_sqlite.a '^sqlite3_cuckoo_init$'
 ok 'the extension shows its entry point only' exports -D sqlite3/cuckoo.$suffix '^sqlite3_cuckoo_init$'
@@ -166,7 +166,7 @@ ok 'another version of the compiler' after "$objects" 1 CC='standin -m64' PREFIX
 one_place() {
     sed 's/"[0-9.]*"/"7.8.9"/' src/version.h > "$work/tree/src/version.h" &&
         "$MAKE" -s -C "$work/tree" CFLAGS=-O0 static version > "$work/said" && tail -1 "$work/said" | grep -x 7.8.9 &&
-        grep -x 'Version: 7.8.9' "$work/tree/build/cuckoo.pc" && ! grep -rnF "$("$MAKE" -s version)" "$work/tree/build/dist"
+        grep -x 'Version: 7.8.9' "$work/tree/build/cuckoofilter.pc" && ! grep -rnF "$("$MAKE" -s version)" "$work/tree/build/dist"
 }
 
 ok 'the version has one place' one_place

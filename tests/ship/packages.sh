@@ -54,7 +54,7 @@ sums() {
 
 again() {
     extension=$(ls build/cuckoo.so build/cuckoo.dylib build/cuckoo.dll 2> /dev/null)
-    "$PYTHON" ext/packages/dist.py --version "$version" --extension "$extension" --static build/libcuckoo.a \
+    "$PYTHON" ext/packages/dist.py --version "$version" --extension "$extension" --static build/libcuckoofilter.a \
         build/libcuckoo_sqlite.a ${wasm:+--wasm "$wasm"} --out "$work/again" && cd "$work/again" && for file in *; do
         cmp "$file" "$dist/$file" || return 1
     done && echo ok

@@ -42,7 +42,7 @@ def make_packages(out, *extensions, **environment):
     amalgamation = out / "cuckoo.c"
     out.mkdir(exist_ok=True)
     amalgamation.write_text("/*\n * xxHash - Extremely Fast Hash algorithm\n * Copyright\n *    * indented\n */\n")
-    (out / "cuckoo.h").write_text("header")
+    (out / "cuckoo_filter.h").write_text("header")
     subprocess.run([sys.executable, PACKAGES / "dist.py", "--version", VERSION, "--out", out, "--amalgamation", amalgamation,
                     "--extension", *extensions], check=True, stdout=subprocess.PIPE,
                    env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment})
@@ -305,7 +305,7 @@ def test_checksums_and_equal_bytes(dist, tmp_path):
     again = make_packages(tmp_path / "again", support.extension_path(), SOURCE_DATE_EPOCH="0")
     lines = (dist / "SHA256SUMS").read_text().splitlines()
     assert sorted(line.split("  ")[1] for line in lines) == sorted(
-        path.name for path in dist.iterdir() if path.name not in ("SHA256SUMS", "cuckoo.c", "cuckoo.h"))
+        path.name for path in dist.iterdir() if path.name not in ("SHA256SUMS", "cuckoo.c", "cuckoo_filter.h"))
     for line in lines:
         digest, name = line.split("  ")
         assert hashlib.sha256((dist / name).read_bytes()).hexdigest() == digest
