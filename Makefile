@@ -3,7 +3,7 @@
 #
 # Variables you may set, on the command line or in the environment:
 #   CC, CPPFLAGS, CFLAGS, LDFLAGS, LDLIBS, AR    as everywhere; a cross compiler makes the extension of its platform
-#   PREFIX, LIBDIR, INCLUDEDIR, EXTENSIONDIR, PKGCONFIGDIR, DESTDIR    where make install puts things
+#   PREFIX, LIBDIR, INCLUDEDIR, EXTENSIONDIR, PKGCONFIGDIR, DOCDIR, DESTDIR    where make install puts things
 #   SQLITE3, PYTHON  the sqlite3 shell and a python3 whose sqlite3 module loads extensions
 #   SKIP_DEPS=1      do not look for what is missing
 
@@ -14,16 +14,10 @@ PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
 INCLUDEDIR   ?= $(PREFIX)/include
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+DOCDIR       ?= $(PREFIX)/share/doc/cuckoofilter
 # SQLite has no folder of its own for extensions. They are no libraries to link with, so they do not stand among these.
 EXTENSIONDIR ?= $(LIBDIR)/sqlite3
 INSTALL      ?= install
-
-# Optimization over all files, where the compiler can.
-ifeq ($(origin CFLAGS),undefined)
-# (Not to /dev/null: root's emcc puts a file in its place.)
-CFLAGS := $(strip -O2 $(shell d=$$(mktemp -d) && echo 'int x;' > $$d/x.c && \
-              $(CC) -O2 -flto=auto -fPIC -shared -o $$d/x $$d/x.c 2> /dev/null && echo -flto=auto; rm -rf "$$d"))
-endif
 
 # The platform is that of the compiler: .so, .dylib or .dll is what its SQLite appends to a name.
 TARGET := $(or $(shell $(CC) -dumpmachine 2> /dev/null),$(shell uname -s | tr A-Z a-z))
@@ -35,8 +29,22 @@ SUFFIX = dylib
 SHARED = -dynamiclib
 else
 SUFFIX = so
-SHARED = -shared
+SHARED = -shared $(LINKED)
 PIC    = -fPIC
+endif
+COMMA = ,
+
+# Unless you give CFLAGS: optimization over all files, and what makes an overrun an abort (the stack, the copies, the
+# table of functions), where the compiler can. What ships is stripped. (Not to /dev/null: root's emcc puts a file in its place.)
+takes = $(shell d=$$(mktemp -d) && echo 'int x;' > $$d/x.c && \
+            $(CC) -O2 $(1) -fPIC -shared -o $$d/x $$d/x.c 2> /dev/null && echo '$(1)'; rm -rf "$$d")
+RELRO = -Wl$(COMMA)-z$(COMMA)relro$(COMMA)-z$(COMMA)now -s
+ifeq ($(origin CFLAGS),undefined)
+CFLAGS := $(strip -O2 $(call takes,-flto=auto))
+ifeq ($(SUFFIX),so)
+CFLAGS := $(strip $(CFLAGS) $(call takes,-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+LINKED := $(call takes,$(RELRO))
+endif
 endif
 EXTENSION = build/cuckoo.$(SUFFIX)
 ifeq ($(origin AR),default)
@@ -70,7 +78,7 @@ CORES   = $(shell getconf _NPROCESSORS_ONLN)
 # The C library as WebAssembly, where clang can make it: what the npm package has for programs without SQLite.
 WASM    = $(if $(and $(shell command -v clang),$(shell command -v wasm-ld)),build/filter.wasm)
 VERSION := $(shell sed -n 's/^.define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
-export CC CPPFLAGS CFLAGS LDFLAGS LDLIBS SQLITE3 PYTHON
+export CC CPPFLAGS CFLAGS LINKED LDFLAGS LDLIBS SQLITE3 PYTHON
 
 ### To use it
 ## all: build/cuckoo.so (.dylib, .dll), for the SQLite shell (.load build/cuckoo) and for applications
@@ -98,17 +106,19 @@ dist: deps-dist
 
 ## install: all of these below PREFIX, with pkg-config files; uninstall: takes them away
 install: all static
-	$(INSTALL) -d "$(DESTDIR)$(EXTENSIONDIR)" "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(INCLUDEDIR)" "$(DESTDIR)$(PKGCONFIGDIR)"
+	$(INSTALL) -d $(foreach place,$(EXTENSIONDIR) $(LIBDIR) $(INCLUDEDIR) $(PKGCONFIGDIR) $(DOCDIR),"$(DESTDIR)$(place)")
 	$(INSTALL) -m 755 $(EXTENSION) "$(DESTDIR)$(EXTENSIONDIR)"
 	$(INSTALL) -m 644 build/libcuckoofilter.a build/libcuckoo_sqlite.a "$(DESTDIR)$(LIBDIR)"
 	$(INSTALL) -m 644 build/dist/cuckoo_filter.h "$(DESTDIR)$(INCLUDEDIR)"
 	$(INSTALL) -m 644 build/cuckoofilter.pc build/cuckoo_sqlite.pc "$(DESTDIR)$(PKGCONFIGDIR)"
+	$(INSTALL) -m 644 build/dist/LICENSE "$(DESTDIR)$(DOCDIR)"
 	@echo 'Load the extension with: .load $(EXTENSIONDIR)/cuckoo'
 
 uninstall:
 	rm -f "$(DESTDIR)$(EXTENSIONDIR)/cuckoo.$(SUFFIX)" "$(DESTDIR)$(INCLUDEDIR)/cuckoo_filter.h"
 	rm -f "$(DESTDIR)$(LIBDIR)/libcuckoofilter.a" "$(DESTDIR)$(LIBDIR)/libcuckoo_sqlite.a"
 	rm -f "$(DESTDIR)$(PKGCONFIGDIR)/cuckoofilter.pc" "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo_sqlite.pc"
+	rm -f "$(DESTDIR)$(DOCDIR)/LICENSE"
 
 ## version: the version, which stands in src/version.h
 version:
@@ -149,12 +159,11 @@ build/asan/cuckoo.so: $(SRC:%.c=build/so/%.o) $(EXT:%.c=build/so/%.o)
 build/coverage/cuckoo.so build/coverage_so/cuckoo.so: $(SRC:%.c=build/coverage_so/%.o) $(EXT:%.c=build/coverage_so/%.o)
 	@mkdir -p $(@D)
 	@$(CC) $(COVERAGE) -shared $(if $(filter build/coverage/%,$@),-Wl$(COMMA)-z$(COMMA)nodelete) -o $@ $^ $(LIBS)
-COMMA = ,
 
 # These files change when another compiler or linker is asked for, other options, or other places: so what was made with
 # them is made anew.
 export COMPILER := $(CC) $(CPPFLAGS) $(CFLAGS) $(TARGET) $(shell $(CC) --version 2> /dev/null | head -1)
-export LINKER   := $(LDFLAGS) $(LDLIBS) $(AR)
+export LINKER   := $(LINKED) $(LDFLAGS) $(LDLIBS) $(AR)
 export PLACES   := $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(VERSION)
 build/tools: always ; $(call keep,COMPILER)
 build/linker: always ; $(call keep,LINKER)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Makes cuckoo.c and cuckoo_filter.h: the whole extension, and the C library, in one file for any build system.
+# Makes cuckoo.c and cuckoo_filter.h: the whole extension, and the C library, in one file for any build system. And
+# LICENSE: that of the project, and that of xxHash.
 #   amalgamate.sh [FOLDER]    FOLDER: where they go; build/dist
 # The same sources give the same bytes. amalgamate.awk does the work; the order of the files is that of the rooms.
 # xxhash.h goes into cuckoo.c as it is. CC, CPPFLAGS and build/options say which one.
@@ -25,6 +26,11 @@ sources() {
 
 licence() {
     sed 's/^/** /; s/ *$//' ext/LICENSE
+}
+
+# The words of the first comment of xxhash.h.
+licence_of_xxhash() {
+    awk '/\*\// { exit } NR > 1 { sub(/^ \* ?/, ""); print }' "$xxhash"
 }
 
 header_begin() {
@@ -138,5 +144,10 @@ mkdir -p "$out"
     awk -v xxhash="$xxhash" -v xxhash_version="$xxhash_version" -f ext/amalgamate.awk $headers -- $(sources src) $(sources ext)
     source_end
 } > "$out/cuckoo.c.new"
+{
+    cat ext/LICENSE
+    printf '\n\nIt contains xxHash, under this licence:\n\n'
+    licence_of_xxhash
+} > "$out/LICENSE"
 mv "$out/cuckoo_filter.h.new" "$out/cuckoo_filter.h"
 mv "$out/cuckoo.c.new" "$out/cuckoo.c"

@@ -36,14 +36,6 @@ REPOSITORY = os.environ.get("DIST_REPOSITORY", "")
 
 # ---- what goes into all of them ----
 
-def licences(amalgamation):
-    """The licence, and that of xxHash as it stands in the amalgamation."""
-    source = amalgamation.read_text(encoding="utf-8")
-    xxhash = re.search(r"^/\*\n \* xxHash.*?\*/", source, re.M | re.S)[0]
-    words = re.sub(r"^ ?\*/?( |$)", "", xxhash[3:-2], flags=re.M).strip()
-    return (ROOT / "ext/LICENSE").read_text() + "\n\nIt contains xxHash, under this licence:\n\n" + words + "\n"
-
-
 def excerpt():
     """The beginning of the README, and its first example with the output."""
     readme = (ROOT / "README.md").read_text()
@@ -226,7 +218,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     for old in (*out.glob("sqlite_cuckoo-*.whl"), *out.glob("sqlite-cuckoo-*.tgz"), *out.glob("cuckoo-*.tar.gz")):
         old.unlink()  # of another version, perhaps
-    licence = licences(arguments.amalgamation)
+    licence = arguments.amalgamation.with_name("LICENSE").read_text(encoding="utf-8")
     compiled = {}
     for path in arguments.extension:
         if is_old(path, arguments):

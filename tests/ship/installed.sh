@@ -32,6 +32,7 @@ expected_files() {
 .$prefix/lib/pkgconfig/cuckoo_sqlite.pc
 .$prefix/lib/pkgconfig/cuckoofilter.pc
 .$prefix/lib/sqlite3/cuckoo.$suffix
+.$prefix/share/doc/cuckoofilter/LICENSE
 END
 }
 
@@ -68,6 +69,18 @@ exports() {
     [ -s "$work/names" ] && ! grep -v "$3" "$work/names"
 }
 
+both_licences() {
+    grep -c -e '^MIT License$' -e 'Yann Collet$' -e 'BSD 2-Clause License' -e 'Redistributions in binary form' \
+        -e 'POSSIBILITY OF SUCH DAMAGE' "$dest$prefix/share/doc/cuckoofilter/LICENSE" | grep -x 5
+}
+
+# What an overrun runs into: an ELF file says so itself. Nothing is looked for beside it, and it has no names to strip.
+hardened() {
+    readelf -dlsW "$1" > "$work/elf" && grep -w BIND_NOW "$work/elf" && grep -w GNU_RELRO "$work/elf" &&
+        grep -w '__stack_chk_fail@.*' "$work/elf" && grep 'GNU_STACK .* RW ' "$work/elf" &&
+        ! grep -E 'R(UN)?PATH|TEXTREL|\.symtab' "$work/elf"
+}
+
 no_sqlite() {
     ! nm "$dest$prefix/lib/libcuckoofilter.a" | grep -i sqlite
 }
@@ -94,6 +107,14 @@ ok 'the shell loads it from there' loads
 ok 'the library shows cf_... only' exports '' libcuckoofilter.a '^cf_'
 ok 'the library knows no SQLite' no_sqlite
 ok 'the extension for programs shows its entry point only' exports '' libcuckoo_sqlite.a '^sqlite3_cuckoo_init$'
+ok 'the licences, that of xxHash too' both_licences
+if ! has readelf; then
+    skipped 'what the ELF file says' binutils
+elif [ "${CFLAGS:-}" ] && [ -z "${LINKED:-}" ]; then
+    echo 'skipped: is it hardened? Not with CFLAGS of your own'
+else
+    ok 'the extension is hardened and stripped' hardened "$dest$prefix/lib/sqlite3/cuckoo.$suffix"
+fi
 ok 'the extension shows its entry point only' exports -D sqlite3/cuckoo.$suffix '^sqlite3_cuckoo_init$'
 : > "$dest$prefix/lib/sqlite3/mine.so"
 ok 'make uninstall' installing uninstall
