@@ -95,14 +95,16 @@ static: build/libcuckoofilter.a build/libcuckoo_sqlite.a build/cuckoofilter.pc b
 ## amalgamation: build/dist/cuckoo.c and cuckoo_filter.h: all of it in one file, for any build system
 amalgamation: build/dist/cuckoo.c
 
-## dist: build/dist/: a Python wheel, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
+## dist: build/dist/: a Python wheel, its sources, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
 ##       also for platforms that make test-platforms has built; OTHERS="file ..." for files of your own
 OTHERS ?= $(wildcard $(patsubst %,build/platforms/%/cuckoo.*,i386 arm64 armhf s390x musl windows))
 dist: deps-dist
 	@$(MAKE) -s all static $(WASM)
 	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
 	    --extension $(EXTENSION) $(OTHERS) \
-	    --static build/libcuckoofilter.a build/libcuckoo_sqlite.a $(WASM:%=--wasm %)
+	    --static build/libcuckoofilter.a build/libcuckoo_sqlite.a $(WASM:%=--wasm %) \
+	    --sqlite $$(echo '#include <sqlite3ext.h>' | $(CC) $(CPPFLAGS) @build/options -M -x c - | \
+	        tr -s ' \\' '\n' | grep '/sqlite3\(ext\)*\.h$$')
 
 ## install: all of these below PREFIX, with pkg-config files; uninstall: takes them away
 install: all static
