@@ -219,4 +219,16 @@ check 'archive: static libraries: the programs of their README' static_programs
 check 'archive: amalgamation' archive amalgamation
 check 'archive: amalgamation: compiled as its README says; the example' amalgamation_example
 
+# ---- the recipe for all platforms ----
+
+release_steps() {
+    empty release && "$PYTHON" -B "$root/tests/ship/packages/release.py" "$root"
+}
+
+if ! "$PYTHON" -c 'import yaml' 2> /dev/null; then
+    skip 'the steps of release.yml; on Debian: python3-yaml'
+elif [ "$wasm" ]; then
+    check 'release.yml: its steps for Linux, here' release_steps
+fi
+
 ending "$passed" "$failed"
