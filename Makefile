@@ -3,7 +3,7 @@
 #
 # Variables you may set, on the command line or in the environment:
 #   CC, CPPFLAGS, CFLAGS, LDFLAGS, LDLIBS, AR    as everywhere; a cross compiler makes the extension of its platform
-#   PREFIX, LIBDIR, INCLUDEDIR, EXTENSIONDIR, PKGCONFIGDIR, DESTDIR    where make install puts things
+#   PREFIX, LIBDIR, INCLUDEDIR, EXTENSIONDIR, PKGCONFIGDIR, DOCDIR, DESTDIR    where make install puts things
 #   SQLITE3, PYTHON  the sqlite3 shell and a python3 whose sqlite3 module loads extensions
 #   SKIP_DEPS=1      do not look for what is missing
 
@@ -14,16 +14,10 @@ PREFIX       ?= /usr/local
 LIBDIR       ?= $(PREFIX)/lib
 INCLUDEDIR   ?= $(PREFIX)/include
 PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+DOCDIR       ?= $(PREFIX)/share/doc/cuckoofilter
 # SQLite has no folder of its own for extensions. They are no libraries to link with, so they do not stand among these.
 EXTENSIONDIR ?= $(LIBDIR)/sqlite3
 INSTALL      ?= install
-
-# Optimization over all files, where the compiler can.
-ifeq ($(origin CFLAGS),undefined)
-# (Not to /dev/null: root's emcc puts a file in its place.)
-CFLAGS := $(strip -O2 $(shell d=$$(mktemp -d) && echo 'int x;' > $$d/x.c && \
-              $(CC) -O2 -flto=auto -fPIC -shared -o $$d/x $$d/x.c 2> /dev/null && echo -flto=auto; rm -rf "$$d"))
-endif
 
 # The platform is that of the compiler: .so, .dylib or .dll is what its SQLite appends to a name.
 TARGET := $(or $(shell $(CC) -dumpmachine 2> /dev/null),$(shell uname -s | tr A-Z a-z))
@@ -35,8 +29,22 @@ SUFFIX = dylib
 SHARED = -dynamiclib
 else
 SUFFIX = so
-SHARED = -shared
+SHARED = -shared $(LINKED)
 PIC    = -fPIC
+endif
+COMMA = ,
+
+# Unless you give CFLAGS: optimization over all files, and what makes an overrun an abort (the stack, the copies, the
+# table of functions), where the compiler can. What ships is stripped. (Not to /dev/null: root's emcc puts a file in its place.)
+takes = $(shell d=$$(mktemp -d) && echo 'int x;' > $$d/x.c && \
+            $(CC) -O2 $(1) -fPIC -shared -o $$d/x $$d/x.c 2> /dev/null && echo '$(1)'; rm -rf "$$d")
+RELRO = -Wl$(COMMA)-z$(COMMA)relro$(COMMA)-z$(COMMA)now -s
+ifeq ($(origin CFLAGS),undefined)
+CFLAGS := $(strip -O2 $(call takes,-flto=auto))
+ifeq ($(SUFFIX),so)
+CFLAGS := $(strip $(CFLAGS) $(call takes,-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+LINKED := $(call takes,$(RELRO))
+endif
 endif
 EXTENSION = build/cuckoo.$(SUFFIX)
 ifeq ($(origin AR),default)
@@ -70,7 +78,7 @@ CORES   = $(shell getconf _NPROCESSORS_ONLN)
 # The C library as WebAssembly, where clang can make it: what the npm package has for programs without SQLite.
 WASM    = $(if $(and $(shell command -v clang),$(shell command -v wasm-ld)),build/filter.wasm)
 VERSION := $(shell sed -n 's/^.define CUCKOO_VERSION "\(.*\)"/\1/p' src/version.h)
-export CC CPPFLAGS CFLAGS LDFLAGS LDLIBS SQLITE3 PYTHON
+export CC CPPFLAGS CFLAGS LINKED LDFLAGS LDLIBS SQLITE3 PYTHON
 
 ### To use it
 ## all: build/cuckoo.so (.dylib, .dll), for the SQLite shell (.load build/cuckoo) and for applications
@@ -81,34 +89,38 @@ demo: deps-demo
 	@$(MAKE) -s $(EXTENSION)
 	@sh tests/demo.sh
 
-## static: build/libcuckoo.a, the C library; build/libcuckoo_sqlite.a, the extension for programs that link it
-static: build/libcuckoo.a build/libcuckoo_sqlite.a build/cuckoo.pc build/cuckoo_sqlite.pc
+## static: build/libcuckoofilter.a, the C library; build/libcuckoo_sqlite.a, the extension for programs that link it
+static: build/libcuckoofilter.a build/libcuckoo_sqlite.a build/cuckoofilter.pc build/cuckoo_sqlite.pc
 
-## amalgamation: build/dist/cuckoo.c and cuckoo.h: all of it in one file, for any build system
+## amalgamation: build/dist/cuckoo.c and cuckoo_filter.h: all of it in one file, for any build system
 amalgamation: build/dist/cuckoo.c
 
-## dist: build/dist/: a Python wheel, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
+## dist: build/dist/: a Python wheel, its sources, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
 ##       also for platforms that make test-platforms has built; OTHERS="file ..." for files of your own
 OTHERS ?= $(wildcard $(patsubst %,build/platforms/%/cuckoo.*,i386 arm64 armhf s390x musl windows))
 dist: deps-dist
 	@$(MAKE) -s all static $(WASM)
 	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
 	    --extension $(EXTENSION) $(OTHERS) \
-	    --static build/libcuckoo.a build/libcuckoo_sqlite.a $(WASM:%=--wasm %)
+	    --static build/libcuckoofilter.a build/libcuckoo_sqlite.a $(WASM:%=--wasm %) \
+	    --sqlite $$(echo '#include <sqlite3ext.h>' | $(CC) $(CPPFLAGS) @build/options -M -x c - | \
+	        tr -s ' \\' '\n' | grep '/sqlite3\(ext\)*\.h$$')
 
 ## install: all of these below PREFIX, with pkg-config files; uninstall: takes them away
 install: all static
-	$(INSTALL) -d "$(DESTDIR)$(EXTENSIONDIR)" "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(INCLUDEDIR)" "$(DESTDIR)$(PKGCONFIGDIR)"
+	$(INSTALL) -d $(foreach place,$(EXTENSIONDIR) $(LIBDIR) $(INCLUDEDIR) $(PKGCONFIGDIR) $(DOCDIR),"$(DESTDIR)$(place)")
 	$(INSTALL) -m 755 $(EXTENSION) "$(DESTDIR)$(EXTENSIONDIR)"
-	$(INSTALL) -m 644 build/libcuckoo.a build/libcuckoo_sqlite.a "$(DESTDIR)$(LIBDIR)"
-	$(INSTALL) -m 644 build/dist/cuckoo.h "$(DESTDIR)$(INCLUDEDIR)"
-	$(INSTALL) -m 644 build/cuckoo.pc build/cuckoo_sqlite.pc "$(DESTDIR)$(PKGCONFIGDIR)"
+	$(INSTALL) -m 644 build/libcuckoofilter.a build/libcuckoo_sqlite.a "$(DESTDIR)$(LIBDIR)"
+	$(INSTALL) -m 644 build/dist/cuckoo_filter.h "$(DESTDIR)$(INCLUDEDIR)"
+	$(INSTALL) -m 644 build/cuckoofilter.pc build/cuckoo_sqlite.pc "$(DESTDIR)$(PKGCONFIGDIR)"
+	$(INSTALL) -m 644 build/dist/LICENSE "$(DESTDIR)$(DOCDIR)"
 	@echo 'Load the extension with: .load $(EXTENSIONDIR)/cuckoo'
 
 uninstall:
-	rm -f "$(DESTDIR)$(EXTENSIONDIR)/cuckoo.$(SUFFIX)" "$(DESTDIR)$(INCLUDEDIR)/cuckoo.h"
-	rm -f "$(DESTDIR)$(LIBDIR)/libcuckoo.a" "$(DESTDIR)$(LIBDIR)/libcuckoo_sqlite.a"
-	rm -f "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo.pc" "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo_sqlite.pc"
+	rm -f "$(DESTDIR)$(EXTENSIONDIR)/cuckoo.$(SUFFIX)" "$(DESTDIR)$(INCLUDEDIR)/cuckoo_filter.h"
+	rm -f "$(DESTDIR)$(LIBDIR)/libcuckoofilter.a" "$(DESTDIR)$(LIBDIR)/libcuckoo_sqlite.a"
+	rm -f "$(DESTDIR)$(PKGCONFIGDIR)/cuckoofilter.pc" "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo_sqlite.pc"
+	rm -f "$(DESTDIR)$(DOCDIR)/LICENSE"
 
 ## version: the version, which stands in src/version.h
 version:
@@ -149,12 +161,11 @@ build/asan/cuckoo.so: $(SRC:%.c=build/so/%.o) $(EXT:%.c=build/so/%.o)
 build/coverage/cuckoo.so build/coverage_so/cuckoo.so: $(SRC:%.c=build/coverage_so/%.o) $(EXT:%.c=build/coverage_so/%.o)
 	@mkdir -p $(@D)
 	@$(CC) $(COVERAGE) -shared $(if $(filter build/coverage/%,$@),-Wl$(COMMA)-z$(COMMA)nodelete) -o $@ $^ $(LIBS)
-COMMA = ,
 
 # These files change when another compiler or linker is asked for, other options, or other places: so what was made with
 # them is made anew.
 export COMPILER := $(CC) $(CPPFLAGS) $(CFLAGS) $(TARGET) $(shell $(CC) --version 2> /dev/null | head -1)
-export LINKER   := $(LDFLAGS) $(LDLIBS) $(AR)
+export LINKER   := $(LINKED) $(LDFLAGS) $(LDLIBS) $(AR)
 export PLACES   := $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(VERSION)
 build/tools: always ; $(call keep,COMPILER)
 build/linker: always ; $(call keep,LINKER)
@@ -173,7 +184,7 @@ build/dist/cuckoo.c: $(SRC) $(EXT) $(filter src/% ext/%,$(HEADERS)) $(wildcard e
 
 # An archive is for any linker: no optimization that is left to it.
 ARCHIVED = $(CPPFLAGS) $(CFLAGS) $(if $(findstring -flto,$(CFLAGS)),-fno-lto) $(PIC) -std=c11 -Wall -Wextra @build/options
-build/static/libcuckoo.o: ARCHIVED += -DCUCKOO_LIBRARY_ONLY
+build/static/libcuckoofilter.o: ARCHIVED += -DCUCKOO_LIBRARY_ONLY
 build/static/libcuckoo_sqlite.o: ARCHIVED += -DSQLITE_CORE
 build/static/%.o: build/dist/cuckoo.c build/tools
 	@mkdir -p $(@D)
@@ -350,7 +361,7 @@ build/bench/instructions: tests/bench/instructions.c tests/bench/instructions_sq
 	@$(CC) $(FLAGS) $(CFLAGS) -DNDEBUG -o $@ $^ -lsqlite3 -lm
 
 build/bench/instructions_one_file: tests/bench/instructions.c tests/bench/instructions_sql.c tests/bench/bench.c \
-    tests/bench/database.c build/libcuckoo.a
+    tests/bench/database.c build/libcuckoofilter.a
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) -O2 -DNDEBUG -o $@ $^ -lsqlite3 $(LIBS)
 build/bench/one_file/cuckoo.so: build/dist/cuckoo.c

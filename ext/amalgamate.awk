@@ -281,7 +281,7 @@ function put(text) {
 }
 
 function emit_header(   i) {
-    print "#ifndef CUCKOO_H\n#define CUCKOO_H\n"
+    print "#ifndef CUCKOO_FILTER_H\n#define CUCKOO_FILTER_H\n"
     print "#ifndef CUCKOO_API\n#define CUCKOO_API /* what a compiler wants before public functions */\n#endif\n"
     print "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n"
     seen["#include <stdbool.h>"] = seen["#include <stddef.h>"] = seen["#include <stdint.h>"] = 1

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Makes cuckoo.c and cuckoo.h: the whole extension, and the C library, in one file for any build system.
+# Makes cuckoo.c and cuckoo_filter.h: the whole extension, and the C library, in one file for any build system. And
+# LICENSE: that of the project, and that of xxHash.
 #   amalgamate.sh [FOLDER]    FOLDER: where they go; build/dist
 # The same sources give the same bytes. amalgamate.awk does the work; the order of the files is that of the rooms.
 # xxhash.h goes into cuckoo.c as it is. CC, CPPFLAGS and build/options say which one.
@@ -12,7 +13,7 @@ xxhash=$(echo '#include <xxhash.h>' | eval "${CC:-cc} ${CPPFLAGS:-} @build/optio
 version=$(awk '$2 == "CUCKOO_VERSION" { gsub(/"/, "", $3); print $3 }' src/version.h)
 xxhash_version=$(awk '$1 == "#define" && $2 ~ /^XXH_VERSION_(MAJOR|MINOR|RELEASE)$/ { printf "%s%s", dot, $3; dot = "." }' "$xxhash")
 
-# What a program may call: the parts of cuckoo.h, in order.
+# What a program may call: the parts of cuckoo_filter.h, in order.
 headers='src/version.h ext/cuckoo.h src/cuckoo_plan.h src/base/hash.h src/shape/filter_private.h src/cuckoo_filter.h src/cuckoo_inspect.h src/cuckoo_exact.h'
 
 # sources HALF: its .c files, from bottom to top.
@@ -27,13 +28,22 @@ licence() {
     sed 's/^/** /; s/ *$//' ext/LICENSE
 }
 
+# The words of the first comment of xxhash.h.
+licence_of_xxhash() {
+    awk '/\*\// { exit } NR > 1 { sub(/^ \* ?/, ""); print }' "$xxhash"
+}
+
 header_begin() {
     cat << END
 /*
-** cuckoo.h, version $version - cuckoo filters for SQLite, and for C and C++ without SQLite.
+** cuckoo_filter.h, version $version - cuckoo filters for SQLite, and for C and C++ without SQLite.
 **
-** Compiled from cuckoo.c, which comes with this file, or from libcuckoo.a. With CUCKOO_LIBRARY_ONLY, or with
-** libcuckoo.a, there are the functions cf_...; else there is sqlite3_cuckoo_init.
+** What it declares is compiled from cuckoo.c, which comes with this file, or is in a static library:
+**
+**      libcuckoofilter.a, or cuckoo.c with CUCKOO_LIBRARY_ONLY      the functions cf_..., without SQLite
+**      libcuckoo_sqlite.a, or cuckoo.c with SQLITE_CORE             sqlite3_cuckoo_init
+**
+** These are all symbols that a linker sees. All names here begin with cf_, CF_ or CUCKOO_, but for that one.
 **
 ** SPDX-License-Identifier: MIT
 **
@@ -52,8 +62,8 @@ source_begin() {
 **      cc -O2 -DCUCKOO_LIBRARY_ONLY -c cuckoo.c             the C library alone, without SQLite
 **      cl /O2 /std:c11 /LD cuckoo.c                         an extension to load, by MSVC
 **
-** It is C11. cuckoo.h says what to call. The file was made of many by a program. What is not public is static, and what
-** stands at file scope begins with cf_ or cuckoo_: other code may stand in the same file.
+** It is C11. cuckoo_filter.h says what to call. The file was made of many by a program. What is not public is
+** static, and what stands at file scope begins with cf_ or cuckoo_: other code may stand in the same file.
 **
 **      CUCKOO_API       before public functions cf_...: by default "static", with CUCKOO_LIBRARY_ONLY nothing. An empty
 **                       one gives the extension and the functions. For a DLL: __declspec(dllexport).
@@ -68,7 +78,7 @@ source_begin() {
 $(licence)
 */
 #ifdef __cplusplus
-#error "cuckoo.c is C11: compile it as C; cuckoo.h is for C++, too"
+#error "cuckoo.c is C11: compile it as C; cuckoo_filter.h is for C++, too"
 #endif
 
 #ifdef CUCKOO_DEBUG
@@ -127,12 +137,17 @@ mkdir -p "$out"
 {
     header_begin
     awk -f ext/amalgamate.awk $headers
-} > "$out/cuckoo.h.new"
+} > "$out/cuckoo_filter.h.new"
 # shellcheck disable=SC2086,SC2046
 {
     source_begin
     awk -v xxhash="$xxhash" -v xxhash_version="$xxhash_version" -f ext/amalgamate.awk $headers -- $(sources src) $(sources ext)
     source_end
 } > "$out/cuckoo.c.new"
-mv "$out/cuckoo.h.new" "$out/cuckoo.h"
+{
+    cat ext/LICENSE
+    printf '\n\nIt contains xxHash, under this licence:\n\n'
+    licence_of_xxhash
+} > "$out/LICENSE"
+mv "$out/cuckoo_filter.h.new" "$out/cuckoo_filter.h"
 mv "$out/cuckoo.c.new" "$out/cuckoo.c"

@@ -1,48 +1,38 @@
 # SPDX-License-Identifier: MIT
-"""Makes the packages: a Python wheel for each platform, an npm package, archives, a file for sqlpkg, checksums.
+"""Makes the packages: a Python wheel for each platform, its sources, an npm package, archives, a file for sqlpkg, checksums.
 
-    dist.py --version V --extension FILE ... [--static FILE ...] [--wasm FILE] --out build/dist     (make dist)
+    dist.py --version V --extension FILE ... [--static FILE ...] [--wasm FILE] [--sqlite FILE ...] --out build/dist   (make dist)
 
 Needs nothing but Python, and no network. The same files give the same packages, to the byte: names are sorted, and dates are
 SOURCE_DATE_EPOCH, or the first of January 1980. Where the packages will be found is not known here; these variables say it:
 
     DIST_OWNER         the owner in sqlpkg.json, which must have one; "local" unless given
-    DIST_REPOSITORY    the address of the project; unless given, no package names one
+    DIST_REPOSITORY    the address of the project, without a slash at the end; unless given, no package names one. Issues are
+                       taken to be in its folder issues
     DIST_URL           the folder that archives are fetched from; unless given, it is the one that sqlpkg.json lies in
 """
 import argparse
 import base64
-import gzip
 import hashlib
-import io
 import json
 import os
 import re
 import sys
-import tarfile
-import time
-import zipfile
 from pathlib import Path
 
 import binaries
+
+sys.path.append(str(Path(__file__).resolve().parent / "python"))
+from backend import write_sdist, write_tar, write_wheel  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SUMMARY = "Cuckoo filters for SQLite: a set of keys in about ten bits each, with deletes, growth and sync with a table"
 LICENCE = "MIT AND BSD-2-Clause"  # its own, and that of xxHash, which is compiled in
-EPOCH = max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), 315532800)  # zip files know nothing earlier
 REPOSITORY = os.environ.get("DIST_REPOSITORY", "")
 
 
 # ---- what goes into all of them ----
-
-def licences(amalgamation):
-    """The licence, and that of xxHash as it stands in the amalgamation."""
-    source = amalgamation.read_text(encoding="utf-8")
-    xxhash = re.search(r"^/\*\n \* xxHash.*?\*/", source, re.M | re.S)[0]
-    words = re.sub(r"^ ?\*/?( |$)", "", xxhash[3:-2], flags=re.M).strip()
-    return (ROOT / "ext/LICENSE").read_text() + "\n\nIt contains xxHash, under this licence:\n\n" + words + "\n"
-
 
 def excerpt():
     """The beginning of the README, and its first example with the output."""
@@ -70,66 +60,26 @@ def filled(path, **values):
     return words
 
 
-# ---- archives: {name: bytes}; a name of a compiled file gets mode 755 ----
-
-def mode_of(name):
-    return 0o755 if name.endswith((".so", ".dylib", ".dll")) else 0o644
-
-
-def encoded(files):
-    return {name: content.encode() if isinstance(content, str) else content for name, content in files.items()}
-
-
-def write_tar(path, files):
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for name, content in sorted(encoded(files).items()):
-            info = tarfile.TarInfo(name)
-            info.size, info.mode, info.mtime = len(content), mode_of(name), EPOCH
-            tar.addfile(info, io.BytesIO(content))
-    with open(path, "wb") as out, gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as packed:
-        packed.write(plain.getvalue())
-    return path
-
-
-def write_zip(path, files):
-    """The files in the order given: a wheel ends with its RECORD."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in encoded(files).items():
-            info = zipfile.ZipInfo(name, time.gmtime(EPOCH)[:6])
-            info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3
-            info.external_attr = (0o100000 | mode_of(name)) << 16
-            archive.writestr(info, content)
-    return path
-
-
 # ---- the packages ----
 
-def record(files, name):
-    """RECORD: the hash and the length of each file, without its own."""
-    lines = []
-    for path, content in encoded(files).items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-        lines.append(f"{path},sha256={digest},{len(content)}\n")
-    return "".join(lines) + f"{name},,\n"
+def metadata(version):
+    """Core metadata 2.4: METADATA of the wheels, PKG-INFO of the sources."""
+    urls = f"Project-URL: Repository, {REPOSITORY}\nProject-URL: Issues, {REPOSITORY}/issues\n" if REPOSITORY else ""
+    return filled("python/PKG-INFO", VERSION=version, SUMMARY=SUMMARY, LICENCE=LICENCE, URLS=urls, README=filled("python/README.md"))
 
 
 def wheel(out, version, binary, licence):
-    tag = f"py3-none-{binary.wheel}"
-    info = f"sqlite_cuckoo-{version}.dist-info"
-    metadata = (f"Metadata-Version: 2.1\nName: sqlite-cuckoo\nVersion: {version}\nSummary: {SUMMARY}\nLicense: {LICENCE}\n"
-                + (f"Project-URL: Repository, {REPOSITORY}\n" if REPOSITORY else "") +
-                "License-File: LICENSE\nRequires-Python: >=3.8\nDescription-Content-Type: text/markdown\n\n")
-    files = {
-        "sqlite_cuckoo/__init__.py": filled("python/sqlite_cuckoo/__init__.py", VERSION=version),
-        "sqlite_cuckoo/py.typed": "",
-        "sqlite_cuckoo/cuckoo" + binary.path.suffix: binary.path.read_bytes(),
-        f"{info}/LICENSE": licence,
-        f"{info}/METADATA": metadata + filled("python/README.md"),
-        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: dist.py ({version})\nRoot-Is-Purelib: false\nTag: {tag}\n",
-    }
-    files[f"{info}/RECORD"] = record(files, f"{info}/RECORD")
-    return write_zip(out / f"sqlite_cuckoo-{version}-{tag}.whl", files)
+    init = filled("python/sqlite_cuckoo/__init__.py", VERSION=version)
+    return write_wheel(out, binary.wheel, metadata(version), licence, init, binary.path.read_bytes(), binary.path.suffix)
+
+
+def sdist(out, version, arguments, licence):
+    """What a C compiler makes a wheel of, with the headers of SQLite, which are in the public domain."""
+    files = {name: filled(f"python/{name}") for name in ("pyproject.toml", "backend.py", "README.md")}
+    files.update({f"sqlite/{path.name}": path.read_bytes() for path in arguments.sqlite})
+    return write_sdist(out, {
+        **files, "PKG-INFO": metadata(version), "LICENSE": licence, "cuckoo.c": arguments.amalgamation.read_bytes(),
+        "sqlite_cuckoo/__init__.py": filled("python/sqlite_cuckoo/__init__.py", VERSION=version), "sqlite_cuckoo/py.typed": ""})
 
 
 def filter_package(version, wasm):
@@ -144,7 +94,8 @@ def npm(out, version, compiled, licence, wasm):
     package = json.loads(filled("npm/package.json", VERSION=version))
     package.update({"description": SUMMARY, "license": f"({LICENCE})"})
     if REPOSITORY:
-        package["repository"] = REPOSITORY
+        package.update({"repository": {"type": "git", "url": f"git+{REPOSITORY}.git"}, "homepage": f"{REPOSITORY}#readme",
+                        "bugs": {"url": f"{REPOSITORY}/issues"}})
     files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "README.md")}
     if wasm:
         files.update(filter_package(version, wasm))
@@ -166,7 +117,7 @@ def loadable(out, version, binary, licence):
 def others(out, version, arguments, name, licence):
     """The static libraries with their header, and the amalgamation."""
     folder = f"cuckoo-{version}"
-    header = arguments.amalgamation.with_suffix(".h")
+    header = arguments.amalgamation.with_name("cuckoo_filter.h")
 
     def archive(end, kind, files):
         papers = archive_papers(kind, version, licence, name)
@@ -216,6 +167,7 @@ def main():
     parser.add_argument("--version", required=True)
     parser.add_argument("--extension", type=Path, nargs="+", required=True, help="compiled files, one for each platform")
     parser.add_argument("--static", type=Path, nargs="*", default=[], help="libraries for the platform of the first")
+    parser.add_argument("--sqlite", type=Path, nargs=2, help="sqlite3.h and sqlite3ext.h: for a source distribution")
     parser.add_argument("--wasm", type=Path, help="the C library as WebAssembly: sqlite-cuckoo/filter")
     parser.add_argument("--amalgamation", type=Path, default=ROOT / "build/dist/cuckoo.c")
     parser.add_argument("--out", type=Path, default=ROOT / "build/dist")
@@ -224,9 +176,9 @@ def main():
         sys.exit("dist.py: CFLAGS with =native: what is compiled so runs on this machine only; give make other CFLAGS")
     out, version = arguments.out, arguments.version
     out.mkdir(parents=True, exist_ok=True)
-    for old in (*out.glob("sqlite_cuckoo-*.whl"), *out.glob("sqlite-cuckoo-*.tgz"), *out.glob("cuckoo-*.tar.gz")):
+    for old in (*out.glob("sqlite[_-]cuckoo-*"), *out.glob("cuckoo-*.tar.gz")):
         old.unlink()  # of another version, perhaps
-    licence = licences(arguments.amalgamation)
+    licence = arguments.amalgamation.with_name("LICENSE").read_text(encoding="utf-8")
     compiled = {}
     for path in arguments.extension:
         if is_old(path, arguments):
@@ -243,6 +195,8 @@ def main():
                 archives[name] = made[-1]
     if not arguments.wasm:
         print("left out: sqlite-cuckoo/filter of the npm package, which clang and wasm-ld make; on Debian: clang lld")
+    if arguments.sqlite:
+        made.append(sdist(out, version, arguments, licence))
     made += [npm(out, version, list(compiled.values()), licence, arguments.wasm),
              *others(out, version, arguments, first.name, licence)]
     made.append(sqlpkg(out, version, archives))

@@ -33,8 +33,11 @@ use_sqlalchemy.py|$PYTHON -c 'import sqlalchemy'|$PYTHON $program|python3-sqlalc
 use_django.py|$PYTHON -c 'import django'|$PYTHON $program|python3-django
 migrate_alembic.py|$PYTHON -c 'import alembic'|$PYTHON $program|python3-alembic
 migrate_django.py|$PYTHON -c 'import django'|$PYTHON $program|python3-django
+use_sqlite_utils.py|sqlite-utils --version|$PYTHON $program|sqlite-utils
+migrate_sqlite_utils.py|$PYTHON -c 'import sqlite_utils'|$PYTHON $program|sqlite-utils
 use_node.mjs|node -e 'require("node:sqlite")'|node $program|nodejs, 22.13 or later
 use_better_sqlite3.js|node -e 'require("better-sqlite3")'|node $program|npm install --prefix build/clients better-sqlite3
+use_libsql.js|node -e 'require("libsql")'|node $program|npm install --prefix build/clients libsql
 use_php.php|php -r 'new SQLite3(":memory:");'|php -d sqlite3.extension_dir=$PWD/build $program|php-cli php-sqlite3
 use_pdo.php|php -r 'new Pdo\Sqlite("sqlite::memory:");'|php $program|php-cli php-sqlite3, 8.4 or later
 use_perl.pl|perl -MDBD::SQLite -e 1|perl $program|libdbd-sqlite3-perl

@@ -26,12 +26,13 @@ files() {
 
 expected_files() {
     cat << END
-.$prefix/include/cuckoo.h
-.$prefix/lib/libcuckoo.a
+.$prefix/include/cuckoo_filter.h
 .$prefix/lib/libcuckoo_sqlite.a
-.$prefix/lib/pkgconfig/cuckoo.pc
+.$prefix/lib/libcuckoofilter.a
 .$prefix/lib/pkgconfig/cuckoo_sqlite.pc
+.$prefix/lib/pkgconfig/cuckoofilter.pc
 .$prefix/lib/sqlite3/cuckoo.$suffix
+.$prefix/share/doc/cuckoofilter/LICENSE
 END
 }
 
@@ -68,8 +69,20 @@ exports() {
     [ -s "$work/names" ] && ! grep -v "$3" "$work/names"
 }
 
+both_licences() {
+    grep -c -e '^MIT License$' -e 'Yann Collet$' -e 'BSD 2-Clause License' -e 'Redistributions in binary form' \
+        -e 'POSSIBILITY OF SUCH DAMAGE' "$dest$prefix/share/doc/cuckoofilter/LICENSE" | grep -x 5
+}
+
+# What an overrun runs into: an ELF file says so itself. Nothing is looked for beside it, and it has no names to strip.
+hardened() {
+    readelf -dlsW "$1" > "$work/elf" && grep -w BIND_NOW "$work/elf" && grep -w GNU_RELRO "$work/elf" &&
+        grep -w '__stack_chk_fail@.*' "$work/elf" && grep 'GNU_STACK .* RW ' "$work/elf" &&
+        ! grep -E 'R(UN)?PATH|TEXTREL|\.symtab' "$work/elf"
+}
+
 no_sqlite() {
-    ! nm "$dest$prefix/lib/libcuckoo.a" | grep -i sqlite
+    ! nm "$dest$prefix/lib/libcuckoofilter.a" | grep -i sqlite
 }
 
 only_mine_is_left() {
@@ -81,19 +94,27 @@ ok 'make install' installing install
 ok 'these files' has_all_files
 ok 'installed again: the same' installing install
 has pkg-config || skipped 'the files for pkg-config' pkg-config
-ok 'the library, C11' program "$CC" c11 "-x c tests/ship/library.c -x none" cuckoo
+ok 'the library, C11' program "$CC" c11 "-x c tests/ship/library.c -x none" cuckoofilter
 ok 'the extension linked in, C11' program "$CC" c11 "-x c tests/ship/linked.c -x none" cuckoo_sqlite
 if has g++; then
-    ok 'the library, C++17' program g++ c++17 "-x c++ tests/ship/library.c -x none" cuckoo
+    ok 'the library, C++17' program g++ c++17 "-x c++ tests/ship/library.c -x none" cuckoofilter
     ok 'the extension linked in, C++17' program g++ c++17 "-x c++ tests/ship/linked.c -x none" cuckoo_sqlite
-    ok 'both libraries in one program' program g++ c++17 "-x c++ tests/ship/linked.c -x none" cuckoo cuckoo_sqlite
+    ok 'both libraries in one program' program g++ c++17 "-x c++ tests/ship/linked.c -x none" cuckoofilter cuckoo_sqlite
 else
     skipped 'programs in C++' g++
 fi
 ok 'the shell loads it from there' loads
-ok 'the library shows cf_... only' exports '' libcuckoo.a '^cf_'
+ok 'the library shows cf_... only' exports '' libcuckoofilter.a '^cf_'
 ok 'the library knows no SQLite' no_sqlite
 ok 'the extension for programs shows its entry point only' exports '' libcuckoo_sqlite.a '^sqlite3_cuckoo_init$'
+ok 'the licences, that of xxHash too' both_licences
+if ! has readelf; then
+    skipped 'what the ELF file says' binutils
+elif [ "${CFLAGS:-}" ] && [ -z "${LINKED:-}" ]; then
+    echo 'skipped: is it hardened? Not with CFLAGS of your own'
+else
+    ok 'the extension is hardened and stripped' hardened "$dest$prefix/lib/sqlite3/cuckoo.$suffix"
+fi
 ok 'the extension shows its entry point only' exports -D sqlite3/cuckoo.$suffix '^sqlite3_cuckoo_init$'
 : > "$dest$prefix/lib/sqlite3/mine.so"
 ok 'make uninstall' installing uninstall
@@ -166,7 +187,7 @@ ok 'another version of the compiler' after "$objects" 1 CC='standin -m64' PREFIX
 one_place() {
     sed 's/"[0-9.]*"/"7.8.9"/' src/version.h > "$work/tree/src/version.h" &&
         "$MAKE" -s -C "$work/tree" CFLAGS=-O0 static version > "$work/said" && tail -1 "$work/said" | grep -x 7.8.9 &&
-        grep -x 'Version: 7.8.9' "$work/tree/build/cuckoo.pc" && ! grep -rnF "$("$MAKE" -s version)" "$work/tree/build/dist"
+        grep -x 'Version: 7.8.9' "$work/tree/build/cuckoofilter.pc" && ! grep -rnF "$("$MAKE" -s version)" "$work/tree/build/dist"
 }
 
 ok 'the version has one place' one_place

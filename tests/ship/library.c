@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** library.c - a program that uses the C library, as C and as C++: what make install and cuckoo.h give it.
+** library.c - a program that uses the C library, as C and as C++: what make install and cuckoo_filter.h give it.
 */
-#include <cuckoo.h>
+#include <cuckoo_filter.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
 ** linked.c - a program with the extension linked in, as C and as C++. All connections have it.
 */
-#include <cuckoo.h>
+#include <cuckoo_filter.h>
 #include <sqlite3.h>
 
 #include <stdio.h>

@@ -27,7 +27,7 @@ generate() {
 }
 
 same_bytes() {
-    generate && cmp $one $work/made/cuckoo.c && cmp $dist/cuckoo.h $work/made/cuckoo.h
+    generate && cmp $one $work/made/cuckoo.c && cmp $dist/cuckoo_filter.h $work/made/cuckoo_filter.h
 }
 
 # another_awk PROGRAM...
@@ -90,8 +90,8 @@ done
 for compiler in g++ clang++; do
     has $compiler || { skipped "$compiler" "$(package_of "$compiler")"; continue; }
     for standard in c++98 c++11 c++17 c++20; do
-        ok "cuckoo.h for $compiler $standard" $compiler -std=$standard -Wall -Wextra -Wpedantic -Wold-style-cast -Werror \
-            -x c++ -fsyntax-only $dist/cuckoo.h
+        ok "cuckoo_filter.h for $compiler $standard" $compiler -std=$standard -Wall -Wextra -Wpedantic -Wold-style-cast -Werror \
+            -x c++ -fsyntax-only $dist/cuckoo_filter.h
     done
 done
 
@@ -129,8 +129,8 @@ includes() {
 
 ok 'behind another extension' loads_both tests/ship/other.c $one
 ok 'before another extension' loads_both $one tests/ship/other.c
-ok 'cuckoo.h, then cuckoo.c' includes cuckoo.h cuckoo.c
-ok 'cuckoo.c, then cuckoo.h twice' includes cuckoo.c cuckoo.h cuckoo.h
+ok 'cuckoo_filter.h, then cuckoo.c' includes cuckoo_filter.h cuckoo.c
+ok 'cuckoo.c, then cuckoo_filter.h twice' includes cuckoo.c cuckoo_filter.h cuckoo_filter.h
 
 # ---- as right as the ordinary build ----
 

@@ -38,10 +38,17 @@ empty() {
     mkdir -p "$work/$1" && cd "$work/$1" || exit 1
 }
 
+# sh_block FILE: its commands for the shell.
+sh_block() {
+    awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$1"
+}
+
 # example FILE LINE: the README's example in the shell, loaded by this line; its values against the README's.
 example() {
     awk -v load="$2" '/^```sql$/ && !n++ { on = 1; next } /^```/ { on = 0 } on { print /^\.load/ ? load : $0 }' "$1" > example.sql
-    awk '/^```text$/ && !n++ { on = 1; next } /^```/ { on = 0 } on && ++line > 2 { $1 = $1; print }' "$1" > expected
+    # Without the names of columns, and the line below these.
+    awk '/^```text$/ && !n++ { on = 1; next } /^```/ { on = 0 } on { print }' "$1" |
+        awk '/^[- ]+$/ { held = 0; next } held { print line } { $1 = $1; line = $0; held = 1 } END { if (held) print line }' > expected
     sed 's/^\.mode column/.mode list\n.separator " "/' example.sql | "$SQLITE3" -batch -init /dev/null > got 2>&1
     diff expected got && echo ok
 }
@@ -54,8 +61,8 @@ sums() {
 
 again() {
     extension=$(ls build/cuckoo.so build/cuckoo.dylib build/cuckoo.dll 2> /dev/null)
-    "$PYTHON" ext/packages/dist.py --version "$version" --extension "$extension" --static build/libcuckoo.a \
-        build/libcuckoo_sqlite.a ${wasm:+--wasm "$wasm"} --out "$work/again" && cd "$work/again" && for file in *; do
+    "$PYTHON" ext/packages/dist.py --version "$version" --extension "$extension" --static build/libcuckoofilter.a \
+        build/libcuckoo_sqlite.a ${wasm:+--wasm "$wasm"} --sqlite "$work"/sources/*/sqlite/* --out "$work/again" && cd "$work/again" && for file in *; do
         cmp "$file" "$dist/$file" || return 1
     done && echo ok
 }
@@ -63,23 +70,40 @@ again() {
 wasm=$(tar tzf "$dist/sqlite-cuckoo-$version.tgz" 2> /dev/null | grep -q '/filter\.mjs$' && echo build/filter.wasm)
 [ -f "$dist/SHA256SUMS" ] || missing "there are no packages in build/dist: make dist"
 check 'SHA256SUMS' sums
+mkdir -p "$work/sources" && tar xzf "$dist/sqlite_cuckoo-$version.tar.gz" -C "$work/sources"
 if [ "$(ls "$dist"/*.whl | wc -l)" -eq 1 ]; then
     check 'made again: the same bytes' again
 fi
 
 # ---- pip ----
 
+# pip_install WORD...: what pip is asked to install, in a new environment. pip has no network, and no cache.
 pip_install() {
     empty pip
+    rm -rf venv
     "$PYTHON" -m venv venv > log 2>&1 || return 1
-    venv/bin/pip install --disable-pip-version-check --no-index --find-links "$dist" "sqlite-cuckoo==$version" >> log 2>&1 ||
-        { cat log; return 1; }
+    venv/bin/pip install --disable-pip-version-check --no-cache-dir --no-index "$@" >> log 2>&1 || { cat log; return 1; }
     venv/bin/python -c "import sqlite_cuckoo; assert sqlite_cuckoo.__version__ == '$version', sqlite_cuckoo.__version__"
     venv/bin/pip check >> log 2>&1 && venv/bin/pip show -f sqlite-cuckoo | grep -q 'sqlite_cuckoo/cuckoo\.' && echo ok
 }
 
+# The examples of both READMEs: that of the project, and that of the package.
 pip_example() {
-    cd "$work/pip" && venv/bin/python "$root/tests/ship/packages/readme.py" "$root/README.md"
+    cd "$work/pip" && for readme in "$root/README.md" "$root/ext/packages/python/README.md"; do
+        venv/bin/python "$root/tests/ship/packages/readme.py" "$readme" || return 1
+    done
+}
+
+# In the unpacked sources: the commands of their README, in an empty environment.
+sdist_readme() {
+    cd "$work/pip" && rm -rf venv && "$PYTHON" -m venv venv && cd "$work"/sources/* && sh_block README.md > "$work/pip/commands" &&
+        PATH="$work/pip/venv/bin:$PATH" PIP_NO_INDEX=1 PIP_NO_CACHE_DIR=1 sh -e "$work/pip/commands" && pip_example
+}
+
+# Without a compiler the error says what to do.
+sdist_no_compiler() {
+    cd "$work/pip" && ! CC=/nowhere/cc venv/bin/pip install --no-cache-dir --no-index --force-reinstall \
+        "$dist/sqlite_cuckoo-$version.tar.gz" > log 2>&1 && grep -q '/nowhere/cc: No such file' log && grep -q 'apt\|Debian' log && echo ok
 }
 
 # As an application that has the package in a system of its own; apsw is the distribution's.
@@ -102,8 +126,12 @@ if ! "$PYTHON" -c 'import venv, ensurepip' 2> /dev/null; then
 elif ! "$PYTHON" -c 'import sqlite3; sqlite3.Connection.enable_load_extension' 2> /dev/null; then
     skip "pip: the sqlite3 module of $PYTHON loads no extensions"
 else
-    check 'pip: installed in an empty virtual environment' pip_install
-    check 'pip: README example' pip_example
+    check 'pip: sources: compiled in an empty virtual environment' pip_install --no-build-isolation "$dist/sqlite_cuckoo-$version.tar.gz"
+    check 'pip: sources: README examples' pip_example
+    check 'pip: sources: the commands of their README' sdist_readme
+    check 'pip: sources: no compiler' sdist_no_compiler
+    check 'pip: installed in an empty virtual environment' pip_install --only-binary :all: --find-links "$dist" "sqlite-cuckoo==$version"
+    check 'pip: README examples' pip_example
     if "$PYTHON" -c 'import apsw' 2> /dev/null; then
         check 'pip: apsw' pip_apsw
     else
@@ -170,7 +198,7 @@ files() {
 
 # commands FILE: runs its block of sh, with our compiler. What it prints is compared with the block of text below it.
 commands() {
-    awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' "$1" | sed "s#^cc #$CC #" > commands
+    sh_block "$1" | sed "s#^cc #$CC #" > commands
     awk '/^```sh$/ { after = 1 } after && /^```text$/ { on = 1; next } /^```/ { on = 0 } on' "$1" > expected
     sh -e commands > got
 }
@@ -190,5 +218,17 @@ check 'archive: static libraries' archive static
 check 'archive: static libraries: the programs of their README' static_programs
 check 'archive: amalgamation' archive amalgamation
 check 'archive: amalgamation: compiled as its README says; the example' amalgamation_example
+
+# ---- the recipe for all platforms ----
+
+release_steps() {
+    empty release && "$PYTHON" -B "$root/tests/ship/packages/release.py" "$root"
+}
+
+if ! "$PYTHON" -c 'import yaml' 2> /dev/null; then
+    skip 'the steps of release.yml; on Debian: python3-yaml'
+elif [ "$wasm" ]; then
+    check 'release.yml: its steps for Linux, here' release_steps
+fi
 
 ending "$passed" "$failed"

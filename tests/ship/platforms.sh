@@ -44,13 +44,17 @@ linux() {
     run="$run -L /usr/$1"
 }
 
+# As in the Makefile: make dist takes what is made here.
+hardened='-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -Wl,-z,relro,-z,now -s'
+
 # describe PLATFORM: its compiler and options, what runs its programs (nothing: this machine), and the packages.
 describe() {
-    here=$dir/$1 cc=${CC:-cc} options=-O2 run='' packages=gcc so=so exe='' shared='-fPIC -shared' of_program=''
+    here=$dir/$1 cc=${CC:-cc} options=-O2 run='' packages=gcc so=so exe='' shared="-fPIC -shared $hardened" of_program=''
     libraries='-lm -ldl -lpthread' of_sqlite=$SQLITE_OPTIONS sqlite_of=$1 units=$all_units benchmarks=$counting
     case $1 in
     native)        ;;
-    O0 | O3)       variant "-$1" ;;
+    O0)            variant -O0; shared='-fPIC -shared' ;;
+    O3)            variant -O3 ;;
     clang)         variant -O2; cc=clang packages=clang ;;
     plain-c)       variant '-O2 -DCF_PLAIN_C' ;;
     *signed-char)  variant "-O2 -f$1" ;;

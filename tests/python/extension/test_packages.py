@@ -3,6 +3,7 @@
 bytes. make test-packages installs them."""
 import base64
 import csv
+import email
 import hashlib
 import importlib.util
 import io
@@ -27,6 +28,9 @@ PACKAGES = ROOT / "ext/packages"
 VERSION = re.search(r'CUCKOO_VERSION "(.*)"', (ROOT / "src/version.h").read_text())[1]
 
 
+SOURCES = ("cuckoo.c", "cuckoo_filter.h", "LICENSE")  # of the folder that dist.py reads
+
+
 def module(name):
     spec = importlib.util.spec_from_file_location(name, PACKAGES / f"{name}.py")
     made = importlib.util.module_from_spec(spec)
@@ -38,11 +42,12 @@ def module(name):
 binaries = module("binaries")
 
 
-def make_packages(out, *extensions, **environment):
+def make_packages(out, *extensions, source="the source", **environment):
     amalgamation = out / "cuckoo.c"
     out.mkdir(exist_ok=True)
-    amalgamation.write_text("/*\n * xxHash - Extremely Fast Hash algorithm\n * Copyright\n *    * indented\n */\n")
-    (out / "cuckoo.h").write_text("header")
+    amalgamation.write_text(source)
+    (out / "cuckoo_filter.h").write_text("header")
+    (out / "LICENSE").write_text("MIT License and that of xxHash\n")
     subprocess.run([sys.executable, PACKAGES / "dist.py", "--version", VERSION, "--out", out, "--amalgamation", amalgamation,
                     "--extension", *extensions], check=True, stdout=subprocess.PIPE,
                    env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment})
@@ -95,8 +100,27 @@ def test_names_of_the_wheel_agree(wheel):
     assert (name, version, python, abi) == ("sqlite_cuckoo", VERSION, "py3", "none")
     assert f"\nVersion: {VERSION}\n" in meta and "\nName: sqlite-cuckoo\n" in meta
     assert f"\nTag: py3-none-{platform}\n" in tags and "Root-Is-Purelib: false" in tags
-    licence = archive.read(f"sqlite_cuckoo-{VERSION}.dist-info/LICENSE").decode()
-    assert licence.startswith("MIT License") and licence.endswith("Copyright\n   * indented\n")
+
+
+def core_metadata(text):
+    """Its fields, {name: [value, ...]}, and the description."""
+    message = email.message_from_string(text)
+    return {name: message.get_all(name) for name in message}, message.get_payload()
+
+
+def test_metadata_is_that_of_its_version(wheel):
+    """Core metadata 2.4: the licence is an expression, whose texts lie in licenses/; the old fields are not there."""
+    archive = zipfile.ZipFile(wheel)
+    info = f"sqlite_cuckoo-{VERSION}.dist-info"
+    fields, description = core_metadata(archive.read(f"{info}/METADATA").decode())
+    assert (fields["Metadata-Version"], fields["License-Expression"]) == (["2.4"], ["MIT AND BSD-2-Clause"])
+    assert "License" not in fields and not any("License" in one for one in fields["Classifier"])
+    assert set(fields) <= {"Metadata-Version", "Name", "Version", "Summary", "Author", "License-Expression", "License-File",
+                           "Keywords", "Classifier", "Requires-Python", "Description-Content-Type"}
+    for name in fields["License-File"]:
+        assert archive.read(f"{info}/licenses/{name}").decode().startswith("MIT License and that of xxHash")
+    assert "\n" not in fields["Summary"][0] and len(fields["Summary"][0]) < 512
+    assert description.strip() == (PACKAGES / "python/README.md").read_text().strip()
 
 
 def test_the_package_loads(cuckoo):
@@ -271,6 +295,12 @@ def test_a_package_for_each_platform(tmp_path):
     out = make_packages(tmp_path / "out", support.extension_path(), *sorted(tmp_path.glob("?/cuckoo.*")),
                         DIST_OWNER="someone", DIST_REPOSITORY="https://example.org/cuckoo", DIST_URL="https://example.org/d")
     assert len(list(out.glob("*.whl"))) == 4
+    for path in out.glob("*.whl"):
+        fields, _ = core_metadata(zipfile.ZipFile(path).read(f"sqlite_cuckoo-{VERSION}.dist-info/METADATA").decode())
+        assert fields["Project-URL"] == ["Repository, https://example.org/cuckoo", "Issues, https://example.org/cuckoo/issues"]
+    package = json.loads(npm_members(out)["package/package.json"])
+    assert package["repository"] == {"type": "git", "url": "git+https://example.org/cuckoo.git"}
+    assert package["bugs"] == {"url": "https://example.org/cuckoo/issues"}
     names = tarfile.open(out / f"sqlite-cuckoo-{VERSION}.tgz").getnames()
     assert {"package/compiled/linux-arm64/cuckoo.so", "package/compiled/win32-x64/cuckoo.dll",
             "package/compiled/linux-x64-musl/cuckoo.so"} <= set(names)
@@ -295,6 +325,93 @@ def test_sqlpkg_names_what_is_there(dist):
     assert set(spec["symbols"]) <= known and len(spec["symbols"]) > 20
 
 
+def test_no_package_names_a_place_that_nobody_has_given(dist):
+    package = json.loads(npm_members(dist)["package/package.json"])
+    assert not {"repository", "bugs", "homepage"} & set(package)
+    assert package["license"] == "(MIT AND BSD-2-Clause)" and package["engines"]["node"]
+
+
+# ---- the sources ----
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """The unpacked source distribution. What stands for cuckoo.c is an extension without a function."""
+    out = tmp_path_factory.mktemp("sources")
+    headers = [out / "sqlite3.h", out / "sqlite3ext.h"]
+    headers[0].write_text("#define HAS_SQLITE 1\n")
+    headers[1].write_text('#include "sqlite3.h"\n')
+    out = make_packages(out, support.extension_path(), "--sqlite", *headers,
+                        source="#include <sqlite3ext.h>\n#if HAS_SQLITE\nint sqlite3_cuckoo_init(void) { return 0; }\n#endif\n")
+    with tarfile.open(out / f"sqlite_cuckoo-{VERSION}.tar.gz") as archive:
+        assert {name.split("/")[0] for name in archive.getnames()} == {f"sqlite_cuckoo-{VERSION}"}
+        archive.extractall(out)
+    return out / f"sqlite_cuckoo-{VERSION}"
+
+
+def backend(sources, call, **environment):
+    """What pip does: the hook in a process of its own, in the folder of the sources."""
+    given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    return subprocess.run([sys.executable, "-c", f"import backend; print(backend.{call})"], cwd=sources, env=given, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_sources_become_a_wheel_by_the_compiler_alone(sources, tmp_path):
+    said = backend(sources, f"build_wheel({str(tmp_path)!r})")
+    assert said.returncode == 0, said.stderr
+    name = said.stdout.strip()
+    assert re.fullmatch(rf"sqlite_cuckoo-{VERSION}-py3-none-[a-z]+_\w+\.whl", name)
+    archive = zipfile.ZipFile(tmp_path / name)
+    test_record_has_every_file_with_its_hash(tmp_path / name)
+    test_names_of_the_wheel_agree(tmp_path / name)
+    test_metadata_is_that_of_its_version(tmp_path / name)
+    compiled, = (one for one in archive.namelist() if one.endswith((".so", ".dylib", ".dll")))
+    assert b"sqlite3_cuckoo_init" in archive.read(compiled)
+    assert archive.read("sqlite_cuckoo/__init__.py").decode() == (sources / "sqlite_cuckoo/__init__.py").read_text()
+
+
+def test_sources_make_themselves(sources, tmp_path):
+    said = backend(sources, f"build_sdist({str(tmp_path)!r})")
+    assert said.stdout.strip() == f"{sources.name}.tar.gz", said.stderr
+    assert (tmp_path / f"{sources.name}.tar.gz").read_bytes() == (sources.parent / f"{sources.name}.tar.gz").read_bytes()
+
+
+@pytest.mark.parametrize("compiler, words", [("/nowhere/cc", "/nowhere/cc: No such file"), ("false", "false -O2")])
+def test_sources_without_a_compiler_name_the_remedy(sources, tmp_path, compiler, words):
+    said = backend(sources, f"build_wheel({str(tmp_path)!r})", CC=compiler)
+    assert said.returncode != 0 and words in said.stderr and "gcc libc6-dev" in said.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_version_is_the_same_everywhere(dist, wheel, sources):
+    """It stands in src/version.h. CHANGES says what is new in it."""
+    def field(text):
+        return core_metadata(text)[0]["Version"][0]
+    archive = zipfile.ZipFile(wheel)
+    said = {
+        "cf_version()": support.connect().execute("SELECT cf_version()").fetchone()[0],
+        "wheel": field(archive.read(f"sqlite_cuckoo-{VERSION}.dist-info/METADATA").decode()),
+        "wheel, __init__": re.search('__version__ = "(.*)"', archive.read("sqlite_cuckoo/__init__.py").decode())[1],
+        "sources": field((sources / "PKG-INFO").read_text()),
+        "npm": json.loads(npm_members(dist)["package/package.json"])["version"],
+        "sqlpkg": json.loads((dist / "sqlpkg.json").read_text())["version"],
+        "CHANGES": re.search(r"^## (\d+\.\d+\.\d+)$", (ROOT / "ext/CHANGES.md").read_text(), re.M)[1],
+    }
+    assert {name: one for name, one in said.items() if one != VERSION} == {}
+    for path in dist.glob("*.tar.gz"):
+        with tarfile.open(path) as tar:
+            name, = (one for one in tar.getnames() if one.endswith("README.md"))
+            assert tar.extractfile(name).read().decode().startswith(f"# cuckoo {VERSION},")
+    for path in ROOT.glob("ext/*.pc.in"):
+        assert "\nVersion: @VERSION@\n" in path.read_text()
+
+
+def test_every_package_has_the_licences(dist):
+    for path in (*dist.glob("*.tar.gz"), *dist.glob("*.tgz")):
+        with tarfile.open(path) as tar:
+            name, = (one for one in tar.getnames() if one.rsplit("/", 1)[-1] == "LICENSE")
+            assert tar.extractfile(name).read().decode() == "MIT License and that of xxHash\n"
+
+
 def test_what_runs_here_only_is_refused(tmp_path):
     said = subprocess.run([sys.executable, "-B", PACKAGES / "dist.py", "--version", "1", "--extension", "x"],
                           env={**os.environ, "CFLAGS": "-O2 -march=native"}, stderr=subprocess.PIPE, text=True)
@@ -305,7 +422,7 @@ def test_checksums_and_equal_bytes(dist, tmp_path):
     again = make_packages(tmp_path / "again", support.extension_path(), SOURCE_DATE_EPOCH="0")
     lines = (dist / "SHA256SUMS").read_text().splitlines()
     assert sorted(line.split("  ")[1] for line in lines) == sorted(
-        path.name for path in dist.iterdir() if path.name not in ("SHA256SUMS", "cuckoo.c", "cuckoo.h"))
+        path.name for path in dist.iterdir() if path.name not in ("SHA256SUMS", *SOURCES))
     for line in lines:
         digest, name = line.split("  ")
         assert hashlib.sha256((dist / name).read_bytes()).hexdigest() == digest

@@ -9,8 +9,9 @@ const [, , file, binding] = process.argv;
 const require = createRequire(import.meta.url);
 const readme = fs.readFileSync(file, 'utf8');
 const [, example, output] = /^```sql\n([^]*?)^```\n```text\n([^]*?)^```/m.exec(readme);
-const statements = example.replace(/^\..*\n/gm, '').split(/(?<=;)\n/).filter((text) => text.trim());
-const expected = output.trim().split('\n').slice(2).map((line) => line.split(/\s+/));
+const statements = example.replace(/^(\.|--).*\n/gm, '').split(/(?<=;)\n/).filter((text) => text.trim());
+// Without the names of columns, and the line below these.
+const expected = output.replace(/^.*\n[- ]+\n/gm, '').trim().split('\n').map((line) => line.split(/\s+/));
 
 function open() {
   if (binding === 'node:sqlite') return new (require('node:sqlite').DatabaseSync)(':memory:', { allowExtension: true });
@@ -20,9 +21,9 @@ function open() {
 function run() {
   const db = open();
   load(db);
-  let rows = [];
+  const rows = [];
   for (const text of statements) {
-    if (/^SELECT/.test(text)) rows = db.prepare(text).all();
+    if (/^\s*SELECT/.test(text)) rows.push(...db.prepare(text).all());
     else db.exec(text);
   }
   const got = rows.map((row) => Object.values(row).map(String));
