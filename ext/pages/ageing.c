@@ -110,6 +110,14 @@ static uint16_t next_number(const cf_filter *filter)
     return (uint16_t)(1 << cf_epoch_number(filter->epoch + 1));
 }
 
+/* May an epoch begin by the clock? Its number is clean, and what it drives out of the last 15 is dead:
+** after an import that may be as young as all else. */
+static bool may_begin(const cuckoo_paged *paged)
+{
+    return paged->age.clean & next_number(&paged->filter) &&
+           !cf_is_live(&paged->filter, cf_epoch_number(paged->filter.epoch + 2));
+}
+
 static void begin_epoch(cuckoo_paged *paged)
 {
     paged->age.clean &= (uint16_t)~next_number(&paged->filter);
@@ -133,9 +141,9 @@ static int write_by_clock(cuckoo_paged *paged)
 {
     bool lives = cf_is_live(&paged->filter, cf_epoch_number(paged->filter.epoch));
     bool over = !lives || paged->now - paged->age.began >= paged->age.keep / CUCKOO_EPOCHS;
-    bool clean = paged->age.clean & next_number(&paged->filter);
-    int rc = lives || clean ? SQLITE_OK : clear(paged);
-    if (rc == SQLITE_OK && over && (clean || !lives))
+    bool begins = may_begin(paged);
+    int rc = lives || begins ? SQLITE_OK : clear(paged);
+    if (rc == SQLITE_OK && over && (begins || !lives))
         begin_epoch(paged);
     return rc;
 }

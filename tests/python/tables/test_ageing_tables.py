@@ -378,6 +378,29 @@ def test_an_imported_filter_is_as_young_as_can_be(db, now):
             db.execute(f"INSERT INTO other(other, key) VALUES ('import', {filter_})")
 
 
+@pytest.mark.parametrize("grown", [False, True])
+def test_all_that_was_imported_stays_for_the_window(db, now, grown):
+    """Also what is of the oldest epoch, which has the number that is needed after the next."""
+    blob = ask(db, "SELECT cf_new(?, 0.01, ?)", 10 if grown else 500, f"epochs=15, {EXACT}")
+    for key in range(15):
+        blob = ask(db, "SELECT cf_add(cf_advance(?), ?)", blob, key)
+    if grown:
+        blob = ask(db, "SELECT cf_add_all(?, value) FROM json_each(?)", blob, json.dumps(list(range(100, 1000))))
+    table(db)
+    db.execute("INSERT INTO seen(seen, key) VALUES ('import', ?)", (blob,))
+    for hour in range(24):
+        now.now += HOUR
+        add(db, "new")
+        if grown:
+            command(db, "optimize")
+        exported = ask(db, "SELECT cf_export('seen')")
+        assert found_of(db, 15) == {key for key in range(15) if ask(db, "SELECT cf_contains(?, ?)", exported, key)} == set(range(15)), hour
+    for hour in range(40):
+        now.now += HOUR
+        add(db, hour + 100)
+    assert found_of(db, 15) == set()
+
+
 # ---- errors ----
 
 @pytest.mark.parametrize("arguments, message", [
