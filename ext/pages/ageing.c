@@ -15,6 +15,11 @@ static uint64_t clock_of(const cuckoo_paged *paged)
     return cuckoo_sql_clock(paged->shadow.db, paged->shadow.schema);
 }
 
+static uint16_t this_number(const cf_filter *filter)
+{
+    return (uint16_t)(1 << cf_epoch_number(filter->epoch));
+}
+
 static uint64_t *last_add(cuckoo_paged *paged)
 {
     return &paged->age.last[cf_epoch_number(paged->filter.epoch)];
@@ -120,7 +125,6 @@ static bool may_begin(const cuckoo_paged *paged)
 
 static void begin_epoch(cuckoo_paged *paged)
 {
-    paged->age.clean &= (uint16_t)~next_number(&paged->filter);
     cf_begin_epoch(&paged->filter);
     paged->age.began = *last_add(paged) = paged->now;
     paged->header_dirty = true;
@@ -155,6 +159,7 @@ int cuckoo_ageing_write(cuckoo_paged *paged)
     if (rc != SQLITE_OK)
         return rc;
     *last_add(paged) = paged->now;
+    paged->age.clean &= (uint16_t)~this_number(&paged->filter); /* also when optimize has swept it */
     paged->header_dirty = true;
     return sweep(paged, buckets_due(paged, passed));
 }

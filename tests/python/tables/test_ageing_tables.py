@@ -299,6 +299,20 @@ def test_a_clock_of_the_far_future_is_shown_and_set_right(db, now):
     sound(db)
 
 
+def test_a_clock_that_goes_back_behind_optimize(db, now):
+    """What is added to an epoch that optimize took for dead is swept like all else."""
+    table(db)
+    add(db, "before")
+    now.now += 30 * HOUR
+    command(db, "optimize")
+    now.now -= 29 * HOUR
+    add(db, "old")
+    for n in range(60):
+        now.now += HOUR
+        add(db, n)
+        assert n < 30 or not has(db, "old"), f"found anew after {n + 1} hours"
+
+
 def test_readers_go_by_their_own_clock(tmp_path, now):
     db, reader = (support.connect(tmp_path / "r.db") for _ in range(2))
     table(db)
