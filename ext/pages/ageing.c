@@ -15,6 +15,11 @@ static uint64_t clock_of(const cuckoo_paged *paged)
     return cuckoo_sql_clock(paged->shadow.db, paged->shadow.schema);
 }
 
+static uint16_t this_number(const cf_filter *filter)
+{
+    return (uint16_t)(1 << cf_epoch_number(filter->epoch));
+}
+
 static uint64_t *last_add(cuckoo_paged *paged)
 {
     return &paged->age.last[cf_epoch_number(paged->filter.epoch)];
@@ -110,9 +115,16 @@ static uint16_t next_number(const cf_filter *filter)
     return (uint16_t)(1 << cf_epoch_number(filter->epoch + 1));
 }
 
+/* May an epoch begin by the clock? Its number is clean, and what it drives out of the last 15 is dead:
+** after an import that may be as young as all else. */
+static bool may_begin(const cuckoo_paged *paged)
+{
+    return paged->age.clean & next_number(&paged->filter) &&
+           !cf_is_live(&paged->filter, cf_epoch_number(paged->filter.epoch + 2));
+}
+
 static void begin_epoch(cuckoo_paged *paged)
 {
-    paged->age.clean &= (uint16_t)~next_number(&paged->filter);
     cf_begin_epoch(&paged->filter);
     paged->age.began = *last_add(paged) = paged->now;
     paged->header_dirty = true;
@@ -133,9 +145,9 @@ static int write_by_clock(cuckoo_paged *paged)
 {
     bool lives = cf_is_live(&paged->filter, cf_epoch_number(paged->filter.epoch));
     bool over = !lives || paged->now - paged->age.began >= paged->age.keep / CUCKOO_EPOCHS;
-    bool clean = paged->age.clean & next_number(&paged->filter);
-    int rc = lives || clean ? SQLITE_OK : clear(paged);
-    if (rc == SQLITE_OK && over && (clean || !lives))
+    bool begins = may_begin(paged);
+    int rc = lives || begins ? SQLITE_OK : clear(paged);
+    if (rc == SQLITE_OK && over && (begins || !lives))
         begin_epoch(paged);
     return rc;
 }
@@ -147,6 +159,7 @@ int cuckoo_ageing_write(cuckoo_paged *paged)
     if (rc != SQLITE_OK)
         return rc;
     *last_add(paged) = paged->now;
+    paged->age.clean &= (uint16_t)~this_number(&paged->filter); /* also when optimize has swept it */
     paged->header_dirty = true;
     return sweep(paged, buckets_due(paged, passed));
 }

@@ -2,8 +2,8 @@
 /*
 ** fuzz_ops.c - any sequence of operations, beside a reference.
 **
-** The first bytes of the input choose the shape, sound but otherwise arbitrary, with counters or
-** values or neither, the layout of buckets, a spill list or none, whether it grows, and how alike
+** The first bytes of the input choose the shape, sound but otherwise arbitrary, with counters, values,
+** epochs or none of these, the layout of buckets, a spill list or none, whether it grows, and how alike
 ** the hashes of the 32 keys are; the rest are operations on two filters of that shape. The
 ** reference knows
 **
@@ -12,15 +12,21 @@
 **      - as long as the filter does not grow, of each class of keys that share fingerprint and pair, the
 **        copies by the rule of the library: exact below cap, or a full counter, and sticky there.
 **        cf_count, cf_delete and the counts in the header agree exactly;
-**      - once it grows, that a delete of a key that is there finds something.
+**      - once it grows, that a delete of a key that is there finds something;
+**      - of a filter that ages, in which epoch each key and class was added last: it is found until that is
+**        too old, and not after that. There is no delete: keys are added if they are new. Half of the
+**        epochs begin as in a filter table, which takes out the dead later.
 **
 ** After each operation the key that it named is asked for. All keys are asked for after a few
 ** operations, after each that touches more than one key, and at the end. A failed add changes
 ** nothing; at the end both filters pass cf_check. To run: see fuzz.h.
 */
+#include "../../src/filter/ageing.h"
 #include "../../src/growth/growth.h"
 #include "fuzz.h"
 #include "tally.h"
+
+#include <limits.h>
 
 enum {
     KEYS = 32,
@@ -35,6 +41,7 @@ typedef struct model {
     cf_filter filter;
     unsigned copies[KEYS][VALUES]; /* of each key and value: added and not deleted */
     uint64_t stored[KEYS][VALUES]; /* of each class, at its first key: by the rule of the library */
+    /* When it ages both are instead 1 + the epoch of the last add; 0: there is none. */
     uint64_t items;
 } model;
 
@@ -57,6 +64,10 @@ static void choose_payload(fuzz_input *in, cf_geometry *shape)
         shape->counter_bits = (uint8_t)(1 + bits % 4); /* small, so that they get full */
     if (kind == 2)
         shape->value_bits = (uint8_t)(2 + bits % (CF_VALUE_MAX - 1));
+    if (kind == 3 && bits % 4) {
+        shape->epochs = (uint8_t)(1 + bits / 4 % CF_EPOCHS_MAX);
+        shape->cap = 1;
+    }
 }
 
 /* Semi-sorted where that can be; a spill list, so short that it gets full, or none. */
@@ -64,7 +75,7 @@ static void choose_layout(fuzz_input *in, cf_geometry *shape)
 {
     unsigned code = fuzz_byte(in);
     shape->semisorted = shape->bucket_size == 4 && shape->fingerprint_bits > 4 && code % 2;
-    if (code / 2 % 2) {
+    if (code / 2 % 2 && !shape->epochs) {
         shape->spill_bound = (uint16_t)(1 + code / 4 % 8);
         shape->budget = (uint8_t)(code / 32);
     }
@@ -87,7 +98,7 @@ static bool choose_shape(fuzz_input *in, cf_geometry *shape)
     choose_payload(in, shape);
     shape->growth = fuzz_byte(in) % 2;
     shape->keyed = shape->seed % 2 != 0;
-    if (shape->growth)
+    if (shape->growth || shape->epochs)
         shape->buckets = 2 + shape->buckets % 16;
     choose_layout(in, shape);
     return cf_geometry_check(shape, &why) == CF_OK;
@@ -150,6 +161,18 @@ static uint64_t at_most(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* The copies that a number of the reference stands for. */
+static uint64_t known(const model *m, uint64_t number)
+{
+    unsigned epochs = m->filter.geometry.epochs;
+    return epochs ? number != 0 && number + epochs > m->filter.epoch + 1 : number;
+}
+
+static uint64_t items_of(const model *m)
+{
+    return m->filter.geometry.epochs ? m->filter.occupied : m->items;
+}
+
 /* Entries of this value that match the key. */
 static uint64_t matches(const cf_filter *filter, uint64_t hash, uint64_t value)
 {
@@ -159,7 +182,7 @@ static uint64_t matches(const cf_filter *filter, uint64_t hash, uint64_t value)
 static void ask_promised(const world *w, const model *m, unsigned key)
 {
     for (unsigned v = 0; v < w->values; v++)
-        if (m->copies[key][v] > 0) {
+        if (known(m, m->copies[key][v]) > 0) {
             REQUIRE(cf_contains(&m->filter, w->hash[key]));
             REQUIRE(matches(&m->filter, w->hash[key], v) > 0);
         }
@@ -171,13 +194,13 @@ static uint64_t ask_exactly(const world *w, const model *m, unsigned key)
     const uint64_t *stored = m->stored[w->class[key]];
     uint64_t sum = 0, value = VALUES;
     for (unsigned v = 0; v < w->values; v++) {
-        REQUIRE(stored[v] >= at_most(m->copies[key][v], w->most));
-        sum += stored[v];
+        REQUIRE(known(m, stored[v]) >= at_most(known(m, m->copies[key][v]), w->most));
+        sum += known(m, stored[v]);
     }
     REQUIRE(cf_count(&m->filter, w->hash[key]) == sum);
     REQUIRE(cf_contains(&m->filter, w->hash[key]) == (sum > 0));
-    REQUIRE(w->shape.counter_bits || matches(&m->filter, w->hash[key], 0) == stored[0]);
-    REQUIRE(cf_get(&m->filter, w->hash[key], &value) == (sum > 0));
+    REQUIRE(w->shape.counter_bits || matches(&m->filter, w->hash[key], 0) == known(m, stored[0]));
+    REQUIRE(w->shape.epochs || cf_get(&m->filter, w->hash[key], &value) == (sum > 0));
     REQUIRE(sum == 0 || !w->shape.value_bits || stored[value] > 0);
     return sum;
 }
@@ -188,7 +211,7 @@ static void compare_key(const world *w, const model *m, unsigned key)
     ask_promised(w, m, key);
     if (w->exact)
         ask_exactly(w, m, key);
-    REQUIRE(m->filter.items == m->items);
+    REQUIRE(m->filter.items == items_of(m));
 }
 
 static void compare(const world *w, const model *m)
@@ -199,11 +222,13 @@ static void compare(const world *w, const model *m)
         uint64_t sum = w->exact ? ask_exactly(w, m, i) : 0;
         copies += w->class[i] == i ? sum : 0;
     }
-    REQUIRE(m->filter.items == m->items);
+    REQUIRE(m->filter.items == items_of(m));
     if (!w->exact)
         return;
     REQUIRE(cf_take_census(&m->filter).copies == copies);
-    REQUIRE(w->shape.counter_bits || m->filter.occupied + m->filter.spilled == copies);
+    REQUIRE(w->shape.counter_bits || w->shape.epochs ||
+            m->filter.occupied + m->filter.spilled == copies);
+    REQUIRE(!w->shape.epochs || m->filter.occupied >= copies); /* some are dead */
 }
 
 static void open_again(cf_filter *filter, uint8_t *bytes, uint64_t length, cf_memory memory)
@@ -242,11 +267,19 @@ static void add(const world *w, model *m, unsigned key, unsigned value)
         m->items++;
         m->copies[key][value]++;
         *stored += *stored < w->most;
+        if (w->shape.epochs)
+            *stored = m->copies[key][value] = (unsigned)m->filter.epoch + 1;
     } else {
-        REQUIRE(!w->exact || *stored < w->most);
+        REQUIRE(!w->exact || known(m, *stored) < w->most);
         require_same(&m->filter, &was, before);
     }
     free(before);
+}
+
+static void add_if_new(const world *w, model *m, unsigned key, unsigned value)
+{
+    if (!cf_contains(&m->filter, w->hash[key]))
+        add(w, m, key, value);
 }
 
 static void delete_exactly(const world *w, model *m, unsigned key, unsigned value)
@@ -284,6 +317,27 @@ static void grow(model *m, unsigned steps)
 {
     for (; steps > 0; steps--)
         cf_grow(&m->filter);
+    if (m->filter.geometry.epochs)
+        m->filter.items = m->filter.occupied; /* as whoever adds does: splits drop the dead */
+}
+
+/* Some epochs begin, often one: as in a blob, or as in a filter table. */
+static void advance(model *m, unsigned steps)
+{
+    unsigned epochs = steps / 2 % 4 ? 1 : steps / 2 + 5;
+    for (; m->filter.geometry.epochs && epochs > 0; epochs--)
+        if (steps % 2) {
+            cf_advance(&m->filter);
+        } else {
+            cf_sweep(&m->filter, ~m->filter.view.live, 0, m->filter.buckets);
+            cf_begin_epoch(&m->filter);
+        }
+}
+
+/* Of copies, or of epochs. */
+static uint64_t sum_of(const world *w, uint64_t one, uint64_t other, uint64_t most)
+{
+    return w->shape.epochs ? one > other ? one : other : at_most(one + other, most);
 }
 
 /* Into a copy that is thrown away when the sum does not fit. */
@@ -309,8 +363,8 @@ static void merge(const world *w, model *into, const model *from)
     into->items += from->items;
     for (unsigned i = 0; i < KEYS; i++)
         for (unsigned v = 0; v < w->values; v++) {
-            into->copies[i][v] += from->copies[i][v];
-            into->stored[i][v] = at_most(into->stored[i][v] + from->stored[i][v], w->most);
+            into->copies[i][v] = (unsigned)sum_of(w, into->copies[i][v], from->copies[i][v], UINT_MAX);
+            into->stored[i][v] = sum_of(w, into->stored[i][v], from->stored[i][v], w->most);
         }
 }
 
@@ -327,7 +381,9 @@ static bool operate_on_all(const world *w, model *m, const model *other, unsigne
         grow(m, steps);
     else if (code == 4)
         cf_settle(&m->filter);
-    return code <= 4;
+    else if (code == 5)
+        advance(m, steps);
+    return code <= 5;
 }
 
 static void operate(world *w, fuzz_input *in, unsigned number)
@@ -337,7 +393,7 @@ static void operate(world *w, fuzz_input *in, unsigned number)
     model *m = &w->model[code >> 7];
     bool all = operate_on_all(w, m, &w->model[key % FILTERS], code & 63, key);
     if (!all && code & 64)
-        (w->exact ? delete_exactly : delete_promised)(w, m, key, value);
+        (w->shape.epochs ? add_if_new : w->exact ? delete_exactly : delete_promised)(w, m, key, value);
     else if (!all)
         add(w, m, key, value);
     if (all || number % ASK_ALL_EVERY == 0)

@@ -175,9 +175,16 @@ const encoder = new TextEncoder();
 let at, length;
 
 const isBuffer = (value) => Object.prototype.toString.call(value) === '[object ArrayBuffer]';
-const bytesOf = (value) =>
-  ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
-    : isBuffer(value) ? new Uint8Array(value) : null;
+
+/* null: it is something else. A buffer that went to a worker has no bytes here. */
+function bytesOf(call, value) {
+  try {
+    return ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+      : isBuffer(value) ? new Uint8Array(value) : null;
+  } catch {
+    return fail(call, 'the bytes cannot be read: their buffer was transferred; give a copy, or transfer a copy', TypeError);
+  }
+}
 
 function putBytes(call, bytes, type) {
   if (bytes.length > ROOM) at = block(call, bytes.length);
@@ -209,7 +216,7 @@ function put(call, key) {
     view.setBigInt64(at, key, true);
     return INTEGER;
   }
-  const bytes = bytesOf(key);
+  const bytes = bytesOf(call, key);
   if (bytes) return putBytes(call, bytes, BLOB);
   const unlike = Array.isArray(key) ? 'an array' : typeof key === 'object' ? 'an object' : String(key);
   return fail(call, `key must be a string, a number, a bigint, bytes (Uint8Array) or null, unlike ${unlike}`, TypeError);
@@ -464,7 +471,7 @@ class CuckooFilter {
 
 /** Opens the bytes of a filter. They are copied and checked. */
 function open(bytes) {
-  const call = 'open(bytes)', given = bytesOf(bytes);
+  const call = 'open(bytes)', given = bytesOf(call, bytes);
   if (!given) fail(call, 'bytes must be a Uint8Array or an ArrayBuffer, such as await (await fetch(url)).arrayBuffer()', TypeError);
   load();
   if (given.length > MOST) fail(call, `${given.length} bytes are more than the 2 GB there can be`, RangeError);

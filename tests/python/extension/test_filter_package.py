@@ -330,6 +330,12 @@ def test_kinds_of_bytes_and_iterables(tmp_path):
         assert.throws(() => f.contains(Symbol('x')), /key must be/);
         assert.throws(() => f.contains(new Date()), /key must be/);
         assert.throws(() => new f.constructor(), /no constructor/);
+        // A buffer that was transferred to a worker is empty here.
+        const gone = f.bytes(), keys = [gone, gone.buffer];
+        structuredClone(gone, {transfer: [gone.buffer]});
+        for (const key of keys)
+          for (const call of [() => open(key), () => f.contains(key), () => f.add(key), () => build([key]), () => f.containsMany([key])])
+            assert.throws(call, /^TypeError: sqlite-cuckoo.filter: .*transferred; give a copy/);
         // A generator that fails, and one that asks other filters meanwhile.
         assert.throws(() => build(function* () { yield 1; throw new Error('mine'); }()), /mine/);
         const nested = build(function* () { yield 'a'; build(['zzz'.repeat(50000)]); f.contains('b'); yield part; }());

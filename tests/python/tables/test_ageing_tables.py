@@ -299,6 +299,20 @@ def test_a_clock_of_the_far_future_is_shown_and_set_right(db, now):
     sound(db)
 
 
+def test_a_clock_that_goes_back_behind_optimize(db, now):
+    """What is added to an epoch that optimize took for dead is swept like all else."""
+    table(db)
+    add(db, "before")
+    now.now += 30 * HOUR
+    command(db, "optimize")
+    now.now -= 29 * HOUR
+    add(db, "old")
+    for n in range(60):
+        now.now += HOUR
+        add(db, n)
+        assert n < 30 or not has(db, "old"), f"found anew after {n + 1} hours"
+
+
 def test_readers_go_by_their_own_clock(tmp_path, now):
     db, reader = (support.connect(tmp_path / "r.db") for _ in range(2))
     table(db)
@@ -376,6 +390,29 @@ def test_an_imported_filter_is_as_young_as_can_be(db, now):
     for filter_, message in (("cf_new(10)", "epochs=0"), ("cf_new(10, 0.01, 'epochs=3')", "epochs=3")):
         with pytest.raises(sqlite3.OperationalError, match=f"a filter with {message} goes only into"):
             db.execute(f"INSERT INTO other(other, key) VALUES ('import', {filter_})")
+
+
+@pytest.mark.parametrize("grown", [False, True])
+def test_all_that_was_imported_stays_for_the_window(db, now, grown):
+    """Also what is of the oldest epoch, which has the number that is needed after the next."""
+    blob = ask(db, "SELECT cf_new(?, 0.01, ?)", 10 if grown else 500, f"epochs=15, {EXACT}")
+    for key in range(15):
+        blob = ask(db, "SELECT cf_add(cf_advance(?), ?)", blob, key)
+    if grown:
+        blob = ask(db, "SELECT cf_add_all(?, value) FROM json_each(?)", blob, json.dumps(list(range(100, 1000))))
+    table(db)
+    db.execute("INSERT INTO seen(seen, key) VALUES ('import', ?)", (blob,))
+    for hour in range(24):
+        now.now += HOUR
+        add(db, "new")
+        if grown:
+            command(db, "optimize")
+        exported = ask(db, "SELECT cf_export('seen')")
+        assert found_of(db, 15) == {key for key in range(15) if ask(db, "SELECT cf_contains(?, ?)", exported, key)} == set(range(15)), hour
+    for hour in range(40):
+        now.now += HOUR
+        add(db, hour + 100)
+    assert found_of(db, 15) == set()
 
 
 # ---- errors ----
