@@ -339,7 +339,7 @@ static void change_function(sqlite3_context *context, sqlite3_value **argv, bool
 {
     key_list list = {.n = 0};
     cf_filter copy;
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
+    const cf_filter *filter = cuckoo_filter_argument(context, 2, argv);
     if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter))
         return;
     if (!adds && !cuckoo_may_delete(context, filter))

@@ -270,3 +270,16 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
     sqlite3_free(kind);
     return rc;
 }
+
+char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
+{
+    char *example = NULL, *why = NULL;
+    int rc = cuckoo_column_table(db, schema ? schema : "main", table, &why);
+    if (rc == SQLITE_OK)
+        cuckoo_sql_text(db, &example,
+                        "SELECT %Q || '(' || name || ')' FROM pragma_table_info(%Q, %Q) ORDER BY pk > 0 "
+                        "LIMIT 1",
+                        table, table, schema);
+    sqlite3_free(why);
+    return example;
+}

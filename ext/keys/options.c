@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "../sqlite/errors.h"
+#include "../sqlite/register.h"
 #include "number.h"
 
 #include <assert.h>
@@ -9,6 +10,10 @@
 #include <string.h>
 
 enum { MAX_NAME = 20, MAX_VALUE = 40 };
+
+/* A format for CF_CAPACITY_MAX and what was given. */
+#define CAPACITY_TOO_BIG                                                                                \
+    "capacity is above the most there can be, %lld keys, with %s; split the keys over several filters"
 
 /* A copy of one name=value of the text. */
 typedef struct assignment {
@@ -18,7 +23,7 @@ typedef struct assignment {
 
 /* What a value may be: a word of a list (then its index is the result), or an integer in a range. */
 typedef struct option_rule {
-    const char *name;
+    const char *valid;        /* "name=" and what it may be, for messages */
     const char *const *words; /* NULL: an integer */
     int64_t least, most;
 } option_rule;
@@ -51,21 +56,21 @@ static const char *const affinities[] = {"none", "text", "numeric", "real", "int
 static const char *const collations[] = {"binary", "nocase", "rtrim", NULL};
 
 static const option_rule rules[OPTION_COUNT] = {
-    [BUCKET_SIZE] = {"bucket_size", NULL, 1, CF_BUCKET_MAX},
-    [FINGERPRINT_BITS] = {"fingerprint_bits", NULL, CF_FINGERPRINT_MIN, CF_FINGERPRINT_MAX},
-    [LAYOUT] = {"layout", layouts, 0, 0},
-    [COUNTER_BITS] = {"counter_bits", NULL, 0, CF_COUNTER_MAX},
-    [VALUE_BITS] = {"value_bits", NULL, 0, CF_VALUE_MAX},
-    [SEED] = {"seed", NULL, INT64_MIN, INT64_MAX},
-    [HASH] = {"hash", hashes, 0, 0},
-    [GROWTH] = {"growth", switches, 0, 0},
-    [OVERFLOW] = {"overflow", switches, 0, 0},
-    [OVERFLOW_BUDGET] = {"overflow_budget", NULL, 0, CF_BUDGET_MAX},
-    [SPILL_BOUND] = {"spill_bound", NULL, 1, CF_SPILL_MAX},
-    [AFFINITY] = {"affinity", affinities, 0, 0},
-    [COLLATION] = {"collation", collations, 0, 0},
-    [EPOCHS] = {"epochs", NULL, 0, CF_EPOCHS_MAX},
-    [CAPACITY] = {"capacity", NULL, 0, (int64_t)CF_CAPACITY_MAX},
+    [BUCKET_SIZE] = {"bucket_size=1|2|4|8", NULL, 1, CF_BUCKET_MAX},
+    [FINGERPRINT_BITS] = {"fingerprint_bits=4..32", NULL, CF_FINGERPRINT_MIN, CF_FINGERPRINT_MAX},
+    [LAYOUT] = {"layout=auto|plain|semisort", layouts, 0, 0},
+    [COUNTER_BITS] = {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX},
+    [VALUE_BITS] = {"value_bits=0..32", NULL, 0, CF_VALUE_MAX},
+    [SEED] = {"seed=integer", NULL, INT64_MIN, INT64_MAX},
+    [HASH] = {"hash=xxh3|keyed", hashes, 0, 0},
+    [GROWTH] = {"growth=on|off", switches, 0, 0},
+    [OVERFLOW] = {"overflow=on|off", switches, 0, 0},
+    [OVERFLOW_BUDGET] = {"overflow_budget=0..255", NULL, 0, CF_BUDGET_MAX},
+    [SPILL_BOUND] = {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX},
+    [AFFINITY] = {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0},
+    [COLLATION] = {"collation=binary|nocase|rtrim", collations, 0, 0},
+    [EPOCHS] = {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX},
+    [CAPACITY] = {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX},
 };
 
 static bool is_separator(char c)
@@ -98,8 +103,9 @@ static bool take_assignment(const char **text, const char *end, assignment *foun
 
 static int rule_named(const char *name)
 {
+    size_t n = strlen(name);
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (sqlite3_stricmp(name, rules[i].name) == 0)
+        if (sqlite3_strnicmp(name, rules[i].valid, (int)n) == 0 && rules[i].valid[n] == '=')
             return i;
     return -1;
 }
@@ -126,6 +132,7 @@ static cf_status parse_value(const option_rule *rule, const char *text, int64_t 
     if (cuckoo_number_real(&number) > (double)rule->most)
         return CF_TOO_BIG;
     bool sound = cuckoo_number_whole(&number, value) && *value >= rule->least && *value <= rule->most;
+    sound = sound && (rule != &rules[BUCKET_SIZE] || (*value & (*value - 1)) == 0);
     return sound ? CF_OK : CF_BAD_ARGUMENT;
 }
 
@@ -213,41 +220,65 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
 
 static cf_status bad_value(const assignment *found, int which, cf_status status, char **why)
 {
-    if (which == CAPACITY && status == CF_TOO_BIG) {
-        cuckoo_say(why, SQLITE_OK, CUCKOO_CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
-        return CF_TOO_BIG;
-    }
     cuckoo_nearest nearest = {.word = found->value};
     cuckoo_nearest_offer_all(&nearest, rules[which].words);
-    cuckoo_say(why, SQLITE_OK, "bad value in %s=%s%s; " CUCKOO_VALID_OPTIONS, found->name, found->value,
-               cuckoo_nearest_hint(&nearest));
-    return CF_BAD_ARGUMENT;
+    if (which == CAPACITY && status == CF_TOO_BIG)
+        cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX, found->value);
+    else
+        cuckoo_say(why, SQLITE_OK, "bad value in %s=%s%s; valid: %s", found->name, found->value,
+                   cuckoo_nearest_hint(&nearest), rules[which].valid);
+    return which == CAPACITY ? status : CF_BAD_ARGUMENT;
+}
+
+/* All options, for a message (sqlite3_malloc; NULL: out of memory). */
+static char *all_options(const cuckoo_options *options)
+{
+    sqlite3_str *all = sqlite3_str_new(NULL);
+    for (const char *const *at = options->beside; at && *at; at++)
+        sqlite3_str_appendf(all, "%s, ", *at);
+    for (int i = 0; i < OPTION_COUNT; i++)
+        sqlite3_str_appendf(all, "%s%s", rules[i].valid, i + 1 < OPTION_COUNT ? ", " : "");
+    return sqlite3_str_finish(all);
+}
+
+/* Appends to *why which option may be meant by a word, with `exactly` when the name is right; or which
+** there are. */
+static void say_valid(const char *word, const char *exactly, const cuckoo_options *options, char **why)
+{
+    cuckoo_nearest nearest = {.word = word};
+    for (int i = 0; i < OPTION_COUNT; i++)
+        cuckoo_nearest_offer(&nearest, rules[i].valid);
+    cuckoo_nearest_offer_all(&nearest, options->beside);
+    char *all = nearest.found[0] ? NULL : all_options(options);
+    cuckoo_say(why, SQLITE_OK, all ? "%s; valid options: %s" : "%s%s%s", *why,
+               all ? all : cuckoo_nearest_hint(&nearest), nearest.distance ? "" : exactly);
+    sqlite3_free(all);
 }
 
 static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
 {
-    cuckoo_nearest nearest = {.word = name};
-    for (int i = 0; i < OPTION_COUNT; i++)
-        cuckoo_nearest_offer(&nearest, rules[i].name);
-    cuckoo_nearest_offer_all(&nearest, options->beside);
-    const char *hint = sqlite3_stricmp(name, "fpr") == 0 ? "; it is the argument before the options"
+    const char *hint = options->beside                        ? ""
+                       : sqlite3_stricmp(name, "fpr") == 0     ? "; it is the argument before the options"
                        : sqlite3_stricmp(name, "content") == 0 ? "; only filter tables have it"
-                                                               : cuckoo_nearest_hint(&nearest);
-    cuckoo_say(why, SQLITE_OK, "unknown option %s%s; " CUCKOO_VALID_OPTIONS, name, hint);
+                                                               : "";
+    cuckoo_say(why, SQLITE_OK, "unknown option %s%s", name, hint);
+    if (*hint == 0)
+        say_valid(name, ", behind a comma", options, why);
     return CF_BAD_ARGUMENT;
 }
 
-/* The text where a name=value should stand; a part of it, when it is long. */
-static cf_status no_assignment(const char *text, const char *end, char **why)
+/* The text where a name=value should stand. */
+static cf_status no_assignment(const char *text, const char *end, const cuckoo_options *options,
+                               char **why)
 {
-    enum { PART = 40 };
-    int n = end - text > PART ? PART : (int)(end - text);
-    while (n < end - text && n > 0 && (text[n] & 0xc0) == 0x80)
-        n--; /* a character stays whole */
+    char word[MAX_NAME + 1] = "";
+    const char *at = text;
+    int n = cuckoo_shown_bytes(text, (size_t)(end - text));
     while (n > 0 && is_separator(text[n - 1]))
         n--;
-    cuckoo_say(why, SQLITE_OK,
-               "options must be a list of name=value, unlike '%.*s'; " CUCKOO_VALID_OPTIONS, n, text);
+    take_word(&at, end, '=', word, MAX_NAME);
+    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, unlike '%.*s'", n, text);
+    say_valid(*word >= '0' && *word <= '9' ? "capacity" : word, "", options, why);
     return CF_BAD_ARGUMENT;
 }
 
@@ -288,7 +319,7 @@ static cf_status read_next(const char **text, const char *end, unsigned *given, 
     assignment found;
     const char *from = *text;
     cf_status status = take_assignment(text, end, &found) ? apply(&found, given, options, why)
-                                                          : no_assignment(from, end, why);
+                                                          : no_assignment(from, end, options, why);
     while (*text < end && !is_separator(**text))
         ++*text;
     return status;
@@ -338,21 +369,37 @@ cf_status cuckoo_memory_for(const cf_geometry *shape, char **message)
 
 /* ---- as arguments of an SQL function ---- */
 
+/* Frees `why`; NULL: out of memory. */
+static bool fail_with_why(sqlite3_context *context, cf_status status, char *why)
+{
+    cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
+    sqlite3_free(why);
+    return false;
+}
+
 static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_options *options)
 {
     char *why = NULL;
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return true;
     if (sqlite3_value_type(value) != SQLITE_TEXT)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text; " CUCKOO_VALID_OPTIONS);
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text, such as 'seed=1', unlike %s",
+                           cuckoo_show(value).text);
     const char *text = (const char *)sqlite3_value_text(value);
     if (text == NULL)
         return cuckoo_fail_no_memory(context);
     cf_status status = cuckoo_options_parse(text, (size_t)sqlite3_value_bytes(value), options, &why);
-    if (status != CF_OK)
-        cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
-    sqlite3_free(why);
-    return status == CF_OK;
+    return status == CF_OK || fail_with_why(context, status, why);
+}
+
+/* What the argument may mean instead. */
+static const char *hint_for_fpr(sqlite3_context *context, sqlite3_value *value, int type)
+{
+    const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
+    if (text && strchr(text, '='))
+        return "; options come after it: NULL, 'name=value'";
+    bool builds = strncmp(cuckoo_function_name(context), "cf_build", 8) == 0;
+    return builds && type != SQLITE_FLOAT ? "; one key of several columns is cf_key(a, b)" : "";
 }
 
 static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr)
@@ -362,9 +409,8 @@ static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr
     if (type == SQLITE_NULL)
         return true;
     if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(given > 0 && given < 1))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "fpr must be a number above 0 and below 1, such as 0.01; or NULL%s",
-                           type == SQLITE_TEXT ? "; options are the argument behind it" : "");
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_VALID_FPR ", unlike %s%s",
+                           cuckoo_show(value).text, hint_for_fpr(context, value, type));
     *fpr = given;
     return true;
 }
@@ -384,17 +430,27 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
     return true;
 }
 
+cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacity, char **why)
+{
+    double keys = sqlite3_value_double(value);
+    cuckoo_shown_value shown = cuckoo_show(value);
+    bool whole = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    if (!whole || !(keys >= 0) || (keys <= 1e15 && keys != (double)(int64_t)keys)) {
+        cuckoo_say(why, SQLITE_OK, "capacity must be a whole number of keys, 0 or more, unlike %s%s",
+                   shown.text, type == SQLITE_TEXT ? ": give a number" : "");
+        return CF_BAD_ARGUMENT;
+    }
+    if (keys > (double)CF_CAPACITY_MAX) {
+        cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX, shown.text);
+        return CF_TOO_BIG;
+    }
+    *capacity = (uint64_t)keys;
+    return CF_OK;
+}
+
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity)
 {
-    int type = sqlite3_value_type(value);
-    double keys = sqlite3_value_double(value);
-    if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0) ||
-        (keys <= 1e15 && keys != (double)(int64_t)keys))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "capacity must be a whole number of keys, 0 or more%s",
-                           type == SQLITE_TEXT ? "; it was bound as text: bind it as a number" : "");
-    if (keys > (double)CF_CAPACITY_MAX)
-        return cuckoo_fail(context, CF_TOO_BIG, CUCKOO_CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
-    *capacity = (uint64_t)keys;
-    return true;
+    char *why = NULL;
+    cf_status status = cuckoo_capacity_take(value, sqlite3_value_type(value), capacity, &why);
+    return status == CF_OK || fail_with_why(context, status, why);
 }

@@ -26,7 +26,7 @@ typedef struct cuckoo_options {
     double fpr;        /* as cf_plan takes it */
     /* Is the option in the text? */
     bool has_capacity, has_affinity, has_collation, has_seed, has_counters, has_growth;
-    const char *const *beside; /* names that stand beside the options; ends with NULL. NULL: none */
+    const char *const *beside; /* "name=value" that may stand beside them; ends with NULL. NULL: none */
 } cuckoo_options;
 
 #define CUCKOO_DEFAULT_FPR 0.01
@@ -56,20 +56,10 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
 ** CF_TOO_BIG, and a message, unless memory is used up even for that. */
 cf_status cuckoo_memory_for(const cf_geometry *shape, char **message);
 
-/* capacity: a whole number of keys. */
+/* capacity: a whole number of keys. `type` is that of the value. CF_OK, or an error and a message. */
+cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacity, char **why);
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);
 
-/* ---- for messages ---- */
-
-/* CUCKOO_CAPACITY_TOO_BIG is a format for CF_CAPACITY_MAX. */
-#define CUCKOO_VALID_OPTIONS                                                                            \
-    "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
-    "counter_bits=0..16, value_bits=0..32, seed=integer, hash=xxh3|keyed, growth=on|off, "              \
-    "overflow=on|off, epochs=0..15, "                                                                   \
-    "overflow_budget=0..255, spill_bound=1..4096, affinity=none|text|blob|integer|real|numeric, "       \
-    "collation=binary|nocase|rtrim, capacity=keys"
-
-#define CUCKOO_CAPACITY_TOO_BIG                                                                         \
-    "capacity is above the most there can be, %lld keys; split the keys over several filters"
+#define CUCKOO_VALID_FPR "fpr must be a number above 0 and below 1, such as 0.01"
 
 #endif

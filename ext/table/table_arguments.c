@@ -18,60 +18,58 @@
 
 /* ---- reading them ---- */
 
+/* Of "name=value". */
+static size_t name_length(const char *name)
+{
+    return strcspn(name, "=");
+}
+
 /* The value in an argument "name = value" with this name, in any case. NULL: it is another argument. */
 static const char *value_of(const char *argument, const char *name)
 {
     argument = cuckoo_sql_skip_blanks(argument);
-    size_t n = strlen(name);
+    size_t n = name_length(name);
     if (sqlite3_strnicmp(argument, name, (int)n) != 0)
         return NULL;
     argument = cuckoo_sql_skip_blanks(argument + n);
     return *argument == '=' ? cuckoo_sql_skip_blanks(argument + 1) : NULL;
 }
 
-/* Sets the message. Returns false. */
-static bool complain(char **message, const char *what)
+/* Sets the message about a value. Returns false. */
+static bool complain(char **message, const char *what, const char *given)
 {
-    cuckoo_say(message, SQLITE_OK, "%s", what);
+    int n = cuckoo_shown_bytes(given, strlen(given));
+    cuckoo_say(message, SQLITE_OK, "%s, unlike '%.*s'", what, n, given);
     return false;
 }
 
-/* The number in a text, which may be quoted; 0: there is none. False: out of memory. */
-static bool number_in(const char *text, double *value)
-{
-    cuckoo_number number;
-    char *plain = cuckoo_sql_unquoted(text, strlen(text));
-    if (plain == NULL)
-        return false;
-    *value = cuckoo_number_read(plain, strlen(plain), &number) ? cuckoo_number_real(&number) : 0;
-    sqlite3_free(plain);
-    return true;
-}
+/* Each of these takes a value without its quotes. False: it is wrong, or out of memory. */
 
 static bool take_fpr(const char *text, cuckoo_table_plan *plan, char **message)
 {
-    double fpr;
-    if (plan->has_fpr)
-        return complain(message, "fpr is given twice");
-    if (!number_in(text, &fpr))
-        return false;
-    if (!(fpr > 0 && fpr < 1))
-        return complain(message, "fpr must be a number above 0 and below 1, such as fpr=0.001");
+    cuckoo_number number;
+    double fpr = cuckoo_number_read(text, strlen(text), &number) ? cuckoo_number_real(&number) : 0;
     plan->options.fpr = fpr;
-    plan->has_fpr = true;
-    return true;
+    return (fpr > 0 && fpr < 1) || complain(message, CUCKOO_VALID_FPR, text);
 }
 
-static bool take_rows(const char *value, cuckoo_table_plan *plan, char **message)
+static bool take_rows(const char *text, cuckoo_table_plan *plan, char **message)
 {
-    char *word = cuckoo_sql_unquoted(value, strlen(value));
-    bool on = word && sqlite3_stricmp(word, "on") == 0, off = word && sqlite3_stricmp(word, "off") == 0;
-    sqlite3_free(word);
-    if (plan->has_rows || (word && !on && !off))
-        return complain(message, plan->has_rows ? "rows is given twice" : "rows must be on or off");
-    plan->rows = on;
-    plan->has_rows = true;
-    return word != NULL;
+    plan->rows = sqlite3_stricmp(text, "on") == 0;
+    return plan->rows || sqlite3_stricmp(text, "off") == 0 ||
+           complain(message, "rows must be on or off", text);
+}
+
+static bool take_adds(const char *text, cuckoo_table_plan *plan, char **message)
+{
+    plan->once = sqlite3_stricmp(text, "once") == 0;
+    return plan->once || complain(message, "adds must be once, or left out", text);
+}
+
+static bool take_keep(const char *text, cuckoo_table_plan *plan, char **message)
+{
+    return cuckoo_duration_read(text, strlen(text), &plan->keep) ||
+           complain(message, "keep " CUCKOO_BAD_DURATION, text);
 }
 
 /* The parenthesis that the last character closes. NULL: there is none. */
@@ -86,48 +84,32 @@ static const char *opening_of(const char *text, size_t n)
     return NULL;
 }
 
-/* Reads 'table(column)', in which both names may be quoted. */
-static bool split_content(const char *text, cuckoo_table_plan *plan, char **message)
+/* Shows a column of the table, if there is one. */
+static bool bad_content(const cuckoo_table_plan *plan, const char *text, char **message)
+{
+    char *table = sqlite3_mprintf("%.*s", (int)strcspn(text, ".("), text);
+    char *example = plan->db && table ? cuckoo_column_example(plan->db, plan->schema, table) : NULL;
+    char *what = sqlite3_mprintf(
+        example ? "content must be 'table(column)', such as '%s'" : "content must be 'table(column)'",
+        example);
+    if (what)
+        complain(message, what, text);
+    sqlite3_free(table);
+    sqlite3_free(example);
+    sqlite3_free(what);
+    return false;
+}
+
+/* 'table(column)', in which both names may be quoted. */
+static bool take_content(const char *text, cuckoo_table_plan *plan, char **message)
 {
     size_t n = strlen(text);
     const char *open = opening_of(text, n);
     if (open == NULL || open == text || text[n - 1] != ')' || open + 1 == text + n - 1)
-        return complain(message, "content must be 'table(column)'");
+        return bad_content(plan, text, message);
     plan->content = cuckoo_sql_unquoted(text, (size_t)(open - text));
     plan->column = cuckoo_sql_unquoted(open + 1, (size_t)(text + n - open - 2));
     return plan->content && plan->column;
-}
-
-static bool read_content(const char *value, cuckoo_table_plan *plan, char **message)
-{
-    if (plan->content)
-        return complain(message, "content is given twice");
-    char *text = cuckoo_sql_unquoted(value, strlen(value));
-    bool ok = text && split_content(text, plan, message);
-    sqlite3_free(text);
-    return ok;
-}
-
-static bool take_adds(const char *value, cuckoo_table_plan *plan, char **message)
-{
-    if (plan->once)
-        return complain(message, "adds is given twice");
-    char *word = cuckoo_sql_unquoted(value, strlen(value));
-    bool read = word != NULL;
-    plan->once = read && sqlite3_stricmp(word, "once") == 0;
-    sqlite3_free(word);
-    return plan->once || (read && complain(message, "adds must be once: adds=once; or left out"));
-}
-
-static bool take_keep(const char *value, cuckoo_table_plan *plan, char **message)
-{
-    if (plan->keep)
-        return complain(message, "keep is given twice");
-    char *text = cuckoo_sql_unquoted(value, strlen(value));
-    bool ok = text != NULL && (cuckoo_duration_read(text, strlen(text), &plan->keep) ||
-                               complain(message, "keep " CUCKOO_BAD_DURATION));
-    sqlite3_free(text);
-    return ok;
 }
 
 /* Appends "name=value" without blanks and quotes to the
@@ -149,39 +131,40 @@ static bool append_option(sqlite3_str *rest, const char *argument)
     return ok;
 }
 
+typedef bool (*take_value)(const char *text, cuckoo_table_plan *plan, char **message);
+
+static const char *const valid[] = {
+    "fpr=number", "content='table(column)'", "rows=on|off", "adds=once", "keep='24 hours'", NULL};
+
 static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_plan *plan,
                           char **message)
 {
-    const char *value;
-    if ((value = value_of(argument, "fpr")) != NULL)
-        return take_fpr(value, plan, message);
-    if ((value = value_of(argument, "content")) != NULL)
-        return read_content(value, plan, message);
-    if ((value = value_of(argument, "rows")) != NULL)
-        return take_rows(value, plan, message);
-    if ((value = value_of(argument, "adds")) != NULL)
-        return take_adds(value, plan, message);
-    if ((value = value_of(argument, "keep")) != NULL)
-        return take_keep(value, plan, message);
-    return append_option(rest, argument);
+    static const take_value take[] = {take_fpr, take_content, take_rows, take_adds, take_keep};
+    const char *value = NULL;
+    int which = 0;
+    while (valid[which] && (value = value_of(argument, valid[which])) == NULL)
+        which++;
+    if (value == NULL)
+        return append_option(rest, argument);
+    bool again = plan->given & 1u << which;
+    plan->given |= 1u << which;
+    char *text = again ? NULL : cuckoo_sql_unquoted(value, strlen(value));
+    bool ok = text && take[which](text, plan, message);
+    if (again)
+        cuckoo_say(message, SQLITE_OK, "%.*s is given twice", (int)name_length(valid[which]),
+                   valid[which]);
+    sqlite3_free(text);
+    return ok;
 }
 
 /* Reads the options in `rest`, and frees it. */
 static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **message)
 {
     int code = sqlite3_str_errcode(rest);
-    char *why = NULL, *text = sqlite3_str_finish(rest); /* NULL: nothing, or no memory */
+    char *text = sqlite3_str_finish(rest); /* NULL: nothing, or no memory */
     cf_status status = code == SQLITE_OK ? CF_OK : CF_NO_MEMORY;
     if (text && status == CF_OK)
-        status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
-    if (why)
-        cuckoo_say(message, SQLITE_OK,
-                   strstr(why, CUCKOO_VALID_OPTIONS)
-                       ? "%s; and fpr=number, content='table(column)', rows=on|off, adds=once, "
-                         "keep='24 hours'"
-                       : "%s",
-                   why);
-    sqlite3_free(why);
+        status = cuckoo_options_parse(text, strlen(text), &plan->options, message);
     sqlite3_free(text);
     return status;
 }
@@ -214,16 +197,15 @@ static int sqlite_code(cf_status status, const char *message)
     return status == CF_OK ? SQLITE_OK : message ? cuckoo_error_code(status) : SQLITE_NOMEM;
 }
 
-int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
-                           char **message)
+int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool stored,
+                           cuckoo_table_plan *plan, char **message)
 {
     enum { FIRST = 3 };
     sqlite3_str *rest = sqlite3_str_new(NULL);
-    static const char *const beside[] = {"fpr", "content", "rows", "adds", "keep", NULL};
-    *plan = (cuckoo_table_plan){.content = NULL};
+    *plan = (cuckoo_table_plan){.db = stored ? NULL : db, .schema = argv[1]};
     *message = NULL;
     cuckoo_options_default(&plan->options);
-    plan->options.beside = beside;
+    plan->options.beside = valid;
     cf_status status = CF_OK;
     for (int i = FIRST; status == CF_OK && i < argc; i++)
         if (!take_argument(argv[i], rest, plan, message))
@@ -234,7 +216,7 @@ int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cucko
         sqlite3_free(sqlite3_str_finish(rest));
     if (status != CF_OK)
         status = refuse(stored, status, plan, message);
-    if (!plan->has_fpr && plan->options.filter.fingerprint_bits)
+    if (!(plan->given & 1) && plan->options.filter.fingerprint_bits)
         plan->options.fpr = 0; /* fingerprint_bits decides */
     plan->once |= plan->keep || plan->options.filter.epochs;
     if (status != CF_OK)

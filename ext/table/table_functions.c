@@ -204,7 +204,7 @@ static void picture_function(sqlite3_context *context, int argc, sqlite3_value *
 {
     (void)argc;
     bool by_name = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
-    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, argv[0]);
+    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, 1, argv);
     if (by_name)
         with_table(context, argv, result_table_picture);
     else if (filter)
