@@ -267,7 +267,8 @@ static void merge_final(sqlite3_context *context)
 {
     merge_state *state = cuckoo_aggregate_state(context, 0);
     if (state == NULL) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "no rows, so there is no filter to merge; ask for rows with a filter");
+        cuckoo_fail(context, CF_BAD_ARGUMENT,
+                    "no rows, so there is no filter to merge; ask for rows with a filter");
         return;
     }
     if (!state->failed)

@@ -88,8 +88,9 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
     (void)argc;
     cuckoo_key read = read_question(context, argv, &q);
     if (read != CUCKOO_KEY_NOMEM && q.filter->geometry.value_bits == 0)
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "filter keeps no values; make it with them, such as cf_new(1000, 0.01, 'value_bits=8')");
+        cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "filter keeps no values; make it with them, such as cf_new(1000, 0.01, 'value_bits=8')");
     else if (read == CUCKOO_KEY_OK && cf_get(q.filter, q.hash, &q.value))
         sqlite3_result_int64(context, (sqlite3_int64)q.value);
 }
@@ -154,7 +155,8 @@ static void advance_function(sqlite3_context *context, int argc, sqlite3_value *
     (void)argc;
     const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
     if (filter && !filter->geometry.epochs)
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "filter does not age; make it so, such as cf_new(1000, 0.01, 'epochs=12')");
+        cuckoo_fail(context, CF_BAD_ARGUMENT,
+                    "filter does not age; make it so, such as cf_new(1000, 0.01, 'epochs=12')");
     else if (filter && cuckoo_filter_copy(context, filter, &copy)) {
         cf_advance(&copy);
         cuckoo_result_filter(context, &copy);

@@ -121,9 +121,11 @@ static int no_table(sqlite3 *db, const char *schema, const char *table, char **m
     rc = cuckoo_sql_end(names, rc);
     if (rc != SQLITE_OK)
         return rc;
-    return cuckoo_say(
-        message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter%s", table, schema,
-        strchr(table, '.') ? "; give its name without a schema" : cuckoo_nearest_hint(&nearest));
+    return cuckoo_say(message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter%s",
+                      table, schema,
+                      strchr(table, '.')               ? "; give its name without a schema"
+                      : *cuckoo_nearest_hint(&nearest) ? nearest.hint
+                                                       : "; create it first");
 }
 
 /* Says which columns the table has. */
@@ -148,8 +150,10 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
     }
     sqlite3_finalize(all);
     char *list = sqlite3_str_finish(names);
-    rc = list ? cuckoo_say(message, SQLITE_ERROR, "table %s has no column %s%s; it has %s%s", table,
-                           column, cuckoo_nearest_hint(&nearest), list, count > MOST ? " and more" : "")
+    rc = list ? cuckoo_say(
+                    message, SQLITE_ERROR, "table %s has no column %s%s; it has %s%s", table, column,
+                    strpbrk(column, ",(") ? "; give the name of one" : cuckoo_nearest_hint(&nearest),
+                    list, count > MOST ? " and more" : "")
               : SQLITE_NOMEM;
     sqlite3_free(list);
     return rc;

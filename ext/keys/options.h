@@ -20,17 +20,40 @@
 
 #include "../sqlite/api.h"
 
+typedef enum cuckoo_option {
+    CUCKOO_OPTION_BUCKET_SIZE,
+    CUCKOO_OPTION_FINGERPRINT_BITS,
+    CUCKOO_OPTION_LAYOUT,
+    CUCKOO_OPTION_COUNTER_BITS,
+    CUCKOO_OPTION_VALUE_BITS,
+    CUCKOO_OPTION_SEED,
+    CUCKOO_OPTION_HASH,
+    CUCKOO_OPTION_GROWTH,
+    CUCKOO_OPTION_OVERFLOW,
+    CUCKOO_OPTION_OVERFLOW_BUDGET,
+    CUCKOO_OPTION_SPILL_BOUND,
+    CUCKOO_OPTION_AFFINITY,
+    CUCKOO_OPTION_COLLATION,
+    CUCKOO_OPTION_EPOCHS,
+    CUCKOO_OPTION_CAPACITY,
+    CUCKOO_OPTION_COUNT
+} cuckoo_option;
+
 typedef struct cuckoo_options {
     cf_options filter;
-    uint64_t capacity; /* 0 when not given */
-    double fpr;        /* as cf_plan takes it */
-    /* Is the option in the text? */
-    bool has_capacity, has_affinity, has_collation, has_seed, has_counters, has_growth;
+    uint64_t capacity;         /* 0 when not given */
+    double fpr;                /* as cf_plan takes it */
+    unsigned given;            /* bits of the options that are in the text: 1 << cuckoo_option */
     const char *const *beside; /* "name=value" that may stand beside them; ends with NULL. NULL: none */
 } cuckoo_options;
 
 #define CUCKOO_DEFAULT_FPR 0.01
 enum { CUCKOO_DEFAULT_BUDGET = 10 }; /* buckets */
+
+static inline bool cuckoo_has(const cuckoo_options *options, cuckoo_option option)
+{
+    return options->given >> option & 1;
+}
 
 /* The options that hold when nothing is given. */
 void cuckoo_options_default(cuckoo_options *options);
@@ -51,10 +74,6 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
 ** without fpr, values[0] is no value at all. */
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
                          cuckoo_options *options);
-
-/* Is there memory for so large a filter? Running out of it later would cost the transaction. CF_OK; or
-** CF_TOO_BIG, and a message, unless memory is used up even for that. */
-cf_status cuckoo_memory_for(const cf_geometry *shape, char **message);
 
 /* capacity: a whole number of keys. `type` is that of the value. CF_OK, or an error and a message. */
 cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacity, char **why);

@@ -59,15 +59,6 @@ const char *const cuckoo_is_exact =
     "filter is an exact one, which cannot be changed, merged or counted: build it anew with "
     "cf_build_exact; it answers cf_contains, cf_info, cf_check and cf_explain";
 
-int cuckoo_shown_bytes(const char *text, size_t length)
-{
-    enum { PART = 40 };
-    int n = length > PART ? PART : (int)length;
-    while ((size_t)n < length && n > 0 && (text[n] & 0xc0) == 0x80)
-        n--;
-    return n;
-}
-
 cuckoo_shown_value cuckoo_show(sqlite3_value *value)
 {
     cuckoo_shown_value shown = {"NULL"};
@@ -78,11 +69,8 @@ cuckoo_shown_value cuckoo_show(sqlite3_value *value)
         sqlite3_snprintf(size, shown.text, "%!.15g", sqlite3_value_double(value));
     else if (type == SQLITE_BLOB)
         sqlite3_snprintf(size, shown.text, "a blob of %d bytes", sqlite3_value_bytes(value));
-    else if (type == SQLITE_TEXT) {
-        const char *text = (const char *)sqlite3_value_text(value); /* NULL: out of memory */
-        int n = text ? cuckoo_shown_bytes(text, strlen(text)) : 0;
-        sqlite3_snprintf(size, shown.text, "the text '%.*s'", n, text ? text : "");
-    }
+    else if (type == SQLITE_TEXT)
+        sqlite3_snprintf(size, shown.text, "the text '" CUCKOO_PART "'", sqlite3_value_text(value));
     return shown;
 }
 
@@ -91,43 +79,39 @@ static const char *for_tables(const char *function)
 {
     static const struct {
         const char *function, *other;
-    } known[] = {{"cf_contains", "cf_table_contains('%.*s', key)"},
-                 {"cf_info", "cf_table_info('%.*s')"},
-                 {"cf_check", "cf_table_check('%.*s')"},
-                 {"cf_buckets", "cf_table_buckets('%.*s')"},
-                 {"cf_add", "INSERT INTO %.*s(key) VALUES(...)"},
-                 {"cf_add_all", "INSERT INTO %.*s(key) SELECT ..."},
-                 {"cf_add_keys", "INSERT INTO %.*s(key) SELECT ..."},
-                 {"cf_delete", "DELETE FROM %.*s WHERE key = ..."},
-                 {"cf_delete_all", "DELETE FROM %.*s WHERE key IN (SELECT ...)"},
-                 {"cf_delete_keys", "DELETE FROM %.*s WHERE key IN (SELECT ...)"},
-                 {"cf_get", "SELECT value FROM %.*s WHERE key = ..."},
-                 {"cf_clear", "INSERT INTO %.*s(%.*s) VALUES('clear')"}};
+    } known[] = {{"cf_contains", "cf_table_contains('%s', key)"},
+                 {"cf_info", "cf_table_info('%s')"},
+                 {"cf_check", "cf_table_check('%s')"},
+                 {"cf_buckets", "cf_table_buckets('%s')"},
+                 {"cf_add", "INSERT INTO %s(key) ..."},
+                 {"cf_delete", "DELETE FROM %s WHERE key = ..."},
+                 {"cf_get", "SELECT value FROM %s WHERE key = ..."},
+                 {"cf_clear", "INSERT INTO %s(%s) VALUES('clear')"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(function, known[i].function) == 0)
+        if (strncmp(function, known[i].function, strlen(known[i].function)) == 0)
             return known[i].other;
-    return "cf_export('%.*s')";
+    return "cf_export('%s')";
 }
 
 /* What is no blob. Bytes of a filter that became text begin with its first byte, or in hexadecimal. */
 static char *not_a_blob(const char *why, const char *function, sqlite3_value *value)
 {
+    enum { NAME = 40 /* bytes; longer names of tables are rare */ };
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
-    cuckoo_shown_value shown = cuckoo_show(value);
     const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
-    if (text == NULL)
-        return sqlite3_mprintf("%s, unlike %s", why, shown.text);
-    if (strncmp(text, "\xcf" "ck", 3) == 0)
+    text = text ? text : "";
+    if (strncmp(text,
+                "\xcf"
+                "ck",
+                3) == 0)
         return sqlite3_mprintf("%s; it was bound as text: bind it as a blob", why);
     if (sqlite3_strnicmp(text, "cf636b", 6) == 0)
         return sqlite3_mprintf("%s; it is hexadecimal text: give the bytes, such as x'cf63...'", why);
-    if (text[0] == '{' || text[0] == '[')
+    if (*text == '{' || *text == '[')
         return sqlite3_mprintf("%s; it is JSON, such as cf_info gives: give the blob itself", why);
-    int n = cuckoo_shown_bytes(text, strlen(text));
-    char *use = sqlite3_mprintf(for_tables(function), n, text, n, text);
-    char *all = use ? sqlite3_mprintf("%s, unlike %s; if it names a filter table, use %s", why,
-                                      shown.text, use)
-                    : NULL;
+    char *use = *text && strlen(text) <= NAME ? sqlite3_mprintf(for_tables(function), text, text) : NULL;
+    char *all = sqlite3_mprintf("%s, unlike %s%s%s", why, cuckoo_show(value).text,
+                                use ? "; if it names a filter table, use " : "", use);
     sqlite3_free(use);
     return all;
 }

@@ -75,12 +75,10 @@ char *cuckoo_filter_message(cf_status status, const char *why, const char *funct
 /* How a message shows a value: a number, the beginning of a text in quotes, "NULL", or the length of a
 ** blob. */
 typedef struct cuckoo_shown_value {
-    char text[72];
+    char text[180];
 } cuckoo_shown_value;
 cuckoo_shown_value cuckoo_show(sqlite3_value *value);
-
-/* How many bytes of a text a message shows. No character is cut. */
-int cuckoo_shown_bytes(const char *text, size_t length);
+#define CUCKOO_PART "%!.40s" /* the format for a part of a text: 40 characters */
 
 /* "filter is full", how full it is, and the remedy. `status` is CF_FULL or CF_TOO_BIG. */
 char *cuckoo_full_message(cf_status status, const cf_filter *filter);

@@ -121,7 +121,7 @@ typedef struct cuckoo_table_plan {
     unsigned given;     /* a bit for each argument that is no option; the first one is fpr */
     bool rows;          /* rows=on */
     bool once;          /* adds=once */
-    uint64_t keep; /* keep='24 hours', milliseconds; 0: not given */
+    uint64_t keep;      /* keep='24 hours', milliseconds; 0: not given */
     char *content, *column;
     char *later; /* it has arguments that this version does not know, and this names the first one */
 } cuckoo_table_plan;

@@ -3,6 +3,7 @@
 ** table_arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
 */
 #include "../follow/sql_text.h"
+#include "../functions/filters.h"
 #include "../keys/column_rule.h"
 #include "../keys/duration.h"
 #include "../keys/number.h"
@@ -38,8 +39,7 @@ static const char *value_of(const char *argument, const char *name)
 /* Sets the message about a value. Returns false. */
 static bool complain(char **message, const char *what, const char *given)
 {
-    int n = cuckoo_shown_bytes(given, strlen(given));
-    cuckoo_say(message, SQLITE_OK, "%s, unlike '%.*s'", what, n, given);
+    cuckoo_say(message, SQLITE_OK, "%s, unlike '" CUCKOO_PART "'", what, given);
     return false;
 }
 
@@ -89,9 +89,9 @@ static bool bad_content(const cuckoo_table_plan *plan, const char *text, char **
 {
     char *table = sqlite3_mprintf("%.*s", (int)strcspn(text, ".("), text);
     char *example = plan->db && table ? cuckoo_column_example(plan->db, plan->schema, table) : NULL;
-    char *what = sqlite3_mprintf(
-        example ? "content must be 'table(column)', such as '%s'" : "content must be 'table(column)'",
-        example);
+    char *what = sqlite3_mprintf(example ? "content must be 'table(column)', such as '%s'"
+                                         : "content must be 'table(column)'",
+                                 example);
     if (what)
         complain(message, what, text);
     sqlite3_free(table);
@@ -133,8 +133,8 @@ static bool append_option(sqlite3_str *rest, const char *argument)
 
 typedef bool (*take_value)(const char *text, cuckoo_table_plan *plan, char **message);
 
-static const char *const valid[] = {
-    "fpr=number", "content='table(column)'", "rows=on|off", "adds=once", "keep='24 hours'", NULL};
+static const char *const valid[] = {"fpr=number", "content='table(column)'", "rows=on|off",
+                                    "adds=once",  "keep='24 hours'",         NULL};
 
 static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_plan *plan,
                           char **message)
@@ -234,8 +234,9 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
     rc = rc ? rc : cuckoo_column_rule(db, schema, plan->content, plan->column, &found, message);
     if (rc != SQLITE_OK)
         return rc;
-    bool differs = (plan->options.has_affinity && given->affinity != found.affinity) ||
-                   (plan->options.has_collation && given->collation != found.collation);
+    bool differs =
+        (cuckoo_has(&plan->options, CUCKOO_OPTION_AFFINITY) && given->affinity != found.affinity) ||
+        (cuckoo_has(&plan->options, CUCKOO_OPTION_COLLATION) && given->collation != found.collation);
     *given = found;
     if (!differs)
         return SQLITE_OK;
@@ -252,15 +253,15 @@ static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *p
     cuckoo_options *options = &plan->options;
     bool unique = true;
     const char *collation = cuckoo_collation_word(options->filter.collation);
-    int rc = options->has_counters
+    int rc = cuckoo_has(options, CUCKOO_OPTION_COUNTER_BITS)
                  ? SQLITE_OK
                  : cuckoo_column_is_unique(db, schema, plan->content, plan->column, collation, &unique);
     if (!unique)
         options->filter.counter_bits = COUNTER_BITS;
-    if (rc != SQLITE_OK || options->has_capacity)
+    if (rc != SQLITE_OK || cuckoo_has(options, CUCKOO_OPTION_CAPACITY))
         return rc;
     options->capacity = LEAST_CAPACITY;
-    options->has_capacity = true;
+    options->given |= 1u << CUCKOO_OPTION_CAPACITY;
     return cuckoo_column_capacity(db, schema, plan->content, plan->column,
                                   options->filter.counter_bits != 0, &options->capacity, message);
 }
@@ -295,15 +296,14 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
         return rc;
     if (plan->once && (plan->content || options->filter.value_bits))
         why = "adds=once, keep= and epochs are for keys that are inserted, without values; leave them "
-              "out, "
-              "or content= and value_bits";
+              "out, or content= and value_bits";
     else if (plan->keep &&
              (options->filter.epochs || options->filter.counter_bits || options->filter.overflow))
         why =
             "keep= goes by the clock, and excludes epochs, counter_bits and overflow=on; leave them out";
-    else if (!options->has_capacity)
+    else if (!cuckoo_has(options, CUCKOO_OPTION_CAPACITY))
         why = "capacity is missing; give the number of keys that it should hold, such as "
-              "capacity=1000000";
+              "capacity=1000000, or the column that has them: content='table(column)'";
     else if (plan->content && options->filter.value_bits)
         why = "content= keeps keys without values; leave value_bits out, or leave content= out and "
               "insert keys and values yourself";

@@ -48,8 +48,8 @@ static int declare_columns(cuckoo_table *table, bool rows, bool creates)
         t = store->follow.table; /* these may have been renamed */
         k = store->follow.column;
     }
-    int rc = t && rows ? cuckoo_front_declare(table, t, k)
-                       : declare(db, table, type_of_key(table, t, k));
+    int rc =
+        t && rows ? cuckoo_front_declare(table, t, k) : declare(db, table, type_of_key(table, t, k));
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
 }
 
@@ -114,7 +114,7 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     cf_geometry shape;
     cuckoo_table *table = NULL;
     int rc = cuckoo_table_plan_read(db, argc, argv, !creates, &plan, message);
-    if (!plan.options.has_seed) /* keys cannot be aimed at an unknown seed */
+    if (!cuckoo_has(&plan.options, CUCKOO_OPTION_SEED)) /* keys cannot be aimed at an unknown seed */
         sqlite3_randomness(sizeof plan.options.filter.seed, &plan.options.filter.seed);
     if (rc == SQLITE_OK && creates)
         rc = plan_shape(db, argv, &plan, &shape, message);

@@ -25,10 +25,13 @@ SETUP = """
     CREATE VIEW adults AS SELECT * FROM users;
     CREATE VIRTUAL TABLE known USING cuckoo_filter(content='users(email)');
     CREATE VIRTUAL TABLE fast USING cuckoo_filter(content='users(email)', rows=on);
-    CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100);
+    CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=100, seed=7);
     CREATE VIRTUAL TABLE prices USING cuckoo_filter(capacity=100, value_bits=4);
     CREATE VIRTUAL TABLE lately USING cuckoo_filter(capacity=100, keep='24 hours');
     CREATE VIRTUAL TABLE once USING cuckoo_filter(capacity=100, adds=once);
+    INSERT INTO seen VALUES ('k');
+    INSERT INTO lately(key) VALUES ('k');
+    INSERT INTO once(key) VALUES ('k');
 """
 
 
