@@ -210,9 +210,8 @@ static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_
     while ((next = cf_difference(one, other, &at)) != NULL)
         sqlite3_str_appendf(all, ", %s", next);
     char *fields = sqlite3_str_finish(all);
-    cuckoo_fail(context, CF_MISMATCH, "the filters for %lld and %lld keys differ in %s; %s",
-                (sqlite3_int64)one->geometry.capacity, (sqlite3_int64)other->geometry.capacity,
-                fields ? fields + 2 : field, remedy);
+    cuckoo_fail(context, CF_MISMATCH, "the filters differ in %s (planned for %lld and %lld keys); %s",
+                fields ? fields + 2 : field, one->geometry.capacity, other->geometry.capacity, remedy);
     sqlite3_free(fields);
     return false;
 }

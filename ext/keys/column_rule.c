@@ -275,15 +275,17 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
     return rc;
 }
 
+/* The second column: the first one is often a number that nobody looks for. */
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
 {
+    sqlite3_stmt *all;
     char *example = NULL, *why = NULL;
-    int rc = cuckoo_column_table(db, schema ? schema : "main", table, &why);
-    if (rc == SQLITE_OK)
-        cuckoo_sql_text(db, &example,
-                        "SELECT %Q || '(' || name || ')' FROM pragma_table_info(%Q, %Q) ORDER BY pk > 0 "
-                        "LIMIT 1",
-                        table, table, schema);
+    if (cuckoo_column_table(db, schema, table, &why) == SQLITE_OK &&
+        cuckoo_sql_prepare(db, &all, "SELECT * FROM \"%w\".\"%w\"", schema, table) == SQLITE_OK) {
+        example = sqlite3_mprintf("%s(%s)", table,
+                                  sqlite3_column_name(all, sqlite3_column_count(all) > 1));
+        sqlite3_finalize(all);
+    }
     sqlite3_free(why);
     return example;
 }

@@ -41,7 +41,7 @@ int cuckoo_column_is_any(sqlite3 *db, const char *schema, const char *table, con
 const char *cuckoo_column_affinity(const char *type);
 
 /* One column of an ordinary table, as content= takes it: 'users(email)' (sqlite3_malloc). NULL: there is
-** no such table, or it cannot be read. `schema` NULL: any. */
+** no such table, or it cannot be read. */
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table);
 
 #endif

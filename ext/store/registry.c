@@ -125,7 +125,9 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
     registry->planned = NULL;
     *rc = cuckoo_sql_prepare(registry->db, &statement, "SELECT 1 FROM \"%w\".\"%w\" LIMIT 0", schema,
                              name);
-    if (*rc == SQLITE_ERROR && strstr(sqlite3_errmsg(registry->db), "no such table"))
+    if (*rc == SQLITE_ERROR && registry->planned)
+        *rc = SQLITE_OK; /* it cannot show the rows of its content (front.c) */
+    else if (*rc == SQLITE_ERROR && strstr(sqlite3_errmsg(registry->db), "no such table"))
         *rc = SQLITE_SCHEMA; /* it stands in the schema, and SQLite does not know it */
     sqlite3_finalize(statement);
     cuckoo_store *store = registry->planned;
@@ -337,7 +339,7 @@ static char *remedy_for(cuckoo_registry *registry, const char *text)
     offer_tables(registry, &nearest);
     if (nearest.found[0])
         return sqlite3_mprintf("%s", cuckoo_nearest_hint(&nearest));
-    char *example = cuckoo_column_example(registry->db, NULL, text);
+    char *example = cuckoo_column_example(registry->db, "main", text);
     char *remedy = sqlite3_mprintf(
         example
             ? "; create one: CREATE VIRTUAL TABLE \"%w_filter\" USING cuckoo_filter(content='%q')"

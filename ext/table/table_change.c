@@ -275,11 +275,21 @@ static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool 
                      : update_row(table, argv[0], argv + 2);
 }
 
+/* No row is ever inserted into a front. So a column of its content that has the name of the table takes
+** commands. NULL: there is none, or it is NULL. */
+static sqlite3_value *command_in_content(const cuckoo_table *table, sqlite3_value **shown)
+{
+    int i = table->front ? cuckoo_front_find(table->front, table->name) : CUCKOO_NO_ROWS;
+    return i >= 0 && sqlite3_value_type(shown[i]) != SQLITE_NULL ? shown[i] : NULL;
+}
+
 static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *skips)
 {
     const char *name = table->name;
-    sqlite3_value **columns = argv + 2 + table->shift;
+    sqlite3_value **columns = argv + 2 + table->shift, *other;
     bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
+    if (inserts && (other = command_in_content(table, argv + 2)) != NULL)
+        return run_command_named(table, other, columns[COLUMN_COMMAND]);
     if (argc > 1 && is_given(columns, COLUMN_COMMAND)) {
         if (inserts)
             return run_command_named(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
