@@ -83,9 +83,9 @@ static const char *for_tables(const char *function)
                  {"cf_info", "cf_table_info('%s')"},
                  {"cf_check", "cf_table_check('%s')"},
                  {"cf_buckets", "cf_table_buckets('%s')"},
-                 {"cf_add", "INSERT INTO %s(key) ..."},
-                 {"cf_delete", "DELETE FROM %s WHERE key = ..."},
-                 {"cf_get", "SELECT value FROM %s WHERE key = ..."},
+                 {"cf_add", "INSERT INTO %s(key) VALUES(?)"},
+                 {"cf_delete", "DELETE FROM %s WHERE key = ?"},
+                 {"cf_get", "SELECT value FROM %s WHERE key = ?"},
                  {"cf_clear", "INSERT INTO %s(%s) VALUES('clear')"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strncmp(function, known[i].function, strlen(known[i].function)) == 0)

@@ -87,7 +87,7 @@ TOO_BIG = sqlite3.DataError, "SQLITE_TOOBIG"
 
 # Words of SQL and names of SQLite may stand in capitals; nothing else may.
 CAPITALS = {"NULL", "CTE", "FROM", "SELECT", "LEFT", "JOIN", "ON", "SQLite", "SQLITE_LIMIT_LENGTH", "JSON", "INSERT", "INTO",
-            "DELETE", "WHERE", "VALUES", "CREATE", "VIRTUAL", "TABLE", "USING", "GROUP", "BY"}
+            "Inf", "DELETE", "WHERE", "VALUES", "CREATE", "VIRTUAL", "TABLE", "USING", "GROUP", "BY"}
 
 
 def check_message(message, function):
