@@ -257,7 +257,7 @@ static cf_status apply(const assignment *found, cuckoo_options *options, char **
     int64_t value = 0;
     if (which < 0)
         return unknown_option(found->name, options, why);
-    if (cuckoo_has(options, (cuckoo_option)which)) {
+    if (cuckoo_has(options, which)) {
         cuckoo_say(why, SQLITE_OK, "option %s is given twice", found->name);
         return CF_BAD_ARGUMENT;
     }
@@ -268,8 +268,7 @@ static cf_status apply(const assignment *found, cuckoo_options *options, char **
     return CF_OK;
 }
 
-/* An option that means nothing without another one is a mistake. */
-static cf_status check_together(const cuckoo_options *options, char **why)
+cf_status cuckoo_options_check(const cuckoo_options *options, char **why)
 {
     bool spills =
         options->given & (1u << CUCKOO_OPTION_OVERFLOW_BUDGET | 1u << CUCKOO_OPTION_SPILL_BOUND);
@@ -302,7 +301,7 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
         while (text < end && is_separator(*text))
             text++;
         if (text == end)
-            return first == CF_OK ? check_together(options, why) : first;
+            return first;
         cf_status next = read_next(&text, end, options, first == CF_OK ? why : &more);
         first = first == CF_OK ? next : first;
         sqlite3_free(more);
@@ -339,6 +338,7 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_
     if (text == NULL)
         return cuckoo_fail_no_memory(context);
     cf_status status = cuckoo_options_parse(text, (size_t)sqlite3_value_bytes(value), options, &why);
+    status = status == CF_OK ? cuckoo_options_check(options, &why) : status;
     return status == CF_OK || fail_with_why(context, status, why);
 }
 

@@ -20,7 +20,7 @@
 
 #include "../sqlite/api.h"
 
-typedef enum cuckoo_option {
+enum cuckoo_option {
     CUCKOO_OPTION_BUCKET_SIZE,
     CUCKOO_OPTION_FINGERPRINT_BITS,
     CUCKOO_OPTION_LAYOUT,
@@ -37,7 +37,7 @@ typedef enum cuckoo_option {
     CUCKOO_OPTION_EPOCHS,
     CUCKOO_OPTION_CAPACITY,
     CUCKOO_OPTION_COUNT
-} cuckoo_option;
+};
 
 typedef struct cuckoo_options {
     cf_options filter;
@@ -50,7 +50,7 @@ typedef struct cuckoo_options {
 #define CUCKOO_DEFAULT_FPR 0.01
 enum { CUCKOO_DEFAULT_BUDGET = 10 }; /* buckets */
 
-static inline bool cuckoo_has(const cuckoo_options *options, cuckoo_option option)
+static inline bool cuckoo_has(const cuckoo_options *options, int option)
 {
     return options->given >> option & 1;
 }
@@ -67,6 +67,9 @@ const char *cuckoo_collation_word(unsigned collation);
 ** or CF_NO_MEMORY. *why (sqlite3_malloc) says what is wrong first, and from "; " on what would be
 ** right; NULL: out of memory. Options that stand behind a wrong one are read, too. */
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
+
+/* An option that means nothing without another one is a mistake. The result is as above. */
+cf_status cuckoo_options_check(const cuckoo_options *options, char **why);
 
 /* ---- as arguments of an SQL function; false: the function has failed, with its message ---- */
 

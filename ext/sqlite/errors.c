@@ -100,15 +100,13 @@ static char *not_a_blob(const char *why, const char *function, sqlite3_value *va
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
     text = text ? text : "";
-    if (strncmp(text,
-                "\xcf"
-                "ck",
-                3) == 0)
-        return sqlite3_mprintf("%s; it was bound as text: bind it as a blob", why);
-    if (sqlite3_strnicmp(text, "cf636b", 6) == 0)
-        return sqlite3_mprintf("%s; it is hexadecimal text: give the bytes, such as x'cf63...'", why);
-    if (*text == '{' || *text == '[')
-        return sqlite3_mprintf("%s; it is JSON, such as cf_info gives: give the blob itself", why);
+    const char *hint = strncmp(text, "\xcf\x63\x6b", 3) == 0 ? "it was bound as text: bind it as a blob"
+                       : sqlite3_strnicmp(text, "cf636b", 6) == 0
+                           ? "it is hexadecimal: give the bytes, x'cf63...'"
+                       : *text == '{' || *text == '[' ? "it is JSON, as of cf_info: give the blob itself"
+                                                      : NULL;
+    if (hint)
+        return sqlite3_mprintf("%s; %s", why, hint);
     char *use = *text && strlen(text) <= NAME ? sqlite3_mprintf(for_tables(function), text, text) : NULL;
     char *all = sqlite3_mprintf("%s, unlike %s%s%s", why, cuckoo_show(value).text,
                                 use ? "; if it names a filter table, use " : "", use);
@@ -125,10 +123,10 @@ char *cuckoo_filter_message(cf_status status, const char *why, const char *funct
         return not_a_blob(why, function, value);
     if (status == CF_BAD_ARGUMENT)
         return sqlite3_mprintf("%s", why);
-    if (status == CF_NEWER)
-        return sqlite3_mprintf("filter cannot be used: %s", why);
-    return sqlite3_mprintf("filter cannot be used: %s (%s); restore it from a copy, or build it anew "
-                           "with cf_build",
+    return sqlite3_mprintf(status == CF_NEWER
+                               ? "filter cannot be used: %s"
+                               : "filter cannot be used: %s (%s); restore it from a copy, "
+                                 "or build it anew with cf_build",
                            why, cuckoo_show(value).text);
 }
 

@@ -112,23 +112,20 @@ static bool take_content(const char *text, cuckoo_table_plan *plan, char **messa
     return plan->content && plan->column;
 }
 
-/* Appends "name=value" without blanks and quotes to the
-** options, which are read together. False: out of memory. */
-static bool append_option(sqlite3_str *rest, const char *argument)
+/* Reads "name=value" without its quotes. */
+static cf_status take_option(const char *argument, cuckoo_table_plan *plan, char **message)
 {
     const char *equals = strchr(argument, '=');
-    if (equals == NULL) {
-        sqlite3_str_appendf(rest, "%s ", argument);
-        return true;
-    }
-    char *name = cuckoo_sql_unquoted(argument, (size_t)(equals - argument));
-    char *value = cuckoo_sql_unquoted(equals + 1, strlen(equals + 1));
-    if (name && value)
-        sqlite3_str_appendf(rest, "%s=%s ", name, value);
-    bool ok = name && value;
+    char *name = equals ? cuckoo_sql_unquoted(argument, (size_t)(equals - argument)) : NULL;
+    char *value = name ? cuckoo_sql_unquoted(equals + 1, strlen(equals + 1)) : NULL;
+    char *text = sqlite3_mprintf(value ? "%s=%s" : "%s", value ? name : argument, value);
+    bool read = text && (value || !equals);
+    cf_status status =
+        read ? cuckoo_options_parse(text, strlen(text), &plan->options, message) : CF_NO_MEMORY;
     sqlite3_free(name);
     sqlite3_free(value);
-    return ok;
+    sqlite3_free(text);
+    return status;
 }
 
 typedef bool (*take_value)(const char *text, cuckoo_table_plan *plan, char **message);
@@ -136,8 +133,7 @@ typedef bool (*take_value)(const char *text, cuckoo_table_plan *plan, char **mes
 static const char *const valid[] = {"fpr=number", "content='table(column)'", "rows=on|off",
                                     "adds=once",  "keep='24 hours'",         NULL};
 
-static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_plan *plan,
-                          char **message)
+static cf_status take_argument(const char *argument, cuckoo_table_plan *plan, char **message)
 {
     static const take_value take[] = {take_fpr, take_content, take_rows, take_adds, take_keep};
     const char *value = NULL;
@@ -145,7 +141,7 @@ static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
     while (valid[which] && (value = value_of(argument, valid[which])) == NULL)
         which++;
     if (value == NULL)
-        return append_option(rest, argument);
+        return take_option(argument, plan, message);
     bool again = plan->given & 1u << which;
     plan->given |= 1u << which;
     char *text = again ? NULL : cuckoo_sql_unquoted(value, strlen(value));
@@ -154,19 +150,7 @@ static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_
         cuckoo_say(message, SQLITE_OK, "%.*s is given twice", (int)name_length(valid[which]),
                    valid[which]);
     sqlite3_free(text);
-    return ok;
-}
-
-/* Reads the options in `rest`, and frees it. */
-static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **message)
-{
-    int code = sqlite3_str_errcode(rest);
-    char *text = sqlite3_str_finish(rest); /* NULL: nothing, or no memory */
-    cf_status status = code == SQLITE_OK ? CF_OK : CF_NO_MEMORY;
-    if (text && status == CF_OK)
-        status = cuckoo_options_parse(text, strlen(text), &plan->options, message);
-    sqlite3_free(text);
-    return status;
+    return ok ? CF_OK : CF_BAD_ARGUMENT;
 }
 
 /* What is wrong with an argument of a table that there is. *message says it with remedies for CREATE
@@ -201,21 +185,15 @@ int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool 
                            cuckoo_table_plan *plan, char **message)
 {
     enum { FIRST = 3 };
-    sqlite3_str *rest = sqlite3_str_new(NULL);
     *plan = (cuckoo_table_plan){.db = stored ? NULL : db, .schema = argv[1]};
     *message = NULL;
     cuckoo_options_default(&plan->options);
     plan->options.beside = valid;
     cf_status status = CF_OK;
     for (int i = FIRST; status == CF_OK && i < argc; i++)
-        if (!take_argument(argv[i], rest, plan, message))
-            status = refuse(stored, CF_BAD_ARGUMENT, plan, message);
+        status = refuse(stored, take_argument(argv[i], plan, message), plan, message);
     if (status == CF_OK)
-        status = read_rest(rest, plan, message);
-    else
-        sqlite3_free(sqlite3_str_finish(rest));
-    if (status != CF_OK)
-        status = refuse(stored, status, plan, message);
+        status = refuse(stored, cuckoo_options_check(&plan->options, message), plan, message);
     if (!(plan->given & 1) && plan->options.filter.fingerprint_bits)
         plan->options.fpr = 0; /* fingerprint_bits decides */
     plan->once |= plan->keep || plan->options.filter.epochs;

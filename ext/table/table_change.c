@@ -226,7 +226,7 @@ static int unknown_command(cuckoo_table *table, const char *name)
     const char *hint = cuckoo_nearest_hint(&nearest);
     return cuckoo_table_fail(
         table, SQLITE_ERROR, "unknown command '%s'%s", name,
-        *hint ? hint : "; there are advance, check, clear, clock, drain, import, optimize and rebuild");
+        *hint ? hint : "; there are advance, check, clear, clock, drain, import, optimize, rebuild");
 }
 
 static int run_command_named(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
