@@ -304,6 +304,9 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 /* CF_OK when cf_merge would not answer CF_MISMATCH; else that, and *why names the field. */
 cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why);
 
+/* Each call names the next such field. *at is 0 first. NULL: there are no more. */
+const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at);
+
 /*
 ** Makes a filter that has grown, and lost keys since, smaller. `into` is an empty filter of the
 ** same geometry that may grow. It takes all that `from` holds, its items too, after growing as far as

@@ -140,7 +140,9 @@ cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_g
 uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs);
 
 /* The next larger shape after `shape`, about 3 % more buckets: what to try when a build with the
-** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. */
+** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. So many shapes are
+** tried; all of them are full only when the keys were chosen to crowd one place. */
+enum { CF_TRIES = 8 };
 cf_status cf_plan_wider(cf_geometry *shape);
 
 /* CF_OK when `shape` is one that cf_create takes; else CF_BAD_ARGUMENT or CF_TOO_BIG, and *why. */

@@ -144,16 +144,14 @@ static void build_final(sqlite3_context *context)
 static bool read_exact_options(sqlite3_context *context, int argc, sqlite3_value **argv,
                                build_state *state)
 {
-    const cuckoo_options *given = &state->given.options;
-    const cf_options *filter = &given->filter;
+    const unsigned known = 1u << CUCKOO_OPTION_SEED | 1u << CUCKOO_OPTION_HASH |
+                           1u << CUCKOO_OPTION_AFFINITY | 1u << CUCKOO_OPTION_COLLATION;
     if (!cuckoo_given_read(context, argc - 2, argv + 2, &state->given))
         return false;
-    bool foreign = filter->bucket_size || filter->fingerprint_bits || filter->counter_bits ||
-                   filter->value_bits || filter->layout || filter->overflow || given->has_growth ||
-                   given->has_capacity;
-    return !foreign || cuckoo_fail(context, CF_BAD_ARGUMENT,
-                                   "of the options only seed, hash, affinity and collation have a "
-                                   "meaning here; leave the others out");
+    return !(state->given.options.given & ~known) ||
+           cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "of the options only seed, hash, affinity and collation have a "
+                       "meaning here; leave the others out");
 }
 
 /* Is the key a member? A vague key (key.h) is always found, so that it cannot be known as none. */
@@ -163,8 +161,9 @@ static bool read_member(sqlite3_context *context, sqlite3_value **argv, const bu
     int type = sqlite3_value_type(argv[1]);
     *member = sqlite3_value_double(argv[1]) != 0;
     if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, "member must be 1 or 0%s",
-                           type == SQLITE_NULL ? ", and is NULL; use ifnull(member, 0)" : "");
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, "member must be 1 or 0, unlike %s%s",
+                           cuckoo_show(argv[1]).text,
+                           type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
     bool vague = state->given.rule.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(argv[0]);
     return *member || !vague ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,

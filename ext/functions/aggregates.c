@@ -112,9 +112,10 @@ static bool start_change(sqlite3_context *context, sqlite3_value *argument, cons
                         : cuckoo_fail_no_memory(context);
 }
 
-static bool read_filter(sqlite3_context *context, sqlite3_value *argument, change_state *state)
+static bool read_filter(sqlite3_context *context, sqlite3_value **argv, change_state *state)
 {
-    const cf_filter *filter = cuckoo_filter_argument(context, argument);
+    sqlite3_value *argument = argv[0];
+    const cf_filter *filter = cuckoo_filter_argument(context, 2, argv);
     if (filter == NULL)
         return false;
     if (state->first == NULL)
@@ -182,7 +183,7 @@ static bool change_by_row(sqlite3_context *context, int argc, sqlite3_value **ar
                           change_state *state)
 {
     uint64_t hash, value;
-    if (!read_filter(context, argv[0], state))
+    if (!read_filter(context, argv, state))
         return false;
     cuckoo_key kind = cuckoo_key_argument(context, argv[1], &state->filter.geometry, &hash);
     if (kind != CUCKOO_KEY_OK)
@@ -246,7 +247,7 @@ typedef struct merge_state {
 
 static bool merge_row(sqlite3_context *context, sqlite3_value *value, merge_state *state)
 {
-    const cf_filter *filter = cuckoo_filter_argument(context, value);
+    const cf_filter *filter = cuckoo_filter_argument(context, 1, &value);
     if (filter == NULL)
         return false;
     if (state->sum.view.writable)
@@ -266,7 +267,8 @@ static void merge_final(sqlite3_context *context)
 {
     merge_state *state = cuckoo_aggregate_state(context, 0);
     if (state == NULL) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "no rows, so there is no filter to merge");
+        cuckoo_fail(context, CF_BAD_ARGUMENT,
+                    "no rows, so there is no filter to merge; ask for rows with a filter");
         return;
     }
     if (!state->failed)

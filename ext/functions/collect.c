@@ -62,8 +62,9 @@ bool cuckoo_given_read(sqlite3_context *context, int count, sqlite3_value **valu
         return read_first(context, count, values, given);
     for (int i = 0; i < count; i++)
         if (!same_value(values[i], given->values[i]))
-            return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                               "fpr and options must be the same for all rows");
+            return cuckoo_fail(
+                context, CF_BAD_ARGUMENT,
+                "fpr and options must be the same for all rows; use GROUP BY for several filters");
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include "../../src/shape/format.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 uint64_t cuckoo_length_limit(sqlite3 *db)
@@ -43,6 +44,22 @@ bool cuckoo_plan_arguments(sqlite3_context *context, int argc, sqlite3_value **a
 }
 
 /* ---- memory ---- */
+
+cf_status cuckoo_memory_for(const cf_geometry *shape, char **message)
+{
+    enum { LARGE = 1 << 20 }; /* bytes; less is refused only where all memory is used up */
+    uint64_t bytes = cf_geometry_bytes(shape);
+    void *probe = NULL;
+    if (bytes < LARGE || (bytes <= SIZE_MAX / 2 && (probe = malloc((size_t)bytes)) != NULL)) {
+        free(probe);
+        return CF_OK;
+    }
+    cuckoo_say(message, SQLITE_OK,
+               "a filter for the capacity of %lld keys takes %lld bytes, more than there is memory for; "
+               "use a smaller capacity or a larger fpr, or split the keys",
+               (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes);
+    return CF_TOO_BIG;
+}
 
 static uint8_t *resize_result(void *context, uint8_t *bytes, uint64_t size)
 {
@@ -157,7 +174,7 @@ bool cuckoo_value_read(sqlite3_context *context, const cf_filter *filter, sqlite
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
                            "filter keeps a value with every key: give (filter, key, value)");
     return cuckoo_key_value(value, bits, number) ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(bits));
+           cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(bits, cuckoo_show(value).text));
 }
 
 bool cuckoo_fit_as_planned(const cf_filter *filter, uint64_t n)
@@ -175,25 +192,28 @@ bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *ha
     return status == CF_OK || cuckoo_fail_add(context, status, filter);
 }
 
-/* Says what `field`, in which two filters differ, follows from. */
-static bool fail_merge(sqlite3_context *context, const cf_geometry *one, const cf_geometry *other,
+/* Says in which fields two filters differ, and what they follow from; `field` is the first of them. */
+static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_filter *other,
                        const char *field)
 {
-    bool planned = strcmp(field, "buckets") == 0 && one->capacity != other->capacity;
-    if (planned)
-        return cuckoo_fail(context, CF_MISMATCH,
-                           "the filters differ in buckets; one was planned for %lld keys, the other for "
-                           "%lld: build both with the same capacity=, fpr and options",
-                           (sqlite3_int64)one->capacity, (sqlite3_int64)other->capacity);
+    unsigned at = 0;
+    sqlite3_str *all = sqlite3_str_new(NULL);
     bool hashes = strcmp(field, "seed") == 0 || strcmp(field, "hash") == 0;
-    const char *remedy =
-        hashes ? "; keys hash differently in them: build both with the same seed= and hash= (a filter "
-                 "table takes a random seed unless it is given)"
-        : strcmp(field, "growth") == 0
-            ? "; the first one has growth=off, and the other one has grown: build the first one with "
-              "growth=on"
-            : "; build both with the same capacity=, fpr and options";
-    return cuckoo_fail(context, CF_MISMATCH, "the filters differ in %s%s", field, remedy);
+    const char *next,
+        *remedy =
+            hashes ? "keys hash differently in them: build both with the same seed= and hash= (a filter "
+                     "table takes a random seed unless it is given)"
+            : strcmp(field, "growth") == 0
+                ? "the first one has growth=off, and the other one has grown: build the first one with "
+                  "growth=on"
+                : "build both with the same capacity=, fpr and options";
+    while ((next = cf_difference(one, other, &at)) != NULL)
+        sqlite3_str_appendf(all, ", %s", next);
+    char *fields = sqlite3_str_finish(all);
+    cuckoo_fail(context, CF_MISMATCH, "the filters differ in %s (planned for %lld and %lld keys); %s",
+                fields ? fields + 2 : field, one->geometry.capacity, other->geometry.capacity, remedy);
+    sqlite3_free(fields);
+    return false;
 }
 
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter)
@@ -205,7 +225,7 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
     cf_status status = cf_merge(sum, filter, &why);
     cuckoo_watch_end(&watch);
     if (status == CF_MISMATCH)
-        return fail_merge(context, &sum->geometry, &filter->geometry, why);
+        return fail_merge(context, sum, filter, why);
     if (status == CF_FULL && why)
         return cuckoo_fail(
             context, status,

@@ -71,4 +71,8 @@ uint64_t cuckoo_length_limit(sqlite3 *db);
 /* May single keys be deleted? A filter that ages has taken keys for others, and forgets by epochs. */
 bool cuckoo_may_delete(sqlite3_context *context, const cf_filter *filter);
 
+/* Is there memory for so large a filter? Running out of it later would cost the transaction. CF_OK; or
+** CF_TOO_BIG, and a message, unless memory is used up even for that. */
+cf_status cuckoo_memory_for(const cf_geometry *shape, char **message);
+
 #endif

@@ -35,7 +35,7 @@ typedef struct question {
 /* CUCKOO_KEY_NOMEM also stands for a failure with another message. */
 static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
 {
-    q->filter = cuckoo_filter_argument(context, argv[0]);
+    q->filter = cuckoo_filter_argument(context, 2, argv);
     return q->filter ? cuckoo_key_argument(context, argv[1], &q->filter->geometry, &q->hash)
                      : CUCKOO_KEY_NOMEM;
 }
@@ -45,7 +45,7 @@ static void contains_exact(sqlite3_context *context, sqlite3_value **argv, cf_st
                            const char *why)
 {
     uint64_t hash;
-    cuckoo_handle *handle = cuckoo_exact_argument(context, argv[0], status, why);
+    cuckoo_handle *handle = cuckoo_exact_argument(context, 2, argv, status, why);
     const cf_exact *exact = handle ? handle->exact : NULL;
     if (exact && cuckoo_key_argument(context, argv[1], &exact->rule, &hash) == CUCKOO_KEY_OK)
         sqlite3_result_int(context,
@@ -88,8 +88,9 @@ static void get_function(sqlite3_context *context, int argc, sqlite3_value **arg
     (void)argc;
     cuckoo_key read = read_question(context, argv, &q);
     if (read != CUCKOO_KEY_NOMEM && q.filter->geometry.value_bits == 0)
-        cuckoo_fail(context, CF_BAD_ARGUMENT,
-                    "filter keeps no values; make it with value_bits in the options");
+        cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "filter keeps no values; make it with them, such as cf_new(1000, 0.01, 'value_bits=8')");
     else if (read == CUCKOO_KEY_OK && cf_get(q.filter, q.hash, &q.value))
         sqlite3_result_int64(context, (sqlite3_int64)q.value);
 }
@@ -143,7 +144,7 @@ static void clear_function(sqlite3_context *context, int argc, sqlite3_value **a
 {
     cf_filter fresh;
     (void)argc;
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
+    const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
     if (filter && cuckoo_new_filter(context, &filter->geometry, &fresh))
         cuckoo_result_filter(context, &fresh);
 }
@@ -152,9 +153,10 @@ static void advance_function(sqlite3_context *context, int argc, sqlite3_value *
 {
     cf_filter copy;
     (void)argc;
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
+    const cf_filter *filter = cuckoo_filter_argument(context, 1, argv);
     if (filter && !filter->geometry.epochs)
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "filter does not age; make it with epochs in the options");
+        cuckoo_fail(context, CF_BAD_ARGUMENT,
+                    "filter does not age; make it so, such as cf_new(1000, 0.01, 'epochs=12')");
     else if (filter && cuckoo_filter_copy(context, filter, &copy)) {
         cf_advance(&copy);
         cuckoo_result_filter(context, &copy);
@@ -166,7 +168,7 @@ static void advance_function(sqlite3_context *context, int argc, sqlite3_value *
 static bool merge_rest(sqlite3_context *context, int argc, sqlite3_value **argv, cf_filter *sum)
 {
     for (int i = 1; i < argc; i++) {
-        const cf_filter *filter = cuckoo_filter_argument(context, argv[i]);
+        const cf_filter *filter = cuckoo_filter_argument(context, 1, argv + i);
         if (filter == NULL || !cuckoo_merge_into(context, sum, filter))
             return false;
     }
@@ -177,10 +179,10 @@ static void merge_function(sqlite3_context *context, int argc, sqlite3_value **a
 {
     cf_filter sum;
     if (argc == 0) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "needs at least one filter");
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "needs at least one filter: cf_merge(filter, ...)");
         return;
     }
-    const cf_filter *first = cuckoo_filter_argument(context, argv[0]);
+    const cf_filter *first = cuckoo_filter_argument(context, 1, argv);
     if (first == NULL || !cuckoo_filter_copy(context, first, &sum))
         return;
     if (merge_rest(context, argc, argv, &sum))
@@ -194,7 +196,7 @@ static void merge_function(sqlite3_context *context, int argc, sqlite3_value **a
 static void key_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     if (argc == 0) {
-        cuckoo_fail(context, CF_BAD_ARGUMENT, "needs at least one part");
+        cuckoo_fail(context, CF_BAD_ARGUMENT, "needs at least one part: cf_key(part, ...)");
         return;
     }
     sqlite3_str *key = sqlite3_str_new(sqlite3_context_db_handle(context));

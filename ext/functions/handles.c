@@ -57,7 +57,7 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
         return read_blob(value, reader, filter, why);
     if (type == SQLITE_NULL)
         return read_handle(value, filter, why);
-    return cf_refuse(CF_BAD_ARGUMENT, why, type == SQLITE_TEXT ? cuckoo_is_text : CUCKOO_NOT_A_BLOB);
+    return cf_refuse(CF_BAD_ARGUMENT, why, CUCKOO_NOT_A_BLOB);
 }
 
 /* A handle with its own copy; NULL when out of memory. */
@@ -144,26 +144,41 @@ cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuck
     return status;
 }
 
-cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, sqlite3_value *value, cf_status status,
-                                     const char *why)
+/* The first argument is no filter. If the second one is a filter, they have changed places. */
+static void fail_argument(sqlite3_context *context, int count, sqlite3_value **values, cf_status status,
+                          const char *why)
+{
+    const cf_filter *other = NULL;
+    const char *why_other = NULL;
+    if (count > 1)
+        cuckoo_filter_read(values[1], cuckoo_function_reader(context), &other, &why_other);
+    if (other || why_other == cuckoo_is_exact)
+        cuckoo_fail(context, CF_BAD_ARGUMENT,
+                    "the arguments seem to be swapped: the filter comes first");
+    else
+        cuckoo_fail_filter(context, status, why, values[0]);
+}
+
+cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values,
+                                     cf_status status, const char *why)
 {
     cuckoo_handle *exact = NULL;
     if (status != CF_OK && why == cuckoo_is_exact)
-        status = cuckoo_exact_read(context, value, &exact, &why);
+        status = cuckoo_exact_read(context, values[0], &exact, &why);
     if (status != CF_OK)
-        cuckoo_fail_filter(context, status, why);
+        fail_argument(context, count, values, status, why);
     else if (exact == NULL)
         cuckoo_fail_no_memory(context);
     return exact;
 }
 
-const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const char *why;
     const cf_filter *filter;
-    cf_status status = cuckoo_filter_read(value, cuckoo_function_reader(context), &filter, &why);
+    cf_status status = cuckoo_filter_read(values[0], cuckoo_function_reader(context), &filter, &why);
     if (status != CF_OK)
-        cuckoo_fail_filter(context, status, why);
+        fail_argument(context, count, values, status, why);
     else if (filter == NULL)
         cuckoo_fail_no_memory(context);
     return filter;
@@ -177,12 +192,11 @@ void cuckoo_result_handle(sqlite3_context *context, cuckoo_handle *handle)
 
 void cuckoo_open_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
     const char *why = NULL;
     const cf_filter *filter;
     cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
     cuckoo_handle *handle =
-        filter ? new_handle(filter) : cuckoo_exact_argument(context, argv[0], status, why);
+        filter ? new_handle(filter) : cuckoo_exact_argument(context, argc, argv, status, why);
     if (handle)
         sqlite3_result_pointer(context, handle, pointer_type, cuckoo_handle_release);
     else if (filter)

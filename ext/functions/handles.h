@@ -41,14 +41,14 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
 cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why);
 
-/* The same in the reader of the running function. The filter stays open until the function reads
-** another one. */
-const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value);
+/* The same of values[0] in the reader of the running function. The filter stays open until the function
+** reads another one. An error says when values[1] (count > 1) is a filter instead. */
+const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sqlite3_value **values);
 
 /* For functions that know exact filters, when cuckoo_filter_read has said so much and given no filter:
 ** an exact one, with a reference for the caller; or NULL. */
-cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, sqlite3_value *value, cf_status status,
-                                     const char *why);
+cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite3_value **values,
+                                     cf_status status, const char *why);
 
 /* A handle to keep, with one reference for the caller: the one in `value`, or else a new one with a
 ** copy of `filter`. NULL: out of memory. */

@@ -57,7 +57,7 @@ static void append_all(sqlite3_str *json, const cf_filter *filter, const cf_cens
     append_counts(json, filter);
     if (census)
         sqlite3_str_appendf(json, ",\"fpr_now\":%.6g", census->fpr);
-    sqlite3_str_appendf(json, ",\"fpr_at_capacity\":%.6g", 
+    sqlite3_str_appendf(json, ",\"fpr_at_capacity\":%.6g",
                         cf_expected_fpr(g, cf_planned_entries(g->capacity, g->epochs)));
     sqlite3_str_appendf(json, ",\"turnovers\":%llu", cf_turnovers(g));
     append_options(json, g);
@@ -114,11 +114,10 @@ static void result_info(sqlite3_context *context, const cf_filter *filter)
 
 static void info_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
     const char *why = NULL;
     const cf_filter *filter;
     cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
-    cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, argv[0], status, why);
+    cuckoo_handle *exact = filter ? NULL : cuckoo_exact_argument(context, argc, argv, status, why);
     if (filter)
         result_info(context, filter);
     else if (exact)
@@ -167,7 +166,7 @@ static void check_function(sqlite3_context *context, int argc, sqlite3_value **a
     if (why == cuckoo_is_exact)
         status = cuckoo_exact_read(context, argv[0], &exact, &why);
     if (status == CF_BAD_ARGUMENT)
-        cuckoo_fail_filter(context, status, why);
+        cuckoo_fail_filter(context, status, why, argv[0]);
     else if (status != CF_OK)
         sqlite3_result_text(context, why, -1, SQLITE_STATIC);
     else if (exact)

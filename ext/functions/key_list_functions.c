@@ -146,17 +146,16 @@ static bool read_keys_value(sqlite3_context *context, sqlite3_value *given, keys
                             uint64_t *value)
 {
     bool valued = given && sqlite3_value_type(given) != SQLITE_NULL;
-    if (valued && !cuckoo_key_value(given, CF_VALUE_MAX, value)) {
-        if (sqlite3_value_type(given) == SQLITE_TEXT)
-            return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                               "value must be an integer; options come third: cf_keys(key, NULL, "
-                               "options)");
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(CF_VALUE_MAX));
-    }
+    if (valued && !cuckoo_key_value(given, CF_VALUE_MAX, value))
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "value must be an integer from 0 to 4294967295, unlike %s; options come "
+                           "third: cf_keys(key, NULL, options)",
+                           cuckoo_show(given).text);
     if (state->list.n == 0)
         state->list.valued = valued;
     return valued == state->list.valued ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT, "some keys have a value and others have NULL");
+           cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "some keys have a value and others have NULL; give each one a value, or none");
 }
 
 static bool list_fits(sqlite3_context *context, const keys_state *state)
@@ -258,8 +257,10 @@ static bool read_list(sqlite3_context *context, sqlite3_value *value, key_list *
                            "keys is NULL: there is no row with a list; without grouping cf_keys gives "
                            "one for no rows, too");
     default:
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "keys must be a list made by cf_keys; for one key use cf_add or cf_delete");
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "keys must be a list made by cf_keys, unlike %s; for one key use cf_add or cf_delete",
+            cuckoo_show(value).text);
     }
 }
 
@@ -290,7 +291,7 @@ static bool goes_with(sqlite3_context *context, const key_list *list, const cf_f
             g->value_bits ? "value" : "NULL", cuckoo_hash_word(g), (sqlite3_int64)g->seed,
             cuckoo_affinity_word(g->affinity), cuckoo_collation_word(g->collation));
     return values_fit(list, g->value_bits) ||
-           cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(g->value_bits));
+           cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_BAD_VALUE(g->value_bits, "one in the list"));
 }
 
 /* ---- cf_add_keys(filter, keys), cf_delete_keys(filter, keys) ---- */
@@ -339,7 +340,7 @@ static void change_function(sqlite3_context *context, sqlite3_value **argv, bool
 {
     key_list list = {.n = 0};
     cf_filter copy;
-    const cf_filter *filter = cuckoo_filter_argument(context, argv[0]);
+    const cf_filter *filter = cuckoo_filter_argument(context, 2, argv);
     if (filter == NULL || !read_list(context, argv[1], &list) || !goes_with(context, &list, filter))
         return;
     if (!adds && !cuckoo_may_delete(context, filter))

@@ -121,9 +121,11 @@ static int no_table(sqlite3 *db, const char *schema, const char *table, char **m
     rc = cuckoo_sql_end(names, rc);
     if (rc != SQLITE_OK)
         return rc;
-    return cuckoo_say(
-        message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter%s", table, schema,
-        strchr(table, '.') ? "; give its name without a schema" : cuckoo_nearest_hint(&nearest));
+    return cuckoo_say(message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter%s",
+                      table, schema,
+                      strchr(table, '.')               ? "; give its name without a schema"
+                      : *cuckoo_nearest_hint(&nearest) ? nearest.hint
+                                                       : "; create it first");
 }
 
 /* Says which columns the table has. */
@@ -148,8 +150,10 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
     }
     sqlite3_finalize(all);
     char *list = sqlite3_str_finish(names);
-    rc = list ? cuckoo_say(message, SQLITE_ERROR, "table %s has no column %s%s; it has %s%s", table,
-                           column, cuckoo_nearest_hint(&nearest), list, count > MOST ? " and more" : "")
+    rc = list ? cuckoo_say(
+                    message, SQLITE_ERROR, "table %s has no column %s%s; it has %s%s", table, column,
+                    strpbrk(column, ",(") ? "; give the name of one" : cuckoo_nearest_hint(&nearest),
+                    list, count > MOST ? " and more" : "")
               : SQLITE_NOMEM;
     sqlite3_free(list);
     return rc;
@@ -269,4 +273,19 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
             rc = cuckoo_say(message, SQLITE_ERROR, "content: %s is %s", table, kinds[i].what);
     sqlite3_free(kind);
     return rc;
+}
+
+/* The second column: the first one is often a number that nobody looks for. */
+char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
+{
+    sqlite3_stmt *all;
+    char *example = NULL, *why = NULL;
+    if (cuckoo_column_table(db, schema, table, &why) == SQLITE_OK &&
+        cuckoo_sql_prepare(db, &all, "SELECT * FROM \"%w\".\"%w\"", schema, table) == SQLITE_OK) {
+        example = sqlite3_mprintf("%s(%s)", table,
+                                  sqlite3_column_name(all, sqlite3_column_count(all) > 1));
+        sqlite3_finalize(all);
+    }
+    sqlite3_free(why);
+    return example;
 }

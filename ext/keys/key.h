@@ -72,11 +72,11 @@ static inline bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *key,
 }
 
 /* The value that a filter with `bits` value bits stores beside a key. False: it is no integer from
-** 0 to 2^bits - 1, as CUCKOO_BAD_VALUE(bits) says in a message. */
+** 0 to 2^bits - 1, as CUCKOO_BAD_VALUE says in a message; `given` is a text there. */
 bool cuckoo_key_value(sqlite3_value *given, unsigned bits, uint64_t *value);
-#define CUCKOO_BAD_VALUE(bits)                                                                          \
-    "value must be an integer from 0 to %lld (value_bits=%d)", ((sqlite3_int64)1 << (bits)) - 1,        \
-        (int)(bits)
+#define CUCKOO_BAD_VALUE(bits, given)                                                                   \
+    "value must be an integer from 0 to %lld (value_bits=%d), unlike %s",                               \
+        ((sqlite3_int64)1 << (bits)) - 1, (int)(bits), given
 
 /* One key made of several parts, as a blob: for each part the byte of its type, then the 8 bytes of
 ** a number, or the length of a text or blob (8 bytes) and its bytes. Two such keys are equal

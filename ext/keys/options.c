@@ -2,13 +2,19 @@
 #include "options.h"
 
 #include "../sqlite/errors.h"
+#include "../sqlite/register.h"
 #include "number.h"
 
 #include <assert.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 enum { MAX_NAME = 20, MAX_VALUE = 40 };
+
+/* A format for CF_CAPACITY_MAX and what was given. */
+#define CAPACITY_TOO_BIG                                                                                \
+    "capacity is above the most there can be, %lld keys, unlike %s; split the keys over several "       \
+    "filters"
 
 /* A copy of one name=value of the text. */
 typedef struct assignment {
@@ -18,29 +24,13 @@ typedef struct assignment {
 
 /* What a value may be: a word of a list (then its index is the result), or an integer in a range. */
 typedef struct option_rule {
-    const char *name;
+    const char *valid;        /* "name=" and what it may be, for messages */
     const char *const *words; /* NULL: an integer */
     int64_t least, most;
+    size_t at; /* of an unsigned in cf_options, plus 1; 0: it is no plain number */
 } option_rule;
 
-enum {
-    BUCKET_SIZE,
-    FINGERPRINT_BITS,
-    LAYOUT,
-    COUNTER_BITS,
-    VALUE_BITS,
-    SEED,
-    HASH,
-    GROWTH,
-    OVERFLOW,
-    OVERFLOW_BUDGET,
-    SPILL_BOUND,
-    AFFINITY,
-    COLLATION,
-    EPOCHS,
-    CAPACITY,
-    OPTION_COUNT
-};
+#define AT(field) (offsetof(cf_options, field) + 1)
 
 static const char *const layouts[] = {"auto", "plain", "semisort", NULL};
 static const char *const hashes[] = {"xxh3", "keyed", NULL};
@@ -50,22 +40,24 @@ static const char *const switches[] = {"off", "on", NULL};
 static const char *const affinities[] = {"none", "text", "numeric", "real", "integer", "blob", NULL};
 static const char *const collations[] = {"binary", "nocase", "rtrim", NULL};
 
-static const option_rule rules[OPTION_COUNT] = {
-    [BUCKET_SIZE] = {"bucket_size", NULL, 1, CF_BUCKET_MAX},
-    [FINGERPRINT_BITS] = {"fingerprint_bits", NULL, CF_FINGERPRINT_MIN, CF_FINGERPRINT_MAX},
-    [LAYOUT] = {"layout", layouts, 0, 0},
-    [COUNTER_BITS] = {"counter_bits", NULL, 0, CF_COUNTER_MAX},
-    [VALUE_BITS] = {"value_bits", NULL, 0, CF_VALUE_MAX},
-    [SEED] = {"seed", NULL, INT64_MIN, INT64_MAX},
-    [HASH] = {"hash", hashes, 0, 0},
-    [GROWTH] = {"growth", switches, 0, 0},
-    [OVERFLOW] = {"overflow", switches, 0, 0},
-    [OVERFLOW_BUDGET] = {"overflow_budget", NULL, 0, CF_BUDGET_MAX},
-    [SPILL_BOUND] = {"spill_bound", NULL, 1, CF_SPILL_MAX},
-    [AFFINITY] = {"affinity", affinities, 0, 0},
-    [COLLATION] = {"collation", collations, 0, 0},
-    [EPOCHS] = {"epochs", NULL, 0, CF_EPOCHS_MAX},
-    [CAPACITY] = {"capacity", NULL, 0, (int64_t)CF_CAPACITY_MAX},
+static const option_rule rules[CUCKOO_OPTION_COUNT] = {
+    [CUCKOO_OPTION_BUCKET_SIZE] = {"bucket_size=1|2|4|8", NULL, 1, CF_BUCKET_MAX, AT(bucket_size)},
+    [CUCKOO_OPTION_FINGERPRINT_BITS] = {"fingerprint_bits=4..32", NULL, CF_FINGERPRINT_MIN,
+                                        CF_FINGERPRINT_MAX, AT(fingerprint_bits)},
+    [CUCKOO_OPTION_LAYOUT] = {"layout=auto|plain|semisort", layouts, 0, 0},
+    [CUCKOO_OPTION_COUNTER_BITS] = {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX, AT(counter_bits)},
+    [CUCKOO_OPTION_VALUE_BITS] = {"value_bits=0..32", NULL, 0, CF_VALUE_MAX, AT(value_bits)},
+    [CUCKOO_OPTION_SEED] = {"seed=integer", NULL, INT64_MIN, INT64_MAX},
+    [CUCKOO_OPTION_HASH] = {"hash=xxh3|keyed", hashes, 0, 0},
+    [CUCKOO_OPTION_GROWTH] = {"growth=on|off", switches, 0, 0},
+    [CUCKOO_OPTION_OVERFLOW] = {"overflow=on|off", switches, 0, 0},
+    [CUCKOO_OPTION_OVERFLOW_BUDGET] = {"overflow_budget=0..255", NULL, 0, CF_BUDGET_MAX,
+                                       AT(overflow_budget)},
+    [CUCKOO_OPTION_SPILL_BOUND] = {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX, AT(spill_bound)},
+    [CUCKOO_OPTION_AFFINITY] = {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0},
+    [CUCKOO_OPTION_COLLATION] = {"collation=binary|nocase|rtrim", collations, 0, 0},
+    [CUCKOO_OPTION_EPOCHS] = {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(epochs)},
+    [CUCKOO_OPTION_CAPACITY] = {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX},
 };
 
 static bool is_separator(char c)
@@ -98,8 +90,9 @@ static bool take_assignment(const char **text, const char *end, assignment *foun
 
 static int rule_named(const char *name)
 {
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (sqlite3_stricmp(name, rules[i].name) == 0)
+    size_t n = strlen(name);
+    for (int i = 0; i < CUCKOO_OPTION_COUNT; i++)
+        if (sqlite3_strnicmp(name, rules[i].valid, (int)n) == 0 && rules[i].valid[n] == '=')
             return i;
     return -1;
 }
@@ -126,6 +119,7 @@ static cf_status parse_value(const option_rule *rule, const char *text, int64_t 
     if (cuckoo_number_real(&number) > (double)rule->most)
         return CF_TOO_BIG;
     bool sound = cuckoo_number_whole(&number, value) && *value >= rule->least && *value <= rule->most;
+    sound = sound && (rule != &rules[CUCKOO_OPTION_BUCKET_SIZE] || (*value & (*value - 1)) == 0);
     return sound ? CF_OK : CF_BAD_ARGUMENT;
 }
 
@@ -154,126 +148,130 @@ const char *cuckoo_collation_word(unsigned collation)
     return collations[collation];
 }
 
-/* Where an option that is a plain number goes; NULL: it needs more than that. */
-static unsigned *number_option(cf_options *filter, int which)
-{
-    unsigned *const numbers[OPTION_COUNT] = {
-        [BUCKET_SIZE] = &filter->bucket_size,
-        [FINGERPRINT_BITS] = &filter->fingerprint_bits,
-        [COUNTER_BITS] = &filter->counter_bits,
-        [VALUE_BITS] = &filter->value_bits,
-        [OVERFLOW_BUDGET] = &filter->overflow_budget,
-        [SPILL_BOUND] = &filter->spill_bound,
-        [EPOCHS] = &filter->epochs,
-    };
-    return numbers[which];
-}
-
 static void set_option(cuckoo_options *options, int which, int64_t value)
 {
     cf_options *filter = &options->filter;
-    unsigned *number = number_option(filter, which);
-    options->has_counters |= which == COUNTER_BITS;
-    if (number) {
-        *number = (unsigned)value;
+    options->given |= 1u << which;
+    if (rules[which].at) {
+        *(unsigned *)(void *)((char *)filter + rules[which].at - 1) = (unsigned)value;
         return;
     }
     switch (which) {
-    case LAYOUT:
+    case CUCKOO_OPTION_LAYOUT:
         filter->layout = (cf_layout)value;
         break;
-    case OVERFLOW:
+    case CUCKOO_OPTION_OVERFLOW:
         filter->overflow = value != 0;
         break;
-    case SEED:
+    case CUCKOO_OPTION_SEED:
         filter->seed = value;
-        options->has_seed = true;
         break;
-    case HASH:
+    case CUCKOO_OPTION_HASH:
         filter->hash = (cf_hash_choice)(CF_HASH_XXH3 + value);
         break;
-    case GROWTH:
+    case CUCKOO_OPTION_GROWTH:
         filter->growth = value != 0;
-        options->has_growth = true;
         break;
-    case AFFINITY:
+    case CUCKOO_OPTION_AFFINITY:
         filter->affinity = affinity_of_word(value);
-        options->has_affinity = true;
         break;
-    case COLLATION:
+    case CUCKOO_OPTION_COLLATION:
         filter->collation = (cf_collation)value;
-        options->has_collation = true;
         break;
     default:
         options->capacity = (uint64_t)value;
-        options->has_capacity = true;
         break;
     }
 }
 
 static cf_status bad_value(const assignment *found, int which, cf_status status, char **why)
 {
-    if (which == CAPACITY && status == CF_TOO_BIG) {
-        cuckoo_say(why, SQLITE_OK, CUCKOO_CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
-        return CF_TOO_BIG;
-    }
     cuckoo_nearest nearest = {.word = found->value};
     cuckoo_nearest_offer_all(&nearest, rules[which].words);
-    cuckoo_say(why, SQLITE_OK, "bad value in %s=%s%s; " CUCKOO_VALID_OPTIONS, found->name, found->value,
-               cuckoo_nearest_hint(&nearest));
-    return CF_BAD_ARGUMENT;
+    if (which == CUCKOO_OPTION_CAPACITY && status == CF_TOO_BIG)
+        cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX, found->value);
+    else
+        cuckoo_say(why, SQLITE_OK, "bad value in %s=%s%s; valid: %s", found->name, found->value,
+                   cuckoo_nearest_hint(&nearest), rules[which].valid);
+    return which == CUCKOO_OPTION_CAPACITY ? status : CF_BAD_ARGUMENT;
+}
+
+/* All options, for a message (sqlite3_malloc; NULL: out of memory). */
+static char *all_options(const cuckoo_options *options)
+{
+    sqlite3_str *all = sqlite3_str_new(NULL);
+    for (const char *const *at = options->beside; at && *at; at++)
+        sqlite3_str_appendf(all, "%s, ", *at);
+    for (int i = CUCKOO_OPTION_COUNT; i-- > 0;) /* capacity first */
+        sqlite3_str_appendf(all, "%s%s", rules[i].valid, i ? ", " : "");
+    return sqlite3_str_finish(all);
+}
+
+/* Appends to *why which option may be meant by a word, with `exactly` when the name is right; or which
+** there are. */
+static void say_valid(const char *word, const char *exactly, const cuckoo_options *options, char **why)
+{
+    cuckoo_nearest nearest = {.word = word};
+    for (int i = 0; i < CUCKOO_OPTION_COUNT; i++)
+        cuckoo_nearest_offer(&nearest, rules[i].valid);
+    cuckoo_nearest_offer_all(&nearest, options->beside);
+    char *all = nearest.found[0] ? NULL : all_options(options);
+    cuckoo_say(why, SQLITE_OK, all ? "%s; valid options: %s" : "%s%s%s", *why,
+               all ? all : cuckoo_nearest_hint(&nearest), nearest.distance ? "" : exactly);
+    sqlite3_free(all);
 }
 
 static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
 {
-    cuckoo_nearest nearest = {.word = name};
-    for (int i = 0; i < OPTION_COUNT; i++)
-        cuckoo_nearest_offer(&nearest, rules[i].name);
-    cuckoo_nearest_offer_all(&nearest, options->beside);
-    const char *hint = sqlite3_stricmp(name, "fpr") == 0 ? "; it is the argument before the options"
+    const char *hint = options->beside                     ? ""
+                       : sqlite3_stricmp(name, "fpr") == 0 ? "; it is the argument before the options"
                        : sqlite3_stricmp(name, "content") == 0 ? "; only filter tables have it"
-                                                               : cuckoo_nearest_hint(&nearest);
-    cuckoo_say(why, SQLITE_OK, "unknown option %s%s; " CUCKOO_VALID_OPTIONS, name, hint);
+                                                               : "";
+    cuckoo_say(why, SQLITE_OK, "unknown option %s%s", name, hint);
+    if (*hint == 0)
+        say_valid(name, ", behind a comma", options, why);
     return CF_BAD_ARGUMENT;
 }
 
-/* The text where a name=value should stand; a part of it, when it is long. */
-static cf_status no_assignment(const char *text, const char *end, char **why)
+/* The text where a name=value should stand. */
+static cf_status no_assignment(const char *text, const char *end, const cuckoo_options *options,
+                               char **why)
 {
+    char word[MAX_NAME + 1] = "";
+    const char *at = text;
     enum { PART = 40 };
     int n = end - text > PART ? PART : (int)(end - text);
     while (n < end - text && n > 0 && (text[n] & 0xc0) == 0x80)
         n--; /* a character stays whole */
     while (n > 0 && is_separator(text[n - 1]))
         n--;
-    cuckoo_say(why, SQLITE_OK,
-               "options must be a list of name=value, unlike '%.*s'; " CUCKOO_VALID_OPTIONS, n, text);
+    take_word(&at, end, '=', word, MAX_NAME);
+    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, unlike '%.*s'", n, text);
+    say_valid(*word >= '0' && *word <= '9' ? "capacity" : word, "", options, why);
     return CF_BAD_ARGUMENT;
 }
 
-/* Applies one assignment. `given` has a bit for each option that came before. */
-static cf_status apply(const assignment *found, unsigned *given, cuckoo_options *options, char **why)
+static cf_status apply(const assignment *found, cuckoo_options *options, char **why)
 {
     int which = rule_named(found->name);
     int64_t value = 0;
     if (which < 0)
         return unknown_option(found->name, options, why);
-    if (*given & 1u << which) {
+    if (cuckoo_has(options, which)) {
         cuckoo_say(why, SQLITE_OK, "option %s is given twice", found->name);
         return CF_BAD_ARGUMENT;
     }
     cf_status status = parse_value(&rules[which], found->value, &value);
     if (status != CF_OK)
         return bad_value(found, which, status, why);
-    *given |= 1u << which;
     set_option(options, which, value);
     return CF_OK;
 }
 
-/* An option that means nothing without another one is a mistake. */
-static cf_status check_together(unsigned given, const cuckoo_options *options, char **why)
+cf_status cuckoo_options_check(const cuckoo_options *options, char **why)
 {
-    bool spills = given & (1u << OVERFLOW_BUDGET | 1u << SPILL_BOUND);
+    bool spills =
+        options->given & (1u << CUCKOO_OPTION_OVERFLOW_BUDGET | 1u << CUCKOO_OPTION_SPILL_BOUND);
     if (!spills || options->filter.overflow)
         return CF_OK;
     cuckoo_say(why, SQLITE_OK,
@@ -282,13 +280,12 @@ static cf_status check_together(unsigned given, const cuckoo_options *options, c
 }
 
 /* Reads the assignment at *text, and goes behind it. */
-static cf_status read_next(const char **text, const char *end, unsigned *given, cuckoo_options *options,
-                           char **why)
+static cf_status read_next(const char **text, const char *end, cuckoo_options *options, char **why)
 {
     assignment found;
     const char *from = *text;
-    cf_status status = take_assignment(text, end, &found) ? apply(&found, given, options, why)
-                                                          : no_assignment(from, end, why);
+    cf_status status = take_assignment(text, end, &found) ? apply(&found, options, why)
+                                                          : no_assignment(from, end, options, why);
     while (*text < end && !is_separator(**text))
         ++*text;
     return status;
@@ -297,7 +294,6 @@ static cf_status read_next(const char **text, const char *end, unsigned *given, 
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why)
 {
     const char *end = text + length;
-    unsigned given = 0;
     cf_status first = CF_OK;
     *why = NULL;
     for (;;) {
@@ -305,8 +301,8 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
         while (text < end && is_separator(*text))
             text++;
         if (text == end)
-            return first == CF_OK ? check_together(given, options, why) : first;
-        cf_status next = read_next(&text, end, &given, options, first == CF_OK ? why : &more);
+            return first;
+        cf_status next = read_next(&text, end, options, first == CF_OK ? why : &more);
         first = first == CF_OK ? next : first;
         sqlite3_free(more);
     }
@@ -320,23 +316,15 @@ void cuckoo_options_default(cuckoo_options *options)
     options->fpr = CUCKOO_DEFAULT_FPR;
 }
 
-cf_status cuckoo_memory_for(const cf_geometry *shape, char **message)
-{
-    enum { LARGE = 1 << 20 }; /* bytes; less is refused only where all memory is used up */
-    uint64_t bytes = cf_geometry_bytes(shape);
-    void *probe = NULL;
-    if (bytes < LARGE || (bytes <= SIZE_MAX / 2 && (probe = malloc((size_t)bytes)) != NULL)) {
-        free(probe);
-        return CF_OK;
-    }
-    cuckoo_say(message, SQLITE_OK,
-               "a filter for the capacity of %lld keys takes %lld bytes, more than there is memory for; "
-               "use a smaller capacity or a larger fpr, or split the keys",
-               (sqlite3_int64)shape->capacity, (sqlite3_int64)bytes);
-    return CF_TOO_BIG;
-}
-
 /* ---- as arguments of an SQL function ---- */
+
+/* Frees `why`; NULL: out of memory. */
+static bool fail_with_why(sqlite3_context *context, cf_status status, char *why)
+{
+    cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
+    sqlite3_free(why);
+    return false;
+}
 
 static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_options *options)
 {
@@ -344,15 +332,24 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return true;
     if (sqlite3_value_type(value) != SQLITE_TEXT)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text; " CUCKOO_VALID_OPTIONS);
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text, such as 'seed=1', unlike %s",
+                           cuckoo_show(value).text);
     const char *text = (const char *)sqlite3_value_text(value);
     if (text == NULL)
         return cuckoo_fail_no_memory(context);
     cf_status status = cuckoo_options_parse(text, (size_t)sqlite3_value_bytes(value), options, &why);
-    if (status != CF_OK)
-        cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
-    sqlite3_free(why);
-    return status == CF_OK;
+    status = status == CF_OK ? cuckoo_options_check(options, &why) : status;
+    return status == CF_OK || fail_with_why(context, status, why);
+}
+
+/* What the argument may mean instead. */
+static const char *hint_for_fpr(sqlite3_context *context, sqlite3_value *value, int type)
+{
+    const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
+    if (text && strchr(text, '='))
+        return "; options come after it: NULL, 'name=value'";
+    bool builds = strncmp(cuckoo_function_name(context), "cf_build", 8) == 0;
+    return builds && type != SQLITE_FLOAT ? "; one key of several columns is cf_key(a, b)" : "";
 }
 
 static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr)
@@ -362,9 +359,8 @@ static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr
     if (type == SQLITE_NULL)
         return true;
     if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(given > 0 && given < 1))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "fpr must be a number above 0 and below 1, such as 0.01; or NULL%s",
-                           type == SQLITE_TEXT ? "; options are the argument behind it" : "");
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_VALID_FPR ", unlike %s%s",
+                           cuckoo_show(value).text, hint_for_fpr(context, value, type));
     *fpr = given;
     return true;
 }
@@ -384,17 +380,27 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
     return true;
 }
 
+cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacity, char **why)
+{
+    double keys = sqlite3_value_double(value);
+    cuckoo_shown_value shown = cuckoo_show(value);
+    bool whole = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    if (!whole || !(keys >= 0) || (keys <= 1e15 && keys != (double)(int64_t)keys)) {
+        cuckoo_say(why, SQLITE_OK, "capacity must be a whole number of keys, 0 or more, unlike %s%s",
+                   shown.text, type == SQLITE_TEXT ? ": give a number" : "");
+        return CF_BAD_ARGUMENT;
+    }
+    if (keys > (double)CF_CAPACITY_MAX) {
+        cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX, shown.text);
+        return CF_TOO_BIG;
+    }
+    *capacity = (uint64_t)keys;
+    return CF_OK;
+}
+
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity)
 {
-    int type = sqlite3_value_type(value);
-    double keys = sqlite3_value_double(value);
-    if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0) ||
-        (keys <= 1e15 && keys != (double)(int64_t)keys))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "capacity must be a whole number of keys, 0 or more%s",
-                           type == SQLITE_TEXT ? "; it was bound as text: bind it as a number" : "");
-    if (keys > (double)CF_CAPACITY_MAX)
-        return cuckoo_fail(context, CF_TOO_BIG, CUCKOO_CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX);
-    *capacity = (uint64_t)keys;
-    return true;
+    char *why = NULL;
+    cf_status status = cuckoo_capacity_take(value, sqlite3_value_type(value), capacity, &why);
+    return status == CF_OK || fail_with_why(context, status, why);
 }

@@ -20,17 +20,40 @@
 
 #include "../sqlite/api.h"
 
+enum cuckoo_option {
+    CUCKOO_OPTION_BUCKET_SIZE,
+    CUCKOO_OPTION_FINGERPRINT_BITS,
+    CUCKOO_OPTION_LAYOUT,
+    CUCKOO_OPTION_COUNTER_BITS,
+    CUCKOO_OPTION_VALUE_BITS,
+    CUCKOO_OPTION_SEED,
+    CUCKOO_OPTION_HASH,
+    CUCKOO_OPTION_GROWTH,
+    CUCKOO_OPTION_OVERFLOW,
+    CUCKOO_OPTION_OVERFLOW_BUDGET,
+    CUCKOO_OPTION_SPILL_BOUND,
+    CUCKOO_OPTION_AFFINITY,
+    CUCKOO_OPTION_COLLATION,
+    CUCKOO_OPTION_EPOCHS,
+    CUCKOO_OPTION_CAPACITY,
+    CUCKOO_OPTION_COUNT
+};
+
 typedef struct cuckoo_options {
     cf_options filter;
-    uint64_t capacity; /* 0 when not given */
-    double fpr;        /* as cf_plan takes it */
-    /* Is the option in the text? */
-    bool has_capacity, has_affinity, has_collation, has_seed, has_counters, has_growth;
-    const char *const *beside; /* names that stand beside the options; ends with NULL. NULL: none */
+    uint64_t capacity;         /* 0 when not given */
+    double fpr;                /* as cf_plan takes it */
+    unsigned given;            /* bits of the options that are in the text: 1 << cuckoo_option */
+    const char *const *beside; /* "name=value" that may stand beside them; ends with NULL. NULL: none */
 } cuckoo_options;
 
 #define CUCKOO_DEFAULT_FPR 0.01
 enum { CUCKOO_DEFAULT_BUDGET = 10 }; /* buckets */
+
+static inline bool cuckoo_has(const cuckoo_options *options, int option)
+{
+    return options->given >> option & 1;
+}
 
 /* The options that hold when nothing is given. */
 void cuckoo_options_default(cuckoo_options *options);
@@ -45,6 +68,9 @@ const char *cuckoo_collation_word(unsigned collation);
 ** right; NULL: out of memory. Options that stand behind a wrong one are read, too. */
 cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *options, char **why);
 
+/* An option that means nothing without another one is a mistake. The result is as above. */
+cf_status cuckoo_options_check(const cuckoo_options *options, char **why);
+
 /* ---- as arguments of an SQL function; false: the function has failed, with its message ---- */
 
 /* [fpr [, options]]: `count` is 0, 1 or 2. Each may be NULL, which means the default; for a call
@@ -52,24 +78,10 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
 bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **values,
                          cuckoo_options *options);
 
-/* Is there memory for so large a filter? Running out of it later would cost the transaction. CF_OK; or
-** CF_TOO_BIG, and a message, unless memory is used up even for that. */
-cf_status cuckoo_memory_for(const cf_geometry *shape, char **message);
-
-/* capacity: a whole number of keys. */
+/* capacity: a whole number of keys. `type` is that of the value. CF_OK, or an error and a message. */
+cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacity, char **why);
 bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64_t *capacity);
 
-/* ---- for messages ---- */
-
-/* CUCKOO_CAPACITY_TOO_BIG is a format for CF_CAPACITY_MAX. */
-#define CUCKOO_VALID_OPTIONS                                                                            \
-    "valid options: bucket_size=1|2|4|8, fingerprint_bits=4..32, layout=auto|plain|semisort, "          \
-    "counter_bits=0..16, value_bits=0..32, seed=integer, hash=xxh3|keyed, growth=on|off, "              \
-    "overflow=on|off, epochs=0..15, "                                                                   \
-    "overflow_budget=0..255, spill_bound=1..4096, affinity=none|text|blob|integer|real|numeric, "       \
-    "collation=binary|nocase|rtrim, capacity=keys"
-
-#define CUCKOO_CAPACITY_TOO_BIG                                                                         \
-    "capacity is above the most there can be, %lld keys; split the keys over several filters"
+#define CUCKOO_VALID_FPR "fpr must be a number above 0 and below 1, such as 0.01"
 
 #endif

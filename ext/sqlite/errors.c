@@ -55,45 +55,79 @@ int cuckoo_explain(char **message, int rc, const char *why)
                       why);
 }
 
-const char *const cuckoo_is_text = CUCKOO_NOT_A_BLOB "; it was bound as text: bind it as a blob";
-
 const char *const cuckoo_is_exact =
     "filter is an exact one, which cannot be changed, merged or counted: build it anew with "
     "cf_build_exact; it answers cf_contains, cf_info, cf_check and cf_explain";
 
-/* What does with the name of a filter table what the function does with a blob. */
+cuckoo_shown_value cuckoo_show(sqlite3_value *value)
+{
+    cuckoo_shown_value shown = {"NULL"};
+    int type = sqlite3_value_type(value), size = sizeof shown.text;
+    if (type == SQLITE_INTEGER)
+        sqlite3_snprintf(size, shown.text, "%lld", sqlite3_value_int64(value));
+    else if (type == SQLITE_FLOAT)
+        sqlite3_snprintf(size, shown.text, "%!.15g", sqlite3_value_double(value));
+    else if (type == SQLITE_BLOB)
+        sqlite3_snprintf(size, shown.text, "a blob of %d bytes", sqlite3_value_bytes(value));
+    else if (type == SQLITE_TEXT)
+        sqlite3_snprintf(size, shown.text, "the text '" CUCKOO_PART "'", sqlite3_value_text(value));
+    return shown;
+}
+
+/* What does with the name of a filter table what the function does with a blob: a format for the name. */
 static const char *for_tables(const char *function)
 {
     static const struct {
         const char *function, *other;
-    } known[] = {{"cf_contains", "use cf_table_contains"},
-                 {"cf_info", "use cf_table_info"},
-                 {"cf_check", "use cf_table_check"},
-                 {"cf_buckets", "use cf_table_buckets"},
-                 {"cf_add", "insert the key into it"},
-                 {"cf_add_all", "insert the keys into it"},
-                 {"cf_add_keys", "insert the keys into it"},
-                 {"cf_delete", "delete the key from it"},
-                 {"cf_delete_all", "delete the keys from it"},
-                 {"cf_delete_keys", "delete the keys from it"},
-                 {"cf_get", "select the value from it, where key is this key"},
-                 {"cf_clear", "give it the command 'clear'"}};
+    } known[] = {{"cf_contains", "cf_table_contains('%s', key)"},
+                 {"cf_info", "cf_table_info('%s')"},
+                 {"cf_check", "cf_table_check('%s')"},
+                 {"cf_buckets", "cf_table_buckets('%s')"},
+                 {"cf_add", "INSERT INTO %s(key) VALUES(?)"},
+                 {"cf_delete", "DELETE FROM %s WHERE key = ?"},
+                 {"cf_get", "SELECT value FROM %s WHERE key = ?"},
+                 {"cf_clear", "INSERT INTO %s(%s) VALUES('clear')"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(function, known[i].function) == 0)
+        if (strncmp(function, known[i].function, strlen(known[i].function)) == 0)
             return known[i].other;
-    return "use the blob that cf_export gives";
+    return "cf_export('%s')";
 }
 
-char *cuckoo_filter_message(cf_status status, const char *why, const char *function)
+/* What is no blob. Bytes of a filter that became text begin with its first byte, or in hexadecimal. */
+static char *not_a_blob(const char *why, const char *function, sqlite3_value *value)
+{
+    enum { NAME = 40 /* bytes; longer names of tables are rare */ };
+    bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
+    const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
+    text = text ? text : "";
+    const char *hint = strncmp(text, "\xcf\x63\x6b", 3) == 0 ? "it was bound as text: bind it as a blob"
+                       : sqlite3_strnicmp(text, "cf636b", 6) == 0
+                           ? "it is hexadecimal: give the bytes, x'cf63...'"
+                       : *text == '{' || *text == '[' ? "it is JSON, as of cf_info: give the blob itself"
+                                                      : NULL;
+    if (hint)
+        return sqlite3_mprintf("%s; %s", why, hint);
+    char *use = *text && strlen(text) <= NAME ? sqlite3_mprintf(for_tables(function), text, text) : NULL;
+    char *all = sqlite3_mprintf("%s, unlike %s%s%s", why, cuckoo_show(value).text,
+                                use ? "; if it names a filter table, use " : "", use);
+    sqlite3_free(use);
+    return all;
+}
+
+char *cuckoo_filter_message(cf_status status, const char *why, const char *function,
+                            sqlite3_value *value)
 {
     assert(status != CF_OK && why != NULL);
-    if (why == cuckoo_is_text)
-        return sqlite3_mprintf("%s; if it names a filter table, %s", why, for_tables(function));
+    int type = sqlite3_value_type(value);
+    if (type != SQLITE_BLOB && type != SQLITE_NULL)
+        return not_a_blob(why, function, value);
     if (status == CF_BAD_ARGUMENT)
         return sqlite3_mprintf("%s", why);
-    const char *remedy =
-        status == CF_NEWER ? "" : "; restore it from a copy, or build it anew with cf_build";
-    return sqlite3_mprintf("filter cannot be used: %s%s", why, remedy);
+    return sqlite3_mprintf(status == CF_NEWER
+                               ? "filter cannot be used: %s"
+                               : "filter cannot be used: %s (%s); restore it from a copy, "
+                                 "or build it anew with cf_build",
+                           why, cuckoo_show(value).text);
 }
 
 /* What stands in the way, and the remedy. */
@@ -176,9 +210,10 @@ bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why)
     return fail_with(context, rc, message);
 }
 
-bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why)
+bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why,
+                        sqlite3_value *value)
 {
-    char *message = cuckoo_filter_message(status, why, cuckoo_function_name(context));
+    char *message = cuckoo_filter_message(status, why, cuckoo_function_name(context), value);
     return fail_with(context, cuckoo_error_code(status), message);
 }
 
@@ -231,15 +266,15 @@ void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name)
 {
     assert(nearest->word != NULL && name != NULL);
     enum { SHORTEST = 3, A_LETTER = 3 /* letters that one may be wrong for */ };
-    size_t m = strlen(nearest->word), n = strlen(name);
-    if (m > CUCKOO_NEAREST_MAX || n > CUCKOO_NEAREST_MAX || n == 0)
+    size_t m = strlen(nearest->word), n = strcspn(name, "="), all = strlen(name);
+    if (m > CUCKOO_NEAREST_MAX || all > CUCKOO_NEAREST_MAX || n == 0)
         return;
     bool begins = m >= SHORTEST && m < n && sqlite3_strnicmp(nearest->word, name, (int)m) == 0;
     unsigned distance = begins ? 1 : distance_of(nearest->word, m, name, n);
     if (distance > (m + 1) / A_LETTER || (nearest->found[0] && distance >= nearest->distance))
         return;
     nearest->distance = distance;
-    memcpy(nearest->found, name, n + 1);
+    memcpy(nearest->found, name, all + 1);
 }
 
 void cuckoo_nearest_offer_all(cuckoo_nearest *nearest, const char *const *names)

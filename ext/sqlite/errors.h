@@ -51,7 +51,8 @@ bool cuckoo_fail_no_memory(sqlite3_context *context);
 bool cuckoo_fail_interrupted(sqlite3_context *context);
 
 /* Because an argument is no filter: `status` and `why` are those of cuckoo_filter_read. */
-bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why);
+bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why,
+                        sqlite3_value *value);
 
 /* Because cf_add or cf_merge answered `status`, which is not
 ** CF_OK: says how full the filter is, and what to do. */
@@ -68,7 +69,16 @@ int cuckoo_say(char **message, int code, const char *format, ...);
 int cuckoo_explain(char **message, int rc, const char *why);
 
 /* What is wrong with an argument of `function` that should be a filter, and the remedy. */
-char *cuckoo_filter_message(cf_status status, const char *why, const char *function);
+char *cuckoo_filter_message(cf_status status, const char *why, const char *function,
+                            sqlite3_value *value);
+
+/* How a message shows a value: a number, the beginning of a text in quotes, "NULL", or the length of a
+** blob. */
+typedef struct cuckoo_shown_value {
+    char text[180];
+} cuckoo_shown_value;
+cuckoo_shown_value cuckoo_show(sqlite3_value *value);
+#define CUCKOO_PART "%!.40s" /* the format for a part of a text: 40 characters */
 
 /* "filter is full", how full it is, and the remedy. `status` is CF_FULL or CF_TOO_BIG. */
 char *cuckoo_full_message(cf_status status, const cf_filter *filter);
@@ -78,12 +88,11 @@ char *cuckoo_full_message(cf_status status, const cf_filter *filter);
     "filter is NULL: the row is missing, or a handle of cf_open passed through a CTE, a view or a "     \
     "subquery in FROM; use (SELECT cf_open(f) FROM ...) as the argument itself"
 #define CUCKOO_NOT_A_BLOB "filter must be a blob made by cf_new or cf_build, or a handle of cf_open"
-extern const char *const cuckoo_is_text; /* cuckoo_filter_message adds what takes the name of a table */
 extern const char *const cuckoo_is_exact;
 
 /* ---- "did you mean": the name that is nearest to a misspelt one ---- */
 
-enum { CUCKOO_NEAREST_MAX = 40 /* bytes of a name or word; longer ones are never near */ };
+enum { CUCKOO_NEAREST_MAX = 50 /* bytes of a name or word; longer ones are never near */ };
 
 /* Starts with the word, and zeros. */
 typedef struct cuckoo_nearest {
@@ -96,7 +105,7 @@ typedef struct cuckoo_nearest {
 /* Another name that may be meant. It is near when few letters are wrong, missing, too many or exchanged
 ** with their neighbour: one for each three letters of the word. A name that begins with the word, which
 ** then has three letters at least, is near as well. Letters count in any case. The first of equally near
-** names stays. */
+** names stays. Of name=value the name counts, and the whole is shown. */
 void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name);
 
 /* Offers all names of a list, which ends with NULL. NULL itself is an empty list. */

@@ -6,6 +6,7 @@
 #include "../../src/filter/ageing.h"
 #include "../../src/shape/format.h"
 
+#include "../functions/filters.h"
 #include "../keys/column_rule.h"
 #include "../pages/ageing.h"
 #include "../sqlite/block.h"
@@ -304,8 +305,10 @@ int cuckoo_maintenance_rebuild(cuckoo_store *store, const uint64_t *capacity, ch
     if (store->follow.given_table == NULL)
         return cuckoo_say(
             message, SQLITE_ERROR,
-            "nothing to rebuild from: it was created without content='table(column)', and a "
-            "filter does not know its keys; create another one, and insert them there");
+            "nothing to rebuild from: it follows no table, and a filter does not know its keys; "
+            "create another one, and insert them there: CREATE VIRTUAL TABLE \"%w_2\" USING "
+            "cuckoo_filter(capacity=1000000)",
+            store->paged.shadow.table);
     return begin_to_follow(store, true, capacity, message);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry.h"
 
+#include "../keys/column_rule.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 
@@ -124,7 +125,9 @@ static cuckoo_store *connect_table(cuckoo_registry *registry, const char *schema
     registry->planned = NULL;
     *rc = cuckoo_sql_prepare(registry->db, &statement, "SELECT 1 FROM \"%w\".\"%w\" LIMIT 0", schema,
                              name);
-    if (*rc == SQLITE_ERROR && strstr(sqlite3_errmsg(registry->db), "no such table"))
+    if (*rc == SQLITE_ERROR && registry->planned)
+        *rc = SQLITE_OK; /* it cannot show the rows of its content (front.c) */
+    else if (*rc == SQLITE_ERROR && strstr(sqlite3_errmsg(registry->db), "no such table"))
         *rc = SQLITE_SCHEMA; /* it stands in the schema, and SQLite does not know it */
     sqlite3_finalize(statement);
     cuckoo_store *store = registry->planned;
@@ -328,22 +331,37 @@ static void offer_tables(cuckoo_registry *registry, cuckoo_nearest *nearest)
     sqlite3_finalize(schemas);
 }
 
-const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *name)
+/* What to do instead (sqlite3_malloc; NULL: out of memory). */
+static char *remedy_for(cuckoo_registry *registry, const char *text)
 {
-    if (sqlite3_value_type(name) == SQLITE_BLOB)
-        return "the first argument must be the name of a cuckoo_filter table; functions without table "
-               "in "
-               "their name take a blob";
-    const char *text =
-        sqlite3_value_type(name) == SQLITE_TEXT ? (const char *)sqlite3_value_text(name) : NULL;
-    if (text == NULL)
-        return "the first argument must be the name of a cuckoo_filter table";
     const char *point = strchr(text, '.');
     cuckoo_nearest nearest = {.word = point ? point + 1 : text};
     offer_tables(registry, &nearest);
+    if (nearest.found[0])
+        return sqlite3_mprintf("%s", cuckoo_nearest_hint(&nearest));
+    char *example = cuckoo_column_example(registry->db, "main", text);
+    char *remedy = sqlite3_mprintf(
+        example
+            ? "; create one: CREATE VIRTUAL TABLE \"%w_filter\" USING cuckoo_filter(content='%q')"
+            : "; create one: CREATE VIRTUAL TABLE \"%w_filter\" USING cuckoo_filter(capacity=1000000)",
+        text, example);
+    sqlite3_free(example);
+    return remedy;
+}
+
+const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *name)
+{
+    int type = sqlite3_value_type(name);
+    const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(name) : NULL;
+    char *remedy = text ? remedy_for(registry, text) : NULL;
     sqlite3_free(registry->why);
-    registry->why = sqlite3_mprintf("there is no cuckoo_filter table of this name: %s%s", text,
-                                    cuckoo_nearest_hint(&nearest));
+    registry->why =
+        text ? sqlite3_mprintf("there is no cuckoo_filter table of this name: %s%s", text, remedy)
+             : sqlite3_mprintf(
+                   "the first argument must be the name of a cuckoo_filter table, unlike %s%s",
+                   cuckoo_show(name).text,
+                   type == SQLITE_BLOB ? "; functions without table in their name take a blob" : "");
+    sqlite3_free(remedy);
     return registry->why ? registry->why : "there is no cuckoo_filter table of this name";
 }
 

@@ -20,7 +20,7 @@ static void free_columns(cuckoo_front *front)
     front->columns = 0;
 }
 
-static int find_column(const cuckoo_front *front, const char *name)
+int cuckoo_front_find(const cuckoo_front *front, const char *name)
 {
     int i = 0;
     while (i < front->columns && sqlite3_stricmp(front->column[i].name, name) != 0)
@@ -97,7 +97,7 @@ static int read_rowid(sqlite3 *db, cuckoo_front *front)
     static const char *const names[] = {"rowid", "_rowid_", "oid", NULL};
     sqlite3_stmt *one;
     int which = 0;
-    while (names[which] && find_column(front, names[which]) >= 0)
+    while (names[which] && cuckoo_front_find(front, names[which]) >= 0)
         which++;
     front->rowid = names[which];
     front->keyed = false;
@@ -162,7 +162,7 @@ static int read_indexes(sqlite3 *db, cuckoo_front *front)
 static void append_hidden(const cuckoo_front *front, sqlite3_str *sql, const char *name,
                           const char *more)
 {
-    const char *other = find_column(front, name) >= 0 ? " (hidden)" : "";
+    const char *other = cuckoo_front_find(front, name) >= 0 ? " (hidden)" : "";
     sqlite3_str_appendf(sql, "\"%w%s\" HIDDEN%s", name, other, more);
 }
 
@@ -183,7 +183,7 @@ static int read_content(sqlite3 *db, cuckoo_front *front, const char *table, con
     append_hidden(front, sql, "cuckoo_touch", front->keyed ? ", " : ")");
     if (front->keyed)
         append_hidden(front, sql, "cuckoo_id", " PRIMARY KEY) WITHOUT ROWID");
-    front->followed = find_column(front, column);
+    front->followed = cuckoo_front_find(front, column);
     if (front->followed < 0 && front->rowid &&
         sqlite3_table_column_metadata(db, front->schema, front->content, column, NULL, NULL, NULL, NULL,
                                       NULL) == SQLITE_OK)
@@ -274,8 +274,8 @@ int cuckoo_front_look(cuckoo_table *table)
                         front->content);
     } else if (rc == SQLITE_OK) {
         rc = cuckoo_table_fail(table, SQLITE_ERROR,
-                               "the columns of %s are not those that this connection has read: connect "
-                               "anew",
+                               "the columns of %s are not those that this connection has read; run "
+                               "PRAGMA writable_schema = RESET, or connect anew",
                                front->content);
     }
     free_columns(&now);

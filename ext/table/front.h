@@ -87,6 +87,9 @@ struct cuckoo_front {
 int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column);
 void cuckoo_front_free(cuckoo_front *front);
 
+/* The column of this name, in any case, or CUCKOO_NO_ROWS. */
+int cuckoo_front_find(const cuckoo_front *front, const char *name);
+
 /* Is the content still as it was declared? If not, this is an error of the table. */
 int cuckoo_front_look(cuckoo_table *table);
 

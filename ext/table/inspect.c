@@ -218,7 +218,7 @@ static int take_filter(sqlite3_vtab_cursor *base, sqlite3_value *value)
         *handle = cuckoo_handle_keep(value, filter);
     if (status == CF_OK)
         return *handle ? SQLITE_OK : SQLITE_NOMEM;
-    char *message = cuckoo_filter_message(status, why, kind_of(base)->name);
+    char *message = cuckoo_filter_message(status, why, kind_of(base)->name, value);
     int rc = message ? fail(base, cuckoo_error_code(status), message) : SQLITE_NOMEM;
     sqlite3_free(message);
     return rc;

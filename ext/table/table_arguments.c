@@ -3,6 +3,7 @@
 ** table_arguments.c - what CREATE VIRTUAL TABLE ... USING cuckoo_filter(...) says.
 */
 #include "../follow/sql_text.h"
+#include "../functions/filters.h"
 #include "../keys/column_rule.h"
 #include "../keys/duration.h"
 #include "../keys/number.h"
@@ -18,60 +19,57 @@
 
 /* ---- reading them ---- */
 
+/* Of "name=value". */
+static size_t name_length(const char *name)
+{
+    return strcspn(name, "=");
+}
+
 /* The value in an argument "name = value" with this name, in any case. NULL: it is another argument. */
 static const char *value_of(const char *argument, const char *name)
 {
     argument = cuckoo_sql_skip_blanks(argument);
-    size_t n = strlen(name);
+    size_t n = name_length(name);
     if (sqlite3_strnicmp(argument, name, (int)n) != 0)
         return NULL;
     argument = cuckoo_sql_skip_blanks(argument + n);
     return *argument == '=' ? cuckoo_sql_skip_blanks(argument + 1) : NULL;
 }
 
-/* Sets the message. Returns false. */
-static bool complain(char **message, const char *what)
+/* Sets the message about a value. Returns false. */
+static bool complain(char **message, const char *what, const char *given)
 {
-    cuckoo_say(message, SQLITE_OK, "%s", what);
+    cuckoo_say(message, SQLITE_OK, "%s, unlike '" CUCKOO_PART "'", what, given);
     return false;
 }
 
-/* The number in a text, which may be quoted; 0: there is none. False: out of memory. */
-static bool number_in(const char *text, double *value)
-{
-    cuckoo_number number;
-    char *plain = cuckoo_sql_unquoted(text, strlen(text));
-    if (plain == NULL)
-        return false;
-    *value = cuckoo_number_read(plain, strlen(plain), &number) ? cuckoo_number_real(&number) : 0;
-    sqlite3_free(plain);
-    return true;
-}
+/* Each of these takes a value without its quotes. False: it is wrong, or out of memory. */
 
 static bool take_fpr(const char *text, cuckoo_table_plan *plan, char **message)
 {
-    double fpr;
-    if (plan->has_fpr)
-        return complain(message, "fpr is given twice");
-    if (!number_in(text, &fpr))
-        return false;
-    if (!(fpr > 0 && fpr < 1))
-        return complain(message, "fpr must be a number above 0 and below 1, such as fpr=0.001");
+    cuckoo_number number;
+    double fpr = cuckoo_number_read(text, strlen(text), &number) ? cuckoo_number_real(&number) : 0;
     plan->options.fpr = fpr;
-    plan->has_fpr = true;
-    return true;
+    return (fpr > 0 && fpr < 1) || complain(message, CUCKOO_VALID_FPR, text);
 }
 
-static bool take_rows(const char *value, cuckoo_table_plan *plan, char **message)
+static bool take_rows(const char *text, cuckoo_table_plan *plan, char **message)
 {
-    char *word = cuckoo_sql_unquoted(value, strlen(value));
-    bool on = word && sqlite3_stricmp(word, "on") == 0, off = word && sqlite3_stricmp(word, "off") == 0;
-    sqlite3_free(word);
-    if (plan->has_rows || (word && !on && !off))
-        return complain(message, plan->has_rows ? "rows is given twice" : "rows must be on or off");
-    plan->rows = on;
-    plan->has_rows = true;
-    return word != NULL;
+    plan->rows = sqlite3_stricmp(text, "on") == 0;
+    return plan->rows || sqlite3_stricmp(text, "off") == 0 ||
+           complain(message, "rows must be on or off", text);
+}
+
+static bool take_adds(const char *text, cuckoo_table_plan *plan, char **message)
+{
+    plan->once = sqlite3_stricmp(text, "once") == 0;
+    return plan->once || complain(message, "adds must be once, or left out", text);
+}
+
+static bool take_keep(const char *text, cuckoo_table_plan *plan, char **message)
+{
+    return cuckoo_duration_read(text, strlen(text), &plan->keep) ||
+           complain(message, "keep " CUCKOO_BAD_DURATION, text);
 }
 
 /* The parenthesis that the last character closes. NULL: there is none. */
@@ -86,104 +84,73 @@ static const char *opening_of(const char *text, size_t n)
     return NULL;
 }
 
-/* Reads 'table(column)', in which both names may be quoted. */
-static bool split_content(const char *text, cuckoo_table_plan *plan, char **message)
+/* Shows a column of the table, if there is one. */
+static bool bad_content(const cuckoo_table_plan *plan, const char *text, char **message)
+{
+    char *table = sqlite3_mprintf("%.*s", (int)strcspn(text, ".("), text);
+    char *example = plan->db && table ? cuckoo_column_example(plan->db, plan->schema, table) : NULL;
+    char *what = sqlite3_mprintf(example ? "content must be 'table(column)', such as '%s'"
+                                         : "content must be 'table(column)'",
+                                 example);
+    if (what)
+        complain(message, what, text);
+    sqlite3_free(table);
+    sqlite3_free(example);
+    sqlite3_free(what);
+    return false;
+}
+
+/* 'table(column)', in which both names may be quoted. */
+static bool take_content(const char *text, cuckoo_table_plan *plan, char **message)
 {
     size_t n = strlen(text);
     const char *open = opening_of(text, n);
     if (open == NULL || open == text || text[n - 1] != ')' || open + 1 == text + n - 1)
-        return complain(message, "content must be 'table(column)'");
+        return bad_content(plan, text, message);
     plan->content = cuckoo_sql_unquoted(text, (size_t)(open - text));
     plan->column = cuckoo_sql_unquoted(open + 1, (size_t)(text + n - open - 2));
     return plan->content && plan->column;
 }
 
-static bool read_content(const char *value, cuckoo_table_plan *plan, char **message)
-{
-    if (plan->content)
-        return complain(message, "content is given twice");
-    char *text = cuckoo_sql_unquoted(value, strlen(value));
-    bool ok = text && split_content(text, plan, message);
-    sqlite3_free(text);
-    return ok;
-}
-
-static bool take_adds(const char *value, cuckoo_table_plan *plan, char **message)
-{
-    if (plan->once)
-        return complain(message, "adds is given twice");
-    char *word = cuckoo_sql_unquoted(value, strlen(value));
-    bool read = word != NULL;
-    plan->once = read && sqlite3_stricmp(word, "once") == 0;
-    sqlite3_free(word);
-    return plan->once || (read && complain(message, "adds must be once: adds=once; or left out"));
-}
-
-static bool take_keep(const char *value, cuckoo_table_plan *plan, char **message)
-{
-    if (plan->keep)
-        return complain(message, "keep is given twice");
-    char *text = cuckoo_sql_unquoted(value, strlen(value));
-    bool ok = text != NULL && (cuckoo_duration_read(text, strlen(text), &plan->keep) ||
-                               complain(message, "keep " CUCKOO_BAD_DURATION));
-    sqlite3_free(text);
-    return ok;
-}
-
-/* Appends "name=value" without blanks and quotes to the
-** options, which are read together. False: out of memory. */
-static bool append_option(sqlite3_str *rest, const char *argument)
+/* Reads "name=value" without its quotes. */
+static cf_status take_option(const char *argument, cuckoo_table_plan *plan, char **message)
 {
     const char *equals = strchr(argument, '=');
-    if (equals == NULL) {
-        sqlite3_str_appendf(rest, "%s ", argument);
-        return true;
-    }
-    char *name = cuckoo_sql_unquoted(argument, (size_t)(equals - argument));
-    char *value = cuckoo_sql_unquoted(equals + 1, strlen(equals + 1));
-    if (name && value)
-        sqlite3_str_appendf(rest, "%s=%s ", name, value);
-    bool ok = name && value;
+    char *name = equals ? cuckoo_sql_unquoted(argument, (size_t)(equals - argument)) : NULL;
+    char *value = name ? cuckoo_sql_unquoted(equals + 1, strlen(equals + 1)) : NULL;
+    char *text = sqlite3_mprintf(value ? "%s=%s" : "%s", value ? name : argument, value);
+    bool read = text && (value || !equals);
+    cf_status status =
+        read ? cuckoo_options_parse(text, strlen(text), &plan->options, message) : CF_NO_MEMORY;
     sqlite3_free(name);
     sqlite3_free(value);
-    return ok;
-}
-
-static bool take_argument(const char *argument, sqlite3_str *rest, cuckoo_table_plan *plan,
-                          char **message)
-{
-    const char *value;
-    if ((value = value_of(argument, "fpr")) != NULL)
-        return take_fpr(value, plan, message);
-    if ((value = value_of(argument, "content")) != NULL)
-        return read_content(value, plan, message);
-    if ((value = value_of(argument, "rows")) != NULL)
-        return take_rows(value, plan, message);
-    if ((value = value_of(argument, "adds")) != NULL)
-        return take_adds(value, plan, message);
-    if ((value = value_of(argument, "keep")) != NULL)
-        return take_keep(value, plan, message);
-    return append_option(rest, argument);
-}
-
-/* Reads the options in `rest`, and frees it. */
-static cf_status read_rest(sqlite3_str *rest, cuckoo_table_plan *plan, char **message)
-{
-    int code = sqlite3_str_errcode(rest);
-    char *why = NULL, *text = sqlite3_str_finish(rest); /* NULL: nothing, or no memory */
-    cf_status status = code == SQLITE_OK ? CF_OK : CF_NO_MEMORY;
-    if (text && status == CF_OK)
-        status = cuckoo_options_parse(text, strlen(text), &plan->options, &why);
-    if (why)
-        cuckoo_say(message, SQLITE_OK,
-                   strstr(why, CUCKOO_VALID_OPTIONS)
-                       ? "%s; and fpr=number, content='table(column)', rows=on|off, adds=once, "
-                         "keep='24 hours'"
-                       : "%s",
-                   why);
-    sqlite3_free(why);
     sqlite3_free(text);
     return status;
+}
+
+typedef bool (*take_value)(const char *text, cuckoo_table_plan *plan, char **message);
+
+static const char *const valid[] = {"fpr=number", "content='table(column)'", "rows=on|off",
+                                    "adds=once",  "keep='24 hours'",         NULL};
+
+static cf_status take_argument(const char *argument, cuckoo_table_plan *plan, char **message)
+{
+    static const take_value take[] = {take_fpr, take_content, take_rows, take_adds, take_keep};
+    const char *value = NULL;
+    int which = 0;
+    while (valid[which] && (value = value_of(argument, valid[which])) == NULL)
+        which++;
+    if (value == NULL)
+        return take_option(argument, plan, message);
+    bool again = plan->given & 1u << which;
+    plan->given |= 1u << which;
+    char *text = again ? NULL : cuckoo_sql_unquoted(value, strlen(value));
+    bool ok = text && take[which](text, plan, message);
+    if (again)
+        cuckoo_say(message, SQLITE_OK, "%.*s is given twice", (int)name_length(valid[which]),
+                   valid[which]);
+    sqlite3_free(text);
+    return ok ? CF_OK : CF_BAD_ARGUMENT;
 }
 
 /* What is wrong with an argument of a table that there is. *message says it with remedies for CREATE
@@ -214,27 +181,20 @@ static int sqlite_code(cf_status status, const char *message)
     return status == CF_OK ? SQLITE_OK : message ? cuckoo_error_code(status) : SQLITE_NOMEM;
 }
 
-int cuckoo_table_plan_read(int argc, const char *const *argv, bool stored, cuckoo_table_plan *plan,
-                           char **message)
+int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool stored,
+                           cuckoo_table_plan *plan, char **message)
 {
     enum { FIRST = 3 };
-    sqlite3_str *rest = sqlite3_str_new(NULL);
-    static const char *const beside[] = {"fpr", "content", "rows", "adds", "keep", NULL};
-    *plan = (cuckoo_table_plan){.content = NULL};
+    *plan = (cuckoo_table_plan){.db = stored ? NULL : db, .schema = argv[1]};
     *message = NULL;
     cuckoo_options_default(&plan->options);
-    plan->options.beside = beside;
+    plan->options.beside = valid;
     cf_status status = CF_OK;
     for (int i = FIRST; status == CF_OK && i < argc; i++)
-        if (!take_argument(argv[i], rest, plan, message))
-            status = refuse(stored, CF_BAD_ARGUMENT, plan, message);
+        status = refuse(stored, take_argument(argv[i], plan, message), plan, message);
     if (status == CF_OK)
-        status = read_rest(rest, plan, message);
-    else
-        sqlite3_free(sqlite3_str_finish(rest));
-    if (status != CF_OK)
-        status = refuse(stored, status, plan, message);
-    if (!plan->has_fpr && plan->options.filter.fingerprint_bits)
+        status = refuse(stored, cuckoo_options_check(&plan->options, message), plan, message);
+    if (!(plan->given & 1) && plan->options.filter.fingerprint_bits)
         plan->options.fpr = 0; /* fingerprint_bits decides */
     plan->once |= plan->keep || plan->options.filter.epochs;
     if (status != CF_OK)
@@ -252,8 +212,9 @@ static int follow_column(sqlite3 *db, const char *schema, cuckoo_table_plan *pla
     rc = rc ? rc : cuckoo_column_rule(db, schema, plan->content, plan->column, &found, message);
     if (rc != SQLITE_OK)
         return rc;
-    bool differs = (plan->options.has_affinity && given->affinity != found.affinity) ||
-                   (plan->options.has_collation && given->collation != found.collation);
+    bool differs =
+        (cuckoo_has(&plan->options, CUCKOO_OPTION_AFFINITY) && given->affinity != found.affinity) ||
+        (cuckoo_has(&plan->options, CUCKOO_OPTION_COLLATION) && given->collation != found.collation);
     *given = found;
     if (!differs)
         return SQLITE_OK;
@@ -270,15 +231,15 @@ static int take_from_table(sqlite3 *db, const char *schema, cuckoo_table_plan *p
     cuckoo_options *options = &plan->options;
     bool unique = true;
     const char *collation = cuckoo_collation_word(options->filter.collation);
-    int rc = options->has_counters
+    int rc = cuckoo_has(options, CUCKOO_OPTION_COUNTER_BITS)
                  ? SQLITE_OK
                  : cuckoo_column_is_unique(db, schema, plan->content, plan->column, collation, &unique);
     if (!unique)
         options->filter.counter_bits = COUNTER_BITS;
-    if (rc != SQLITE_OK || options->has_capacity)
+    if (rc != SQLITE_OK || cuckoo_has(options, CUCKOO_OPTION_CAPACITY))
         return rc;
     options->capacity = LEAST_CAPACITY;
-    options->has_capacity = true;
+    options->given |= 1u << CUCKOO_OPTION_CAPACITY;
     return cuckoo_column_capacity(db, schema, plan->content, plan->column,
                                   options->filter.counter_bits != 0, &options->capacity, message);
 }
@@ -313,15 +274,14 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
         return rc;
     if (plan->once && (plan->content || options->filter.value_bits))
         why = "adds=once, keep= and epochs are for keys that are inserted, without values; leave them "
-              "out, "
-              "or content= and value_bits";
+              "out, or content= and value_bits";
     else if (plan->keep &&
              (options->filter.epochs || options->filter.counter_bits || options->filter.overflow))
         why =
             "keep= goes by the clock, and excludes epochs, counter_bits and overflow=on; leave them out";
-    else if (!options->has_capacity)
+    else if (!cuckoo_has(options, CUCKOO_OPTION_CAPACITY))
         why = "capacity is missing; give the number of keys that it should hold, such as "
-              "capacity=1000000";
+              "capacity=1000000, or the column that has them: content='table(column)'";
     else if (plan->content && options->filter.value_bits)
         why = "content= keeps keys without values; leave value_bits out, or leave content= out and "
               "insert keys and values yourself";

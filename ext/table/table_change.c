@@ -5,6 +5,7 @@
 ** by its log alone (transaction.c).
 */
 #include "../keys/key.h"
+#include "../keys/options.h"
 #include "../pages/ageing.h"
 #include "../sqlite/errors.h"
 #include "../store/maintenance.h"
@@ -29,7 +30,8 @@ static int read_row(cuckoo_table *table, sqlite3_value **columns, key_and_value 
     row->value = 0;
     if (rc != SQLITE_OK || !table->values || cuckoo_key_value(columns[COLUMN_VALUE], bits, &row->value))
         return rc;
-    return cuckoo_table_fail(table, SQLITE_ERROR, CUCKOO_BAD_VALUE(bits));
+    return cuckoo_table_fail(table, SQLITE_ERROR,
+                             CUCKOO_BAD_VALUE(bits, cuckoo_show(columns[COLUMN_VALUE]).text));
 }
 
 /* Reads cuckoo_id, as the cursor gave it: the row that a DELETE
@@ -141,12 +143,11 @@ static int rebuild(cuckoo_table *table, sqlite3_value *argument, char **message)
     if (registry->rebuilds)
         return cuckoo_maintenance_rebuild(table->store, registry->capacity, message);
     bool is = false, given = sqlite3_value_type(argument) != SQLITE_NULL;
-    double keys = sqlite3_value_double(argument);
+    uint64_t capacity;
     int type = sqlite3_value_numeric_type(argument);
-    if (given && ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || !(keys >= 0 && keys < 1e18) ||
-                  keys != (double)(int64_t)keys))
-        return cuckoo_say(message, SQLITE_ERROR, "key must be the capacity, a whole number of keys");
-    uint64_t capacity = (uint64_t)keys;
+    cf_status status = given ? cuckoo_capacity_take(argument, type, &capacity, message) : CF_OK;
+    if (status != CF_OK)
+        return cuckoo_error_code(status);
     int rc = cuckoo_follow_is_written_by_triggers(&table->store->paged.shadow, &is);
     if (rc != SQLITE_OK || !is)
         return rc == SQLITE_OK
@@ -222,10 +223,10 @@ static int unknown_command(cuckoo_table *table, const char *name)
     cuckoo_nearest nearest = {.word = name};
     for (int i = 0; i < COMMANDS; i++)
         cuckoo_nearest_offer(&nearest, commands[i].name);
+    const char *hint = cuckoo_nearest_hint(&nearest);
     return cuckoo_table_fail(
-        table, SQLITE_ERROR,
-        "unknown command %s%s; there are advance, check, clear, clock, drain, import, optimize, rebuild",
-        name, cuckoo_nearest_hint(&nearest));
+        table, SQLITE_ERROR, "unknown command '%s'%s", name,
+        *hint ? hint : "; there are advance, check, clear, clock, drain, import, optimize, rebuild");
 }
 
 static int run_command_named(cuckoo_table *table, sqlite3_value *command, sqlite3_value *argument)
@@ -274,11 +275,21 @@ static int change_row(cuckoo_table *table, int argc, sqlite3_value **argv, bool 
                      : update_row(table, argv[0], argv + 2);
 }
 
+/* No row is ever inserted into a front. So a column of its content that has the name of the table takes
+** commands. NULL: there is none, or it is NULL. */
+static sqlite3_value *command_in_content(const cuckoo_table *table, sqlite3_value **shown)
+{
+    int i = table->front ? cuckoo_front_find(table->front, table->name) : CUCKOO_NO_ROWS;
+    return i >= 0 && sqlite3_value_type(shown[i]) != SQLITE_NULL ? shown[i] : NULL;
+}
+
 static int update(cuckoo_table *table, int argc, sqlite3_value **argv, bool *skips)
 {
     const char *name = table->name;
-    sqlite3_value **columns = argv + 2 + table->shift;
+    sqlite3_value **columns = argv + 2 + table->shift, *other;
     bool inserts = argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL;
+    if (inserts && (other = command_in_content(table, argv + 2)) != NULL)
+        return run_command_named(table, other, columns[COLUMN_COMMAND]);
     if (argc > 1 && is_given(columns, COLUMN_COMMAND)) {
         if (inserts)
             return run_command_named(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);

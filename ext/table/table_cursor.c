@@ -270,8 +270,8 @@ static int cannot_list(cuckoo_table *table)
     const char *name = table->name;
     return cuckoo_table_fail(table, SQLITE_ERROR,
                              "a filter cannot list its keys; use WHERE key = ..., EXISTS or a join on "
-                             "key, count(*), cf_table_contains('%q', x) for x IN %s, or INSERT INTO "
-                             "%s(%s) VALUES('clear')",
+                             "key, or count(*); for x IN %s: cf_table_contains('%q', x); to delete all: "
+                             "INSERT INTO %s(%s) VALUES('clear')",
                              name, name, name, name);
 }
 

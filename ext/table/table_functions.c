@@ -24,14 +24,25 @@ static cuckoo_registry *registry_of(sqlite3_context *context)
     return cuckoo_function_shared(context);
 }
 
-/* Begins a use of the table that `name` names. The function remembers the table while a statement
+/* Is the second argument the name of a filter table? */
+static bool are_swapped(cuckoo_registry *registry, int argc, sqlite3_value **argv)
+{
+    int rc;
+    bool is_text = argc > 1 && sqlite3_value_type(argv[1]) == SQLITE_TEXT;
+    const char *text = is_text ? (const char *)sqlite3_value_text(argv[1]) : NULL;
+    return text && cuckoo_registry_find(registry, text, &rc) != NULL;
+}
+
+/* Begins a use of the table that argv[0] names. The function remembers the table while a statement
 ** runs. NULL: the function has failed. */
-static cuckoo_store *begin(sqlite3_context *context, sqlite3_value *name)
+static cuckoo_store *begin(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     const char *why;
     uintptr_t known = (uintptr_t)sqlite3_get_auxdata(context, 0);
     cuckoo_store *store;
-    int rc = cuckoo_registry_begin(registry_of(context), name, known, CUCKOO_ASK, &store, &why);
+    int rc = cuckoo_registry_begin(registry_of(context), argv[0], known, CUCKOO_ASK, &store, &why);
+    if (store == NULL && rc == SQLITE_ERROR && are_swapped(registry_of(context), argc, argv))
+        why = "the arguments seem to be swapped: the name of the table comes first";
     if (rc != SQLITE_OK) {
         cuckoo_fail_table(context, rc, why);
         return NULL;
@@ -44,9 +55,9 @@ static cuckoo_store *begin(sqlite3_context *context, sqlite3_value *name)
 /* What a function does while its table is in use. */
 typedef void (*table_use)(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv);
 
-static inline void with_table(sqlite3_context *context, sqlite3_value **argv, table_use use)
+static inline void with_table(sqlite3_context *context, int argc, sqlite3_value **argv, table_use use)
 {
-    cuckoo_store *store = begin(context, argv[0]);
+    cuckoo_store *store = begin(context, argc, argv);
     if (store == NULL)
         return;
     use(context, store, argv);
@@ -68,8 +79,7 @@ static void result_contains(sqlite3_context *context, cuckoo_store *store, sqlit
 
 static void table_contains_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    with_table(context, argv, result_contains);
+    with_table(context, argc, argv, result_contains);
 }
 
 /* The window that a table is asked for. False: the function has failed. */
@@ -79,8 +89,9 @@ static bool read_window(sqlite3_context *context, const cuckoo_store *store, sql
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
     if (store->paged.age.keep == 0)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "the table was created without keep=, and knows no times");
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT,
+            "the table was created without keep=, and knows no times; leave the third argument out");
     if (text == NULL || !cuckoo_duration_read(text, (size_t)sqlite3_value_bytes(value), window))
         return cuckoo_fail(context, CF_BAD_ARGUMENT, "the third argument " CUCKOO_BAD_DURATION);
     return *window <= store->paged.age.keep ||
@@ -102,8 +113,7 @@ static void result_contains_within(sqlite3_context *context, cuckoo_store *store
 /* cf_table_contains('seen', key, '1 hour'): was the key added so lately? */
 static void table_contains_within_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    with_table(context, argv, result_contains_within);
+    with_table(context, argc, argv, result_contains_within);
 }
 
 /* ---- cf_table_info ---- */
@@ -202,11 +212,10 @@ static void result_table_picture(sqlite3_context *context, cuckoo_store *store, 
 /* Of a filter, or of a filter table by its name. */
 static void picture_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
     bool by_name = sqlite3_value_type(argv[0]) == SQLITE_TEXT;
-    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, argv[0]);
+    const cf_filter *filter = by_name ? NULL : cuckoo_filter_argument(context, 1, argv);
     if (by_name)
-        with_table(context, argv, result_table_picture);
+        with_table(context, argc, argv, result_table_picture);
     else if (filter)
         cuckoo_result_picture(context, filter);
 }
@@ -271,8 +280,7 @@ static void result_export(sqlite3_context *context, cuckoo_store *store, sqlite3
 
 static void export_function(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    with_table(context, argv, result_export);
+    with_table(context, argc, argv, result_export);
 }
 
 /* Like the command 'rebuild', but no trigger can call it. It runs that command, so that the table joins

@@ -28,6 +28,17 @@ static int declare(sqlite3 *db, const cuckoo_table *table, const char *type)
     return rc ? rc : sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, (int)table->once);
 }
 
+/* INSERT INTO key(key) VALUES('check') would be a key, not a command. */
+static int refuse_name(const cuckoo_table *table, bool rows, const char *name, char **message)
+{
+    static const char *const own[] = {"cuckoo_touch", "cuckoo_id", "key", "value"};
+    for (int i = 0; i < (rows ? 2 : table->values ? 4 : 3); i++)
+        if (sqlite3_stricmp(name, own[i]) == 0)
+            return cuckoo_say(message, SQLITE_ERROR, "%s is one of its columns: choose another name",
+                              name);
+    return SQLITE_OK;
+}
+
 /* The type of the column that the filter follows, as a word of SQL, so that "x IN seen" compares
 ** like x IN that column. "": it has none, or it is not known. */
 static const char *type_of_key(const cuckoo_table *table, const char *t, const char *k)
@@ -48,8 +59,8 @@ static int declare_columns(cuckoo_table *table, bool rows, bool creates)
         t = store->follow.table; /* these may have been renamed */
         k = store->follow.column;
     }
-    int rc = t && rows ? cuckoo_front_declare(table, t, k)
-                       : declare(db, table, type_of_key(table, t, k));
+    int rc =
+        t && rows ? cuckoo_front_declare(table, t, k) : declare(db, table, type_of_key(table, t, k));
     return rc == SQLITE_OK ? sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS) : rc;
 }
 
@@ -113,12 +124,14 @@ static int attach(sqlite3 *db, void *registry, int argc, const char *const *argv
     cuckoo_table_plan plan;
     cf_geometry shape;
     cuckoo_table *table = NULL;
-    int rc = cuckoo_table_plan_read(argc, argv, !creates, &plan, message);
-    if (!plan.options.has_seed) /* keys cannot be aimed at an unknown seed */
+    int rc = cuckoo_table_plan_read(db, argc, argv, !creates, &plan, message);
+    if (!cuckoo_has(&plan.options, CUCKOO_OPTION_SEED)) /* keys cannot be aimed at an unknown seed */
         sqlite3_randomness(sizeof plan.options.filter.seed, &plan.options.filter.seed);
     if (rc == SQLITE_OK && creates)
         rc = plan_shape(db, argv, &plan, &shape, message);
     rc = rc ? rc : make_table(registry, argv, &plan, creates, &table);
+    if (rc == SQLITE_OK && creates)
+        rc = refuse_name(table, plan.rows, argv[2], message);
     rc = rc ? rc : declare_columns(table, plan.rows, creates);
     if (rc == SQLITE_OK && creates)
         rc = create(table, &shape, plan.keep, message);
@@ -223,7 +236,12 @@ static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
+    char *why = NULL;
     int rc = store ? refuse_later(table, store) : SQLITE_NOMEM;
+    rc = rc ? rc : refuse_name(table, table->front != NULL, name, &why);
+    if (why)
+        rc = cuckoo_table_fail(table, rc, "%s", why);
+    sqlite3_free(why);
     if (rc != SQLITE_OK)
         return rc;
     rc = rename_store(store, name);

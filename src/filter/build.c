@@ -2,10 +2,6 @@
 #include "../shape/format.h"
 #include "sort.h"
 
-/* So many slightly wider tables are tried. All of them are full only when the keys were chosen to crowd
-** one place. */
-enum { TRIES = 8 };
-
 /* Without bytes: the rest is left for messages. */
 static cf_status give_back(cf_filter *filter, cf_status status)
 {
@@ -42,12 +38,9 @@ static cf_status fill(cf_filter *filter, const cf_geometry *shape, bool grow, ui
 ** that grows would be larger by a third or more. */
 static cf_status fill_wider(cf_filter *filter, cf_geometry shape, uint64_t *hashes, size_t n)
 {
-    cf_status status = CF_FULL;
-    for (int i = 0; i < TRIES && status == CF_FULL; i++) {
+    cf_status status = fill(filter, &shape, false, hashes, n);
+    for (int i = 1; i < CF_TRIES && status == CF_FULL && cf_plan_wider(&shape) == CF_OK; i++)
         status = fill(filter, &shape, false, hashes, n);
-        if (status == CF_FULL && cf_plan_wider(&shape) != CF_OK)
-            break;
-    }
     return status;
 }
 

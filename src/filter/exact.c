@@ -247,7 +247,6 @@ static cf_status fill_level(cf_exact_work *work, const cf_geometry *shape, uint6
 ** times: then wider ones are tried. */
 static cf_status make_level(cf_exact_work *work, cf_filter *level)
 {
-    enum { TRIES = 8 };
     const cf_memory *memory = &work->build->memory;
     size_t n = work->build->count[work->held];
     cf_geometry shape;
@@ -260,7 +259,7 @@ static cf_status make_level(cf_exact_work *work, cf_filter *level)
     for (size_t i = 0; i < n; i++)
         copy[i] = cf_exact_hash(work->build->hashes[work->held][i], work->levels);
     status = fill_level(work, &shape, copy, level);
-    for (unsigned i = 1; i < TRIES && status == CF_FULL && cf_plan_wider(&shape) == CF_OK; i++)
+    for (unsigned i = 1; i < CF_TRIES && status == CF_FULL && cf_plan_wider(&shape) == CF_OK; i++)
         status = fill_level(work, &shape, copy, level);
     memory->resize(memory->context, (uint8_t *)copy, 0);
     return status;

@@ -20,7 +20,7 @@
 #include "../table/lanes.h"
 #include "ageing.h"
 
-cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)
+const char *cf_difference(const cf_filter *one, const cf_filter *other, unsigned *at)
 {
     const cf_geometry *a = &one->geometry, *b = &other->geometry;
     const struct {
@@ -37,13 +37,18 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
                 {"cap", a->cap, b->cap},
                 {"counter_bits", a->counter_bits, b->counter_bits},
                 {"value_bits", a->value_bits, b->value_bits},
-                {"epochs", a->epochs, b->epochs}};
-    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
-        if (same[i].one != same[i].other)
-            return cf_refuse(CF_MISMATCH, why, same[i].name);
-    if (other->view.grown && !a->growth)
-        return cf_refuse(CF_MISMATCH, why, "growth");
-    return CF_OK;
+                {"epochs", a->epochs, b->epochs},
+                {"growth", other->view.grown && !a->growth, 0}};
+    while (*at < sizeof same / sizeof same[0] && same[*at].one == same[*at].other)
+        ++*at;
+    return *at < sizeof same / sizeof same[0] ? same[(*at)++].name : NULL;
+}
+
+cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char **why)
+{
+    unsigned at = 0;
+    const char *field = cf_difference(one, other, &at);
+    return field ? cf_refuse(CF_MISMATCH, why, field) : CF_OK;
 }
 
 /* An entry that knows one remainder bit more. */

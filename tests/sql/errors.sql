@@ -1,79 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- What each mistake is called: function, argument, remedy.
+-- Errors as the shell shows them, and what they leave as it was. All messages: tests/python/extension/wrong_uses.txt.
 .load build/cuckoo
 .mode list
 CREATE TABLE f(b BLOB);
 INSERT INTO f VALUES (cf_new(10, 0.01, 'growth=off bucket_size=4'));
-SELECT cf_new(-1);
-SELECT cf_new(1.5);
-SELECT cf_new('10');
-SELECT cf_new(NULL);
-SELECT cf_new(1e18);
-SELECT cf_new(1e12);
-SELECT cf_new(10000000000);
-SELECT cf_new(10, 0);
-SELECT cf_new(10, 1);
-SELECT cf_new(10, -0.5);
-SELECT cf_new(10, 'x');
-SELECT cf_new(10, 1e-15);
-SELECT cf_new(10, 0.01, 'colour=blue');
-SELECT cf_new(10, 0.01, 'bucket_size=5');
-SELECT cf_new(10, 0.01, 'bucket_size');
-SELECT cf_new(10, 0.01, 'bucket_size=4 bucket_size=4');
-SELECT cf_new(10, 0.01, 'growth=maybe');
-SELECT cf_new(10, 0.01, 'seed=9223372036854775808');
-SELECT cf_new(10, 0.01, 'layout=dense');
-SELECT cf_new(10, 0.01, 'layout=semisort bucket_size=8');
-SELECT cf_new(10, NULL, 'layout=semisort fingerprint_bits=4 growth=off');
-SELECT cf_new(10, 0.01, 'counter_bits=17');
-SELECT cf_new(10, 0.01, 'value_bits=33');
-SELECT cf_new(10, 0.01, 'counter_bits=4 value_bits=4');
-SELECT cf_new(10, 0.01, 'overflow=often');
-SELECT cf_new(10, 0.01, 'overflow_budget=5');
-SELECT cf_new(10, 0.01, 'overflow=off spill_bound=100');
-SELECT cf_new(10, 0.01, 'overflow=on overflow_budget=256');
-SELECT cf_new(10, 0.01, 'overflow=on spill_bound=0');
-SELECT cf_new(10, 0.01, 'bucket_size=1');
-SELECT cf_new(10, 0.01, 'fingerprint_bits=5');
-SELECT length(cf_new(10, NULL, 'fingerprint_bits=5 growth=off'));
-SELECT cf_new(10, 0.001, 'fingerprint_bits=5 growth=off');
-SELECT cf_new(10, 0.01, 'capacity=20');
-SELECT cf_new(10, 0.01, 4);
+SELECT cf_new(10, 0.01, 'layout=plian');
 SELECT cf_contains(NULL, 1);
-SELECT cf_contains('text', 1);
-SELECT cf_contains(5, 1);
-SELECT cf_contains(x'', 1);
-SELECT cf_contains(zeroblob(100), 1);
-SELECT cf_contains(substr(b, 1, 70), 1) FROM f;
-SELECT cf_contains(CAST(b AS TEXT), 1) FROM f;
-SELECT cf_add(NULL, 1);
-SELECT cf_delete('x', 1);
-SELECT cf_count(1.5, 1);
-SELECT cf_info(x'00');
-SELECT cf_clear(NULL);
-SELECT cf_open(CAST(x'cf636b09' || zeroblob(80) AS BLOB));
-SELECT cf_contains(x'cf636b0900000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000', 1);
-SELECT cf_check(NULL);
-SELECT cf_check(x'0102');
-SELECT cf_merge();
-SELECT cf_merge(b, NULL) FROM f;
-SELECT cf_merge(b, cf_new(1000)) FROM f;
-SELECT cf_merge(b, cf_new(10, 0.01, 'growth=off bucket_size=4 seed=1')) FROM f;
-SELECT cf_merge(b) FROM f WHERE 0;
-SELECT cf_merge(x) FROM (SELECT NULL AS x);
-SELECT cf_add_all(b, 1) FROM f WHERE 0;
-SELECT cf_delete_all(b, 1) FROM f WHERE 0;
-SELECT cf_add_all(g, 1) FROM (SELECT cf_new(1) AS g UNION ALL SELECT cf_new(2));
+SELECT length(cf_new(10, NULL, 'fingerprint_bits=5 growth=off'));
 SELECT length(cf_add_all(b, value)) FROM f, json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30]');
-SELECT cf_build(value, value / 100.0) FROM json_each('[1, 2]');
-SELECT cf_key();
-SELECT * FROM cf_buckets;
-SELECT * FROM cf_buckets(NULL);
-SELECT * FROM cf_buckets('x');
-SELECT * FROM cf_buckets(x'00');
-SELECT * FROM cf_explain;
-SELECT * FROM cf_explain(x'00');
-SELECT * FROM cf_explain(NULL, 1);
 SELECT cf_contains(h, 1) FROM (SELECT cf_open(b) AS h FROM f UNION SELECT NULL);
 -- A full filter changes nothing and does not end the transaction.
 BEGIN;
@@ -82,51 +16,15 @@ UPDATE f SET b = (SELECT cf_add_all(f.b, value) FROM json_each('[11,12,13,14,15,
 SELECT json_extract(cf_info(b), '$.items'), cf_check(b) FROM f;
 COMMIT;
 SELECT json_extract(cf_info(b), '$.items') FROM f;
--- Values: in range, and only where they are kept.
+-- Nor does one with values.
 CREATE TABLE v(b BLOB);
 INSERT INTO v VALUES (cf_new(10, 0.01, 'value_bits=4'));
-SELECT cf_add(b, 'k') FROM v;
-SELECT cf_add(b, 'k', 16) FROM v;
-SELECT cf_add(b, 'k', -1) FROM v;
-SELECT cf_add(b, 'k', NULL) FROM v;
-SELECT cf_add_all(b, 'k', 'x') FROM v;
-SELECT cf_delete(b, 'k') FROM v;
 SELECT cf_get(b, 'k') IS NULL FROM v;
-SELECT cf_add(b, 'k', 1) FROM f;
-SELECT cf_get(b, 'k') FROM f;
-SELECT cf_build(1, 0.01, 'value_bits=4');
-SELECT cf_merge(b, cf_new(10, 0.01, 'value_bits=5')) FROM v;
 SELECT length(cf_add_all(b, 'k', value)) FROM v, json_each('[0,1,2,3,4,5,6,7,8,9]');
--- Names and words that are nearly right.
-SELECT cf_new(10, 0.01, 'capcity=10');
-SELECT cf_new(10, 0.01, 'gorwth=off');
-SELECT cf_new(10, 0.01, 'layout=plian');
-SELECT cf_new(10, 0.01, 'fpr=0.1');
-SELECT cf_new(10, 0.01, 'seed: 1');
-CREATE TABLE t(id INTEGER PRIMARY KEY, email TEXT);
-CREATE VIRTUAL TABLE near USING cuckoo_filter(capcity=10);
-CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, frp=0.1);
-CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, contnet='t(id)');
-CREATE VIRTUAL TABLE near USING cuckoo_filter(1000);
-CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, content='t(emial)');
-CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, content='tt(id)');
-CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, content='main.t(id)');
-CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, seed=1);
-CREATE VIRTUAL TABLE other USING cuckoo_filter(capacity=10, content='near(key)');
-INSERT INTO near(near) VALUES ('chekc');
-INSERT INTO near(near) VALUES ('import');
-SELECT cf_table_info('naer');
-SELECT cf_table_contains('main.naer', 1);
-SELECT cf_table_rebuild('naer');
-SELECT * FROM cf_table_buckets;
 -- cf_table_check: 'ok', or what is wrong.
+CREATE VIRTUAL TABLE near USING cuckoo_filter(capacity=10, seed=1);
 SELECT cf_table_check('near');
 SELECT cf_table_check('naer');
-SELECT cf_table_check(cf_new(10));
-SELECT cf_table_check(NULL);
-SELECT cf_merge(cf_new(1000, 0.001), cf_new(1000));
-SELECT cf_new('10');
-SELECT cf_new(10, 'seed=1');
 -- Growing must not make it longer than SQLite allows.
 .limit length 2000
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) SELECT cf_add_all(cf_new(100), i) FROM n;

@@ -153,7 +153,7 @@ def test_a_mismatch_names_the_field(db, merged, field, other):
     a, b = support.make_blob(**BASE), support.make_blob(**{**BASE, **other})
     sql = "SELECT cf_merge(?, ?)" if merged is merge else "SELECT cf_merge(column1) FROM (VALUES (?), (?))"
     for blobs in ([a, b], [b, a]):
-        fails(db, MISMATCH, sql, *blobs, says=f"the filters differ in {field};")
+        fails(db, MISMATCH, sql, *blobs, says=f"the filters differ in {field}")
 
 
 @pytest.mark.parametrize("one, other, field", [

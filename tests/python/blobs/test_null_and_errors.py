@@ -208,7 +208,7 @@ OPTION_CALLS = pytest.mark.parametrize(
     ("seed=99999999999999999999", "bad value"), ("seed=" + "0" * 100, "name=value"),
     ("a" * 100 + "=1", "name=value"),
     ("bucket_size=0", "bucket_size=0"), ("bucket_size=9", "bucket_size=9"),
-    ("bucket_size=3", "bucket_size must be 1, 2, 4 or 8"),
+    ("bucket_size=3", "bad value in bucket_size=3; valid: bucket_size=1|2|4|8"),
     ("bucket_size=-4", "bucket_size=-4"), ("bucket_size=four", "bucket_size=four"),
     ("fingerprint_bits=3", "fingerprint_bits=3"), ("fingerprint_bits=33", "fingerprint_bits=33"),
     ("layout=fancy", "layout=fancy"), ("growth=maybe", "growth=maybe"), ("growth=1", "growth=1"),
@@ -247,8 +247,8 @@ def test_spellings_of_options(db, call, options, same):
 
 
 @OPTION_CALLS
-def test_an_unknown_option_and_a_bad_value_list_the_valid_ones(db, call):
-    for options in ("colour=blue", "growth=maybe", "just words"):
+def test_what_is_like_no_option_lists_the_valid_ones(db, call):
+    for options in ("colour=blue", "just words"):
         message = fails(db, BAD_PARAMETER, f"SELECT {call}", options)
         for name in ("bucket_size", "fingerprint_bits", "layout", "counter_bits", "value_bits", "seed",
                      "growth", "overflow", "overflow_budget", "spill_bound", "affinity", "collation", "capacity"):
@@ -511,7 +511,9 @@ OPTION_MISTAKES = [("capcity=10", "did you mean capacity"), ("capacitty=10", "di
 @pytest.mark.parametrize("options, says", OPTION_MISTAKES)
 @pytest.mark.parametrize("sql", ["SELECT cf_new(10, NULL, ?)", "SELECT cf_plan(10, NULL, ?)", "SELECT cf_build(1, NULL, ?)"])
 def test_options_that_are_nearly_right(db, sql, options, says):
-    assert "valid options: " in fails(db, BAD_PARAMETER, sql, options, says=says)
+    """One that is near stands alone, and a bad value has only those of its option beside it."""
+    message = fails(db, BAD_PARAMETER, sql, options, says=says)
+    assert ("valid options: " in message) == (options == "=5"), message
 
 
 @pytest.mark.parametrize("options", ["capacity=10, capacity=11", "capacity=10, seed=1, seed=1"])
@@ -540,8 +542,8 @@ def test_a_long_part_of_the_options_is_cut_between_characters(db):
 
 @pytest.mark.parametrize("sql, says", [
     ("SELECT cf_new(10, 0.01, 'fpr=0.1')", "the argument before the options"),
-    ("SELECT cf_new(10, 0.01, 'content=u(k)')", "only filter tables"), ("SELECT cf_new(10, 'seed=1')", "options are the argument behind it"),
-    ("SELECT cf_build(1, 'seed=1')", "options are the argument behind it"), ("SELECT cf_new('10')", "bind it as a number")])
+    ("SELECT cf_new(10, 0.01, 'content=u(k)')", "only filter tables"), ("SELECT cf_new(10, 'seed=1')", "options come after it: NULL, 'name=value'"),
+    ("SELECT cf_build(1, 'seed=1')", "options come after it"), ("SELECT cf_new('10')", "unlike the text '10': give a number")])
 def test_arguments_in_the_wrong_place(db, sql, says):
     fails(db, BAD_PARAMETER, sql, says=says)
 
@@ -581,18 +583,10 @@ def test_names_of_tables_that_are_nearly_right(db, call):
         db.execute("SELECT * FROM cf_table_buckets")
 
 
-@pytest.mark.parametrize("command, says", [("chekc", "did you mean check; there are"), ("optimise", "did you mean optimize"),
-                                           ("vacuum", "unknown command vacuum; there are advance, check, clear")])
-def test_commands_that_are_nearly_right(db, command, says):
-    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5)")
-    with pytest.raises(sqlite3.OperationalError, match=says):
-        db.execute("INSERT INTO seen(seen) VALUES (?)", (command,))
-
-
 def test_what_two_filters_differ_in_and_why(db):
-    for one, other, says in (("cf_new(10)", "cf_new(1000)", "buckets; one was planned for 10 keys, the other for 1000"),
-                             ("cf_new(10)", "cf_new(10, NULL, 'seed=5')", "seed; keys hash differently"),
+    for one, other, says in (("cf_new(10)", "cf_new(1000)", "buckets, fingerprint_bits, pair_bits (planned for 10 and 1000 keys); build both"),
+                             ("cf_new(10)", "cf_new(10, NULL, 'seed=5')", "seed, hash (planned for 10 and 10 keys); keys hash differently"),
                              ("cf_new(1000, 0.001)", "cf_new(1000)", "fpr and options"),
-                             ("cf_new(10, NULL, 'value_bits=4')", "cf_new(10, NULL, 'value_bits=5')", "value_bits; build both")):
+                             ("cf_new(10, NULL, 'value_bits=4')", "cf_new(10, NULL, 'value_bits=5')", "value_bits (planned for 10 and 10 keys); build both")):
         for sql in (f"SELECT cf_merge({one}, {other})", f"SELECT cf_merge(f) FROM (SELECT {one} AS f UNION ALL SELECT {other})"):
             fails(db, MISMATCH, sql, says=says)

@@ -360,23 +360,6 @@ def test_content_has_no_values(db):
             says="leave value_bits out")
 
 
-# ---- a filter bound as text ----
-
-@pytest.mark.parametrize("sql, instead", [
-    ("SELECT cf_contains('known', 1)", "use cf_table_contains"), ("SELECT cf_info('known')", "use cf_table_info"),
-    ("SELECT cf_check('known')", "use cf_table_check"), ("SELECT * FROM cf_buckets('known')", "use cf_table_buckets"),
-    ("SELECT cf_add('known', 1)", "insert the key"), ("SELECT cf_add_all('known', 1)", "insert the keys"),
-    ("SELECT cf_add_keys('known', cf_keys(1))", "insert the keys"), ("SELECT cf_delete('known', 1)", "delete the key"),
-    ("SELECT cf_delete_all('known', 1)", "delete the keys"), ("SELECT cf_delete_keys('known', cf_keys(1))", "delete the keys"),
-    ("SELECT cf_get('known', 1)", "select the value"), ("SELECT cf_clear('known')", "the command 'clear'"),
-    ("SELECT cf_open('known')", "cf_export"), ("SELECT cf_merge('known')", "cf_export"), ("SELECT cf_count('known', 1)", "cf_export"),
-    ("SELECT cf_merge('known', 'seen')", "cf_export"), ("SELECT * FROM cf_explain('known', 1)", "cf_export")])
-def test_a_filter_that_was_bound_as_text(db, sql, instead):
-    """The text may be the name of a filter table: then something else takes the name."""
-    message = fails(db, BAD_PARAMETER, sql, says="it was bound as text: bind it as a blob")
-    assert "if it names a filter table, " in message and instead in message
-
-
 # ---- no locale ----
 
 SOURCES = sorted(os.path.join(folder, name) for half in ("src", "ext")

@@ -281,8 +281,14 @@ def test_a_table_can_feed_itself(seen):
 
 # ---- options ----
 
-@pytest.mark.parametrize("arguments", ["bogus=1", "growth=maybe", "capacity=-5", "capacity=many", "hello",
-                                       "capacity=1.5", "capacity=0x10", "capacity=''"])
+@pytest.mark.parametrize("arguments", ["growth=maybe", "capacity=-5", "capacity=many", "capacity=1.5", "capacity=0x10"])
+def test_a_bad_value_has_the_valid_ones_beside_it(db, arguments):
+    valid = {"growth": "on|off", "capacity": "number of keys"}[arguments.partition("=")[0]]
+    message = refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({arguments})", says=f"bad value in {arguments}; valid: ")
+    assert message.endswith(f"={valid}") and schema_of(db) == []
+
+
+@pytest.mark.parametrize("arguments", ["bogus=1", "hello", "=''"])
 def test_an_option_error_names_the_valid_ones(db, arguments):
     message = refused(db, ERROR, f"CREATE VIRTUAL TABLE seen USING cuckoo_filter({arguments})")
     for name in ("capacity=", "fpr=", "content='table(column)'", "growth=on|off", "value_bits="):

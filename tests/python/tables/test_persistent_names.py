@@ -265,3 +265,25 @@ def test_an_export_above_the_length_limit_is_too_big(db):
 def test_info_has_the_fields_of_cf_info(seen):
     blob = json.loads(ask(seen, "SELECT cf_info(cf_export('seen'))"))
     assert info(seen, "seen", "all").items() >= blob.items() and blob["items"] == 3
+
+
+# ---- names of its own columns ----
+
+@pytest.mark.parametrize("name, options", [("key", ""), ("KEY", ""), ("cuckoo_id", ""), ("cuckoo_touch", ""), ("value", ", value_bits=4")])
+def test_a_table_is_not_called_as_one_of_its_columns(db, name, options):
+    """INSERT INTO key(key) VALUES ('check') would be a key."""
+    says = f"{name} is one of its columns: choose another name"
+    with pytest.raises(sqlite3.OperationalError, match=f"cuckoo_filter: {says}"):
+        db.execute(f"CREATE VIRTUAL TABLE {name} USING cuckoo_filter(capacity=10{options})")
+    db.execute(f"CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=10{options})")
+    db.execute(f"INSERT INTO seen(key{options and ', value'}) VALUES (1{options and ', 2'})")
+    with pytest.raises(sqlite3.OperationalError, match=f"seen: {says}"):
+        db.execute(f"ALTER TABLE seen RENAME TO {name}")
+    check(db)
+    assert has(db, 1) == 1
+    assert [row[0] for row in db.execute("SELECT name FROM sqlite_master ORDER BY 1")] == ["seen", "seen_page", "seen_wait"]
+
+
+def test_a_name_that_only_other_tables_have_as_a_column(db):
+    db.execute("CREATE VIRTUAL TABLE value USING cuckoo_filter(capacity=10)")
+    db.execute("INSERT INTO value(value) VALUES ('check')")
