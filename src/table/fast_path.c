@@ -137,7 +137,7 @@ static inline bool has_empty_slot(const cf_filter *filter, uint64_t byte, unsign
 {
     uint64_t bits = cf_load64(filter->view.table + byte) >> shift;
     uint64_t top = bits >> CF_CODE_BITS & cf_ones(filter->view.form.tops.width);
-    return (top | (cf_semisort_nibbles[bits & CF_CODE_MASK] & CF_NIBBLE_MASK)) == 0;
+    return (top | (cf_nibbles_of(bits) & CF_NIBBLE_MASK)) == 0;
 }
 
 static inline void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,
