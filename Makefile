@@ -70,8 +70,8 @@ BENCHES = test_kinds bench_core bench_sql bench_table size_table capacity load_f
           lifecycle bloom_cuckoo left_over maps chains exact
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft walk)
 
-# Tests that are made anew without what compilers offer beyond C11.
-PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors fast_path semisort_lookups)
+# Tests that are made anew, as a small library, without what compilers offer beyond C11.
+PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors fast_path semisort semisort_lookups)
 # What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
 PLAIN   = $(UNITS:%=build/plain/%) build/plain/plain_c $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 CORES   = $(shell getconf _NPROCESSORS_ONLN)
@@ -147,8 +147,8 @@ deps-demo deps-dist deps-test deps-fuzz deps-bench deps-cluster deps-platforms d
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
-# with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers; portable without what compilers
-# offer beyond C11; coverage and coverage_so, for programs and for the extension, count what is run. Asserts are left
+# with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers; portable, and small, without what
+# compilers offer beyond C11; coverage and coverage_so, for programs and for the extension, count what is run. Asserts are left
 # out of pic, coverage and coverage_so: a branch that no run may take is not one to be counted.
 $(EXTENSION): $(SRC:%.c=build/pic/%.o) $(EXT:%.c=build/pic/%.o) build/linker
 	$(CC) $(CFLAGS) $(PIC) $(SHARED) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
@@ -193,17 +193,19 @@ build/%.a: build/static/%.o build/linker
 	@rm -f $@
 	$(AR) rcs $@ $<
 
-# There is no C library for it: libc.h stands for its headers. Small, because it travels: nothing is inlined by force.
-build/filter.wasm: $(SRC) $(filter src/%,$(HEADERS)) $(wildcard ext/packages/filter/*.[ch]) build/options
+# There is no C library for it: libc.h stands for its headers. Small, because it travels: wasm-opt of binaryen, where there
+# is one, takes another seventh away. The stack never comes near address 0.
+WASM_FEATURES = bulk-memory nontrapping-fptoint sign-ext
+build/filter.wasm: build/dist/cuckoo.c $(wildcard ext/packages/filter/*.[ch])
 	@rm -rf build/wasm
 	@mkdir -p build/wasm
 	@for name in assert math stdlib string; do cp ext/packages/filter/libc.h build/wasm/$$name.h; done
-	@echo '#include <xxhash.h>' | $(CC) $(CPPFLAGS) @build/options -E -x c - | \
-	    sed -n 's/^# *[0-9]* *"\(.*xxhash[.]h\)".*/\1/p' | head -1 | xargs -I{} cp {} build/wasm/xxhash.h
-	@cd build/wasm && clang --target=wasm32 -ffreestanding -std=c11 -Oz -flto -mbulk-memory -mnontrapping-fptoint -msign-ext \
-	    -Wall -Wextra -DNDEBUG -DXXH_NO_INLINE_HINTS=1 -Dalways_inline=unused -isystem . -fvisibility=hidden \
-	    -c $(abspath $(wildcard ext/packages/filter/*.c) $(SRC))
-	@wasm-ld --no-entry --export=__heap_base --stack-first -z stack-size=131072 --strip-all -o $@ build/wasm/*.o
+	@clang --target=wasm32 -ffreestanding -std=c11 -Oz -mllvm -inline-threshold=-25 $(WASM_FEATURES:%=-m%) \
+	    -Wall -Wextra -DXXH_NO_INLINE_HINTS=1 -isystem build/wasm -fvisibility=hidden \
+	    -c -o build/wasm/filter.o ext/packages/filter/exports.c
+	@wasm-ld --no-entry --export=__heap_base --stack-first -z stack-size=65536 --strip-all -o $@ build/wasm/filter.o
+	@! command -v wasm-opt > /dev/null || wasm-opt -Oz --converge --low-memory-unused --zero-filled-memory \
+	    $(patsubst %,--enable-%,$(subst nontrapping-fptoint,nontrapping-float-to-int,$(WASM_FEATURES))) -o $@ $@
 
 build/%.pc: ext/%.pc.in build/places build/libraries
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(subst $(PREFIX)/,$${prefix}/,$(LIBDIR))|' \
@@ -215,7 +217,7 @@ KIND_so       = $(CHECKED) $(SANITIZE) -fPIC
 KIND_plain    = $(CHECKED) -O2 -g -DSQLITE_CORE
 KIND_asan     = $(CHECKED) $(SANITIZE) -DSQLITE_CORE
 KIND_tsan     = $(CHECKED) -O1 -g -fsanitize=thread -DSQLITE_CORE
-KIND_portable = $(CHECKED) -O1 -g -DCF_PLAIN_C
+KIND_portable = $(CHECKED) -O1 -g -DCF_PLAIN_C -DCUCKOO_SMALL
 # Inlined code is counted once, not once for each place it is inlined into. Threads may lose a count, which leaves a line
 # reached: counting by atomic steps takes four times as long.
 COVERAGE         = -O0 -g --coverage -DNDEBUG -Dalways_inline=unused
@@ -228,7 +230,7 @@ build/$(1)/%.o: %.c $$(HEADERS) build/tools build/options
 	@$$(CC) $$(FLAGS) $$(KIND_$(1)) -c -o $$@ $$<
 $$(foreach test,$$(TESTS) $$(FAULT_FILES),$$(eval build/$(1)/$$(basename $$(notdir $$(test))): build/$(1)/$$(test:.c=.o)))
 build/$(1)/test_%: $$(SRC:%.c=build/$(1)/%.o)
-	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS)
+	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS) -lpthread
 $(FAULTS:%=build/$(1)/%): $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ $$(WRAP) -lcmocka -lsqlite3 $$(LIBS)
 build/$(1)/oom_table: WRAP = -Wl,--wrap=realloc,--wrap=calloc

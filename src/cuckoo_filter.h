@@ -265,8 +265,8 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 ** before *added (may be NULL) are in, the rest is not. After CF_INTERRUPTED they may be in any
 ** order, when *added is 0.
 **
-** With memory.resize it sorts with room for a copy of the hashes, 8 bytes each, which it gives back;
-** memory.most does not limit that. Without it, or when it gives none, it sorts in place, with the same
+** With memory.resize it sorts with room for a copy of the hashes, 8 bytes each and 16 KB, which it gives
+** back; memory.most does not limit that. Without it, or when it gives none, it sorts in place, with the same
 ** result. An empty filter that is semi-sorted, or has a spill list, is filled by way of a plain one,
 ** which needs up to a tenth more memory than the filter itself: CF_NO_MEMORY when it is refused.
 ** Without memory.resize such a filter takes its keys in turn: slots may hold other entries, with the

@@ -116,6 +116,7 @@ need_dist() {
     need "Python 3: $PYTHON" python3 python3 python3 python runs "$PYTHON" --version
     wish 'clang, for WebAssembly' clang clang clang llvm runs clang --version
     wish 'wasm-ld' lld lld lld lld runs wasm-ld --version
+    wish 'wasm-opt, for smaller WebAssembly' binaryen binaryen binaryen binaryen runs wasm-opt --version
 }
 
 need_test() {

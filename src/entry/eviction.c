@@ -28,7 +28,7 @@ static void note_all(seen_set *seen, unsigned bits_log2, const cf_search *search
     memset(seen->word, 0, ((size_t)1 << bits_log2) / 8);
     seen->bits_log2 = bits_log2;
     for (unsigned i = 0; i < search->nodes; i++)
-        note(seen, search->node[i].bucket);
+        note(seen, search->kept[i]);
 }
 
 /* Notes a bucket. Does the search go on from it already? */
@@ -39,18 +39,35 @@ static bool was_seen(seen_set *seen, const cf_search *search, unsigned bucket_si
     if (bucket_size > 1)
         return perhaps;
     for (unsigned i = 0; i < search->nodes; i++)
-        if (search->node[i].bucket == bucket)
+        if (search->kept[i] == bucket)
             return true;
     return false;
 }
 
-/* Another bucket to go on from, which is noted, unless the budget is spent. */
-static void push_node(cf_search *search, seen_set *seen, cf_node node)
+enum { FAR = 16 };
+
+/* Nodes from one whose bucket is kept to this one. */
+static unsigned steps_from_kept(const cf_search *search, unsigned index)
 {
-    if (search->left.nodes == 0)
+    unsigned steps = 0;
+    for (; index >= CF_SEARCH_KEPT; index = search->from[index] / CF_BUCKET_MAX)
+        steps++;
+    return steps;
+}
+
+/* Another bucket to go on from, which is noted, unless the budget is spent, or its bucket would be far
+** to find. */
+static inline void push_node(cf_search *search, seen_set *seen, cf_node node)
+{
+    unsigned index = search->nodes;
+    if (search->left.nodes == 0 ||
+        (index >= CF_SEARCH_KEPT && steps_from_kept(search, node.parent) == FAR)) /* RULE: none is far */
         return;
     search->left.nodes--;
-    search->node[search->nodes++] = node;
+    search->nodes++;
+    search->from[index] = (uint16_t)(node.parent * CF_BUCKET_MAX + node.slot);
+    if (index < CF_SEARCH_KEPT)
+        search->kept[index] = node.bucket;
     if (search->nodes == SHORT_SEARCH)
         note_all(seen, SEEN_LOG2, search);
 }
@@ -72,6 +89,34 @@ static inline uint64_t other_bucket(const cf_filter *filter, cf_home home, uint6
     cf_place place = cf_locate(filter, &other);
     /* RULE: an entry moves only to a bucket whose extension it knows */
     return place.extension > home.bits && cf_is_void(filter, tag) ? NOWHERE : place.bucket;
+}
+
+/* The bucket of a node that is not kept. */
+static CF_NEVER_INLINE uint64_t bucket_again(const cf_filter *filter, const cf_search *search,
+                                             unsigned index)
+{
+    unsigned char line[FAR]; /* slots */
+    unsigned steps = 0;
+    for (; index >= CF_SEARCH_KEPT; index = search->from[index] / CF_BUCKET_MAX)
+        line[steps++] = (unsigned char)(search->from[index] % CF_BUCKET_MAX);
+    uint64_t bucket = search->kept[index];
+    while (steps > 0) {
+        uint64_t tag = cf_slot_get(filter, bucket, line[--steps]);
+        bucket = other_bucket(filter, cf_home_of(filter, bucket), tag);
+    }
+    return bucket;
+}
+
+static inline uint64_t bucket_of(const cf_filter *filter, const cf_search *search, unsigned index)
+{
+    return index < CF_SEARCH_KEPT ? search->kept[index] : bucket_again(filter, search, index);
+}
+
+cf_node cf_search_node(const cf_filter *filter, const cf_search *search, unsigned index)
+{
+    unsigned from = search->from[index];
+    return (cf_node){bucket_of(filter, search, index), (uint16_t)(from / CF_BUCKET_MAX),
+                     (uint8_t)(from % CF_BUCKET_MAX)};
 }
 
 /* The buckets that the entries of one bucket could move to. All of them are fetched before the
@@ -125,12 +170,14 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
     search->nodes = 0;
     search->spent = false;
     search->left = budget;
+    if (filter->geometry.bucket_size == 1 && budget.nodes > CF_SEARCH_KEPT)
+        search->left.nodes = CF_SEARCH_KEPT; /* all are asked */
     for (unsigned i = 0; i < pair->sides; i++)
         push_node(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
     note_all(&seen, SEEN_FEW_LOG2, search);
     for (unsigned index = 0; index < search->nodes && !search->spent; index++) {
         for (; known < index + ahead && known < search->nodes; known++)
-            alternates_of(filter, search->node[known].bucket, to[known % 2]);
+            alternates_of(filter, bucket_of(filter, search, known), to[known % 2]);
         if (expand(filter, search, &seen, index, to[index % 2]))
             return true;
     }
@@ -160,7 +207,7 @@ unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_sear
     unsigned slot = search->free_slot, moves = 0;
     cf_slot_claim(filter, to.bucket, slot);
     while (to.parent != CF_NO_PARENT) {
-        cf_node from = search->node[to.parent];
+        cf_node from = cf_search_node(filter, search, to.parent);
         move_entry(filter, from, to.slot, to.bucket, slot);
         slot = to.slot;
         to = from;
@@ -178,8 +225,8 @@ enum { MOST_NODES = 256 };
 /* A bucket as it is going to be after so many splits: what is left of it when all entries have gone
 ** that differ in the next bits. */
 typedef struct cf_descendant {
-    uint64_t bucket, bits;
-    unsigned depth;
+    uint64_t bucket;
+    uint32_t bits, depth; /* bits: of them so many */
 } cf_descendant;
 
 typedef struct descent {
@@ -195,7 +242,8 @@ static void reach(const cf_filter *filter, const cf_side *side, cf_place place, 
 {
     unsigned beyond = side->length - place.extension;
     unsigned depth = beyond < reached->levels ? beyond : reached->levels;
-    uint64_t bits = side->bits >> filter->geometry.pair_bits >> place.extension & cf_low_bits(depth);
+    uint32_t bits =
+        (uint32_t)(side->bits >> filter->geometry.pair_bits >> place.extension & cf_low_bits(depth));
     for (unsigned i = 0; i < reached->nodes; i++) {
         cf_descendant node = reached->node[i];
         if (node.bucket == place.bucket && node.bits == bits && node.depth == depth)
@@ -220,7 +268,8 @@ static cf_side as_child(const cf_filter *filter, cf_home home, cf_side side, cf_
 {
     unsigned known = side.length - home.bits;
     if (known < at.depth) {
-        side.bits |= (at.bits & ~cf_low_bits(known)) << (filter->geometry.pair_bits + home.bits);
+        side.bits |= ((uint64_t)at.bits & ~cf_low_bits(known))
+                     << (filter->geometry.pair_bits + home.bits);
         side.length = home.bits + at.depth;
     }
     return side;
@@ -246,8 +295,9 @@ static bool is_full(const cf_filter *filter, cf_descendant at, descent *reached)
     return true;
 }
 
-bool cf_splitting_helps(const cf_filter *filter, const cf_pair *pair, unsigned levels)
+CF_NEVER_INLINE bool cf_splitting_helps(const cf_filter *filter, const cf_pair *pair, unsigned levels)
 {
+    assert(levels <= 32);
     descent reached = {.nodes = 0, .levels = levels};
     if (pair->sides == 0)
         return false; /* an entry of another filter, which knows too little for both buckets */

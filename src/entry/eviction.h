@@ -15,8 +15,8 @@
 **                   ^ the new entry goes here last
 **
 ** The moves are written from the empty slot backwards, so that at every moment each entry is in at
-** least one place. The search goes on from CF_SEARCH_BUCKETS buckets at most, from none of them twice,
-** and uses no random numbers. Shortest paths matter most where a moved entry costs a page write. Load
+** least one place. The search goes on from CF_SEARCH_BUCKETS buckets at most, from CF_SEARCH_KEPT where
+** a bucket has one slot, from none of them twice, and uses no random numbers. Shortest paths matter most where a moved entry costs a page write. Load
 ** at the first failure, f = 12, b = 4, 1 M slots: 0.967 with 256 buckets, 0.973 with 512, 0.975 with
 ** 1,024; the time of a fill to 0.95 does not depend on it.
 */
@@ -25,7 +25,7 @@
 
 #include "entry.h"
 
-enum { CF_SEARCH_BUCKETS = 1024 };
+enum { CF_SEARCH_BUCKETS = 1024, CF_SEARCH_KEPT = 128 };
 
 /* A bucket that the search reached: from slot `slot` of the bucket of node `parent`. */
 typedef struct cf_node {
@@ -34,7 +34,7 @@ typedef struct cf_node {
     uint8_t slot;
 } cf_node;
 
-enum { CF_NO_PARENT = UINT16_MAX };
+enum { CF_NO_PARENT = CF_SEARCH_BUCKETS };
 
 /* How far a search goes. */
 typedef struct cf_search_budget {
@@ -44,15 +44,21 @@ typedef struct cf_search_budget {
 
 #define CF_ANY_NUMBER UINT32_MAX
 
-/* The search and, when it succeeded, the path: `leaf` is where it ends. */
+/* The search and, when it succeeded, the path: `leaf` is where it ends. Stacks are small: a node is its
+** parent * CF_BUCKET_MAX + slot, and only the first nodes keep their buckets. */
 typedef struct cf_search {
-    cf_node node[CF_SEARCH_BUCKETS];
+    uint64_t kept[CF_SEARCH_KEPT];
+    uint16_t from[CF_SEARCH_BUCKETS];
     unsigned nodes;
     cf_search_budget left;
     cf_node leaf;       /* the bucket with the empty slot, and how it was reached */
     unsigned free_slot; /* in that bucket */
     bool spent;         /* the budget did not suffice to look at the next bucket */
 } cf_search;
+
+/* Node number `index`. The bucket of a later one follows from what lies in that of its parent, as long as
+** nothing has changed there. */
+cf_node cf_search_node(const cf_filter *filter, const cf_search *search, unsigned index);
 
 /* Looks for a path for a key whose buckets are full. False: there is none within the budget.
 ** Changes nothing but *search. */

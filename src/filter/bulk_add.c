@@ -43,8 +43,8 @@ enum {
 };
 
 typedef struct cf_flight {
-    uint64_t bucket, tag; /* where it is going to land, and what it is there */
-    unsigned steps;       /* flights before this one */
+    uint64_t bucket;     /* where it is going to land */
+    uint32_t tag, steps; /* what it is there; flights before this one */
 } cf_flight;
 
 typedef struct cf_bulk {
@@ -87,7 +87,8 @@ static inline void send(cf_bulk *bulk, uint64_t bucket, uint64_t tag, unsigned s
     const cf_filter *filter = bulk->filter;
     cf_side to = cf_alternate(filter, (cf_side){bucket, tag, filter->view.new_length});
     cf_prefetch(filter->view.table + to.base * filter->view.form.bucket_bits / 8);
-    bulk->flight[(bulk->first + bulk->flying++) % FLIGHTS] = (cf_flight){to.base, to.bits, steps};
+    bulk->flight[(bulk->first + bulk->flying++) % FLIGHTS] =
+        (cf_flight){to.base, (uint32_t)to.bits, steps};
 }
 
 /* Stores a tag in the ordinary way, as if it were an entry of another filter. */
@@ -183,7 +184,7 @@ static cf_status walk(cf_bulk *bulk, const uint64_t *hashes, size_t n, size_t *a
 /* ---- no more than cap ---- */
 
 /* Takes out what the keys of a bucket have beyond cap, when two of its slots say the same. */
-static void trim_bucket(cf_filter *filter, uint64_t bucket)
+static CF_NEVER_INLINE void trim_bucket(cf_filter *filter, uint64_t bucket)
 {
     const cf_form *form = &filter->view.form;
     unsigned cap = filter->geometry.cap, words = form->lanes.words;
@@ -274,18 +275,18 @@ static void copy_buckets(cf_filter *filter, const cf_filter *twin, cf_ticker *ti
 static cf_status fill_twin(cf_filter *filter, const uint64_t *hashes, size_t n, size_t *added,
                            cf_ticker *ticker)
 {
-    cf_filter twin;
     cf_geometry shape = filter->geometry;
     shape.semisorted = false;
     shape.spill_bound = shape.budget = 0;
-    uint8_t *bytes = filter->memory.resize(filter->memory.context, NULL, cf_geometry_bytes(&shape));
-    if (bytes == NULL)
+    uint64_t bytes = sizeof(cf_filter) + cf_geometry_bytes(&shape);
+    cf_filter *twin = (void *)filter->memory.resize(filter->memory.context, NULL, bytes);
+    if (twin == NULL)
         return CF_NO_MEMORY;
-    cf_create(&twin, &shape, bytes);
-    cf_status status = fill(&twin, hashes, n, added, ticker);
+    cf_create(twin, &shape, (uint8_t *)(twin + 1));
+    cf_status status = fill(twin, hashes, n, added, ticker);
     if (status == CF_OK)
-        copy_buckets(filter, &twin, ticker);
-    filter->memory.resize(filter->memory.context, bytes, 0);
+        copy_buckets(filter, twin, ticker);
+    filter->memory.resize(filter->memory.context, (uint8_t *)twin, 0);
     return status;
 }
 

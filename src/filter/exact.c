@@ -243,47 +243,51 @@ static cf_status fill_level(cf_exact_work *work, const cf_geometry *shape, uint6
     return status;
 }
 
-/* Makes the next level, of a copy of the hashes that it holds. As planned it is full once in a million
-** times: then wider ones are tried. */
-static cf_status make_level(cf_exact_work *work, cf_filter *level)
+/* Makes the next level, of the hashes that it holds; `copy` has room for them. As planned it is full once in a
+** million times: then wider ones are tried. */
+static cf_status make_level(cf_exact_work *work, cf_filter *level, uint64_t *copy)
 {
-    const cf_memory *memory = &work->build->memory;
-    size_t n = work->build->count[work->held];
     cf_geometry shape;
     cf_status status = plan_level(work, &shape);
     if (status != CF_OK)
         return status;
-    uint64_t *copy = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *copy);
-    if (copy == NULL)
-        return CF_NO_MEMORY;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < work->build->count[work->held]; i++)
         copy[i] = cf_exact_hash(work->build->hashes[work->held][i], work->levels);
     status = fill_level(work, &shape, copy, level);
     for (unsigned i = 1; i < CF_TRIES && status == CF_FULL && cf_plan_wider(&shape) == CF_OK; i++)
         status = fill_level(work, &shape, copy, level);
-    memory->resize(memory->context, (uint8_t *)copy, 0);
     return status;
 }
 
 /* Of the other side, those for which the level is wrong are what the next one holds. */
-static cf_status add_level(cf_exact_work *work)
+static cf_status hold_wrong(cf_exact_work *work, const cf_filter *level)
 {
     enum { COST = 20 };
-    cf_filter level;
-    cf_status status = make_level(work, &level);
-    if (status != CF_OK)
-        return status;
-    cf_store64(work->build->bytes + CF_HEADER_BYTES + 8 * work->levels, level.length);
+    cf_store64(work->build->bytes + CF_HEADER_BYTES + 8 * work->levels, level->length);
     work->held = !work->held;
     uint64_t *hashes = work->build->hashes[work->held];
     size_t wrong = 0, n = work->build->count[work->held];
     for (size_t i = 0; i < n && !cf_tick(&work->ticker, COST); i++) {
         hashes[wrong] = hashes[i];
-        wrong += cf_contains(&level, cf_exact_hash(hashes[i], work->levels));
+        wrong += cf_contains(level, cf_exact_hash(hashes[i], work->levels));
     }
     work->build->count[work->held] = wrong;
     work->levels++;
     return work->ticker.stopped ? CF_INTERRUPTED : CF_OK;
+}
+
+static cf_status add_level(cf_exact_work *work)
+{
+    const cf_memory *memory = &work->build->memory;
+    uint64_t copy = (uint64_t)work->build->count[work->held] * sizeof(uint64_t);
+    cf_filter *level = (void *)memory->resize(memory->context, NULL, sizeof *level + copy);
+    if (level == NULL)
+        return CF_NO_MEMORY;
+    cf_status status = make_level(work, level, (uint64_t *)(level + 1));
+    if (status == CF_OK)
+        status = hold_wrong(work, level);
+    memory->resize(memory->context, (uint8_t *)level, 0);
+    return status;
 }
 
 /* Appends the list, closes the gap behind the lengths, and writes the header. */

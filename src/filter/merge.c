@@ -51,17 +51,14 @@ cf_status cf_mergeable(const cf_filter *one, const cf_filter *other, const char 
     return field ? cf_refuse(CF_MISMATCH, why, field) : CF_OK;
 }
 
-/* An entry that knows one remainder bit more. */
-static cf_entry with_bit(const cf_filter *filter, const cf_entry *item, uint64_t bit)
+/* The last remainder bit that an entry knows, as one of its bits. */
+static uint64_t last_bit(const cf_filter *filter, const cf_entry *entry)
 {
-    cf_entry longer = *item;
-    longer.side.bits |= bit << (filter->geometry.pair_bits + item->side.length);
-    longer.side.length++;
-    return longer;
+    return (uint64_t)1 << (filter->geometry.pair_bits + entry->side.length - 1);
 }
 
 /* There is no room for an item. Is its pair full of entries that may be of the same key? */
-static bool key_is_full(const cf_filter *into, const cf_entry *item)
+static CF_NEVER_INLINE bool key_is_full(const cf_filter *into, const cf_entry *item)
 {
     cf_matches found;
     cf_pair pair = cf_pair_from(into, item->side);
@@ -69,23 +66,25 @@ static bool key_is_full(const cf_filter *into, const cf_entry *item)
     return found.n >= pair.sides * into->geometry.bucket_size;
 }
 
-/* Stores an entry, or all of the entries that it becomes. */
+/* Stores an entry, or all of the entries that it becomes: those with a further bit set come first. */
 static cf_status merge_item(cf_filter *into, const cf_entry *item, const char **why)
 {
-    cf_entry left[64] = {*item}; /* of each length one or two; lengths end below 64 */
-    unsigned n = 1;
-    cf_status status = CF_OK;
-    while (n > 0 && status == CF_OK) {
-        cf_entry next = left[--n];
-        status = cf_insert(into, &next);
-        if (status == CF_BAD_ARGUMENT) {
-            left[n++] = with_bit(into, &next, 0);
-            left[n++] = with_bit(into, &next, 1); /* RULE: an item that knows too little becomes two */
-            status = CF_OK;
-        } else if (status == CF_FULL && key_is_full(into, &next)) {
-            *why = "a key would have more entries than can be found";
+    cf_entry next = *item;
+    cf_status status;
+    while ((status = cf_insert(into, &next)) == CF_OK || status == CF_BAD_ARGUMENT) {
+        if (status == CF_BAD_ARGUMENT) { /* RULE: an item that knows too little becomes two */
+            next.side.length++;
+            next.side.bits |= last_bit(into, &next);
+            continue;
         }
+        while (next.side.length > item->side.length && !(next.side.bits & last_bit(into, &next)))
+            next.side.length--;
+        if (next.side.length == item->side.length)
+            return CF_OK;
+        next.side.bits ^= last_bit(into, &next);
     }
+    if (status == CF_FULL && key_is_full(into, &next))
+        *why = "a key would have more entries than can be found";
     return status;
 }
 
@@ -172,22 +171,24 @@ static uint64_t most_bytes(const cf_filter *into, const cf_filter *from)
     return TIMES * (into->length + from->length) + AT_LEAST;
 }
 
-/* What `into` was, if there is memory for a copy. */
+/* What `into` was. */
 typedef struct before {
     cf_filter filter;
-    uint8_t *bytes; /* NULL: there is no copy */
+    uint8_t bytes[];
 } before;
 
-static cf_status remember(const cf_filter *into, before *then)
+/* *then: NULL when there is no memory to be had. */
+static cf_status remember(const cf_filter *into, before **then)
 {
-    *then = (before){*into, NULL};
+    *then = NULL;
     if (into->memory.resize == NULL)
         return CF_OK;
-    then->bytes = into->memory.resize(into->memory.context, NULL, into->length);
-    if (then->bytes == NULL)
+    *then = (void *)into->memory.resize(into->memory.context, NULL, sizeof **then + into->length);
+    if (*then == NULL)
         return CF_NO_MEMORY;
+    (*then)->filter = *into;
     cf_need(into, 0, into->length);
-    memcpy(then->bytes, into->bytes, cf_in_memory(into->length));
+    memcpy((*then)->bytes, into->bytes, cf_in_memory(into->length));
     return CF_OK;
 }
 
@@ -204,7 +205,7 @@ static void restore(cf_filter *into, const before *then)
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
     assert(into->view.writable != NULL);
-    before then;
+    before *then;
     *why = NULL;
     if (into->bytes == from->bytes)
         return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
@@ -216,10 +217,10 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
     if (into->epoch < from->epoch)
         cf_age_to(into, from->epoch);
     status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);
-    if (status != CF_OK && then.bytes != NULL)
-        restore(into, &then);
-    if (then.bytes != NULL)
-        into->memory.resize(into->memory.context, then.bytes, 0);
+    if (status != CF_OK && then != NULL)
+        restore(into, then);
+    if (then != NULL)
+        into->memory.resize(into->memory.context, (uint8_t *)then, 0);
     return status;
 }
 

@@ -19,16 +19,20 @@
 
 enum {
     DIGIT_BITS = 8,  /* of most digits: more parts at a time would need more of the cache */
-    LAST_BITS = 11,  /* of the last one, at most */
+    LAST_BITS = 11,  /* of the last one, at most, with room */
     SMALL = 48,      /* hashes; below this, insertion is faster than counting digits */
     PIECE = 4096,    /* hashes that are handled before the watch may be asked */
     COST_OF_HASH = 5 /* of one hash, nanoseconds */
 };
 
+/* Of each part, where the next hash goes: behind the room, or for fewer parts, since stacks are small, here,
+** with where it ends. */
 typedef struct cf_sorter {
     cf_ticker *ticker;
-    uint64_t *room;                                    /* for as many hashes; NULL: none */
-    size_t place[1 << LAST_BITS], end[1 << LAST_BITS]; /* of the parts: where the next hash goes */
+    uint64_t *room; /* for as many hashes; NULL: none */
+    size_t *place;
+    unsigned last_bits;
+    size_t place_here[1 << DIGIT_BITS], end[1 << DIGIT_BITS];
 } cf_sorter;
 
 /* A digit of a hash is hash >> shift & mask. */
@@ -43,11 +47,11 @@ static inline size_t digit_of(cf_digit digit, uint64_t hash)
 }
 
 /* That of n hashes which may differ in their last `left` bits. */
-static cf_digit next_digit(size_t n, unsigned left)
+static cf_digit next_digit(const cf_sorter *sorter, size_t n, unsigned left)
 {
-    unsigned bits = cf_bits_for(n);
-    if (bits > LAST_BITS) /* insertion has little to do for eight hashes of a part, too */
-        bits = bits > LAST_BITS + 3 ? DIGIT_BITS : LAST_BITS;
+    unsigned bits = cf_bits_for(n), last = sorter->last_bits;
+    if (bits > last) /* insertion has little to do for eight hashes of a part, too */
+        bits = bits > last + 3 ? DIGIT_BITS : last;
     if (bits > left)
         bits = left;
     return (cf_digit){left - bits, ((size_t)1 << bits) - 1};
@@ -73,7 +77,7 @@ static void insertion_sort(uint64_t *a, size_t n)
 static size_t find_parts(cf_sorter *sorter, const uint64_t *a, size_t n, cf_digit digit)
 {
     size_t sum = 0, most = 0;
-    memset(sorter->place, 0, (digit.mask + 1) * sizeof sorter->place[0]);
+    memset(sorter->place, 0, (digit.mask + 1) * sizeof *sorter->place);
     for (size_t i = 0; i < n && !sorter->ticker->stopped; cf_tick(sorter->ticker, PIECE))
         for (size_t end = end_of_piece(i, n); i < end; i++)
             sorter->place[digit_of(digit, a[i])]++;
@@ -81,7 +85,9 @@ static size_t find_parts(cf_sorter *sorter, const uint64_t *a, size_t n, cf_digi
         size_t hashes = sorter->place[d];
         most = hashes > most ? hashes : most;
         sorter->place[d] = sum;
-        sorter->end[d] = sum += hashes;
+        sum += hashes;
+        if (!sorter->room)
+            sorter->end[d] = sum;
     }
     return most;
 }
@@ -144,7 +150,7 @@ static size_t end_of_part(cf_sorter *sorter, const uint64_t *a, size_t from, siz
 /* Sorts hashes that may differ in their last `left` bits. */
 static void sort_range(cf_sorter *sorter, uint64_t *a, size_t n, unsigned left)
 {
-    cf_digit digit = next_digit(n, left);
+    cf_digit digit = next_digit(sorter, n, left);
     if (left == 0)
         return;
     if (n <= SMALL || part(sorter, a, n, digit) <= SMALL) {
@@ -169,13 +175,17 @@ static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 bool cf_sort_with(uint64_t *hashes, size_t n, const cf_memory *memory, cf_ticker *ticker)
 {
     enum { WORTH = 1024 }; /* hashes from which on room pays */
+    enum { PLACES = sizeof(size_t) << LAST_BITS };
     cf_sorter sorter;
     if (is_sorted(hashes, n, ticker) || ticker->stopped)
         return !ticker->stopped;
     sorter.ticker = ticker;
     sorter.room = NULL;
     if (memory->resize && n >= WORTH)
-        sorter.room = (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *hashes);
+        sorter.room =
+            (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *hashes + PLACES);
+    sorter.place = sorter.room ? (size_t *)(sorter.room + n) : sorter.place_here;
+    sorter.last_bits = sorter.room ? LAST_BITS : DIGIT_BITS;
     sort_range(&sorter, hashes, n, 64);
     if (sorter.room)
         memory->resize(memory->context, (uint8_t *)sorter.room, 0);

@@ -62,11 +62,11 @@ static void widen_buckets(cf_filter *filter, uint64_t n, cf_ticker *ticker)
 }
 
 /* Back: a filter of one level, without splits, becomes as it was then, before growth. */
-static void end_growth(cf_filter *filter, const cf_filter *then)
+static void end_growth(cf_filter *filter, const cf_before *then)
 {
-    bool prepared = then->view.form.grown;
-    uint64_t narrow = prepared ? then->view.narrow_buckets : filter->buckets;
-    assert(filter->level == 0 && filter->split == 0 && !then->view.grown);
+    bool prepared = then->form_grown;
+    uint64_t narrow = prepared ? then->narrow_buckets : filter->buckets;
+    assert(filter->level == 0 && filter->split == 0 && !then->grown);
     if (filter->view.grown)
         cf_set_preparing(filter, 0);
     while (filter->view.form.grown && filter->view.narrow_buckets < narrow)
@@ -77,7 +77,7 @@ static void end_growth(cf_filter *filter, const cf_filter *then)
 
 static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 {
-    cf_filter then = *filter;
+    cf_before then = cf_before_growth(filter);
     widen_buckets(filter, filter->buckets, ticker);
     if (ticker->stopped) {
         end_growth(filter, &then);
@@ -283,12 +283,12 @@ static void clear_rest(cf_filter *filter, uint64_t length)
 
 void cf_grow_back(cf_filter *filter, cf_undo *undo)
 {
-    const cf_filter *then = &undo->then;
+    const cf_before *then = &undo->then;
     assert(filter->buckets >= then->buckets && filter->length >= then->length);
     cf_spill_follow(filter, &undo->steps);
     if (filter->buckets == then->buckets && filter->length == then->length &&
-        filter->view.form.grown == then->view.form.grown &&
-        filter->view.narrow_buckets == then->view.narrow_buckets)
+        filter->view.form.grown == then->form_grown &&
+        filter->view.narrow_buckets == then->narrow_buckets)
         return;
     cf_spill_mark_all(filter, false);
     while (filter->buckets > then->buckets) {
@@ -296,7 +296,7 @@ void cf_grow_back(cf_filter *filter, cf_undo *undo)
             cf_set_stage(filter, filter->level - 1, filter->buckets / 2, true);
         join_buckets(filter, undo);
     }
-    if (!then->view.grown)
+    if (!then->grown)
         end_growth(filter, then);
     else if (filter->level != then->level)
         cf_set_stage(filter, then->level, then->split, true);

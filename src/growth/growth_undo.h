@@ -12,8 +12,17 @@
 #include "../entry/spill_follow.h"
 #include "../table/bucket.h"
 
+/* What growth changes of a filter, but for its bytes. */
+typedef struct cf_before {
+    uint64_t buckets, split, length, occupied, narrow_buckets;
+    unsigned level, spilled;
+    bool grown, form_grown;
+} cf_before;
+
+cf_before cf_before_growth(const cf_filter *filter);
+
 typedef struct cf_undo {
-    cf_filter then; /* the filter before the first step */
+    cf_before then; /* the filter before the first step */
     uint8_t *bytes; /* the spill list of then; the records, packed, each in whole bytes */
     uint64_t used, room;
     cf_steps steps;

@@ -10,8 +10,8 @@
 
 /* ---- in a table of a given size ---- */
 
-static bool place_by_moving(cf_filter *filter, const cf_pair *pair, cf_search_budget budget,
-                            const cf_entry *entry)
+static CF_NEVER_INLINE bool place_by_moving(cf_filter *filter, const cf_pair *pair,
+                                            cf_search_budget budget, const cf_entry *entry)
 {
     cf_search search;
     if (budget.examined == 0 || !cf_eviction_search(filter, pair, budget, &search))
@@ -242,9 +242,16 @@ static bool finds_fold(const cf_filter *filter, const cf_entry *item, unsigned c
     return pair->sides > 0 && cf_find_fold(filter, pair, item, copies, best);
 }
 
+static CF_NEVER_INLINE bool has_fold(const cf_filter *filter, const cf_entry *item, unsigned copies)
+{
+    cf_pair pair;
+    cf_fold best;
+    return finds_fold(filter, item, copies, &pair, &best);
+}
+
 /* Folds entries that say the same, `copies` of them at least, and stores the item. False: there are not
 ** so many, or there is no way to mark one, or `copies` is 0; nothing has changed. */
-static bool fold_entries(cf_filter *filter, const cf_entry *item, unsigned copies)
+static CF_NEVER_INLINE bool fold_entries(cf_filter *filter, const cf_entry *item, unsigned copies)
 {
     cf_pair pair;
     cf_fold best;
@@ -298,11 +305,9 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
 static cf_status insert_folding(cf_filter *filter, const cf_entry *item, cf_undo *undo)
 {
     enum { ANY = 2 };
-    cf_pair pair;
-    cf_fold best;
     if (fold_entries(filter, item, ANY))
         return CF_OK;
-    if (filter->view.grown || filter->geometry.epochs || !finds_fold(filter, item, ANY, &pair, &best))
+    if (filter->view.grown || filter->geometry.epochs || !has_fold(filter, item, ANY))
         return CF_FULL;
     cf_status status = cf_grow_noted(filter, undo);
     cf_spill_follow(filter, &undo->steps);
@@ -342,15 +347,16 @@ static cf_status insert_item(cf_filter *filter, const cf_entry *item)
 
 enum { WIDENED = 128 }; /* buckets: 20 microseconds */
 
-/* The last percent of its slots takes as many insertions as are needed to widen all buckets. */
-static cf_status insert_preparing(cf_filter *filter, const cf_entry *item)
+/* The last percent of its slots takes as many insertions as are needed to widen all buckets. CF_FULL: it
+** has to grow. */
+static CF_NEVER_INLINE cf_status insert_preparing(cf_filter *filter, const cf_entry *item)
 {
     cf_undo undo;
     cf_undo_begin(&undo, filter);
     cf_status status = cf_prepare_growth(filter, WIDENED);
     if (status == CF_NO_MEMORY)
         return status;
-    status = insert_item(filter, item);
+    status = store_item(filter, item, CF_SEARCH_BUCKETS);
     if (status != CF_OK) /* RULE: preparations for a refused insertion are taken back */
         cf_grow_back(filter, &undo);
     return status;
@@ -375,7 +381,9 @@ cf_status cf_insert(cf_filter *filter, const cf_entry *item)
     assert(filter->view.writable != NULL);
     if (!grows)
         return store_item(filter, item, CF_SEARCH_BUCKETS);
-    if (about_to_grow(filter))
-        return insert_preparing(filter, item);
+    if (about_to_grow(filter)) {
+        cf_status status = insert_preparing(filter, item);
+        return status == CF_FULL ? insert_growing(filter, item) : status;
+    }
     return (filter->geometry.epochs ? insert_ageing : insert_item)(filter, item);
 }

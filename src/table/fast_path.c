@@ -25,27 +25,31 @@ bool cf_semisorted_has_for_sure(const cf_filter *filter, uint64_t hash)
            has_for_sure(filter, bits_of(spots.byte2, spots.shift2), spots.tag2);
 }
 
+/* What is known of the keys of a batch. */
+typedef struct cf_batch {
+    uint64_t key[CF_BATCH], mix[CF_BATCH];
+    cf_spots spots[CF_BATCH];
+} cf_batch;
+
 /* One long chain of dependent instructions for each key would keep the processor from working on
 ** several at a time: short steps, each for all keys. The buckets are fetched before the first is
 ** looked at. `kind` is a constant. */
 static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *hashes, size_t n,
-                                       bool *answers, cf_fast kind)
+                                       bool *answers, cf_fast kind, cf_batch *batch)
 {
-    uint64_t key[CF_BATCH], mix[CF_BATCH];
-    cf_spots spots[CF_BATCH];
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
-        key[i] = cf_key_bits(filter, hashes[i]);
-        mix[i] = cf_pair_mix(key[i] & filter->view.pair_mask);
+        batch->key[i] = cf_key_bits(filter, hashes[i]);
+        batch->mix[i] = cf_pair_mix(batch->key[i] & filter->view.pair_mask);
     }
     for (size_t i = 0; i < n; i++) {
-        cf_side base = {cf_scale(key[i], filter->geometry.buckets), key[i], CF_WHOLE};
-        spots[i] = cf_spots_by(filter, base, mix[i], kind == CF_FAST_WHOLE);
-        cf_prefetch(filter->view.table + spots[i].byte);
-        cf_prefetch(filter->view.table + spots[i].byte2);
+        cf_side base = {cf_scale(batch->key[i], filter->geometry.buckets), batch->key[i], CF_WHOLE};
+        batch->spots[i] = cf_spots_by(filter, base, batch->mix[i], kind == CF_FAST_WHOLE);
+        cf_prefetch(filter->view.table + batch->spots[i].byte);
+        cf_prefetch(filter->view.table + batch->spots[i].byte2);
     }
     for (size_t i = 0; i < n; i++) {
-        answers[i] = cf_spots_have(filter, kind, &spots[i], hashes[i]);
+        answers[i] = cf_spots_have(filter, kind, &batch->spots[i], hashes[i]);
         found += answers[i];
     }
     return found;
@@ -53,18 +57,19 @@ static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *
 
 size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers)
 {
+    cf_batch batch; /* one, not one for each kind */
     assert(n <= CF_BATCH && filter->view.lookup != CF_FAST_NONE);
     switch (filter->view.lookup) {
     case CF_FAST_WHOLE:
-        return look_up(filter, hashes, n, answers, CF_FAST_WHOLE);
+        return look_up(filter, hashes, n, answers, CF_FAST_WHOLE, &batch);
     case CF_FAST_PLAIN:
-        return look_up(filter, hashes, n, answers, CF_FAST_PLAIN);
+        return look_up(filter, hashes, n, answers, CF_FAST_PLAIN, &batch);
     case CF_FAST_SEMISORTED:
-        return look_up(filter, hashes, n, answers, CF_FAST_SEMISORTED);
+        return look_up(filter, hashes, n, answers, CF_FAST_SEMISORTED, &batch);
     case CF_FAST_WIDE:
-        return look_up(filter, hashes, n, answers, CF_FAST_WIDE);
+        return look_up(filter, hashes, n, answers, CF_FAST_WIDE, &batch);
     default:
-        return look_up(filter, hashes, n, answers, CF_FAST_WIDE_SEMISORTED);
+        return look_up(filter, hashes, n, answers, CF_FAST_WIDE_SEMISORTED, &batch);
     }
 }
 
@@ -132,7 +137,7 @@ static inline bool has_empty_slot(const cf_filter *filter, uint64_t byte, unsign
 {
     uint64_t bits = cf_load64(filter->view.table + byte) >> shift;
     uint64_t top = bits >> CF_CODE_BITS & cf_ones(filter->view.form.tops.width);
-    return (top | (cf_semisort_nibbles[bits & CF_CODE_MASK] & CF_NIBBLE_MASK)) == 0;
+    return (top | (cf_nibbles_of(bits) & CF_NIBBLE_MASK)) == 0;
 }
 
 static inline void change_slot(cf_filter *filter, const cf_spots *spots, bool second, unsigned slot,

@@ -3,6 +3,7 @@
 
 /* ---- codes ---- */
 
+#if !CF_IS_SMALL
 /* The sorted nibbles of each code. CF_ONE_n: a least nibble of 0 .. n beside those of x. CF_TWO_n: a
 ** nibble of 0 .. n, and beside each the least ones that are not larger. CF_THREE_n: one more. */
 /* clang-format off */
@@ -76,6 +77,7 @@ const uint16_t cf_semisort_nibbles[4096] = {
     CF_THREE_15(0xf000)
 };
 /* clang-format on */
+#endif
 
 enum { RANK_SHIFT = 64 - CF_NIBBLE_BITS };
 
@@ -96,6 +98,19 @@ unsigned cf_semisort_code(unsigned nibbles)
     return code_of(nibbles & CF_NIBBLE_MASK, nibbles >> 4 & CF_NIBBLE_MASK,
                    nibbles >> 8 & CF_NIBBLE_MASK, nibbles >> 12 & CF_NIBBLE_MASK);
 }
+
+#if CF_IS_SMALL
+/* Codes rise with the nibbles, the last one first: so they are found bit by bit. */
+uint64_t cf_nibbles_of(uint64_t bits)
+{
+    enum { CODES = 3876 }; /* others, which only hostile bytes have, stand for no nibbles */
+    unsigned code = (unsigned)(bits & CF_CODE_MASK), nibbles = 0;
+    for (unsigned bit = 1 << 15; bit > 0 && code < CODES; bit /= 2)
+        if (cf_semisort_code(nibbles | bit) <= code)
+            nibbles |= bit;
+    return nibbles;
+}
+#endif
 
 /* For `count` lanes of `width` bits, which get `more` zero bits above each. */
 static cf_spread spread_of(unsigned count, unsigned width, unsigned more)
@@ -311,7 +326,7 @@ static CF_ALWAYS_INLINE void empty_slot(cf_filter *filter, const cf_form *form, 
     uint64_t all = cf_ones(CF_SEMISORT_SLOTS * more),
              mask = cf_ones(CF_SEMISORT_SLOTS * form->tops.width);
     uint64_t bits = cf_load_bits(table, at), tops = bits >> CF_CODE_BITS;
-    uint64_t nibbles = take_lane(cf_semisort_nibbles[bits & CF_CODE_MASK], CF_NIBBLE_BITS, slot);
+    uint64_t nibbles = take_lane(cf_nibbles_of(bits), CF_NIBBLE_BITS, slot);
     tops = take_lane((word ? tops : cf_tops_at(filter, form, at, 0)) & mask, form->tops.width, slot);
     uint64_t code = cf_semisort_code((unsigned)nibbles);
     if (word) {
@@ -390,7 +405,7 @@ bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t
 {
     unsigned code = (unsigned)(cf_load_bits(filter->view.table, at) & CF_CODE_MASK);
     /* RULE: nibbles have one code */
-    if (cf_semisort_code(cf_semisort_nibbles[code]) != code)
+    if (cf_semisort_code((unsigned)cf_nibbles_of(code)) != code)
         return false;
     for (unsigned slot = 1; slot < CF_SEMISORT_SLOTS; slot++)
         if (rank_of(cf_semisort_tag(filter, form, at, slot)) <

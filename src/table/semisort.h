@@ -31,11 +31,17 @@ _Static_assert(CF_SEMISORT_SAVES == CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE
 ** word. */
 enum { CF_LANE_OF_SHIFT = 16 };
 
-/* By code: the sorted nibbles, the least in the lowest bits. */
-extern const uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];
-
-/* The code of four sorted nibbles. */
+/* The code of four sorted nibbles, the least in the lowest bits; and back, from bits that begin with it. */
 unsigned cf_semisort_code(unsigned nibbles);
+#if CF_IS_SMALL
+uint64_t cf_nibbles_of(uint64_t bits);
+#else
+extern const uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];
+static inline uint64_t cf_nibbles_of(uint64_t bits)
+{
+    return cf_semisort_nibbles[bits & ((1 << CF_CODE_BITS) - 1)];
+}
+#endif
 
 /* The constants of a form for slots of `width` bits; its other fields are set already. */
 void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits);
@@ -43,7 +49,7 @@ void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits);
 /* The four nibbles of the bucket whose record starts at bit `at`. */
 static inline uint64_t cf_nibbles_at(const cf_filter *filter, uint64_t at)
 {
-    return cf_semisort_nibbles[cf_load_bits(filter->view.table, at) & cf_low_bits(CF_CODE_BITS)];
+    return cf_nibbles_of(cf_load_bits(filter->view.table, at));
 }
 
 /* The tops from slot `first` on, as many as lie in a word, and above them whatever follows. */
@@ -137,7 +143,7 @@ static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filt
         code = cf_load_bits(
             table, cf_choose(second, spots->byte2 * 8 + spots->shift2, spots->byte * 8 + spots->shift));
     unsigned lane = cf_single_lane(form, wide, agree | agree2);
-    uint64_t nibbles = cf_semisort_nibbles[code & CF_CODE_MASK] >> lane * CF_NIBBLE_BITS;
+    uint64_t nibbles = cf_nibbles_of(code) >> lane * CF_NIBBLE_BITS;
     bool has = ((nibbles ^ spots->tag) & CF_NIBBLE_MASK) == 0;
     return (cf_semisort_found){has, second, lane};
 }

@@ -9,9 +9,10 @@
 */
 typedef int cuckoo_wasm_only; /* elsewhere it is empty, for those who compile all files of ext */
 #ifdef __wasm__
-#include "../../../src/base/bits.h"
-#include "../../../src/cuckoo_inspect.h"
-#include "../../../src/shape/format.h"
+#define CUCKOO_LIBRARY_ONLY
+#define CUCKOO_SMALL
+#define CUCKOO_API static /* what nobody calls is left out */
+#include "../../../build/dist/cuckoo.c"
 
 #define FOR_JS(name) __attribute__((export_name(name)))
 

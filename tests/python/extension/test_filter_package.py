@@ -63,6 +63,10 @@ OPTIONS = [{}, {"fpr": 0.0001}, {"fpr": 0.3}, {"seed": 7}, {"seed": -2**63}, {"s
            {"overflow": "on"}, {"overflow": "on", "overflow_budget": 3, "spill_bound": 100}]
 
 
+def test_it_is_small():
+    assert filter_process.WASM.stat().st_size <= (60_000 if shutil.which("wasm-opt") else 72_000)
+
+
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: words(options) or f"fpr={options.get('fpr', '')}")
 @pytest.mark.parametrize("kind", KEYS)
 def test_build_gives_the_bytes_of_sql(db, js, kind, options):

@@ -30,18 +30,18 @@ static uint64_t occupied_slots(const cf_filter *filter)
 static void check_search(const cf_filter *filter, const cf_pair *pair, const cf_search *search)
 {
     for (unsigned i = 0; i < search->nodes; i++) {
-        cf_node node = search->node[i];
+        cf_node node = cf_search_node(filter, search, i);
         if (node.parent == CF_NO_PARENT) {
             assert_true(i < pair->sides && node.bucket == pair->place[i].bucket);
             continue;
         }
         assert_true(node.parent < i);
-        uint64_t from = search->node[node.parent].bucket;
+        uint64_t from = cf_search_node(filter, search, node.parent).bucket;
         cf_entry entry;
         assert_true(cf_entry_at(filter, from, node.slot, &entry));
         assert_true(can_move(filter, &entry) && other_bucket(filter, &entry) == node.bucket);
         for (unsigned k = 0; k < i; k++)
-            assert_true(search->node[k].bucket != node.bucket);
+            assert_true(cf_search_node(filter, search, k).bucket != node.bucket);
     }
     assert_int_equal(cf_bucket_free_slot(filter, search->leaf.bucket), search->free_slot);
 }
