@@ -121,6 +121,7 @@ uninstall:
 	rm -f "$(DESTDIR)$(LIBDIR)/libcuckoofilter.a" "$(DESTDIR)$(LIBDIR)/libcuckoo_sqlite.a"
 	rm -f "$(DESTDIR)$(PKGCONFIGDIR)/cuckoofilter.pc" "$(DESTDIR)$(PKGCONFIGDIR)/cuckoo_sqlite.pc"
 	rm -f "$(DESTDIR)$(DOCDIR)/LICENSE"
+	rmdir "$(DESTDIR)$(DOCDIR)" 2> /dev/null || :
 
 ## version: the version, which stands in src/version.h
 version:

@@ -18,13 +18,14 @@ OLDEST = {"x86_64": (2, 5), "i686": (2, 5)}
 
 class Binary(NamedTuple):
     """os: linux, macos, windows. libc: glibc, musl, or nothing. `needs`: the oldest glibc, or macOS, that it runs on.
-    `foreign`: what else it needs, which not every such machine has."""
+    `foreign`: what else it needs, which not every such machine has. `hardened`: an overrun of the stack is noticed."""
     path: Path
     os: str
     arch: str
     libc: str = ""
     needs: tuple = ()
     foreign: tuple = ()
+    hardened: bool = True
 
     @property
     def name(self):
@@ -120,12 +121,13 @@ def read_elf(path, data):
     machine, = sections.read(data, "H", 0x12)
     arch = MACHINES.get(machine, f"machine{machine}") + ("le" if machine == 21 and sections.order == "<" else "")
     libraries, versions = list(needed_libraries(data, sections)), list(needed_versions(data, sections))
+    hardened = b"__stack_chk_fail" in data
     musl = [name for name in libraries if name.startswith("libc.musl") or name == "libc.so"]
     if musl:
-        return Binary(path, "linux", arch, "musl", (), tuple(set(libraries) - set(musl)))
+        return Binary(path, "linux", arch, "musl", (), tuple(set(libraries) - set(musl)), hardened)
     old = {version: glibc_of(version) for version in versions if version.startswith("GLIBC")}
     foreign = [name for name in libraries if not GLIBC.match(name)] + [name for name in old if old[name] is None]
-    return Binary(path, "linux", arch, "glibc", max(filter(None, old.values()), default=(2, 5)), tuple(foreign))
+    return Binary(path, "linux", arch, "glibc", max(filter(None, old.values()), default=(2, 5)), tuple(foreign), hardened)
 
 
 # ---- Mach-O and PE ----

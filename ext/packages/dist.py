@@ -186,6 +186,8 @@ def main():
         elif path.suffix in (".so", ".dylib", ".dll"):
             one = binaries.read(path)
             compiled.setdefault(one.name, one)
+            if not one.hardened:
+                print(f"not hardened: {path}: make it without CFLAGS of your own, or with -fstack-protector-strong")
     first = next(iter(compiled.values()))
     made, archives = [], {}
     for one in compiled.values():

@@ -87,7 +87,7 @@ no_sqlite() {
 
 only_mine_is_left() {
     files | grep -v "^\.$prefix/lib/sqlite3/mine.so$" > "$work/left"
-    [ ! -s "$work/left" ] && [ -f "$dest$prefix/lib/sqlite3/mine.so" ]
+    [ ! -s "$work/left" ] && [ -f "$dest$prefix/lib/sqlite3/mine.so" ] && [ ! -e "$dest$prefix/share/doc/cuckoofilter" ]
 }
 
 ok 'make install' installing install

@@ -263,6 +263,18 @@ def test_platform_tags(tmp_path, content, tag, name, node):
     assert (one.wheel, one.name, " ".join(one.node)) == (tag, name, node)
 
 
+@pytest.mark.parametrize("versions, hardened", [(("GLIBC_2.4",), False), (("GLIBC_2.4", "__stack_chk_fail"), True)])
+def test_an_extension_that_is_not_hardened_is_named(tmp_path, versions, hardened):
+    path = tmp_path / "cuckoo.so"
+    path.write_bytes(elf(62, versions=versions))
+    assert binaries.read(path).hardened == hardened
+    for name in SOURCES:
+        (tmp_path / name).write_text("some text")
+    said = subprocess.run([sys.executable, "-B", PACKAGES / "dist.py", "--version", "1", "--extension", path, "--out", tmp_path,
+                           "--amalgamation", tmp_path / "cuckoo.c"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    assert (f"not hardened: {path}" in said) != hardened
+
+
 def test_what_is_no_library_is_refused(tmp_path):
     path = tmp_path / "cuckoo.so"
     path.write_text("#!/bin/sh\n")
