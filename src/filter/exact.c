@@ -84,7 +84,7 @@ static cf_status open_levels(cf_exact *exact, const char **why)
         if (status != CF_OK)
             return status;
         if (!cf_same_rule(&exact->rule, shape) || shape->growth || shape->spill_bound != 0 ||
-            shape->counter_bits + shape->value_bits != 0)
+            shape->counter_bits + shape->value_bits + shape->epochs != 0)
             return cf_refuse(CF_DAMAGED, why, "a level disagrees with the header");
         next += length;
     }
