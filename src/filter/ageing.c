@@ -13,6 +13,7 @@ void cf_set_live(cf_filter *filter, uint32_t numbers)
 
 bool cf_epoch_is_live(const cf_filter *filter, uint64_t epoch)
 {
+    /* RULE: an epoch of which the number is used again is dead */
     return filter->epoch - epoch < CF_EPOCH_NUMBERS && cf_is_live(filter, cf_epoch_number(epoch));
 }
 

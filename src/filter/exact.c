@@ -63,9 +63,11 @@ static cf_status check_exact_header(const uint8_t *bytes, size_t length, const c
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));
     if (cf_load64(bytes + AT_END) != (uint64_t)cf_checksum(bytes) << 32)
         return cf_refuse(CF_DAMAGED, why, "the header does not match its checksum");
+    /* RULE: an exact filter of another hash, key rule or flag is refused */
     if (!cf_knows_hash(bytes[AT_RULE]) || bytes[AT_RULE + 1] > CF_AFFINITY_REAL ||
         bytes[AT_RULE + 2] > CF_COLLATION_RTRIM || bytes[AT_RULE + 3] != 0)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown hash, key rule or flag"));
+    /* RULE: the levels of an exact filter match their checksum */
     return cf_load64(bytes + CF_EXACT_CONTENT) == sum_of_content(bytes, length)
                ? CF_OK
                : cf_refuse(CF_DAMAGED, why, "the levels do not match their checksum");
@@ -78,16 +80,19 @@ static cf_status open_levels(cf_exact *exact, const char **why)
     for (unsigned i = 0; i < exact->levels; i++, at += 8) {
         const cf_geometry *shape = &exact->level[i].geometry;
         uint64_t length = cf_load64(at);
+        /* RULE: a level ends before the list */
         if (length > (uint64_t)(exact->list - next))
             return cf_refuse(CF_DAMAGED, why, "a level is longer than the filter");
         cf_status status = cf_open(&exact->level[i], next, (size_t)length, why);
         if (status != CF_OK)
             return status;
+        /* RULE: a level has the rule of all, and nothing but fingerprints */
         if (!cf_same_rule(&exact->rule, shape) || shape->growth || shape->spill_bound != 0 ||
-            shape->counter_bits + shape->value_bits != 0)
+            shape->counter_bits + shape->value_bits + shape->epochs != 0)
             return cf_refuse(CF_DAMAGED, why, "a level disagrees with the header");
         next += length;
     }
+    /* RULE: the list follows the last level */
     return next == exact->list ? CF_OK
                                : cf_refuse(CF_DAMAGED, why, "bytes between the levels and the list");
 }
@@ -95,9 +100,12 @@ static cf_status open_levels(cf_exact *exact, const char **why)
 /* Is the list sorted, and are there as many members as the header says? */
 static bool is_consistent(const cf_exact *exact)
 {
+    /* RULE: the list is sorted: all of it */
     for (unsigned i = 8; i < 8 * exact->listed; i += 8)
+        /* RULE: the list is sorted */
         if (cf_load64(exact->list + i) <= cf_load64(exact->list + i - 8))
             return false;
+    /* RULE: an exact filter has as many members as it says */
     return exact->members <= exact->keys &&
            exact->members == (exact->levels ? exact->level[0].items : exact->listed);
 }
@@ -117,6 +125,7 @@ cf_status cf_exact_open(cf_exact *exact, const uint8_t *bytes, size_t length, co
     exact->listed = bytes[AT_LEVELS + 1];
     exact->length = length;
     exact->bytes = bytes;
+    /* RULE: an exact filter has room for what it says to have */
     if (cf_load64(bytes + AT_LEVELS) >> 16 != 0 || cf_load64(bytes + AT_LEVELS + 8) != 0 ||
         exact->levels > CF_EXACT_LEVELS || exact->listed > CF_EXACT_LIST ||
         length < CF_HEADER_BYTES + 8 * (exact->levels + exact->listed))
@@ -143,15 +152,18 @@ uint64_t cf_exact_hash(uint64_t hash, unsigned level)
 unsigned cf_exact_depth(const cf_exact *exact, uint64_t hash)
 {
     unsigned i = 0, j = 0;
+    /* RULE: a key goes to the next level while it is found */
     while (i < exact->levels && cf_contains(&exact->level[i], cf_exact_hash(hash, i)))
         i++;
     while (i == exact->levels && j < exact->listed && cf_load64(exact->list + 8 * j) != hash)
         j++;
+    /* RULE: the list is the last level */
     return i + (i == exact->levels && j < exact->listed);
 }
 
 bool cf_exact_contains(const cf_exact *exact, uint64_t hash)
 {
+    /* RULE: odd depths are those of members */
     return cf_exact_depth(exact, hash) % 2 != 0;
 }
 
@@ -218,6 +230,7 @@ static cf_status plan_level(cf_exact_work *work, cf_geometry *shape)
     while (bits < CF_FINGERPRINT_MAX && wrong >> bits > held)
         bits++;
     double rate = 8.5 / (double)((uint64_t)1 << bits);
+    /* RULE: the first level errs as rarely as was asked for; equivalent >= to >: equal rates are equal */
     if (work->levels == 0 && build->fpr != 0 && !(build->fpr >= rate))
         rate = build->fpr;
     options.bucket_size = 4;
@@ -264,11 +277,13 @@ static cf_status hold_wrong(cf_exact_work *work, const cf_filter *level)
 {
     enum { COST = 20 };
     cf_store64(work->build->bytes + CF_HEADER_BYTES + 8 * work->levels, level->length);
+    /* RULE: a level holds what the one before is wrong for, of the other side */
     work->held = !work->held;
     uint64_t *hashes = work->build->hashes[work->held];
     size_t wrong = 0, n = work->build->count[work->held];
     for (size_t i = 0; i < n && !cf_tick(&work->ticker, COST); i++) {
         hashes[wrong] = hashes[i];
+        /* RULE: those for which a level is wrong go to the next one */
         wrong += cf_contains(level, cf_exact_hash(hashes[i], work->levels));
     }
     work->build->count[work->held] = wrong;
@@ -326,9 +341,12 @@ static bool have_common(cf_exact_work *work)
     size_t i = 0, j = 0;
     while (i < count[0] && j < count[1] && !cf_tick(&work->ticker, 2)) {
         uint64_t one = work->build->hashes[0][i], other = work->build->hashes[1][j];
+        /* RULE: no key is member and not */
         if (one == other)
             return true;
+        /* RULE: the lesser of two hashes is passed */
         i += one < other;
+        /* RULE: the lesser of two hashes is passed, on the other side */
         j += other < one;
     }
     return false;
@@ -349,6 +367,7 @@ static cf_status make_all(cf_exact_work *work)
         return CF_INTERRUPTED;
     uint64_t at, members = build->count[1], keys = members + build->count[0];
     cf_status status = lengthen(work, LEVELS_AT, &at);
+    /* RULE: levels end when the list has room */
     while (status == CF_OK && build->count[work->held] > CF_EXACT_LIST)
         status = work->levels < CF_EXACT_LEVELS ? add_level(work) : CF_FULL;
     return status == CF_OK ? finish(work, keys, members) : status;

@@ -67,7 +67,7 @@ static bool refresh(cf_filter *filter, const cf_pair *pair, const cf_entry *item
         return false;
     cf_entry young = found.entry[0];
     young.payload = item->payload;
-    /* RULE: an entry never becomes older */
+    /* RULE: an entry never becomes older; equivalent < to <=: it stays as it is */
     if (cf_epoch_age(filter, young.payload) < cf_epoch_age(filter, found.entry[0].payload))
         cf_entries_replace(filter, found.entry, 1, &young);
     return true;

@@ -50,6 +50,11 @@ static const char setup[] =
     /* One that is about to grow, and what it grows to. */
     "INSERT INTO filters SELECT 'packed', cf_add_all(cf_new(8), x.d * 11 + y.d) FROM digits x, digits y "
     "WHERE x.d < 3;"
+    "INSERT INTO filters SELECT 'forgets', cf_advance(cf_advance(cf_add_all(cf_new(8, 0.01, "
+    "'epochs=3'), d))) "
+    "FROM digits;"
+    "INSERT INTO filters SELECT 'older', cf_add_all(cf_advance(cf_new(8, 0.01, 'epochs=3')), d + 5) "
+    "FROM digits;"
     "INSERT INTO filters SELECT 'grown', cf_add_all(f, x.d * 11 + y.d) FROM filters, digits x, digits y "
     "  WHERE name = 'packed';";
 
@@ -67,6 +72,8 @@ typedef struct oom_case {
 #define GROWN      "(SELECT f FROM filters WHERE name = 'grown')"
 #define COUNTED    "(SELECT f FROM filters WHERE name = 'counted')"
 #define VALUED     "(SELECT f FROM filters WHERE name = 'valued')"
+#define AGED       "(SELECT f FROM filters WHERE name = 'forgets')"
+#define OLDER      "(SELECT f FROM filters WHERE name = 'older')"
 #define HANDLE     "(SELECT cf_open(f) FROM filters WHERE name = 'a')"
 #define TINY_EXACT /* of the member 1 */                                                                \
     "CF6578010100000000000000000000000100000000000000010000000000000000010000"                          \
@@ -91,6 +98,10 @@ static const oom_case cases[] = {
      "SELECT cf_contains(cf_open('filters', 'f', filters.rowid), 'one'), "
      "cf_contains(cf_open('main.filters', 'f', 1), w) FROM filters, words WHERE name < 'c'",
      false},
+    {"cf_open, stored and changed",
+     "UPDATE filters SET f = cf_add(f, 'here') WHERE name = 'a' "
+     "RETURNING cf_contains(cf_open('filters', 'f', 1), 'one')",
+     false},
     {"handle in place of a blob",
      "SELECT cf_add(" HANDLE ", 7), cf_add(" HANDLE ", NULL), cf_delete(" HANDLE ", 'one'), "
      "cf_merge(" HANDLE ", " B "), cf_clear(" HANDLE "), cf_check(" HANDLE ")",
@@ -111,6 +122,9 @@ static const oom_case cases[] = {
     {"cf_build, no rows", "SELECT cf_build(w) FROM words WHERE 0", false},
     {"cf_build_exact", "SELECT cf_build_exact(i, i % 3 = 0, 0.1, 'seed=2') FROM " NUMBERS, false},
     {"cf_build_exact, no rows", "SELECT cf_build_exact(w, 1) FROM words WHERE 0", false},
+    {"cf_build_exact, levels", "SELECT cf_build_exact(i, i % 2) FROM " NUMBERS, false},
+    {"cf_build_exact, groups", "SELECT cf_build_exact(i, i % 3 = 0) FROM " NUMBERS " GROUP BY i % 2",
+     false},
     {"error: cf_build_exact", "SELECT cf_build_exact(i % 300, i < 400) FROM " NUMBERS, false},
     {"exact: all that reads it",
      "SELECT cf_contains(e, d), cf_info(e), cf_check(e), cf_contains((SELECT cf_open(e)), d) FROM "
@@ -181,6 +195,26 @@ static const oom_case cases[] = {
     {"values: cf_delete_all", "SELECT cf_delete_all(" VALUED ", w, 1) FROM words", false},
     {"values: cf_merge, tables",
      "SELECT cf_merge(" VALUED ", " VALUED "), e.* FROM cf_explain(" VALUED ", 2) e", false},
+
+    {"epochs: cf_add, cf_contains",
+     "SELECT cf_add(" AGED ", w), cf_contains(" AGED ", 3), cf_info(" AGED "), cf_check(" AGED
+     ") FROM words",
+     false},
+    {"epochs: cf_advance, cf_clear",
+     "SELECT cf_advance(f), cf_advance(cf_advance(f)), cf_clear(f) FROM filters WHERE name IN "
+     "('forgets', "
+     "'older')",
+     false},
+    {"epochs: cf_merge", "SELECT cf_merge(" AGED ", " OLDER "), cf_merge(" OLDER ", " AGED ")", false},
+    {"epochs: cf_merge over rows", "SELECT cf_merge(f) FROM filters WHERE name IN ('forgets', 'older')",
+     false},
+    {"epochs: growing", TOLD("SELECT cf_add_all(" AGED ", i) AS g FROM " FORTY), false},
+    {"epochs: merge, growing",
+     TOLD("SELECT cf_merge(" AGED ", (SELECT cf_add_all(" OLDER ", i) FROM " FORTY ")) AS g"), false},
+    {"epochs: cf_build", TOLD("SELECT cf_build(i % 50, 0.01, 'epochs=5') AS g FROM " FORTY), false},
+    {"epochs: tables", "SELECT b.* FROM cf_buckets(" AGED ") b", false},
+    {"error: epochs: cf_delete", "SELECT cf_delete(" AGED ", 3)", false},
+    {"error: epochs: mismatch", "SELECT cf_merge(" AGED ", " A ")", false},
 
     {"UTF-16: cf_add", "SELECT cf_add(f, w) FROM filters, words WHERE name = 'a'", true},
     {"UTF-16: cf_contains", "SELECT cf_contains(" HANDLE ", w) FROM words", true},
@@ -327,6 +361,8 @@ static bool run_with_fault(const oom_case *c, const answer *right, long n, fault
     return refused > 0;
 }
 
+static long runs;
+
 static void test_statement(void **state)
 {
     const oom_case *c = *state;
@@ -336,6 +372,7 @@ static void test_statement(void **state)
         while (run_with_fault(c, &right, n, kind))
             n++;
         assert_true(n > 0);
+        runs += n;
     }
     answer_free(&right);
 }
@@ -385,6 +422,7 @@ int main(void)
         return 1;
     }
     int failed = cmocka_run_group_tests_name("out of memory", tests, make_images, free_images);
+    printf("# %ld runs\n", runs);
     sqlite3_shutdown();
     if (sqlite3_memory_used() != 0) {
         fputs("memory is lost after sqlite3_shutdown\n", stderr);

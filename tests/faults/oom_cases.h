@@ -3,7 +3,10 @@
 ** oom_cases.h - the statements of oom_table.c, and the database they run on.
 **
 ** `fed` follows users(id), `known` follows people(k), `tight` follows crowd(k), whose numbers are
-** aimed at one pair of buckets (aimed.h), so that some wait.
+** aimed at one pair of buckets (aimed.h), so that some wait. `fading` and `waning` forget: their first
+** keys are too old, and a sweep is under way; in `waning` aimed numbers wait. `shown` and `paired` show
+** the rows of items and pairs. Before all of them there is a table aims(i, k) of 40 aimed numbers, and
+** at(n), which sets the clock to n minutes.
 */
 #ifndef OOM_CASES_H
 #define OOM_CASES_H
@@ -12,7 +15,8 @@
     "(WITH RECURSIVE n(i) AS (SELECT " #from " UNION ALL SELECT i + 1 FROM n WHERE i < " #to            \
     ") SELECT i FROM n)"
 
-/* Before it there is a table aims(i, k) of 40 aimed numbers. */
+#define BEGINS "1622" /* minutes: the time at which all statements begin */
+
 static const char *const setup[] = {
     "CREATE TABLE keys(k)",
     "INSERT INTO keys SELECT i FROM " NUMBERS(1, 150),
@@ -37,12 +41,37 @@ static const char *const setup[] = {
     "CREATE VIRTUAL TABLE tight USING cuckoo_filter(capacity=8, seed=0, fingerprint_bits=24, growth=on, "
     "content='crowd(k)')",
     "CREATE VIRTUAL TABLE lately USING cuckoo_filter(capacity=40, fpr=1e-6, keep='24 hours')",
-    "INSERT OR IGNORE INTO lately(key) SELECT i FROM " NUMBERS(1, 45),
     "CREATE VIRTUAL TABLE rounds USING cuckoo_filter(capacity=40, fpr=1e-6, epochs=2)",
     "INSERT INTO rounds(key) SELECT i FROM " NUMBERS(1, 30),
     "INSERT INTO rounds(rounds) VALUES ('advance')",
     "INSERT INTO rounds(key) SELECT i FROM " NUMBERS(20, 50),
     "INSERT INTO users SELECT i FROM " NUMBERS(60, 75), /* they wait in the log */
+    "CREATE VIRTUAL TABLE once USING cuckoo_filter(capacity=40, fpr=1e-6, adds=once)",
+    "INSERT OR IGNORE INTO once(key) SELECT i % 30 FROM " NUMBERS(1, 45),
+    "CREATE VIRTUAL TABLE fading USING cuckoo_filter(capacity=60, fpr=1e-6, keep='24 hours')",
+    "CREATE VIRTUAL TABLE waning USING cuckoo_filter(capacity=8, seed=0, fingerprint_bits=24, "
+    "growth=on, "
+    "keep='24 hours')",
+    "INSERT INTO fading(key) SELECT i FROM " NUMBERS(1, 60),
+    "INSERT INTO waning(key) SELECT k FROM aims WHERE i < 28",
+    "SELECT at(1600)",
+    "INSERT INTO fading(key) SELECT i FROM " NUMBERS(61, 66),
+    "INSERT INTO waning(key) SELECT k FROM aims WHERE i > 33",
+    "SELECT at(1615)",
+    "INSERT INTO fading(key) VALUES (67)",
+    "SELECT at(" BEGINS ")",
+    "INSERT INTO fading(key) VALUES (68)",
+    "INSERT OR IGNORE INTO lately(key) SELECT i FROM " NUMBERS(1, 45),
+    "CREATE TABLE items(id INTEGER PRIMARY KEY, key UNIQUE, n)",
+    "INSERT INTO items SELECT i, iif(i % 3, i * 10, 'i' || i), i % 7 FROM " NUMBERS(1, 40),
+    "CREATE VIRTUAL TABLE shown USING cuckoo_filter(capacity=60, fpr=1e-6, content='items(key)', "
+    "rows=on)",
+    "CREATE TABLE pairs(key TEXT, n, PRIMARY KEY(n, key)) WITHOUT ROWID",
+    "INSERT INTO pairs SELECT 'p' || i, i % 5 FROM " NUMBERS(1, 20),
+    "CREATE VIRTUAL TABLE paired USING cuckoo_filter(capacity=30, fpr=1e-6, content='pairs(key)', "
+    "rows=on)",
+    "CREATE TABLE blobs(f)",
+    "INSERT INTO blobs SELECT cf_build(i) FROM " NUMBERS(1, 60),
 };
 enum { SETUP = sizeof setup / sizeof setup[0] };
 
@@ -94,6 +123,25 @@ static const oom_case cases[] = {
     {"cf_table_contains, within", "SELECT sum(cf_table_contains('lately', k, '1 hour')) FROM keys",
      NULL},
     {"error: cf_table_contains, within", "SELECT cf_table_contains('lately', 1, 'lately')", NULL},
+    {"insert or ignore, once", "INSERT OR IGNORE INTO once(key) SELECT i FROM " NUMBERS(20, 90), NULL},
+    {"insert, once", "INSERT INTO once(key) VALUES (200), (7)", NULL},
+    {"or ignore, a sweep under way",
+     "INSERT OR IGNORE INTO fading(key) SELECT i FROM " NUMBERS(55, 75) " RETURNING key", NULL},
+    {"growth, a sweep under way", "INSERT INTO fading(key) SELECT i FROM " NUMBERS(1000, 1100), NULL},
+    {"a sweep goes on", "INSERT INTO fading(key) SELECT i + at(1625) FROM " NUMBERS(1, 5), NULL},
+    {"an epoch begins", "INSERT INTO fading(key) SELECT i + at(1800) FROM " NUMBERS(1, 9), NULL},
+    {"all is dead", "INSERT INTO fading(key) SELECT 700 + at(9000)", NULL},
+    {"optimize, a sweep under way", "INSERT INTO fading(fading) VALUES ('optimize')", NULL},
+    {"check, a sweep under way", "INSERT INTO fading(fading) VALUES ('check')", NULL},
+    {"import, a sweep under way",
+     "INSERT INTO fading(fading, key) VALUES ('import', cf_export('lately'))", NULL},
+    {"clock goes back", "INSERT INTO fading(fading) VALUES (iif(at(100), 'clock', ''))", NULL},
+    {"the dead do not wait", "INSERT INTO waning(key) SELECT k FROM aims WHERE i BETWEEN 20 AND 37",
+     NULL},
+    {"those who wait are asked", "SELECT sum(cf_table_contains('waning', k)) FROM aims", NULL},
+    {"those who wait, optimize", "INSERT INTO waning(waning) VALUES ('optimize')", NULL},
+    {"rename, keep", "ALTER TABLE fading RENAME TO faded", NULL},
+    {"drop, keep", "DROP TABLE waning", NULL},
     {"optimize, epochs", "INSERT INTO rounds(rounds) VALUES ('optimize')", NULL},
     {"import, epochs", "INSERT INTO rounds(rounds, key) VALUES ('import', cf_export('rounds'))", NULL},
     {"delete", "DELETE FROM seen WHERE key = 77", NULL},
@@ -111,7 +159,8 @@ static const oom_case cases[] = {
     {"error: cf_table_contains", "SELECT cf_table_contains('keys', 1)", NULL},
     {"cf_table_info", "SELECT cf_table_info('seen'), cf_table_info('main.brim')", NULL},
     {"cf_table_info, all", "SELECT cf_table_info('fed', 'all'), cf_table_info('brim', 'all')", NULL},
-    {"cf_table_info, untrusted", "SELECT cf_table_info('fed', 'all')", "BEGIN; DROP TRIGGER fed_deleted"},
+    {"cf_table_info, untrusted", "SELECT cf_table_info('fed', 'all')",
+     "BEGIN; DROP TRIGGER fed_deleted"},
     {"error: cf_table_info", "SELECT cf_table_info('fed', 'some')", NULL},
     {"cf_picture", "SELECT cf_picture('seen'), cf_picture(cf_new(10))", NULL},
     {"cf_table_check", "SELECT cf_table_check('seen'), cf_table_check('fed')", NULL},
@@ -175,6 +224,48 @@ static const oom_case cases[] = {
     {"crowd: rename", "ALTER TABLE tight RENAME TO loose", NULL},
     {"content: rename", "ALTER TABLE people RENAME TO folk", NULL},
     {"content: rename column", "ALTER TABLE people RENAME COLUMN k TO name", NULL},
+    {"rows: create",
+     "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=90, seed=3, content='people(k)', rows=on)",
+     NULL},
+    {"error: rows: create", "CREATE VIRTUAL TABLE made USING cuckoo_filter(capacity=90, rows=on)", NULL},
+    {"rows: select", "SELECT * FROM shown WHERE key = 'i9'", NULL},
+    {"rows: select, none", "SELECT * FROM shown WHERE key = 'nobody'", NULL},
+    {"rows: a number in a text", "SELECT id, key FROM shown WHERE key = 70 OR key = '70'", NULL},
+    {"rows: all", "SELECT id, key, n FROM shown ORDER BY id DESC", NULL},
+    {"rows: bounds", "SELECT id FROM shown WHERE key >= 'i2' AND key < 'i4' AND n > 1", NULL},
+    {"rows: pattern", "SELECT id FROM shown WHERE key LIKE 'i3%'", NULL},
+    {"rows: list", "SELECT id FROM shown WHERE key IN ('i3', 'i4', 20, 50, '50', NULL, x'01')", NULL},
+    {"rows: list of a table", "SELECT id FROM shown WHERE key IN (SELECT k * 10 FROM keys)", NULL},
+    {"rows: rowid", "SELECT key FROM shown WHERE rowid = 6 OR id IN (7, 8)", NULL},
+    {"rows: join", "SELECT k, s.n FROM keys JOIN shown s ON s.key = keys.k", NULL},
+    {"rows: left join", "SELECT p.id, s.n FROM people p LEFT JOIN shown s ON s.key = 'i' || p.id", NULL},
+    {"rows: WITHOUT ROWID", "SELECT key, n FROM paired WHERE key IN ('p4', 'p5', 'p99')", NULL},
+    {"rows: join WITHOUT ROWID", "SELECT count(*) FROM shown s JOIN paired p ON p.key = 'p' || s.id",
+     NULL},
+    {"rows: what it shows is written",
+     "INSERT INTO items(key, n) SELECT key || '!', n FROM shown WHERE key > '' AND n = 3", NULL},
+    {"rows: content", "DELETE FROM items WHERE key IN (SELECT key FROM shown WHERE key IN ('i3', 40))",
+     NULL},
+    {"error: rows: insert", "INSERT INTO shown(key) VALUES (1)", NULL},
+    {"rows: rebuild", "INSERT INTO shown(shown) VALUES ('rebuild')", NULL},
+    {"rows: rename", "ALTER TABLE shown RENAME TO seen_rows", NULL},
+    {"rows: drop", "DROP TABLE paired", NULL},
+    {"rows: index", "CREATE INDEX made ON items(n)", NULL},
+    {"rows: drop content", "DROP TABLE pairs", NULL},
+    {"cf_open of a row",
+     "SELECT sum(cf_contains(cf_open('blobs', 'f', 1), k)), cf_contains(cf_open('blobs', 'f', 1), 99) "
+     "FROM keys",
+     NULL},
+    {"cf_open of a row, changed before",
+     "SELECT sum(cf_contains(cf_open('blobs', 'f', 1), k)) FROM keys",
+     "BEGIN; UPDATE blobs SET f = cf_add(f, 100)"},
+    {"cf_open of a row, changed", "UPDATE blobs SET f = cf_add(f, 99)", NULL},
+    {"cf_open of a row, renamed", "ALTER TABLE blobs RENAME COLUMN f TO g", NULL},
+    {"cf_open of a row, commit", "COMMIT", "BEGIN; UPDATE blobs SET f = cf_add(cf_delete(f, 7), 99)"},
+    {"cf_open of a row, rollback", "ROLLBACK",
+     "BEGIN; UPDATE blobs SET f = cf_add(cf_delete(f, 7), 99)"},
+    {"error: cf_open of a row", "SELECT cf_contains(cf_open('blobs', 'g', 1), 7)", NULL},
+    {"error: cf_open of no row", "SELECT cf_contains(cf_open('blobs', 'f', 9), 7)", NULL},
     {"savepoint", "SAVEPOINT b", "BEGIN; " CHANGES},
     {"savepoint, second", "SAVEPOINT b", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},
     {"rollback to", "ROLLBACK TO a", "BEGIN; " CHANGES "; SAVEPOINT a; " MORE_CHANGES},

@@ -34,6 +34,17 @@ static answer state_of(sqlite3 *db)
     append_answer(&all, db, "SELECT count(*), sum(id) FROM users; -- %s%s", "");
     append_answer(&all, db, "SELECT group_concat(k) FROM (SELECT k FROM crowd ORDER BY 1); -- %s%s", "");
     append_answer(&all, db, "SELECT group_concat(id || '=' || quote(k)) FROM people; -- %s%s", "");
+    /* what is kept of a row is what is there */
+    append_answer(&all, db, "SELECT sum(cf_contains(cf_open('blobs', 'f', 1), k)) FROM keys; -- %s%s",
+                  "");
+    append_answer(&all, db, "SELECT sum(cf_contains(cf_open('blobs', 'g', 1), k)) FROM keys; -- %s%s",
+                  "");
+    append_answer(&all, db,
+                  "SELECT sum(cf_contains(f, k)), cf_contains(f, 99) FROM blobs, keys; -- %s%s", "");
+    append_answer(&all, db, "SELECT group_concat(id || key || n) FROM items; -- %s%s", "");
+    append_answer(&all, db, "SELECT group_concat(id || key || n) FROM shown; -- %s%s", "");
+    append_answer(&all, db, "SELECT group_concat(cf_table_contains('waning', k), '') FROM aims; -- %s%s",
+                  "");
     sqlite3_prepare_v2(db, "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%' ORDER BY 1",
                        -1, &names, NULL);
     while (sqlite3_step(names) == SQLITE_ROW) {

@@ -71,19 +71,61 @@ static bool verify_crowd(workload *w, const model *m)
            expect(w, "SELECT coalesce(sum(i), 0) FROM crowd JOIN aims USING (k)", sum) &&
            (!m->has_tight ||
             (expect(w, "SELECT count(*) FROM crowd WHERE NOT cf_table_contains('tight', k)", 0) &&
-             expect(w, "SELECT count(*) FROM crowd WHERE NOT EXISTS (SELECT 1 FROM tight WHERE key = k)", 0) &&
+             expect(w, "SELECT count(*) FROM crowd WHERE NOT EXISTS (SELECT 1 FROM tight WHERE key = k)",
+                    0) &&
              expect(w, "SELECT count(*) FROM tight", count) &&
              workload_sql(w->db, "INSERT INTO tight(tight) VALUES ('check')") == SQLITE_OK));
+}
+
+/* No key that was added within keep is missing, and none is there that never was. */
+static bool verify_stream(workload *w, const stream *s)
+{
+    sqlite3_stmt *all = NULL;
+    bool ok = true;
+    int rc = sqlite3_prepare_v2(
+        w->db,
+        "SELECT i, cf_table_contains('fading', " STREAM_KEY ") FROM "
+        "(WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1599) "
+        "SELECT i FROM n) AS n",
+        -1, &all, NULL);
+    while (ok && rc == SQLITE_OK && sqlite3_step(all) == SQLITE_ROW) {
+        int key = sqlite3_column_int(all, 0), has = sqlite3_column_int(all, 1);
+        ok = has ? s->added[key] != NEVER : !stream_must_have(s, key);
+        if (!ok)
+            complain(w, has ? "key that was never added" : "key is missed", key, s->added[key]);
+    }
+    rc = ok ? sqlite3_finalize(all) : (sqlite3_finalize(all), SQLITE_OK);
+    rc = rc || !ok ? rc : workload_sql(w->db, "INSERT INTO fading(fading) VALUES ('check')");
+    return rc == SQLITE_OK ? ok : complain(w, "fading", rc, 0);
+}
+
+/* The rows that front shows are those of users, which are as the model says. */
+static bool verify_front(workload *w, const model *m)
+{
+    sqlite3_int64 count = 0, sum = 0;
+    for (int i = 0; i < UNIVERSE; i++) {
+        count += m->users[i];
+        sum += m->users[i] * i;
+    }
+    return expect(w, "SELECT count(*) FROM front", count) &&
+           expect(w, "SELECT coalesce(sum(id), 0) FROM front WHERE id IN (SELECT id FROM users)", sum) &&
+           expect(w,
+                  "SELECT count(*) FROM users u WHERE NOT EXISTS (SELECT 1 FROM front WHERE id = u.id)",
+                  0) &&
+           workload_sql(w->db, "INSERT INTO front(front) VALUES ('check')") == SQLITE_OK;
 }
 
 /* What a new connection of this model must find. */
 static bool workload_verify_as(workload *w, const model *m)
 {
-    return (!m->has_seen || verify_table(w, "seen", m->seen)) &&
+    if (w->wrong[0])
+        return complain(w, w->wrong, 0, 0);
+    return (!m->has_fading || verify_stream(w, &m->fading)) && (!m->has_front || verify_front(w, m)) &&
+           (!m->has_seen || verify_table(w, "seen", m->seen)) &&
            (!m->has_fed || verify_table(w, "fed", m->users)) && (!m->has_crowd || verify_crowd(w, m)) &&
            expect(w, "SELECT x FROM first", m->transactions) && expect(w, "PRAGMA integrity_check", 1) &&
            expect(w, "SELECT count(*) FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'",
-                  m->has_seen + m->has_fed + m->has_tight);
+                  m->has_seen + m->has_fed + m->has_tight + m->has_fading + m->has_front);
 }
 
 static bool workload_verify(workload *w)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** table_workload.h - a list of steps on three persistent filters, and a model of what they must
-** hold afterwards.
+** table_workload.h - lists of steps on persistent filters, and a model of what these must hold
+** afterwards.
 **
 ** `seen` has its keys inserted; `fed` follows the column of the table `users`; `tight` follows
-** `crowd`, whose numbers are aimed at one pair of buckets (aimed.h), so that some wait for a place.
-** Keys are whole numbers below UNIVERSE; those of crowd stand for the numbers that the table
+** `crowd`, whose numbers are aimed at one pair of buckets (aimed.h), so that some wait for a place;
+** `fading` forgets (stream_model.h); `front` shows the rows of users. Keys are whole numbers below UNIVERSE; those of crowd stand for the numbers that the table
 ** aims(i, k) has for them: from CROWD on they are the negative ones. Of each the model knows how
 ** often it is there: after the last COMMIT, now, and at the savepoint. Each transaction also counts
 ** itself in an ordinary table, `first`: SQLite says that some COMMITs have failed that have not
@@ -24,7 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { UNIVERSE = 1600, CROWD = 40 };
+#include "stream_model.h"
 
 typedef enum step_kind {
     MAKE_SEEN,
@@ -32,6 +32,8 @@ typedef enum step_kind {
     MAKE_FED,
     MAKE_CROWD,
     MAKE_TIGHT,
+    MAKE_FADING,
+    MAKE_FRONT,
     BEGIN,
     COMMIT,
     ROLLBACK,
@@ -56,7 +58,15 @@ typedef enum step_kind {
     DRAIN,  /* the logs of fed and tight */
     IMPORT, /* seen becomes what fed is */
     DROP_SEEN,
-    EACH = 64 /* with ADD and TAKE: one statement for each key */
+    FADE,   /* keys from..to to fading, in one statement */
+    IGNORE, /* key `from`, if it is new */
+    AGE,    /* `from` minutes pass, or less than none */
+    CLOCK,
+    OPTIMIZE_FADING,
+    ASK,      /* front for each of the users from..to */
+    ASK_LIST, /* for all of them at once */
+    SWAP,     /* another connection, which is opened, takes turns */
+    EACH = 64 /* with ADD, TAKE, IGNORE: one statement for each key */
 } step_kind;
 
 typedef struct step {
@@ -64,60 +74,234 @@ typedef struct step {
 } step;
 
 typedef struct model {
-    bool has_seen, has_users, has_fed, has_crowd, has_tight;
+    bool has_seen, has_users, has_fed, has_crowd, has_tight, has_fading, has_front;
     int transactions;
     uint8_t seen[UNIVERSE], users[UNIVERSE], crowd[2 * CROWD];
+    stream fading;
 } model;
 
+typedef struct step_list {
+    const char *name;
+    const step *steps;
+    int n;
+} step_list;
+
 typedef struct workload {
-    sqlite3 *db;
+    sqlite3 *db, *other;
+    const step_list *list;
+    int (*connect)(sqlite3 **db);
     model committed, now, saved;
     model after; /* what the statement under way would make of it, */
     bool ends;   /* and commit */
     bool has_savepoint;
+    char wrong[100];   /* what a step answered that it should not have */
     char failure[300]; /* of workload_verify */
 } workload;
 
-static const step steps[] = {
-    {MAKE_SEEN, 0, 0},      {MAKE_USERS, 0, 0},      {MAKE_FED, 0, 0},       {ADD, 0, 99},
-    {ADD | EACH, 100, 103}, {BEGIN, 0, 0},           {ADD | EACH, 104, 119}, {COMMIT, 0, 0},
-    {BEGIN, 0, 0},          {ADD, 200, 200},         {SAVEPOINT, 0, 0},      {ADD, 201, 240},
-    {TAKE, 0, 9},           {ROLLBACK_TO, 0, 0},     {ADD | EACH, 241, 243}, {COMMIT, 0, 0},
-    {MOVE, 20, 1020},       {JOIN_USERS, 0, 59},     {LEAVE_USERS, 10, 19},  {MOVE_USERS, 20, 29},
+static const step table_steps[] = {
+    {MAKE_SEEN, 0, 0},
+    {MAKE_USERS, 0, 0},
+    {MAKE_FED, 0, 0},
+    {ADD, 0, 99},
+    {ADD | EACH, 100, 103},
+    {BEGIN, 0, 0},
+    {ADD | EACH, 104, 119},
+    {COMMIT, 0, 0},
+    {BEGIN, 0, 0},
+    {ADD, 200, 200},
+    {SAVEPOINT, 0, 0},
+    {ADD, 201, 240},
+    {TAKE, 0, 9},
+    {ROLLBACK_TO, 0, 0},
+    {ADD | EACH, 241, 243},
+    {COMMIT, 0, 0},
+    {MOVE, 20, 1020},
+    {JOIN_USERS, 0, 59},
+    {LEAVE_USERS, 10, 19},
+    {MOVE_USERS, 20, 29},
     {ADD, 300, 500}, /* grows */
-    {BEGIN, 0, 0},          {ADD | EACH, 700, 720},  {ROLLBACK, 0, 0},       {BEGIN, 0, 0},
+    {BEGIN, 0, 0},
+    {ADD | EACH, 700, 720},
+    {ROLLBACK, 0, 0},
+    {BEGIN, 0, 0},
     {ADD | EACH, 740, 790}, /* grows key by key */
-    {COMMIT, 0, 0},         {BEGIN, 0, 0},           {ADD, 800, 801},        {SAVEPOINT, 0, 0},
+    {COMMIT, 0, 0},
+    {BEGIN, 0, 0},
+    {ADD, 800, 801},
+    {SAVEPOINT, 0, 0},
     {ADD, 810, 1000}, /* growth that is taken back */
-    {ROLLBACK_TO, 0, 0},    {ADD, 1100, 1100},       {RELEASE, 0, 0},        {TAKE | EACH, 300, 310},
-    {COMMIT, 0, 0},         {TAKE, 320, 450},        {OPTIMIZE, 0, 0},       {BEGIN, 0, 0},
+    {ROLLBACK_TO, 0, 0},
+    {ADD, 1100, 1100},
+    {RELEASE, 0, 0},
+    {TAKE | EACH, 300, 310},
+    {COMMIT, 0, 0},
+    {TAKE, 320, 450},
+    {OPTIMIZE, 0, 0},
+    {BEGIN, 0, 0},
     {JOIN_USERS, 100, 300}, /* fed grows, by triggers */
-    {SAVEPOINT, 0, 0},      {LEAVE_USERS, 100, 150}, {ROLLBACK_TO, 0, 0},    {MOVE_USERS, 160, 170},
-    {COMMIT, 0, 0},         {REBUILD, 0, 0},         {BEGIN, 0, 0},          {CLEAR, 0, 0},
-    {ADD, 0, 30},           {ROLLBACK, 0, 0},        {BEGIN, 0, 0},          {MOVE, 21, 1021},
-    {CLEAR, 0, 0},          {ADD, 0, 150},           {COMMIT, 0, 0},         {BEGIN, 0, 0},
-    {SAVEPOINT, 0, 0},      {IMPORT, 0, 0},          {ROLLBACK_TO, 0, 0},    {ADD | EACH, 1200, 1201},
-    {COMMIT, 0, 0},         {IMPORT, 0, 0},          {ADD, 1300, 1310},      {CHECK, 0, 0},
-    {DROP_SEEN, 0, 0},      {MAKE_SEEN, 0, 0},       {ADD, 0, 20},
-    {MAKE_CROWD, 0, 0},     {JOIN_CROWD, 0, 23},     {MAKE_TIGHT, 0, 0},     {JOIN_CROWD, 24, 30},
-    {BEGIN, 0, 0},          {LEAVE_CROWD, 0, 3},     {MOVE_USERS, 30, 39},   {JOIN_CROWD, 31, 33},
-    {SAVEPOINT, 0, 0},      {MOVE_CROWD, 10, 15},    {LEAVE_USERS, 40, 49},  {JOIN_CROWD, 34, 36},
-    {ROLLBACK_TO, 0, 0},    {MOVE_CROWD, 13, 16},    {SAVEPOINT, 0, 0},      {LEAVE_CROWD, 8, 9},
-    {JOIN_CROWD, 0, 1},     {COMMIT, 0, 0}, /* deletes are rows */
-    {BEGIN, 0, 0},          {MOVE_CROWD, 17, 20},    {SAVEPOINT, 0, 0},      {LEAVE_CROWD, 0, 39},
-    {LEAVE_USERS, 0, 400},  {ROLLBACK, 0, 0},        {LEAVE_CROWD, 21, 22},  {MOVE_CROWD, 23, 24},
-    {REBUILD_CROWD, 0, 0},  {BEGIN, 0, 0},           {JOIN_USERS, 500, 520}, {LEAVE_USERS, 160, 165},
+    {SAVEPOINT, 0, 0},
+    {LEAVE_USERS, 100, 150},
+    {ROLLBACK_TO, 0, 0},
+    {MOVE_USERS, 160, 170},
+    {COMMIT, 0, 0},
+    {REBUILD, 0, 0},
+    {BEGIN, 0, 0},
+    {CLEAR, 0, 0},
+    {ADD, 0, 30},
+    {ROLLBACK, 0, 0},
+    {BEGIN, 0, 0},
+    {MOVE, 21, 1021},
+    {CLEAR, 0, 0},
+    {ADD, 0, 150},
+    {COMMIT, 0, 0},
+    {BEGIN, 0, 0},
+    {SAVEPOINT, 0, 0},
+    {IMPORT, 0, 0},
+    {ROLLBACK_TO, 0, 0},
+    {ADD | EACH, 1200, 1201},
+    {COMMIT, 0, 0},
+    {IMPORT, 0, 0},
+    {ADD, 1300, 1310},
+    {CHECK, 0, 0},
+    {DROP_SEEN, 0, 0},
+    {MAKE_SEEN, 0, 0},
+    {ADD, 0, 20},
+    {MAKE_CROWD, 0, 0},
+    {JOIN_CROWD, 0, 23},
+    {MAKE_TIGHT, 0, 0},
+    {JOIN_CROWD, 24, 30},
+    {BEGIN, 0, 0},
+    {LEAVE_CROWD, 0, 3},
+    {MOVE_USERS, 30, 39},
+    {JOIN_CROWD, 31, 33},
+    {SAVEPOINT, 0, 0},
+    {MOVE_CROWD, 10, 15},
+    {LEAVE_USERS, 40, 49},
+    {JOIN_CROWD, 34, 36},
+    {ROLLBACK_TO, 0, 0},
+    {MOVE_CROWD, 13, 16},
+    {SAVEPOINT, 0, 0},
+    {LEAVE_CROWD, 8, 9},
+    {JOIN_CROWD, 0, 1},
+    {COMMIT, 0, 0}, /* deletes are rows */
+    {BEGIN, 0, 0},
+    {MOVE_CROWD, 17, 20},
+    {SAVEPOINT, 0, 0},
+    {LEAVE_CROWD, 0, 39},
+    {LEAVE_USERS, 0, 400},
+    {ROLLBACK, 0, 0},
+    {LEAVE_CROWD, 21, 22},
+    {MOVE_CROWD, 23, 24},
+    {REBUILD_CROWD, 0, 0},
+    {BEGIN, 0, 0},
+    {JOIN_USERS, 500, 520},
+    {LEAVE_USERS, 160, 165},
     {SPOIL, 600, 610}, /* what came before is changed again */
-    {LEAVE_USERS, 500, 505}, {JOIN_CROWD, 0, 3},     {SPOIL, 600, 603},      {MOVE_USERS, 510, 512},
-    {SPOIL, 600, 601},      {COMMIT, 0, 0},
+    {LEAVE_USERS, 500, 505},
+    {JOIN_CROWD, 0, 3},
+    {SPOIL, 600, 603},
+    {MOVE_USERS, 510, 512},
+    {SPOIL, 600, 601},
+    {COMMIT, 0, 0},
     {JOIN_USERS, 700, 709}, /* they wait in the log */
-    {JOIN_CROWD, 25, 28},   {DRAIN, 0, 0},           {LEAVE_USERS, 700, 703}, {JOIN_USERS, 710, 719},
-    {BEGIN, 0, 0},          {MOVE_CROWD, 25, 26},    {SAVEPOINT, 0, 0},      {DRAIN, 0, 0},
-    {MOVE_USERS, 704, 709}, {LEAVE_CROWD, 27, 28},   {ROLLBACK_TO, 0, 0},    {DRAIN, 0, 0},
-    {LEAVE_USERS, 710, 712}, {COMMIT, 0, 0},         {DRAIN, 0, 0},          {JOIN_USERS, 720, 722},
+    {JOIN_CROWD, 25, 28},
+    {DRAIN, 0, 0},
+    {LEAVE_USERS, 700, 703},
+    {JOIN_USERS, 710, 719},
+    {BEGIN, 0, 0},
+    {MOVE_CROWD, 25, 26},
+    {SAVEPOINT, 0, 0},
+    {DRAIN, 0, 0},
+    {MOVE_USERS, 704, 709},
+    {LEAVE_CROWD, 27, 28},
+    {ROLLBACK_TO, 0, 0},
+    {DRAIN, 0, 0},
+    {LEAVE_USERS, 710, 712},
+    {COMMIT, 0, 0},
+    {DRAIN, 0, 0},
+    {JOIN_USERS, 720, 722},
 };
 
-enum { STEPS = sizeof steps / sizeof steps[0] };
+/* Sweeps, keys without a place and growth, also in one transaction; a front over what changes. */
+static const step stream_steps[] = {
+    {MAKE_FADING, 0, 0},
+    {FADE, 100, 160},
+    {AGE, 1590, 0},
+    {SWAP, 0, 0},
+    {FADE, 161, 170},
+    {AGE, 25, 0},
+    {FADE, 171, 171},
+    {AGE, 7, 0}, /* the first ones are dead, and a sweep begins */
+    {BEGIN, 0, 0},
+    {FADE, 172, 172},
+    {FADE, 0, 27},
+    {FADE, 300, 330},
+    {COMMIT, 0, 0},
+    {IGNORE | EACH, 120, 124},
+    {IGNORE | EACH, 168, 175},
+    {SWAP, 0, 0},
+    {AGE, 3, 0},
+    {BEGIN, 0, 0},
+    {FADE, 361, 362},
+    {SAVEPOINT, 0, 0},
+    {FADE, 28, 33},
+    {FADE, 400, 430},
+    {ROLLBACK_TO, 0, 0},
+    {FADE, 363, 364},
+    {COMMIT, 0, 0},
+    {SWAP, 0, 0},
+    {AGE, 100, 0},
+    {FADE, 34, 36},
+    {BEGIN, 0, 0},
+    {AGE, 30, 0},
+    {FADE, 500, 540},
+    {ROLLBACK, 0, 0},
+    {AGE, -200, 0},
+    {FADE, 365, 366},
+    {CLOCK, 0, 0},
+    {FADE, 367, 367},
+    {SWAP, 0, 0},
+    {FADE | EACH, 171, 175},
+    {AGE, 1540, 0}, /* what waits is dead */
+    {FADE, 600, 605},
+    {AGE, 20, 0},
+    {IGNORE | EACH, 0, 2},
+    {OPTIMIZE_FADING, 0, 0},
+    {AGE, 9000, 0}, /* all is */
+    {FADE, 610, 612},
+    {SWAP, 0, 0},
+    {IGNORE | EACH, 611, 614},
+    {MAKE_USERS, 0, 0},
+    {JOIN_USERS, 0, 59},
+    {MAKE_FRONT, 0, 0},
+    {ASK, 50, 65},
+    {SWAP, 0, 0},
+    {ASK, 0, 9},
+    {JOIN_USERS, 100, 139},
+    {ASK, 95, 105},
+    {SWAP, 0, 0},
+    {ASK, 130, 145},
+    {ASK_LIST, 50, 120},
+    {BEGIN, 0, 0},
+    {LEAVE_USERS, 100, 110},
+    {ASK, 98, 112},
+    {SAVEPOINT, 0, 0},
+    {MOVE_USERS, 0, 9},
+    {ASK_LIST, 795, 815},
+    {ROLLBACK_TO, 0, 0},
+    {ASK, 0, 12},
+    {COMMIT, 0, 0},
+    {SWAP, 0, 0},
+    {ASK, 105, 115},
+    {MOVE_USERS, 20, 29},
+    {SWAP, 0, 0},
+    {ASK, 815, 825},
+    {ASK_LIST, 0, 1599},
+};
+
+#define STEPS_OF(steps) steps, sizeof steps / sizeof steps[0]
+static const step_list lists[] = {{"tables", STEPS_OF(table_steps)},
+                                  {"streams", STEPS_OF(stream_steps)}};
 
 /* ---- the model ---- */
 
@@ -143,13 +327,21 @@ static void move_crowd(uint8_t *crowd, int from, int to)
     }
 }
 
-static void apply_crowd(model *m, step s)
+static void apply_others(model *m, step s)
 {
     size_t n = (size_t)(s.to - s.from + 1);
     if (s.kind == MAKE_CROWD)
         m->has_crowd = true;
     else if (s.kind == MAKE_TIGHT)
         m->has_tight = true;
+    else if (s.kind == MAKE_FADING)
+        m->has_fading = true;
+    else if (s.kind == MAKE_FRONT)
+        m->has_front = true;
+    else if (s.kind == FADE || s.kind == IGNORE)
+        stream_add(&m->fading, s.from, s.to, s.kind == IGNORE);
+    else if (s.kind == CLOCK)
+        stream_set_clock(&m->fading);
     else if (s.kind == MOVE_CROWD)
         move_crowd(m->crowd, s.from, s.to);
     else if (s.kind == JOIN_CROWD || s.kind == LEAVE_CROWD)
@@ -199,7 +391,7 @@ static void apply(model *m, step s)
         memcpy(m->seen, m->users, sizeof m->seen);
         break;
     default:
-        apply_crowd(m, s);
+        apply_others(m, s);
         break;
     }
 }
@@ -223,7 +415,20 @@ static bool is_possible(const workload *w, step s)
     case MAKE_FED:
         return !w->now.has_fed;
     case BEGIN:
+    case SWAP:
         return idle;
+    case MAKE_FADING:
+        return !w->now.has_fading;
+    case MAKE_FRONT:
+        return !w->now.has_front;
+    case FADE:
+    case IGNORE:
+    case CLOCK:
+    case OPTIMIZE_FADING:
+        return w->now.has_fading;
+    case ASK:
+    case ASK_LIST:
+        return w->now.has_front;
     case COMMIT:
     case ROLLBACK:
     case SAVEPOINT:
@@ -272,8 +477,15 @@ static const char *sql_of(step s)
     case MAKE_CROWD:
         return "CREATE TABLE crowd(k PRIMARY KEY)";
     case MAKE_TIGHT:
-        return "CREATE VIRTUAL TABLE tight USING cuckoo_filter(capacity=8, seed=0, fingerprint_bits=24, "
-               "growth=on, content='crowd(k)')";
+        return "CREATE VIRTUAL TABLE tight USING cuckoo_filter(capacity=8, seed=0, "
+               "fingerprint_bits=24, growth=on, content='crowd(k)')";
+    case MAKE_FADING:
+        return "CREATE VIRTUAL TABLE fading USING cuckoo_filter(capacity=8, seed=0, "
+               "fingerprint_bits=24, "
+               "growth=on, keep='24 hours')";
+    case MAKE_FRONT:
+        return "CREATE VIRTUAL TABLE front USING cuckoo_filter(capacity=40, fpr=1e-6, "
+               "content='users(id)', rows=on)";
     case BEGIN:
         return "BEGIN; UPDATE first SET x = x + 1";
     case COMMIT:
@@ -321,6 +533,18 @@ static const char *sql_of(step s)
         return "INSERT INTO fed(fed) VALUES ('rebuild')";
     case DRAIN:
         return "INSERT INTO fed(fed) VALUES ('drain'); INSERT INTO tight(tight) VALUES ('drain')";
+    case FADE:
+        return "INSERT INTO fading(key) SELECT " STREAM_KEY " FROM " RANGE " AS n";
+    case IGNORE:
+        return "INSERT OR IGNORE INTO fading(key) SELECT " STREAM_KEY " FROM " RANGE " AS n";
+    case CLOCK:
+        return "INSERT INTO fading(fading) VALUES ('clock')";
+    case OPTIMIZE_FADING:
+        return "INSERT INTO fading(fading) VALUES ('optimize')";
+    case ASK:
+        return "SELECT count(*) FROM " RANGE " CROSS JOIN front WHERE id = i";
+    case ASK_LIST:
+        return "SELECT count(*) FROM front WHERE id IN " RANGE;
     case IMPORT:
         return "INSERT INTO seen(seen, key) VALUES ('import', cf_export('fed'))";
     default:
@@ -362,9 +586,14 @@ static bool has_ended_well(workload *w, step s)
 {
     int rc;
     static const char ask_fed[] = "SELECT count(*) FROM sqlite_schema WHERE name = 'fed'",
-                      ask_tight[] = "SELECT count(*) FROM sqlite_schema WHERE name = 'tight'";
-    if (s.kind == MAKE_FED || s.kind == MAKE_TIGHT)
-        return ask(w, s.kind == MAKE_FED ? ask_fed : ask_tight, &rc) == 1;
+                      ask_tight[] = "SELECT count(*) FROM sqlite_schema WHERE name = 'tight'",
+                      ask_front[] = "SELECT count(*) FROM sqlite_schema WHERE name = 'front'";
+    if (s.kind == MAKE_FED || s.kind == MAKE_TIGHT || s.kind == MAKE_FRONT)
+        return ask(w,
+                   s.kind == MAKE_FED     ? ask_fed
+                   : s.kind == MAKE_TIGHT ? ask_tight
+                                          : ask_front,
+                   &rc) == 1;
     return s.kind == COMMIT && transactions_in(w) == w->after.transactions;
 }
 
@@ -381,6 +610,40 @@ static void accept(workload *w, step s)
     w->has_savepoint = s.kind == SAVEPOINT || (w->has_savepoint && s.kind != RELEASE);
 }
 
+/* The rows that front shows are those of the model. */
+static int run_question(workload *w, step s, const char *sql)
+{
+    int rc;
+    sqlite3_int64 right = 0, answer = ask(w, sql, &rc);
+    for (int i = s.from; i <= s.to; i++)
+        right += w->now.users[i];
+    if (rc == SQLITE_OK && answer != right)
+        snprintf(w->wrong, sizeof w->wrong, "front has %d rows of %d to %d, not %d", (int)answer, s.from,
+                 s.to, (int)right);
+    return rc;
+}
+
+/* What was new is now known. */
+static void settle_ignored(workload *w, int key)
+{
+    if (!stream_settle(&w->now.fading, &w->after.fading, key, sqlite3_changes(w->db) > 0))
+        snprintf(w->wrong, sizeof w->wrong, "OR IGNORE: %d is new, or is not, against the model", key);
+}
+
+/* The other connection is opened anew, and goes on. */
+static int swap(workload *w)
+{
+    sqlite3 *db = NULL;
+    sqlite3_close(w->other);
+    w->other = NULL;
+    int rc = w->connect(&db);
+    if (rc == SQLITE_OK) {
+        w->other = w->db;
+        w->db = db;
+    }
+    return rc;
+}
+
 static int run_one(workload *w, step s)
 {
     char sql[300];
@@ -390,10 +653,13 @@ static int run_one(workload *w, step s)
     apply(&w->after, s);
     w->ends = s.kind == COMMIT || sqlite3_get_autocommit(w->db);
     snprintf(sql, sizeof sql, sql_of(s), s.from, s.to);
-    bool was_idle = sqlite3_get_autocommit(w->db);
-    int rc = workload_sql(w->db, sql);
+    bool was_idle = sqlite3_get_autocommit(w->db), asks = s.kind == ASK || s.kind == ASK_LIST;
+    int rc = asks ? run_question(w, s, sql) : workload_sql(w->db, sql);
+    if (rc == SQLITE_OK && s.kind == IGNORE)
+        settle_ignored(w, s.from);
     bool idle = sqlite3_get_autocommit(w->db);
-    if (s.kind == SPOIL && rc == SQLITE_ERROR && strcmp(sqlite3_errmsg(w->db), "integer overflow") == 0 &&
+    if (s.kind == SPOIL && rc == SQLITE_ERROR &&
+        strcmp(sqlite3_errmsg(w->db), "integer overflow") == 0 &&
         idle == was_idle) /* else the whole transaction has gone, and SQLite says no more than this */
         rc = SQLITE_OK;
     if (rc == SQLITE_OK)
@@ -409,8 +675,14 @@ static int run_one(workload *w, step s)
 
 static int workload_step(workload *w, int i)
 {
-    step s = steps[i];
+    step s = w->list->steps[i];
     int rc = SQLITE_OK;
+    if (s.kind == AGE)
+        stream_minutes += s.from;
+    if (s.kind == AGE)
+        return rc;
+    if (s.kind == SWAP)
+        return is_possible(w, s) ? swap(w) : rc;
     if (!(s.kind & EACH))
         return run_one(w, s);
     for (int key = s.from; rc == SQLITE_OK && key <= s.to; key++)

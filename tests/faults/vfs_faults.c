@@ -7,6 +7,7 @@
 **
 **      after a fault     the statement has failed or succeeded as a whole, and so says; the same connection finds every key,
 **                        and goes through the rest of the steps; so does a new connection afterwards
+**                        the table with rows=on shows the rows of its table, or the statement fails
 **      after power loss  a new connection finds every key of each transaction whose COMMIT returned; the one under way is
 **                        there as a whole or not at all; also when the power goes again during recovery
 **
@@ -35,6 +36,7 @@ int sqlite3_cuckoo_init(sqlite3 *db, char **message, const struct sqlite3_api_ro
 static long stride = 37;
 static char path[POWER_PATH];
 static long runs; /* of the steps */
+static bool is_wal;
 
 typedef struct fault_case {
     const char *name, *journal;
@@ -83,6 +85,14 @@ static const power_case power_cases[] = {
     {"power, WAL: killed", "wal", POWER_LEFT_ALL},
 };
 
+/* A case, and the steps that it is tried with. */
+typedef struct job {
+    char name[60];
+    const fault_case *fault;
+    const power_case *power;
+    const step_list *list;
+} job;
+
 /* ---- connections ---- */
 
 static void remove_files(void)
@@ -117,7 +127,8 @@ static int find_aims(void **state)
 
 static void make_aims(sqlite3 *db)
 {
-    assert_int_equal(workload_sql(db, "BEGIN; CREATE TABLE aims(i INTEGER PRIMARY KEY, k UNIQUE)"), SQLITE_OK);
+    assert_int_equal(workload_sql(db, "BEGIN; CREATE TABLE aims(i INTEGER PRIMARY KEY, k UNIQUE)"),
+                     SQLITE_OK);
     for (int i = 0; i < CROWD; i++) {
         char sql[100];
         long long k = aims[i];
@@ -127,13 +138,20 @@ static void make_aims(sqlite3 *db)
     assert_int_equal(workload_sql(db, "COMMIT"), SQLITE_OK);
 }
 
+static int connect_faultily(sqlite3 **result);
+
 /* A database with no more than `first` and `aims`. */
-static void begin(workload *w, const char *journal)
+static void begin(workload *w, const step_list *list, const char *journal)
 {
     char sql[200];
     remove_files();
     slice_random();
     memset(w, 0, sizeof *w);
+    w->list = list;
+    w->connect = connect_faultily;
+    stream_begin(&w->now.fading);
+    w->committed = w->saved = w->after = w->now;
+    is_wal = strcmp(journal, "wal") == 0;
     sqlite3 *db = connect_by(NULL);
     snprintf(sql, sizeof sql,
              "PRAGMA page_size = 512; PRAGMA journal_mode = %s; PRAGMA synchronous = OFF; "
@@ -149,24 +167,33 @@ static void begin(workload *w, const char *journal)
 ** about: in WAL mode, when pages went to the WAL before COMMIT and a ROLLBACK TO took them back,
 ** frames get no checksum, and recovery from a crash does not find the transaction. So where the
 ** power goes, the cache is large enough. */
-static int connect_faultily(workload *w, bool is_wal)
+static int connect_faultily(sqlite3 **result)
 {
     static const char pragmas[] =
         "PRAGMA synchronous = FULL; PRAGMA cache_size = 5; PRAGMA temp_store = FILE; "
         "PRAGMA wal_autocheckpoint = 30; SELECT * FROM first";
     char *message = NULL;
-    int rc = sqlite3_open_v2(path, &w->db, SQLITE_OPEN_READWRITE, "faults");
+    sqlite3 *db;
+    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, "faults");
     if (rc == SQLITE_OK)
-        rc = sqlite3_cuckoo_init(w->db, &message, NULL);
+        rc = sqlite3_cuckoo_init(db, &message, NULL);
     if (rc == SQLITE_OK)
-        rc = workload_sql(w->db, pragmas);
+        rc = workload_sql(db, pragmas);
     if (rc == SQLITE_OK && is_wal && power.is_on)
-        rc = workload_sql(w->db, "PRAGMA cache_size = -2000");
+        rc = workload_sql(db, "PRAGMA cache_size = -2000");
     if (rc != SQLITE_OK) {
-        sqlite3_close(w->db);
-        w->db = NULL;
+        sqlite3_close(db);
+        db = NULL;
     }
+    *result = db;
     return rc;
+}
+
+static void disconnect(workload *w)
+{
+    assert_int_equal(sqlite3_close(w->other), SQLITE_OK);
+    assert_int_equal(sqlite3_close(w->db), SQLITE_OK);
+    w->db = w->other = NULL;
 }
 
 /* The connection of the steps is closed; a plain one must find what the model knows. */
@@ -184,28 +211,31 @@ static void verify_plainly(workload *w, const model *m, const char *when, long n
 static bool run_steps(workload *w, long n)
 {
     bool failed = false;
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < w->list->n; i++) {
         int rc = workload_step(w, i);
         if (rc == SQLITE_OK)
             continue;
         if (fault_disk_disarm() == 0)
             fail_msg("call %ld: step %d: %s", n, i, sqlite3_errmsg(w->db));
+        if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
+            fail_msg("call %ld: step %d: the disk failed, not the database: %s", n, i,
+                     sqlite3_errmsg(w->db));
         failed = true;
         if (!workload_verify(w))
             fail_msg("call %ld: after step %d failed with %d, same connection: %s", n, i, rc,
                      w->failure);
-        i -= steps[i].kind <= MAKE_TIGHT; /* the others need it */
+        i -= w->list->steps[i].kind <= MAKE_FRONT; /* the others need it */
     }
     return failed;
 }
 
-static bool run_with_fault(const fault_case *c, long n)
+static bool run_with_fault(const fault_case *c, const step_list *list, long n)
 {
     workload w;
     long struck = 0;
-    begin(&w, c->journal);
+    begin(&w, list, c->journal);
     fault_disk_arm(c->op, n, c->code, c->onwards);
-    while (connect_faultily(&w, strcmp(c->journal, "wal") == 0) != SQLITE_OK)
+    while (connect_faultily(&w.db) != SQLITE_OK)
         if ((struck += fault_disk_disarm()) == 0)
             fail_msg("call %ld: cannot connect", n);
     run_steps(&w, n);
@@ -216,49 +246,52 @@ static bool run_with_fault(const fault_case *c, long n)
         workload_sql(w.db, "ROLLBACK");
         w.now = w.committed;
     }
-    assert_int_equal(sqlite3_close(w.db), SQLITE_OK);
+    disconnect(&w);
     verify_plainly(&w, &w.now, "new connection", n);
     return struck > 0;
 }
 
 static void test_faults(void **state)
 {
-    const fault_case *c = *state;
+    const job *j = *state;
+    const fault_case *c = j->fault;
     bool is_often = c->op == FAULT_READ || c->op == FAULT_WRITE;
     long by = is_often ? stride : 1 + stride / 30, n = slice_first(by, (unsigned)runs);
-    while (run_with_fault(c, n))
+    while (run_with_fault(c, j->list, n))
         n += by;
-    printf("# %s: %ld calls\n", c->name, n);
+    printf("# %s: %ld calls\n", j->name, n);
 }
 
 /* ---- the power goes ---- */
 
 /* The power goes once more while the next connection recovers what is left. */
-static void lose_power_again(const power_case *c, long n)
+static void lose_power_again(const power_case *c, const step_list *list, long n)
 {
-    workload w;
+    sqlite3 *db;
+    const char *optimize = list == lists ? "INSERT INTO seen(seen) VALUES ('optimize')"
+                                         : "INSERT INTO fading(fading) VALUES ('optimize')";
     fault_disk_power(n % 11, (uint64_t)n);
-    if (connect_faultily(&w, strcmp(c->journal, "wal") == 0) == SQLITE_OK)
-        workload_sql(w.db, "INSERT INTO seen(seen) VALUES ('optimize')");
-    sqlite3_close(w.db);
+    if (connect_faultily(&db) == SQLITE_OK)
+        workload_sql(db, optimize);
+    sqlite3_close(db);
     fault_disk_restart(c->left);
 }
 
-static bool run_until_power_goes(const power_case *c, long n)
+static bool run_until_power_goes(const power_case *c, const step_list *list, long n)
 {
     workload w;
     int rc, i = 0;
-    begin(&w, c->journal);
+    begin(&w, list, c->journal);
     fault_disk_power(n, (uint64_t)n);
-    rc = connect_faultily(&w, strcmp(c->journal, "wal") == 0);
-    while (rc == SQLITE_OK && i < STEPS)
+    rc = connect_faultily(&w.db);
+    while (rc == SQLITE_OK && i < list->n)
         rc = workload_step(&w, i++);
     assert_true(rc == SQLITE_OK || power.is_off);
     model before = w.committed, after = w.ends ? w.after : w.committed;
-    assert_int_equal(sqlite3_close(w.db), SQLITE_OK);
+    disconnect(&w);
     bool gone = fault_disk_restart(c->left);
     if (gone && n % 2)
-        lose_power_again(c, n);
+        lose_power_again(c, list, n);
     w.db = connect_by(NULL);
     if (!workload_verify_as(&w, &before)) {
         char failure[sizeof w.failure];
@@ -272,30 +305,39 @@ static bool run_until_power_goes(const power_case *c, long n)
 
 static void test_power(void **state)
 {
-    const power_case *c = *state;
+    const job *j = *state;
     long n = slice_first(stride, (unsigned)runs);
-    while (run_until_power_goes(c, n))
+    while (run_until_power_goes(j->power, j->list, n))
         n += stride;
-    printf("# %s: %ld changes\n", c->name, n);
+    printf("# %s: %ld changes\n", j->name, n);
 }
 
 /* ---- all of it ---- */
 
 enum {
     CASES = sizeof cases / sizeof cases[0],
-    POWER_CASES = sizeof power_cases / sizeof power_cases[0]
+    POWER_CASES = sizeof power_cases / sizeof power_cases[0],
+    JOBS = 2 * (CASES + POWER_CASES)
 };
+
+static struct CMUnitTest test_of(job *j, int i)
+{
+    int which = i % (CASES + POWER_CASES);
+    bool is_power = which >= CASES;
+    *j = (job){.fault = &cases[is_power ? 0 : which],
+               .power = &power_cases[is_power ? which - CASES : 0],
+               .list = &lists[i / (CASES + POWER_CASES)]};
+    snprintf(j->name, sizeof j->name, "%s: %s", j->list->name,
+             is_power ? j->power->name : j->fault->name);
+    return (struct CMUnitTest){j->name, is_power ? test_power : test_faults, NULL, NULL, j};
+}
 
 int main(int argc, char **argv)
 {
-    struct CMUnitTest tests[CASES + POWER_CASES];
-    memset(tests, 0, sizeof tests);
-    for (int i = 0; i < CASES; i++)
-        tests[i] =
-            (struct CMUnitTest){cases[i].name, test_faults, NULL, NULL, (void *)(uintptr_t)&cases[i]};
-    for (int i = 0; i < POWER_CASES; i++)
-        tests[CASES + i] = (struct CMUnitTest){power_cases[i].name, test_power, NULL, NULL,
-                                               (void *)(uintptr_t)&power_cases[i]};
+    static job jobs[JOBS];
+    struct CMUnitTest tests[JOBS];
+    for (int i = 0; i < JOBS; i++)
+        tests[i] = test_of(&jobs[i], i);
     if (argc > 2)
         cmocka_set_test_filter(argv[2]);
     stride = argc > 1 && strcmp(argv[1], "all") == 0 ? 1 : argc > 1 ? atol(argv[1]) : stride;
@@ -303,6 +345,8 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/cuckoo_faults_%d.db", folder ? folder : "/tmp", (int)getpid());
     sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL,
                    0); /* statement journals are files from their first byte on */
+    sqlite3_initialize();
+    sqlite3_vfs_find(NULL)->xCurrentTimeInt64 = stream_read_clock;
     if (fault_disk_install() != SQLITE_OK) {
         fputs("the VFS could not be installed\n", stderr);
         return 1;

@@ -33,8 +33,8 @@ A mutant that behaves like the original cannot be killed. Say so and why, by ope
     /* RULE: the length is right; equivalent without 2, < to <=: the difference would be too large */
 
 Each mutant is compiled (only what includes the changed file) and linked with the rest of build/plain. It must fail the
-stress test in its short form, or else one of the unit tests; those of its own file come first. One that needs four times
-the processor time of the original counts as killed, too. The last line is "N passed, N failed"; a survivor is a failure.
+unit tests of its own file, the stress test in its short form, or one of the other unit tests. One that needs four times the
+processor time of the original counts as killed, too. The last line is "N passed, N failed"; a survivor is a failure.
 """
 import argparse
 import collections
@@ -391,10 +391,10 @@ class Bench:
             return 4 * self.took[test] + 2
 
     def killers(self, mark):
-        """Stress first, then the tests of the file, then the others."""
+        """The tests of the file, then stress, then the others."""
         stem = mark.path.stem
         own = [test for test in self.tests if f"{Path(test).name}_".startswith(f"test_{stem}_")]
-        return self.tests[:1] + own + [test for test in self.tests[1:] if test not in own]
+        return own + [test for test in self.tests if test not in own]
 
 
 def limits(seconds):

@@ -110,6 +110,19 @@ def test_more_rows_than_are_kept(path):
 
 # ---- as it is now ----
 
+def test_a_handle_is_that_of_its_table_column_and_row(path):
+    db = support.connect(path)
+    for table, first in ("one", 0), ("two", 4):
+        db.execute(f"CREATE TABLE {table}(f, g)")
+        for row in range(2):
+            db.execute(f"INSERT INTO {table} VALUES (({BUILD}), ({BUILD}))",
+                       (f"[{first + 2 * row}]", f"[{first + 2 * row + 1}]"))
+    for _ in range(2):
+        for key in range(8):
+            name, column, row = ("one", "two")[key // 4], "fg"[key % 2], key // 2 % 2 + 1
+            assert keys_of(db, f"SELECT cf_contains(cf_open('{name}', '{column}', {row}), ?)") == [key]
+
+
 def test_changes_within_one_statement(path):
     db = support.connect(path)
     assert keys_of(db) == [1, 2, 3]

@@ -57,6 +57,17 @@ def test_each_way_to_ask_gives_the_rows_of_the_content(db, kind, index):
         assert db.execute(sql.format(T="fast")).fetchall() == db.execute(sql.format(T="blocked")).fetchall(), sql
 
 
+@pytest.mark.parametrize("index", ["k COLLATE BINARY", "k, n", "k) WHERE (n > 1", "lower(k) || n", "n, k"])
+def test_what_is_unique_in_another_way_is_not_unique(db, index):
+    db.execute("CREATE TABLE t(k TEXT COLLATE NOCASE, n)")
+    db.execute(f"CREATE UNIQUE INDEX i ON t({index})")
+    db.execute("INSERT INTO t VALUES ('a', 1), ('A', 2)")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+    assert db.execute("SELECT n FROM f WHERE k = 'a' ORDER BY n").fetchall() == [(1,), (2,)]
+    assert db.execute("SELECT count(*) FROM (SELECT 'A' AS x) JOIN f ON f.k = x").fetchall() == [(2,)]
+    assert db.execute("SELECT n FROM f WHERE k IN ('a', 'b') ORDER BY n").fetchall() == [(1,), (2,)]
+
+
 def test_the_rowid_is_that_of_the_content(db):
     filled(db, "plain")
     db.execute("DELETE FROM blocked WHERE n < 5")

@@ -134,6 +134,18 @@ static void adding_again_makes_young(void **state)
     free_filter(&made);
 }
 
+/* Also one of which the number is used again. */
+static void old_epochs_are_dead(void **state)
+{
+    (void)state;
+    test_filter made = new_filter(ageing(shape_of(100, 4, 16), 4));
+    for (unsigned i = 0; i < 40; i++)
+        cf_advance(&made.filter);
+    for (uint64_t epoch = 0; epoch <= 40; epoch++)
+        assert_int_equal(cf_epoch_is_live(&made.filter, epoch), epoch > 36);
+    free_filter(&made);
+}
+
 /* An earlier epoch does not make an entry older. */
 static void entries_never_become_older(void **state)
 {
@@ -463,6 +475,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_found_for_so_many_epochs),
         cmocka_unit_test(adding_again_makes_young),
+        cmocka_unit_test(old_epochs_are_dead),
         cmocka_unit_test(entries_never_become_older),
         cmocka_unit_test(numbers_are_clean_when_they_come_again),
         cmocka_unit_test(the_dead_make_nothing_grow),

@@ -301,6 +301,31 @@ static void payload_fields_are_checked(void **state)
     assert_reason(11, 2, 0x03ff, "value_bits must be from 0 to 32");
 }
 
+static void fields_of_filters_that_age_are_checked(void **state)
+{
+    static const char bits[] = "it ages, but not by epochs of 4 bits";
+    static const struct {
+        unsigned offset, value;
+        const char *expected;
+    } cases[] = {{11, 4, ""},     {11, 0, bits}, {11, 3, bits},
+                 {11, 255, bits}, {13, 15, ""},  {13, 0, bits}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cf_geometry shape = shape_of(10, 4, 12);
+        cf_filter opened;
+        const char *why = "";
+        shape.epochs = 3;
+        shape.cap = 1;
+        test_filter made = new_filter(shape);
+        made.bytes[cases[i].offset] = (uint8_t)cases[i].value;
+        make_checksum_right(made.bytes);
+        cf_status status = cf_open(&opened, made.bytes, made.filter.length, &why);
+        assert_int_equal(status, *cases[i].expected ? CF_DAMAGED : CF_OK);
+        assert_string_equal(why, cases[i].expected);
+        free_filter(&made);
+    }
+}
+
 /* The limit of the bits of the hash, on a header alone: no such filter is in memory. */
 static void stages_beyond_the_hash_are_refused(void **state)
 {
@@ -431,6 +456,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(fingerprint_range_is_checked),
     cmocka_unit_test(stages_of_growth_are_checked),
     cmocka_unit_test(payload_fields_are_checked),
+    cmocka_unit_test(fields_of_filters_that_age_are_checked),
     cmocka_unit_test(stages_beyond_the_hash_are_refused),
     cmocka_unit_test(every_header_bit_of_grown_filters_is_guarded),
     cmocka_unit_test(fields_without_bounds_are_taken),
