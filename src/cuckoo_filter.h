@@ -34,6 +34,11 @@
 ** The library allocates only through cf_memory, does no I/O, and draws no random numbers. Equal
 ** calls give equal bytes on every machine.
 **
+** Small machines. Code for a Cortex-M4, by GCC 12 -Os of the one file: 97 KB; with CUCKOO_SMALL 63 KB; with
+** CUCKOO_READ_ONLY, too, 24 KB, of which cf_open, cf_hash and cf_contains need 12 KB. There is no data and no
+** bss. A cf_filter takes 0.8 KB, a cf_exact 25 KB. Stack, by the call graph: a lookup 2.3 KB, an add 6.6 KB; no
+** call takes 8 KB, as measured on x86-64 (tests/unit/filter/test_stack.c).
+**
 ** Threads. There are no globals, no locks and no memory barriers. A call that takes a
 ** `const cf_filter *` changes neither the view nor the bytes: any number of threads may make such
 ** calls at the same time, as long as nobody changes the filter. (cf_merge and cf_shrink only read
