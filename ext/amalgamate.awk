@@ -186,7 +186,8 @@ function with_names(file, text,   out, word) {
     return out
 }
 
-# The linkage of what begins at file scope: static, unless it is public.
+# The linkage of what begins at file scope: static, unless it is public. Headers name between #ifndef CUCKOO_READ_ONLY and
+# its #endif what changes filters.
 function with_linkage(text,   name, continues) {
     continues = unfinished
     unfinished = text ~ /^[A-Za-z][^;{}]*$/ && text !~ /\*\/$/
@@ -198,8 +199,8 @@ function with_linkage(text,   name, continues) {
     if (name == "sqlite3_cuckoo_init")
         return text
     if (what == "header")
-        public[name] = 1
-    return (name in public ? "CUCKOO_API " : "static ") text
+        public[name] = in_writing ? "CUCKOO_WRITE_API " : "CUCKOO_API "
+    return (what == "header" ? "CUCKOO_API " : name in public ? public[name] : "static ") text
 }
 
 # Guards against double inclusion, extern "C" and licences: the one file has its own. Also finds their ends.
@@ -248,6 +249,8 @@ function is_ours(file, text) {
 }
 
 function emit_line(file, text) {
+    if (text ~ /^#(ifndef|endif.*) CUCKOO_READ_ONLY/)
+        in_writing = text ~ /^#ifndef/
     if (text ~ /^#include <xxhash.h>/)
         emit_xxhash()
     else if (text !~ /^#include </)

@@ -60,6 +60,8 @@ source_begin() {
 **      cc -O2 -fPIC -shared cuckoo.c -o cuckoo.so -lm       an extension to load; it needs sqlite3ext.h
 **      cc -O2 -DSQLITE_CORE -c cuckoo.c                     to be linked with SQLite; it needs sqlite3.h
 **      cc -O2 -DCUCKOO_LIBRARY_ONLY -c cuckoo.c             the C library alone, without SQLite
+**      cc -Os -DCUCKOO_LIBRARY_ONLY -DCUCKOO_SMALL -DCUCKOO_READ_ONLY -c cuckoo.c
+**                                                           what looks keys up, for small machines
 **      cl /O2 /std:c11 /LD cuckoo.c                         an extension to load, by MSVC
 **
 ** It is C11. cuckoo_filter.h says what to call. The file was made of many by a program. What is not public is
@@ -67,6 +69,8 @@ source_begin() {
 **
 **      CUCKOO_API       before public functions cf_...: by default "static", with CUCKOO_LIBRARY_ONLY nothing. An empty
 **                       one gives the extension and the functions. For a DLL: __declspec(dllexport).
+**      CUCKOO_SMALL     less code and no large table: some calls take several times as long
+**      CUCKOO_READ_ONLY leaves out what makes and changes filters; with CUCKOO_LIBRARY_ONLY
 **      CUCKOO_ENTRY     before sqlite3_cuckoo_init: by default what exports it; with SQLITE_CORE nothing
 **      CUCKOO_DEBUG     checks by assert what the code relies on
 **
@@ -103,6 +107,12 @@ $(licence)
 #else
 #define CUCKOO_API static
 #endif
+#endif
+
+#ifdef CUCKOO_READ_ONLY
+#define CUCKOO_WRITE_API static /* nobody calls it: compilers leave it out */
+#else
+#define CUCKOO_WRITE_API CUCKOO_API
 #endif
 
 #ifndef CUCKOO_ENTRY

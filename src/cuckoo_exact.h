@@ -81,6 +81,8 @@ typedef struct cf_exact_build {
     uint64_t length;       /* of it */
 } cf_exact_build;
 
+#ifndef CUCKOO_READ_ONLY
+
 /*
 ** Builds the filter; its bytes follow from the two sets of hashes, fpr and options alone. The hashes and
 ** their numbers are lost. Memory for a copy of the members is needed; for one of the other hashes it is
@@ -93,6 +95,8 @@ typedef struct cf_exact_build {
 ** crowd one place; CF_TOO_BIG; CF_NO_MEMORY; CF_INTERRUPTED. *why is NULL after the last two.
 */
 cf_status cf_exact_make(cf_exact_build *build, const char **why);
+
+#endif /* CUCKOO_READ_ONLY */
 
 #ifdef __cplusplus
 }

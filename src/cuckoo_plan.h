@@ -119,6 +119,8 @@ typedef struct cf_geometry {
     bool keyed;           /* keys are hashed by the keyed hash, not by XXH3 */
 } cf_geometry;
 
+#ifndef CUCKOO_READ_ONLY
+
 /*
 ** The smallest filter that takes `capacity` distinct keys and, holding them, answers "perhaps" for
 ** at most the share `fpr` of the keys it does not hold.
@@ -135,15 +137,17 @@ typedef struct cf_geometry {
 cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_geometry *plan,
                   const char **why);
 
-/* How many entries a filter of this capacity is planned for: with epochs those of one more, which are on
-** their way out. */
-uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs);
-
 /* The next larger shape after `shape`, about 3 % more buckets: what to try when a build with the
 ** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. So many shapes are
 ** tried; all of them are full only when the keys were chosen to crowd one place. */
 enum { CF_TRIES = 8 };
 cf_status cf_plan_wider(cf_geometry *shape);
+
+#endif /* CUCKOO_READ_ONLY */
+
+/* How many entries a filter of this capacity is planned for: with epochs those of one more, which are on
+** their way out. */
+uint64_t cf_planned_entries(uint64_t capacity, unsigned epochs);
 
 /* CF_OK when `shape` is one that cf_create takes; else CF_BAD_ARGUMENT or CF_TOO_BIG, and *why. */
 cf_status cf_geometry_check(const cf_geometry *shape, const char **why);

@@ -46,12 +46,12 @@ static bool was_seen(seen_set *seen, const cf_search *search, unsigned bucket_si
 
 enum { FAR = 16 };
 
-/* Nodes from one whose bucket is kept to this one. */
-static unsigned steps_from_kept(const cf_search *search, unsigned index)
+/* The slots that lead to a node from one whose bucket is kept, the last first: how many. *index: that node. */
+static inline unsigned line_to(const cf_search *search, unsigned *index, unsigned char *slot)
 {
     unsigned steps = 0;
-    for (; index >= CF_SEARCH_KEPT; index = search->from[index] / CF_BUCKET_MAX)
-        steps++;
+    for (; *index >= CF_SEARCH_KEPT; *index = search->from[*index] / CF_BUCKET_MAX)
+        slot[steps++] = search->from[*index] % CF_BUCKET_MAX;
     return steps;
 }
 
@@ -59,9 +59,10 @@ static unsigned steps_from_kept(const cf_search *search, unsigned index)
 ** to find. */
 static inline void push_node(cf_search *search, seen_set *seen, cf_node node)
 {
-    unsigned index = search->nodes;
-    if (search->left.nodes == 0 ||
-        (index >= CF_SEARCH_KEPT && steps_from_kept(search, node.parent) == FAR)) /* RULE: none is far */
+    unsigned index = search->nodes, parent = node.parent;
+    unsigned char slot[FAR];
+    if (search->left.nodes == 0 || /* RULE: none is far */
+        (index >= CF_SEARCH_KEPT && line_to(search, &parent, slot) == FAR))
         return;
     search->left.nodes--;
     search->nodes++;
@@ -95,15 +96,12 @@ static inline uint64_t other_bucket(const cf_filter *filter, cf_home home, uint6
 static CF_NEVER_INLINE uint64_t bucket_again(const cf_filter *filter, const cf_search *search,
                                              unsigned index)
 {
-    unsigned char line[FAR]; /* slots */
-    unsigned steps = 0;
-    for (; index >= CF_SEARCH_KEPT; index = search->from[index] / CF_BUCKET_MAX)
-        line[steps++] = (unsigned char)(search->from[index] % CF_BUCKET_MAX);
+    unsigned char slot[FAR];
+    unsigned steps = line_to(search, &index, slot);
     uint64_t bucket = search->kept[index];
-    while (steps > 0) {
-        uint64_t tag = cf_slot_get(filter, bucket, line[--steps]);
-        bucket = other_bucket(filter, cf_home_of(filter, bucket), tag);
-    }
+    while (steps > 0)
+        bucket =
+            other_bucket(filter, cf_home_of(filter, bucket), cf_slot_get(filter, bucket, slot[--steps]));
     return bucket;
 }
 
@@ -242,8 +240,8 @@ static void reach(const cf_filter *filter, const cf_side *side, cf_place place, 
 {
     unsigned beyond = side->length - place.extension;
     unsigned depth = beyond < reached->levels ? beyond : reached->levels;
-    uint32_t bits =
-        (uint32_t)(side->bits >> filter->geometry.pair_bits >> place.extension & cf_low_bits(depth));
+    uint64_t behind = side->bits >> filter->geometry.pair_bits >> place.extension;
+    uint32_t bits = (uint32_t)(behind & cf_low_bits(depth));
     for (unsigned i = 0; i < reached->nodes; i++) {
         cf_descendant node = reached->node[i];
         if (node.bucket == place.bucket && node.bits == bits && node.depth == depth)

@@ -102,7 +102,7 @@ static CF_NEVER_INLINE bool contains_wide_semisorted(const cf_filter *filter, ui
 
 bool cf_contains(const cf_filter *filter, uint64_t hash)
 {
-    cf_fast kind = cf_fast_lookup(filter);
+    cf_fast kind = CF_QUICK(filter->view.lookup);
     if (CF_LIKELY(kind == CF_FAST_WHOLE))
         return cf_has(filter, CF_FAST_WHOLE, hash);
     return kind == CF_FAST_SEMISORTED        ? contains_semisorted(filter, hash)
@@ -131,7 +131,7 @@ size_t cf_contains_many(const cf_filter *filter, const uint64_t *hashes, size_t 
     size_t found = 0;
     for (size_t from = 0; from < n; from += CF_BATCH) {
         size_t some = n - from < CF_BATCH ? n - from : CF_BATCH;
-        found += cf_fast_lookup(filter) != CF_FAST_NONE
+        found += CF_QUICK(filter->view.lookup) != CF_FAST_NONE
                      ? cf_fast_contains(filter, hashes + from, some, answers + from)
                      : contains_in_turn(filter, hashes + from, some, answers + from);
     }
@@ -190,7 +190,8 @@ static inline bool has_quick_adds(const cf_filter *filter)
 {
     /* RULE: beyond its capacity an add may prepare growth; equivalent never, <= to <, status: the
     ** general ways do the same */
-    return cf_fast_change(filter) != CF_FAST_NONE && filter->occupied <= filter->geometry.capacity;
+    return CF_QUICK(filter->view.change) != CF_FAST_NONE &&
+           filter->occupied <= filter->geometry.capacity;
 }
 
 cf_status cf_add_epoch(cf_filter *filter, uint64_t hash, uint64_t epoch)
@@ -229,7 +230,7 @@ static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uin
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_deleted deleted;
-    if (cf_fast_change(filter) == CF_FAST_NONE || !cf_fast_delete(filter, hash, &deleted))
+    if (CF_QUICK(filter->view.change) == CF_FAST_NONE || !cf_fast_delete(filter, hash, &deleted))
         deleted = take_out(filter, hash, value);
     filter->items -= deleted == CF_REMOVED && filter->items > 0;
     return deleted;

@@ -31,7 +31,6 @@ typedef struct cf_sorter {
     cf_ticker *ticker;
     uint64_t *room; /* for as many hashes; NULL: none */
     size_t *place;
-    unsigned last_bits;
     size_t place_here[1 << DIGIT_BITS], end[1 << DIGIT_BITS];
 } cf_sorter;
 
@@ -49,7 +48,7 @@ static inline size_t digit_of(cf_digit digit, uint64_t hash)
 /* That of n hashes which may differ in their last `left` bits. */
 static cf_digit next_digit(const cf_sorter *sorter, size_t n, unsigned left)
 {
-    unsigned bits = cf_bits_for(n), last = sorter->last_bits;
+    unsigned bits = cf_bits_for(n), last = sorter->room ? LAST_BITS : DIGIT_BITS;
     if (bits > last) /* insertion has little to do for eight hashes of a part, too */
         bits = bits > last + 3 ? DIGIT_BITS : last;
     if (bits > left)
@@ -174,8 +173,10 @@ static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 
 bool cf_sort_with(uint64_t *hashes, size_t n, const cf_memory *memory, cf_ticker *ticker)
 {
-    enum { WORTH = 1024 }; /* hashes from which on room pays */
-    enum { PLACES = sizeof(size_t) << LAST_BITS };
+    enum {
+        WORTH = 1024,
+        PLACES = sizeof(size_t) << LAST_BITS
+    }; /* hashes from which on room pays; bytes */
     cf_sorter sorter;
     if (is_sorted(hashes, n, ticker) || ticker->stopped)
         return !ticker->stopped;
@@ -185,7 +186,6 @@ bool cf_sort_with(uint64_t *hashes, size_t n, const cf_memory *memory, cf_ticker
         sorter.room =
             (void *)memory->resize(memory->context, NULL, (uint64_t)n * sizeof *hashes + PLACES);
     sorter.place = sorter.room ? (size_t *)(sorter.room + n) : sorter.place_here;
-    sorter.last_bits = sorter.room ? LAST_BITS : DIGIT_BITS;
     sort_range(&sorter, hashes, n, 64);
     if (sorter.room)
         memory->resize(memory->context, (uint8_t *)sorter.room, 0);

@@ -77,10 +77,11 @@ static void end_growth(cf_filter *filter, const cf_before *then)
 
 static cf_status begin_growth(cf_filter *filter, cf_ticker *ticker)
 {
-    cf_before then = cf_before_growth(filter);
+    cf_undo undo;
+    cf_undo_begin(&undo, filter);
     widen_buckets(filter, filter->buckets, ticker);
     if (ticker->stopped) {
-        end_growth(filter, &then);
+        end_growth(filter, &undo.then);
         return CF_INTERRUPTED;
     }
     cf_set_stage(filter, 0, 0, true);

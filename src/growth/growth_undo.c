@@ -3,17 +3,12 @@
 
 #include "../entry/spill.h"
 
-cf_before cf_before_growth(const cf_filter *filter)
-{
-    const cf_view *view = &filter->view;
-    return (cf_before){filter->buckets,  filter->split,        filter->length,
-                       filter->occupied, view->narrow_buckets, filter->level,
-                       filter->spilled,  view->grown,          view->form.grown};
-}
-
 void cf_undo_begin(cf_undo *undo, const cf_filter *filter)
 {
-    undo->then = cf_before_growth(filter);
+    const cf_view *view = &filter->view;
+    undo->then = (cf_before){filter->buckets,  filter->split,        filter->length,
+                             filter->occupied, view->narrow_buckets, filter->level,
+                             filter->spilled,  view->grown,          view->form.grown};
     undo->bytes = undo->first;
     undo->used = 0;
     undo->room = sizeof undo->first;

@@ -19,8 +19,6 @@ typedef struct cf_before {
     bool grown, form_grown;
 } cf_before;
 
-cf_before cf_before_growth(const cf_filter *filter);
-
 typedef struct cf_undo {
     cf_before then; /* the filter before the first step */
     uint8_t *bytes; /* the spill list of then; the records, packed, each in whole bytes */

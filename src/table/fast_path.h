@@ -112,16 +112,12 @@ static CF_ALWAYS_INLINE bool cf_has(const cf_filter *filter, cf_fast kind, uint6
     return cf_spots_have(filter, kind, &spots, hash);
 }
 
-/* The quick ways of a filter. A small library has none. */
-static inline cf_fast cf_fast_lookup(const cf_filter *filter)
-{
-    return CF_IS_SMALL ? CF_FAST_NONE : filter->view.lookup;
-}
-
-static inline cf_fast cf_fast_change(const cf_filter *filter)
-{
-    return CF_IS_SMALL ? CF_FAST_NONE : filter->view.change;
-}
+/* A small library has no quick ways. */
+#ifdef CUCKOO_SMALL
+#define CF_QUICK(kind) CF_FAST_NONE
+#else
+#define CF_QUICK(kind) (kind)
+#endif
 
 /* For filters with view.lookup: which of up to CF_BATCH keys are there. Returns how many. */
 enum { CF_BATCH = 32 };

@@ -3,7 +3,7 @@
 
 /* ---- codes ---- */
 
-#if !CF_IS_SMALL
+#ifndef CUCKOO_SMALL
 /* The sorted nibbles of each code. CF_ONE_n: a least nibble of 0 .. n beside those of x. CF_TWO_n: a
 ** nibble of 0 .. n, and beside each the least ones that are not larger. CF_THREE_n: one more. */
 /* clang-format off */
@@ -59,24 +59,22 @@
 #define CF_THREE_15(x) CF_THREE_14(x) CF_TWO_15((x) + 0xf00)
 
 const uint16_t cf_semisort_nibbles[4096] = {
-    CF_THREE_0(0)
-    CF_THREE_1(0x1000)
-    CF_THREE_2(0x2000)
-    CF_THREE_3(0x3000)
-    CF_THREE_4(0x4000)
-    CF_THREE_5(0x5000)
-    CF_THREE_6(0x6000)
-    CF_THREE_7(0x7000)
-    CF_THREE_8(0x8000)
-    CF_THREE_9(0x9000)
-    CF_THREE_10(0xa000)
-    CF_THREE_11(0xb000)
-    CF_THREE_12(0xc000)
-    CF_THREE_13(0xd000)
-    CF_THREE_14(0xe000)
-    CF_THREE_15(0xf000)
+    CF_THREE_0(0) CF_THREE_1(0x1000) CF_THREE_2(0x2000) CF_THREE_3(0x3000)
+    CF_THREE_4(0x4000) CF_THREE_5(0x5000) CF_THREE_6(0x6000) CF_THREE_7(0x7000)
+    CF_THREE_8(0x8000) CF_THREE_9(0x9000) CF_THREE_10(0xa000) CF_THREE_11(0xb000)
+    CF_THREE_12(0xc000) CF_THREE_13(0xd000) CF_THREE_14(0xe000) CF_THREE_15(0xf000)
 };
 /* clang-format on */
+#else
+/* Codes rise with the nibbles, the last one first. Those of hostile bytes only have no nibbles. */
+uint64_t cf_nibbles_of(uint64_t bits)
+{
+    unsigned code = (unsigned)(bits & CF_CODE_MASK), nibbles = 0;
+    for (unsigned bit = 1 << 15; bit > 0 && code < 3876; bit /= 2) /* codes */
+        if (cf_semisort_code(nibbles | bit) <= code)
+            nibbles |= bit;
+    return nibbles;
+}
 #endif
 
 enum { RANK_SHIFT = 64 - CF_NIBBLE_BITS };
@@ -98,19 +96,6 @@ unsigned cf_semisort_code(unsigned nibbles)
     return code_of(nibbles & CF_NIBBLE_MASK, nibbles >> 4 & CF_NIBBLE_MASK,
                    nibbles >> 8 & CF_NIBBLE_MASK, nibbles >> 12 & CF_NIBBLE_MASK);
 }
-
-#if CF_IS_SMALL
-/* Codes rise with the nibbles, the last one first: so they are found bit by bit. */
-uint64_t cf_nibbles_of(uint64_t bits)
-{
-    enum { CODES = 3876 }; /* others, which only hostile bytes have, stand for no nibbles */
-    unsigned code = (unsigned)(bits & CF_CODE_MASK), nibbles = 0;
-    for (unsigned bit = 1 << 15; bit > 0 && code < CODES; bit /= 2)
-        if (cf_semisort_code(nibbles | bit) <= code)
-            nibbles |= bit;
-    return nibbles;
-}
-#endif
 
 /* For `count` lanes of `width` bits, which get `more` zero bits above each. */
 static cf_spread spread_of(unsigned count, unsigned width, unsigned more)

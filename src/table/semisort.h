@@ -33,7 +33,7 @@ enum { CF_LANE_OF_SHIFT = 16 };
 
 /* The code of four sorted nibbles, the least in the lowest bits; and back, from bits that begin with it. */
 unsigned cf_semisort_code(unsigned nibbles);
-#if CF_IS_SMALL
+#ifdef CUCKOO_SMALL
 uint64_t cf_nibbles_of(uint64_t bits);
 #else
 extern const uint16_t cf_semisort_nibbles[1 << CF_CODE_BITS];

@@ -113,6 +113,41 @@ ok 'the library shows cf_... only' exports $work/library.o '^cf_'
 ok 'with CUCKOO_API= there is both' object -DCUCKOO_API= -isystem $work/include -o $work/both.o $one
 ok 'both are shown' exports $work/both.o '^cf_\|^sqlite3_cuckoo_init$'
 
+# ---- without SQLite ----
+
+# program OUTPUT SOURCE OPTIONS...: compiled with the library
+program() {
+    out=$1 source=$2
+    shift 2
+    $CC -std=c11 -Wall -Wextra -Wpedantic -Werror -DCUCKOO_LIBRARY_ONLY -I$dist -isystem $work/include "$@" -o "$out" "$source" $one -lm
+}
+
+example() {
+    program $work/example tests/ship/example.c -O1 && $work/example $work/known.cuckoo > $work/answers &&
+        printf 'user7: perhaps\nuser7: no\n' | cmp - $work/answers
+}
+
+# read_only OPTIONS...: asks the filter of the example.
+read_only() {
+    program $work/reader tests/ship/reader.c -DCUCKOO_READ_ONLY "$@" &&
+        $work/reader $work/known.cuckoo | grep -x '1000 of 1000, hardly any others'
+}
+
+# Nothing of what changes filters is in it, and it calls nothing that allocates.
+only_reads() {
+    object -Os -DCUCKOO_LIBRARY_ONLY -DCUCKOO_READ_ONLY "$@" -o $work/read_only.o $one &&
+        nm -u $work/read_only.o | awk '{ print $2 }' > $work/called &&
+        ! grep -vxE '_*(mem(cmp|cpy|move|set)|bcmp|expm1|log1p|ldexp|stack_chk_fail|GLOBAL_OFFSET_TABLE_)' $work/called &&
+        nm $work/read_only.o > $work/names &&
+        ! grep -E ' cf_((add|delete)(_value|_many)?|insert|grow|merge|build|create|plan|place_by_moving|load_table)$' $work/names
+}
+
+ok 'the example' example
+ok 'it is read by a library that only reads' read_only -O0
+ok 'by a small one' read_only -Os -DCUCKOO_SMALL
+ok 'one that only reads has no more' only_reads
+ok 'nor has a small one' only_reads -DCUCKOO_SMALL
+
 # ---- in one file with others ----
 
 loads_both() {
