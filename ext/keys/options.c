@@ -239,14 +239,8 @@ static cf_status no_assignment(const char *text, const char *end, const cuckoo_o
 {
     char word[MAX_NAME + 1] = "";
     const char *at = text;
-    enum { PART = 40 };
-    int n = end - text > PART ? PART : (int)(end - text);
-    while (n < end - text && n > 0 && (text[n] & 0xc0) == 0x80)
-        n--; /* a character stays whole */
-    while (n > 0 && is_separator(text[n - 1]))
-        n--;
     take_word(&at, end, '=', word, MAX_NAME);
-    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, unlike '%.*s'", n, text);
+    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, unlike '" CUCKOO_PART "'", text);
     say_valid(*word >= '0' && *word <= '9' ? "capacity" : word, "", options, why);
     return CF_BAD_ARGUMENT;
 }
