@@ -241,9 +241,8 @@ static cf_status no_assignment(const char *text, const char *end, const cuckoo_o
                                char **why)
 {
     char word[MAX_NAME + 1] = "";
-    const char *at = text;
-    take_word(&at, end, '=', word, MAX_NAME);
     cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, unlike '" CUCKOO_PART "'", text);
+    take_word(&text, end, '=', word, MAX_NAME);
     say_valid(*word >= '0' && *word <= '9' ? "capacity" : word, "", options, why);
     return CF_BAD_ARGUMENT;
 }
@@ -307,10 +306,8 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
 
 void cuckoo_options_default(cuckoo_options *options)
 {
-    memset(options, 0, sizeof *options);
-    options->filter.growth = true;
-    options->filter.overflow_budget = CUCKOO_DEFAULT_BUDGET;
-    options->fpr = CUCKOO_DEFAULT_FPR;
+    *options = (cuckoo_options){.filter = {.growth = true, .overflow_budget = CUCKOO_DEFAULT_BUDGET},
+                                .fpr = CUCKOO_DEFAULT_FPR};
 }
 
 /* ---- as arguments of an SQL function ---- */
