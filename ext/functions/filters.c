@@ -209,7 +209,10 @@ static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_
                 : "build both with the same capacity=, fpr and options";
     while ((next = cf_difference(one, other, &at)) != NULL)
         sqlite3_str_appendf(all, ", %s", next);
+    bool lost = sqlite3_str_errcode(all) != SQLITE_OK;
     char *fields = sqlite3_str_finish(all);
+    if (lost)
+        return cuckoo_fail_no_memory(context);
     cuckoo_fail(context, CF_MISMATCH, "the filters differ in %s (planned for %lld and %lld keys); %s",
                 fields ? fields + 2 : field, one->geometry.capacity, other->geometry.capacity, remedy);
     sqlite3_free(fields);

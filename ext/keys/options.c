@@ -44,20 +44,20 @@ static const option_rule rules[CUCKOO_OPTION_COUNT] = {
     [CUCKOO_OPTION_BUCKET_SIZE] = {"bucket_size=1|2|4|8", NULL, 1, CF_BUCKET_MAX, AT(bucket_size)},
     [CUCKOO_OPTION_FINGERPRINT_BITS] = {"fingerprint_bits=4..32", NULL, CF_FINGERPRINT_MIN,
                                         CF_FINGERPRINT_MAX, AT(fingerprint_bits)},
-    [CUCKOO_OPTION_LAYOUT] = {"layout=auto|plain|semisort", layouts, 0, 0},
+    [CUCKOO_OPTION_LAYOUT] = {"layout=auto|plain|semisort", layouts, 0, 0, 0},
     [CUCKOO_OPTION_COUNTER_BITS] = {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX, AT(counter_bits)},
     [CUCKOO_OPTION_VALUE_BITS] = {"value_bits=0..32", NULL, 0, CF_VALUE_MAX, AT(value_bits)},
-    [CUCKOO_OPTION_SEED] = {"seed=integer", NULL, INT64_MIN, INT64_MAX},
-    [CUCKOO_OPTION_HASH] = {"hash=xxh3|keyed", hashes, 0, 0},
-    [CUCKOO_OPTION_GROWTH] = {"growth=on|off", switches, 0, 0},
-    [CUCKOO_OPTION_OVERFLOW] = {"overflow=on|off", switches, 0, 0},
+    [CUCKOO_OPTION_SEED] = {"seed=integer", NULL, INT64_MIN, INT64_MAX, 0},
+    [CUCKOO_OPTION_HASH] = {"hash=xxh3|keyed", hashes, 0, 0, 0},
+    [CUCKOO_OPTION_GROWTH] = {"growth=on|off", switches, 0, 0, 0},
+    [CUCKOO_OPTION_OVERFLOW] = {"overflow=on|off", switches, 0, 0, 0},
     [CUCKOO_OPTION_OVERFLOW_BUDGET] = {"overflow_budget=0..255", NULL, 0, CF_BUDGET_MAX,
                                        AT(overflow_budget)},
     [CUCKOO_OPTION_SPILL_BOUND] = {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX, AT(spill_bound)},
-    [CUCKOO_OPTION_AFFINITY] = {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0},
-    [CUCKOO_OPTION_COLLATION] = {"collation=binary|nocase|rtrim", collations, 0, 0},
+    [CUCKOO_OPTION_AFFINITY] = {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0, 0},
+    [CUCKOO_OPTION_COLLATION] = {"collation=binary|nocase|rtrim", collations, 0, 0, 0},
     [CUCKOO_OPTION_EPOCHS] = {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(epochs)},
-    [CUCKOO_OPTION_CAPACITY] = {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX},
+    [CUCKOO_OPTION_CAPACITY] = {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX, 0},
 };
 
 static bool is_separator(char c)
@@ -200,6 +200,7 @@ static cf_status bad_value(const assignment *found, int which, cf_status status,
 static char *all_options(const cuckoo_options *options)
 {
     sqlite3_str *all = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(all, "; valid options: ");
     for (const char *const *at = options->beside; at && *at; at++)
         sqlite3_str_appendf(all, "%s, ", *at);
     for (int i = CUCKOO_OPTION_COUNT; i-- > 0;) /* capacity first */
@@ -215,10 +216,12 @@ static void say_valid(const char *word, const char *exactly, const cuckoo_option
     for (int i = 0; i < CUCKOO_OPTION_COUNT; i++)
         cuckoo_nearest_offer(&nearest, rules[i].valid);
     cuckoo_nearest_offer_all(&nearest, options->beside);
-    char *all = nearest.found[0] ? NULL : all_options(options);
-    cuckoo_say(why, SQLITE_OK, all ? "%s; valid options: %s" : "%s%s%s", *why,
-               all ? all : cuckoo_nearest_hint(&nearest), nearest.distance ? "" : exactly);
-    sqlite3_free(all);
+    const char *hint = cuckoo_nearest_hint(&nearest);
+    char *what = *why, *valid = *hint ? sqlite3_mprintf("%s%s", hint, nearest.distance ? "" : exactly)
+                                      : all_options(options);
+    *why = what && valid ? sqlite3_mprintf("%s%s", what, valid) : NULL;
+    sqlite3_free(what);
+    sqlite3_free(valid);
 }
 
 static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
@@ -238,15 +241,8 @@ static cf_status no_assignment(const char *text, const char *end, const cuckoo_o
                                char **why)
 {
     char word[MAX_NAME + 1] = "";
-    const char *at = text;
-    enum { PART = 40 };
-    int n = end - text > PART ? PART : (int)(end - text);
-    while (n < end - text && n > 0 && (text[n] & 0xc0) == 0x80)
-        n--; /* a character stays whole */
-    while (n > 0 && is_separator(text[n - 1]))
-        n--;
-    take_word(&at, end, '=', word, MAX_NAME);
-    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, unlike '%.*s'", n, text);
+    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, unlike '" CUCKOO_PART "'", text);
+    take_word(&text, end, '=', word, MAX_NAME);
     say_valid(*word >= '0' && *word <= '9' ? "capacity" : word, "", options, why);
     return CF_BAD_ARGUMENT;
 }
@@ -310,10 +306,8 @@ cf_status cuckoo_options_parse(const char *text, size_t length, cuckoo_options *
 
 void cuckoo_options_default(cuckoo_options *options)
 {
-    memset(options, 0, sizeof *options);
-    options->filter.growth = true;
-    options->filter.overflow_budget = CUCKOO_DEFAULT_BUDGET;
-    options->fpr = CUCKOO_DEFAULT_FPR;
+    *options = (cuckoo_options){.filter = {.growth = true, .overflow_budget = CUCKOO_DEFAULT_BUDGET},
+                                .fpr = CUCKOO_DEFAULT_FPR};
 }
 
 /* ---- as arguments of an SQL function ---- */

@@ -107,9 +107,12 @@ static char *not_a_blob(const char *why, const char *function, sqlite3_value *va
                                                       : NULL;
     if (hint)
         return sqlite3_mprintf("%s; %s", why, hint);
-    char *use = *text && strlen(text) <= NAME ? sqlite3_mprintf(for_tables(function), text, text) : NULL;
-    char *all = sqlite3_mprintf("%s, unlike %s%s%s", why, cuckoo_show(value).text,
-                                use ? "; if it names a filter table, use " : "", use);
+    if (*text == 0 || strlen(text) > NAME)
+        return sqlite3_mprintf("%s, unlike %s", why, cuckoo_show(value).text);
+    char *all = NULL, *use = sqlite3_mprintf(for_tables(function), text, text);
+    if (use)
+        all = sqlite3_mprintf("%s, unlike %s; if it names a filter table, use %s", why,
+                              cuckoo_show(value).text, use);
     sqlite3_free(use);
     return all;
 }

@@ -303,12 +303,10 @@ int cuckoo_maintenance_rebuild(cuckoo_store *store, const uint64_t *capacity, ch
 {
     assert(store->state.life != CUCKOO_DEAD && *message == NULL);
     if (store->follow.given_table == NULL)
-        return cuckoo_say(
-            message, SQLITE_ERROR,
-            "nothing to rebuild from: it follows no table, and a filter does not know its keys; "
-            "create another one, and insert them there: CREATE VIRTUAL TABLE \"%w_2\" USING "
-            "cuckoo_filter(capacity=1000000)",
-            store->paged.shadow.table);
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "nothing to rebuild from: it follows no table; create another one, and fill "
+                          "it: CREATE VIRTUAL TABLE \"%w_2\" USING cuckoo_filter(capacity=1000000)",
+                          store->paged.shadow.table);
     return begin_to_follow(store, true, capacity, message);
 }
 

@@ -356,7 +356,8 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
     char *remedy = text ? remedy_for(registry, text) : NULL;
     sqlite3_free(registry->why);
     registry->why =
-        text ? sqlite3_mprintf("there is no cuckoo_filter table of this name: %s%s", text, remedy)
+        text ? sqlite3_mprintf("there is no cuckoo_filter table of this name: %s%s", text,
+                               remedy ? remedy : "")
              : sqlite3_mprintf(
                    "the first argument must be the name of a cuckoo_filter table, unlike %s%s",
                    cuckoo_show(name).text,

@@ -34,8 +34,8 @@ static int refuse_name(const cuckoo_table *table, bool rows, const char *name, c
     static const char *const own[] = {"cuckoo_touch", "cuckoo_id", "key", "value"};
     for (int i = 0; i < (rows ? 2 : table->values ? 4 : 3); i++)
         if (sqlite3_stricmp(name, own[i]) == 0)
-            return cuckoo_say(message, SQLITE_ERROR, "%s is one of its columns: choose another name",
-                              name);
+            return cuckoo_say(message, SQLITE_ERROR,
+                              "%s is a column of filter tables: choose another name", name);
     return SQLITE_OK;
 }
 
@@ -236,12 +236,8 @@ static int table_rename(sqlite3_vtab *base, const char *name)
 {
     cuckoo_table *table = cuckoo_table_of(base);
     cuckoo_store *store = cuckoo_table_store(table);
-    char *why = NULL;
     int rc = store ? refuse_later(table, store) : SQLITE_NOMEM;
-    rc = rc ? rc : refuse_name(table, table->front != NULL, name, &why);
-    if (why)
-        rc = cuckoo_table_fail(table, rc, "%s", why);
-    sqlite3_free(why);
+    rc = rc ? rc : refuse_name(table, table->front != NULL, name, &base->zErrMsg);
     if (rc != SQLITE_OK)
         return rc;
     rc = rename_store(store, name);

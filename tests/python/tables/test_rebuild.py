@@ -147,7 +147,7 @@ def test_a_capacity_that_cannot_be(how, capacity, error):
 def test_a_filter_that_follows_nothing(db):
     db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=10)")
     for how in ("SELECT cf_table_rebuild('f')", "SELECT cf_table_rebuild('f', 100)", "INSERT INTO f(f, key) VALUES ('rebuild', 100)"):
-        with pytest.raises(sqlite3.OperationalError, match="nothing to rebuild from.* create another one, and insert them there"):
+        with pytest.raises(sqlite3.OperationalError, match="nothing to rebuild from.* create another one, and fill it: CREATE VIRTUAL TABLE"):
             db.execute(how).fetchall()
 
 
