@@ -150,10 +150,11 @@ static int no_column(sqlite3 *db, const char *schema, const char *table, const c
     }
     sqlite3_finalize(all);
     char *list = sqlite3_str_finish(names);
-    rc = list ? cuckoo_say(
-                    message, SQLITE_ERROR, "table %s has no column %s%s; it has %s%s", table, column,
-                    strpbrk(column, ",(") ? "; give the name of one" : cuckoo_nearest_hint(&nearest),
-                    list, count > MOST ? " and more" : "")
+    rc = list ? cuckoo_say(message, SQLITE_ERROR, "table %s has no column %s%s; it has %s%s", table,
+                           column,
+                           strcspn(column, ",(") < strlen(column) ? "; give the name of one"
+                                                                  : cuckoo_nearest_hint(&nearest),
+                           list, count > MOST ? " and more" : "")
               : SQLITE_NOMEM;
     sqlite3_free(list);
     return rc;
@@ -282,8 +283,8 @@ char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
     char *example = NULL, *why = NULL;
     if (cuckoo_column_table(db, schema, table, &why) == SQLITE_OK &&
         cuckoo_sql_prepare(db, &all, "SELECT * FROM \"%w\".\"%w\"", schema, table) == SQLITE_OK) {
-        example = sqlite3_mprintf("%s(%s)", table,
-                                  sqlite3_column_name(all, sqlite3_column_count(all) > 1));
+        example =
+            sqlite3_mprintf("%s(%s)", table, sqlite3_column_name(all, sqlite3_column_count(all) > 1));
         sqlite3_finalize(all);
     }
     sqlite3_free(why);

@@ -8,6 +8,7 @@ void *memmove(void *to, const void *from, size_t n);
 void *memset(void *to, int byte, size_t n);
 char *strchr(const char *text, int character);
 int strcmp(const char *a, const char *b);
+size_t strcspn(const char *text, const char *characters);
 size_t strlen(const char *text);
 int strncmp(const char *a, const char *b, size_t n);
 size_t strspn(const char *text, const char *characters);
