@@ -45,8 +45,8 @@ static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value *
 }
 
 /* When the argument is an exact filter, or none: cuckoo_filter_read has said so much. */
-static CF_NEVER_INLINE void contains_exact(sqlite3_context *context, sqlite3_value **argv,
-                                           cf_status status, const char *why)
+static void contains_exact(sqlite3_context *context, sqlite3_value **argv, cf_status status,
+                           const char *why)
 {
     uint64_t hash;
     cuckoo_handle *handle = cuckoo_exact_argument(context, argv[0], status, why);

@@ -8,7 +8,6 @@
 #include "../../src/shape/format.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* It contains the version, because two versions in one process
 ** must not take each other's handles. */
@@ -178,8 +177,7 @@ const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_valu
                                           cf_status *status, const char **why)
 {
     const cuckoo_handle *handle = pointer_in(value);
-    bool plain = handle && handle->exact == NULL;
-    return plain ? &handle->filter : read_and_keep(context, value, status, why);
+    return handle && !handle->exact ? &handle->filter : read_and_keep(context, value, status, why);
 }
 
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, sqlite3_value *value)

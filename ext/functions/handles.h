@@ -44,9 +44,8 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
 cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why);
 
-/* The same for the first argument of a scalar function, in its reader. After some hundred rows a reader
-** of its own stands beside a parameter: nothing is left then but to see that the end of the header, with
-** the checksum, has not changed. (A program may break its promise to leave bound bytes as they are.) */
+/* The same for the first argument of a scalar function. After some hundred rows a reader of its own
+** stands beside a parameter: then only the end of the header, with the checksum, is looked at. */
 const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value,
                                           cf_status *status, const char **why);
 static inline const cf_filter *cuckoo_filter_first(sqlite3_context *context, sqlite3_value *value,

@@ -40,8 +40,6 @@
 
 #include "../sqlite/api.h"
 
-#include "../../src/base/compiler.h"
-
 /* What became of a value that should be a key. */
 typedef enum cuckoo_key {
     CUCKOO_KEY_OK,
@@ -53,8 +51,8 @@ typedef enum cuckoo_key {
 cuckoo_key cuckoo_key_hash_any(sqlite3_value *value, const cf_geometry *geometry, uint64_t *hash);
 
 /* The same, with a short way for integers: only REAL turns them into something else. */
-static CF_ALWAYS_INLINE cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry,
-                                                   uint64_t *hash)
+static inline cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry,
+                                         uint64_t *hash)
 {
     if (sqlite3_value_type(value) != SQLITE_INTEGER || geometry->affinity == CF_AFFINITY_REAL)
         return cuckoo_key_hash_any(value, geometry, hash);

@@ -78,7 +78,7 @@ cf_reader *cuckoo_function_reader(sqlite3_context *context)
 
 bool cuckoo_function_turn(sqlite3_context *context)
 {
-    return ++carried_by(context)->turns % CUCKOO_TURNS == 0;
+    return ++carried_by(context)->turns % 256 == 0;
 }
 
 void *cuckoo_aggregate_state(sqlite3_context *context, int bytes)
