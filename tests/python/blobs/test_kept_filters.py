@@ -104,3 +104,13 @@ def test_after_many_good_rows_a_bad_filter_is_still_refused(db, filters, bad, ki
     says = fails(db, kind, f"SELECT cf_contains({bad}, ?1 = ?2)", good, good[:-1])
     assert fails(db, kind, f"SELECT cf_contains(CASE WHEN k < {ROWS - 1} THEN ?1 ELSE {bad} END, k) FROM keys WHERE ?2 <> ''",
                  good, good[:-1]) == says
+
+
+@pytest.mark.parametrize("function", ["cf_add_all", "cf_delete_all"])
+def test_an_aggregate_sees_another_parameter(db, filters, function):
+    """Equal bytes in another parameter are the same filter; others are refused, in the first and the last row."""
+    sql = f"SELECT {function}(CASE WHEN k = ?3 THEN ?2 ELSE ?1 END, k, k % 100) FROM keys"
+    whole = support.ask(db, sql, filters[0], filters[0], 0)
+    for k in (1, 2, ROWS // 2, ROWS):
+        assert support.ask(db, sql, filters[0], filters[0], k) == whole
+        fails(db, BAD_PARAMETER, sql, filters[0], filters[1], k, says="filter is not the same for all rows")
