@@ -50,16 +50,17 @@ static bool equal_at(const cf_filter *filter, const change_state *state, size_t 
 /*
 ** Is the filter of this row the one of the first row? Comparing all of it for every row would make
 ** each row cost as much as a copy. So all of it is compared until that has come to FULL_COMPARISONS
-** bytes, and from then on whenever it arrives at another address; otherwise the header, with counts
-** and checksum, and one window of the rest: a filter that differs and stays is found after (length
-** / WINDOW) rows.
+** bytes, unless it is a parameter, whose bytes stay where they are; and whenever it arrives at another
+** address. Otherwise the header, with counts and checksum, and one window of the rest: a filter that
+** differs and stays is found after (length / WINDOW) rows.
 */
-static bool same_filter(const cf_filter *filter, change_state *state)
+static bool same_filter(sqlite3_value *argument, const cf_filter *filter, change_state *state)
 {
     size_t length = cf_in_memory(state->first->filter.length);
     if (filter->length != length)
         return false;
-    if (state->compared < FULL_COMPARISONS || filter->bytes != state->seen_at) {
+    bool often = state->compared < FULL_COMPARISONS && !sqlite3_value_frombind(argument);
+    if (often || filter->bytes != state->seen_at) {
         state->seen_at = filter->bytes;
         state->compared += length;
         return equal_at(filter, state, 0, length);
@@ -122,7 +123,7 @@ static bool read_filter(sqlite3_context *context, sqlite3_value **argv, change_s
         return start_change(context, argument, filter, state);
     if (filter == &state->first->filter)
         return true;
-    if (same_filter(filter, state))
+    if (same_filter(argument, filter, state))
         return count_copy(context, argument, state);
     return cuckoo_fail(context, CF_BAD_ARGUMENT,
                        "filter is not the same for all rows; select one filter, or group by it");

@@ -35,7 +35,11 @@ typedef struct question {
 /* CUCKOO_KEY_NOMEM also stands for a failure with another message. */
 static inline cuckoo_key read_question(sqlite3_context *context, sqlite3_value **argv, question *q)
 {
-    q->filter = cuckoo_filter_argument(context, 2, argv);
+    const char *why;
+    cf_status status;
+    q->filter = cuckoo_filter_first(context, argv[0], &status, &why);
+    if (q->filter == NULL)
+        q->filter = cuckoo_filter_argument(context, 2, argv);
     return q->filter ? cuckoo_key_argument(context, argv[1], &q->filter->geometry, &q->hash)
                      : CUCKOO_KEY_NOMEM;
 }
@@ -58,9 +62,9 @@ static void contains_function(sqlite3_context *context, int argc, sqlite3_value 
 {
     uint64_t hash;
     const char *why = NULL;
-    const cf_filter *filter;
+    cf_status status;
     (void)argc;
-    cf_status status = cuckoo_filter_read(argv[0], cuckoo_function_reader(context), &filter, &why);
+    const cf_filter *filter = cuckoo_filter_first(context, argv[0], &status, &why);
     if (filter == NULL)
         contains_exact(context, argv, status, why);
     else if (cuckoo_key_argument(context, argv[1], &filter->geometry, &hash) == CUCKOO_KEY_OK)

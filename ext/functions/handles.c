@@ -8,7 +8,6 @@
 #include "../../src/shape/format.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* It contains the version, because two versions in one process
 ** must not take each other's handles. */
@@ -170,6 +169,30 @@ cuckoo_handle *cuckoo_exact_argument(sqlite3_context *context, int count, sqlite
     else if (exact == NULL)
         cuckoo_fail_no_memory(context);
     return exact;
+}
+
+/* SQLite keeps what is set beside a parameter until the statement ends; beside another argument it would
+** be freed at once. Keeping costs as much as reading some dozens of times, so it waits for its turn. */
+static CF_NEVER_INLINE const cf_filter *read_and_keep(sqlite3_context *context, sqlite3_value *value,
+                                                      cf_status *status, const char **why)
+{
+    const cf_filter *filter;
+    cf_reader *kept = NULL, *reader = cuckoo_function_reader(context);
+    *status = cuckoo_filter_read(value, reader, &filter, why);
+    if (filter && cuckoo_function_turn(context) && sqlite3_value_frombind(value))
+        kept = sqlite3_malloc64(sizeof *kept);
+    if (kept) {
+        *kept = *reader;
+        sqlite3_set_auxdata(context, 0, kept, sqlite3_free);
+    }
+    return filter;
+}
+
+const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value,
+                                          cf_status *status, const char **why)
+{
+    const cuckoo_handle *handle = pointer_in(value);
+    return handle && !handle->exact ? &handle->filter : read_and_keep(context, value, status, why);
 }
 
 const cf_filter *cuckoo_filter_argument(sqlite3_context *context, int count, sqlite3_value **values)

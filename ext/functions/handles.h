@@ -15,7 +15,10 @@
 #define CUCKOO_HANDLES_H
 
 #include "../../src/cuckoo_exact.h"
+#include "../../src/shape/geometry.h"
 #include "../sqlite/api.h"
+
+#include <string.h>
 
 /* A filter with its own copy of the bytes. References are counted, because a cursor may outlive the
 ** SQL value. Only one connection uses it, so the count needs no lock. */
@@ -40,6 +43,20 @@ cf_status cuckoo_filter_read(sqlite3_value *value, cf_reader *reader, const cf_f
 ** reference for the caller. Errors as there. `context` NULL: not in a function. */
 cf_status cuckoo_exact_read(sqlite3_context *context, sqlite3_value *value, cuckoo_handle **exact,
                             const char **why);
+
+/* The same for the first argument of a scalar function. After some hundred rows a reader of its own
+** stands beside a parameter: then only the end of the header, with the checksum, is looked at. */
+const cf_filter *cuckoo_filter_first_anew(sqlite3_context *context, sqlite3_value *value,
+                                          cf_status *status, const char **why);
+static inline const cf_filter *cuckoo_filter_first(sqlite3_context *context, sqlite3_value *value,
+                                                   cf_status *status, const char **why)
+{
+    enum { END = CF_HEADER_BYTES - 8 };
+    const cf_reader *kept = sqlite3_get_auxdata(context, 0);
+    return kept && memcmp(kept->filter.bytes + END, kept->header + END, 8) == 0
+               ? &kept->filter
+               : cuckoo_filter_first_anew(context, value, status, why);
+}
 
 /* The same of values[0] in the reader of the running function. The filter stays open until the function
 ** reads another one. An error says when values[1] (count > 1) is a filter instead. */

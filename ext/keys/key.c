@@ -66,7 +66,7 @@ static cuckoo_key set_blob(canonical *form, sqlite3_value *value)
     return form->content || form->length == 0 ? CUCKOO_KEY_OK : CUCKOO_KEY_NOMEM;
 }
 
-static cuckoo_key form_of(sqlite3_value *value, canonical *form)
+static CF_ALWAYS_INLINE cuckoo_key form_of(sqlite3_value *value, canonical *form)
 {
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
@@ -166,8 +166,7 @@ static size_t length_trimmed(const canonical *form)
 
 /* ---- the hash ---- */
 
-static CF_NEVER_INLINE cuckoo_key hash_any(sqlite3_value *value, const cf_geometry *geometry,
-                                           uint64_t *hash)
+cuckoo_key cuckoo_key_hash_any(sqlite3_value *value, const cf_geometry *geometry, uint64_t *hash)
 {
     canonical form;
     cuckoo_key kind = form_of(value, &form);
@@ -184,15 +183,6 @@ static CF_NEVER_INLINE cuckoo_key hash_any(sqlite3_value *value, const cf_geomet
     if (form.type == CF_KEY_TEXT && geometry->collation == CF_COLLATION_RTRIM)
         form.length = length_trimmed(&form);
     *hash = cf_hash_prefixed(geometry, form.type, form.content, form.length);
-    return CUCKOO_KEY_OK;
-}
-
-/* The short way, for integers: only REAL turns them into something else. */
-cuckoo_key cuckoo_key_hash(sqlite3_value *value, const cf_geometry *geometry, uint64_t *hash)
-{
-    if (sqlite3_value_type(value) != SQLITE_INTEGER || geometry->affinity == CF_AFFINITY_REAL)
-        return hash_any(value, geometry, hash);
-    *hash = cf_hash_words(geometry, CF_KEY_INTEGER, (uint64_t)sqlite3_value_int64(value));
     return CUCKOO_KEY_OK;
 }
 

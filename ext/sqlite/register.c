@@ -6,6 +6,7 @@
 typedef struct carried {
     const char *name;
     cf_reader reader;
+    unsigned turns;
     void *shared;
     void (*release)(void *shared); /* NULL: nothing is shared */
 } carried;
@@ -73,6 +74,11 @@ void *cuckoo_function_shared(sqlite3_context *context)
 cf_reader *cuckoo_function_reader(sqlite3_context *context)
 {
     return &carried_by(context)->reader;
+}
+
+bool cuckoo_function_turn(sqlite3_context *context)
+{
+    return ++carried_by(context)->turns % 256 == 0;
 }
 
 void *cuckoo_aggregate_state(sqlite3_context *context, int bytes)

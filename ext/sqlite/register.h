@@ -40,6 +40,9 @@ const char *cuckoo_function_name(sqlite3_context *context);
 void *cuckoo_function_shared(sqlite3_context *context);
 cf_reader *cuckoo_function_reader(sqlite3_context *context);
 
+/* True for one in 256 calls: time for what takes long and pays when there are many more. */
+bool cuckoo_function_turn(sqlite3_context *context);
+
 /* The state of an aggregate, zeros at first. `bytes` 0, in the last call: NULL when there were no
 ** rows. Else NULL means out of memory, and the function has failed. SQLite calls the last function
 ** also after a step has failed: so a state says whether it has. */

@@ -38,9 +38,16 @@ static CF_NEVER_INLINE uint64_t keyed_words(int64_t seed, uint64_t first, uint64
 
 static uint64_t xxh3(int64_t seed, const void *bytes, size_t n)
 {
-    if (seed == 0)
-        return XXH3_64bits(bytes, n);
-    return XXH3_64bits_withSeed(bytes, n, (XXH64_hash_t)seed);
+    return seed ? XXH3_64bits_withSeed(bytes, n, (XXH64_hash_t)seed) : XXH3_64bits(bytes, n);
+}
+
+/* Of 9 to 16 bytes: the first eight and the last eight, which may overlap. A copy of them side by side
+** would be read before it has been written. */
+static inline uint64_t xxh3_short(int64_t seed, size_t n, uint64_t first, uint64_t last)
+{
+    uint64_t one = first ^ (UINT64_C(0x6782737bea4239b9) + (uint64_t)seed);
+    uint64_t two = last ^ (UINT64_C(0xaf56bc3b0996523a) - (uint64_t)seed);
+    return XXH3_avalanche(n + XXH_swap64(one) + two + XXH3_mul128_fold64(one, two));
 }
 
 /* Long input is fed in two pieces; the state costs more than a copy of a short one would. */
@@ -68,12 +75,8 @@ uint64_t cf_hash(const cf_geometry *shape, const void *bytes, size_t n)
 
 uint64_t cf_hash_words(const cf_geometry *shape, uint64_t first, uint64_t second)
 {
-    uint8_t bytes[16]; /* of known length: the compiler keeps them in registers */
-    if (shape->keyed)
-        return keyed_words(shape->seed, first, second);
-    cf_store64(bytes, first);
-    cf_store64(bytes + 8, second);
-    return XXH3_64bits_withSeed(bytes, sizeof bytes, (XXH64_hash_t)shape->seed);
+    return shape->keyed ? keyed_words(shape->seed, first, second)
+                        : xxh3_short(shape->seed, 16, first, second);
 }
 
 uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *rest, size_t rest_length)
@@ -81,6 +84,9 @@ uint64_t cf_hash_prefixed(const cf_geometry *shape, uint8_t first, const void *r
     uint8_t joined[1024];
     if (shape->keyed)
         return keyed(shape->seed, first, 1, rest, rest_length);
+    if (rest_length - 8 < 8)
+        return xxh3_short(shape->seed, rest_length + 1, first | cf_load64(rest) << 8,
+                          cf_load64((const uint8_t *)rest + rest_length - 8));
     if (rest_length >= sizeof joined)
         return xxh3_pieces(shape->seed, first, rest, rest_length);
     joined[0] = first;

@@ -16,7 +16,8 @@
 ** filter. What it takes beyond the no-op is memory; what cf_contains takes beyond it is the
 ** extension. "present" and "absent" say whether the filter holds the keys. Before SQLite 3.43 a
 ** filter that comes from a column or a subquery is copied for every row: those lines go through a
-** few rows only, and are what cf_open is for. "table" is a persistent filter that holds what the
+** few rows only, and are what cf_open is for. "arguments read" asks for types and values of the arguments
+** and does no more; "no-op, handle" is what SQLite takes to pass on what a subquery has given. "table" is a persistent filter that holds what the
 ** small one does; "index" looks the same keys up in tables of their own.
 */
 #include "bench.h"
@@ -53,6 +54,10 @@ typedef struct line {
 static line lines[] = {
     {.title = "scan", .sql = COUNT_WHERE "id <> 5", .bound = NO_FILTER},
     {.title = "no-op, 1.5 MB bound", .sql = COUNT_WHERE "noop(?1, id)", .bound = SMALL},
+    {.title = "arguments read, 1.5 MB bound", .sql = COUNT_WHERE "arguments(?1, id)", .bound = SMALL},
+    {.title = "no-op, handle",
+     .sql = COUNT_WHERE "noop((SELECT cf_open(f) FROM filters WHERE name = 'small'), id)",
+     .bound = NO_FILTER},
     {.title = "two reads, 1.5 MB bound", .sql = COUNT_WHERE "two_reads(?1, id)", .bound = SMALL},
     {.title = "1.5 MB bound, present", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = SMALL},
     {.title = "1.5 MB bound, absent", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = SMALL_OTHER},
@@ -122,11 +127,21 @@ static void two_reads(sqlite3_context *context, int argc, sqlite3_value **argv)
     sqlite3_result_int(context, (cf_load64(bytes + 8 * one) ^ cf_load64(bytes + 8 * two)) != 1);
 }
 
+static void arguments(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    bool blob = sqlite3_value_type(argv[0]) == SQLITE_BLOB && sqlite3_value_blob(argv[0]);
+    int length = sqlite3_value_bytes(argv[0]);
+    bool integer = sqlite3_value_type(argv[1]) == SQLITE_INTEGER;
+    sqlite3_result_int(context, blob + length + integer + (int)sqlite3_value_int64(argv[1]) != 0);
+}
+
 static sqlite3 *open_database(void)
 {
     sqlite3 *db = bench_open(":memory:", extension);
     bench_define(db, "noop", bench_noop);
     bench_define(db, "two_reads", two_reads);
+    bench_define(db, "arguments", arguments);
     return db;
 }
 

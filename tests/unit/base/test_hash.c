@@ -102,9 +102,9 @@ static void seed_and_identity_change_the_hash(void **state)
 ** the hashes change their method. */
 static void prefixed_equals_joined(void **state)
 {
-    static const size_t lengths[] = {0,   1,   2,    3,    6,    7,    8,    9,    14,    15,
-                                     16,  17,  31,   127,  128,  129,  239,  240,  241,   255,
-                                     256, 511, 1022, 1023, 1024, 1025, 1026, 4096, 65536, 100003};
+    static const size_t lengths[] = {
+        0,   1,   2,   3,   6,   7,   8,   9,   10,  11,   12,   13,   14,   15,   16,   17,    31,
+        127, 128, 129, 239, 240, 241, 255, 256, 511, 1022, 1023, 1024, 1025, 1026, 4096, 65536, 100003};
     static const int64_t seeds[] = {0, 1, -5, INT64_MAX};
     uint8_t *joined = malloc(100004);
     (void)state;

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""A bound filter is opened once for many rows, and the open one stands beside the parameter. Each row must be answered by
+the filter that it names: whatever a statement does with parameters, and whatever other statements run between two rows.
+"""
+import pytest
+
+import support
+from support import BAD_BLOB, BAD_PARAMETER, fails
+
+ROWS = 1500
+FUNCTIONS = ["cf_contains", "cf_count", "cf_get"]
+
+
+@pytest.fixture
+def db():
+    db = support.connect()
+    db.execute("CREATE TABLE keys(k INTEGER PRIMARY KEY)")
+    db.executemany("INSERT INTO keys VALUES (?)", [(k,) for k in range(1, ROWS + 1)])
+    yield db
+    db.close()
+
+
+def filter_of(db, where, options=""):
+    """The keys for which an expression is true, each with the value k % 100."""
+    return support.ask(db, "SELECT cf_add_all(cf_new(2000, 1e-6, 'value_bits=7 seed=1 ' || ?1), k, k % 100) FROM keys WHERE "
+                       + where, options)
+
+
+@pytest.fixture
+def filters(db):
+    """Two filters of one shape, whose headers differ in counts and checksum, and one of another shape and length."""
+    return filter_of(db, "k % 3 = 0"), filter_of(db, "k % 4 = 1"), filter_of(db, "k % 5 = 2", "bucket_size=2 hash=xxh3")
+
+
+def expected(db, function, blobs):
+    """For each key and filter what a statement of its own says."""
+    return {(k, i): db.execute(f"SELECT {function}((SELECT cf_open(?1)), ?2)", (blob, k)).fetchone()[0]
+            for k in range(1, ROWS + 1) for i, blob in enumerate(blobs)}
+
+
+# ?1, ?2 and ?3 are filters; the second expression says which one a row asks, from 0.
+CHOICES = {
+    "one": ("?1", "0"),
+    "case": ("CASE k % 3 WHEN 0 THEN ?1 WHEN 1 THEN ?2 ELSE ?3 END", "k % 3"),
+    "half and half": (f"CASE WHEN k < {ROWS // 2} THEN ?1 ELSE ?2 END", f"k >= {ROWS // 2}"),
+    "iif": ("coalesce(CASE WHEN k % 7 THEN ?3 END, ?1)", "CASE WHEN k % 7 THEN 2 ELSE 0 END"),
+    "subquery": ("(SELECT ?2)", "1"),
+    "correlated subquery": ("(SELECT CASE WHEN k % 2 THEN ?1 ELSE ?2 END)", "1 - k % 2"),
+    "list": ("(SELECT f FROM (SELECT 0 AS n, ?1 AS f UNION ALL SELECT 1, ?3) WHERE n = k % 2)", "k % 2 * 2"),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("choice", CHOICES)
+def test_each_row_is_answered_by_its_filter(db, filters, function, choice):
+    chosen, number = CHOICES[choice]
+    truth = expected(db, function, filters)
+    rows = db.execute(f"SELECT k, {number}, {function}({chosen}, k), {function}(?2, k), ?3 IS NULL FROM keys", filters)
+    for k, i, answer, second, _ in rows:
+        assert (answer, second) == (truth[k, i], truth[k, 1]), k
+
+
+def test_a_trigger_gets_another_filter_with_each_row(db, filters):
+    truth = expected(db, "cf_contains", filters)
+    db.execute("CREATE TABLE questions(f, k)")
+    db.execute("CREATE TABLE answers(k, answer, sum)")
+    db.execute("""CREATE TRIGGER ask AFTER INSERT ON questions BEGIN
+                      INSERT INTO answers VALUES (NEW.k, cf_contains(NEW.f, NEW.k),
+                          (SELECT sum(cf_contains(NEW.f, k)) FROM keys WHERE k <= 10));
+                  END""")
+    db.execute("INSERT INTO questions SELECT CASE k % 3 WHEN 0 THEN ?1 WHEN 1 THEN ?2 ELSE ?3 END, k FROM keys", filters)
+    tens = [sum(truth[k, i] for k in range(1, 11)) for i in range(3)]
+    assert db.execute("SELECT * FROM answers ORDER BY k").fetchall() == [
+        (k, truth[k, k % 3], tens[k % 3]) for k in range(1, ROWS + 1)]
+
+
+def test_statements_take_turns(db, filters):
+    """Each goes on with its own filter, between two rows of the other; some end early and begin anew with another filter."""
+    truth = expected(db, "cf_contains", filters)
+    sql = "SELECT k, cf_contains(?1, k) FROM keys"
+    running = [[0, db.execute(sql, filters[:1])], [1, db.execute(sql, filters[1:2])]]
+    for turn in range(3 * ROWS):
+        one = running[turn % 5 % 2]
+        row = one[1].fetchone() if turn % 701 else None
+        if row is None:
+            one[0] = (one[0] + 1) % 3
+            one[1] = db.execute(sql, filters[one[0]:one[0] + 1])
+        else:
+            assert row[1] == truth[row[0], one[0]]
+
+
+def test_many_short_statements(db, filters):
+    truth = expected(db, "cf_contains", filters)
+    for k in range(1, ROWS + 1):
+        i = k // 5 % 3
+        assert db.execute("SELECT cf_contains(?1, ?2)", (filters[i], k)).fetchone()[0] == truth[k, i]
+
+
+@pytest.mark.parametrize("bad, kind", [("?2", BAD_BLOB), ("'text'", BAD_PARAMETER), ("7", BAD_PARAMETER), ("NULL", BAD_PARAMETER),
+                                       ("x''", BAD_BLOB), ("zeroblob(3000)", BAD_BLOB), ("CAST(?1 AS TEXT)", BAD_PARAMETER),
+                                       ("substr(?1, 1, 100)", BAD_BLOB)])
+def test_after_many_good_rows_a_bad_filter_is_still_refused(db, filters, bad, kind):
+    good = filters[0]
+    says = fails(db, kind, f"SELECT cf_contains({bad}, ?1 = ?2)", good, good[:-1])
+    assert fails(db, kind, f"SELECT cf_contains(CASE WHEN k < {ROWS - 1} THEN ?1 ELSE {bad} END, k) FROM keys WHERE ?2 <> ''",
+                 good, good[:-1]) == says
+
+
+@pytest.mark.parametrize("function", ["cf_add_all", "cf_delete_all"])
+def test_an_aggregate_sees_another_parameter(db, filters, function):
+    """Equal bytes in another parameter are the same filter; others are refused, in the first and the last row."""
+    sql = f"SELECT {function}(CASE WHEN k = ?3 THEN ?2 ELSE ?1 END, k, k % 100) FROM keys"
+    whole = support.ask(db, sql, filters[0], filters[0], 0)
+    for k in (1, 2, ROWS // 2, ROWS):
+        assert support.ask(db, sql, filters[0], filters[0], k) == whole
+        fails(db, BAD_PARAMETER, sql, filters[0], filters[1], k, says="filter is not the same for all rows")
