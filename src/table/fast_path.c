@@ -70,15 +70,15 @@ size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t 
 
 /* ---- plain buckets ---- */
 
-/* Changes one lane of a bucket by XOR, the first one of `same`. A filter of whole bytes has no pager to
-** be told. */
+/* Changes one lane of a bucket by XOR, the first one of `same`. Some kinds have no pager to be told. */
 static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, cf_fast kind, uint64_t byte, unsigned shift,
                                          uint64_t same, uint64_t difference)
 {
     const cf_form *form = &filter->view.form;
     cf_top top = cf_first_top(form, cf_is_wide(kind), same);
     uint8_t *p = filter->view.writable + byte + top.byte;
-    if (kind != CF_FAST_WHOLE && CF_UNLIKELY(filter->pages != NULL))
+    bool paged = kind == CF_FAST_PLAIN || kind == CF_FAST_WIDE;
+    if (paged && CF_UNLIKELY(filter->pages != NULL))
         cf_change_bits(filter, bits_of(byte, shift), form->bucket_bits);
     cf_store64(p, cf_load64(p) ^ difference << (top.bit + 1 - form->lanes.width + shift));
 }
@@ -95,10 +95,11 @@ static CF_ALWAYS_INLINE void change_first(cf_filter *filter, cf_fast kind, const
 static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
     bool wide = cf_is_wide(kind);
+    const cf_form *form = &filter->view.form;
     cf_words words = cf_words_at(filter, wide, spots);
-    cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
+    cf_words left = cf_words_without(form, wide, words, spots->tag, spots->tag2);
     cf_same empty = cf_plain_same(filter, wide, words, 0, 0);
-    if ((same.lanes | same.lanes2) != 0)
+    if (cf_either_has(form, &form->lanes, wide, left.word, left.word2))
         return false;
     if (empty.lanes != 0)
         change_lane(filter, kind, spots->byte, spots->shift, empty.lanes, spots->tag);
@@ -182,7 +183,13 @@ static CF_ALWAYS_INLINE cf_spots any_spots(const cf_filter *filter, uint64_t has
     return spots;
 }
 
-/* For kinds that are not met most. noinline keeps registers free in the short way. */
+static inline bool is_wide_in_memory(const cf_filter *filter)
+{
+    return filter->view.change == CF_FAST_WIDE && filter->pages == NULL;
+}
+
+/* For kinds that are not met most. noinline keeps registers free in the short ways, and calls of a pager
+** out of them. */
 static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
     cf_fast kind = filter->view.change;
@@ -193,11 +200,17 @@ static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
                                       : add_semisorted(filter, true, &spots);
 }
 
+static CF_NEVER_INLINE bool add_wide(cf_filter *filter, uint64_t hash)
+{
+    cf_spots spots = cf_spots_of(filter, hash, false);
+    return add_plain(filter, CF_FAST_WIDE_IN_MEMORY, &spots);
+}
+
 bool cf_fast_add(cf_filter *filter, uint64_t hash)
 {
     assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
     if (filter->view.change != CF_FAST_WHOLE)
-        return add_otherwise(filter, hash);
+        return (is_wide_in_memory(filter) ? add_wide : add_otherwise)(filter, hash);
     cf_spots spots = cf_spots_of(filter, hash, true);
     return add_plain(filter, CF_FAST_WHOLE, &spots);
 }
@@ -212,11 +225,17 @@ static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, c
                                       : delete_semisorted(filter, true, &spots, deleted);
 }
 
+static CF_NEVER_INLINE bool delete_wide(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+{
+    cf_spots spots = cf_spots_of(filter, hash, false);
+    return delete_plain(filter, CF_FAST_WIDE_IN_MEMORY, &spots, deleted);
+}
+
 bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
 {
     assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
     if (filter->view.change != CF_FAST_WHOLE)
-        return delete_otherwise(filter, hash, deleted);
+        return (is_wide_in_memory(filter) ? delete_wide : delete_otherwise)(filter, hash, deleted);
     cf_spots spots = cf_spots_of(filter, hash, true);
     return delete_plain(filter, CF_FAST_WHOLE, &spots, deleted);
 }

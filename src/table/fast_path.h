@@ -15,7 +15,7 @@
 
 static CF_ALWAYS_INLINE bool cf_is_wide(cf_fast kind)
 {
-    return kind == CF_FAST_WIDE || kind == CF_FAST_WIDE_SEMISORTED;
+    return kind >= CF_FAST_WIDE;
 }
 
 static CF_ALWAYS_INLINE bool cf_is_semisorted(cf_fast kind)
