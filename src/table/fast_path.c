@@ -111,19 +111,18 @@ static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf
     return true;
 }
 
-static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots,
-                                          cf_deleted *deleted)
+static CF_ALWAYS_INLINE cf_deleted delete_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
     bool wide = cf_is_wide(kind);
     cf_words words = cf_words_at(filter, wide, spots);
     cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
-    bool has = (same.lanes | same.lanes2) != 0;
-    *deleted = has ? CF_REMOVED : CF_ABSENT;
-    if (!has || !cf_is_single(same.lanes, same.lanes2))
-        return !has;
+    if ((same.lanes | same.lanes2) == 0)
+        return CF_ABSENT;
+    if (!cf_is_single(same.lanes, same.lanes2))
+        return CF_STICKY;
     change_first(filter, kind, spots, same);
     cf_count_emptied(filter);
-    return true;
+    return CF_REMOVED;
 }
 
 /* ---- semi-sorted buckets ---- */
@@ -158,16 +157,14 @@ static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const 
     return true;
 }
 
-static CF_ALWAYS_INLINE bool delete_semisorted(cf_filter *filter, bool wide, const cf_spots *spots,
-                                               cf_deleted *deleted)
+static CF_ALWAYS_INLINE cf_deleted delete_semisorted(cf_filter *filter, bool wide, const cf_spots *spots)
 {
     cf_semisort_found found = cf_semisort_find(filter, wide, spots);
-    *deleted = found.has ? CF_REMOVED : CF_ABSENT;
     if (found.has != 1)
-        return found.has == 0;
+        return found.has == 0 ? CF_ABSENT : CF_STICKY;
     change_slot(filter, spots, found.second, found.slot, 0);
     cf_count_emptied(filter);
-    return true;
+    return CF_REMOVED;
 }
 
 /* ---- all of them ---- */
@@ -210,32 +207,32 @@ bool cf_fast_add(cf_filter *filter, uint64_t hash)
 {
     assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
     if (filter->view.change != CF_FAST_WHOLE)
-        return (is_wide_in_memory(filter) ? add_wide : add_otherwise)(filter, hash);
+        return is_wide_in_memory(filter) ? add_wide(filter, hash) : add_otherwise(filter, hash);
     cf_spots spots = cf_spots_of(filter, hash, true);
     return add_plain(filter, CF_FAST_WHOLE, &spots);
 }
 
-static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t hash)
 {
     cf_fast kind = filter->view.change;
     cf_spots spots = any_spots(filter, hash);
-    return kind == CF_FAST_SEMISORTED ? delete_semisorted(filter, false, &spots, deleted)
-           : kind == CF_FAST_PLAIN    ? delete_plain(filter, CF_FAST_PLAIN, &spots, deleted)
-           : kind == CF_FAST_WIDE     ? delete_plain(filter, CF_FAST_WIDE, &spots, deleted)
-                                      : delete_semisorted(filter, true, &spots, deleted);
+    return kind == CF_FAST_SEMISORTED ? delete_semisorted(filter, false, &spots)
+           : kind == CF_FAST_PLAIN    ? delete_plain(filter, CF_FAST_PLAIN, &spots)
+           : kind == CF_FAST_WIDE     ? delete_plain(filter, CF_FAST_WIDE, &spots)
+                                      : delete_semisorted(filter, true, &spots);
 }
 
-static CF_NEVER_INLINE bool delete_wide(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+static CF_NEVER_INLINE cf_deleted delete_wide(cf_filter *filter, uint64_t hash)
 {
     cf_spots spots = cf_spots_of(filter, hash, false);
-    return delete_plain(filter, CF_FAST_WIDE_IN_MEMORY, &spots, deleted);
+    return delete_plain(filter, CF_FAST_WIDE_IN_MEMORY, &spots);
 }
 
-bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash)
 {
     assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
     if (filter->view.change != CF_FAST_WHOLE)
-        return (is_wide_in_memory(filter) ? delete_wide : delete_otherwise)(filter, hash, deleted);
+        return is_wide_in_memory(filter) ? delete_wide(filter, hash) : delete_otherwise(filter, hash);
     cf_spots spots = cf_spots_of(filter, hash, true);
-    return delete_plain(filter, CF_FAST_WHOLE, &spots, deleted);
+    return delete_plain(filter, CF_FAST_WHOLE, &spots);
 }
