@@ -81,10 +81,19 @@ static cf_status store_ageing(cf_filter *filter, const cf_pair *pair, const cf_e
     return stored ? CF_OK : CF_FULL;
 }
 
+static cf_status store_spilling(cf_filter *filter, const cf_pair *pair, const cf_entry *item,
+                                cf_search_budget budget, bool key)
+{
+    if ((!key || cf_entries_matching(filter, pair) > 0) && cf_copies_add(filter, pair, item))
+        return CF_OK;
+    return place_or_spill(filter, pair, item) || place(filter, pair, budget, item) ? CF_OK : CF_FULL;
+}
+
 /* Stores an item in the table as it is, looking for a path among `nodes` buckets. */
 static cf_status store_item(cf_filter *filter, const cf_entry *item, unsigned nodes)
 {
     cf_pair pair;
+    cf_room room;
     cf_search_budget ordinary = {nodes, CF_ANY_NUMBER};
     bool key = item->side.length == CF_WHOLE; /* else longer entries count, too */
     cf_pair_set(filter, &item->side, &pair);
@@ -92,11 +101,15 @@ static cf_status store_item(cf_filter *filter, const cf_entry *item, unsigned no
         return CF_BAD_ARGUMENT;
     if (filter->geometry.epochs)
         return store_ageing(filter, &pair, item, ordinary);
-    if ((!key || cf_entries_matching(filter, &pair) > 0) && cf_copies_add(filter, &pair, item))
+    if (filter->geometry.spill_bound > 0)
+        return store_spilling(filter, &pair, item, ordinary, key);
+    bool match = cf_slots_match(filter, &pair, &room);
+    if ((match || !key) && cf_copies_add(filter, &pair, item))
         return CF_OK;
-    if (filter->geometry.spill_bound > 0 && place_or_spill(filter, &pair, item))
-        return CF_OK;
-    return place(filter, &pair, ordinary, item) ? CF_OK : CF_FULL;
+    if (room.side == 2)
+        return place_by_moving(filter, &pair, ordinary, item) ? CF_OK : CF_FULL;
+    cf_entry_put(filter, pair.place[room.side], room.slot, item);
+    return CF_OK;
 }
 
 bool cf_settle_one(cf_filter *filter, unsigned index)
