@@ -117,8 +117,8 @@ enum { CF_BATCH = 32 };
 size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
 /* For filters with view.change; these count `occupied`. Adds the first copy of a key that has an empty
-** slot; false: it is not such a key. Deletes the only copy of a key, or says that it has none; CF_STICKY: it
-** may have several, and nothing has changed. */
+** slot; false: it is not such a key. Deletes the only copy of a key, or says that it has none;
+** CF_STICKY: it may have several, and nothing has changed. */
 bool cf_fast_add(cf_filter *filter, uint64_t hash);
 cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash);
 

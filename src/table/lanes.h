@@ -120,8 +120,8 @@ static inline uint64_t cf_any_zero_lane(const cf_lanes *lanes, uint64_t x)
     return (x - lanes->ones) & ~x & lanes->highs;
 }
 
-/* The lanes of a bucket at bit `shift` of a byte. `wide`, a constant: those in two words, each moved down
-** to its first lane, of which the first is bit `first` of the bucket; else those in one. */
+/* The lanes of a bucket at bit `shift` of a byte. `wide`, a constant: those in two words, each moved
+** down to its first lane; that of the first word is bit `first` of the bucket. Else those in one. */
 static CF_ALWAYS_INLINE cf_wide cf_load_lanes(const cf_form *form, bool wide, const uint8_t *p,
                                               unsigned first, unsigned shift)
 {
@@ -165,8 +165,8 @@ typedef struct cf_top {
     unsigned byte, bit;
 } cf_top;
 
-/* The first lane that holds a tag, where lanes begin at bit 0 of a bucket. No branch: which word it is in
-** cannot be predicted. */
+/* The first lane that holds a tag, where lanes begin at bit 0 of a bucket. No branch: which word it is
+** in cannot be predicted. */
 static CF_ALWAYS_INLINE cf_top cf_first_top(const cf_form *form, bool wide, uint64_t same)
 {
     if (!wide)
