@@ -131,11 +131,11 @@ bool cf_settle_one(cf_filter *filter, unsigned index)
 ** to be long. It is less than in a new table, because as many keys fall into a bucket that is not split
 ** yet as into both children of one that is. In the midst of a level, where most buckets are full and
 ** what is empty lies behind the split pointer, it is less still. From 440,000 to 960,000 keys, b = 4,
-** f = 12, with 88 % throughout, with 88 to 85, with 87 to 84, with 86 to 82 %, a key takes a search of
-** 2.1, 1.3, 1.15, 0.9 buckets; the slots take 1, 1.02, 1.034, 1.05 times as many bits. */
+** f = 12, with 88 % throughout, or 85, 84, 82 % in the midst, searches go on from 2.1, 1.35, 1.2, 1.0
+** buckets a key; slots take 1, 1.022, 1.03, 1.045 times as many bits on the whole. */
 static bool nearly_full(const cf_filter *filter)
 {
-    enum { PARTS = 64, DIP = 30, SMALL = 800, LARGE = 870 }; /* of a thousand */
+    enum { PARTS = 64, DIP = 40, SMALL = 800, LARGE = 880 }; /* of a thousand */
     uint64_t x = filter->split * PARTS / (filter->geometry.buckets << filter->level);
     uint64_t dip = DIP * 4 * x * (PARTS - x) / (PARTS * PARTS);
     uint64_t most = (filter->geometry.bucket_size <= 2 ? SMALL : LARGE) - dip;
