@@ -44,29 +44,6 @@ static void grown_tables_are_well_filled(void **state)
     }
 }
 
-/* A growing table is fullest where a level begins, and four percent emptier in the midst of it, where
-** searches are longest. */
-static void tables_are_emptier_in_the_midst_of_a_level(void **state)
-{
-    enum { KEYS = 60000, FROM = 30000 };
-    double fullest = 0, emptiest = 1;
-    test_filter made = growing_filter(growing_shape(250, 4, 13), UINT64_MAX);
-    (void)state;
-    for (unsigned i = 1; i <= KEYS; i++) {
-        const cf_filter *filter = &made.filter;
-        assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
-        double load = (double)filter->occupied / (double)cf_slots(filter);
-        double split = (double)filter->split / (double)(filter->geometry.buckets << filter->level);
-        double most = 0.88 - 0.16 * split * (1 - split);
-        if (i > FROM)
-            assert_true(load < most + 0.003 && load > most - 0.003);
-        fullest = i > FROM && load > fullest ? load : fullest;
-        emptiest = i > FROM && load < emptiest ? load : emptiest;
-    }
-    assert_true(fullest > 0.875 && emptiest < 0.845);
-    free_filter(&made);
-}
-
 static void copies_do_not_make_it_grow(void **state)
 {
     (void)state;
@@ -396,7 +373,6 @@ static void occupied_stays_in_range(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(random_keys_never_fill_it),
     cmocka_unit_test(grown_tables_are_well_filled),
-    cmocka_unit_test(tables_are_emptier_in_the_midst_of_a_level),
     cmocka_unit_test(copies_do_not_make_it_grow),
     cmocka_unit_test(crowding_keys_do_not_make_it_grow_without_end),
     cmocka_unit_test(refused_adds_of_large_filters_cost_nothing),
