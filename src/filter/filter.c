@@ -13,14 +13,22 @@
 
 /* ---- asking ---- */
 
-/* Does a bucket hold its tag? */
+/* May a bucket hold its tag? The tops of a semi-sorted one, as a rule, say that it does not. */
+static CF_ALWAYS_INLINE bool tops_allow(const cf_filter *filter, const cf_form *form, cf_place want)
+{
+    return !filter->geometry.semisorted || form->tops.words != 1 ||
+           cf_tops_allow(filter, form, cf_record_at(filter, form, want.bucket), want.tag);
+}
+
+/* Does it hold it? */
 static CF_ALWAYS_INLINE bool holds(const cf_filter *filter, cf_place want)
 {
     const cf_form *form = cf_form_of(filter, want.bucket);
-    uint64_t at = cf_record_at(filter, form, want.bucket), found = 0;
-    unsigned words = cf_words_to_read(filter, form, at, want.tag);
-    for (unsigned i = 0; i < words; i++)
-        found |= cf_matching_lanes(form, cf_word_at(filter, form, at, i), want.tag);
+    uint64_t found = 0;
+    if (!tops_allow(filter, form, want))
+        return false;
+    for (unsigned i = 0; i < form->lanes.words; i++)
+        found |= cf_matching_lanes(form, cf_word(filter, form, want.bucket, i), want.tag);
     return found != 0;
 }
 
@@ -40,10 +48,10 @@ static inline bool both_overflow(const cf_filter *filter, uint64_t here, uint64_
 static bool holds_live(const cf_filter *filter, cf_place want, uint32_t numbers)
 {
     const cf_form *form = cf_form_of(filter, want.bucket);
-    uint64_t at = cf_record_at(filter, form, want.bucket);
-    unsigned words = cf_words_to_read(filter, form, at, want.tag);
-    for (unsigned i = 0; i < words; i++) {
-        uint64_t lanes = cf_matching_lanes(form, cf_word_at(filter, form, at, i), want.tag);
+    if (!tops_allow(filter, form, want))
+        return false;
+    for (unsigned i = 0; i < form->lanes.words; i++) {
+        uint64_t lanes = cf_matching_lanes(form, cf_word(filter, form, want.bucket, i), want.tag);
         for (; lanes != 0; lanes &= lanes - 1) {
             unsigned slot = cf_first_slot(&form->lanes, lanes, i);
             if (numbers >> cf_payload_get(filter, want.bucket, slot) & 1)
