@@ -38,7 +38,12 @@ static CF_NEVER_INLINE uint64_t keyed_words(int64_t seed, uint64_t first, uint64
 
 static uint64_t xxh3(int64_t seed, const void *bytes, size_t n)
 {
-    return seed ? XXH3_64bits_withSeed(bytes, n, (XXH64_hash_t)seed) : XXH3_64bits(bytes, n);
+    enum { WORD = 8 }; /* of known length: a few instructions, no call */
+    if (n == WORD)
+        return XXH3_64bits_withSeed(bytes, WORD, (XXH64_hash_t)seed);
+    if (seed == 0)
+        return XXH3_64bits(bytes, n);
+    return XXH3_64bits_withSeed(bytes, n, (XXH64_hash_t)seed);
 }
 
 /* Of 9 to 16 bytes: the first eight and the last eight, which may overlap. A copy of them side by side

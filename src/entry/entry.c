@@ -180,22 +180,6 @@ void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned 
 
 /* ---- finding ---- */
 
-/* The top bit of every lane of a word that matches. */
-static inline uint64_t lanes_at(const cf_filter *filter, const cf_form *form, const cf_place *place,
-                                unsigned word)
-{
-    return cf_matching_lanes(form, cf_word(filter, form, place->bucket, word), place->tag);
-}
-
-/* Words of a bucket in which a tag may be: none when its tops say that it is not there. */
-static inline unsigned words_to_read(const cf_filter *filter, const cf_form *form, const cf_place *place)
-{
-    if (filter->geometry.semisorted && form->tops.words == 1 &&
-        !cf_tops_allow(filter, form, cf_record_at(filter, form, place->bucket), place->tag))
-        return 0;
-    return form->lanes.words;
-}
-
 /* The first bucket of a pair is read at once; its other one is on its way meanwhile. */
 static void fetch_other(const cf_filter *filter, const cf_pair *pair)
 {
@@ -209,9 +193,10 @@ unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t 
     fetch_other(filter, pair);
     for (unsigned i = 0; i < pair->sides; i++) {
         const cf_form *form = cf_form_of(filter, pair->place[i].bucket);
-        unsigned words = words_to_read(filter, form, &pair->place[i]);
+        uint64_t at = cf_record_at(filter, form, pair->place[i].bucket), tag = pair->place[i].tag;
+        unsigned words = cf_words_to_read(filter, form, at, tag);
         for (unsigned word = 0; word < words; word++) {
-            uint64_t lanes = lanes_at(filter, form, &pair->place[i], word);
+            uint64_t lanes = cf_matching_lanes(form, cf_word_at(filter, form, at, word), tag);
             if (lanes != 0 && found == 0) {
                 *bucket = pair->place[i].bucket;
                 *slot = cf_first_slot(&form->lanes, lanes, word);
@@ -221,6 +206,37 @@ unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t 
         }
     }
     return filter->spilled == 0 ? found : found + cf_spilled_matches(filter, pair);
+}
+
+/* Takes the first empty slot of plain buckets, by word number `index` of the one on this side. */
+static inline void note_room(const cf_form *form, uint64_t word, unsigned index, unsigned side,
+                             cf_room *room)
+{
+    uint64_t empty = cf_any_zero_lane(&form->lanes, word);
+    if (room->side == 2 && empty != 0)
+        *room = (cf_room){side, cf_first_slot(&form->lanes, empty, index)};
+}
+
+bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room)
+{
+    uint64_t matching = 0;
+    bool plain = !filter->geometry.semisorted;
+    *room = (cf_room){2, 0};
+    fetch_other(filter, pair);
+    for (unsigned side = 0; side < pair->sides; side++) {
+        const cf_form *form = cf_form_of(filter, pair->place[side].bucket);
+        uint64_t at = cf_record_at(filter, form, pair->place[side].bucket), tag = pair->place[side].tag;
+        unsigned words = cf_words_to_read(filter, form, at, tag);
+        for (unsigned i = 0; i < words; i++) {
+            uint64_t word = cf_word_at(filter, form, at, i);
+            matching |= cf_matching_lanes(form, word, tag);
+            if (plain)
+                note_room(form, word, i, side, room);
+        }
+        if (!plain && room->side == 2 && cf_semisort_has_empty(filter, form, at))
+            *room = (cf_room){side, 0}; /* empty slots come first */
+    }
+    return matching != 0;
 }
 
 unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)
@@ -258,9 +274,10 @@ static void find_in_bucket(const cf_filter *filter, const cf_side *side, const c
 {
     cf_entry entry;
     const cf_form *form = cf_form_of(filter, place->bucket);
-    unsigned words = words_to_read(filter, form, place);
+    uint64_t at = cf_record_at(filter, form, place->bucket);
+    unsigned words = cf_words_to_read(filter, form, at, place->tag);
     for (unsigned word = 0; word < words; word++) {
-        uint64_t lanes = lanes_at(filter, form, place, word);
+        uint64_t lanes = cf_matching_lanes(form, cf_word_at(filter, form, at, word), place->tag);
         for (; lanes != 0; lanes &= lanes - 1) {
             unsigned slot = cf_first_slot(&form->lanes, lanes, word);
             /* RULE: a match knows no more than the item */

@@ -74,7 +74,16 @@ void cf_entries_drain_into(cf_filter *filter, const cf_entry *entries, unsigned 
 /* How many entries match a key, with any value. */
 unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair);
 
-/* The same, and where the first of them is, when it is in a slot. */
+/* Where an entry is to go: a slot of a place of its pair; `side` 2: nowhere. */
+typedef struct cf_room {
+    unsigned side, slot;
+} cf_room;
+
+/* Does any entry in a slot match a key? And the first empty slot of its pair, found by the same look at
+** both buckets. For filters that do not age. */
+bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room);
+
+/* The same as cf_entries_matching, and where the first of them is, when it is in a slot. */
 unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t *bucket, unsigned *slot);
 
 /* How many entries of the list agree with `pair` (of one side at least) in all that both know; some

@@ -76,20 +76,23 @@ static inline void push_node(cf_search *search, seen_set *seen, cf_node node)
 /* Where an entry goes that cannot move. */
 #define NOWHERE UINT64_MAX
 
-/* The other bucket of the entry in a slot. Before growth the pair bits say it, and every entry can
-** lie there. Later any entry knows what the number of a bucket stands for, if it is not void: where
-** its bits end need not be known. */
-static inline uint64_t other_bucket(const cf_filter *filter, cf_home home, uint64_t tag)
+/* The other bucket of the entry in a slot, by the mix of its pair bits. Before growth they say it, and
+** every entry can lie there. Later any entry knows what the number of a bucket stands for, if it is not
+** void: where its bits end need not be known. */
+static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grown, cf_home home,
+                                              uint64_t tag)
 {
-    unsigned s = filter->geometry.pair_bits;
-    if (!filter->view.grown)
-        return cf_alternate(filter, (cf_side){home.base, tag, 0}).base;
-    uint64_t remainder = tag >> s << home.bits | home.extension; /* and the terminator above it */
-    cf_side side = {home.base, (tag & filter->view.pair_mask) | remainder << s, CF_WHOLE};
-    cf_side other = cf_alternate(filter, side);
-    cf_place place = cf_locate(filter, &other);
+    uint64_t mix = cf_pair_mix(tag & filter->view.pair_mask);
+    uint64_t base = cf_alternate_base(filter, home.base, mix);
+    if (!grown)
+        return base;
+    /* and the terminator above it */
+    uint64_t remainder = tag >> filter->geometry.pair_bits << home.bits | home.extension;
+    cf_home there = cf_home_in(filter, base, remainder ^ mix);
     /* RULE: an entry moves only to a bucket whose extension it knows */
-    return place.extension > home.bits && cf_is_void(filter, tag) ? NOWHERE : place.bucket;
+    return there.bits > home.bits && cf_is_void(filter, tag)
+               ? NOWHERE
+               : cf_bucket_number(filter, base, there.extension);
 }
 
 /* The bucket of a node that is not kept. */
@@ -118,17 +121,26 @@ cf_node cf_search_node(const cf_filter *filter, const cf_search *search, unsigne
 }
 
 /* The buckets that the entries of one bucket could move to. All of them are fetched before the
-** first is looked at. */
-static void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to)
+** first is looked at. `grown`: the filter has, a constant. */
+static CF_ALWAYS_INLINE void find_alternates(const cf_filter *filter, bool grown, uint64_t bucket,
+                                             uint64_t *to)
 {
-    cf_home home = cf_home_of(filter, bucket);
+    cf_home home = grown ? cf_home_of(filter, bucket) : (cf_home){bucket, 0, 0};
     uint64_t tag[CF_BUCKET_MAX];
     cf_tags_read(filter, bucket, tag);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
-        to[slot] = other_bucket(filter, home, tag[slot]);
+        to[slot] = other_bucket(filter, grown, home, tag[slot]);
         if (to[slot] != NOWHERE)
             cf_bucket_fetch(filter, to[slot]);
     }
+}
+
+static inline void alternates_of(const cf_filter *filter, uint64_t bucket, uint64_t *to)
+{
+    if (filter->view.grown)
+        find_alternates(filter, true, bucket, to);
+    else
+        find_alternates(filter, false, bucket, to);
 }
 
 /* Looks behind every slot of node `index`, at the buckets `to`: an empty slot ends the search. */

@@ -229,8 +229,9 @@ static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uin
 
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    cf_deleted deleted;
-    if (CF_QUICK(filter->view.change) == CF_FAST_NONE || !cf_fast_delete(filter, hash, &deleted))
+    bool quick = CF_QUICK(filter->view.change) != CF_FAST_NONE;
+    cf_deleted deleted = quick ? cf_fast_delete(filter, hash) : CF_STICKY;
+    if (CF_UNLIKELY(deleted == CF_STICKY))
         deleted = take_out(filter, hash, value);
     filter->items -= deleted == CF_REMOVED && filter->items > 0;
     return deleted;

@@ -42,10 +42,11 @@ typedef struct cf_spread {
 typedef enum cf_fast {
     CF_FAST_NONE,
     CF_FAST_PLAIN,
-    CF_FAST_WHOLE, /* plain, and buckets are whole bytes */
+    CF_FAST_WHOLE, /* plain, and buckets are whole bytes; no pager */
     CF_FAST_SEMISORTED,
     CF_FAST_WIDE, /* plain, and buckets are wide */
-    CF_FAST_WIDE_SEMISORTED
+    CF_FAST_WIDE_SEMISORTED,
+    CF_FAST_WIDE_IN_MEMORY /* in fast_path.c only: plain, wide, no pager */
 } cf_fast;
 
 /* How the record of a bucket is written down (bucket.h). */
@@ -64,9 +65,10 @@ typedef struct cf_form {
     bool is_short;                         /* semi-sorted: slots have short ranks (semisort.h) */
     unsigned lane_of;                      /* semi-sorted: see semisort.h; 0: not for this form */
     bool is_wide;                          /* not in one word, but in two */
-    unsigned second;     /* wide ones: the byte of a bucket in which its second word starts */
-    cf_wide ones, highs; /* wide ones: of all lanes, or, semi-sorted, of all tops */
-    uint64_t evens;      /* the first lane of both words, where cf_same_lanes would say it */
+    unsigned second,
+        second_bit; /* wide ones: the byte of a bucket, and its bit, where its second word starts */
+    uint64_t ones, highs; /* wide ones: of the lanes, or, semi-sorted, tops of either word */
+    uint64_t evens;       /* the first lane of both words, where cf_same_lanes would say it */
 } cf_form;
 
 typedef struct cf_view {

@@ -59,15 +59,21 @@ static inline uint64_t cf_pair_mix(uint64_t pair_bits)
     return x ^ (x >> 29);
 }
 
-/* What the same entry, or key, is on its other side. `mix` is that of its pair bits. */
-static inline cf_side cf_alternate_by(const cf_filter *filter, cf_side from, uint64_t mix)
+/* The base bucket on the other side. `mix` is that of the pair bits. */
+static inline uint64_t cf_alternate_base(const cf_filter *filter, uint64_t base, uint64_t mix)
 {
     uint64_t m0 = filter->geometry.buckets;
     assert(m0 % 2 == 0);
     /* RULE: the buckets of a pair differ in parity */
-    uint64_t difference = (cf_scale(mix, m0) | 1) - from.base;
+    uint64_t difference = (cf_scale(mix, m0) | 1) - base;
+    return difference + (m0 & (0 - (difference >> 63))); /* no branch: the sign cannot be predicted */
+}
+
+/* What the same entry, or key, is on its other side. */
+static inline cf_side cf_alternate_by(const cf_filter *filter, cf_side from, uint64_t mix)
+{
     cf_side to;
-    to.base = difference + (m0 & (0 - (difference >> 63))); /* no branch: the sign cannot be predicted */
+    to.base = cf_alternate_base(filter, from.base, mix);
     /* RULE: the alternate turns the bits that are known, by the pair bits */
     to.bits = from.bits ^ ((mix << filter->geometry.pair_bits) &
                            cf_low_bits(filter->geometry.pair_bits + from.length));
@@ -115,27 +121,35 @@ static inline unsigned cf_is_split(const cf_filter *filter, uint64_t base, uint6
     return (base << filter->level | (remainder & filter->view.level_mask)) < filter->split;
 }
 
+/* A bucket: base bucket, extension, and how many bits that has. */
+typedef struct cf_home {
+    uint64_t base, extension;
+    unsigned bits;
+} cf_home;
+
+/* The bucket of this base and remainder; its extension is the remainder's first bits. */
+static inline cf_home cf_home_in(const cf_filter *filter, uint64_t base, uint64_t remainder)
+{
+    unsigned split = cf_is_split(filter, base, remainder);
+    uint64_t mask = filter->view.level_mask | (uint64_t)split << filter->level;
+    return (cf_home){base, remainder & mask, filter->level + split};
+}
+
 /* Where a side lies. It can lie there when it knows as many bits as the extension has. (Always inline:
 ** a tenth of a lookup depends on that.) */
 static CF_ALWAYS_INLINE cf_place cf_locate(const cf_filter *filter, const cf_side *side)
 {
     if (!filter->view.grown)
         return (cf_place){side->base, side->bits & filter->view.fingerprint_mask, 0};
-    unsigned s = filter->geometry.pair_bits, level = filter->level;
+    unsigned s = filter->geometry.pair_bits;
     uint64_t remainder = side->bits >> s;
-    unsigned split = cf_is_split(filter, side->base, remainder);
-    uint64_t extension = remainder & (filter->view.level_mask | (uint64_t)split << level);
-    uint64_t tag = (side->bits & filter->view.pair_mask) | remainder >> level >> split << s;
-    uint64_t bucket = cf_bucket_number(filter, side->base, extension);
-    return (cf_place){bucket, tag & cf_form_of(filter, bucket)->slot_mask, level + split};
+    cf_home home = cf_home_in(filter, side->base, remainder);
+    uint64_t tag = (side->bits & filter->view.pair_mask) | remainder >> home.bits << s;
+    uint64_t bucket = cf_bucket_number(filter, side->base, home.extension);
+    return (cf_place){bucket, tag & cf_form_of(filter, bucket)->slot_mask, home.bits};
 }
 
-/* A bucket by its number: base bucket, extension, and how many bits that has. */
-typedef struct cf_home {
-    uint64_t base, extension;
-    unsigned bits;
-} cf_home;
-
+/* The same by its number. */
 static inline cf_home cf_home_of(const cf_filter *filter, uint64_t bucket)
 {
     uint64_t m0 = filter->geometry.buckets;

@@ -84,15 +84,30 @@ void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record
 
 /* ---- words ---- */
 
-/* Word number `index` of a bucket. */
+/* Word number `index` of the bucket that starts at bit `at`. */
+static inline uint64_t cf_word_at(const cf_filter *filter, const cf_form *form, uint64_t at,
+                                  unsigned index)
+{
+    if (filter->geometry.semisorted)
+        return cf_semisort_word(filter, form, at, index);
+    return cf_load_bits(filter->view.table, at + index * form->lanes.width * form->lanes.count);
+}
+
+/* The same of a bucket by its number. */
 static inline uint64_t cf_word(const cf_filter *filter, const cf_form *form, uint64_t bucket,
                                unsigned index)
 {
-    uint64_t at = cf_record_at(filter, form, bucket);
-    if (filter->geometry.semisorted)
-        return cf_semisort_word(filter, form, at, index);
-    return cf_load_bits(filter->view.table,
-                        at + (uint64_t)index * form->lanes.width * form->lanes.count);
+    return cf_word_at(filter, form, cf_record_at(filter, form, bucket), index);
+}
+
+/* How many words of the bucket at bit `at` may hold a tag: none when its tops say that it is not
+** there. */
+static CF_ALWAYS_INLINE unsigned cf_words_to_read(const cf_filter *filter, const cf_form *form,
+                                                  uint64_t at, uint64_t tag)
+{
+    if (filter->geometry.semisorted && form->tops.words == 1 && !cf_tops_allow(filter, form, at, tag))
+        return 0;
+    return form->lanes.words;
 }
 
 /* The top bit of every lane of a word that matches a tag. */
@@ -169,10 +184,11 @@ static inline void cf_count_emptied(cf_filter *filter)
 static CF_ALWAYS_INLINE int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
 {
     const cf_form *form = cf_form_of(filter, bucket);
+    uint64_t at = cf_record_at(filter, form, bucket);
     if (filter->geometry.semisorted) /* empty slots come first */
-        return cf_semisort_has_empty(filter, form, cf_record_at(filter, form, bucket)) ? 0 : -1;
+        return cf_semisort_has_empty(filter, form, at) ? 0 : -1;
     for (unsigned i = 0; i < form->lanes.words; i++) {
-        uint64_t empty = cf_zero_lanes(&form->lanes, cf_word(filter, form, bucket, i));
+        uint64_t empty = cf_any_zero_lane(&form->lanes, cf_word_at(filter, form, at, i));
         if (empty != 0)
             return (int)cf_first_slot(&form->lanes, empty, i);
     }

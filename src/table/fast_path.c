@@ -75,15 +75,15 @@ size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t 
 
 /* ---- plain buckets ---- */
 
-/* Changes one lane of a bucket by XOR, the first one of `same`. A filter of whole bytes has no pager to
-** be told. */
+/* Changes one lane of a bucket by XOR, the first one of `same`. Some kinds have no pager to be told. */
 static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, cf_fast kind, uint64_t byte, unsigned shift,
                                          uint64_t same, uint64_t difference)
 {
     const cf_form *form = &filter->view.form;
     cf_top top = cf_first_top(form, cf_is_wide(kind), same);
     uint8_t *p = filter->view.writable + byte + top.byte;
-    if (kind != CF_FAST_WHOLE && CF_UNLIKELY(filter->pages != NULL))
+    bool paged = kind == CF_FAST_PLAIN || kind == CF_FAST_WIDE;
+    if (paged && CF_UNLIKELY(filter->pages != NULL))
         cf_change_bits(filter, bits_of(byte, shift), form->bucket_bits);
     cf_store64(p, cf_load64(p) ^ difference << (top.bit + 1 - form->lanes.width + shift));
 }
@@ -100,10 +100,11 @@ static CF_ALWAYS_INLINE void change_first(cf_filter *filter, cf_fast kind, const
 static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
     bool wide = cf_is_wide(kind);
+    const cf_form *form = &filter->view.form;
     cf_words words = cf_words_at(filter, wide, spots);
-    cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
+    cf_words left = cf_words_without(form, wide, words, spots->tag, spots->tag2);
     cf_same empty = cf_plain_same(filter, wide, words, 0, 0);
-    if ((same.lanes | same.lanes2) != 0)
+    if (cf_either_has(form, &form->lanes, wide, left.word, left.word2))
         return false;
     if (empty.lanes != 0)
         change_lane(filter, kind, spots->byte, spots->shift, empty.lanes, spots->tag);
@@ -115,19 +116,18 @@ static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf
     return true;
 }
 
-static CF_ALWAYS_INLINE bool delete_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots,
-                                          cf_deleted *deleted)
+static CF_ALWAYS_INLINE cf_deleted delete_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
     bool wide = cf_is_wide(kind);
     cf_words words = cf_words_at(filter, wide, spots);
     cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
-    bool has = (same.lanes | same.lanes2) != 0;
-    *deleted = has ? CF_REMOVED : CF_ABSENT;
-    if (!has || !cf_is_single(same.lanes, same.lanes2))
-        return !has;
+    if ((same.lanes | same.lanes2) == 0)
+        return CF_ABSENT;
+    if (!cf_is_single(same.lanes, same.lanes2))
+        return CF_STICKY;
     change_first(filter, kind, spots, same);
     cf_count_emptied(filter);
-    return true;
+    return CF_REMOVED;
 }
 
 /* ---- semi-sorted buckets ---- */
@@ -162,16 +162,14 @@ static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const 
     return true;
 }
 
-static CF_ALWAYS_INLINE bool delete_semisorted(cf_filter *filter, bool wide, const cf_spots *spots,
-                                               cf_deleted *deleted)
+static CF_ALWAYS_INLINE cf_deleted delete_semisorted(cf_filter *filter, bool wide, const cf_spots *spots)
 {
     cf_semisort_found found = cf_semisort_find(filter, wide, spots);
-    *deleted = found.has ? CF_REMOVED : CF_ABSENT;
     if (found.has != 1)
-        return found.has == 0;
+        return found.has == 0 ? CF_ABSENT : CF_STICKY;
     change_slot(filter, spots, found.second, found.slot, 0);
     cf_count_emptied(filter);
-    return true;
+    return CF_REMOVED;
 }
 
 /* ---- all of them ---- */
@@ -187,7 +185,13 @@ static CF_ALWAYS_INLINE cf_spots any_spots(const cf_filter *filter, uint64_t has
     return spots;
 }
 
-/* For kinds that are not met most. noinline keeps registers free in the short way. */
+static inline bool is_wide_in_memory(const cf_filter *filter)
+{
+    return filter->view.change == CF_FAST_WIDE && filter->pages == NULL;
+}
+
+/* For kinds that are not met most. noinline keeps registers free in the short ways, and calls of a pager
+** out of them. */
 static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
     cf_fast kind = filter->view.change;
@@ -198,30 +202,42 @@ static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
                                       : add_semisorted(filter, true, &spots);
 }
 
+static CF_NEVER_INLINE bool add_wide(cf_filter *filter, uint64_t hash)
+{
+    cf_spots spots = cf_spots_of(filter, hash, false);
+    return add_plain(filter, CF_FAST_WIDE_IN_MEMORY, &spots);
+}
+
 bool cf_fast_add(cf_filter *filter, uint64_t hash)
 {
     assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
     if (filter->view.change != CF_FAST_WHOLE)
-        return add_otherwise(filter, hash);
+        return is_wide_in_memory(filter) ? add_wide(filter, hash) : add_otherwise(filter, hash);
     cf_spots spots = cf_spots_of(filter, hash, true);
     return add_plain(filter, CF_FAST_WHOLE, &spots);
 }
 
-static CF_NEVER_INLINE bool delete_otherwise(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t hash)
 {
     cf_fast kind = filter->view.change;
     cf_spots spots = any_spots(filter, hash);
-    return kind == CF_FAST_SEMISORTED ? delete_semisorted(filter, false, &spots, deleted)
-           : kind == CF_FAST_PLAIN    ? delete_plain(filter, CF_FAST_PLAIN, &spots, deleted)
-           : kind == CF_FAST_WIDE     ? delete_plain(filter, CF_FAST_WIDE, &spots, deleted)
-                                      : delete_semisorted(filter, true, &spots, deleted);
+    return kind == CF_FAST_SEMISORTED ? delete_semisorted(filter, false, &spots)
+           : kind == CF_FAST_PLAIN    ? delete_plain(filter, CF_FAST_PLAIN, &spots)
+           : kind == CF_FAST_WIDE     ? delete_plain(filter, CF_FAST_WIDE, &spots)
+                                      : delete_semisorted(filter, true, &spots);
 }
 
-bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted)
+static CF_NEVER_INLINE cf_deleted delete_wide(cf_filter *filter, uint64_t hash)
+{
+    cf_spots spots = cf_spots_of(filter, hash, false);
+    return delete_plain(filter, CF_FAST_WIDE_IN_MEMORY, &spots);
+}
+
+cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash)
 {
     assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
     if (filter->view.change != CF_FAST_WHOLE)
-        return delete_otherwise(filter, hash, deleted);
+        return is_wide_in_memory(filter) ? delete_wide(filter, hash) : delete_otherwise(filter, hash);
     cf_spots spots = cf_spots_of(filter, hash, true);
-    return delete_plain(filter, CF_FAST_WHOLE, &spots, deleted);
+    return delete_plain(filter, CF_FAST_WHOLE, &spots);
 }

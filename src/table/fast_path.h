@@ -15,7 +15,7 @@
 
 static CF_ALWAYS_INLINE bool cf_is_wide(cf_fast kind)
 {
-    return kind == CF_FAST_WIDE || kind == CF_FAST_WIDE_SEMISORTED;
+    return kind >= CF_FAST_WIDE;
 }
 
 static CF_ALWAYS_INLINE bool cf_is_semisorted(cf_fast kind)
@@ -124,9 +124,9 @@ enum { CF_BATCH = 32 };
 size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
 /* For filters with view.change; these count `occupied`. Adds the first copy of a key that has an empty
-** slot; false: it is not such a key. Deletes the only copy of a key, or says that it has none; false: it
-** has several. */
+** slot; false: it is not such a key. Deletes the only copy of a key, or says that it has none;
+** CF_STICKY: it may have several, and nothing has changed. */
 bool cf_fast_add(cf_filter *filter, uint64_t hash);
-bool cf_fast_delete(cf_filter *filter, uint64_t hash, cf_deleted *deleted);
+cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash);
 
 #endif

@@ -23,9 +23,8 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
     form->is_wide = bits > 64 && bits <= 128 && in_words && width > CF_BESIDE;
     if (!form->is_wide) {
         if (was_wide) { /* equal forms are equal bytes */
-            form->second = 0;
-            form->evens = 0;
-            form->ones = form->highs = (cf_wide){0, 0};
+            form->second = form->second_bit = 0;
+            form->ones = form->highs = form->evens = 0;
         }
         return;
     }
@@ -33,9 +32,10 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
     for (unsigned at = 0; at < half; at += width)
         ones |= (uint64_t)1 << at;
     form->second = second / 8;
-    form->ones = (cf_wide){ones << first % 8, ones << second % 8};
-    form->highs = (cf_wide){form->ones.low << (width - 1), form->ones.high << (width - 1)};
-    form->evens = even << first % 8 | even << second % 8 >> CF_BESIDE;
+    form->second_bit = second % 8;
+    form->ones = ones;
+    form->highs = ones << (width - 1);
+    form->evens = even | even >> CF_BESIDE;
 }
 
 void cf_lanes_fill(cf_lanes *lanes, unsigned width, unsigned count, unsigned words, unsigned pair_bits)

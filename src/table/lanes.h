@@ -120,12 +120,13 @@ static inline uint64_t cf_any_zero_lane(const cf_lanes *lanes, uint64_t x)
     return (x - lanes->ones) & ~x & lanes->highs;
 }
 
-/* The lanes of a bucket at bit `shift` of a byte. `wide`, a constant: those in two words, of which the
-** first begins at byte `first`; else those in one. */
+/* The lanes of a bucket at bit `shift` of a byte. `wide`, a constant: those in two words, each moved
+** down to its first lane; that of the first word is bit `first` of the bucket. Else those in one. */
 static CF_ALWAYS_INLINE cf_wide cf_load_lanes(const cf_form *form, bool wide, const uint8_t *p,
                                               unsigned first, unsigned shift)
 {
-    return wide ? (cf_wide){cf_load64(p + first) >> shift, cf_load64(p + form->second) >> shift}
+    return wide ? (cf_wide){cf_load64(p + first / 8) >> (shift + first % 8),
+                            cf_load64(p + form->second) >> (shift + form->second_bit)}
                 : (cf_wide){cf_load64(p) >> shift, 0};
 }
 
@@ -134,30 +135,28 @@ static CF_ALWAYS_INLINE cf_wide cf_load_lanes(const cf_form *form, bool wide, co
 static CF_ALWAYS_INLINE cf_wide cf_without(const cf_form *form, const cf_lanes *lanes, bool wide,
                                            cf_wide bits, uint64_t tag)
 {
-    cf_wide ones = wide ? form->ones : (cf_wide){lanes->ones, 0};
-    uint64_t low = bits.low ^ tag * ones.low, high = bits.high ^ tag * ones.high;
-    return (cf_wide){(low - ones.low) & ~low, wide ? (high - ones.high) & ~high : 0};
+    uint64_t ones = wide ? form->ones : lanes->ones;
+    uint64_t low = bits.low ^ tag * ones, high = bits.high ^ tag * ones;
+    return (cf_wide){(low - ones) & ~low, wide ? (high - ones) & ~high : 0};
 }
 
 /* Does either of two buckets hold its tag, by what is left of them? */
 static CF_ALWAYS_INLINE bool cf_either_has(const cf_form *form, const cf_lanes *lanes, bool wide,
                                            cf_wide left, cf_wide left2)
 {
-    if (!wide)
-        return ((left.low | left2.low) & lanes->highs) != 0;
-    return (((left.low | left2.low) & form->highs.low) |
-            ((left.high | left2.high) & form->highs.high)) != 0;
+    return wide ? ((left.low | left2.low | left.high | left2.high) & form->highs) != 0
+                : ((left.low | left2.low) & lanes->highs) != 0;
 }
 
 /* So far the top bits of the second word are moved down to stand beside those of the first one, where
-** none are. (Lanes have 9 bits at least, and the second word starts up to 7 bits after a byte.) */
-enum { CF_BESIDE = 8 };
+** none are: lanes have more bits. */
+enum { CF_BESIDE = 1 };
 
 /* Which lanes hold the tag, by what is left: as cf_any_zero_lane. */
 static CF_ALWAYS_INLINE uint64_t cf_same_lanes(const cf_form *form, const cf_lanes *lanes, bool wide,
                                                cf_wide left)
 {
-    return wide ? (left.low & form->highs.low) | (left.high & form->highs.high) >> CF_BESIDE
+    return wide ? (left.low & form->highs) | (left.high & form->highs) >> CF_BESIDE
                 : left.low & lanes->highs;
 }
 
@@ -166,14 +165,16 @@ typedef struct cf_top {
     unsigned byte, bit;
 } cf_top;
 
-/* The first lane that holds a tag. No branch: which word it is in cannot be predicted. */
+/* The first lane that holds a tag, where lanes begin at bit 0 of a bucket. No branch: which word it is
+** in cannot be predicted. */
 static CF_ALWAYS_INLINE cf_top cf_first_top(const cf_form *form, bool wide, uint64_t same)
 {
     if (!wide)
         return (cf_top){0, cf_lowest_bit(same)};
-    uint64_t low = same & form->highs.low, none = 0 - (uint64_t)(low == 0);
+    uint64_t low = same & form->highs, none = 0 - (uint64_t)(low == 0);
     return (cf_top){(unsigned)none & form->second,
-                    cf_lowest_bit(low | (same & none)) + ((unsigned)none & CF_BESIDE)};
+                    cf_lowest_bit(low | (same & none)) +
+                        ((unsigned)none & (form->second_bit + CF_BESIDE))};
 }
 
 /* Is exactly one bit set in two words that are not both 0? */

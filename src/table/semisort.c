@@ -247,16 +247,16 @@ static CF_ALWAYS_INLINE void read_tops(const cf_filter *filter, const cf_form *f
                                        tags_in how, uint64_t *top)
 {
     const uint8_t *table = filter->view.table;
-    unsigned size = form->tops.width, first = CF_CODE_BITS % 8, second = (CF_CODE_BITS + 2 * size) % 8;
+    unsigned size = form->tops.width;
     if (how == IN_ANY_BITS) {
         for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
             top[i] = cf_tops_at(filter, form, at, i);
         return;
     }
-    cf_wide bits = cf_load_lanes(form, how == IN_TWO_WORDS, table + at / 8, CF_CODE_BITS / 8, at % 8);
-    top[0] = bits.low >> (how == IN_TWO_WORDS ? first : CF_CODE_BITS);
+    cf_wide bits = cf_load_lanes(form, how == IN_TWO_WORDS, table + at / 8, CF_CODE_BITS, at % 8);
+    top[0] = how == IN_TWO_WORDS ? bits.low : bits.low >> CF_CODE_BITS;
     top[1] = top[0] >> size;
-    top[2] = how == IN_TWO_WORDS ? bits.high >> second : top[1] >> size;
+    top[2] = how == IN_TWO_WORDS ? bits.high : top[1] >> size;
     top[3] = top[2] >> size;
 }
 

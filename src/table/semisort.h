@@ -103,7 +103,7 @@ static inline bool cf_tops_allow(const cf_filter *filter, const cf_form *form, u
 /* The lane of which the top bit is set, as cf_same_lanes sets it; no other one is. */
 static CF_ALWAYS_INLINE unsigned cf_single_lane(const cf_form *form, bool wide, uint64_t same)
 {
-    return wide ? 2u * ((same & form->highs.low) == 0) + ((same & form->evens) == 0)
+    return wide ? 2u * ((same & form->highs) == 0) + ((same & form->evens) == 0)
                 : cf_lowest_bit(same) * form->lane_of >> CF_LANE_OF_SHIFT;
 }
 
@@ -122,8 +122,8 @@ static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filt
 {
     const cf_form *form = &filter->view.form;
     const uint8_t *table = filter->view.table;
-    cf_wide tops = cf_load_lanes(form, wide, table + spots->byte, CF_CODE_BITS / 8, spots->shift);
-    cf_wide tops2 = cf_load_lanes(form, wide, table + spots->byte2, CF_CODE_BITS / 8, spots->shift2);
+    cf_wide tops = cf_load_lanes(form, wide, table + spots->byte, CF_CODE_BITS, spots->shift);
+    cf_wide tops2 = cf_load_lanes(form, wide, table + spots->byte2, CF_CODE_BITS, spots->shift2);
     uint64_t bits = tops.low, bits2 = tops2.low;
     if (!wide) {
         tops.low >>= CF_CODE_BITS;

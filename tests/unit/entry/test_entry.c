@@ -83,6 +83,39 @@ static void the_longest_match_goes_first(void **state)
     assert_true(spilled > 100);
 }
 
+/* ---- one look at both buckets ---- */
+
+static void assert_one_look(const cf_filter *filter, uint64_t hash)
+{
+    cf_pair pair = cf_pair_of(filter, hash);
+    cf_room room;
+    unsigned side = 0;
+    assert_int_equal(cf_slots_match(filter, &pair, &room), cf_entries_matching(filter, &pair) > 0);
+    while (side < 2 && cf_bucket_free_slot(filter, pair.place[side].bucket) < 0)
+        side++;
+    assert_int_equal(room.side, side);
+    if (side < 2)
+        assert_int_equal(room.slot, cf_bucket_free_slot(filter, pair.place[side].bucket));
+}
+
+/* From an empty table to one that is nearly full. */
+static void one_look_tells_matches_and_room(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        cf_geometry shape = shape_with(2u << random_below(3), 0);
+        shape.semisorted = shape.bucket_size == 4 && random_below(2) > 0;
+        test_filter made = random_below(3) ? half_way(shape) : new_filter(shape);
+        for (unsigned keys = 0; keys < cf_slots(&made.filter) * 9 / 10; keys++) {
+            uint64_t hash = random64();
+            assert_one_look(&made.filter, hash);
+            if (cf_add(&made.filter, hash) == CF_OK)
+                assert_one_look(&made.filter, hash);
+        }
+        free_filter(&made);
+    }
+}
+
 /* ---- entries of other filters ---- */
 
 /* The pair as an entry that knows `length` bits of the key would see it. */
@@ -371,6 +404,7 @@ static void empty_slots_are_given_to_spilled_entries(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_longest_match_goes_first),
+    cmocka_unit_test(one_look_tells_matches_and_room),
     cmocka_unit_test(longer_entries_agree_with_a_shorter_one_and_do_not_match_it),
     cmocka_unit_test(values_are_told_apart),
     cmocka_unit_test(entries_are_read_as_they_were_put),

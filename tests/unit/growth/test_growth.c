@@ -184,7 +184,31 @@ static void payloads_travel_along(void **state)
         }
 }
 
+/* A growing table is fullest where a level begins, and four percent emptier in the midst of it, where
+** searches are longest. */
+static void tables_are_emptier_in_the_midst_of_a_level(void **state)
+{
+    enum { KEYS = 60000, FROM = 30000 };
+    double fullest = 0, emptiest = 1;
+    test_filter made = growing_filter(growing_shape(250, 4, 13), UINT64_MAX);
+    (void)state;
+    for (unsigned i = 1; i <= KEYS; i++) {
+        const cf_filter *filter = &made.filter;
+        assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
+        double load = (double)filter->occupied / (double)cf_slots(filter);
+        double split = (double)filter->split / (double)(filter->geometry.buckets << filter->level);
+        double most = 0.88 - 0.16 * split * (1 - split);
+        if (i > FROM)
+            assert_true(load < most + 0.005 && load > most - 0.005);
+        fullest = i > FROM && load > fullest ? load : fullest;
+        emptiest = i > FROM && load < emptiest ? load : emptiest;
+    }
+    assert_true(fullest > 0.875 && emptiest < 0.845);
+    free_filter(&made);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(tables_are_emptier_in_the_midst_of_a_level),
     cmocka_unit_test(keys_are_found_after_every_step),
     cmocka_unit_test(any_number_of_pair_bits_grows),
     cmocka_unit_test(payloads_travel_along),
