@@ -103,8 +103,8 @@ static CF_NEVER_INLINE uint64_t bucket_again(const cf_filter *filter, const cf_s
     unsigned steps = line_to(search, &index, slot);
     uint64_t bucket = search->kept[index];
     while (steps > 0)
-        bucket =
-            other_bucket(filter, cf_home_of(filter, bucket), cf_slot_get(filter, bucket, slot[--steps]));
+        bucket = other_bucket(filter, filter->view.grown, cf_home_of(filter, bucket),
+                              cf_slot_get(filter, bucket, slot[--steps]));
     return bucket;
 }
 
