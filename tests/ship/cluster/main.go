@@ -14,6 +14,7 @@
 // usage: cluster [-seed N] [-rounds N] [-dir FOLDER]    the test; the last line is "N passed, N failed"
 //
 //	cluster node ID ADDRESS FOLDER                  one node, until it is killed
+//	cluster [-dir FOLDER] shards FOLDER SHARDS ASKED    large filter tables (shards.go), for tests/bench/billion.py
 package main
 
 import (
@@ -54,6 +55,13 @@ func main() {
 	say("seed %d; -seed repeats what is written, not the moment of a kill", *seed)
 	rng := rand.New(rand.NewSource(*seed))
 	c := startCluster(*dir, 3)
+	if flag.NArg() == 4 && flag.Arg(0) == "shards" {
+		n, _ := strconv.Atoi(flag.Arg(2))
+		asked, _ := strconv.Atoi(flag.Arg(3))
+		runShards(c, flag.Arg(1), n, asked)
+		c.stop()
+		return
+	}
 	w := newWriter(c.open(), rng)
 	w.createTables()
 	w.measure()
