@@ -2,23 +2,22 @@
 /*
 ** year.c - a year of a filter table that forgets after 24 hours, under clocks that are set by hand.
 **
-**      year stream [EVENTS [DAYS]]  EVENTS a day (20,000) for DAYS (365), in a table planned for as many keys
+**      year stream [EVENTS [DAYS]]  EVENTS (20,000) a day for DAYS (365), in a table planned for as many
 **      year ring [EVENTS [DAYS]]    the same, beside a ring of nine filter tables in the same database
 **
-** Of the stream three events in ten are keys of the last two days. There are bursts of ten times as many for up to
-** three hours, rests of up to three days, and steps of the clocks. Two processes write, in turns of chance, one of
-** them with a clock that is ahead by a tenth of the window. INSERT OR IGNORE says which events are new, and a list
-** of the last times of all keys, which the processes share, says whether that is right. Every tenth event is an
-** INSERT, which makes a key young. The ring: a table for each eighth of the window, and the one that is being
-** filled; it turns by the true time. A lookup asks all of them, the newest first; the oldest is cleared. The
+** Of the stream three events in ten are keys of the last two days. There are bursts of ten times as many
+** for up to three hours, rests of up to three days, and steps of the clocks. Two processes write, in turns
+** of chance; the clock of one is ahead by a tenth of the window. INSERT OR IGNORE says which events are new;
+** a list of the last times of all keys, which the processes share, whether that is right. Every tenth event
+** is an INSERT, which makes a key young. The ring: a table for each eighth of the window, and the one that
+** is being filled, by the true time; all are asked, the newest first, and the oldest is cleared. The
 ** extension is build/cuckoo.so; the database, YEAR_FILE.
 */
 #define _GNU_SOURCE
 #include "bench.h"
 #include "database.h"
 
-#include "../../src/cuckoo_filter.h"
-
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,7 +33,7 @@ enum { MINUTE = 60000, HOUR = 60 * MINUTE, DAY = 24 * HOUR, KEEP = DAY, RING = 9
 /* What a table says of the events, beside what is true. */
 typedef struct side {
     uint64_t missed, never, fresh, old, again; /* fresh of those never added, again of the old */
-    uint64_t found_at[30], old_at[30];         /* by age, in tenths of the window */
+    uint64_t found_at[31], old_at[31];         /* by age, in tenths of the window */
     uint64_t false_found, false_asked;
     double least, most, latest, seconds, longest; /* bytes, then times */
     int64_t *added; /* by key: when it was recorded last, by the true time */
@@ -45,7 +44,8 @@ typedef struct year {
     uint64_t drawn, keys, room, written;
     uint64_t chance, quarter_events, left; /* of a quarter of an hour */
     unsigned newest;                       /* table of the ring */
-    bool ring, over;
+    bool ring;
+    double plan; /* bytes of a filter of one window */
     side sides[2];
 } year;
 
@@ -61,13 +61,8 @@ static uint64_t draw(void)
 
 static void *shared(size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        bench_fail("out of memory");
-    return memory;
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
-
-/* ---- the clocks ---- */
 
 static sqlite3_vfs by_hand;
 
@@ -86,12 +81,12 @@ static void set_clock_by_hand(void)
     sqlite3_vfs_register(&by_hand, 1);
 }
 
-/* Wall time: asking for processor time takes as long as a lookup. */
-static double now_ns(void)
+/* Wall time, ms: asking for processor time takes as long as a lookup. */
+static double now_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+    return 1e3 * (double)now.tv_sec + (double)now.tv_nsec / 1e6;
 }
 
 /* How often another program took the processor away. */
@@ -101,8 +96,6 @@ static long interruptions(void)
     getrusage(RUSAGE_THREAD, &used);
     return used.ru_nivcsw;
 }
-
-/* ---- one process ---- */
 
 /* Statements of the table that ages, then those of the ring by the number of its newest table. */
 typedef struct writer {
@@ -115,30 +108,28 @@ typedef struct writer {
 static char *in_ring(unsigned newest)
 {
     char *sql = sqlite3_mprintf("0");
-    for (unsigned i = 0; i < RING; i++)
-        sql = sqlite3_mprintf("%z OR cf_table_contains('ring%u', ?1)", sql,
-                              (newest + RING - i) % RING + 1);
+    for (unsigned i = newest + RING; i > newest; i--)
+        sql = sqlite3_mprintf("%z OR cf_table_contains('ring%u', ?1)", sql, (i - 1) % RING + 1);
     return sql;
 }
 
-static sqlite3_stmt *prepare(writer *by, char *sql)
+static sqlite3_stmt *prepare(writer *by, const char *format, ...)
 {
+    va_list arguments;
+    va_start(arguments, format);
+    char *sql = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
     sqlite3_stmt *statement = bench_prepare(by->db, sql);
     sqlite3_free(sql);
     return statement;
 }
 
-static void create(writer *by, const char *table, int64_t capacity, double rate, const char *options)
+static void create_tables(writer *by)
 {
-    bench_run_format(by->db,
-                     "CREATE VIRTUAL TABLE %s USING cuckoo_filter(capacity=%lld, fpr=%g, %s, seed=1)",
-                     table, capacity, rate, options);
-}
-
-/* "ring1" to "ring9" */
-static bool next_in_ring(char *name)
-{
-    return all->ring && name[4]++ < '0' + RING;
+    const char *sql = "CREATE VIRTUAL TABLE %s USING cuckoo_filter(capacity=%lld, fpr=%g, %s, seed=1)";
+    bench_run_format(by->db, sql, "seen", all->events, 0.001, "keep='24 hours'");
+    for (char name[] = "ring1"; all->ring && name[4] <= '0' + RING; name[4]++)
+        bench_run_format(by->db, sql, name, all->events / 8, 0.001 / RING, "adds=once");
 }
 
 static writer open_writer(void)
@@ -147,59 +138,53 @@ static writer open_writer(void)
     bench_run(made.db,
               "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000");
     if (own == 0)
-        create(&made, "seen", all->events, 0.001, "keep='24 hours'");
-    for (char name[] = "ring0"; own == 0 && next_in_ring(name);)
-        create(&made, name, all->events / 8, 0.001 / RING, "adds=once");
-    made.ignore[0] = bench_prepare(made.db, "INSERT OR IGNORE INTO seen(key) VALUES (?1)");
-    made.insert[0] = bench_prepare(made.db, "INSERT INTO seen(key) VALUES (?1)");
-    made.ask[0] = bench_prepare(made.db, "SELECT cf_table_contains('seen', ?1)");
+        create_tables(&made);
+    made.ignore[0] = prepare(&made, "INSERT OR IGNORE INTO seen(key) VALUES (?1)");
+    made.insert[0] = prepare(&made, "INSERT INTO seen(key) VALUES (?1)");
+    made.ask[0] = prepare(&made, "SELECT cf_table_contains('seen', ?1)");
     for (unsigned i = 1; all->ring && i <= RING; i++) {
-        made.ignore[i] =
-            prepare(&made, sqlite3_mprintf("INSERT OR IGNORE INTO ring%u(key) SELECT ?1 WHERE NOT (%z)",
-                                           i, in_ring(i - 1)));
-        made.insert[i] =
-            prepare(&made, sqlite3_mprintf("INSERT OR IGNORE INTO ring%u(key) VALUES (?1)", i));
+        const char *ignore = "INSERT OR IGNORE INTO ring%u(key) SELECT ?1 WHERE NOT (%z)";
+        made.ignore[i] = prepare(&made, ignore, i, in_ring(i));
+        made.insert[i] = prepare(&made, "INSERT OR IGNORE INTO ring%u(key) VALUES (?1)", i);
     }
-    if (all->ring)
-        made.ask[1] = prepare(&made, sqlite3_mprintf("SELECT %z", in_ring(0)));
+    made.ask[1] = all->ring ? prepare(&made, "SELECT %z", in_ring(1)) : NULL;
     return made;
 }
 
 static int64_t run(writer *by, side *of, sqlite3_stmt *statement, int64_t key)
 {
-    double start = now_ns();
+    double start = now_ms();
     sqlite3_bind_int64(statement, 1, key);
     int rc = sqlite3_step(statement);
     bench_check(by->db, rc);
     int64_t answer = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : sqlite3_changes(by->db);
     sqlite3_reset(statement);
-    double took = now_ns() - start;
+    double took = now_ms() - start;
     if (took > of->longest && interruptions() == by->interrupted)
         of->longest = took;
     return answer;
 }
 
-static double bytes_of(writer *by, const char *table)
+static double value_of(writer *by, sqlite3_stmt *statement)
 {
-    sqlite3_stmt *statement =
-        prepare(by, sqlite3_mprintf("SELECT json_extract(cf_table_info(%Q), '$.bytes')", table));
     bench_check(by->db, sqlite3_step(statement));
-    double bytes = sqlite3_column_double(statement, 0);
+    double value = sqlite3_column_double(statement, 0);
     sqlite3_finalize(statement);
-    return bytes;
+    return value;
 }
 
 static void note_bytes(writer *by)
 {
-    double bytes[2] = {bytes_of(by, "seen"), 0};
-    for (char name[] = "ring0"; next_in_ring(name);)
-        bytes[1] += bytes_of(by, name);
-    for (unsigned i = 0; i < 2; i++) {
+    const char *bytes = "SELECT total(json_extract(cf_table_info(name), '$.bytes')) FROM sqlite_master "
+                        "WHERE sql LIKE 'CREATE VIRTUAL%%' AND name LIKE '%s%%'";
+    for (unsigned i = 0; i <= all->ring; i++) {
         side *of = &all->sides[i];
-        of->latest = bytes[i];
-        of->most = bytes[i] > of->most ? bytes[i] : of->most;
-        of->least = of->least == 0 || bytes[i] < of->least ? bytes[i] : of->least;
+        of->latest = value_of(by, prepare(by, bytes, i == 0 ? "seen" : "ring"));
+        of->most = of->latest > of->most ? of->latest : of->most;
+        of->least = of->least == 0 || of->latest < of->least ? of->latest : of->least;
     }
+    all->plan =
+        value_of(by, prepare(by, "SELECT json_extract(cf_plan(%lld, 0.001), '$.bytes')", all->events));
 }
 
 /* ---- the stream ---- */
@@ -217,7 +202,7 @@ static uint64_t next_key(void)
 
 static void event(side *of, writer *by, uint64_t key, bool plain)
 {
-    unsigned table = of == all->sides ? 0 : 1 + all->newest;
+    unsigned table = of == all->sides ? 0 : all->newest;
     int64_t *added = &of->added[key % all->room], age = all->true_time - *added;
     bool new = run(by, of, plain ? by->insert[table] : by->ignore[table], (int64_t)key);
     if (!plain && *added < 0) {
@@ -236,9 +221,9 @@ static void event(side *of, writer *by, uint64_t key, bool plain)
 static void turn_ring(writer *by)
 {
     for (; all->true_time - all->turned >= KEEP / 8; all->turned += KEEP / 8) {
-        all->newest = (all->newest + 1) % RING;
-        bench_run_format(by->db, "INSERT INTO ring%u(ring%u) VALUES ('clear')", all->newest + 1,
-                         all->newest + 1);
+        all->newest = all->newest % RING + 1;
+        bench_run_format(by->db, "INSERT INTO ring%u(ring%u) VALUES ('clear')", all->newest,
+                         all->newest);
     }
 }
 
@@ -272,19 +257,17 @@ static void write_part(writer *by, uint64_t n)
 /* Looks some keys up: by age, and some that were never there. */
 static void look(side *of, writer *by)
 {
-    for (unsigned i = 0; i < 200 && all->keys > 0; i++) {
-        uint64_t recent = all->keys < all->room ? all->keys : all->room,
-                 key = all->keys - 1 - draw() % recent;
+    uint64_t recent = all->keys < all->room ? all->keys : all->room;
+    for (unsigned i = 0; i < 200; i++) {
+        uint64_t key = all->keys - 1 - draw() % recent;
         int64_t last = of->added[key % all->room];
         if (last < 0)
             continue;
         bool found = run(by, of, by->ask[of != all->sides], (int64_t)key);
         uint64_t age = (uint64_t)(all->true_time - last) * 10 / KEEP;
         of->missed += !found && all->true_time - last <= KEEP;
-        if (age < 30) {
-            of->old_at[age]++;
-            of->found_at[age] += found;
-        }
+        of->old_at[age < 30 ? age : 30]++;
+        of->found_at[age < 30 ? age : 30] += found;
         of->false_found += (uint64_t)run(by, of, by->ask[of != all->sides], -1 - (int64_t)(draw() >> 1));
         of->false_asked++;
     }
@@ -317,24 +300,16 @@ static void end_quarter(writer *by)
         bench_run(by->db, "INSERT INTO seen(seen) VALUES ('optimize')");
         note_bytes(by);
     }
-    all->over = all->true_time - first_time >= all->days * DAY;
-}
-
-/* Until the other process passes the turn on: false when the year is over. */
-static bool wait_for_turn(int from)
-{
-    bool over;
-    if (read(from, &over, sizeof over) != sizeof over)
-        bench_fail("the other process has ended");
-    return !over;
 }
 
 /* Which of the two writes next is drawn; so a year is the same whenever it is run. */
 static void take_turns(int from, int to)
 {
     writer by = {0};
-    bool mine = own == 0;
-    while (mine || wait_for_turn(from)) {
+    bool mine = own == 0, over = false;
+    while (!over) {
+        if (!mine && (read(from, &over, sizeof over) != sizeof over || over))
+            break; /* or it has failed */
         if (by.db == NULL) {
             by = open_writer();
             note_bytes(&by);
@@ -344,22 +319,11 @@ static void take_turns(int from, int to)
         write_part(&by, all->left < PART ? all->left : PART);
         if (all->left == 0)
             end_quarter(&by);
-        mine = !all->over && draw() % 2 == own;
-        if (!mine && write(to, &all->over, sizeof all->over) != sizeof all->over)
+        over = all->true_time - first_time >= all->days * DAY;
+        mine = !over && draw() % 2 == own;
+        if (!mine && write(to, &over, sizeof over) != sizeof over)
             bench_fail("the other process has ended");
-        if (all->over)
-            break;
     }
-    sqlite3_close(by.db);
-}
-
-static uint64_t planned(uint64_t keys, double rate)
-{
-    const char *why;
-    cf_geometry shape;
-    cf_options options = {.growth = true};
-    cf_plan(keys, rate, &options, &shape, &why);
-    return cf_geometry_bytes(&shape);
 }
 
 static double percent(uint64_t of, uint64_t whole)
@@ -369,20 +333,25 @@ static double percent(uint64_t of, uint64_t whole)
 
 static void print_row(const char *way, const side *of, double minutes)
 {
-    double plan = (double)planned((uint64_t)all->events, 0.001), million = (double)all->written / 1e6;
+    double million = (double)all->written / 1e6;
     printf("%s\t%lld\t%lld\t%.1f\t%llu", way, (long long)all->events, (long long)all->days, million,
            (unsigned long long)of->missed);
     printf("\t%.4f\t%.2f", percent(of->fresh, of->never), percent(of->again, of->old));
     for (unsigned age = 10; age < 14; age++)
         printf("\t%.2f", percent(of->found_at[age], of->old_at[age]));
     printf("\t%.4f\t%.0f\t%.2f\t%.2f", percent(of->false_found, of->false_asked), of->least,
-           of->least / plan, of->most / plan);
-    printf("\t%.2f\t%.2f\t%.1f\n", of->seconds / million, of->longest / 1e6, minutes);
+           of->least / all->plan, of->most / all->plan);
+    printf("\t%.2f\t%.2f\t%.1f\n", of->seconds / million, of->longest, minutes);
 }
 
 static void begin_year(int64_t events, int64_t days, bool ring)
 {
-    *all = (year){.events = events, .days = days, .ring = ring, .ahead = {0, KEEP / 10}, .room = 1024};
+    *all = (year){.events = events,
+                  .days = days,
+                  .ring = ring,
+                  .ahead = {0, KEEP / 10},
+                  .room = 1024,
+                  .newest = 1};
     all->true_time = all->turned = first_time;
     while (all->room < 4 * (uint64_t)events)
         all->room *= 2;
@@ -403,23 +372,29 @@ static void run_year(void)
     take_turns(to[own][0], to[!own][1]);
     if (child == 0)
         exit(0);
-    waitpid(child, NULL, 0);
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0)
+        bench_fail("the other process has failed");
 }
 
 int main(int argc, char **argv)
 {
-    int64_t events = argc > 2 ? strtoll(argv[2], NULL, 10) : 20000;
-    int64_t days = argc > 3 ? strtoll(argv[3], NULL, 10) : 365;
+    int64_t events = argc > 2 ? atoll(argv[2]) : 20000, days = argc > 3 ? atoll(argv[3]) : 365;
     if (getenv("YEAR_FILE"))
         file = getenv("YEAR_FILE");
-    double start = now_ns();
+    double start = now_ms();
+    char log[1024];
+    snprintf(log, sizeof log, "%s-wal", file);
+    remove(log);
     remove(file);
     all = shared(sizeof *all);
     set_clock_by_hand();
     begin_year(events, days, argc > 1 && strcmp(argv[1], "ring") == 0);
     run_year();
+    double minutes = (now_ms() - start) / 6e4;
+    puts("table\tevents a day\tdays\tmillion events\tmissed\tnew, %\tgone, %\t1.0\t1.1\t1.2\t1.3\t"
+         "wrong, %\tbytes\ttimes\tmost\tus\tlongest, ms\tminutes");
     for (unsigned i = 0; i <= all->ring; i++)
-        print_row(i == 0 ? "a table that ages" : "a ring of nine tables", &all->sides[i],
-                  (now_ns() - start) / 6e10);
+        print_row(i == 0 ? "a table that ages" : "a ring of nine tables", &all->sides[i], minutes);
     return all->sides[0].missed + all->sides[1].missed > 0;
 }
