@@ -6,12 +6,12 @@
 **      year ring [EVENTS [DAYS]]    the same, beside a ring of nine filter tables in the same database
 **
 ** Of the stream three events in ten are keys of the last two days. There are bursts of ten times as many
-** for up to three hours, rests of up to three days, and steps of the clocks. Two processes write, in turns
-** of chance; the clock of one is ahead by a tenth of the window. INSERT OR IGNORE says which events are new;
-** a list of the last times of all keys, which the processes share, whether that is right. Every tenth event
-** is an INSERT, which makes a key young. The ring: a table for each eighth of the window, and the one that
-** is being filled, by the true time; all are asked, the newest first, and the oldest is cleared. The
-** extension is build/cuckoo.so; the database, YEAR_FILE.
+** for up to three hours, rests of up to three days, and steps of the clocks. Two processes write, in
+** turns of chance; the clock of one is ahead by a tenth of the window. INSERT OR IGNORE says which
+** events are new; a list of the last times of all keys, which the processes share, whether that is
+** right. Every tenth event is an INSERT, which makes a key young. The ring: a table for each eighth of
+** the window, and the one that is being filled, by the true time; all are asked, the newest first, and
+** the oldest is cleared. The extension is build/cuckoo.so; the database, YEAR_FILE.
 */
 #define _GNU_SOURCE
 #include "bench.h"

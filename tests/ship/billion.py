@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A billion keys in filters of eight shards: built, checked, merged, put into a dqlite cluster, opened in Node.
 
-    python3 tests/bench/billion.py FOLDER [KEYS [SHARDS]]       KEYS (125,000,000) of each of SHARDS (8)
+    python3 tests/ship/billion.py FOLDER [KEYS [SHARDS]]       KEYS (125,000,000) of each of SHARDS (8)
 
 Run it in the folder of the project, after make and make build/filter.wasm; it loads build/cuckoo.so. Two processes work at
 once; full size takes 4 GB of disk, and 15 GB of memory for the cluster, whose three nodes hold all of it. Key i belongs to
@@ -15,12 +15,16 @@ import multiprocessing
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
-import bench_shards
-import tables
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python")]
+import bench_shards  # noqa: E402
+import tables  # noqa: E402
 
 ASKED = 100000  # present keys of a shard, and ten times as many absent ones
 OPTIONS = "capacity={} seed=7"
@@ -91,7 +95,7 @@ class Billion:
 
     def build(self, shard):
         db = bench_shards.connect()
-        blob = db.execute(f"WITH n(i) AS (SELECT ?1 UNION ALL SELECT i + ?2 FROM n LIMIT ?3) SELECT cf_build(i, 0.01, ?4) FROM n",
+        blob = db.execute("WITH n(i) AS (SELECT ?1 UNION ALL SELECT i + ?2 FROM n LIMIT ?3) SELECT cf_build(i, 0.01, ?4) FROM n",
                           (shard, self.shards, self.keys, OPTIONS.format(self.keys))).fetchone()[0]
         with open(self.path(f"{shard}.filter"), "wb") as file:
             file.write(blob)
@@ -140,7 +144,7 @@ class Billion:
                 array.array("q", [key for keys in self.sample(shard) for key in keys]).tofile(file)
         ran = subprocess.run(["sh", "tests/ship/cluster.sh", "shards", self.folder, str(self.shards), str(self.asked)])
         if ran.returncode == 77:
-            return say("cluster: not measured")
+            return say("cluster: not measured, for the lack of what is named above")
         if ran.returncode:
             sys.exit("the cluster failed")
         with open(self.path("cluster.out"), encoding="utf-8") as file:
@@ -148,11 +152,9 @@ class Billion:
 
     def node(self):
         """The first shard, by the C library as WebAssembly."""
-        sys.path.insert(0, "tests/python")
         import filter_process
-        from pathlib import Path
-        if not filter_process.WASM.exists():
-            return say("node: not measured: make build/filter.wasm is to be made, and node to be there")
+        if not filter_process.WASM.exists() or not shutil.which(filter_process.NODE):
+            return say("node: not measured, for build/filter.wasm (make build/filter.wasm) or Node is missing")
         filter_process.write_package(Path(self.folder))
         keys = [key for keys in self.sample(0) for key in keys]
         with open(self.path("0.keys"), "wb") as file:
