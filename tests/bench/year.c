@@ -89,12 +89,12 @@ static double now_ms(void)
     return 1e3 * (double)now.tv_sec + (double)now.tv_nsec / 1e6;
 }
 
-/* How often another program took the processor away. */
+/* How often this process has lost the processor, or has waited. */
 static long interruptions(void)
 {
     struct rusage used;
     getrusage(RUSAGE_THREAD, &used);
-    return used.ru_nivcsw;
+    return used.ru_nivcsw + used.ru_nvcsw;
 }
 
 /* Statements of the table that ages, then those of the ring by the number of its newest table. */
