@@ -116,11 +116,8 @@ class Billion:
         return {**done, "wrong": 100 * done["wrong"] / done["absent"]}
 
     def check(self, shard):
-        blob = self.filter(shard)
-        sound, seconds = bench_shards.timed(bench_shards.connect(), "SELECT cf_check(?)", blob)
-        if sound != "ok":
-            sys.exit(f"shard {shard} is damaged: {sound}")
-        return {**self.ask([blob], [shard]), "check_s": seconds, "memory": memory()}
+        """Keys only: `table` looks at every bucket, for nothing damaged is imported."""
+        return {**self.ask([self.filter(shard)], [shard]), "memory": memory()}
 
     def merge(self):
         """Of two shards; that of all would be as long as no blob of SQLite may be."""
