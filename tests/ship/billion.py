@@ -112,7 +112,7 @@ class Billion:
                 found, seconds = bench_shards.timed(db, "SELECT sum(cf_contains(?, k)) FROM asked", blobs[0])
                 done["absent" if absent else "asked"] += len(keys)
                 done["wrong" if absent else "missed"] += found if absent else len(keys) - found
-                done["us"] += 1e6 * seconds / len(keys) / len(shards) / 2
+                done["us"] += 1e6 * seconds / 11 / self.asked / len(shards)
         return {**done, "wrong": 100 * done["wrong"] / done["absent"]}
 
     def check(self, shard):
@@ -184,11 +184,15 @@ class Billion:
     def rows(self):
         steps = [(f"{kind}, {self.shards} shards of {self.keys}", self.each(kind)) for kind in ("build", "check", "table")]
         steps += [(kind, [done]) for kind in ("merge", "node", "cluster") if (done := self.alone(kind))]
+        wrong = None
         for name, done in steps:
-            missed = sum(one.get("missed", 0) + one.get("unlike", 0) for one in done)
+            missed = sum(one.get("missed", 0) + one.get("unlike", 0) + (not one.get("equal", True)) for one in done)
             if missed:
                 sys.exit(f"{name}: {missed} keys are missed, or answered otherwise")
             mean = {key: sum(one.get(key, 0) for one in done) / len(done) for key in ("us", "wrong")}
+            if name == "cluster" and abs(mean["wrong"] - wrong) > 1e-9:
+                sys.exit(f"cluster: {mean['wrong']} % of the absent keys are found, and {wrong} % in the filters")
+            wrong = mean["wrong"] if name.startswith("check") else wrong
             most = max(one.get("memory", 0) for one in done)
             sums = {key: sum(one.get(key, 0) for one in done) for key in ("minutes", "MB", "asked")}
             asked = [f"{mean['us']:.3f}", sums["asked"], missed] if sums["asked"] else "---"

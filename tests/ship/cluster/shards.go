@@ -154,7 +154,8 @@ func (c *cluster) megabytes() float64 {
 }
 
 // runShards puts the filter tables of 0.db, 1.db, ... into a cluster, whose leader is killed meanwhile, and once more before
-// they are asked again. cluster.out gets what was found, as JSON.
+// they are asked again. cluster.out gets what was found, as JSON. (The command "check" is not for here: a leader that is busy
+// for some ten seconds is no leader any more. The answers are those of the files, wrong ones included: billion.py compares.)
 func runShards(dir, folder string, n, asked int) {
 	latency *= 10 // an entry of 4 MB takes its time
 	c := startCluster(dir, 3)
@@ -187,9 +188,6 @@ func runShards(dir, folder string, n, asked int) {
 	_, what := c.killLeader()
 	again, _, _ := s.ask()
 	say("%s; asked again for %.0f s: %d missed", what, time.Since(start).Seconds(), again)
-	for _, shard := range s.there {
-		s.patiently(fmt.Sprintf("INSERT INTO shard%d(shard%d) VALUES ('check')", shard, shard))
-	}
 	out, _ := json.Marshal(map[string]interface{}{"MB": s.mb, "memory": c.megabytes(), "us": us, "us_single": s.single(),
 		"shards": len(s.there), "asked": len(s.there) * asked, "missed": missed + again, "wrong": wrong})
 	must(os.WriteFile(filepath.Join(folder, "cluster.out"), out, 0o644), "cluster.out")
