@@ -12,7 +12,7 @@ authors/full/figure5 (data). Where places stand:
 - claims.tsv: what the articles say, and what was found here.
 - RESULTS.md: <!-- table TABLE | condition; ... | column; ... | across --> is followed by the lines of that table. The
   values of the column `across` (or of several, a + b) stand side by side, medians only. Each part but TABLE may be left out.
-  <!-- claims --> is followed by the claims that a table or a figure makes.
+  <!-- claims --> is followed by the claims of tables and figures that were not simply reproduced.
 results/sources.tsv says of each table with what it was measured.
 """
 import os
@@ -122,8 +122,8 @@ def claims(path=os.path.join(tables.HERE, "claims.tsv")):
 
 
 def short_claims():
-    """Those of tables and figures, for the page."""
-    rows = [row for row in claims() if re.search(r"table \d|figure", row["where"])]
+    """Those of tables and figures that were not simply reproduced, for the page."""
+    rows = [row for row in claims() if re.search(r"table \d|figure", row["where"]) and row["verdict"] != "reproduced"]
     return framed(["where", "says", "here", ""], [[row[c] for c in ("where", "says", "here", "verdict")] for row in rows])
 
 

@@ -1,36 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** year.c - a year of a filter table that forgets after 24 hours, under a clock that is set by hand.
+** year.c - a year of a filter table that forgets after 24 hours, under clocks that are set by hand.
 **
-**      year stream [EVENTS]         EVENTS a day (20,000) for 365 days, in a table planned for as many keys
-**      year large [KEYS]            statements of a table with KEYS (10,000,000) in its window, and lookups
-**                                   beside those of a ring of nine filters
+**      year stream [EVENTS [DAYS]]  EVENTS (20,000) a day for DAYS (365), in a table planned for as many
+**      year ring [EVENTS [DAYS]]    the same, beside a ring of nine filter tables in the same database
 **
-** Of the stream three events in ten are keys of the last two days. There are bursts of ten times as many for up to
-** three hours, rests of up to three days, and steps of the clock. Two connections write, one of them with a clock
-** that is ahead by a tenth of the window. INSERT OR IGNORE says which events are new, and a list of all times says
-** whether that is right. Every tenth event is an INSERT, which makes a key young. The extension is build/cuckoo.so.
+** Of the stream three events in ten are keys of the last two days. There are bursts of ten times as many
+** for up to three hours, rests of up to three days, and steps of the clocks. Two processes write, in
+** turns of chance; the clock of one is ahead by a tenth of the window. INSERT OR IGNORE says which
+** events are new; a list of the last times of all keys, which the processes share, whether that is
+** right. Every tenth event is an INSERT, which makes a key young. The ring: a table for each eighth of
+** the window, and the one that is being filled, by the true time; all are asked, the newest first, and
+** the oldest is cleared. The extension is build/cuckoo.so; the database, YEAR_FILE.
 */
+#define _GNU_SOURCE
 #include "bench.h"
 #include "database.h"
 
-#include "../../src/cuckoo_filter.h"
-
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { MINUTE = 60000, HOUR = 60 * MINUTE, DAY = 24 * HOUR, KEEP = DAY, DAYS = 365 };
+enum { MINUTE = 60000, HOUR = 60 * MINUTE, DAY = 24 * HOUR, KEEP = DAY, RING = 9, PART = 4000 };
 
-/* ---- the clock ---- */
+/* ---- what the processes share ---- */
+
+/* What a table says of the events, beside what is true. */
+typedef struct side {
+    uint64_t missed, never, fresh, old, again; /* fresh of those never added, again of the old */
+    uint64_t found_at[31], old_at[31];         /* by age, in tenths of the window */
+    uint64_t false_found, false_asked;
+    double least, most, latest, seconds, longest; /* bytes, then times */
+    int64_t *added; /* by key: when it was recorded last, by the true time */
+} side;
+
+typedef struct year {
+    int64_t events, days, true_time, quarter, burst_until, turned, ahead[2];
+    uint64_t drawn, keys, room, written;
+    uint64_t chance, quarter_events, left; /* of a quarter of an hour */
+    unsigned newest;                       /* table of the ring */
+    bool ring;
+    double plan; /* bytes of a filter of one window */
+    side sides[2];
+} year;
+
+static const int64_t first_time = INT64_C(212000000000000);
+static year *all;
+static unsigned own; /* the process: 0 or 1 */
+static const char *file = "build/bench/year.db";
+
+static uint64_t draw(void)
+{
+    return bench_random(all->drawn++);
+}
+
+static void *shared(size_t bytes)
+{
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
 
 static sqlite3_vfs by_hand;
-static const char *file = "build/bench/year.db"; /* or YEAR_FILE */
-static int64_t true_time = INT64_C(212000000000000), ahead;
 
 static int current_time(sqlite3_vfs *vfs, sqlite3_int64 *now)
 {
     (void)vfs;
-    *now = true_time + ahead;
+    *now = all->true_time + all->ahead[own];
     return SQLITE_OK;
 }
 
@@ -42,282 +81,320 @@ static void set_clock_by_hand(void)
     sqlite3_vfs_register(&by_hand, 1);
 }
 
-static double now_ns(void)
+/* Wall time, ms: asking for processor time takes as long as a lookup. */
+static double now_ms(void)
 {
-    return bench_seconds() * 1e9;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e3 * (double)now.tv_sec + (double)now.tv_nsec / 1e6;
 }
 
-static uint64_t draw(void)
+/* How often this process has lost the processor, or has waited. */
+static long interruptions(void)
 {
-    static uint64_t drawn;
-    return bench_random(drawn++);
+    struct rusage used;
+    getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nivcsw + used.ru_nvcsw;
 }
 
-/* ---- one connection ---- */
-
+/* Statements of the table that ages, then those of the ring by the number of its newest table. */
 typedef struct writer {
     sqlite3 *db;
-    sqlite3_stmt *ignore, *insert, *ask;
-    int64_t ahead;
-    double longest; /* of its statements, ns */
+    sqlite3_stmt *ignore[1 + RING], *insert[1 + RING], *ask[2];
+    long interrupted; /* interruptions() of lately */
 } writer;
 
-static writer open_writer(int64_t clock_ahead, const char *create)
+/* The condition that a key is in the ring, the newest table first. */
+static char *in_ring(unsigned newest)
 {
-    writer made = {.db = bench_open(file, "build/cuckoo.so"), .ahead = clock_ahead};
-    bench_run(made.db, "PRAGMA synchronous = OFF");
-    if (create)
-        bench_run(made.db, create);
-    made.ignore = bench_prepare(made.db, "INSERT OR IGNORE INTO seen(key) VALUES (?1)");
-    made.insert = bench_prepare(made.db, "INSERT INTO seen(key) VALUES (?1)");
-    made.ask = bench_prepare(made.db, "SELECT cf_table_contains('seen', ?1)");
+    char *sql = sqlite3_mprintf("0");
+    for (unsigned i = newest + RING; i > newest; i--)
+        sql = sqlite3_mprintf("%z OR cf_table_contains('ring%u', ?1)", sql, (i - 1) % RING + 1);
+    return sql;
+}
+
+static sqlite3_stmt *prepare(writer *by, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *sql = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
+    sqlite3_stmt *statement = bench_prepare(by->db, sql);
+    sqlite3_free(sql);
+    return statement;
+}
+
+static void create_tables(writer *by)
+{
+    const char *sql = "CREATE VIRTUAL TABLE %s USING cuckoo_filter(capacity=%lld, fpr=%g, %s, seed=1)";
+    bench_run_format(by->db, sql, "seen", all->events, 0.001, "keep='24 hours'");
+    for (char name[] = "ring1"; all->ring && name[4] <= '0' + RING; name[4]++)
+        bench_run_format(by->db, sql, name, all->events / 8, 0.001 / RING, "adds=once");
+}
+
+static writer open_writer(void)
+{
+    writer made = {.db = bench_open(file, "build/cuckoo.so")};
+    bench_run(made.db,
+              "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000");
+    if (own == 0)
+        create_tables(&made);
+    made.ignore[0] = prepare(&made, "INSERT OR IGNORE INTO seen(key) VALUES (?1)");
+    made.insert[0] = prepare(&made, "INSERT INTO seen(key) VALUES (?1)");
+    made.ask[0] = prepare(&made, "SELECT cf_table_contains('seen', ?1)");
+    for (unsigned i = 1; all->ring && i <= RING; i++) {
+        const char *ignore = "INSERT OR IGNORE INTO ring%u(key) SELECT ?1 WHERE NOT (%z)";
+        made.ignore[i] = prepare(&made, ignore, i, in_ring(i));
+        made.insert[i] = prepare(&made, "INSERT OR IGNORE INTO ring%u(key) VALUES (?1)", i);
+    }
+    made.ask[1] = all->ring ? prepare(&made, "SELECT %z", in_ring(1)) : NULL;
     return made;
 }
 
-static int64_t run(writer *by, sqlite3_stmt *statement, int64_t key)
+static int64_t run(writer *by, side *of, sqlite3_stmt *statement, int64_t key)
 {
-    ahead = by->ahead;
-    double start = now_ns();
+    double start = now_ms();
     sqlite3_bind_int64(statement, 1, key);
     int rc = sqlite3_step(statement);
     bench_check(by->db, rc);
     int64_t answer = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : sqlite3_changes(by->db);
     sqlite3_reset(statement);
-    double took = now_ns() - start;
-    by->longest = took > by->longest ? took : by->longest;
+    double took = now_ms() - start;
+    if (took > of->longest && interruptions() == by->interrupted)
+        of->longest = took;
     return answer;
 }
 
-static double number(writer *by, const char *sql)
+static double value_of(writer *by, sqlite3_stmt *statement)
 {
-    sqlite3_stmt *statement = bench_prepare(by->db, sql);
-    ahead = by->ahead;
     bench_check(by->db, sqlite3_step(statement));
     double value = sqlite3_column_double(statement, 0);
     sqlite3_finalize(statement);
     return value;
 }
 
-static double bytes_of(writer *by)
+static void note_bytes(writer *by)
 {
-    return number(by, "SELECT json_extract(cf_table_info('seen'), '$.bytes')");
+    const char *bytes = "SELECT total(json_extract(cf_table_info(name), '$.bytes')) FROM sqlite_master "
+                        "WHERE sql LIKE 'CREATE VIRTUAL%%' AND name LIKE '%s%%'";
+    for (unsigned i = 0; i <= all->ring; i++) {
+        side *of = &all->sides[i];
+        of->latest = value_of(by, prepare(by, bytes, i == 0 ? "seen" : "ring"));
+        of->most = of->latest > of->most ? of->latest : of->most;
+        of->least = of->least == 0 || of->latest < of->least ? of->latest : of->least;
+    }
+    all->plan =
+        value_of(by, prepare(by, "SELECT json_extract(cf_plan(%lld, 0.001), '$.bytes')", all->events));
 }
 
 /* ---- the stream ---- */
 
-typedef struct stream {
-    int64_t *added; /* by key: when it was recorded last, by the true time */
-    int64_t keys, room, events;
-    uint64_t missed, wrongly_seen, fresh, looked;
-    uint64_t found_at[30], old_at[30]; /* by age, in tenths of the window */
-    double most, latest;               /* bytes */
-    uint64_t false_found, false_asked;
-} stream;
-
-static int64_t next_key(stream *of)
+static uint64_t next_key(void)
 {
-    int64_t recent = of->keys < 2 * of->events ? of->keys : 2 * of->events;
+    uint64_t recent = 2 * (uint64_t)all->events;
+    recent = all->keys < recent ? all->keys : recent;
     if (recent > 0 && draw() % 10 < 3)
-        return of->keys - 1 - (int64_t)(draw() % (uint64_t)recent);
-    if (of->keys == of->room) {
-        of->room = 2 * of->room + 1024;
-        of->added = realloc(of->added, (size_t)of->room * sizeof *of->added);
-    }
-    of->added[of->keys] = -1;
-    return of->keys++;
+        return all->keys - 1 - draw() % recent;
+    for (unsigned i = 0; i <= all->ring; i++)
+        all->sides[i].added[all->keys % all->room] = -1;
+    return all->keys++;
 }
 
-static void event(stream *of, writer *by)
+static void event(side *of, writer *by, uint64_t key, bool plain)
 {
-    int64_t key = next_key(of), last = of->added[key];
-    bool young = last >= 0 && true_time - last <= KEEP, plain = draw() % 10 == 0;
-    bool new = run(by, plain ? by->insert : by->ignore, key);
-    of->fresh += new && !plain;
-    of->missed += new && !plain &&young;
-    of->wrongly_seen += !new && (last < 0 || true_time - last > 3 * (int64_t)KEEP);
-    if (new)
-        of->added[key] = true_time;
+    unsigned table = of == all->sides ? 0 : all->newest;
+    int64_t *added = &of->added[key % all->room], age = all->true_time - *added;
+    bool new = run(by, of, plain ? by->insert[table] : by->ignore[table], (int64_t)key);
+    if (!plain && *added < 0) {
+        of->never++;
+        of->fresh += new;
+    } else if (!plain && age <= KEEP) {
+        of->missed += new;
+    } else if (!plain) {
+        of->old++;
+        of->again += new;
+    }
+    if (new || plain)
+        *added = all->true_time;
+}
+
+static void turn_ring(writer *by)
+{
+    for (; all->true_time - all->turned >= KEEP / 8; all->turned += KEEP / 8) {
+        all->newest = all->newest % RING + 1;
+        bench_run_format(by->db, "INSERT INTO ring%u(ring%u) VALUES ('clear')", all->newest,
+                         all->newest);
+    }
+}
+
+/* The same events for both, each in a transaction of its own. */
+static void write_part(writer *by, uint64_t n)
+{
+    uint64_t keys[PART], of_quarter = all->quarter_events, done = of_quarter - all->left;
+    bool plain[PART];
+    for (uint64_t i = 0; i < n; i++) {
+        keys[i] = next_key();
+        plain[i] = draw() % 10 == 0;
+    }
+    for (side *of = all->sides; of <= all->sides + all->ring; of++) {
+        double start = bench_seconds();
+        bench_run(by->db, "BEGIN IMMEDIATE");
+        for (uint64_t i = 0; i < n; i++) {
+            if (i % 64 == 0)
+                by->interrupted = interruptions();
+            all->true_time = all->quarter + 15 * MINUTE * (int64_t)(done + i) / (int64_t)of_quarter;
+            if (of != all->sides && all->true_time - all->turned >= KEEP / 8)
+                turn_ring(by);
+            event(of, by, keys[i], plain[i]);
+        }
+        bench_run(by->db, "COMMIT");
+        of->seconds += bench_seconds() - start;
+    }
+    all->left -= n;
+    all->written += n;
 }
 
 /* Looks some keys up: by age, and some that were never there. */
-static void look(stream *of, writer *by)
+static void look(side *of, writer *by)
 {
-    for (unsigned i = 0; i < 200 && of->keys > 0; i++) {
-        int64_t recent = of->keys < 4 * of->events ? of->keys : 4 * of->events;
-        int64_t key = of->keys - 1 - (int64_t)(draw() % (uint64_t)recent), last = of->added[key];
+    uint64_t recent = all->keys < all->room ? all->keys : all->room;
+    for (unsigned i = 0; i < 200; i++) {
+        uint64_t key = all->keys - 1 - draw() % recent;
+        int64_t last = of->added[key % all->room];
         if (last < 0)
             continue;
-        bool found = run(by, by->ask, key);
-        uint64_t age = (uint64_t)(true_time - last) * 10 / KEEP;
-        of->missed += !found && true_time - last <= KEEP;
-        of->looked++;
-        if (age < 30) {
-            of->old_at[age]++;
-            of->found_at[age] += found;
-        }
-        of->false_found += (uint64_t)run(by, by->ask, -1 - (int64_t)(draw() >> 1));
+        bool found = run(by, of, by->ask[of != all->sides], (int64_t)key);
+        uint64_t age = (uint64_t)(all->true_time - last) * 10 / KEEP;
+        of->missed += !found && all->true_time - last <= KEEP;
+        of->old_at[age < 30 ? age : 30]++;
+        of->found_at[age < 30 ? age : 30] += found;
+        of->false_found += (uint64_t)run(by, of, by->ask[of != all->sides], -1 - (int64_t)(draw() >> 1));
         of->false_asked++;
     }
 }
 
-static void print_stream(const stream *of, uint64_t plan, uint64_t ring, double seconds)
+static void begin_quarter(void)
 {
-    printf("%lld keys of %d days, %llu said to be new, %llu looked up: %llu missed, %llu seen wrongly\n",
-           (long long)of->keys, DAYS, (unsigned long long)of->fresh, (unsigned long long)of->looked,
-           (unsigned long long)of->missed, (unsigned long long)of->wrongly_seen);
-    printf("found of those that were added so many windows ago:");
-    for (unsigned age = 8; age < 16; age++)
-        printf(" %.1f: %.4f", age / 10.0, (double)of->found_at[age] / (double)(of->old_at[age] + 1));
-    printf("\nrate %.5f of %llu; bytes at the end %.0f, at most %.0f; a filter of one window %llu "
-           "(%.2f, %.2f), "
-           "a ring of nine %llu; %.0f s\n",
-           (double)of->false_found / (double)of->false_asked, (unsigned long long)of->false_asked,
-           of->latest, of->most, (unsigned long long)plan, of->latest / (double)plan,
-           of->most / (double)plan, (unsigned long long)ring, seconds);
+    uint64_t chance = draw() % 1000;
+    if (chance < 3)
+        all->burst_until = all->true_time + (int64_t)(draw() % 12 + 1) * 15 * MINUTE;
+    else if (chance < 5)
+        all->true_time += (int64_t)(draw() % (3 * (uint64_t)DAY));
+    else if (chance < 15) /* the clock goes back for a while, or ahead */
+        all->ahead[own] = (int64_t)(draw() % (KEEP / 10));
+    all->chance = chance;
+    all->quarter = all->true_time;
+    all->left = all->quarter_events =
+        (uint64_t)all->events / 96 * (all->true_time < all->burst_until ? 10 : 1);
 }
 
-static uint64_t planned(uint64_t keys, double rate)
+static void end_quarter(writer *by)
 {
-    const char *why;
-    cf_geometry shape;
-    cf_options options = {.growth = true};
-    cf_plan(keys, rate, &options, &shape, &why);
-    return cf_geometry_bytes(&shape);
+    all->true_time = all->quarter + 15 * MINUTE;
+    for (unsigned i = 0; all->chance % 4 == 0 && i <= all->ring; i++)
+        look(&all->sides[i], by);
+    if (all->chance % 50 == 7)
+        note_bytes(by);
+    if (all->sides[0].latest > 1.3 * all->sides[0].least && all->chance % 50 == 8 &&
+        all->true_time > all->burst_until + 2 * (int64_t)DAY) {
+        bench_run(by->db, "INSERT INTO seen(seen) VALUES ('optimize')");
+        note_bytes(by);
+    }
 }
 
-static void run_stream(int64_t events)
+/* Which of the two writes next is drawn; so a year is the same whenever it is run. */
+static void take_turns(int from, int to)
 {
-    char create[200];
-    stream of = {.events = events};
-    int64_t start = true_time, burst_until = 0;
-    double began = now_ns();
-    remove(file);
-    snprintf(create, sizeof create,
-             "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld, fpr=0.001, keep='24 hours', "
-             "seed=1)",
-             (long long)events);
-    writer by[2] = {open_writer(0, create), open_writer(KEEP / 10, NULL)};
-    double at_first = bytes_of(&by[0]);
-    while (true_time - start < (int64_t)DAYS * DAY) {
-        uint64_t chance = draw() % 1000; /* of a quarter of an hour */
-        writer *writes = &by[draw() % 2];
-        if (chance < 3)
-            burst_until = true_time + (int64_t)(draw() % 12 + 1) * 15 * MINUTE;
-        else if (chance < 5)
-            true_time += (int64_t)(draw() % (3 * (uint64_t)DAY));
-        else if (chance < 15) /* the clock goes back for a while, or ahead */
-            writes->ahead = (int64_t)(draw() % (KEEP / 10));
-        uint64_t now = (uint64_t)events / 96 * (true_time < burst_until ? 10 : 1);
-        bench_run(writes->db, "BEGIN IMMEDIATE");
-        for (uint64_t i = 0; i < now; i++) {
-            event(&of, writes);
-            true_time += 15 * MINUTE / (int64_t)now;
+    writer by = {0};
+    bool mine = own == 0, over = false;
+    while (!over) {
+        if (!mine && (read(from, &over, sizeof over) != sizeof over || over))
+            break; /* or it has failed */
+        if (by.db == NULL) {
+            by = open_writer();
+            note_bytes(&by);
         }
-        bench_run(writes->db, "COMMIT");
-        if (chance % 4 == 0)
-            look(&of, &by[draw() % 2]);
-        if (chance % 50 == 7) {
-            of.latest = bytes_of(&by[0]);
-            of.most = of.latest > of.most ? of.latest : of.most;
-        }
-        if (of.latest > 1.3 * at_first && true_time > burst_until + 2 * (int64_t)DAY &&
-            chance % 50 == 8) {
-            bench_run(writes->db, "INSERT INTO seen(seen) VALUES ('optimize')");
-            of.latest = bytes_of(&by[0]);
-        }
+        if (all->left == 0)
+            begin_quarter();
+        write_part(&by, all->left < PART ? all->left : PART);
+        if (all->left == 0)
+            end_quarter(&by);
+        over = all->true_time - first_time >= all->days * DAY;
+        mine = !over && draw() % 2 == own;
+        if (!mine && write(to, &over, sizeof over) != sizeof over)
+            bench_fail("the other process has ended");
     }
-    print_stream(&of, planned((uint64_t)events, 0.001), 9 * planned((uint64_t)events / 8, 0.001 / 9),
-                 (now_ns() - began) / 1e9);
-    printf("at first %.0f bytes (%.2f); longest statement %.2f ms\n", at_first,
-           at_first / (double)planned((uint64_t)events, 0.001),
-           (by[0].longest > by[1].longest ? by[0].longest : by[1].longest) / 1e6);
 }
 
-/* ---- large ---- */
-
-static cf_filter filled(uint64_t keys, double rate, unsigned epochs, uint64_t from)
+static double percent(uint64_t of, uint64_t whole)
 {
-    const char *why;
-    cf_geometry shape;
-    cf_filter filter;
-    cf_options options = {.growth = true, .epochs = epochs};
-    cf_plan(keys, rate, &options, &shape, &why);
-    uint8_t *bytes = bench_allocate_zeroed(cf_geometry_bytes(&shape));
-    cf_create_in_zeros(&filter, &shape, bytes);
-    for (uint64_t i = 0; i < keys; i++) {
-        uint64_t key = from + i;
-        if (epochs && i % (keys / epochs) == 0 && i > 0)
-            cf_advance(&filter);
-        cf_add(&filter, cf_hash(&shape, &key, sizeof key));
-    }
-    return filter;
+    return 100.0 * (double)of / (double)(whole ? whole : 1);
 }
 
-static void compare_lookups(uint64_t keys)
+static void print_row(const char *way, const side *of, double minutes)
 {
-    enum { RING = 9, ASKED = 2000000 };
-    cf_filter one = filled(keys, 0.001, 12, 0), ring[RING];
-    uint64_t found = 0, bytes = 0;
-    for (unsigned i = 0; i < RING; i++) {
-        ring[i] = filled(keys / 8, 0.001 / RING, 0, i * keys);
-        bytes += ring[i].length;
-    }
-    double start = now_ns();
-    for (uint64_t i = 0; i < ASKED; i++)
-        found += cf_contains(&one, cf_hash(&one.geometry, &(uint64_t){(i * 77 + 1) << 40}, 8));
-    double took = (now_ns() - start) / ASKED;
-    start = now_ns();
-    for (uint64_t i = 0; i < ASKED; i++) {
-        uint64_t hash = cf_hash(&one.geometry, &(uint64_t){(i * 77 + 1) << 40}, 8);
-        bool any = false;
-        for (unsigned j = 0; j < RING && !any; j++)
-            any = cf_contains(&ring[j], hash);
-        found += any;
-    }
-    printf("lookups: one that ages %.0f ns, %.1f bits a key; a ring of nine %.0f ns, %.1f bits (%llu "
-           "found)\n",
-           took, 8.0 * (double)one.length / (double)keys, (now_ns() - start) / ASKED,
-           8.0 * (double)bytes / (double)keys, (unsigned long long)found);
+    double million = (double)all->written / 1e6;
+    printf("%s\t%lld\t%lld\t%.1f\t%llu", way, (long long)all->events, (long long)all->days, million,
+           (unsigned long long)of->missed);
+    printf("\t%.4f\t%.2f", percent(of->fresh, of->never), percent(of->again, of->old));
+    for (unsigned age = 10; age < 14; age++)
+        printf("\t%.2f", percent(of->found_at[age], of->old_at[age]));
+    printf("\t%.4f\t%.0f\t%.2f\t%.2f", percent(of->false_found, of->false_asked), of->least,
+           of->least / all->plan, of->most / all->plan);
+    printf("\t%.2f\t%.2f\t%.1f\n", of->seconds / million, of->longest, minutes);
 }
 
-static void run_large(int64_t keys)
+static void begin_year(int64_t events, int64_t days, bool ring)
 {
-    enum { IN_ONE = 1000 };
-    char create[200];
-    double commits = 0, start = now_ns();
-    remove(file);
-    snprintf(create, sizeof create,
-             "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld, fpr=0.001, keep='24 hours', "
-             "seed=1)",
-             (long long)keys);
-    writer by = open_writer(0, create);
-    bench_run(by.db, "PRAGMA cache_size = -200000");
-    for (int64_t key = 0; key < 3 * keys / 2; key++) {
-        if (key % IN_ONE == 0)
-            bench_run(by.db, "BEGIN");
-        true_time = INT64_C(212000000000000) + (int64_t)((double)key * KEEP / (double)keys);
-        run(&by, by.ignore, key);
-        if (key % IN_ONE != IN_ONE - 1)
-            continue;
-        double begun = now_ns();
-        bench_run(by.db, "COMMIT");
-        commits = now_ns() - begun > commits ? now_ns() - begun : commits;
-    }
-    printf("%lld keys in the window, %lld added: %.2f us each, longest statement %.2f ms, longest "
-           "commit of %d %.1f "
-           "ms, %.2f bits a key\n",
-           (long long)keys, (long long)(3 * keys / 2), (now_ns() - start) / 1.5e3 / (double)keys,
-           by.longest / 1e6, IN_ONE, commits / 1e6, 8 * bytes_of(&by) / (double)keys);
-    compare_lookups((uint64_t)keys);
+    *all = (year){.events = events,
+                  .days = days,
+                  .ring = ring,
+                  .ahead = {0, KEEP / 10},
+                  .room = 1024,
+                  .newest = 1};
+    all->true_time = all->turned = first_time;
+    while (all->room < 4 * (uint64_t)events)
+        all->room *= 2;
+    for (unsigned i = 0; i <= ring; i++)
+        all->sides[i].added = shared(all->room * sizeof(int64_t));
+}
+
+/* One pipe for each direction: when a process ends, the other one sees it. */
+static void run_year(void)
+{
+    int to[2][2];
+    if (pipe(to[0]) != 0 || pipe(to[1]) != 0)
+        bench_fail("no pipe");
+    pid_t child = fork();
+    own = child == 0;
+    close(to[own][1]);
+    close(to[!own][0]);
+    take_turns(to[own][0], to[!own][1]);
+    if (child == 0)
+        exit(0);
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0)
+        bench_fail("the other process has failed");
 }
 
 int main(int argc, char **argv)
 {
-    bool large = argc > 1 && strcmp(argv[1], "large") == 0;
-    int64_t n = argc > 2 ? strtoll(argv[2], NULL, 10) : large ? 10000000 : 20000;
+    int64_t events = argc > 2 ? atoll(argv[2]) : 20000, days = argc > 3 ? atoll(argv[3]) : 365;
     if (getenv("YEAR_FILE"))
         file = getenv("YEAR_FILE");
+    double start = now_ms();
+    char log[1024];
+    snprintf(log, sizeof log, "%s-wal", file);
+    remove(log);
+    remove(file);
+    all = shared(sizeof *all);
     set_clock_by_hand();
-    (large ? run_large : run_stream)(n);
-    return 0;
+    begin_year(events, days, argc > 1 && strcmp(argv[1], "ring") == 0);
+    run_year();
+    double minutes = (now_ms() - start) / 6e4;
+    puts("table\tevents a day\tdays\tmillion events\tmissed\tnew, %\tgone, %\t1.0\t1.1\t1.2\t1.3\t"
+         "wrong, %\tbytes\ttimes\tmost\tus\tlongest, ms\tminutes");
+    for (unsigned i = 0; i <= all->ring; i++)
+        print_row(i == 0 ? "a table that ages" : "a ring of nine tables", &all->sides[i], minutes);
+    return all->sides[0].missed + all->sides[1].missed > 0;
 }

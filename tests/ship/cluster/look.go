@@ -164,8 +164,8 @@ func (r *reader) end(w *writer) {
 const bytesOfFilters = `SELECT
 	(SELECT group_concat(no || ':' || hex(data)) FROM (SELECT * FROM known_page ORDER BY no)) ||
 	(SELECT group_concat(no || ':' || hex(data)) FROM (SELECT * FROM seen_page ORDER BY no)) ||
-	(SELECT count(*) || total(hash) || total(adds) || total(deletes) FROM known_wait) ||
-	(SELECT count(*) || total(hash) || total(adds) || total(deletes) FROM seen_wait) ||
+	(SELECT count(*) || total(hash) || total(value) || total(adds) FROM known_wait) ||
+	(SELECT count(*) || total(hash) || total(value) || total(adds) FROM seen_wait) ||
 	(SELECT count(*) || total(id) FROM person)`
 
 const seeds = "SELECT json_extract(cf_table_info('known'), '$.seed') || json_extract(cf_table_info('seen'), '$.seed')"

@@ -19,8 +19,10 @@ import (
 	"github.com/canonical/go-dqlite/driver"
 )
 
+// dqlite holds an election after 15 times as long.
+var latency = 20 * time.Millisecond
+
 const (
-	latency  = 20 * time.Millisecond // dqlite holds an election after 15 times as long
 	patience = 30 * time.Second
 	database = "cluster.db"
 )
@@ -57,7 +59,7 @@ func stopAll() {
 }
 
 func (n *node) start() {
-	n.process = exec.Command(os.Args[0], "node", strconv.FormatUint(n.id, 10), n.address, n.dir)
+	n.process = exec.Command(os.Args[0], "node", strconv.FormatUint(n.id, 10), n.address, n.dir, latency.String())
 	n.process.Stderr = os.Stderr
 	n.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(n.process.Start(), "starting a process")
