@@ -2,7 +2,8 @@
 -- Prefiltering a join, in three forms.   sqlite3 < sql/prefilter_join.sql
 -- A million events, 200,000 blocked users. Nearly all events belong to users who are not blocked.
 -- A filter says so in less than 100 nanoseconds. Without it each event costs a search in a B-tree, with
--- comparisons of texts. The join still decides, so the rows are the same in all forms.
+-- comparisons of texts. The join still decides: columns of one type and collation have the same rows in all
+-- forms. For others see the end.
 .bail on
 .load build/cuckoo
 .headers on
