@@ -195,7 +195,8 @@ cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length,
     if (length != reader->filter.length || length == 0 ||
         memcmp(bytes, reader->header, CF_HEADER_BYTES) != 0)
         return open_another(reader, bytes, length, why);
-    cf_rebase(&reader->filter, bytes, NULL);
+    reader->filter.bytes = bytes;
+    reader->filter.view.table = bytes + CF_HEADER_BYTES;
     return CF_OK;
 }
 
