@@ -79,13 +79,9 @@ small() {
     done
 }
 
-# at_top COMPILER: the commands that stand at the top of the file, word for word, where they find nothing else.
 at_top() {
     rm -rf $work/top && mkdir -p $work/top && cp $one $dist/cuckoo_filter.h $work/top &&
-        sed -n '1,/^\*\/$/s/^\*\*  *\(cc .*\)/\1/p' $one | sed 's/   .*//' > $work/top/commands &&
-        [ "$(wc -l < $work/top/commands)" -eq 4 ] && sed "s/^cc /$1 /" $work/top/commands > $work/top/run &&
-        (export CPATH="$PWD/$work/include" && cd $work/top && sh -ex run && [ -f cuckoo.so ]) &&
-        $1 -std=c11 -I$work/top -o $work/top/reader tests/ship/reader.c $work/top/cuckoo.o -lm
+        CPATH=$PWD/$work/include sh tests/ship/packages/at_top.sh "$1" $work/top "$PWD/tests/ship/reader.c"
 }
 
 for compiler in gcc clang; do
