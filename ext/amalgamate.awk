@@ -125,6 +125,10 @@ function collect(file,   i, text, name) {
             name = part[2]
             sub(/\(.*/, "", name)
             declare(file, name)
+        } else if (text ~ /^ *# *ifn?def /) { # a switch: who compiles the file defines it
+            split(text, part, " ")
+            if (pass == "prefixed")
+                declare(file, part[2])
         } else if (text ~ /^ +enum [{].*[}];/) # in a function: a macro of other code must not hit it
             declare_enumerators(file, text)
         else if (text ~ /^(typedef )?(struct|union|enum)( [a-z_0-9]+)? [{]/) {
@@ -313,6 +317,10 @@ BEGIN {
     split("prefixed others", passes, " ")
     for (j = 1; j <= 2; j++) {
         pass = passes[j]
+        if (pass == "prefixed") {
+            read("ext/amalgamate.sh") # it writes switches, too
+            collect("ext/amalgamate.sh")
+        }
         for (i = 1; i <= files; i++)
             collect(order[i])
     }

@@ -49,7 +49,8 @@
 **
 ** Errors. A call that does not answer CF_OK has changed nothing, unless its description says
 ** otherwise. `*why` is a constant text that names what is wrong; it is set only when the call
-** fails. What callers owe (a writable view, a bucket in range) is checked by assert.
+** fails. Through a view for reading only nothing changes: statuses are CF_BAD_ARGUMENT, cf_delete says
+** CF_STICKY. What else callers owe (a bucket in range) assert checks, with CUCKOO_DEBUG in cuckoo.c.
 **
 ** Copies. Adding a key again stores another copy, up to `cap` copies: 3 to 6 in most filters, more
 ** where fingerprints are short (cf_turnovers). Below cap the number of copies is exact. At cap the
@@ -176,9 +177,10 @@ typedef struct cf_filter {
 } cf_filter;
 
 /* Opens `length` bytes for reading, and validates their header, in constant time: whatever the bytes
-** are, after CF_OK no call reads or writes outside them. cf_check finds contents that are wrong
-** inside. CF_DAMAGED or CF_NEWER: *why says what is wrong; *filter is unchanged. After CF_NEWER the
-** only remedy is the version that wrote the filter: building it anew would lose its keys. */
+** are, after CF_OK no call reads or writes outside them. The contents have no checksum: a changed bit
+** of a fingerprint is noticed by no call, and nearly always loses a key. Keep a checksum of your own
+** beside a blob that travels. CF_DAMAGED or CF_NEWER: *why says what is wrong; *filter is unchanged.
+** After CF_NEWER the only remedy is the version that wrote it: building it anew would lose its keys. */
 cf_status cf_open(cf_filter *filter, const uint8_t *bytes, size_t length, const char **why);
 
 /* Opens one filter after another for reading, as a query does for each row. Bytes with the header of
@@ -218,7 +220,7 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values);
 
 /* ---------------------------------------------------------------------------------------------
 ** Making and changing filters. With CUCKOO_READ_ONLY cuckoo.c leaves all of it out: what is left calls
-** nothing but memcpy and its like, and allocates nothing.
+** memcpy and its like, and of libm (-lm) expm1, log1p and ldexp for shares; it allocates nothing.
 */
 /* What a delete did. */
 typedef enum cf_deleted {
@@ -236,8 +238,7 @@ void cf_create(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 /* The same in bytes that are all zeros, as calloc gives them: only the header is written. */
 void cf_create_in_zeros(cf_filter *filter, const cf_geometry *shape, uint8_t *bytes);
 
-/* cf_open for reading and writing: cf_add, cf_delete, cf_clear, cf_merge (into) and cf_seal need
-** a filter opened so, or made by cf_create. */
+/* cf_open for reading and writing: what changes a filter needs one opened so, or made by cf_create. */
 cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, const char **why);
 
 /* Writes the counts of an open filter into its header, with the checksum. Until then the bytes hold

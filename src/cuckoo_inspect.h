@@ -88,9 +88,9 @@ typedef struct cf_census {
 /* Counts, in time proportional to the part of the table that is in use. */
 cf_census cf_take_census(const cf_filter *filter);
 
-/* Checks all that opening does not: the counts against the buckets, the entries against the rules,
-** unused bits zero. CF_OK; CF_DAMAGED and *why; CF_INTERRUPTED, and nothing is known. Time
-** proportional to the part of the table that is in use. */
+/* Checks the form, which opening does not: the counts against the buckets, the entries against the
+** rules, unused bits zero. A fingerprint that was changed into another has that form (cf_open). CF_OK;
+** CF_DAMAGED and *why; CF_INTERRUPTED, and nothing is known. Time as cf_take_census. */
 cf_status cf_check(const cf_filter *filter, const char **why);
 
 #ifdef __cplusplus

@@ -119,6 +119,8 @@ typedef struct cf_geometry {
     bool keyed;           /* keys are hashed by the keyed hash, not by XXH3 */
 } cf_geometry;
 
+enum { CF_TRIES = 8 }; /* shapes that a build tries: cf_plan_wider */
+
 #ifndef CUCKOO_READ_ONLY
 
 /*
@@ -138,9 +140,8 @@ cf_status cf_plan(uint64_t capacity, double fpr, const cf_options *options, cf_g
                   const char **why);
 
 /* The next larger shape after `shape`, about 3 % more buckets: what to try when a build with the
-** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. So many shapes are
-** tried; all of them are full only when the keys were chosen to crowd one place. */
-enum { CF_TRIES = 8 };
+** planned one was full. Deterministic. CF_OK, or CF_TOO_BIG with *shape unchanged. CF_TRIES shapes
+** are tried; all of them are full only when the keys were chosen to crowd one place. */
 cf_status cf_plan_wider(cf_geometry *shape);
 
 #endif /* CUCKOO_READ_ONLY */

@@ -46,10 +46,39 @@ def archive_papers(kind, version, licence, platform="", extension=""):
     """What lies in an archive beside its files: a README that is true of it, the reference, the changes, the licences."""
     claim, example, output = excerpt()
     readme = filled(f"archives/{kind}.md", VERSION=version, PLATFORM=platform, EXTENSION=extension, OUTPUT=output,
-                    CLAIM=claim[claim.index("\n"):].strip(), EXAMPLE=example.replace(".load build/cuckoo", ".load ./cuckoo"))
+                    LIBRARY=filled("archives/library.md", COMMANDS=COMMANDS.get(kind, "")).rstrip("\n"),
+                    CLAIM=claim[claim.index("\n"):].strip(), EXAMPLE=loading(example))
     address = f"\nAll of it: {REPOSITORY}\n" if REPOSITORY else ""
+    scripts = {f"sql/{path.name}": loading(path.read_text()) for path in (ROOT / "sql").glob("*.sql")}
     return {"README.md": readme + address, "LICENSE": licence, "REFERENCE.md": (ROOT / "ext/REFERENCE.md").read_text(),
-            "CHANGES.md": (ROOT / "ext/CHANGES.md").read_text()}
+            "CHANGES.md": (ROOT / "ext/CHANGES.md").read_text(), **scripts}
+
+
+def loading(text):
+    """A script that loads the extension from where an archive has it."""
+    return text.replace(".load build/cuckoo", ".load ./cuckoo")
+
+
+# Of the programs in archives/library.md.
+COMMANDS = {
+    "amalgamation": """```sh
+cc -O2 -DCUCKOO_LIBRARY_ONLY library.c cuckoo.c -o library -lm && ./library
+cc -O2 -DCUCKOO_LIBRARY_ONLY many.c cuckoo.c -o many -lm && ./many
+```
+```text
+1
+1
+```""",
+    "static": """```sh
+cc -I. extension.c libcuckoo_sqlite.a -lsqlite3 -lm -o extension && ./extension
+cc -I. library.c libcuckoofilter.a -lm -o library && ./library
+cc -I. many.c libcuckoofilter.a -lm -o many && ./many
+```
+```text
+1
+1
+1
+```"""}
 
 
 def filled(path, **values):
@@ -108,7 +137,8 @@ def npm(out, version, compiled, licence, wasm):
 
 
 def loadable(out, version, binary, licence):
-    """Without a folder inside: sqlpkg unpacks such archives only."""
+    """Its files stand at the top, not in a folder as in the other archives: sqlpkg makes no folders when it unpacks, and looks
+    for the extension at the top. Of the rest, its pattern takes what is no script: see sqlpkg()."""
     extension = "cuckoo" + binary.path.suffix
     return write_tar(out / f"cuckoo-{version}-loadable-{binary.name}.tar.gz", {
         extension: binary.path.read_bytes(), **archive_papers("loadable", version, licence, binary.name, extension)})
@@ -137,7 +167,7 @@ def sqlpkg(out, version, archives):
     spec.update({
         "authors": ["the maintainers of cuckoo"], "license": LICENCE, "description": SUMMARY,
         "keywords": ["cuckoo-filter", "bloom-filter", "probabilistic", "index"], "symbols": sorted(symbols()),
-        "assets": {"path": os.environ.get("DIST_URL", "."),
+        "assets": {"path": os.environ.get("DIST_URL", "."), "pattern": "*",  # no sql/...: a star matches no slash
                    "files": {platform: path.name for platform, path in sorted(archives.items())},
                    "checksums": {path.name: "sha256-" + hashlib.sha256(path.read_bytes()).hexdigest()
                                  for path in sorted(archives.values())}}})
@@ -152,8 +182,10 @@ def symbols():
     return set(re.findall(r"`(cf_[a-z_]+)[(`]", words)) | {"cuckoo_filter"}
 
 
-def sums(out, paths):
-    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(paths)]
+def sums(out):
+    """Of all files that are there, the one file of C and its header, too, when they are."""
+    paths = sorted(path for path in out.iterdir() if path.is_file() and path.name != "SHA256SUMS")
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths]
     (out / "SHA256SUMS").write_text("".join(lines))
 
 
@@ -202,7 +234,7 @@ def main():
     made += [npm(out, version, list(compiled.values()), licence, arguments.wasm),
              *others(out, version, arguments, first.name, licence)]
     made.append(sqlpkg(out, version, archives))
-    sums(out, made)
+    sums(out)
     for path in sorted(made) + [out / "SHA256SUMS"]:
         print(f"{path.stat().st_size:10}  {os.path.relpath(path, ROOT)}")
 

@@ -38,7 +38,7 @@
 #include "../shape/format.h"
 #include "sort.h"
 
-static const uint8_t exact_magic[4] = {0xcf, 0x65, 0x78, CF_EXACT_VERSION};
+static const uint8_t exact_magic[4] = {CF_EXACT_MAGIC, CF_EXACT_VERSION};
 
 enum { AT_RULE = 4, AT_KEYS = 16, AT_MEMBERS = 24, AT_LEVELS = 32, AT_END = 56 };
 
@@ -49,11 +49,6 @@ static uint64_t sum_of_content(const uint8_t *bytes, uint64_t length)
 }
 
 /* ---- opening ---- */
-
-bool cf_is_exact(const uint8_t *bytes, size_t length)
-{
-    return length >= 3 && memcmp(bytes, exact_magic, 3) == 0;
-}
 
 static cf_status check_exact_header(const uint8_t *bytes, size_t length, const char **why)
 {

@@ -221,6 +221,8 @@ cf_status cf_add(cf_filter *filter, uint64_t hash)
 static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_pair pair = cf_pair_of(filter, hash);
+    if (filter->view.writable == NULL)
+        return CF_STICKY;
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);
     if (deleted == CF_REMOVED && filter->spilled > 0)
         cf_settle_one(filter, (unsigned)(pair.place[0].bucket % filter->spilled));
@@ -241,7 +243,7 @@ cf_status cf_settle(cf_filter *filter)
 {
     enum { COST = 2000 }; /* nanoseconds */
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    for (unsigned i = filter->spilled; i > 0 && !cf_tick(&ticker, COST); i--)
+    for (unsigned i = filter->view.writable ? filter->spilled : 0; i > 0 && !cf_tick(&ticker, COST); i--)
         cf_settle_one(filter, i - 1);
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }

@@ -204,9 +204,10 @@ static void restore(cf_filter *into, const before *then)
 
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
 {
-    assert(into->view.writable != NULL);
     before *then;
     *why = NULL;
+    if (into->view.writable == NULL)
+        return cf_refuse(CF_BAD_ARGUMENT, why, "into: it is open for reading only");
     if (into->bytes == from->bytes)
         return cf_refuse(CF_MISMATCH, why, "bytes: they are one and the same");
     cf_status status = cf_mergeable(into, from, why);
@@ -260,6 +261,8 @@ static uint64_t buckets_needed(const cf_filter *filter, const cf_census *census)
 /* CF_OK and how many buckets to grow to. CF_FULL: it is not worth it. */
 static cf_status plan_smaller(const cf_filter *into, const cf_filter *from, uint64_t *buckets)
 {
+    if (into->view.writable == NULL)
+        return CF_BAD_ARGUMENT;
     if (!from->view.grown)
         return CF_FULL;
     cf_filter watched = *from;

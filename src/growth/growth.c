@@ -177,6 +177,14 @@ static bool may_be_at(const cf_filter *filter, unsigned level, uint64_t split)
     return g->growth && filter->memory.resize != NULL && cf_stage_check(g, level, split, &why) == CF_OK;
 }
 
+bool cf_can_prepare_growth(const cf_filter *filter)
+{
+    enum { LARGE = 1024 };
+    bool prepared = filter->view.form.grown && filter->view.narrow_buckets == 0;
+    return !filter->view.grown && !prepared && filter->buckets > LARGE &&
+           filter->geometry.spill_bound == 0;
+}
+
 cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets)
 {
     cf_ticker unasked = cf_ticker_of(NULL);

@@ -79,6 +79,10 @@ cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo);
 ** then. */
 void cf_grow_back(cf_filter *filter, cf_undo *undo);
 
+/* Is this a large table that can be prepared for its first growth? Then each insertion widens a few
+** buckets, so that none has to widen all of them. */
+bool cf_can_prepare_growth(const cf_filter *filter);
+
 /* Gives so many buckets of a filter that has not grown, and has no spill list, their new form. CF_OK,
 ** also when all of them have it; errors as cf_grow. */
 cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets);

@@ -148,23 +148,13 @@ static bool crowded(const cf_filter *filter)
     return filter->view.grown && !filter->geometry.epochs && nearly_full(filter);
 }
 
-/* Is this a large table that can be prepared for its first growth? Then each insertion widens a few
-** buckets, so that none has to widen all of them. */
-static bool can_prepare(const cf_filter *filter)
-{
-    enum { LARGE = 1024 };
-    bool prepared = filter->view.form.grown && filter->view.narrow_buckets == 0;
-    return !filter->view.grown && !prepared && filter->buckets > LARGE &&
-           filter->geometry.spill_bound == 0;
-}
-
 /* One that ages begins with it after a long search, and goes on. */
 static bool about_to_grow(const cf_filter *filter)
 {
     bool due = filter->geometry.epochs
                    ? filter->view.form.grown
                    : filter->occupied > filter->geometry.capacity && nearly_full(filter);
-    return due && can_prepare(filter);
+    return due && cf_can_prepare_growth(filter);
 }
 
 /* Buckets that the search for a path may go on from. In a table that grows every other insertion
@@ -387,7 +377,7 @@ static cf_status insert_ageing(cf_filter *filter, const cf_entry *item)
     enum { FAR = 64 }; /* buckets */
     filter->view.searched = 0;
     cf_status status = insert_item(filter, item);
-    if (status == CF_OK && filter->view.searched >= FAR && can_prepare(filter) &&
+    if (status == CF_OK && filter->view.searched >= FAR && cf_can_prepare_growth(filter) &&
         !cf_load_takes(&filter->geometry, filter->occupied))
         cf_prepare_growth(filter, WIDENED);
     return status;
@@ -396,7 +386,8 @@ static cf_status insert_ageing(cf_filter *filter, const cf_entry *item)
 cf_status cf_insert(cf_filter *filter, const cf_entry *item)
 {
     bool grows = filter->geometry.growth && filter->memory.resize != NULL;
-    assert(filter->view.writable != NULL);
+    if (filter->view.writable == NULL)
+        return CF_BAD_ARGUMENT;
     if (!grows)
         return store_item(filter, item, CF_SEARCH_BUCKETS);
     if (about_to_grow(filter)) {

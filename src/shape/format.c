@@ -2,6 +2,7 @@
 #include "format.h"
 
 #include "../base/bits.h"
+#include "../cuckoo_exact.h"
 
 static const uint8_t magic[3] = {0xcf, 0x63, 0x6b};
 
@@ -90,13 +91,22 @@ static cf_status check_checksum(const uint8_t *bytes, const char **why)
     return CF_OK;
 }
 
+bool cf_is_exact(const uint8_t *bytes, size_t length)
+{
+    static const uint8_t exact[3] = {CF_EXACT_MAGIC};
+    return length >= sizeof exact && memcmp(bytes, exact, sizeof exact) == 0;
+}
+
 /* Is this a filter at all, whole, and of a version that can be read? */
 static cf_status check_identity(const uint8_t *bytes, uint64_t length, const char **why)
 {
     /* RULE: a blob without the magic is no filter; equivalent < to <=: no filter is only a
     ** header */
     if (length < CF_HEADER_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
-        return cf_refuse(CF_DAMAGED, why, "not a cuckoo filter");
+        return cf_refuse(CF_DAMAGED, why,
+                         cf_is_exact(bytes, (size_t)length)
+                             ? "an exact filter: open it with cf_exact_open"
+                             : "not a cuckoo filter");
     /* RULE: another format version is refused */
     if (bytes[AT_VERSION] != CF_FORMAT_VERSION)
         return cf_refuse(CF_NEWER, why, CF_LATER("unknown format version"));

@@ -76,6 +76,7 @@
 #include "geometry.h"
 
 enum { CF_FORMAT_VERSION = 1 };
+#define CF_EXACT_MAGIC 0xcf, 0x65, 0x78 /* an exact filter begins so (exact.c) */
 
 /* Hash identities, in headers of filters and of key lists. */
 enum { CF_IDENTITY_XXH3 = 1, CF_IDENTITY_KEYED = 2 };

@@ -62,7 +62,7 @@ static void set_quick(cf_filter *filter)
     bool sticky = filter->geometry.cap == 1; /* then the only entry of a key is */
     /* RULE: what ages is found only when it is live */
     view->lookup = filter->pages || filter->geometry.epochs ? CF_FAST_NONE : kind;
-    view->change = view->form.payload_bits || sticky ? CF_FAST_NONE : kind;
+    view->change = view->form.payload_bits || sticky || !view->writable ? CF_FAST_NONE : kind;
 }
 
 void cf_set_stage(cf_filter *filter, unsigned level, uint64_t split, bool grown)
@@ -102,10 +102,13 @@ void cf_set_epoch(cf_filter *filter, uint64_t epoch)
 
 void cf_rebase(cf_filter *filter, const uint8_t *bytes, uint8_t *writable)
 {
+    bool turned = (writable == NULL) != (filter->view.writable == NULL);
     assert(writable == NULL || writable == bytes);
     filter->bytes = bytes;
     filter->view.table = bytes + CF_HEADER_BYTES;
     filter->view.writable = writable ? writable + CF_HEADER_BYTES : NULL;
+    if (turned)
+        set_quick(filter);
 }
 
 static void set_view(cf_filter *filter, const cf_header *header, const uint8_t *bytes, uint64_t length,
@@ -192,7 +195,8 @@ cf_status cf_reader_open(cf_reader *reader, const uint8_t *bytes, size_t length,
     if (length != reader->filter.length || length == 0 ||
         memcmp(bytes, reader->header, CF_HEADER_BYTES) != 0)
         return open_another(reader, bytes, length, why);
-    cf_rebase(&reader->filter, bytes, NULL);
+    reader->filter.bytes = bytes;
+    reader->filter.view.table = bytes + CF_HEADER_BYTES;
     return CF_OK;
 }
 
@@ -204,6 +208,8 @@ cf_status cf_open_writable(cf_filter *filter, uint8_t *bytes, size_t length, con
 void cf_seal(cf_filter *filter)
 {
     const cf_view *view = &filter->view;
+    if (view->writable == NULL)
+        return;
     if (filter->geometry.epochs) /* growth may have doubled some */
         filter->items = filter->occupied;
     uint64_t plain = cf_bytes_at(&filter->geometry, filter->level, filter->split, view->form.grown);
@@ -217,7 +223,6 @@ void cf_seal(cf_filter *filter)
                         .epoch = filter->epoch,
                         .spilled = filter->spilled,
                         .reserved = (uint32_t)(filter->length - plain + CF_RESERVED_MIN)};
-    assert(view->writable != NULL);
     cf_change(filter, 0, CF_HEADER_BYTES);
     cf_header_encode(&header, view->writable - CF_HEADER_BYTES);
 }
@@ -230,8 +235,9 @@ void cf_attach_pages(cf_filter *filter, const cf_pages *pages)
 
 void cf_clear(cf_filter *filter)
 {
-    assert(filter->view.writable != NULL);
     cf_filter was = *filter;
+    if (was.view.writable == NULL)
+        return;
     cf_change(filter, 0, filter->length);
     cf_create(filter, &was.geometry, filter->view.writable - CF_HEADER_BYTES);
     filter->memory = was.memory;

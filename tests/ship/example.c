@@ -2,7 +2,7 @@
 /*
 ** A filter in a file:  cc -DCUCKOO_LIBRARY_ONLY example.c cuckoo.c -lm && ./a.out FILE
 */
-#include "cuckoo.h"
+#include "cuckoo_filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

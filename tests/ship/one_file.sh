@@ -71,6 +71,27 @@ for compiler in gcc clang $others arm-linux-gnueabihf-gcc musl-gcc emcc; do
     fi
 done
 
+# small COMPILER OPTIONS...: what CUCKOO_SMALL and CUCKOO_READ_ONLY leave is whole, for who wants least code.
+small() {
+    for lean in '' -DCUCKOO_SMALL; do
+        # shellcheck disable=SC2086 # an option, or none
+        taken "$@" $lean || return 1
+    done
+}
+
+at_top() {
+    rm -rf $work/top && mkdir -p $work/top && cp $one $dist/cuckoo_filter.h $work/top &&
+        CPATH=$PWD/$work/include sh tests/ship/packages/at_top.sh "$1" $work/top "$PWD/tests/ship/reader.c"
+}
+
+for compiler in gcc clang; do
+    has $compiler || continue # said above
+    ok "$compiler, the commands at its top, and a program with the last one's" at_top $compiler
+    ok "$compiler, extension, small" taken $compiler -Os -fPIC -c -DCUCKOO_SMALL -o $work/small.o
+    ok "$compiler, library that only reads" small $compiler -Os -c -DCUCKOO_LIBRARY_ONLY -DCUCKOO_READ_ONLY -o $work/small.o
+    ok "$compiler, library, -Os" small $compiler -Os -c -DCUCKOO_LIBRARY_ONLY -o $work/small.o
+done
+
 ok 'SQLITE_CORE' taken $CC -O2 -DSQLITE_CORE -c -o $work/core.o
 ok 'asserts, and no optimization' taken $CC -O0 -DCUCKOO_DEBUG -c -o $work/debug.o
 

@@ -61,7 +61,8 @@ sums() {
 
 again() {
     extension=$(ls build/cuckoo.so build/cuckoo.dylib build/cuckoo.dll 2> /dev/null)
-    "$PYTHON" ext/packages/dist.py --version "$version" --extension "$extension" --static build/libcuckoofilter.a \
+    mkdir -p "$work/again" && cp -p "$dist/cuckoo.c" "$dist/cuckoo_filter.h" "$dist/LICENSE" "$work/again" &&
+        "$PYTHON" ext/packages/dist.py --version "$version" --extension "$extension" --static build/libcuckoofilter.a \
         build/libcuckoo_sqlite.a ${wasm:+--wasm "$wasm"} --sqlite "$work"/sources/*/sqlite/* --out "$work/again" && cd "$work/again" && for file in *; do
         cmp "$file" "$dist/$file" || return 1
     done && echo ok
@@ -196,19 +197,41 @@ files() {
     awk '/^`[a-z]+\.c`/ { split($0, part, "`"); name = part[2] } /^```c$/ { on = 1; next } /^```/ { on = 0 } on { print > name }' "$1"
 }
 
-# commands FILE: runs its block of sh, with our compiler. What it prints is compared with the block of text below it.
+# commands FILE: runs its commands, with our compiler and with clang. What they print is its last block of text.
 commands() {
-    sh_block "$1" | sed "s#^cc #$CC #" > commands
-    awk '/^```sh$/ { after = 1 } after && /^```text$/ { on = 1; next } /^```/ { on = 0 } on' "$1" > expected
-    sh -e commands > got
+    files "$1" && awk '/^```text$/ { on = 1; text = ""; next } /^```/ { on = 0 } on { text = text $0 "\n" } END { printf "%s", text }' \
+        "$1" > expected
+    for compiler in "$CC" $(command -v clang); do
+        sh_block "$1" | sed "s#^cc #$compiler #" > commands
+        sh -e commands > got && diff expected got || return 1
+    done
 }
 
 static_programs() {
-    cd "$work/static/cuckoo-$version" && files README.md && commands README.md && diff expected got && echo ok
+    cd "$work/static/cuckoo-$version" && commands README.md && echo ok
 }
 
 amalgamation_example() {
     cd "$work/amalgamation/cuckoo-$version" && commands README.md && example README.md '.load ./cuckoo'
+}
+
+# The filter that a program in C has stored, asked by SQL.
+c_and_sql() {
+    cd "$work/amalgamation/cuckoo-$version" && "$SQLITE3" :memory: '.load ./cuckoo' \
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 4999)
+         SELECT cf_contains(f, 'ada'), sum(cf_contains(f, i)), sum(cf_contains(f, 5000 + i)) < 200, cf_check(f)
+         FROM n, (SELECT readfile('known.cuckoo') AS f)" | grep -Fx '1|5000|1|ok' && echo ok
+}
+
+at_top() {
+    empty "top-$1" && cp "$work/amalgamation/cuckoo-$version"/cuckoo[._]*[ch] . &&
+        sh "$root/tests/ship/packages/at_top.sh" "$1" . "$root/tests/ship/reader.c" &&
+        ./reader "$work/amalgamation/cuckoo-$version/known.cuckoo" | grep ' of 1000, ' && echo ok
+}
+
+# script FOLDER: the tour that REFERENCE and others name, in the folder of an archive.
+script() {
+    cd "$1" && "$SQLITE3" :memory: < sql/tour.sql > said 2>&1 && [ -s said ] && ! grep -E '^(Parse|Runtime|Error)' said && echo ok
 }
 
 here=$(cd "$dist" && ls cuckoo-"$version"-static-*.tar.gz | sed "s/.*-static-//; s/\.tar\.gz//")
@@ -218,6 +241,16 @@ check 'archive: static libraries' archive static
 check 'archive: static libraries: the programs of their README' static_programs
 check 'archive: amalgamation' archive amalgamation
 check 'archive: amalgamation: compiled as its README says; the example' amalgamation_example
+check 'archive: amalgamation: SQL reads what the program in C has stored' c_and_sql
+for compiler in gcc clang; do
+    if command -v $compiler > /dev/null; then
+        check "archive: amalgamation: the commands at the top of cuckoo.c, $compiler" at_top $compiler
+    else
+        skip "archive: amalgamation: $compiler is not here"
+    fi
+done
+check 'archive: loadable: sql/tour.sql' script "$work/loadable-$here"
+check 'archive: amalgamation: sql/tour.sql' script "$work/amalgamation/cuckoo-$version"
 
 # ---- the recipe for all platforms ----
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* With CUCKOO_READ_ONLY: what example.c wrote, in memory of its own. Prints how many of "user0", "user1" .. are there. */
-#include "cuckoo.h"
+#include "cuckoo_filter.h"
 
 #include <stdio.h>
 

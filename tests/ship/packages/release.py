@@ -25,7 +25,7 @@ def run(job, *names):
 
 tree = here / "tree"
 tree.mkdir()
-for name in ("README.md", "Makefile", "ext", "src", "tests"):
+for name in ("README.md", "Makefile", "ext", "sql", "src", "tests"):
     subprocess.run(["cp", "-R", root / name, tree], check=True)
 (here / "bin").mkdir()
 (here / "bin/docker").write_text('#!/bin/sh\nwhile [ "$1" != -w ]; do shift; done\nshift 3\nexec "$@"\n')

@@ -72,6 +72,9 @@ static cf_exact_build built(const universe *u)
     cf_exact *exact = open_bytes(build.bytes, build.length);
     assert_true(exact->keys == u->n && exact->members == u->members && exact->length == build.length);
     assert_true(cf_is_exact(build.bytes, build.length));
+    cf_filter other;
+    assert_int_equal(cf_open(&other, build.bytes, build.length, &why), CF_DAMAGED);
+    assert_string_equal(why, "an exact filter: open it with cf_exact_open");
     assert_right(u, exact);
     free(exact);
     return build;

@@ -261,6 +261,77 @@ static void views_go_on_with_copies(void **state)
     free_filter(&made);
 }
 
+/* ---- for reading only ---- */
+
+static cf_geometry shape_of_kind(unsigned kind)
+{
+    cf_geometry shape = kind & 1 ? growing_shape(100, 4, 12) : shape_of(100, kind == 2 ? 8 : 4, 12);
+    shape.semisorted = kind == 4 || kind == 5;
+    shape.counter_bits = kind == 6 ? 4 : 0;
+    if (kind == 7)
+        shape = spilling(shape, 0, 8);
+    if (kind == 8) {
+        shape.epochs = 3;
+        shape.cap = 1;
+    }
+    return shape;
+}
+
+/* Each call that changes filters says that it may not, and no byte and no count is another one. */
+static void readers_are_not_changed(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 9; kind++)
+        for (unsigned keys = 0; keys <= 300; keys += 100) { /* empty, and up to a growing one's end */
+            test_filter made = new_filter(shape_of_kind(kind)), other = new_filter(shape_of_kind(kind));
+            const char *why = NULL;
+            cf_filter reader;
+            uint64_t hashes[] = {random64(), random64(), random64()};
+            size_t added = 7;
+            for (unsigned i = 0; i < keys; i++)
+                assert_int_equal(cf_add(&made.filter, i ? random64() : hashes[0]), CF_OK);
+            assert_int_equal(cf_add(&other.filter, 12345), CF_OK);
+            cf_seal(&made.filter);
+            snapshot then = remember(&made.filter);
+            assert_int_equal(cf_open(&reader, made.bytes, made.filter.length, &why), CF_OK);
+            reader.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
+            assert_int_equal(cf_add(&reader, hashes[1]), CF_BAD_ARGUMENT);
+            assert_int_equal(cf_delete(&reader, hashes[0]), CF_STICKY);
+            assert_int_equal(cf_settle(&reader), CF_OK);
+            assert_int_equal(cf_add_many(&reader, hashes, 3, &added), CF_BAD_ARGUMENT);
+            assert_int_equal(added, 0);
+            assert_int_equal(cf_merge(&reader, &other.filter, &why), CF_BAD_ARGUMENT);
+            assert_string_equal(why, "into: it is open for reading only");
+            assert_int_equal(cf_shrink(&reader, &other.filter), CF_BAD_ARGUMENT);
+            if (kind == 8)
+                cf_advance(&reader);
+            cf_clear(&reader);
+            cf_seal(&reader);
+            assert_unchanged(&reader, &then);
+            free(then.bytes);
+            free_filter(&made);
+            free_filter(&other);
+        }
+}
+
+/* A view that turns from reading to writing has the same ways as one that was opened for it. */
+static void views_turn(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 9; kind++) {
+        test_filter made = new_filter(shape_of_kind(kind));
+        cf_filter view = made.filter;
+        cf_rebase(&view, made.bytes, NULL);
+        assert_int_equal(view.view.change, CF_FAST_NONE);
+        assert_int_equal(view.view.lookup, made.filter.view.lookup);
+        assert_int_equal(cf_add(&view, 12345), CF_BAD_ARGUMENT);
+        cf_rebase(&view, made.bytes, made.bytes);
+        assert_memory_equal(&view.view, &made.filter.view, sizeof(cf_view));
+        assert_int_equal(cf_add(&view, 12345), CF_OK);
+        free_filter(&made);
+    }
+}
+
 /* In a header that is right otherwise, and of a blob of the length that it says. */
 static void odd_numbers_of_buckets_are_refused(void **state)
 {
@@ -282,6 +353,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(odd_numbers_of_buckets_are_refused),
     cmocka_unit_test(stages_make_the_view_of_an_open_filter),
     cmocka_unit_test(views_go_on_with_copies),
+    cmocka_unit_test(readers_are_not_changed),
+    cmocka_unit_test(views_turn),
     cmocka_unit_test(reader_opens_as_open_does),
     cmocka_unit_test(reader_reads_other_counts),
     cmocka_unit_test(seal_keeps_the_counts),
