@@ -108,10 +108,10 @@ static char *not_a_blob(const char *why, const char *function, sqlite3_value *va
     if (hint)
         return sqlite3_mprintf("%s; %s", why, hint);
     if (*text == 0 || strlen(text) > NAME)
-        return sqlite3_mprintf("%s, unlike %s", why, cuckoo_show(value).text);
+        return sqlite3_mprintf("%s, got %s", why, cuckoo_show(value).text);
     char *all = NULL, *use = sqlite3_mprintf(for_tables(function), text, text);
     if (use)
-        all = sqlite3_mprintf("%s, unlike %s; if it names a filter table, use %s", why,
+        all = sqlite3_mprintf("%s, got %s; if it names a filter table, use %s", why,
                               cuckoo_show(value).text, use);
     sqlite3_free(use);
     return all;

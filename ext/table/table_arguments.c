@@ -39,7 +39,7 @@ static const char *value_of(const char *argument, const char *name)
 /* Sets the message about a value. Returns false. */
 static bool complain(char **message, const char *what, const char *given)
 {
-    cuckoo_say(message, SQLITE_OK, "%s, unlike '" CUCKOO_PART "'", what, given);
+    cuckoo_say(message, SQLITE_OK, "%s, got '" CUCKOO_PART "'", what, given);
     return false;
 }
 
