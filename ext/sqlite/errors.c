@@ -3,6 +3,8 @@
 
 #include "register.h"
 
+#include "../../src/cuckoo_exact.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <string.h>
@@ -126,11 +128,12 @@ char *cuckoo_filter_message(cf_status status, const char *why, const char *funct
         return not_a_blob(why, function, value);
     if (status == CF_BAD_ARGUMENT)
         return sqlite3_mprintf("%s", why);
+    bool exact = cf_is_exact(sqlite3_value_blob(value), (size_t)sqlite3_value_bytes(value));
     return sqlite3_mprintf(status == CF_NEWER
                                ? "filter cannot be used: %s"
                                : "filter cannot be used: %s (%s); restore it from a copy, "
-                                 "or build it anew with cf_build",
-                           why, cuckoo_show(value).text);
+                                 "or build it anew with cf_build%s",
+                           why, cuckoo_show(value).text, exact ? "_exact" : "");
 }
 
 /* What stands in the way, and the remedy. */

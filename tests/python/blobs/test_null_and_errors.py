@@ -584,9 +584,9 @@ def test_names_of_tables_that_are_nearly_right(db, call):
 
 
 def test_what_two_filters_differ_in_and_why(db):
-    for one, other, says in (("cf_new(10)", "cf_new(1000)", "buckets, fingerprint_bits, pair_bits (planned for 10 and 1000 keys); build both"),
-                             ("cf_new(10)", "cf_new(10, NULL, 'seed=5')", "seed, hash (planned for 10 and 10 keys); keys hash differently"),
+    for one, other, says in (("cf_new(10)", "cf_new(1000)", "buckets, fingerprint_bits, pair_bits (planned for 10 and 1000 keys, fpr about 0.0039 and 0.0072); build both"),
+                             ("cf_new(10)", "cf_new(10, NULL, 'seed=5')", "seed, hash (planned for 10 and 10 keys, fpr about 0.0039 and 0.0039); keys hash differently"),
                              ("cf_new(1000, 0.001)", "cf_new(1000)", "fpr and options"),
-                             ("cf_new(10, NULL, 'value_bits=4')", "cf_new(10, NULL, 'value_bits=5')", "value_bits (planned for 10 and 10 keys); build both")):
+                             ("cf_new(10, NULL, 'value_bits=4')", "cf_new(10, NULL, 'value_bits=5')", "value_bits (planned for 10 and 10 keys, fpr about 0.0039 and 0.0039); build both")):
         for sql in (f"SELECT cf_merge({one}, {other})", f"SELECT cf_merge(f) FROM (SELECT {one} AS f UNION ALL SELECT {other})"):
             fails(db, MISMATCH, sql, says=says)

@@ -177,8 +177,8 @@ def test_a_constraint_of_a_shadow_table_is_an_error(once, guard):
 
 @pytest.mark.parametrize("arguments, message", [
     ("capacity=5, adds=twice", "adds must be once"), ("capacity=5, adds='once', adds=once", "adds is given twice"),
-    ("capacity=5, adds=once, value_bits=3", "adds=once, keep= and epochs are for keys"),
-    ("capacity=5, adds=once, content='t(k)'", "adds=once, keep= and epochs are for keys"), ("capacity=5, add=once", "did you mean adds"),
+    ("capacity=5, adds=once, value_bits=3", "you insert, value_bits= keeps values: give one"),
+    ("capacity=5, adds=once, content='t(k)'", "you insert, content= follows a table: give one"), ("capacity=5, add=once", "did you mean adds"),
     ("capacity=5, adds=", "adds must be once")])
 def test_bad_arguments(db, arguments, message):
     db.execute("CREATE TABLE t(k)")

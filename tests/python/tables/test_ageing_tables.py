@@ -266,12 +266,19 @@ def test_lookups_within_less(db, now):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("2 days", "must not be longer"), ("soon", "must be a number and seconds"), ("", "must be a number and"), (None, "must be a number and"),
+    ("2 days", r"must be at most 24 hours \(keep=\), got the text '2 days'"), ("soon", "must be a number and seconds"), ("", "must be a number and"), (None, "must be a number and"),
     (5, "must be a number and"), ("-1 hour", "must be a number and"), ("1 fortnight", "must be a number and"), ("1", "must be a number and")])
 def test_bad_windows(db, text, message):
     table(db)
     with pytest.raises(sqlite3.OperationalError, match="cf_table_contains: the third argument " + message):
         ask(db, "SELECT cf_table_contains('seen', 1, ?)", text)
+
+
+@pytest.mark.parametrize("keep, most", [("90 seconds", "90 seconds"), ("1 hour", "3600 seconds"), ("90 minutes", "1.5 hours"), ("1 week", "168 hours")])
+def test_the_longest_window_is_named(db, keep, most):
+    create(db, f"capacity=5, keep='{keep}'")
+    with pytest.raises(sqlite3.OperationalError, match=rf"must be at most {most} \(keep=\), got the text '8 days'"):
+        ask(db, "SELECT cf_table_contains('seen', 1, '8 days')")
 
 
 def test_other_tables_know_no_times(db):
