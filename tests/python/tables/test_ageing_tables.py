@@ -430,7 +430,7 @@ def test_all_that_was_imported_stays_for_the_window(db, now, grown):
     ("keep='5000 weeks', keep='1 day'", "keep is given twice"), ("keep='6000 weeks'", "keep must be"), ("keep='1e99 days'", "keep must be"),
     ("keep='1 day', epochs=3", "keep= goes by the clock"), ("keep='1 day', counter_bits=2", "keep= goes by the clock"),
     ("keep='1 day', overflow=on", "keep= goes by the clock"), ("keep='1 day', value_bits=2", "give one of them"),
-    ("epochs=4, content='t(k)'", "give one of them"), ("keep='1 day', content='t(k)'", "for keys that are inserted"),
+    ("epochs=4, content='t(k)'", "give one of them"), ("keep='1 day', content='t(k)'", "give one of them"),
     ("epochs=16", "bad value in epochs=16"), ("keeps='1 day'", "did you mean keep")])
 def test_bad_arguments(db, arguments, message):
     db.execute("CREATE TABLE t(k)")
