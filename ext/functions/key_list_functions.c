@@ -249,19 +249,17 @@ static bool open_list(sqlite3_context *context, sqlite3_value *value, key_list *
 
 static bool read_list(sqlite3_context *context, sqlite3_value *value, key_list *list)
 {
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_BLOB:
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_BLOB)
         return open_list(context, value, list);
-    case SQLITE_NULL:
+    if (type == SQLITE_NULL)
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
                            "keys is NULL: there is no row with a list; without grouping cf_keys gives "
                            "one for no rows, too");
-    default:
-        return cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
-            "keys must be a list made by cf_keys, got %s; for one key use cf_add or cf_delete",
-            cuckoo_show(value).text);
-    }
+    return cuckoo_fail(
+        context, CF_BAD_ARGUMENT,
+        "keys must be a list made by cf_keys, got %s; for one key use cf_add or cf_delete",
+        cuckoo_show(value).text);
 }
 
 static bool values_fit(const key_list *list, unsigned bits)

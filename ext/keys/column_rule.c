@@ -276,7 +276,7 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
     return rc;
 }
 
-/* SQLite itself is the quickest to look for an INTEGER PRIMARY KEY. */
+/* The first UNIQUE column that is no INTEGER PRIMARY KEY, else the first of texts, else the first. */
 #define EXAMPLE                                                                                         \
     "SELECT %Q || '(' || name || ')' FROM pragma_table_info(%Q, %Q) AS c ORDER BY NOT (pk AND type = "  \
     "'INTEGER' COLLATE NOCASE) AND EXISTS (SELECT 1 FROM pragma_index_list(%Q, %Q) AS i WHERE "         \
@@ -286,10 +286,9 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
 
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
 {
-    const char *s = schema, *t = table;
     char *example = NULL, *why = NULL;
-    if (cuckoo_column_table(db, s, t, &why) == SQLITE_OK)
-        cuckoo_sql_text(db, &example, EXAMPLE, t, t, s, t, s, s);
+    if (cuckoo_column_table(db, schema, table, &why) == SQLITE_OK)
+        cuckoo_sql_text(db, &example, EXAMPLE, table, table, schema, table, schema, schema);
     sqlite3_free(why);
     return example;
 }

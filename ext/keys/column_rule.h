@@ -40,9 +40,8 @@ int cuckoo_column_is_any(sqlite3 *db, const char *schema, const char *table, con
 ** declared. (ANY in a STRICT table has no affinity, which this does not tell.) */
 const char *cuckoo_column_affinity(const char *type);
 
-/* One column of an ordinary table, as content= takes it: 'users(email)' (sqlite3_malloc): the first UNIQUE
-** one that is no INTEGER PRIMARY KEY, else the first one of texts, else the first one. NULL: there is no
-** such table, or it cannot be read. */
+/* One column of an ordinary table, as content= takes it: 'users(email)' (sqlite3_malloc). NULL: there is
+** no such table, or it cannot be read. */
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table);
 
 #endif

@@ -312,14 +312,6 @@ void cuckoo_options_default(cuckoo_options *options)
 
 /* ---- as arguments of an SQL function ---- */
 
-/* Frees `why`; NULL: out of memory. */
-static bool fail_with_why(sqlite3_context *context, cf_status status, char *why)
-{
-    cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
-    sqlite3_free(why);
-    return false;
-}
-
 static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_options *options)
 {
     char *why = NULL;
@@ -333,7 +325,7 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_
         return cuckoo_fail_no_memory(context);
     cf_status status = cuckoo_options_parse(text, (size_t)sqlite3_value_bytes(value), options, &why);
     status = status == CF_OK ? cuckoo_options_check(options, &why) : status;
-    return status == CF_OK || fail_with_why(context, status, why);
+    return status == CF_OK || cuckoo_fail_with(context, cuckoo_error_code(status), why);
 }
 
 /* What the argument may mean instead. */
@@ -365,9 +357,8 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
     assert(count >= 0 && count <= 2);
     cuckoo_options_default(options);
     options->fpr = 0;
-    if (count > 0 && values[0] && !read_fpr(context, values[0], &options->fpr))
-        return false;
-    if (count > 1 && !read_options(context, values[1], options))
+    if ((count > 0 && values[0] && !read_fpr(context, values[0], &options->fpr)) ||
+        (count > 1 && !read_options(context, values[1], options)))
         return false;
     if (options->fpr == 0 && options->filter.fingerprint_bits == 0)
         options->fpr = CUCKOO_DEFAULT_FPR;
@@ -396,5 +387,5 @@ bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64
 {
     char *why = NULL;
     cf_status status = cuckoo_capacity_take(value, sqlite3_value_type(value), capacity, &why);
-    return status == CF_OK || fail_with_why(context, status, why);
+    return status == CF_OK || cuckoo_fail_with(context, cuckoo_error_code(status), why);
 }

@@ -175,8 +175,7 @@ bool cuckoo_fail_interrupted(sqlite3_context *context)
     return false;
 }
 
-/* Frees `detail`; NULL: out of memory. */
-static bool fail_with(sqlite3_context *context, int code, char *detail)
+bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail)
 {
     char *message = detail ? sqlite3_mprintf("%s: %s", cuckoo_function_name(context), detail) : NULL;
     if (message) {
@@ -196,7 +195,7 @@ bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format,
     va_start(arguments, format);
     char *detail = sqlite3_vmprintf(format, arguments);
     va_end(arguments);
-    return fail_with(context, cuckoo_error_code(status), detail);
+    return cuckoo_fail_with(context, cuckoo_error_code(status), detail);
 }
 
 bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why)
@@ -204,7 +203,7 @@ bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why)
     assert(code != SQLITE_OK);
     if (code == SQLITE_NOMEM)
         return cuckoo_fail_no_memory(context);
-    return fail_with(context, code, sqlite3_mprintf("%s", why ? why : sqlite3_errstr(code)));
+    return cuckoo_fail_with(context, code, sqlite3_mprintf("%s", why ? why : sqlite3_errstr(code)));
 }
 
 bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why)
@@ -213,14 +212,14 @@ bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why)
     if (rc == SQLITE_NOMEM)
         return cuckoo_fail_no_memory(context);
     rc = cuckoo_explain(&message, rc, why);
-    return fail_with(context, rc, message);
+    return cuckoo_fail_with(context, rc, message);
 }
 
 bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why,
                         sqlite3_value *value)
 {
-    char *message = cuckoo_filter_message(status, why, cuckoo_function_name(context), value);
-    return fail_with(context, cuckoo_error_code(status), message);
+    return cuckoo_fail_with(context, cuckoo_error_code(status),
+                            cuckoo_filter_message(status, why, cuckoo_function_name(context), value));
 }
 
 bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter)
@@ -229,7 +228,7 @@ bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter
         return cuckoo_fail_interrupted(context);
     if (status == CF_NO_MEMORY)
         return cuckoo_fail_no_memory(context);
-    return fail_with(context, cuckoo_error_code(status), cuckoo_full_message(status, filter));
+    return cuckoo_fail_with(context, cuckoo_error_code(status), cuckoo_full_message(status, filter));
 }
 
 /* ---- "did you mean" ---- */

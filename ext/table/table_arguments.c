@@ -39,14 +39,12 @@ static const char *value_of(const char *argument, const char *name)
 /* Sets the message about a value, in which another "name=" may stand. Returns false. */
 static bool complain(char **message, const char *what, const char *given)
 {
-    const char *end = given + name_length(given);
-    bool assigns = *end != 0;
+    const char *equals = strchr(given, '='), *end = equals ? equals : given, *word;
     while (end > given && end[-1] == ' ')
         end--;
-    const char *word = end;
-    while (word > given && cuckoo_sql_is_name_char(word[-1]))
+    for (word = end; word > given && cuckoo_sql_is_name_char(word[-1]);)
         word--;
-    bool lacks = assigns && word > given && cuckoo_sql_skip_blanks(word - 1) == word;
+    bool lacks = word > given && cuckoo_sql_skip_blanks(word - 1) == word;
     cuckoo_say(message, SQLITE_OK,
                lacks ? "%s, got '" CUCKOO_PART "'; is a comma missing before %.*s="
                      : "%s, got '" CUCKOO_PART "'",
@@ -293,8 +291,7 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
                           plan->content ? "content= follows a table" : "value_bits= keeps values");
     if (plan->keep &&
         (options->filter.epochs || options->filter.counter_bits || options->filter.overflow))
-        why =
-            "keep= goes by the clock, and excludes epochs, counter_bits and overflow=on; leave them out";
+        why = "keep= goes by the clock: leave epochs, counter_bits and overflow=on out";
     else if (!cuckoo_has(options, CUCKOO_OPTION_CAPACITY))
         why = "capacity is missing; give the number of keys that it should hold, such as "
               "capacity=1000000, or the column that has them: content='table(column)'";
