@@ -10,7 +10,8 @@
 
 -- 1. INSERT OR IGNORE adds a key if it is new, and changes() says whether it was: 1, certainly new; 0,
 --    perhaps seen. Read it right after the INSERT. The answer is that of a filter: one new key in a
---    thousand (fpr) is taken for one that was seen. adds=once says that no key is deleted.
+--    thousand (fpr) is taken for one that was seen. adds=once says that no key is deleted: to skip an add
+--    is safe only so. NULL is no key, and never new.
 CREATE VIRTUAL TABLE handled USING cuckoo_filter(capacity=100000, fpr=0.001, adds=once, seed=7);
 INSERT OR IGNORE INTO handled(key) VALUES ('order-1001');
 SELECT changes() AS new;
@@ -22,7 +23,8 @@ WITH RECURSIVE event(id) AS (SELECT 1000 UNION ALL SELECT id + 1 FROM event WHER
 INSERT OR IGNORE INTO handled(key) SELECT 'order-' || (id % 2500) FROM event;
 SELECT changes() AS new;
 
--- 3. Which of them? Ask before, and insert afterwards, in one transaction.
+-- 3. Which of them? Ask before, and insert afterwards, in one transaction. (adds=once: no key is deleted
+--    that a skipped one may rely on.)
 BEGIN;
 CREATE TEMP TABLE batch AS
   SELECT column1 AS id FROM (VALUES ('order-7'), ('order-9001'), ('order-9002'), ('order-1001'));

@@ -16,13 +16,22 @@ int cuckoo_follow_fail(cuckoo_follow *follow, const cuckoo_shadow *shadow, const
 {
     va_list arguments;
     va_start(arguments, format);
-    char *what = sqlite3_vmprintf(format, arguments);
+    const char *schema = shadow->schema, *name = shadow->table, *t = follow->table, *k = follow->column;
+    bool gone = sqlite3_table_column_metadata(shadow->db, schema, t, k, NULL, NULL, NULL, NULL, NULL) ==
+                SQLITE_ERROR; /* then triggers cannot be made */
+    char *what = gone ? sqlite3_mprintf("the followed table %s(%s) is gone", t, k)
+                      : sqlite3_vmprintf(format, arguments);
     va_end(arguments);
-    int rc = what ? cuckoo_say(&follow->fault, SQLITE_OK,
-                               "%s; SELECT cf_table_rebuild('%q.%q') makes its triggers anew and reads "
-                               "the table again",
-                               what, shadow->schema, shadow->table)
-                  : SQLITE_NOMEM;
+    int rc =
+        what
+            ? cuckoo_say(
+                  &follow->fault, SQLITE_OK,
+                  gone
+                      ? "%s: create it and SELECT cf_table_rebuild('%q.%q'), or DROP TABLE \"%w\".\"%w\""
+                      : "%s; SELECT cf_table_rebuild('%q.%q') makes its triggers anew and reads "
+                        "the table again",
+                  what, schema, name, schema, name)
+            : SQLITE_NOMEM;
     sqlite3_free(what);
     return rc;
 }

@@ -192,6 +192,12 @@ bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *ha
     return status == CF_OK || cuckoo_fail_add(context, status, filter);
 }
 
+double cuckoo_planned_fpr(const cf_filter *filter)
+{
+    const cf_geometry *g = &filter->geometry;
+    return cf_expected_fpr(g, cf_planned_entries(g->capacity, g->epochs));
+}
+
 /* Says in which fields two filters differ, and what they follow from; `field` is the first of them. */
 static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_filter *other,
                        const char *field)
@@ -213,8 +219,10 @@ static bool fail_merge(sqlite3_context *context, const cf_filter *one, const cf_
     char *fields = sqlite3_str_finish(all);
     if (lost)
         return cuckoo_fail_no_memory(context);
-    cuckoo_fail(context, CF_MISMATCH, "the filters differ in %s (planned for %lld and %lld keys); %s",
-                fields ? fields + 2 : field, one->geometry.capacity, other->geometry.capacity, remedy);
+    cuckoo_fail(context, CF_MISMATCH,
+                "the filters differ in %s (planned for %lld and %lld keys, fpr about %.2g and %.2g); %s",
+                fields ? fields + 2 : field, one->geometry.capacity, other->geometry.capacity,
+                cuckoo_planned_fpr(one), cuckoo_planned_fpr(other), remedy);
     sqlite3_free(fields);
     return false;
 }

@@ -46,6 +46,9 @@ bool cuckoo_fit_as_planned(const cf_filter *filter, uint64_t n);
 /* Adds n hashes to a filter. Their order is lost. */
 bool cuckoo_add_hashes(sqlite3_context *context, cf_filter *filter, uint64_t *hashes, size_t n);
 
+/* The error rate to be expected at its capacity. */
+double cuckoo_planned_fpr(const cf_filter *filter);
+
 /* Adds all of `filter` to `sum`. */
 bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter *filter);
 

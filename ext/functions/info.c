@@ -57,8 +57,7 @@ static void append_all(sqlite3_str *json, const cf_filter *filter, const cf_cens
     append_counts(json, filter);
     if (census)
         sqlite3_str_appendf(json, ",\"fpr_now\":%.6g", census->fpr);
-    sqlite3_str_appendf(json, ",\"fpr_at_capacity\":%.6g",
-                        cf_expected_fpr(g, cf_planned_entries(g->capacity, g->epochs)));
+    sqlite3_str_appendf(json, ",\"fpr_at_capacity\":%.6g", cuckoo_planned_fpr(filter));
     sqlite3_str_appendf(json, ",\"turnovers\":%llu", cf_turnovers(g));
     append_options(json, g);
     if (g->epochs)

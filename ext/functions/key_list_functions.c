@@ -148,7 +148,7 @@ static bool read_keys_value(sqlite3_context *context, sqlite3_value *given, keys
     bool valued = given && sqlite3_value_type(given) != SQLITE_NULL;
     if (valued && !cuckoo_key_value(given, CF_VALUE_MAX, value))
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
-                           "value must be an integer from 0 to 4294967295, unlike %s; options come "
+                           "value must be an integer from 0 to 4294967295, got %s; options come "
                            "third: cf_keys(key, NULL, options)",
                            cuckoo_show(given).text);
     if (state->list.n == 0)
@@ -249,19 +249,17 @@ static bool open_list(sqlite3_context *context, sqlite3_value *value, key_list *
 
 static bool read_list(sqlite3_context *context, sqlite3_value *value, key_list *list)
 {
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_BLOB:
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_BLOB)
         return open_list(context, value, list);
-    case SQLITE_NULL:
+    if (type == SQLITE_NULL)
         return cuckoo_fail(context, CF_BAD_ARGUMENT,
                            "keys is NULL: there is no row with a list; without grouping cf_keys gives "
                            "one for no rows, too");
-    default:
-        return cuckoo_fail(
-            context, CF_BAD_ARGUMENT,
-            "keys must be a list made by cf_keys, unlike %s; for one key use cf_add or cf_delete",
-            cuckoo_show(value).text);
-    }
+    return cuckoo_fail(
+        context, CF_BAD_ARGUMENT,
+        "keys must be a list made by cf_keys, got %s; for one key use cf_add or cf_delete",
+        cuckoo_show(value).text);
 }
 
 static bool values_fit(const key_list *list, unsigned bits)

@@ -276,17 +276,19 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
     return rc;
 }
 
-/* The second column: the first one is often a number that nobody looks for. */
+/* The first UNIQUE column that is no INTEGER PRIMARY KEY, else the first of texts, else the first. */
+#define EXAMPLE                                                                                         \
+    "SELECT %Q || '(' || name || ')' FROM pragma_table_info(%Q, %Q) AS c ORDER BY NOT (pk AND type = "  \
+    "'INTEGER' COLLATE NOCASE) AND EXISTS (SELECT 1 FROM pragma_index_list(%Q, %Q) AS i WHERE "         \
+    "\"unique\" AND NOT partial AND (SELECT count(*) || max(name) FROM pragma_index_info(i.name, %Q)) " \
+    "= '1' || c.name) DESC, type LIKE '%%CHAR%%' OR type LIKE '%%TEXT%%' OR type LIKE '%%CLOB%%' "      \
+    "DESC, cid LIMIT 1"
+
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
 {
-    sqlite3_stmt *all;
     char *example = NULL, *why = NULL;
-    if (cuckoo_column_table(db, schema, table, &why) == SQLITE_OK &&
-        cuckoo_sql_prepare(db, &all, "SELECT * FROM \"%w\".\"%w\"", schema, table) == SQLITE_OK) {
-        example =
-            sqlite3_mprintf("%s(%s)", table, sqlite3_column_name(all, sqlite3_column_count(all) > 1));
-        sqlite3_finalize(all);
-    }
+    if (cuckoo_column_table(db, schema, table, &why) == SQLITE_OK)
+        cuckoo_sql_text(db, &example, EXAMPLE, table, table, schema, table, schema, schema);
     sqlite3_free(why);
     return example;
 }

@@ -85,7 +85,7 @@ static inline bool cuckoo_key_found(const cf_filter *filter, sqlite3_value *key,
 ** 0 to 2^bits - 1, as CUCKOO_BAD_VALUE says in a message; `given` is a text there. */
 bool cuckoo_key_value(sqlite3_value *given, unsigned bits, uint64_t *value);
 #define CUCKOO_BAD_VALUE(bits, given)                                                                   \
-    "value must be an integer from 0 to %lld (value_bits=%d), unlike %s",                               \
+    "value must be an integer from 0 to %lld (value_bits=%d), got %s",                                  \
         ((sqlite3_int64)1 << (bits)) - 1, (int)(bits), given
 
 /* One key made of several parts, as a blob: for each part the byte of its type, then the 8 bytes of

@@ -13,7 +13,7 @@ enum { MAX_NAME = 20, MAX_VALUE = 40 };
 
 /* A format for CF_CAPACITY_MAX and what was given. */
 #define CAPACITY_TOO_BIG                                                                                \
-    "capacity is above the most there can be, %lld keys, unlike %s; split the keys over several "       \
+    "capacity is above the most there can be, %lld keys, got %s; split the keys over several "          \
     "filters"
 
 /* A copy of one name=value of the text. */
@@ -241,7 +241,7 @@ static cf_status no_assignment(const char *text, const char *end, const cuckoo_o
                                char **why)
 {
     char word[MAX_NAME + 1] = "";
-    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, unlike '" CUCKOO_PART "'", text);
+    cuckoo_say(why, SQLITE_OK, "options must be a list of name=value, got '" CUCKOO_PART "'", text);
     take_word(&text, end, '=', word, MAX_NAME);
     say_valid(*word >= '0' && *word <= '9' ? "capacity" : word, "", options, why);
     return CF_BAD_ARGUMENT;
@@ -312,28 +312,20 @@ void cuckoo_options_default(cuckoo_options *options)
 
 /* ---- as arguments of an SQL function ---- */
 
-/* Frees `why`; NULL: out of memory. */
-static bool fail_with_why(sqlite3_context *context, cf_status status, char *why)
-{
-    cuckoo_fail_code(context, why ? cuckoo_error_code(status) : SQLITE_NOMEM, why);
-    sqlite3_free(why);
-    return false;
-}
-
 static bool read_options(sqlite3_context *context, sqlite3_value *value, cuckoo_options *options)
 {
     char *why = NULL;
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return true;
     if (sqlite3_value_type(value) != SQLITE_TEXT)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text, such as 'seed=1', unlike %s",
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, "options must be text, such as 'seed=1', got %s",
                            cuckoo_show(value).text);
     const char *text = (const char *)sqlite3_value_text(value);
     if (text == NULL)
         return cuckoo_fail_no_memory(context);
     cf_status status = cuckoo_options_parse(text, (size_t)sqlite3_value_bytes(value), options, &why);
     status = status == CF_OK ? cuckoo_options_check(options, &why) : status;
-    return status == CF_OK || fail_with_why(context, status, why);
+    return status == CF_OK || cuckoo_fail_with(context, cuckoo_error_code(status), why);
 }
 
 /* What the argument may mean instead. */
@@ -353,7 +345,7 @@ static bool read_fpr(sqlite3_context *context, sqlite3_value *value, double *fpr
     if (type == SQLITE_NULL)
         return true;
     if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(given > 0 && given < 1))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_VALID_FPR ", unlike %s%s",
+        return cuckoo_fail(context, CF_BAD_ARGUMENT, CUCKOO_VALID_FPR ", got %s%s",
                            cuckoo_show(value).text, hint_for_fpr(context, value, type));
     *fpr = given;
     return true;
@@ -365,9 +357,8 @@ bool cuckoo_options_read(sqlite3_context *context, int count, sqlite3_value **va
     assert(count >= 0 && count <= 2);
     cuckoo_options_default(options);
     options->fpr = 0;
-    if (count > 0 && values[0] && !read_fpr(context, values[0], &options->fpr))
-        return false;
-    if (count > 1 && !read_options(context, values[1], options))
+    if ((count > 0 && values[0] && !read_fpr(context, values[0], &options->fpr)) ||
+        (count > 1 && !read_options(context, values[1], options)))
         return false;
     if (options->fpr == 0 && options->filter.fingerprint_bits == 0)
         options->fpr = CUCKOO_DEFAULT_FPR;
@@ -380,7 +371,7 @@ cf_status cuckoo_capacity_take(sqlite3_value *value, int type, uint64_t *capacit
     cuckoo_shown_value shown = cuckoo_show(value);
     bool whole = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
     if (!whole || !(keys >= 0) || (keys <= 1e15 && keys != (double)(int64_t)keys)) {
-        cuckoo_say(why, SQLITE_OK, "capacity must be a whole number of keys, 0 or more, unlike %s%s",
+        cuckoo_say(why, SQLITE_OK, "capacity must be a whole number of keys, 0 or more, got %s%s",
                    shown.text, type == SQLITE_TEXT ? ": give a number" : "");
         return CF_BAD_ARGUMENT;
     }
@@ -396,5 +387,5 @@ bool cuckoo_capacity_read(sqlite3_context *context, sqlite3_value *value, uint64
 {
     char *why = NULL;
     cf_status status = cuckoo_capacity_take(value, sqlite3_value_type(value), capacity, &why);
-    return status == CF_OK || fail_with_why(context, status, why);
+    return status == CF_OK || cuckoo_fail_with(context, cuckoo_error_code(status), why);
 }

@@ -3,6 +3,8 @@
 
 #include "register.h"
 
+#include "../../src/cuckoo_exact.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <string.h>
@@ -108,10 +110,10 @@ static char *not_a_blob(const char *why, const char *function, sqlite3_value *va
     if (hint)
         return sqlite3_mprintf("%s; %s", why, hint);
     if (*text == 0 || strlen(text) > NAME)
-        return sqlite3_mprintf("%s, unlike %s", why, cuckoo_show(value).text);
+        return sqlite3_mprintf("%s, got %s", why, cuckoo_show(value).text);
     char *all = NULL, *use = sqlite3_mprintf(for_tables(function), text, text);
     if (use)
-        all = sqlite3_mprintf("%s, unlike %s; if it names a filter table, use %s", why,
+        all = sqlite3_mprintf("%s, got %s; if it names a filter table, use %s", why,
                               cuckoo_show(value).text, use);
     sqlite3_free(use);
     return all;
@@ -126,11 +128,12 @@ char *cuckoo_filter_message(cf_status status, const char *why, const char *funct
         return not_a_blob(why, function, value);
     if (status == CF_BAD_ARGUMENT)
         return sqlite3_mprintf("%s", why);
+    bool exact = cf_is_exact(sqlite3_value_blob(value), (size_t)sqlite3_value_bytes(value));
     return sqlite3_mprintf(status == CF_NEWER
                                ? "filter cannot be used: %s"
                                : "filter cannot be used: %s (%s); restore it from a copy, "
-                                 "or build it anew with cf_build",
-                           why, cuckoo_show(value).text);
+                                 "or build it anew with cf_build%s",
+                           why, cuckoo_show(value).text, exact ? "_exact" : "");
 }
 
 /* What stands in the way, and the remedy. */
@@ -172,8 +175,7 @@ bool cuckoo_fail_interrupted(sqlite3_context *context)
     return false;
 }
 
-/* Frees `detail`; NULL: out of memory. */
-static bool fail_with(sqlite3_context *context, int code, char *detail)
+bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail)
 {
     char *message = detail ? sqlite3_mprintf("%s: %s", cuckoo_function_name(context), detail) : NULL;
     if (message) {
@@ -193,7 +195,7 @@ bool cuckoo_fail(sqlite3_context *context, cf_status status, const char *format,
     va_start(arguments, format);
     char *detail = sqlite3_vmprintf(format, arguments);
     va_end(arguments);
-    return fail_with(context, cuckoo_error_code(status), detail);
+    return cuckoo_fail_with(context, cuckoo_error_code(status), detail);
 }
 
 bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why)
@@ -201,7 +203,7 @@ bool cuckoo_fail_code(sqlite3_context *context, int code, const char *why)
     assert(code != SQLITE_OK);
     if (code == SQLITE_NOMEM)
         return cuckoo_fail_no_memory(context);
-    return fail_with(context, code, sqlite3_mprintf("%s", why ? why : sqlite3_errstr(code)));
+    return cuckoo_fail_with(context, code, sqlite3_mprintf("%s", why ? why : sqlite3_errstr(code)));
 }
 
 bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why)
@@ -210,14 +212,14 @@ bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why)
     if (rc == SQLITE_NOMEM)
         return cuckoo_fail_no_memory(context);
     rc = cuckoo_explain(&message, rc, why);
-    return fail_with(context, rc, message);
+    return cuckoo_fail_with(context, rc, message);
 }
 
 bool cuckoo_fail_filter(sqlite3_context *context, cf_status status, const char *why,
                         sqlite3_value *value)
 {
-    char *message = cuckoo_filter_message(status, why, cuckoo_function_name(context), value);
-    return fail_with(context, cuckoo_error_code(status), message);
+    return cuckoo_fail_with(context, cuckoo_error_code(status),
+                            cuckoo_filter_message(status, why, cuckoo_function_name(context), value));
 }
 
 bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter *filter)
@@ -226,7 +228,7 @@ bool cuckoo_fail_add(sqlite3_context *context, cf_status status, const cf_filter
         return cuckoo_fail_interrupted(context);
     if (status == CF_NO_MEMORY)
         return cuckoo_fail_no_memory(context);
-    return fail_with(context, cuckoo_error_code(status), cuckoo_full_message(status, filter));
+    return cuckoo_fail_with(context, cuckoo_error_code(status), cuckoo_full_message(status, filter));
 }
 
 /* ---- "did you mean" ---- */

@@ -47,6 +47,9 @@ bool cuckoo_fail_table(sqlite3_context *context, int rc, const char *why);
 
 bool cuckoo_fail_no_memory(sqlite3_context *context);
 
+/* With an SQLite code and this message (sqlite3_malloc), which it frees; NULL: out of memory. */
+bool cuckoo_fail_with(sqlite3_context *context, int code, char *detail);
+
 /* With SQLite's own word for an interrupt. */
 bool cuckoo_fail_interrupted(sqlite3_context *context);
 

@@ -359,7 +359,7 @@ const char *cuckoo_registry_no_table(cuckoo_registry *registry, sqlite3_value *n
         text ? sqlite3_mprintf("there is no cuckoo_filter table of this name: %s%s", text,
                                remedy ? remedy : "")
              : sqlite3_mprintf(
-                   "the first argument must be the name of a cuckoo_filter table, unlike %s%s",
+                   "the first argument must be the name of a cuckoo_filter table, got %s%s",
                    cuckoo_show(name).text,
                    type == SQLITE_BLOB ? "; functions without table in their name take a blob" : "");
     sqlite3_free(remedy);

@@ -36,10 +36,19 @@ static const char *value_of(const char *argument, const char *name)
     return *argument == '=' ? cuckoo_sql_skip_blanks(argument + 1) : NULL;
 }
 
-/* Sets the message about a value. Returns false. */
+/* Sets the message about a value, in which another "name=" may stand. Returns false. */
 static bool complain(char **message, const char *what, const char *given)
 {
-    cuckoo_say(message, SQLITE_OK, "%s, unlike '" CUCKOO_PART "'", what, given);
+    const char *equals = strchr(given, '='), *end = equals ? equals : given, *word;
+    while (end > given && end[-1] == ' ')
+        end--;
+    for (word = end; word > given && cuckoo_sql_is_name_char(word[-1]);)
+        word--;
+    bool lacks = word > given && cuckoo_sql_skip_blanks(word - 1) == word;
+    cuckoo_say(message, SQLITE_OK,
+               lacks ? "%s, got '" CUCKOO_PART "'; is a comma missing before %.*s="
+                     : "%s, got '" CUCKOO_PART "'",
+               what, given, (int)(end - word), word);
     return false;
 }
 
@@ -272,19 +281,20 @@ int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *
     rc = rc == SQLITE_OK && plan->content ? take_from_table(db, schema, plan, message) : rc;
     if (rc != SQLITE_OK)
         return rc;
-    if (plan->once && (plan->content || options->filter.value_bits))
-        why = "adds=once, keep= and epochs are for keys that are inserted, without values; leave them "
-              "out, or content= and value_bits";
-    else if (plan->keep &&
-             (options->filter.epochs || options->filter.counter_bits || options->filter.overflow))
-        why =
-            "keep= goes by the clock, and excludes epochs, counter_bits and overflow=on; leave them out";
+    bool values = options->filter.value_bits != 0;
+    if (plan->once + values + (plan->content != NULL) > 1)
+        return cuckoo_say(message, SQLITE_ERROR, "%s, %s: give one of them",
+                          plan->keep               ? "keep= forgets keys by time"
+                          : options->filter.epochs ? "epochs= forgets keys"
+                          : plan->once             ? "adds=once is for keys that you insert"
+                                                   : "value_bits= keeps values",
+                          plan->content ? "content= follows a table" : "value_bits= keeps values");
+    if (plan->keep &&
+        (options->filter.epochs || options->filter.counter_bits || options->filter.overflow))
+        why = "keep= goes by the clock: leave epochs, counter_bits and overflow=on out";
     else if (!cuckoo_has(options, CUCKOO_OPTION_CAPACITY))
         why = "capacity is missing; give the number of keys that it should hold, such as "
               "capacity=1000000, or the column that has them: content='table(column)'";
-    else if (plan->content && options->filter.value_bits)
-        why = "content= keeps keys without values; leave value_bits out, or leave content= out and "
-              "insert keys and values yourself";
     cf_status status = why ? CF_BAD_ARGUMENT : plan_filter(plan, shape, &why);
     if (status == CF_OK)
         status = cuckoo_memory_for(shape, message);

@@ -72,12 +72,12 @@ static int add_key(cuckoo_table *table, const key_and_value *key)
     return key->key.is ? add(table, key->key.hash, key->value) : SQLITE_OK;
 }
 
-/* INSERT OR IGNORE skips a key that is perhaps there, before anything is changed. */
+/* INSERT OR IGNORE skips NULL, and a key that is perhaps there, before anything is changed. */
 static int look_for(cuckoo_table *table, const cuckoo_row_key *key, bool *skips)
 {
-    *skips = false;
-    bool asks = table->once && key->is && sqlite3_vtab_on_conflict(table->registry->db) == SQLITE_IGNORE;
-    return asks ? cuckoo_store_has(table->store, key->hash, skips) : SQLITE_OK;
+    bool asks = table->once && sqlite3_vtab_on_conflict(table->registry->db) == SQLITE_IGNORE;
+    *skips = asks && !key->is;
+    return asks && key->is ? cuckoo_store_has(table->store, key->hash, skips) : SQLITE_OK;
 }
 
 static int insert_row(cuckoo_table *table, sqlite3_value **columns, bool *skips)

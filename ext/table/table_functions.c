@@ -94,10 +94,12 @@ static bool read_window(sqlite3_context *context, const cuckoo_store *store, sql
             "the table was created without keep=, and knows no times; leave the third argument out");
     if (text == NULL || !cuckoo_duration_read(text, (size_t)sqlite3_value_bytes(value), window))
         return cuckoo_fail(context, CF_BAD_ARGUMENT, "the third argument " CUCKOO_BAD_DURATION);
+    double keep = (double)store->paged.age.keep / 1000, hour = 3600;
     return *window <= store->paged.age.keep ||
-           cuckoo_fail(
-               context, CF_BAD_ARGUMENT,
-               "the third argument must not be longer than the time for which the table keeps keys");
+           cuckoo_fail(context, CF_BAD_ARGUMENT,
+                       "the third argument must be at most %g %s (keep=), got %s",
+                       keep > hour ? keep / hour : keep, keep > hour ? "hours" : "seconds",
+                       cuckoo_show(value).text);
 }
 
 static void result_contains_within(sqlite3_context *context, cuckoo_store *store, sqlite3_value **argv)

@@ -218,8 +218,8 @@ function put(call, key) {
   }
   const bytes = bytesOf(call, key);
   if (bytes) return putBytes(call, bytes, BLOB);
-  const unlike = Array.isArray(key) ? 'an array' : typeof key === 'object' ? 'an object' : String(key);
-  return fail(call, `key must be a string, a number, a bigint, bytes (Uint8Array) or null, unlike ${unlike}`, TypeError);
+  const got = Array.isArray(key) ? 'an array' : typeof key === 'object' ? 'an object' : String(key);
+  return fail(call, `key must be a string, a number, a bigint, bytes (Uint8Array) or null, got ${got}`, TypeError);
 }
 
 function takeAway() {
@@ -262,12 +262,12 @@ function readOption(call, name, given) {
   if (name === 'fpr' && typeof value === 'number' && value > 0 && value < 1) return value;
   if (rule && !words && Number.isInteger(value) && value >= rule[0] && value <= rule[1]) return value;
   const range = name === 'fpr' ? 'a number above 0 and below 1, such as 0.01' : words ? rule.join(' or ') : `a whole number from ${rule[0]} to ${rule[1]}`;
-  return fail(call, `${name} must be ${range}, unlike ${String(value)}`, typeof value === 'number' ? RangeError : TypeError);
+  return fail(call, `${name} must be ${range}, got ${String(value)}`, typeof value === 'number' ? RangeError : TypeError);
 }
 
 function readSeed(call, seed) {
   if (typeof seed === 'bigint' ? BigInt.asIntN(64, seed) === seed : Number.isSafeInteger(seed)) return BigInt(seed);
-  return fail(call, `seed must be an integer of 64 bits, a bigint beyond 2^53, unlike ${String(seed)}`, RangeError);
+  return fail(call, `seed must be an integer of 64 bits, a bigint beyond 2^53, got ${String(seed)}`, RangeError);
 }
 
 /* All options as exports.c takes them: numbers in order, and the seed. */
@@ -340,7 +340,7 @@ class CuckooFilter {
     const bits = this.#valueBits;
     if (bits === 0 && value !== undefined) fail(call, 'the filter keeps no values: leave the value out, or create it with value_bits');
     if (bits !== 0 && !(Number.isInteger(value) && value >= 0 && value < 2 ** bits)) {
-      fail(call, `value must be an integer from 0 to ${2 ** bits - 1} (value_bits ${bits}), unlike ${String(value)}`, RangeError);
+      fail(call, `value must be an integer from 0 to ${2 ** bits - 1} (value_bits ${bits}), got ${String(value)}`, RangeError);
     }
     return value || 0;
   }

@@ -150,7 +150,7 @@ def test_a_key_that_is_both(db):
     fails(db, BAD_PARAMETER, "SELECT cf_build_exact(k, m) FROM u", says="both member and not")
 
 
-@pytest.mark.parametrize("member, says", [("NULL", "unlike NULL; use ifnull"), ("'true'", "must be 1 or 0"), ("x'01'", "must be 1 or 0")])
+@pytest.mark.parametrize("member, says", [("NULL", "got NULL; use ifnull"), ("'true'", "must be 1 or 0"), ("x'01'", "must be 1 or 0")])
 def test_members_that_are_no_truth(db, member, says):
     fails(db, BAD_PARAMETER, f"SELECT cf_build_exact(1, {member})", says=says)
 

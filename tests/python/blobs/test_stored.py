@@ -60,7 +60,7 @@ def test_names(path):
 
 
 @pytest.mark.parametrize("value, match", [
-    ("NULL", "filter is NULL"), ("'text'", "unlike the text 'text'"), ("1", "must be a blob"), ("2.5", "must be a blob"),
+    ("NULL", "filter is NULL"), ("'text'", "got the text 'text'"), ("1", "must be a blob"), ("2.5", "must be a blob"),
     ("x''", "not a cuckoo filter"), ("zeroblob(100)", "not a cuckoo filter"), ("substr((SELECT f FROM filters), 1, 80)", "length"),
     ("(SELECT substr(f, 1, 20) || x'ff' || substr(f, 22) FROM filters)", "cannot be used|text")])
 def test_what_is_no_filter(path, value, match):

@@ -29,6 +29,18 @@ SETUP = """
     CREATE VIRTUAL TABLE prices USING cuckoo_filter(capacity=100, value_bits=4);
     CREATE VIRTUAL TABLE lately USING cuckoo_filter(capacity=100, keep='24 hours');
     CREATE VIRTUAL TABLE once USING cuckoo_filter(capacity=100, adds=once);
+    CREATE TABLE lost(k UNIQUE);
+    CREATE VIRTUAL TABLE orphan USING cuckoo_filter(content='lost(k)');
+    CREATE VIRTUAL TABLE "an orphan" USING cuckoo_filter(content='lost(k)', rows=on);
+    DROP TABLE lost;
+    CREATE TABLE altered(k UNIQUE);
+    CREATE VIRTUAL TABLE behind USING cuckoo_filter(content='altered(k)');
+    DROP TABLE altered;
+    CREATE TABLE altered(n);
+    CREATE TABLE parts(id INTEGER PRIMARY KEY, note TEXT, code INT UNIQUE);
+    CREATE TABLE pairs(id INTEGER PRIMARY KEY, n REAL, word VARCHAR(9), UNIQUE(n, word));
+    CREATE TABLE points(x, y, t);
+    CREATE TABLE names(n INT, name TEXT COLLATE NOCASE PRIMARY KEY) WITHOUT ROWID;
     INSERT INTO seen VALUES ('k');
     INSERT INTO lately(key) VALUES ('k');
     INSERT INTO once(key) VALUES ('k');

@@ -57,9 +57,18 @@ def test_total_changes_counts_the_new_ones(once):
     assert once.total_changes - before == 3
 
 
-def test_null_is_no_key_and_never_a_repetition(once):
-    assert [add(once, None), add(once, None)] == [1, 1]
-    assert copies(once) == 0
+@pytest.mark.parametrize("options", ["adds=once", "keep='1 hour'", "epochs=4"])
+def test_null_is_no_key_and_never_new(db, options):
+    create(db, f"{options}, {EXACT}")
+    assert [add(db, None), add(db, None), add(db, None, 1, None), add(db, 1, None)] == [0, 0, 1, 0]
+    assert [add(db, None, mode=mode) for mode in OTHER_MODES] == [1] * len(OTHER_MODES)
+    assert copies(db) == 1
+
+
+def test_null_in_other_tables_is_counted_as_any_key(db):
+    create(db, EXACT)
+    assert [add(db, None), add(db, 1), add(db, 1)] == [1, 1, 1]
+    assert copies(db) == 2
 
 
 @pytest.mark.parametrize("mode", OTHER_MODES)
@@ -168,8 +177,8 @@ def test_a_constraint_of_a_shadow_table_is_an_error(once, guard):
 
 @pytest.mark.parametrize("arguments, message", [
     ("capacity=5, adds=twice", "adds must be once"), ("capacity=5, adds='once', adds=once", "adds is given twice"),
-    ("capacity=5, adds=once, value_bits=3", "adds=once, keep= and epochs are for keys"),
-    ("capacity=5, adds=once, content='t(k)'", "adds=once, keep= and epochs are for keys"), ("capacity=5, add=once", "did you mean adds"),
+    ("capacity=5, adds=once, value_bits=3", "you insert, value_bits= keeps values: give one"),
+    ("capacity=5, adds=once, content='t(k)'", "you insert, content= follows a table: give one"), ("capacity=5, add=once", "did you mean adds"),
     ("capacity=5, adds=", "adds must be once")])
 def test_bad_arguments(db, arguments, message):
     db.execute("CREATE TABLE t(k)")

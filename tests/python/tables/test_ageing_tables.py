@@ -266,12 +266,19 @@ def test_lookups_within_less(db, now):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("2 days", "must not be longer"), ("soon", "must be a number and seconds"), ("", "must be a number and"), (None, "must be a number and"),
+    ("2 days", r"must be at most 24 hours \(keep=\), got the text '2 days'"), ("soon", "must be a number and seconds"), ("", "must be a number and"), (None, "must be a number and"),
     (5, "must be a number and"), ("-1 hour", "must be a number and"), ("1 fortnight", "must be a number and"), ("1", "must be a number and")])
 def test_bad_windows(db, text, message):
     table(db)
     with pytest.raises(sqlite3.OperationalError, match="cf_table_contains: the third argument " + message):
         ask(db, "SELECT cf_table_contains('seen', 1, ?)", text)
+
+
+@pytest.mark.parametrize("keep, most", [("90 seconds", "90 seconds"), ("1 hour", "3600 seconds"), ("90 minutes", "1.5 hours"), ("1 week", "168 hours")])
+def test_the_longest_window_is_named(db, keep, most):
+    create(db, f"capacity=5, keep='{keep}'")
+    with pytest.raises(sqlite3.OperationalError, match=rf"must be at most {most} \(keep=\), got the text '8 days'"):
+        ask(db, "SELECT cf_table_contains('seen', 1, '8 days')")
 
 
 def test_other_tables_know_no_times(db):
@@ -422,8 +429,8 @@ def test_all_that_was_imported_stays_for_the_window(db, now, grown):
     ("keep='0 hours'", "keep must be"), ("keep='-3 days'", "keep must be"), ("keep='0.1 seconds'", "keep must be"), ("keep='1 month'", "keep must be"),
     ("keep='5000 weeks', keep='1 day'", "keep is given twice"), ("keep='6000 weeks'", "keep must be"), ("keep='1e99 days'", "keep must be"),
     ("keep='1 day', epochs=3", "keep= goes by the clock"), ("keep='1 day', counter_bits=2", "keep= goes by the clock"),
-    ("keep='1 day', overflow=on", "keep= goes by the clock"), ("keep='1 day', value_bits=2", "for keys that are inserted"),
-    ("epochs=4, content='t(k)'", "for keys that are inserted"), ("keep='1 day', content='t(k)'", "for keys that are inserted"),
+    ("keep='1 day', overflow=on", "keep= goes by the clock"), ("keep='1 day', value_bits=2", "give one of them"),
+    ("epochs=4, content='t(k)'", "give one of them"), ("keep='1 day', content='t(k)'", "give one of them"),
     ("epochs=16", "bad value in epochs=16"), ("keeps='1 day'", "did you mean keep")])
 def test_bad_arguments(db, arguments, message):
     db.execute("CREATE TABLE t(k)")
