@@ -164,7 +164,7 @@ def log_of(db):
 FAULTS = {
     "trigger": (lambda db: db.execute("DROP TRIGGER f_updated"), "its trigger f_updated on u(k) is missing"),
     "log": (lambda db: db.execute(f'DROP TABLE "{log_of(db)}"'), "its log cuckoo_log_"),
-    "table": (lambda db: db.execute("DROP TABLE u"), "its trigger f_inserted on u(k) is missing"),
+    "table": (lambda db: db.execute("DROP TABLE u"), "the followed table u(k) is gone: create it"),
     "other trigger": (lambda db: db.execute("CREATE TRIGGER t AFTER INSERT ON u BEGIN SELECT RAISE(IGNORE); END"), "the trigger t on u is newer"),
     "column": (lambda db: db.executescript("PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql = replace(sql, ', k', ', k COLLATE NOCASE') "
                                            "WHERE name = 'u'; PRAGMA schema_version = 9999; PRAGMA writable_schema=OFF"), "compares other than when the filter was made"),
