@@ -38,7 +38,7 @@
 ** CF_NEVER_INLINE, CF_ALWAYS_INLINE: before the type of a function, behind `static`. CF_LIKELY,
 ** CF_UNLIKELY: a condition that nearly always, or hardly ever, holds. */
 #if CF_IS_GNU
-#define CF_NEVER_INLINE        __attribute__((noinline))
+#define CF_NEVER_INLINE __attribute__((noinline))
 #ifdef CUCKOO_SMALL
 #define CF_ALWAYS_INLINE inline
 #else

@@ -357,8 +357,8 @@ static cf_geometry smallest(const cf_options *options, const request *want)
     cf_options plainly = *options;
     plainly.layout = CF_LAYOUT_PLAIN;
     cf_geometry plain = smallest_of(&plainly, want);
-    bool fits = plain.buckets > 0 &&
-                cf_geometry_bytes(&plain) * PLAIN <= cf_geometry_bytes(&shape) * SEMISORTED;
+    bool fits =
+        plain.buckets > 0 && cf_geometry_bytes(&plain) * PLAIN <= cf_geometry_bytes(&shape) * SEMISORTED;
     return fits ? plain : shape;
 }
 

@@ -9,12 +9,12 @@
 #include <stddef.h>
 
 #define assert(condition) ((void)0)
-#define static_assert     _Static_assert
-#define memcpy            __builtin_memcpy
-#define memmove           __builtin_memmove
-#define memset            __builtin_memset
-#define fabs              __builtin_fabs
-#define FROM_JS(name)     __attribute__((import_module("js"), import_name(name)))
+#define static_assert _Static_assert
+#define memcpy        __builtin_memcpy
+#define memmove       __builtin_memmove
+#define memset        __builtin_memset
+#define fabs          __builtin_fabs
+#define FROM_JS(name) __attribute__((import_module("js"), import_name(name)))
 
 FROM_JS("expm1") double expm1(double x);
 FROM_JS("log1p") double log1p(double x);
