@@ -61,7 +61,8 @@ static inline void push_node(cf_search *search, seen_set *seen, cf_node node)
 {
     unsigned index = search->nodes, parent = node.parent;
     unsigned char slot[FAR];
-    if (search->left.nodes == 0 || /* RULE: none is far */
+    /* RULE: none is far; equivalent without 4, >= to >: parents of the first nodes are kept */
+    if (search->left.nodes == 0 ||
         (index >= CF_SEARCH_KEPT && line_to(search, &parent, slot) == FAR))
         return;
     search->left.nodes--;

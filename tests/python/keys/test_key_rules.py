@@ -357,7 +357,7 @@ def test_options_that_contradict_the_column(db, given_options, works):
 def test_content_has_no_values(db):
     db.execute("CREATE TABLE t(x)")
     refused(db, ERROR, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=5, value_bits=8, content='t(x)')",
-            says="leave value_bits out")
+            says="give one of them")
 
 
 # ---- no locale ----
