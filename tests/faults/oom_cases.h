@@ -244,7 +244,8 @@ static const oom_case cases[] = {
      NULL},
     {"rows: what it shows is written",
      "INSERT INTO items(key, n) SELECT key || '!', n FROM shown WHERE key > '' AND n = 3", NULL},
-    {"rows: content", "DELETE FROM items WHERE key IN (SELECT key FROM shown WHERE key IN ('i3', 40))",
+    /* No DELETE: without memory for the drain the log waits, and a deleted key is still found. */
+    {"rows: content", "UPDATE items SET n = n + 1 WHERE key IN (SELECT key FROM shown WHERE id < 9)",
      NULL},
     {"error: rows: insert", "INSERT INTO shown(key) VALUES (1)", NULL},
     {"rows: rebuild", "INSERT INTO shown(shown) VALUES ('rebuild')", NULL},
