@@ -34,10 +34,10 @@
 ** The library allocates only through cf_memory, does no I/O, and draws no random numbers. Equal
 ** calls give equal bytes on every machine.
 **
-** Small machines. Code for a Cortex-M4, by GCC 12 -Os of the one file: 97 KB; with CUCKOO_SMALL 63 KB; with
-** CUCKOO_READ_ONLY, too, 24 KB, of which cf_open, cf_hash and cf_contains need 12 KB. There is no data and no
-** bss. A cf_filter takes 0.8 KB, a cf_exact 25 KB. Stack, by the call graph: a lookup 2.3 KB, an add 6.6 KB; no
-** call takes 8 KB, as measured on x86-64 (tests/unit/filter/test_stack.c).
+** Small machines. Code for a Cortex-M4, by GCC 12 -Os of the one file: 97 KB; with CUCKOO_SMALL 63 KB;
+** with CUCKOO_READ_ONLY, too, 24 KB, of which cf_open, cf_hash and cf_contains need 12 KB. There is no
+** data and no bss. A cf_filter takes 0.8 KB, a cf_exact 25 KB. Stack, by the call graph: a lookup 2.3,
+** an add 6.6 KB; no call takes 8 KB, as measured on x86-64 (tests/unit/filter/test_stack.c).
 **
 ** Threads. There are no globals, no locks and no memory barriers. A call that takes a
 ** `const cf_filter *` changes neither the view nor the bytes: any number of threads may make such
@@ -293,9 +293,9 @@ size_t cf_drop_repeated(uint64_t *hashes, size_t n);
 ** order, when *added is 0.
 **
 ** With memory.resize it sorts with room for a copy of the hashes, 8 bytes each and 16 KB, which it gives
-** back; memory.most does not limit that. Without it, or when it gives none, it sorts in place, with the same
-** result. An empty filter that is semi-sorted, or has a spill list, is filled by way of a plain one,
-** which needs up to a tenth more memory than the filter itself: CF_NO_MEMORY when it is refused.
+** back; memory.most does not limit that. Without it, or when it gives none, it sorts in place, with the
+** same result. An empty filter that is semi-sorted, or has a spill list, is filled by way of a plain
+** one, which needs up to a tenth more memory than the filter itself: CF_NO_MEMORY when it is refused.
 ** Without memory.resize such a filter takes its keys in turn: slots may hold other entries, with the
 ** same answers.
 */

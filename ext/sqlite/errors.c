@@ -76,7 +76,7 @@ cuckoo_shown_value cuckoo_show(sqlite3_value *value)
     return shown;
 }
 
-/* What does with the name of a filter table what the function does with a blob: a format for the name. */
+/* What does with the name of a filter table what the function does with a blob: a format for it. */
 static const char *for_tables(const char *function)
 {
     static const struct {

@@ -34,8 +34,8 @@
 
 /* ---- hints: leaving them out changes no answer ---- */
 
-/* CUCKOO_SMALL, defined by who compiles the library: less code, and some calls take several times as long.
-** CF_NEVER_INLINE, CF_ALWAYS_INLINE: before the type of a function, behind `static`. CF_LIKELY,
+/* CUCKOO_SMALL, defined by who compiles the library: less code, and some calls take several times as
+** long. CF_NEVER_INLINE, CF_ALWAYS_INLINE: before the type of a function, behind `static`. CF_LIKELY,
 ** CF_UNLIKELY: a condition that nearly always, or hardly ever, holds. */
 #if CF_IS_GNU
 #define CF_NEVER_INLINE __attribute__((noinline))

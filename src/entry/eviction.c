@@ -46,7 +46,8 @@ static bool was_seen(seen_set *seen, const cf_search *search, unsigned bucket_si
 
 enum { FAR = 16 };
 
-/* The slots that lead to a node from one whose bucket is kept, the last first: how many. *index: that node. */
+/* The slots that lead to a node from one whose bucket is kept, the last first: how many. *index: that
+** node. */
 static inline unsigned line_to(const cf_search *search, unsigned *index, unsigned char *slot)
 {
     unsigned steps = 0;
@@ -62,8 +63,7 @@ static inline void push_node(cf_search *search, seen_set *seen, cf_node node)
     unsigned index = search->nodes, parent = node.parent;
     unsigned char slot[FAR];
     /* RULE: none is far; equivalent without 4, >= to >: parents of the first nodes are kept */
-    if (search->left.nodes == 0 ||
-        (index >= CF_SEARCH_KEPT && line_to(search, &parent, slot) == FAR))
+    if (search->left.nodes == 0 || (index >= CF_SEARCH_KEPT && line_to(search, &parent, slot) == FAR))
         return;
     search->left.nodes--;
     search->nodes++;

@@ -16,9 +16,10 @@
 **
 ** The moves are written from the empty slot backwards, so that at every moment each entry is in at
 ** least one place. The search goes on from CF_SEARCH_BUCKETS buckets at most, from CF_SEARCH_KEPT where
-** a bucket has one slot, from none of them twice, and uses no random numbers. Shortest paths matter most where a moved entry costs a page write. Load
-** at the first failure, f = 12, b = 4, 1 M slots: 0.967 with 256 buckets, 0.973 with 512, 0.975 with
-** 1,024; the time of a fill to 0.95 does not depend on it.
+** a bucket has one slot, from none of them twice, and uses no random numbers. Shortest paths matter
+** most where a moved entry costs a page write. Load at the first failure, f = 12, b = 4, 1 M slots:
+** 0.967 with 256 buckets, 0.973 with 512, 0.975 with 1,024; the time of a fill to 0.95 does not depend
+** on it.
 */
 #ifndef CF_EVICTION_H
 #define CF_EVICTION_H
@@ -56,8 +57,8 @@ typedef struct cf_search {
     bool spent;         /* the budget did not suffice to look at the next bucket */
 } cf_search;
 
-/* Node number `index`. The bucket of a later one follows from what lies in that of its parent, as long as
-** nothing has changed there. */
+/* Node number `index`. The bucket of a later one follows from what lies in that of its parent, as long
+** as nothing has changed there. */
 cf_node cf_search_node(const cf_filter *filter, const cf_search *search, unsigned index);
 
 /* Looks for a path for a key whose buckets are full. False: there is none within the budget.

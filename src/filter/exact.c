@@ -225,7 +225,7 @@ static cf_status plan_level(cf_exact_work *work, cf_geometry *shape)
     while (bits < CF_FINGERPRINT_MAX && wrong >> bits > held)
         bits++;
     double rate = 8.5 / (double)((uint64_t)1 << bits);
-    /* RULE: the first level errs as rarely as was asked for; equivalent >= to >: equal rates are equal */
+    /* RULE: the first level errs as rarely as was asked for; equivalent >= to >: both are equal */
     if (work->levels == 0 && build->fpr != 0 && !(build->fpr >= rate))
         rate = build->fpr;
     options.bucket_size = 4;
@@ -251,8 +251,8 @@ static cf_status fill_level(cf_exact_work *work, const cf_geometry *shape, uint6
     return status;
 }
 
-/* Makes the next level, of the hashes that it holds; `copy` has room for them. As planned it is full once in a
-** million times: then wider ones are tried. */
+/* Makes the next level, of the hashes that it holds; `copy` has room for them. As planned it is full
+** once in a million times: then wider ones are tried. */
 static cf_status make_level(cf_exact_work *work, cf_filter *level, uint64_t *copy)
 {
     cf_geometry shape;

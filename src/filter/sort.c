@@ -25,8 +25,8 @@ enum {
     COST_OF_HASH = 5 /* of one hash, nanoseconds */
 };
 
-/* Of each part, where the next hash goes: behind the room, or for fewer parts, since stacks are small, here,
-** with where it ends. */
+/* Of each part, where the next hash goes: behind the room, or for fewer parts, since stacks are small,
+** here, with where it ends. */
 typedef struct cf_sorter {
     cf_ticker *ticker;
     uint64_t *room; /* for as many hashes; NULL: none */
@@ -173,10 +173,8 @@ static bool is_sorted(const uint64_t *a, size_t n, cf_ticker *ticker)
 
 bool cf_sort_with(uint64_t *hashes, size_t n, const cf_memory *memory, cf_ticker *ticker)
 {
-    enum {
-        WORTH = 1024,
-        PLACES = sizeof(size_t) << LAST_BITS
-    }; /* hashes from which on room pays; bytes */
+    enum { WORTH = 1024 };                         /* hashes from which on room pays */
+    enum { PLACES = sizeof(size_t) << LAST_BITS }; /* bytes */
     cf_sorter sorter;
     if (is_sorted(hashes, n, ticker) || ticker->stopped)
         return !ticker->stopped;

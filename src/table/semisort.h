@@ -31,7 +31,8 @@ _Static_assert(CF_SEMISORT_SAVES == CF_NIBBLE_BITS * CF_SEMISORT_SLOTS - CF_CODE
 ** word. */
 enum { CF_LANE_OF_SHIFT = 16 };
 
-/* The code of four sorted nibbles, the least in the lowest bits; and back, from bits that begin with it. */
+/* The code of four sorted nibbles, the least in the lowest bits; and back, from bits that begin with
+** it. */
 unsigned cf_semisort_code(unsigned nibbles);
 #ifdef CUCKOO_SMALL
 uint64_t cf_nibbles_of(uint64_t bits);
