@@ -104,6 +104,7 @@ class World:
                             sqlite3.connect(path, timeout=0, isolation_level=None) for kind in config.connections]
         self.askers = [db for db, kind in zip(self.connections, config.connections) if kind == "e"]
         self.running, self.rolls_back, self.refused, self.doubtful, self.pinned = 0, False, False, False, False
+        self.reread = False  # the schema, within the transaction that is open
         self.changed_within = False  # a function has run SQL
         self.changed = 0  # rows that statements have changed themselves, without what triggers and foreign keys do
         for db in self.connections:
@@ -203,8 +204,10 @@ class World:
             except sqlite3.Error as error:
                 happened["errors"] += 1
                 self.judge(error, within and not db.in_transaction, step)
-            if self.pinned:
-                raise Over
+            self.reread |= within and step.startswith(("ATTACH", "PRAGMA writable_schema=RESET"))
+            if self.pinned or self.reread and ("ROLLBACK" in step or not db.in_transaction and step != "COMMIT"):
+                raise Over  # SQLite forgets by reading it (a failing ATTACH does) that it has changed: it keeps what is rolled back
+            self.reread &= db.in_transaction
         first = self.connections[self.at]
         self.in_transaction = self.in_transaction + 1 if first.in_transaction else 0
         if not sql.startswith(("INSERT", "UPDATE", "DELETE FROM u")) or (within and not db.in_transaction):
@@ -270,6 +273,8 @@ class World:
                 self.judge_refusal(error)
                 answers = False
                 continue
+            except sqlite3.Error as error:
+                raise Wrong(f"lookup: {error!r} in {name}") from error
             if missed:
                 raise Wrong(f"missed: {name} denies {missed[:3]}, {len(missed)} rows")
         return answers
