@@ -46,16 +46,20 @@ try() {
 }
 
 [ "$FUZZ_SECONDS" -gt 0 ] 2> /dev/null || { echo "FUZZ_SECONDS is a number above 0, not: $FUZZ_SECONDS"; exit 1; }
+for target; do
+    case $target in
+    blob|ops|sql|exact) ;;
+    *) echo "failed: there is no target $target"; ending 0 1 ;;
+    esac
+done
 echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' > $out/probe.c
 $CLANG -fsanitize=fuzzer,address,undefined -o $out/probe $out/probe.c > $out/probe.log 2>&1 ||
     missing "clang with libFuzzer; on Debian: make deps-fuzz, or apt-get install clang"
 for target in ${*:-blob ops sql exact}; do
     case $target in
-    blob) try blob 400 ;;
-    ops)  try ops 200 ;;
-    sql)  try sql 500 ;;
-    exact) try exact 400 ;;
-    *)    echo "failed: there is no target $target"; failed=$((failed + 1)) ;;
+    ops) try ops 200 ;;
+    sql) try sql 500 ;;
+    *)   try "$target" 400 ;;
     esac
 done
 ending $passed $failed
