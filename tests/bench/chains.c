@@ -187,7 +187,7 @@ static bool chain_contains(chain *of, uint64_t hash)
 typedef struct subject {
     cf_filter filter;
     chain *chain;
-    void *bloom[BLOOMS];
+    bench_filter bloom[BLOOMS];
     unsigned blooms;
     uint64_t in_bloom; /* keys in the last one */
     double seconds;    /* that its adds took */
@@ -210,7 +210,7 @@ static void new_bloom(subject *of)
     unsigned i = of->blooms++;
     double rate = asked / 2 * ldexp(1, -(int)i);
     unsigned bits = (unsigned)ceil(-log2(rate) / log(2));
-    of->bloom[i] = bench_bloom.make(((uint64_t)PLANNED << i) * bits / 8, bits);
+    of->bloom[i] = bench_make(&bench_bloom, ((uint64_t)PLANNED << i) * bits / 8, bits);
     of->in_bloom = 0;
 }
 
@@ -243,7 +243,7 @@ static void add(subject *of, uint64_t hash)
             new_bloom(of);
             of->in_bloom = 1;
         }
-        bench_bloom.add(of->bloom[of->blooms - 1], hash);
+        bench_bloom.add(of->bloom[of->blooms - 1].state, hash);
     } else if (cf_add(&of->filter, hash) != CF_OK) {
         bench_fail("a filter that may grow is full");
     }
@@ -254,7 +254,7 @@ static bool contains(subject *of, uint64_t hash)
     if (of->chain)
         return chain_contains(of->chain, hash);
     for (unsigned i = of->blooms; i-- > 0;)
-        if (bench_bloom.contains(of->bloom[i], hash))
+        if (bench_bloom.contains(of->bloom[i].state, hash))
             return true;
     return of->blooms == 0 && cf_contains(&of->filter, hash);
 }
@@ -263,14 +263,14 @@ static uint64_t bits_of(const subject *of)
 {
     uint64_t bits = 0;
     for (unsigned i = 0; i < of->blooms; i++)
-        bits += 8 * bench_bloom.bytes(of->bloom[i]);
+        bits += 8 * of->bloom[i].bytes;
     return of->chain ? chain_bits(of->chain) : of->blooms ? bits : 8 * of->filter.length;
 }
 
 static void drop(subject *of)
 {
     for (unsigned i = 0; i < of->blooms; i++)
-        free(of->bloom[i]);
+        bench_drop(&of->bloom[i]);
     if (of->chain)
         chain_drop(of->chain);
     else if (of->blooms == 0)

@@ -122,7 +122,7 @@ static void look_at_full(lab *in, const bench_filter *filter, build took)
 /* Deletes the oldest keys until load `load` is left. */
 static void remove_to(bench_filter *filter, double load)
 {
-    uint64_t left = (uint64_t)(load * (double)filter->kind->slots(filter->state));
+    uint64_t left = (uint64_t)(load * (double)filter->slots);
     while (filter->keys - filter->removed > left)
         filter->kind->remove(filter->state, bench_random(filter->removed++));
 }

@@ -102,7 +102,7 @@ static void check_small(const bench_kind *kind, unsigned bits)
     for (unsigned round = 0; round < 500; round++) {
         bench_filter filter = bench_make(kind, SMALL_BYTES, bits);
         filter.keys = filter.removed = (uint64_t)round << 20;
-        uint64_t end = filter.keys + (uint64_t)(0.6 * (double)kind->slots(filter.state));
+        uint64_t end = filter.keys + (uint64_t)(0.6 * (double)filter.slots);
         while (filter.keys < end && kind->add(filter.state, bench_random(filter.keys)))
             filter.keys++;
         look_for_all(&filter, bits);
