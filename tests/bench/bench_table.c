@@ -159,10 +159,10 @@ static void measure_writes(const bench_call *call)
     FILE *out = bench_table(call->folder, "filter_table", "full %\tway\tWAL bytes\tpages\tus\tpeak MB");
     sqlite3_int64 filled = 0;
     sqlite3 *db = open_database();
-    bench_run_format(db,
-                     "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld);"
-                     "CREATE TABLE filters(f BLOB)",
-                     capacity);
+    bench_run(db,
+              "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld);"
+              "CREATE TABLE filters(f BLOB)",
+              capacity);
     sqlite3_close(db);
     measure_at(out, 50, &filled);
     measure_at(out, 95, &filled);
@@ -176,7 +176,7 @@ static void measure_growth(const bench_call *call)
     FILE *out = bench_table(call->folder, "filter_table_growth", "from keys\tto keys\tus\tlongest, ms");
     sqlite3 *db = open_database();
     double longest = 0, begin, before;
-    bench_run_format(db, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld)", capacity / 10);
+    bench_run(db, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld)", capacity / 10);
     sqlite3_stmt *statement = bench_prepare(db, "INSERT INTO seen(key) VALUES (?1)");
     bench_progress("growing to %lld keys", (long long)capacity);
     bench_run(db, "BEGIN");
