@@ -40,8 +40,8 @@ enum {
 };
 static const double load = 0.95;
 
-/* The streams of bench_random, far enough apart never to meet: keys count from 0. */
-static const uint64_t absent_from = UINT64_C(1) << 40, limit_from = UINT64_C(1) << 50;
+/* A stream of bench_random, far enough from the keys and the absent ones never to meet them. */
+static const uint64_t limit_from = UINT64_C(1) << 50;
 
 typedef struct table {
     uint8_t *bytes;
@@ -164,7 +164,7 @@ static double build_at_once(table *t, uint64_t *hashes)
 {
     make_hashes(t, hashes);
     cf_create(&t->filter, &t->shape, t->bytes);
-    t->filter.memory = (cf_memory){cuckoo_resize, t->filter.length, NULL};
+    t->filter.memory = (cf_memory){bench_resize, t->filter.length, NULL};
     double start = bench_seconds();
     if (cf_add_many(&t->filter, hashes, t->keys, NULL) != CF_OK)
         bench_fail("full before load 0.95");
@@ -176,8 +176,8 @@ static void measure_building(FILE *out, table *t)
     uint64_t *hashes = bench_allocate(t->keys * sizeof *hashes);
     double at_once = build_at_once(t, hashes);
     free(hashes);
-    bench_field(out, fill(t), 2);
-    bench_field(out, at_once, 2);
+    bench_field(out, "%.2f", fill(t));
+    bench_field(out, "%.2f", at_once);
 }
 
 /* Deletes a part of the keys; the table is not the same afterwards. */
@@ -194,9 +194,9 @@ static double measure_deleting(table *t)
 
 static void write_lookups(FILE *out, const lookups *figures)
 {
-    bench_field(out, bench_median(&figures->limit), 2);
-    bench_field(out, bench_median(&figures->hit), 2);
-    bench_field(out, bench_median(&figures->miss), 2);
+    bench_field(out, "%.2f", bench_median(&figures->limit));
+    bench_field(out, "%.2f", bench_median(&figures->hit));
+    bench_field(out, "%.2f", bench_median(&figures->miss));
 }
 
 static void measure_lookups(FILE *out, table *t)
@@ -207,7 +207,7 @@ static void measure_lookups(FILE *out, table *t)
         lookup_round(t, false, &free_running);
     }
     write_lookups(out, &free_running);
-    bench_field(out, bench_median(&free_running.many), 2);
+    bench_field(out, "%.2f", bench_median(&free_running.many));
     write_lookups(out, &waiting);
 }
 
@@ -218,7 +218,7 @@ static void open_table(table *t, double megabytes, unsigned fingerprint_bits)
     t->shape = cuckoo_shape((uint64_t)(megabytes * 1e6 / bucket_bytes), BUCKET_SIZE, fingerprint_bits);
     t->keys = (uint64_t)(load * (double)cf_geometry_slots(&t->shape));
     t->shape.capacity = t->keys; /* else adding at once goes key by key */
-    t->absent = absent_from;
+    t->absent = BENCH_ABSENT;
     t->limit = limit_from;
     if (cf_geometry_check(&t->shape, &why) != CF_OK)
         bench_fail(why);
@@ -232,7 +232,7 @@ static void measure_table(FILE *out, double megabytes, unsigned fingerprint_bits
     open_table(&t, megabytes, fingerprint_bits);
     fprintf(out, "%g\t%u", megabytes, fingerprint_bits);
     measure_building(out, &t);
-    bench_field(out, measure_deleting(&t), 2);
+    bench_field(out, "%.2f", measure_deleting(&t));
     fill(&t);
     measure_lookups(out, &t);
     fprintf(out, "\n");

@@ -180,8 +180,8 @@ static void write_lines(const bench_call *call)
         if (runs[i].statement == NULL)
             continue;
         fprintf(out, "%s\t%d", lines[i].title, runs[i].rows);
-        bench_field(out, bench_median(&runs[i].ns), 2);
-        bench_field(out, bench_median_ratio(&runs[i].ns, &runs[NOOP_LINE].ns), 3);
+        bench_field(out, "%.2f", bench_median(&runs[i].ns));
+        bench_field(out, "%.3f", bench_median_ratio(&runs[i].ns, &runs[NOOP_LINE].ns));
         fprintf(out, "\n");
     }
     fclose(out);

@@ -71,7 +71,7 @@ typedef struct held_shape {
 } held_shape;
 
 typedef struct held_table {
-    cuckoo *filter; /* or */
+    cf_filter filter; /* unless there is */
     walk_table *walk;
     uint64_t *held;   /* the keys it holds, by number */
     uint64_t n, next; /* how many; the number of the next one */
@@ -124,10 +124,13 @@ static void held_open(held_table *t, const held_shape *of, uint64_t most, uint64
 {
     uint64_t first = run << 44, apart = UINT64_C(1) << 40;
     cf_geometry shape = shape_of(of);
-    t->filter = of->library ? cuckoo_make(&shape) : NULL;
-    t->walk = of->library ? NULL : walk_make(of->buckets, HELD_FINGERPRINT_BITS, of->overflow, run);
-    if (t->walk)
+    t->walk = NULL;
+    if (of->library) {
+        t->filter = cuckoo_make(&shape);
+    } else {
+        t->walk = walk_make(of->buckets, HELD_FINGERPRINT_BITS, of->overflow, run);
         t->walk->most_kicks = t->walk->budget = ITERATIONS;
+    }
     t->held = bench_allocate(most * sizeof *t->held);
     t->n = 0;
     t->next = first + KEYS_FROM * apart;
@@ -138,17 +141,18 @@ static void held_open(held_table *t, const held_shape *of, uint64_t most, uint64
 static void held_close(held_table *t)
 {
     free(t->held);
-    free(t->filter);
     if (t->walk)
         walk_drop(t->walk);
+    else
+        cuckoo_drop(&t->filter);
 }
 
 static void held_set_budget(held_table *t, unsigned budget)
 {
     if (t->walk)
         t->walk->budget = budget;
-    else if (t->filter->filter.geometry.spill_bound)
-        t->filter->filter.geometry.budget = (uint8_t)budget;
+    else if (t->filter.geometry.spill_bound)
+        t->filter.geometry.budget = (uint8_t)budget;
 }
 
 static void held_set_ample_budget(held_table *t)
@@ -158,23 +162,23 @@ static void held_set_ample_budget(held_table *t)
 
 static uint64_t held_bits(const held_table *t)
 {
-    return t->walk ? walk_bits(t->walk) : 8 * t->filter->filter.length;
+    return t->walk ? walk_bits(t->walk) : 8 * t->filter.length;
 }
 
 static uint64_t held_spilled(const held_table *t)
 {
-    return t->walk ? t->walk->in_bits : t->filter->filter.spilled;
+    return t->walk ? t->walk->in_bits : t->filter.spilled;
 }
 
 static bool held_contains(const held_table *t, uint64_t hash)
 {
-    return t->walk ? walk_contains(t->walk, hash) : cf_contains(&t->filter->filter, hash);
+    return t->walk ? walk_contains(t->walk, hash) : cf_contains(&t->filter, hash);
 }
 
 static bench_steps held_add(held_table *t)
 {
     uint64_t hash = bench_random(t->next);
-    bench_steps steps = t->walk ? walk_add(t->walk, hash) : search_add(&t->filter->filter, hash);
+    bench_steps steps = t->walk ? walk_add(t->walk, hash) : search_add(&t->filter, hash);
     t->held[t->n] = t->next++;
     t->n += !steps.refused;
     return steps;
@@ -183,7 +187,7 @@ static bench_steps held_add(held_table *t)
 static void held_remove_random(held_table *t)
 {
     uint64_t at = bench_random(t->draws++) % t->n, hash = bench_random(t->held[at]);
-    bool found = t->walk ? walk_remove(t->walk, hash) : cf_delete(&t->filter->filter, hash) != CF_ABSENT;
+    bool found = t->walk ? walk_remove(t->walk, hash) : cf_delete(&t->filter, hash) != CF_ABSENT;
     if (!found)
         bench_fail("a key that is there cannot be deleted");
     t->held[at] = t->held[--t->n];

@@ -221,7 +221,8 @@ static subject make(unsigned system, uint64_t last)
         cf_options options = {.growth = true};
         double rate = system == OURS_5 ? 0.05 : system == OURS_01 ? 0.001 : asked;
         cf_geometry shape = cuckoo_plan(system == PLANNED_WELL ? last : PLANNED, rate, &options);
-        of.filter = cuckoo_start(&shape);
+        of.filter = cuckoo_make(&shape);
+        of.filter.memory = cuckoo_memory;
     } else if (system == REDIS) {
         of.chain = chain_make(11, 2, 8, 20, 0);
     } else if (system == EQUAL) {
@@ -315,8 +316,8 @@ static void look(const lab *in, const char *name, subject *of, uint64_t keys)
         bench_fail("a key is not found");
     fprintf(in->growth, "%s\t%llu\t%.4f\t%.2f\t%u", name, (unsigned long long)(keys / PLANNED),
             100 * misses.share, (double)bits_of(of) / (double)keys, parts_of(of));
-    bench_field(in->growth, hits.buckets, 2);
-    bench_field(in->growth, misses.buckets, 2);
+    bench_field(in->growth, "%.2f", hits.buckets);
+    bench_field(in->growth, "%.2f", misses.buckets);
     fprintf(in->growth, "\t%.1f\t%.1f\t%.1f\n", hits.ns, misses.ns, 1e9 * of->seconds / (double)keys);
     const char *why;
     if (of->chain == NULL && of->blooms == 0 && cf_check(&of->filter, &why) != CF_OK)

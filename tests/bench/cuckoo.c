@@ -22,21 +22,13 @@ cf_geometry cuckoo_plan(uint64_t keys, double rate, const cf_options *options)
     return shape;
 }
 
-uint8_t *cuckoo_resize(void *context, uint8_t *bytes, uint64_t size)
-{
-    (void)context;
-    if (size > 0)
-        return realloc(bytes, size);
-    free(bytes);
-    return NULL;
-}
-
-cf_filter cuckoo_start(const cf_geometry *shape)
+cf_filter cuckoo_make(const cf_geometry *shape)
 {
     cf_filter filter;
+    const char *why;
+    if (cf_geometry_check(shape, &why) != CF_OK)
+        bench_fail(why);
     cf_create(&filter, shape, bench_allocate(cf_geometry_bytes(shape)));
-    if (shape->growth)
-        filter.memory = (cf_memory){cuckoo_resize, UINT64_MAX, NULL};
     return filter;
 }
 
@@ -53,16 +45,6 @@ cf_geometry cuckoo_shape(uint64_t m, unsigned b, unsigned f)
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)f,
                          .cap = cuckoo_plan(1000, 0, &options).cap};
-}
-
-cuckoo *cuckoo_make(const cf_geometry *shape)
-{
-    const char *why;
-    if (cf_geometry_check(shape, &why) != CF_OK)
-        bench_fail(why);
-    cuckoo *made = bench_allocate_zeroed(sizeof *made + cf_geometry_bytes(shape));
-    cf_create(&made->filter, shape, made->bytes);
-    return made;
 }
 
 uint64_t cuckoo_planned(uint64_t bytes, const cf_options *options, cf_geometry *shape)
@@ -82,6 +64,11 @@ uint64_t cuckoo_planned(uint64_t bytes, const cf_options *options, cf_geometry *
 
 /* ---- the kinds ---- */
 
+typedef struct cuckoo {
+    cf_filter filter;
+    uint8_t bytes[];
+} cuckoo;
+
 /* An even number of buckets. Semi-sorting saves one bit of every slot. */
 static void make(bench_filter *made, uint64_t bytes, unsigned bits)
 {
@@ -89,10 +76,10 @@ static void make(bench_filter *made, uint64_t bytes, unsigned bits)
     unsigned b = made->kind->b;
     cf_geometry shape = cuckoo_shape(8 * bytes / (b * (bits - semisorted)) / 2 * 2, b, bits);
     shape.semisorted = semisorted;
-    cuckoo *filter = cuckoo_make(&shape);
-    made->state = filter;
     made->slots = cf_geometry_slots(&shape);
-    made->bytes = filter->filter.length;
+    made->bytes = cf_geometry_bytes(&shape);
+    cuckoo *filter = made->state = bench_allocate_zeroed(sizeof *filter + made->bytes);
+    cf_create(&filter->filter, &shape, filter->bytes);
 }
 
 static bool add(void *state, uint64_t hash)

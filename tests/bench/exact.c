@@ -32,9 +32,8 @@ static uint64_t key_of(uint64_t i)
 static void build(const exact_lab *in, uint64_t members, double fpr, cf_exact_build *made)
 {
     const char *why = NULL;
-    *made = (cf_exact_build){.fpr = fpr,
-                             .count = {(size_t)(in->keys - members), (size_t)members},
-                             .memory = {cuckoo_resize, UINT64_MAX, NULL}};
+    *made = (cf_exact_build){
+        .fpr = fpr, .count = {(size_t)(in->keys - members), (size_t)members}, .memory = cuckoo_memory};
     for (unsigned side = 0; side < 2; side++)
         made->hashes[side] = bench_allocate((made->count[side] + 1) * sizeof(uint64_t));
     for (uint64_t i = 0; i < in->keys; i++)

@@ -54,8 +54,6 @@ extern const bench_kind bench_quotient, bench_dleft;
 enum { BENCH_KINDS = 7 };
 extern const bench_kind *const bench_kinds[BENCH_KINDS];
 
-static const uint64_t BENCH_ABSENT = UINT64_C(1) << 40;
-
 bench_filter bench_make(const bench_kind *kind, uint64_t bytes, unsigned bits);
 
 void bench_drop(bench_filter *filter);

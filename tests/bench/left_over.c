@@ -91,12 +91,12 @@ static void measure(lab *in, cf_filter *filter, uint64_t keys)
 static void measure_ours(lab *in, const char *name, cf_geometry shape, uint64_t keys, unsigned cap)
 {
     shape.cap = (uint8_t)cap;
-    cuckoo *made = cuckoo_make(&shape);
+    cf_filter filter = cuckoo_make(&shape);
     in->added = in->refused = 0;
     in->slots = cf_geometry_slots(&shape);
     fprintf(in->out, "%s\t%u\t%u\t%u", name, shape.bucket_size, shape.fingerprint_bits, cap);
-    measure(in, &made->filter, keys);
-    free(made);
+    measure(in, &filter, keys);
+    cuckoo_drop(&filter);
 }
 
 static void measure_shape(lab *in, uint64_t slots, unsigned b, unsigned f)

@@ -115,7 +115,7 @@ static void look_at_full(lab *in, const bench_filter *filter, build took)
             100 * filter->kind->expected(filter->state, filter->keys),
             100 * bench_error_rate(filter, UINT64_MAX, in->probes),
             millions_per_second(took.seconds, filter->keys));
-    bench_field(in->table3, took.up_to_95, 3);
+    bench_field(in->table3, "%.3f", took.up_to_95);
     fprintf(in->table3, "\n");
 }
 

@@ -202,17 +202,16 @@ static void fetch(const cf_filter *filter, uint64_t hash)
 static void fill_ours(FILE *out, const point *at)
 {
     cf_geometry shape = cuckoo_shape((uint64_t)1 << at->log2_buckets, at->b, at->f);
-    cuckoo *table = cuckoo_make(&shape);
-    cf_filter *filter = &table->filter;
+    cf_filter filter = cuckoo_make(&shape);
     uint64_t i = 0;
-    while (cf_add(filter, bench_random(i)) == CF_OK)
-        fetch(filter, bench_random(AHEAD + i++));
+    while (cf_add(&filter, bench_random(i)) == CF_OK)
+        fetch(&filter, bench_random(AHEAD + i++));
     for (uint64_t key = 0; key < i; key++)
-        if (!cf_contains(filter, bench_random(key)))
+        if (!cf_contains(&filter, bench_random(key)))
             bench_fail("a key is not found");
-    fprintf(out, "%.4f\t%.3f\n", (double)filter->occupied / (double)cf_geometry_slots(&shape),
-            100 * (double)(i - filter->occupied) / (double)i);
-    free(table);
+    fprintf(out, "%.4f\t%.3f\n", (double)filter.occupied / (double)cf_geometry_slots(&shape),
+            100 * (double)(i - filter.occupied) / (double)i);
+    cuckoo_drop(&filter);
 }
 
 static void fill(FILE *out, point at)

@@ -15,12 +15,12 @@
 #include "bench.h"
 #include "cuckoo.h"
 
-static const uint64_t absent_from = UINT64_C(1) << 40;
-
 static cf_filter plan(uint64_t keys, double rate, const cf_options *options)
 {
     cf_geometry shape = cuckoo_plan(keys, rate, options);
-    return cuckoo_start(&shape);
+    cf_filter filter = cuckoo_make(&shape);
+    filter.memory = cuckoo_memory;
+    return filter;
 }
 
 /* ---- values ---- */
@@ -29,7 +29,7 @@ enum { VALUE_BITS = 8 };
 
 static uint64_t value_of(uint64_t key)
 {
-    return bench_random(absent_from * 4 + key) >> (64 - VALUE_BITS);
+    return bench_random(BENCH_ABSENT * 4 + key) >> (64 - VALUE_BITS);
 }
 
 typedef struct answers {
@@ -58,7 +58,7 @@ static void measure_values(FILE *out, uint64_t keys, double rate)
         if (cf_add_value(&filter, bench_random(key), value_of(key)) != CF_OK)
             bench_fail("full");
     double e = cf_expected_fpr(&filter.geometry, filter.occupied), n = (double)keys;
-    answers there = ask_values(&filter, 0, keys), absent = ask_values(&filter, absent_from, keys);
+    answers there = ask_values(&filter, 0, keys), absent = ask_values(&filter, BENCH_ABSENT, keys);
     if (there.among != keys)
         bench_fail("the value of a key is not among its values");
     fprintf(out, "%llu\t%g\t%.2f\t%.4g\t%.5f\t%.5f\t%.5f\t%.5f\t%.3f\n", (unsigned long long)keys,

@@ -33,9 +33,6 @@ enum { WANTED_ERRORS = 1000, FEWEST_ERRORS = 10, BATCH = 10000 };
 static const uint64_t counts[] = {10, 100, 1000, 12345, 100000, 1000000, 10000000};
 static const double rates[] = {0.1, 0.03, 0.01, 0.001, 1e-4, 1e-6};
 
-/* The streams of bench_random: keys count from 0. */
-static const uint64_t absent_from = UINT64_C(1) << 40;
-
 /* Adds n keys, those that a build would add, in the order of cf_build. */
 static void build(cf_filter *filter, uint64_t n)
 {
@@ -53,7 +50,7 @@ static double measure_errors(const cf_filter *filter, uint64_t most_probes)
     uint64_t probes = 0, errors = 0;
     while (errors < WANTED_ERRORS && probes < most_probes)
         for (unsigned i = 0; i < BATCH; i++)
-            errors += cf_contains(filter, bench_random(absent_from + probes++));
+            errors += cf_contains(filter, bench_random(BENCH_ABSENT + probes++));
     return errors < FEWEST_ERRORS ? NAN : (double)errors / (double)probes;
 }
 
@@ -72,38 +69,28 @@ static double bits_per_key(const cf_geometry *shape, uint64_t buckets, uint64_t 
     return 8 * (double)cf_geometry_bytes(&other) / (double)n;
 }
 
-static void write_rate(FILE *out, double rate)
-{
-    if (isnan(rate))
-        fprintf(out, "\t-");
-    else
-        fprintf(out, "\t%.3g", rate);
-}
-
 static void write_line(FILE *out, uint64_t n, const cf_filter *filter, double measured)
 {
     const cf_geometry *g = &filter->geometry;
     fprintf(out, "\t%u\t%u\t%llu\t%.3f\t%llu", g->bucket_size, g->fingerprint_bits,
             (unsigned long long)g->buckets, (double)filter->occupied / (double)cf_geometry_slots(g),
             (unsigned long long)cf_geometry_bytes(g));
-    bench_field(out, bits_per_key(g, g->buckets, n), 2);
-    bench_field(out, bits_per_key(g, next_power_of_two(g->buckets), n), 2);
-    write_rate(out, cf_expected_fpr(g, filter->occupied));
-    write_rate(out, measured);
+    bench_field(out, "%.2f", bits_per_key(g, g->buckets, n));
+    bench_field(out, "%.2f", bits_per_key(g, next_power_of_two(g->buckets), n));
+    bench_field(out, "%.3g", cf_expected_fpr(g, filter->occupied));
+    bench_field(out, "%.3g", measured);
     fprintf(out, "\n");
 }
 
 static void measure_line(FILE *out, uint64_t n, double rate, bool growth, uint64_t most_probes)
 {
-    cf_filter filter;
     cf_options options = {.growth = growth};
     cf_geometry shape = cuckoo_plan(n, rate, &options);
-    uint8_t *bytes = bench_allocate(cf_geometry_bytes(&shape));
-    cf_create(&filter, &shape, bytes);
+    cf_filter filter = cuckoo_make(&shape);
     build(&filter, n);
     fprintf(out, "%s\t%llu\t%g\t%.2f", growth ? "on" : "off", (unsigned long long)n, rate, -log2(rate));
     write_line(out, n, &filter, measure_errors(&filter, most_probes));
-    free(bytes);
+    cuckoo_drop(&filter);
 }
 
 /* ---- by the planner alone, beside a Bloom filter of exactly the rate that is asked for ---- */

@@ -103,7 +103,7 @@ static void write_row(const lab *in, FILE *out, double rate, const bench_kind *k
 {
     point at = measure(in, kind, bits);
     fprintf(out, "%g\t%s", rate, kind->name);
-    bench_field(out, kind->b > 0 ? (double)kind->b : (double)NAN, 0);
+    bench_field(out, "%.0f", kind->b > 0 ? (double)kind->b : (double)NAN);
     fprintf(out, "\t%u\t%.2f\t%.4f\t%.2f\t%.3g\n", bits, formula, at.load, at.bits_per_key, at.measured);
 }
 
