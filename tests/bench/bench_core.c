@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** bench_core.c - what one operation of the filter library costs, beside what the memory costs.
+** bench_core.c - core.tsv: what one operation of the filter library costs, beside what the memory
+** costs.
 **
-** core.tsv: for each size and each fingerprint width nanoseconds per operation.
-**
-**   add        a whole fill, from empty to load 0.95, hashes in random order, cf_add each
-**   all at once   the same keys by cf_add_many, which sorts them
-**   delete     of keys that are there, at falling load, from 0.95 to 0.60
-**   limit      two random 8-byte reads in the filter's own table, both addresses made from one hash and
-**              started together: what no cuckoo filter can beat. One address is multiply-shift of the
-**              hash, the other multiply-shift of the hash times an odd number.
-**   hit, miss  cf_contains for keys that are there (random order) and for keys that are not
-**   many       cf_contains_many, of keys that are not there
+** Filled from empty to load 0.95, hashes in random order; deletes go from there to 0.60. The limit is
+** what no cuckoo filter can beat: two random 8-byte reads in the filter's own table, both addresses
+** made from one hash and started together. One is multiply-shift of the hash, the other multiply-shift
+** of the hash times an odd number. Figures include the call of cf_contains; the limit is inlined.
 **
 ** Waiting: each hash depends on the result before it, so that nothing overlaps: the latency of one
 ** lookup, which is what a loop sees that acts on each answer. Otherwise the processor may overlap as
 ** many lookups as it can: throughput. The same stream of hashes feeds all loops: a mix of a counter,
 ** made on the fly; in the waiting loops the result is folded into the finished hash, so that the mix
 ** is not part of the chain, neither of the lookups nor of the limit.
-**
-** Figures include the call of
-** cf_contains; the limit is inlined.
 */
 #include "bench.h"
 #include "cuckoo.h"

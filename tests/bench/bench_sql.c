@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** bench_sql.c - what a row costs in SQL: cf_contains in every formulation, beside a scan and beside
-** a function that does nothing.
+** bench_sql.c - sql.tsv: what a row costs in SQL, cf_contains in every formulation, beside a scan and
+** beside a function that does nothing.
 **
 ** Run it in the folder of the project; it loads build/cuckoo.so. An in-memory database holds a table
-** of integers, small enough to leave room in the cache; filters of 12-bit fingerprints, about 1.5
-** and 16 MB, hold the same keys, or others. Each line of sql.tsv is a statement that goes through all
-** rows:
+** of integers, small enough to leave room in the cache; filters of 12-bit fingerprints, about 1.5 and
+** 16 MB, hold the same keys ("present"), or others ("absent"). Each statement goes through all rows;
+** the statements take turns, three rounds (quick: one).
 **
-**   ns/row    the median over three rounds (quick: of one); the statements take turns
-**   / no-op   the same divided by "no-op, 1.5 MB bound", a function of the same two arguments that returns
-**             1: the least that any extension function costs (median of the ratios per round)
-**
-** "two reads" is the limit: a function that mixes the key and reads two random words of the bound
-** filter. What it takes beyond the no-op is memory; what cf_contains takes beyond it is the
-** extension. "present" and "absent" say whether the filter holds the keys. Before SQLite 3.43 a
-** filter that comes from a column or a subquery is copied for every row: those lines go through a
-** few rows only, and are what cf_open is for. "arguments read" asks for types and values of the arguments
-** and does no more; "no-op, handle" is what SQLite takes to pass on what a subquery has given. "table" is a persistent filter that holds what the
-** small one does; "index" looks the same keys up in tables of their own.
+** "no-op" returns 1: the least that any extension function costs. "arguments read" asks for types and
+** values of the arguments and does no more; "no-op, handle" is what SQLite takes to pass on what a
+** subquery has given. "two reads" is the limit: a function that mixes the key and reads two random
+** words of the bound filter. What it takes beyond the no-op is memory; what cf_contains takes beyond
+** it is the extension. Before SQLite 3.43 a filter that comes from a column or a subquery is copied
+** for every row: those lines go through a few rows only, and are what cf_open is for. "table" is a
+** persistent filter that holds what the small one does; "index" looks the same keys up in tables of
+** their own.
 */
 #include "bench.h"
 

@@ -9,15 +9,10 @@
 ** those with a bit more per bucket 0.9392, 0.9596, 0.9698, which makes the bits per key equal. (Quick:
 ** 4,096 buckets, bursts of an eighth.)
 **
-** Writes bloom_cuckoo.tsv to FOLDER, a row for each scheme, occupancy, t and burst:
-**   iterations     1 + buckets beyond those of the key that one insertion looked at, mean and most:
-**                  figures 3, 4, 6, 7
-**   in the bits    entries without a slot after the burst: figure 5
-**   error %        measured after the burst: figure 8; formula %: 8 o / 2^f + (2 n / m)^2 with o, the
-**                  entries in slots, and n, those in the bits, as they are then. The list of the
-**                  library adds no errors: first term only
-**   failed         insertions refused
-** "ours" is the library; its list (m / 32 entries) takes 1.08 bits per key more, which are counted.
+** bloom_cuckoo.tsv, after each burst: "in the bits" are entries without a slot; formula %: 8 o / 2^f +
+** (2 n / m)^2 with o, the entries in slots, and n, those in the bits, as they are then. The list of the
+** library adds no errors: first term only. "ours" is the library; its list (m / 32 entries) takes 1.08
+** bits per key more, which are counted.
 */
 #include <stdlib.h>
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** capacity.c - does a filter take the keys that it was planned for?
+** capacity.c - builds.tsv: does a filter take the keys that it was planned for?
 **
-**      capacity full FOLDER [SEED]       a minute
-**      capacity quick FOLDER [SEED]      a tenth of a second
-**      capacity all FOLDER [SEED]        many more builds
+**      capacity full|quick|all FOLDER [SEED]      a minute, a tenth of a second; all: many more builds
 **
-** Writes builds.tsv to FOLDER: how many of so many builds did not fit into the planned table, with
-** keys in random order and sorted by hash, at the settings of a filter that may grow (here it must
-** not, so that the first failure is seen).
+** How many of so many builds did not fit into the planned table, with keys in random order and sorted
+** by hash, at the settings of a filter that may grow (here it must not, so that the first failure is
+** seen).
 */
 #include <stdlib.h>
 

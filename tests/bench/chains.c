@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** chains.c - growing far beyond what was planned: ours beside chains of filters.
+** chains.c - chains.tsv: growing far beyond what was planned, ours beside chains of filters.
 **
 ** Asked for is an error rate of 1 %. Systems:
 **   ours                     growth on (growth.h); also asked for 5 % and 0.1 %
@@ -12,10 +12,7 @@
 **   chain, tightened         11 bits in the first part, then one more each: the rates add up to 1 %
 **   scalable Bloom           Almeida, Baquero, Preguica, Hutchison 2007: Bloom filters, each for twice
 **                            as many keys and half the error rate as the one before, from 0.5 %
-** Writes, to FOLDER:
-**   chains.tsv           at so many times the planned keys: error rate, bits per key, buckets that a
-**                        lookup reads, nanoseconds of a lookup, and of an add so far (the tags of chains lie in words of 32
-**                        bits: not packed)
+** The tags of chains lie in words of 32 bits: not packed.
 */
 #include <math.h>
 #include <stdlib.h>

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** exact.c - exact filters (cuckoo_exact.h), beside the fewest bytes that any structure can have which
-** tells members from others.
-**
-**      exact full FOLDER [SEED]       1 and 10 million keys; half a minute, 400 MB of memory
-**      exact quick FOLDER [SEED]      100,000 keys
+** exact.c - exact.tsv: exact filters (cuckoo_exact.h), beside the fewest bytes that any structure can
+** have which tells members from others. Full: 1 and 10 million keys, 400 MB of memory; quick: 100,000.
 **
 ** Builds one for each share of members, without a rate for unknown keys and with some, and asks all
 ** keys of the universe in an order of chance: a wrong answer ends the program. Then it asks as many
-** unknown keys. Writes exact.tsv to FOLDER. The bound is n * H(share) bits; times: so many bytes.
+** unknown keys.
 */
 #include <math.h>
 #include <stdlib.h>

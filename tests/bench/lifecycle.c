@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** lifecycle.c - the life of each filter at one size: filled, asked, emptied. Table 3 and figures 5
-** to 8 of the paper.
-**
-** Writes, to FOLDER:
-**   table3.tsv     keys, bits per key, expected and measured error rate, construction speed. Keys are added one by
-**                  one in random order: to the cuckoo filters until one is refused, to the others up to the
-**                  load they are made for (kinds.h)
-**   figure5.tsv    millions of lookups per second of the full filters against the share of keys that are there
-**   figure6.tsv    the same for keys that are there and for keys that are not, against the load
-**   figure7.tsv    insertions per second against the load they lead to
-**   figure8.tsv    deletions per second against the load they start from, until it is empty
+** lifecycle.c - the life of each filter at one size: filled, asked, emptied. Table 3 and figures 5 to
+** 8 of the paper.
 **
 ** Every operation is called through a pointer, all kinds alike. Lookups of the quick form take a tenth
 ** of a millisecond: there the median of five passes is taken.

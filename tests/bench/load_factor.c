@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** load_factor.c - how full a table gets, against the bits of a fingerprint: figure 2 of the paper.
+** load_factor.c - figure2.tsv: how full a table gets, against the bits of a fingerprint.
 **
 **      load_factor quick FOLDER [SEED]          2^10 and some of 2^15 buckets; a second
 **      load_factor full FOLDER [SEED]           2^15, 2^20, and one point of 2^25; two minutes
@@ -14,14 +14,11 @@
 **   as published, 2^f       the same, and fingerprint 0 is one like the others, not made 1
 **   unhashed                as published, but XOR with the fingerprint itself (section 3.1)
 **   independent             two independent hash functions, and a walk: the best that the paper
-**                           compares with
+**                           compares with; it has no f
 **   ours                    the library, growth off: f from 4; keys that share a fingerprint are
 **                           absorbed from cap copies on
 ** The first four are tables of whole keys. At 2^25 buckets a run fills the one point that
 ** its seed names, so that ten runs fill ten of the eleven.
-**
-** Writes figure2.tsv to FOLDER: load, slots in use / slots; absorbed: keys without a slot, in % of
-** those that it took. f is "-" for independent hash functions.
 */
 #include "bench.h"
 
@@ -34,7 +31,7 @@
 
 enum { LAST_BITS = 20, KICKS = 500, AHEAD = 16 /* keys */ };
 
-/* ---- a cuckoo hash table of whole keys: slots hold their numbers, so that every address can be computed anew ---- */
+/* ---- a cuckoo hash table of whole keys: slots hold their numbers, which give all addresses ---- */
 
 /* How the second bucket follows from the first one. Fingerprint 0 becomes 1, as in the authors'
 ** program, whose empty slots are 0; but for KEY_HASHED_ALL. */

@@ -2,13 +2,8 @@
 /*
 ** maps.c - more than membership: values, copies, counters (sections 3.1 and 6 of the paper).
 **
-** Writes, to FOLDER:
-**   values.tsv        a filter with a value of 8 bits for each key, full as planned. The paper: 1 + e
-**                     values for a key that is there, e for one that is not. right: cf_get answers the
-**                     key's own value; among: it is one of cf_get_all, which must always be so
-**   counters.tsv      keys that were added `copies` times each, in rounds, to filters that grow from so
-**                     many keys; exact: cf_count answers `copies`; left: after as many deletes, still
-**                     "perhaps" there
+** values.tsv: the paper has 1 + e values for a key that is there, e for one that is not. Its own value
+** must always be among those of a key. counters.tsv: filters grow from so many keys.
 */
 #include <math.h>
 

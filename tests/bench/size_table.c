@@ -2,23 +2,15 @@
 /*
 ** size_table.c - what a filter for n keys at error rate e takes, and whether it keeps its word.
 **
-** Each line of sizes.tsv plans a filter for n keys, growth=on or off, and builds it from n random
-** hashes:
+** sizes.tsv: filters are planned, and built from n random hashes. log2(1/e) are bits per key below
+** which no filter can go; "power of two", those if the buckets had to be a power of two, same b and f
+** (the paper's table); "measured", the share of absent keys answered "perhaps": asked until 1,000 of
+** them were (good to about 3 %, one standard deviation), or the probes are used up; "-" for fewer than
+** 10.
 **
-**   b f buckets   bucket size, fingerprint bits, number of buckets, as planned
-**   load          occupied slots / slots
-**   bytes         of the blob, header and all; bits per key = 8 * bytes / n
-**   power of two  bits per key if the buckets had to be a power of two, same b and f (the paper's table)
-**   log2(1/e)     bits per key below which no filter can go
-**   expected      error rate by cf_expected_fpr, with n keys in
-**   measured      share of absent keys answered "perhaps"; asked until 1,000 of them were, or the probes
-**                 of the line are used up; "-" when that gives fewer than 10. With 1,000 errors the
-**                 figure is good to about 3 % (one standard deviation).
-**
-** Fingerprints have whole numbers of bits, so a filter errs less often than was asked for: who compares
-** it with a Bloom filter of the rate that it happens to have (figure 4) sees none of the steps.
-** asked.tsv has bits per key by the planner, growth off and as SQL makes it by default; asked_ranges.tsv
-** between which rates from 5 % to 0.001 % a Bloom filter is smaller.
+** Fingerprints have whole numbers of bits, so a filter errs less often than was asked for: who
+** compares it with a Bloom filter of the rate that it happens to have (figure 4) sees none of the
+** steps. asked.tsv and asked_ranges.tsv compare it with one of the rate asked for, by the planner.
 */
 #include "bench.h"
 #include "cuckoo.h"

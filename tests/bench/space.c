@@ -3,15 +3,9 @@
 ** space.c - bits per key against error rate: figures 3 and 4 and table 2 of the paper, section 5.1.
 **
 ** Fills a table of a million slots (quick: 16,384) of each kind and each number of bits, the cuckoo
-** filters until an add is refused, the others up to the load they are made for. Writes, to FOLDER:
-**   figure3.tsv    bits per key, measured, against the error rate, measured: cuckoo filters with b = 2, 4, 8, and
-**                  semi-sorted with b = 4
-**   figure4.tsv    the same for the yardsticks (kinds.h), to be compared with b = 4
-**   table2.tsv     for error rates e: the fewest fingerprint bits (section 5.1), f = ceil(log2(2b / e)),
-**                  the bits per key by the formulas of the paper's table 2 at the loads it reaches (0.84,
-**                  0.955, 0.98 for b = 2, 4, 8), and what comes out: load, bits per key, error rate
-** The lower bound is log2(1/e) bits per key at the measured e; a Bloom filter takes 1.44 times that
-** at its best.
+** filters until an add is refused, the others up to the load they are made for (kinds.h). For table 2:
+** the fewest fingerprint bits, f = ceil(log2(2b / e)), and bits per key by the formulas of the paper
+** at the loads it reaches (0.84, 0.955, 0.98 for b = 2, 4, 8).
 */
 #include "kinds.h"
 
