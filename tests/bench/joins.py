@@ -5,13 +5,12 @@
                                           in build/versions, where these are there
     joins.py ROWS KEYS REPEATS            prints the rows of the table; LD_LIBRARY_PATH chooses the SQLite
 
-For each kind of keys, share of rows that match, and size of the page cache:
-milliseconds of processor time, of wall clock, and how many times as fast as the plain join, medians of REPEATS. All forms must
-give the same rows, or the program ends.
+For each kind of keys, share of rows that match, and size of the page cache: milliseconds of processor time, of wall clock, and
+how many times as fast as the plain join, medians of REPEATS. All forms must give the same rows, or the program ends.
 
 - plain: JOIN, as SQLite plans it
 - own: the same after ANALYZE and with a condition on the keys that is always true, for which SQLite from 3.38 on
-  may make a Bloom filter of its own; `used` says whether it does
+  may make a Bloom filter of its own; the last column says whether it does
 - front: JOIN with a table made by rows=on
 - stored: WHERE cf_contains(handle on a stored blob)
 - within: WHERE cf_contains(handle on a filter that is built within the query), the building included

@@ -189,7 +189,8 @@ def runs_of(described, rows):
 
 def load_of(folder, program):
     """The median of the load averages with which the runs of a program began."""
-    loads = [float(done["load before"]) for _, name, done in tables.marks(folder) if name == program]
+    marks = [os.path.join(run, program + ".done") for run in tables.run_folders(folder)]
+    loads = [float(as_rows(mark)[0]["load before"]) for mark in marks if os.path.exists(mark)]
     return f"{statistics.median(loads):.1f}" if loads else tables.MISSING
 
 

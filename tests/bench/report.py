@@ -203,7 +203,8 @@ def page(folder, size):
 def main(folder, size, path="build/bench/report.html"):
     for stale in [f.name for f in figures.figures() if os.path.exists(os.path.join(folder, f.name + ".svg"))]:
         os.remove(os.path.join(folder, stale + ".svg"))
-    figures.draw_all(folder, size)
+    for figure in figures.figures():
+        figures.draw(figure, folder, size)
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(page(folder, size))
     os.replace(path + ".new", path)

@@ -20,7 +20,7 @@ import report
 import tables
 
 OUT = "build/bench"
-DONE_COLUMNS = ["size", "built as", "start", "seconds", "load before", "load after"]
+DONE_COLUMNS = ["size", "built as", "seconds", "load before"]
 
 
 class Program:
@@ -127,8 +127,7 @@ class Bench:
         self.took.setdefault(program.name, []).append(seconds)
         self.built_as[program.name] = program.built_as()
         tables.write(self.mark(run, program), DONE_COLUMNS, [[
-            self.size, self.built_as[program.name], time.strftime("%Y-%m-%d %H:%M", time.localtime(start)),
-            f"{seconds:.1f}", f"{before:.2f}", f"{os.getloadavg()[0]:.2f}"]])
+            self.size, self.built_as[program.name], f"{seconds:.1f}", f"{before:.2f}"]])
 
     def go(self, say):
         """Runs what is not done yet."""

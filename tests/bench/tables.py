@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Joins the tables of several runs: medians, quartiles and extremes.
 
-    python3 tests/bench/tables.py FOLDER       from FOLDER/run-*/<table>.tsv to FOLDER/<table>.tsv
-
 measured.txt says of each table which columns name a point (keys) and which are measured. Rows of different runs with the same
 keys are one point; rows of one run with the same keys are told apart by their order. A joined table has the keys, then for
 each measured column its median under its own name and four columns more, see SPREAD, then the number of runs.
@@ -14,7 +12,6 @@ import math
 import os
 import re
 import statistics
-import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SPREAD = ("q1", "q3", "least", "most")
@@ -165,15 +162,6 @@ def run_folders(folder):
     return sorted(glob.glob(os.path.join(folder, "run-*")), key=lambda path: int(path.rpartition("-")[2]))
 
 
-def marks(folder):
-    """What run.py noted when a program was done: (run, program, what it noted) of each."""
-    for run in run_folders(folder):
-        for name in sorted(os.listdir(run)):
-            if name.endswith(".done"):
-                columns, (cells,) = read(os.path.join(run, name))
-                yield run.rpartition("-")[2], name[:-len(".done")], dict(zip(columns, cells))
-
-
 def number_of_runs(rows):
     """How many runs the rows of a joined table come from: "10", or "1 to 10" when not all rows come from as many."""
     runs = sorted({int(row[-1]) for row in rows})
@@ -187,17 +175,8 @@ def runs_of(folder, name):
 
 
 def join_all(folder):
-    """Joins all tables that are there; their names."""
-    done = []
+    """From FOLDER/run-*/<table>.tsv to FOLDER/<table>.tsv, of all tables that are there."""
     for name, described in descriptions().items():
         runs = runs_of(folder, name)
         if runs:
             write(os.path.join(folder, name + ".tsv"), *joined(described, runs))
-            done.append(name)
-    return done
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: tables.py FOLDER")
-    print(" ".join(join_all(sys.argv[1])))
