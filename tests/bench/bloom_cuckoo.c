@@ -27,7 +27,8 @@ enum { BURSTS = 8, ITERATIONS = 1000, HELD_FINGERPRINT_BITS = 12 };
 
 typedef struct scheme {
     const char *name;
-    bool library, overflow;
+    bool library;     /* or a random walk */
+    bool overflow;    /* bits; in the library with a list */
     unsigned budgets; /* of those below */
     const double *occupancy;
 } scheme;
@@ -57,13 +58,6 @@ typedef struct lab {
 } lab;
 
 /* ---- a table that is kept at some load, and the keys it holds ---- */
-
-typedef struct held_shape {
-    uint64_t buckets; /* of four slots */
-    bool library;     /* or a random walk */
-    bool overflow;    /* bits; in the library with a list */
-    unsigned list;    /* entries that the list of the library takes */
-} held_shape;
 
 typedef struct held_table {
     cf_filter filter; /* unless there is */
@@ -105,32 +99,24 @@ static bench_steps search_add(cf_filter *filter, uint64_t hash)
     return steps;
 }
 
-/* The streams of bench_random, apart for every run. */
-enum stream { KEYS_FROM, ABSENT_FROM, DRAWS_FROM };
-
-static cf_geometry shape_of(const held_shape *of)
+/* The streams of bench_random are apart for every trial. */
+static void held_open(held_table *t, const lab *in, const scheme *of, uint64_t trial)
 {
-    cf_geometry shape = cuckoo_shape(of->buckets, WALK_SLOTS, HELD_FINGERPRINT_BITS);
-    shape.spill_bound = (uint16_t)(of->overflow ? of->list : 0);
-    return shape;
-}
-
-static void held_open(held_table *t, const held_shape *of, uint64_t most, uint64_t run)
-{
-    uint64_t first = run << 44, apart = UINT64_C(1) << 40;
-    cf_geometry shape = shape_of(of);
+    uint64_t first = trial << 44, apart = UINT64_C(1) << 40;
+    cf_geometry shape = cuckoo_shape(in->buckets, WALK_SLOTS, HELD_FINGERPRINT_BITS);
+    shape.spill_bound = (uint16_t)(of->overflow ? in->buckets / 32 : 0);
     t->walk = NULL;
     if (of->library) {
         t->filter = cuckoo_make(&shape);
     } else {
-        t->walk = walk_make(of->buckets, HELD_FINGERPRINT_BITS, of->overflow, run);
+        t->walk = walk_make(in->buckets, HELD_FINGERPRINT_BITS, of->overflow, trial);
         t->walk->most_kicks = t->walk->budget = ITERATIONS;
     }
-    t->held = bench_allocate(most * sizeof *t->held);
+    t->held = bench_allocate(WALK_SLOTS * in->buckets * sizeof *t->held);
     t->n = 0;
-    t->next = first + KEYS_FROM * apart;
-    t->absent = first + ABSENT_FROM * apart;
-    t->draws = first + DRAWS_FROM * apart;
+    t->next = first;
+    t->absent = first + apart;
+    t->draws = first + 2 * apart;
 }
 
 static void held_close(held_table *t)
@@ -233,10 +219,9 @@ static void note_state(const lab *in, const scheme *of, held_table *t, tally *su
 static void run(const lab *in, const scheme *of, double occupancy, unsigned budget, unsigned trial,
                 tally *sums)
 {
-    held_shape shape = {in->buckets, of->library, of->overflow, (unsigned)in->buckets / 32};
     uint64_t keys = (uint64_t)(occupancy * 4 * (double)in->buckets);
     held_table table;
-    held_open(&table, &shape, 4 * in->buckets, trial);
+    held_open(&table, in, of, trial);
     held_set_ample_budget(&table);
     while (table.n < keys)
         held_add(&table);
