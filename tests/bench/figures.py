@@ -300,8 +300,6 @@ def draw(figure, folder, size):
     script += (SPEEDS if figure.kind == "speeds" else "") + figure.setup + "\n"
     script += (script_of_bars if figure.kind == "bars" else script_of_lines)(figure, curves)
     subprocess.run(["gnuplot", "-"], input=script, text=True, check=True)
-    with open(path, encoding="utf-8") as file:
-        svg = themed(file.read(), figure.name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(svg.replace("<title>", STANDALONE + "<title>", 1))
+    svg = themed(tables.text_of(path), figure.name)
+    tables.put(path, svg.replace("<title>", STANDALONE + "<title>", 1))
     return True

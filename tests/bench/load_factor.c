@@ -171,15 +171,14 @@ static double key_table_fill(key_table *table)
 
 typedef struct system {
     const char *name;
-    bool ours;
-    key_address address;
+    key_address address; /* unless it is ours */
 } system_of;
 
 enum { PUBLISHED, PUBLISHED_ALL, UNHASHED, INDEPENDENT, OURS, SYSTEMS };
 static const system_of systems[SYSTEMS] = {
-    {"as published", false, KEY_HASHED}, {"as published, 2^f", false, KEY_HASHED_ALL},
-    {"unhashed", false, KEY_UNHASHED},   {"independent", false, KEY_INDEPENDENT},
-    {"ours", true, KEY_HASHED},
+    {"as published", KEY_HASHED}, {"as published, 2^f", KEY_HASHED_ALL},
+    {"unhashed", KEY_UNHASHED},   {"independent", KEY_INDEPENDENT},
+    {"ours", KEY_HASHED},
 };
 
 typedef struct point {
@@ -214,10 +213,10 @@ static void fill_ours(FILE *out, const point *at)
 static void fill(FILE *out, point at)
 {
     const system_of *of = &systems[at.system];
-    bool independent = of->address == KEY_INDEPENDENT;
+    bool independent = at.system == INDEPENDENT;
     fprintf(out, "%s\t%u\t%u\t", of->name, at.log2_buckets, at.b);
     fprintf(out, independent ? "-\t" : "%u\t", at.f);
-    if (of->ours) {
+    if (at.system == OURS) {
         fill_ours(out, &at);
     } else {
         key_table *table = key_table_make(of->address, at.log2_buckets, at.b, at.f);
@@ -232,9 +231,9 @@ static void fill_all(FILE *out, unsigned log2_buckets, unsigned b, unsigned step
 {
     bench_progress("  2^%u buckets of %u", log2_buckets, b);
     for (unsigned system = 0; system < SYSTEMS; system++) {
-        bool independent = systems[system].address == KEY_INDEPENDENT;
+        bool independent = system == INDEPENDENT;
         for (unsigned f = 1; f <= (independent ? 1 : LAST_BITS); f += f < 8 ? 1 : step)
-            if (!systems[system].ours || f >= CF_FINGERPRINT_MIN)
+            if (system != OURS || f >= CF_FINGERPRINT_MIN)
                 fill(out, (point){system, log2_buckets, b, f});
     }
 }

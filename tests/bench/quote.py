@@ -33,12 +33,6 @@ PAGES = {"RESULTS.md": os.path.join(tables.HERE, "RESULTS.md"),
 PLACE = re.compile(r"{([^{}]*\|[^{}]*\|[^{}]*\|[^{}]*)}")
 
 
-def put(path, text):
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(path + ".new", path)
-
-
 def as_rows(path):
     """Rows of a table as dictionaries."""
     columns, rows = tables.read(path)
@@ -172,7 +166,7 @@ def filled(name):
 
 def fill():
     for name, path in PAGES.items():
-        put(path, filled(name))
+        tables.put(path, filled(name))
 
 
 def check():

@@ -120,8 +120,7 @@ class Bench:
         with open(log_path, "w", encoding="utf-8") as log:
             done = subprocess.run([*program.command, self.size, folder, str(run)], stdout=log, stderr=log, check=False)
         if done.returncode != 0:
-            with open(log_path, encoding="utf-8") as log:
-                sys.stderr.write(log.read())
+            sys.stderr.write(tables.text_of(log_path))
             raise SystemExit(f"{program.name} failed in run {run}: {log_path}")
         seconds = time.time() - start
         self.took.setdefault(program.name, []).append(seconds)

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../src/cuckoo_filter.h"
+#include "../../src/base/bits.h"
 
 enum { WANTED_ERRORS = 1000, FEWEST_ERRORS = 10, BATCH = 10000 };
 
@@ -46,14 +46,6 @@ static double measure_errors(const cf_filter *filter, uint64_t most_probes)
     return errors < FEWEST_ERRORS ? NAN : (double)errors / (double)probes;
 }
 
-static uint64_t next_power_of_two(uint64_t n)
-{
-    uint64_t power = 1;
-    while (power < n)
-        power *= 2;
-    return power;
-}
-
 static double bits_per_key(const cf_geometry *shape, uint64_t buckets, uint64_t n)
 {
     cf_geometry other = *shape;
@@ -68,7 +60,7 @@ static void write_line(FILE *out, uint64_t n, const cf_filter *filter, double me
             (unsigned long long)g->buckets, (double)filter->occupied / (double)cf_geometry_slots(g),
             (unsigned long long)cf_geometry_bytes(g));
     bench_field(out, "%.2f", bits_per_key(g, g->buckets, n));
-    bench_field(out, "%.2f", bits_per_key(g, next_power_of_two(g->buckets), n));
+    bench_field(out, "%.2f", bits_per_key(g, (uint64_t)1 << cf_bits_for(g->buckets), n));
     bench_field(out, "%.3g", cf_expected_fpr(g, filter->occupied));
     bench_field(out, "%.3g", measured);
     fprintf(out, "\n");

@@ -50,8 +50,7 @@ def sections():
     """All sections of measured.txt."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=True)
     parser.optionxform = str
-    with open(os.path.join(HERE, "measured.txt"), encoding="utf-8") as file:
-        parser.read_file(file)
+    parser.read_string(text_of(os.path.join(HERE, "measured.txt")))
     return parser
 
 
@@ -64,10 +63,16 @@ def text_of(path):
         return file.read()
 
 
+def put(path, text):
+    """Writes a file, all of it or nothing."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
+
+
 def read(path):
     """The columns and the rows of a table."""
-    with open(path, encoding="utf-8") as table:
-        lines = [line.rstrip("\n").split("\t") for line in table]
+    lines = [line.split("\t") for line in text_of(path).splitlines()]
     if not lines:
         raise ValueError(f"{path} is empty: what writes it has not finished")
     columns, rows = lines[0], lines[1:]
@@ -78,10 +83,7 @@ def read(path):
 
 
 def write(path, columns, rows):
-    with open(path + ".new", "w", encoding="utf-8") as table:
-        for row in [columns, *rows]:
-            table.write("\t".join(row) + "\n")
-    os.replace(path + ".new", path)
+    put(path, "".join("\t".join(row) + "\n" for row in [columns, *rows]))
 
 
 def points(described, runs):
