@@ -91,7 +91,8 @@ def rounded(found):
 def measure(size, folder, seed):
     bench = Bench(folder, 20000 if size == "quick" else 200000, seed)
     bench.run()
-    changes = [[label, *(f"{cells[name]:.3f}" if name in cells else "-" for name in TABLES)] for label, cells in bench.changes.items()]
+    changes = [[label, *(f"{cells[name]:.3f}" if name in cells else "-" for name in TABLES)]
+               for label, cells in bench.changes.items()]
     return {"follow": (["what", *TABLES], changes), "follow_wal": (["target", "bytes"], rounded(bench.wal)),
             "follow_lookups": (["way", "us"], rounded(bench.lookups))}
 

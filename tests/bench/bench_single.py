@@ -86,7 +86,8 @@ def measure(size, folder, seed):
     rows = {form: bench.measure(form) for form in FORMS}
     bench.db.close()
     bench.other.close()
-    return {"single": (["way", *rows["nothing"]], [[form, *(f"{us:.2f}" for us in cells.values())] for form, cells in rows.items()])}
+    lines = [[form, *(f"{us:.2f}" for us in cells.values())] for form, cells in rows.items()]
+    return {"single": (["way", *rows["nothing"]], lines)}
 
 
 if __name__ == "__main__":
