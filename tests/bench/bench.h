@@ -83,7 +83,7 @@ _Noreturn void bench_fail(const char *message);
 /* Where the sequence of this run starts: seeds are 2^57 apart. */
 extern uint64_t bench_first;
 
-/* The numbers of SplitMix64, a sequence without repetitions: these are of state 1, 2, 3 .. times GAP. */
+/* SplitMix64: number n of its sequence, which repeats none, is the mix of n times BENCH_GAP. */
 #define BENCH_GAP UINT64_C(0x9e3779b97f4a7c15)
 static inline uint64_t bench_mix(uint64_t z)
 {
@@ -99,7 +99,7 @@ static inline uint64_t bench_random(uint64_t i)
     return bench_mix((bench_first + i + 1) * BENCH_GAP);
 }
 
-/* Keys from here on are never added: those are counted from 0. */
+/* Keys from here on are never added: those that are count from 0. */
 static const uint64_t BENCH_ABSENT = UINT64_C(1) << 40;
 
 /* A zero that the compiler does not know to be one: x & bench_zero() depends on x. */

@@ -17,7 +17,6 @@
 #include "bench.h"
 #include "cuckoo.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "../../src/base/bits.h"

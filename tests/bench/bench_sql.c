@@ -19,8 +19,6 @@
 */
 #include "bench.h"
 
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

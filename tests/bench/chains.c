@@ -27,8 +27,8 @@ static const double asked = 0.01;
 
 /* ---- chains ----
 **
-** Each part is a cuckoo filter as published, with a power of two of buckets, and has twice as many as the
-** one before. A key goes to a free slot of any part, the newest first; when there is none, it makes
+** Each part is a cuckoo filter as published, with a power of two of buckets, and has twice as many as
+** the one before. A key goes to a free slot of any part, the newest first; when there is none, it makes
 ** room in the newest by a random walk; when that fails, which changes nothing, a new part is made.
 ** Lookups ask all parts. */
 

@@ -5,7 +5,6 @@
 #include "cuckoo.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "kinds.h"
 #include "touch.h"
@@ -22,12 +21,17 @@ cf_geometry cuckoo_plan(uint64_t keys, double rate, const cf_options *options)
     return shape;
 }
 
-cf_filter cuckoo_make(const cf_geometry *shape)
+static void check_shape(const cf_geometry *shape)
 {
-    cf_filter filter;
     const char *why;
     if (cf_geometry_check(shape, &why) != CF_OK)
         bench_fail(why);
+}
+
+cf_filter cuckoo_make(const cf_geometry *shape)
+{
+    cf_filter filter;
+    check_shape(shape);
     cf_create(&filter, shape, bench_allocate(cf_geometry_bytes(shape)));
     return filter;
 }
@@ -76,6 +80,7 @@ static void make(bench_filter *made, uint64_t bytes, unsigned bits)
     unsigned b = made->kind->b;
     cf_geometry shape = cuckoo_shape(8 * bytes / (b * (bits - semisorted)) / 2 * 2, b, bits);
     shape.semisorted = semisorted;
+    check_shape(&shape);
     made->slots = cf_geometry_slots(&shape);
     made->bytes = cf_geometry_bytes(&shape);
     cuckoo *filter = made->state = bench_allocate_zeroed(sizeof *filter + made->bytes);

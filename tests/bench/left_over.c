@@ -12,8 +12,6 @@
 ** the cap that it chooses, with 3, and with 2b. Then all are deleted, in another order. That is
 ** repeated nine times with other keys. "left" is in % of the slots, "refused" of all adds.
 */
-#include <math.h>
-#include <stdlib.h>
 
 #include "../../src/cuckoo_inspect.h"
 #include "bench.h"

@@ -14,9 +14,6 @@
 #include "kinds.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "../../src/base/bits.h"
 
 enum { BYTES = 3 << 17, SMALL_BYTES = 3 << 5, WANTED_ERRORS = 2000, MOST_PROBES = 10000000 };
 /* A little less than what a filter is made for: keys that come and go need room. */
