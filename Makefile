@@ -340,7 +340,7 @@ bench bench-quick: deps-bench $(EXTENSION) $(BENCHES:%=build/bench/%) build/benc
     build/bench/instructions
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" $(PYTHON) tests/bench/run.py $(if $(filter bench-quick,$@),quick,full)
 
-$(BENCHES:%=build/bench/%) build/bench/year: build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
+$(BENCHES:%=build/bench/%) build/bench/year build/bench/calibrate: build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
     $(SRC:%.c=build/bench/%.o)
 	@$(CC) -o $@ $^ -lsqlite3 -lm
 build/bench/%.o: %.c $(HEADERS) build/tools build/options
@@ -370,10 +370,6 @@ build/bench/instructions_one_file: tests/bench/instructions.c tests/bench/instru
 build/bench/one_file/cuckoo.so: build/dist/cuckoo.c
 	@mkdir -p $(@D)
 	@$(CC) $(CPPFLAGS) -O2 $(PIC) $(SHARED) @build/options -o $@ $< $(LIBS)
-
-build/bench/calibrate: tests/bench/calibrate.c $(SRC) $(HEADERS)
-	@mkdir -p $(@D)
-	@$(CC) -std=c11 -O2 -DNDEBUG -o $@ $< $(SRC) -lm
 
 ## clean: removes the build folder
 clean:

@@ -50,13 +50,18 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void bench_sort(double *values, size_t n)
+{
+    qsort(values, n, sizeof *values, compare);
+}
+
 double bench_median(const bench_series *series)
 {
     bench_series sorted = *series;
     size_t n = sorted.rounds;
     if (n == 0)
         return NAN;
-    qsort(sorted.value, n, sizeof sorted.value[0], compare);
+    bench_sort(sorted.value, n);
     return (sorted.value[(n - 1) / 2] + sorted.value[n / 2]) / 2;
 }
 
@@ -86,6 +91,15 @@ void *bench_allocate_zeroed(size_t bytes)
     return memset(memory, 0, whole);
 }
 
+uint8_t *bench_resize(void *context, uint8_t *bytes, uint64_t size)
+{
+    (void)context;
+    if (size > 0)
+        return realloc(bytes, size);
+    free(bytes);
+    return NULL;
+}
+
 FILE *bench_table(const char *folder, const char *name, const char *columns)
 {
     char path[1024];
@@ -97,12 +111,10 @@ FILE *bench_table(const char *folder, const char *name, const char *columns)
     return table;
 }
 
-void bench_field(FILE *table, double value, int decimals)
+void bench_field(FILE *table, const char *format, double value)
 {
-    if (isnan(value))
-        fprintf(table, "\t-");
-    else
-        fprintf(table, "\t%.*f", decimals, value);
+    fputc('\t', table);
+    fprintf(table, isnan(value) ? "-" : format, value);
 }
 
 void bench_progress(const char *format, ...)

@@ -49,6 +49,8 @@ double bench_ns_since(double start, uint64_t operations);
 /* Adds the figure of one more round; those after BENCH_ROUNDS_MAX are dropped. */
 void bench_note(bench_series *series, double value);
 
+void bench_sort(double *values, size_t n);
+
 /* The median over the rounds; NaN when there are none. */
 double bench_median(const bench_series *series);
 
@@ -62,12 +64,15 @@ void *bench_allocate(size_t bytes);
 ** measurement. */
 void *bench_allocate_zeroed(size_t bytes);
 
+/* As the memory of a filter wants it: realloc, and free when the size is 0. */
+uint8_t *bench_resize(void *context, uint8_t *bytes, uint64_t size);
+
 /* Opens `folder`/`name`.tsv for writing; its first line is `columns`, separated by tabs. Or the end
 ** of the program. */
 FILE *bench_table(const char *folder, const char *name, const char *columns);
 
-/* Writes a tab and a number to a table; NaN, for "not measured", as a dash. */
-void bench_field(FILE *table, double value, int decimals);
+/* Writes a tab and a number, as "%.2f", to a table; NaN, for "not measured", as a dash. */
+void bench_field(FILE *table, const char *format, double value);
 
 /* Tells on the terminal (stderr) what is being done; one line, as printf. */
 void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -78,15 +83,24 @@ _Noreturn void bench_fail(const char *message);
 /* Where the sequence of this run starts: seeds are 2^57 apart. */
 extern uint64_t bench_first;
 
-/* Random number i of an endless sequence without repetitions (SplitMix64, a bijection of i). No
-** number depends on the one before, so making them overlaps with whatever else a loop does. */
-static inline uint64_t bench_random(uint64_t i)
+/* SplitMix64: number n of its sequence, which repeats none, is the mix of n times BENCH_GAP. */
+#define BENCH_GAP UINT64_C(0x9e3779b97f4a7c15)
+static inline uint64_t bench_mix(uint64_t z)
 {
-    uint64_t z = (bench_first + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
 }
+
+/* Random number i. None depends on the one before, so making them overlaps with whatever else a loop
+** does. */
+static inline uint64_t bench_random(uint64_t i)
+{
+    return bench_mix((bench_first + i + 1) * BENCH_GAP);
+}
+
+/* Keys from here on are never added: those that are count from 0. */
+static const uint64_t BENCH_ABSENT = UINT64_C(1) << 40;
 
 /* A zero that the compiler does not know to be one: x & bench_zero() depends on x. */
 static inline uint64_t bench_zero(void)

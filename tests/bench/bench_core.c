@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** bench_core.c - what one operation of the filter library costs, beside what the memory costs.
+** bench_core.c - core.tsv: what one operation of the filter library costs, beside what the memory
+** costs.
 **
-** core.tsv: for each size and each fingerprint width nanoseconds per operation.
-**
-**   add        a whole fill, from empty to load 0.95, hashes in random order, cf_add each
-**   all at once   the same keys by cf_add_many, which sorts them
-**   delete     of keys that are there, at falling load, from 0.95 to 0.60
-**   limit      two random 8-byte reads in the filter's own table, both addresses made from one hash and
-**              started together: what no cuckoo filter can beat. One address is multiply-shift of the
-**              hash, the other multiply-shift of the hash times an odd number.
-**   hit, miss  cf_contains for keys that are there (random order) and for keys that are not
-**   many       cf_contains_many, of keys that are not there
+** Filled from empty to load 0.95, hashes in random order; deletes go from there to 0.60. The limit is
+** what no cuckoo filter can beat: two random 8-byte reads in the filter's own table, both addresses
+** made from one hash and started together. One is multiply-shift of the hash, the other multiply-shift
+** of the hash times an odd number. Figures include the call of cf_contains; the limit is inlined.
 **
 ** Waiting: each hash depends on the result before it, so that nothing overlaps: the latency of one
 ** lookup, which is what a loop sees that acts on each answer. Otherwise the processor may overlap as
 ** many lookups as it can: throughput. The same stream of hashes feeds all loops: a mix of a counter,
 ** made on the fly; in the waiting loops the result is folded into the finished hash, so that the mix
 ** is not part of the chain, neither of the lookups nor of the limit.
-**
-** Figures include the call of
-** cf_contains; the limit is inlined.
 */
 #include "bench.h"
 #include "cuckoo.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "../../src/base/bits.h"
@@ -40,8 +31,8 @@ enum {
 };
 static const double load = 0.95;
 
-/* The streams of bench_random, far enough apart never to meet: keys count from 0. */
-static const uint64_t absent_from = UINT64_C(1) << 40, limit_from = UINT64_C(1) << 50;
+/* A stream of bench_random, far enough from the keys and the absent ones never to meet them. */
+static const uint64_t limit_from = UINT64_C(1) << 50;
 
 typedef struct table {
     uint8_t *bytes;
@@ -153,31 +144,27 @@ static double fill(table *t)
     return bench_ns_since(start, t->keys);
 }
 
-static void make_hashes(const table *t, uint64_t *hashes)
+/* Hashes in random order; cf_add_many sorts them. */
+static double build_at_once(table *t)
 {
+    uint64_t *hashes = bench_allocate(t->keys * sizeof *hashes);
     for (uint64_t i = 0; i < t->keys; i++)
         hashes[i] = bench_random(i);
-}
-
-/* Hashes in random order; cf_add_many sorts them. */
-static double build_at_once(table *t, uint64_t *hashes)
-{
-    make_hashes(t, hashes);
     cf_create(&t->filter, &t->shape, t->bytes);
-    t->filter.memory = (cf_memory){cuckoo_resize, t->filter.length, NULL};
+    t->filter.memory = (cf_memory){bench_resize, t->filter.length, NULL};
     double start = bench_seconds();
     if (cf_add_many(&t->filter, hashes, t->keys, NULL) != CF_OK)
         bench_fail("full before load 0.95");
-    return bench_ns_since(start, t->keys);
+    double ns = bench_ns_since(start, t->keys);
+    free(hashes);
+    return ns;
 }
 
 static void measure_building(FILE *out, table *t)
 {
-    uint64_t *hashes = bench_allocate(t->keys * sizeof *hashes);
-    double at_once = build_at_once(t, hashes);
-    free(hashes);
-    bench_field(out, fill(t), 2);
-    bench_field(out, at_once, 2);
+    double at_once = build_at_once(t);
+    bench_field(out, "%.2f", fill(t));
+    bench_field(out, "%.2f", at_once);
 }
 
 /* Deletes a part of the keys; the table is not the same afterwards. */
@@ -194,9 +181,9 @@ static double measure_deleting(table *t)
 
 static void write_lookups(FILE *out, const lookups *figures)
 {
-    bench_field(out, bench_median(&figures->limit), 2);
-    bench_field(out, bench_median(&figures->hit), 2);
-    bench_field(out, bench_median(&figures->miss), 2);
+    bench_field(out, "%.2f", bench_median(&figures->limit));
+    bench_field(out, "%.2f", bench_median(&figures->hit));
+    bench_field(out, "%.2f", bench_median(&figures->miss));
 }
 
 static void measure_lookups(FILE *out, table *t)
@@ -207,7 +194,7 @@ static void measure_lookups(FILE *out, table *t)
         lookup_round(t, false, &free_running);
     }
     write_lookups(out, &free_running);
-    bench_field(out, bench_median(&free_running.many), 2);
+    bench_field(out, "%.2f", bench_median(&free_running.many));
     write_lookups(out, &waiting);
 }
 
@@ -218,7 +205,7 @@ static void open_table(table *t, double megabytes, unsigned fingerprint_bits)
     t->shape = cuckoo_shape((uint64_t)(megabytes * 1e6 / bucket_bytes), BUCKET_SIZE, fingerprint_bits);
     t->keys = (uint64_t)(load * (double)cf_geometry_slots(&t->shape));
     t->shape.capacity = t->keys; /* else adding at once goes key by key */
-    t->absent = absent_from;
+    t->absent = BENCH_ABSENT;
     t->limit = limit_from;
     if (cf_geometry_check(&t->shape, &why) != CF_OK)
         bench_fail(why);
@@ -232,7 +219,7 @@ static void measure_table(FILE *out, double megabytes, unsigned fingerprint_bits
     open_table(&t, megabytes, fingerprint_bits);
     fprintf(out, "%g\t%u", megabytes, fingerprint_bits);
     measure_building(out, &t);
-    bench_field(out, measure_deleting(&t), 2);
+    bench_field(out, "%.2f", measure_deleting(&t));
     fill(&t);
     measure_lookups(out, &t);
     fprintf(out, "\n");

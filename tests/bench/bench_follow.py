@@ -1,20 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a filter that follows a table costs its writers and its readers.
-
-    python3 tests/bench/bench_follow.py full|quick FOLDER [SEED]
-
-Run it in the folder of the project; it loads build/cuckoo.so. Writes follow.tsv and follow_lookups.tsv (microseconds of
-processor time per row) and follow_wal.tsv (bytes of the write-ahead log per transaction).
-"""
+"""What a filter that follows a table costs its writers and its readers: microseconds of processor time per row."""
 import os
-import sqlite3
-import sys
-import tempfile
 import time
 
-import tables
+import database
 
-EXTENSION = "build/cuckoo"
 TABLES = {"no index": "plain", "an index": "indexed", "a filter follows": "followed", "the filter itself": "alone"}
 
 
@@ -27,13 +17,8 @@ class Bench:
         self.open()
 
     def open(self):
-        for suffix in ("", "-wal", "-shm"):
-            if os.path.exists(self.path + suffix):
-                os.remove(self.path + suffix)
-        self.db = sqlite3.connect(self.path, isolation_level=None)
-        self.db.enable_load_extension(True)
-        self.db.load_extension(os.path.abspath(EXTENSION))
-        for sql in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "CREATE TABLE plain(k INTEGER, x)",
+        self.db = database.connect(self.path, journal_mode="WAL", synchronous="NORMAL")
+        for sql in ("CREATE TABLE plain(k INTEGER, x)",
                     "CREATE TABLE followed(k INTEGER, x)", "CREATE TABLE indexed(k INTEGER, x)",
                     "CREATE INDEX by_key ON indexed(k)",
                     "CREATE VIRTUAL TABLE f USING cuckoo_filter(capacity=1000000, seed=1, content='followed(k)')",
@@ -99,22 +84,18 @@ class Bench:
         self.db.close()
 
 
-def write(folder, name, columns, rows):
-    tables.write(os.path.join(folder, name + ".tsv"), columns,
-                 [[cell if isinstance(cell, str) else f"{cell:.3f}" for cell in row] for row in rows])
+def rounded(found):
+    return [[name, f"{value:.3f}"] for name, value in found.items()]
 
 
-def main(size, folder, seed="0"):
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        bench = Bench(place, 20000 if size == "quick" else 200000, int(seed))
-        bench.run()
-    write(folder, "follow", ["what", *TABLES],
-          [[label, *(cells.get(name, "-") for name in TABLES)] for label, cells in bench.changes.items()])
-    write(folder, "follow_wal", ["target", "bytes"], [[name, bytes] for name, bytes in bench.wal.items()])
-    write(folder, "follow_lookups", ["way", "us"], [[way, us] for way, us in bench.lookups.items()])
+def measure(size, folder, seed):
+    bench = Bench(folder, 20000 if size == "quick" else 200000, seed)
+    bench.run()
+    changes = [[label, *(f"{cells[name]:.3f}" if name in cells else "-" for name in TABLES)]
+               for label, cells in bench.changes.items()]
+    return {"follow": (["what", *TABLES], changes), "follow_wal": (["target", "bytes"], rounded(bench.wal)),
+            "follow_lookups": (["way", "us"], rounded(bench.lookups))}
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4) or sys.argv[1] not in ("full", "quick"):
-        sys.exit("usage: bench_follow.py full|quick FOLDER [SEED]")
-    main(*sys.argv[1:])
+    database.call(measure)

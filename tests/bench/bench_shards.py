@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What filters of many shards cost: built by as many processes at once, shipped, merged, and asked.
 
-    python3 tests/bench/bench_shards.py full|quick FOLDER [SEED]
-
-Run it in the folder of the project; it loads build/cuckoo.so. Four million keys on eight shards (quick: 40,000), a process
-for each. Writes shards.tsv. Times are processor time. "Built" is that of the slowest shard, which is how long all take when
-each has a core or a machine.
+Four million keys on eight shards (quick: 40,000), a process for each. Times are processor time. "Built" is that of the
+slowest shard, which is how long all take when each has a core or a machine.
 """
 import multiprocessing
 import os
-import sqlite3
-import sys
-import tempfile
 import time
 
-import tables
+import database
 
-EXTENSION = "build/cuckoo"
 SHARDS = 8
 KEYS = {"full": 4000000, "quick": 40000}  # a tenth as many absent keys are asked for, and 40,000 at least
 COLUMNS = ["way", "built, s", "shipped, MB", "merged, s", "merged, MB", "asking all, ns", "wrong, %", "asking the merged one, ns",
@@ -26,12 +19,7 @@ MAIL = "printf('user-%08d@{}.example.com', i)"  # the seed, a number
 
 
 def connect(path=":memory:"):
-    db = sqlite3.connect(path, isolation_level=None)
-    db.enable_load_extension(True)
-    db.load_extension(EXTENSION)
-    db.execute("PRAGMA synchronous = OFF")
-    db.execute("PRAGMA cache_size = -400000")
-    return db
+    return database.connect(path, synchronous="OFF", cache_size=-400000)
 
 
 def timed(db, sql, *parameters):
@@ -109,12 +97,9 @@ def rows(folder, keys, seed):
         yield cost(db, "shards, lists of keys", lists, seconds, f"SELECT {add}", are_filters=False)
 
 
-def main(size, folder, seed="0"):
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        tables.write(os.path.join(folder, "shards.tsv"), COLUMNS, rows(place, KEYS[size], int(seed)))
+def measure(size, folder, seed):
+    return {"shards": (COLUMNS, rows(folder, KEYS[size], seed))}
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4) or sys.argv[1] not in KEYS:
-        sys.exit("usage: bench_shards.py full|quick FOLDER [SEED]")
-    main(*sys.argv[1:])
+    database.call(measure)

@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What a single question costs: "is this key there?", each its own statement, prepared once.
 
-    python3 tests/bench/bench_single.py full|quick FOLDER [SEED]
-
-Run it in the folder of the project; it loads build/cuckoo.so. Writes single.tsv: microseconds of the clock per question, the
-median of all questions of a kind; those who ask alone, in a transaction that reads, in one that has written another table, and
-right after a commit of another connection, one of this connection, and a change of the schema by another connection.
+single.tsv: the median of all questions of a kind; those who ask alone, in a transaction that reads, in one that has written
+another table, and right after a commit of another connection, one of this connection, and a change of the schema by another
+connection.
 """
 import os
 import random
-import sqlite3
 import statistics
-import sys
-import tempfile
 import time
 
-import tables
+import database
 
-EXTENSION = "build/cuckoo"
 FORMS = {
     "nothing": "SELECT 1 WHERE ? IS NOT NULL",
     "an index": "SELECT 1 FROM indexed WHERE email = ?",
@@ -31,19 +25,11 @@ FORMS = {
 }
 
 
-def connect(path):
-    db = sqlite3.connect(path, isolation_level=None)
-    db.enable_load_extension(True)
-    db.load_extension(os.path.abspath(EXTENSION))
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = NORMAL")
-    return db
-
-
 class Bench:
     def __init__(self, folder, keys, questions, seed):
         self.random, self.keys, self.questions = random.Random(seed), keys, questions
-        self.db, self.other = (connect(os.path.join(folder, "single.db")) for _ in range(2))
+        path = os.path.join(folder, "single.db")
+        self.db, self.other = (database.connect(path, journal_mode="WAL", synchronous="NORMAL") for _ in range(2))
         self.fill()
         self.blob = self.db.execute("SELECT f FROM filters").fetchone()[0]
 
@@ -95,17 +81,14 @@ class Bench:
                 "own commit": self.time(form, 10, lambda: self.db.execute(log)), "schema": self.time(form, 50, self.change_schema)}
 
 
-def main(size, folder, seed="0"):
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        bench = Bench(place, *((30000, 500) if size == "quick" else (300000, 10000)), int(seed))
-        rows = {form: bench.measure(form) for form in FORMS}
-        bench.db.close()
-        bench.other.close()
-    tables.write(os.path.join(folder, "single.tsv"), ["way", *rows["nothing"]],
-                 [[form, *(f"{us:.2f}" for us in cells.values())] for form, cells in rows.items()])
+def measure(size, folder, seed):
+    bench = Bench(folder, *((30000, 500) if size == "quick" else (300000, 10000)), seed)
+    rows = {form: bench.measure(form) for form in FORMS}
+    bench.db.close()
+    bench.other.close()
+    lines = [[form, *(f"{us:.2f}" for us in cells.values())] for form, cells in rows.items()]
+    return {"single": (["way", *rows["nothing"]], lines)}
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4) or sys.argv[1] not in ("full", "quick"):
-        sys.exit("usage: bench_single.py full|quick FOLDER [SEED]")
-    main(*sys.argv[1:])
+    database.call(measure)

@@ -1,118 +1,89 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** bench_sql.c - what a row costs in SQL: cf_contains in every formulation, beside a scan and beside
-** a function that does nothing.
+** bench_sql.c - sql.tsv: what a row costs in SQL, cf_contains in every formulation, beside a scan and
+** beside a function that does nothing.
 **
 ** Run it in the folder of the project; it loads build/cuckoo.so. An in-memory database holds a table
-** of integers, small enough to leave room in the cache; filters of 12-bit fingerprints, about 1.5
-** and 16 MB, hold the same keys, or others. Each line of sql.tsv is a statement that goes through all
-** rows:
+** of integers, small enough to leave room in the cache; filters of 12-bit fingerprints, about 1.5 and
+** 16 MB, hold the same keys ("present"), or others ("absent"). Each statement goes through all rows;
+** the statements take turns, three rounds (quick: one).
 **
-**   ns/row    the median over three rounds (quick: of one); the statements take turns
-**   / no-op   the same divided by "no-op, 1.5 MB bound", a function of the same two arguments that returns
-**             1: the least that any extension function costs (median of the ratios per round)
-**
-** "two reads" is the limit: a function that mixes the key and reads two random words of the bound
-** filter. What it takes beyond the no-op is memory; what cf_contains takes beyond it is the
-** extension. "present" and "absent" say whether the filter holds the keys. Before SQLite 3.43 a
-** filter that comes from a column or a subquery is copied for every row: those lines go through a
-** few rows only, and are what cf_open is for. "arguments read" asks for types and values of the arguments
-** and does no more; "no-op, handle" is what SQLite takes to pass on what a subquery has given. "table" is a persistent filter that holds what the
-** small one does; "index" looks the same keys up in tables of their own.
+** "no-op" returns 1: the least that any extension function costs. "arguments read" asks for types and
+** values of the arguments and does no more; "no-op, handle" is what SQLite takes to pass on what a
+** subquery has given. "two reads" is the limit: a function that mixes the key and reads two random
+** words of the bound filter. What it takes beyond the no-op is memory; what cf_contains takes beyond
+** it is the extension. Before SQLite 3.43 a filter that comes from a column or a subquery is copied
+** for every row: those lines go through a few rows only, and are what cf_open is for. "table" is a
+** persistent filter that holds what the small one does; "index" looks the same keys up in tables of
+** their own.
 */
 #include "bench.h"
 
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../src/base/bits.h"
 #include "database.h"
 
-enum { ROUNDS = 3, LENDS_BLOBS = 3043000 /* SQLite version */ };
+enum { ROUNDS = 3, FEW = 200 /* rows */, LENDS_BLOBS = 3043000 /* SQLite version */ };
 
 static const char extension[] = "build/cuckoo.so";
 static int rows = 1000000;
 
-enum filter_name { SMALL, SMALL_OTHER, LARGE, LARGE_OTHER, EMPTY, NO_FILTER };
+enum filter_name { NO_FILTER, SMALL, SMALL_OTHER, EMPTY, LARGE, LARGE_OTHER, FILTERS };
+static const char *const names[FILTERS] = {NULL,    "small", "small other",
+                                           "empty", "large", "large other"};
 
 typedef struct line {
-    const char *title;
-    const char *sql;        /* ?1 is the filter */
+    const char *title;      /* "16 MB": not in the quick form */
+    const char *sql;        /* ?1 is the filter; up to row ?2, of which an old SQLite gets few */
     enum filter_name bound; /* what to bind to ?1 */
-    bool large;             /* not in the quick form */
-    int rows_before_3_43;   /* of the many that a later SQLite gets; 0: all */
-    sqlite3_stmt *statement;
-    int rows;
-    bench_series ns;
 } line;
 
-#define COUNT_WHERE "SELECT count(*) FROM keys WHERE "
-#define SOME_ROWS   "id <= ?2 AND "
+#define WHERE     "SELECT count(*) FROM keys WHERE "
+#define SOME_ROWS "id <= ?2 AND "
+#define SMALL_OF  "FROM filters WHERE name = 'small')"
 
-static line lines[] = {
-    {.title = "scan", .sql = COUNT_WHERE "id <> 5", .bound = NO_FILTER},
-    {.title = "no-op, 1.5 MB bound", .sql = COUNT_WHERE "noop(?1, id)", .bound = SMALL},
-    {.title = "arguments read, 1.5 MB bound", .sql = COUNT_WHERE "arguments(?1, id)", .bound = SMALL},
-    {.title = "no-op, handle",
-     .sql = COUNT_WHERE "noop((SELECT cf_open(f) FROM filters WHERE name = 'small'), id)",
-     .bound = NO_FILTER},
-    {.title = "two reads, 1.5 MB bound", .sql = COUNT_WHERE "two_reads(?1, id)", .bound = SMALL},
-    {.title = "1.5 MB bound, present", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = SMALL},
-    {.title = "1.5 MB bound, absent", .sql = COUNT_WHERE "cf_contains(?1, id)", .bound = SMALL_OTHER},
-    {.title = "1.5 MB bound, text, absent",
-     .sql = "SELECT count(*) FROM words WHERE cf_contains(?1, word)",
-     .bound = SMALL},
-    {.title = "1.5 MB handle",
-     .sql = COUNT_WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'small'), id)",
-     .bound = NO_FILTER},
-    {.title = "1.5 MB subquery",
-     .sql = COUNT_WHERE SOME_ROWS "cf_contains((SELECT f FROM filters WHERE name = 'small'), id)",
-     .bound = NO_FILTER,
-     .rows_before_3_43 = 200},
-    {.title = "index of integers, present",
-     .sql = COUNT_WHERE "EXISTS (SELECT 1 FROM indexed AS i WHERE i.id = keys.id)",
-     .bound = NO_FILTER},
-    {.title = "index of texts, present",
-     .sql = "SELECT count(*) FROM words WHERE EXISTS (SELECT 1 FROM indexed AS i WHERE i.word = "
-            "words.word)",
-     .bound = NO_FILTER},
-    {.title = "table, cf_table_contains",
-     .sql = COUNT_WHERE "cf_table_contains('seen', id)",
-     .bound = NO_FILTER},
-    {.title = "table, EXISTS",
-     .sql = COUNT_WHERE "EXISTS (SELECT 1 FROM seen WHERE seen.key = keys.id)",
-     .bound = NO_FILTER},
-    {.title = "table, JOIN",
-     .sql = "SELECT count(*) FROM keys CROSS JOIN seen ON seen.key = keys.id",
-     .bound = NO_FILTER},
-    {.title = "two reads, 16 MB bound",
-     .sql = COUNT_WHERE "two_reads(?1, id)",
-     .bound = LARGE,
-     .large = true},
-    {.title = "16 MB bound, present",
-     .sql = COUNT_WHERE "cf_contains(?1, id)",
-     .bound = LARGE,
-     .large = true},
-    {.title = "16 MB bound, absent",
-     .sql = COUNT_WHERE "cf_contains(?1, id)",
-     .bound = LARGE_OTHER,
-     .large = true},
-    {.title = "16 MB handle",
-     .sql = COUNT_WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'large'), id)",
-     .bound = NO_FILTER,
-     .large = true},
-    {.title = "cf_build, integers", .sql = "SELECT cf_build(id) FROM keys", .bound = NO_FILTER},
-    {.title = "cf_build, text", .sql = "SELECT cf_build(word) FROM words", .bound = NO_FILTER},
-    {.title = "cf_add_all, empty filter bound",
-     .sql = "SELECT cf_add_all(?1, id) FROM keys",
-     .bound = EMPTY},
+static const line lines[] = {
+    {"scan", WHERE "id <> 5", NO_FILTER},
+    {"no-op, 1.5 MB bound", WHERE "noop(?1, id)", SMALL},
+    {"arguments read, 1.5 MB bound", WHERE "arguments(?1, id)", SMALL},
+    {"no-op, handle", WHERE "noop((SELECT cf_open(f) " SMALL_OF ", id)", NO_FILTER},
+    {"two reads, 1.5 MB bound", WHERE "two_reads(?1, id)", SMALL},
+    {"1.5 MB bound, present", WHERE "cf_contains(?1, id)", SMALL},
+    {"1.5 MB bound, absent", WHERE "cf_contains(?1, id)", SMALL_OTHER},
+    {"1.5 MB bound, text, absent", "SELECT count(*) FROM words WHERE cf_contains(?1, word)", SMALL},
+    {"1.5 MB handle", WHERE "cf_contains((SELECT cf_open(f) " SMALL_OF ", id)", NO_FILTER},
+    {"1.5 MB subquery", WHERE SOME_ROWS "cf_contains((SELECT f " SMALL_OF ", id)", NO_FILTER},
+    {"index of integers, present", WHERE "EXISTS (SELECT 1 FROM indexed AS i WHERE i.id = keys.id)",
+     NO_FILTER},
+    {"index of texts, present",
+     "SELECT count(*) FROM words WHERE EXISTS (SELECT 1 FROM indexed AS i WHERE i.word = words.word)",
+     NO_FILTER},
+    {"table, cf_table_contains", WHERE "cf_table_contains('seen', id)", NO_FILTER},
+    {"table, EXISTS", WHERE "EXISTS (SELECT 1 FROM seen WHERE seen.key = keys.id)", NO_FILTER},
+    {"table, JOIN", "SELECT count(*) FROM keys CROSS JOIN seen ON seen.key = keys.id", NO_FILTER},
+    {"two reads, 16 MB bound", WHERE "two_reads(?1, id)", LARGE},
+    {"16 MB bound, present", WHERE "cf_contains(?1, id)", LARGE},
+    {"16 MB bound, absent", WHERE "cf_contains(?1, id)", LARGE_OTHER},
+    {"16 MB handle", WHERE "cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'large'), id)",
+     NO_FILTER},
+    {"cf_build, integers", "SELECT cf_build(id) FROM keys", NO_FILTER},
+    {"cf_build, text", "SELECT cf_build(word) FROM words", NO_FILTER},
+    {"cf_add_all, empty filter bound", "SELECT cf_add_all(?1, id) FROM keys", EMPTY},
 };
 
 enum { LINES = sizeof lines / sizeof lines[0], NOOP_LINE = 1 };
 
-static bench_blob filters[NO_FILTER];
+/* What becomes of a line. */
+typedef struct run {
+    sqlite3_stmt *statement; /* NULL: not in this form */
+    int rows;
+    bench_series ns;
+} run;
+
+static run runs[LINES];
+static bench_blob filters[FILTERS];
 
 /* ---- the database ---- */
 
@@ -148,26 +119,20 @@ static sqlite3 *open_database(void)
 /* A filter of 12-bit fingerprints over an expression of `id`, with room for `capacity` keys. */
 static void build(sqlite3 *db, const bench_call *call, const char *name, const char *key, int capacity)
 {
-    bench_run_format(db,
-                     "INSERT INTO filters SELECT %Q, cf_build(%s, 0.01, 'bucket_size=4"
-                     " fingerprint_bits=12 growth=off capacity=%d seed=%lld') FROM keys",
-                     name, key, capacity, (long long)call->seed);
+    bench_run(db,
+              "INSERT INTO filters SELECT %Q, cf_build(%s, 0.01, 'bucket_size=4"
+              " fingerprint_bits=12 growth=off capacity=%d seed=%lld') FROM keys",
+              name, key, capacity, (long long)call->seed);
 }
 
 static void fill_database(sqlite3 *db, const bench_call *call)
 {
-    bench_run(db, "CREATE TABLE keys(id INTEGER PRIMARY KEY);"
-                  "CREATE TABLE words(word TEXT);"
-                  "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
-                  "CREATE TABLE indexed(id INTEGER PRIMARY KEY, word TEXT UNIQUE);"
+    bench_make_keys(db, rows);
+    bench_run(db, "CREATE TABLE indexed(id INTEGER PRIMARY KEY, word TEXT UNIQUE);"
                   "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=1000);"
-                  "BEGIN");
-    bench_run_format(db,
-                     "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < %d)"
-                     " INSERT INTO keys SELECT i FROM c",
-                     rows);
-    bench_run(db, "INSERT INTO words SELECT printf('user-%08x', id) FROM keys;"
-                  "INSERT INTO indexed SELECT rowid, word FROM words");
+                  "BEGIN;"
+                  "INSERT INTO indexed SELECT rowid, word FROM words;"
+                  "INSERT INTO filters SELECT 'empty', cf_new(1100000)");
     build(db, call, "small", "id", 1000000);
     build(db, call, "small other", "-id", 1000000);
     if (!call->quick) {
@@ -180,51 +145,39 @@ static void fill_database(sqlite3 *db, const bench_call *call)
 
 /* ---- the statements ---- */
 
-static void prepare_line(sqlite3 *db, line *one)
+static void prepare_line(sqlite3 *db, const line *one, run *of)
 {
-    one->statement = bench_prepare(db, one->sql);
-    one->rows = rows;
-    if (one->rows_before_3_43 > 0 && sqlite3_libversion_number() < LENDS_BLOBS)
-        one->rows = one->rows_before_3_43;
+    of->statement = bench_prepare(db, one->sql);
+    bool limited = strstr(one->sql, "?2");
+    of->rows = limited && sqlite3_libversion_number() < LENDS_BLOBS ? FEW : rows;
     if (one->bound != NO_FILTER)
-        bench_check(db, sqlite3_bind_blob(one->statement, 1, filters[one->bound].bytes,
+        bench_check(db, sqlite3_bind_blob(of->statement, 1, filters[one->bound].bytes,
                                           filters[one->bound].length, SQLITE_STATIC));
-    if (strstr(one->sql, "?2"))
-        bench_check(db, sqlite3_bind_int(one->statement, 2, one->rows));
+    if (limited)
+        bench_check(db, sqlite3_bind_int(of->statement, 2, of->rows));
 }
 
-static void run_line(sqlite3 *db, line *one)
+static void run_line(sqlite3 *db, run *of)
 {
     double start = bench_seconds();
-    if (sqlite3_step(one->statement) != SQLITE_ROW)
+    if (sqlite3_step(of->statement) != SQLITE_ROW)
         bench_fail(sqlite3_errmsg(db));
-    bench_note(&one->ns, bench_ns_since(start, (uint64_t)one->rows));
-    bench_check(db, sqlite3_reset(one->statement));
+    bench_note(&of->ns, bench_ns_since(start, (uint64_t)of->rows));
+    bench_check(db, sqlite3_reset(of->statement));
 }
 
 static void write_lines(const bench_call *call)
 {
     FILE *out = bench_table(call->folder, "sql", "statement\trows\tns/row\t/ no-op");
     for (int i = 0; i < LINES; i++) {
-        if (lines[i].statement == NULL)
+        if (runs[i].statement == NULL)
             continue;
-        fprintf(out, "%s\t%d", lines[i].title, lines[i].rows);
-        bench_field(out, bench_median(&lines[i].ns), 2);
-        bench_field(out, bench_median_ratio(&lines[i].ns, &lines[NOOP_LINE].ns), 3);
+        fprintf(out, "%s\t%d", lines[i].title, runs[i].rows);
+        bench_field(out, "%.2f", bench_median(&runs[i].ns));
+        bench_field(out, "%.3f", bench_median_ratio(&runs[i].ns, &runs[NOOP_LINE].ns));
         fprintf(out, "\n");
     }
     fclose(out);
-}
-
-static void read_filters(sqlite3 *db, bool large)
-{
-    filters[SMALL] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'small'");
-    filters[SMALL_OTHER] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'small other'");
-    filters[EMPTY] = bench_read_blob(db, "SELECT cf_new(1100000)");
-    if (large) {
-        filters[LARGE] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'large'");
-        filters[LARGE_OTHER] = bench_read_blob(db, "SELECT f FROM filters WHERE name = 'large other'");
-    }
 }
 
 int main(int argc, char **argv)
@@ -234,19 +187,20 @@ int main(int argc, char **argv)
     if (call.quick)
         rows /= 20;
     fill_database(db, &call);
-    read_filters(db, !call.quick);
+    for (int i = SMALL; i < (call.quick ? LARGE : FILTERS); i++)
+        filters[i] = bench_read_filter(db, names[i]);
     for (int i = 0; i < LINES; i++)
-        if (!(lines[i].large && call.quick))
-            prepare_line(db, &lines[i]);
+        if (!call.quick || !strstr(lines[i].title, "16 MB"))
+            prepare_line(db, &lines[i], &runs[i]);
     for (int round = 0; round < (call.quick ? 1 : ROUNDS); round++)
         for (int i = 0; i < LINES; i++)
-            if (lines[i].statement)
-                run_line(db, &lines[i]);
+            if (runs[i].statement)
+                run_line(db, &runs[i]);
     write_lines(&call);
     for (int i = 0; i < LINES; i++)
-        sqlite3_finalize(lines[i].statement);
+        sqlite3_finalize(runs[i].statement);
     sqlite3_close(db);
-    for (int i = 0; i < NO_FILTER; i++)
+    for (int i = 0; i < FILTERS; i++)
         free(filters[i].bytes);
     return 0;
 }

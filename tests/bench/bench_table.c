@@ -1,30 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** bench_table.c - what the persistent table writes and costs, beside a filter kept as a blob in a
-** row.
+** bench_table.c - what the persistent table writes and costs, beside a filter kept as a blob in a row.
 **
-** Run it in the folder of the project; it loads build/cuckoo.so, and keeps its database in FOLDER
-** while it runs. A database file in WAL mode holds a table `seen USING
-** cuckoo_filter(capacity=10000000)`, and beside it the same filter as a blob, at 50 % and at 95 % of
-** the capacity. Single keys are inserted, each in a transaction of its own, and many in one.
-** filter_table.tsv:
+** Run it in the folder of the project; it loads build/cuckoo.so, and keeps its database, in WAL mode,
+** in FOLDER while it runs. filter_table.tsv: a table for ten million keys and the same filter as a
+** blob, at 50 % and at 95 % of the capacity; single keys are inserted, each in a transaction of its
+** own, and many in one. WAL bytes include the header of each page; us is processor time, PRAGMA
+** synchronous = NORMAL, so that no insertion waits for the disk; peak MB is that of a process of its
+** own for each line, SQLite's page cache included.
 **
-**   WAL bytes     what one insertion appends to the write-ahead log, header of each page included
-**   pages         the same in database pages
-**   us            processor time, PRAGMA synchronous = NORMAL, so that no insertion waits for the disk
-**   peak MB       of the whole process that does it, SQLite's page cache included; a process of its own for each line
-**
-** Then a table grows from a tenth of the keys to all of them, and every insertion is timed: the
-** longest one says how long a writer waits (filter_table_growth.tsv; the clock takes part of the
-** mean).
+** filter_table_growth.tsv: a table grows from a tenth of the keys to all of them, and every insertion
+** is timed: the longest one says how long a writer waits (the clock takes part of the mean).
 */
 #define _POSIX_C_SOURCE 200809L /* fork, stat */
 
 #include "bench.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -159,10 +150,10 @@ static void measure_writes(const bench_call *call)
     FILE *out = bench_table(call->folder, "filter_table", "full %\tway\tWAL bytes\tpages\tus\tpeak MB");
     sqlite3_int64 filled = 0;
     sqlite3 *db = open_database();
-    bench_run_format(db,
-                     "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld);"
-                     "CREATE TABLE filters(f BLOB)",
-                     capacity);
+    bench_run(db,
+              "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld);"
+              "CREATE TABLE filters(f BLOB)",
+              capacity);
     sqlite3_close(db);
     measure_at(out, 50, &filled);
     measure_at(out, 95, &filled);
@@ -176,7 +167,7 @@ static void measure_growth(const bench_call *call)
     FILE *out = bench_table(call->folder, "filter_table_growth", "from keys\tto keys\tus\tlongest, ms");
     sqlite3 *db = open_database();
     double longest = 0, begin, before;
-    bench_run_format(db, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld)", capacity / 10);
+    bench_run(db, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=%lld)", capacity / 10);
     sqlite3_stmt *statement = bench_prepare(db, "INSERT INTO seen(key) VALUES (?1)");
     bench_progress("growing to %lld keys", (long long)capacity);
     bench_run(db, "BEGIN");

@@ -23,7 +23,6 @@ enum {
 
 typedef struct blocked_bloom {
     _Alignas(LINE) uint64_t lines;
-    uint64_t capacity;
     unsigned places;
     _Alignas(LINE) uint64_t table[];
 } blocked_bloom;
@@ -54,18 +53,14 @@ static unsigned best_places(double keys_in_line)
     return best;
 }
 
-static bool fits(unsigned bits)
-{
-    return bits >= 1;
-}
-
-static void *make(uint64_t bytes, unsigned bits)
+static void make(bench_filter *made, uint64_t bytes, unsigned bits)
 {
     blocked_bloom *filter = bench_allocate_zeroed(sizeof *filter + bytes);
     filter->lines = bytes / LINE;
-    filter->capacity = filter->lines * LINE_BITS / bits;
     filter->places = best_places((double)LINE_BITS / bits);
-    return filter;
+    made->state = filter;
+    made->slots = filter->lines * LINE_BITS / bits;
+    made->bytes = filter->lines * LINE;
 }
 
 /* The places of a key within its line, one after the other, from two products that depend on all
@@ -116,16 +111,6 @@ static bool contains(const void *state, uint64_t hash)
     return all;
 }
 
-static uint64_t slots(const void *state)
-{
-    return ((const blocked_bloom *)state)->capacity;
-}
-
-static uint64_t bytes(const void *state)
-{
-    return ((const blocked_bloom *)state)->lines * LINE;
-}
-
 static double expected(const void *state, uint64_t keys)
 {
     const blocked_bloom *filter = state;
@@ -136,11 +121,8 @@ const bench_kind bench_blocked_bloom = {
     .name = "blocked Bloom",
     .bits = 13,
     .full = 1,
-    .fits = fits,
     .make = make,
     .add = add,
     .contains = contains,
-    .slots = slots,
-    .bytes = bytes,
     .expected = expected,
 };

@@ -6,33 +6,29 @@
 
 #include <math.h>
 
-#include "kinds.h"
 #include "touch.h"
 
-typedef struct bloom {
-    uint64_t size; /* bits */
-    uint64_t capacity;
-    unsigned places;
-    uint8_t table[];
-} bloom;
-
-double bloom_expected(double keys, unsigned places, double size)
+double bloom_expected(const void *state, uint64_t keys)
 {
-    return pow(-expm1(-(keys * places) / size), places);
+    const bloom *filter = state;
+    return pow(-expm1(-((double)keys * filter->places) / (double)filter->size), filter->places);
 }
 
-static bool fits(unsigned bits)
-{
-    return bits >= 1;
-}
-
-static void *make(uint64_t bytes, unsigned bits)
+/* The fewest errors: `bits` per key times the natural logarithm of 2. */
+void bloom_make(bench_filter *made, uint64_t bytes, unsigned width, unsigned bits)
 {
     bloom *filter = bench_allocate_zeroed(sizeof *filter + bytes);
-    filter->size = 8 * bytes;
-    filter->capacity = filter->size / bits;
-    filter->places = bloom_places(bits);
-    return filter;
+    unsigned places = (unsigned)(bits * 0.693147 + 0.5);
+    filter->size = 8 * bytes / width;
+    filter->places = places > 0 ? places : 1;
+    made->state = filter;
+    made->slots = filter->size / bits;
+    made->bytes = bytes;
+}
+
+static void make(bench_filter *made, uint64_t bytes, unsigned bits)
+{
+    bloom_make(made, bytes, 1, bits);
 }
 
 static bool add(void *state, uint64_t hash)
@@ -57,31 +53,12 @@ static bool contains(const void *state, uint64_t hash)
     return true;
 }
 
-static uint64_t slots(const void *state)
-{
-    return ((const bloom *)state)->capacity;
-}
-
-static uint64_t bytes(const void *state)
-{
-    return ((const bloom *)state)->size / 8;
-}
-
-static double expected(const void *state, uint64_t keys)
-{
-    const bloom *filter = state;
-    return bloom_expected((double)keys, filter->places, (double)filter->size);
-}
-
 const bench_kind bench_bloom = {
     .name = "Bloom",
     .bits = 13,
     .full = 1,
-    .fits = fits,
     .make = make,
     .add = add,
     .contains = contains,
-    .slots = slots,
-    .bytes = bytes,
-    .expected = expected,
+    .expected = bloom_expected,
 };

@@ -6,14 +6,16 @@
 #define CF_BENCH_BLOOM_H
 
 #include "../../src/base/bits.h"
+#include "kinds.h"
 
-/* The number of places per key with the fewest errors: `bits` per key times the natural logarithm
-** of 2. */
-static inline unsigned bloom_places(unsigned bits)
-{
-    unsigned places = (unsigned)(bits * 0.693147 + 0.5);
-    return places > 0 ? places : 1;
-}
+typedef struct bloom {
+    uint64_t size;   /* bits, or counters */
+    unsigned places; /* of a key */
+    uint8_t table[];
+} bloom;
+
+/* A filter with `width` bits in each place, and as many places per key as err least. */
+void bloom_make(bench_filter *made, uint64_t bytes, unsigned width, unsigned bits);
 
 /* Place number i of a key in a table of `size`: the hash and the hash with its halves exchanged are
 ** taken for two hash functions (Kirsch and Mitzenmacher: double hashing). */
@@ -23,7 +25,7 @@ static inline uint64_t bloom_place(uint64_t hash, unsigned i, uint64_t size)
     return cf_scale(hash + i * exchanged, size);
 }
 
-/* The textbook error rate of `keys` keys with `places` places each among `size`. */
-double bloom_expected(double keys, unsigned places, double size);
+/* The textbook error rate. */
+double bloom_expected(const void *state, uint64_t keys);
 
 #endif

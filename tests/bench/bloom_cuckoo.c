@@ -9,15 +9,10 @@
 ** those with a bit more per bucket 0.9392, 0.9596, 0.9698, which makes the bits per key equal. (Quick:
 ** 4,096 buckets, bursts of an eighth.)
 **
-** Writes bloom_cuckoo.tsv to FOLDER, a row for each scheme, occupancy, t and burst:
-**   iterations     1 + buckets beyond those of the key that one insertion looked at, mean and most:
-**                  figures 3, 4, 6, 7
-**   in the bits    entries without a slot after the burst: figure 5
-**   error %        measured after the burst: figure 8; formula %: 8 o / 2^f + (2 n / m)^2 with o, the
-**                  entries in slots, and n, those in the bits, as they are then. The list of the
-**                  library adds no errors: first term only
-**   failed         insertions refused
-** "ours" is the library; its list (m / 32 entries) takes 1.08 bits per key more, which are counted.
+** bloom_cuckoo.tsv, after each burst: "in the bits" are entries without a slot; formula %: 8 o / 2^f +
+** (2 n / m)^2 with o, the entries in slots, and n, those in the bits, as they are then. The list of the
+** library adds no errors: first term only. "ours" is the library; its list (m / 32 entries) takes 1.08
+** bits per key more, which are counted.
 */
 #include <stdlib.h>
 
@@ -32,7 +27,8 @@ enum { BURSTS = 8, ITERATIONS = 1000, HELD_FINGERPRINT_BITS = 12 };
 
 typedef struct scheme {
     const char *name;
-    bool library, overflow;
+    bool library;     /* or a random walk */
+    bool overflow;    /* bits; in the library with a list */
     unsigned budgets; /* of those below */
     const double *occupancy;
 } scheme;
@@ -63,15 +59,8 @@ typedef struct lab {
 
 /* ---- a table that is kept at some load, and the keys it holds ---- */
 
-typedef struct held_shape {
-    uint64_t buckets; /* of four slots */
-    bool library;     /* or a random walk */
-    bool overflow;    /* bits; in the library with a list */
-    unsigned list;    /* entries that the list of the library takes */
-} held_shape;
-
 typedef struct held_table {
-    cuckoo *filter; /* or */
+    cf_filter filter; /* unless there is */
     walk_table *walk;
     uint64_t *held;   /* the keys it holds, by number */
     uint64_t n, next; /* how many; the number of the next one */
@@ -110,45 +99,41 @@ static bench_steps search_add(cf_filter *filter, uint64_t hash)
     return steps;
 }
 
-/* The streams of bench_random, apart for every run. */
-enum stream { KEYS_FROM, ABSENT_FROM, DRAWS_FROM };
-
-static cf_geometry shape_of(const held_shape *of)
+/* The streams of bench_random are apart for every trial. */
+static void held_open(held_table *t, const lab *in, const scheme *of, uint64_t trial)
 {
-    cf_geometry shape = cuckoo_shape(of->buckets, WALK_SLOTS, HELD_FINGERPRINT_BITS);
-    shape.spill_bound = (uint16_t)(of->overflow ? of->list : 0);
-    return shape;
-}
-
-static void held_open(held_table *t, const held_shape *of, uint64_t most, uint64_t run)
-{
-    uint64_t first = run << 44, apart = UINT64_C(1) << 40;
-    cf_geometry shape = shape_of(of);
-    t->filter = of->library ? cuckoo_make(&shape) : NULL;
-    t->walk = of->library ? NULL : walk_make(of->buckets, HELD_FINGERPRINT_BITS, of->overflow, run);
-    if (t->walk)
+    uint64_t first = trial << 44, apart = UINT64_C(1) << 40;
+    cf_geometry shape = cuckoo_shape(in->buckets, WALK_SLOTS, HELD_FINGERPRINT_BITS);
+    shape.spill_bound = (uint16_t)(of->overflow ? in->buckets / 32 : 0);
+    t->walk = NULL;
+    if (of->library) {
+        t->filter = cuckoo_make(&shape);
+    } else {
+        t->walk = walk_make(in->buckets, HELD_FINGERPRINT_BITS, of->overflow, trial);
         t->walk->most_kicks = t->walk->budget = ITERATIONS;
-    t->held = bench_allocate(most * sizeof *t->held);
+    }
+    t->held = bench_allocate(WALK_SLOTS * in->buckets * sizeof *t->held);
     t->n = 0;
-    t->next = first + KEYS_FROM * apart;
-    t->absent = first + ABSENT_FROM * apart;
-    t->draws = first + DRAWS_FROM * apart;
+    t->next = first;
+    t->absent = first + apart;
+    t->draws = first + 2 * apart;
 }
 
 static void held_close(held_table *t)
 {
     free(t->held);
-    free(t->filter);
     if (t->walk)
         walk_drop(t->walk);
+    else
+        cuckoo_drop(&t->filter);
 }
 
 static void held_set_budget(held_table *t, unsigned budget)
 {
     if (t->walk)
         t->walk->budget = budget;
-    else if (t->filter->filter.geometry.spill_bound)
-        t->filter->filter.geometry.budget = (uint8_t)budget;
+    else if (t->filter.geometry.spill_bound)
+        t->filter.geometry.budget = (uint8_t)budget;
 }
 
 static void held_set_ample_budget(held_table *t)
@@ -158,23 +143,23 @@ static void held_set_ample_budget(held_table *t)
 
 static uint64_t held_bits(const held_table *t)
 {
-    return t->walk ? walk_bits(t->walk) : 8 * t->filter->filter.length;
+    return t->walk ? walk_bits(t->walk) : 8 * t->filter.length;
 }
 
 static uint64_t held_spilled(const held_table *t)
 {
-    return t->walk ? t->walk->in_bits : t->filter->filter.spilled;
+    return t->walk ? t->walk->in_bits : t->filter.spilled;
 }
 
 static bool held_contains(const held_table *t, uint64_t hash)
 {
-    return t->walk ? walk_contains(t->walk, hash) : cf_contains(&t->filter->filter, hash);
+    return t->walk ? walk_contains(t->walk, hash) : cf_contains(&t->filter, hash);
 }
 
 static bench_steps held_add(held_table *t)
 {
     uint64_t hash = bench_random(t->next);
-    bench_steps steps = t->walk ? walk_add(t->walk, hash) : search_add(&t->filter->filter, hash);
+    bench_steps steps = t->walk ? walk_add(t->walk, hash) : search_add(&t->filter, hash);
     t->held[t->n] = t->next++;
     t->n += !steps.refused;
     return steps;
@@ -183,7 +168,7 @@ static bench_steps held_add(held_table *t)
 static void held_remove_random(held_table *t)
 {
     uint64_t at = bench_random(t->draws++) % t->n, hash = bench_random(t->held[at]);
-    bool found = t->walk ? walk_remove(t->walk, hash) : cf_delete(&t->filter->filter, hash) != CF_ABSENT;
+    bool found = t->walk ? walk_remove(t->walk, hash) : cf_delete(&t->filter, hash) != CF_ABSENT;
     if (!found)
         bench_fail("a key that is there cannot be deleted");
     t->held[at] = t->held[--t->n];
@@ -234,10 +219,9 @@ static void note_state(const lab *in, const scheme *of, held_table *t, tally *su
 static void run(const lab *in, const scheme *of, double occupancy, unsigned budget, unsigned trial,
                 tally *sums)
 {
-    held_shape shape = {in->buckets, of->library, of->overflow, (unsigned)in->buckets / 32};
     uint64_t keys = (uint64_t)(occupancy * 4 * (double)in->buckets);
     held_table table;
-    held_open(&table, &shape, 4 * in->buckets, trial);
+    held_open(&table, in, of, trial);
     held_set_ample_budget(&table);
     while (table.n < keys)
         held_add(&table);

@@ -22,12 +22,11 @@
 ** taken to fail: measured, with fewer pair bits it is less than that.
 */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../src/table/address.h"
-#include "../../src/cuckoo_filter.h"
+#include "bench.h"
+#include "cuckoo.h"
 
 /* The rows of the table: all of the fingerprint pair bits, and the shapes that may grow, with
 ** fingerprints long enough that no two keys look alike. */
@@ -47,41 +46,24 @@ static uint64_t state;
 
 static uint64_t next_random(void)
 {
-    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return bench_mix(state += BENCH_GAP);
 }
 
 /* As it is planned for a table of about this size. */
 static unsigned cap_of(const row *r, uint64_t buckets)
 {
     cf_options options = {.bucket_size = r->b, .fingerprint_bits = r->f};
-    cf_geometry plan;
-    const char *why;
-    cf_plan(buckets * r->b * 9 / 10, 0, &options, &plan, &why);
-    return plan.cap;
+    return cuckoo_plan(buckets * r->b * 9 / 10, 0, &options).cap;
 }
 
-/* An empty table; its bytes are the caller's. */
-static uint8_t *new_table(const row *r, uint64_t buckets, cf_filter *filter)
+static cf_filter new_table(const row *r, uint64_t buckets)
 {
     cf_geometry shape = {.buckets = buckets,
                          .bucket_size = (uint8_t)r->b,
                          .fingerprint_bits = (uint8_t)r->f,
                          .pair_bits = (uint8_t)r->s,
                          .cap = (uint8_t)cap_of(r, buckets)};
-    uint8_t *bytes = malloc(cf_geometry_bytes(&shape));
-    if (!bytes)
-        exit(1);
-    cf_create(filter, &shape, bytes);
-    return bytes;
+    return cuckoo_make(&shape);
 }
 
 static double fill_once(cf_filter *filter)
@@ -113,16 +95,13 @@ static double lower_tail(const double *keys, size_t trials)
 
 static double keys_for(const row *r, uint64_t buckets, size_t trials)
 {
-    cf_filter filter;
-    uint8_t *bytes = new_table(r, buckets, &filter);
-    double *keys = malloc(trials * sizeof *keys);
-    if (!keys)
-        exit(1);
+    cf_filter filter = new_table(r, buckets);
+    double *keys = bench_allocate(trials * sizeof *keys);
     for (size_t i = 0; i < trials; i++)
         keys[i] = fill_once(&filter);
-    qsort(keys, trials, sizeof *keys, compare);
+    bench_sort(keys, trials);
     double tail = lower_tail(keys, trials);
-    free(bytes);
+    cuckoo_drop(&filter);
     free(keys);
     return tail;
 }
@@ -135,10 +114,9 @@ enum { SORTED_BUCKETS = 1 << 14 };
 /* The share of so many fillings with this load that fail, by sorted keys. */
 static double share_that_fails(const row *r, double load, int trials)
 {
-    cf_filter filter;
-    uint8_t *bytes = new_table(r, SORTED_BUCKETS, &filter);
+    cf_filter filter = new_table(r, SORTED_BUCKETS);
     size_t n = (size_t)(load * SORTED_BUCKETS * r->b), failed = 0;
-    uint64_t *hashes = malloc(n * sizeof *hashes);
+    uint64_t *hashes = bench_allocate(n * sizeof *hashes);
     for (int i = 0; i < trials; i++) {
         cf_clear(&filter);
         for (size_t k = 0; k < n; k++)
@@ -146,7 +124,7 @@ static double share_that_fails(const row *r, double load, int trials)
         failed += cf_add_many(&filter, hashes, n, NULL) != CF_OK;
     }
     free(hashes);
-    free(bytes);
+    cuckoo_drop(&filter);
     return (double)failed / trials;
 }
 
@@ -176,11 +154,6 @@ static double decade_to(const line *last, double load, double failing)
     return (last->load - load) / (last->failing - log10(failing));
 }
 
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 /* Goes down with the load until hardly a filling fails. The two lowest loads with enough failures
 ** to count make the line, unless the next one shows that it is steeper below (three more might have
 ** failed). */
@@ -195,7 +168,7 @@ static line measure_line(const row *r)
         fprintf(stderr, "b=%u f=%u s=%u: load %.4f, %g of %d fillings fail\n", r->b, r->f, r->s, load,
                 failing * trials, trials);
         if (failing * trials < ENOUGH) {
-            found.decade = smaller(found.decade, decade_to(&found, load, failing + 3.0 / trials));
+            found.decade = fmin(found.decade, decade_to(&found, load, failing + 3.0 / trials));
             return found;
         }
         found = (line){load, log10(failing), decade_to(&found, load, failing)};
@@ -267,9 +240,7 @@ static double overfull(double mean, unsigned classes, unsigned cap, unsigned k)
 static void count_sharing(unsigned s, uint64_t buckets, unsigned *sharing)
 {
     cf_filter view = {.geometry = {.buckets = buckets, .pair_bits = (uint8_t)s}};
-    unsigned *named = calloc(buckets, sizeof *named);
-    if (!named)
-        exit(1);
+    unsigned *named = bench_allocate_zeroed(buckets * sizeof *named);
     view.view.pair_mask = cf_low_bits(s);
     for (uint64_t bits = 0; bits <= view.view.pair_mask; bits++)
         named[cf_alternate(&view, (cf_side){0, bits, 0}).base]++;
@@ -324,7 +295,7 @@ static double worst_load(const row *r, uint64_t m, double budget)
     if (m > 1024)
         end = m + 1;
     for (uint64_t at = m; at < end && budget > 0; at += step ? step : 2)
-        worst = smaller(worst, keys_for(r, at, trials_at(at * r->b, budget / 4)) / (double)(at * r->b));
+        worst = fmin(worst, keys_for(r, at, trials_at(at * r->b, budget / 4)) / (double)(at * r->b));
     return worst < 0 ? 0 : worst;
 }
 
@@ -332,7 +303,7 @@ static double load_at(const row *r, uint64_t m, double budget, const line *sorte
 {
     enum { SORTED_FROM = 2048, FILLED_TO = 8192 };
     double worst = m <= FILLED_TO ? worst_load(r, m, budget) : 1;
-    return m >= SORTED_FROM ? smaller(worst, load_on(sorted, m)) : worst;
+    return m >= SORTED_FROM ? fmin(worst, load_on(sorted, m)) : worst;
 }
 
 static void print_row(const row *r, double budget)

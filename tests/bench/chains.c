@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** chains.c - growing far beyond what was planned: ours beside chains of filters.
+** chains.c - chains.tsv: growing far beyond what was planned, ours beside chains of filters.
 **
 ** Asked for is an error rate of 1 %. Systems:
 **   ours                     growth on (growth.h); also asked for 5 % and 0.1 %
@@ -12,10 +12,7 @@
 **   chain, tightened         11 bits in the first part, then one more each: the rates add up to 1 %
 **   scalable Bloom           Almeida, Baquero, Preguica, Hutchison 2007: Bloom filters, each for twice
 **                            as many keys and half the error rate as the one before, from 0.5 %
-** Writes, to FOLDER:
-**   chains.tsv           at so many times the planned keys: error rate, bits per key, buckets that a
-**                        lookup reads, nanoseconds of a lookup, and of an add so far (the tags of chains lie in words of 32
-**                        bits: not packed)
+** The tags of chains lie in words of 32 bits: not packed.
 */
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +27,8 @@ static const double asked = 0.01;
 
 /* ---- chains ----
 **
-** Each part is a cuckoo filter as published, with a power of two of buckets, and has twice as many as the
-** one before. A key goes to a free slot of any part, the newest first; when there is none, it makes
+** Each part is a cuckoo filter as published, with a power of two of buckets, and has twice as many as
+** the one before. A key goes to a free slot of any part, the newest first; when there is none, it makes
 ** room in the newest by a random walk; when that fails, which changes nothing, a new part is made.
 ** Lookups ask all parts. */
 
@@ -187,7 +184,7 @@ static bool chain_contains(chain *of, uint64_t hash)
 typedef struct subject {
     cf_filter filter;
     chain *chain;
-    void *bloom[BLOOMS];
+    bench_filter bloom[BLOOMS];
     unsigned blooms;
     uint64_t in_bloom; /* keys in the last one */
     double seconds;    /* that its adds took */
@@ -210,7 +207,7 @@ static void new_bloom(subject *of)
     unsigned i = of->blooms++;
     double rate = asked / 2 * ldexp(1, -(int)i);
     unsigned bits = (unsigned)ceil(-log2(rate) / log(2));
-    of->bloom[i] = bench_bloom.make(((uint64_t)PLANNED << i) * bits / 8, bits);
+    of->bloom[i] = bench_make(&bench_bloom, ((uint64_t)PLANNED << i) * bits / 8, bits);
     of->in_bloom = 0;
 }
 
@@ -221,7 +218,8 @@ static subject make(unsigned system, uint64_t last)
         cf_options options = {.growth = true};
         double rate = system == OURS_5 ? 0.05 : system == OURS_01 ? 0.001 : asked;
         cf_geometry shape = cuckoo_plan(system == PLANNED_WELL ? last : PLANNED, rate, &options);
-        of.filter = cuckoo_start(&shape);
+        of.filter = cuckoo_make(&shape);
+        of.filter.memory = cuckoo_memory;
     } else if (system == REDIS) {
         of.chain = chain_make(11, 2, 8, 20, 0);
     } else if (system == EQUAL) {
@@ -243,7 +241,7 @@ static void add(subject *of, uint64_t hash)
             new_bloom(of);
             of->in_bloom = 1;
         }
-        bench_bloom.add(of->bloom[of->blooms - 1], hash);
+        bench_bloom.add(of->bloom[of->blooms - 1].state, hash);
     } else if (cf_add(&of->filter, hash) != CF_OK) {
         bench_fail("a filter that may grow is full");
     }
@@ -254,7 +252,7 @@ static bool contains(subject *of, uint64_t hash)
     if (of->chain)
         return chain_contains(of->chain, hash);
     for (unsigned i = of->blooms; i-- > 0;)
-        if (bench_bloom.contains(of->bloom[i], hash))
+        if (bench_bloom.contains(of->bloom[i].state, hash))
             return true;
     return of->blooms == 0 && cf_contains(&of->filter, hash);
 }
@@ -263,14 +261,14 @@ static uint64_t bits_of(const subject *of)
 {
     uint64_t bits = 0;
     for (unsigned i = 0; i < of->blooms; i++)
-        bits += 8 * bench_bloom.bytes(of->bloom[i]);
+        bits += 8 * of->bloom[i].bytes;
     return of->chain ? chain_bits(of->chain) : of->blooms ? bits : 8 * of->filter.length;
 }
 
 static void drop(subject *of)
 {
     for (unsigned i = 0; i < of->blooms; i++)
-        free(of->bloom[i]);
+        bench_drop(&of->bloom[i]);
     if (of->chain)
         chain_drop(of->chain);
     else if (of->blooms == 0)
@@ -315,8 +313,8 @@ static void look(const lab *in, const char *name, subject *of, uint64_t keys)
         bench_fail("a key is not found");
     fprintf(in->growth, "%s\t%llu\t%.4f\t%.2f\t%u", name, (unsigned long long)(keys / PLANNED),
             100 * misses.share, (double)bits_of(of) / (double)keys, parts_of(of));
-    bench_field(in->growth, hits.buckets, 2);
-    bench_field(in->growth, misses.buckets, 2);
+    bench_field(in->growth, "%.2f", hits.buckets);
+    bench_field(in->growth, "%.2f", misses.buckets);
     fprintf(in->growth, "\t%.1f\t%.1f\t%.1f\n", hits.ns, misses.ns, 1e9 * of->seconds / (double)keys);
     const char *why;
     if (of->chain == NULL && of->blooms == 0 && cf_check(&of->filter, &why) != CF_OK)

@@ -3,7 +3,6 @@
 # Counts the instructions of the hot paths (instructions.c) and compares them with tests/bench/instructions.txt.
 #   check.sh           make bench-check: fails when a figure is more than 10 % above the committed one
 #   check.sh accept    make bench-accept: writes the figures of now to instructions.txt
-#   check.sh count     counts only: build/bench/instructions.now
 #   check.sh one-file  the same paths in build/dist/cuckoo.c, compiled by -O2 alone, beside those of the ordinary build
 #   check.sh test      tests the comparison itself; the last line is "N passed, N failed"
 #
@@ -164,8 +163,7 @@ miss:60.0'
 case ${1:-check} in
 check) check ;;
 accept) accept ;;
-count) count . ;;
 one-file) one_file ;;
 test) self_test ;;
-*) give_up "usage: check.sh [accept | count | one-file | test]" ;;
+*) give_up "usage: check.sh [accept | one-file | test]" ;;
 esac

@@ -5,7 +5,6 @@
 #include "cuckoo.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "kinds.h"
 #include "touch.h"
@@ -22,21 +21,18 @@ cf_geometry cuckoo_plan(uint64_t keys, double rate, const cf_options *options)
     return shape;
 }
 
-uint8_t *cuckoo_resize(void *context, uint8_t *bytes, uint64_t size)
+static void check_shape(const cf_geometry *shape)
 {
-    (void)context;
-    if (size > 0)
-        return realloc(bytes, size);
-    free(bytes);
-    return NULL;
+    const char *why;
+    if (cf_geometry_check(shape, &why) != CF_OK)
+        bench_fail(why);
 }
 
-cf_filter cuckoo_start(const cf_geometry *shape)
+cf_filter cuckoo_make(const cf_geometry *shape)
 {
     cf_filter filter;
+    check_shape(shape);
     cf_create(&filter, shape, bench_allocate(cf_geometry_bytes(shape)));
-    if (shape->growth)
-        filter.memory = (cf_memory){cuckoo_resize, UINT64_MAX, NULL};
     return filter;
 }
 
@@ -53,16 +49,6 @@ cf_geometry cuckoo_shape(uint64_t m, unsigned b, unsigned f)
                          .fingerprint_bits = (uint8_t)f,
                          .pair_bits = (uint8_t)f,
                          .cap = cuckoo_plan(1000, 0, &options).cap};
-}
-
-cuckoo *cuckoo_make(const cf_geometry *shape)
-{
-    const char *why;
-    if (cf_geometry_check(shape, &why) != CF_OK)
-        bench_fail(why);
-    cuckoo *made = bench_allocate_zeroed(sizeof *made + cf_geometry_bytes(shape));
-    cf_create(&made->filter, shape, made->bytes);
-    return made;
 }
 
 uint64_t cuckoo_planned(uint64_t bytes, const cf_options *options, cf_geometry *shape)
@@ -82,49 +68,23 @@ uint64_t cuckoo_planned(uint64_t bytes, const cf_options *options, cf_geometry *
 
 /* ---- the kinds ---- */
 
-static bool fits_plain(unsigned bits)
-{
-    return bits >= CF_FINGERPRINT_MIN && bits <= CF_FINGERPRINT_MAX;
-}
+typedef struct cuckoo {
+    cf_filter filter;
+    uint8_t bytes[];
+} cuckoo;
 
-/* Buckets of so many bits: an even number. */
-static uint64_t buckets_in(uint64_t bytes, unsigned bucket_bits)
+/* An even number of buckets. Semi-sorting saves one bit of every slot. */
+static void make(bench_filter *made, uint64_t bytes, unsigned bits)
 {
-    return 8 * bytes / bucket_bits / 2 * 2;
-}
-
-static void *make_plain(uint64_t bytes, unsigned b, unsigned f)
-{
-    cf_geometry shape = cuckoo_shape(buckets_in(bytes, b * f), b, f);
-    return cuckoo_make(&shape);
-}
-
-static void *make_plain2(uint64_t bytes, unsigned bits)
-{
-    return make_plain(bytes, 2, bits);
-}
-
-static void *make_plain4(uint64_t bytes, unsigned bits)
-{
-    return make_plain(bytes, 4, bits);
-}
-
-static void *make_plain8(uint64_t bytes, unsigned bits)
-{
-    return make_plain(bytes, 8, bits);
-}
-
-static bool fits_semisorted(unsigned bits)
-{
-    return bits >= 5 && bits <= CF_FINGERPRINT_MAX;
-}
-
-/* Semi-sorting saves one bit of every slot. */
-static void *make_semisorted(uint64_t bytes, unsigned bits)
-{
-    cf_geometry shape = cuckoo_shape(buckets_in(bytes, 4 * (bits - 1)), 4, bits);
-    shape.semisorted = true;
-    return cuckoo_make(&shape);
+    bool semisorted = made->kind == &bench_semisorted;
+    unsigned b = made->kind->b;
+    cf_geometry shape = cuckoo_shape(8 * bytes / (b * (bits - semisorted)) / 2 * 2, b, bits);
+    shape.semisorted = semisorted;
+    check_shape(&shape);
+    made->slots = cf_geometry_slots(&shape);
+    made->bytes = cf_geometry_bytes(&shape);
+    cuckoo *filter = made->state = bench_allocate_zeroed(sizeof *filter + made->bytes);
+    cf_create(&filter->filter, &shape, filter->bytes);
 }
 
 static bool add(void *state, uint64_t hash)
@@ -157,16 +117,6 @@ static bool take_away(void *state, uint64_t hash)
     return cf_delete(&((cuckoo *)state)->filter, hash) != CF_ABSENT;
 }
 
-static uint64_t slots(const void *state)
-{
-    return cf_geometry_slots(&((const cuckoo *)state)->filter.geometry);
-}
-
-static uint64_t bytes(const void *state)
-{
-    return ((const cuckoo *)state)->filter.length;
-}
-
 static double expected(const void *state, uint64_t keys)
 {
     return cf_expected_fpr(&((const cuckoo *)state)->filter.geometry, keys);
@@ -174,34 +124,9 @@ static double expected(const void *state, uint64_t keys)
 
 /* What all of them share. */
 #define LIBRARY                                                                                         \
-    .full = 1, .add = add, .contains = contains, .remove = take_away, .slots = slots, .bytes = bytes,   \
-    .expected = expected
+    .full = 1, .make = make, .add = add, .contains = contains, .remove = take_away, .expected = expected
 
-const bench_kind bench_plain2 = {
-    .name = "cuckoo b=2",
-    .bits = 11,
-    .fits = fits_plain,
-    .make = make_plain2,
-    LIBRARY,
-};
-const bench_kind bench_plain4 = {
-    .name = "cuckoo",
-    .bits = 12,
-    .fits = fits_plain,
-    .make = make_plain4,
-    LIBRARY,
-};
-const bench_kind bench_plain8 = {
-    .name = "cuckoo b=8",
-    .bits = 13,
-    .fits = fits_plain,
-    .make = make_plain8,
-    LIBRARY,
-};
-const bench_kind bench_semisorted = {
-    .name = "semi-sorted cuckoo",
-    .bits = 13,
-    .fits = fits_semisorted,
-    .make = make_semisorted,
-    LIBRARY,
-};
+const bench_kind bench_plain2 = {.name = "cuckoo b=2", .bits = 11, .b = 2, LIBRARY};
+const bench_kind bench_plain4 = {.name = "cuckoo", .bits = 12, .b = 4, LIBRARY};
+const bench_kind bench_plain8 = {.name = "cuckoo b=8", .bits = 13, .b = 8, LIBRARY};
+const bench_kind bench_semisorted = {.name = "semi-sorted cuckoo", .bits = 13, .b = 4, LIBRARY};

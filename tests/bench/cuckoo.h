@@ -6,30 +6,22 @@
 #define CF_BENCH_CUCKOO_H
 
 #include "../../src/cuckoo_filter.h"
-
-/* A filter that cannot grow: all of the fingerprint is pair bits, as in the paper. */
-typedef struct cuckoo {
-    cf_filter filter;
-    uint8_t bytes[];
-} cuckoo;
+#include "bench.h"
 
 /* The shape of a table of m buckets with b slots for f bits, growth off, with the cap that the planner
-** takes. */
+** takes: all of the fingerprint is pair bits, as in the paper. */
 cf_geometry cuckoo_shape(uint64_t m, unsigned b, unsigned f);
 
 /* The plan for so many keys, or the end of the program. */
 cf_geometry cuckoo_plan(uint64_t keys, double rate, const cf_options *options);
 
-/* As memory.resize wants it: realloc, and free when the size is 0. */
-uint8_t *cuckoo_resize(void *context, uint8_t *bytes, uint64_t size);
-
-/* An empty filter of this shape. One that may grow gets all memory that it asks for. cuckoo_drop gives
-** it back. */
-cf_filter cuckoo_start(const cf_geometry *shape);
+/* An empty filter of this shape, or the end of the program. It grows when its memory is cuckoo_memory.
+** cuckoo_drop gives it back. */
+cf_filter cuckoo_make(const cf_geometry *shape);
 void cuckoo_drop(cf_filter *filter);
 
-/* An empty filter of this shape, or the end of the program. free() gives all of it back. */
-cuckoo *cuckoo_make(const cf_geometry *shape);
+/* All that it asks for. */
+static const cf_memory cuckoo_memory = {bench_resize, UINT64_MAX, NULL};
 
 /* The largest number of keys that cf_plan promises to take in so many bytes, with these options,
 ** growth off and the fingerprint bits given there; *shape is its plan. */

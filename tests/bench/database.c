@@ -12,27 +12,25 @@ void bench_check(sqlite3 *db, int rc)
         bench_fail(sqlite3_errmsg(db));
 }
 
-void bench_run(sqlite3 *db, const char *sql)
-{
-    bench_check(db, sqlite3_exec(db, sql, NULL, NULL, NULL));
-}
-
-void bench_run_format(sqlite3 *db, const char *format, ...)
+void bench_run(sqlite3 *db, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     char *sql = sqlite3_vmprintf(format, arguments);
     va_end(arguments);
-    if (sql == NULL)
-        bench_fail("out of memory");
-    bench_run(db, sql);
+    bench_check(db, sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM);
     sqlite3_free(sql);
 }
 
-sqlite3_stmt *bench_prepare(sqlite3 *db, const char *sql)
+sqlite3_stmt *bench_prepare(sqlite3 *db, const char *format, ...)
 {
     sqlite3_stmt *statement;
+    va_list arguments;
+    va_start(arguments, format);
+    char *sql = sqlite3_vmprintf(format, arguments);
+    va_end(arguments);
     bench_check(db, sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
+    sqlite3_free(sql);
     return statement;
 }
 
@@ -62,9 +60,21 @@ void bench_define(sqlite3 *db, const char *name,
     bench_check(db, sqlite3_create_function_v2(db, name, 2, flags, NULL, function, NULL, NULL, NULL));
 }
 
-bench_blob bench_read_blob(sqlite3 *db, const char *sql)
+void bench_make_keys(sqlite3 *db, int rows)
 {
-    sqlite3_stmt *statement = bench_prepare(db, sql);
+    bench_run(db,
+              "CREATE TABLE keys(id INTEGER PRIMARY KEY);"
+              "CREATE TABLE words(word TEXT);"
+              "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
+              "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < %d)"
+              " INSERT INTO keys SELECT i FROM c;"
+              "INSERT INTO words SELECT printf('user-%%08x', id) FROM keys",
+              rows);
+}
+
+bench_blob bench_read_filter(sqlite3 *db, const char *name)
+{
+    sqlite3_stmt *statement = bench_prepare(db, "SELECT f FROM filters WHERE name = %Q", name);
     if (sqlite3_step(statement) != SQLITE_ROW)
         bench_fail(sqlite3_errmsg(db));
     bench_blob copy = {.length = sqlite3_column_bytes(statement, 0)};

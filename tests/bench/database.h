@@ -14,13 +14,10 @@ sqlite3 *bench_open(const char *file, const char *extension);
 /* Ends the program with the message of the database, unless rc is SQLITE_OK, _ROW or _DONE. */
 void bench_check(sqlite3 *db, int rc);
 
-/* Runs statements that answer nothing of interest. */
-void bench_run(sqlite3 *db, const char *sql);
+/* Runs statements that answer nothing of interest: a format of sqlite3_mprintf. */
+void bench_run(sqlite3 *db, const char *format, ...);
 
-/* bench_run with the %-directives of sqlite3_mprintf. */
-void bench_run_format(sqlite3 *db, const char *format, ...);
-
-sqlite3_stmt *bench_prepare(sqlite3 *db, const char *sql);
+sqlite3_stmt *bench_prepare(sqlite3 *db, const char *format, ...);
 
 /* Defines a deterministic function of two arguments. */
 void bench_define(sqlite3 *db, const char *name,
@@ -34,7 +31,10 @@ typedef struct bench_blob {
     int length;
 } bench_blob;
 
-/* The one value of a statement, a blob, copied out of the database. */
-bench_blob bench_read_blob(sqlite3 *db, const char *sql);
+/* Makes tables keys(id), of 1 to `rows`, words(word), a text for each of these, and filters(name, f). */
+void bench_make_keys(sqlite3 *db, int rows);
+
+/* Copies a filter out of the table `filters`. */
+bench_blob bench_read_filter(sqlite3 *db, const char *name);
 
 #endif

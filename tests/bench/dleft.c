@@ -25,8 +25,7 @@ enum {
     TABLES = 4,
     CELLS = 4,
     COUNTER_BITS = 1,
-    WIDTH_ONE_WORD = 15, /* buckets begin at multiples of 4 bits: 4 * 15 + 4 = 64 */
-    REMAINDER_MAX = 28
+    WIDTH_ONE_WORD = 15 /* buckets begin at multiples of 4 bits: 4 * 15 + 4 = 64 */
 };
 
 typedef struct dleft {
@@ -42,12 +41,8 @@ typedef struct place {
     uint64_t first, content;
 } place;
 
-static bool fits(unsigned bits)
-{
-    return bits >= 2 && bits <= REMAINDER_MAX;
-}
-
-static void *make(uint64_t bytes, unsigned bits)
+/* bits: 2 .. 28 */
+static void make(bench_filter *made, uint64_t bytes, unsigned bits)
 {
     uint64_t buckets = 8 * bytes / (bits + COUNTER_BITS) / CELLS / TABLES;
     dleft *filter = bench_allocate_zeroed(sizeof *filter + bytes + PACKED_SPARE);
@@ -58,7 +53,9 @@ static void *make(uint64_t bytes, unsigned bits)
     for (unsigned i = 0; i < filter->in_word; i++)
         filter->ones |= (uint64_t)1 << i * filter->width;
     filter->tops = filter->ones << (filter->width - 1);
-    return filter;
+    made->state = filter;
+    made->slots = (uint64_t)TABLES * CELLS << filter->bucket_bits;
+    made->bytes = made->slots * filter->width / 8;
 }
 
 /* The places of a key in all tables, which are fetched. Multiplying by an odd number permutes the
@@ -213,16 +210,6 @@ static bool take_away(void *state, uint64_t hash)
     return true;
 }
 
-static uint64_t slots(const void *state)
-{
-    return (uint64_t)TABLES * CELLS << ((const dleft *)state)->bucket_bits;
-}
-
-static uint64_t bytes(const void *state)
-{
-    return slots(state) * ((const dleft *)state)->width / 8;
-}
-
 /* A key errs when its whole fingerprint is there. */
 static double expected(const void *state, uint64_t keys)
 {
@@ -234,12 +221,9 @@ const bench_kind bench_dleft = {
     .name = "d-left counting",
     .bits = 11,
     .full = 0.78,
-    .fits = fits,
     .make = make,
     .add = add,
     .contains = contains,
     .remove = take_away,
-    .slots = slots,
-    .bytes = bytes,
     .expected = expected,
 };

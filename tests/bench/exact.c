@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** exact.c - exact filters (cuckoo_exact.h), beside the fewest bytes that any structure can have which
-** tells members from others.
-**
-**      exact full FOLDER [SEED]       1 and 10 million keys; half a minute, 400 MB of memory
-**      exact quick FOLDER [SEED]      100,000 keys
+** exact.c - exact.tsv: exact filters (cuckoo_exact.h), beside the fewest bytes that any structure can
+** have which tells members from others. Full: 1 and 10 million keys, 400 MB of memory; quick: 100,000.
 **
 ** Builds one for each share of members, without a rate for unknown keys and with some, and asks all
 ** keys of the universe in an order of chance: a wrong answer ends the program. Then it asks as many
-** unknown keys. Writes exact.tsv to FOLDER. The bound is n * H(share) bits; times: so many bytes.
+** unknown keys.
 */
 #include <math.h>
 #include <stdlib.h>
@@ -32,9 +29,8 @@ static uint64_t key_of(uint64_t i)
 static void build(const exact_lab *in, uint64_t members, double fpr, cf_exact_build *made)
 {
     const char *why = NULL;
-    *made = (cf_exact_build){.fpr = fpr,
-                             .count = {(size_t)(in->keys - members), (size_t)members},
-                             .memory = {cuckoo_resize, UINT64_MAX, NULL}};
+    *made = (cf_exact_build){
+        .fpr = fpr, .count = {(size_t)(in->keys - members), (size_t)members}, .memory = cuckoo_memory};
     for (unsigned side = 0; side < 2; side++)
         made->hashes[side] = bench_allocate((made->count[side] + 1) * sizeof(uint64_t));
     for (uint64_t i = 0; i < in->keys; i++)

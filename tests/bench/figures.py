@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Draws the figures of measured.txt with gnuplot: SVG that can be read on a white and on a dark page.
 
-    python3 tests/bench/figures.py FOLDER full|quick       FOLDER/<figure>.svg, from the joined tables of FOLDER
-
 A curve is drawn up to three times: as published (data/published.tsv), by the authors' program on the machine that
 data/authors/about.tsv names, and by this library, measured in this run: red, and nothing else is red. Points are medians, bars go
 from the first to the third quartile; the legend says "ran once" where there is but one run. Where a figure draws the least or
@@ -11,7 +9,6 @@ the most of all runs, bars go from there to the median.
 import os
 import re
 import subprocess
-import sys
 
 import tables
 
@@ -109,16 +106,19 @@ def spread_point(row, x, y):
     return at, value, min(bar), max(bar)
 
 
-def curves_of_table(origin, columns, rows, x, y, series, conditions):
-    """Curves of one table by the values of its column `series`; with y "*", one for each measured column."""
+def curves_of_table(kind, origin, columns, rows, x, y, series, conditions):
+    """Curves of one table by the values of its column `series`, or by its columns y; bars have a text as x."""
     found = {}
     for cells in rows:
         row = dict(zip(columns, cells))
         if not wanted(conditions, row):
             continue
-        for column in [c for c in tables.plain_columns(columns) if c != x] if y == "*" else [y]:
-            name = column if y == "*" else row[series] if series in row else label(series, row)
-            point = spread_point(row, x, column)
+        for column in tables.parts_of(y):
+            name = column if series == "-" else row[series] if series in row else label(series, row)
+            if kind == "bars":
+                point = (label(x, row), *(spread_point(row, "-", column) or (None, 0, 0, 0))[1:])
+            else:
+                point = spread_point(row, x, column)
             if point:
                 found.setdefault(name, Curve(origin, name)).points.append(point)
     once = "runs" in columns and all(row[-1] == "1" for row in rows)
@@ -140,13 +140,11 @@ def path_of(origin, table, folder, size):
     return next((path for path in paths if os.path.exists(path)), None)
 
 
-def curves_of(line, folder, size):
+def curves_of(kind, line, folder, size):
     """From a line of measured.txt: origin | table | x | y | series | condition ..."""
     origin, table, x, y, series, *conditions = line
     path = path_of(origin, table, folder, size)
-    if not path:
-        return []
-    return curves_of_table(origin, *tables.read(path), x, y, series, conditions)
+    return curves_of_table(kind, origin, *tables.read(path), x, y, series, conditions) if path else []
 
 
 # ---- gnuplot ----
@@ -250,22 +248,6 @@ def script_of_bars(figure, curves):
     return "".join(blocks) + BARS + "plot " + ", \\\n    ".join(plots) + "\n"
 
 
-def bars_of(line, folder, size):
-    """Curves whose points have a text as x: the label of the row."""
-    origin, table, pattern, columns, series, *conditions = line
-    path = path_of(origin, table, folder, size)
-    found = {}
-    names, rows = tables.read(path) if path else ([], [])
-    for row in (dict(zip(names, cells)) for cells in rows):
-        if not wanted(conditions, row):
-            continue
-        for column in (part.strip() for part in columns.split(";")):
-            name = column if series == "-" else row.get(series, series)
-            point = spread_point(row, "-", column) or (None, 0, 0, 0)
-            found.setdefault(name, Curve(origin, name)).points.append((label(pattern, row), *point[1:]))
-    return list(found.values())
-
-
 def together(curves):
     """Bars of one name from several lines are one series."""
     found = {}
@@ -298,9 +280,9 @@ def legend_rows(figure, curves):
 
 
 def all_curves(figure, folder, size):
+    curves = [curve for line in figure.curves for curve in curves_of(figure.kind, line, folder, size)]
     if figure.kind == "bars":
-        return together(curve for line in figure.curves for curve in bars_of(line, folder, size))
-    curves = [curve for line in figure.curves for curve in curves_of(line, folder, size)]
+        return together(curves)
     for curve in curves:
         curve.plain = len({other.origin for other in curves}) == 1
     return curves if any(curve.origin in ("here", "again", "data") for curve in curves) else []
@@ -318,18 +300,6 @@ def draw(figure, folder, size):
     script += (SPEEDS if figure.kind == "speeds" else "") + figure.setup + "\n"
     script += (script_of_bars if figure.kind == "bars" else script_of_lines)(figure, curves)
     subprocess.run(["gnuplot", "-"], input=script, text=True, check=True)
-    with open(path, encoding="utf-8") as file:
-        svg = themed(file.read(), figure.name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(svg.replace("<title>", STANDALONE + "<title>", 1))
+    svg = themed(tables.text_of(path), figure.name)
+    tables.put(path, svg.replace("<title>", STANDALONE + "<title>", 1))
     return True
-
-
-def draw_all(folder, size):
-    return [figure.name for figure in figures() if draw(figure, folder, size)]
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: figures.py FOLDER full|quick")
-    print(" ".join(draw_all(*sys.argv[1:])))

@@ -82,16 +82,6 @@ static const kind grown = {"grown", {.bucket_size = 4, .fingerprint_bits = 12, .
 /* The hashes of keys that are added, and of others. */
 static uint64_t present[KEYS], absent[SOME];
 
-static uint8_t *resize(void *context, uint8_t *bytes, uint64_t size)
-{
-    (void)context;
-    if (size == 0) {
-        free(bytes);
-        return NULL;
-    }
-    return realloc(bytes, size);
-}
-
 static cf_filter make(const kind *one, uint64_t keys)
 {
     const char *why;
@@ -102,7 +92,7 @@ static cf_filter make(const kind *one, uint64_t keys)
     if (!shape.growth)
         shape.buckets = SLOTS / shape.bucket_size;
     cf_create(&filter, &shape, bench_allocate(cf_geometry_bytes(&shape)));
-    filter.memory = (cf_memory){resize, UINT64_C(1) << 32, NULL};
+    filter.memory = (cf_memory){bench_resize, UINT64_C(1) << 32, NULL};
     return filter;
 }
 

@@ -23,25 +23,18 @@ static sqlite3 *fill(const char *extension)
     unlink(file);
     sqlite3 *db = bench_open(file, extension);
     bench_define(db, "noop", bench_noop);
-    bench_run(db, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY;"
-                  "CREATE TABLE keys(id INTEGER PRIMARY KEY);"
-                  "CREATE TABLE words(word TEXT);"
-                  "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
-                  "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=20000, seed=1);"
+    bench_run(db, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY");
+    bench_make_keys(db, ROWS);
+    bench_run(db, "CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=20000, seed=1);"
                   "CREATE VIRTUAL TABLE grown USING cuckoo_filter(capacity=500, seed=1);"
-                  "CREATE TABLE followed(id INTEGER PRIMARY KEY, word TEXT UNIQUE);");
-    bench_run_format(db,
-                     "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < %d)"
-                     " INSERT INTO keys SELECT i FROM c;"
-                     "INSERT INTO words SELECT printf('user-%%08x', id) FROM keys;"
-                     "INSERT INTO seen(key) SELECT id FROM keys;"
-                     "INSERT INTO filters SELECT 'present', cf_build(id) FROM keys;"
-                     "INSERT INTO filters SELECT 'absent', cf_build(-id) FROM keys;"
-                     "INSERT INTO filters SELECT 'keyed', cf_build(-id, 0.01, 'seed=1') FROM keys;"
-                     "INSERT INTO filters SELECT 'roomy', cf_add_all(cf_new(11000), id) FROM keys;"
-                     "INSERT INTO filters SELECT 'empty', cf_new(11000);",
-                     ROWS);
-    bench_run(db, "CREATE VIRTUAL TABLE follower USING"
+                  "CREATE TABLE followed(id INTEGER PRIMARY KEY, word TEXT UNIQUE);"
+                  "INSERT INTO seen(key) SELECT id FROM keys;"
+                  "INSERT INTO filters SELECT 'present', cf_build(id) FROM keys;"
+                  "INSERT INTO filters SELECT 'absent', cf_build(-id) FROM keys;"
+                  "INSERT INTO filters SELECT 'keyed', cf_build(-id, 0.01, 'seed=1') FROM keys;"
+                  "INSERT INTO filters SELECT 'roomy', cf_add_all(cf_new(11000), id) FROM keys;"
+                  "INSERT INTO filters SELECT 'empty', cf_new(11000);"
+                  "CREATE VIRTUAL TABLE follower USING"
                   " cuckoo_filter(capacity=20000, seed=1, content='followed(word)')");
     return db;
 }
@@ -77,20 +70,12 @@ static const scan scans[] = {
     {"cf_add_all, integers", "SELECT cf_add_all(?1, id) FROM keys", "empty", INTEGERS},
 };
 
-static bench_blob read_filter(sqlite3 *db, const char *name)
-{
-    char *sql = sqlite3_mprintf("SELECT f FROM filters WHERE name = %Q", name);
-    bench_blob blob = bench_read_blob(db, sql);
-    sqlite3_free(sql);
-    return blob;
-}
-
 static void count_scan(sqlite3 *db, const scan *one)
 {
     sqlite3_stmt *statement = bench_prepare(db, one->sql);
     bench_blob filter = {0};
     if (one->filter) {
-        filter = read_filter(db, one->filter);
+        filter = bench_read_filter(db, one->filter);
         bench_check(db, sqlite3_bind_blob(statement, 1, filter.bytes, filter.length, SQLITE_STATIC));
     }
     count_begin();
@@ -127,7 +112,7 @@ void count_sql(const char *extension)
     sqlite3 *db = fill(extension);
     for (size_t i = 0; i < sizeof scans / sizeof *scans; i++)
         count_scan(db, &scans[i]);
-    bench_blob roomy = read_filter(db, "roomy");
+    bench_blob roomy = bench_read_filter(db, "roomy");
     count_statements(db, "cf_add, 13 KB", "SELECT cf_add(?1, -?2)", &roomy, STATEMENTS);
     count_statements(db, "cf_delete, 13 KB", "SELECT cf_delete(?1, ?2)", &roomy, STATEMENTS);
     count_statements(db, "insertion into a filter table", "INSERT INTO seen(key) VALUES (-?2)", NULL,
@@ -137,7 +122,7 @@ void count_sql(const char *extension)
     count_statements(db, "insertion into a growing filter table", "INSERT INTO grown(key) VALUES (?2)",
                      NULL, INSERTS);
     count_statements(db, "insertion into a followed table",
-                     "INSERT INTO followed(word) VALUES (printf('user-%08x', ?2))", NULL, INSERTS);
+                     "INSERT INTO followed(word) VALUES (printf('user-%%08x', ?2))", NULL, INSERTS);
     free(roomy.bytes);
     sqlite3_close(db);
     unlink(file);

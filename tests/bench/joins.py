@@ -5,14 +5,13 @@
                                           in build/versions, where these are there
     joins.py ROWS KEYS REPEATS            prints the rows of the table; LD_LIBRARY_PATH chooses the SQLite
 
-CUCKOO_SO is the extension (build/cuckoo). For each kind of keys, share of rows that match, and size of the page cache:
-milliseconds of processor time, of wall clock, and how many times as fast as the plain join, medians of REPEATS. All forms must
-give the same rows, or the program ends.
+For each kind of keys, share of rows that match, and size of the page cache: milliseconds of processor time, of wall clock, and
+how many times as fast as the plain join, medians of REPEATS. All forms must give the same rows, or the program ends.
 
 - plain: JOIN, as SQLite plans it
 - own: the same after ANALYZE and with a condition on the keys that is always true, for which SQLite from 3.38 on
-  may make a Bloom filter of its own; `used` says whether it does
-- front: JOIN with a table made by rows=on; left out when the extension has no such option
+  may make a Bloom filter of its own; the last column says whether it does
+- front: JOIN with a table made by rows=on
 - stored: WHERE cf_contains(handle on a stored blob)
 - within: WHERE cf_contains(handle on a filter that is built within the query), the building included
 """
@@ -27,7 +26,7 @@ import tempfile
 import time
 import uuid
 
-import tables
+import database
 
 COLUMNS = ["SQLite", "keys", "share", "cache", "form", "cpu ms", "wall ms", "times as fast", "own"]
 SIZES = {"full": ("1000000", "300000", "5"), "quick": ("5000", "2000", "1")}
@@ -57,13 +56,6 @@ KINDS = {
 }
 
 
-def connect(path):
-    db = sqlite3.connect(path, isolation_level=None)
-    db.enable_load_extension(True)
-    db.load_extension(os.environ.get("CUCKOO_SO", "build/cuckoo").removesuffix(".so"))
-    return db
-
-
 def fill(db, kind, share):
     key, outer, inner = KINDS[kind]
     rng = random.Random(5)
@@ -76,20 +68,8 @@ def fill(db, kind, share):
     db.executemany("INSERT INTO r(key, amount) VALUES (?, ?)",
                    ((key(rng.choice(present if rng.random() < share else absent)), i % 1000) for i in range(ROWS)))
     db.execute("CREATE TABLE filters AS SELECT cf_build(key) AS f FROM k")
-    has_front = front(db)
+    db.execute("CREATE VIRTUAL TABLE k_fast USING cuckoo_filter(content='k(key)', rows=on)")
     db.execute("COMMIT")
-    return has_front
-
-
-def front(db):
-    """False: this extension has no rows=on."""
-    try:
-        db.execute("CREATE VIRTUAL TABLE k_fast USING cuckoo_filter(content='k(key)', rows=on)")
-    except sqlite3.OperationalError as error:
-        if "unknown option" not in str(error):
-            raise
-        return False
-    return True
 
 
 def plan(db, sql):
@@ -125,22 +105,22 @@ def lines(db, about, forms, base, own_used=""):
 
 def run(kind, share, folder):
     path = f"{folder}/{kind}-{share}.db"
-    db = connect(path)
-    fronts = ["front"] if fill(db, kind, share) else []
+    db = database.connect(path)
+    fill(db, kind, share)
     pages = db.execute("PRAGMA page_count").fetchone()[0]
     caches = (("in cache", 2 * pages), ("10 times the cache", pages // 10))
     for cache, size in caches:
         db.execute(f"PRAGMA cache_size = {size}")
         about = (sqlite3.sqlite_version, kind, share, cache)
-        lines(db, about, ["plain", *fronts, "stored", "within"], "plain")
-        lines(db, about, ["anti plain", *(f"anti {form}" for form in fronts), "anti within"], "anti plain")
+        lines(db, about, ["plain", "front", "stored", "within"], "plain")
+        lines(db, about, ["anti plain", "anti front", "anti within"], "anti plain")
     db.execute("ANALYZE")
     db.close()
-    db = connect(path)  # a connection reads the statistics when it opens the database
+    db = database.connect(path)  # a connection reads the statistics when it opens the database
     for cache, size in caches:
         db.execute(f"PRAGMA cache_size = {size}")
         used = "its own filter" if "BLOOM" in plan(db, FORMS["own"]) else "no filter"
-        lines(db, (sqlite3.sqlite_version, kind, share, cache + ", analyzed"), ["plain", "own", *fronts], "plain", used)
+        lines(db, (sqlite3.sqlite_version, kind, share, cache + ", analyzed"), ["plain", "own", "front"], "plain", used)
     db.close()
     os.remove(path)
 
@@ -151,13 +131,13 @@ def libraries():
     return ["", *(os.path.dirname(path) for path in found[:1] + found[1:][-1:])]
 
 
-def table(size, folder):
+def table(size, _folder, _seed):
     rows = []
     for library in libraries():
         done = subprocess.run([sys.executable, __file__, *SIZES[size]], env={**os.environ, "LD_LIBRARY_PATH": library},
                               stdout=subprocess.PIPE, text=True, check=True)
         rows += [line.split("\t") for line in done.stdout.splitlines()]
-    tables.write(os.path.join(folder, "joins.tsv"), COLUMNS, rows)
+    return {"joins": (COLUMNS, rows)}
 
 
 def main():
@@ -168,9 +148,7 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 4):
-        sys.exit("usage: joins.py full|quick FOLDER [SEED], or joins.py ROWS KEYS REPEATS")
-    if sys.argv[1] in SIZES:
-        table(sys.argv[1], sys.argv[2])
-    else:
+    if sys.argv[1:2] and sys.argv[1].isdigit():
         main()
+    else:
+        database.call(table)

@@ -10,7 +10,9 @@ const bench_kind *const bench_kinds[BENCH_KINDS] = {
 
 bench_filter bench_make(const bench_kind *kind, uint64_t bytes, unsigned bits)
 {
-    return (bench_filter){.kind = kind, .state = kind->make(bytes, bits)};
+    bench_filter made = {.kind = kind};
+    kind->make(&made, bytes, bits);
+    return made;
 }
 
 void bench_drop(bench_filter *filter)
@@ -21,7 +23,7 @@ void bench_drop(bench_filter *filter)
 
 void bench_fill(bench_filter *filter, double load)
 {
-    uint64_t end = (uint64_t)(load * (double)filter->kind->slots(filter->state));
+    uint64_t end = (uint64_t)(load * (double)filter->slots);
     /* A branch, which is predicted: so no key waits for the answer of the one before. */
     while (filter->keys < end && !filter->refused)
         if (filter->kind->add(filter->state, bench_random(filter->keys)))
@@ -32,12 +34,12 @@ void bench_fill(bench_filter *filter, double load)
 
 double bench_load(const bench_filter *filter)
 {
-    return (double)(filter->keys - filter->removed) / (double)filter->kind->slots(filter->state);
+    return (double)(filter->keys - filter->removed) / (double)filter->slots;
 }
 
 double bench_bits_per_key(const bench_filter *filter)
 {
-    return 8 * (double)filter->kind->bytes(filter->state) / (double)(filter->keys - filter->removed);
+    return 8 * (double)filter->bytes / (double)(filter->keys - filter->removed);
 }
 
 double bench_error_rate(const bench_filter *filter, uint64_t wanted, uint64_t most)

@@ -20,18 +20,28 @@
 
 #include "bench.h"
 
+/* A filter and what it holds: keys 0 .. keys-1, except those before `removed`. */
+typedef struct bench_filter {
+    const struct bench_kind *kind;
+    void *state;    /* of the kind */
+    uint64_t slots; /* load 1; Bloom filters: the keys it was made for */
+    uint64_t bytes; /* that its table takes */
+    uint64_t keys, removed;
+    bool refused; /* an add has failed */
+} bench_filter;
+
+/* The functions but `make` take the state of a filter. */
 typedef struct bench_kind {
     const char *name; /* in tables and legends */
     unsigned bits;    /* that the comparisons at one size use, for an error rate near 0.19 % */
+    unsigned b;       /* cuckoo filters: slots of a bucket */
     double full;      /* the load that it is filled to; 1: until an add fails */
-    bool (*fits)(unsigned bits);                  /* can it be made with so many bits? */
-    void *(*make)(uint64_t bytes, unsigned bits); /* free() gives it back */
-    bool (*add)(void *filter, uint64_t hash);     /* false: full, nothing has changed */
-    bool (*contains)(const void *filter, uint64_t hash);
-    bool (*remove)(void *filter, uint64_t hash); /* NULL: it cannot delete */
-    uint64_t (*slots)(const void *filter);       /* load 1; Bloom filters: the keys it was made for */
-    uint64_t (*bytes)(const void *filter);       /* that its table takes */
-    double (*expected)(const void *filter, uint64_t keys); /* error rate with so many keys */
+    /* Sets state, which free() gives back, slots and bytes: at most so many. */
+    void (*make)(bench_filter *made, uint64_t bytes, unsigned bits);
+    bool (*add)(void *state, uint64_t hash); /* false: full, nothing has changed */
+    bool (*contains)(const void *state, uint64_t hash);
+    bool (*remove)(void *state, uint64_t hash);           /* NULL: it cannot delete */
+    double (*expected)(const void *state, uint64_t keys); /* error rate with so many keys */
 } bench_kind;
 
 extern const bench_kind bench_plain2, bench_plain4, bench_plain8; /* our filter; bits = f; b = 2, 4, 8 */
@@ -43,16 +53,6 @@ extern const bench_kind bench_quotient, bench_dleft;
 ** yardsticks. */
 enum { BENCH_KINDS = 7 };
 extern const bench_kind *const bench_kinds[BENCH_KINDS];
-
-/* A filter and what it holds: keys 0 .. keys-1, except those before `removed`. */
-typedef struct bench_filter {
-    const bench_kind *kind;
-    void *state;
-    uint64_t keys, removed;
-    bool refused; /* an add has failed */
-} bench_filter;
-
-static const uint64_t BENCH_ABSENT = UINT64_C(1) << 40;
 
 bench_filter bench_make(const bench_kind *kind, uint64_t bytes, unsigned bits);
 

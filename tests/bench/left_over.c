@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** left_over.c - what is left after all keys have been deleted: fingerprints that distinct keys share
-** (section 3.3 of the paper: deleting leaves the error rate as it was).
+** left_over.c - left_over.tsv: what is left after all keys have been deleted, for distinct keys share
+** fingerprints (section 3.3 of the paper: deleting leaves the error rate as it was).
 **
 ** The paper's filter keeps one copy of a fingerprint for each key, up to 2b in a pair of buckets, and
 ** refuses the next one. Ours counts copies to a cap; at the cap the fingerprint is sticky, and stays
 ** (copies.h). Distinct keys that share a fingerprint and a pair are copies of one key to the filter:
 ** the shorter the fingerprint and the lower the cap, the more of them become sticky.
 **
-** Tables of 131,072 slots (quick: 4,096) take the keys that the planner promises for their shape:
-** with the cap that it chooses, with 3, and with 2b. Then all are deleted, in another order. That
-** is repeated nine times with other keys.
-**
-** Writes left_over.tsv to FOLDER:
-**   load           of the slots, when it is full; error %: of all absent keys then
-**   left %         slots still in use after all keys were deleted; error % after: what they answer
-**                  "perhaps" to
-**   left % after ten, error % after ten: the same after the tenth time; refused: adds in all, in %
+** Tables of 131,072 slots (quick: 4,096) take the keys that the planner promises for their shape: with
+** the cap that it chooses, with 3, and with 2b. Then all are deleted, in another order. That is
+** repeated nine times with other keys. "left" is in % of the slots, "refused" of all adds.
 */
-#include <math.h>
-#include <stdlib.h>
 
 #include "../../src/cuckoo_inspect.h"
 #include "bench.h"
@@ -91,12 +83,12 @@ static void measure(lab *in, cf_filter *filter, uint64_t keys)
 static void measure_ours(lab *in, const char *name, cf_geometry shape, uint64_t keys, unsigned cap)
 {
     shape.cap = (uint8_t)cap;
-    cuckoo *made = cuckoo_make(&shape);
+    cf_filter filter = cuckoo_make(&shape);
     in->added = in->refused = 0;
     in->slots = cf_geometry_slots(&shape);
     fprintf(in->out, "%s\t%u\t%u\t%u", name, shape.bucket_size, shape.fingerprint_bits, cap);
-    measure(in, &made->filter, keys);
-    free(made);
+    measure(in, &filter, keys);
+    cuckoo_drop(&filter);
 }
 
 static void measure_shape(lab *in, uint64_t slots, unsigned b, unsigned f)

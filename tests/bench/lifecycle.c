@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** lifecycle.c - the life of each filter at one size: filled, asked, emptied. Table 3 and figures 5
-** to 8 of the paper.
-**
-** Writes, to FOLDER:
-**   table3.tsv     keys, bits per key, expected and measured error rate, construction speed. Keys are added one by
-**                  one in random order: to the cuckoo filters until one is refused, to the others up to the
-**                  load they are made for (kinds.h)
-**   figure5.tsv    millions of lookups per second of the full filters against the share of keys that are there
-**   figure6.tsv    the same for keys that are there and for keys that are not, against the load
-**   figure7.tsv    insertions per second against the load they lead to
-**   figure8.tsv    deletions per second against the load they start from, until it is empty
+** lifecycle.c - the life of each filter at one size: filled, asked, emptied. Table 3 and figures 5 to
+** 8 of the paper.
 **
 ** Every operation is called through a pointer, all kinds alike. Lookups of the quick form take a tenth
 ** of a millisecond: there the median of five passes is taken.
@@ -22,10 +13,20 @@
 
 enum { SHARES = 5 };
 
+enum { TABLE3, FIGURE5, FIGURE6, FIGURE7, FIGURE8, TABLES };
+static const char *const tables[TABLES][2] = {
+    {"table3", "filter\tmillion keys\tload\tbits per key\texpected error %\tmeasured error %\tmillion "
+               "keys/s\tup to load 0.95"},
+    {"figure5", "filter\tshare of hits\tmillion lookups/s"},
+    {"figure6", "filter\tload\tmillion hits/s\tmillion misses/s"},
+    {"figure7", "filter\tload\tmillion insertions/s"},
+    {"figure8", "filter\tload\tmillion deletions/s"},
+};
+
 typedef struct lab {
     uint64_t bytes, probes;
     unsigned steps, queries, passes; /* queries: of one pass of a measurement */
-    FILE *table3, *figure5, *figure6, *figure7, *figure8;
+    FILE *out[TABLES];
     uint64_t *query;
     uint64_t absent; /* the next key that was never added nor asked for */
     uint64_t drawn;  /* random numbers */
@@ -95,10 +96,10 @@ static build fill(lab *in, bench_filter *filter)
         bench_fill(filter, load < full ? load : full);
         double seconds = bench_seconds() - start;
         took.seconds += seconds;
-        fprintf(in->figure7, "%s\t%.4f\t%.3f\n", name, bench_load(filter),
+        fprintf(in->out[FIGURE7], "%s\t%.4f\t%.3f\n", name, bench_load(filter),
                 millions_per_second(seconds, filter->keys - before));
-        fprintf(in->figure6, "%s\t%.4f\t%.3f", name, bench_load(filter), ask(in, filter, 1));
-        fprintf(in->figure6, "\t%.3f\n", ask(in, filter, 0));
+        fprintf(in->out[FIGURE6], "%s\t%.4f\t%.3f", name, bench_load(filter), ask(in, filter, 1));
+        fprintf(in->out[FIGURE6], "\t%.3f\n", ask(in, filter, 0));
         if (step == in->steps - 1 && full >= 0.95)
             took.up_to_95 = millions_per_second(took.seconds, filter->keys);
     }
@@ -108,21 +109,21 @@ static build fill(lab *in, bench_filter *filter)
 static void look_at_full(lab *in, const bench_filter *filter, build took)
 {
     for (unsigned i = 0; i < SHARES; i++)
-        fprintf(in->figure5, "%s\t%.2f\t%.3f\n", filter->kind->name, i / (SHARES - 1.0),
+        fprintf(in->out[FIGURE5], "%s\t%.2f\t%.3f\n", filter->kind->name, i / (SHARES - 1.0),
                 ask(in, filter, i / (SHARES - 1.0)));
-    fprintf(in->table3, "%s\t%.3f\t%.4f\t%.2f\t%.4f\t%.4f\t%.3f", filter->kind->name,
+    fprintf(in->out[TABLE3], "%s\t%.3f\t%.4f\t%.2f\t%.4f\t%.4f\t%.3f", filter->kind->name,
             (double)filter->keys / 1e6, bench_load(filter), bench_bits_per_key(filter),
             100 * filter->kind->expected(filter->state, filter->keys),
             100 * bench_error_rate(filter, UINT64_MAX, in->probes),
             millions_per_second(took.seconds, filter->keys));
-    bench_field(in->table3, took.up_to_95, 3);
-    fprintf(in->table3, "\n");
+    bench_field(in->out[TABLE3], "%.3f", took.up_to_95);
+    fprintf(in->out[TABLE3], "\n");
 }
 
 /* Deletes the oldest keys until load `load` is left. */
 static void remove_to(bench_filter *filter, double load)
 {
-    uint64_t left = (uint64_t)(load * (double)filter->kind->slots(filter->state));
+    uint64_t left = (uint64_t)(load * (double)filter->slots);
     while (filter->keys - filter->removed > left)
         filter->kind->remove(filter->state, bench_random(filter->removed++));
 }
@@ -133,10 +134,10 @@ static void empty(lab *in, bench_filter *filter)
     for (unsigned left = (unsigned)(bench_load(filter) / width - 0.2); filter->removed < filter->keys;
          left--) {
         uint64_t before = filter->removed;
-        fprintf(in->figure8, "%s\t%.4f", filter->kind->name, bench_load(filter));
+        fprintf(in->out[FIGURE8], "%s\t%.4f", filter->kind->name, bench_load(filter));
         double start = bench_seconds();
         remove_to(filter, left * width);
-        fprintf(in->figure8, "\t%.3f\n",
+        fprintf(in->out[FIGURE8], "\t%.3f\n",
                 millions_per_second(bench_seconds() - start, filter->removed - before));
     }
 }
@@ -151,28 +152,6 @@ static void live(lab *in, const bench_kind *kind)
     bench_drop(&filter);
 }
 
-/* ---- tables ---- */
-
-static void open_tables(lab *in, const char *folder)
-{
-    in->table3 = bench_table(folder, "table3",
-                             "filter\tmillion keys\tload\tbits per key\texpected error %\tmeasured "
-                             "error %\tmillion keys/s\tup to load 0.95");
-    in->figure5 = bench_table(folder, "figure5", "filter\tshare of hits\tmillion lookups/s");
-    in->figure6 = bench_table(folder, "figure6", "filter\tload\tmillion hits/s\tmillion misses/s");
-    in->figure7 = bench_table(folder, "figure7", "filter\tload\tmillion insertions/s");
-    in->figure8 = bench_table(folder, "figure8", "filter\tload\tmillion deletions/s");
-}
-
-static void close_tables(lab *in)
-{
-    fclose(in->table3);
-    fclose(in->figure5);
-    fclose(in->figure6);
-    fclose(in->figure7);
-    fclose(in->figure8);
-}
-
 int main(int argc, char **argv)
 {
     bench_call call = bench_read_call(argc, argv);
@@ -182,10 +161,12 @@ int main(int argc, char **argv)
               .queries = call.quick ? 1 << 12 : 1 << 18,
               .passes = call.quick ? 5 : 1};
     in.query = bench_allocate(in.queries * sizeof *in.query);
-    open_tables(&in, call.folder);
+    for (unsigned i = 0; i < TABLES; i++)
+        in.out[i] = bench_table(call.folder, tables[i][0], tables[i][1]);
     for (unsigned i = 0; i < BENCH_KINDS; i++)
         live(&in, bench_kinds[i]);
-    close_tables(&in);
+    for (unsigned i = 0; i < TABLES; i++)
+        fclose(in.out[i]);
     free(in.query);
     return 0;
 }

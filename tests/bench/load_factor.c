@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** load_factor.c - how full a table gets, against the bits of a fingerprint: figure 2 of the paper.
+** load_factor.c - figure2.tsv: how full a table gets, against the bits of a fingerprint.
 **
 **      load_factor quick FOLDER [SEED]          2^10 and some of 2^15 buckets; a second
 **      load_factor full FOLDER [SEED]           2^15, 2^20, and one point of 2^25; two minutes
@@ -14,14 +14,11 @@
 **   as published, 2^f       the same, and fingerprint 0 is one like the others, not made 1
 **   unhashed                as published, but XOR with the fingerprint itself (section 3.1)
 **   independent             two independent hash functions, and a walk: the best that the paper
-**                           compares with
+**                           compares with; it has no f
 **   ours                    the library, growth off: f from 4; keys that share a fingerprint are
 **                           absorbed from cap copies on
 ** The first four are tables of whole keys. At 2^25 buckets a run fills the one point that
 ** its seed names, so that ten runs fill ten of the eleven.
-**
-** Writes figure2.tsv to FOLDER: load, slots in use / slots; absorbed: keys without a slot, in % of
-** those that it took. f is "-" for independent hash functions.
 */
 #include "bench.h"
 
@@ -34,7 +31,7 @@
 
 enum { LAST_BITS = 20, KICKS = 500, AHEAD = 16 /* keys */ };
 
-/* ---- a cuckoo hash table of whole keys: slots hold their numbers, so that every address can be computed anew ---- */
+/* ---- a cuckoo hash table of whole keys: slots hold their numbers, which give all addresses ---- */
 
 /* How the second bucket follows from the first one. Fingerprint 0 becomes 1, as in the authors'
 ** program, whose empty slots are 0; but for KEY_HASHED_ALL. */
@@ -174,15 +171,14 @@ static double key_table_fill(key_table *table)
 
 typedef struct system {
     const char *name;
-    bool ours;
-    key_address address;
+    key_address address; /* unless it is ours */
 } system_of;
 
 enum { PUBLISHED, PUBLISHED_ALL, UNHASHED, INDEPENDENT, OURS, SYSTEMS };
 static const system_of systems[SYSTEMS] = {
-    {"as published", false, KEY_HASHED}, {"as published, 2^f", false, KEY_HASHED_ALL},
-    {"unhashed", false, KEY_UNHASHED},   {"independent", false, KEY_INDEPENDENT},
-    {"ours", true, KEY_HASHED},
+    {"as published", KEY_HASHED}, {"as published, 2^f", KEY_HASHED_ALL},
+    {"unhashed", KEY_UNHASHED},   {"independent", KEY_INDEPENDENT},
+    {"ours", KEY_HASHED},
 };
 
 typedef struct point {
@@ -202,26 +198,25 @@ static void fetch(const cf_filter *filter, uint64_t hash)
 static void fill_ours(FILE *out, const point *at)
 {
     cf_geometry shape = cuckoo_shape((uint64_t)1 << at->log2_buckets, at->b, at->f);
-    cuckoo *table = cuckoo_make(&shape);
-    cf_filter *filter = &table->filter;
+    cf_filter filter = cuckoo_make(&shape);
     uint64_t i = 0;
-    while (cf_add(filter, bench_random(i)) == CF_OK)
-        fetch(filter, bench_random(AHEAD + i++));
+    while (cf_add(&filter, bench_random(i)) == CF_OK)
+        fetch(&filter, bench_random(AHEAD + i++));
     for (uint64_t key = 0; key < i; key++)
-        if (!cf_contains(filter, bench_random(key)))
+        if (!cf_contains(&filter, bench_random(key)))
             bench_fail("a key is not found");
-    fprintf(out, "%.4f\t%.3f\n", (double)filter->occupied / (double)cf_geometry_slots(&shape),
-            100 * (double)(i - filter->occupied) / (double)i);
-    free(table);
+    fprintf(out, "%.4f\t%.3f\n", (double)filter.occupied / (double)cf_geometry_slots(&shape),
+            100 * (double)(i - filter.occupied) / (double)i);
+    cuckoo_drop(&filter);
 }
 
 static void fill(FILE *out, point at)
 {
     const system_of *of = &systems[at.system];
-    bool independent = of->address == KEY_INDEPENDENT;
+    bool independent = at.system == INDEPENDENT;
     fprintf(out, "%s\t%u\t%u\t", of->name, at.log2_buckets, at.b);
     fprintf(out, independent ? "-\t" : "%u\t", at.f);
-    if (of->ours) {
+    if (at.system == OURS) {
         fill_ours(out, &at);
     } else {
         key_table *table = key_table_make(of->address, at.log2_buckets, at.b, at.f);
@@ -236,9 +231,9 @@ static void fill_all(FILE *out, unsigned log2_buckets, unsigned b, unsigned step
 {
     bench_progress("  2^%u buckets of %u", log2_buckets, b);
     for (unsigned system = 0; system < SYSTEMS; system++) {
-        bool independent = systems[system].address == KEY_INDEPENDENT;
+        bool independent = system == INDEPENDENT;
         for (unsigned f = 1; f <= (independent ? 1 : LAST_BITS); f += f < 8 ? 1 : step)
-            if (!systems[system].ours || f >= CF_FINGERPRINT_MIN)
+            if (system != OURS || f >= CF_FINGERPRINT_MIN)
                 fill(out, (point){system, log2_buckets, b, f});
     }
 }

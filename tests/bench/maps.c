@@ -2,25 +2,20 @@
 /*
 ** maps.c - more than membership: values, copies, counters (sections 3.1 and 6 of the paper).
 **
-** Writes, to FOLDER:
-**   values.tsv        a filter with a value of 8 bits for each key, full as planned. The paper: 1 + e
-**                     values for a key that is there, e for one that is not. right: cf_get answers the
-**                     key's own value; among: it is one of cf_get_all, which must always be so
-**   counters.tsv      keys that were added `copies` times each, in rounds, to filters that grow from so
-**                     many keys; exact: cf_count answers `copies`; left: after as many deletes, still
-**                     "perhaps" there
+** values.tsv: the paper has 1 + e values for a key that is there, e for one that is not. Its own value
+** must always be among those of a key. counters.tsv: filters grow from so many keys.
 */
 #include <math.h>
 
 #include "bench.h"
 #include "cuckoo.h"
 
-static const uint64_t absent_from = UINT64_C(1) << 40;
-
 static cf_filter plan(uint64_t keys, double rate, const cf_options *options)
 {
     cf_geometry shape = cuckoo_plan(keys, rate, options);
-    return cuckoo_start(&shape);
+    cf_filter filter = cuckoo_make(&shape);
+    filter.memory = cuckoo_memory;
+    return filter;
 }
 
 /* ---- values ---- */
@@ -29,7 +24,7 @@ enum { VALUE_BITS = 8 };
 
 static uint64_t value_of(uint64_t key)
 {
-    return bench_random(absent_from * 4 + key) >> (64 - VALUE_BITS);
+    return bench_random(BENCH_ABSENT * 4 + key) >> (64 - VALUE_BITS);
 }
 
 typedef struct answers {
@@ -58,7 +53,7 @@ static void measure_values(FILE *out, uint64_t keys, double rate)
         if (cf_add_value(&filter, bench_random(key), value_of(key)) != CF_OK)
             bench_fail("full");
     double e = cf_expected_fpr(&filter.geometry, filter.occupied), n = (double)keys;
-    answers there = ask_values(&filter, 0, keys), absent = ask_values(&filter, absent_from, keys);
+    answers there = ask_values(&filter, 0, keys), absent = ask_values(&filter, BENCH_ABSENT, keys);
     if (there.among != keys)
         bench_fail("the value of a key is not among its values");
     fprintf(out, "%llu\t%g\t%.2f\t%.4g\t%.5f\t%.5f\t%.5f\t%.5f\t%.3f\n", (unsigned long long)keys,

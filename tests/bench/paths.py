@@ -48,18 +48,13 @@ def figures(events, times):
     return [sum(events.get(e, 0) for e in names) / times for names in (("Ir",), ("D1mr", "D1mw"), ("DLmr", "DLmw"))]
 
 
-def row(figures_of_one, off):
-    """As text, less what is taken off."""
-    return [f"{max(0, n - less):.{d}f}" for n, less, d in zip(figures_of_one, off, (1, 3, 3))]
-
-
 def rows(parts):
     """Labels are path, operations, and the path whose figures are taken off, or nothing."""
     found, nothing = {}, [0, 0, 0]
     for (name, times, less), events in parts:
         of = figures(events, int(times))
         found[name] = [n - off for n, off in zip(of, found.get(less, nothing))]
-    return [[name, *row(of, nothing)] for name, of in found.items()]
+    return [[name, *(f"{max(0, n):.{decimals}f}" for n, decimals in zip(of, (1, 3, 3)))] for name, of in found.items()]
 
 
 def main(program, library, _size=None, folder=None, _seed="0"):

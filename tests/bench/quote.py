@@ -33,12 +33,6 @@ PAGES = {"RESULTS.md": os.path.join(tables.HERE, "RESULTS.md"),
 PLACE = re.compile(r"{([^{}]*\|[^{}]*\|[^{}]*\|[^{}]*)}")
 
 
-def put(path, text):
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(path + ".new", path)
-
-
 def as_rows(path):
     """Rows of a table as dictionaries."""
     columns, rows = tables.read(path)
@@ -172,7 +166,7 @@ def filled(name):
 
 def fill():
     for name, path in PAGES.items():
-        put(path, filled(name))
+        tables.put(path, filled(name))
 
 
 def check():
@@ -189,7 +183,8 @@ def runs_of(described, rows):
 
 def load_of(folder, program):
     """The median of the load averages with which the runs of a program began."""
-    loads = [float(done["load before"]) for _, name, done in tables.marks(folder) if name == program]
+    marks = [os.path.join(run, program + ".done") for run in tables.run_folders(folder)]
+    loads = [float(as_rows(mark)[0]["load before"]) for mark in marks if os.path.exists(mark)]
     return f"{statistics.median(loads):.1f}" if loads else tables.MISSING
 
 

@@ -20,7 +20,7 @@
 #include "kinds.h"
 #include "packed.h"
 
-enum { OCCUPIED = 1, CONTINUATION = 2, SHIFTED = 4, METADATA = 3 /* bits */, REMAINDER_MAX = 30 };
+enum { OCCUPIED = 1, CONTINUATION = 2, SHIFTED = 4, METADATA = 3 /* bits */ };
 
 typedef struct quotient_filter {
     unsigned quotient_bits, remainder_bits;
@@ -230,29 +230,16 @@ static bool take_away(void *state, uint64_t hash)
 
 /* ---- the kind ---- */
 
-static bool fits(unsigned bits)
-{
-    return bits >= 1 && bits <= REMAINDER_MAX;
-}
-
-static void *make(uint64_t bytes, unsigned bits)
+/* bits: 1 .. 30 */
+static void make(bench_filter *made, uint64_t bytes, unsigned bits)
 {
     quotient_filter *filter = bench_allocate_zeroed(sizeof *filter + bytes + PACKED_SPARE);
     filter->quotient_bits = cf_floor_log2(8 * bytes / (bits + METADATA));
     filter->remainder_bits = bits;
     filter->mask = cf_low_bits(filter->quotient_bits);
-    return filter;
-}
-
-static uint64_t slots(const void *state)
-{
-    return ((const quotient_filter *)state)->mask + 1;
-}
-
-static uint64_t bytes(const void *state)
-{
-    const quotient_filter *filter = state;
-    return slots(state) * (filter->remainder_bits + METADATA) / 8;
+    made->state = filter;
+    made->slots = filter->mask + 1;
+    made->bytes = made->slots * (bits + METADATA) / 8;
 }
 
 static double expected(const void *state, uint64_t keys)
@@ -265,12 +252,9 @@ const bench_kind bench_quotient = {
     .name = "quotient",
     .bits = 9,
     .full = 0.9,
-    .fits = fits,
     .make = make,
     .add = add,
     .contains = contains,
     .remove = take_away,
-    .slots = slots,
-    .bytes = bytes,
     .expected = expected,
 };

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** references.c - what one lookup reads: memory references and cache lines. Tables 1 and 2 of the
-** paper.
+** references.c - table1.tsv: what one lookup reads, memory references and cache lines, and space
+** beside a Bloom filter of 1.44 log2(1/e) bits. Tables 1 and 2 of the paper.
 **
 ** The kinds say themselves what they read (touch.h; they are compiled for this program once more):
 ** each bit, counter, slot or bucket is a reference, and what lies in one line of 64 bytes is one line.
-** So this does not depend on the machine. Each filter is filled as far as it goes, and asked for
-** keys that are there and for keys that are not.
-**
-** Writes table1.tsv to FOLDER:
-**   space / Bloom      bits per key over those of a Bloom filter with the same error rate, 1.44
-**                      log2(1/e)
-**   references, lines  of one lookup, means; most lines: of any
+** So this does not depend on the machine. Each filter is filled as far as it goes, and asked for keys
+** that are there and for keys that are not: means, and the most lines of any lookup.
 */
 #include <math.h>
 

@@ -63,17 +63,13 @@ def inline(text):
 
 # ---- tables ----
 
-def is_number(text):
-    return bool(tables.numbers([text]))
-
-
 def cell(row, column, most):
     text, low, high = row[column], row.get(f"{column} q1", "-"), row.get(f"{column} q3", "-")
     spread = "" if low == high else f"<small>{quote.grouped(low)} – {quote.grouped(high)}</small>"
-    value = (tables.numbers([text]) or [0])[0]
-    look = "" if is_number(text) or text == "-" else " class=text"
+    value = figures.number(text)
+    look = " class=text" if value is None and text != "-" else ""
     if most:
-        look = f' class=bar style="--part:{100 * value / most:.0f}%"'
+        look = f' class=bar style="--part:{100 * (value or 0) / most:.0f}%"'
     return f"<td{look}>{escape(quote.grouped(text))}{spread}</td>"
 
 
@@ -128,8 +124,7 @@ def runs_of(columns, rows):
 
 def facts(folder):
     path = os.path.join(folder, "about.tsv")
-    rows = tables.read(path)[1] if os.path.exists(path) else []
-    return {name: value for name, value in rows}
+    return dict(tables.read(path)[1]) if os.path.exists(path) else {}
 
 
 def fact_table(known):
@@ -142,8 +137,7 @@ def figure_part(folder, figure, described):
     path = os.path.join(folder, figure.name + ".svg")
     if not os.path.exists(path):
         return ""
-    with open(path, encoding="utf-8") as file:
-        svg = re.sub(r"<\?xml.*?\?>|<style>.*?</style>", "", file.read(), flags=re.S)
+    svg = re.sub(r"<\?xml.*?\?>|<style>.*?</style>", "", tables.text_of(path), flags=re.S)
     svg = re.sub(r"<title>.*?</title>", f"<title>{escape(figure.title)}</title>", svg, count=1)
     parts = "".join(table_part(folder, described[name]) for name in figure.tables if name in described)
     return (f'<h2 id="fig-{figure.name}">{escape(figure.title)}</h2><p>{inline(figure.text)}</p>'
@@ -203,10 +197,9 @@ def page(folder, size):
 def main(folder, size, path="build/bench/report.html"):
     for stale in [f.name for f in figures.figures() if os.path.exists(os.path.join(folder, f.name + ".svg"))]:
         os.remove(os.path.join(folder, stale + ".svg"))
-    figures.draw_all(folder, size)
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        file.write(page(folder, size))
-    os.replace(path + ".new", path)
+    for figure in figures.figures():
+        figures.draw(figure, folder, size)
+    tables.put(path, page(folder, size))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import report
 import tables
 
 OUT = "build/bench"
-DONE_COLUMNS = ["size", "built as", "start", "seconds", "load before", "load after"]
+DONE_COLUMNS = ["size", "built as", "seconds", "load before"]
 
 
 class Program:
@@ -120,15 +120,13 @@ class Bench:
         with open(log_path, "w", encoding="utf-8") as log:
             done = subprocess.run([*program.command, self.size, folder, str(run)], stdout=log, stderr=log, check=False)
         if done.returncode != 0:
-            with open(log_path, encoding="utf-8") as log:
-                sys.stderr.write(log.read())
+            sys.stderr.write(tables.text_of(log_path))
             raise SystemExit(f"{program.name} failed in run {run}: {log_path}")
         seconds = time.time() - start
         self.took.setdefault(program.name, []).append(seconds)
         self.built_as[program.name] = program.built_as()
         tables.write(self.mark(run, program), DONE_COLUMNS, [[
-            self.size, self.built_as[program.name], time.strftime("%Y-%m-%d %H:%M", time.localtime(start)),
-            f"{seconds:.1f}", f"{before:.2f}", f"{os.getloadavg()[0]:.2f}"]])
+            self.size, self.built_as[program.name], f"{seconds:.1f}", f"{before:.2f}"]])
 
     def go(self, say):
         """Runs what is not done yet."""

@@ -2,23 +2,15 @@
 /*
 ** size_table.c - what a filter for n keys at error rate e takes, and whether it keeps its word.
 **
-** Each line of sizes.tsv plans a filter for n keys, growth=on or off, and builds it from n random
-** hashes:
+** sizes.tsv: filters are planned, and built from n random hashes. log2(1/e) are bits per key below
+** which no filter can go; "power of two", those if the buckets had to be a power of two, same b and f
+** (the paper's table); "measured", the share of absent keys answered "perhaps": asked until 1,000 of
+** them were (good to about 3 %, one standard deviation), or the probes are used up; "-" for fewer than
+** 10.
 **
-**   b f buckets   bucket size, fingerprint bits, number of buckets, as planned
-**   load          occupied slots / slots
-**   bytes         of the blob, header and all; bits per key = 8 * bytes / n
-**   power of two  bits per key if the buckets had to be a power of two, same b and f (the paper's table)
-**   log2(1/e)     bits per key below which no filter can go
-**   expected      error rate by cf_expected_fpr, with n keys in
-**   measured      share of absent keys answered "perhaps"; asked until 1,000 of them were, or the probes
-**                 of the line are used up; "-" when that gives fewer than 10. With 1,000 errors the
-**                 figure is good to about 3 % (one standard deviation).
-**
-** Fingerprints have whole numbers of bits, so a filter errs less often than was asked for: who compares
-** it with a Bloom filter of the rate that it happens to have (figure 4) sees none of the steps.
-** asked.tsv has bits per key by the planner, growth off and as SQL makes it by default; asked_ranges.tsv
-** between which rates from 5 % to 0.001 % a Bloom filter is smaller.
+** Fingerprints have whole numbers of bits, so a filter errs less often than was asked for: who
+** compares it with a Bloom filter of the rate that it happens to have (figure 4) sees none of the
+** steps. asked.tsv and asked_ranges.tsv compare it with one of the rate asked for, by the planner.
 */
 #include "bench.h"
 #include "cuckoo.h"
@@ -26,15 +18,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../src/cuckoo_filter.h"
+#include "../../src/base/bits.h"
 
 enum { WANTED_ERRORS = 1000, FEWEST_ERRORS = 10, BATCH = 10000 };
 
 static const uint64_t counts[] = {10, 100, 1000, 12345, 100000, 1000000, 10000000};
 static const double rates[] = {0.1, 0.03, 0.01, 0.001, 1e-4, 1e-6};
-
-/* The streams of bench_random: keys count from 0. */
-static const uint64_t absent_from = UINT64_C(1) << 40;
 
 /* Adds n keys, those that a build would add, in the order of cf_build. */
 static void build(cf_filter *filter, uint64_t n)
@@ -53,16 +42,8 @@ static double measure_errors(const cf_filter *filter, uint64_t most_probes)
     uint64_t probes = 0, errors = 0;
     while (errors < WANTED_ERRORS && probes < most_probes)
         for (unsigned i = 0; i < BATCH; i++)
-            errors += cf_contains(filter, bench_random(absent_from + probes++));
+            errors += cf_contains(filter, bench_random(BENCH_ABSENT + probes++));
     return errors < FEWEST_ERRORS ? NAN : (double)errors / (double)probes;
-}
-
-static uint64_t next_power_of_two(uint64_t n)
-{
-    uint64_t power = 1;
-    while (power < n)
-        power *= 2;
-    return power;
 }
 
 static double bits_per_key(const cf_geometry *shape, uint64_t buckets, uint64_t n)
@@ -72,38 +53,28 @@ static double bits_per_key(const cf_geometry *shape, uint64_t buckets, uint64_t 
     return 8 * (double)cf_geometry_bytes(&other) / (double)n;
 }
 
-static void write_rate(FILE *out, double rate)
-{
-    if (isnan(rate))
-        fprintf(out, "\t-");
-    else
-        fprintf(out, "\t%.3g", rate);
-}
-
 static void write_line(FILE *out, uint64_t n, const cf_filter *filter, double measured)
 {
     const cf_geometry *g = &filter->geometry;
     fprintf(out, "\t%u\t%u\t%llu\t%.3f\t%llu", g->bucket_size, g->fingerprint_bits,
             (unsigned long long)g->buckets, (double)filter->occupied / (double)cf_geometry_slots(g),
             (unsigned long long)cf_geometry_bytes(g));
-    bench_field(out, bits_per_key(g, g->buckets, n), 2);
-    bench_field(out, bits_per_key(g, next_power_of_two(g->buckets), n), 2);
-    write_rate(out, cf_expected_fpr(g, filter->occupied));
-    write_rate(out, measured);
+    bench_field(out, "%.2f", bits_per_key(g, g->buckets, n));
+    bench_field(out, "%.2f", bits_per_key(g, (uint64_t)1 << cf_bits_for(g->buckets), n));
+    bench_field(out, "%.3g", cf_expected_fpr(g, filter->occupied));
+    bench_field(out, "%.3g", measured);
     fprintf(out, "\n");
 }
 
 static void measure_line(FILE *out, uint64_t n, double rate, bool growth, uint64_t most_probes)
 {
-    cf_filter filter;
     cf_options options = {.growth = growth};
     cf_geometry shape = cuckoo_plan(n, rate, &options);
-    uint8_t *bytes = bench_allocate(cf_geometry_bytes(&shape));
-    cf_create(&filter, &shape, bytes);
+    cf_filter filter = cuckoo_make(&shape);
     build(&filter, n);
     fprintf(out, "%s\t%llu\t%g\t%.2f", growth ? "on" : "off", (unsigned long long)n, rate, -log2(rate));
     write_line(out, n, &filter, measure_errors(&filter, most_probes));
-    free(bytes);
+    cuckoo_drop(&filter);
 }
 
 /* ---- by the planner alone, beside a Bloom filter of exactly the rate that is asked for ---- */

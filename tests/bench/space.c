@@ -3,15 +3,9 @@
 ** space.c - bits per key against error rate: figures 3 and 4 and table 2 of the paper, section 5.1.
 **
 ** Fills a table of a million slots (quick: 16,384) of each kind and each number of bits, the cuckoo
-** filters until an add is refused, the others up to the load they are made for. Writes, to FOLDER:
-**   figure3.tsv    bits per key, measured, against the error rate, measured: cuckoo filters with b = 2, 4, 8, and
-**                  semi-sorted with b = 4
-**   figure4.tsv    the same for the yardsticks (kinds.h), to be compared with b = 4
-**   table2.tsv     for error rates e: the fewest fingerprint bits (section 5.1), f = ceil(log2(2b / e)),
-**                  the bits per key by the formulas of the paper's table 2 at the loads it reaches (0.84,
-**                  0.955, 0.98 for b = 2, 4, 8), and what comes out: load, bits per key, error rate
-** The lower bound is log2(1/e) bits per key at the measured e; a Bloom filter takes 1.44 times that
-** at its best.
+** filters until an add is refused, the others up to the load they are made for (kinds.h). For table 2:
+** the fewest fingerprint bits, f = ceil(log2(2b / e)), and bits per key by the formulas of the paper
+** at the loads it reaches (0.84, 0.955, 0.98 for b = 2, 4, 8).
 */
 #include "kinds.h"
 
@@ -34,7 +28,7 @@ typedef struct point {
 static uint64_t bytes_for(const lab *in, const bench_kind *kind, unsigned bits)
 {
     bench_filter trial = bench_make(kind, in->slots * bits, bits);
-    double bytes_per_slot = (double)kind->bytes(trial.state) / (double)kind->slots(trial.state);
+    double bytes_per_slot = (double)trial.bytes / (double)trial.slots;
     bench_drop(&trial);
     return (uint64_t)(bytes_per_slot * (double)in->slots + 1);
 }
@@ -64,8 +58,6 @@ static void write_curve(const lab *in, FILE *out, const bench_kind *kind, unsign
 {
     bench_progress("  %s, %u to %u bits", kind->name, from, to);
     for (unsigned bits = from; bits <= to; bits += in->step) {
-        if (!kind->fits(bits))
-            continue;
         point at = measure(in, kind, bits);
         if (at.measured > 0) /* else it was too rare for so few probes */
             write_point(out, kind, bits, &at);
@@ -100,12 +92,12 @@ static void write_figure4(const lab *in, unsigned most)
 /* ---- table 2 ---- */
 
 /* `bits` are those of the fingerprint, or per key for a Bloom filter, which has no buckets. */
-static void write_row(const lab *in, FILE *out, double rate, const bench_kind *kind, unsigned b,
-                      unsigned bits, double formula)
+static void write_row(const lab *in, FILE *out, double rate, const bench_kind *kind, unsigned bits,
+                      double formula)
 {
     point at = measure(in, kind, bits);
     fprintf(out, "%g\t%s", rate, kind->name);
-    bench_field(out, b > 0 ? (double)b : (double)NAN, 0);
+    bench_field(out, "%.0f", kind->b > 0 ? (double)kind->b : (double)NAN);
     fprintf(out, "\t%u\t%.2f\t%.4f\t%.2f\t%.3g\n", bits, formula, at.load, at.bits_per_key, at.measured);
 }
 
@@ -113,18 +105,17 @@ static void write_rate(const lab *in, FILE *out, double rate)
 {
     static const struct row {
         const bench_kind *kind;
-        unsigned b;
         double extra; /* bits beyond log2(1/e): log2(2b); one less when semi-sorted */
         double load;  /* the paper reaches */
-    } rows[] = {{&bench_plain2, 2, 2, 0.84},
-                {&bench_plain4, 4, 3, 0.955},
-                {&bench_plain8, 8, 4, 0.98},
-                {&bench_semisorted, 4, 2, 0.955}};
+    } rows[] = {{&bench_plain2, 2, 0.84},
+                {&bench_plain4, 3, 0.955},
+                {&bench_plain8, 4, 0.98},
+                {&bench_semisorted, 2, 0.955}};
     double bound = -log2(rate);
-    write_row(in, out, rate, &bench_bloom, 0, (unsigned)ceil(bound / log(2)), bound / log(2));
+    write_row(in, out, rate, &bench_bloom, (unsigned)ceil(bound / log(2)), bound / log(2));
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        unsigned f = (unsigned)ceil(log2(2 * rows[i].b / rate));
-        write_row(in, out, rate, rows[i].kind, rows[i].b, f, (bound + rows[i].extra) / rows[i].load);
+        unsigned f = (unsigned)ceil(log2(2 * rows[i].kind->b / rate));
+        write_row(in, out, rate, rows[i].kind, f, (bound + rows[i].extra) / rows[i].load);
     }
 }
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Joins the tables of several runs: medians, quartiles and extremes.
 
-    python3 tests/bench/tables.py FOLDER       from FOLDER/run-*/<table>.tsv to FOLDER/<table>.tsv
-
 measured.txt says of each table which columns name a point (keys) and which are measured. Rows of different runs with the same
 keys are one point; rows of one run with the same keys are told apart by their order. A joined table has the keys, then for
 each measured column its median under its own name and four columns more, see SPREAD, then the number of runs.
@@ -14,7 +12,6 @@ import math
 import os
 import re
 import statistics
-import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SPREAD = ("q1", "q3", "least", "most")
@@ -53,8 +50,7 @@ def sections():
     """All sections of measured.txt."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=True)
     parser.optionxform = str
-    with open(os.path.join(HERE, "measured.txt"), encoding="utf-8") as file:
-        parser.read_file(file)
+    parser.read_string(text_of(os.path.join(HERE, "measured.txt")))
     return parser
 
 
@@ -67,10 +63,16 @@ def text_of(path):
         return file.read()
 
 
+def put(path, text):
+    """Writes a file, all of it or nothing."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
+
+
 def read(path):
     """The columns and the rows of a table."""
-    with open(path, encoding="utf-8") as table:
-        lines = [line.rstrip("\n").split("\t") for line in table]
+    lines = [line.split("\t") for line in text_of(path).splitlines()]
     if not lines:
         raise ValueError(f"{path} is empty: what writes it has not finished")
     columns, rows = lines[0], lines[1:]
@@ -81,10 +83,7 @@ def read(path):
 
 
 def write(path, columns, rows):
-    with open(path + ".new", "w", encoding="utf-8") as table:
-        for row in [columns, *rows]:
-            table.write("\t".join(row) + "\n")
-    os.replace(path + ".new", path)
+    put(path, "".join("\t".join(row) + "\n" for row in [columns, *rows]))
 
 
 def points(described, runs):
@@ -165,15 +164,6 @@ def run_folders(folder):
     return sorted(glob.glob(os.path.join(folder, "run-*")), key=lambda path: int(path.rpartition("-")[2]))
 
 
-def marks(folder):
-    """What run.py noted when a program was done: (run, program, what it noted) of each."""
-    for run in run_folders(folder):
-        for name in sorted(os.listdir(run)):
-            if name.endswith(".done"):
-                columns, (cells,) = read(os.path.join(run, name))
-                yield run.rpartition("-")[2], name[:-len(".done")], dict(zip(columns, cells))
-
-
 def number_of_runs(rows):
     """How many runs the rows of a joined table come from: "10", or "1 to 10" when not all rows come from as many."""
     runs = sorted({int(row[-1]) for row in rows})
@@ -187,17 +177,8 @@ def runs_of(folder, name):
 
 
 def join_all(folder):
-    """Joins all tables that are there; their names."""
-    done = []
+    """From FOLDER/run-*/<table>.tsv to FOLDER/<table>.tsv, of all tables that are there."""
     for name, described in descriptions().items():
         runs = runs_of(folder, name)
         if runs:
             write(os.path.join(folder, name + ".tsv"), *joined(described, runs))
-            done.append(name)
-    return done
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: tables.py FOLDER")
-    print(" ".join(join_all(sys.argv[1])))

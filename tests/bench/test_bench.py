@@ -198,11 +198,11 @@ def test_curves_by_series_and_by_column():
     columns = ["filter", "load", "speed", "speed q1", "speed q3", "speed least", "speed most", "runs"]
     rows = [["a", "0.5", "2", "1", "3", "1", "4", "10"], ["a", "0.9", "-", "-", "-", "-", "-", "10"],
             ["b", "0.5", "5", "5", "5", "5", "5", "10"]]
-    found = figures.curves_of_table("here", columns, rows, "load", "speed", "filter", [])
+    found = figures.curves_of_table("lines", "here", columns, rows, "load", "speed", "filter", [])
     assert [(c.series, c.points) for c in found] == [("a", [(0.5, 2.0, 1.0, 3.0)]), ("b", [(0.5, 5.0, 5.0, 5.0)])]
-    wide = figures.curves_of_table("here", ["x", "a", "a q1", "a q3", "runs"], [["0", "1", "1", "1", "2"]], "x", "*", "-", [])
-    assert [c.series for c in wide] == ["a"]
-    named = figures.curves_of_table("here", columns, rows[:1], "load", "speed", "load {load}", [])
+    wide = figures.curves_of_table("lines", "here", ["x", "a", "b", "runs"], [["0", "1", "1", "2"]], "x", "a;b", "-", [])
+    assert [c.series for c in wide] == ["a", "b"]
+    named = figures.curves_of_table("lines", "here", columns, rows[:1], "load", "speed", "load {load}", [])
     assert named[0].series == "load 0.5"
 
 
@@ -226,7 +226,7 @@ def test_this_library_is_red_and_nothing_else_is():
 
 def test_what_ran_once_says_so():
     columns = ["filter", "load", "speed", "runs"]
-    once, often = (figures.curves_of_table("here", columns, [["a", "0.5", "2", runs]], "load", "speed", "filter", [])[0]
+    once, often = (figures.curves_of_table("lines", "here", columns, [["a", "0.5", "2", runs]], "load", "speed", "filter", [])[0]
                    for runs in ("1", "10"))
     assert once.title() == "a, this library, ran once" and often.title() == "a, this library"
 

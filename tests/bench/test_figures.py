@@ -38,9 +38,8 @@ def wanted_lines(figure, line):
 
 
 def finds_rows(figure, line, form):
-    if figure.kind == "bars":
-        return any(value != 0 for curve in figures.bars_of(line, RESULTS, form) for _, value, *_ in curve.points)
-    return any(curve.points for curve in figures.curves_of(line, RESULTS, form))
+    found = figures.curves_of(figure.kind, line, RESULTS, form)
+    return any(value != 0 or figure.kind != "bars" for curve in found for _, value, *_ in curve.points)
 
 
 def left_out(figure):

@@ -17,7 +17,6 @@
 #include "bench.h"
 #include "database.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -113,23 +112,12 @@ static char *in_ring(unsigned newest)
     return sql;
 }
 
-static sqlite3_stmt *prepare(writer *by, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    char *sql = sqlite3_vmprintf(format, arguments);
-    va_end(arguments);
-    sqlite3_stmt *statement = bench_prepare(by->db, sql);
-    sqlite3_free(sql);
-    return statement;
-}
-
 static void create_tables(writer *by)
 {
     const char *sql = "CREATE VIRTUAL TABLE %s USING cuckoo_filter(capacity=%lld, fpr=%g, %s, seed=1)";
-    bench_run_format(by->db, sql, "seen", all->events, 0.001, "keep='24 hours'");
+    bench_run(by->db, sql, "seen", all->events, 0.001, "keep='24 hours'");
     for (char name[] = "ring1"; all->ring && name[4] <= '0' + RING; name[4]++)
-        bench_run_format(by->db, sql, name, all->events / 8, 0.001 / RING, "adds=once");
+        bench_run(by->db, sql, name, all->events / 8, 0.001 / RING, "adds=once");
 }
 
 static writer open_writer(void)
@@ -139,15 +127,15 @@ static writer open_writer(void)
               "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000");
     if (own == 0)
         create_tables(&made);
-    made.ignore[0] = prepare(&made, "INSERT OR IGNORE INTO seen(key) VALUES (?1)");
-    made.insert[0] = prepare(&made, "INSERT INTO seen(key) VALUES (?1)");
-    made.ask[0] = prepare(&made, "SELECT cf_table_contains('seen', ?1)");
+    made.ignore[0] = bench_prepare(made.db, "INSERT OR IGNORE INTO seen(key) VALUES (?1)");
+    made.insert[0] = bench_prepare(made.db, "INSERT INTO seen(key) VALUES (?1)");
+    made.ask[0] = bench_prepare(made.db, "SELECT cf_table_contains('seen', ?1)");
     for (unsigned i = 1; all->ring && i <= RING; i++) {
         const char *ignore = "INSERT OR IGNORE INTO ring%u(key) SELECT ?1 WHERE NOT (%z)";
-        made.ignore[i] = prepare(&made, ignore, i, in_ring(i));
-        made.insert[i] = prepare(&made, "INSERT OR IGNORE INTO ring%u(key) VALUES (?1)", i);
+        made.ignore[i] = bench_prepare(made.db, ignore, i, in_ring(i));
+        made.insert[i] = bench_prepare(made.db, "INSERT OR IGNORE INTO ring%u(key) VALUES (?1)", i);
     }
-    made.ask[1] = all->ring ? prepare(&made, "SELECT %z", in_ring(1)) : NULL;
+    made.ask[1] = all->ring ? bench_prepare(made.db, "SELECT %z", in_ring(1)) : NULL;
     return made;
 }
 
@@ -179,12 +167,12 @@ static void note_bytes(writer *by)
                         "WHERE sql LIKE 'CREATE VIRTUAL%%' AND name LIKE '%s%%'";
     for (unsigned i = 0; i <= all->ring; i++) {
         side *of = &all->sides[i];
-        of->latest = value_of(by, prepare(by, bytes, i == 0 ? "seen" : "ring"));
+        of->latest = value_of(by, bench_prepare(by->db, bytes, i == 0 ? "seen" : "ring"));
         of->most = of->latest > of->most ? of->latest : of->most;
         of->least = of->least == 0 || of->latest < of->least ? of->latest : of->least;
     }
-    all->plan =
-        value_of(by, prepare(by, "SELECT json_extract(cf_plan(%lld, 0.001), '$.bytes')", all->events));
+    all->plan = value_of(
+        by, bench_prepare(by->db, "SELECT json_extract(cf_plan(%lld, 0.001), '$.bytes')", all->events));
 }
 
 /* ---- the stream ---- */
@@ -222,8 +210,7 @@ static void turn_ring(writer *by)
 {
     for (; all->true_time - all->turned >= KEEP / 8; all->turned += KEEP / 8) {
         all->newest = all->newest % RING + 1;
-        bench_run_format(by->db, "INSERT INTO ring%u(ring%u) VALUES ('clear')", all->newest,
-                         all->newest);
+        bench_run(by->db, "INSERT INTO ring%u(ring%u) VALUES ('clear')", all->newest, all->newest);
     }
 }
 
