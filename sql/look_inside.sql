@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Looking inside a filter.   sqlite3 < sql/look_inside.sql
+-- The data are the American word list of Debian (package wamerican).
 .bail on
 .load build/cuckoo
 .headers on
@@ -49,7 +50,8 @@ FROM filters;
 SELECT length, count(*) AS entries FROM filters, cf_buckets(f)
 WHERE name = 'grown' AND length IS NOT NULL GROUP BY length;
 
--- cf_check says what is wrong with a damaged filter. All other functions refuse it with an error.
+-- cf_check says what is wrong with the form of a damaged filter. All other functions look at its header only.
+-- None notices a fingerprint that has changed: keep a checksum of your own beside a blob that travels.
 SELECT cf_check(substr(f, 1, 1000)) AS cut_off, cf_check(x'0102') AS something_else FROM filters
 WHERE name = 'american';
 

@@ -37,6 +37,7 @@ FROM (VALUES ('known'), ('visitors'));
 --      items, capacity   keys held (with repetitions) and planned
 --      load              near 0.97 is full, not bad
 --    cf_table_info(name, 'all') counts what takes a walk over all pages: fpr_now, sticky, void.
+--    A damaged page shows only when it is read: run SELECT cf_table_check(name) once a day.
 CREATE TEMP VIEW filters AS
 SELECT name, cf_table_info(name) AS info FROM main.sqlite_master
 WHERE type = 'table' AND sql LIKE 'create virtual table%using%cuckoo_filter%';

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- A tour of the functions. Run it in the top folder:   sqlite3 < sql/tour.sql
+-- A tour of the functions.   sqlite3 < sql/tour.sql
 -- The data are the American and British word lists of Debian (packages wamerican and wbritish).
 .bail on
 .load build/cuckoo

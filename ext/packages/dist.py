@@ -50,8 +50,12 @@ def archive_papers(kind, version, licence, platform="", extension=""):
                     CLAIM=claim[claim.index("\n"):].strip(), EXAMPLE=loading(example))
     address = f"\nAll of it: {REPOSITORY}\n" if REPOSITORY else ""
     scripts = {f"sql/{path.name}": loading(path.read_text()) for path in (ROOT / "sql").glob("*.sql")}
-    return {"README.md": readme + address, "LICENSE": licence, "REFERENCE.md": (ROOT / "ext/REFERENCE.md").read_text(),
+    return {"README.md": readme + address, "LICENSE": licence, "REFERENCE.md": reference(),
             "CHANGES.md": (ROOT / "ext/CHANGES.md").read_text(), **scripts}
+
+
+def reference():
+    return (ROOT / "ext/REFERENCE.md").read_text()
 
 
 def loading(text):
@@ -99,7 +103,8 @@ def metadata(version):
 
 def wheel(out, version, binary, licence):
     init = filled("python/sqlite_cuckoo/__init__.py", VERSION=version)
-    return write_wheel(out, binary.wheel, metadata(version), licence, init, binary.path.read_bytes(), binary.path.suffix)
+    texts = metadata(version), licence, init, reference()
+    return write_wheel(out, binary.wheel, texts, binary.path.read_bytes(), binary.path.suffix)
 
 
 def sdist(out, version, arguments, licence):
@@ -108,7 +113,8 @@ def sdist(out, version, arguments, licence):
     files.update({f"sqlite/{path.name}": path.read_bytes() for path in arguments.sqlite})
     return write_sdist(out, {
         **files, "PKG-INFO": metadata(version), "LICENSE": licence, "cuckoo.c": arguments.amalgamation.read_bytes(),
-        "sqlite_cuckoo/__init__.py": filled("python/sqlite_cuckoo/__init__.py", VERSION=version), "sqlite_cuckoo/py.typed": ""})
+        "sqlite_cuckoo/__init__.py": filled("python/sqlite_cuckoo/__init__.py", VERSION=version), "sqlite_cuckoo/py.typed": "",
+        "sqlite_cuckoo/REFERENCE.md": reference()})
 
 
 def filter_package(version, wasm):
@@ -126,6 +132,7 @@ def npm(out, version, compiled, licence, wasm):
         package.update({"repository": {"type": "git", "url": f"git+{REPOSITORY}.git"}, "homepage": f"{REPOSITORY}#readme",
                         "bugs": {"url": f"{REPOSITORY}/issues"}})
     files = {name: filled(f"npm/{name}") for name in ("index.js", "index.mjs", "index.d.ts", "README.md")}
+    files["REFERENCE.md"] = reference()
     if wasm:
         files.update(filter_package(version, wasm))
     else:
@@ -178,8 +185,7 @@ def sqlpkg(out, version, archives):
 
 def symbols():
     """The functions and modules that the reference names."""
-    words = (ROOT / "ext/REFERENCE.md").read_text()
-    return set(re.findall(r"`(cf_[a-z_]+)[(`]", words)) | {"cuckoo_filter"}
+    return set(re.findall(r"`(cf_[a-z_]+)[(`]", reference())) | {"cuckoo_filter"}
 
 
 def sums(out):

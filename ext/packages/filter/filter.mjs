@@ -482,6 +482,7 @@ function open(bytes) {
     u8.set(given, copy);
     const status = c.open(handle, copy, given.length);
     if (status === NEWER) fail(call, `filter cannot be used: ${why()}; install a later version of this package`);
+    if (status && why().startsWith('an exact')) fail(call, 'exact filters are for SQL and C; build an ordinary one, by cf_build(key)');
     if (status) fail(call, `filter cannot be used: ${why()}; restore it from a copy, or build it anew`);
     const { affinity, collation, epochs } = numbersOf(handle, 0);
     if (epochs) fail(call, `the filter ages (epochs=${epochs}), which only SQL can; build one without epochs`);

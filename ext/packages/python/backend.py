@@ -77,11 +77,13 @@ def stem(metadata):
     return "sqlite_cuckoo-" + re.search(r"^Version: (.*)$", metadata, re.M)[1]
 
 
-def write_wheel(folder, tag, metadata, licence, init, extension, suffix=SUFFIX):
-    """`extension`: the bytes of what SQLite loads. `init`, `licence`: texts."""
+def write_wheel(folder, tag, texts, extension, suffix=SUFFIX):
+    """`texts`: metadata, licence, __init__.py, reference. `extension`: the bytes of what SQLite loads."""
+    metadata, licence, init, reference = texts
     info = stem(metadata) + ".dist-info"
     files = {
         "sqlite_cuckoo/__init__.py": init, "sqlite_cuckoo/py.typed": "", "sqlite_cuckoo/cuckoo" + suffix: extension,
+        "sqlite_cuckoo/REFERENCE.md": reference,
         f"{info}/licenses/LICENSE": licence, f"{info}/METADATA": metadata,
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: sqlite-cuckoo\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n"}
     files[f"{info}/RECORD"] = record(files, f"{info}/RECORD")
@@ -129,13 +131,12 @@ def tag():
 
 
 def texts():
-    files = ("PKG-INFO", "LICENSE", "sqlite_cuckoo/__init__.py")
+    files = ("PKG-INFO", "LICENSE", "sqlite_cuckoo/__init__.py", "sqlite_cuckoo/REFERENCE.md")
     return [(HERE / name).read_text(encoding="utf-8") for name in files]
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    metadata, licence, init = texts()
-    return write_wheel(Path(wheel_directory), tag(), metadata, licence, init, compiled()).name
+    return write_wheel(Path(wheel_directory), tag(), texts(), compiled()).name
 
 
 def build_sdist(sdist_directory, config_settings=None):

@@ -246,6 +246,12 @@ def test_key_rules_are_refused(db, js, rule):
         js("", "open", support.build(db, [1, 2], None, rule), "f")
 
 
+def test_exact_filters_are_refused(db, js):
+    exact = support.ask(db, "SELECT cf_build_exact(value, value = 1) FROM json_each('[1,2,3]')")
+    with pytest.raises(Failed, match=r"open\(bytes\): exact filters are for SQL and C"):
+        js("", "open", exact, "f")
+
+
 # ---- errors name the function, the argument and the remedy ----
 
 @pytest.mark.parametrize("call, says", [

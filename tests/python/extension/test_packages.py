@@ -431,6 +431,16 @@ def test_archives_have_what_their_papers_name(dist):
         assert not re.search(rb"@[A-Z]+@", texts["README.md"])
 
 
+def test_packages_of_other_languages_have_the_reference(dist):
+    reference = (ROOT / "ext/REFERENCE.md").read_bytes()
+    wheel, = dist.glob("*.whl")
+    for path in (*dist.glob("sqlite_cuckoo-*.tar.gz"), *dist.glob("*.tgz")):
+        with tarfile.open(path) as tar:
+            name, = (one for one in tar.getnames() if one.endswith("/REFERENCE.md"))
+            assert tar.extractfile(name).read() == reference
+    assert zipfile.ZipFile(wheel).read("sqlite_cuckoo/REFERENCE.md") == reference
+
+
 def test_every_package_has_the_licences(dist):
     for path in (*dist.glob("*.tar.gz"), *dist.glob("*.tgz")):
         with tarfile.open(path) as tar:
