@@ -264,3 +264,26 @@ def test_a_filter_for_which_there_is_no_memory_is_refused(db, capacity):
     assert ask(db, "SELECT count(*) FROM sqlite_master") == 0
     create(db)
     check(db)
+
+
+# ---- names of what is no filter table, and cannot be read either ----
+
+FUNCTIONS = ["cf_table_contains(?, 1)", "cf_table_info(?)", "cf_table_check(?)", "cf_export(?)", "cf_picture(?)"]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_view_that_cannot_be_read_is_no_filter_table(db, function):
+    db.execute("CREATE VIEW broken AS SELECT * FROM nowhere")
+    support.fails(db, support.BAD_PARAMETER, f"SELECT {function}", "broken", says="there is no cuckoo_filter table of this name: broken")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_table_of_a_module_that_is_not_there(tmp_path, function):
+    db = support.connect(tmp_path / "foreign.db")
+    create(db, "capacity=10")
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute("UPDATE sqlite_master SET sql = 'CREATE VIRTUAL TABLE seen USING elsewhere(x)' WHERE name = 'seen'")
+    db.close()
+    db = support.connect(tmp_path / "foreign.db")
+    support.fails(db, support.BAD_PARAMETER, f"SELECT {function}", "seen", says="SQLite cannot read it: SELECT * FROM the table says why")
+    db.close()
