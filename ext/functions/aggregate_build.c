@@ -161,9 +161,9 @@ static bool read_member(sqlite3_context *context, sqlite3_value **argv, const bu
     int type = sqlite3_value_type(argv[1]);
     *member = sqlite3_value_double(argv[1]) != 0;
     if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, "member must be 1 or 0, got %s%s",
-                           cuckoo_show(argv[1]).text,
-                           type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
+        return cuckoo_fail(
+            context, CF_BAD_ARGUMENT, "member, the second argument, must be 1 or 0, got %s%s",
+            cuckoo_show(argv[1]).text, type == SQLITE_NULL ? "; use ifnull(member, 0)" : "");
     bool vague = state->given.rule.affinity == CF_AFFINITY_TEXT && cuckoo_key_vague(argv[0]);
     return *member || !vague ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,

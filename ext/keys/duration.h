@@ -12,6 +12,7 @@
 bool cuckoo_duration_read(const char *text, size_t length, uint64_t *milliseconds);
 
 #define CUCKOO_BAD_DURATION                                                                             \
-    "must be a number and seconds, minutes, hours, days or weeks, such as '24 hours'"
+    "must be a number and seconds, minutes, hours, days or weeks, such as '24 hours', from 1 second "   \
+    "to 36525 days"
 
 #endif

@@ -187,7 +187,8 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
 static cf_status bad_value(const assignment *found, int which, cf_status status, char **why)
 {
     cuckoo_nearest nearest = {.word = found->value};
-    cuckoo_nearest_offer_all(&nearest, rules[which].words);
+    if (sqlite3_stricmp(found->value, "no") != 0) /* it is not a misspelt on */
+        cuckoo_nearest_offer_all(&nearest, rules[which].words);
     if (which == CUCKOO_OPTION_CAPACITY && status == CF_TOO_BIG)
         cuckoo_say(why, SQLITE_OK, CAPACITY_TOO_BIG, (sqlite3_int64)CF_CAPACITY_MAX, found->value);
     else
@@ -226,10 +227,13 @@ static void say_valid(const char *word, const char *exactly, const cuckoo_option
 
 static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
 {
+    static const char *const of_tables[] = {"content", "rows", "adds", "keep", NULL};
+    cuckoo_nearest nearest = {.word = name};
+    cuckoo_nearest_offer_all(&nearest, of_tables);
     const char *hint = options->beside                     ? ""
                        : sqlite3_stricmp(name, "fpr") == 0 ? "; it is the argument before the options"
-                       : sqlite3_stricmp(name, "content") == 0 ? "; only filter tables have it"
-                                                               : "";
+                       : nearest.found[0] && nearest.distance == 0 ? "; only filter tables have it"
+                                                                   : "";
     cuckoo_say(why, SQLITE_OK, "unknown option %s%s", name, hint);
     if (*hint == 0)
         say_valid(name, ", behind a comma", options, why);

@@ -99,7 +99,8 @@ int cuckoo_shadow_end(cuckoo_shadow *shadow, sqlite3_stmt *statement, int rc)
 int cuckoo_shadow_write_one(cuckoo_shadow *shadow, sqlite3_stmt *statement)
 {
     int before = sqlite3_total_changes(shadow->db);
-    cuckoo_shadow_step(shadow, statement);
+    while (cuckoo_shadow_step(shadow, statement) == SQLITE_ROW)
+        ; /* PRAGMA count_changes gives a row first */
     bool written = sqlite3_total_changes(shadow->db) != before && sqlite3_changes(shadow->db) == 1;
     int rc = cuckoo_shadow_end(shadow, statement, SQLITE_OK);
     if (rc == SQLITE_INTERRUPT && written)

@@ -81,10 +81,10 @@ static const char *for_tables(const char *function)
 {
     static const struct {
         const char *function, *other;
-    } known[] = {{"cf_contains", "cf_table_contains('%s', key)"},
-                 {"cf_info", "cf_table_info('%s')"},
-                 {"cf_check", "cf_table_check('%s')"},
-                 {"cf_buckets", "cf_table_buckets('%s')"},
+    } known[] = {{"cf_contains", "cf_table_contains('%q', key)"},
+                 {"cf_info", "cf_table_info('%q')"},
+                 {"cf_check", "cf_table_check('%q')"},
+                 {"cf_buckets", "cf_table_buckets('%q')"},
                  {"cf_add", "INSERT INTO %s(key) VALUES(?)"},
                  {"cf_delete", "DELETE FROM %s WHERE key = ?"},
                  {"cf_get", "SELECT value FROM %s WHERE key = ?"},
@@ -92,7 +92,7 @@ static const char *for_tables(const char *function)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strncmp(function, known[i].function, strlen(known[i].function)) == 0)
             return known[i].other;
-    return "cf_export('%s')";
+    return "cf_export('%q')";
 }
 
 /* What is no blob. Bytes of a filter that became text begin with its first byte, or in hexadecimal. */
@@ -102,11 +102,13 @@ static char *not_a_blob(const char *why, const char *function, sqlite3_value *va
     bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;
     const char *text = is_text ? (const char *)sqlite3_value_text(value) : NULL;
     text = text ? text : "";
-    const char *hint = strncmp(text, "\xcf\x63\x6b", 3) == 0 ? "it was bound as text: bind it as a blob"
-                       : sqlite3_strnicmp(text, "cf636b", 6) == 0
-                           ? "it is hexadecimal: give the bytes, x'cf63...'"
-                       : *text == '{' || *text == '[' ? "it is JSON, as of cf_info: give the blob itself"
-                                                      : NULL;
+    const char *digits = text + strspn(text, "0xX\\'");
+    const char *hint =
+        *text == '\xcf' && (text[1] == 'c' || text[1] == 'e') ? "it was bound as text: bind it as a blob"
+        : sqlite3_strnicmp(digits, "cf636b", 6) == 0 || sqlite3_strnicmp(digits, "cf6578", 6) == 0
+            ? "it is hexadecimal: give the bytes, x'cf6...'"
+        : *text == '{' || *text == '[' ? "it is JSON, as of cf_info: give the blob itself"
+                                       : NULL;
     if (hint)
         return sqlite3_mprintf("%s; %s", why, hint);
     if (*text == 0 || strlen(text) > NAME)
@@ -128,7 +130,11 @@ char *cuckoo_filter_message(cf_status status, const char *why, const char *funct
         return not_a_blob(why, function, value);
     if (status == CF_BAD_ARGUMENT)
         return sqlite3_mprintf("%s", why);
-    bool exact = cf_is_exact(sqlite3_value_blob(value), (size_t)sqlite3_value_bytes(value));
+    const uint8_t *bytes = sqlite3_value_blob(value);
+    bool exact = cf_is_exact(bytes, (size_t)sqlite3_value_bytes(value));
+    if (sqlite3_value_bytes(value) > 2 && bytes && memcmp(bytes, "\xcfkl", 3) == 0)
+        return sqlite3_mprintf("filter is a list of keys, as of cf_keys; make a filter of it: "
+                               "cf_add_keys(cf_new(capacity), keys)");
     return sqlite3_mprintf(status == CF_NEWER
                                ? "filter cannot be used: %s"
                                : "filter cannot be used: %s (%s); restore it from a copy, "
@@ -274,8 +280,11 @@ void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name)
     size_t m = strlen(nearest->word), n = strcspn(name, "="), all = strlen(name);
     if (m > CUCKOO_NEAREST_MAX || all > CUCKOO_NEAREST_MAX || n == 0)
         return;
-    bool begins = m >= SHORTEST && m < n && sqlite3_strnicmp(nearest->word, name, (int)m) == 0;
-    unsigned distance = begins ? 1 : distance_of(nearest->word, m, name, n);
+    bool shorter = m >= SHORTEST && m < n;
+    unsigned distance = shorter && sqlite3_strnicmp(nearest->word, name, (int)m) == 0 ? 1
+                        : shorter && sqlite3_strnicmp(nearest->word, name, (int)m - 1) == 0
+                            ? 2
+                            : distance_of(nearest->word, m, name, n);
     if (distance > (m + 1) / A_LETTER || (nearest->found[0] && distance >= nearest->distance))
         return;
     nearest->distance = distance;

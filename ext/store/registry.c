@@ -139,20 +139,20 @@ static cuckoo_store *look_in(cuckoo_registry *registry, const char *schema, cons
                              int *rc)
 {
     char *found;
-    *rc = cuckoo_sql_text(registry->db, &found,
-                          "SELECT name FROM \"%w\".sqlite_master WHERE type IN ('table', 'view') AND "
-                          "(name = %Q COLLATE NOCASE OR '%q.' || name = %Q COLLATE NOCASE) "
-                          "ORDER BY length(name) DESC",
-                          schema, name, schema, name);
+    *rc =
+        cuckoo_sql_text(registry->db, &found,
+                        "SELECT CASE type WHEN 'table' THEN name ELSE '' END FROM \"%w\".sqlite_master "
+                        "WHERE type IN ('table', 'view') AND (name = %Q COLLATE NOCASE OR "
+                        "'%q.' || name = %Q COLLATE NOCASE) ORDER BY length(name) DESC",
+                        schema, name, schema, name);
     *stop = found != NULL;
-    cuckoo_store *store = found ? connect_table(registry, schema, found, rc) : NULL;
+    cuckoo_store *store = found && *found ? connect_table(registry, schema, found, rc) : NULL;
     sqlite3_free(found);
     return store;
 }
 
-/* Looks where SQLite looks for a name without schema: in temp, main, then the attached schemas in
-** order. They come from the statement PRAGMA, not from the table-valued function, for which SQLite
-** before 3.54 may keep a schema that was freed. */
+/* Looks in temp, main, then the attached schemas in order, as SQLite does. They come from the statement
+** PRAGMA: for the table-valued function SQLite before 3.54 may keep a schema that was freed. */
 cuckoo_store *cuckoo_registry_find(cuckoo_registry *registry, const char *name, int *rc)
 {
     assert(name != NULL);
@@ -317,12 +317,10 @@ static void offer_tables(cuckoo_registry *registry, cuckoo_nearest *nearest)
     sqlite3_stmt *schemas, *tables;
     int rc = cuckoo_sql_prepare(registry->db, &schemas, "PRAGMA database_list");
     while (rc == SQLITE_OK && sqlite3_step(schemas) == SQLITE_ROW) {
-        const char *schema = (const char *)sqlite3_column_text(schemas, 1);
-        rc =
-            cuckoo_sql_prepare(registry->db, &tables,
-                               "SELECT name FROM \"%w\".sqlite_master WHERE type = 'table' AND sql LIKE "
-                               "'create virtual table%%cuckoo_filter%%'",
-                               schema ? schema : "");
+        rc = cuckoo_sql_prepare(registry->db, &tables,
+                                "SELECT name FROM \"%w\".sqlite_master WHERE type = 'table' AND sql "
+                                "LIKE 'create virtual table%%cuckoo_filter%%'",
+                                sqlite3_column_text(schemas, 1));
         while (rc == SQLITE_OK && sqlite3_step(tables) == SQLITE_ROW)
             if (sqlite3_column_text(tables, 0))
                 cuckoo_nearest_offer(nearest, (const char *)sqlite3_column_text(tables, 0));
@@ -334,18 +332,19 @@ static void offer_tables(cuckoo_registry *registry, cuckoo_nearest *nearest)
 /* What to do instead (sqlite3_malloc; NULL: out of memory). */
 static char *remedy_for(cuckoo_registry *registry, const char *text)
 {
-    const char *point = strchr(text, '.');
-    cuckoo_nearest nearest = {.word = point ? point + 1 : text};
+    const char *point = strchr(text, '.'), *name = point ? point + 1 : text;
+    char *word = sqlite3_mprintf("%.*s", (int)strcspn(name, "("), name);
+    cuckoo_nearest nearest = {.word = word ? word : ""};
     offer_tables(registry, &nearest);
-    if (nearest.found[0])
-        return sqlite3_mprintf("%s", cuckoo_nearest_hint(&nearest));
-    char *example = cuckoo_column_example(registry->db, "main", text);
-    char *remedy = sqlite3_mprintf(
-        example
-            ? "; create one: CREATE VIRTUAL TABLE \"%w_filter\" USING cuckoo_filter(content='%q')"
-            : "; create one: CREATE VIRTUAL TABLE \"%w_filter\" USING cuckoo_filter(capacity=1000000)",
-        text, example);
+    char *example = word ? cuckoo_column_example(registry->db, "main", word) : NULL;
+    char *remedy = nearest.found[0]
+                       ? sqlite3_mprintf("%s", cuckoo_nearest_hint(&nearest))
+                       : sqlite3_mprintf("; create one: CREATE VIRTUAL TABLE \"%w_filter\" "
+                                         "USING cuckoo_filter(%s%q%s)",
+                                         word, example ? "content='" : "",
+                                         example ? example : "capacity=1000000", example ? "'" : "");
     sqlite3_free(example);
+    sqlite3_free(word);
     return remedy;
 }
 
@@ -383,7 +382,9 @@ int cuckoo_registry_begin(cuckoo_registry *registry, sqlite3_value *name, uintpt
         rc = SQLITE_ERROR;
         *why = cuckoo_registry_no_table(registry, name);
     } else {
-        *why = rc == SQLITE_SCHEMA ? CUCKOO_UNREAD_TABLE : sqlite3_errstr(rc);
+        *why = rc == SQLITE_SCHEMA  ? CUCKOO_UNREAD_TABLE
+               : rc == SQLITE_ERROR ? CUCKOO_BARRED_TABLE
+                                    : sqlite3_errstr(rc);
         rc = rc == SQLITE_SCHEMA ? SQLITE_ERROR : rc;
     }
     if (rc != SQLITE_OK && *store)

@@ -81,5 +81,6 @@ int cuckoo_registry_end(cuckoo_store *store);
 #define CUCKOO_UNREAD_TABLE                                                                             \
     "the table was written into the schema as a row, as reading a dump does, and SQLite has not read "  \
     "it yet: connect anew, or run PRAGMA writable_schema=RESET, if this SQLite knows that"
+#define CUCKOO_BARRED_TABLE "SQLite cannot read it: SELECT * FROM the table says why"
 
 #endif

@@ -115,11 +115,13 @@ static int refuse_others(const cuckoo_stored *row)
 /* SQLITE_OK: row->handle is that of the value, or the running function has failed. */
 static int take(sqlite3_context *context, cuckoo_stored *row, sqlite3_value *value)
 {
-    const cf_filter *filter = cuckoo_filter_argument(context, 1, &value);
-    int rc = filter ? refuse_others(row) : SQLITE_OK;
-    if (rc == SQLITE_OK && filter)
-        row->handle = cuckoo_handle_keep(value, filter);
-    return rc == SQLITE_OK && filter && row->handle == NULL ? SQLITE_NOMEM : rc;
+    cuckoo_handle *handle = cuckoo_open_argument(context, 1, &value);
+    int rc = handle ? refuse_others(row) : SQLITE_OK;
+    if (rc == SQLITE_OK)
+        row->handle = handle;
+    else
+        cuckoo_handle_release(handle);
+    return rc;
 }
 
 /* Fails, unless row->handle is that of the row. */

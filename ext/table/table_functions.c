@@ -93,7 +93,9 @@ static bool read_window(sqlite3_context *context, const cuckoo_store *store, sql
             context, CF_BAD_ARGUMENT,
             "the table was created without keep=, and knows no times; leave the third argument out");
     if (text == NULL || !cuckoo_duration_read(text, (size_t)sqlite3_value_bytes(value), window))
-        return cuckoo_fail(context, CF_BAD_ARGUMENT, "the third argument " CUCKOO_BAD_DURATION);
+        return cuckoo_fail(context, CF_BAD_ARGUMENT,
+                           "the third argument " CUCKOO_BAD_DURATION ", got %s",
+                           cuckoo_show(value).text);
     double keep = (double)store->paged.age.keep / 1000, hour = 3600;
     return *window <= store->paged.age.keep ||
            cuckoo_fail(context, CF_BAD_ARGUMENT,

@@ -49,6 +49,21 @@ def test_every_function_takes_the_handle(path):
     assert ask(db, "SELECT count(*) FROM cf_buckets(cf_open('FILTERS', 'F', 1))") > 0
 
 
+def test_an_exact_filter_is_one_too(path):
+    db = support.connect(path)
+    build = "SELECT cf_build_exact(value, value % ? = 0) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8, 9]')"
+    for every in (2, 3, 10):
+        db.execute(f"UPDATE filters SET f = ({build})", (every,))
+        assert [keys_of(db) for _ in range(3)] == [[key for key in range(1, 10) if key % every == 0]] * 3
+    assert ask(db, "SELECT cf_info(cf_open('filters', 'f', 1))") == ask(db, "SELECT cf_info(f) FROM filters")
+    with pytest.raises(sqlite3.Error, match="cf_add: filter is an exact one"):
+        ask(db, "SELECT cf_add(cf_open('filters', 'f', 1), 9)")
+    store(db, "[4, 5]")
+    assert keys_of(db) == [4, 5]
+    db.execute("UPDATE filters SET f = substr((SELECT cf_build_exact(1, 1)), 1, 66)")
+    fails(db, "filters", "f", 1, "cf_open: filter cannot be used")
+
+
 def test_names(path):
     db = support.connect(path)
     db.execute("CREATE TABLE \"a.b\"\"c\"(\"d\"\"e\")")

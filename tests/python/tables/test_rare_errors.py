@@ -264,3 +264,57 @@ def test_a_filter_for_which_there_is_no_memory_is_refused(db, capacity):
     assert ask(db, "SELECT count(*) FROM sqlite_master") == 0
     create(db)
     check(db)
+
+
+# ---- names of what is no filter table, and cannot be read either ----
+
+FUNCTIONS = ["cf_table_contains(?, 1)", "cf_table_info(?)", "cf_table_check(?)", "cf_export(?)", "cf_picture(?)"]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_view_that_cannot_be_read_is_no_filter_table(db, function):
+    db.execute("CREATE VIEW broken AS SELECT * FROM nowhere")
+    support.fails(db, support.BAD_PARAMETER, f"SELECT {function}", "broken", says="there is no cuckoo_filter table of this name: broken")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_table_of_a_module_that_is_not_there(tmp_path, function):
+    db = support.connect(tmp_path / "foreign.db")
+    create(db, "capacity=10")
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute("UPDATE sqlite_master SET sql = 'CREATE VIRTUAL TABLE seen USING elsewhere(x)' WHERE name = 'seen'")
+    db.close()
+    db = support.connect(tmp_path / "foreign.db")
+    support.fails(db, support.BAD_PARAMETER, f"SELECT {function}", "seen", says="SQLite cannot read it: SELECT * FROM the table says why")
+    db.close()
+
+
+# ---- PRAGMA count_changes: each statement that writes gives a row first ----
+
+@pytest.mark.parametrize("options", ["capacity=10", "capacity=10, adds=once", "capacity=10, keep='1 hour'", "capacity=2, value_bits=3",
+                                     "content='u(k)'", "content='u(k)', rows=on"])
+def test_count_changes(tmp_path, options):
+    db = support.connect(tmp_path / "counted.db")
+    db.execute("CREATE TABLE u(k UNIQUE)")
+    db.execute("PRAGMA count_changes = ON")
+    create(db, options)
+    into = "u(k)" if "content" in options else "seen(key)"
+    values = ", 1" if "value" in options else ""
+    into = into.replace("key", "key, value") if values else into
+    for key in range(1500):
+        if key % 300 == 20:
+            db.execute("BEGIN")
+        assert db.execute(f"INSERT OR IGNORE INTO {into} VALUES (?{values})", (key,)).fetchall() == [(1,)]
+        if key % 300 == 299:
+            db.execute("COMMIT")
+    for command in ("check", "optimize", "drain"):
+        db.execute("INSERT INTO seen(seen) VALUES (?)", (command,)).fetchall()
+    if "content" in options:
+        assert db.execute("DELETE FROM u WHERE k < 1400").fetchall() == [(1400,)]
+        ask(db, "SELECT cf_table_rebuild('seen')")
+    db.execute("ALTER TABLE seen RENAME TO other").fetchall()
+    db.close()
+    db = support.connect(tmp_path / "counted.db")
+    assert ask(db, "SELECT min(cf_table_contains('other', value)) FROM json_each(?)", json.dumps(list(range(1400, 1500)))) == 1
+    assert ask(db, "SELECT cf_table_check('other')") == "ok"
+    db.close()
