@@ -314,11 +314,15 @@ def zeros(statement):
             yield "zero", commas[-1] + 1, len(tokens) - 3, "0"
 
 
+PLAN = (ROOT / "src/cuckoo_plan.h").read_text()
+ERRORS = set(re.findall(r"CF_\w+", re.search(r"enum cf_status \{(.*?)\}", PLAN, re.S)[1])) - {"CF_OK"}
+
+
 def statuses(statement):
     tokens = statement.tokens
     if tokens[0].text == "return":
         for i, token in enumerate(tokens):
-            if re.fullmatch(r"CF_[A-Z_]+", token.text) and token.text != "CF_OK" and token.text not in ("CF_WHOLE",):
+            if token.text in ERRORS:
                 yield "status", i, i, "CF_OK"
 
 
