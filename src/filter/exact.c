@@ -339,9 +339,9 @@ static bool have_common(cf_exact_work *work)
         /* RULE: no key is member and not */
         if (one == other)
             return true;
-        /* RULE: the lesser of two hashes is passed */
+        /* RULE: the lesser of two hashes is passed; equivalent < to <=: two equal ones have ended it */
         i += one < other;
-        /* RULE: the lesser of two hashes is passed, on the other side */
+        /* RULE: the lesser of two hashes is passed, on the other side; equivalent < to <=: as above */
         j += other < one;
     }
     return false;

@@ -162,7 +162,8 @@ void cf_semisort_write(cf_filter *filter, const cf_form *form, uint64_t at, cons
 /* The same for a word of four lanes, in a bucket without payloads. */
 void cf_semisort_word_write(cf_filter *filter, const cf_form *form, uint64_t at, uint64_t word);
 
-/* Changes one slot of a bucket whose form is short. Slots may have other numbers then. */
+/* Changes one slot of a bucket whose form is short. Slots may have other numbers then. Tag 0 empties
+** it, whatever the payload: that of hostile bytes may be any. */
 void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsigned slot, uint64_t tag,
                      uint64_t payload);
 

@@ -5,7 +5,8 @@
  * answer; an error is {error, kind}. Keys and bytes: as `wire` in filter_process.py.
  */
 import { createInterface } from 'node:readline';
-const cuckoo = await import(process.argv[2]);
+import { pathToFileURL } from 'node:url';
+const cuckoo = await import(pathToFileURL(process.argv[2]));
 const filters = new Map();
 
 function read(word) {

@@ -3,6 +3,7 @@
 import _sqlite3
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import re
@@ -268,6 +269,7 @@ class Memory:
         except (OSError, AttributeError):
             pytest.skip("SQLite is not a shared library here: its memory cannot be counted")
         self._used.restype = self._high.restype = ctypes.c_int64
+        gc.collect()  # else connections of earlier tests go when the collector comes, in the middle of this one
         before = self.used()
         probe = sqlite3.connect(":memory:")
         probe.execute("CREATE TABLE t(x)")

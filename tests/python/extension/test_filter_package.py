@@ -16,11 +16,11 @@ import pytest
 import filter_process
 import hostile
 import support
+from conftest import SEED
 from filter_process import Failed
 from support import ask
 
 pytestmark = filter_process.needed
-SEED = random.Random().randrange(2**32)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def same_info(mine, theirs):
 def test_random_histories(db, js, options, steps):
     """Two filters of each side are changed in the same way; from time to time the bytes change sides."""
     rng = random.Random(f"{SEED} {options}")
-    print("seed", SEED)
+    print(f"repeat with CUCKOO_TEST_SEED={SEED}")
     blobs = {name: support.new(db, 30, options.get("fpr"), words(options)) for name in "ab"}
     for name, blob in blobs.items():
         js("", "open", blob, name)
@@ -206,7 +206,7 @@ def changed_alike(js, db, blob, other):
 
 def test_blobs_that_lie(db, js):
     rng = random.Random(SEED)
-    print("seed", SEED)
+    print(f"repeat with CUCKOO_TEST_SEED={SEED}")
     opened = 0
     for blob in hostile.every_kind(db):
         assert verdicts(js, db, blob) == ("ok", "ok")

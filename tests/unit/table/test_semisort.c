@@ -184,7 +184,10 @@ static void write_slot(cf_filter *view, uint64_t bucket, contents *expected)
     cf_record *record = &expected->record[bucket];
     unsigned slot = (unsigned)random_below(SLOTS);
     random_entry(view, &record->tag[slot], &record->payload[slot]);
-    cf_slot_set(view, bucket, slot, record->tag[slot], record->payload[slot]);
+    uint64_t payload = record->payload[slot];
+    if (record->tag[slot] == 0 && cf_form_of(view, bucket)->is_short)
+        payload = random64() & cf_low_bits(cf_form_of(view, bucket)->payload_bits); /* is not kept */
+    cf_slot_set(view, bucket, slot, record->tag[slot], payload);
     sort_record(record);
 }
 
