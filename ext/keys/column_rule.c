@@ -292,3 +292,13 @@ char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)
     sqlite3_free(why);
     return example;
 }
+
+char *cuckoo_column_follower(sqlite3 *db, const char *table)
+{
+    char *follower = NULL;
+    cuckoo_sql_text(db, &follower,
+                    "SELECT name FROM main.sqlite_master WHERE sql LIKE 'create virtual "
+                    "table%%cuckoo_filter%%content%%=%%%q(%%'",
+                    table);
+    return follower;
+}

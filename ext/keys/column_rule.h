@@ -44,4 +44,7 @@ const char *cuckoo_column_affinity(const char *type);
 ** no such table, or it cannot be read. */
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table);
 
+/* A filter table whose CREATE says that it follows this table (sqlite3_malloc). NULL: none is known. */
+char *cuckoo_column_follower(sqlite3 *db, const char *table);
+
 #endif

@@ -100,10 +100,8 @@ void cuckoo_registry_give(cuckoo_registry *registry, cuckoo_store *store)
     if (--store->references > 0)
         return;
     cuckoo_store **at = &registry->first;
-    while (*at != store) {
+    for (; *at != store; at = &(*at)->next)
         assert(*at != NULL);
-        at = &(*at)->next;
-    }
     *at = store->next;
     if (store->uses == 0) {
         cuckoo_store_free(store);
@@ -318,8 +316,8 @@ static void offer_tables(cuckoo_registry *registry, cuckoo_nearest *nearest)
     int rc = cuckoo_sql_prepare(registry->db, &schemas, "PRAGMA database_list");
     while (rc == SQLITE_OK && sqlite3_step(schemas) == SQLITE_ROW) {
         rc = cuckoo_sql_prepare(registry->db, &tables,
-                                "SELECT name FROM \"%w\".sqlite_master WHERE type = 'table' AND sql "
-                                "LIKE 'create virtual table%%cuckoo_filter%%'",
+                                "SELECT name FROM \"%w\".sqlite_master WHERE sql LIKE "
+                                "'create virtual table%%cuckoo_filter%%'",
                                 sqlite3_column_text(schemas, 1));
         while (rc == SQLITE_OK && sqlite3_step(tables) == SQLITE_ROW)
             if (sqlite3_column_text(tables, 0))
@@ -334,7 +332,8 @@ static char *remedy_for(cuckoo_registry *registry, const char *text)
 {
     const char *point = strchr(text, '.'), *name = point ? point + 1 : text;
     char *word = sqlite3_mprintf("%.*s", (int)strcspn(name, "("), name);
-    cuckoo_nearest nearest = {.word = word ? word : ""};
+    char *follower = cuckoo_column_follower(registry->db, word);
+    cuckoo_nearest nearest = {.word = follower ? follower : word ? word : ""};
     offer_tables(registry, &nearest);
     char *example = word ? cuckoo_column_example(registry->db, "main", word) : NULL;
     char *remedy = nearest.found[0]
@@ -343,6 +342,7 @@ static char *remedy_for(cuckoo_registry *registry, const char *text)
                                          "USING cuckoo_filter(%s%q%s)",
                                          word, example ? "content='" : "",
                                          example ? example : "capacity=1000000", example ? "'" : "");
+    sqlite3_free(follower);
     sqlite3_free(example);
     sqlite3_free(word);
     return remedy;
