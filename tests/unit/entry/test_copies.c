@@ -224,6 +224,42 @@ static void counters_are_exact_below_their_maximum(void **state)
             }
 }
 
+/* Two counters of a key, and one more copy of it. */
+static void fold_two_counters(cf_filter *filter)
+{
+    uint64_t hash = random64(), copies = 1;
+    cf_entry item = {.side = cf_base(filter, hash)};
+    cf_pair pair;
+    cf_fold fold;
+    cf_pair_set(filter, &item.side, &pair);
+    for (unsigned i = 0; i < 2; i++) {
+        item.payload = random_below(20);
+        copies += item.payload + 1;
+        assert_true(cf_entry_place(filter, &pair, &item));
+    }
+    item.payload = 0;
+    assert_true(cf_find_fold(filter, &pair, &item, 3, &fold));
+    cf_copies_fold(filter, &pair, &item, &fold);
+    filter->items = copies;
+    assert_int_equal(filter->occupied, 1);
+    for (; copies > 0; copies--) {
+        assert_int_equal(cf_count(filter, hash), copies);
+        assert_int_equal(cf_delete(filter, hash), CF_REMOVED);
+    }
+    assert_true(filter->items == 0 && filter->occupied == 0);
+}
+
+static void counters_that_fold_stay_exact(void **state)
+{
+    (void)state;
+    for (unsigned b = 2; b <= 8; b *= 2)
+        for (unsigned stage = 0; stage < STAGES; stage++) {
+            test_filter made = filter_in(stage, shape_with(b, 6, 0));
+            fold_two_counters(&made.filter);
+            free_filter(&made);
+        }
+}
+
 /* Adds and deletes in any order, between any number of steps of growth. */
 static void counters_stay_exact_through_growth(void **state)
 {
@@ -324,6 +360,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(sticky_keys_of_one_pair_take_one_slot_each),
     cmocka_unit_test(counters_are_exact_below_their_maximum),
     cmocka_unit_test(counters_stay_exact_through_growth),
+    cmocka_unit_test(counters_that_fold_stay_exact),
     cmocka_unit_test(values_are_kept_and_deleted_one_by_one),
     cmocka_unit_test(cap_counts_per_value),
 };

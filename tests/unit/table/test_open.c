@@ -286,8 +286,11 @@ static void readers_are_not_changed(void **state)
             test_filter made = new_filter(shape_of_kind(kind)), other = new_filter(shape_of_kind(kind));
             const char *why = NULL;
             cf_filter reader;
-            uint64_t hashes[] = {random64(), random64(), random64()};
+            enum { MANY = 60 }; /* enough for an empty table to be filled at once */
+            uint64_t hashes[MANY];
             size_t added = 7;
+            for (unsigned i = 0; i < MANY; i++)
+                hashes[i] = random64();
             for (unsigned i = 0; i < keys; i++)
                 assert_int_equal(cf_add(&made.filter, i ? random64() : hashes[0]), CF_OK);
             assert_int_equal(cf_add(&other.filter, 12345), CF_OK);
@@ -298,7 +301,7 @@ static void readers_are_not_changed(void **state)
             assert_int_equal(cf_add(&reader, hashes[1]), CF_BAD_ARGUMENT);
             assert_int_equal(cf_delete(&reader, hashes[0]), CF_STICKY);
             assert_int_equal(cf_settle(&reader), CF_OK);
-            assert_int_equal(cf_add_many(&reader, hashes, 3, &added), CF_BAD_ARGUMENT);
+            assert_int_equal(cf_add_many(&reader, hashes, MANY, &added), CF_BAD_ARGUMENT);
             assert_int_equal(added, 0);
             assert_int_equal(cf_merge(&reader, &other.filter, &why), CF_BAD_ARGUMENT);
             assert_string_equal(why, "into: it is open for reading only");
