@@ -297,8 +297,8 @@ char *cuckoo_column_follower(sqlite3 *db, const char *table)
 {
     char *follower = NULL;
     cuckoo_sql_text(db, &follower,
-                    "SELECT name FROM main.sqlite_master WHERE sql LIKE 'create virtual "
-                    "table%%cuckoo_filter%%content%%=%%%q(%%'",
+                    "SELECT name FROM main.sqlite_master WHERE lower(sql) GLOB lower('create virtual "
+                    "table*cuckoo_filter*content*=*[^a-z0-9_]%q(*')",
                     table);
     return follower;
 }
