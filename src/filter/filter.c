@@ -95,6 +95,11 @@ static CF_NEVER_INLINE bool contains_wide(const cf_filter *filter, uint64_t hash
     return cf_has(filter, CF_FAST_WIDE, hash);
 }
 
+static CF_NEVER_INLINE bool contains_wide_whole(const cf_filter *filter, uint64_t hash)
+{
+    return cf_has(filter, CF_FAST_WIDE_WHOLE, hash);
+}
+
 static CF_NEVER_INLINE bool contains_wide_semisorted(const cf_filter *filter, uint64_t hash)
 {
     return cf_has(filter, CF_FAST_WIDE_SEMISORTED, hash);
@@ -105,11 +110,13 @@ bool cf_contains(const cf_filter *filter, uint64_t hash)
     cf_fast kind = CF_QUICK(filter->view.lookup);
     if (CF_LIKELY(kind == CF_FAST_WHOLE))
         return cf_has(filter, CF_FAST_WHOLE, hash);
-    return kind == CF_FAST_SEMISORTED        ? contains_semisorted(filter, hash)
-           : kind == CF_FAST_PLAIN           ? contains_plain(filter, hash)
-           : kind == CF_FAST_WIDE            ? contains_wide(filter, hash)
-           : kind == CF_FAST_WIDE_SEMISORTED ? contains_wide_semisorted(filter, hash)
-                                             : contains_any(filter, hash);
+    if (kind > CF_FAST_SEMISORTED)
+        return kind == CF_FAST_WIDE         ? contains_wide(filter, hash)
+               : kind == CF_FAST_WIDE_WHOLE ? contains_wide_whole(filter, hash)
+                                            : contains_wide_semisorted(filter, hash);
+    return kind == CF_FAST_SEMISORTED ? contains_semisorted(filter, hash)
+           : kind == CF_FAST_PLAIN    ? contains_plain(filter, hash)
+                                      : contains_any(filter, hash);
 }
 
 /* ---- asking for many ---- */
@@ -180,10 +187,18 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
 
 /* ---- changing ---- */
 
-static CF_NEVER_INLINE cf_status insert_hash(cf_filter *filter, uint64_t hash, uint64_t value)
+static cf_status insert_hash(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_entry item = {.side = cf_base(filter, hash), .payload = value};
     return cf_insert(filter, &item);
+}
+
+static CF_NEVER_INLINE cf_status add_copy(cf_filter *filter, uint64_t hash, uint64_t value)
+{
+    cf_status status = insert_hash(filter, hash, value);
+    if (status == CF_OK)
+        cf_count_items(filter, 1);
+    return status;
 }
 
 static inline bool has_quick_adds(const cf_filter *filter)
@@ -207,10 +222,8 @@ cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
     assert(value <= cf_low_bits(filter->geometry.value_bits));
     if (filter->geometry.epochs)
         return cf_add_epoch(filter, hash, filter->epoch);
-    bool quick = has_quick_adds(filter) && cf_fast_add(filter, hash);
-    cf_status status = quick ? CF_OK : insert_hash(filter, hash, value);
-    filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
-    return status;
+    return has_quick_adds(filter) ? cf_fast_add(filter, hash, value, add_copy)
+                                  : add_copy(filter, hash, value);
 }
 
 cf_status cf_add(cf_filter *filter, uint64_t hash)
@@ -224,6 +237,7 @@ static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uin
     if (filter->view.writable == NULL)
         return CF_STICKY;
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);
+    filter->items -= deleted == CF_REMOVED && filter->items > 0;
     if (deleted == CF_REMOVED && filter->spilled > 0)
         cf_settle_one(filter, (unsigned)(pair.place[0].bucket % filter->spilled));
     return deleted;
@@ -231,12 +245,8 @@ static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uin
 
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    bool quick = CF_QUICK(filter->view.change) != CF_FAST_NONE;
-    cf_deleted deleted = quick ? cf_fast_delete(filter, hash) : CF_STICKY;
-    if (CF_UNLIKELY(deleted == CF_STICKY))
-        deleted = take_out(filter, hash, value);
-    filter->items -= deleted == CF_REMOVED && filter->items > 0;
-    return deleted;
+    return CF_QUICK(filter->view.change) != CF_FAST_NONE ? cf_fast_delete(filter, hash, value, take_out)
+                                                         : take_out(filter, hash, value);
 }
 
 cf_status cf_settle(cf_filter *filter)

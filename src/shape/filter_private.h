@@ -44,9 +44,10 @@ typedef enum cf_fast {
     CF_FAST_PLAIN,
     CF_FAST_WHOLE, /* plain, and buckets are whole bytes; no pager */
     CF_FAST_SEMISORTED,
-    CF_FAST_WIDE, /* plain, and buckets are wide */
+    CF_FAST_WIDE,       /* plain, and buckets are wide; no pager */
+    CF_FAST_WIDE_WHOLE, /* they are whole bytes, too */
     CF_FAST_WIDE_SEMISORTED,
-    CF_FAST_WIDE_IN_MEMORY /* in fast_path.c only: plain, wide, no pager */
+    CF_FAST_WIDE_PAGED /* plain, and buckets are wide */
 } cf_fast;
 
 /* How the record of a bucket is written down (bucket.h). */
@@ -67,6 +68,8 @@ typedef struct cf_form {
     bool is_wide;                          /* not in one word, but in two */
     unsigned second,
         second_bit; /* wide ones: the byte of a bucket, and its bit, where its second word starts */
+    unsigned
+        first_bit[2]; /* wide ones: by word, from what cf_same_lanes says of a lane to its first bit */
     uint64_t ones, highs; /* wide ones: of the lanes, or, semi-sorted, tops of either word */
     uint64_t evens;       /* the first lane of both words, where cf_same_lanes would say it */
 } cf_form;

@@ -18,6 +18,11 @@ static CF_ALWAYS_INLINE bool cf_is_wide(cf_fast kind)
     return kind >= CF_FAST_WIDE;
 }
 
+static CF_ALWAYS_INLINE bool cf_is_whole(cf_fast kind)
+{
+    return kind == CF_FAST_WHOLE || kind == CF_FAST_WIDE_WHOLE;
+}
+
 static CF_ALWAYS_INLINE bool cf_is_semisorted(cf_fast kind)
 {
     return kind == CF_FAST_SEMISORTED || kind == CF_FAST_WIDE_SEMISORTED;
@@ -108,7 +113,7 @@ static CF_ALWAYS_INLINE bool cf_spots_have(const cf_filter *filter, cf_fast kind
 
 static CF_ALWAYS_INLINE bool cf_has(const cf_filter *filter, cf_fast kind, uint64_t hash)
 {
-    cf_spots spots = cf_spots_of(filter, hash, kind == CF_FAST_WHOLE);
+    cf_spots spots = cf_spots_of(filter, hash, cf_is_whole(kind));
     return cf_spots_have(filter, kind, &spots, hash);
 }
 
@@ -123,10 +128,11 @@ static CF_ALWAYS_INLINE bool cf_has(const cf_filter *filter, cf_fast kind, uint6
 enum { CF_BATCH = 32 };
 size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
-/* For filters with view.change; these count `occupied`. Adds the first copy of a key that has an empty
-** slot; false: it is not such a key. Deletes the only copy of a key, or says that it has none;
-** CF_STICKY: it may have several, and nothing has changed. */
-bool cf_fast_add(cf_filter *filter, uint64_t hash);
-cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash);
+/* For filters with view.change. Adds the first copy of a key that has an empty slot; deletes the only
+** copy of a key, or says that it has none. What this is not `otherwise` does: nothing has changed. */
+typedef cf_status cf_adder(cf_filter *filter, uint64_t hash, uint64_t value);
+typedef cf_deleted cf_deleter(cf_filter *filter, uint64_t hash, uint64_t value);
+cf_status cf_fast_add(cf_filter *filter, uint64_t hash, uint64_t value, cf_adder *otherwise);
+cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash, uint64_t value, cf_deleter *otherwise);
 
 #endif

@@ -23,7 +23,7 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
     form->is_wide = bits > 64 && bits <= 128 && in_words && width > CF_BESIDE;
     if (!form->is_wide) {
         if (was_wide) { /* equal forms are equal bytes */
-            form->second = form->second_bit = 0;
+            form->second = form->second_bit = form->first_bit[0] = form->first_bit[1] = 0;
             form->ones = form->highs = form->evens = 0;
         }
         return;
@@ -31,8 +31,10 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
     uint64_t ones = 0, even = (uint64_t)1 << (width - 1);
     for (unsigned at = 0; at < half; at += width)
         ones |= (uint64_t)1 << at;
-    form->second = second / 8;
-    form->second_bit = second % 8;
+    form->second = (bits + 7) / 8 - 8; /* ends with the bucket: no cache line more than it needs */
+    form->second_bit = second - 8 * form->second;
+    form->first_bit[0] = 1 - width;
+    form->first_bit[1] = form->second_bit + CF_BESIDE + 1 - width;
     form->ones = ones;
     form->highs = ones << (width - 1);
     form->evens = even | even >> CF_BESIDE;

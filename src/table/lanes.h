@@ -160,21 +160,21 @@ static CF_ALWAYS_INLINE uint64_t cf_same_lanes(const cf_form *form, const cf_lan
                 : left.low & lanes->highs;
 }
 
-/* Where a lane is: the byte of its bucket in which its word starts, and its top bit there. */
-typedef struct cf_top {
+/* Where a lane is: the byte of its bucket in which its word starts, and its first bit there. */
+typedef struct cf_lane_at {
     unsigned byte, bit;
-} cf_top;
+} cf_lane_at;
 
 /* The first lane that holds a tag, where lanes begin at bit 0 of a bucket. No branch: which word it is
 ** in cannot be predicted. */
-static CF_ALWAYS_INLINE cf_top cf_first_top(const cf_form *form, bool wide, uint64_t same)
+static CF_ALWAYS_INLINE cf_lane_at cf_first_lane(const cf_form *form, bool wide, uint64_t same)
 {
     if (!wide)
-        return (cf_top){0, cf_lowest_bit(same)};
-    uint64_t low = same & form->highs, none = 0 - (uint64_t)(low == 0);
-    return (cf_top){(unsigned)none & form->second,
-                    cf_lowest_bit(low | (same & none)) +
-                        ((unsigned)none & (form->second_bit + CF_BESIDE))};
+        return (cf_lane_at){0, cf_lowest_bit(same) + 1 - form->lanes.width};
+    uint64_t low = same & form->highs;
+    unsigned second = low == 0;
+    return (cf_lane_at){second * form->second,
+                        cf_lowest_bit(low != 0 ? low : same) + form->first_bit[second]};
 }
 
 /* Is exactly one bit set in two words that are not both 0? */

@@ -171,8 +171,8 @@ static void assert_first_lane(const cf_form *form, unsigned b, unsigned start, c
     assert_int_equal(cf_either_has(form, &form->lanes, true, none, left), first < b);
     if (first == b)
         return;
-    cf_top top = cf_first_top(form, true, same);
-    assert_int_equal(8 * top.byte + top.bit + 1, (first + 1) * width);
+    cf_lane_at lane = cf_first_lane(form, true, same);
+    assert_int_equal(8 * lane.byte + lane.bit, first * width);
 }
 
 static void first_lane_of_wide_buckets(void **state)
