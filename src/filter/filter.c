@@ -187,18 +187,10 @@ unsigned cf_get_all(const cf_filter *filter, uint64_t hash, uint64_t *values)
 
 /* ---- changing ---- */
 
-static cf_status insert_hash(cf_filter *filter, uint64_t hash, uint64_t value)
+static CF_NEVER_INLINE cf_status insert_hash(cf_filter *filter, uint64_t hash, uint64_t value)
 {
     cf_entry item = {.side = cf_base(filter, hash), .payload = value};
     return cf_insert(filter, &item);
-}
-
-static CF_NEVER_INLINE cf_status add_copy(cf_filter *filter, uint64_t hash, uint64_t value)
-{
-    cf_status status = insert_hash(filter, hash, value);
-    if (status == CF_OK)
-        cf_count_items(filter, 1);
-    return status;
 }
 
 static inline bool has_quick_adds(const cf_filter *filter)
@@ -222,8 +214,10 @@ cf_status cf_add_value(cf_filter *filter, uint64_t hash, uint64_t value)
     assert(value <= cf_low_bits(filter->geometry.value_bits));
     if (filter->geometry.epochs)
         return cf_add_epoch(filter, hash, filter->epoch);
-    return has_quick_adds(filter) ? cf_fast_add(filter, hash, value, add_copy)
-                                  : add_copy(filter, hash, value);
+    bool quick = has_quick_adds(filter) && cf_fast_add(filter, hash);
+    cf_status status = quick ? CF_OK : insert_hash(filter, hash, value);
+    filter->items += status == CF_OK && filter->items < CF_ITEMS_MAX;
+    return status;
 }
 
 cf_status cf_add(cf_filter *filter, uint64_t hash)

@@ -66,12 +66,11 @@ typedef struct cf_form {
     bool is_short;                         /* semi-sorted: slots have short ranks (semisort.h) */
     unsigned lane_of;                      /* semi-sorted: see semisort.h; 0: not for this form */
     bool is_wide;                          /* not in one word, but in two */
-    unsigned second,
-        second_bit; /* wide ones: the byte of a bucket, and its bit, where its second word starts */
-    unsigned
-        first_bit[2]; /* wide ones: by word, from what cf_same_lanes says of a lane to its first bit */
-    uint64_t ones, highs; /* wide ones: of the lanes, or, semi-sorted, tops of either word */
-    uint64_t evens;       /* the first lane of both words, where cf_same_lanes would say it */
+    unsigned second, second_bit;           /* wide ones: see cf_wide_set */
+    unsigned first_bit[2];                 /* plain wide ones: see cf_first_lane */
+    uint64_t ones[2], tops_of[2]; /* wide ones: bit 0, and the top bit, of every lane, by word */
+    uint64_t highs;               /* wide ones: the top bits where cf_same_lanes says them */
+    uint64_t evens;               /* the first lane of both words, where cf_same_lanes would say it */
 } cf_form;
 
 typedef struct cf_view {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fast_path.h"
 
-#include "../shape/format.h"
-
 /* ---- lookups ---- */
 
 static inline uint64_t bits_of(uint64_t byte, unsigned shift)
@@ -163,7 +161,7 @@ static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const 
     bool first = has_empty_slot(filter, spots->byte, spots->shift);
     if (!first && !has_empty_slot(filter, spots->byte2, spots->shift2))
         return false;
-    if (cf_semisort_find(filter, wide, spots).has != 0)
+    if (cf_semisort_find(filter, wide, true, spots).has != 0)
         return false;
     change_slot(filter, spots, !first, 0, first ? spots->tag : spots->tag2);
     cf_count_occupied(filter);
@@ -172,7 +170,7 @@ static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const 
 
 static CF_ALWAYS_INLINE cf_deleted delete_semisorted(cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    cf_semisort_found found = cf_semisort_find(filter, wide, spots);
+    cf_semisort_found found = cf_semisort_find(filter, wide, true, spots);
     if (found.has != 1)
         return found.has == 0 ? CF_ABSENT : CF_STICKY;
     change_slot(filter, spots, found.second, found.slot, 0);
@@ -193,52 +191,37 @@ static CF_ALWAYS_INLINE cf_spots spots_to_change(const cf_filter *filter, cf_fas
     return spots;
 }
 
-static CF_ALWAYS_INLINE cf_status add_by(cf_filter *filter, cf_fast kind, uint64_t hash, uint64_t value,
-                                         cf_adder *otherwise)
+static CF_ALWAYS_INLINE bool add_by(cf_filter *filter, cf_fast kind, uint64_t hash)
 {
     cf_spots spots = spots_to_change(filter, kind, hash);
-    bool added = cf_is_semisorted(kind) ? add_semisorted(filter, cf_is_wide(kind), &spots)
-                                        : add_plain(filter, kind, &spots);
-    if (!added)
-        return otherwise(filter, hash, value);
-    cf_count_items(filter, 1);
-    return CF_OK;
+    return cf_is_semisorted(kind) ? add_semisorted(filter, cf_is_wide(kind), &spots)
+                                  : add_plain(filter, kind, &spots);
 }
 
-/* Those that are met less often. noinline keeps registers free in the short ways, and calls of a pager
+/* For kinds that are not met most. noinline keeps registers free in the short ways, and calls of a pager
 ** out of them. */
-static CF_NEVER_INLINE cf_status add_otherwise(cf_filter *filter, uint64_t hash, uint64_t value,
-                                               cf_adder *otherwise)
+static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
     cf_fast kind = filter->view.change;
-    return kind == CF_FAST_SEMISORTED ? add_by(filter, CF_FAST_SEMISORTED, hash, value, otherwise)
-           : kind == CF_FAST_PLAIN    ? add_by(filter, CF_FAST_PLAIN, hash, value, otherwise)
-           : kind == CF_FAST_WIDE_PAGED
-               ? add_by(filter, CF_FAST_WIDE_PAGED, hash, value, otherwise)
-               : add_by(filter, CF_FAST_WIDE_SEMISORTED, hash, value, otherwise);
+    return kind == CF_FAST_SEMISORTED   ? add_by(filter, CF_FAST_SEMISORTED, hash)
+           : kind == CF_FAST_PLAIN      ? add_by(filter, CF_FAST_PLAIN, hash)
+           : kind == CF_FAST_WIDE_PAGED ? add_by(filter, CF_FAST_WIDE_PAGED, hash)
+                                        : add_by(filter, CF_FAST_WIDE_SEMISORTED, hash);
 }
 
-static CF_NEVER_INLINE cf_status add_wide(cf_filter *filter, uint64_t hash, uint64_t value,
-                                          cf_adder *otherwise)
+static CF_NEVER_INLINE bool add_wide(cf_filter *filter, uint64_t hash)
 {
-    return add_by(filter, CF_FAST_WIDE, hash, value, otherwise);
+    return filter->view.change == CF_FAST_WIDE ? add_by(filter, CF_FAST_WIDE, hash)
+                                               : add_by(filter, CF_FAST_WIDE_WHOLE, hash);
 }
 
-static CF_NEVER_INLINE cf_status add_wide_whole(cf_filter *filter, uint64_t hash, uint64_t value,
-                                                cf_adder *otherwise)
-{
-    return add_by(filter, CF_FAST_WIDE_WHOLE, hash, value, otherwise);
-}
-
-cf_status cf_fast_add(cf_filter *filter, uint64_t hash, uint64_t value, cf_adder *otherwise)
+bool cf_fast_add(cf_filter *filter, uint64_t hash)
 {
     cf_fast kind = filter->view.change;
     assert(filter->view.writable != NULL && kind != CF_FAST_NONE);
-    if (CF_LIKELY(kind == CF_FAST_WHOLE))
-        return add_by(filter, CF_FAST_WHOLE, hash, value, otherwise);
-    return kind == CF_FAST_WIDE_WHOLE ? add_wide_whole(filter, hash, value, otherwise)
-           : kind == CF_FAST_WIDE     ? add_wide(filter, hash, value, otherwise)
-                                      : add_otherwise(filter, hash, value, otherwise);
+    if (kind == CF_FAST_WHOLE)
+        return add_by(filter, CF_FAST_WHOLE, hash);
+    return may_have_pages(kind) ? add_otherwise(filter, hash) : add_wide(filter, hash);
 }
 
 static CF_ALWAYS_INLINE cf_deleted delete_by(cf_filter *filter, cf_fast kind, uint64_t hash,
@@ -280,7 +263,7 @@ cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash, uint64_t value, cf_d
 {
     cf_fast kind = filter->view.change;
     assert(filter->view.writable != NULL && kind != CF_FAST_NONE);
-    if (CF_LIKELY(kind == CF_FAST_WHOLE))
+    if (kind == CF_FAST_WHOLE)
         return delete_by(filter, CF_FAST_WHOLE, hash, value, otherwise);
     return kind == CF_FAST_WIDE_WHOLE ? delete_wide_whole(filter, hash, value, otherwise)
            : kind == CF_FAST_WIDE     ? delete_wide(filter, hash, value, otherwise)

@@ -57,7 +57,7 @@ static CF_ALWAYS_INLINE cf_spots cf_spots_of(const cf_filter *filter, uint64_t h
 
 /* The lanes of both buckets. */
 typedef struct cf_words {
-    cf_wide word, word2;
+    cf_laid word, word2;
 } cf_words;
 
 static CF_ALWAYS_INLINE cf_words cf_words_at(const cf_filter *filter, bool wide, const cf_spots *spots)
@@ -93,8 +93,8 @@ static CF_ALWAYS_INLINE cf_same cf_plain_same(const cf_filter *filter, bool wide
 {
     const cf_form *form = &filter->view.form;
     cf_words left = cf_words_without(form, wide, words, tag, tag2);
-    return (cf_same){cf_same_lanes(form, &form->lanes, wide, left.word),
-                     cf_same_lanes(form, &form->lanes, wide, left.word2)};
+    return (cf_same){cf_same_lanes(form, &form->lanes, wide, 0, left.word),
+                     cf_same_lanes(form, &form->lanes, wide, 0, left.word2)};
 }
 
 /* Is a key there, after decoding both of its semi-sorted buckets? */
@@ -107,7 +107,7 @@ static CF_ALWAYS_INLINE bool cf_spots_have(const cf_filter *filter, cf_fast kind
     bool wide = cf_is_wide(kind);
     if (!cf_is_semisorted(kind))
         return cf_plain_has(filter, wide, spots);
-    unsigned has = cf_semisort_find(filter, wide, spots).has;
+    unsigned has = cf_semisort_find(filter, wide, false, spots).has;
     return has < 2 ? has : cf_semisorted_has_for_sure(filter, hash);
 }
 
@@ -128,11 +128,12 @@ static CF_ALWAYS_INLINE bool cf_has(const cf_filter *filter, cf_fast kind, uint6
 enum { CF_BATCH = 32 };
 size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
-/* For filters with view.change. Adds the first copy of a key that has an empty slot; deletes the only
-** copy of a key, or says that it has none. What this is not `otherwise` does: nothing has changed. */
-typedef cf_status cf_adder(cf_filter *filter, uint64_t hash, uint64_t value);
+/* For filters with view.change. Adds the first copy of a key that has an empty slot; false: it is not
+** such a key, and nothing has changed. Counts `occupied`. */
+bool cf_fast_add(cf_filter *filter, uint64_t hash);
+
+/* Deletes the only copy of a key, or says that it has none; what it is not sure of is for `otherwise`. */
 typedef cf_deleted cf_deleter(cf_filter *filter, uint64_t hash, uint64_t value);
-cf_status cf_fast_add(cf_filter *filter, uint64_t hash, uint64_t value, cf_adder *otherwise);
 cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash, uint64_t value, cf_deleter *otherwise);
 
 #endif

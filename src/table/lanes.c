@@ -24,7 +24,8 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
     if (!form->is_wide) {
         if (was_wide) { /* equal forms are equal bytes */
             form->second = form->second_bit = form->first_bit[0] = form->first_bit[1] = 0;
-            form->ones = form->highs = form->evens = 0;
+            form->ones[0] = form->ones[1] = form->tops_of[0] = form->tops_of[1] = 0;
+            form->highs = form->evens = 0;
         }
         return;
     }
@@ -35,8 +36,11 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
     form->second_bit = second - 8 * form->second;
     form->first_bit[0] = 1 - width;
     form->first_bit[1] = form->second_bit + CF_BESIDE + 1 - width;
-    form->ones = ones;
+    form->ones[0] = ones << first % 8;
+    form->ones[1] = ones << form->second_bit;
     form->highs = ones << (width - 1);
+    form->tops_of[0] = form->highs << first % 8;
+    form->tops_of[1] = form->highs << form->second_bit;
     form->evens = even | even >> CF_BESIDE;
 }
 

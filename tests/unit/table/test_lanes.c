@@ -163,9 +163,9 @@ static void assert_first_lane(const cf_form *form, unsigned b, unsigned start, c
     unsigned width = form->lanes.width, first = 0;
     while (first < b && slot_at(table, start + first * width, width) != tag)
         first++;
-    cf_wide bits = cf_load_lanes(form, true, table + start / 8, 0, start % 8);
-    cf_wide left = cf_without(form, &form->lanes, true, bits, tag), none = {0, 0};
-    uint64_t same = cf_same_lanes(form, &form->lanes, true, left);
+    cf_laid bits = cf_load_lanes(form, true, table + start / 8, 0, start % 8);
+    cf_laid left = cf_without(form, &form->lanes, true, bits, tag), none = {0};
+    uint64_t same = cf_same_lanes(form, &form->lanes, true, 0, left);
     assert_int_equal(same != 0, first < b);
     assert_int_equal(cf_either_has(form, &form->lanes, true, left, none), first < b);
     assert_int_equal(cf_either_has(form, &form->lanes, true, none, left), first < b);
