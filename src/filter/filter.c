@@ -100,6 +100,11 @@ static CF_NEVER_INLINE bool contains_wide_whole(const cf_filter *filter, uint64_
     return cf_has(filter, CF_FAST_WIDE_WHOLE, hash);
 }
 
+static CF_NEVER_INLINE bool contains_wide_long(const cf_filter *filter, uint64_t hash)
+{
+    return cf_has(filter, CF_FAST_WIDE_LONG, hash);
+}
+
 static CF_NEVER_INLINE bool contains_wide_semisorted(const cf_filter *filter, uint64_t hash)
 {
     return cf_has(filter, CF_FAST_WIDE_SEMISORTED, hash);
@@ -113,6 +118,7 @@ bool cf_contains(const cf_filter *filter, uint64_t hash)
     if (kind > CF_FAST_SEMISORTED)
         return kind == CF_FAST_WIDE         ? contains_wide(filter, hash)
                : kind == CF_FAST_WIDE_WHOLE ? contains_wide_whole(filter, hash)
+               : kind == CF_FAST_WIDE_LONG  ? contains_wide_long(filter, hash)
                                             : contains_wide_semisorted(filter, hash);
     return kind == CF_FAST_SEMISORTED ? contains_semisorted(filter, hash)
            : kind == CF_FAST_PLAIN    ? contains_plain(filter, hash)

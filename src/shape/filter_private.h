@@ -47,7 +47,8 @@ typedef enum cf_fast {
     CF_FAST_WIDE,       /* plain, and buckets are wide; no pager */
     CF_FAST_WIDE_WHOLE, /* they are whole bytes, too */
     CF_FAST_WIDE_SEMISORTED,
-    CF_FAST_WIDE_PAGED /* plain, and buckets are wide */
+    CF_FAST_WIDE_PAGED, /* plain, and buckets are wide */
+    CF_FAST_WIDE_LONG   /* the same with form.ninth */
 } cf_fast;
 
 /* How the record of a bucket is written down (bucket.h). */
@@ -66,7 +67,7 @@ typedef struct cf_form {
     bool is_short;                         /* semi-sorted: slots have short ranks (semisort.h) */
     unsigned lane_of;                      /* semi-sorted: see semisort.h; 0: not for this form */
     bool is_wide;                          /* not in one word, but in two */
-    unsigned second, second_bit;           /* wide ones: see cf_wide_set */
+    unsigned second, second_bit, ninth;    /* wide ones: see cf_wide_set */
     unsigned first_bit[2];                 /* plain wide ones: see cf_first_lane */
     uint64_t ones[2], tops_of[2]; /* wide ones: bit 0, and the top bit, of every lane, by word */
     uint64_t highs;               /* wide ones: the top bits where cf_same_lanes says them */

@@ -70,6 +70,8 @@ size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t 
         return look_up(filter, hashes, n, answers, CF_FAST_WIDE, &batch);
     case CF_FAST_WIDE_WHOLE:
         return look_up(filter, hashes, n, answers, CF_FAST_WIDE_WHOLE, &batch);
+    case CF_FAST_WIDE_LONG:
+        return look_up(filter, hashes, n, answers, CF_FAST_WIDE_LONG, &batch);
     default:
         return look_up(filter, hashes, n, answers, CF_FAST_WIDE_SEMISORTED, &batch);
     }
@@ -89,9 +91,14 @@ static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, cf_fast kind, uint64
     const cf_form *form = &filter->view.form;
     cf_lane_at lane = cf_first_lane(form, cf_is_wide(kind), same);
     uint8_t *p = filter->view.writable + byte + lane.byte;
+    unsigned bit = lane.bit + shift;
+    if (kind == CF_FAST_WIDE_LONG) {
+        p += bit / 8;
+        bit %= 8;
+    }
     if (may_have_pages(kind) && CF_UNLIKELY(filter->pages != NULL))
         cf_change_bits(filter, bits_of(byte, shift), form->bucket_bits);
-    cf_store64(p, cf_load64(p) ^ difference << (lane.bit + shift));
+    cf_store64(p, cf_load64(p) ^ difference << bit);
 }
 
 /* The choice between two buckets cannot be predicted: no branch. */
@@ -107,7 +114,7 @@ static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf
 {
     bool wide = cf_is_wide(kind);
     const cf_form *form = &filter->view.form;
-    cf_words words = cf_words_at(filter, wide, spots);
+    cf_words words = cf_words_at(filter, kind, spots);
     cf_words left = cf_words_without(form, wide, words, spots->tag, spots->tag2);
     cf_same empty = cf_plain_same(filter, wide, words, 0, 0);
     if (cf_either_has(form, &form->lanes, wide, left.word, left.word2))
@@ -125,7 +132,7 @@ static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf
 static CF_ALWAYS_INLINE cf_deleted delete_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
     bool wide = cf_is_wide(kind);
-    cf_words words = cf_words_at(filter, wide, spots);
+    cf_words words = cf_words_at(filter, kind, spots);
     cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
     if ((same.lanes | same.lanes2) == 0)
         return CF_ABSENT;
@@ -206,6 +213,7 @@ static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
     return kind == CF_FAST_SEMISORTED   ? add_by(filter, CF_FAST_SEMISORTED, hash)
            : kind == CF_FAST_PLAIN      ? add_by(filter, CF_FAST_PLAIN, hash)
            : kind == CF_FAST_WIDE_PAGED ? add_by(filter, CF_FAST_WIDE_PAGED, hash)
+           : kind == CF_FAST_WIDE_LONG  ? add_by(filter, CF_FAST_WIDE_LONG, hash)
                                         : add_by(filter, CF_FAST_WIDE_SEMISORTED, hash);
 }
 
@@ -240,10 +248,11 @@ static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t h
                                                    cf_deleter *otherwise)
 {
     cf_fast kind = filter->view.change;
-    return kind == CF_FAST_SEMISORTED ? delete_by(filter, CF_FAST_SEMISORTED, hash, value, otherwise)
-           : kind == CF_FAST_PLAIN    ? delete_by(filter, CF_FAST_PLAIN, hash, value, otherwise)
-           : kind == CF_FAST_WIDE_PAGED
-               ? delete_by(filter, CF_FAST_WIDE_PAGED, hash, value, otherwise)
+    return kind == CF_FAST_SEMISORTED   ? delete_by(filter, CF_FAST_SEMISORTED, hash, value, otherwise)
+           : kind == CF_FAST_PLAIN      ? delete_by(filter, CF_FAST_PLAIN, hash, value, otherwise)
+           : kind == CF_FAST_WIDE_PAGED ? delete_by(filter, CF_FAST_WIDE_PAGED, hash, value, otherwise)
+           : kind == CF_FAST_WIDE_LONG
+               ? delete_by(filter, CF_FAST_WIDE_LONG, hash, value, otherwise)
                : delete_by(filter, CF_FAST_WIDE_SEMISORTED, hash, value, otherwise);
 }
 

@@ -60,11 +60,16 @@ typedef struct cf_words {
     cf_laid word, word2;
 } cf_words;
 
-static CF_ALWAYS_INLINE cf_words cf_words_at(const cf_filter *filter, bool wide, const cf_spots *spots)
+static CF_ALWAYS_INLINE cf_words cf_words_at(const cf_filter *filter, cf_fast kind,
+                                             const cf_spots *spots)
 {
-    const cf_view *view = &filter->view;
-    return (cf_words){cf_load_lanes(&view->form, wide, view->table + spots->byte, 0, spots->shift),
-                      cf_load_lanes(&view->form, wide, view->table + spots->byte2, 0, spots->shift2)};
+    const cf_form *form = &filter->view.form;
+    const uint8_t *p = filter->view.table + spots->byte, *p2 = filter->view.table + spots->byte2;
+    if (kind == CF_FAST_WIDE_LONG)
+        return (cf_words){cf_load_long_lanes(form, p, spots->shift),
+                          cf_load_long_lanes(form, p2, spots->shift2)};
+    return (cf_words){cf_load_lanes(form, cf_is_wide(kind), p, 0, spots->shift),
+                      cf_load_lanes(form, cf_is_wide(kind), p2, 0, spots->shift2)};
 }
 
 /* Both plain buckets without their tags: cf_without. */
@@ -75,11 +80,12 @@ static CF_ALWAYS_INLINE cf_words cf_words_without(const cf_form *form, bool wide
                       cf_without(form, &form->lanes, wide, words.word2, tag2)};
 }
 
-static CF_ALWAYS_INLINE bool cf_plain_has(const cf_filter *filter, bool wide, const cf_spots *spots)
+static CF_ALWAYS_INLINE bool cf_plain_has(const cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
+    bool wide = cf_is_wide(kind);
     const cf_form *form = &filter->view.form;
     cf_words left =
-        cf_words_without(form, wide, cf_words_at(filter, wide, spots), spots->tag, spots->tag2);
+        cf_words_without(form, wide, cf_words_at(filter, kind, spots), spots->tag, spots->tag2);
     return cf_either_has(form, &form->lanes, wide, left.word, left.word2);
 }
 
@@ -106,7 +112,7 @@ static CF_ALWAYS_INLINE bool cf_spots_have(const cf_filter *filter, cf_fast kind
 {
     bool wide = cf_is_wide(kind);
     if (!cf_is_semisorted(kind))
-        return cf_plain_has(filter, wide, spots);
+        return cf_plain_has(filter, kind, spots);
     unsigned has = cf_semisort_find(filter, wide, false, spots).has;
     return has < 2 ? has : cf_semisorted_has_for_sure(filter, hash);
 }

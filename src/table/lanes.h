@@ -106,7 +106,10 @@ void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_b
 bool cf_fits_word(uint64_t bucket_bits, unsigned bits);
 
 /* Says whether a form is wide, and sets its constants for `count` lanes of `width` bits, which begin
-** at bit `first` of a bucket. Its other fields are set already. */
+** at bit `first` of a bucket. Its other fields are set already.
+** The second word starts at byte `second` of a bucket, and its lanes at bit `second_bit` of what is
+** loaded there. Where a half of the lanes may lie in nine bytes `ninth` is not 0: they are loaded from
+** that bit of the byte on. */
 void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count);
 
 /* Constants for `count` lanes of `width` bits to a word. */
@@ -128,6 +131,13 @@ typedef struct cf_laid {
     unsigned shift;
 } cf_laid;
 
+/* 64 bits from bit n of the byte at p on, from up to nine bytes. */
+static inline uint64_t cf_load_nine(const uint8_t *p, unsigned n)
+{
+    p += n / 8;
+    return cf_load64(p) >> n % 8 | cf_load64(p + 1) << (8 - n % 8);
+}
+
 /* Those of a bucket at bit `shift` of a byte. Wide: the first word begins at bit `first` of the bucket. */
 static CF_ALWAYS_INLINE cf_laid cf_load_lanes(const cf_form *form, bool wide, const uint8_t *p,
                                               unsigned first, unsigned shift)
@@ -135,6 +145,13 @@ static CF_ALWAYS_INLINE cf_laid cf_load_lanes(const cf_form *form, bool wide, co
     return wide ? (cf_laid){.two = {cf_load64(p + first / 8), cf_load64(p + form->second)},
                             .shift = shift}
                 : (cf_laid){.one = cf_load64(p) >> shift};
+}
+
+/* The same of a wide form with `ninth`. */
+static inline cf_laid cf_load_long_lanes(const cf_form *form, const uint8_t *p, unsigned shift)
+{
+    return (cf_laid){
+        .two = {cf_load_nine(p, shift), cf_load_nine(p + form->second, shift + form->ninth)}};
 }
 
 /* The lanes of a bucket without a tag: their top bits are left where a lane may hold it. `lanes` are

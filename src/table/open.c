@@ -54,6 +54,7 @@ static cf_fast quick_kind(const cf_filter *filter)
     if (form->lanes.words == 1)
         return whole ? CF_FAST_WHOLE : CF_FAST_PLAIN;
     return !form->is_wide  ? CF_FAST_NONE
+           : form->ninth   ? CF_FAST_WIDE_LONG
            : whole         ? CF_FAST_WIDE_WHOLE
            : filter->pages ? CF_FAST_WIDE_PAGED
                            : CF_FAST_WIDE;

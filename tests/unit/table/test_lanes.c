@@ -163,7 +163,8 @@ static void assert_first_lane(const cf_form *form, unsigned b, unsigned start, c
     unsigned width = form->lanes.width, first = 0;
     while (first < b && slot_at(table, start + first * width, width) != tag)
         first++;
-    cf_laid bits = cf_load_lanes(form, true, table + start / 8, 0, start % 8);
+    cf_laid bits = form->ninth ? cf_load_long_lanes(form, table + start / 8, start % 8)
+                               : cf_load_lanes(form, true, table + start / 8, 0, start % 8);
     cf_laid left = cf_without(form, &form->lanes, true, bits, tag), none = {0};
     uint64_t same = cf_same_lanes(form, &form->lanes, true, 0, left);
     assert_int_equal(same != 0, first < b);
