@@ -71,7 +71,7 @@ BENCHES = test_kinds bench_core bench_sql bench_table size_table capacity load_f
 KINDS   = $(patsubst %,tests/bench/%.c,bench database kinds cuckoo bloom blocked_bloom counting_bloom quotient dleft walk)
 
 # Tests that are made anew, as a small library, without what compilers offer beyond C11.
-PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors fast_path semisort semisort_lookups)
+PORTABLE = $(patsubst %,build/portable/test_%,bits format_vectors lanes fast_path semisort semisort_lookups)
 # What make check and make test share: unit tests without sanitizers, and the objects whose calls rooms.py reads.
 PLAIN   = $(UNITS:%=build/plain/%) build/plain/plain_c $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 CORES   = $(shell getconf _NPROCESSORS_ONLN)

@@ -182,6 +182,45 @@ static inline uint64_t cf_multiply(uint64_t a, uint64_t b, uint64_t *high)
 #endif
 }
 
+/* ---- two words at once ---- */
+
+/* Two words, (cf_two){a, b}, in one register where every machine of the kind has such; cf_two_word: one
+** of them, by its number. */
+#if CF_IS_GNU && defined(__SSE2__)
+#define CF_VECTORS 1
+typedef uint64_t cf_two __attribute__((vector_size(16)));
+#define cf_two_word(two, i) ((two)[i])
+#else
+#define CF_VECTORS          0
+typedef struct cf_two {
+    uint64_t low, high;
+} cf_two;
+#define cf_two_word(two, i) ((i) == 0 ? (two).low : (two).high)
+#endif
+
+/* With y = (x >> n) ^ z: (y - ones) & ~y. */
+static inline cf_two cf_two_without(cf_two x, unsigned n, cf_two z, cf_two ones)
+{
+#if CF_VECTORS
+    x = x >> n ^ z;
+    return (x - ones) & ~x;
+#else
+    uint64_t low = x.low >> n ^ z.low, high = x.high >> n ^ z.high;
+    return (cf_two){(low - ones.low) & ~low, (high - ones.high) & ~high};
+#endif
+}
+
+/* Is any bit of the mask set in x or y? */
+static inline int cf_two_any(cf_two x, cf_two y, cf_two mask)
+{
+#if CF_VECTORS
+    x = (x | y) & mask;
+    return (x[0] | x[1]) != 0;
+#else
+    return (((x.low | y.low) & mask.low) | ((x.high | y.high) & mask.high)) != 0;
+#endif
+}
+
 /* ---- a flag that threads share ---- */
 
 /* Clear at first: static cf_flag flag = CF_FLAG_CLEAR. cf_flag_set: was it set before? What a thread

@@ -95,6 +95,16 @@ static CF_NEVER_INLINE bool contains_wide(const cf_filter *filter, uint64_t hash
     return cf_has(filter, CF_FAST_WIDE, hash);
 }
 
+static CF_NEVER_INLINE bool contains_wide_whole(const cf_filter *filter, uint64_t hash)
+{
+    return cf_has(filter, CF_FAST_WIDE_WHOLE, hash);
+}
+
+static CF_NEVER_INLINE bool contains_wide_long(const cf_filter *filter, uint64_t hash)
+{
+    return cf_has(filter, CF_FAST_WIDE_LONG, hash);
+}
+
 static CF_NEVER_INLINE bool contains_wide_semisorted(const cf_filter *filter, uint64_t hash)
 {
     return cf_has(filter, CF_FAST_WIDE_SEMISORTED, hash);
@@ -105,11 +115,14 @@ bool cf_contains(const cf_filter *filter, uint64_t hash)
     cf_fast kind = CF_QUICK(filter->view.lookup);
     if (CF_LIKELY(kind == CF_FAST_WHOLE))
         return cf_has(filter, CF_FAST_WHOLE, hash);
-    return kind == CF_FAST_SEMISORTED        ? contains_semisorted(filter, hash)
-           : kind == CF_FAST_PLAIN           ? contains_plain(filter, hash)
-           : kind == CF_FAST_WIDE            ? contains_wide(filter, hash)
-           : kind == CF_FAST_WIDE_SEMISORTED ? contains_wide_semisorted(filter, hash)
-                                             : contains_any(filter, hash);
+    if (kind > CF_FAST_SEMISORTED)
+        return kind == CF_FAST_WIDE         ? contains_wide(filter, hash)
+               : kind == CF_FAST_WIDE_WHOLE ? contains_wide_whole(filter, hash)
+               : kind == CF_FAST_WIDE_LONG  ? contains_wide_long(filter, hash)
+                                            : contains_wide_semisorted(filter, hash);
+    return kind == CF_FAST_SEMISORTED ? contains_semisorted(filter, hash)
+           : kind == CF_FAST_PLAIN    ? contains_plain(filter, hash)
+                                      : contains_any(filter, hash);
 }
 
 /* ---- asking for many ---- */
@@ -224,6 +237,7 @@ static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uin
     if (filter->view.writable == NULL)
         return CF_STICKY;
     cf_deleted deleted = cf_copies_remove(filter, &pair, value);
+    filter->items -= deleted == CF_REMOVED && filter->items > 0;
     if (deleted == CF_REMOVED && filter->spilled > 0)
         cf_settle_one(filter, (unsigned)(pair.place[0].bucket % filter->spilled));
     return deleted;
@@ -231,12 +245,8 @@ static CF_NEVER_INLINE cf_deleted take_out(cf_filter *filter, uint64_t hash, uin
 
 cf_deleted cf_delete_value(cf_filter *filter, uint64_t hash, uint64_t value)
 {
-    bool quick = CF_QUICK(filter->view.change) != CF_FAST_NONE;
-    cf_deleted deleted = quick ? cf_fast_delete(filter, hash) : CF_STICKY;
-    if (CF_UNLIKELY(deleted == CF_STICKY))
-        deleted = take_out(filter, hash, value);
-    filter->items -= deleted == CF_REMOVED && filter->items > 0;
-    return deleted;
+    return CF_QUICK(filter->view.change) != CF_FAST_NONE ? cf_fast_delete(filter, hash, value, take_out)
+                                                         : take_out(filter, hash, value);
 }
 
 cf_status cf_settle(cf_filter *filter)

@@ -44,9 +44,11 @@ typedef enum cf_fast {
     CF_FAST_PLAIN,
     CF_FAST_WHOLE, /* plain, and buckets are whole bytes; no pager */
     CF_FAST_SEMISORTED,
-    CF_FAST_WIDE, /* plain, and buckets are wide */
+    CF_FAST_WIDE,       /* plain, and buckets are wide; no pager */
+    CF_FAST_WIDE_WHOLE, /* they are whole bytes, too */
     CF_FAST_WIDE_SEMISORTED,
-    CF_FAST_WIDE_IN_MEMORY /* in fast_path.c only: plain, wide, no pager */
+    CF_FAST_WIDE_PAGED, /* plain, and buckets are wide */
+    CF_FAST_WIDE_LONG   /* the same with form.ninth */
 } cf_fast;
 
 /* How the record of a bucket is written down (bucket.h). */
@@ -65,10 +67,11 @@ typedef struct cf_form {
     bool is_short;                         /* semi-sorted: slots have short ranks (semisort.h) */
     unsigned lane_of;                      /* semi-sorted: see semisort.h; 0: not for this form */
     bool is_wide;                          /* not in one word, but in two */
-    unsigned second,
-        second_bit; /* wide ones: the byte of a bucket, and its bit, where its second word starts */
-    uint64_t ones, highs; /* wide ones: of the lanes, or, semi-sorted, tops of either word */
-    uint64_t evens;       /* the first lane of both words, where cf_same_lanes would say it */
+    unsigned second, second_bit, ninth;    /* wide ones: see cf_wide_set */
+    unsigned first_bit[2];                 /* plain wide ones: see cf_first_lane */
+    uint64_t ones[2], tops_of[2]; /* wide ones: bit 0, and the top bit, of every lane, by word */
+    uint64_t highs;               /* wide ones: the top bits where cf_same_lanes says them */
+    uint64_t evens;               /* the first lane of both words, where cf_same_lanes would say it */
 } cf_form;
 
 typedef struct cf_view {

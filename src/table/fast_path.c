@@ -44,7 +44,7 @@ static CF_ALWAYS_INLINE size_t look_up(const cf_filter *filter, const uint64_t *
     }
     for (size_t i = 0; i < n; i++) {
         cf_side base = {cf_scale(batch->key[i], filter->geometry.buckets), batch->key[i], CF_WHOLE};
-        batch->spots[i] = cf_spots_by(filter, base, batch->mix[i], kind == CF_FAST_WHOLE);
+        batch->spots[i] = cf_spots_by(filter, base, batch->mix[i], cf_is_whole(kind));
         cf_prefetch(filter->view.table + batch->spots[i].byte);
         cf_prefetch(filter->view.table + batch->spots[i].byte2);
     }
@@ -68,6 +68,10 @@ size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t 
         return look_up(filter, hashes, n, answers, CF_FAST_SEMISORTED, &batch);
     case CF_FAST_WIDE:
         return look_up(filter, hashes, n, answers, CF_FAST_WIDE, &batch);
+    case CF_FAST_WIDE_WHOLE:
+        return look_up(filter, hashes, n, answers, CF_FAST_WIDE_WHOLE, &batch);
+    case CF_FAST_WIDE_LONG:
+        return look_up(filter, hashes, n, answers, CF_FAST_WIDE_LONG, &batch);
     default:
         return look_up(filter, hashes, n, answers, CF_FAST_WIDE_SEMISORTED, &batch);
     }
@@ -75,17 +79,26 @@ size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t 
 
 /* ---- plain buckets ---- */
 
+static CF_ALWAYS_INLINE bool may_have_pages(cf_fast kind)
+{
+    return kind != CF_FAST_WHOLE && kind != CF_FAST_WIDE && kind != CF_FAST_WIDE_WHOLE;
+}
+
 /* Changes one lane of a bucket by XOR, the first one of `same`. Some kinds have no pager to be told. */
 static CF_ALWAYS_INLINE void change_lane(cf_filter *filter, cf_fast kind, uint64_t byte, unsigned shift,
                                          uint64_t same, uint64_t difference)
 {
     const cf_form *form = &filter->view.form;
-    cf_top top = cf_first_top(form, cf_is_wide(kind), same);
-    uint8_t *p = filter->view.writable + byte + top.byte;
-    bool paged = kind == CF_FAST_PLAIN || kind == CF_FAST_WIDE;
-    if (paged && CF_UNLIKELY(filter->pages != NULL))
+    cf_lane_at lane = cf_first_lane(form, cf_is_wide(kind), same);
+    uint8_t *p = filter->view.writable + byte + lane.byte;
+    unsigned bit = lane.bit + shift;
+    if (kind == CF_FAST_WIDE_LONG) {
+        p += bit / 8;
+        bit %= 8;
+    }
+    if (may_have_pages(kind) && CF_UNLIKELY(filter->pages != NULL))
         cf_change_bits(filter, bits_of(byte, shift), form->bucket_bits);
-    cf_store64(p, cf_load64(p) ^ difference << (top.bit + 1 - form->lanes.width + shift));
+    cf_store64(p, cf_load64(p) ^ difference << bit);
 }
 
 /* The choice between two buckets cannot be predicted: no branch. */
@@ -101,7 +114,7 @@ static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf
 {
     bool wide = cf_is_wide(kind);
     const cf_form *form = &filter->view.form;
-    cf_words words = cf_words_at(filter, wide, spots);
+    cf_words words = cf_words_at(filter, kind, spots);
     cf_words left = cf_words_without(form, wide, words, spots->tag, spots->tag2);
     cf_same empty = cf_plain_same(filter, wide, words, 0, 0);
     if (cf_either_has(form, &form->lanes, wide, left.word, left.word2))
@@ -119,7 +132,7 @@ static CF_ALWAYS_INLINE bool add_plain(cf_filter *filter, cf_fast kind, const cf
 static CF_ALWAYS_INLINE cf_deleted delete_plain(cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
     bool wide = cf_is_wide(kind);
-    cf_words words = cf_words_at(filter, wide, spots);
+    cf_words words = cf_words_at(filter, kind, spots);
     cf_same same = cf_plain_same(filter, wide, words, spots->tag, spots->tag2);
     if ((same.lanes | same.lanes2) == 0)
         return CF_ABSENT;
@@ -155,7 +168,7 @@ static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const 
     bool first = has_empty_slot(filter, spots->byte, spots->shift);
     if (!first && !has_empty_slot(filter, spots->byte2, spots->shift2))
         return false;
-    if (cf_semisort_find(filter, wide, spots).has != 0)
+    if (cf_semisort_find(filter, wide, true, spots).has != 0)
         return false;
     change_slot(filter, spots, !first, 0, first ? spots->tag : spots->tag2);
     cf_count_occupied(filter);
@@ -164,7 +177,7 @@ static CF_ALWAYS_INLINE bool add_semisorted(cf_filter *filter, bool wide, const 
 
 static CF_ALWAYS_INLINE cf_deleted delete_semisorted(cf_filter *filter, bool wide, const cf_spots *spots)
 {
-    cf_semisort_found found = cf_semisort_find(filter, wide, spots);
+    cf_semisort_found found = cf_semisort_find(filter, wide, true, spots);
     if (found.has != 1)
         return found.has == 0 ? CF_ABSENT : CF_STICKY;
     change_slot(filter, spots, found.second, found.slot, 0);
@@ -174,20 +187,22 @@ static CF_ALWAYS_INLINE cf_deleted delete_semisorted(cf_filter *filter, bool wid
 
 /* ---- all of them ---- */
 
-/* The places of a key in a table whose buckets are no whole bytes, or that has pages. */
-static CF_ALWAYS_INLINE cf_spots any_spots(const cf_filter *filter, uint64_t hash)
+/* Kinds that may have pages tell of them. */
+static CF_ALWAYS_INLINE cf_spots spots_to_change(const cf_filter *filter, cf_fast kind, uint64_t hash)
 {
-    cf_spots spots = cf_spots_of(filter, hash, false);
-    if (CF_UNLIKELY(filter->pages != NULL)) {
+    cf_spots spots = cf_spots_of(filter, hash, cf_is_whole(kind));
+    if (may_have_pages(kind) && CF_UNLIKELY(filter->pages != NULL)) {
         cf_need_bits(filter, bits_of(spots.byte, spots.shift), filter->view.form.bucket_bits);
         cf_need_bits(filter, bits_of(spots.byte2, spots.shift2), filter->view.form.bucket_bits);
     }
     return spots;
 }
 
-static inline bool is_wide_in_memory(const cf_filter *filter)
+static CF_ALWAYS_INLINE bool add_by(cf_filter *filter, cf_fast kind, uint64_t hash)
 {
-    return filter->view.change == CF_FAST_WIDE && filter->pages == NULL;
+    cf_spots spots = spots_to_change(filter, kind, hash);
+    return cf_is_semisorted(kind) ? add_semisorted(filter, cf_is_wide(kind), &spots)
+                                  : add_plain(filter, kind, &spots);
 }
 
 /* For kinds that are not met most. noinline keeps registers free in the short ways, and calls of a pager
@@ -195,49 +210,71 @@ static inline bool is_wide_in_memory(const cf_filter *filter)
 static CF_NEVER_INLINE bool add_otherwise(cf_filter *filter, uint64_t hash)
 {
     cf_fast kind = filter->view.change;
-    cf_spots spots = any_spots(filter, hash);
-    return kind == CF_FAST_SEMISORTED ? add_semisorted(filter, false, &spots)
-           : kind == CF_FAST_PLAIN    ? add_plain(filter, CF_FAST_PLAIN, &spots)
-           : kind == CF_FAST_WIDE     ? add_plain(filter, CF_FAST_WIDE, &spots)
-                                      : add_semisorted(filter, true, &spots);
+    return kind == CF_FAST_SEMISORTED   ? add_by(filter, CF_FAST_SEMISORTED, hash)
+           : kind == CF_FAST_PLAIN      ? add_by(filter, CF_FAST_PLAIN, hash)
+           : kind == CF_FAST_WIDE_PAGED ? add_by(filter, CF_FAST_WIDE_PAGED, hash)
+           : kind == CF_FAST_WIDE_LONG  ? add_by(filter, CF_FAST_WIDE_LONG, hash)
+                                        : add_by(filter, CF_FAST_WIDE_SEMISORTED, hash);
 }
 
 static CF_NEVER_INLINE bool add_wide(cf_filter *filter, uint64_t hash)
 {
-    cf_spots spots = cf_spots_of(filter, hash, false);
-    return add_plain(filter, CF_FAST_WIDE_IN_MEMORY, &spots);
+    return filter->view.change == CF_FAST_WIDE ? add_by(filter, CF_FAST_WIDE, hash)
+                                               : add_by(filter, CF_FAST_WIDE_WHOLE, hash);
 }
 
 bool cf_fast_add(cf_filter *filter, uint64_t hash)
 {
-    assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
-    if (filter->view.change != CF_FAST_WHOLE)
-        return is_wide_in_memory(filter) ? add_wide(filter, hash) : add_otherwise(filter, hash);
-    cf_spots spots = cf_spots_of(filter, hash, true);
-    return add_plain(filter, CF_FAST_WHOLE, &spots);
+    cf_fast kind = filter->view.change;
+    assert(filter->view.writable != NULL && kind != CF_FAST_NONE);
+    if (kind == CF_FAST_WHOLE)
+        return add_by(filter, CF_FAST_WHOLE, hash);
+    return may_have_pages(kind) ? add_otherwise(filter, hash) : add_wide(filter, hash);
 }
 
-static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t hash)
+static CF_ALWAYS_INLINE cf_deleted delete_by(cf_filter *filter, cf_fast kind, uint64_t hash,
+                                             uint64_t value, cf_deleter *otherwise)
+{
+    cf_spots spots = spots_to_change(filter, kind, hash);
+    cf_deleted deleted = cf_is_semisorted(kind) ? delete_semisorted(filter, cf_is_wide(kind), &spots)
+                                                : delete_plain(filter, kind, &spots);
+    if (CF_UNLIKELY(deleted == CF_STICKY))
+        return otherwise(filter, hash, value);
+    filter->items -= deleted == CF_REMOVED && filter->items > 0;
+    return deleted;
+}
+
+static CF_NEVER_INLINE cf_deleted delete_otherwise(cf_filter *filter, uint64_t hash, uint64_t value,
+                                                   cf_deleter *otherwise)
 {
     cf_fast kind = filter->view.change;
-    cf_spots spots = any_spots(filter, hash);
-    return kind == CF_FAST_SEMISORTED ? delete_semisorted(filter, false, &spots)
-           : kind == CF_FAST_PLAIN    ? delete_plain(filter, CF_FAST_PLAIN, &spots)
-           : kind == CF_FAST_WIDE     ? delete_plain(filter, CF_FAST_WIDE, &spots)
-                                      : delete_semisorted(filter, true, &spots);
+    return kind == CF_FAST_SEMISORTED   ? delete_by(filter, CF_FAST_SEMISORTED, hash, value, otherwise)
+           : kind == CF_FAST_PLAIN      ? delete_by(filter, CF_FAST_PLAIN, hash, value, otherwise)
+           : kind == CF_FAST_WIDE_PAGED ? delete_by(filter, CF_FAST_WIDE_PAGED, hash, value, otherwise)
+           : kind == CF_FAST_WIDE_LONG
+               ? delete_by(filter, CF_FAST_WIDE_LONG, hash, value, otherwise)
+               : delete_by(filter, CF_FAST_WIDE_SEMISORTED, hash, value, otherwise);
 }
 
-static CF_NEVER_INLINE cf_deleted delete_wide(cf_filter *filter, uint64_t hash)
+static CF_NEVER_INLINE cf_deleted delete_wide(cf_filter *filter, uint64_t hash, uint64_t value,
+                                              cf_deleter *otherwise)
 {
-    cf_spots spots = cf_spots_of(filter, hash, false);
-    return delete_plain(filter, CF_FAST_WIDE_IN_MEMORY, &spots);
+    return delete_by(filter, CF_FAST_WIDE, hash, value, otherwise);
 }
 
-cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash)
+static CF_NEVER_INLINE cf_deleted delete_wide_whole(cf_filter *filter, uint64_t hash, uint64_t value,
+                                                    cf_deleter *otherwise)
 {
-    assert(filter->view.writable != NULL && filter->view.change != CF_FAST_NONE);
-    if (filter->view.change != CF_FAST_WHOLE)
-        return is_wide_in_memory(filter) ? delete_wide(filter, hash) : delete_otherwise(filter, hash);
-    cf_spots spots = cf_spots_of(filter, hash, true);
-    return delete_plain(filter, CF_FAST_WHOLE, &spots);
+    return delete_by(filter, CF_FAST_WIDE_WHOLE, hash, value, otherwise);
+}
+
+cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash, uint64_t value, cf_deleter *otherwise)
+{
+    cf_fast kind = filter->view.change;
+    assert(filter->view.writable != NULL && kind != CF_FAST_NONE);
+    if (kind == CF_FAST_WHOLE)
+        return delete_by(filter, CF_FAST_WHOLE, hash, value, otherwise);
+    return kind == CF_FAST_WIDE_WHOLE ? delete_wide_whole(filter, hash, value, otherwise)
+           : kind == CF_FAST_WIDE     ? delete_wide(filter, hash, value, otherwise)
+                                      : delete_otherwise(filter, hash, value, otherwise);
 }

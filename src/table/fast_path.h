@@ -18,6 +18,11 @@ static CF_ALWAYS_INLINE bool cf_is_wide(cf_fast kind)
     return kind >= CF_FAST_WIDE;
 }
 
+static CF_ALWAYS_INLINE bool cf_is_whole(cf_fast kind)
+{
+    return kind == CF_FAST_WHOLE || kind == CF_FAST_WIDE_WHOLE;
+}
+
 static CF_ALWAYS_INLINE bool cf_is_semisorted(cf_fast kind)
 {
     return kind == CF_FAST_SEMISORTED || kind == CF_FAST_WIDE_SEMISORTED;
@@ -52,14 +57,19 @@ static CF_ALWAYS_INLINE cf_spots cf_spots_of(const cf_filter *filter, uint64_t h
 
 /* The lanes of both buckets. */
 typedef struct cf_words {
-    cf_wide word, word2;
+    cf_laid word, word2;
 } cf_words;
 
-static CF_ALWAYS_INLINE cf_words cf_words_at(const cf_filter *filter, bool wide, const cf_spots *spots)
+static CF_ALWAYS_INLINE cf_words cf_words_at(const cf_filter *filter, cf_fast kind,
+                                             const cf_spots *spots)
 {
-    const cf_view *view = &filter->view;
-    return (cf_words){cf_load_lanes(&view->form, wide, view->table + spots->byte, 0, spots->shift),
-                      cf_load_lanes(&view->form, wide, view->table + spots->byte2, 0, spots->shift2)};
+    const cf_form *form = &filter->view.form;
+    const uint8_t *p = filter->view.table + spots->byte, *p2 = filter->view.table + spots->byte2;
+    if (kind == CF_FAST_WIDE_LONG)
+        return (cf_words){cf_load_long_lanes(form, p, spots->shift),
+                          cf_load_long_lanes(form, p2, spots->shift2)};
+    return (cf_words){cf_load_lanes(form, cf_is_wide(kind), p, 0, spots->shift),
+                      cf_load_lanes(form, cf_is_wide(kind), p2, 0, spots->shift2)};
 }
 
 /* Both plain buckets without their tags: cf_without. */
@@ -70,11 +80,12 @@ static CF_ALWAYS_INLINE cf_words cf_words_without(const cf_form *form, bool wide
                       cf_without(form, &form->lanes, wide, words.word2, tag2)};
 }
 
-static CF_ALWAYS_INLINE bool cf_plain_has(const cf_filter *filter, bool wide, const cf_spots *spots)
+static CF_ALWAYS_INLINE bool cf_plain_has(const cf_filter *filter, cf_fast kind, const cf_spots *spots)
 {
+    bool wide = cf_is_wide(kind);
     const cf_form *form = &filter->view.form;
     cf_words left =
-        cf_words_without(form, wide, cf_words_at(filter, wide, spots), spots->tag, spots->tag2);
+        cf_words_without(form, wide, cf_words_at(filter, kind, spots), spots->tag, spots->tag2);
     return cf_either_has(form, &form->lanes, wide, left.word, left.word2);
 }
 
@@ -88,8 +99,8 @@ static CF_ALWAYS_INLINE cf_same cf_plain_same(const cf_filter *filter, bool wide
 {
     const cf_form *form = &filter->view.form;
     cf_words left = cf_words_without(form, wide, words, tag, tag2);
-    return (cf_same){cf_same_lanes(form, &form->lanes, wide, left.word),
-                     cf_same_lanes(form, &form->lanes, wide, left.word2)};
+    return (cf_same){cf_same_lanes(form, &form->lanes, wide, 0, left.word),
+                     cf_same_lanes(form, &form->lanes, wide, 0, left.word2)};
 }
 
 /* Is a key there, after decoding both of its semi-sorted buckets? */
@@ -101,14 +112,14 @@ static CF_ALWAYS_INLINE bool cf_spots_have(const cf_filter *filter, cf_fast kind
 {
     bool wide = cf_is_wide(kind);
     if (!cf_is_semisorted(kind))
-        return cf_plain_has(filter, wide, spots);
-    unsigned has = cf_semisort_find(filter, wide, spots).has;
+        return cf_plain_has(filter, kind, spots);
+    unsigned has = cf_semisort_find(filter, wide, false, spots).has;
     return has < 2 ? has : cf_semisorted_has_for_sure(filter, hash);
 }
 
 static CF_ALWAYS_INLINE bool cf_has(const cf_filter *filter, cf_fast kind, uint64_t hash)
 {
-    cf_spots spots = cf_spots_of(filter, hash, kind == CF_FAST_WHOLE);
+    cf_spots spots = cf_spots_of(filter, hash, cf_is_whole(kind));
     return cf_spots_have(filter, kind, &spots, hash);
 }
 
@@ -123,10 +134,12 @@ static CF_ALWAYS_INLINE bool cf_has(const cf_filter *filter, cf_fast kind, uint6
 enum { CF_BATCH = 32 };
 size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t n, bool *answers);
 
-/* For filters with view.change; these count `occupied`. Adds the first copy of a key that has an empty
-** slot; false: it is not such a key. Deletes the only copy of a key, or says that it has none;
-** CF_STICKY: it may have several, and nothing has changed. */
+/* For filters with view.change. Adds the first copy of a key that has an empty slot; false: it is not
+** such a key, and nothing has changed. Counts `occupied`. */
 bool cf_fast_add(cf_filter *filter, uint64_t hash);
-cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash);
+
+/* Deletes the only copy of a key, or says that it has none; what it is not sure of is for `otherwise`. */
+typedef cf_deleted cf_deleter(cf_filter *filter, uint64_t hash, uint64_t value);
+cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash, uint64_t value, cf_deleter *otherwise);
 
 #endif

@@ -20,21 +20,29 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
     bool in_words = first % 8 + half + shift <= 64 && second % 8 + half + shift <= 64;
     unsigned bits = form->tag_bits + shift;
     bool was_wide = form->is_wide;
-    form->is_wide = bits > 64 && bits <= 128 && in_words && width > CF_BESIDE;
+    form->is_wide = bits > 64 && bits <= 128 && (in_words || first == 0) && width > CF_BESIDE;
     if (!form->is_wide) {
         if (was_wide) { /* equal forms are equal bytes */
-            form->second = form->second_bit = 0;
-            form->ones = form->highs = form->evens = 0;
+            form->second = form->second_bit = form->ninth = form->first_bit[0] = form->first_bit[1] = 0;
+            form->ones[0] = form->ones[1] = form->tops_of[0] = form->tops_of[1] = 0;
+            form->highs = form->evens = 0;
         }
         return;
     }
     uint64_t ones = 0, even = (uint64_t)1 << (width - 1);
     for (unsigned at = 0; at < half; at += width)
         ones |= (uint64_t)1 << at;
-    form->second = second / 8;
-    form->second_bit = second % 8;
-    form->ones = ones;
+    form->ninth = in_words ? 0 : second % 8;
+    /* as a rule it ends with the bucket: no cache line more than that needs */
+    form->second = in_words ? (bits + 7) / 8 - 8 : second / 8;
+    form->second_bit = second - 8 * form->second - form->ninth;
+    form->first_bit[0] = 1 - width;
+    form->first_bit[1] = form->ninth + form->second_bit + CF_BESIDE + 1 - width;
+    form->ones[0] = ones << first % 8;
+    form->ones[1] = ones << form->second_bit;
     form->highs = ones << (width - 1);
+    form->tops_of[0] = form->highs << first % 8;
+    form->tops_of[1] = form->highs << form->second_bit;
     form->evens = even | even >> CF_BESIDE;
 }
 

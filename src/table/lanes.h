@@ -106,7 +106,10 @@ void cf_lanes_set(cf_lanes *lanes, unsigned width, unsigned b, uint64_t bucket_b
 bool cf_fits_word(uint64_t bucket_bits, unsigned bits);
 
 /* Says whether a form is wide, and sets its constants for `count` lanes of `width` bits, which begin
-** at bit `first` of a bucket. Its other fields are set already. */
+** at bit `first` of a bucket. Its other fields are set already.
+** The second word starts at byte `second` of a bucket, and its lanes at bit `second_bit` of what is
+** loaded there. Where a half of the lanes may lie in nine bytes `ninth` is not 0: they are loaded from
+** that bit of the byte on. */
 void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count);
 
 /* Constants for `count` lanes of `width` bits to a word. */
@@ -120,61 +123,97 @@ static inline uint64_t cf_any_zero_lane(const cf_lanes *lanes, uint64_t x)
     return (x - lanes->ones) & ~x & lanes->highs;
 }
 
-/* The lanes of a bucket at bit `shift` of a byte. `wide`, a constant: those in two words, each moved
-** down to its first lane; that of the first word is bit `first` of the bucket. Else those in one. */
-static CF_ALWAYS_INLINE cf_wide cf_load_lanes(const cf_form *form, bool wide, const uint8_t *p,
-                                              unsigned first, unsigned shift)
+/* Lanes of a bucket, in `one` word, or, where `wide`, a constant, says so, in `two`, from bit `shift`
+** of each on. */
+typedef struct cf_laid {
+    uint64_t one;
+    cf_two two;
+    unsigned shift;
+} cf_laid;
+
+/* 64 bits from bit n of the byte at p on, from up to nine bytes. */
+static inline uint64_t cf_load_nine(const uint8_t *p, unsigned n)
 {
-    return wide ? (cf_wide){cf_load64(p + first / 8) >> (shift + first % 8),
-                            cf_load64(p + form->second) >> (shift + form->second_bit)}
-                : (cf_wide){cf_load64(p) >> shift, 0};
+    p += n / 8;
+    return cf_load64(p) >> n % 8 | cf_load64(p + 1) << (8 - n % 8);
 }
 
-/* The lanes of a bucket without a tag: bits of `highs` are left where a lane may hold it. `lanes` are
-** those of one word. */
-static CF_ALWAYS_INLINE cf_wide cf_without(const cf_form *form, const cf_lanes *lanes, bool wide,
-                                           cf_wide bits, uint64_t tag)
+/* Those of a bucket at bit `shift` of a byte. Wide: the first word begins at bit `first` of the bucket. */
+static CF_ALWAYS_INLINE cf_laid cf_load_lanes(const cf_form *form, bool wide, const uint8_t *p,
+                                              unsigned first, unsigned shift)
 {
-    uint64_t ones = wide ? form->ones : lanes->ones;
-    uint64_t low = bits.low ^ tag * ones, high = bits.high ^ tag * ones;
-    return (cf_wide){(low - ones) & ~low, wide ? (high - ones) & ~high : 0};
+    return wide ? (cf_laid){.two = {cf_load64(p + first / 8), cf_load64(p + form->second)},
+                            .shift = shift}
+                : (cf_laid){.one = cf_load64(p) >> shift};
+}
+
+/* The same of a wide form with `ninth`. */
+static inline cf_laid cf_load_long_lanes(const cf_form *form, const uint8_t *p, unsigned shift)
+{
+    return (cf_laid){
+        .two = {cf_load_nine(p, shift), cf_load_nine(p + form->second, shift + form->ninth)}};
+}
+
+/* The lanes of a bucket without a tag: their top bits are left where a lane may hold it. `lanes` are
+** those of one word. */
+static CF_ALWAYS_INLINE cf_laid cf_without(const cf_form *form, const cf_lanes *lanes, bool wide,
+                                           cf_laid bits, uint64_t tag)
+{
+    const uint64_t *ones = form->ones;
+    uint64_t x = bits.one ^ tag * lanes->ones;
+    cf_two tags = {tag * ones[0], tag * ones[1]};
+    return wide
+               ? (cf_laid){.two = cf_two_without(bits.two, bits.shift, tags, (cf_two){ones[0], ones[1]})}
+               : (cf_laid){.one = (x - lanes->ones) & ~x};
 }
 
 /* Does either of two buckets hold its tag, by what is left of them? */
 static CF_ALWAYS_INLINE bool cf_either_has(const cf_form *form, const cf_lanes *lanes, bool wide,
-                                           cf_wide left, cf_wide left2)
+                                           cf_laid left, cf_laid left2)
 {
-    return wide ? ((left.low | left2.low | left.high | left2.high) & form->highs) != 0
-                : ((left.low | left2.low) & lanes->highs) != 0;
+    return wide ? cf_two_any(left.two, left2.two, (cf_two){form->tops_of[0], form->tops_of[1]})
+                : ((left.one | left2.one) & lanes->highs) != 0;
 }
 
 /* So far the top bits of the second word are moved down to stand beside those of the first one, where
 ** none are: lanes have more bits. */
 enum { CF_BESIDE = 1 };
 
-/* Which lanes hold the tag, by what is left: as cf_any_zero_lane. */
+/* Which lanes hold the tag, by what is left: as cf_any_zero_lane. `first` as above. */
 static CF_ALWAYS_INLINE uint64_t cf_same_lanes(const cf_form *form, const cf_lanes *lanes, bool wide,
-                                               cf_wide left)
+                                               unsigned first, cf_laid left)
 {
-    return wide ? (left.low & form->highs) | (left.high & form->highs) >> CF_BESIDE
-                : left.low & lanes->highs;
+    return wide ? (cf_two_word(left.two, 0) & form->tops_of[0]) >> first % 8 |
+                      (cf_two_word(left.two, 1) & form->tops_of[1]) >> (form->second_bit + CF_BESIDE)
+                : left.one & lanes->highs;
 }
 
-/* Where a lane is: the byte of its bucket in which its word starts, and its top bit there. */
-typedef struct cf_top {
+/* The same from a wide bucket at bit `shift` of a byte, without vectors: what is to be changed there is
+** known sooner. */
+static CF_ALWAYS_INLINE uint64_t cf_same_by_words(const cf_form *form, const uint8_t *p, unsigned first,
+                                                  unsigned shift, uint64_t tag)
+{
+    uint64_t ones = form->ones[0] >> first % 8;
+    uint64_t low = cf_load64(p + first / 8) >> (shift + first % 8) ^ tag * ones;
+    uint64_t high = cf_load64(p + form->second) >> (shift + form->second_bit) ^ tag * ones;
+    return ((low - ones) & ~low & form->highs) | ((high - ones) & ~high & form->highs) >> CF_BESIDE;
+}
+
+/* Where a lane is: the byte of its bucket in which its word starts, and its first bit there. */
+typedef struct cf_lane_at {
     unsigned byte, bit;
-} cf_top;
+} cf_lane_at;
 
 /* The first lane that holds a tag, where lanes begin at bit 0 of a bucket. No branch: which word it is
 ** in cannot be predicted. */
-static CF_ALWAYS_INLINE cf_top cf_first_top(const cf_form *form, bool wide, uint64_t same)
+static CF_ALWAYS_INLINE cf_lane_at cf_first_lane(const cf_form *form, bool wide, uint64_t same)
 {
     if (!wide)
-        return (cf_top){0, cf_lowest_bit(same)};
-    uint64_t low = same & form->highs, none = 0 - (uint64_t)(low == 0);
-    return (cf_top){(unsigned)none & form->second,
-                    cf_lowest_bit(low | (same & none)) +
-                        ((unsigned)none & (form->second_bit + CF_BESIDE))};
+        return (cf_lane_at){0, cf_lowest_bit(same) + 1 - form->lanes.width};
+    uint64_t low = same & form->highs;
+    unsigned second = low == 0;
+    return (cf_lane_at){second * form->second,
+                        cf_lowest_bit(low != 0 ? low : same) + form->first_bit[second]};
 }
 
 /* Is exactly one bit set in two words that are not both 0? */

@@ -50,9 +50,14 @@ static cf_fast quick_kind(const cf_filter *filter)
         return !form->lane_of  ? CF_FAST_NONE
                : form->is_wide ? CF_FAST_WIDE_SEMISORTED
                                : CF_FAST_SEMISORTED;
-    if (form->lanes.words > 1)
-        return form->is_wide ? CF_FAST_WIDE : CF_FAST_NONE;
-    return form->bucket_bits % 8 == 0 && !filter->pages ? CF_FAST_WHOLE : CF_FAST_PLAIN;
+    bool whole = form->bucket_bits % 8 == 0 && !filter->pages;
+    if (form->lanes.words == 1)
+        return whole ? CF_FAST_WHOLE : CF_FAST_PLAIN;
+    return !form->is_wide  ? CF_FAST_NONE
+           : form->ninth   ? CF_FAST_WIDE_LONG
+           : whole         ? CF_FAST_WIDE_WHOLE
+           : filter->pages ? CF_FAST_WIDE_PAGED
+                           : CF_FAST_WIDE;
 }
 
 static void set_quick(cf_filter *filter)

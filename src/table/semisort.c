@@ -246,17 +246,15 @@ typedef enum tags_in {
 static CF_ALWAYS_INLINE void read_tops(const cf_filter *filter, const cf_form *form, uint64_t at,
                                        tags_in how, uint64_t *top)
 {
-    const uint8_t *table = filter->view.table;
     unsigned size = form->tops.width;
     if (how == IN_ANY_BITS) {
         for (unsigned i = 0; i < CF_SEMISORT_SLOTS; i++)
             top[i] = cf_tops_at(filter, form, at, i);
         return;
     }
-    cf_wide bits = cf_load_lanes(form, how == IN_TWO_WORDS, table + at / 8, CF_CODE_BITS, at % 8);
-    top[0] = how == IN_TWO_WORDS ? bits.low : bits.low >> CF_CODE_BITS;
+    top[0] = cf_tops_at(filter, form, at, 0);
     top[1] = top[0] >> size;
-    top[2] = how == IN_TWO_WORDS ? bits.high : top[1] >> size;
+    top[2] = how == IN_TWO_WORDS ? cf_tops_at(filter, form, at, 2) : top[1] >> size;
     top[3] = top[2] >> size;
 }
 

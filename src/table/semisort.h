@@ -119,30 +119,36 @@ typedef struct cf_semisort_found {
 ** because both are of one key. For forms with lane_of; `wide`: is_wide, a constant. When the key is
 ** there, as a rule one top of eight agrees, and its nibble decides. */
 static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filter, bool wide,
-                                                           const cf_spots *spots)
+                                                           bool change, const cf_spots *spots)
 {
     const cf_form *form = &filter->view.form;
-    const uint8_t *table = filter->view.table;
-    cf_wide tops = cf_load_lanes(form, wide, table + spots->byte, CF_CODE_BITS, spots->shift);
-    cf_wide tops2 = cf_load_lanes(form, wide, table + spots->byte2, CF_CODE_BITS, spots->shift2);
-    uint64_t bits = tops.low, bits2 = tops2.low;
-    if (!wide) {
-        tops.low >>= CF_CODE_BITS;
-        tops2.low >>= CF_CODE_BITS;
+    const uint8_t *p = filter->view.table + spots->byte, *p2 = filter->view.table + spots->byte2;
+    uint64_t wanted = spots->tag >> CF_NIBBLE_BITS, wanted2 = spots->tag2 >> CF_NIBBLE_BITS;
+    cf_laid tops = cf_load_lanes(form, wide, p, CF_CODE_BITS, spots->shift);
+    cf_laid tops2 = cf_load_lanes(form, wide, p2, CF_CODE_BITS, spots->shift2);
+    uint64_t bits = tops.one, bits2 = tops2.one, agree, agree2;
+    if (wide && change) {
+        agree = cf_same_by_words(form, p, CF_CODE_BITS, spots->shift, wanted);
+        agree2 = cf_same_by_words(form, p2, CF_CODE_BITS, spots->shift2, wanted2);
+        if ((agree | agree2) == 0)
+            return (cf_semisort_found){0, false, 0};
+    } else {
+        tops.one >>= CF_CODE_BITS;
+        tops2.one >>= CF_CODE_BITS;
+        tops = cf_without(form, &form->tops, wide, tops, wanted);
+        tops2 = cf_without(form, &form->tops, wide, tops2, wanted2);
+        if (!cf_either_has(form, &form->tops, wide, tops, tops2))
+            return (cf_semisort_found){0, false, 0};
+        agree = cf_same_lanes(form, &form->tops, wide, CF_CODE_BITS, tops);
+        agree2 = cf_same_lanes(form, &form->tops, wide, CF_CODE_BITS, tops2);
     }
-    tops = cf_without(form, &form->tops, wide, tops, spots->tag >> CF_NIBBLE_BITS);
-    tops2 = cf_without(form, &form->tops, wide, tops2, spots->tag2 >> CF_NIBBLE_BITS);
-    if (!cf_either_has(form, &form->tops, wide, tops, tops2))
-        return (cf_semisort_found){0, false, 0};
-    uint64_t agree = cf_same_lanes(form, &form->tops, wide, tops);
-    uint64_t agree2 = cf_same_lanes(form, &form->tops, wide, tops2);
     if (!cf_is_single(agree, agree2))
         return (cf_semisort_found){2, false, 0};
     bool second = agree == 0;
     uint64_t code = second ? bits2 : bits;
     if (wide)
-        code = cf_load_bits(
-            table, cf_choose(second, spots->byte2 * 8 + spots->shift2, spots->byte * 8 + spots->shift));
+        code = cf_load_bits(filter->view.table, cf_choose(second, spots->byte2 * 8 + spots->shift2,
+                                                          spots->byte * 8 + spots->shift));
     unsigned lane = cf_single_lane(form, wide, agree | agree2);
     uint64_t nibbles = cf_nibbles_of(code) >> lane * CF_NIBBLE_BITS;
     bool has = ((nibbles ^ spots->tag) & CF_NIBBLE_MASK) == 0;

@@ -30,6 +30,42 @@ static void numbers_of_bits_are_exact(void **state)
     }
 }
 
+/* Both words are as one word would be, whichever of them it is. */
+static void two_words_are_one_and_one(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 10000; i++) {
+        unsigned n = (unsigned)random_below(64);
+        uint64_t x[2], z[2], ones[2], left[2];
+        for (unsigned k = 0; k < 2; k++) {
+            x[k] = random64();
+            ones[k] = random64() & random64();
+            z[k] = random_below(4) ? x[k] >> n ^ (random64() & random64() & random64()) : random64();
+            left[k] = ((x[k] >> n ^ z[k]) - ones[k]) & ~(x[k] >> n ^ z[k]);
+        }
+        cf_two is =
+            cf_two_without((cf_two){x[0], x[1]}, n, (cf_two){z[0], z[1]}, (cf_two){ones[0], ones[1]});
+        assert_true(cf_two_word(is, 0) == left[0]);
+        assert_true(cf_two_word(is, 1) == left[1]);
+    }
+}
+
+/* A bit in either word of either pair counts, where the mask has it. */
+static void any_bit_of_two_words_is_found(void **state)
+{
+    const cf_two none = {0, 0};
+    (void)state;
+    for (unsigned bit = 0; bit < 128; bit++) {
+        uint64_t low = bit < 64 ? (uint64_t)1 << bit : 0,
+                 high = bit < 64 ? 0 : (uint64_t)1 << (bit - 64);
+        const cf_two one = {low, high}, others = {~low, ~high};
+        assert_true(cf_two_any(one, none, one));
+        assert_true(cf_two_any(none, one, one));
+        assert_false(cf_two_any(one, one, others));
+        assert_false(cf_two_any(others, none, one));
+    }
+}
+
 /* Long multiplication in digits of 16 bits, as at school. */
 static void multiply_slowly(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
 {
@@ -91,6 +127,8 @@ static void hints_change_nothing(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(loads_and_stores_are_little_endian),
     cmocka_unit_test(numbers_of_bits_are_exact),
+    cmocka_unit_test(two_words_are_one_and_one),
+    cmocka_unit_test(any_bit_of_two_words_is_found),
     cmocka_unit_test(multiply_gives_both_halves),
     cmocka_unit_test(rounded_is_as_in_memory),
     cmocka_unit_test(a_flag_is_set_once),

@@ -95,14 +95,16 @@ static void plain_buckets_that_start_anywhere(void **state)
     work_in(shape_of(24, 4, 15), CF_FAST_PLAIN); /* all 64 bits of a load */
 }
 
-/* 65 to 128 bits, which start anywhere; and 62 that start anywhere. */
+/* 65 to 128 bits, which start anywhere; and 62 that do, alone and as half of 124. */
 static void plain_buckets_of_two_words(void **state)
 {
     (void)state;
     for (unsigned f = 17; f <= CF_FINGERPRINT_MAX; f++)
-        work_in(shape_of(24, 4, f), f == 31 ? CF_FAST_NONE : CF_FAST_WIDE); /* 62 bits from bit 4 on */
+        work_in(shape_of(24, 4, f), f % 2 == 0 ? CF_FAST_WIDE_WHOLE
+                                    : f == 31  ? CF_FAST_WIDE_LONG
+                                               : CF_FAST_WIDE);
     for (unsigned f = 9; f <= 16; f++)
-        work_in(shape_of(12, 8, f), CF_FAST_WIDE);
+        work_in(shape_of(12, 8, f), CF_FAST_WIDE_WHOLE);
     work_in(shape_of(24, 2, 31), CF_FAST_WIDE);
     work_in(shape_of(24, 8, 17), CF_FAST_NONE);
 }
@@ -218,8 +220,9 @@ static void filters_with_pages(void **state)
     work_in_pages(shape_of(24, 4, 13), CF_FAST_PLAIN);
     work_in_pages(semisorted(shape_of(24, 4, 12)), CF_FAST_SEMISORTED);
     work_in_pages(semisorted(shape_of(24, 4, 16)), CF_FAST_SEMISORTED);
-    work_in_pages(shape_of(24, 8, 12), CF_FAST_WIDE);
-    work_in_pages(shape_of(24, 4, 29), CF_FAST_WIDE);
+    work_in_pages(shape_of(24, 8, 12), CF_FAST_WIDE_PAGED);
+    work_in_pages(shape_of(24, 4, 29), CF_FAST_WIDE_PAGED);
+    work_in_pages(shape_of(24, 4, 31), CF_FAST_WIDE_LONG);
     work_in_pages(semisorted(shape_of(24, 4, 17)), CF_FAST_SEMISORTED);
     work_in_pages(semisorted(shape_of(24, 4, 23)), CF_FAST_WIDE_SEMISORTED);
     work_in_pages(shape_of(24, 8, 17), CF_FAST_NONE);
@@ -291,6 +294,8 @@ static void many_lookups_are_many_lookups(void **state)
                             semisorted(shape_of(32, 4, 6)),
                             shape_of(32, 8, 12),
                             shape_of(32, 4, 19),
+                            shape_of(32, 4, 24),
+                            shape_of(32, 4, 31),
                             semisorted(shape_of(32, 4, 21)),
                             shape_of(32, 8, 20),
                             growing_shape(8, 4, 10),

@@ -163,16 +163,17 @@ static void assert_first_lane(const cf_form *form, unsigned b, unsigned start, c
     unsigned width = form->lanes.width, first = 0;
     while (first < b && slot_at(table, start + first * width, width) != tag)
         first++;
-    cf_wide bits = cf_load_lanes(form, true, table + start / 8, 0, start % 8);
-    cf_wide left = cf_without(form, &form->lanes, true, bits, tag), none = {0, 0};
-    uint64_t same = cf_same_lanes(form, &form->lanes, true, left);
+    cf_laid bits = form->ninth ? cf_load_long_lanes(form, table + start / 8, start % 8)
+                               : cf_load_lanes(form, true, table + start / 8, 0, start % 8);
+    cf_laid left = cf_without(form, &form->lanes, true, bits, tag), none = {0};
+    uint64_t same = cf_same_lanes(form, &form->lanes, true, 0, left);
     assert_int_equal(same != 0, first < b);
     assert_int_equal(cf_either_has(form, &form->lanes, true, left, none), first < b);
     assert_int_equal(cf_either_has(form, &form->lanes, true, none, left), first < b);
     if (first == b)
         return;
-    cf_top top = cf_first_top(form, true, same);
-    assert_int_equal(8 * top.byte + top.bit + 1, (first + 1) * width);
+    cf_lane_at lane = cf_first_lane(form, true, same);
+    assert_int_equal(8 * lane.byte + lane.bit, first * width);
 }
 
 static void first_lane_of_wide_buckets(void **state)

@@ -39,8 +39,12 @@ static void assert_pair(const cf_filter *filter, uint64_t bucket, uint64_t tag, 
     bool expected = bucket_has(filter, bucket, tag) || bucket_has(filter, bucket2, tag2);
     const cf_form *form = &filter->view.form;
     cf_spots spots = spots_of(filter, bucket, tag, bucket2, tag2);
-    cf_semisort_found found =
-        form->is_wide ? cf_semisort_find(filter, true, &spots) : cf_semisort_find(filter, false, &spots);
+    cf_semisort_found found = form->is_wide ? cf_semisort_find(filter, true, false, &spots)
+                                            : cf_semisort_find(filter, false, false, &spots);
+    cf_semisort_found again = form->is_wide ? cf_semisort_find(filter, true, true, &spots) : found;
+    assert_int_equal(again.has, found.has);
+    assert_int_equal(again.second, found.second);
+    assert_int_equal(again.slot, found.slot);
     answers[found.has]++;
     if (found.has < 2)
         assert_int_equal(found.has, expected);
