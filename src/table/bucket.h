@@ -236,8 +236,10 @@ static CF_ALWAYS_INLINE bool cf_look_wide(const cf_filter *filter, const cf_form
     cf_wide bits = cf_load_lanes(form, true, filter->view.table + at / 8, first, at % 8);
     if (cf_any_compatible(form, bits, place->tag >> nibble, filter->geometry.pair_bits - nibble) != 0)
         return cf_look_any(filter, place, empty_slot);
-    *empty_slot =
-        semisorted ? cf_semisort_has_empty(filter, form, at) - 1 : cf_wide_free_slot(filter, form, bits);
+    if (!semisorted)
+        *empty_slot = cf_wide_free_slot(filter, form, bits);
+    else if ((bits.low & cf_ones(form->tops.width)) == 0) /* slot 0, as a rule */
+        *empty_slot = cf_semisort_has_empty(filter, form, at) - 1;
     return false;
 }
 
