@@ -132,7 +132,7 @@ static inline unsigned cf_floor_log2(uint64_t n)
 {
     assert(n != 0);
 #if CF_IS_GNU
-    return 63 - (unsigned)__builtin_clzll(n);
+    return 63 ^ (unsigned)__builtin_clzll(n);
 #elif CF_IS_MSVC64
     unsigned long at;
     _BitScanReverse64(&at, n);

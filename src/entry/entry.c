@@ -208,35 +208,18 @@ unsigned cf_scan_matches(const cf_filter *filter, const cf_pair *pair, uint64_t 
     return filter->spilled == 0 ? found : found + cf_spilled_matches(filter, pair);
 }
 
-/* Takes the first empty slot of plain buckets, by word number `index` of the one on this side. */
-static inline void note_room(const cf_form *form, uint64_t word, unsigned index, unsigned side,
-                             cf_room *room)
-{
-    uint64_t empty = cf_any_zero_lane(&form->lanes, word);
-    if (room->side == 2 && empty != 0)
-        *room = (cf_room){side, cf_first_slot(&form->lanes, empty, index)};
-}
-
 bool cf_slots_match(const cf_filter *filter, const cf_pair *pair, cf_room *room)
 {
-    uint64_t matching = 0;
-    bool plain = !filter->geometry.semisorted;
+    bool matching = false;
     *room = (cf_room){2, 0};
     fetch_other(filter, pair);
     for (unsigned side = 0; side < pair->sides; side++) {
-        const cf_form *form = cf_form_of(filter, pair->place[side].bucket);
-        uint64_t at = cf_record_at(filter, form, pair->place[side].bucket), tag = pair->place[side].tag;
-        unsigned words = cf_words_to_read(filter, form, at, tag);
-        for (unsigned i = 0; i < words; i++) {
-            uint64_t word = cf_word_at(filter, form, at, i);
-            matching |= cf_matching_lanes(form, word, tag);
-            if (plain)
-                note_room(form, word, i, side, room);
-        }
-        if (!plain && room->side == 2 && cf_semisort_has_empty(filter, form, at))
-            *room = (cf_room){side, 0}; /* empty slots come first */
+        int empty = -1;
+        matching |= cf_bucket_look(filter, &pair->place[side], &empty);
+        if (empty >= 0 && room->side == 2)
+            *room = (cf_room){side, (unsigned)empty};
     }
-    return matching != 0;
+    return matching;
 }
 
 unsigned cf_entries_matching(const cf_filter *filter, const cf_pair *pair)

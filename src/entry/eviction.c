@@ -25,7 +25,10 @@ static bool note(seen_set *seen, uint64_t bucket)
 /* Notes the buckets of a search in so many bits. */
 static void note_all(seen_set *seen, unsigned bits_log2, const cf_search *search)
 {
-    memset(seen->word, 0, ((size_t)1 << bits_log2) / 8);
+    for (unsigned i = 0; i < (1 << SEEN_FEW_LOG2) / 64; i++) /* so many stores, and no call */
+        seen->word[i] = 0;
+    if (bits_log2 != SEEN_FEW_LOG2)
+        memset(seen->word, 0, sizeof seen->word);
     seen->bits_log2 = bits_log2;
     for (unsigned i = 0; i < search->nodes; i++)
         note(seen, search->kept[i]);
@@ -91,9 +94,9 @@ static CF_ALWAYS_INLINE uint64_t other_bucket(const cf_filter *filter, bool grow
     uint64_t remainder = tag >> filter->geometry.pair_bits << home.bits | home.extension;
     cf_home there = cf_home_in(filter, base, remainder ^ mix);
     /* RULE: an entry moves only to a bucket whose extension it knows */
-    return there.bits > home.bits && cf_is_void(filter, tag)
-               ? NOWHERE
-               : cf_bucket_number(filter, base, there.extension);
+    if (CF_UNLIKELY(cf_is_void(filter, tag)) && there.bits > home.bits)
+        return NOWHERE;
+    return cf_bucket_number(filter, base, there.extension);
 }
 
 /* The bucket of a node that is not kept. */
@@ -144,6 +147,16 @@ static inline void alternates_of(const cf_filter *filter, uint64_t bucket, uint6
         find_alternates(filter, false, bucket, to);
 }
 
+/* The search ends in this bucket, if it has this slot. */
+static inline bool ends(cf_search *search, cf_node node, int free_slot)
+{
+    if (free_slot < 0)
+        return false;
+    search->leaf = node;
+    search->free_slot = (unsigned)free_slot;
+    return true;
+}
+
 /* Looks behind every slot of node `index`, at the buckets `to`: an empty slot ends the search. */
 static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, unsigned index,
                    const uint64_t *to)
@@ -159,13 +172,72 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
             return false;
         }
         search->left.examined--;
-        int free_slot = cf_bucket_usable_slot(filter, node.bucket);
-        if (free_slot >= 0) {
-            search->leaf = node;
-            search->free_slot = (unsigned)free_slot;
+        if (ends(search, node, cf_bucket_usable_slot(filter, node.bucket)))
             return true;
-        }
         push_node(search, seen, node);
+    }
+    return false;
+}
+
+/* The same in a grown table that is all in memory, in two parts. First: looks at the other bucket of
+** each entry as soon as it is known, and goes no further when it has room. */
+static inline bool ends_behind(const cf_filter *filter, const cf_pair *pair, cf_search *search,
+                               unsigned index, uint64_t *to)
+{
+    uint64_t bucket = bucket_of(filter, search, index), tag[CF_BUCKET_MAX];
+    cf_home home = index < pair->sides ? cf_home_in(filter, pair->side[index].base,
+                                                    pair->side[index].bits >> filter->geometry.pair_bits)
+                                       : cf_home_of(filter, bucket);
+    cf_tags_read(filter, bucket, tag);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+        to[slot] = other_bucket(filter, true, home, tag[slot]);
+        int free_slot = to[slot] == NOWHERE ? -1 : cf_bucket_free_slot(filter, to[slot]);
+        if (ends(search, (cf_node){to[slot], (uint16_t)index, (uint8_t)slot}, free_slot))
+            return true;
+    }
+    return false;
+}
+
+/* Then: none has. */
+static inline void push_all(const cf_filter *filter, cf_search *search, seen_set *seen, unsigned index,
+                            const uint64_t *to)
+{
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        if (to[slot] != NOWHERE && !was_seen(seen, search, filter->geometry.bucket_size, to[slot]))
+            push_node(search, seen, (cf_node){to[slot], (uint16_t)index, (uint8_t)slot});
+}
+
+/* What lies behind the first bucket of a pair is pushed when there is no room behind the second one. */
+static bool search_grown(const cf_filter *filter, const cf_pair *pair, cf_search *search, seen_set *seen)
+{
+    uint64_t to[2][CF_BUCKET_MAX];
+    unsigned roots = search->nodes;
+    for (unsigned index = 0; index < search->nodes; index++) {
+        if (ends_behind(filter, pair, search, index, to[index % 2]))
+            return true;
+        if (index + 1 == roots) {
+            note_all(seen, SEEN_FEW_LOG2, search);
+            if (index == 1)
+                push_all(filter, search, seen, 0, to[0]);
+        }
+        if (index + 1 >= roots)
+            push_all(filter, search, seen, index, to[index % 2]);
+    }
+    return false;
+}
+
+static bool search_any(const cf_filter *filter, cf_search *search, seen_set *seen)
+{
+    uint64_t to[2][CF_BUCKET_MAX];
+    /* In a new table the buckets behind the next node are on their way, too, when those behind this one
+    ** are looked at. In one that has grown, where they take longer to find, that does not pay. */
+    unsigned known = 0, ahead = filter->view.grown ? 1 : 2;
+    note_all(seen, SEEN_FEW_LOG2, search);
+    for (unsigned index = 0; index < search->nodes && !search->spent; index++) {
+        for (; known < index + ahead && known < search->nodes; known++)
+            alternates_of(filter, bucket_of(filter, search, known), to[known % 2]);
+        if (expand(filter, search, seen, index, to[index % 2]))
+            return true;
     }
     return false;
 }
@@ -174,10 +246,6 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
                         cf_search *search)
 {
     seen_set seen;
-    uint64_t to[2][CF_BUCKET_MAX];
-    /* In a new table the buckets behind the next node are on their way, too, when those behind this one
-    ** are looked at. In one that has grown, where they take longer to find, that does not pay. */
-    unsigned known = 0, ahead = filter->view.grown ? 1 : 2;
     search->nodes = 0;
     search->spent = false;
     search->left = budget;
@@ -185,14 +253,9 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
         search->left.nodes = CF_SEARCH_KEPT; /* all are asked */
     for (unsigned i = 0; i < pair->sides; i++)
         push_node(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
-    note_all(&seen, SEEN_FEW_LOG2, search);
-    for (unsigned index = 0; index < search->nodes && !search->spent; index++) {
-        for (; known < index + ahead && known < search->nodes; known++)
-            alternates_of(filter, bucket_of(filter, search, known), to[known % 2]);
-        if (expand(filter, search, &seen, index, to[index % 2]))
-            return true;
-    }
-    return false;
+    bool memory = filter->pages == NULL && !filter->geometry.epochs && budget.examined == CF_ANY_NUMBER;
+    return filter->view.grown && memory ? search_grown(filter, pair, search, &seen)
+                                        : search_any(filter, search, &seen);
 }
 
 /* Moves an entry to a slot of its other bucket, `to`. Its old slot is left as it is, to be
@@ -201,14 +264,12 @@ static void move_entry(cf_filter *filter, cf_node from, unsigned from_slot, uint
                        unsigned to_slot)
 {
     uint64_t tag = cf_slot_get(filter, from.bucket, from_slot);
-    cf_side other = cf_alternate(filter, cf_side_of(filter, cf_home_of(filter, from.bucket), tag));
-    cf_place place = cf_locate(filter, &other);
-    CF_ASSERT_CONTENT(filter, place.bucket == to && other.length >= place.extension);
+    tag = cf_tag_there(filter, cf_home_of(filter, from.bucket), tag, to);
     /* RULE: a move keeps the payload */
     uint64_t payload = cf_payload_get(filter, from.bucket, from_slot);
     /* Before growth no entry is sticky: hostile bytes may say so. */
     payload &= cf_low_bits(cf_form_of(filter, to)->payload_bits);
-    cf_slot_set(filter, to, to_slot, cf_tag_of(filter, place, other.length), payload);
+    cf_slot_set(filter, to, to_slot, tag, payload);
 }
 
 unsigned cf_eviction_apply(cf_filter *filter, const cf_pair *pair, const cf_search *search,

@@ -79,6 +79,9 @@ cf_status cf_grow_noted(cf_filter *filter, cf_undo *undo);
 ** then. */
 void cf_grow_back(cf_filter *filter, cf_undo *undo);
 
+/* Are so many slots occupied that a table of this stage is to grow before an add? */
+bool cf_nearly_full(cf_filter *filter);
+
 /* Is this a large table that can be prepared for its first growth? Then each insertion widens a few
 ** buckets, so that none has to widen all of them. */
 bool cf_can_prepare_growth(const cf_filter *filter);

@@ -87,6 +87,7 @@ typedef struct cf_view {
     uint32_t searched;    /* buckets from which the last search of an ageing filter went on */
     uint64_t fingerprint_mask, level_mask, pair_mask; /* f, level and s low bits */
     cf_form form;                                     /* of all buckets but the first */
+    uint64_t most, most_of;  /* the slots that may be occupied before a table of so many buckets grows */
     uint64_t narrow_buckets; /* so many; they have not been widened yet (growth.h) */
     cf_form narrow;          /* theirs, when there are any */
 } cf_view;

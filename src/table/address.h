@@ -108,9 +108,8 @@ static inline cf_side cf_base(const cf_filter *filter, uint64_t hash)
 static inline uint64_t cf_bucket_number(const cf_filter *filter, uint64_t base, uint64_t extension)
 {
     unsigned t = cf_floor_log2(extension | 1);
-    uint64_t extended = ((filter->geometry.buckets + base) << t) + extension - ((uint64_t)1 << t);
-    uint64_t chosen = 0 - (uint64_t)(extension != 0);
-    return base ^ ((base ^ extended) & chosen);
+    uint64_t more = (filter->geometry.buckets - 1) & (0 - (uint64_t)(extension != 0));
+    return ((base + more) << t) + extension;
 }
 
 /* Is the bucket of this base and remainder split already? 0 or 1: its extension has so many bits
@@ -130,9 +129,8 @@ typedef struct cf_home {
 /* The bucket of this base and remainder; its extension is the remainder's first bits. */
 static inline cf_home cf_home_in(const cf_filter *filter, uint64_t base, uint64_t remainder)
 {
-    unsigned split = cf_is_split(filter, base, remainder);
-    uint64_t mask = filter->view.level_mask | (uint64_t)split << filter->level;
-    return (cf_home){base, remainder & mask, filter->level + split};
+    unsigned bits = filter->level + cf_is_split(filter, base, remainder);
+    return (cf_home){base, remainder & cf_ones(bits), bits};
 }
 
 /* Where a side lies. It can lie there when it knows as many bits as the extension has. (Always inline:
@@ -173,19 +171,14 @@ static inline void cf_pair_set(const cf_filter *filter, const cf_side *one, cf_p
 {
     cf_side other = cf_alternate(filter, *one);
     cf_place here = cf_locate(filter, one), there = cf_locate(filter, &other);
-    pair->sides = 0;
     /* RULE: a side that knows too little has no place */
-    if (one->length >= here.extension) {
-        pair->side[0] = *one;
-        pair->place[0] = here;
-        pair->sides = 1;
-    }
+    unsigned first = one->length >= here.extension;
+    pair->side[0] = *one;
+    pair->place[0] = here;
+    pair->side[first] = other;
+    pair->place[first] = there;
     /* RULE: an alternate that knows too little has no place */
-    if (other.length >= there.extension) {
-        pair->side[pair->sides] = other;
-        pair->place[pair->sides] = there;
-        pair->sides++;
-    }
+    pair->sides = first + (other.length >= there.extension);
 }
 
 static inline cf_pair cf_pair_from(const cf_filter *filter, cf_side one)

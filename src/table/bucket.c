@@ -17,7 +17,7 @@ void cf_record_write(cf_filter *filter, uint64_t bucket, const cf_record *record
     uint64_t at = cf_record_to_change(filter, form, bucket), payload[CF_BUCKET_MAX];
     uint64_t mask = cf_low_bits(form->payload_bits);
     unsigned b = filter->geometry.bucket_size;
-    memcpy(payload, record->payload, b * sizeof *payload);
+    memcpy(payload, record->payload, sizeof payload); /* a constant: no call */
     if (filter->geometry.semisorted)
         cf_semisort_write(filter, form, at, record->tag, payload);
     else

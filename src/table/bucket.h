@@ -180,6 +180,18 @@ static inline void cf_count_emptied(cf_filter *filter)
     filter->occupied -= filter->occupied > 0;
 }
 
+/* The first empty slot of a plain bucket that is wide, by its lanes, or -1. No branch: which word it is
+** in cannot be predicted. */
+static CF_ALWAYS_INLINE int cf_wide_free_slot(const cf_filter *filter, const cf_form *form, cf_wide bits)
+{
+    cf_wide left = cf_without(form, &form->lanes, true, bits, 0);
+    uint64_t low = left.low & form->highs, high = left.high & form->highs;
+    if ((low | high) == 0)
+        return -1;
+    unsigned half = low == 0 ? filter->geometry.bucket_size / 2u : 0;
+    return (int)(half + cf_lowest_bit(cf_choose(low == 0, high, low)) / form->lanes.width);
+}
+
 /* The first empty slot of a bucket, or -1. */
 static CF_ALWAYS_INLINE int cf_bucket_free_slot(const cf_filter *filter, uint64_t bucket)
 {
@@ -187,12 +199,57 @@ static CF_ALWAYS_INLINE int cf_bucket_free_slot(const cf_filter *filter, uint64_
     uint64_t at = cf_record_at(filter, form, bucket);
     if (filter->geometry.semisorted) /* empty slots come first */
         return cf_semisort_has_empty(filter, form, at) ? 0 : -1;
+    if (form->is_wide)
+        return cf_wide_free_slot(filter, form,
+                                 cf_load_lanes(form, true, filter->view.table + at / 8, 0, at % 8));
     for (unsigned i = 0; i < form->lanes.words; i++) {
         uint64_t empty = cf_any_zero_lane(&form->lanes, cf_word_at(filter, form, at, i));
         if (empty != 0)
             return (int)cf_first_slot(&form->lanes, empty, i);
     }
     return -1;
+}
+
+/* Does any entry of a bucket match its tag? And the first empty slot of plain ones. */
+static inline bool cf_look_any(const cf_filter *filter, const cf_place *place, int *empty_slot)
+{
+    const cf_form *form = cf_form_of(filter, place->bucket);
+    uint64_t at = cf_record_at(filter, form, place->bucket), tag = place->tag, matching = 0;
+    unsigned words = cf_words_to_read(filter, form, at, tag);
+    for (unsigned i = 0; i < words; i++) {
+        uint64_t word = cf_word_at(filter, form, at, i), empty = cf_any_zero_lane(&form->lanes, word);
+        matching |= cf_matching_lanes(form, word, tag);
+        if (*empty_slot < 0 && empty != 0 && !filter->geometry.semisorted)
+            *empty_slot = (int)cf_first_slot(&form->lanes, empty, i);
+    }
+    if (filter->geometry.semisorted)
+        *empty_slot = cf_semisort_has_empty(filter, form, at) - 1; /* they come first */
+    return matching != 0;
+}
+
+/* The same in a wide bucket that has grown, with fewer steps. `semisorted`: a constant. */
+static CF_ALWAYS_INLINE bool cf_look_wide(const cf_filter *filter, const cf_form *form, bool semisorted,
+                                          const cf_place *place, int *empty_slot)
+{
+    unsigned first = semisorted ? CF_CODE_BITS : 0, nibble = semisorted ? CF_NIBBLE_BITS : 0;
+    uint64_t at = cf_record_at(filter, form, place->bucket);
+    cf_wide bits = cf_load_lanes(form, true, filter->view.table + at / 8, first, at % 8);
+    if (cf_any_compatible(form, bits, place->tag >> nibble, filter->geometry.pair_bits - nibble) != 0)
+        return cf_look_any(filter, place, empty_slot);
+    if (!semisorted)
+        *empty_slot = cf_wide_free_slot(filter, form, bits);
+    else if ((bits.low & cf_ones(form->tops.width)) == 0) /* slot 0, as a rule */
+        *empty_slot = cf_semisort_has_empty(filter, form, at) - 1;
+    return false;
+}
+
+static inline bool cf_bucket_look(const cf_filter *filter, const cf_place *place, int *empty_slot)
+{
+    const cf_form *form = cf_form_of(filter, place->bucket);
+    if (!form->is_wide || !filter->view.grown)
+        return cf_look_any(filter, place, empty_slot);
+    return filter->geometry.semisorted ? cf_look_wide(filter, form, true, place, empty_slot)
+                                       : cf_look_wide(filter, form, false, place, empty_slot);
 }
 
 /* ---- overflow bits ---- */
@@ -291,6 +348,20 @@ static inline uint64_t cf_tag_of(const cf_filter *filter, cf_place place, unsign
     if (known >= form->lanes.width)
         known = form->lanes.width - 1;
     return (place.tag & cf_low_bits(known)) | (uint64_t)1 << known;
+}
+
+/* What the slot of an entry in the bucket at `home` has to hold in its other bucket, `to`. */
+static inline uint64_t cf_tag_there(const cf_filter *filter, cf_home home, uint64_t tag, uint64_t to)
+{
+    unsigned s = filter->geometry.pair_bits, f = filter->geometry.fingerprint_bits;
+    unsigned length = home.bits + (filter->view.grown ? cf_terminator(filter, tag) : f) - s;
+    uint64_t pair = tag & filter->view.pair_mask, mix = cf_pair_mix(pair);
+    uint64_t remainder = (tag >> s << home.bits | home.extension) ^ mix; /* and what is beyond length */
+    cf_home there = cf_home_in(filter, cf_alternate_base(filter, home.base, mix), remainder);
+    CF_ASSERT_CONTENT(filter, length >= there.bits &&
+                                  to == cf_bucket_number(filter, there.base, there.extension));
+    uint64_t bits = (pair | remainder >> there.bits << s) & cf_form_of(filter, to)->slot_mask;
+    return cf_tag_of(filter, (cf_place){to, bits, there.bits}, length);
 }
 
 #endif

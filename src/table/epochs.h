@@ -34,7 +34,7 @@ static inline bool cf_is_live(const cf_filter *filter, uint64_t number)
 }
 
 /* The first slot of a bucket that an entry can have: an empty one, or that of a dead entry; or -1. */
-static inline int cf_bucket_usable_slot(const cf_filter *filter, uint64_t bucket)
+static CF_ALWAYS_INLINE int cf_bucket_usable_slot(const cf_filter *filter, uint64_t bucket)
 {
     int slot = cf_bucket_free_slot(filter, bucket);
     for (unsigned i = 0; filter->geometry.epochs && slot < 0 && i < filter->geometry.bucket_size; i++)

@@ -240,10 +240,32 @@ static inline uint64_t cf_compatible_lanes(const cf_lanes *lanes, uint64_t word,
     return cf_zero_lanes(lanes, beyond);
 }
 
+/* The same in both words of a wide bucket, with fewer steps; only bits of `highs` count, and they say no
+** more than whether there is any such lane. `pair_bits`: those of a lane. */
+static CF_ALWAYS_INLINE uint64_t cf_any_compatible(const cf_form *form, cf_wide bits, uint64_t tag,
+                                                   unsigned pair_bits)
+{
+    uint64_t ones = form->ones, wanted = tag * ones, known = ones << pair_bits, highs = form->highs;
+    uint64_t low = (bits.low ^ wanted) | highs, high = (bits.high ^ wanted) | highs;
+    low = (bits.low | known) & ~(low ^ (low - ones));
+    high = (bits.high | known) & ~(high ^ (high - ones));
+    return (((low - ones) & ~low) | ((high - ones) & ~high)) & highs;
+}
+
 /* The same without those that are empty. */
 static inline uint64_t cf_agreeing_lanes(const cf_lanes *lanes, uint64_t word, uint64_t tag)
 {
     return cf_compatible_lanes(lanes, word, tag) & ~cf_zero_lanes(lanes, word);
+}
+
+/* The lanes of a word whose bit number `bit` is 0, or, `up`, 1, without that bit; the others become
+** zero. Top bits are 0 then. */
+static inline uint64_t cf_lanes_without_bit(const cf_lanes *lanes, uint64_t word, unsigned bit, bool up)
+{
+    uint64_t with = word >> bit & lanes->ones, below = (lanes->ones << bit) - lanes->ones;
+    uint64_t gone = (with << lanes->width) - with; /* all bits of the lanes that have it */
+    uint64_t rest = (word & below) | (word >> 1 & ~below & lanes->all & ~lanes->highs);
+    return up ? rest & gone : rest & ~gone;
 }
 
 /* The slot of the lowest lane in a set of lanes of word `index`; the set is not empty. */

@@ -349,7 +349,7 @@ static CF_ALWAYS_INLINE void set_slot(cf_filter *filter, const cf_form *form, ui
 static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form, uint64_t at,
                                           unsigned slot, uint64_t tag, uint64_t payload)
 {
-    unsigned more = form->payload_bits;
+    unsigned more = cf_payloads_at(filter, form, at, payload);
     if (tag == 0 && form->tops.words == 1)
         empty_slot(filter, form, at, is_word(form), more, slot);
     else if (is_word(form))

@@ -158,6 +158,16 @@ static CF_ALWAYS_INLINE cf_semisort_found cf_semisort_find(const cf_filter *filt
 /* Is this bucket one that cf_semisort_write writes? Ties broken by payloads are not looked at. */
 bool cf_semisort_in_order(const cf_filter *filter, const cf_form *form, uint64_t at);
 
+/* Bits of the payloads of a bucket whose form is short, when a slot is going to get this one; 0: all of
+** them are 0, as most that are marks, and stay so. */
+static inline unsigned cf_payloads_at(const cf_filter *filter, const cf_form *form, uint64_t at,
+                                      uint64_t payload)
+{
+    unsigned bits = form->payload_bits;
+    uint64_t all = cf_load_bits(filter->view.table, at + form->payloads_at);
+    return payload == 0 && (all & cf_ones(CF_SEMISORT_SLOTS * bits)) == 0 ? 0 : bits;
+}
+
 /* The four tags of a bucket. */
 void cf_semisort_read(const cf_filter *filter, const cf_form *form, uint64_t at, uint64_t *tag);
 

@@ -116,7 +116,7 @@ static void void_entries_stay_before_longer_extensions(void **state)
         uint64_t other = other_bucket(&made.filter, &entry);
         bool longer = cf_home_of(&made.filter, other).bits > entry.side.length;
         assert_int_equal(can_move(&made.filter, &entry), !longer);
-        cf_pair pair = {.sides = 1, .place = {{.bucket = bucket}}};
+        cf_pair pair = {.sides = 1, .side = {entry.side}, .place = {{.bucket = bucket}}};
         cf_search search;
         for (unsigned slot = 0; slot < 4; slot++) /* all four are the same entry */
             cf_slot_set(&made.filter, bucket, slot, cf_slot_get(&made.filter, bucket, 0), 0);
