@@ -236,7 +236,7 @@ def copies(path, way):
     if way == "dump":
         shell(copy, UNDEFENDED + shell(path, ".dump"))
     elif way == "backup of the shell":
-        shell(path, f".backup {copy}")
+        shell(path, f'.backup "{copy}"')
     elif way == "backup API":
         bare(path).backup(bare(copy))
     elif way == "backup API, page by page":

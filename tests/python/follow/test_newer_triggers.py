@@ -259,7 +259,7 @@ def test_rows_that_were_kept_are_missed_by_nobody_who_saw_the_trigger():
 def test_a_harmful_trigger_on_an_attached_table(tmp_path):
     """A TEMP trigger may write to any schema, and set off what is there."""
     db = world()
-    db.execute(f"ATTACH '{tmp_path / 'other.db'}' AS other")
+    db.execute("ATTACH ? AS other", (str(tmp_path / "other.db"),))
     db.execute("CREATE TABLE other.away(x)")
     db.execute("CREATE TRIGGER other.at BEFORE INSERT ON away BEGIN SELECT RAISE(FAIL, 'no'); END")
     follower = Follower(db).create(EXACT)

@@ -122,7 +122,7 @@ def test_a_collation_that_a_connection_does_not_have(tmp_path):
 @pytest.mark.parametrize("schema", ["temp", "other"])
 def test_other_schemas(db, schema, tmp_path):
     if schema == "other":
-        db.execute(f"ATTACH '{tmp_path / 'b.db'}' AS other")
+        db.execute("ATTACH ? AS other", (str(tmp_path / "b.db"),))
     made(db, schema)
     db.execute("CREATE TABLE main.t(wrong)")
     assert db.execute(f"SELECT n FROM {schema}.f WHERE k = 'k3'").fetchall() == [(3,)]
@@ -130,7 +130,7 @@ def test_other_schemas(db, schema, tmp_path):
     assert db.execute(f"SELECT n FROM {schema}.f WHERE k = 'new'").fetchall() == [(100,)]
     if schema == "other":
         db.execute("DETACH other")
-        db.execute(f"ATTACH '{tmp_path / 'b.db'}' AS another")
+        db.execute("ATTACH ? AS another", (str(tmp_path / "b.db"),))
         assert db.execute("SELECT n FROM another.f WHERE k = 'new'").fetchall() == [(100,)]
 
 

@@ -118,7 +118,7 @@ def test_another_file_attached_under_the_same_name(tmp_path):
         fill(there, "seen", keys)
         there.close()
     for name, keys in (("a", range(1000)), ("b", range(5000, 6000)), ("a", range(1000))):
-        db.execute(f"ATTACH '{tmp_path / name}' AS x")
+        db.execute("ATTACH ? AS x", (str(tmp_path / name),))
         assert ask(db, "SELECT 1 FROM x.seen WHERE key = ?", keys[0]) == 1  # a statement that Python keeps
         assert [key for key in keys if not ask(db, "SELECT cf_table_contains('x.seen', ?)", key)] == []
         db.execute("DETACH x")

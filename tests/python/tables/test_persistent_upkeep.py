@@ -165,9 +165,9 @@ def test_backup_over_a_table_that_is_in_memory(seen):
 @not_sanitized
 def test_dump_and_restore_with_the_shell(seen, path, tmp_path):
     """The dump holds the shadow table; the shell that restores it needs no extension."""
-    script = shell(f".open {path}", LOAD, ".dump")
+    script = shell(f'.open "{path}"', LOAD, ".dump")
     copy = str(tmp_path / "copy.db")
-    shell(f".open {copy}", UNDEFENDED, script)
+    shell(f'.open "{copy}"', UNDEFENDED, script)
     db = support.connect(copy)
     whole(db)
     insert(db, "after")
@@ -179,9 +179,9 @@ def test_dump_and_restore_of_a_filter_with_content(seen, path, tmp_path):
     seen.execute("CREATE TABLE t(x)")
     create(seen, "content='t(x)'", name="two")
     seen.execute("INSERT INTO t VALUES (1), (2)")
-    script = shell(f".open {path}", LOAD, ".dump")
+    script = shell(f'.open "{path}"', LOAD, ".dump")
     copy = str(tmp_path / "copy.db")
-    shell(f".open {copy}", LOAD, UNDEFENDED, script)
+    shell(f'.open "{copy}"', LOAD, UNDEFENDED, script)
     db = support.connect(copy)
     whole(db)
     assert items(db, "two") == 2
@@ -191,9 +191,9 @@ def test_dump_and_restore_of_a_filter_with_content(seen, path, tmp_path):
 
 @not_sanitized
 def test_a_dump_without_the_extension_restores(seen, path, tmp_path):
-    script = shell(f".open {path}", ".dump")
+    script = shell(f'.open "{path}"', ".dump")
     copy = str(tmp_path / "copy.db")
-    shell(f".open {copy}", UNDEFENDED, script)
+    shell(f'.open "{copy}"', UNDEFENDED, script)
     whole(support.connect(copy))
 
 

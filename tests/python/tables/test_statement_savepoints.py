@@ -165,7 +165,7 @@ def test_a_lookup_tells_that_the_log_is_to_be_drained(tmp_path, asked, attached)
         bare.execute("DELETE FROM u WHERE k = 1")
     db = support.connect(":memory:" if attached else path)
     if attached:
-        db.execute(f"ATTACH '{path}' AS x")
+        db.execute("ATTACH ? AS x", (str(path),))
     for _ in range(2):
         db.execute("BEGIN")
         db.execute("INSERT INTO u(k) VALUES (3)")
