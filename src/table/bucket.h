@@ -184,8 +184,9 @@ static inline void cf_count_emptied(cf_filter *filter)
 ** in cannot be predicted. */
 static CF_ALWAYS_INLINE int cf_wide_free_slot(const cf_filter *filter, const cf_form *form, cf_wide bits)
 {
-    cf_wide left = cf_without(form, &form->lanes, true, bits, 0);
-    uint64_t low = left.low & form->highs, high = left.high & form->highs;
+    uint64_t ones = form->ones[0];
+    uint64_t low = (bits.low - ones) & ~bits.low & form->highs;
+    uint64_t high = (bits.high - ones) & ~bits.high & form->highs;
     if ((low | high) == 0)
         return -1;
     unsigned half = low == 0 ? filter->geometry.bucket_size / 2u : 0;
@@ -199,9 +200,9 @@ static CF_ALWAYS_INLINE int cf_bucket_free_slot(const cf_filter *filter, uint64_
     uint64_t at = cf_record_at(filter, form, bucket);
     if (filter->geometry.semisorted) /* empty slots come first */
         return cf_semisort_has_empty(filter, form, at) ? 0 : -1;
-    if (form->is_wide)
+    if (cf_has_halves(form))
         return cf_wide_free_slot(filter, form,
-                                 cf_load_lanes(form, true, filter->view.table + at / 8, 0, at % 8));
+                                 cf_load_halves(form, filter->view.table + at / 8, 0, at % 8));
     for (unsigned i = 0; i < form->lanes.words; i++) {
         uint64_t empty = cf_any_zero_lane(&form->lanes, cf_word_at(filter, form, at, i));
         if (empty != 0)
@@ -233,8 +234,9 @@ static CF_ALWAYS_INLINE bool cf_look_wide(const cf_filter *filter, const cf_form
 {
     unsigned first = semisorted ? CF_CODE_BITS : 0, nibble = semisorted ? CF_NIBBLE_BITS : 0;
     uint64_t at = cf_record_at(filter, form, place->bucket);
-    cf_wide bits = cf_load_lanes(form, true, filter->view.table + at / 8, first, at % 8);
-    if (cf_any_compatible(form, bits, place->tag >> nibble, filter->geometry.pair_bits - nibble) != 0)
+    cf_wide bits = cf_load_halves(form, filter->view.table + at / 8, first, at % 8);
+    if (cf_any_compatible(form, bits, form->ones[0] >> first % 8, place->tag >> nibble,
+                          filter->geometry.pair_bits - nibble) != 0)
         return cf_look_any(filter, place, empty_slot);
     if (!semisorted)
         *empty_slot = cf_wide_free_slot(filter, form, bits);
@@ -246,7 +248,7 @@ static CF_ALWAYS_INLINE bool cf_look_wide(const cf_filter *filter, const cf_form
 static inline bool cf_bucket_look(const cf_filter *filter, const cf_place *place, int *empty_slot)
 {
     const cf_form *form = cf_form_of(filter, place->bucket);
-    if (!form->is_wide || !filter->view.grown)
+    if (!cf_has_halves(form) || !filter->view.grown)
         return cf_look_any(filter, place, empty_slot);
     return filter->geometry.semisorted ? cf_look_wide(filter, form, true, place, empty_slot)
                                        : cf_look_wide(filter, form, false, place, empty_slot);

@@ -188,14 +188,27 @@ static CF_ALWAYS_INLINE uint64_t cf_same_lanes(const cf_form *form, const cf_lan
                 : left.one & lanes->highs;
 }
 
+static inline bool cf_has_halves(const cf_form *form)
+{
+    return form->is_wide && form->ninth == 0;
+}
+
+/* Both halves of the lanes of a wide bucket that has no `ninth`, each from bit 0 of a word on. */
+static CF_ALWAYS_INLINE cf_wide cf_load_halves(const cf_form *form, const uint8_t *p, unsigned first,
+                                               unsigned shift)
+{
+    return (cf_wide){cf_load64(p + first / 8) >> (shift + first % 8),
+                     cf_load64(p + form->second) >> (shift + form->second_bit)};
+}
+
 /* The same from a wide bucket at bit `shift` of a byte, without vectors: what is to be changed there is
 ** known sooner. */
 static CF_ALWAYS_INLINE uint64_t cf_same_by_words(const cf_form *form, const uint8_t *p, unsigned first,
                                                   unsigned shift, uint64_t tag)
 {
     uint64_t ones = form->ones[0] >> first % 8;
-    uint64_t low = cf_load64(p + first / 8) >> (shift + first % 8) ^ tag * ones;
-    uint64_t high = cf_load64(p + form->second) >> (shift + form->second_bit) ^ tag * ones;
+    cf_wide bits = cf_load_halves(form, p, first, shift);
+    uint64_t low = bits.low ^ tag * ones, high = bits.high ^ tag * ones;
     return ((low - ones) & ~low & form->highs) | ((high - ones) & ~high & form->highs) >> CF_BESIDE;
 }
 
@@ -240,12 +253,12 @@ static inline uint64_t cf_compatible_lanes(const cf_lanes *lanes, uint64_t word,
     return cf_zero_lanes(lanes, beyond);
 }
 
-/* The same in both words of a wide bucket, with fewer steps; only bits of `highs` count, and they say no
-** more than whether there is any such lane. `pair_bits`: those of a lane. */
-static CF_ALWAYS_INLINE uint64_t cf_any_compatible(const cf_form *form, cf_wide bits, uint64_t tag,
-                                                   unsigned pair_bits)
+/* The same in both halves of a wide bucket, with fewer steps; only bits of `highs` count, and they say no
+** more than whether there is any such lane. `ones`: bit 0 of each; `pair_bits`: those of a lane. */
+static CF_ALWAYS_INLINE uint64_t cf_any_compatible(const cf_form *form, cf_wide bits, uint64_t ones,
+                                                   uint64_t tag, unsigned pair_bits)
 {
-    uint64_t ones = form->ones, wanted = tag * ones, known = ones << pair_bits, highs = form->highs;
+    uint64_t wanted = tag * ones, known = ones << pair_bits, highs = form->highs;
     uint64_t low = (bits.low ^ wanted) | highs, high = (bits.high ^ wanted) | highs;
     low = (bits.low | known) & ~(low ^ (low - ones));
     high = (bits.high | known) & ~(high ^ (high - ones));
