@@ -170,6 +170,8 @@ static void assert_first_lane(const cf_form *form, unsigned b, unsigned start, c
     assert_int_equal(same != 0, first < b);
     assert_int_equal(cf_either_has(form, &form->lanes, true, left, none), first < b);
     assert_int_equal(cf_either_has(form, &form->lanes, true, none, left), first < b);
+    if (cf_has_halves(form))
+        assert_true(cf_same_by_words(form, table + start / 8, 0, start % 8, tag) == same);
     if (first == b)
         return;
     cf_lane_at lane = cf_first_lane(form, true, same);
@@ -293,6 +295,30 @@ static void agreeing_lanes_are_those_of_a_loop(void **state)
     for_all_lanes(check_agreeing_lanes);
 }
 
+/* Lane by lane, for every bit: those where it is set, or those where it is not, and the bits above it
+** one place down. */
+static void check_without_bit(const cf_lanes *lanes, unsigned pair_bits)
+{
+    (void)pair_bits;
+    for (unsigned bit = 0; bit < lanes->width; bit++)
+        for (int k = 0; k < 30; k++) {
+            uint64_t word = random_word(lanes, random64() & cf_low_bits(lanes->width)), kept[2] = {0, 0};
+            for (unsigned i = 0; i < lanes->count; i++) {
+                uint64_t lane = lane_of(lanes, word, i);
+                uint64_t rest = lane % ((uint64_t)1 << bit) | lane >> bit >> 1 << bit;
+                kept[lane >> bit & 1] |= rest << i * lanes->width;
+            }
+            assert_true(cf_lanes_without_bit(lanes, word, bit, false) == kept[0]);
+            assert_true(cf_lanes_without_bit(lanes, word, bit, true) == kept[1]);
+        }
+}
+
+static void lanes_without_a_bit_are_those_of_a_loop(void **state)
+{
+    (void)state;
+    for_all_lanes(check_without_bit);
+}
+
 static void first_slot_is_that_of_the_lowest_lane(void **state)
 {
     (void)state;
@@ -322,6 +348,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(first_lane_of_wide_buckets),
     cmocka_unit_test(zero_lanes_are_those_of_a_loop),
     cmocka_unit_test(agreeing_lanes_are_those_of_a_loop),
+    cmocka_unit_test(lanes_without_a_bit_are_those_of_a_loop),
     cmocka_unit_test(first_slot_is_that_of_the_lowest_lane),
 };
 
