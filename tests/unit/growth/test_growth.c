@@ -308,8 +308,53 @@ static void tables_are_emptier_in_the_midst_of_a_level(void **state)
     free_filter(&made);
 }
 
+/* A small table splits as often as it is crowded, a large one eight buckets at a time. */
+static void large_tables_split_eight_at_a_time(void **state)
+{
+    enum { KEYS = 60000, SMALL_TABLE = 4096 };
+    test_filter made = growing_filter(growing_shape(250, 4, 13), UINT64_MAX);
+    const cf_filter *filter = &made.filter;
+    unsigned small[4] = {0}, eights = 0, others = 0;
+    (void)state;
+    for (unsigned i = 1; i <= KEYS; i++) {
+        uint64_t before = filter->buckets;
+        bool grown = filter->view.grown;
+        assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
+        uint64_t more = filter->buckets - before;
+        if (grown && before <= SMALL_TABLE)
+            small[more < 3 ? more : 3]++;
+        eights += before > SMALL_TABLE && more == 8;
+        others += before > SMALL_TABLE && more != 8 && more != 0;
+    }
+    assert_true(small[1] > 10 * (small[2] + small[3]) && small[0] > small[1]);
+    assert_true(eights > 10 * others);
+    free_filter(&made);
+}
+
+/* Void entries crowd a table that has hardly an item: it does not split, with as many slots as it has. */
+static void crowded_tables_of_few_items_stay(void **state)
+{
+    (void)state;
+    for (unsigned items = 0; items < 2; items++) {
+        test_filter made = filter_at_stage(growing_shape(640, 4, 12), 3, 10);
+        cf_filter *filter = &made.filter;
+        uint64_t s = filter->geometry.pair_bits, buckets = filter->buckets;
+        for (uint64_t i = 0; i < buckets * 4 / 10 * 9; i++)
+            cf_slot_set(filter, i % buckets, (unsigned)(i / buckets),
+                        (uint64_t)1 << s | random_below((uint64_t)1 << s), 0);
+        filter->occupied = buckets * 4 / 10 * 9;
+        filter->items = items ? filter->occupied : 0;
+        filter->memory = (cf_memory){test_resize, UINT64_MAX, NULL};
+        assert_int_equal(cf_add(filter, random64()), CF_OK);
+        assert_int_equal(filter->buckets > buckets, items);
+        free_filter(&made);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(tables_are_emptier_in_the_midst_of_a_level),
+    cmocka_unit_test(large_tables_split_eight_at_a_time),
+    cmocka_unit_test(crowded_tables_of_few_items_stay),
     cmocka_unit_test(a_split_is_that_of_a_slot_loop),
     cmocka_unit_test(keys_are_found_after_every_step),
     cmocka_unit_test(any_number_of_pair_bits_grows),
