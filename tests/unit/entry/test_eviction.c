@@ -243,7 +243,7 @@ static bool first_room(const cf_filter *filter, const cf_pair *pair, cf_node *le
 /* Some stage, full of entries of all lengths, but for one slot. */
 static test_filter full_but_one(unsigned b)
 {
-    cf_geometry shape = growing_shape(2 + 2 * random_below(8), b, 8 + (unsigned)random_below(20));
+    cf_geometry shape = growing_shape(2 + 2 * random_below(8), b, 9 + (unsigned)random_below(20));
     unsigned level = (unsigned)random_below(4), s = shape.pair_bits;
     test_filter made = filter_at_stage(shape, level, random_below(shape.buckets << level));
     bool grown = made.filter.view.grown;
