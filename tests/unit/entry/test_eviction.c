@@ -213,6 +213,87 @@ static void full_table_has_no_path(void **state)
     }
 }
 
+/* ---- beside a plain search ---- */
+
+enum { SEARCH_BUCKETS = 300 };
+
+/* Breadth first from the buckets of a pair, which are full: the first bucket with an empty slot. */
+static bool first_room(const cf_filter *filter, const cf_pair *pair, cf_node *leaf)
+{
+    uint64_t queue[SEARCH_BUCKETS];
+    bool seen[SEARCH_BUCKETS] = {false};
+    unsigned n = 0;
+    cf_entry entry;
+    for (; n < pair->sides; n++)
+        seen[queue[n] = pair->place[n].bucket] = true;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+            assert_true(cf_entry_at(filter, queue[i], slot, &entry));
+            uint64_t to = other_bucket(filter, &entry);
+            if (!can_move(filter, &entry) || seen[to])
+                continue;
+            *leaf = (cf_node){to, (uint16_t)i, (uint8_t)slot};
+            if (cf_bucket_free_slot(filter, to) >= 0)
+                return true;
+            seen[queue[n++] = to] = true;
+        }
+    return false;
+}
+
+/* Some stage, full of entries of all lengths, but for one slot. */
+static test_filter full_but_one(unsigned b)
+{
+    cf_geometry shape = growing_shape(2 + 2 * random_below(8), b, 9 + (unsigned)random_below(20));
+    unsigned level = (unsigned)random_below(4), s = shape.pair_bits;
+    test_filter made = filter_at_stage(shape, level, random_below(shape.buckets << level));
+    bool grown = made.filter.view.grown;
+    for (uint64_t i = 0; i < made.filter.buckets; i++)
+        for (unsigned slot = 0; slot < b; slot++) {
+            unsigned known = s + (unsigned)random_below(cf_form_of(&made.filter, i)->lanes.width - s);
+            uint64_t bits = 1 + random_below(slot_mask_of(&made.filter, i));
+            bits = grown ? (bits & cf_low_bits(known)) | (uint64_t)1 << known : bits;
+            cf_slot_set(&made.filter, i, slot, bits, 0);
+        }
+    cf_slot_set(&made.filter, random_below(made.filter.buckets), (unsigned)random_below(b), 0, 0);
+    return made;
+}
+
+/* What an earlier call may leave on the stack says nothing. */
+static void leave_ones_on_the_stack(void)
+{
+    volatile unsigned char ones[1 << 14];
+    for (unsigned i = 0; i < sizeof ones; i++)
+        ones[i] = 255;
+}
+
+/* Whether all of the table is in memory, or how much may be examined, does not matter. */
+static void paths_are_those_of_a_plain_search(void **state)
+{
+    unsigned far = 0, none = 0;
+    (void)state;
+    for (unsigned round = 0; round < 2000; round++) {
+        test_filter made = full_but_one(2u << round % 3);
+        cf_pair pair = cf_pair_of(&made.filter, random64());
+        bool room = false;
+        for (unsigned i = 0; i < pair.sides; i++)
+            room |= cf_bucket_free_slot(&made.filter, pair.place[i].bucket) >= 0;
+        for (unsigned less = 0; less < 2 && !room; less++) {
+            cf_search_budget budget = {CF_SEARCH_BUCKETS, CF_ANY_NUMBER - less};
+            cf_search search;
+            cf_node leaf = {0, 0, 0};
+            bool found = first_room(&made.filter, &pair, &leaf);
+            leave_ones_on_the_stack();
+            assert_int_equal(cf_eviction_search(&made.filter, &pair, budget, &search), found);
+            assert_true(!found || (search.leaf.bucket == leaf.bucket &&
+                                   search.leaf.parent == leaf.parent && search.leaf.slot == leaf.slot));
+            far += found && leaf.parent >= 64;
+            none += !found;
+        }
+        free_filter(&made);
+    }
+    assert_true(far > 20 && none > 5);
+}
+
 /* A small budget finds what is near, a larger one no longer path when there is a short one. */
 static void budgets_find_paths_in_order(void **state)
 {
@@ -266,6 +347,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(path_is_the_shortest),
     cmocka_unit_test(payloads_move_with_their_entries),
     cmocka_unit_test(full_table_has_no_path),
+    cmocka_unit_test(paths_are_those_of_a_plain_search),
     cmocka_unit_test(budgets_find_paths_in_order),
     cmocka_unit_test(one_slot_in_a_bucket_fills_to_half),
 };

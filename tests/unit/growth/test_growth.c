@@ -79,6 +79,107 @@ static void step(cf_filter *filter)
     assert_sound(filter);
 }
 
+/* ---- records ---- */
+
+enum { MOST_BUCKETS = 64 };
+
+/* An entry of any length, as a rule not void; or an empty slot. */
+static uint64_t any_slot(const cf_filter *filter, const cf_form *form)
+{
+    unsigned s = filter->geometry.pair_bits, width = form->lanes.width, least = s + (width > s + 1);
+    unsigned known = least + (unsigned)random_below(width - least);
+    if (random_below(6) == 0)
+        return 0;
+    return (random64() & cf_low_bits(known)) | (uint64_t)1 << known;
+}
+
+/* One bucket in four has a void entry, one any bits, and one a payload, of an empty slot perhaps. */
+static void fill_bucket(cf_filter *filter, uint64_t bucket)
+{
+    const cf_form *form = cf_form_of(filter, bucket);
+    unsigned b = filter->geometry.bucket_size, kind = (unsigned)random_below(4);
+    uint64_t void_entry = random64() & filter->view.pair_mask, mask = form->slot_mask;
+    cf_record record = {{0}, {0}};
+    for (unsigned slot = 0; slot < b; slot++)
+        record.tag[slot] = kind == 1 ? random64() & mask : any_slot(filter, form);
+    if (kind == 2)
+        record.tag[random_below(b)] = void_entry | (random_below(2) ? filter->view.pair_mask + 1 : 0);
+    if (kind == 3)
+        record.payload[random_below(b)] = random64() & cf_low_bits(form->payload_bits);
+    cf_record_write(filter, bucket, &record);
+    if (filter->geometry.spill_bound > 0)
+        cf_overflow_set(filter, bucket, random_below(2));
+}
+
+/* Splits a record, slot by slot. Returns how many void entries there were. */
+static unsigned split_record(const cf_filter *filter, cf_record *low, cf_record *high)
+{
+    unsigned voids = 0;
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+        cf_children to = cf_children_of(filter, low->tag[slot]);
+        high->tag[slot] = to.high ? to.tag : 0;
+        high->payload[slot] = to.high ? low->payload[slot] : 0;
+        low->tag[slot] = to.low ? to.tag : 0;
+        low->payload[slot] = to.low ? low->payload[slot] : 0;
+        voids += to.low && to.high;
+    }
+    return voids;
+}
+
+static void assert_record(const cf_filter *filter, uint64_t bucket, const cf_record *expected)
+{
+    cf_record record;
+    size_t bytes = filter->geometry.bucket_size * sizeof *record.tag;
+    cf_record_read(filter, bucket, &record);
+    assert_memory_equal(record.tag, expected->tag, bytes);
+    assert_memory_equal(record.payload, expected->payload, bytes);
+}
+
+/* After a step two buckets are what a split slot by slot makes of one, the others are as before, and
+** nothing is behind the last one. */
+static void check_split(cf_filter *filter)
+{
+    static cf_record before[MOST_BUCKETS];
+    bool overflow[MOST_BUCKETS];
+    uint64_t n = filter->buckets, occupied = filter->occupied = random_below(n + 1);
+    uint64_t low = cf_bucket_number(filter, filter->split >> filter->level,
+                                    filter->split & cf_low_bits(filter->level));
+    assert_true(n < MOST_BUCKETS);
+    for (uint64_t bucket = 0; bucket < n; bucket++) {
+        fill_bucket(filter, bucket);
+        cf_record_read(filter, bucket, &before[bucket]);
+        overflow[bucket] = cf_overflow_get(filter, bucket);
+    }
+    assert_int_equal(cf_grow(filter), CF_OK);
+    unsigned voids = split_record(filter, &before[low], &before[n]);
+    assert_true(filter->occupied == occupied + voids);
+    for (uint64_t bucket = 0; bucket <= n; bucket++)
+        assert_record(filter, bucket, &before[bucket]);
+    for (uint64_t bucket = 0; bucket < n; bucket++)
+        assert_int_equal(cf_overflow_get(filter, bucket), overflow[bucket]);
+    assert_false(cf_overflow_get(filter, n));
+    assert_true(cf_load_bits(filter->view.table, (n + 1) * filter->view.form.bucket_bits) == 0);
+}
+
+static void a_split_is_that_of_a_slot_loop(void **state)
+{
+    static const unsigned payloads[] = {0, 1, 5, 7, 8, 14, 32};
+    (void)state;
+    for (unsigned i = 0; i < 29 * 4 * 40; i++) {
+        unsigned f = CF_FINGERPRINT_MIN + i % 29, level = (unsigned)random_below(3);
+        cf_geometry shape = shape_of(2 + 2 * random_below(4), 1u << i / 29 % 4, f);
+        shape.growth = true;
+        shape.pair_bits = (uint8_t)(CF_PAIR_BITS_MIN + random_below(f - CF_PAIR_BITS_MIN + 1));
+        shape.value_bits = (uint8_t)payloads[random_below(7)];
+        shape.spill_bound = (uint16_t)random_below(2);
+        uint64_t split = 1 + random_below((shape.buckets << level) - 1);
+        test_filter made = filter_at_stage(shape, level, split);
+        made.filter.memory = (cf_memory){test_resize, UINT64_MAX, NULL};
+        check_split(&made.filter);
+        free_filter(&made);
+    }
+}
+
 /* ---- many steps ---- */
 
 enum { MOST_KEYS = 4000 };
@@ -207,8 +308,54 @@ static void tables_are_emptier_in_the_midst_of_a_level(void **state)
     free_filter(&made);
 }
 
+/* A small table splits as often as it is crowded, a large one eight buckets at a time. */
+static void large_tables_split_eight_at_a_time(void **state)
+{
+    enum { KEYS = 60000, SMALL_TABLE = 4096 };
+    test_filter made = growing_filter(growing_shape(250, 4, 13), UINT64_MAX);
+    const cf_filter *filter = &made.filter;
+    unsigned small[4] = {0}, eights = 0, others = 0;
+    (void)state;
+    for (unsigned i = 1; i <= KEYS; i++) {
+        uint64_t before = filter->buckets;
+        bool grown = filter->view.grown;
+        assert_int_equal(cf_add(&made.filter, random64()), CF_OK);
+        uint64_t more = filter->buckets - before;
+        if (grown && before <= SMALL_TABLE)
+            small[more < 3 ? more : 3]++;
+        eights += before > SMALL_TABLE && more == 8;
+        others += before > SMALL_TABLE && more != 8 && more != 0;
+    }
+    assert_true(small[1] > 10 * (small[2] + small[3]) && small[0] > small[1]);
+    assert_true(eights > 10 * others);
+    free_filter(&made);
+}
+
+/* Void entries crowd a table that has hardly an item: it does not split, with as many slots as it has. */
+static void crowded_tables_of_few_items_stay(void **state)
+{
+    (void)state;
+    for (unsigned items = 0; items < 2; items++) {
+        test_filter made = filter_at_stage(growing_shape(640, 4, 12), 3, 10);
+        cf_filter *filter = &made.filter;
+        uint64_t s = filter->geometry.pair_bits, buckets = filter->buckets;
+        for (uint64_t i = 0; i < buckets * 4 / 10 * 9; i++)
+            cf_slot_set(filter, i % buckets, (unsigned)(i / buckets),
+                        (uint64_t)1 << s | random_below((uint64_t)1 << s), 0);
+        filter->occupied = buckets * 4 / 10 * 9;
+        filter->items = items ? filter->occupied : 0;
+        filter->memory = (cf_memory){test_resize, UINT64_MAX, NULL};
+        assert_int_equal(cf_add(filter, random64()), CF_OK);
+        assert_int_equal(filter->buckets > buckets, items);
+        free_filter(&made);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(tables_are_emptier_in_the_midst_of_a_level),
+    cmocka_unit_test(large_tables_split_eight_at_a_time),
+    cmocka_unit_test(crowded_tables_of_few_items_stay),
+    cmocka_unit_test(a_split_is_that_of_a_slot_loop),
     cmocka_unit_test(keys_are_found_after_every_step),
     cmocka_unit_test(any_number_of_pair_bits_grows),
     cmocka_unit_test(payloads_travel_along),

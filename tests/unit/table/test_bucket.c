@@ -134,6 +134,23 @@ static unsigned matching_slots(const cf_filter *filter, uint64_t bucket, uint64_
     return slots;
 }
 
+/* Looks at wide buckets of tables that have grown: semi-sorted or not, with a match or not, with an empty
+** slot or not. */
+static unsigned wide_looks[2][2][2];
+
+/* A look at a bucket tells whether there is a match, and the first empty slot; so does the general way. */
+static void check_look(const cf_filter *filter, uint64_t bucket, uint64_t tag, bool match, int free_slot)
+{
+    cf_place place = {bucket, tag, cf_home_of(filter, bucket).bits};
+    int empty = -1, empty_any = -1;
+    assert_int_equal(cf_look_any(filter, &place, &empty_any), match);
+    assert_int_equal(cf_bucket_look(filter, &place, &empty), match);
+    assert_int_equal(empty_any, free_slot);
+    assert_int_equal(empty, free_slot);
+    if (cf_has_halves(cf_form_of(filter, bucket)) && filter->view.grown)
+        wide_looks[filter->geometry.semisorted][match][empty >= 0]++;
+}
+
 static void check_matching(const cf_filter *filter, uint64_t bucket, uint64_t tag, slot_matches *matches)
 {
     unsigned expected = 0;
@@ -141,10 +158,14 @@ static void check_matching(const cf_filter *filter, uint64_t bucket, uint64_t ta
     for (unsigned slot = filter->geometry.bucket_size; slot-- > 0;) {
         uint64_t content = cf_slot_get(filter, bucket, slot);
         expected |= (unsigned)matches(filter, content, tag) << slot;
-        free_slot = content == 0 ? (int)slot : free_slot;
+        if (content == 0)
+            free_slot = (int)slot;
+        else if (filter->geometry.semisorted)
+            free_slot = -1; /* empty ones come first, but for hostile bytes */
     }
     assert_int_equal(matching_slots(filter, bucket, tag), expected);
     assert_int_equal(cf_bucket_free_slot(filter, bucket), free_slot);
+    check_look(filter, bucket, tag, expected != 0, free_slot);
 }
 
 static bool any_match(const cf_filter *filter, uint64_t bucket, uint64_t tag)
@@ -222,19 +243,39 @@ static uint64_t random_tag(const cf_filter *filter, uint64_t bucket)
     }
 }
 
-static void check_grown_matching(cf_geometry shape, unsigned level)
+/* A table that has grown, of any kind but for what is given: with payloads, a spill list, or neither. */
+static test_filter any_grown(unsigned f, unsigned s, unsigned b, bool semisorted)
 {
-    test_filter made = filter_at_stage(shape, level, random_below((shape.buckets << level) + 1));
-    unsigned b = shape.bucket_size;
-    for (int k = 0; made.filter.view.grown && k < 50; k++) {
+    cf_geometry shape = shape_with(b, f, payloads[random_below(4)]);
+    unsigned level = (unsigned)random_below(9);
+    shape.buckets = 2 + 2 * random_below(5);
+    shape.pair_bits = (uint8_t)s;
+    shape.growth = true;
+    shape.spill_bound = (uint16_t)random_below(2);
+    shape.semisorted = semisorted && b == 4 && f > CF_FINGERPRINT_MIN;
+    return filter_at_stage(shape, level, 1 + random_below(shape.buckets << level));
+}
+
+/* Slots like the tag; one bucket in four is hostile, any bits. */
+static void fill_like(cf_filter *filter, uint64_t bucket, uint64_t tag)
+{
+    const cf_form *form = cf_form_of(filter, bucket);
+    for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++)
+        cf_slot_set(filter, bucket, slot, slot_like(filter, tag) & form->slot_mask,
+                    random64() & cf_low_bits(form->payload_bits));
+    for (unsigned at = 0; random_below(4) == 0 && at < form->tag_bits; at++)
+        cf_store_bits(filter->view.writable, bucket * form->bucket_bits + at, 1, random64() & 1);
+}
+
+static void check_grown_matching(test_filter made)
+{
+    for (int k = 0; k < 30; k++) {
         uint64_t at = random_below(made.filter.buckets), tag = random_tag(&made.filter, at);
-        const cf_form *form = cf_form_of(&made.filter, at);
-        for (unsigned slot = 0; slot < b; slot++)
-            cf_slot_set(&made.filter, at, slot, slot_like(&made.filter, tag) & form->slot_mask,
-                        random64() & cf_low_bits(shape.counter_bits));
+        uint64_t flip = (uint64_t)1 << random_below(cf_form_of(&made.filter, at)->lanes.width);
+        fill_like(&made.filter, at, tag);
         check_matching(&made.filter, at, tag, grown_matches);
-        check_matching(&made.filter, at, tag ^ (uint64_t)1 << random_below(form->lanes.width),
-                       grown_matches);
+        check_matching(&made.filter, at, tag ^ flip, grown_matches);
+        check_matching(&made.filter, at, random_tag(&made.filter, at), grown_matches);
     }
     free_filter(&made);
 }
@@ -245,13 +286,10 @@ static void agreeing_lanes_are_those_of_a_slot_loop(void **state)
     (void)state;
     for (unsigned f = CF_FINGERPRINT_MIN; f <= CF_FINGERPRINT_MAX; f++)
         for (unsigned s = CF_PAIR_BITS_MIN; s <= f; s++)
-            for (unsigned i = 0; i < 4; i++) {
-                cf_geometry shape = shape_with(bucket_sizes[i], f, payloads[random_below(4)]);
-                shape.buckets = 2 + 2 * random_below(5);
-                shape.pair_bits = (uint8_t)s;
-                shape.growth = true;
-                check_grown_matching(shape, (unsigned)random_below(9));
-            }
+            for (unsigned i = 0; i < 5; i++)
+                check_grown_matching(any_grown(f, s, bucket_sizes[i % 4 + i / 4 * 2], i == 4));
+    for (unsigned kind = 0; kind < 8; kind++)
+        assert_true(wide_looks[kind / 4][kind / 2 % 2][kind % 2] > 100);
 }
 
 /* What a slot says is what cf_tag_of wrote, cut where it does not fit, and empty slots are never
@@ -279,6 +317,71 @@ static void tags_and_sides_follow_from_each_other(void **state)
     }
 }
 
+/* ---- moving ---- */
+
+/* What the slot of an entry has to hold in its other bucket is what the side says that lies there.
+** False: it cannot lie there. */
+static bool check_tag_there(const cf_filter *filter, uint64_t bucket, uint64_t tag)
+{
+    cf_home home = cf_home_of(filter, bucket);
+    cf_side other = cf_alternate(filter, cf_side_of(filter, home, tag));
+    cf_place there = cf_locate(filter, &other);
+    if (other.length < there.extension)
+        return false;
+    assert_true(cf_tag_there(filter, home, tag, there.bucket) == cf_tag_of(filter, there, other.length));
+    return true;
+}
+
+/* A page that cannot be provided reads as zeros: whatever follows fits a slot. */
+static void check_unreadable(cf_filter filter, uint64_t bucket, uint64_t to)
+{
+    static const cf_pages none;
+    filter.pages = &none;
+    assert_true(cf_tag_there(&filter, cf_home_of(&filter, bucket), 0, to) <= slot_mask_of(&filter, to));
+}
+
+/* Also void entries, and those without terminator. */
+static void entries_say_the_same_in_their_other_bucket(void **state)
+{
+    unsigned voids = 0, stuck = 0;
+    (void)state;
+    for (unsigned i = 0; i < 29 * 40; i++) {
+        unsigned f = CF_FINGERPRINT_MIN + i % 29, s = 4 + (unsigned)random_below(f - 3);
+        test_filter made = any_grown(f, s, bucket_sizes[i / 29 % 4], random_below(2));
+        for (unsigned k = 0; k < 50; k++) {
+            uint64_t bucket = random_below(made.filter.buckets),
+                     mask = slot_mask_of(&made.filter, bucket);
+            uint64_t tag = slot_like(&made.filter, random64()) & mask;
+            bool moves = check_tag_there(&made.filter, bucket, tag + (tag == 0));
+            voids += moves && cf_is_void(&made.filter, tag);
+            stuck += !moves;
+            check_unreadable(made.filter, bucket, random_below(made.filter.buckets));
+        }
+        free_filter(&made);
+    }
+    assert_true(voids > 1000 && stuck > 100);
+}
+
+/* Before growth, and while some of the buckets are prepared for it. */
+static void fingerprints_say_the_same_in_their_other_bucket(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 29 * 16; i++) {
+        cf_geometry shape = shape_with(bucket_sizes[i % 4], CF_FINGERPRINT_MIN + i / 16, 0);
+        shape.pair_bits = (uint8_t)(4 + random_below(i / 16 + 1));
+        shape.growth = true;
+        test_filter made = growing_filter(shape, UINT64_MAX);
+        if (i & 4)
+            assert_int_equal(cf_prepare_growth(&made.filter, random_below(BUCKETS + 1)), CF_OK);
+        for (unsigned k = 0; k < 100; k++) {
+            uint64_t bucket = random_below(BUCKETS);
+            uint64_t tag = 1 + random_below(slot_mask_of(&made.filter, bucket));
+            assert_true(check_tag_there(&made.filter, bucket, tag));
+        }
+        free_filter(&made);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(slots_keep_what_is_written),
     cmocka_unit_test(payloads_of_all_widths_are_kept),
@@ -286,6 +389,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(matching_agrees_with_a_slot_loop),
     cmocka_unit_test(agreeing_lanes_are_those_of_a_slot_loop),
     cmocka_unit_test(tags_and_sides_follow_from_each_other),
+    cmocka_unit_test(entries_say_the_same_in_their_other_bucket),
+    cmocka_unit_test(fingerprints_say_the_same_in_their_other_bucket),
 };
 
 RUN_TESTS(tests)

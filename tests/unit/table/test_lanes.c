@@ -156,6 +156,28 @@ static uint64_t slot_at(const uint8_t *table, unsigned at, unsigned width)
     return cf_load_bits(table, at) & cf_low_bits(width);
 }
 
+/* Bit by bit: all below the highest bit set agree, the pair bits at least; an empty lane is one
+** that knows only these. */
+static bool agrees(uint64_t lane, uint64_t tag, unsigned width, unsigned pair_bits)
+{
+    unsigned known = pair_bits;
+    for (unsigned i = pair_bits; i < width; i++)
+        known = lane >> i & 1 ? i : known;
+    return ((lane ^ tag) & cf_low_bits(known)) == 0;
+}
+
+/* Is any slot compatible with the tag? */
+static void assert_any_compatible(const cf_form *form, unsigned b, unsigned start, const uint8_t *table,
+                                  uint64_t tag)
+{
+    unsigned width = form->lanes.width, pair_bits = (unsigned)random_below(width);
+    bool any = false;
+    for (unsigned slot = 0; slot < b; slot++)
+        any |= agrees(slot_at(table, start + slot * width, width), tag, width, pair_bits);
+    cf_wide halves = cf_load_halves(form, table + start / 8, 0, start % 8);
+    assert_int_equal(cf_any_compatible(form, halves, form->ones[0], tag, pair_bits) != 0, any);
+}
+
 /* The first lane that holds a tag is the first slot that does, wherever a bucket starts. */
 static void assert_first_lane(const cf_form *form, unsigned b, unsigned start, const uint8_t *table,
                               uint64_t tag)
@@ -170,6 +192,10 @@ static void assert_first_lane(const cf_form *form, unsigned b, unsigned start, c
     assert_int_equal(same != 0, first < b);
     assert_int_equal(cf_either_has(form, &form->lanes, true, left, none), first < b);
     assert_int_equal(cf_either_has(form, &form->lanes, true, none, left), first < b);
+    if (cf_has_halves(form)) {
+        assert_true(cf_same_by_words(form, table + start / 8, 0, start % 8, tag) == same);
+        assert_any_compatible(form, b, start, table, tag);
+    }
     if (first == b)
         return;
     cf_lane_at lane = cf_first_lane(form, true, same);
@@ -262,16 +288,6 @@ static void zero_lanes_are_those_of_a_loop(void **state)
     for_all_lanes(check_zero_lanes);
 }
 
-/* Bit by bit: all below the highest bit set agree, the pair bits at least; an empty lane is one
-** that knows only these. */
-static bool agrees(uint64_t lane, uint64_t tag, unsigned width, unsigned pair_bits)
-{
-    unsigned known = pair_bits;
-    for (unsigned i = pair_bits; i < width; i++)
-        known = lane >> i & 1 ? i : known;
-    return ((lane ^ tag) & cf_low_bits(known)) == 0;
-}
-
 static void check_agreeing_lanes(const cf_lanes *lanes, unsigned pair_bits)
 {
     for (int k = 0; k < 300; k++) {
@@ -291,6 +307,30 @@ static void agreeing_lanes_are_those_of_a_loop(void **state)
 {
     (void)state;
     for_all_lanes(check_agreeing_lanes);
+}
+
+/* Lane by lane, for every bit: those where it is set, or those where it is not, and the bits above it
+** one place down. */
+static void check_without_bit(const cf_lanes *lanes, unsigned pair_bits)
+{
+    (void)pair_bits;
+    for (unsigned bit = 0; bit < lanes->width; bit++)
+        for (int k = 0; k < 30; k++) {
+            uint64_t word = random_word(lanes, random64() & cf_low_bits(lanes->width)), kept[2] = {0, 0};
+            for (unsigned i = 0; i < lanes->count; i++) {
+                uint64_t lane = lane_of(lanes, word, i);
+                uint64_t rest = lane % ((uint64_t)1 << bit) | lane >> bit >> 1 << bit;
+                kept[lane >> bit & 1] |= rest << i * lanes->width;
+            }
+            assert_true(cf_lanes_without_bit(lanes, word, bit, false) == kept[0]);
+            assert_true(cf_lanes_without_bit(lanes, word, bit, true) == kept[1]);
+        }
+}
+
+static void lanes_without_a_bit_are_those_of_a_loop(void **state)
+{
+    (void)state;
+    for_all_lanes(check_without_bit);
 }
 
 static void first_slot_is_that_of_the_lowest_lane(void **state)
@@ -322,6 +362,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(first_lane_of_wide_buckets),
     cmocka_unit_test(zero_lanes_are_those_of_a_loop),
     cmocka_unit_test(agreeing_lanes_are_those_of_a_loop),
+    cmocka_unit_test(lanes_without_a_bit_are_those_of_a_loop),
     cmocka_unit_test(first_slot_is_that_of_the_lowest_lane),
 };
 
