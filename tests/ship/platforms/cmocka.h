@@ -32,6 +32,8 @@ static jmp_buf cmocka_end_of_test;
 #define fail_msg(...)                                                                                   \
     (printf("# %s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n"), cmocka_fail())
 
+#define print_message printf
+
 #define assert_true(c)     ((c) ? (void)0 : fail_msg("%s", #c))
 #define assert_false(c)    assert_true(!(c))
 #define assert_null(p)     assert_true((p) == NULL)
