@@ -179,8 +179,8 @@ static bool expand(const cf_filter *filter, cf_search *search, seen_set *seen, u
     return false;
 }
 
-/* The same in a grown table that is all in memory, in two parts. First: looks at the other bucket of
-** each entry as soon as it is known, and goes no further when it has room. */
+/* The same in a grown table, in two parts. First: looks at the other bucket of each entry as soon as it
+** is known, and goes no further when it has room. */
 static inline bool ends_behind(const cf_filter *filter, const cf_pair *pair, cf_search *search,
                                unsigned index, uint64_t *to)
 {
@@ -253,9 +253,9 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
         search->left.nodes = CF_SEARCH_KEPT; /* all are asked */
     for (unsigned i = 0; i < pair->sides; i++)
         push_node(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
-    bool memory = filter->pages == NULL && !filter->geometry.epochs && budget.examined == CF_ANY_NUMBER;
-    return filter->view.grown && memory ? search_grown(filter, pair, search, &seen)
-                                        : search_any(filter, search, &seen);
+    /* not by where the bytes are: by pages a filter comes to the same ones */
+    bool grown = filter->view.grown && !filter->geometry.epochs && budget.examined == CF_ANY_NUMBER;
+    return grown ? search_grown(filter, pair, search, &seen) : search_any(filter, search, &seen);
 }
 
 /* Moves an entry to a slot of its other bucket, `to`. Its old slot is left as it is, to be

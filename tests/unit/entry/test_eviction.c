@@ -176,6 +176,41 @@ static void path_is_the_shortest(void **state)
     free_filter(&made);
 }
 
+/* Fills all slots of a stage with entries that know all bits that slots have room for. */
+static void fill_with_longest(cf_filter *filter)
+{
+    for (uint64_t i = 0; i < filter->buckets; i++)
+        for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
+            uint64_t top = cf_form_of(filter, i)->slot_mask / 2 + 1;
+            cf_slot_set(filter, i, slot, top | random_below(top), 0);
+        }
+}
+
+/* In a grown table, too, room is found that is two steps away, behind either bucket of a key. Now and
+** then a bucket on the way is taken for one that was seen (eviction.c), and the path is longer. */
+static void paths_lead_from_both_buckets(void **state)
+{
+    unsigned longer = 0;
+    (void)state;
+    for (unsigned round = 0; round < 400; round++) {
+        test_filter made = filter_at_stage(growing_shape(200, 4, 16), 1, random_below(400));
+        fill_with_longest(&made.filter);
+        cf_pair pair = cf_pair_of(&made.filter, random64());
+        cf_search search;
+        cf_entry first, second, newcomer = {.side = cf_new_fingerprint(&made.filter, &pair.side[0])};
+        cf_search_budget budget = {CF_SEARCH_BUCKETS, CF_ANY_NUMBER};
+        assert_true(cf_entry_at(&made.filter, pair.place[round % 2].bucket, round / 2 % 4, &first));
+        assert_true(
+            cf_entry_at(&made.filter, other_bucket(&made.filter, &first), round / 8 % 4, &second));
+        assert_false(cf_eviction_search(&made.filter, &pair, budget, &search));
+        cf_slot_set(&made.filter, other_bucket(&made.filter, &second), 1, 0, 0);
+        assert_true(cf_eviction_search(&made.filter, &pair, budget, &search));
+        longer += cf_eviction_apply(&made.filter, &pair, &search, &newcomer) > 2;
+        free_filter(&made);
+    }
+    assert_true(longer < 20);
+}
+
 /* Payloads go along with their entries. */
 static void payloads_move_with_their_entries(void **state)
 {
@@ -345,6 +380,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(void_entries_stay_before_longer_extensions),
     cmocka_unit_test(moved_entries_are_found),
     cmocka_unit_test(path_is_the_shortest),
+    cmocka_unit_test(paths_lead_from_both_buckets),
     cmocka_unit_test(payloads_move_with_their_entries),
     cmocka_unit_test(full_table_has_no_path),
     cmocka_unit_test(paths_are_those_of_a_plain_search),

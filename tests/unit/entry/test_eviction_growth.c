@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "../paged.h"
 #include "../test.h"
 
 #include "../../../src/entry/entry.h"
@@ -272,6 +273,34 @@ static void no_is_never_wrong(void **state)
     assert_true(no > 1000 && room * 10 > yes * 7); /* "perhaps" is worth a try */
 }
 
+/* By pages a table that has grown takes the same keys to the same slots: its bytes are equal. */
+static void pages_change_no_path(void **state)
+{
+    enum { KEYS = 12000 };
+    (void)state;
+    for (unsigned kind = 0; kind < 6; kind++) {
+        cf_geometry shape = growing_shape(500, 2u << kind % 3, 12 + 9 * (kind & 1));
+        shape.semisorted = kind == 4;
+        test_filter plain = growing_filter(shape, UINT64_MAX);
+        paged p;
+        uint64_t length = plain.filter.length;
+        uint8_t *source = memcpy(malloc(length), plain.bytes, length);
+        paged_open(&p, source, length, 1024);
+        for (unsigned i = 0; i < KEYS; i++) {
+            uint64_t hash = random64();
+            assert_int_equal(cf_add(&p.filter, hash), cf_add(&plain.filter, hash));
+        }
+        assert_true(p.filter.view.grown && p.filter.length == plain.filter.length);
+        paged_need(&p, 0, p.filter.length);
+        cf_seal(&p.filter);
+        cf_seal(&plain.filter);
+        assert_memory_equal(p.filter.bytes, plain.filter.bytes, p.filter.length);
+        paged_close(&p);
+        free(source);
+        free_filter(&plain);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(entries_part_where_they_differ),
     cmocka_unit_test(an_empty_slot_is_seen),
@@ -280,6 +309,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_too_far_may_help),
     cmocka_unit_test(chains_are_followed),
     cmocka_unit_test(no_is_never_wrong),
+    cmocka_unit_test(pages_change_no_path),
 };
 
 RUN_TESTS(tests)
