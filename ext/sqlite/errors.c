@@ -280,11 +280,10 @@ void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name)
     size_t m = strlen(nearest->word), n = strcspn(name, "="), all = strlen(name);
     if (m > CUCKOO_NEAREST_MAX || all > CUCKOO_NEAREST_MAX || n == 0)
         return;
-    bool shorter = m >= SHORTEST && m < n;
-    unsigned distance = shorter && sqlite3_strnicmp(nearest->word, name, (int)m) == 0 ? 1
-                        : shorter && sqlite3_strnicmp(nearest->word, name, (int)m - 1) == 0
-                            ? 2
-                            : distance_of(nearest->word, m, name, n);
+    unsigned distance = distance_of(nearest->word, m, name, n);
+    for (unsigned wrong = 0; wrong <= 1 && m >= SHORTEST && m < n; wrong++) /* at its end */
+        if (distance > wrong + 1 && sqlite3_strnicmp(nearest->word, name, (int)(m - wrong)) == 0)
+            distance = wrong + 1;
     if (distance > (m + 1) / A_LETTER || (nearest->found[0] && distance >= nearest->distance))
         return;
     nearest->distance = distance;
