@@ -37,6 +37,11 @@
 /* CUCKOO_SMALL, defined by who compiles the library: less code, and some calls take several times as
 ** long. CF_NEVER_INLINE, CF_ALWAYS_INLINE: before the type of a function, behind `static`. CF_LIKELY,
 ** CF_UNLIKELY: a condition that nearly always, or hardly ever, holds. */
+#ifdef CUCKOO_SMALL
+#define CF_IS_SMALL 1
+#else
+#define CF_IS_SMALL 0
+#endif
 #if CF_IS_GNU
 #define CF_NEVER_INLINE __attribute__((noinline))
 #ifdef CUCKOO_SMALL

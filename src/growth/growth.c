@@ -146,7 +146,7 @@ static void split_bucket(cf_filter *filter, uint64_t low)
     cf_record stays, goes;
     uint64_t high = filter->buckets++;
     filter->split++;
-    if (!filter->geometry.epochs && split_lanes(filter, low, high))
+    if (!CF_IS_SMALL && !filter->geometry.epochs && split_lanes(filter, low, high))
         return;
     cf_record_read(filter, low, &stays);
     if (filter->geometry.epochs) /* RULE: a split drops the dead */

@@ -21,6 +21,8 @@ void cf_wide_set(cf_form *form, unsigned first, unsigned width, unsigned count)
     unsigned bits = form->tag_bits + shift;
     bool was_wide = form->is_wide;
     form->is_wide = bits > 64 && bits <= 128 && (in_words || first == 0) && width > CF_BESIDE;
+    if (CF_IS_SMALL) /* the rest is for quick ways */
+        return;
     if (!form->is_wide) {
         if (was_wide) { /* equal forms are equal bytes */
             form->second = form->second_bit = form->ninth = form->first_bit[0] = form->first_bit[1] = 0;

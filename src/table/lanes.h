@@ -190,7 +190,7 @@ static CF_ALWAYS_INLINE uint64_t cf_same_lanes(const cf_form *form, const cf_lan
 
 static inline bool cf_has_halves(const cf_form *form)
 {
-    return form->is_wide && form->ninth == 0;
+    return !CF_IS_SMALL && form->is_wide && form->ninth == 0;
 }
 
 /* Both halves of the lanes of a wide bucket that has no `ninth`, each from bit 0 of a word on. */

@@ -63,7 +63,7 @@ static cf_fast quick_kind(const cf_filter *filter)
 static void set_quick(cf_filter *filter)
 {
     cf_view *view = &filter->view;
-    cf_fast kind = quick_kind(filter);
+    cf_fast kind = CF_IS_SMALL ? CF_FAST_NONE : quick_kind(filter);
     bool sticky = filter->geometry.cap == 1; /* then the only entry of a key is */
     /* RULE: what ages is found only when it is live */
     view->lookup = filter->pages || filter->geometry.epochs ? CF_FAST_NONE : kind;

@@ -137,7 +137,7 @@ void cf_semisort_lanes_set(cf_form *form, unsigned width, unsigned pair_bits)
                      top + form->payload_bits <= RANK_SHIFT;
     cf_wide_set(form, CF_CODE_BITS, top, CF_SEMISORT_SLOTS);
     form->lane_of = 0; /* tops of one bit: cf_any_zero_lane misses zero lanes above others */
-    if (top > 1 && (form->is_wide || is_word(form)))
+    if (!CF_IS_SMALL && top > 1 && (form->is_wide || is_word(form)))
         form->lane_of = ((1u << CF_LANE_OF_SHIFT) + top - 1) / top;
 }
 
@@ -350,7 +350,7 @@ static CF_NEVER_INLINE void set_otherwise(cf_filter *filter, const cf_form *form
                                           unsigned slot, uint64_t tag, uint64_t payload)
 {
     unsigned more = cf_payloads_at(filter, form, at, payload);
-    if (tag == 0 && form->tops.words == 1)
+    if (!CF_IS_SMALL && tag == 0 && form->tops.words == 1)
         empty_slot(filter, form, at, is_word(form), more, slot);
     else if (is_word(form))
         set_slot(filter, form, at, IN_ONE_WORD, more, slot, tag, payload);
@@ -366,7 +366,7 @@ void cf_semisort_set(cf_filter *filter, const cf_form *form, uint64_t at, unsign
     assert(form->is_short && slot < CF_SEMISORT_SLOTS);
     if (form->payload_bits != 0 || !is_word(form))
         set_otherwise(filter, form, at, slot, tag, payload);
-    else if (tag == 0)
+    else if (!CF_IS_SMALL && tag == 0)
         empty_slot(filter, form, at, true, 0, slot);
     else
         set_slot(filter, form, at, IN_ONE_WORD, 0, slot, tag, 0);
