@@ -37,7 +37,7 @@
 /* CUCKOO_SMALL, defined by who compiles the library: less code, and some calls take several times as
 ** long. CF_NEVER_INLINE, CF_ALWAYS_INLINE: before the type of a function, behind `static`. CF_LIKELY,
 ** CF_UNLIKELY: a condition that nearly always, or hardly ever, holds. */
-#ifdef CUCKOO_SMALL
+#if defined(CUCKOO_SMALL) && !defined(CF_PLAIN_C) /* with both, tests look at quick ways, too */
 #define CF_IS_SMALL 1
 #else
 #define CF_IS_SMALL 0
