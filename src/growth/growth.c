@@ -117,7 +117,7 @@ static bool has_void(const cf_filter *filter, const cf_lanes *lanes, uint64_t wo
 }
 
 /* Splits the entries of a plain bucket all at once, when none of them is void and no payload is to go
-** along. False: nothing has changed. The new bucket is zeros so far. */
+** along. False: nothing has changed. */
 static bool split_lanes(cf_filter *filter, uint64_t low, uint64_t high)
 {
     const cf_form *form = cf_form_of(filter, low);
@@ -128,17 +128,22 @@ static bool split_lanes(cf_filter *filter, uint64_t low, uint64_t high)
     uint64_t at = cf_record_to_change(filter, form, low), word[CF_BUCKET_MAX];
     bool any = (cf_load_bits(filter->view.table, at + form->payloads_at) & cf_ones(bits)) != 0;
     for (unsigned i = 0; i < lanes->words; i++) {
-        word[i] = cf_word_at(filter, form, at, i) & lanes->all;
+        word[i] = cf_word_at(filter, form, at, i);
         any |= has_void(filter, lanes, word[i]);
     }
-    uint64_t to = any ? 0 : cf_record_to_change(filter, form, high);
-    for (unsigned i = 0; !any && i < lanes->words; i++, at += lanes->count * lanes->width) {
-        uint64_t stays = cf_lanes_without_bit(lanes, word[i], s, false);
-        cf_store_bits(filter->view.writable, at, lanes->all, stays);
-        cf_store_bits(filter->view.writable, to + i * lanes->count * lanes->width, lanes->all,
+    if (any)
+        return false;
+    uint64_t to = cf_record_to_change(filter, form, high);
+    if (bits > 0) /* hostile bytes may have something behind the last bucket */
+        cf_store_bits(filter->view.writable, to + form->payloads_at, cf_ones(bits), 0);
+    for (unsigned i = 0; i < lanes->words; i++) {
+        unsigned before = i * lanes->count * lanes->width;
+        cf_store_bits(filter->view.writable, at + before, lanes->all,
+                      cf_lanes_without_bit(lanes, word[i], s, false));
+        cf_store_bits(filter->view.writable, to + before, lanes->all,
                       cf_lanes_without_bit(lanes, word[i], s, true));
     }
-    return !any;
+    return true;
 }
 
 static void split_bucket(cf_filter *filter, uint64_t low)
