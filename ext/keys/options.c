@@ -225,15 +225,18 @@ static void say_valid(const char *word, const char *exactly, const cuckoo_option
     sqlite3_free(valid);
 }
 
+static bool is_of_tables(const char *name)
+{
+    return !sqlite3_stricmp(name, "content") || !sqlite3_stricmp(name, "rows") ||
+           !sqlite3_stricmp(name, "adds") || !sqlite3_stricmp(name, "keep");
+}
+
 static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
 {
-    static const char *const of_tables[] = {"content", "rows", "adds", "keep", NULL};
-    cuckoo_nearest nearest = {.word = name};
-    cuckoo_nearest_offer_all(&nearest, of_tables);
     const char *hint = options->beside                     ? ""
                        : sqlite3_stricmp(name, "fpr") == 0 ? "; it is the argument before the options"
-                       : nearest.found[0] && nearest.distance == 0 ? "; only filter tables have it"
-                                                                   : "";
+                       : is_of_tables(name)                ? "; only filter tables have it"
+                                                           : "";
     cuckoo_say(why, SQLITE_OK, "unknown option %s%s", name, hint);
     if (*hint == 0)
         say_valid(name, ", behind a comma", options, why);

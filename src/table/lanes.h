@@ -259,7 +259,7 @@ static CF_ALWAYS_INLINE uint64_t cf_any_compatible(const cf_form *form, cf_wide 
                                                    uint64_t tag, unsigned pair_bits)
 {
     uint64_t wanted = tag * ones, known = ones << pair_bits, highs = form->highs;
-    uint64_t low = (bits.low ^ wanted) | highs, high = (bits.high ^ wanted) | highs;
+    uint64_t low = bits.low ^ wanted, high = bits.high ^ wanted;
     low = (bits.low | known) & ~(low ^ (low - ones));
     high = (bits.high | known) & ~(high ^ (high - ones));
     return (((low - ones) & ~low) | ((high - ones) & ~high)) & highs;

@@ -111,6 +111,16 @@ static inline uint64_t paged_untold(const paged *p)
     return untold;
 }
 
+/* Has it come to the bytes of a filter in memory? Both are sealed. */
+static inline bool paged_equals(paged *p, cf_filter *other)
+{
+    paged_need(p, 0, p->filter.length);
+    cf_seal(&p->filter);
+    cf_seal(other);
+    return p->filter.length == other->length &&
+           memcmp(p->filter.bytes, other->bytes, other->length) == 0;
+}
+
 static inline void paged_close(paged *p)
 {
     free(p->image);
