@@ -108,7 +108,7 @@ run() {
     *:shared_cache)   tap 'threads in between: shared cache' "$program" ;;
     *:ext_units)      tap 'parts of ext without a table' "$program" ;;
     *:oom)            tap 'each allocation fails once' cheap_asan "$program" ;;
-    *:oom_table)      tap 'persistent: they fail, a slice' cheap_asan "$program" 997 ;;
+    *:oom_table)      tap 'persistent: they fail, a slice' cheap_asan "$program" 1999 ;;
     *:vfs_faults)     tap 'disk fails, power goes: a slice' "$program" 800 ;;
     *:stress)         last 'stress: collisions made likely' "$program" ;;
     *:replay)         last 'fuzz targets, a slice' "$program" 2000 ;;
