@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Filter tables that forget: exactly what is swept, when epochs begin, and what the header row says of it."""
-import json
-
-import pytest
-
 import rows
+import support
 from clock import DAY, HOUR, MINUTE, START
 from support import ask
 from test_ageing_tables import EXACT, add, command, info, now, sound, table  # now: a fixture
@@ -77,6 +74,18 @@ def test_a_sweep_that_lies_begins_anew(db, now):
     sound(db)
 
 
+def test_optimize_sweeps_all_that_is_dead(db, now):
+    table(db, capacity=40000)
+    for n in range(300):
+        add(db, n)
+    now.now += 26 * HOUR
+    add(db, 1000)
+    now.now += 2 * HOUR
+    command(db, "optimize")
+    assert info(db)["occupied"] == 1 and has(db, 1000)
+    assert (said(db)["dead"], said(db)["clean"]) == (0, 0xffff & ~4)
+
+
 # ---- when epochs begin ----
 
 def test_an_epoch_is_stretched_until_the_next_number_is_clean(db, now):
@@ -131,7 +140,18 @@ def test_the_command_clock_writes_nothing_when_the_clock_is_right(db, now):
         now.now += HOUR
 
 
-# ---- import ----
+# ---- import, export ----
+
+def test_what_is_dead_by_the_clock_is_not_exported(db, now):
+    """Its epoch alone would not say so."""
+    table(db)
+    for n in range(300):
+        add(db, n)
+    now.now += 40 * HOUR
+    assert info(db)["occupied"] == 300
+    assert support.info(db, ask(db, "SELECT cf_export('seen')"))["items"] == 0
+    assert info(db)["occupied"] == 300
+
 
 def test_nothing_is_known_of_the_next_number_of_an_imported_filter(db, now):
     blob = ask(db, "SELECT cf_new(500, 0.01, ?)", f"epochs=15, {EXACT}")
@@ -143,3 +163,14 @@ def test_nothing_is_known_of_the_next_number_of_an_imported_filter(db, now):
     last = [now.now] * 16
     last[(info(db)["epoch"] + 1) % 16] = 0
     assert (info(db)["epoch"], said(db)) == (20, {"keep": DAY, "began": now.now, "last": last, "swept": 0, "clean": 0, "dead": 0})
+
+
+# ---- room ----
+
+def test_there_is_room_for_the_window_and_what_is_kept_beyond_it(db):
+    """A table has the capacity that it was given, and the buckets of a filter for 14.7 epochs of 12."""
+    for capacity in (0, 1, 1000, 100_000):
+        create(db, f"capacity={capacity}, keep='1 day'")
+        plan = support.plan(db, max(capacity + capacity * 19 // 128, 1), 0.001, "epochs=15")
+        assert (info(db)["capacity"], info(db)["buckets"]) == (capacity, plan["buckets"])
+        db.execute("DROP TABLE seen")
