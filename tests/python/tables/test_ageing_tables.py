@@ -546,6 +546,24 @@ def waiting(db):
     return db.execute("SELECT count(*), sum(adds) FROM seen_wait").fetchone()
 
 
+def test_keys_without_a_place_are_exported_while_they_are_young(db, now):
+    """Once each, however often they were added."""
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=6, seed=0, fingerprint_bits=24, keep='24 hours')")
+    for key in AIMED[:20] * 2:
+        add(db, key)
+    old, adds = waiting(db)
+    assert old > 1 and adds == 2 * old
+    now.now += 10 * HOUR
+    for key in AIMED[20:24] * 3:
+        add(db, key)
+    assert waiting(db) == (old + 4, adds + 12)
+    for hours, young in ((28, AIMED[20:24]), (38, ())):
+        now.now = clock.START + hours * HOUR
+        blob = ask(db, "SELECT cf_export('seen')")
+        assert {key for key in AIMED if ask(db, "SELECT cf_contains(?, ?)", blob, key)} == set(young) == {key for key in AIMED if has(db, key)}
+        assert support.info(db, blob)["items"] == len(young) and ask(db, "SELECT cf_check(?)", blob) == "ok"
+
+
 def test_keys_without_a_place_age_too(tmp_path, now):
     """Aimed at one pair of buckets: they wait with the epoch of their add, and are gone when it is too old."""
     db = connect(tmp_path / "w.db")
