@@ -564,6 +564,24 @@ def test_keys_without_a_place_are_exported_while_they_are_young(db, now):
         assert support.info(db, blob)["items"] == len(young) and ask(db, "SELECT cf_check(?)", blob) == "ok"
 
 
+def test_a_key_that_finds_a_place_waits_no_more(db, now):
+    """However often it was added; and it is as old as before."""
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=6, seed=0, fingerprint_bits=24, keep='24 hours')")
+    for key in AIMED[:20]:
+        add(db, key)
+    now.now += 10 * HOUR
+    for key in AIMED[20:24] * 3:
+        add(db, key)
+    now.now += 18 * HOUR
+    command(db, "optimize")
+    assert waiting(db) == (0, None) and info(db)["occupied"] == 4
+    assert all(has(db, key) for key in AIMED[20:24])
+    now.now += 9 * HOUR
+    assert all(has(db, key) for key in AIMED[20:24])
+    now.now += 1
+    assert not any(has(db, key) for key in AIMED)
+
+
 def test_keys_without_a_place_age_too(tmp_path, now):
     """Aimed at one pair of buckets: they wait with the epoch of their add, and are gone when it is too old."""
     db = connect(tmp_path / "w.db")
