@@ -84,3 +84,17 @@ def patched_header(header, filter_header=None, **values):
     for name, value in values.items():
         struct.pack_into(FIELDS[name][1], row, FIELDS[name][0], value)
     return sealed_row(0, bytes(row))
+
+
+def ages(header):
+    """What the header row of a table that ages says of the numbers of its epochs."""
+    keep, began, *rest = struct.unpack_from("<19Q2H", header, HEADER_ROW)
+    return {"keep": keep, "began": began, "last": rest[:16], "swept": rest[16], "clean": rest[17], "dead": rest[18]}
+
+
+def aged_header(header, **values):
+    """That row with other values, and a right checksum."""
+    said = {**ages(header), **values}
+    row = bytearray(header)
+    struct.pack_into("<19Q2H", row, HEADER_ROW, said["keep"], said["began"], *said["last"], said["swept"], said["clean"], said["dead"])
+    return sealed_row(0, bytes(row))

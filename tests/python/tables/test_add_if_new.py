@@ -175,6 +175,19 @@ def test_a_constraint_of_a_shadow_table_is_an_error(once, guard):
         once.execute("ROLLBACK")
 
 
+@pytest.mark.parametrize("options, error, message", [
+    ("adds=once", sqlite3.OperationalError, "seen: a constraint on its shadow tables is in the way"),
+    ("growth=on", sqlite3.IntegrityError, "constraint failed")])
+def test_only_where_or_ignore_is_obeyed_is_it_an_error_of_another_kind(db, options, error, message):
+    db.execute("BEGIN")
+    create(db, options)
+    db.execute("CREATE TRIGGER g BEFORE INSERT ON seen_page BEGIN SELECT RAISE(ABORT, 'no'); END")
+    with pytest.raises(error, match=message):
+        db.execute("INSERT OR IGNORE INTO seen(key) VALUES (1)")
+    if db.in_transaction:
+        db.execute("ROLLBACK")
+
+
 @pytest.mark.parametrize("arguments, message", [
     ("capacity=5, adds=twice", "adds must be once"), ("capacity=5, adds='once', adds=once", "adds is given twice"),
     ("capacity=5, adds=once, value_bits=3", "you insert, value_bits= keeps values: give one"),

@@ -266,9 +266,21 @@ def test_lookups_within_less(db, now):
     assert has(db, 3), "a narrow question does not stay"
 
 
+def test_a_window_and_an_eighth_of_it_to_the_millisecond(db, now):
+    table(db)
+    add(db, 1)
+    for text, hours in (("8 hours", 9), ("16 hours", 18), ("24 hours", 27)):
+        now.now = clock.START + hours * HOUR
+        assert ask(db, "SELECT cf_table_contains('seen', 1, ?)", text) == 1 and has(db, 1)
+        now.now += 1
+        assert ask(db, "SELECT cf_table_contains('seen', 1, ?)", text) == 0
+    assert not has(db, 1)
+
+
 @pytest.mark.parametrize("text, message", [
     ("2 days", r"must be at most 24 hours \(keep=\), got the text '2 days'"), ("soon", "must be a number and seconds"), ("", "must be a number and"), (None, "must be a number and"),
-    (5, "must be a number and"), ("-1 hour", "must be a number and"), ("1 fortnight", "must be a number and"), ("1", "must be a number and")])
+    (5, "must be a number and"), ("-1 hour", "must be a number and"), ("1 fortnight", "must be a number and"), ("1", "must be a number and"),
+    ("1\0 hour", "must be a number and"), ("5000", "must be a number and")])
 def test_bad_windows(db, text, message):
     table(db)
     with pytest.raises(sqlite3.OperationalError, match="cf_table_contains: the third argument " + message):
@@ -305,6 +317,13 @@ def test_a_clock_of_the_far_future_is_shown_and_set_right(db, now):
     assert not has(db, "after") and not has(db, "wrong")
     command(db, "clock")
     sound(db)
+
+
+def test_a_clock_that_goes_on_within_a_statement_is_not_ahead(db, now):
+    table(db)
+    add(db, 1)
+    now.step = 1
+    assert info(db)["clock_ahead"] == 0 and now.now > clock.START + 1, "it was asked more than once"
 
 
 def test_a_clock_that_goes_back_behind_optimize(db, now):
@@ -365,6 +384,7 @@ def test_epochs_by_command(tmp_path, rng, epochs):
                     added[key] = epoch
         if n % 5 == 0:
             assert found_of(db, 400) == {key for key, at in added.items() if epoch - at < epochs}
+            assert not {"keep", "clock_ahead"} & set(info(db))
             assert info(db)["epoch"] == epoch
     if saved:
         db.execute("COMMIT")
@@ -432,6 +452,8 @@ def test_all_that_was_imported_stays_for_the_window(db, now, grown):
     ("keep='1 day', epochs=3", "keep= goes by the clock"), ("keep='1 day', counter_bits=2", "keep= goes by the clock"),
     ("keep='1 day', overflow=on", "keep= goes by the clock"), ("keep='1 day', value_bits=2", "give one of them"),
     ("epochs=4, content='t(k)'", "give one of them"), ("keep='1 day', content='t(k)'", "give one of them"),
+    ("keep='1 dayx'", "keep must be"), ("keep='1 dayss'", "keep must be"), ("keep='1 weekly'", "keep must be"), ("keep='5000'", "keep must be"),
+    ("keep='0.999 seconds'", "keep must be"), ("keep='36525.1 days'", "keep must be"),
     ("epochs=16", "bad value in epochs=16"), ("keeps='1 day'", "did you mean keep")])
 def test_bad_arguments(db, arguments, message):
     db.execute("CREATE TABLE t(k)")
@@ -440,7 +462,8 @@ def test_bad_arguments(db, arguments, message):
 
 
 @pytest.mark.parametrize("text, seconds", [("24 hours", 86400), ("1 day", 86400), ("2 WEEKS", 1209600), (" 90  minutes ", 5400),
-                                           ("1.5 hour", 5400), ("1seconds", 1), ("+7 Days", 604800)])
+                                           ("1.5 hour", 5400), ("1seconds", 1), ("+7 Days", 604800),
+                                           ("36525 days", 3155760000)])
 def test_durations(db, text, seconds):
     table(db, keep=text)
     assert info(db)["keep"] == seconds
@@ -521,6 +544,44 @@ def test_hostile_header_rows(tmp_path, now, rng):
 
 def waiting(db):
     return db.execute("SELECT count(*), sum(adds) FROM seen_wait").fetchone()
+
+
+def test_keys_without_a_place_are_exported_while_they_are_young(db, now):
+    """Once each, however often they were added."""
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=6, seed=0, fingerprint_bits=24, keep='24 hours')")
+    for key in AIMED[:20] * 2:
+        add(db, key)
+    old, adds = waiting(db)
+    assert old > 1 and adds == 2 * old
+    now.now += 10 * HOUR
+    for key in AIMED[20:24] * 3:
+        add(db, key)
+    assert waiting(db) == (old + 4, adds + 12)
+    for hours, young in ((28, AIMED[20:24]), (38, ())):
+        now.now = clock.START + hours * HOUR
+        blob = ask(db, "SELECT cf_export('seen')")
+        assert {key for key in AIMED if ask(db, "SELECT cf_contains(?, ?)", blob, key)} == set(young) == {key for key in AIMED if has(db, key)}
+        assert support.info(db, blob)["items"] == len(young) and ask(db, "SELECT cf_check(?)", blob) == "ok"
+
+
+def test_a_key_that_finds_a_place_waits_no_more(db, now):
+    """However often it was added; and it is as old as before."""
+    db.execute("CREATE VIRTUAL TABLE seen USING cuckoo_filter(capacity=6, seed=0, fingerprint_bits=24, keep='24 hours')")
+    for key in AIMED[:20]:
+        add(db, key)
+    now.now += 10 * HOUR
+    for key in AIMED[20:24] * 3:
+        add(db, key)
+    now.now += 10 * HOUR
+    add(db, 1)
+    now.now += 8 * HOUR
+    command(db, "optimize")
+    assert waiting(db) == (0, None) and info(db)["occupied"] == 5
+    assert all(has(db, key) for key in AIMED[20:24])
+    now.now += 9 * HOUR
+    assert all(has(db, key) for key in AIMED[20:24])
+    now.now += 1
+    assert has(db, 1) and not any(has(db, key) for key in AIMED)
 
 
 def test_keys_without_a_place_age_too(tmp_path, now):
