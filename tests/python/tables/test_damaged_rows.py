@@ -161,6 +161,15 @@ def test_a_missing_row_is_found_by_check(no):
     assert says(db, "header is missing" if no == 0 else "rows of f_page are missing, or older than others", "INSERT INTO f(f) VALUES ('check')")
 
 
+@pytest.mark.parametrize("options", ["", "growth=off, layout=plain", "keep='1 day'"])
+def test_optimize_tells_of_an_older_row_where_it_has_nothing_to_do(options):
+    db = table(f"capacity=9600, {options}".rstrip(", "), range(3000))
+    before = ask(db, "SELECT data FROM f_page WHERE no = 3")
+    db.executemany("INSERT INTO f(key) VALUES (?)", ((key,) for key in range(3000, 9000)))
+    db.execute("UPDATE f_page SET data = ? WHERE no = 3", (before,))
+    says(db, "rows of f_page are missing, or older than others", "INSERT INTO f(f) VALUES ('optimize')")
+
+
 def test_nothing_that_writes_a_filter_anew_hides_a_missing_row():
     db = table("capacity=8, seed=0", range(3000))
     db.executemany("DELETE FROM f WHERE key = ?", ((key,) for key in range(200, 3000)))
