@@ -340,7 +340,8 @@ bench bench-quick: deps-bench $(EXTENSION) $(BENCHES:%=build/bench/%) build/benc
     build/bench/instructions
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" $(PYTHON) tests/bench/run.py $(if $(filter bench-quick,$@),quick,full)
 
-$(BENCHES:%=build/bench/%) build/bench/year build/bench/calibrate: build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
+$(BENCHES:%=build/bench/%) build/bench/year build/bench/calibrate: \
+    build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
     $(SRC:%.c=build/bench/%.o)
 	@$(CC) -o $@ $^ -lsqlite3 -lm
 build/bench/%.o: %.c $(HEADERS) build/tools build/options

@@ -119,9 +119,8 @@ static cf_status add_row(cf_filter *filter, uint64_t hash, uint64_t value)
 }
 
 typedef struct all_rows {
-    cuckoo_count adds;     /* of the rows so far */
-    cf_filter *filter;     /* to which they are added; NULL: to none */
-    const cf_filter *live; /* knows what is too old: a filter that was just opened goes by no clock */
+    cuckoo_count adds; /* of the rows so far */
+    cf_filter *filter; /* to which they are added; NULL: to none */
 } all_rows;
 
 static int take_row(void *context, uint64_t hash, uint64_t value, uint64_t copies)
@@ -131,7 +130,7 @@ static int take_row(void *context, uint64_t hash, uint64_t value, uint64_t copie
     cf_status status = CF_OK;
     add_copies(&all->adds, hash, value, copies);
     if (all->filter && all->filter->geometry.epochs)
-        copies = !is_dead(all->live, value); /* one entry stands for all */
+        copies = !is_dead(all->filter, value); /* one entry stands for all */
     for (uint64_t i = 0; all->filter && status == CF_OK && i < copies && i < MOST_COPIES; i++)
         status = add_row(all->filter, hash, value);
     return status == CF_OK ? SQLITE_OK : status == CF_NO_MEMORY ? SQLITE_NOMEM : SQLITE_FULL;
@@ -140,7 +139,7 @@ static int take_row(void *context, uint64_t hash, uint64_t value, uint64_t copie
 int cuckoo_unplaced_add_to(cuckoo_paged *paged, cf_filter *filter)
 {
     assert(cuckoo_paged_is_loaded(paged));
-    all_rows all = {.filter = filter, .live = &paged->filter};
+    all_rows all = {.filter = filter};
     int rc = walk(paged, CUCKOO_ALL_WAITING, NULL, take_row, &all);
     if (rc != SQLITE_OK ||
         (all.adds.copies == paged->adds.copies && all.adds.digest == paged->adds.digest))

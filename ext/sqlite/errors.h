@@ -106,8 +106,8 @@ typedef struct cuckoo_nearest {
 } cuckoo_nearest;
 
 /* Another name that may be meant. It is near when few letters are wrong, missing, too many or exchanged
-** with their neighbour: one for each three letters of the word. A name that begins with the word, or with
-** all of it but its last letter, is near as well; the word then has three letters at least. Letters
+** with their neighbour: one for each three letters of the word. A name that begins with the word, or
+** with all of it but its last letter, is near as well; the word then has three letters at least. Letters
 ** count in any case. The first of equally near names stays. Of name=value the name counts, and the whole
 ** is shown. */
 void cuckoo_nearest_offer(cuckoo_nearest *nearest, const char *name);

@@ -385,12 +385,12 @@ int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **messa
         return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
     }
     copy->memory = cuckoo_block_memory;
+    cf_set_live(copy, paged->filter.view.live); /* by the clock of the table */
     if (copy->geometry.epochs)
-        cf_sweep(copy, ~paged->filter.view.live, 0, copy->buckets);
+        cf_sweep(copy, ~copy->view.live, 0, copy->buckets);
     int rc = add_beside(store, copy);
-    if (rc == SQLITE_OK)
-        cf_seal(copy);
-    else
+    cf_seal(copy);
+    if (rc != SQLITE_OK)
         free_filter(copy);
     return rc != SQLITE_FULL
                ? rc

@@ -138,7 +138,8 @@ size_t cf_fast_contains(const cf_filter *filter, const uint64_t *hashes, size_t 
 ** such a key, and nothing has changed. Counts `occupied`. */
 bool cf_fast_add(cf_filter *filter, uint64_t hash);
 
-/* Deletes the only copy of a key, or says that it has none; what it is not sure of is for `otherwise`. */
+/* Deletes the only copy of a key, or says that it has none. What it is not sure of is for
+** `otherwise`. */
 typedef cf_deleted cf_deleter(cf_filter *filter, uint64_t hash, uint64_t value);
 cf_deleted cf_fast_delete(cf_filter *filter, uint64_t hash, uint64_t value, cf_deleter *otherwise);
 

@@ -138,7 +138,8 @@ static inline uint64_t cf_load_nine(const uint8_t *p, unsigned n)
     return cf_load64(p) >> n % 8 | cf_load64(p + 1) << (8 - n % 8);
 }
 
-/* Those of a bucket at bit `shift` of a byte. Wide: the first word begins at bit `first` of the bucket. */
+/* Those of a bucket at bit `shift` of a byte. Wide: the first word begins at bit `first` of the
+** bucket. */
 static CF_ALWAYS_INLINE cf_laid cf_load_lanes(const cf_form *form, bool wide, const uint8_t *p,
                                               unsigned first, unsigned shift)
 {
@@ -253,8 +254,8 @@ static inline uint64_t cf_compatible_lanes(const cf_lanes *lanes, uint64_t word,
     return cf_zero_lanes(lanes, beyond);
 }
 
-/* The same in both halves of a wide bucket, with fewer steps; only bits of `highs` count, and they say no
-** more than whether there is any such lane. `ones`: bit 0 of each; `pair_bits`: those of a lane. */
+/* The same in both halves of a wide bucket, with fewer steps; only bits of `highs` count, and they say
+** no more than whether there is any such lane. `ones`: bit 0 of each; `pair_bits`: those of a lane. */
 static CF_ALWAYS_INLINE uint64_t cf_any_compatible(const cf_form *form, cf_wide bits, uint64_t ones,
                                                    uint64_t tag, unsigned pair_bits)
 {
