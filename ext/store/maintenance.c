@@ -334,10 +334,9 @@ int cuckoo_maintenance_import(cuckoo_store *store, sqlite3_value *blob, char **m
                           "a filter with epochs=%d goes only into a table with as many (keep= has 15)",
                           filter.geometry.epochs);
     if ((filter.geometry.value_bits != 0) != (store->paged.filter.geometry.value_bits != 0))
-        return cuckoo_say(
-            message, SQLITE_ERROR,
-            "a filter with values goes only into a table with value_bits, one without only "
-            "into one without");
+        return cuckoo_say(message, SQLITE_ERROR,
+                          "a filter with values goes only into a table with value_bits, one "
+                          "without only into one without");
     uint8_t *copy = cuckoo_block_resize(NULL, NULL, length);
     if (copy == NULL)
         return SQLITE_NOMEM;
@@ -385,9 +384,10 @@ int cuckoo_maintenance_export(cuckoo_store *store, cf_filter *copy, char **messa
         return cuckoo_say(&paged->shadow.damage, SQLITE_CORRUPT_VTAB, "%s", why);
     }
     copy->memory = cuckoo_block_memory;
-    cf_set_live(copy, paged->filter.view.live); /* by the clock of the table */
-    if (copy->geometry.epochs)
+    if (copy->geometry.epochs) {
+        cf_set_live(copy, paged->filter.view.live); /* by the clock of the table */
         cf_sweep(copy, ~copy->view.live, 0, copy->buckets);
+    }
     int rc = add_beside(store, copy);
     cf_seal(copy);
     if (rc != SQLITE_OK)
