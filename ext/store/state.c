@@ -43,6 +43,7 @@ cuckoo_action cuckoo_state_event(cuckoo_state *state, cuckoo_event event)
     assert((int)state->life < LIVES && (int)event < EVENTS);
     state_cell cell = cells[event][state->life];
     bool ends = event == CUCKOO_COMMITTED || event == CUCKOO_ROLLED_BACK;
+    state->rollbacks += event == CUCKOO_ROLLED_BACK_TO || event == CUCKOO_ROLLED_BACK;
     if (event == CUCKOO_USE && state->part == CUCKOO_CREATED && cell.action == LOOK)
         cell.action = ANEW;
     if (event == CUCKOO_CHANGED && state->part == CUCKOO_JOINED)

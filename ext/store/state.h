@@ -54,7 +54,8 @@ typedef enum cuckoo_part {
 typedef struct cuckoo_state {
     cuckoo_life life;
     cuckoo_part part;
-    unsigned tables; /* that have joined the transaction */
+    unsigned tables;    /* that have joined the transaction */
+    unsigned rollbacks; /* of savepoints and transactions, that were told */
 } cuckoo_state;
 
 typedef enum cuckoo_event {

@@ -2,6 +2,7 @@
 #include "front.h"
 
 #include "../keys/column_rule.h"
+#include "../keys/key.h"
 #include "../sqlite/errors.h"
 #include "../sqlite/sql.h"
 
@@ -29,7 +30,7 @@ int cuckoo_front_find(const cuckoo_front *front, const char *name)
 }
 
 /* Adds a column. `primary`: it is in the primary key. */
-static int add_column(cuckoo_front *front, const char *name, const char *collation, bool numeric,
+static int add_column(cuckoo_front *front, const char *name, const char *collation, const char *affinity,
                       bool primary)
 {
     enum { STEP = 16 };
@@ -43,7 +44,8 @@ static int add_column(cuckoo_front *front, const char *name, const char *collati
     cuckoo_shown *column = &front->column[front->columns++];
     *column = (cuckoo_shown){.name = sqlite3_mprintf("%s", name),
                              .collation = sqlite3_mprintf("%s", collation),
-                             .numeric = numeric,
+                             .numeric = *affinity && strcmp(affinity, "TEXT") != 0,
+                             .text = strcmp(affinity, "TEXT") == 0,
                              .key = primary};
     return column->name && column->collation ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -85,8 +87,7 @@ static int read_columns(sqlite3 *db, cuckoo_front *front, sqlite3_str *sql)
         sqlite3_str_appendf(sql, "\"%w\" ", name);
         append_type(sql, sqlite3_stricmp(type, "hidden") == 0 ? "NUMERIC" : type);
         sqlite3_str_appendf(sql, " COLLATE \"%w\", ", collation);
-        rc = add_column(front, name, collation, *affinity && strcmp(affinity, "TEXT") != 0,
-                        sqlite3_column_int(all, KEY) > 0);
+        rc = add_column(front, name, collation, affinity, sqlite3_column_int(all, KEY) > 0);
     }
     return cuckoo_sql_end(all, rc);
 }
@@ -226,6 +227,24 @@ int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *c
     return rc;
 }
 
+int cuckoo_front_result_key(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_stmt *rows,
+                            sqlite3_context *context)
+{
+    sqlite3_str *id = sqlite3_str_new(NULL);
+    cuckoo_key kind = CUCKOO_KEY_OK;
+    for (int i = 0; i < front->columns && kind != CUCKOO_KEY_NOMEM; i++)
+        if (front->column[i].key)
+            kind = cuckoo_key_append(id, sqlite3_column_value(rows, plan->place[i]));
+    int n = sqlite3_str_length(id);
+    char *bytes = sqlite3_str_finish(id);
+    if (bytes && kind != CUCKOO_KEY_NOMEM)
+        sqlite3_result_blob(context, bytes, n, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_error_nomem(context);
+    sqlite3_free(bytes);
+    return SQLITE_OK;
+}
+
 void cuckoo_front_free(cuckoo_front *front)
 {
     if (front == NULL)
@@ -237,6 +256,7 @@ void cuckoo_front_free(cuckoo_front *front)
         sqlite3_free(front->plan[i]);
     }
     sqlite3_free(front->plan);
+    cuckoo_spellings_forget(&front->spellings);
     sqlite3_free(front->schema);
     sqlite3_free(front->content);
     sqlite3_free(front->declared);

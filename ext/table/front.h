@@ -14,8 +14,7 @@
 ** numeric affinity, and for the rowid, the condition itself does. In other columns:
 **
 **      value     = IS                                   > >=            < <=
-**      number    itself, or a text between char(9)      none            c <= max(CAST(? AS TEXT), ':')
-**                and ':': there all numbers in texts lie
+**      number    its spellings                          none            c <= max(CAST(? AS TEXT), ':')
 **      text      itself                                 itself          the same
 **      blob      itself                                 itself          none
 **
@@ -24,19 +23,26 @@
 ** the statement that xBestIndex has shown; others take one that is made for them. IN on such a column
 ** is taken as a whole: SQLite would check its values one by one, by another affinity than that of IN.
 **
+** A number that is asked by = or IS is looked up in its usual spelling first: 7 as 7 and as '7'. Other
+** texts are equal to 7, too, where numbers are compared: '007', ' 7', '7.0'. If the filter counts more
+** rows than were found, or cannot tell, these texts are read, all at once, and kept as long as nothing
+** changes (spellings.h). So it is with one number of a query; of others, as in IN, any row may be equal.
+**
 ** While a statement writes the content, and the triggers cannot be relied on, SQLite does not know that
 ** the content is read: then all rows are read, and sorted, before the first one is shown.
 */
 #ifndef CUCKOO_FRONT_H
 #define CUCKOO_FRONT_H
 
+#include "../store/spellings.h"
 #include "table.h"
 
 enum { CUCKOO_NO_ROWS = -2, CUCKOO_ROWID = -1 /* in place of a column */ };
 
 typedef struct cuckoo_shown {
     char *name, *collation;
-    bool numeric; /* its affinity; else it is TEXT, or there is none */
+    bool numeric; /* its affinity */
+    bool text;    /* the same; else there is none */
     bool key;     /* it is in the primary key of a table without rowid */
     bool indexed; /* an index begins with it */
     bool unique;  /* and has no other column */
@@ -78,6 +84,8 @@ struct cuckoo_front {
     cuckoo_way **plan;
     int plans, kept;      /* kept: idle statements */
     unsigned skip, skips; /* the filter could not be used: how often it is still, and was, not asked */
+    int cursors;          /* that are open */
+    cuckoo_spellings spellings;
 };
 
 /* ---- front.c ---- */
@@ -86,6 +94,10 @@ struct cuckoo_front {
 ** names of now. A content that is not there is no error yet: the table can be dropped. */
 int cuckoo_front_declare(cuckoo_table *table, const char *content, const char *column);
 void cuckoo_front_free(cuckoo_front *front);
+
+/* Makes the key of a row WITHOUT ROWID the result, in one column. */
+int cuckoo_front_result_key(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_stmt *rows,
+                            sqlite3_context *context);
 
 /* The column of this name, in any case, or CUCKOO_NO_ROWS. */
 int cuckoo_front_find(const cuckoo_front *front, const char *name);
@@ -109,6 +121,19 @@ char *cuckoo_way_sql(const cuckoo_front *front, const cuckoo_way *plan, uint32_t
 /* Is this value of an unusual type for the condition? */
 bool cuckoo_condition_unusual(const cuckoo_front *front, cuckoo_condition condition,
                               sqlite3_value *value);
+
+/* What the values say before anything is asked. False: no row fits. */
+bool cuckoo_way_fits(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_value **argv,
+                     uint32_t *unusual);
+
+/* The argument that is a number of a column of texts and can be looked up by its spellings, of several the
+** one by which the filter was asked; -1: none. It is not unusual then. */
+int cuckoo_way_number(const cuckoo_way *plan, sqlite3_value **argv, uint32_t *unusual);
+
+static inline bool cuckoo_is_equal(int op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
+}
 
 /* Are the values of the column those of numeric affinity? */
 static inline bool cuckoo_front_numeric(const cuckoo_front *front, int column)

@@ -17,8 +17,12 @@ typedef struct front_cursor {
     uint32_t unusual;     /* cuckoo_way_sql */
     bool active, is_row;  /* `rows` runs; it is at a row */
     sqlite3_int64 at;     /* how many rows were shown, for tables of which the rowid has no name */
-    sqlite3_value **list; /* the values of an IN; those from `next` on are still to be looked up */
-    int listed, next;
+    sqlite3_value **list; /* values for `argument`; those from `next` on are still to be looked up */
+    int listed, next, argument;
+    sqlite3_value *number; /* is looked up in its spellings; NULL: nothing is */
+    enum { AS_NUMBER, AS_USUAL, AS_OTHERS } spelled; /* how `rows` looks it up */
+    uint64_t most;                                   /* so many rows have it, at most */
+    bool trusted;                                    /* and the filter can be relied on */
 } front_cursor;
 
 static front_cursor *front_cursor_of(sqlite3_vtab_cursor *base)
@@ -33,9 +37,10 @@ static cuckoo_front *front_of(const front_cursor *cursor)
 
 /* ---- asking the filter ---- */
 
-/* Does the filter say that the key (NULL: any) may be there? *can: it could be asked. Otherwise it is
-** not asked for a while, because that may take long. An error is one of the whole statement. */
-static int ask(cuckoo_table *table, sqlite3_value *key, bool *has, bool *can)
+/* Does the filter say that the key (NULL: any) may be there, and in how many rows (`most`, if that is
+** asked)? *can: it could be asked. Otherwise it is not asked for a while, because that may take long. An
+** error is one of the whole statement. */
+static int ask(cuckoo_table *table, sqlite3_value *key, bool *has, bool *can, uint64_t *most)
 {
     const char *why;
     cuckoo_front *front = table->front;
@@ -53,6 +58,7 @@ static int ask(cuckoo_table *table, sqlite3_value *key, bool *has, bool *can)
     int rc = cuckoo_store_begin(store, CUCKOO_ASK, &why);
     if (rc == SQLITE_OK) {
         rc = key ? cuckoo_table_has(store, key, has) : SQLITE_OK;
+        rc = rc == SQLITE_OK && most && *has ? cuckoo_table_most(store, key, most) : rc;
         /* A trigger may ask for the row for which it runs. */
         *has |= store->follow.preceded && cuckoo_sql_running(table->registry->db, true) > 0;
         rc = cuckoo_first_error(rc, cuckoo_store_end(store));
@@ -143,8 +149,10 @@ static int bind(sqlite3_stmt *rows, int argument, sqlite3_value *value)
 
 /* ---- a whole IN ---- */
 
-static void drop_list(front_cursor *cursor)
+static void drop_values(front_cursor *cursor)
 {
+    sqlite3_value_free(cursor->number);
+    cursor->number = NULL;
     for (int i = 0; i < cursor->listed; i++)
         sqlite3_value_free(cursor->list[i]);
     sqlite3_free(cursor->list);
@@ -178,12 +186,12 @@ static int read_list(front_cursor *cursor, const cuckoo_way *plan, sqlite3_value
         bool may = sqlite3_value_type(value) != SQLITE_NULL, can;
         if (cuckoo_condition_unusual(table->front, plan->condition[plan->list], value)) {
             *unusual |= 1u << plan->list;
-            drop_list(cursor);
+            drop_values(cursor);
             *has = true;
             return SQLITE_OK;
         }
         if (may && plan->asks == plan->list)
-            rc = ask(table, value, &may, &can);
+            rc = ask(table, value, &may, &can, NULL);
         if (rc == SQLITE_OK && may)
             rc = append_value(cursor, value);
         if (rc != SQLITE_OK)
@@ -191,6 +199,51 @@ static int read_list(front_cursor *cursor, const cuckoo_way *plan, sqlite3_value
     }
     *has = cursor->listed > 0;
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* ---- the spellings of a number (spellings.h) ---- */
+
+static const cuckoo_shown *asked_column(const front_cursor *cursor)
+{
+    return &front_of(cursor)->column[cursor->plan->condition[cursor->argument].column];
+}
+
+static int list_others(front_cursor *cursor)
+{
+    cuckoo_table *table = cuckoo_table_of(cursor->base.pVtab);
+    cuckoo_spellings *others = &table->front->spellings;
+    int rc =
+        cuckoo_spellings_read(others, table->store, table->front->content, asked_column(cursor)->name,
+                              cursor->plan->condition[cursor->argument].column, cursor->trusted);
+    int at = rc == SQLITE_OK ? cuckoo_spellings_of(others, cursor->number) : -1;
+    for (; rc == SQLITE_OK && at >= 0; at = others->all[at].next)
+        rc = append_value(cursor, others->all[at].text);
+    return rc;
+}
+
+static int take_number(front_cursor *cursor, sqlite3_value *number)
+{
+    cursor->spelled = AS_NUMBER;
+    if (cursor->argument != cursor->plan->asks)
+        cursor->most = UINT64_MAX;
+    cursor->number = sqlite3_value_dup(number);
+    return cursor->number ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* Binds what is to be looked up next. *any: there is something. */
+static int bind_next(front_cursor *cursor, bool *any)
+{
+    int rc = SQLITE_OK;
+    *any = true;
+    if (cursor->number && cursor->spelled == AS_NUMBER) {
+        cursor->spelled = AS_USUAL;
+        return cuckoo_number_bind(cursor->rows, cursor->argument + 1, cursor->number);
+    }
+    if (cursor->number && cursor->spelled == AS_USUAL && (uint64_t)cursor->at < cursor->most)
+        rc = list_others(cursor);
+    cursor->spelled = AS_OTHERS;
+    *any = rc == SQLITE_OK && cursor->next < cursor->listed;
+    return *any ? bind(cursor->rows, cursor->argument, cursor->list[cursor->next++]) : rc;
 }
 
 /* ---- rows ---- */
@@ -206,10 +259,11 @@ static int step(front_cursor *cursor)
 {
     int rc;
     for (cursor->active = true; (rc = sqlite3_step(cursor->rows)) == SQLITE_DONE;) {
+        bool any;
         stop(cursor);
-        if (cursor->next >= cursor->listed)
-            return SQLITE_OK;
-        bind(cursor->rows, cursor->plan->list, cursor->list[cursor->next++]);
+        rc = bind_next(cursor, &any);
+        if (!any)
+            return rc == SQLITE_OK ? rc : fail(cursor, rc);
         cursor->active = true;
     }
     cursor->is_row = rc == SQLITE_ROW;
@@ -219,64 +273,24 @@ static int step(front_cursor *cursor)
 
 int cuckoo_front_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 {
-    (void)base;
     front_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
     if (cursor == NULL)
         return SQLITE_NOMEM;
     memset(cursor, 0, sizeof *cursor);
+    cuckoo_table_of(base)->front->cursors++;
     *result = &cursor->base;
     return SQLITE_OK;
 }
 
 int cuckoo_front_close(sqlite3_vtab_cursor *base)
 {
+    cuckoo_front *front = front_of(front_cursor_of(base));
     give_back(front_cursor_of(base));
-    drop_list(front_cursor_of(base));
+    drop_values(front_cursor_of(base));
+    if (--front->cursors == 0)
+        cuckoo_spellings_end(&front->spellings, cuckoo_table_of(base->pVtab)->registry->db);
     sqlite3_free(base);
     return SQLITE_OK;
-}
-
-/* Are the bounds those of a pattern of LIKE or GLOB, as 'ab' and 'ac'? They are true of all texts that
-** fit, but blobs may fit, too. */
-static bool is_pattern(sqlite3_value *from, sqlite3_value *to)
-{
-    bool texts = sqlite3_value_type(from) == SQLITE_TEXT && sqlite3_value_type(to) == SQLITE_TEXT;
-    const uint8_t *a = texts ? sqlite3_value_text(from) : NULL,
-                  *b = texts ? sqlite3_value_text(to) : NULL;
-    int n = a ? sqlite3_value_bytes(from) : 0;
-    if (b == NULL || n == 0 || n != sqlite3_value_bytes(to) ||
-        sqlite3_strnicmp((const char *)a, (const char *)b, n - 1) != 0)
-        return false;
-    enum { CASE = 'a' - 'A' };
-    return a[n - 1] + 1 == b[n - 1] || (a[n - 1] | CASE) + 1 == (b[n - 1] | CASE);
-}
-
-static bool is_end_of_pattern(const cuckoo_way *plan, sqlite3_value **argv, int end)
-{
-    const cuckoo_condition *at = plan->condition;
-    bool is = false;
-    for (int i = 0; at[end].op == SQLITE_INDEX_CONSTRAINT_LT && i < plan->conditions && !is; i++)
-        is = at[i].op == SQLITE_INDEX_CONSTRAINT_GE && at[i].column == at[end].column &&
-             i != plan->list && is_pattern(argv[i], argv[end]);
-    return is;
-}
-
-/* What the values say before anything is asked. False: no row fits. */
-static bool look_at_values(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_value **argv,
-                           uint32_t *unusual)
-{
-    *unusual = 0;
-    for (int i = 0; i < plan->conditions; i++) {
-        if (i == plan->list)
-            continue;
-        if (sqlite3_value_type(argv[i]) == SQLITE_NULL &&
-            plan->condition[i].op != SQLITE_INDEX_CONSTRAINT_IS)
-            return false;
-        if (cuckoo_condition_unusual(front, plan->condition[i], argv[i]) ||
-            is_end_of_pattern(plan, argv, i))
-            *unusual |= 1u << i;
-    }
-    return true;
 }
 
 /* A NULL is no key, and may be there for IS. */
@@ -287,12 +301,18 @@ static bool asks_for(const cuckoo_way *plan, sqlite3_value **argv)
 
 static int start(front_cursor *cursor, cuckoo_way *plan, uint32_t unusual, sqlite3_value **argv)
 {
+    bool any;
     int rc = take_statement(cursor, plan, unusual);
     for (int i = 0; rc == SQLITE_OK && i < plan->conditions; i++)
         if (i != plan->list)
             rc = bind(cursor->rows, i, argv[i]);
-    if (rc == SQLITE_OK && cursor->listed > 0)
-        rc = bind(cursor->rows, plan->list, cursor->list[cursor->next++]);
+    if (rc == SQLITE_OK && cursor->argument >= 0)
+        rc = take_number(cursor, argv[cursor->argument]);
+    if (cursor->listed > 0)
+        cursor->argument = plan->list;
+    /* In a column of TEXT no number is stored. */
+    if (rc == SQLITE_OK && (cursor->listed > 0 || (cursor->number && asked_column(cursor)->text)))
+        rc = bind_next(cursor, &any);
     cursor->at = 0;
     return rc == SQLITE_OK ? step(cursor) : rc;
 }
@@ -306,7 +326,7 @@ static int look_for_writers(cuckoo_table *table, bool asked, bool can, uint32_t 
     if (can || cuckoo_sql_running(table->registry->db, true) == 0)
         return rc;
     if (!asked)
-        rc = ask(table, NULL, &has, &can);
+        rc = ask(table, NULL, &has, &can, NULL);
     if (!can)
         *unusual |= CUCKOO_SORTS;
     return rc;
@@ -323,23 +343,26 @@ int cuckoo_front_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     int rc = SQLITE_OK;
     (void)text, (void)argc;
     stop(cursor);
-    drop_list(cursor);
-    if (!look_at_values(table->front, plan, argv, &unusual))
+    drop_values(cursor);
+    cursor->most = UINT64_MAX;
+    if (!cuckoo_way_fits(table->front, plan, argv, &unusual))
         return SQLITE_OK;
     if (plan->list >= 0)
         rc = read_list(cursor, plan, argv[plan->list], &unusual, &has);
     else if (asks_for(plan, argv))
-        rc = ask(table, argv[plan->asks], &has, &can);
+        rc = ask(table, argv[plan->asks], &has, &can, unusual >> plan->asks & 1 ? &cursor->most : NULL);
     if (rc != SQLITE_OK || !has)
         return rc;
+    cursor->trusted = can;
     rc = look_for_writers(table, plan->asks >= 0 && plan->list < 0, can, &unusual);
+    cursor->argument = rc == SQLITE_OK && unusual ? cuckoo_way_number(plan, argv, &unusual) : -1;
     return rc == SQLITE_OK ? start(cursor, plan, unusual, argv) : rc;
 }
 
 int cuckoo_front_next(sqlite3_vtab_cursor *base)
 {
     front_cursor *cursor = front_cursor_of(base);
-    if (!cursor->plan->once || cursor->unusual)
+    if (!cursor->plan->once || cursor->unusual || cursor->number)
         return step(cursor);
     stop(cursor);
     return SQLITE_OK;
@@ -352,32 +375,14 @@ int cuckoo_front_eof(sqlite3_vtab_cursor *base)
 
 /* ---- columns ---- */
 
-/* The key of a row WITHOUT ROWID, in one column. */
-static int result_key_of(const front_cursor *cursor, sqlite3_context *context)
-{
-    const cuckoo_front *front = front_of(cursor);
-    sqlite3_str *id = sqlite3_str_new(NULL);
-    cuckoo_key kind = CUCKOO_KEY_OK;
-    for (int i = 0; i < front->columns && kind != CUCKOO_KEY_NOMEM; i++)
-        if (front->column[i].key)
-            kind = cuckoo_key_append(id, sqlite3_column_value(cursor->rows, cursor->plan->place[i]));
-    int n = sqlite3_str_length(id);
-    char *bytes = sqlite3_str_finish(id);
-    if (bytes && kind != CUCKOO_KEY_NOMEM)
-        sqlite3_result_blob(context, bytes, n, SQLITE_TRANSIENT);
-    else
-        sqlite3_result_error_nomem(context);
-    sqlite3_free(bytes);
-    return SQLITE_OK;
-}
-
 int cuckoo_front_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     front_cursor *cursor = front_cursor_of(base);
     const cuckoo_front *front = front_of(cursor);
     if (column >= front->columns)
-        return front->keyed && column - front->columns + 1 == COLUMN_ID ? result_key_of(cursor, context)
-                                                                        : SQLITE_OK;
+        return front->keyed && column - front->columns + 1 == COLUMN_ID
+                   ? cuckoo_front_result_key(front, cursor->plan, cursor->rows, context)
+                   : SQLITE_OK;
     int place = cursor->plan->place[column];
     if (place >= 0)
         sqlite3_result_value(context, sqlite3_column_value(cursor->rows, place));

@@ -8,11 +8,6 @@
 
 /* ---- conditions ---- */
 
-static bool is_equal(int op)
-{
-    return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
-}
-
 static bool is_less(int op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
@@ -42,6 +37,60 @@ bool cuckoo_condition_unusual(const cuckoo_front *front, cuckoo_condition condit
     return is_less(condition.op) ? type == SQLITE_BLOB : type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
 
+/* Are the bounds those of a pattern of LIKE or GLOB, as 'ab' and 'ac'? They are true of all texts that
+** fit, but blobs may fit, too. */
+static bool is_pattern(sqlite3_value *from, sqlite3_value *to)
+{
+    bool texts = sqlite3_value_type(from) == SQLITE_TEXT && sqlite3_value_type(to) == SQLITE_TEXT;
+    const uint8_t *a = texts ? sqlite3_value_text(from) : NULL,
+                  *b = texts ? sqlite3_value_text(to) : NULL;
+    int n = a ? sqlite3_value_bytes(from) : 0;
+    if (b == NULL || n == 0 || n != sqlite3_value_bytes(to) ||
+        sqlite3_strnicmp((const char *)a, (const char *)b, n - 1) != 0)
+        return false;
+    enum { CASE = 'a' - 'A' };
+    return a[n - 1] + 1 == b[n - 1] || (a[n - 1] | CASE) + 1 == (b[n - 1] | CASE);
+}
+
+static bool is_end_of_pattern(const cuckoo_way *plan, sqlite3_value **argv, int end)
+{
+    const cuckoo_condition *at = plan->condition;
+    bool is = false;
+    for (int i = 0; at[end].op == SQLITE_INDEX_CONSTRAINT_LT && i < plan->conditions && !is; i++)
+        is = at[i].op == SQLITE_INDEX_CONSTRAINT_GE && at[i].column == at[end].column &&
+             i != plan->list && is_pattern(argv[i], argv[end]);
+    return is;
+}
+
+bool cuckoo_way_fits(const cuckoo_front *front, const cuckoo_way *plan, sqlite3_value **argv,
+                     uint32_t *unusual)
+{
+    *unusual = 0;
+    for (int i = 0; i < plan->conditions; i++) {
+        if (i == plan->list)
+            continue;
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL &&
+            plan->condition[i].op != SQLITE_INDEX_CONSTRAINT_IS)
+            return false;
+        if (cuckoo_condition_unusual(front, plan->condition[i], argv[i]) ||
+            is_end_of_pattern(plan, argv, i))
+            *unusual |= 1u << i;
+    }
+    return true;
+}
+
+/* Rows that are sorted come from one statement. */
+int cuckoo_way_number(const cuckoo_way *plan, sqlite3_value **argv, uint32_t *unusual)
+{
+    int at = -1;
+    for (int i = 0; i < plan->conditions && plan->list < 0 && !(*unusual & CUCKOO_SORTS); i++)
+        if (*unusual >> i & 1 && (at < 0 || i == plan->asks) && cuckoo_is_equal(plan->condition[i].op) &&
+            cuckoo_number_is_spelled(argv[i]))
+            at = i;
+    *unusual &= at >= 0 ? ~(UINT32_C(1) << at) : UINT32_MAX;
+    return at;
+}
+
 static void append_column(const cuckoo_front *front, sqlite3_str *sql, int column)
 {
     if (column == CUCKOO_ROWID)
@@ -57,20 +106,16 @@ static void append_condition(const cuckoo_front *front, const cuckoo_way *plan, 
     int column = plan->condition[i].column, n = i + 1;
     int op = plan->condition[i].op;
     bool numeric = cuckoo_front_numeric(front, column);
-    if (unusual && (!is_equal(op) || plan->list == i)) {
+    if (unusual) {
         sqlite3_str_appendall(sql, "1");
         return;
     }
-    sqlite3_str_appendall(sql, unusual ? "(" : "");
     append_column(front, sql, column);
     if (!numeric && is_less(op))
-        sqlite3_str_appendf(sql, " <= max(CAST(?%d AS TEXT), ':')", n);
+        sqlite3_str_appendf(sql, " <= max(CAST(?%d AS TEXT) COLLATE \"%w\", ':')", n,
+                            front->column[column].collation);
     else
         sqlite3_str_appendf(sql, " %s ?%d", operator_of(op), n);
-    if (unusual) {
-        const char *name = front->column[column].name;
-        sqlite3_str_appendf(sql, " OR (c.\"%w\" >= char(9) AND c.\"%w\" < ':'))", name, name);
-    }
 }
 
 /* ---- the statement ---- */
@@ -126,12 +171,19 @@ char *cuckoo_way_sql(const cuckoo_front *front, const cuckoo_way *plan, uint32_t
     return sqlite3_str_finish(sql);
 }
 
+/* Says also what becomes of a number that is asked of a column of texts (spellings.h). */
 static char *describe(const cuckoo_front *front, const cuckoo_way *plan)
 {
+    bool texts = false;
     char *text = NULL, *sql = cuckoo_way_sql(front, plan, 0);
+    for (int i = 0; i < plan->conditions && plan->list < 0; i++)
+        texts |= cuckoo_is_equal(plan->condition[i].op) &&
+                 !cuckoo_front_numeric(front, plan->condition[i].column);
     if (sql)
-        text = sqlite3_mprintf("%s%s%s", plan->list >= 0 ? "for each of a list: " : "",
-                               plan->asks >= 0 ? "if the filter has it: " : "", sql);
+        text = sqlite3_mprintf("%s%s%s%s", plan->list >= 0 ? "for each of a list: " : "",
+                               plan->asks >= 0 ? "if the filter has it: " : "", sql,
+                               texts ? "; numbers in texts by their usual spelling, others by one pass"
+                                     : "");
     sqlite3_free(sql);
     return text;
 }
@@ -204,7 +256,7 @@ static bool may_take(const cuckoo_front *front, sqlite3_index_info *info, int i)
         return false;
     if (c->op == SQLITE_INDEX_CONSTRAINT_ISNULL)
         return true;
-    return (is_equal(c->op) || is_less(c->op) || is_greater(c->op)) &&
+    return (cuckoo_is_equal(c->op) || is_less(c->op) || is_greater(c->op)) &&
            may_compare(front, c->iColumn, sqlite3_vtab_collation(info, i));
 }
 
@@ -224,12 +276,13 @@ static void narrow(const cuckoo_front *front, cuckoo_condition condition, findin
     int column = condition.column;
     bool unique = is_unique(front, column), indexed = unique || front->column[column].indexed;
     double few = unique ? 1 : 10;
-    if (is_equal(condition.op) && indexed && found->looks_at > few)
+    if (cuckoo_is_equal(condition.op) && indexed && found->looks_at > few)
         found->looks_at = few;
-    else if (indexed && !is_equal(condition.op) && found->looks_at > few)
+    else if (indexed && !cuckoo_is_equal(condition.op) && found->looks_at > few)
         found->looks_at /= 4;
-    found->finds =
-        is_equal(condition.op) && unique ? 1 : found->finds / (is_equal(condition.op) ? 10 : 4);
+    found->finds = cuckoo_is_equal(condition.op) && unique
+                       ? 1
+                       : found->finds / (cuckoo_is_equal(condition.op) ? 10 : 4);
     /* A text that is unique may be equal to a number in several ways. */
     found->once |=
         condition.op == SQLITE_INDEX_CONSTRAINT_EQ && unique && cuckoo_front_numeric(front, column);
@@ -250,7 +303,7 @@ static void take(cuckoo_front *front, sqlite3_index_info *info, int i, cuckoo_wa
     int op = c->op == SQLITE_INDEX_CONSTRAINT_ISNULL ? SQLITE_INDEX_CONSTRAINT_IS : c->op;
     plan->condition[plan->conditions++] = (cuckoo_condition){column, op};
     info->aConstraintUsage[i].argvIndex = plan->conditions;
-    if (is_equal(op) && column == front->followed && plan->asks < 0 &&
+    if (cuckoo_is_equal(op) && column == front->followed && plan->asks < 0 &&
         (plan->list < 0 || plan->list == n))
         plan->asks = n;
     plan->once |= op == SQLITE_INDEX_CONSTRAINT_EQ && plan->list != n && is_unique(front, column);

@@ -3,6 +3,7 @@
 
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
+#include "../sqlite/sql.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -164,4 +165,23 @@ int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, bool *has)
     if (paged->rc != SQLITE_OK) /* SQLite may have rolled back, and nothing is in memory */
         return paged->rc;
     return *has ? SQLITE_OK : cuckoo_store_has_beside(store, hash, has);
+}
+
+/* What the log has taken away is still counted. */
+int cuckoo_table_most(cuckoo_store *store, sqlite3_value *key, uint64_t *most)
+{
+    uint64_t hash;
+    int64_t waits = 0;
+    cuckoo_paged *paged = &store->paged;
+    const cf_geometry *geometry = &paged->filter.geometry;
+    *most = UINT64_MAX;
+    if (cuckoo_key_vague(key) || cuckoo_key_hash(key, geometry, &hash) != CUCKOO_KEY_OK)
+        return SQLITE_OK;
+    int rc = cuckoo_undrained_read(&store->undrained, paged);
+    rc = rc ? rc : cuckoo_unplaced_copies(paged, hash, NULL, &waits);
+    uint64_t copies = cf_count(cuckoo_paged_reader(paged), hash),
+             exact = geometry->counter_bits ? UINT64_C(1) << geometry->counter_bits : geometry->cap;
+    if (copies < exact)
+        *most = copies + (uint64_t)waits + (uint64_t)cuckoo_sums_of(&store->undrained.keys, hash);
+    return cuckoo_first_error(rc, paged->rc);
 }

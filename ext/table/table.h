@@ -81,6 +81,9 @@ int cuckoo_table_count(cuckoo_table *table, uint64_t *rows);
 /* Is the key perhaps there? Within a use. A NULL is not. */
 int cuckoo_table_has(cuckoo_store *store, sqlite3_value *key, bool *has);
 
+/* How many rows have the key, at most? UINT64_MAX: that is not known. Within a use. */
+int cuckoo_table_most(cuckoo_store *store, sqlite3_value *key, uint64_t *most);
+
 /* ---- errors ---- */
 
 /* Makes "name of the table: message" the error of the table. Returns `code`, or SQLITE_NOMEM. */

@@ -4,7 +4,7 @@
 Each database has the content t, its front f, two other tables d and e, and the views vt and vf. A query is made with {T}
 in the place of the table, and asked twice. Where SQLite itself gives another answer by another plan, either one will do.
 
-    random_queries.py [queries [seed]]      prints a line for each seed
+    random_queries.py [queries [seed [encoding [numbers]]]]      prints a line for each seed
 """
 import random
 import re
@@ -18,7 +18,18 @@ VALUES = ["NULL", "NULL", "0", "1", "2", "5", "-1", "9", "10", "5.0", "5.5", "0.
           "9007199254740992.0", "1e15", "1e16", "9223372036854775807", "9.3e18", "-0.0", "'5'", "'5.0'", "' 5'", "'5 '",
           "'05'", "'+5'", "'1e3'", "'a'", "'A'", "'a '", "'ab'", "'aB'", "'b'", "''", "' '", "'-'", "'.5'", "'0.5'", "0.5",
           "':'", "'/'", "'9'", "'9a'", "'é'", "'~'", "'%'", "'a%'", "x'61'", "x'35'", "x''", "x'ff'", "'9007199254740993'",
-          "char(9)||'5'", "'5'||char(0)", "'a'||char(0)", "x'6100'", "'1000'", "'1000.0'", "'Infinity'", "9e999"]
+          "char(9)||'5'", "'5'||char(0)", "'a'||char(0)", "x'6100'", "'1000'", "'1000.0'", "'Infinity'", "9e999",
+          # In UTF-16 these begin with the bytes of digits, and İ is neither I nor i.
+          "char(0x430)", "char(0x439)", "char(0x410)", "char(0x130)", "char(0x3100)", "char(0x1F600)", "'5'||char(0x430)"]
+# A number, and its spellings: mostly of few numbers, so that many of them meet.
+NUMBERS = ["7", "7.0", "'7'", "'7.0'", "'07'", "'007'", "' 7'", "'7 '", "'+7'", "'70e-1'", "'0.7E1'", "'.7e1'", "'7.'", "0", "-0.0",
+           "'-0'", "'0.0'", "'00'", "0.5", "'0.5'", "'.5'", "'5e-1'", "'0.50'", "0.1+0.2", "'0.3'", "'0.30000000000000004'", "0.3",
+           "1000", "'1e3'", "'1E3'", "'1000.0'", "1e15", "'1e15'", "'1.0e+15'", "'1000000000000000'", "1000000000000000",
+           "1234567890123456.0", "'1234567890123456'", "'1.23456789012346e+15'", "9007199254740993", "'9007199254740993'",
+           "'9007199254740993.0'", "9007199254740992.0", "9223372036854775807", "'9223372036854775807'", "'9223372036854775808'",
+           "9223372036854775808.0", "-9223372036854775808", "'-9223372036854775808'", "'9e999'", "9e999", "'Inf'", "'7'||char(0)",
+           "char(9)||'7'", "'7a'", "x'37'", "'0x7'", "'1_0'", "NULL"]
+ENCODINGS = ["UTF-8", "UTF-16le", "UTF-16be"]
 CAN_UPDATE_FROM = sqlite3.sqlite_version_info >= (3, 33)
 CAN_RIGHT_JOIN = sqlite3.sqlite_version_info >= (3, 39)
 # Before 3.38 a virtual table cannot tell IN from =, and SQLite checks it by the wrong affinity.
@@ -28,18 +39,20 @@ TELLS_IN = sqlite3.sqlite_version_info >= (3, 38)
 class Maker:
     """Makes one database, and queries on it."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, numbers):
         self.rng = rng
         self.textual = set()
+        self.values = rng.sample(NUMBERS, 15) if numbers else VALUES
+        self.key_types = ["TEXT", "", "VARCHAR(9)", "BLOB"] if numbers else TYPES
 
     def pick(self, *choices):
         return self.rng.choice(choices)
 
     def value(self):
-        return self.rng.choice(VALUES)
+        return self.rng.choice(self.values)
 
     def column(self, name):
-        type_ = self.rng.choice(TYPES)
+        type_ = self.rng.choice(self.key_types if name == "k" else TYPES)
         upper = type_.upper()
         if not type_ or any(word in upper for word in ("TEXT", "CHAR", "BLOB")):
             self.textual.add(name)
@@ -71,6 +84,8 @@ class Maker:
             # NOT IN (SELECT column) looks for NULL at the wrong end of an index that descends.
             collate = rng.choice(["", "", " COLLATE NOCASE", " DESC" if name not in "ka" else ""])
             yield f"CREATE INDEX i_{name} ON t({name}{collate}{rng.choice(['', ', id'])})"
+        if rng.random() < 0.2:
+            yield "CREATE UNIQUE INDEX only ON t(k)"
 
     def rows(self, table, first, count):
         keyed = table == "t" and not self.rowid
@@ -211,12 +226,15 @@ STATES = ["sound", "sound", "sound", "more", "own", "own savepoint", "no trigger
 
 
 class Case:
-    """One database: `connect` gives a connection with the extension."""
+    """One database: `connect` gives a connection with the extension. `numbers`: only numbers and their spellings, asked of a
+    column of texts."""
 
-    def __init__(self, connect, seed):
+    def __init__(self, connect, seed, encoding=None, numbers=False):
         self.seed, self.rng = seed, random.Random(seed)
-        self.maker = Maker(self.rng)
-        self.db = connect()
+        self.maker = Maker(self.rng, numbers)
+        self.encoding = encoding or self.rng.choice(ENCODINGS)
+        self.db = connect(encoding=self.encoding)
+        assert self.db.execute("PRAGMA encoding").fetchone() == (self.encoding,)
         self.log = []
         rng, maker = self.rng, self.maker
         for sql in maker.content():
@@ -334,14 +352,14 @@ class Case:
                 "DatabaseError" in front[0:1].__repr__() or
                 plain == self.ask_without_automatic_index(sql.format(T="f", V="vf"), ordered)):
             return None
-        return f"seed {self.seed}, {self.state}\n{';'.join(self.log)};\n{sql}\nplain {plain}\nfront {front}"
+        return f"seed {self.seed}, {self.encoding}, {self.state}\n{';'.join(self.log)};\n{sql}\nplain {plain}\nfront {front}"
 
 
-def run(connect, queries, seed, each=200, report=None):
-    """Asks so many queries; the differences."""
+def run(connect, queries, seed, each=200, report=None, encoding=None, numbers=False):
+    """Asks so many queries; the differences. encoding=None: another one in each database."""
     wrong = []
     for i in range(0, queries, each):
-        case = Case(connect, seed + i // each)
+        case = Case(connect, seed + i // each, encoding, numbers)
         found = [what for what in (case.compare() for _ in range(each)) if what]
         wrong += found
         if report and found:
@@ -356,7 +374,9 @@ if __name__ == "__main__":
 
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10000
     first = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**9)
-    print(f"SQLite {sqlite3.sqlite_version}, {count} queries, seed {first}", flush=True)
+    code = sys.argv[3] if len(sys.argv) > 3 else None
+    print(f"SQLite {sqlite3.sqlite_version}, {count} queries, seed {first}, {' '.join(sys.argv[3:])}", flush=True)
     began = time.time()
-    bad = run(support.connect, count, first, report=lambda found: print(found[0], flush=True))
+    bad = run(support.connect, count, first, report=lambda found: print(found[0], flush=True), encoding=code,
+              numbers=len(sys.argv) > 4)
     print(f"{count} queries, {len(bad)} differ, {time.time() - began:.0f} s")

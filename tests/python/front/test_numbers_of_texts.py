@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""rows=on: numbers that are asked of a column of texts, and comparisons in every encoding and collation."""
+import sqlite3
+
+import pytest
+import random_queries
+import support
+
+COLLATIONS = ["BINARY", "NOCASE", "RTRIM"]
+NUMBERS = [7, 7.0, 0.5, -0.0, 0, 1000, 1e3, 1e15, 1234567890123456.0, 9007199254740993, 2**63 - 1, -(2**63), 2.0**63, 9e999, 0.1 + 0.2]
+SPELLINGS = [sql for sql in random_queries.NUMBERS if sql != "NULL"]
+# Each statement, on the content and on its front, as a program may write it; what it leaves is read by AFTER.
+STATEMENTS = {
+    "join": "SELECT e.x, t.rowid FROM e JOIN {T} AS t ON t.k = e.x",
+    "left join": "SELECT e.rowid, t.rowid FROM e LEFT JOIN {T} AS t ON t.k = e.x",
+    "cross join": "SELECT e.rowid, t.rowid FROM e CROSS JOIN {T} AS t WHERE e.x = t.k",
+    "is": "SELECT e.rowid, t.rowid FROM e JOIN {T} AS t ON t.k IS e.x",
+    "exists": "SELECT rowid FROM e WHERE EXISTS(SELECT 1 FROM {T} AS t WHERE t.k = e.x)",
+    "not exists": "SELECT rowid FROM e WHERE NOT EXISTS(SELECT 1 FROM {T} AS t WHERE t.k = e.x)",
+    "scalar": "SELECT e.rowid, (SELECT sum(t.rowid) FROM {T} AS t WHERE t.k = e.x) FROM e",
+    "and another": "SELECT e.rowid, t.rowid FROM e JOIN {T} AS t ON t.k = e.x AND t.n = e.n",
+    "other column": "SELECT e.rowid, t.rowid FROM e JOIN {T} AS t ON t.n = e.x",
+    "or": "SELECT e.rowid, t.rowid FROM e JOIN {T} AS t ON t.k = e.x OR t.k = -e.x",
+    "between": "SELECT e.rowid, t.rowid FROM e JOIN {T} AS t ON t.k BETWEEN e.x AND e.x",
+    "twice": "SELECT e.rowid, t.rowid, u.rowid FROM e JOIN {T} AS t ON t.k = e.x JOIN {T} AS u ON u.k = e.x",
+    "cast": "SELECT e.rowid, t.rowid FROM e JOIN {T} AS t ON t.k = CAST(e.x AS NUMERIC)",
+    "insert": "INSERT INTO into_here SELECT e.rowid, t.rowid FROM e JOIN {T} AS t ON t.k = e.x",
+    "update": "UPDATE e SET n = (SELECT count(*) FROM {T} AS t WHERE t.k = e.x)",
+    "delete": "DELETE FROM e WHERE EXISTS(SELECT 1 FROM {T} AS t WHERE t.k = e.x)",
+}
+STATES = ["sound", "changed", "not committed", "savepoint", "no triggers", "no triggers, not committed"]
+
+
+def values(*stored):
+    return ", ".join(f"({sql}, {i % 3})" for i, sql in enumerate(stored))
+
+
+def filled(db, type_, collation, stored, unique=False):
+    db.execute(f"CREATE TABLE t(k {type_} COLLATE {collation}, n INT)")
+    db.execute(f"CREATE {'UNIQUE ' if unique else ''}INDEX i ON t(k)")
+    db.execute(f"INSERT OR IGNORE INTO t VALUES {values(*stored)}")
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
+
+
+def passes_of(db, sql, *parameters):
+    """The rows, and how often texts in other spellings were read."""
+    said = []
+    db.set_trace_callback(said.append)
+    rows = db.execute(sql, parameters).fetchall()
+    db.set_trace_callback(None)
+    return rows, sum("SELECT DISTINCT c." in line for line in said)
+
+
+@pytest.mark.parametrize("unique", [False, True])
+@pytest.mark.parametrize("collation", COLLATIONS)
+@pytest.mark.parametrize("type_", ["TEXT", "", "BLOB", "VARCHAR(9)"])
+@pytest.mark.parametrize("encoding", random_queries.ENCODINGS)
+def test_every_number_finds_the_rows_of_the_content(encoding, type_, collation, unique):
+    db = support.connect(encoding=encoding)
+    filled(db, type_, collation, SPELLINGS, unique)
+    for affinity in ("INTEGER", "REAL", "TEXT", ""):
+        db.execute("DROP TABLE IF EXISTS e")
+        db.execute(f"CREATE TABLE e(x {affinity})")
+        db.executemany("INSERT INTO e VALUES (?)", [(n,) for n in NUMBERS])
+        for op in ("=", "IS", "<", "<=", ">", ">=", "<>"):
+            for side in ("e.x", "+e.x"):
+                plain, front = (db.execute(f"SELECT e.rowid, t.rowid FROM e JOIN {T} AS t ON t.k {op} {side} ORDER BY 1, 2").fetchall()
+                                for T in "tf")
+                assert plain == front, (affinity, op, side)
+    for number in NUMBERS:
+        for op in ("=", "IS", "<=", ">"):
+            plain, front = (db.execute(f"SELECT rowid FROM {T} WHERE k {op} ? ORDER BY 1", (number,)).fetchall() for T in "tf")
+            assert plain == front, (number, op)
+
+
+@pytest.mark.parametrize("collation", COLLATIONS)
+@pytest.mark.parametrize("type_", ["TEXT", "", "VARCHAR(9)"])
+@pytest.mark.parametrize("encoding", random_queries.ENCODINGS)
+def test_texts_of_every_alphabet_compare_as_in_the_content(encoding, type_, collation):
+    """In UTF-16le the bytes of U+0430 come before those of ':', though by NOCASE and RTRIM the letter comes behind it."""
+    db = support.connect(encoding=encoding)
+    texts = [chr(c) for c in (*range(0x2F, 0x3C), 0x41, 0x61, 0x7E, 0xE9, 0x130, 0x131, *range(0x400, 0x460, 5), 0x3100, 0xFF1A, 0x1F600)]
+    filled(db, type_, collation, [f"'{text}'" for text in texts] + ["x'3a'", "5", "NULL"])
+    db.execute("CREATE TABLE e(x TEXT)")
+    db.executemany("INSERT INTO e VALUES (?)", [(text,) for text in texts])
+    for op in ("=", "IS", "<", "<=", ">", ">=", "IS NOT", "<>"):
+        for side in ("e.x", "+e.x", "e.x || ''"):
+            plain, front = (db.execute(f"SELECT e.rowid, t.rowid FROM e JOIN {T} AS t ON t.k {op} {side} ORDER BY 1, 2").fetchall()
+                            for T in "tf")
+            assert plain == front, (op, side)
+    for low in texts:
+        for sql in ("k BETWEEN ? AND ? || 'z'", "k IN (?, upper(?))", "k LIKE ? || '%' AND k <> ? || ' '", "k >= ? AND k < ?"):
+            plain, front = (db.execute(f"SELECT rowid FROM {T} WHERE {sql} ORDER BY 1", (low, low)).fetchall() for T in "tf")
+            assert plain == front, (low, sql)
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_statements_of_every_kind(db, name, state):
+    filled(db, "TEXT", "BINARY", ["'7'", "'8'", "'07'", "'9'", "'8.0'", "'x'"])
+    db.execute("CREATE TABLE e(x INTEGER, n INT)")
+    db.execute("CREATE TABLE into_here(a, b)")
+    db.execute("INSERT INTO e VALUES (7, 0), (8, 1), (9, 0), (10, 2), (7, 2), (NULL, 0), (11, 1)")
+    change = ["INSERT INTO t VALUES ('010', 0), ('8 ', 1)", "DELETE FROM t WHERE k = '07'", "UPDATE t SET k = '7.0' WHERE k = 'x'"]
+    if "no triggers" in state:
+        for trigger in ("inserted", "updated", "deleted", "moved"):
+            db.execute(f"DROP TRIGGER IF EXISTS f_{trigger}")
+    if "not committed" in state or state == "savepoint":
+        db.execute("BEGIN")
+    if state == "savepoint":
+        db.execute("SAVEPOINT s")
+    for sql in change if state != "sound" else []:
+        db.execute(sql)
+    if state == "savepoint":
+        db.execute(STATEMENTS["join"].format(T="f")).fetchall()
+        db.execute("ROLLBACK TO s")
+    seen = []
+    for T in "tf":
+        db.execute("SAVEPOINT one")
+        rows = db.execute(STATEMENTS[name].format(T=T)).fetchall()
+        seen.append([sorted(map(repr, rows))] + [db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in ("e", "into_here")])
+        db.execute("ROLLBACK TO one")
+        db.execute("RELEASE one")
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("path", ["memory", "file"])
+def test_what_changes_between_two_rows_of_a_query_is_seen(tmp_path, path):
+    """A text in another spelling goes and comes back, by ROLLBACK TO, while a query runs."""
+    db = support.connect(":memory:" if path == "memory" else str(tmp_path / "x"))
+    filled(db, "TEXT", "BINARY", ["'1'", "'2'", "'007'", "'9'", "'8.0'"])
+    db.execute("CREATE TABLE e(x INTEGER)")
+    db.execute("INSERT INTO e VALUES (8), (8), (8), (7), (7), (7), (7), (7), (7), (7)")
+    db.execute("BEGIN")
+    asked = [db.execute(f"SELECT e.x, (SELECT t.k FROM {T} AS t WHERE t.k = e.x) FROM e ORDER BY e.rowid") for T in "tf"]
+
+    def next_rows():
+        rows = [one.fetchone() for one in asked]
+        assert rows[0] == rows[1]
+        return rows[0]
+
+    assert next_rows() == (8, "8.0")
+    changes = ["SAVEPOINT s", "DELETE FROM t WHERE k = '007'", None, "ROLLBACK TO s", None, "INSERT INTO t VALUES ('07', 0)",
+               "DELETE FROM t WHERE k = '007'", None, "UPDATE t SET k = '+7' WHERE k = '07'", None]
+    found = set()
+    for sql in changes:
+        if sql:
+            db.execute(sql)
+        else:
+            found.update(next_rows() for _ in range(2))
+    assert found >= {(8, "8.0"), (7, None), (7, "007"), (7, "07")}
+
+
+def test_what_others_commit_is_seen_by_the_next_statement(tmp_path):
+    path = str(tmp_path / "x")
+    db, other, bare = support.connect(path), support.connect(path), sqlite3.connect(path, isolation_level=None)
+    filled(db, "TEXT", "BINARY", ["'1'", "'2'", "'07'"])
+    question = "SELECT k FROM f WHERE k = 7"
+    for connection, texts in ((db, ["7.0"]), (other, ["007", "7e0"]), (bare, [" 7", "+7"]), (other, []), (bare, ["07"])):
+        connection.execute("DELETE FROM t WHERE k NOT IN ('1', '2')")
+        connection.executemany("INSERT INTO t VALUES (?, 0)", [(text,) for text in texts])
+        for asker in (db, other):
+            found = asker.execute("SELECT count(*) FROM f WHERE k = +(SELECT CAST(7 AS INTEGER)) OR k = CAST('7' AS INTEGER)").fetchall()
+            assert found == asker.execute("SELECT count(*) FROM t WHERE k = +(SELECT CAST(7 AS INTEGER)) OR k = CAST('7' AS INTEGER)").fetchall()
+            rows = asker.execute("SELECT f.k FROM (SELECT CAST(7 AS INTEGER) AS x) AS e JOIN f ON f.k = e.x ORDER BY 1").fetchall()
+            assert rows == sorted((text,) for text in texts), (texts, rows)
+            assert asker.execute(question).fetchall() == asker.execute(question.replace("f ", "t ")).fetchall()
+
+
+@pytest.mark.parametrize("type_", ["TEXT", ""])
+@pytest.mark.parametrize("name", [name for name in STATEMENTS if name not in ("or", "between", "other column")])
+def test_texts_in_other_spellings_are_read_once_in_a_statement(db, name, type_):
+    numbers = [str(i) for i in range(2000)]
+    filled(db, type_, "BINARY", [f"'{text}'" for text in numbers + [f"0{text}" for text in numbers[::100]]], unique=True)
+    db.execute("CREATE TABLE e(x INTEGER, n INT)")
+    db.execute("CREATE TABLE into_here(a, b)")
+    db.execute("WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 4000) INSERT INTO e SELECT i, i % 3 FROM c")
+    _, passes = passes_of(db, STATEMENTS[name].format(T="f"))
+    assert passes <= 1, passes
+
+
+def test_the_usual_spelling_takes_an_index_lookup_only(db):
+    """The filter counts the rows of a number: when they were found, no text is read but theirs."""
+    filled(db, "TEXT", "BINARY", [f"'{i}'" for i in range(3000)], unique=True)
+    passes = [passes_of(db, "SELECT n FROM f WHERE k = ?", i)[1] for i in range(3000)]
+    assert sum(passes) <= 1, "what was read is kept for the next statement"
+    read = [0]
+    db.set_progress_handler(lambda: read.__setitem__(0, read[0] + 1), 1)
+    for i in range(3000):
+        db.execute("SELECT n FROM f WHERE k = ?", (i,)).fetchall()
+    db.set_progress_handler(None, 1)
+    assert read[0] < 3000 * 100, "steps of SQLite's machine"
+
+
+def test_the_plan_says_what_becomes_of_numbers(db):
+    filled(db, "TEXT", "BINARY", ["'7'"])
+    says = "numbers in texts by their usual spelling, others by one pass"
+    for where, said in (("k = ?", True), ("k IS ?", True), ("n = ?", False), ("k > ?", False), ("k IN (?, ?)", False), ("k IS NULL", True)):
+        plan = db.execute(f"EXPLAIN QUERY PLAN SELECT * FROM f WHERE {where}", (1, 2)[:where.count("?")]).fetchall()[0][3]
+        assert (says in plan) == said or where == "k IN (?, ?)", plan
