@@ -8,16 +8,6 @@
 #include "../functions/filters.h"
 #include "store.h"
 
-/* A row that cf_open(table, column, rowid) has opened (stored.h). All zeros: none. */
-typedef struct cuckoo_stored {
-    char *name, *column; /* as they were given */
-    sqlite3_int64 rowid;
-    cuckoo_shadow shadow; /* the table, and the statement that holds its read transaction */
-    cuckoo_handle *handle;
-    unsigned version; /* SQLITE_FCNTL_DATA_VERSION, when it was read */
-} cuckoo_stored;
-enum { CUCKOO_STORED = 8 };
-
 typedef struct cuckoo_registry {
     sqlite3 *db;
     cuckoo_store *first;
@@ -29,9 +19,6 @@ typedef struct cuckoo_registry {
     const uint64_t *capacity; /* with this one; NULL: none was given */
     bool refused;   /* a table could not join the transaction: the next try has to wait until */
     int refused_at; /* the connection has changed more rows than so many */
-    cuckoo_stored stored[CUCKOO_STORED];
-    unsigned next_stored; /* takes the place of this one, modulo CUCKOO_STORED */
-    int owners;           /* tables to which `stored` belongs */
     unsigned references;  /* of the module, of each function, and of each table */
 } cuckoo_registry;
 

@@ -11,7 +11,6 @@
 
 #include "../keys/key.h"
 #include "../sqlite/errors.h"
-#include "../store/stored.h"
 
 /* What a module carries along: the kind of its table, and the tables of the connection. */
 typedef struct inspect_aux {
@@ -122,13 +121,11 @@ static int inspect_connect(sqlite3 *db, void *aux, int argc, const char *const *
         return SQLITE_NOMEM;
     *table = (inspect_table){.kind = known->kind, .registry = known->registry};
     *result = &table->base;
-    cuckoo_stored_connected(table->registry, 1);
     return SQLITE_OK;
 }
 
 static int inspect_disconnect(sqlite3_vtab *table)
 {
-    cuckoo_stored_connected(((inspect_table *)table)->registry, -1);
     sqlite3_free(table);
     return SQLITE_OK;
 }

@@ -7,7 +7,6 @@
 #include "../sqlite/register.h"
 #include "../sqlite/sql.h"
 #include "../store/maintenance.h"
-#include "../store/stored.h"
 #include "../store/touch.h"
 #include "front.h"
 #include "inspect_columns.h"
@@ -392,9 +391,8 @@ int cuckoo_register_tables(sqlite3 *db, bool on)
     if (rc != SQLITE_OK && on)
         return rc; /* the registry has been freed */
     int (*const parts[])(sqlite3 *, cuckoo_registry *) = {cuckoo_register_table_functions,
-                                                          cuckoo_register_touch, cuckoo_register_stored,
-                                                          cuckoo_register_inspect};
-    for (int i = 0; i < 4 && (rc == SQLITE_OK || !on); i++)
+                                                          cuckoo_register_touch, cuckoo_register_inspect};
+    for (int i = 0; i < 3 && (rc == SQLITE_OK || !on); i++)
         rc = cuckoo_first_error(rc, parts[i](db, registry));
     return rc;
 }

@@ -19,7 +19,6 @@ FORMS = {
     "cf_table_contains, follows": "SELECT cf_table_contains('followed', ?)",
     "SELECT FROM table": "SELECT 1 FROM seen WHERE key = ?",
     "SELECT FROM table, follows": "SELECT 1 FROM followed WHERE key = ?",
-    "cf_open(table, column, rowid)": "SELECT cf_contains(cf_open('filters', 'f', 1), ?)",
     "cf_open(blob)": "SELECT cf_contains((SELECT cf_open(f) FROM filters WHERE rowid = 1), ?)",
     "bound blob": "SELECT cf_contains(?2, ?1)",
 }

@@ -94,14 +94,6 @@ static const oom_case cases[] = {
     {"cf_contains", "SELECT cf_contains(" A ", w), cf_contains(" A ", x'01') FROM words", false},
     {"cf_count", "SELECT cf_count(" A ", w), cf_count(" A ", 2.0) FROM words", false},
     {"cf_open", "SELECT cf_contains(" HANDLE ", w) FROM words", false},
-    {"cf_open, stored",
-     "SELECT cf_contains(cf_open('filters', 'f', filters.rowid), 'one'), "
-     "cf_contains(cf_open('main.filters', 'f', 1), w) FROM filters, words WHERE name < 'c'",
-     false},
-    {"cf_open, stored and changed",
-     "UPDATE filters SET f = cf_add(f, 'here') WHERE name = 'a' "
-     "RETURNING cf_contains(cf_open('filters', 'f', 1), 'one')",
-     false},
     {"handle in place of a blob",
      "SELECT cf_add(" HANDLE ", 7), cf_add(" HANDLE ", NULL), cf_delete(" HANDLE ", 'one'), "
      "cf_merge(" HANDLE ", " B "), cf_clear(" HANDLE "), cf_check(" HANDLE ")",

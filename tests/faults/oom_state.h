@@ -34,11 +34,6 @@ static answer state_of(sqlite3 *db)
     append_answer(&all, db, "SELECT count(*), sum(id) FROM users; -- %s%s", "");
     append_answer(&all, db, "SELECT group_concat(k) FROM (SELECT k FROM crowd ORDER BY 1); -- %s%s", "");
     append_answer(&all, db, "SELECT group_concat(id || '=' || quote(k)) FROM people; -- %s%s", "");
-    /* what is kept of a row is what is there */
-    append_answer(&all, db, "SELECT sum(cf_contains(cf_open('blobs', 'f', 1), k)) FROM keys; -- %s%s",
-                  "");
-    append_answer(&all, db, "SELECT sum(cf_contains(cf_open('blobs', 'g', 1), k)) FROM keys; -- %s%s",
-                  "");
     append_answer(&all, db,
                   "SELECT sum(cf_contains(f, k)), cf_contains(f, 99) FROM blobs, keys; -- %s%s", "");
     append_answer(&all, db, "SELECT group_concat(id || key || n) FROM items; -- %s%s", "");

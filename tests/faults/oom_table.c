@@ -110,10 +110,9 @@ static sqlite3 *connect_to_copy(void)
     memcpy(copy, original, (size_t)original_bytes);
     assert_int_equal(sqlite3_deserialize(db, "main", copy, original_bytes, original_bytes, FLAGS),
                      SQLITE_OK);
-    /* for TEMP triggers; a handle is kept */
+    /* for TEMP triggers */
     must(db, "SELECT 1 FROM known LIMIT 0; SELECT 1 FROM fed LIMIT 0; SELECT 1 FROM tight LIMIT 0; "
-             "SELECT 1 FROM shown LIMIT 0; SELECT 1 FROM paired LIMIT 0; SELECT at(" BEGINS "); "
-             "SELECT cf_open('blobs', 'f', 1)");
+             "SELECT 1 FROM shown LIMIT 0; SELECT 1 FROM paired LIMIT 0; SELECT at(" BEGINS ")");
     return db;
 }
 

@@ -16,12 +16,8 @@ FORMS = {
     "function, follows": "SELECT cf_table_contains('fol', ?)",
     "table": "SELECT EXISTS (SELECT 1 FROM seen WHERE key = ?)",
     "table, follows": "SELECT EXISTS (SELECT 1 FROM fol WHERE key = ?)",
-    "stored": "SELECT cf_contains(cf_open('filters', 'f', 7), ?)",
-    "stored, main": "SELECT cf_contains(cf_open('main.filters', 'f', 7), ?)",
-    "stored, by name": "SELECT cf_contains((SELECT cf_open('filters', 'f', rowid) FROM filters WHERE id = 7), ?)",
     "function, attached": "SELECT cf_table_contains('aux.seen', ?)",
     "table, attached": "SELECT EXISTS (SELECT 1 FROM aux.seen WHERE key = ?)",
-    "stored, attached": "SELECT cf_contains(cf_open('aux.filters', 'f', 7), ?)",
 }
 REFUSED = ("locked", "transaction", "savepoint", "in progress", "schema has changed", "connect_anew")
 BUILD = "(SELECT cf_build(k, 1e-7) FROM {0}.truth)"
