@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""How a filter table lies in the database: the names of the objects that belong to it. What knows that belongs here."""
+import re
+
+from support import ask
+
+OWN_TABLES = ["log", "pages", "waiting keys"]  # of a filter that follows a column
+
+
+def log_of(db, name="f"):
+    """The name of the log of a filter."""
+    sql = ask(db, "SELECT sql FROM sqlite_master WHERE name = ?", f"{name}_inserted")
+    return re.search("cuckoo_log_[0-9a-f]{16}", sql).group()
+
+
+def own_table(db, what, name="f"):
+    """(table, a column of it): one of OWN_TABLES."""
+    return {"log": (log_of(db, name), "new"), "pages": (f"{name}_page", "data"), "waiting keys": (f"{name}_wait", "hash")}[what]
+
+
+def own_objects(db, name="f"):
+    """The names of all tables and triggers that belong to a filter, in order, but for the filter itself."""
+    like = f"%{log_of(db, name)}%"
+    return [row[0] for row in db.execute(
+        "SELECT name FROM sqlite_master WHERE name IN (?1 || '_page', ?1 || '_wait') OR name LIKE ?2 OR sql LIKE ?2 ORDER BY 1",
+        (name, like))]
+
+
+def drop_own_triggers(db, name="f", which=""):
+    """The triggers that write to the log of a filter; `which`: only those of INSERT, for example."""
+    found = db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND instr(sql, ?) AND instr(sql, ?)",
+                       (log_of(db, name), f"AFTER {which}")).fetchall()
+    assert found
+    for (trigger,) in found:
+        db.execute(f'DROP TRIGGER "{trigger}"')
