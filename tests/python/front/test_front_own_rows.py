@@ -11,11 +11,11 @@ import support
 from promised import cases
 
 CONTENT = """
-CREATE TABLE t(k TEXT, n INTEGER); CREATE INDEX i ON t(k); INSERT INTO t VALUES ('a', 0), ('b', 1), ('c', 2);
+CREATE TABLE t(id INTEGER PRIMARY KEY, k TEXT, n INTEGER); CREATE INDEX i ON t(k); INSERT INTO t(k, n) VALUES ('a', 0), ('b', 1), ('c', 2);
 CREATE TABLE e(x); INSERT INTO e VALUES (1), (2), (3);
 """
 ANEW = """
-CREATE TABLE kept AS SELECT * FROM t; DROP TABLE t; CREATE TABLE t(k TEXT, n INTEGER);
+CREATE TABLE kept AS SELECT * FROM t; DROP TABLE t; CREATE TABLE t(id INTEGER PRIMARY KEY, k TEXT, n INTEGER);
 INSERT INTO t SELECT * FROM kept; CREATE INDEX i ON t(k);
 """
 WITHOUT_TRIGGERS = {
@@ -27,14 +27,14 @@ WITHOUT_TRIGGERS = {
 TRIGGERS = {"there": lambda db: None, **WITHOUT_TRIGGERS}
 
 # {F} is the front, or the table once more. The rows of the first ones are written while others are read.
-SEEN = ["INSERT INTO t VALUES ((SELECT count(*) FROM {F}), 1), ((SELECT count(*) FROM {F}), 2)",
-        "INSERT INTO t VALUES ('n1', 1 + (SELECT max(n) FROM {F})), ('n2', 1 + (SELECT max(n) FROM {F}))",
-        "INSERT INTO t SELECT 'new', x FROM e WHERE NOT EXISTS (SELECT 1 FROM {F} AS f WHERE f.k = 'new' AND e.x > 0)"]
+SEEN = ["INSERT INTO t(k, n) VALUES ((SELECT count(*) FROM {F}), 1), ((SELECT count(*) FROM {F}), 2)",
+        "INSERT INTO t(k, n) VALUES ('n1', 1 + (SELECT max(n) FROM {F})), ('n2', 1 + (SELECT max(n) FROM {F}))",
+        "INSERT INTO t(k, n) SELECT 'new', x FROM e WHERE NOT EXISTS (SELECT 1 FROM {F} AS f WHERE f.k = 'new' AND e.x > 0)"]
 STATEMENTS = SEEN + [
-    "INSERT INTO t SELECT k, n + 10 FROM {F}", "INSERT INTO t SELECT k, n + 10 FROM {F} WHERE k >= 'b'",
-    "INSERT INTO t SELECT (SELECT count(*) FROM {F} WHERE n >= 0), x FROM e",
-    "REPLACE INTO t(rowid, k, n) SELECT rowid + 1, k, n FROM {F}",
-    "INSERT INTO t(rowid, k) VALUES (1, 'x'), (2, 'y') ON CONFLICT DO UPDATE SET n = (SELECT sum(n) FROM {F})",
+    "INSERT INTO t(k, n) SELECT k, n + 10 FROM {F}", "INSERT INTO t(k, n) SELECT k, n + 10 FROM {F} WHERE k >= 'b'",
+    "INSERT INTO t(k, n) SELECT (SELECT count(*) FROM {F} WHERE n >= 0), x FROM e",
+    "REPLACE INTO t(id, k, n) SELECT id + 1, k, n FROM {F}",
+    "INSERT INTO t(id, k) VALUES (1, 'x'), (2, 'y') ON CONFLICT(id) DO UPDATE SET n = (SELECT sum(n) FROM {F})",
     "UPDATE t SET n = (SELECT count(*) FROM {F} AS f WHERE f.n >= t.n)",
     "UPDATE t SET k = 'z' WHERE 1 < (SELECT count(*) FROM {F} AS f WHERE f.k <> 'z' AND f.n <= t.n)",
     "UPDATE t SET k = 'b' WHERE NOT EXISTS (SELECT 1 FROM {F} AS f WHERE f.k = 'b' AND f.n = t.n - 1)",
@@ -55,6 +55,6 @@ def test_a_statement_that_asks_a_front_again(statement, triggers):
             db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)', rows=on)")
             TRIGGERS[triggers](db)
         db.execute(statement.format(F=source))
-        rows.append(db.execute("SELECT rowid, * FROM t ORDER BY rowid").fetchall())
+        rows.append(db.execute("SELECT * FROM t ORDER BY id").fetchall())
         db.close()
     assert rows[0] == rows[1]
