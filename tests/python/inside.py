@@ -15,15 +15,9 @@ def log_of(db, name="f"):
 
 def own_table(db, what, name="f"):
     """(table, a column of it): one of OWN_TABLES."""
-    return {"log": (log_of(db, name), "new"), "pages": (f"{name}_page", "data"), "waiting keys": (f"{name}_wait", "hash")}[what]
-
-
-def own_objects(db, name="f"):
-    """The names of all tables and triggers that belong to a filter, in order, but for the filter itself."""
-    like = f"%{log_of(db, name)}%"
-    return [row[0] for row in db.execute(
-        "SELECT name FROM sqlite_master WHERE name IN (?1 || '_page', ?1 || '_wait') OR name LIKE ?2 OR sql LIKE ?2 ORDER BY 1",
-        (name, like))]
+    if what == "log":
+        return log_of(db, name), "new"
+    return {"pages": (f"{name}_page", "data"), "waiting keys": (f"{name}_wait", "hash")}[what]
 
 
 def drop_own_triggers(db, name="f", which=""):

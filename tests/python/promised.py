@@ -8,5 +8,5 @@ import pytest
 def cases(*axes, broken=lambda *case: True, reason):
     """All combinations, as parameters of a test; `broken` says which of them break the promise."""
     mark = pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
-    return [pytest.param(*case, marks=[mark] if broken(*case) else [], id=", ".join(str(value) for value in case) or "none")
+    return [pytest.param(*case, marks=[mark] if broken(*case) else [], id=", ".join(map(str, case)))
             for case in itertools.product(*axes)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A key that has gone from the followed column is denied at once: in the transaction that deletes it, and in all connections when
-it has committed, also where no COMMIT has drained the log. What a rollback brings back is found again.
+"""A key that has gone from the followed column is denied at once: in the transaction that deletes it, and in all
+connections when it has committed, also where no COMMIT has drained the log. What a rollback brings back is found again.
 
-A lookalike would be found by chance: the filters have few keys and a low error rate.
+A lookalike would be found by chance: the filter has few keys and a low error rate.
 """
 import sqlite3
 
@@ -15,7 +15,8 @@ from support import ask
 
 OPTIONS = "fpr=0.000001, content='blocked(user)'"
 UNIQUE = {"repeated": "", "UNIQUE": "UNIQUE"}
-ASKED = {"the function": "SELECT cf_table_contains('known', '{}')", "the table": "SELECT count(*) FROM known WHERE key = '{}'",
+ASKED = {"the function": "SELECT cf_table_contains('known', '{}')",
+         "the table": "SELECT count(*) FROM known WHERE key = '{}'",
          "a copy": "SELECT cf_contains(cf_export('known'), '{}')"}
 LATE = ["the function", "the table"]
 
@@ -103,7 +104,8 @@ def test_a_key_is_denied_everywhere_after_commit(tmp_path, writer, asked, gone):
         db.close()
 
 
-@pytest.mark.parametrize("begin, gone", cases(["BEGIN", "SAVEPOINT s"], GONE, reason="drain does nothing there, silently"))
+@pytest.mark.parametrize("begin, gone", cases(
+    ["BEGIN", "SAVEPOINT s"], GONE, reason="drain does nothing there, silently"))
 def test_a_key_is_denied_after_drain_in_a_transaction(begin, gone):
     db = make(":memory:")
     run(db, f"{begin}; {GONE[gone]}")

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""At max_page_count: no statement and no COMMIT fails that would not have failed without the filter, also when another program,
-which does not have the extension, has left a long log.
+"""At max_page_count: no statement and no COMMIT fails that would not have failed without the filter, also when another
+program, which does not have the extension, has left a long log.
 
-The same database is there three times: without a filter, with one and written without the extension, with one and written with
-it. Where the first two work, the third does.
+Each case runs three times: without a filter, with a filter and without the extension, and with both.
 """
 import shutil
 import sqlite3
@@ -44,8 +43,8 @@ def made(tmp_path_factory):
             paths[journal, followed] = path = str(tmp_path_factory.mktemp("limit") / "made.db")
             db = support.connect(path)
             db.execute(f"PRAGMA journal_mode = {journal}")
-            db.executescript("CREATE TABLE u(id INTEGER PRIMARY KEY, k); CREATE TABLE other(x); INSERT INTO other VALUES (1)")
-            db.execute("INSERT INTO u(k) VALUES (1), (2), (3)")
+            db.executescript("CREATE TABLE u(id INTEGER PRIMARY KEY, k); INSERT INTO u(k) VALUES (1), (2), (3);"
+                             "CREATE TABLE other(x); INSERT INTO other VALUES (1)")
             if followed:
                 Follower(db).create("fpr=0.001")
             db.close()
@@ -65,7 +64,8 @@ def errors(connect, made, tmp_path, work, frame):
     found = [str(attempt(db, sql)) for sql in frame[:1] + WORK[work] + frame[1:]]
     db.close()
     db = sqlite3.connect(path)
-    rows = db.execute("SELECT count(*), sum(k), (SELECT count(*) FROM sqlite_master WHERE name = 'other') FROM u").fetchall()
+    kept = "SELECT count(*), sum(k), (SELECT count(*) FROM sqlite_master WHERE name = 'other') FROM u"
+    rows = db.execute(kept).fetchall()
     db.close()
     return found, rows
 

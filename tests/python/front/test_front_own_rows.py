@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""rows=on: a statement that writes to the followed table and asks a front of it again does what it does with the table itself.
+"""rows=on: a statement that writes to the followed table and asks a front does what it does with the table itself.
 
-With triggers on the table SQLite reads all before it writes. Without them it looks whether the statement reads the table that it
-writes to, and does not see it behind a front.
+With triggers on the table SQLite reads all before it writes. Without them it looks whether the statement reads the
+table that it writes to, and does not see it behind a front.
 """
 import pytest
 
@@ -11,7 +11,8 @@ import support
 from promised import cases
 
 CONTENT = """
-CREATE TABLE t(id INTEGER PRIMARY KEY, k TEXT, n INTEGER); CREATE INDEX i ON t(k); INSERT INTO t(k, n) VALUES ('a', 0), ('b', 1), ('c', 2);
+CREATE TABLE t(id INTEGER PRIMARY KEY, k TEXT, n INTEGER); CREATE INDEX i ON t(k);
+INSERT INTO t(k, n) VALUES ('a', 0), ('b', 1), ('c', 2);
 CREATE TABLE e(x); INSERT INTO e VALUES (1), (2), (3);
 """
 ANEW = """
@@ -29,7 +30,7 @@ TRIGGERS = {"there": lambda db: None, **WITHOUT_TRIGGERS}
 # {F} is the front, or the table once more. The rows of the first ones are written while others are read.
 SEEN = ["INSERT INTO t(k, n) VALUES ((SELECT count(*) FROM {F}), 1), ((SELECT count(*) FROM {F}), 2)",
         "INSERT INTO t(k, n) VALUES ('n1', 1 + (SELECT max(n) FROM {F})), ('n2', 1 + (SELECT max(n) FROM {F}))",
-        "INSERT INTO t(k, n) SELECT 'new', x FROM e WHERE NOT EXISTS (SELECT 1 FROM {F} AS f WHERE f.k = 'new' AND e.x > 0)"]
+        "INSERT INTO t(k, n) SELECT 'new', x FROM e WHERE NOT EXISTS (SELECT 1 FROM {F} WHERE k = 'new' AND x > 0)"]
 STATEMENTS = SEEN + [
     "INSERT INTO t(k, n) SELECT k, n + 10 FROM {F}", "INSERT INTO t(k, n) SELECT k, n + 10 FROM {F} WHERE k >= 'b'",
     "INSERT INTO t(k, n) SELECT (SELECT count(*) FROM {F} WHERE n >= 0), x FROM e",
