@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the log share: connections without the extension, and looks at the log itself."""
 import os
-import re
 import shutil
 import sqlite3
 import subprocess
@@ -9,6 +8,7 @@ import subprocess
 import pytest
 
 import support
+from inside import log_of
 from promises import EXACT, Follower
 from support import ask
 
@@ -42,12 +42,6 @@ def create(db, table="key", options=EXACT, name="f"):
     db.execute("CREATE TABLE other(x)")
     db.execute(ROWS)
     return Follower(db, name=name).create(options)
-
-
-def log_of(db, name="f"):
-    """The name of the log of a filter."""
-    sql = ask(db, "SELECT sql FROM sqlite_master WHERE name = ?", f"{name}_inserted")
-    return re.search("cuckoo_log_[0-9a-f]{16}", sql).group()
 
 
 def logged(db, name="f"):

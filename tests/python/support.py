@@ -247,7 +247,7 @@ def sqlite_handle(db):
     return library, ctypes.c_void_p(pointer)
 
 
-ENABLE_TRIGGER, DEFENSIVE, TRUSTED_SCHEMA = 1003, 1010, 1017
+ENABLE_TRIGGER, RESET_DATABASE, DEFENSIVE, TRUSTED_SCHEMA = 1003, 1009, 1010, 1017
 
 
 def configure(db, operation, value):
