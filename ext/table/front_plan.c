@@ -106,12 +106,10 @@ static void append_condition(const cuckoo_front *front, const cuckoo_way *plan, 
     int column = plan->condition[i].column, n = i + 1;
     int op = plan->condition[i].op;
     bool numeric = cuckoo_front_numeric(front, column);
-    if (unusual) {
-        sqlite3_str_appendall(sql, "1");
-        return;
-    }
     append_column(front, sql, column);
-    if (!numeric && is_less(op))
+    if (unusual)
+        sqlite3_str_appendall(sql, " IS NOT NULL"); /* SQLite 3.31 does not look for NULL behind OR */
+    else if (!numeric && is_less(op))
         sqlite3_str_appendf(sql, " <= max(CAST(?%d AS TEXT) COLLATE \"%w\", ':')", n,
                             front->column[column].collation);
     else
