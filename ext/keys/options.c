@@ -209,11 +209,25 @@ static char *all_options(const cuckoo_options *options)
     return sqlite3_str_finish(all);
 }
 
+/* The option here that other programs call so; else the word itself. */
+static const char *our_name(const char *word)
+{
+    static const char *const names[][2] = {
+        {"ttl", "keep"},      {"expire", "keep"}, {"error_rate", "fpr"}, {"false_positive_rate", "fpr"},
+        {"fp_rate", "fpr"},   {"n", "capacity"},  {"size", "capacity"},  {"table", "content"},
+        {"column", "content"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (sqlite3_stricmp(word, names[i][0]) == 0)
+            return names[i][1];
+    return word;
+}
+
 /* Appends to *why which option may be meant by a word, with `exactly` when the name is right; or which
 ** there are. */
 static void say_valid(const char *word, const char *exactly, const cuckoo_options *options, char **why)
 {
-    cuckoo_nearest nearest = {.word = word};
+    cuckoo_nearest nearest = {.word = our_name(word)};
+    exactly = nearest.word == word ? exactly : "";
     for (int i = 0; i < CUCKOO_OPTION_COUNT; i++)
         cuckoo_nearest_offer(&nearest, rules[i].valid);
     cuckoo_nearest_offer_all(&nearest, options->beside);
@@ -233,11 +247,12 @@ static bool is_of_tables(const char *name)
 
 static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
 {
-    const char *hint = options->beside                     ? ""
-                       : sqlite3_stricmp(name, "fpr") == 0 ? "; it is the argument before the options"
-                       : is_of_tables(name)                ? "; only filter tables have it"
-                                                           : "";
-    cuckoo_say(why, SQLITE_OK, "unknown option %s%s", name, hint);
+    const char *own = our_name(name);
+    const char *hint = options->beside                    ? ""
+                       : sqlite3_stricmp(own, "fpr") == 0 ? " is the argument before the options"
+                       : is_of_tables(own)                ? " is for filter tables only"
+                                                          : "";
+    cuckoo_say(why, SQLITE_OK, *hint ? "unknown option %s; %s%s" : "unknown option %s", name, own, hint);
     if (*hint == 0)
         say_valid(name, ", behind a comma", options, why);
     return CF_BAD_ARGUMENT;
