@@ -128,7 +128,7 @@ version:
 	@echo $(VERSION)
 
 ### While you work
-## check: in seconds: unit tests without sanitizers, SQL scripts, README examples, order of the rooms
+## check: a minute of processor time once it is built: unit tests without sanitizers, SQL scripts, README examples, order of the rooms
 check: need-test
 	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(PLAIN)
 	@sh tests/run.sh check
