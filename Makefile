@@ -98,7 +98,7 @@ amalgamation: build/dist/cuckoo.c
 ## dist: build/dist/: a Python wheel, its sources, an npm package, archives, sqlpkg.json, checksums (ext/packages/dist.py);
 ##       also for platforms that make test-platforms has built; OTHERS="file ..." for files of your own
 OTHERS ?= $(wildcard $(patsubst %,build/platforms/%/cuckoo.*,i386 arm64 armhf s390x musl windows))
-dist: deps-dist
+dist: need-dist
 	@$(MAKE) -s all static $(WASM)
 	@$(PYTHON) -B ext/packages/dist.py --version $(VERSION) \
 	    --extension $(EXTENSION) $(OTHERS) \
@@ -128,8 +128,8 @@ version:
 	@echo $(VERSION)
 
 ### While you work
-## check: in seconds: unit tests without sanitizers, SQL scripts, README examples, order of the rooms
-check: deps-test
+## check: a minute of processor time once it is built: unit tests without sanitizers, SQL scripts, README examples, order of the rooms
+check: need-test
 	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(PLAIN)
 	@sh tests/run.sh check
 
@@ -141,11 +141,15 @@ test: deps-test
 	    build/plain/loading $(PORTABLE) static
 	@sh tests/run.sh
 
-## deps: looks for what building and testing need; on Debian and Ubuntu it installs what is missing
+## deps: installs what building and testing need, on Debian and Ubuntu; so do demo, test, and deps-NAME for the target NAME.
+##       All others only say what is missing
 deps: deps-test
 
 deps-demo deps-dist deps-test deps-fuzz deps-bench deps-cluster deps-platforms deps-browser:
 	@[ -n "$(SKIP_DEPS)" ] || INSTALL=1 sh tests/deps.sh $(@:deps-%=%)
+
+need-demo need-dist need-test need-fuzz need-bench need-browser:
+	@[ -n "$(SKIP_DEPS)" ] || sh tests/deps.sh $(@:need-%=%)
 
 # Objects: build/<kind>/src/x.o. Kinds: pic for the extension; plain and asan for test programs (linked
 # with SQLite itself, hence SQLITE_CORE); so for the extension with sanitizers; portable, and small, without what
@@ -259,54 +263,54 @@ build/plain/plain_c: $(filter %/test_compiler.c,$(TESTS)) $(HEADERS)
 	@$(CC) -std=c11 -O1 -g -DCF_PLAIN_C -o $@ $< -lcmocka
 
 ## rooms: who uses whom, against the order in tests/rooms.txt; sizes and counts of src and ext
-rooms: deps-test
+rooms: need-test
 	@$(MAKE) -s -j$(CORES) $(SRC:%.c=build/plain/%.o) $(EXT:%.c=build/plain/%.o)
 	@$(PYTHON) tests/rooms.py build/plain --report
 
 ### The long forms of what make test does in part
 ## mutants: breaks each rule marked in src in every way that mutants.py knows; some test must notice
-mutants: deps-test
+mutants: need-test
 	@$(PYTHON) tests/stress/mutants.py
 
 ## valgrind: all unit tests under valgrind, ten minutes
-valgrind: deps-test
+valgrind: need-test
 	@$(MAKE) -s -j$(CORES) $(UNITS:%=build/plain/%)
 	@sh tests/run.sh valgrind
 
 ## fuzz: libFuzzer (clang), three minutes for each target; FUZZ_SECONDS=n for another time
-fuzz: deps-test deps-fuzz build/asan/replay
+fuzz: need-test need-fuzz build/asan/replay
 	@sh tests/fuzz/run.sh
 
 ## stress: six million operations with collisions made likely, filters of any shape for STRESS_SECONDS=300,
 ##       then the mutants; CUCKOO_TEST_SEED=n
-stress: deps-test build/plain/stress
+stress: need-test build/plain/stress
 	@build/plain/stress long
 	@build/plain/stress shapes $(or $(STRESS_SECONDS),300)
 	@$(PYTHON) tests/stress/mutants.py
 
 ## attack: random statements against filters that follow a table, until ROWS=1000000 rows have changed
-attack: deps-test $(EXTENSION)
+attack: need-test $(EXTENSION)
 	@CUCKOO_ATTACK_ROWS=$(or $(ROWS),1000000) $(PYTHON) -m pytest -q -s -p no:cacheprovider --tb=short \
 	    tests/python/follow/test_random_statements.py
 
 ## fuzz-rows: damages rows of filter tables and uses these in every way, with sanitizers, for SECONDS=600
-fuzz-rows: deps-test build/asan/cuckoo.so
+fuzz-rows: need-test build/asan/cuckoo.so
 	@CUCKOO_DAMAGE_SECONDS=$(or $(SECONDS),600) sh tests/run.sh damage
 
 ## faults: persistent filters: every request for memory and every call to the disk fails once, and the
 ##       power goes at every write; hours
-faults: deps-test build/plain/oom_table build/plain/vfs_faults
+faults: need-test build/plain/oom_table build/plain/vfs_faults
 	@build/plain/oom_table all
 	@build/plain/vfs_faults all
 
 ### More
 ## test-versions: the SQL and Python tests on other SQLites; VERSIONS="folder ...", each with sqlite3.c
 ##       and sqlite3.h, or shells; else those of npm packages; VERSION_TESTS="file ..." for some tests
-test-versions: deps-test $(EXTENSION)
+test-versions: need-test $(EXTENSION)
 	@VERSION_TESTS="$(VERSION_TESTS)" sh tests/ship/versions.sh $(VERSIONS)
 
 ## test-clients: the program of each client in tests/ship/clients that is installed, and the README's table of them
-test-clients: deps-test $(EXTENSION)
+test-clients: need-test $(EXTENSION)
 	@CC="$(CC)" sh tests/ship/clients.sh
 
 ## test-cluster: three dqlite nodes (SQLite, replicated by Raft) with filter tables; leaders are killed while
@@ -315,28 +319,28 @@ test-cluster: build/options
 	@sh tests/ship/cluster.sh
 
 ## test-packages: installs what make dist makes in empty folders, by pip and npm, and runs README's example
-test-packages: deps-test
+test-packages: need-test
 	@$(MAKE) -s dist
 	@CC="$(CC)" sh tests/ship/packages.sh
 
 ## test-browser: the filters without SQLite in headless Chromium: a page that builds, downloads and reopens a million
 ##       domains; deps-browser installs it
-test-browser: deps-browser
+test-browser: need-browser
 	@$(MAKE) -s $(EXTENSION) $(WASM)
 	@$(PYTHON) -B tests/ship/browser.py
 
 ## test-platforms: unit tests, SQL, bytes and databases on i386, arm64, armhf, s390x, musl, Windows, WebAssembly, where
 ##       their tools are; deps-platforms: installs these; PLATFORMS="name ..." for some; SQLITE_SOURCE=folder
-test-platforms: deps-demo build/dist/cuckoo.c
+test-platforms: need-demo build/dist/cuckoo.c
 	@sh tests/ship/platforms.sh $(PLATFORMS)
 
 ## coverage: lines and branches of src and ext that unit tests, fault loops, SQL and Python reach together; in ten minutes
-coverage: deps-test
+coverage: need-test
 	@CC="$(CC)" sh tests/coverage.sh
 
 ## bench: all figures of tests/bench/RESULTS.md, ten runs, in four hours, to build/bench/report.html;
 ##       it may be stopped and called again; bench-quick: fewer points, in two minutes
-bench bench-quick: deps-bench $(EXTENSION) $(BENCHES:%=build/bench/%) build/bench/references \
+bench bench-quick: need-bench $(EXTENSION) $(BENCHES:%=build/bench/%) build/bench/references \
     build/bench/instructions
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" $(PYTHON) tests/bench/run.py $(if $(filter bench-quick,$@),quick,full)
 
@@ -351,7 +355,7 @@ build/bench/%.o: %.c $(HEADERS) build/tools build/options
 ## bench-check: before a commit, in 20 seconds: no hot path takes 10 % more instructions than committed;
 ##       bench-accept: the figures of now are right, commit them (tests/bench/instructions.txt);
 ##       bench-one-file: the same paths in build/dist/cuckoo.c beside those of the ordinary build
-bench-check bench-accept bench-one-file: deps-test
+bench-check bench-accept bench-one-file: need-test
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" MAKE="$(MAKE)" sh tests/bench/check.sh $(patsubst bench-%,%,$@)
 
 # Its filters tell what they read.
@@ -383,6 +387,7 @@ help:
 
 .PHONY: always all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
-        deps-fuzz deps-bench deps-cluster deps-platforms deps-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress attack faults \
+        deps-fuzz deps-bench deps-cluster deps-platforms deps-browser need-demo need-dist \
+        need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress attack faults \
         coverage bench bench-quick bench-check bench-accept bench-one-file clean help
 .SECONDARY:

@@ -8,8 +8,8 @@
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);
 
 -- 1. What would a filter take? cf_plan answers without building it. fpr is the share of absent keys for
---    which the filter says "perhaps", so 0.01 keeps 99 % of the useless lookups away. An error rate ten
---    times lower costs about 3.5 bits per key. The capacity may be any number: it is not rounded to a
+--    which the filter says "perhaps", so 0.01 keeps 99 % of the useless lookups away. From 0.01 on an error
+--    rate ten times lower costs 3 to 4 bits per key. The capacity may be any number: it is not rounded to a
 --    power of two.
 SELECT column1 AS fpr,
        round(json_extract(cf_plan(1000000, column1), '$.bits_per_key'), 1) AS bits_per_key
@@ -42,26 +42,27 @@ SELECT json_extract(cf_info(f), '$.level') AS doubled, cf_check(f) AS sound,
        round(json_extract(cf_info(f), '$.bits_per_key'), 1) AS bits_per_key
 FROM filters WHERE name = 'grown';
 
--- 5. What growth costs. Entries get longer, so a grown filter takes about twice the bits per key. The
---    error rate settles below twice that of the first full table. fpr_now is computed from what is
+-- 5. What growth costs. Entries get longer, so a grown filter takes more bits per key: at 1 % 1.9 times at
+--    twice its capacity, 2.7 times at 200 times. The error rate settles at 1.6 times that of the first full
+--    table. fpr_now is computed from what is
 --    stored; here it is compared with a count over keys that are absent.
 WITH RECURSIVE n(i) AS (SELECT 1000001 UNION ALL SELECT i + 1 FROM n WHERE i < 1100000)
 SELECT sum(cf_contains((SELECT cf_open(f) FROM filters WHERE name = 'grown'), i)) / 100000.0 AS counted,
        round(json_extract((SELECT cf_info(f) FROM filters WHERE name = 'grown'), '$.fpr_now'), 4)
          AS computed
 FROM n;
---    A filter that is built at its size takes half the bits and is faster. So plan for the keys you
+--    A filter that is built at its size takes fewer bits and is faster. So plan for the keys you
 --    expect.
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
 SELECT round(length(cf_build(i, 0.01)) * 8 / 100000.0, 1) AS bits_per_key_when_planned FROM n;
 --    A blob never becomes smaller. Entries of the first days hold few bits once the filter has grown a
---    lot, and copies of them may stay behind when their keys are deleted: 9 % of the slots after
---    500-fold growth at an fpr of 0.01, 0.7 % at 0.001. Each of them counts in fpr_now. Build such a
+--    lot, and copies of them may stay behind when their keys are deleted: 7 % of the slots after
+--    500-fold growth at an fpr of 0.01, 0.6 % at 0.001. Each of them counts in fpr_now. Build such a
 --    filter anew, or import it into a filter table and use the command "optimize" (see
 --    sql/keep_in_sync.sql).
 
 -- 6. growth=off. A full filter then refuses the key with an error, and stays as it is. In return it is
---    smaller at error rates above 0.01. A filter that may grow refuses a key in three cases only: the
+--    smaller at most error rates from 0.03 on. A filter that may grow refuses a key in three cases only: the
 --    blob would be longer than SQLite allows, the keys were chosen to crowd one place, or one key has
 --    more values than two buckets have slots. A filter table takes those keys, too.
 SELECT option, round(json_extract(cf_plan(1000000, 0.03, option), '$.bits_per_key'), 1) AS bits_per_key

@@ -4,7 +4,7 @@
 #   deps.sh build              what a build needs. build/options and build/libraries get the options for it
 #   deps.sh demo|dist|test|fuzz|bench|cluster|platforms|browser    that, and what these need
 # Names what is missing, and the packages that have it. With INSTALL=1, where there is apt-get and the right to use it,
-# installs them instead. CC, CPPFLAGS, CFLAGS, LDFLAGS, PYTHON, SQLITE3: as in the Makefile.
+# installs them instead; make deps, make demo and make test ask for that, and deps-NAME for the target NAME. CC, CPPFLAGS, CFLAGS, LDFLAGS, PYTHON, SQLITE3: as in the Makefile.
 set -u
 : "${CC:=cc}" "${CPPFLAGS:=}" "${CFLAGS:=}" "${LDFLAGS:=}" "${PYTHON:=python3}" "${SQLITE3:=sqlite3}"
 copies=build/include
@@ -114,9 +114,9 @@ need_demo() {
 
 need_dist() {
     need "Python 3: $PYTHON" python3 python3 python3 python runs "$PYTHON" --version
-    wish 'clang, for WebAssembly' clang clang clang llvm runs clang --version
-    wish 'wasm-ld' lld lld lld lld runs wasm-ld --version
-    wish 'wasm-opt, for smaller WebAssembly' binaryen binaryen binaryen binaryen runs wasm-opt --version
+    wish 'clang, for sqlite-cuckoo/filter in the npm package' clang clang clang llvm runs clang --version
+    wish 'wasm-ld, for sqlite-cuckoo/filter' lld lld lld lld runs wasm-ld --version
+    wish 'wasm-opt, for a smaller sqlite-cuckoo/filter' binaryen binaryen binaryen binaryen runs wasm-opt --version
 }
 
 need_test() {
@@ -196,15 +196,16 @@ words() {
 }
 
 say() {
-    printf 'This is missing:\n%s' "$missing"
+    [ -z "$missing" ] || printf 'This is missing:\n%s' "$missing"
+    [ -z "$wished" ] || printf 'It goes on without:\n%s' "$wished"
     [ "$compiler" ] || printf '%s\n' "$compiler_says" | sed '/./s/^/        /'
     printf 'Packages that have it:\n'
     printf '    %-15s apt-get install%s\n' 'Debian, Ubuntu' "$(words "$debian")"
     [ -z "$(words "$fedora")" ] || printf '    %-15s dnf install%s\n' Fedora "$(words "$fedora")"
     [ -z "$(words "$alpine")" ] || printf '    %-15s apk add%s\n' Alpine "$(words "$alpine")"
     [ -z "$(words "$brew")" ] || printf '    %-15s brew install%s\n' macOS "$(words "$brew")"
-    printf 'Headers in another place: make CPPFLAGS="-I/the/folder". Another compiler: make CC=name.\n'
-    [ "${INSTALL:-}" = 1 ] || printf 'On Debian and Ubuntu, make deps installs all that building and testing need.\n'
+    [ -z "$missing" ] || printf 'Headers in another place: make CPPFLAGS="-I/the/folder". Another compiler: make CC=name.\n'
+    [ "${INSTALL:-}" = 1 ] || printf 'On Debian and Ubuntu, %s installs them.\n' "$remedy"
 }
 
 apt_get() {
@@ -229,5 +230,9 @@ install() {
     apt_get install -y $packages
 }
 
-look "$1" || { install && look "$1"; } || [ -z "$missing" ] || { say "$1" >&2; exit 1; }
+case $1 in
+build|test) remedy='make deps' ;;
+*) remedy="make deps-$1" ;;
+esac
+look "$1" || { install && look "$1"; } || { say >&2; [ -z "$missing" ] || exit 1; }
 keep_options

@@ -13,8 +13,7 @@ enum { MAX_NAME = 20, MAX_VALUE = 40 };
 
 /* A format for CF_CAPACITY_MAX and what was given. */
 #define CAPACITY_TOO_BIG                                                                                \
-    "capacity is above the most there can be, %lld keys, got %s; split the keys over several "          \
-    "filters"
+    "capacity is above the most there can be, %lld keys, got %s; split the keys over several filters"
 
 /* A copy of one name=value of the text. */
 typedef struct assignment {
@@ -27,7 +26,7 @@ typedef struct option_rule {
     const char *valid;        /* "name=" and what it may be, for messages */
     const char *const *words; /* NULL: an integer */
     int64_t least, most;
-    size_t at; /* of an unsigned in cf_options, plus 1; 0: it is no plain number */
+    size_t at; /* of an unsigned or an enum in cf_options, plus 1; 0: set_option knows */
 } option_rule;
 
 #define AT(field) (offsetof(cf_options, field) + 1)
@@ -44,7 +43,7 @@ static const option_rule rules[CUCKOO_OPTION_COUNT] = {
     [CUCKOO_OPTION_BUCKET_SIZE] = {"bucket_size=1|2|4|8", NULL, 1, CF_BUCKET_MAX, AT(bucket_size)},
     [CUCKOO_OPTION_FINGERPRINT_BITS] = {"fingerprint_bits=4..32", NULL, CF_FINGERPRINT_MIN,
                                         CF_FINGERPRINT_MAX, AT(fingerprint_bits)},
-    [CUCKOO_OPTION_LAYOUT] = {"layout=auto|plain|semisort", layouts, 0, 0, 0},
+    [CUCKOO_OPTION_LAYOUT] = {"layout=auto|plain|semisort", layouts, 0, 0, AT(layout)},
     [CUCKOO_OPTION_COUNTER_BITS] = {"counter_bits=0..16", NULL, 0, CF_COUNTER_MAX, AT(counter_bits)},
     [CUCKOO_OPTION_VALUE_BITS] = {"value_bits=0..32", NULL, 0, CF_VALUE_MAX, AT(value_bits)},
     [CUCKOO_OPTION_SEED] = {"seed=integer", NULL, INT64_MIN, INT64_MAX, 0},
@@ -55,7 +54,7 @@ static const option_rule rules[CUCKOO_OPTION_COUNT] = {
                                        AT(overflow_budget)},
     [CUCKOO_OPTION_SPILL_BOUND] = {"spill_bound=1..4096", NULL, 1, CF_SPILL_MAX, AT(spill_bound)},
     [CUCKOO_OPTION_AFFINITY] = {"affinity=none|text|blob|integer|real|numeric", affinities, 0, 0, 0},
-    [CUCKOO_OPTION_COLLATION] = {"collation=binary|nocase|rtrim", collations, 0, 0, 0},
+    [CUCKOO_OPTION_COLLATION] = {"collation=binary|nocase|rtrim", collations, 0, 0, AT(collation)},
     [CUCKOO_OPTION_EPOCHS] = {"epochs=0..15", NULL, 0, CF_EPOCHS_MAX, AT(epochs)},
     [CUCKOO_OPTION_CAPACITY] = {"capacity=number of keys", NULL, 0, (int64_t)CF_CAPACITY_MAX, 0},
 };
@@ -157,9 +156,6 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
         return;
     }
     switch (which) {
-    case CUCKOO_OPTION_LAYOUT:
-        filter->layout = (cf_layout)value;
-        break;
     case CUCKOO_OPTION_OVERFLOW:
         filter->overflow = value != 0;
         break;
@@ -174,9 +170,6 @@ static void set_option(cuckoo_options *options, int which, int64_t value)
         break;
     case CUCKOO_OPTION_AFFINITY:
         filter->affinity = affinity_of_word(value);
-        break;
-    case CUCKOO_OPTION_COLLATION:
-        filter->collation = (cf_collation)value;
         break;
     default:
         options->capacity = (uint64_t)value;
@@ -209,37 +202,46 @@ static char *all_options(const cuckoo_options *options)
     return sqlite3_str_finish(all);
 }
 
-/* Appends to *why which option may be meant by a word, with `exactly` when the name is right; or which
-** there are. */
+/* The option here that other programs call so; else the word itself. */
+static const char *our_name(const char *word)
+{
+    static const char *const names[][2] = {
+        {"ttl", "keep"},      {"expire", "keep"}, {"error_rate", "fpr"}, {"false_positive_rate", "fpr"},
+        {"fp_rate", "fpr"},   {"n", "capacity"},  {"size", "capacity"},  {"table", "content"},
+        {"column", "content"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (sqlite3_stricmp(word, names[i][0]) == 0)
+            return names[i][1];
+    return word;
+}
+
+/* Appends to *why what a word may mean, with `exactly` when it is right, or what there is. */
 static void say_valid(const char *word, const char *exactly, const cuckoo_options *options, char **why)
 {
-    cuckoo_nearest nearest = {.word = word};
+    cuckoo_nearest nearest = {.word = our_name(word)};
     for (int i = 0; i < CUCKOO_OPTION_COUNT; i++)
         cuckoo_nearest_offer(&nearest, rules[i].valid);
     cuckoo_nearest_offer_all(&nearest, options->beside);
     const char *hint = cuckoo_nearest_hint(&nearest);
-    char *what = *why, *valid = *hint ? sqlite3_mprintf("%s%s", hint, nearest.distance ? "" : exactly)
-                                      : all_options(options);
+    exactly = nearest.distance || nearest.word != word ? "" : exactly;
+    char *what = *why, *valid = *hint ? sqlite3_mprintf("%s%s", hint, exactly) : all_options(options);
     *why = what && valid ? sqlite3_mprintf("%s%s", what, valid) : NULL;
     sqlite3_free(what);
     sqlite3_free(valid);
 }
 
-static bool is_of_tables(const char *name)
-{
-    return !sqlite3_stricmp(name, "content") || !sqlite3_stricmp(name, "rows") ||
-           !sqlite3_stricmp(name, "adds") || !sqlite3_stricmp(name, "keep");
-}
-
 static cf_status unknown_option(const char *name, const cuckoo_options *options, char **why)
 {
-    const char *hint = options->beside                     ? ""
-                       : sqlite3_stricmp(name, "fpr") == 0 ? "; it is the argument before the options"
-                       : is_of_tables(name)                ? "; only filter tables have it"
-                                                           : "";
-    cuckoo_say(why, SQLITE_OK, "unknown option %s%s", name, hint);
-    if (*hint == 0)
-        say_valid(name, ", behind a comma", options, why);
+    static const char *const elsewhere[] = {"fpr", "content", "rows", "adds", "keep", NULL};
+    const char *own = our_name(name);
+    int64_t at;
+    if (!options->beside && find_word(elsewhere, own, &at)) {
+        cuckoo_say(why, SQLITE_OK, "unknown option %s; %s is %s", name, own,
+                   at ? "for filter tables only" : "the argument before the options");
+        return CF_BAD_ARGUMENT;
+    }
+    cuckoo_say(why, SQLITE_OK, "unknown option %s", name);
+    say_valid(name, ", behind a comma", options, why);
     return CF_BAD_ARGUMENT;
 }
 

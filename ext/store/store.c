@@ -180,9 +180,10 @@ static int fail_sample(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     sqlite3_int64 uncommitted = 0;
     int rc = cuckoo_sql_integer(shadow->db, &uncommitted, "PRAGMA read_uncommitted");
     if (rc != SQLITE_OK || !uncommitted)
-        return fail(follow, shadow,
-                    "rows of %s are missing in it: the table was made anew, or changed without its "
-                    "triggers");
+        return fail(
+            follow, shadow,
+            "rows of %s are missing in it: perhaps its triggers were off, another trigger failed "
+            "before them, or the table was made anew");
     follow->trust = CUCKOO_UNKNOWN; /* they may be committed before the next look */
     return cuckoo_say(&follow->fault, SQLITE_OK,
                       "rows of %s are missing in it, which another connection may not have committed "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of the scripts that join, show and quote the figures: python3 -m pytest tests/bench."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -301,6 +302,12 @@ def test_accepted_tables_say_with_what_they_were_measured(tmp_path, monkeypatch)
 
 def test_pages_quote_the_tables_that_are_committed():
     assert quote.check() == []
+
+
+def test_the_page_names_the_commits_that_were_measured():
+    page, sources = tables.text_of(quote.PAGES["RESULTS.md"]), quote.as_rows(quote.SOURCES)
+    shown = set(re.findall(r"<!-- table ([\w/]+)", page))
+    assert {row["commit"] for row in sources if row["table"] in shown} == set(re.findall(r"\b[0-9a-f]{10}\b", page))
 
 
 def test_the_page_is_short():

@@ -242,4 +242,48 @@ ok 'without both' missing 'xxhash.h sqlite3ext.h' 'apt-get install libsqlite3-de
 ok 'without the headers of C' missing stdlib.h 'a C compiler and the headers' libc6-dev
 ok 'nothing was compiled' refuses test -d "$work/tree/build/pic"
 
+# ---- who installs ----
+
+# Stand-ins that only note what they are asked for.
+printf '#!/bin/sh\necho "$*" >> "%s"\n' "$work/apt" > "$work/plain/apt-get"
+printf '#!/bin/sh\n[ "$1" = -n ] && shift\nexec "$@"\n' > "$work/plain/sudo"
+chmod +x "$work/plain/apt-get" "$work/plain/sudo"
+ln -sf "$(command -v true)" "$work/plain/true"
+
+# lacking TARGET VARIABLE=VALUE...: make, where xxhash.h is missing. $work/apt then has what apt-get was asked for.
+lacking() {
+    rm -rf "$work/tree/build" "$work/apt"
+    WITHOUT=xxhash.h
+    export WITHOUT
+    (cd "$work/tree" && PATH=$work/plain "$MAKE" -s CC=standin "$@" > "$work/said" 2>&1)
+    stopped=$?
+    unset WITHOUT
+    cat "$work/said"
+    [ "$stopped" -ne 0 ]
+}
+
+only_says() {
+    lacking "$1" && grep 'apt-get install .*libxxhash-dev' "$work/said" && refuses test -e "$work/apt"
+}
+
+asks_apt() {
+    lacking "$1" && grep '^-q install -y .*libxxhash-dev' "$work/apt"
+}
+
+# What dist can do without.
+goes_on() {
+    rm -f "$work/apt"
+    (cd "$work/tree" && PATH=$work/plain CC=standin PYTHON=true sh tests/deps.sh dist) > "$work/said" 2>&1 &&
+        grep 'wasm-opt' "$work/said" && grep 'make deps-dist installs' "$work/said" && refuses test -e "$work/apt"
+}
+
+for target in all static amalgamation install check dist rooms mutants valgrind fuzz stress attack fuzz-rows faults test-versions \
+    test-clients test-cluster test-packages test-browser test-platforms coverage bench bench-quick bench-check bench-one-file; do
+    ok "make $target only says what is missing" only_says $target
+done
+for target in deps demo test deps-dist; do
+    ok "make $target installs it" asks_apt $target
+done
+ok 'make dist goes on without the tools for WebAssembly' goes_on
+
 finish

@@ -107,6 +107,45 @@ def fields(db, sql):
     return set(json.loads(support.ask(db, sql)))
 
 
+def numbers(pattern, text=(ROOT / "README.md").read_text()):
+    return [float(number) for number in re.search(pattern, " ".join(text.split())).groups()]
+
+
+def test_readme_says_what_growing_costs(db):
+    for times, said in zip((2, 200), numbers(r"a filter takes ([\d.]+) times the bits, grown to 200 times that, ([\d.]+) times")):
+        grown, planned = db.execute("""
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+            SELECT length(cf_add_keys(cf_new(1000), (SELECT cf_keys(i) FROM n))), length(cf_new(?1))""", (1000 * times,)).fetchone()
+        assert grown / planned == pytest.approx(said, abs=0.1), times
+
+
+@pytest.mark.parametrize("column, which", [("k UNIQUE", 0), ("k", 1)])
+def test_readme_says_what_a_followed_column_takes(db, column, which):
+    keys = 200_000
+    db.execute(f"CREATE TABLE t({column})")
+    db.execute("INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i FROM n", (keys,))
+    db.execute("CREATE VIRTUAL TABLE f USING cuckoo_filter(content='t(k)')")
+    said = numbers(r"with a quarter to spare: ([\d.]+) bits, or ([\d.]+) with the counters")[which]
+    assert 8 * json.loads(support.ask(db, "SELECT cf_table_info('f')"))["bytes"] / keys == pytest.approx(said, abs=0.05)
+
+
+def test_readme_says_how_to_leave_without_the_extension(tmp_path):
+    path = tmp_path / "left.db"
+    db = support.connect(str(path))
+    db.executescript("CREATE TABLE t(k); CREATE VIRTUAL TABLE known USING cuckoo_filter(content='t(k)')")
+    db.close()
+    text = re.search(r"^## Leaving$(.*?)^## ", (ROOT / "README.md").read_text(), re.M | re.S)[1]
+    plain = sqlite3.connect(path, isolation_level=None)
+    log, = plain.execute("SELECT name FROM sqlite_master WHERE name LIKE 'cuckoo_log_%'").fetchone()
+    triggers, tables = text.split("DROP TRIGGER")[1].split("DROP TABLE")
+    for kind, part in (("TRIGGER", triggers), ("TABLE", tables)):
+        for name in re.findall(r"`((?:known_|cuckoo_log_)[\w.]+)`", part):
+            plain.execute(f"DROP {kind} {log if name.startswith('cuckoo') else name}")
+    plain.execute("INSERT INTO t VALUES (1)")
+    assert [name for name, in plain.execute("SELECT name FROM sqlite_master")] == ["t", "known"]
+    support.connect(str(path)).execute("DROP TABLE known")
+
+
 @pytest.mark.parametrize("function", ["cf_buckets", "cf_table_buckets", "cf_explain"])
 def test_columns(db, function):
     lines = [line for line in chapter("Table functions").splitlines() if line.startswith(f"| `{function}(")]

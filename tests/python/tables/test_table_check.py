@@ -135,6 +135,16 @@ def test_a_row_that_is_missing_is_the_answer(tmp_path):
     assert "rows of u are missing" in check(support.connect(f"file:{path}?mode=ro", uri=True))
 
 
+def test_the_reason_for_missing_rows_is_said_as_a_guess():
+    """Here somebody deletes a row of the log, and the triggers are as they were made."""
+    db = make(":memory:", FOLLOWS, keys=0)
+    db.execute("INSERT INTO u(k) VALUES ('new')")
+    log, = db.execute("SELECT name FROM sqlite_master WHERE name LIKE 'cuckoo_log_%'").fetchone()
+    db.execute(f"DELETE FROM {log}")
+    with pytest.raises(sqlite3.Error, match=r"rows of u are missing in it: perhaps .*cf_table_rebuild\('main.seen'\)"):
+        ask(db, "SELECT cf_table_contains('seen', 'new')")
+
+
 @pytest.mark.parametrize("name", ["none", "u", "", "main.none", "seen_page"])
 def test_a_wrong_name_is_an_error_and_no_answer(name):
     db = make(":memory:")
