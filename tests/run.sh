@@ -23,10 +23,12 @@ valgrind_units='format open filter bucket semisort check merge'
 asan_python='hostile tables handles key_lists loading missed_rows pending_log pending_log_ends migrations random_statements
     damaged_rows persistent_hostile log log_traps log_ends'
 
-# Slices of long tests start at another place in each run. CUCKOO_SLICE=n repeats one. It is not CUCKOO_TEST_SEED, which
-# gives all random tests another seed.
-: "${CUCKOO_SLICE:=$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}"
-export CUCKOO_SLICE TEST_FOLDER
+# The same commit runs the same cases: what is random has its seed from the commit. CUCKOO_SLICE=n says where the slices of long
+# tests start, CUCKOO_TEST_SEED=n is the seed of random tests; FRESH=1 draws new ones, as the long targets do.
+commit=$([ -n "${FRESH:-}" ] || git rev-parse HEAD 2> /dev/null)
+seed=$(printf '%d' "0x$(printf '%.7s' "${commit:-$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')}")")
+: "${CUCKOO_SLICE:=$((seed % 65536))}" "${CUCKOO_TEST_SEED:=$seed}"
+export CUCKOO_SLICE CUCKOO_TEST_SEED TEST_FOLDER
 
 units() {
     find tests/unit -name 'test_*.c' -exec basename -s .c {} + | sort | sed "s/^/$1:/"
@@ -87,7 +89,7 @@ sanitized_python() {
 }
 
 python_tests() {
-    "$PYTHON" -m pytest -q -n "$cores" -p no:cacheprovider "$@"
+    "$PYTHON" -m pytest -q -n "$cores" -p no:cacheprovider --hypothesis-seed="$CUCKOO_TEST_SEED" "$@"
 }
 
 # run GROUP: one group; its name in build/test is the group's. What stands before a colon is the build.
@@ -256,7 +258,7 @@ for group in $after; do
 done
 # shellcheck disable=SC2086 # the groups are words
 what_failed $all $after
-echo "details: $log; repeat the slices with CUCKOO_SLICE=$CUCKOO_SLICE"
+echo "details: $log; repeat it with CUCKOO_SLICE=$CUCKOO_SLICE CUCKOO_TEST_SEED=$CUCKOO_TEST_SEED"
 cat "$dir"/*.line 2> /dev/null | awk '{ for (i = 2; i <= NF; i++) if ($i == "passed,") passed += $(i - 1); else if ($i == "failed") failed += $(i - 1) }
     END { if (!passed && !failed) print "failed: nothing was tested"
           printf "%d passed, %d failed\n", passed, failed; exit failed > 0 || passed == 0 }'

@@ -3,6 +3,7 @@
 # SQL through a shell: every script of sql/ and tests/sql/ against its .expected file here, and every
 # example of README.md against the output that stands below it.
 #   run.sh            compares; last line "N passed, N failed"
+#   run.sh SCRIPT...  these scripts only
 #   run.sh accept     writes the .expected files anew: read the difference before you commit it
 # SQLITE3 names the shell. Values are compared: what shells say differently, values.awk makes equal.
 # Where an SQLite has no shell, tests/sql/shell.py stands for it.
@@ -36,10 +37,14 @@ compare() {
     fi
 }
 
-for script in sql/*.sql tests/sql/*.sql; do
+accept=
+[ "${1:-}" != accept ] || { accept=yes; shift; }
+some=$#
+[ "$some" -gt 0 ] || set -- sql/*.sql tests/sql/*.sql
+for script; do
     expected=tests/sql/$(basename "$script" .sql).expected
     run_script < "$script"
-    [ "${1:-}" = accept ] && cp "$out" "$expected"
+    [ -z "$accept" ] || cp "$out" "$expected"
     compare "$script" "$expected"
 done
 
@@ -52,7 +57,9 @@ awk -v dir="$folder" '
     file != ""  { print > file }' README.md
 cat "$folder"/??.sql > "$folder/all.sql"
 cat "$folder"/??.drawn > "$folder/all.drawn"
+[ "$some" -eq 0 ] || rm -f "$folder"/*.drawn
 for drawn in "$folder"/*.drawn; do
+    [ -f "$drawn" ] || continue
     name=$(basename "$drawn" .drawn)
     awk -v part=drawn -f tests/sql/values.awk "$drawn" > "$folder/$name.expected"
     { printf '.load build/cuckoo\n.mode column\n'; cat "$folder/$name.sql"; } | run_script
