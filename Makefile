@@ -6,6 +6,7 @@
 #   PREFIX, LIBDIR, INCLUDEDIR, EXTENSIONDIR, PKGCONFIGDIR, DOCDIR, DESTDIR    where make install puts things
 #   SQLITE3, PYTHON  the sqlite3 shell and a python3 whose sqlite3 module loads extensions
 #   SKIP_DEPS=1      do not look for what is missing
+#   V=1              show whole commands, not only what is compiled
 
 SQLITE3 ?= $(or $(wildcard /usr/bin/sqlite3),sqlite3)
 PYTHON  ?= $(or $(wildcard /usr/bin/python3),python3)
@@ -51,6 +52,9 @@ ifeq ($(origin AR),default)
 AR = $(if $(findstring emcc,$(CC)),emar,$(or $(shell $(CC) -print-prog-name=ar 2> /dev/null),ar))
 endif
 
+# One short line for each file that is compiled.
+Q   := $(if $(V),,@)
+SAY  = @$(if $(V),:,echo '   CC')
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wcast-qual -Wstrict-prototypes -Wpedantic
 FLAGS    = $(CPPFLAGS) -std=c11 $(WARNINGS) -fvisibility=hidden @build/options
 LIBS     = $(LDLIBS) @build/libraries
@@ -156,7 +160,7 @@ need-demo need-dist need-test need-fuzz need-bench need-browser:
 # compilers offer beyond C11; coverage and coverage_so, for programs and for the extension, count what is run. Asserts are left
 # out of pic, coverage and coverage_so: a branch that no run may take is not one to be counted.
 $(EXTENSION): $(SRC:%.c=build/pic/%.o) $(EXT:%.c=build/pic/%.o) build/linker
-	$(CC) $(CFLAGS) $(PIC) $(SHARED) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(PIC) $(SHARED) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
 build/asan/cuckoo.so: $(SRC:%.c=build/so/%.o) $(EXT:%.c=build/so/%.o)
 	@mkdir -p $(@D)
@@ -193,10 +197,10 @@ build/static/libcuckoofilter.o: ARCHIVED += -DCUCKOO_LIBRARY_ONLY
 build/static/libcuckoo_sqlite.o: ARCHIVED += -DSQLITE_CORE
 build/static/%.o: build/dist/cuckoo.c build/tools
 	@mkdir -p $(@D)
-	$(CC) $(ARCHIVED) -c -o $@ $<
+	$(Q)$(CC) $(ARCHIVED) -c -o $@ $<
 build/%.a: build/static/%.o build/linker
 	@rm -f $@
-	$(AR) rcs $@ $<
+	$(Q)$(AR) rcs $@ $<
 
 # There is no C library for it: libc.h stands for its headers. Small, because it travels: wasm-opt of binaryen, where there
 # is one, takes another seventh away. The stack never comes near address 0.
@@ -230,9 +234,10 @@ KIND_coverage    = $(COVERAGE) -DSQLITE_CORE
 KIND_coverage_so = $(COVERAGE) -fPIC
 
 define kind_rules
-build/$(1)/%.o: %.c $$(HEADERS) build/tools build/options
+build/$(1)/%.o: %.c build/tools build/options
 	@mkdir -p $$(@D)
-	@$$(CC) $$(FLAGS) $$(KIND_$(1)) -c -o $$@ $$<
+	$$(SAY) $$<
+	$$(Q)$$(CC) $$(FLAGS) $$(KIND_$(1)) -MMD -MP -c -o $$@ $$<
 $$(foreach test,$$(TESTS) $$(FAULT_FILES),$$(eval build/$(1)/$$(basename $$(notdir $$(test))): build/$(1)/$$(test:.c=.o)))
 build/$(1)/test_%: $$(SRC:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LIBS) -lpthread
@@ -245,6 +250,8 @@ build/$(1)/stress: build/$(1)/tests/stress/stress.o $$(SRC:%.c=build/$(1)/%.o)
 build/$(1)/replay: $$(FUZZ:%.c=build/$(1)/%.o) $$(SRC:%.c=build/$(1)/%.o) $$(EXT:%.c=build/$(1)/%.o)
 	@$$(CC) $$(KIND_$(1)) $$(LDFLAGS) -o $$@ $$^ -lsqlite3 $$(LIBS)
 endef
+# An object is made anew when a header that it includes has changed.
+-include $(shell find build -name '*.d' 2> /dev/null)
 $(foreach kind,pic so plain asan tsan portable coverage coverage_so,$(eval $(call kind_rules,$(kind))))
 
 # With ThreadSanitizer: tests/ship/threads.sh. SQLITE_LIBRARY is the SQLite that is linked.
@@ -348,9 +355,10 @@ $(BENCHES:%=build/bench/%) build/bench/year build/bench/calibrate: \
     build/bench/%: build/bench/tests/bench/%.o $(KINDS:%.c=build/bench/%.o) \
     $(SRC:%.c=build/bench/%.o)
 	@$(CC) -o $@ $^ -lsqlite3 -lm
-build/bench/%.o: %.c $(HEADERS) build/tools build/options
+build/bench/%.o: %.c build/tools build/options
 	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) -O2 -DNDEBUG -c -o $@ $<
+	$(SAY) $<
+	$(Q)$(CC) $(FLAGS) -O2 -DNDEBUG -MMD -MP -c -o $@ $<
 
 ## bench-check: before a commit, in 20 seconds: no hot path takes 10 % more instructions than committed;
 ##       bench-accept: the figures of now are right, commit them (tests/bench/instructions.txt);
