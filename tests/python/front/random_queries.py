@@ -355,12 +355,24 @@ class Case:
         return f"seed {self.seed}, {self.encoding}, {self.state}\n{';'.join(self.log)};\n{sql}\nplain {plain}\nfront {front}"
 
 
+    def differences(self, queries):
+        """SQLite 3.40 may call an index of its own malformed, when that has RTRIM, and then the transaction fails."""
+        wrong = []
+        try:
+            for _ in range(queries):
+                wrong += filter(None, [self.compare()])
+        except sqlite3.DatabaseError:
+            if not any("RTRIM" in line for line in self.log):
+                raise
+        return wrong
+
+
 def run(connect, queries, seed, each=200, report=None, encoding=None, numbers=False):
     """Asks so many queries; the differences. encoding=None: another one in each database."""
     wrong = []
     for i in range(0, queries, each):
         case = Case(connect, seed + i // each, encoding, numbers)
-        found = [what for what in (case.compare() for _ in range(each)) if what]
+        found = case.differences(each)
         wrong += found
         if report and found:
             report(found)
