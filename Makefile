@@ -137,6 +137,10 @@ check: need-test
 	@$(MAKE) -s -j$(CORES) $(EXTENSION) $(PLAIN)
 	@sh tests/run.sh check
 
+## t:    T=word: builds and runs the tests that have this word in their names; SEED=n, ASAN=1, GDB=1 (tests/t.sh)
+t: need-test
+	@T="$(T)" SEED="$(SEED)" ASAN="$(ASAN)" GDB="$(GDB)" MAKE="$(MAKE)" sh tests/t.sh
+
 ## test: in five minutes on two cores: everything, sanitizers included; of what takes longer a slice,
 ##       another one in each run
 test: deps-test
@@ -393,7 +397,7 @@ help:
 	@awk '/^### / { print ""; print substr($$0, 5); next } /^##  / { print "                  " $$0; next } \
 	    /^## / { name = $$2; sub(/^## [^ ]* /, ""); printf "  %-16s%s\n", name, $$0 }' Makefile | sed 's/##  *//'
 
-.PHONY: always all demo static amalgamation dist install uninstall version check test test-versions \
+.PHONY: always t all demo static amalgamation dist install uninstall version check test test-versions \
         test-clients test-packages test-platforms test-cluster deps deps-demo deps-dist deps-test \
         deps-fuzz deps-bench deps-cluster deps-platforms deps-browser need-demo need-dist \
         need-test need-fuzz need-bench need-browser test-browser rooms mutants valgrind fuzz fuzz-rows stress attack faults \

@@ -354,7 +354,6 @@ class Case:
             return None
         return f"seed {self.seed}, {self.encoding}, {self.state}\n{';'.join(self.log)};\n{sql}\nplain {plain}\nfront {front}"
 
-
     def differences(self, queries):
         """SQLite 3.40 may call an index of its own malformed, when that has RTRIM, and then the transaction fails."""
         wrong = []
