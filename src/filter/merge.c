@@ -141,23 +141,27 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     return walk.status == CF_OK ? status : walk.status;
 }
 
-/* Grows to so many buckets, then stores the entries, in no more than `most` bytes. CF_FULL: these do
-** not suffice. Other errors, and *why, as cf_merge. */
+/* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in `most` bytes at most.
+** CF_FULL: these do not suffice. Other errors, and *why, as cf_merge. */
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
     uint64_t items = into->items, allowed = into->memory.most;
     into->memory.most = most < allowed ? most : allowed;
+    if (into->epoch < from->epoch)
+        cf_age_to(into, from->epoch);
     cf_status status = cf_grow_to(into, buckets);
     if (status == CF_OK)
         status = merge_entries(into, from, why);
     into->memory.most = allowed;
-    if (status != CF_OK)
-        return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
-    into->items = items;
-    cf_count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+    if (status == CF_OK) {
+        into->items = items;
+        cf_count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+    }
     if (into->geometry.epochs)
         into->items = into->occupied;
+    if (status != CF_OK)
+        return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
     return cf_settle(into);
 }
 
@@ -215,8 +219,6 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
         status = remember(into, &then);
     if (status != CF_OK)
         return status;
-    if (into->epoch < from->epoch)
-        cf_age_to(into, from->epoch);
     status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);
     if (status != CF_OK && then != NULL)
         restore(into, then);
