@@ -14,7 +14,11 @@ static CF_NEVER_INLINE bool place_by_moving(cf_filter *filter, const cf_pair *pa
                                             cf_search_budget budget, const cf_entry *entry)
 {
     cf_search search;
-    if (budget.examined == 0 || !cf_eviction_search(filter, pair, budget, &search))
+    if (budget.examined == 0)
+        return false;
+    bool found = cf_eviction_search(filter, pair, budget, &search);
+    cf_work(filter, search.nodes);
+    if (!found)
         return false;
     cf_eviction_apply(filter, pair, &search, entry);
     filter->view.searched = search.nodes;
@@ -221,6 +225,7 @@ static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_un
 ** add costs no growth. */
 static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t most)
 {
+    enum { FULL_ONES = 256 }; /* buckets that are looked at, at most */
     cf_pair pair;
     cf_pair_set(filter, &item->side, &pair);
     unsigned doublings = 0;
@@ -228,6 +233,7 @@ static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t
         doublings++;
     /* Within a level a bucket may be split once more than the table doubles. */
     unsigned levels = doublings + (filter->split > 0);
+    cf_work(filter, FULL_ONES);
     return !too_empty(filter) && cf_splitting_helps(filter, &pair, levels);
 }
 
@@ -273,6 +279,18 @@ static unsigned copies_to_fold(const cf_filter *filter)
     return percent >= VERY_EMPTY ? 3 : 2;
 }
 
+/* Does an item of another filter know no more than the numbers of its buckets say? A split makes two
+** of it, and growth is taken back. Where that takes long, it becomes two before the table grows. */
+static bool becomes_two(const cf_filter *filter, const cf_entry *item)
+{
+    cf_pair pair;
+    cf_pair_set(filter, &item->side, &pair);
+    unsigned length = item->side.length;
+    bool is_void =
+        pair.sides < 2 || length == pair.place[0].extension || length == pair.place[1].extension;
+    return is_void && filter->view.grown && filter->buckets > SMALL_TABLE;
+}
+
 /* Grows until the item finds room. *status: CF_FULL when there is none, because growth ends with
 ** what is returned. */
 static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_undo *undo,
@@ -283,6 +301,8 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
     *status = CF_FULL;
     if (grown == CF_OK && undo->then.buckets != filter->buckets)
         *status = store_item(filter, item, search_nodes(filter));
+    if (*status == CF_FULL && grown == CF_OK && becomes_two(filter, item))
+        *status = CF_BAD_ARGUMENT;
     if (*status == CF_FULL && grown == CF_OK && !growth_helps(filter, item, most))
         return CF_FULL;
     for (unsigned tries = 0; *status == CF_FULL && grown == CF_OK; tries++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** worlds.h - filters of every kind, through every kind of view, with the keys that must be found in them.
+** worlds.h - filters of every kind, through every kind of view, with the keys that must be found.
 */
 #ifndef CUCKOO_TEST_WORLDS_H
 #define CUCKOO_TEST_WORLDS_H
