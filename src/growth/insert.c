@@ -14,11 +14,7 @@ static CF_NEVER_INLINE bool place_by_moving(cf_filter *filter, const cf_pair *pa
                                             cf_search_budget budget, const cf_entry *entry)
 {
     cf_search search;
-    if (budget.examined == 0)
-        return false;
-    bool found = cf_eviction_search(filter, pair, budget, &search);
-    cf_work(filter, search.nodes);
-    if (!found)
+    if (budget.examined == 0 || !cf_eviction_search(filter, pair, budget, &search))
         return false;
     cf_eviction_apply(filter, pair, &search, entry);
     filter->view.searched = search.nodes;
@@ -225,7 +221,6 @@ static cf_status grow_by(cf_filter *filter, uint64_t steps, uint64_t most, cf_un
 ** add costs no growth. */
 static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t most)
 {
-    enum { FULL_ONES = 256 }; /* buckets that are looked at, at most */
     cf_pair pair;
     cf_pair_set(filter, &item->side, &pair);
     unsigned doublings = 0;
@@ -233,7 +228,6 @@ static bool growth_helps(const cf_filter *filter, const cf_entry *item, uint64_t
         doublings++;
     /* Within a level a bucket may be split once more than the table doubles. */
     unsigned levels = doublings + (filter->split > 0);
-    cf_work(filter, FULL_ONES);
     return !too_empty(filter) && cf_splitting_helps(filter, &pair, levels);
 }
 
@@ -283,12 +277,11 @@ static unsigned copies_to_fold(const cf_filter *filter)
 ** of it, and growth is taken back. Where that takes long, it becomes two before the table grows. */
 static bool becomes_two(const cf_filter *filter, const cf_entry *item)
 {
-    cf_pair pair;
-    cf_pair_set(filter, &item->side, &pair);
-    unsigned length = item->side.length;
-    bool is_void =
-        pair.sides < 2 || length == pair.place[0].extension || length == pair.place[1].extension;
-    return is_void && filter->view.grown && filter->buckets > SMALL_TABLE;
+    cf_pair pair = cf_pair_from(filter, item->side);
+    bool two = pair.sides < 2;
+    for (unsigned i = 0; i < pair.sides; i++)
+        two |= item->side.length == pair.place[i].extension;
+    return two && filter->view.grown && filter->buckets > SMALL_TABLE;
 }
 
 /* Grows until the item finds room. *status: CF_FULL when there is none, because growth ends with

@@ -277,7 +277,7 @@ static void invented_filters_take_bounded_work(void **state)
 {
     enum { LARGE = 14, SMALL = 8 };
     const char *many = getenv("CUCKOO_MERGES"), *only = getenv("CUCKOO_MERGE");
-    unsigned n = many ? (unsigned)strtoul(many, NULL, 0) : 300;
+    unsigned n = many ? (unsigned)strtoul(many, NULL, 0) : 120;
     uint64_t seed = random_state;
     (void)state;
     timed = many != NULL;
@@ -373,7 +373,7 @@ static double share_of(cf_filter *into, const cf_filter *from, unsigned *refused
 static void merges_of_keys_take_far_less(void **state)
 {
     const char *many = getenv("CUCKOO_LIVES");
-    unsigned n = many ? (unsigned)strtoul(many, NULL, 0) : 400, refused = 0;
+    unsigned n = many ? (unsigned)strtoul(many, NULL, 0) : 150, refused = 0;
     double most = 0;
     (void)state;
     for (unsigned i = 0; i < n; i++) {
