@@ -155,9 +155,10 @@ static uint64_t most_work(const cf_filter *into, const cf_filter *from)
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
-    uint64_t items = into->items, allowed = into->memory.most, left = most_work(into, from);
+    uint64_t items = into->items, allowed = into->memory.most, work = most_work(into, from);
+    uint64_t left[] = {work, work - work / 8};
     if (into->view.left == NULL) /* tests have theirs */
-        into->view.left = &left;
+        into->view.left = left;
     into->memory.most = most < allowed ? most : allowed;
     if (into->epoch < from->epoch)
         cf_age_to(into, from->epoch);

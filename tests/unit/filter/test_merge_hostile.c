@@ -263,12 +263,14 @@ static void run_call(unsigned number, unsigned what, const cf_filter *one, const
 /* Of up to 20 * 2^sizes bytes. */
 static void invent_and_merge(unsigned number, uint64_t seed, unsigned sizes, unsigned calls)
 {
+    uint64_t was = random_state;
     random_state = seed + number * UINT64_C(0x100000001);
     cf_geometry shape = invent_shape();
     uint64_t bytes = (uint64_t)20 << random_below(sizes);
     test_filter one = invent(&shape, bytes + random_below(bytes)), two = invent(&shape, bytes);
     for (unsigned what = 0; what < calls; what++)
         run_call(number, what, &one.filter, &two.filter);
+    random_state = was;
     free_filter(&one);
     free_filter(&two);
 }
@@ -363,11 +365,12 @@ static double share_of(cf_filter *into, const cf_filter *from, unsigned *refused
 {
     enum { TIMES = 64, AT_LEAST = 1 << 22 };
     const char *why;
-    uint64_t left = UINT64_MAX, most = TIMES * (into->length + from->length) + AT_LEAST;
-    into->view.left = &left;
+    uint64_t most = TIMES * (into->length + from->length) + AT_LEAST;
+    uint64_t left[] = {UINT64_MAX, UINT64_MAX - most / 8};
+    into->view.left = left;
     *refused += cf_merge(into, from, &why) != CF_OK;
     into->view.left = NULL;
-    return (double)(UINT64_MAX - left) / (double)most;
+    return (double)(UINT64_MAX - left[0]) / (double)most;
 }
 
 static void merges_of_keys_take_far_less(void **state)
