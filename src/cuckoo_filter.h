@@ -322,9 +322,10 @@ cf_status cf_build(cf_filter *filter, uint64_t *hashes, size_t n, uint64_t capac
 ** CF_MISMATCH, and *why names the field. Filters that age come to the later one of their two epochs;
 ** what was added keeps its own, and a key the later one of its two. When `from` has grown more, `into`
 ** grows as much first. Other errors as cf_add, by the memory and the watch of `into`. After CF_FULL *why
-** is NULL, or says that a key would have more entries than can be found: two buckets full, and eight in
-** the spill list. With memory.resize nothing has changed then: `into` is copied first. Without it,
-** `into` holds all it held, and perhaps a part of `from`.
+** is NULL, or says why: a key would have more entries than can be found, two buckets full and eight in
+** the spill list; or it would take far more work than keys do, as hostile bytes can. With
+** memory.resize nothing has changed then: `into` is copied first. Without it, `into` holds all it held,
+** and perhaps a part of `from`.
 */
 cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why);
 

@@ -238,11 +238,10 @@ bool cuckoo_merge_into(sqlite3_context *context, cf_filter *sum, const cf_filter
     if (status == CF_MISMATCH)
         return fail_merge(context, sum, filter, why);
     if (status == CF_FULL && why)
-        return cuckoo_fail(
-            context, status,
-            "%s: two buckets of %u slots, and a few spilled; nothing has changed; ask the "
-            "filters one by one, or build one from the keys with fewer values of each",
-            why, sum->geometry.bucket_size);
+        return cuckoo_fail(context, status,
+                           "%s; nothing has changed; ask the filters one by one, or build one from "
+                           "the keys",
+                           why);
     return status == CF_OK || cuckoo_fail_add(context, status, sum);
 }
 

@@ -108,8 +108,6 @@ static int shrink(cuckoo_store *store)
     cuckoo_watch watch;
     if (!make_blank(&filter->geometry, &smaller))
         return SQLITE_NOMEM;
-    if (smaller.geometry.epochs)
-        cf_age_to(&smaller, filter->epoch);
     cuckoo_watch_filter(&watch, store->paged.shadow.db, &smaller);
     cf_status status = cf_shrink(&smaller, filter);
     cuckoo_watch_end(&watch);

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "../base/watch.h"
 #include "../table/epochs.h"
 #include "spill.h"
 
@@ -292,10 +293,12 @@ static void find_spilled(const cf_filter *filter, const cf_pair *pair, uint64_t 
     cf_entry entry;
     for (unsigned i = 0; cf_may_be_spilled(filter, pair) && i < pair->sides; i++) {
         uint64_t bucket = pair->place[i].bucket;
-        for (unsigned at = cf_spill_first(filter, bucket); cf_spill_lies_in(filter, at, bucket); at++)
+        unsigned first = cf_spill_first(filter, bucket), at = first;
+        for (; cf_spill_lies_in(filter, at, bucket); at++)
             if ((longer || cf_tag_agrees(filter, cf_spill_get(filter, at).tag, pair->place[i].tag)) &&
                 cf_spilled_at(filter, at, &entry))
                 keep_if_agrees(filter, &pair->side[i], &entry, value, longer, found);
+        cf_work(filter, at - first);
     }
 }
 
@@ -306,6 +309,7 @@ static unsigned agreeing_anywhere(const cf_filter *filter, const cf_side *one)
     unsigned found = 0;
     cf_entry entry;
     cf_side side[2] = {*one, cf_alternate(filter, *one)};
+    cf_work(filter, filter->spilled);
     for (unsigned at = 0; at < filter->spilled && found <= CF_SPILL_COPIES; at++)
         for (unsigned i = 0; i < 2 && cf_spilled_at(filter, at, &entry); i++)
             found += entry.side.base == side[i].base && agrees(filter, &side[i], &entry);

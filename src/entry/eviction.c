@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "eviction.h"
 
+#include "../base/watch.h"
 #include "../table/epochs.h"
 
 /* Which buckets the search goes on from: a bit each, few of them while it is short. Two buckets that
@@ -255,7 +256,9 @@ bool cf_eviction_search(const cf_filter *filter, const cf_pair *pair, cf_search_
         push_node(search, &seen, (cf_node){pair->place[i].bucket, CF_NO_PARENT, 0});
     /* not by where the bytes are: by pages a filter comes to the same ones */
     bool grown = filter->view.grown && !filter->geometry.epochs && budget.examined == CF_ANY_NUMBER;
-    return grown ? search_grown(filter, pair, search, &seen) : search_any(filter, search, &seen);
+    bool found = grown ? search_grown(filter, pair, search, &seen) : search_any(filter, search, &seen);
+    cf_work(filter, search->nodes);
+    return found;
 }
 
 /* Moves an entry to a slot of its other bucket, `to`. Its old slot is left as it is, to be
@@ -353,6 +356,7 @@ static bool is_full(const cf_filter *filter, cf_descendant at, descent *reached)
     cf_home home = cf_home_of(filter, at.bucket);
     uint64_t tag[CF_BUCKET_MAX];
     cf_tags_read(filter, at.bucket, tag);
+    cf_work(filter, filter->geometry.bucket_size);
     for (unsigned slot = 0; slot < filter->geometry.bucket_size; slot++) {
         if (tag[slot] == 0)
             return false;

@@ -35,6 +35,7 @@ static unsigned lengthens_by(const cf_filter *filter, uint64_t bucket)
     unsigned first = cf_spill_first(filter, bucket), at = first;
     for (; cf_spill_lies_in(filter, at, bucket); at++)
         count_children(filter, cf_spill_get(filter, at).tag, &low, &high);
+    cf_work(filter, at - first);
     return beyond(beyond(low, b) + beyond(high, b), at - first);
 }
 
@@ -199,6 +200,7 @@ void cf_spill_follow(cf_filter *filter, cf_steps *steps)
         return;
     row.buckets = cf_buckets_at(&filter->geometry, filter->level, steps->from);
     cf_tick(&steps->ticker, COST * filter->spilled);
+    cf_work(filter, filter->spilled);
     split_lines(filter, &row);
     take_room(filter, &row);
     drop_gone(filter);

@@ -253,7 +253,9 @@ cf_status cf_settle(cf_filter *filter)
 {
     enum { COST = 2000 }; /* nanoseconds */
     cf_ticker ticker = cf_ticker_of(filter->watch);
-    for (unsigned i = filter->view.writable ? filter->spilled : 0; i > 0 && !cf_tick(&ticker, COST); i--)
+    if (filter->view.writable == NULL)
+        return CF_BAD_ARGUMENT;
+    for (unsigned i = filter->spilled; i > 0 && !cf_tick(&ticker, COST); i--)
         cf_settle_one(filter, i - 1);
     return ticker.stopped ? CF_INTERRUPTED : CF_OK;
 }

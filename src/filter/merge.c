@@ -71,7 +71,8 @@ static cf_status merge_item(cf_filter *into, const cf_entry *item, const char **
 {
     cf_entry next = *item;
     cf_status status;
-    while ((status = cf_insert(into, &next)) == CF_OK || status == CF_BAD_ARGUMENT) {
+    while ((status = cf_work(into, 1) ? CF_INTERRUPTED : cf_insert(into, &next)) == CF_OK ||
+           status == CF_BAD_ARGUMENT) {
         if (status == CF_BAD_ARGUMENT) { /* RULE: an item that knows too little becomes two */
             next.side.length++;
             next.side.bits |= last_bit(into, &next);
@@ -84,7 +85,7 @@ static cf_status merge_item(cf_filter *into, const cf_entry *item, const char **
         next.side.bits ^= last_bit(into, &next);
     }
     if (status == CF_FULL && key_is_full(into, &next))
-        *why = "a key would have more entries than can be found";
+        *why = "a key would have more entries than can be found: two buckets full, and some spilled";
     return status;
 }
 
@@ -141,23 +142,43 @@ static cf_status merge_entries(cf_filter *into, const cf_filter *from, const cha
     return walk.status == CF_OK ? status : walk.status;
 }
 
-/* Grows to so many buckets, then stores the entries, in no more than `most` bytes. CF_FULL: these do
-** not suffice. Other errors, and *why, as cf_merge. */
+/* The units of work (watch.h) that a merge may do. Hostile entries can be such that each of them splits
+** half of the table, in vain. What keys take is a fifth of it at most (test_merge_hostile.c). */
+static uint64_t most_work(const cf_filter *into, const cf_filter *from)
+{
+    enum { TIMES = 64, AT_LEAST = 1 << 22 };
+    return TIMES * (into->length + from->length) + AT_LEAST;
+}
+
+/* Comes to the epoch of `from`, grows to so many buckets, then stores the entries, in no more than
+** `most` bytes. CF_FULL: these do not suffice. Other errors, and *why, as cf_merge. */
 static cf_status grow_and_merge(cf_filter *into, const cf_filter *from, uint64_t buckets, uint64_t most,
                                 const char **why)
 {
-    uint64_t items = into->items, allowed = into->memory.most;
+    uint64_t items = into->items, allowed = into->memory.most, work = most_work(into, from);
+    uint64_t left[] = {work, work - work / 8};
+    if (into->view.left == NULL) /* tests have theirs */
+        into->view.left = left;
     into->memory.most = most < allowed ? most : allowed;
+    if (into->epoch < from->epoch)
+        cf_age_to(into, from->epoch);
     cf_status status = cf_grow_to(into, buckets);
     if (status == CF_OK)
         status = merge_entries(into, from, why);
     into->memory.most = allowed;
-    if (status != CF_OK)
-        return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
-    into->items = items;
-    cf_count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+    if (cf_work(into, 0)) {
+        status = CF_FULL;
+        *why = "the entries crowd each other so much that merging would take far too long";
+    }
+    into->view.left = NULL;
+    if (status == CF_OK) {
+        into->items = items;
+        cf_count_items(into, from->items); /* all adds, also those that sticky keys absorbed */
+    }
     if (into->geometry.epochs)
         into->items = into->occupied;
+    if (status != CF_OK)
+        return status == CF_TOO_BIG && most < allowed ? CF_FULL : status;
     return cf_settle(into);
 }
 
@@ -215,8 +236,6 @@ cf_status cf_merge(cf_filter *into, const cf_filter *from, const char **why)
         status = remember(into, &then);
     if (status != CF_OK)
         return status;
-    if (into->epoch < from->epoch)
-        cf_age_to(into, from->epoch);
     status = grow_and_merge(into, from, from->buckets, most_bytes(into, from), why);
     if (status != CF_OK && then != NULL)
         restore(into, then);

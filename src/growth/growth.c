@@ -26,6 +26,7 @@ static void move_border(cf_filter *filter, uint64_t narrow_buckets)
     cf_record record;
     const cf_form *old = cf_form_of(filter, bucket);
     bool overflow = cf_overflow_get(filter, bucket);
+    cf_work(filter, 1);
     cf_record_read(filter, bucket, &record);
     clear_record(filter, old, bucket);
     filter->view.narrow_buckets = narrow_buckets;
@@ -265,12 +266,12 @@ cf_status cf_prepare_growth(cf_filter *filter, uint64_t buckets)
 /* All of a step that can fail, and what has to be widened for it. */
 static cf_status prepare_step(cf_filter *filter, cf_steps *steps)
 {
-    enum { COST = 100 }; /* nanoseconds */
+    enum { COST = 100, BUCKETS = 2 }; /* nanoseconds; that are written, besides their slots */
     const cf_geometry *g = &filter->geometry;
     bool begins_level = filter->split == g->buckets << filter->level;
     unsigned level = filter->level + begins_level;
     uint64_t split = begins_level ? 0 : filter->split;
-    if (cf_tick(&steps->ticker, COST))
+    if (cf_tick(&steps->ticker, COST) || cf_work(filter, BUCKETS + g->bucket_size))
         return CF_INTERRUPTED;
     if (begins_level)
         cf_spill_follow(filter, steps);

@@ -273,6 +273,17 @@ static unsigned copies_to_fold(const cf_filter *filter)
     return percent >= VERY_EMPTY ? 3 : 2;
 }
 
+/* Does an item of another filter know no more than the numbers of its buckets say? A split makes two of
+** it, and growth is taken back. In a merge that has worked much it becomes two at once: more entries. */
+static bool becomes_two(const cf_filter *filter, const cf_entry *item)
+{
+    cf_pair pair = cf_pair_from(filter, item->side);
+    bool two = pair.sides < 2;
+    for (unsigned i = 0; i < pair.sides; i++)
+        two |= item->side.length == pair.place[i].extension;
+    return two && filter->view.grown && filter->view.left && filter->view.left[0] < filter->view.left[1];
+}
+
 /* Grows until the item finds room. *status: CF_FULL when there is none, because growth ends with
 ** what is returned. */
 static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_undo *undo,
@@ -283,6 +294,8 @@ static cf_status grow_until_stored(cf_filter *filter, const cf_entry *item, cf_u
     *status = CF_FULL;
     if (grown == CF_OK && undo->then.buckets != filter->buckets)
         *status = store_item(filter, item, search_nodes(filter));
+    if (*status == CF_FULL && grown == CF_OK && becomes_two(filter, item))
+        *status = CF_BAD_ARGUMENT;
     if (*status == CF_FULL && grown == CF_OK && !growth_helps(filter, item, most))
         return CF_FULL;
     for (unsigned tries = 0; *status == CF_FULL && grown == CF_OK; tries++) {

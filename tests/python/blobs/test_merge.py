@@ -244,3 +244,19 @@ def test_what_is_merged_is_found_in_a_table_too(db, total):
                    + CROWDED.replace(" ", ", ") + ")")
         db.execute(f"INSERT INTO t{n}(t{n}, key) VALUES ('import', ?)", (blob,))
         assert sorted(v for v, in db.execute(f"SELECT value FROM t{n} WHERE key = 'k'")) == list(range(total))
+
+
+# 163 bytes: merged with themselves they took ten seconds, of growth in vain for each entry.
+LABORIOUS = bytes.fromhex((
+    "cf636b0101020804040c00000100000000000e000000000000000000000000000e0000000000ffffffffffff32"
+    "000000000000000000000008000000c4c4d9451ff0014ac00604001d400470001e200140c006000011c0044440"
+    "17e001410000000118e00464c019a0015d00049c0100800540c00080014e000054011350076c00172001648004"
+    "54011070065cc0140001664006c401183005684"
+).ljust(2 * 163, "0"))
+
+
+@pytest.mark.parametrize("sql", ["SELECT cf_merge(?, ?)", "SELECT cf_merge(column1) FROM (VALUES (?), (?))"])
+def test_merging_for_ever_is_refused(db, sql):
+    assert ask(db, "SELECT cf_info(?)", LABORIOUS)
+    message = fails(db, FULL, sql, LABORIOUS, LABORIOUS, says="would take far too long; nothing has changed")
+    assert message.endswith("ask the filters one by one, or build one from the keys")
