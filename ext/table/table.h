@@ -28,6 +28,8 @@ typedef struct cuckoo_table {
     cuckoo_options options; /* as CREATE gave them */
     cuckoo_front *front;    /* it shows the rows of the content (front.h); NULL: it does not */
     int shift;              /* so many columns more stand before its hidden ones (enum cuckoo_column) */
+    cf_affinity affinity;   /* what SQLite was told of the key column when it read the schema */
+    cf_collation collation;
     bool once;              /* no DELETE and no UPDATE: INSERT OR IGNORE adds a key if it is new */
     cuckoo_sums updated;    /* rows that were updated since a row was last looked for */
 } cuckoo_table;
@@ -135,8 +137,8 @@ int cuckoo_table_plan_read(sqlite3 *db, int argc, const char *const *argv, bool 
 
 /* The shape of a new table. The key rule of the column that it follows becomes that of the plan. This
 ** checks what only CREATE may check. Errors as above. */
-int cuckoo_table_plan_shape(sqlite3 *db, const char *schema, cuckoo_table_plan *plan, cf_geometry *shape,
-                            char **message);
+int cuckoo_table_plan_shape(sqlite3 *db, const char *const *argv, cuckoo_table_plan *plan,
+                            cf_geometry *shape, char **message);
 void cuckoo_table_plan_free(cuckoo_table_plan *plan);
 
 #endif
