@@ -95,13 +95,12 @@ static void plan_key(const cuckoo_table *table, sqlite3_index_info *info, int i,
 
 int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    bool unusable = false;
     cuckoo_table *table = cuckoo_table_of(base);
     /* From 3.54 on SQLite always counts the primary key among the columns that are read. */
     uint64_t read = info->colUsed & ~((uint64_t)1 << COLUMN_ID);
     table->registry->planned = cuckoo_table_store(table);
     info->idxNum = read == 0 ? ROWS_COUNT : info->colUsed & 1 << COLUMN_KEY ? ROWS_WANT_KEY : 0;
-    info->estimatedCost = 1e12;
+    info->estimatedCost = 1e12; /* of all keys, if they can be listed: the last resort */
     info->estimatedRows = 1000000;
     for (int i = 0; i < info->nConstraint; i++) {
         int collation = is_key_constraint(info, i) ? collation_of(info, i) : -1;
@@ -109,9 +108,8 @@ int cuckoo_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             plan_key(table, info, i, collation);
             return SQLITE_OK;
         }
-        unusable |= collation >= 0 && info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ;
     }
-    return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
+    return SQLITE_OK;
 }
 
 static void drop_rows(table_cursor *cursor)
