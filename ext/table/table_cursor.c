@@ -273,8 +273,9 @@ static int cannot_list(cuckoo_table *table)
 static bool compares_so(const cuckoo_table *table, int plan)
 {
     const cf_geometry *geometry = &table->store->paged.filter.geometry;
-    bool converts = table->affinity != CF_AFFINITY_NONE && table->affinity != geometry->affinity;
-    if (converts || (!(plan & ROWS_KEY) && table->collation != geometry->collation))
+    bool converts = table->affinity > CF_AFFINITY_TEXT && geometry->affinity == CF_AFFINITY_NONE;
+    bool differs = table->affinity != geometry->affinity || table->collation != geometry->collation;
+    if (converts || (differs && !(plan & ROWS_KEY)))
         return false;
     return plan & ROWS_NOCASE  ? geometry->collation == CF_COLLATION_NOCASE
            : plan & ROWS_RTRIM ? geometry->collation == CF_COLLATION_RTRIM
