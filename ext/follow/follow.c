@@ -50,14 +50,14 @@ static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
     const char *s = shadow->schema, *t = follow->table;
     sqlite3_free(follow->rowid);
     int rc = cuckoo_sql_text(shadow->db, &follow->rowid, ROWID_NAME, t, s, t, s);
-    if (rc != SQLITE_OK || follow->rowid == NULL)
-        return rc;
-    rc = cuckoo_sql_prepare(shadow->db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", follow->rowid, s, t);
+    if (rc == SQLITE_OK && follow->rowid)
+        rc = cuckoo_sql_prepare(shadow->db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", follow->rowid, s,
+                                t);
     sqlite3_finalize(one);
-    if (rc == SQLITE_OK)
-        return rc;
-    sqlite3_free(follow->rowid);
-    follow->rowid = NULL;
+    if (rc != SQLITE_OK) {
+        sqlite3_free(follow->rowid);
+        follow->rowid = NULL;
+    }
     return rc == SQLITE_ERROR ? SQLITE_OK : rc;
 }
 

@@ -121,9 +121,13 @@ static int no_table(sqlite3 *db, const char *schema, const char *table, char **m
     rc = cuckoo_sql_end(names, rc);
     if (rc != SQLITE_OK)
         return rc;
+    const char *dot = strchr(table, '.');
+    size_t n = strcspn(table, ".\"`]"); /* quotes may stand around the dot */
+    bool own = dot && n == strlen(schema) && sqlite3_strnicmp(table, schema, (int)n) == 0;
     return cuckoo_say(message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter%s",
                       table, schema,
-                      strchr(table, '.')               ? "; give its name without a schema"
+                      own   ? "; give its name without a schema"
+                      : dot ? "; a filter follows tables of its own schema: create it in that of the table"
                       : *cuckoo_nearest_hint(&nearest) ? nearest.hint
                                                        : "; create it first");
 }

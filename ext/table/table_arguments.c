@@ -81,10 +81,22 @@ static bool take_keep(const char *text, cuckoo_table_plan *plan, char **message)
            complain(message, "keep " CUCKOO_BAD_DURATION, text);
 }
 
-/* The parenthesis that the last character closes. NULL: there is none. */
+/* The parenthesis that the last character closes. NULL: there is none. What stands in quotes is a name,
+** whatever is in it. */
 static const char *opening_of(const char *text, size_t n)
 {
     int depth = 0;
+    const char *behind = text;
+    bool quoted = cuckoo_sql_token(&behind).kind == CUCKOO_TOKEN_QUOTED;
+    for (const char *at = quoted ? behind : text; (at = strchr(at, '(')) != NULL; at++) {
+        const char *end = at + 1;
+        if (cuckoo_sql_token(&end).kind == CUCKOO_TOKEN_QUOTED && end <= text + n &&
+            cuckoo_sql_skip_blanks(end) == text + n - 1)
+            return at;
+    }
+    behind = cuckoo_sql_skip_blanks(behind);
+    if (quoted && *behind)
+        return *behind == '(' ? behind : NULL;
     for (const char *at = text + n; at-- > text;) {
         depth += (*at == ')') - (*at == '(');
         if (depth == 0)
