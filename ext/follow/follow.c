@@ -46,13 +46,13 @@ void cuckoo_follow_free(cuckoo_follow *follow)
 /* Finds it for follow->rowid. NULL: there is no rowid, no free name, or no table. */
 static int find_rowid(cuckoo_follow *follow, const cuckoo_shadow *shadow)
 {
+    sqlite3 *db = shadow->db;
     sqlite3_stmt *one = NULL;
     const char *s = shadow->schema, *t = follow->table;
     sqlite3_free(follow->rowid);
-    int rc = cuckoo_sql_text(shadow->db, &follow->rowid, ROWID_NAME, t, s, t, s);
+    int rc = cuckoo_sql_text(db, &follow->rowid, ROWID_NAME, t, s, t, s);
     if (rc == SQLITE_OK && follow->rowid)
-        rc = cuckoo_sql_prepare(shadow->db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", follow->rowid, s,
-                                t);
+        rc = cuckoo_sql_prepare(db, &one, "SELECT c.%s FROM \"%w\".\"%w\" AS c", follow->rowid, s, t);
     sqlite3_finalize(one);
     if (rc != SQLITE_OK) {
         sqlite3_free(follow->rowid);

@@ -127,7 +127,7 @@ static int no_table(sqlite3 *db, const char *schema, const char *table, char **m
     return cuckoo_say(message, SQLITE_ERROR, "there is no table %s in %s, the schema of the filter%s",
                       table, schema,
                       own   ? "; give its name without a schema"
-                      : dot ? "; a filter follows tables of its own schema: create it in that of the table"
+                      : dot ? "; a filter follows tables of its own schema: create it in that schema"
                       : *cuckoo_nearest_hint(&nearest) ? nearest.hint
                                                        : "; create it first");
 }
@@ -234,9 +234,9 @@ int cuckoo_column_capacity(sqlite3 *db, const char *schema, const char *table, c
 ** words behind the last "_". */
 #define PREFIX "rtrim(t.name, replace(t.name, '_', ''))"
 #define KINDS                                                                                           \
-    "SELECT CASE WHEN t.type = 'view' THEN 'view' WHEN t.sql GLOB 'CREATE VIRTUAL TABLE*' THEN "       \
+    "SELECT CASE WHEN t.type = 'view' THEN 'view' WHEN t.sql GLOB 'CREATE VIRTUAL TABLE*' THEN "        \
     "'virtual' WHEN EXISTS (SELECT 1 FROM \"%w\".sqlite_master AS v WHERE v.sql GLOB 'CREATE VIRTUAL "  \
-    "TABLE*' AND v.name || '_' = " PREFIX " COLLATE NOCASE AND lower(substr(t.name, length(" PREFIX    \
+    "TABLE*' AND v.name || '_' = " PREFIX " COLLATE NOCASE AND lower(substr(t.name, length(" PREFIX     \
     ") + 1)) IN ('page', 'wait', 'data', 'idx', 'content', 'docsize', 'config', 'segments', 'segdir', " \
     "'stat', 'node', 'parent', 'rowid')) THEN 'shadow' ELSE 'table' END FROM \"%w\".sqlite_master AS "  \
     "t WHERE t.name = %Q COLLATE NOCASE AND t.type IN ('table', 'view')"
@@ -287,7 +287,7 @@ int cuckoo_column_table(sqlite3 *db, const char *schema, const char *table, char
     "SELECT %Q || '(' || name || ')' FROM pragma_table_info(%Q, %Q) AS c ORDER BY NOT (pk AND type = "  \
     "'INTEGER' COLLATE NOCASE) AND EXISTS (SELECT 1 FROM pragma_index_list(%Q, %Q) AS i WHERE "         \
     "\"unique\" AND NOT partial AND (SELECT count(*) || max(name) FROM pragma_index_info(i.name, %Q)) " \
-    "= '1' || c.name) DESC, lower(type) GLOB '*char*' OR lower(type) GLOB '*text*' OR lower(type) "    \
+    "= '1' || c.name) DESC, lower(type) GLOB '*char*' OR lower(type) GLOB '*text*' OR lower(type) "     \
     "GLOB '*clob*' DESC, cid LIMIT 1"
 
 char *cuckoo_column_example(sqlite3 *db, const char *schema, const char *table)

@@ -5,7 +5,8 @@
 ** An entry carries the number of the epoch in which its key was added last (src/table/epochs.h). For
 ** each of the 16 numbers the table knows when it was last written. A number is live while that is at
 ** most the window ago, and an eighth of keep= more, because the clocks of processes may differ so much,
-** whatever window is asked for. A time is that of SQLite's VFS, but never before the last add: the clock of a table does not go back.
+** whatever window is asked for. A time is that of SQLite's VFS, but never before the last add: the clock
+** of a table does not go back.
 **
 ** **Times are compared, not numbers.** By the clock a new epoch begins at an add, when a twelfth of the
 ** window has passed *and* no entry carries the next number any more. Else the present one is stretched:

@@ -30,8 +30,8 @@ typedef struct cuckoo_table {
     int shift;              /* so many columns more stand before its hidden ones (enum cuckoo_column) */
     cf_affinity affinity;   /* what SQLite was told of the key column when it read the schema */
     cf_collation collation;
-    bool once;              /* no DELETE and no UPDATE: INSERT OR IGNORE adds a key if it is new */
-    cuckoo_sums updated;    /* rows that were updated since a row was last looked for */
+    bool once;           /* no DELETE and no UPDATE: INSERT OR IGNORE adds a key if it is new */
+    cuckoo_sums updated; /* rows that were updated since a row was last looked for */
 } cuckoo_table;
 
 static inline cuckoo_table *cuckoo_table_of(sqlite3_vtab *base)
@@ -75,6 +75,9 @@ cuckoo_store *cuckoo_table_store(cuckoo_table *table);
 int cuckoo_table_begin(cuckoo_table *table, cuckoo_use use);
 int cuckoo_table_end(cuckoo_table *table, int rc);
 int cuckoo_table_changed(cuckoo_table *table, int rc);
+
+/* After SQLITE_ERROR without a message, outside of a use: a use says why. Returns `rc`. */
+int cuckoo_table_blame(sqlite3_vtab *base, int rc);
 
 /* How many rows the table has, within a use. SQLite asks for each of them, and a damaged header may
 ** say any number: more than 2^32 are an error. */

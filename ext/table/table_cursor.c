@@ -285,8 +285,8 @@ static bool compares_so(const cuckoo_table *table, int plan)
 static int cannot_compare(cuckoo_table *table)
 {
     return cuckoo_table_fail(table, SQLITE_ERROR,
-                             "keys are compared by another affinity or collation here than in the filter "
-                             "(collation=%s); compare by BINARY, or connect anew",
+                             "keys are compared by another affinity or collation here than in the "
+                             "filter (collation=%s); compare by BINARY, or connect anew",
                              cuckoo_collation_word(table->store->paged.filter.geometry.collation));
 }
 

@@ -48,7 +48,7 @@ static const char *type_of_key(const cuckoo_table *table, const char *t, const c
     int rc = t ? sqlite3_table_column_metadata(table->registry->db, table->schema, t, k, &type, NULL,
                                                NULL, NULL, NULL)
                : SQLITE_ERROR;
-    return rc == SQLITE_OK                           ? cuckoo_column_affinity(type)
+    return rc == SQLITE_OK                          ? cuckoo_column_affinity(type)
            : table->affinity == CF_AFFINITY_NUMERIC ? "NUMERIC"
            : table->affinity == CF_AFFINITY_REAL    ? "REAL"
                                                     : "";
@@ -340,7 +340,7 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
 #define EITHER(name, parameters, base, arguments)                                                       \
     static int either_##name parameters                                                                 \
     {                                                                                                   \
-        return cuckoo_table_of(base)->front ? cuckoo_front_##name arguments                             \
+        return cuckoo_table_of(base)->front ? cuckoo_table_blame(base, cuckoo_front_##name arguments)   \
                                             : cuckoo_table_##name arguments;                            \
     }
 

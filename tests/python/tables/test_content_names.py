@@ -101,10 +101,10 @@ def test_something_else_in_the_place_of_the_table(tmp_path, instead, rows, again
         db = support.connect(tmp_path / "p.db")
     what = "a view" if "view" in instead else "a virtual table"
     for sql in ASK:
-        if rows and ("FROM f" in sql):
+        if rows and "FROM f" in sql and what == "a virtual table":
             continue  # the front says which columns it misses
         with pytest.raises(sqlite3.Error) as caught:
-            db.execute(sql).fetchall()
+            db.execute(sql.replace("key", "k") if rows else sql).fetchall()
         assert f"content: p is {what}" in str(caught.value) and ("DROP TABLE" in str(caught.value) or "drop the filter" in str(caught.value)), (sql, caught.value)
     for sql in ("SELECT cf_table_check('f')", "SELECT json_extract(cf_table_info('f'), '$.why')"):
         assert f"content: p is {what}" in ask(db, sql)
@@ -125,7 +125,7 @@ def test_a_table_of_another_schema_is_never_taken_for_one_of_this(db, here, ther
     db.execute("ATTACH ':memory:' AS other")
     for schema in ("main", "temp", "other"):
         db.execute(f"CREATE TABLE {schema}.p(k)")
-    with pytest.raises(sqlite3.OperationalError, match="there is no table .* in .*follows tables of its own schema: create it in that of the table"):
+    with pytest.raises(sqlite3.OperationalError, match="there is no table .* in .*follows tables of its own schema: create it in that schema"):
         db.execute(f"CREATE VIRTUAL TABLE {here}.f USING cuckoo_filter(content='{content.format(there)}')")
     with pytest.raises(sqlite3.OperationalError, match="there is no table .*give its name without a schema"):
         db.execute(f"CREATE VIRTUAL TABLE {here}.f USING cuckoo_filter(content='{content.format(here)}')")
